@@ -1,0 +1,54 @@
+# heed. CMake builds; this file installs what is missing, calls CMake and runs things. `make help` lists the targets.
+#
+# Everything is made in build/: build/release is the product, the other directories are stages of `make test`, each with
+# its log. A stage that passed is run again only when a file that it is made from has changed since.
+.PHONY: all help deps demo test bench install format fuzz clean
+.NOTPARALLEL:
+
+PREFIX  ?= /usr/local
+SECONDS := 60
+TARGET  :=
+
+# Files and directories: a directory changes when a file is added to it or taken away.
+WATCHED := $(wildcard CMakeLists.txt Makefile heed.pc.in .clang-format) \
+           $(shell find cmake include src tests examples tools -path tests/oracle -prune -o -print 2>/dev/null)
+
+all: ## build the library and the command
+	@sh tools/deps.sh build
+	@sh tools/build.sh release product -DHEED_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@echo "built: build/release/heed"
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+deps: ## install the packages that building and testing need (Debian, as root or with sudo)
+	@sh tools/deps.sh build test
+
+demo: all ## build, and show what heed can do
+	@build/release/heed demo
+
+test: ## build and test: gcc, sanitizers, clang, fuzz seeds
+	@sh tools/deps.sh build test
+	@MAKE="$(MAKE)" sh tools/test.sh release address thread clang fuzz
+
+build/%/passed: $(WATCHED)
+	@sh tools/stage.sh $*
+
+bench: all ## measure heed beside PyTorch (fetched into build/venv)
+	@sh tools/deps.sh bench
+	@sh tools/bench.sh
+
+install: all ## install under PREFIX (/usr/local), below DESTDIR when given
+	@cmake --install build/release --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+format: ## lay out the code with clang-format-14
+	@sh tools/deps.sh test
+	@find include src tests examples bench -name '*.[ch]' 2>/dev/null | xargs clang-format-14 -i
+
+fuzz: ## fuzz the file readers: make fuzz [SECONDS=60] [TARGET=npy]
+	@sh tools/deps.sh build test
+	@sh tools/fuzz.sh $(SECONDS) $(TARGET)
+
+clean: ## remove build/
+	@rm -rf build

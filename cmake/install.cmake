@@ -1,0 +1,34 @@
+# What `make install` puts where: libraries, headers, the command, heed.pc, the CMake package.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS heed_shared EXPORT heedTargets)
+install(TARGETS heed_static EXPORT heedStaticTargets)
+install(TARGETS heed)
+install(DIRECTORY include/heed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# heed.pc finds itself from where it lies, so that a staged or moved tree works. An absolute libdir is kept as it is.
+foreach(dir LIBDIR INCLUDEDIR)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
+        set(PC_${dir} "${CMAKE_INSTALL_${dir}}")
+    else()
+        set(PC_${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+    endif()
+endforeach()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+    string(REGEX REPLACE "[^/]+" ".." up "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    set(PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+configure_file(heed.pc.in heed.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The static target stands apart: its dependencies must be there to link it, and users of libheed.so need none of them.
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heed)
+install(EXPORT heedTargets NAMESPACE heed:: DESTINATION ${package_dir})
+install(EXPORT heedStaticTargets NAMESPACE heed:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/heedConfig.cmake.in heedConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(heedConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heedConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/heedConfigVersion.cmake
+    DESTINATION ${package_dir})

@@ -1,0 +1,30 @@
+# src/kernel/isa/*.c, compiled once per instruction set: name, floats in a vector, the compiler's flags. Which one runs
+# is chosen at start (src/kernel/isa.c). Leaves the objects in kernel_objects.
+file(GLOB kernel_sources CONFIGURE_DEPENDS src/kernel/isa/*.c)
+set(kernel_objects "")
+
+function(heed_kernels name width)
+    add_library(kernels_${name} OBJECT ${kernel_sources})
+    target_include_directories(kernels_${name} PRIVATE include src)
+    target_compile_definitions(kernels_${name} PRIVATE ISA_SUFFIX=${name} VW=${width})
+    # -O3 where it is the product that is built; under a sanitizer -O2 keeps the instrumented loops bearable.
+    target_compile_options(kernels_${name} PRIVATE $<IF:$<CONFIG:Release>,-O3,-O2> -ffp-contract=fast -fno-math-errno
+        -fno-trapping-math ${ARGN})
+    set(kernel_objects ${kernel_objects} $<TARGET_OBJECTS:kernels_${name}> PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(avx2 -mavx2 -mfma -mf16c -mbmi2)
+    set(heed_isas baseline avx2 avx512)
+    heed_kernels(baseline 4)
+    heed_kernels(avx2 8 ${avx2})
+    heed_kernels(avx512 16 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+    if(HEED_TEST_WIDE)
+        list(APPEND heed_isas wide)
+        heed_kernels(wide 16 ${avx2} -Wno-psabi) # vectors wider than a register never cross a call: all are inlined
+        target_compile_definitions(heed_objects PRIVATE HEED_TEST_WIDE)
+    endif()
+else()
+    set(heed_isas portable)
+    heed_kernels(portable 4)
+endif()

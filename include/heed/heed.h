@@ -1,0 +1,10 @@
+/* heed/heed.h: all of heed. Each room has a header of its own; including only what one uses is fine too. */
+#ifndef HEED_HEED_H
+#define HEED_HEED_H
+
+#include "heed/base.h"
+#include "heed/io.h"
+#include "heed/ops.h"
+#include "heed/tensor.h"
+
+#endif

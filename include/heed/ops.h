@@ -1,0 +1,170 @@
+/* heed/ops.h: the ops.  Each takes the context first and returns NULL when anything is wrong; see heed/tensor.h.
+ *
+ * Broadcasting is PyTorch's. Axes may be negative: -1 is the last. Gradients exist for every f32 input unless a line
+ * says "no gradient". Where nothing else is said, arguments are f32. */
+#ifndef HEED_OPS_H
+#define HEED_OPS_H
+
+#include "heed/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- elementwise ---- */
+HEED_API heed_tensor *heed_add(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_sub(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_mul(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_div(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_pow(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_maximum(heed_ctx *cx, heed_tensor *a, heed_tensor *b); /* ties: half the gradient each */
+HEED_API heed_tensor *heed_minimum(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_affine(heed_ctx *cx, heed_tensor *x, float scale, float shift); /* scale x + shift */
+HEED_API heed_tensor *heed_clamp(heed_ctx *cx, heed_tensor *x, float low, float high);
+HEED_API heed_tensor *heed_power(heed_ctx *cx, heed_tensor *x, float exponent);
+HEED_API heed_tensor *heed_leaky_relu(heed_ctx *cx, heed_tensor *x, float slope);
+HEED_API heed_tensor *heed_elu(heed_ctx *cx, heed_tensor *x, float alpha);
+HEED_API heed_tensor *heed_neg(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_abs(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_sign(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_exp(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_log(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_log1p(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_sqrt(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_rsqrt(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_square(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_reciprocal(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_sin(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_cos(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_tanh(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_sigmoid(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_relu(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_gelu(heed_ctx *cx, heed_tensor *x);      /* x Phi(x) */
+HEED_API heed_tensor *heed_gelu_tanh(heed_ctx *cx, heed_tensor *x); /* its tanh approximation, as GPT-2's */
+HEED_API heed_tensor *heed_silu(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_softplus(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_erf(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_floor(heed_ctx *cx, heed_tensor *x); /* floor, ceil, round: gradient zero */
+HEED_API heed_tensor *heed_ceil(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_round(heed_ctx *cx, heed_tensor *x); /* half to even */
+
+/* ---- comparisons, u8 results, no gradient ---- a, b both f32 or both i32 */
+HEED_API heed_tensor *heed_equal(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_not_equal(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_less(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_less_equal(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_greater(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_greater_equal(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_and(heed_ctx *cx, heed_tensor *a, heed_tensor *b); /* of u8 */
+HEED_API heed_tensor *heed_or(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_xor(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_not(heed_ctx *cx, heed_tensor *a);
+HEED_API heed_tensor *heed_where(heed_ctx *cx, heed_tensor *cond, heed_tensor *a, heed_tensor *b); /* cond u8 */
+HEED_API heed_tensor *heed_cast(heed_ctx *cx, heed_tensor *x, heed_dtype to); /* among f32, i32, u8; no gradient */
+
+/* ---- products ---- */
+typedef enum heed_activation {
+    HEED_ACT_NONE,
+    HEED_ACT_RELU,
+    HEED_ACT_GELU,
+    HEED_ACT_GELU_TANH,
+    HEED_ACT_SILU,
+    HEED_ACT_TANH,
+    HEED_ACT_SIGMOID,
+    HEED_ACT_SOFTPLUS
+} heed_activation;
+/* (…,M,K) x (…,K,N) -> (…,M,N), batch axes broadcast, vectors as torch.matmul treats them. trans_a: a is (…,K,M);
+ * trans_b: b is (…,N,K). */
+HEED_API heed_tensor *heed_matmul(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
+HEED_API heed_tensor *heed_matmul_trans(heed_ctx *cx, heed_tensor *a, bool trans_a, heed_tensor *b, bool trans_b);
+/* act(x W' + bias): x (…,in), weight (out,in), bias (out) or NULL -> (…,out) */
+HEED_API heed_tensor *heed_linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
+HEED_API heed_tensor *heed_linear_act(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                      heed_activation act);
+
+/* ---- reductions over n axes; axes NULL means all ---- keep: reduced axes stay with size 1 */
+HEED_API heed_tensor *heed_sum(heed_ctx *cx, heed_tensor *x, const int *axes, int n, bool keep);
+HEED_API heed_tensor *heed_mean(heed_ctx *cx, heed_tensor *x, const int *axes, int n, bool keep);
+HEED_API heed_tensor *heed_max(heed_ctx *cx, heed_tensor *x, const int *axes, int n,
+                               bool keep); /* ties share the gradient */
+HEED_API heed_tensor *heed_min(heed_ctx *cx, heed_tensor *x, const int *axes, int n, bool keep);
+HEED_API heed_tensor *heed_variance(heed_ctx *cx, heed_tensor *x, const int *axes, int n, bool keep, int correction);
+HEED_API heed_tensor *heed_logsumexp(heed_ctx *cx, heed_tensor *x, const int *axes, int n, bool keep);
+HEED_API heed_tensor *heed_norm(heed_ctx *cx, heed_tensor *x, float p, const int *axes, int n,
+                                bool keep); /* p may be INFINITY */
+HEED_API heed_tensor *heed_cumsum(heed_ctx *cx, heed_tensor *x, int axis);
+HEED_API heed_tensor *heed_argmax(heed_ctx *cx, heed_tensor *x, int axis,
+                                  bool keep); /* i32, the first of equals; no gradient */
+HEED_API heed_tensor *heed_argmin(heed_ctx *cx, heed_tensor *x, int axis, bool keep);
+/* The k largest of the last axis, descending; values and i32 indices. No gradient: gather the values for one. */
+HEED_API bool heed_topk(heed_ctx *cx, heed_tensor *x, int64_t k, heed_tensor **values, heed_tensor **indices);
+
+/* ---- rows ---- */
+HEED_API heed_tensor *heed_softmax(heed_ctx *cx, heed_tensor *x, int axis); /* a row of -inf gives zeros */
+HEED_API heed_tensor *heed_log_softmax(heed_ctx *cx, heed_tensor *x, int axis);
+/* Over the last axis; gamma, beta (C) or NULL. The add_ forms take h = x + residual first and give h out too (h may be
+ * NULL). */
+HEED_API heed_tensor *heed_layer_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, heed_tensor *beta, float eps);
+HEED_API heed_tensor *heed_rms_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, float eps);
+HEED_API heed_tensor *heed_add_layer_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *residual, heed_tensor *gamma,
+                                          heed_tensor *beta, float eps, heed_tensor **h);
+HEED_API heed_tensor *heed_add_rms_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *residual, heed_tensor *gamma,
+                                        float eps, heed_tensor **h);
+HEED_API heed_tensor *heed_dropout(heed_ctx *cx, heed_tensor *x, float p); /* x itself unless training */
+
+/* ---- indices ---- i32, checked; a bad one is named with its place */
+HEED_API heed_tensor *heed_embedding(heed_ctx *cx, heed_tensor *table, heed_tensor *ids); /* (V,C), (…) -> (…,C) */
+HEED_API heed_tensor *heed_gather(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index); /* torch.gather */
+HEED_API heed_tensor *heed_scatter_add(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index, heed_tensor *src);
+HEED_API heed_tensor *heed_index_select(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index); /* index (n) */
+
+/* ---- shapes ---- reshape, slice, split are views where they can be; the others copy. x may be of any type. */
+HEED_API heed_tensor *heed_reshape(heed_ctx *cx, heed_tensor *x, int rank,
+                                   const int64_t *shape); /* one size may be -1 */
+HEED_API heed_tensor *heed_slice(heed_ctx *cx, heed_tensor *x, int axis, int64_t start, int64_t length);
+HEED_API bool heed_split(heed_ctx *cx, heed_tensor *x, int axis, const int64_t *sizes, int n, heed_tensor **out);
+HEED_API heed_tensor *heed_concat(heed_ctx *cx, heed_tensor *const *xs, int n, int axis);
+HEED_API heed_tensor *heed_stack(heed_ctx *cx, heed_tensor *const *xs, int n, int axis);
+HEED_API heed_tensor *heed_permute(heed_ctx *cx, heed_tensor *x, const int *axes);
+HEED_API heed_tensor *heed_transpose(heed_ctx *cx, heed_tensor *x, int axis_a, int axis_b);
+HEED_API heed_tensor *heed_expand(heed_ctx *cx, heed_tensor *x, int rank, const int64_t *shape); /* -1 keeps a size */
+HEED_API heed_tensor *heed_pad(heed_ctx *cx, heed_tensor *x, const int64_t *before, const int64_t *after, float value);
+HEED_API heed_tensor *heed_roll(heed_ctx *cx, heed_tensor *x, int64_t shift, int axis);
+HEED_API heed_tensor *heed_flip(heed_ctx *cx, heed_tensor *x, int axis);
+HEED_API heed_tensor *heed_contiguous(heed_ctx *cx, heed_tensor *x); /* x itself when it is */
+HEED_API heed_tensor *heed_detach(heed_ctx *cx, heed_tensor *x);     /* the same numbers, no gradient beyond */
+
+/* ---- losses ---- scalars unless the reduction is none */
+typedef enum heed_reduction { HEED_REDUCE_MEAN, HEED_REDUCE_SUM, HEED_REDUCE_NONE } heed_reduction;
+HEED_API heed_tensor *heed_mse_loss(heed_ctx *cx, heed_tensor *x, heed_tensor *y, heed_reduction reduction);
+HEED_API heed_tensor *heed_l1_loss(heed_ctx *cx, heed_tensor *x, heed_tensor *y, heed_reduction reduction);
+HEED_API heed_tensor *heed_huber_loss(heed_ctx *cx, heed_tensor *x, heed_tensor *y, float delta,
+                                      heed_reduction reduction);
+HEED_API heed_tensor *heed_bce_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *y,
+                                    heed_reduction reduction); /* y in [0,1] */
+/* sum q (log q - log p), log_p given; mean divides by all numbers, as torch's kl_div with batchmean divides by rows:
+ * see batch. */
+HEED_API heed_tensor *heed_kl_loss(heed_ctx *cx, heed_tensor *log_p, heed_tensor *q, heed_reduction reduction);
+
+typedef struct heed_cross_entropy_opts {
+    float smoothing; /* label smoothing, as torch's */
+    bool ignore;     /* rows whose target is ignore_index count for nothing */
+    int32_t ignore_index;
+    heed_reduction reduction; /* mean divides by the rows that count; none of them gives 0, not NaN */
+} heed_cross_entropy_opts;
+/* logits (…,V); target i32 (…). opts NULL: mean, no smoothing. */
+HEED_API heed_tensor *heed_cross_entropy(heed_ctx *cx, heed_tensor *logits, heed_tensor *target,
+                                         const heed_cross_entropy_opts *opts);
+/* Soft targets: p (…,V), rows summing to 1; -sum p log softmax(logits). Smoothing and reduction as above; ignore
+ * unused. */
+HEED_API heed_tensor *heed_cross_entropy_soft(heed_ctx *cx, heed_tensor *logits, heed_tensor *p,
+                                              const heed_cross_entropy_opts *opts);
+/* cross_entropy(linear(x, weight, bias), target) that never holds the logits: x (…,C), weight (V,C), bias (V) or NULL.
+ */
+HEED_API heed_tensor *heed_linear_cross_entropy(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                                heed_tensor *target, const heed_cross_entropy_opts *opts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

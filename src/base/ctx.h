@@ -1,0 +1,24 @@
+/* The context as the rooms see it. */
+#ifndef BASE_CTX_H
+#define BASE_CTX_H
+
+#include "heed/base.h"
+
+struct pool;
+struct arena;
+
+struct heed_ctx {
+    heed_config config; /* with defaults filled in */
+    heed_status status;
+    char message[1024];
+    heed_memory memory;
+    struct pool *pool;
+    struct arena *arena; /* memory of the step */
+    uint64_t seed;
+    /* The tensor room hangs its state here; base calls the functions without knowing it. */
+    void *engine;
+    void (*engine_clear)(heed_ctx *cx);
+    void (*engine_close)(heed_ctx *cx);
+};
+
+#endif

@@ -1,0 +1,100 @@
+/* The heed command: finds the command in one table, answers --help and --version, and sees to it that output that could
+ * not be written is a failure. */
+#include "cli/cli.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#pragma weak command_demo /* a build without src/cli/demo.c lists no demo */
+
+static const struct command commands[] = {
+    {"demo", "the main job, end to end, on what heed carries",
+     "usage: heed demo [--out DIR]\n\n"
+     "Shows what heed can do, on data that it carries. Needs no files and no network.\n\n"
+     "  --out DIR     also write what it makes into DIR\n\n"
+     "examples:\n"
+     "  heed demo\n"
+     "  heed demo --out results\n",
+     command_demo},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+int cli_error(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fflush(stdout); /* results so far come before the message when both go to one place */
+    fputs("heed: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return status;
+}
+
+static const struct command *find_command(const char *name) {
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i].run && strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const char *names[COMMANDS];
+    int n = 0;
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i].run) names[n++] = commands[i].name;
+    const char *what = name[0] == '-' ? "option" : "command", *nearest = cli_nearest(name, names, n);
+    if (nearest) return cli_error(EXIT_USAGE, "%s: unknown %s, did you mean '%s'?", name, what, nearest);
+    return cli_error(EXIT_USAGE, "%s: unknown %s, 'heed --help' lists what there is", name, what);
+}
+
+static int print_overview(void) {
+    fputs("usage: heed COMMAND [OPTIONS]\n"
+          "       heed COMMAND --help\n"
+          "       heed --help | --version\n\n"
+          "Attention networks: train them, look inside them, run them.\n\n"
+          "commands:\n",
+          stdout);
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i].run) printf("  %-12s  %s\n", commands[i].name, commands[i].summary);
+    fputs("\nExit status: 0 success, 1 failure, 2 wrong usage.\n", stdout);
+    return EXIT_DONE;
+}
+
+static int print_help(const char *name) {
+    const struct command *command = find_command(name);
+    if (!command) return unknown_command(name);
+    fputs(command->help, stdout);
+    return EXIT_DONE;
+}
+
+static bool is_help(const char *word) { return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0; }
+
+/* --help anywhere among a command's arguments, up to "--", asks for its help. */
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (is_help(argv[i])) return true;
+    return false;
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) return cli_error(EXIT_USAGE, "no command given: 'heed --help' lists what there is");
+    const char *word = argv[1];
+    if (is_help(word)) return print_overview();
+    if (strcmp(word, "help") == 0) return argc < 3 ? print_overview() : print_help(argv[2]);
+    if (strcmp(word, "--version") == 0) {
+        printf("heed %s\n", heed_version());
+        return EXIT_DONE;
+    }
+    const struct command *command = find_command(word);
+    if (!command) return unknown_command(word);
+    if (asks_for_help(argc - 1, argv + 1)) return print_help(word);
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+    const int status = dispatch(argc, argv);
+    const bool lost = ferror(stdout) != 0;
+    errno = 0;
+    if ((fflush(stdout) != 0 || lost) && status == EXIT_DONE)
+        return cli_error(EXIT_FAILED, "standard output: %s", errno ? strerror(errno) : "could not be written");
+    return status;
+}

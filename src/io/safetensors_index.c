@@ -1,0 +1,87 @@
+/* safetensors in shards: {"weight_map": {"name": "model-00001-of-00002.safetensors", ...}} beside the files it names.
+ * Only what the index lists is part of the handle. */
+#include "io/safetensors.h"
+#include "io/text.h"
+#include <string.h>
+#include <sys/stat.h>
+
+/* folder + file in memory of heed's own; folder_size counts the final '/', or is 0. */
+static char *join(heed_ctx *cx, const char *folder, size_t folder_size, const char *file) {
+    const size_t file_size = strlen(file) + 1;
+    char *path = heed_mem_new(cx, folder_size + file_size);
+    if (!path) return NULL;
+    memcpy(path, folder, folder_size);
+    memcpy(path + folder_size, file, file_size);
+    return path;
+}
+
+/* The shard of a name, opened at its first use. Shards are told apart by the text of the index, `shards`. */
+static heed_safetensors *open_shard(heed_safetensors *st, const char *index_path, heed_json entry,
+                                    const char **shards) {
+    heed_ctx *cx = st->cx;
+    const char *shard = heed_json_text(cx, entry, NULL);
+    if (!shard) return NULL;
+    for (size_t i = st->part_count; i-- > 0;)
+        if (strcmp(shards[i], shard) == 0) return st->parts[i];
+    if (!*shard || strchr(shard, '/') || strstr(shard, ".."))
+        return heed_json_fail(cx, entry, "'%s' is not the plain name of a file", shown(shard).text), NULL;
+    const char *slash = strrchr(index_path, '/');
+    char *path = join(cx, index_path, slash ? (size_t)(slash - index_path) + 1 : 0, shard);
+    heed_safetensors *part = path ? st_open_file(cx, path) : NULL;
+    heed_mem_free(cx, path);
+    if (!part) return NULL;
+    shards[st->part_count] = shard;
+    st->parts[st->part_count++] = part;
+    return part;
+}
+
+static bool read_index(heed_safetensors *st, const char *path, heed_json map, const char **shards) {
+    for (heed_json v = heed_json_first(map); v.node; v = heed_json_next(v)) {
+        heed_safetensors *part = open_shard(st, path, v, shards);
+        if (!part) return false;
+        const int64_t at = heed_safetensors_find(st->cx, part, heed_json_key(v));
+        if (at < 0) return heed_json_fail(st->cx, v, "the shard holds no tensor of this name");
+        st->list[st->count++] = part->list[at];
+    }
+    st_sort_names(st);
+    return true;
+}
+
+heed_safetensors *st_open_index(heed_ctx *cx, const char *path) {
+    const heed_json index = heed_json_open(cx, path);
+    const heed_json map = heed_json_object(cx, index, "weight_map");
+    const size_t names = (size_t)heed_json_count(map); /* at least as many as shards */
+    heed_safetensors *st = map.node ? st_new(cx) : NULL;
+    const char **shards = st ? heed_mem_new(cx, names * sizeof *shards) : NULL;
+    bool done = false;
+    if (shards) {
+        st->parts = heed_mem_new(cx, names * sizeof(heed_safetensors *));
+        done = st->parts && st_make_lists(st, names) && read_index(st, path, map, shards);
+    }
+    heed_mem_free(cx, shards);
+    heed_json_free(index);
+    if (done) return st;
+    heed_safetensors_close(st);
+    return NULL;
+}
+
+heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path) {
+    struct stat info;
+    if (heed_failed(cx)) return NULL;
+    if (!path) return heed_fail(cx, HEED_ERR_USAGE, "safetensors_open: path is NULL"), NULL;
+    if (ends_with(path, ".json")) return st_open_index(cx, path);
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return st_open_file(cx, path);
+
+    heed_safetensors *st = NULL;
+    char *whole = join(cx, path, strlen(path), "/model.safetensors");
+    char *index = join(cx, path, strlen(path), "/model.safetensors.index.json");
+    if (whole && index && stat(whole, &info) == 0)
+        st = st_open_file(cx, whole);
+    else if (whole && index && stat(index, &info) == 0)
+        st = st_open_index(cx, index);
+    else
+        heed_fail(cx, HEED_ERR_FILE, "%s: holds neither model.safetensors nor model.safetensors.index.json", path);
+    heed_mem_free(cx, whole);
+    heed_mem_free(cx, index);
+    return st;
+}

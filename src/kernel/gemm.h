@@ -1,0 +1,43 @@
+/* Matrix products of our own.
+ *
+ *   C (m,n) = act(alpha * op(A) op(B) [+ C] + bias)         op(A): (m,k), op(B): (k,n)
+ *
+ * Every element is one chain of multiply-adds over k in blocks of fixed length, wherever it lies in the matrix: the
+ * bits do not depend on threads, on m or on n, nor on how the work was cut. k = 0 gives act(0 [+ C] + bias). Why not a
+ * library: measured on this kind of machine, oneDNN and MKL are no faster, change bits with the thread count, bring an
+ * OpenMP run time into the host program and cannot take the epilogue on their way out. */
+#ifndef KERNEL_GEMM_H
+#define KERNEL_GEMM_H
+
+#include "base/pool.h"
+#include "kernel/isa.h"
+
+struct gemm {
+    int64_t m, n, k;
+    const float *a; /* (m,k) rows lda apart; trans_a: stored (k,m) */
+    int64_t lda;
+    bool trans_a;
+    const float *b; /* (k,n) rows ldb apart; trans_b: stored (n,k), as weights (out, in) are */
+    int64_t ldb;
+    bool trans_b;
+    float *c; /* (m,n) rows ldc apart */
+    int64_t ldc;
+    bool add; /* C += ...; not with an activation */
+    float alpha;
+    const float *bias;   /* (n) or NULL */
+    enum activation act; /* on the way out, while the tile is in cache */
+    float *pre;          /* when not NULL: act's argument is kept here, (m,n) rows ldc apart, for backward */
+};
+
+/* The product repeated over a batch of up to 6 axes; strides in floats, 0 repeats an operand. Where C's stride is 0 the
+ * products of that axis are added up, in order (act must be ACT_NONE). */
+#define GEMM_BATCH_AXES 6
+struct gemm_batch {
+    int axes;
+    int64_t size[GEMM_BATCH_AXES], a[GEMM_BATCH_AXES], b[GEMM_BATCH_AXES], c[GEMM_BATCH_AXES];
+};
+
+void kernel_gemm(struct pool *pool, const struct gemm *g);
+void kernel_gemm_batch(struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
+
+#endif

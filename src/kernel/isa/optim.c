@@ -1,0 +1,60 @@
+/* Steps of optimizers and other walks over flat arrays: each reads and writes memory once. */
+#include "kernel/isa/vmath.h"
+
+void ISA_NAME(sgd_part)(float *w, float *velocity, const float *g, int64_t n, float lr, float momentum, bool nesterov,
+                        float decay, float scale) {
+    V_EACH(i, some, n, {
+        const vf weight = v_get(w + i, some, 0.0f);
+        vf slope = v_get(g + i, some, 0.0f) * scale + weight * decay;
+        if (velocity) {
+            const vf speed = v_get(velocity + i, some, 0.0f) * momentum + slope;
+            v_put(velocity + i, speed, some);
+            slope = nesterov ? slope + speed * momentum : speed;
+        }
+        v_put(w + i, weight - slope * lr, some);
+    });
+}
+
+void ISA_NAME(adam_part)(float *w, float *m, float *v, const float *g, int64_t n, float scale, float decay,
+                         float shrink, float rate1, float keep2, float rate2, float step, float root, float eps) {
+    V_EACH(i, some, n, {
+        const vf weight = v_get(w + i, some, 0.0f), m0 = v_get(m + i, some, 0.0f), v0 = v_get(v + i, some, 0.0f);
+        const vf slope = v_get(g + i, some, 0.0f) * scale + weight * decay;
+        const vf m1 = m0 + (slope - m0) * rate1;
+        const vf v1 = v0 * keep2 + slope * slope * rate2;
+        v_put(m + i, m1, some);
+        v_put(v + i, v1, some);
+        v_put(w + i, weight * shrink - m1 * step / (v_sqrt(v1) * root + eps), some);
+    });
+}
+
+/* In double: a long sum of squares of floats neither overflows nor loses its small terms. */
+double ISA_NAME(square_sum_part)(const float *x, int64_t n) {
+    vd sum = {0};
+    V_EACH(i, some, n, {
+        const vd wide = __builtin_convertvector(v_get(x + i, some, 0.0f), vd);
+        sum += wide * wide;
+    });
+    double total = 0.0;
+    for (int i = 0; i < VW; i++) total += sum[i];
+    return total;
+}
+
+void ISA_NAME(ema_part)(float *average, const float *x, int64_t n, float rate) {
+    V_EACH(i, some, n, {
+        const vf old = v_get(average + i, some, 0.0f);
+        v_put(average + i, old + (v_get(x + i, some, 0.0f) - old) * rate, some);
+    });
+}
+
+void ISA_NAME(add_part)(float *c, const float *a, const float *b, int64_t n) {
+    V_EACH(i, some, n, { v_put(c + i, v_get(a + i, some, 0.0f) + v_get(b + i, some, 0.0f), some); });
+}
+
+void ISA_NAME(axpy_part)(float *y, float a, const float *x, int64_t n) {
+    V_EACH(i, some, n, { v_put(y + i, v_get(y + i, some, 0.0f) + v_get(x + i, some, 0.0f) * a, some); });
+}
+
+void ISA_NAME(scale_part)(float *y, float a, const float *x, int64_t n) {
+    V_EACH(i, some, n, { v_put(y + i, v_get(x + i, some, 0.0f) * a, some); });
+}

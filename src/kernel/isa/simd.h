@@ -1,0 +1,85 @@
+/* Vectors of VW floats in the compiler's own notation, so that one source serves every instruction set. */
+#ifndef KERNEL_ISA_SIMD_H
+#define KERNEL_ISA_SIMD_H
+
+#include "kernel/isa.h"
+#include <string.h>
+
+#define ISA_JOIN_(a, b) a##_##b
+#define ISA_JOIN(a, b)  ISA_JOIN_(a, b)
+#define ISA_NAME(name)  ISA_JOIN(name, ISA_SUFFIX) /* softmax_rows -> softmax_rows_avx2 */
+
+#define ISA(ret, name, args) ret ISA_NAME(name) args;
+#include "kernel/isa_gemm.def"
+#include "kernel/isa_math.def"
+#include "kernel/isa_rows.def"
+#undef ISA
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float vf __attribute__((vector_size(VW * 4)));
+typedef int32_t vi __attribute__((vector_size(VW * 4)));
+typedef uint32_t vu __attribute__((vector_size(VW * 4)));
+
+INLINE vf v_load(const float *p) {
+    vf v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE void v_store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+INLINE vf v_set(float x) { return x - (vf){0}; }
+
+/* The first n < VW floats; the rest is `fill` when loading and untouched when storing. */
+INLINE vf v_load_part(const float *p, int64_t n, float fill) {
+    vf v = v_set(fill);
+    memcpy(&v, p, (size_t)n * sizeof(float));
+    return v;
+}
+INLINE void v_store_part(float *p, vf v, int64_t n) { memcpy(p, &v, (size_t)n * sizeof(float)); }
+
+/* n floats, n <= VW: a whole vector or a part of one. */
+INLINE vf v_get(const float *p, int64_t n, float fill) { return n >= VW ? v_load(p) : v_load_part(p, n, fill); }
+INLINE void v_put(float *p, vf v, int64_t n) {
+    if (n >= VW)
+        v_store(p, v);
+    else
+        v_store_part(p, v, n);
+}
+
+/* Runs the body for i = 0, VW, 2 VW ... below `count`, with n = VW, and for the rest, if any, with n < VW. The body is
+ * written out twice, so that the whole vectors know their n. */
+#define V_EACH(i, n, count, ...)                                                                                       \
+    do {                                                                                                               \
+        int64_t i = 0;                                                                                                 \
+        for (; i + VW <= (count); i += VW) {                                                                           \
+            const int64_t n = VW;                                                                                      \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+        if (i < (count)) {                                                                                             \
+            const int64_t n = (count)-i;                                                                               \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+/* where(mask, a, b); a mask is what a comparison of two vectors gives: all bits set or none. */
+INLINE vf v_where(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
+INLINE vf v_max(vf a, vf b) { return v_where(a > b, a, b); }
+INLINE vf v_min(vf a, vf b) { return v_where(a < b, a, b); }
+
+/* Sum and maximum over the lanes, by halves: a fixed order. */
+INLINE float v_sum(vf v) {
+    float lane[VW];
+    memcpy(lane, &v, sizeof v);
+    for (int half = VW / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
+    return lane[0];
+}
+INLINE float v_top(vf v) {
+    float lane[VW];
+    memcpy(lane, &v, sizeof v);
+    for (int half = VW / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) lane[i] = lane[i] > lane[i + half] ? lane[i] : lane[i + half];
+    return lane[0];
+}
+
+#endif

@@ -1,0 +1,63 @@
+# Installs into an empty directory, moves it, and builds a program outside the tree against what was installed: with
+# pkg-config (shared and static) and with the CMake package. Nothing in it may point back into the build.
+set -eu
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+DESTDIR=$scratch/stage "$CMAKE" --install "$BUILD" --prefix /opt/heed >"$scratch/log"
+mv "$scratch/stage/opt/heed" "$scratch/prefix"
+prefix=$scratch/prefix
+pc=$(find "$prefix" -name heed.pc)
+lib=$(dirname "$(dirname "$pc")")
+cp "$SOURCE/tests/install/hello.c" "$SOURCE/tests/install/CMakeLists.txt" "$scratch"
+cd "$scratch"
+
+is_heed() { # PROGRAM: it runs and names the version
+    said=$("$@")
+    if [ "$said" != "heed $VERSION" ]; then
+        echo "$*: said '$said', expected 'heed $VERSION'"
+        exit 1
+    fi
+}
+uses_shared() { readelf -d "$1" | grep -q "NEEDED.*\[$SONAME\]"; }
+demand() { # WHAT CONDITION...
+    what=$1
+    shift
+    if "$@"; then return; fi
+    echo "install: $what"
+    find "$prefix"
+    exit 1
+}
+
+is_heed "$prefix/bin/heed" --version
+demand "heed --help must work" "$prefix/bin/heed" --help >>log
+demand "the soname must be a link" test -L "$lib/$SONAME"
+for header in "$SOURCE"/include/heed/*.h; do
+    demand "$header must be installed" test -e "$prefix/include/heed/$(basename "$header")"
+done
+if grep -rlI -F -e "$SOURCE" -e "$BUILD" "$prefix"; then
+    echo "install: these files point back into the build"
+    exit 1
+fi
+
+PKG_CONFIG_PATH=$(dirname "$pc")
+export PKG_CONFIG_PATH
+demand "heed.pc must give the version" test "$(pkg-config --modversion heed)" = "$VERSION"
+# shellcheck disable=SC2046 # flags are words
+"$CC" -Wall -Wextra -Werror hello.c -o by_pkg_config $(pkg-config --cflags --libs heed)
+demand "by_pkg_config must use libheed.so" uses_shared by_pkg_config
+is_heed env LD_LIBRARY_PATH="$lib" ./by_pkg_config
+# shellcheck disable=SC2046
+"$CC" -Wall -Wextra -Werror -static hello.c -o by_pkg_config_static $(pkg-config --static --cflags --libs heed)
+is_heed ./by_pkg_config_static
+
+"$CMAKE" -S . -B cmake -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$prefix" >>log
+"$CMAKE" --build cmake >>log
+demand "hello_shared must use libheed.so" uses_shared cmake/hello_shared
+is_heed cmake/hello_shared
+if uses_shared cmake/hello_static; then
+    echo "install: hello_static uses libheed.so"
+    exit 1
+fi
+is_heed cmake/hello_static

@@ -1,0 +1,17 @@
+#!/bin/sh
+# bench.sh: heed and its peer side by side (bench/run.py), the peer in a virtual environment of its own, build/venv.
+set -eu
+cd "$(dirname "$0")/.."
+if [ ! -e bench/run.py ]; then
+    echo "bench: bench/run.py is not there" >&2
+    exit 1
+fi
+if [ ! -e build/venv/complete ]; then
+    echo "bench: fetching PyTorch into build/venv"
+    mkdir -p build
+    rm -rf build/venv
+    python3 -m venv build/venv
+    build/venv/bin/pip install --quiet torch==2.13.0 numpy safetensors
+    touch build/venv/complete
+fi
+exec build/venv/bin/python bench/run.py

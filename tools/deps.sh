@@ -59,10 +59,7 @@ fi
 printf 'Installing with apt%s:\n%s' "${sudo:+, through sudo}" "$reasons"
 export DEBIAN_FRONTEND=noninteractive
 # shellcheck disable=SC2086 # the list is words
-{
-    $sudo apt-get -qq update
-    $sudo apt-get -qq -y --no-install-recommends install $missing
-} >&2 || {
+{ $sudo apt-get -qq update && $sudo apt-get -qq -y --no-install-recommends install $missing; } >/dev/null || {
     echo "apt-get could not install:$missing" >&2
     exit 1
 }

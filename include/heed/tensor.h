@@ -139,6 +139,8 @@ struct heed_op_call {
         *dout;   /* backward: gradient of each output, NULL when it got none (an op of one output always has it) */
     float **din; /* backward: where the gradient of each input goes, NULL when none is wanted */
     bool *add;   /* backward, with HEED_OP_ADDS: add to din[i] instead of storing */
+    float *fold; /* backward, after heed_op_fold */
+    bool fold_add;
     void *engine;
 };
 
@@ -155,6 +157,9 @@ HEED_API bool heed_op_view(heed_op_call *c, int j, int i, int rank, const int64_
 /* The gradient of input i is the gradient of output j, number for number: the engine shares it and backward skips it.
  */
 HEED_API void heed_op_pass(heed_op_call *c, int i, int j);
+/* Backward adds to the gradient of output j (call.fold, storing unless call.fold_add) before it is passed on: for ops
+ * that hand out a sum and something made of it, as a residual and its norm. */
+HEED_API void heed_op_fold(heed_op_call *c, int j);
 HEED_API bool heed_op_want(heed_op_call *c, int i, heed_dtype dtype); /* input i must have this type */
 HEED_API bool heed_op_fail(heed_op_call *c, heed_status status, const char *format, ...) HEED_PRINTF(3, 4);
 /* For infer: forward itself will write the gradient of input i, for an upstream gradient of 1, and backward only scales

@@ -55,12 +55,13 @@ bool cpus_group(const char *proc_cgroup, const char *controller, char *path, siz
         const size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
         const char *list = memchr(line, ':', length);
-        if (!list++) continue;
+        if (!list) continue;
+        list++;
         const char *group = memchr(list, ':', length - (size_t)(list - line));
-        if (!group++ || !listed(list, (size_t)(group - 1 - list), controller)) continue;
-        const size_t bytes = length - (size_t)(group - line);
+        if (!group || !listed(list, (size_t)(group - list), controller)) continue;
+        const size_t bytes = length - (size_t)(group + 1 - line);
         if (bytes >= size) return false;
-        memcpy(path, group, bytes);
+        memcpy(path, group + 1, bytes);
         path[bytes] = '\0';
         return true;
     }

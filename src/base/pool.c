@@ -89,6 +89,15 @@ static uint64_t wait_till_called(struct pool *p, uint32_t seen) {
     return sleep_till_called(p, seen);
 }
 
+/* Waking costs the waker microseconds, so the caller wakes one, who on entering wakes the next while tasks are left. */
+static void wake_one(struct pool *p) {
+    if (atomic_load(&p->sleepers) == 0) return;
+    /* A sleeper that has looked at the gate but not yet lain down holds the lock. */
+    pthread_mutex_lock(&p->lock);
+    pthread_mutex_unlock(&p->lock);
+    pthread_cond_signal(&p->wake);
+}
+
 static bool enter(struct pool *p, uint64_t gate, uint32_t job) {
     while ((gate & OPEN) && JOB_OF(gate) == job)
         if (atomic_compare_exchange_weak_explicit(&p->gate, &gate, gate + 1, memory_order_acq_rel,
@@ -105,21 +114,10 @@ static void *worker_main(void *arg) {
         if (gate & STOP) return NULL;
         seen = JOB_OF(gate);
         if (!enter(w->pool, gate, seen)) continue;
+        if (atomic_load_explicit(&w->pool->next, memory_order_relaxed) < w->pool->tasks) wake_one(w->pool);
         take_tasks(w->pool, w->scratch);
         atomic_fetch_sub_explicit(&w->pool->gate, 1, memory_order_release);
     }
-}
-
-static void wake_sleepers(struct pool *p, int64_t most) {
-    const int sleepers = atomic_load(&p->sleepers);
-    if (sleepers == 0) return;
-    /* A sleeper that has looked at the gate but not yet lain down holds the lock. */
-    pthread_mutex_lock(&p->lock);
-    pthread_mutex_unlock(&p->lock);
-    if (most >= sleepers)
-        pthread_cond_broadcast(&p->wake);
-    else
-        for (int64_t i = 0; i < most; i++) pthread_cond_signal(&p->wake);
 }
 
 static void run_alone(unsigned char *scratch, int64_t tasks, heed_task_fn fn, void *arg) {
@@ -148,7 +146,7 @@ void pool_run(struct pool *p, int64_t tasks, heed_task_fn fn, void *arg) {
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     const uint64_t closed = atomic_load_explicit(&p->gate, memory_order_relaxed);
     atomic_store(&p->gate, (closed & ~(JOB - 1)) + JOB + OPEN);
-    wake_sleepers(p, tasks - 1);
+    wake_one(p);
     take_tasks(p, p->scratch);
     uint64_t gate = atomic_fetch_and_explicit(&p->gate, ~OPEN, memory_order_acq_rel);
     for (int spins = 0; gate & INSIDE; spins++) {
@@ -204,8 +202,10 @@ failed:
 
 void pool_close(heed_ctx *cx, struct pool *p) {
     if (!p) return;
+    pthread_mutex_lock(&p->lock);
     atomic_fetch_or(&p->gate, STOP);
-    wake_sleepers(p, p->threads);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->threads - 1; i++) pthread_join(p->workers[i].thread, NULL);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);

@@ -37,8 +37,8 @@ static const struct command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    const char *names[COMMANDS];
-    int n = 0;
+    const char *names[COMMANDS + 3] = {"help", "--help", "--version"};
+    int n = 3;
     for (int i = 0; i < COMMANDS; i++)
         if (commands[i].run) names[n++] = commands[i].name;
     const char *what = name[0] == '-' ? "option" : "command", *nearest = cli_nearest(name, names, n);

@@ -2,6 +2,7 @@
 #include "io/array.h"
 #include "base/checked.h"
 #include "io/text.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Numbers from one type to another. Arrays are read with memcpy: their data need not be aligned. */
 #include "io/array.h"
 #include "io/text.h"
+
 #include <string.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

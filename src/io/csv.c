@@ -106,10 +106,8 @@ static bool cut_rows(struct cutter *c) {
         const size_t before = t->cell_count, line = c->line;
         bool last = false;
         if (!push(t->cx, &t->lines, &t->row_count, &t->row_room, line)) return false;
-        while (!last) {
-            /* A delimiter at the very end of the text has an empty cell behind it. */
+        while (!last) /* a delimiter at the very end of the text has an empty cell behind it */
             if (!cut_cell(c, &last)) return false;
-        }
         const size_t cells = t->cell_count - before;
         if (t->row_count == 1) t->columns = cells;
         if (cells != t->columns)
@@ -239,24 +237,20 @@ static const char *column_name(const heed_table *t, size_t column) {
     return t->header ? t->text + t->cells[column] : t->numbers[column];
 }
 
-static bool usable(heed_ctx *cx, const char *op, const heed_table *t, int64_t row, int64_t column) {
+static bool usable(heed_ctx *cx, const char *op, const heed_table *t, int64_t column) {
     if (heed_failed(cx)) return false;
     if (!t) return heed_fail(cx, HEED_ERR_USAGE, "%s: the table is NULL", op);
-    if (column < 0 || column >= heed_table_columns(t))
-        return heed_fail(cx, HEED_ERR_RANGE, "%s: %s: no column %lld among %zu", op, t->name, (long long)column,
-                         t->columns);
-    if (row < 0 || (row > 0 && row >= heed_table_rows(t)))
-        return heed_fail(cx, HEED_ERR_RANGE, "%s: %s: no row %lld among %lld", op, t->name, (long long)row,
-                         (long long)heed_table_rows(t));
-    return true;
+    return (column >= 0 && column < heed_table_columns(t)) ||
+           heed_fail(cx, HEED_ERR_RANGE, "%s: %s: no column %lld among %zu", op, t->name, (long long)column,
+                     t->columns);
 }
 
 const char *heed_table_name(heed_ctx *cx, const heed_table *t, int64_t column) {
-    return usable(cx, "table_name", t, 0, column) ? column_name(t, (size_t)column) : NULL;
+    return usable(cx, "table_name", t, column) ? column_name(t, (size_t)column) : NULL;
 }
 
 int64_t heed_table_find(heed_ctx *cx, const heed_table *t, const char *name) {
-    if (!usable(cx, "table_find", t, 0, 0)) return -1;
+    if (!usable(cx, "table_find", t, 0)) return -1;
     if (!name) return heed_fail(cx, HEED_ERR_USAGE, "table_find: name is NULL"), -1;
     for (size_t i = 0; i < t->columns; i++)
         if (strcmp(column_name(t, i), name) == 0) return (int64_t)i;
@@ -264,11 +258,16 @@ int64_t heed_table_find(heed_ctx *cx, const heed_table *t, const char *name) {
 }
 
 const char *heed_table_cell(heed_ctx *cx, const heed_table *t, int64_t row, int64_t column) {
-    return usable(cx, "table_cell", t, row, column) ? cell(t, (size_t)row, (size_t)column) : NULL;
+    if (!usable(cx, "table_cell", t, column)) return NULL;
+    if (row < 0 || row >= heed_table_rows(t))
+        return heed_fail(cx, HEED_ERR_RANGE, "table_cell: %s: no row %lld among %lld", t->name, (long long)row,
+                         (long long)heed_table_rows(t)),
+               NULL;
+    return cell(t, (size_t)row, (size_t)column);
 }
 
 bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, double *out, int64_t n) {
-    if (!usable(cx, "table_numbers", t, 0, column)) return false;
+    if (!usable(cx, "table_numbers", t, column)) return false;
     if (n != heed_table_rows(t) || (n > 0 && !out))
         return heed_fail(cx, HEED_ERR_USAGE, "table_numbers: %s has %lld rows, room is for %lld", t->name,
                          (long long)heed_table_rows(t), (long long)(out ? n : 0));

@@ -8,6 +8,7 @@
 #include "io/json.h"
 #include "base/file.h"
 #include "io/text.h"
+
 #include <stdio.h>
 #include <string.h>
 

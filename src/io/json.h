@@ -3,6 +3,7 @@
 #define IO_JSON_H
 
 #include "heed/io.h"
+
 #include <jansson.h>
 
 #define JSON_MAX_BYTES ((size_t)100000000)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "io/json.h"
 #include "io/text.h"
+
 #include <math.h>
 #include <string.h>
 

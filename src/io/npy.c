@@ -174,7 +174,7 @@ static bool read_preamble(heed_ctx *cx, const char *name, const unsigned char *b
 }
 
 heed_array *heed_npy_parse(heed_ctx *cx, const char *name, const void *bytes, size_t size) {
-    size_t offset, header_size, need;
+    size_t offset = 0, header_size = 0, need;
     int64_t count;
     if (heed_failed(cx)) return NULL;
     if (!name || !bytes) return heed_fail(cx, HEED_ERR_USAGE, "npy_parse: name or bytes is NULL"), NULL;

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "io/array.h"
 #include "io/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * Only what the index lists is part of the handle. */
 #include "io/safetensors.h"
 #include "io/text.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,14 @@ static char *join(heed_ctx *cx, const char *folder, size_t folder_size, const ch
     return path;
 }
 
+/* A plain name cannot lead out of the folder of the index, nor steer a terminal from within a sentence. */
+static bool plain_name(const char *s) {
+    if (!*s || strchr(s, '/') || strstr(s, "..")) return false;
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7F) return false;
+    return true;
+}
+
 /* The shard of a name, opened at its first use. Shards are told apart by the text of the index, `shards`. */
 static heed_safetensors *open_shard(heed_safetensors *st, const char *index_path, heed_json entry,
                                     const char **shards) {
@@ -23,7 +32,7 @@ static heed_safetensors *open_shard(heed_safetensors *st, const char *index_path
     if (!shard) return NULL;
     for (size_t i = st->part_count; i-- > 0;)
         if (strcmp(shards[i], shard) == 0) return st->parts[i];
-    if (!*shard || strchr(shard, '/') || strstr(shard, ".."))
+    if (!plain_name(shard))
         return heed_json_fail(cx, entry, "'%s' is not the plain name of a file", shown(shard).text), NULL;
     const char *slash = strrchr(index_path, '/');
     char *path = join(cx, index_path, slash ? (size_t)(slash - index_path) + 1 : 0, shard);

@@ -4,6 +4,7 @@
 #include "io/array.h"
 #include "io/safetensors.h"
 #include "io/text.h"
+
 #include <stdio.h>
 #include <string.h>
 

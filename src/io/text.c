@@ -1,6 +1,7 @@
 /* Text that came from a file: shown safely in a sentence, checked as UTF-8, read as a number. */
 #define _GNU_SOURCE /* strtod_l */
 #include "io/text.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>

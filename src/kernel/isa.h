@@ -1,7 +1,7 @@
 /* The kernels that are compiled once per instruction set, as one table of functions chosen at start.
  *
  * Every file of src/kernel/isa/ is compiled once for each set with ISA_SUFFIX, VW (floats in a vector) and the
- * compiler's flags for that set; isa_gemm.def, isa_math.def and isa_rows.def list the functions, from which this table,
+ * compiler's flags for that set; isa_*.def list the functions, from which this table,
  * the declarations and the definitions' names come. HEED_ISA=baseline|avx2|avx512 (portable off x86) overrides the
  * choice; a set that is unknown or that the CPU lacks is ignored in favour of the best one. */
 #ifndef KERNEL_ISA_H
@@ -17,6 +17,7 @@ struct isa {
     const char *name;
 #define ISA(ret, name, args) ret(*name) args;
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
 #include "kernel/isa_rows.def"
 #undef ISA

@@ -21,6 +21,8 @@ bool heed_op_want(heed_op_call *c, int i, heed_dtype dtype) {
 
 void heed_op_pass(heed_op_call *c, int i, int j) { ((struct node *)c->engine)->pass[i] = j; }
 
+void heed_op_fold(heed_op_call *c, int j) { ((struct node *)c->engine)->fold = j; }
+
 bool heed_op_claim(heed_op_call *c, int i) {
     struct node *n = c->engine;
     heed_grad *slot = c->in[i]->slot;
@@ -69,6 +71,7 @@ static struct node *node_new(heed_ctx *cx, const heed_op *op, const void *attr, 
     c->save_in = op->save_in;
     c->save_out = op->save_out;
     c->engine = n;
+    n->fold = -1;
     return n;
 }
 

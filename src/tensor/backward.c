@@ -104,6 +104,21 @@ static bool settle_claim(heed_ctx *cx, heed_grad *slot, int64_t count, bool writ
     return true;
 }
 
+/* The output's own gradient, for the op to add to. */
+static bool prepare_fold(struct node *n) {
+    heed_op_call *c = &n->call;
+    if (n->fold < 0) return true;
+    heed_tensor *t = c->out[n->fold];
+    c->fold_add = t->grad != NULL;
+    if (t->grad) {
+        if (!unshare(c->cx, t)) return false;
+    } else {
+        t->grad = storage_new(c->cx, (size_t)t->count * sizeof(float));
+    }
+    c->fold = t->grad ? t->grad->data : NULL;
+    return t->grad != NULL;
+}
+
 #define FEW 16
 
 static bool node_backward(struct node *n) {
@@ -114,12 +129,12 @@ static bool node_backward(struct node *n) {
     for (int i = 0; i < c->n_in; i++) beside[i] = NULL;
     for (int j = 0; j < c->n_out; j++) c->dout[j] = c->out[j]->grad ? c->out[j]->grad->data : NULL;
 
-    bool ok = prepare(n, beside);
+    bool ok = prepare(n, beside) && prepare_fold(n);
     if (ok && c->work_backward) {
         c->work = arena_take(cx, c->work_backward);
         ok = c->work != NULL;
     }
-    bool any = false;
+    bool any = n->fold >= 0;
     for (int i = 0; i < c->n_in; i++) any |= c->din[i] != NULL;
     if (ok && any && !cx->config.dry && !c->op->backward(c)) ok = heed_op_fail(c, HEED_ERR_USAGE, "backward failed");
     arena_give(cx, c->work);

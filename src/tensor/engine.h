@@ -41,6 +41,7 @@ struct node {
     struct storage *state;
     int *pass;     /* per input: the output whose gradient is its own, or -1 */
     bool *claimed; /* per input: forward writes its gradient */
+    int fold;      /* the output whose gradient backward adds to, or -1 */
 };
 
 struct slab { /* objects of one size: taken and given back one by one, or all at once */

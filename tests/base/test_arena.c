@@ -67,7 +67,8 @@ static void test_random_against_model(void **state) {
     heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
     for (uint64_t seed = 0; seed < 4; seed++) {
         heed_memory_reset_peak(cx);
-        assert_int_equal(random_step(cx, 4000, seed << 20), heed_memory_use(cx).step_peak);
+        const size_t peak = random_step(cx, 4000, seed << 20);
+        assert_int_equal(heed_memory_use(cx).step_peak, peak);
         arena_reset(cx);
     }
     assert_false(heed_failed(cx));
@@ -261,6 +262,24 @@ static void test_bad_requests(void **state) {
     }
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#    include <sanitizer/asan_interface.h>
+/* Under ASan what is free, and what lies beyond the size asked for, is out of bounds. */
+static void test_free_blocks_are_poisoned(void **state) {
+    (void)state;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    char *a = arena_take(cx, 100), *b = arena_take(cx, 100);
+    assert_null(__asan_region_is_poisoned(a, 100));
+    assert_ptr_equal(__asan_region_is_poisoned(a, 128), a + 100);
+    arena_give(cx, a);
+    assert_ptr_equal(__asan_region_is_poisoned(a, 1), a);
+    assert_null(__asan_region_is_poisoned(b, 100));
+    arena_reset(cx);
+    assert_ptr_equal(__asan_region_is_poisoned(b, 1), b);
+    heed_close(cx);
+}
+#endif
+
 /* Many blocks live at once, so the books grow again and again. */
 static void test_many_blocks(void **state) {
     (void)state;
@@ -291,6 +310,9 @@ int main(void) {
         cmocka_unit_test(test_reset_survives_refusal),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_many_blocks),
+#if defined(__SANITIZE_ADDRESS__)
+        cmocka_unit_test(test_free_blocks_are_poisoned),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,8 @@ expect 2 no-such-command-at-all
 error_is "no-such-command-at-all: unknown command"
 expect 2 --no-such-option
 error_is "--no-such-option: unknown option"
+expect 2 --hlep
+error_is "--hlep: unknown option, did you mean '--help'"
 expect 2 help no-such-command-at-all
 error_is "no-such-command-at-all: unknown command"
 

@@ -176,26 +176,23 @@ static tile_fn *const tiles[MR + 1] = {
 #endif
 };
 
-/* Draws a share of the columns that will be packed next into the cache, eight lines at a time. */
-INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t from, int64_t to) {
-    for (int64_t g = from; g < to; g++) {
-        const float *p = trans_b ? next + g % (NR / 8) * 8 * ldb + g / (NR / 8) * 16 : next + g * 8 * ldb;
-        UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(p + i * ldb, 0, PFL);
-    }
-}
-#ifndef PFL
-#define PFL 2
-#endif
 #ifndef PFN
 #define PFN 4
 #endif
+/* Draws a share of the columns that will be packed next into the cache, eight lines at a time. */
+INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t from, int64_t to) {
+    for (int64_t g = from; g < to; g++) {
+        const float *p = trans_b ? next + (g & (NR / 8-1)) * 8 * ldb + g / (NR / 8) * 16 : next + g * 8 * ldb;
+        UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(p + i * ldb, 0, 3);
+    }
+}
 
 void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                           int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, float *strips) {
     const int64_t along = trans_b ? ldb : 1;
     const int64_t width = m <= 3 ? wide_strips[m] * NR : NR;
     struct tile t = {.k = k, .alpha = alpha, .add = add, .lda = lda, .b = strips, .ldc = ldc};
-    const int64_t count=(m + MR - 1) / MR;
+    const int64_t count=(m + MR - 1) / MR, least=m/count, more=m%count;
     const int64_t groups=trans_b ? (k + 15)/16*(NR/8): (k+7)/8;
     int64_t per=(groups+count-1)/count; if(per>PFN)per=PFN;
     for (int64_t j = 0; j < n; j += width) {
@@ -203,13 +200,14 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
             pack_strip(strips + s * k, b + (j + s) * along, ldb, trans_b, k, n - j - s);
         t.n = n - j;
         const float *next = b + (j + width) * along;
-        int64_t left = count, g = 0;
-        for (int64_t i = 0, rows; i < m; i += rows, left--) {
-            rows = (m - i + left - 1) / left;
-            t.a = a + i * lda, t.c = c + i * ldc + j;
-            if(g<groups)look_ahead(next, ldb, trans_b, g, g + per);
+        int64_t  g = 0;
+        t.a=a,t.c=c+j;
+        for (int64_t i = 0; i < count; i ++) {
+            const int64_t rows=least + (i<more);
+            if(PFN&&g<groups)look_ahead(next, ldb, trans_b, g, g + per);
             g+=per;
             if (m <= 3) wide_tiles[rows](&t); else tiles[rows](&t);
+            t.a += rows * lda, t.c += rows * ldc;
         }
     }
 }

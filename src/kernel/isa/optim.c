@@ -30,13 +30,15 @@ void ISA_NAME(adam_part)(float *w, float *m, float *v, const float *g, int64_t n
 
 /* In double: a long sum of squares of floats neither overflows nor loses its small terms. */
 double ISA_NAME(square_sum_part)(const float *x, int64_t n) {
-    vd sum = {0};
+    vf64 sum[2] = {{0}};
     V_EACH(i, some, n, {
-        const vd wide = __builtin_convertvector(v_get(x + i, some, 0.0f), vd);
-        sum += wide * wide;
+        vf64 wide[2];
+        v_widen(v_get(x + i, some, 0.0f), wide);
+        sum[0] += wide[0] * wide[0];
+        sum[1] += wide[1] * wide[1];
     });
     double total = 0.0;
-    for (int i = 0; i < VW; i++) total += sum[i];
+    for (int i = 0; i < VW / 2; i++) total += sum[0][i] + sum[1][i];
     return total;
 }
 

@@ -11,6 +11,7 @@
 
 #define ISA(ret, name, args) ret ISA_NAME(name) args;
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
 #include "kernel/isa_rows.def"
 #undef ISA

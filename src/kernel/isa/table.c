@@ -9,6 +9,7 @@ const struct isa ISA_NAME(isa) = {
     .name = ISA_STRING(ISA_SUFFIX),
 #define ISA(ret, name, args) .name = ISA_NAME(name),
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
 #include "kernel/isa_rows.def"
 #undef ISA

@@ -160,15 +160,32 @@ INLINE vf v_softplus(vf x) {
     return v_max(v_set(0.0f), x) + (y + (vf)((vu)v_set(V_LN2_HIGH) & (vu)large));
 }
 
+/* As double: two vectors of half as many lanes, for a vector twice as wide as the registers is kept in memory by gcc.
+ */
+typedef double vf64 __attribute__((vector_size(VW * 4)));
+typedef float vf_half __attribute__((vector_size(VW * 2)));
+INLINE void v_widen(vf x, vf64 wide[2]) {
+    vf_half half[2];
+    memcpy(half, &x, sizeof x);
+    for (int i = 0; i < 2; i++) wide[i] = __builtin_convertvector(half[i], vf64);
+}
+INLINE vf v_narrow(const vf64 wide[2]) {
+    vf_half half[2];
+    for (int i = 0; i < 2; i++) half[i] = __builtin_convertvector(wide[i], vf_half);
+    vf x;
+    memcpy(&x, half, sizeof x);
+    return x;
+}
+
 /* sin (quarter = 0) or cos (quarter = 1): x = n pi/2 + r, reduced in double, in two parts of pi/2 of which the first
  * times n is exact up to |n| = 2^20. Larger arguments, where a float is coarser than 0.1, go to the C library. */
-typedef double vd __attribute__((vector_size(VW * 8)));
 INLINE vf v_sin_shifted(vf x, uint32_t quarter) {
     const vf n = x * 0.636619772f + V_ROUND;
-    const vd whole = __builtin_convertvector(n - V_ROUND, vd);
-    const vf r = __builtin_convertvector(
-        (__builtin_convertvector(x, vd) - whole * 0x1.921fb544p0) - whole * 0x1.0b4611a626331p-34, vf);
-    const vf z = r * r;
+    vf64 rest[2], whole[2];
+    v_widen(x, rest);
+    v_widen(n - V_ROUND, whole);
+    for (int i = 0; i < 2; i++) rest[i] = (rest[i] - whole[i] * 0x1.921fb544p0) - whole[i] * 0x1.0b4611a626331p-34;
+    const vf r = v_narrow(rest), z = r * r;
     const vf s = r + r * z * ((z * -0.000195187909f + 0.00833219197f) * z - 0.166666552f);
     const vf c = 1.0f + z * (z * ((z * 2.44306684e-05f - 0.00138873013f) * z + 0.0416666456f) - 0.5f);
     const vu quadrant = (vu)n + quarter;

@@ -1,0 +1,191 @@
+/* Matrix products: how the work is cut and who does it; the inner loops are in isa/gemm.c.
+ *
+ * A task is a block of C for some products of the batch. Within it k goes by blocks of a length that k alone decides:
+ * rows of op(A) are laid side by side where that pays, B is packed strip by strip while it is used, C is stored by the
+ * first block of k and added to by the others, and the epilogue follows the last. Invariant: nothing but the length of
+ * the blocks of k touches the order in which an element is summed, so the cut may follow threads and caches freely. */
+#include "kernel/gemm.h"
+#include <string.h>
+
+#define K_BLOCK     256 /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
+#define M_BLOCK     256 /* rows of A that stay in the second cache */
+#define N_BLOCK     1024
+#define PANEL       128 /* columns between which the epilogue is called, and most that isa->gemm_panel packs at once */
+#define TASK_WORK   65536 /* multiply-adds that are worth waking a thread */
+#define WORTH_PANEL 128   /* columns from which on it pays to lay rows of A side by side */
+_Static_assert((PANEL + M_BLOCK) * K_BLOCK * sizeof(float) <= HEED_SCRATCH, "the packed parts fit the scratch");
+
+struct axes {
+    int count;
+    int64_t total; /* product of the sizes */
+    int64_t size[GEMM_BATCH_AXES], a[GEMM_BATCH_AXES], b[GEMM_BATCH_AXES], c[GEMM_BATCH_AXES];
+};
+
+struct job {
+    const struct isa *isa;
+    struct gemm g;
+    struct axes items;                 /* products that go to different places of C */
+    struct axes terms;                 /* products that are added up, in order, in each of them */
+    int64_t k_block, m_block, n_block; /* sizes of the blocks */
+    int64_t m_blocks, n_blocks, item_blocks, items_per_task;
+};
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
+
+static void axes_push(struct axes *x, int64_t size, int64_t a, int64_t b, int64_t c) {
+    const int i = x->count++;
+    x->size[i] = size, x->a[i] = a, x->b[i] = b, x->c[i] = c;
+    x->total *= size;
+}
+
+/* Moves g's operands to product `index` of x, the last axis running fastest. */
+static void axes_move(const struct axes *x, int64_t index, struct gemm *g) {
+    for (int i = x->count - 1; i >= 0; i--) {
+        const int64_t at = index % x->size[i];
+        index /= x->size[i];
+        g->a += at * x->a[i];
+        g->b += at * x->b[i];
+        g->c += at * x->c[i];
+        if (g->pre) g->pre += at * x->c[i];
+    }
+}
+
+static bool has_epilogue(const struct gemm *g) { return g->bias || g->pre || g->act != ACT_NONE; }
+
+static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n) {
+    const int64_t at = m0 * g->ldc + n0;
+    isa->bias_act(g->c + at, g->ldc, m, n, g->bias ? g->bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
+}
+
+/* Rows m0 .. m0 + m of op(A), columns k0 .. k0 + k: where they are, or laid side by side in `room`. */
+static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t k0, int64_t k,
+                              int64_t n, float *room, int64_t *ld) {
+    if (g->trans_a) {
+        j->isa->gemm_transpose(room, k, g->a + k0 * g->lda + m0, g->lda, k, m);
+        *ld = k;
+        return room;
+    }
+    const float *a = g->a + m0 * g->lda + k0;
+    *ld = g->lda;
+    if (n < WORTH_PANEL || g->lda == k || m < 16) return a;
+    for (int64_t i = 0; i < m; i++) memcpy(room + i * k, a + i * g->lda, (size_t)k * sizeof(float));
+    *ld = k;
+    return room;
+}
+
+/* Rows m0 .. m0 + m and columns n0 .. n0 + n of one product. */
+static void product(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n, bool last,
+                    float *scratch) {
+    float *const strips = scratch, *const room = scratch + PANEL * j->k_block;
+    for (int64_t k0 = 0; k0 < g->k; k0 += j->k_block) {
+        const int64_t k = min64(j->k_block, g->k - k0);
+        const bool finish = last && k0 + k == g->k && has_epilogue(g);
+        int64_t lda;
+        const float *const a = rows_of_a(j, g, m0, m, k0, k, n, room, &lda);
+        const int64_t step = finish ? PANEL : n;
+        for (int64_t at = n0; at < n0 + n; at += step) {
+            const int64_t width = min64(step, n0 + n - at);
+            const float *const b = g->trans_b ? g->b + at * g->ldb + k0 : g->b + k0 * g->ldb + at;
+            j->isa->gemm_panel(m, width, k, g->alpha, a, lda, b, g->ldb, g->trans_b, g->c + m0 * g->ldc + at, g->ldc,
+                               g->add || k0 > 0, strips);
+            if (finish) epilogue(j->isa, g, m0, m, at, width);
+        }
+    }
+}
+
+/* A sum of no terms. */
+static void nothing(const struct job *j, const struct gemm *g) {
+    for (int64_t i = 0; i < g->m && !g->add; i++) memset(g->c + i * g->ldc, 0, (size_t)g->n * sizeof(float));
+    if (has_epilogue(g)) epilogue(j->isa, g, 0, g->m, 0, g->n);
+}
+
+static void run_task(void *arg, int64_t task, void *scratch) {
+    const struct job *const j = arg;
+    const int64_t m0 = task % j->m_blocks * j->m_block, rest = task / j->m_blocks;
+    const int64_t n0 = rest % j->n_blocks * j->n_block, first = rest / j->n_blocks * j->items_per_task;
+    const int64_t m = min64(j->m_block, j->g.m - m0), n = min64(j->n_block, j->g.n - n0);
+    for (int64_t item = first; item < min64(first + j->items_per_task, j->items.total); item++) {
+        for (int64_t term = 0; term < j->terms.total; term++) {
+            struct gemm g = j->g;
+            axes_move(&j->items, item, &g);
+            axes_move(&j->terms, term, &g);
+            if (term > 0) g.add = true;
+            product(j, &g, m0, m, n0, n, term + 1 == j->terms.total, scratch);
+        }
+    }
+}
+
+static void run_nothing(const struct job *j) {
+    for (int64_t item = 0; item < j->items.total; item++) {
+        struct gemm g = j->g;
+        g.a = g.b = g.c; /* not looked at, perhaps NULL */
+        axes_move(&j->items, item, &g);
+        nothing(j, &g);
+    }
+}
+
+/* Sorts the axes of the batch: those along which rows of A and C simply go on are more rows. */
+static void sort_axes(struct job *j, const struct gemm_batch *batch) {
+    struct gemm *const g = &j->g;
+    j->items.total = j->terms.total = 1;
+    int axes = batch ? batch->axes : 0;
+    for (; axes > 0; axes--) {
+        const int i = axes - 1;
+        if (batch->size[i] == 1) continue;
+        if (g->trans_a || batch->b[i] != 0 || batch->a[i] != g->m * g->lda || batch->c[i] != g->m * g->ldc) break;
+        g->m *= batch->size[i];
+    }
+    for (int i = 0; i < axes; i++)
+        if (batch->size[i] != 1)
+            axes_push(batch->c[i] == 0 ? &j->terms : &j->items, batch->size[i], batch->a[i], batch->b[i], batch->c[i]);
+}
+
+/* Cuts C into blocks: no larger than the caches like, and small enough to keep all threads busy to the end, halving the
+ * longer side; or, where products are small, several of them to a task. */
+static void cut(struct job *j, int threads) {
+    const struct gemm *const g = &j->g;
+    const int64_t blocks_of_k = ceil_div(g->k, K_BLOCK);
+    j->k_block = round_up(ceil_div(g->k, blocks_of_k), 8);
+    const int64_t each = g->m * g->n * g->k * j->terms.total, all = each * j->items.total;
+    int64_t want = all / TASK_WORK;
+    if (want > 4 * threads) want = 4 * threads;
+    if (threads == 1) want = 1;
+    j->m_blocks = ceil_div(g->m, M_BLOCK);
+    j->n_blocks = ceil_div(g->n, N_BLOCK);
+    for (;;) {
+        j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), 12), M_BLOCK);
+        j->n_block = min64(round_up(ceil_div(g->n, j->n_blocks), 32), N_BLOCK);
+        if (j->m_blocks * j->n_blocks * j->items.total >= want || (j->m_block <= 24 && j->n_block <= 32)) break;
+        if (j->m_block > j->n_block || j->n_block <= 32)
+            j->m_blocks++;
+        else
+            j->n_blocks++;
+    }
+    j->m_blocks = ceil_div(g->m, j->m_block);
+    j->n_blocks = ceil_div(g->n, j->n_block);
+    j->items_per_task = 1;
+    if (j->m_blocks * j->n_blocks == 1) j->items_per_task = ceil_div(j->items.total, want > 0 ? want : 1);
+    j->item_blocks = ceil_div(j->items.total, j->items_per_task);
+}
+
+/* With the instruction set given: for the tests. */
+void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
+void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch) {
+    struct job j = {.isa = isa, .g = *g};
+    sort_axes(&j, batch);
+    if (j.g.m == 0 || j.g.n == 0 || j.items.total == 0) return;
+    if (j.g.k == 0 || j.terms.total == 0) {
+        run_nothing(&j);
+        return;
+    }
+    cut(&j, pool ? pool_threads(pool) : 1);
+    pool_run(pool, j.m_blocks * j.n_blocks * j.item_blocks, run_task, &j);
+}
+
+void kernel_gemm(struct pool *pool, const struct gemm *g) { kernel_gemm_isa(isa_get(), pool, g, NULL); }
+
+void kernel_gemm_batch(struct pool *pool, const struct gemm *g, const struct gemm_batch *batch) {
+    kernel_gemm_isa(isa_get(), pool, g, batch);
+}

@@ -1,0 +1,217 @@
+/* Cross entropy from hidden states that never holds the rows x vocabulary logits.
+ *   loss = cross_entropy(x W' + b, target)        x (…,C), W (V,C), b (V) or NULL, target (…)
+ * Rows are taken in chunks: logits of a chunk, their loss, and at once their gradient p - onehot, from which
+ *   dx = dlogits W,  dW += dlogits' x,  db += sum of dlogits' rows
+ * follow while the chunk is in cache: three products instead of the four that coming back later would take. That needs
+ * a place for dW before backward begins: the parameter's own gradient, claimed while it is empty. Backward then only
+ * scales by the upstream gradient (nearly always 1). Where that cannot be, backward computes the chunks again. */
+#include "kernel/gemm.h"
+#include "kernel/reduce.h"
+#include "kernel/rows.h"
+#include "tensor/ops.h"
+#include "tensor/ops/cross_entropy.h"
+
+enum { X, W, B, TARGET };
+
+struct linear_ce_attr {
+    heed_cross_entropy_opts opts;
+};
+
+#define CHUNK_ROWS  ((int64_t)128)
+#define CHUNK_BYTES ((int64_t)26 << 20)
+
+static int64_t chunk_rows(const heed_op_call *c) {
+    const int64_t rows = rows_of(c->in[X]), fit = CHUNK_BYTES / ((c->in[W]->shape[0] + 1) * (int64_t)sizeof(float));
+    int64_t chunk = fit < 16 ? 16 : fit < CHUNK_ROWS ? fit / 16 * 16 : CHUNK_ROWS;
+    return chunk < rows ? chunk : rows;
+}
+
+/* Are the gradients taken in forward? Known once infer has claimed dW. */
+static bool is_early(const heed_op_call *c) {
+    const struct linear_ce_attr *a = c->attr;
+    return c->recording && a->opts.reduction != HEED_REDUCE_NONE && (!c->wants[W] || heed_op_claimed(c, W));
+}
+
+/* State of an early call: dx (rows,C), then db (V); else the log-sum-exp of each row. */
+static float *early_db(const heed_op_call *c) { return (float *)c->state + (c->wants[X] ? c->in[X]->count : 0); }
+
+static bool linear_ce_infer(heed_op_call *c) {
+    const struct linear_ce_attr *a = c->attr;
+    const heed_tensor *x = c->in[X], *w = c->in[W], *b = c->in[B];
+    if (!heed_op_want(c, X, HEED_F32) || !heed_op_want(c, W, HEED_F32) || (b && !heed_op_want(c, B, HEED_F32)) ||
+        !cross_entropy_opts_ok(c, &a->opts))
+        return false;
+    if (x->rank < 1 || w->rank != 2 || cols_of(x) != cols_of(w) || w->shape[0] == 0)
+        return heed_op_fail(c, HEED_ERR_SHAPE,
+                            "x of shape %s does not fit a weight of shape %s: (…,in) and (classes,in)",
+                            heed_shape_text(x).s, heed_shape_text(w).s);
+    if (b && (b->rank != 1 || b->shape[0] != w->shape[0]))
+        return heed_op_fail(c, HEED_ERR_SHAPE, "a bias of shape %s does not fit a weight of shape %s",
+                            heed_shape_text(b).s, heed_shape_text(w).s);
+    if (!cross_entropy_target_ok(c, TARGET, x)) return false;
+    const size_t rows = (size_t)rows_of(x), v = (size_t)w->shape[0], chunk = (size_t)chunk_rows(c);
+    const bool each = a->opts.reduction == HEED_REDUCE_NONE;
+    if (!each && c->wants[W]) heed_op_claim(c, W);
+    const bool early = is_early(c);
+    c->work_forward = (chunk * v + 2 * rows) * sizeof(float);
+    if (early) {
+        c->save_in = 0;
+        c->state_size = ((c->wants[X] ? (size_t)x->count : 0) + (c->wants[B] ? v : 0)) * sizeof(float);
+    } else {
+        c->save_in = 1u << X | 1u << W | 1u << TARGET | (b ? 1u << B : 0);
+        c->state_size = rows * sizeof(float);
+        c->work_backward = chunk * v * sizeof(float);
+    }
+    return each ? heed_op_out(c, 0, HEED_F32, x->rank - 1, x->shape) : heed_op_out(c, 0, HEED_F32, 0, NULL);
+}
+
+/* ---- a chunk: rows [first, first + rows) ---- */
+
+struct chunk {
+    int64_t first, rows;
+    float *logits; /* (rows,V) */
+    struct cross_entropy ce;
+};
+
+static struct cross_entropy all_rows(const heed_op_call *c) {
+    const heed_cross_entropy_opts *o = &((const struct linear_ce_attr *)c->attr)->opts;
+    return (struct cross_entropy){.rows = rows_of(c->in[X]),
+                                  .n = c->in[W]->shape[0],
+                                  .target = i32_of(c->in[TARGET]),
+                                  .smoothing = o->smoothing,
+                                  .ignore = o->ignore,
+                                  .ignore_index = o->ignore_index};
+}
+
+static struct chunk take_chunk(heed_op_call *c, int64_t first, float *logits) {
+    const heed_tensor *x = c->in[X], *w = c->in[W];
+    const int64_t left = rows_of(x) - first, most = chunk_rows(c), k = cols_of(x), v = w->shape[0];
+    struct chunk ch = {.first = first, .rows = left < most ? left : most, .logits = logits, .ce = all_rows(c)};
+    ch.ce.rows = ch.rows;
+    ch.ce.x = logits;
+    ch.ce.ldx = v;
+    ch.ce.target += first;
+    const struct gemm g = {.m = ch.rows,
+                           .n = v,
+                           .k = k,
+                           .a = f32_of(x) + first * k,
+                           .lda = k,
+                           .b = f32_of(w),
+                           .ldb = k,
+                           .trans_b = true,
+                           .c = logits,
+                           .ldc = v,
+                           .alpha = 1,
+                           .bias = c->in[B] ? f32_of(c->in[B]) : NULL};
+    kernel_gemm(pool_of(c), &g);
+    return ch;
+}
+
+/* From dlogits, which now lie where the logits were. */
+static void chunk_grads(heed_op_call *c, const struct chunk *ch, float *dx, bool add_x, float *dw, bool add_w,
+                        float *db, bool add_b) {
+    const int64_t k = cols_of(c->in[X]), v = c->in[W]->shape[0];
+    if (dx) {
+        const struct gemm g = {.m = ch->rows,
+                               .n = k,
+                               .k = v,
+                               .a = ch->logits,
+                               .lda = v,
+                               .b = f32_of(c->in[W]),
+                               .ldb = k,
+                               .c = dx + ch->first * k,
+                               .ldc = k,
+                               .add = add_x,
+                               .alpha = 1};
+        kernel_gemm(pool_of(c), &g);
+    }
+    if (dw) {
+        const struct gemm g = {.m = v,
+                               .n = k,
+                               .k = ch->rows,
+                               .a = ch->logits,
+                               .lda = v,
+                               .trans_a = true,
+                               .b = f32_of(c->in[X]) + ch->first * k,
+                               .ldb = k,
+                               .c = dw,
+                               .ldc = k,
+                               .add = add_w || ch->first > 0,
+                               .alpha = 1};
+        kernel_gemm(pool_of(c), &g);
+    }
+    if (db)
+        kernel_reduce_to(pool_of(c), db, (struct bcast_operand){1, (int64_t[]){v}}, ch->logits,
+                         (struct bcast_operand){2, (int64_t[]){ch->rows, v}}, add_b || ch->first > 0);
+}
+
+static bool linear_ce_forward(heed_op_call *c) {
+    const heed_cross_entropy_opts *o = &((const struct linear_ce_attr *)c->attr)->opts;
+    const struct cross_entropy all = all_rows(c);
+    const int64_t most = chunk_rows(c);
+    const bool early = is_early(c), each = o->reduction == HEED_REDUCE_NONE;
+    int64_t counted;
+    if (!cross_entropy_counted(c, &all, &counted)) return false;
+    float *logits = c->work, *spare = logits + most * all.n;
+    float *lse = early ? spare : c->state, *loss = each ? heed_op_f32(c, 0) : spare + all.rows;
+    float *dw = heed_op_claimed(c, W);
+    if (early && dw && all.rows == 0) kernel_fill(pool_of(c), dw, 0, c->in[W]->count);
+    if (early && c->wants[B] && all.rows == 0) kernel_fill(pool_of(c), early_db(c), 0, all.n);
+    for (int64_t first = 0; first < all.rows; first += most) {
+        const struct chunk ch = take_chunk(c, first, logits);
+        kernel_cross_entropy(pool_of(c), &ch.ce, lse + first, loss + first);
+        if (!early) continue;
+        kernel_cross_entropy_grad(pool_of(c), &ch.ce, lse + first, logits, all.n, NULL, false,
+                                  cross_entropy_scale(o, counted), false);
+        chunk_grads(c, &ch, c->wants[X] ? c->state : NULL, false, dw, false, c->wants[B] ? early_db(c) : NULL, false);
+    }
+    if (!each) cross_entropy_reduce(o, heed_op_f32(c, 0), loss, all.rows, counted);
+    return true;
+}
+
+/* to = or += s from */
+static void scaled(heed_op_call *c, float *to, const float *from, float s, int64_t n, bool add) {
+    if (add)
+        kernel_axpy(pool_of(c), to, s, from, n);
+    else
+        kernel_scale(pool_of(c), to, s, from, n);
+}
+
+static bool linear_ce_backward(heed_op_call *c) {
+    const heed_cross_entropy_opts *o = &((const struct linear_ce_attr *)c->attr)->opts;
+    const struct cross_entropy all = all_rows(c);
+    if (is_early(c)) {
+        const float up = c->dout[0][0];
+        if (c->din[X]) scaled(c, c->din[X], c->state, up, c->in[X]->count, c->add[X]);
+        if (c->din[B]) scaled(c, c->din[B], early_db(c), up, all.n, c->add[B]);
+        if (c->din[W] && up != 1) kernel_scale(pool_of(c), c->din[W], up, c->din[W], c->in[W]->count);
+        return true;
+    }
+    int64_t bad;
+    const float scale = cross_entropy_scale(o, kernel_cross_entropy_count(&all, &bad));
+    const bool each = o->reduction == HEED_REDUCE_NONE;
+    for (int i = W; i <= B; i++)
+        if (c->din[i] && !c->add[i] && all.rows == 0) kernel_fill(pool_of(c), c->din[i], 0, c->in[i]->count);
+    for (int64_t first = 0; first < all.rows; first += chunk_rows(c)) {
+        const struct chunk ch = take_chunk(c, first, c->work);
+        kernel_cross_entropy_grad(pool_of(c), &ch.ce, (const float *)c->state + first, ch.logits, all.n,
+                                  c->dout[0] + (each ? first : 0), each, scale, false);
+        chunk_grads(c, &ch, c->din[X], c->add[X], c->din[W], c->add[W], c->din[B], c->add[B]);
+    }
+    return true;
+}
+
+const heed_op op_linear_cross_entropy = {.name = "linear_cross_entropy",
+                                         .infer = linear_ce_infer,
+                                         .forward = linear_ce_forward,
+                                         .backward = linear_ce_backward,
+                                         .flags = HEED_OP_ADDS,
+                                         .optional = 1u << B,
+                                         .attr_size = sizeof(struct linear_ce_attr)};
+
+heed_tensor *heed_linear_cross_entropy(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                       heed_tensor *target, const heed_cross_entropy_opts *opts) {
+    struct linear_ce_attr a = {.opts = {.smoothing = 0}};
+    if (opts) a.opts = *opts;
+    return apply1(cx, &op_linear_cross_entropy, &a, (heed_tensor *[]){x, weight, bias, target}, 4);
+}

@@ -1,0 +1,211 @@
+/* Name -> call of the public function. An op is one line here: its inputs a, b, c, d in order, its attributes by name. */
+#include "tensor/run_op.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- attributes ---- */
+
+static bool has(struct attrs a, const char *key) {
+    return heed_json_kind_of(heed_json_find(a.cx, a.at, key)) != HEED_JSON_NONE;
+}
+
+static float real(struct attrs a, const char *key) {
+    const heed_json_kind kind = heed_json_kind_of(heed_json_find(a.cx, a.at, key));
+    if (kind == HEED_JSON_TEXT) return *heed_json_text(a.cx, a.at, key) == '-' ? -INFINITY : INFINITY;
+    return (float)heed_json_number(a.cx, a.at, key);
+}
+
+static int whole(struct attrs a, const char *key) { return (int)heed_json_int(a.cx, a.at, key); }
+static bool flag(struct attrs a, const char *key) { return heed_json_bool_or(a.cx, a.at, key, false); }
+
+/* Which of the names in the list, 0 being the first; 0 too when there is no such attribute. */
+static int choice(struct attrs a, const char *key, const char *const *names) {
+    const char *text = heed_json_text_or(a.cx, a.at, key, names[0]);
+    int i = 0;
+    while (text && names[i] && strcmp(text, names[i]) != 0) i++;
+    if (!names[i]) heed_json_fail(a.cx, a.at, "no such %s", key);
+    return i;
+}
+
+static heed_activation activation(struct attrs a) {
+    static const char *const names[] = {"none", "relu",    "gelu",     "gelu_tanh", "silu",
+                                        "tanh", "sigmoid", "softplus", NULL};
+    return (heed_activation)choice(a, "act", names);
+}
+
+static heed_reduction reduction(struct attrs a) {
+    static const char *const names[] = {"mean", "sum", "none", NULL};
+    return (heed_reduction)choice(a, "reduction", names);
+}
+
+static heed_dtype type(struct attrs a) {
+    static const char *const names[] = {"f32", "i32", "u8", NULL};
+    return (heed_dtype)choice(a, "to", names);
+}
+
+struct list { /* of whole numbers, in both widths that the functions take */
+    int n;
+    int64_t wide[OP_OUT_MOST];
+    int narrow[OP_OUT_MOST];
+};
+
+static struct list list(struct attrs a, const char *key) {
+    struct list l = {0};
+    if (!has(a, key)) return l;
+    const heed_json array = heed_json_array(a.cx, a.at, key);
+    for (; l.n < heed_json_count(array) && l.n < OP_OUT_MOST; l.n++) {
+        l.wide[l.n] = heed_json_int(a.cx, heed_json_item(a.cx, array, l.n), NULL);
+        l.narrow[l.n] = (int)l.wide[l.n];
+    }
+    return l;
+}
+
+/* NULL options where the case has none. */
+static const heed_cross_entropy_opts *options(struct attrs a, heed_cross_entropy_opts *o) {
+    if (heed_json_count(a.at) == 0) return NULL;
+    *o = (heed_cross_entropy_opts){.smoothing = has(a, "smoothing") ? real(a, "smoothing") : 0,
+                                   .ignore = has(a, "ignore"),
+                                   .ignore_index = has(a, "ignore") ? whole(a, "ignore") : 0,
+                                   .reduction = reduction(a)};
+    return o;
+}
+
+/* ---- the table ---- */
+
+/* Ops of one output. */
+static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *in, int n) {
+    heed_tensor *const a = n > 0 ? in[0] : NULL, *const b = n > 1 ? in[1] : NULL, *const c = n > 2 ? in[2] : NULL,
+                       *const d = n > 3 ? in[3] : NULL;
+    const struct list axes = list(at, "axes"), shape = list(at, "shape"), before = list(at, "before"),
+                      after = list(at, "after");
+    const int *const over = has(at, "axes") ? axes.narrow : NULL;
+    const bool keep = flag(at, "keep");
+    heed_cross_entropy_opts opts;
+
+#define OP(name, ...)                                                                                                  \
+    if (strcmp(op, #name) == 0) return heed_##name(cx, __VA_ARGS__)
+    OP(add, a, b);
+    OP(sub, a, b);
+    OP(mul, a, b);
+    OP(div, a, b);
+    OP(pow, a, b);
+    OP(maximum, a, b);
+    OP(minimum, a, b);
+    OP(affine, a, real(at, "scale"), real(at, "shift"));
+    OP(clamp, a, real(at, "low"), real(at, "high"));
+    OP(power, a, real(at, "exponent"));
+    OP(leaky_relu, a, real(at, "slope"));
+    OP(elu, a, real(at, "alpha"));
+    OP(neg, a);
+    OP(abs, a);
+    OP(sign, a);
+    OP(exp, a);
+    OP(log, a);
+    OP(log1p, a);
+    OP(sqrt, a);
+    OP(rsqrt, a);
+    OP(square, a);
+    OP(reciprocal, a);
+    OP(sin, a);
+    OP(cos, a);
+    OP(tanh, a);
+    OP(sigmoid, a);
+    OP(relu, a);
+    OP(gelu, a);
+    OP(gelu_tanh, a);
+    OP(silu, a);
+    OP(softplus, a);
+    OP(erf, a);
+    OP(floor, a);
+    OP(ceil, a);
+    OP(round, a);
+
+    OP(equal, a, b);
+    OP(not_equal, a, b);
+    OP(less, a, b);
+    OP(less_equal, a, b);
+    OP(greater, a, b);
+    OP(greater_equal, a, b);
+    OP(and, a, b);
+    OP(or, a, b);
+    OP(xor, a, b);
+    OP(not, a);
+    OP(where, a, b, c);
+    OP(cast, a, type(at));
+
+    OP(matmul, a, b);
+    OP(matmul_trans, a, flag(at, "trans_a"), b, flag(at, "trans_b"));
+    OP(linear, a, b, c);
+    OP(linear_act, a, b, c, activation(at));
+
+    OP(sum, a, over, axes.n, keep);
+    OP(mean, a, over, axes.n, keep);
+    OP(max, a, over, axes.n, keep);
+    OP(min, a, over, axes.n, keep);
+    OP(variance, a, over, axes.n, keep, whole(at, "correction"));
+    OP(logsumexp, a, over, axes.n, keep);
+    OP(norm, a, real(at, "p"), over, axes.n, keep);
+    OP(cumsum, a, whole(at, "axis"));
+    OP(argmax, a, whole(at, "axis"), keep);
+    OP(argmin, a, whole(at, "axis"), keep);
+
+    OP(softmax, a, whole(at, "axis"));
+    OP(log_softmax, a, whole(at, "axis"));
+    OP(layer_norm, a, b, c, real(at, "eps"));
+    OP(rms_norm, a, b, real(at, "eps"));
+    OP(dropout, a, real(at, "p"));
+
+    OP(embedding, a, b);
+    OP(gather, a, whole(at, "axis"), b);
+    OP(scatter_add, a, whole(at, "axis"), b, c);
+    OP(index_select, a, whole(at, "axis"), b);
+
+    OP(reshape, a, shape.n, shape.wide);
+    OP(slice, a, whole(at, "axis"), whole(at, "start"), whole(at, "length"));
+    OP(contiguous, heed_slice(cx, a, whole(at, "axis"), whole(at, "start"), whole(at, "length")));
+    OP(detach, a);
+    OP(concat, in, n, whole(at, "axis"));
+    OP(stack, in, n, whole(at, "axis"));
+    OP(permute, a, axes.narrow);
+    OP(transpose, a, whole(at, "axis_a"), whole(at, "axis_b"));
+    OP(expand, a, shape.n, shape.wide);
+    OP(pad, a, before.wide, after.wide, real(at, "value"));
+    OP(roll, a, whole(at, "shift"), whole(at, "axis"));
+    OP(flip, a, whole(at, "axis"));
+
+    OP(mse_loss, a, b, reduction(at));
+    OP(l1_loss, a, b, reduction(at));
+    OP(huber_loss, a, b, real(at, "delta"), reduction(at));
+    OP(bce_loss, a, b, reduction(at));
+    OP(kl_loss, a, b, reduction(at));
+    OP(cross_entropy, a, b, options(at, &opts));
+    OP(cross_entropy_soft, a, b, options(at, &opts));
+    OP(linear_cross_entropy, a, b, c, d, options(at, &opts));
+#undef OP
+    heed_fail(cx, HEED_ERR_USAGE, "run_op: no line for op %s", op);
+    return NULL;
+}
+
+bool run_op(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *in, int n_in, heed_tensor **out,
+            int *n_out) {
+    *n_out = 1;
+    if (strcmp(op, "split") == 0) {
+        const struct list sizes = list(at, "sizes");
+        *n_out = sizes.n;
+        return heed_split(cx, in[0], whole(at, "axis"), sizes.wide, sizes.n, out);
+    }
+    if (strcmp(op, "topk") == 0) {
+        *n_out = 2;
+        return heed_topk(cx, in[0], whole(at, "k"), &out[0], &out[1]);
+    }
+    heed_tensor **h = flag(at, "h") ? &out[1] : NULL;
+    const bool layer = strcmp(op, "add_layer_norm") == 0;
+    if (layer || strcmp(op, "add_rms_norm") == 0) {
+        *n_out = h ? 2 : 1;
+        out[0] = layer ? heed_add_layer_norm(cx, in[0], in[1], in[2], in[3], real(at, "eps"), h)
+                       : heed_add_rms_norm(cx, in[0], in[1], in[2], real(at, "eps"), h);
+        return out[0] != NULL;
+    }
+    out[0] = single(cx, op, at, in, n_in);
+    return out[0] != NULL;
+}

@@ -1,0 +1,18 @@
+/* An op by its name, as the golden files name it. */
+#ifndef TESTS_RUN_OP_H
+#define TESTS_RUN_OP_H
+
+#include "heed/ops.h"
+
+struct attrs {
+    heed_ctx *cx; /* of the document that the attributes lie in */
+    heed_json at;
+};
+
+/* Calls heed_OP. out has room for OP_OUT_MOST; *n_out receives how many there are. False when the op failed, or when
+ * there is none of that name: then the context has failed too. */
+#define OP_OUT_MOST 8
+bool run_op(heed_ctx *cx, const char *op, struct attrs attrs, heed_tensor *const *in, int n_in, heed_tensor **out,
+            int *n_out);
+
+#endif

@@ -7,8 +7,7 @@ function(heed_kernels name width)
     add_library(kernels_${name} OBJECT ${kernel_sources})
     target_include_directories(kernels_${name} PRIVATE include src)
     target_compile_definitions(kernels_${name} PRIVATE ISA_SUFFIX=${name} VW=${width})
-    # -O3 where it is the product that is built; under a sanitizer -O2 keeps the instrumented loops bearable.
-    target_compile_options(kernels_${name} PRIVATE $<IF:$<CONFIG:Release>,-O3,-O2> -ffp-contract=fast -fno-math-errno
+    target_compile_options(kernels_${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -ffp-contract=fast -fno-math-errno
         -fno-trapping-math ${ARGN})
     set(kernel_objects ${kernel_objects} $<TARGET_OBJECTS:kernels_${name}> PARENT_SCOPE)
 endfunction()

@@ -78,7 +78,8 @@ HEED_API void heed_close(heed_ctx *cx);
 HEED_API bool heed_failed(const heed_ctx *cx);
 HEED_API heed_status heed_error(const heed_ctx *cx);
 HEED_API const char *heed_message(const heed_ctx *cx);
-/* Forgets the error and everything of the step under way (tape, tensors, scopes), so that the context is as new. */
+/* Forgets the error and everything of the step under way (tape, tensors, scopes), so that the context is as new. What
+ * heed_open could not get is tried again. */
 HEED_API void heed_clear(heed_ctx *cx);
 /* Records an error unless there is one already. Always returns false. For ops and readers of one's own. */
 HEED_API bool heed_fail(heed_ctx *cx, heed_status status, const char *format, ...) HEED_PRINTF(3, 4);
@@ -97,7 +98,7 @@ HEED_API void *heed_mem_resize(heed_ctx *cx, void *ptr, size_t size);
 HEED_API void heed_mem_free(heed_ctx *cx, void *ptr);
 
 typedef struct heed_memory {
-    size_t held, held_peak; /* bytes taken from the allocator, all in all */
+    size_t held, held_peak; /* bytes taken from the allocator, all in all (dry: that would be) */
     size_t step, step_peak; /* bytes live in the step's arena: tensors, gradients, workspace */
     int64_t system_calls;   /* how often the allocator was asked for memory */
 } heed_memory;
@@ -107,7 +108,7 @@ HEED_API void heed_memory_reset_peak(heed_ctx *cx);
 /* Threads. heed_parallel runs fn(arg, task, scratch) for every task in [0, tasks), in any order, on the context's
  * threads, and returns when all are done. Results must not depend on who ran what. scratch: HEED_SCRATCH bytes of the
  * thread's own, aligned to 64. fn must not call anything that takes the context. Small work should be done without it.
- */
+ * In a dry context nothing is run. */
 #define HEED_SCRATCH ((size_t)2 << 20)
 typedef void (*heed_task_fn)(void *arg, int64_t task, void *scratch);
 HEED_API void heed_parallel(heed_ctx *cx, int64_t tasks, heed_task_fn fn, void *arg);
@@ -116,8 +117,8 @@ HEED_API int heed_threads_available(void); /* affinity and cpu.max, at least 1 *
 
 /* Counted random numbers (Philox4x32-10): number `position` of `stream` under `seed` is always the same, whoever asks.
  * Fills write numbers position, position + 1, ... ; uniform lies in [0, 1); normal is Box-Muller on uniforms; the
- * truncated normal lies within [low, high] (in standard deviations, low < high). A permutation is a function of (seed,
- * stream, n). */
+ * truncated normal lies within [low, high] (in standard deviations; low > high gives NaN). A permutation is a function
+ * of (seed, stream, n). */
 HEED_API uint32_t heed_random_bits(uint64_t seed, uint64_t stream, uint64_t position);
 HEED_API void heed_random_uniform(uint64_t seed, uint64_t stream, uint64_t position, float *out, int64_t n);
 HEED_API void heed_random_normal(uint64_t seed, uint64_t stream, uint64_t position, float *out, int64_t n);

@@ -81,6 +81,9 @@ HEED_API heed_text heed_shape_text(const heed_tensor *t); /* "(4,8)" as in messa
 HEED_API void heed_scope_begin(heed_ctx *cx);
 HEED_API heed_tensor *heed_scope_end(heed_ctx *cx, heed_tensor *keep);
 HEED_API void heed_scope_end_many(heed_ctx *cx, heed_tensor *const *keep, int n);
+/* Gives back everything made in the open scope but keep, which stays in it: between the layers of a stack, so that only
+ * two layers' temporaries are held at any time. Returns keep. */
+HEED_API heed_tensor *heed_scope_keep(heed_ctx *cx, heed_tensor *keep);
 
 /* Gradients of a one-number loss, or of sum(y * dy) for any y. Gives back values and gradients as it passes them. */
 HEED_API bool heed_backward(heed_ctx *cx, heed_tensor *loss);

@@ -213,7 +213,8 @@ unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *s
     s->fd = standard ? STDIN_FILENO : open_to_read(cx, path, 0, &what);
     unsigned char *data = NULL;
     if (s->fd >= 0 && source_start(s)) {
-        const bool known = S_ISREG(what.st_mode) && (uint64_t)what.st_size < SIZE_MAX / 4;
+        /* Files that the system makes up as they are read say 0. */
+        const bool known = S_ISREG(what.st_mode) && what.st_size > 0 && (uint64_t)what.st_size < SIZE_MAX / 4;
         data = read_all(s, known ? (size_t)what.st_size : BUFFER, limit, size);
     }
     if (s->gzip) inflateEnd(&s->z);

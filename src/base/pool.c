@@ -182,7 +182,7 @@ struct pool *pool_open(heed_ctx *cx, int threads) {
     if (pthread_cond_init(&p->wake, NULL) != 0) goto failed_lock;
     p->workers = workers;
     p->scratch = scratch;
-    p->spin = threads > heed_threads_available() ? SPIN_CROWDED : SPIN_ALONE;
+    p->spin = threads > 1 && threads > heed_threads_available() ? SPIN_CROWDED : SPIN_ALONE;
     atomic_init(&p->gate, 0);
     atomic_init(&p->next, 0);
     atomic_init(&p->sleepers, 0);

@@ -87,13 +87,14 @@ static void move_transposed(const struct plan *p, char *to, const char *from, in
 }
 
 static void move_tile(const struct plan *p, char *to, const char *from, int64_t na, int64_t nb) {
-    const bool whole = p->a.to == 1 && (size_t)na * p->size >= SHORT_RUN;
-    if (whole && p->a.from == 1)
-        move_runs(p, to, from, na, nb);
-    else if (whole && p->a.from == 0 && !p->add)
-        move_repeated(p, to, from, na, nb);
-    else if (p->a.to == 1 && p->b.from == 1 && p->size == 4 && na > 1 && nb > 1)
+    const bool run = p->a.to == 1, crosswise = p->a.from != 1 && p->a.from != 0;
+    const bool lengthy = (size_t)na * p->size >= SHORT_RUN;
+    if (run && crosswise && p->b.from == 1 && p->size == 4 && na > 1 && nb > 1)
         move_transposed(p, to, from, na, nb);
+    else if (run && lengthy && p->a.from == 1)
+        move_runs(p, to, from, na, nb);
+    else if (run && lengthy && p->a.from == 0 && !p->add)
+        move_repeated(p, to, from, na, nb);
     else
         move_strided(p, to, from, na, nb);
 }

@@ -272,21 +272,15 @@ void heed_scope_begin(heed_ctx *cx) {
     e->scopes[e->depth++] = NULL;
 }
 
-void heed_scope_end_many(heed_ctx *cx, heed_tensor *const *keep, int n) {
-    struct engine *e = engine_of(cx);
-    if (!e) return;
-    if (e->depth == 1) {
-        heed_fail(cx, HEED_ERR_USAGE, "scope_end: no scope is open");
-        return;
-    }
-    heed_tensor *t = e->scopes[--e->depth];
+/* Empties a scope's list: what is to be kept goes into scope `to`, the rest is given back. */
+static void sift(struct engine *e, heed_tensor *t, int to, heed_tensor *const *keep, int n) {
     while (t) {
         heed_tensor *next = t->next;
         bool kept = false;
         for (int i = 0; keep && i < n; i++) kept |= keep[i] == t;
         if (kept) {
-            t->next = e->scopes[e->depth - 1];
-            e->scopes[e->depth - 1] = t;
+            t->next = e->scopes[to];
+            e->scopes[to] = t;
         } else {
             tensor_leave_scope(t);
             tensor_unref(t);
@@ -295,7 +289,27 @@ void heed_scope_end_many(heed_ctx *cx, heed_tensor *const *keep, int n) {
     }
 }
 
+void heed_scope_end_many(heed_ctx *cx, heed_tensor *const *keep, int n) {
+    struct engine *e = engine_of(cx);
+    if (!e) return;
+    if (e->depth == 1) {
+        heed_fail(cx, HEED_ERR_USAGE, "scope_end: no scope is open");
+        return;
+    }
+    e->depth--;
+    sift(e, e->scopes[e->depth], e->depth - 1, keep, n);
+}
+
 heed_tensor *heed_scope_end(heed_ctx *cx, heed_tensor *keep) {
     heed_scope_end_many(cx, &keep, 1);
     return heed_failed(cx) ? NULL : keep;
+}
+
+heed_tensor *heed_scope_keep(heed_ctx *cx, heed_tensor *keep) {
+    struct engine *e = engine_of(cx);
+    if (!e) return NULL;
+    heed_tensor *all = e->scopes[e->depth - 1];
+    e->scopes[e->depth - 1] = NULL;
+    sift(e, all, e->depth - 1, &keep, 1);
+    return keep;
 }

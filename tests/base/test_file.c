@@ -257,6 +257,14 @@ static void with_alarms(bool on) {
     setitimer(ITIMER_REAL, &often, NULL);
 }
 
+/* The signals are for the thread that is tested. */
+static void without_alarms(void) {
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+}
+
 struct transfer {
     int fd;
     unsigned char *data;
@@ -264,20 +272,22 @@ struct transfer {
 };
 static void *send_slowly(void *arg) {
     struct transfer *const t = arg;
+    without_alarms();
     while (t->done < t->size) {
         const size_t left = t->size - t->done;
         const ssize_t n = write(t->fd, t->data + t->done, left < 1777 ? left : 1777);
         if (n > 0) t->done += (size_t)n;
-        if (t->done % 5 == 0) usleep(200);
+        if (t->done % 5 == 0) usleep(2000);
     }
     close(t->fd);
     return NULL;
 }
 static void *receive_slowly(void *arg) {
     struct transfer *const t = arg;
+    without_alarms();
     for (ssize_t n; (n = read(t->fd, t->data + t->done, 7777)) != 0;) {
         if (n > 0) t->done += (size_t)n;
-        if (t->done % 5 == 0) usleep(200);
+        if (t->done % 5 == 0) usleep(2000);
     }
     return NULL;
 }

@@ -92,8 +92,9 @@ static void test_read_file(void **state) {
 
 /* As Python's safetensors 0.8.0 wrote {"w": f32 (2,3) 0..5, "flag": bool (2)} with metadata. */
 static const unsigned char python[] =
-    "\xA8\0\0\0\0\0\0\0{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,"
-    "24]},\"flag\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[24,26]}}                 "
+    "\x98\0\0\0\0\0\0\0{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":"
+    "[0,"
+    "24]},\"flag\":{\"dtype\":\"BOOL\",\"shape\":[2],\"data_offsets\":[24,26]}}     "
     "\0\0\0\0\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\xA0\x40\1\0";
 
 static void test_read_python(void **state) {
@@ -147,7 +148,8 @@ static void test_refusals(void **state) {
     REFUSED("{\"__metadata__\":{\"a\":1}}", 0, "t: __metadata__.a: expected a string, found an integer");
     REFUSED("{\"__metadata__\":[]}", 0, "t: __metadata__: must be an object of strings");
     /* the type */
-    REFUSED(TENSOR("\"F8_E4M3\"", "[4]", "[0,4]"), 4, "t: w: dtype F8_E4M3, a float of 8 bits or fewer, is not supported");
+    REFUSED(TENSOR("\"F8_E4M3\"", "[4]", "[0,4]"), 4,
+            "t: w: dtype F8_E4M3, a float of 8 bits or fewer, is not supported");
     REFUSED(TENSOR("\"F8_E5M2\"", "[4]", "[0,4]"), 4, "F8_E5M2");
     REFUSED(TENSOR("\"F33\"", "[1]", "[0,4]"), 4, "t: w: unknown dtype 'F33'");
     REFUSED(TENSOR("\"f32\"", "[1]", "[0,4]"), 4, "unknown dtype 'f32'");
@@ -321,7 +323,9 @@ static void test_write_refusals(void **state) {
 
 /* ---- shards ---- */
 
-static void write_index(const char *json) { write_bytes(in_folder("m/model.safetensors.index.json"), json, strlen(json)); }
+static void write_index(const char *json) {
+    write_bytes(in_folder("m/model.safetensors.index.json"), json, strlen(json));
+}
 
 static const char index_json[] = "{\"metadata\":{\"total_size\":16},\"weight_map\":{\"w2\":\"b.safetensors\","
                                  "\"w1\":\"a.safetensors\",\"w0\":\"a.safetensors\"}}";
@@ -476,10 +480,10 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),     cmocka_unit_test(test_read_file),      cmocka_unit_test(test_read_python),
-        cmocka_unit_test(test_empty),    cmocka_unit_test(test_refusals),       cmocka_unit_test(test_null),
-        cmocka_unit_test(test_write),    cmocka_unit_test(test_write_refusals), cmocka_unit_test(test_shards),
-        cmocka_unit_test(test_hostile),  cmocka_unit_test(test_shard_refusals), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_read_file),      cmocka_unit_test(test_read_python),
+        cmocka_unit_test(test_empty),   cmocka_unit_test(test_refusals),       cmocka_unit_test(test_null),
+        cmocka_unit_test(test_write),   cmocka_unit_test(test_write_refusals), cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_shard_refusals), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -190,7 +190,7 @@ static void test_unary_special(void **state) {
         const float a = fn == UNARY_POW ? 2.3f : 0.25f;
         kernel_unary(NULL, (enum unary)fn, y, x, n, a, 1.0f);
         for (int64_t i = 0; i < n; i++)
-            check_close(what, i, y[i], unary_twin((enum unary)fn, (double)x[i], (double)a, 1.0), 3e-6, 1.2e-38);
+            check_close(what, i, y[i], unary_twin((enum unary)fn, (double)x[i], (double)a, 1.0), 3e-6, 1e-37);
         free(x), free(y);
     }
     /* Small numbers keep their digits where the function goes through 0. */
@@ -352,7 +352,7 @@ static void check_binary(struct pool *pool, enum binary op, const struct shape *
 
 static void test_binary(void **state) {
     (void)state;
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 120; round++) {
         const struct shape whole = random_shape(0, 5), sa = random_operand(&whole), sb = random_operand(&whole);
         for (int op = 0; op < BINARY_COUNT; op++) check_binary(NULL, (enum binary)op, &sa, &sb);
     }
@@ -512,7 +512,7 @@ static void check_where(struct pool *pool, const struct shape *sc, const struct 
 
 static void test_flags(void **state) {
     (void)state;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 120; round++) {
         const struct shape whole = random_shape(0, 5), sa = random_operand(&whole), sb = random_operand(&whole),
                            sc = random_operand(&whole);
         check_flags(&sa, &sb);

@@ -14,7 +14,7 @@ struct golden_case {
     const char *op;
     struct attrs attrs;
     int n_in, n_out;
-    const heed_array *in[CASE_IN_MOST]; /* NULL: left out */
+    const heed_array *in[CASE_IN_MOST];  /* NULL: left out */
     const heed_array *din[CASE_IN_MOST]; /* NULL: nobody asks for this gradient */
     const heed_array *out[OP_OUT_MOST];
     const heed_array *dout[OP_OUT_MOST]; /* NULL: no gradient comes back from this output */
@@ -55,7 +55,8 @@ const heed_op *golden_op(const char *name); /* the record of that name, or NULL 
 bool golden_has_gradient(const struct golden_case *c);
 
 heed_tensor *golden_leaf(heed_ctx *cx, const heed_array *a, bool want_grad);
-bool golden_leaves(heed_ctx *cx, const struct golden_case *c, heed_tensor **in); /* wanting gradients as the case does */
+bool golden_leaves(heed_ctx *cx, const struct golden_case *c,
+                   heed_tensor **in); /* wanting gradients as the case does */
 
 /* How a case's gradients go to parameters: one slot per input with a golden gradient. */
 struct golden_slots {

@@ -1,4 +1,5 @@
-/* Name -> call of the public function. An op is one line here: its inputs a, b, c, d in order, its attributes by name. */
+/* Name -> call of the public function. An op is one line here: its inputs a, b, c, d in order, its attributes by name.
+ */
 #include "tensor/run_op.h"
 #include <math.h>
 #include <string.h>

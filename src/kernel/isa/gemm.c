@@ -100,7 +100,8 @@ static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, 
     }
 }
 
-INLINE void put(float *c, vf acc, float alpha, bool add) { v_store(c, add ? alpha * acc + v_load(c) : alpha * acc); }
+/* C = alpha acc [+ C]. Adding -0 changes nothing, and leaves the compiler one multiply-add to make, everywhere. */
+INLINE void put(float *c, vf acc, float alpha, bool add) { v_store(c, alpha * acc + (add ? v_load(c) : v_set(-0.0f))); }
 
 struct tile {
     int64_t n, k; /* columns of C from here on, which may be more or less than the tile has */

@@ -6,8 +6,8 @@
 #include "kernel/reduce.h"
 #include "kernel/isa/vmath.h"
 
-#define ROW_BLOCK    ((int64_t)1024)
-#define COLUMN_BLOCK ((int64_t)128)
+#define ROW_BLOCK    ((int64_t)128 * VW) /* 32 additions one after the other */
+#define COLUMN_BLOCK ((int64_t)64)
 
 /* What an element contributes. `fold` is a constant wherever this is inlined. */
 INLINE vf term(int fold, vf x, vf shift, float p) {
@@ -45,6 +45,16 @@ INLINE vf join(int fold, vf acc, vf t) {
 INLINE double join_scalar(int fold, double acc, double t) {
     if (!is_extreme(fold)) return acc + t;
     return (fold == FOLD_MIN ? t < acc : t > acc) || t != t ? t : acc;
+}
+
+INLINE void join_double(int fold, double *acc, vf t, int64_t n) {
+    if (n == VW && !is_extreme(fold)) {
+        vd sum;
+        memcpy(&sum, acc, sizeof sum);
+        sum += __builtin_convertvector(t, vd);
+        memcpy(acc, &sum, sizeof sum);
+    } else
+        for (int64_t i = 0; i < n; i++) acc[i] = join_scalar(fold, acc[i], (double)t[i]);
 }
 
 /* The first n < VW elements as terms; the rest contribute nothing. */
@@ -96,9 +106,7 @@ INLINE void columns_of(int fold, double *acc, const float *x, int64_t ld, int64_
                 const vf v = k < last || part == VW ? v_load(x + k * VW) : v_load_part(x + k * VW, part, 0.0f);
                 sum[k] = join(fold, sum[k], term(fold, v, s[k], p));
             }
-        for (int k = 0; k < vectors; k++)
-            for (int64_t i = 0; i < (k < last ? VW : part); i++)
-                acc[k * VW + i] = join_scalar(fold, acc[k * VW + i], (double)sum[k][i]);
+        for (int k = 0; k < vectors; k++) join_double(fold, acc + k * VW, sum[k], k < last ? VW : part);
     }
 }
 

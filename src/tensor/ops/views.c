@@ -1,28 +1,9 @@
 /* Views: the same numbers under another shape. Reshape, slice and split share storage whenever runs of equal length,
  * equally far apart, can say where the numbers lie; contiguous copies what can be said in no other way. */
-#include "kernel/rows.h"
-#include "tensor/engine.h"
+#include "tensor/moves.h"
 #include "tensor/ops.h"
-#include <string.h>
 
 /* ---- contiguous: y = x ---- */
-
-struct copy_job {
-    const heed_tensor *from;
-    char *to;
-    int64_t runs, runs_per_task;
-};
-
-static void copy_task(void *arg, int64_t task, void *scratch) {
-    const struct copy_job *j = arg;
-    const heed_tensor *t = j->from;
-    const size_t size = heed_dtype_size(t->dtype), bytes = (size_t)t->run * size;
-    const int64_t first = task * j->runs_per_task;
-    const int64_t last = first + j->runs_per_task < j->runs ? first + j->runs_per_task : j->runs;
-    (void)scratch;
-    for (int64_t r = first; r < last; r++)
-        memcpy(j->to + (size_t)r * bytes, t->data + (size_t)(r * t->stride) * size, bytes);
-}
 
 static bool contiguous_infer(heed_op_call *c) {
     heed_op_pass(c, 0, 0);
@@ -30,10 +11,10 @@ static bool contiguous_infer(heed_op_call *c) {
 }
 static bool contiguous_forward(heed_op_call *c) {
     const heed_tensor *x = c->in[0];
+    struct move m = {.size = heed_dtype_size(x->dtype)};
     if (x->count == 0) return true;
-    const int64_t runs = x->count / x->run, per_task = 1 + (1 << 16) / x->run;
-    struct copy_job job = {x, c->out[0]->data, runs, per_task};
-    pool_run(pool_of(c), (runs + per_task - 1) / per_task, copy_task, &job);
+    move_axis_of(&m, x, x->count, 1, 1);
+    kernel_move(pool_of(c), &m, c->out[0]->data, x->data);
     return true;
 }
 const heed_op op_contiguous = {
@@ -132,23 +113,6 @@ static heed_tensor *sliceable(heed_ctx *cx, heed_tensor *x, int axis) {
     return heed_contiguous(cx, x);
 }
 
-static void scatter_part(heed_op_call *c, const float *dy, int axis, int64_t start, int64_t length, bool add) {
-    const heed_tensor *x = c->in[0];
-    int64_t inner = 1, outer = 1;
-    for (int i = 0; i < axis; i++) outer *= x->shape[i];
-    for (int i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
-    const int64_t run = length * inner, stride = x->shape[axis] * inner;
-    float *dx = c->din[0] + start * inner;
-    for (int64_t o = 0; o < outer; o++, dx += stride) {
-        if (!dy && !add)
-            memset(dx, 0, (size_t)run * sizeof *dx);
-        else if (dy && !add)
-            memcpy(dx, dy + o * run, (size_t)run * sizeof *dx);
-        else if (dy)
-            for (int64_t i = 0; i < run; i++) dx[i] += dy[o * run + i];
-    }
-}
-
 static bool slice_infer(heed_op_call *c) {
     const struct part_attr *a = c->attr;
     const heed_tensor *x = c->in[0];
@@ -162,8 +126,10 @@ static bool slice_infer(heed_op_call *c) {
 }
 static bool slice_backward(heed_op_call *c) {
     const struct part_attr *a = c->attr;
-    if (!c->add[0]) kernel_fill(pool_of(c), c->din[0], 0, c->in[0]->count);
-    scatter_part(c, c->dout[0], axis_of(a->axis, c->in[0]->rank), a->start, a->length, c->add[0]);
+    const heed_tensor *x = c->in[0];
+    const struct box part = box_along(x, axis_of(a->axis, x->rank), a->start, a->length);
+    if (!c->add[0]) box_fill_around(pool_of(c), &part, c->din[0], move_zero);
+    box_put(pool_of(c), &part, c->din[0], c->dout[0], NULL, c->add[0]);
     return true;
 }
 const heed_op op_slice = {.name = "slice",
@@ -205,9 +171,15 @@ static bool split_infer(heed_op_call *c) {
 /* The parts cover x, so every number of dx is written once: nothing to clear first. */
 static bool split_backward(heed_op_call *c) {
     const struct split_attr *a = c->attr;
+    const heed_tensor *x = c->in[0];
     int64_t start = 0;
-    for (int j = 0; j < a->n; start += a->sizes[j++])
-        scatter_part(c, c->dout[j], axis_of(a->axis, c->in[0]->rank), start, a->sizes[j], c->add[0]);
+    for (int j = 0; j < a->n; start += a->sizes[j++]) {
+        const struct box part = box_along(x, axis_of(a->axis, x->rank), start, a->sizes[j]);
+        if (c->dout[j])
+            box_put(pool_of(c), &part, c->din[0], c->dout[j], NULL, c->add[0]);
+        else if (!c->add[0])
+            box_fill(pool_of(c), &part, c->din[0], move_zero);
+    }
     return true;
 }
 const heed_op op_split = {.name = "split",

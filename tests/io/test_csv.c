@@ -1,0 +1,300 @@
+/* csv and tsv: quoting, headers, numbers, refusals; and the text helpers under them. */
+#include "io/text.h"
+#include "io_test.h"
+
+#include <locale.h>
+
+static heed_table *parse(heed_ctx *cx, const char *text, const heed_table_options *o) {
+    return heed_table_parse(cx, "t.csv", text, strlen(text), o);
+}
+
+static void refused(heed_ctx *cx, const char *text, size_t size, const char *part, int line) {
+    if (heed_table_parse(cx, "t.csv", text, size, NULL)) fail_msg("accepted: %s", text);
+    expect_sentence(cx, part, __FILE__, line);
+}
+#define REFUSED(text, part) refused(cx, text, sizeof text - 1, part, __LINE__)
+
+static void test_quoting(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_table *t = parse(
+        cx, "\xEF\xBB\xBFname,\"say \"\"hi\"\"\",c\r\n\"a,b\",\"line\r\nbreak\",\"\"\r\n\"\"\"\",,3\n x ,y,z", NULL);
+    const char *cells[3][3] = {{"a,b", "line\r\nbreak", ""}, {"\"", "", "3"}, {" x ", "y", "z"}};
+    assert_int_equal(heed_table_columns(t), 3);
+    assert_false(heed_table_has_header(t)); /* the second row holds no number */
+    assert_int_equal(heed_table_rows(t), 4);
+    assert_string_equal(heed_table_cell(cx, t, 0, 1), "say \"hi\"");
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) assert_string_equal(heed_table_cell(cx, t, r + 1, c), cells[r][c]);
+    assert_string_equal(heed_table_name(cx, t, 2), "3");
+    assert_int_equal(heed_table_find(cx, t, "3"), 2);
+    heed_table_close(t);
+    close_context(cx);
+}
+
+static void test_header(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const struct {
+        const char *text;
+        heed_header header;
+        bool found;
+        int64_t rows;
+    } cases[] = {
+        {"a,b\n1,x\n2,y\n", HEED_HEADER_AUTO, true, 2}, {"1,b\n1,x\n", HEED_HEADER_AUTO, false, 2},
+        {"a,b\nc,d\n", HEED_HEADER_AUTO, false, 2},     {"a,b\n", HEED_HEADER_AUTO, false, 1},
+        {"a,b\nc,d\n", HEED_HEADER_YES, true, 1},       {"a,b", HEED_HEADER_YES, true, 0},
+        {"a,b\n1,2\n", HEED_HEADER_NO, false, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        heed_table *t = parse(cx, cases[i].text, &(heed_table_options){.header = cases[i].header});
+        assert_int_equal(heed_table_has_header(t), cases[i].found);
+        assert_int_equal(heed_table_rows(t), cases[i].rows);
+        assert_int_equal(heed_table_columns(t), 2);
+        assert_string_equal(heed_table_name(cx, t, 1), cases[i].found ? "b" : "2");
+        assert_int_equal(heed_table_find(cx, t, "b"), cases[i].found ? 1 : -1);
+        heed_table_close(t);
+    }
+    close_context(cx);
+}
+
+static void test_delimiters(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const char *names[] = {"x.tsv", "x.tab", "x.tsv.gz", "tsv"};
+    for (int i = 0; i < 4; i++) {
+        heed_table *t = heed_table_parse(cx, names[i], "a\tb,c", 5, NULL);
+        assert_int_equal(heed_table_columns(t), 2);
+        assert_string_equal(heed_table_cell(cx, t, 0, 0), i < 3 ? "a" : "a\tb");
+        heed_table_close(t);
+    }
+    heed_table *t = parse(cx, "a;\"b;c\"\n1;2", &(heed_table_options){.delimiter = ';'});
+    assert_string_equal(heed_table_cell(cx, t, 0, 1), "2");
+    assert_string_equal(heed_table_name(cx, t, 1), "b;c");
+    heed_table_close(t);
+    /* Sentences, with quotes as they come. */
+    t = heed_table_parse(cx, "s.tsv", "\"Go.\tVa \"!\nHi\tSalut\"", 20,
+                         &(heed_table_options){.plain_quotes = true, .header = HEED_HEADER_NO});
+    assert_string_equal(heed_table_cell(cx, t, 0, 0), "\"Go.");
+    assert_string_equal(heed_table_cell(cx, t, 1, 1), "Salut\"");
+    heed_table_close(t);
+    const char wrong[] = {'"', '\n', '\r', '\x80'};
+    for (int i = 0; i < 4; i++) {
+        assert_null(parse(cx, "a", &(heed_table_options){.delimiter = wrong[i]}));
+        EXPECT_SENTENCE(cx, "a delimiter must be");
+    }
+    assert_null(parse(cx, "a", &(heed_table_options){.header = (heed_header)9}));
+    EXPECT_SENTENCE(cx, "no header option 9");
+    close_context(cx);
+}
+
+static void test_ends(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const struct {
+        const char *text;
+        int64_t rows, columns;
+    } cases[] = {{"a,b\nc,d", 2, 2}, {"a,b\nc,d\n", 2, 2}, {"a,b\nc,\n\n\r\n\n", 2, 2},
+                 {"a,b\nc,", 2, 2},  {"a\n\nb\n", 3, 1},   {"\n", 1, 1},
+                 {"\"\"", 1, 1},     {",", 1, 2},          {"a,b\r\n\r\n", 1, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        heed_table *t = parse(cx, cases[i].text, NULL);
+        assert_int_equal(heed_table_rows(t), cases[i].rows);
+        assert_int_equal(heed_table_columns(t), cases[i].columns);
+        heed_table_close(t);
+    }
+    close_context(cx);
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_table *t =
+        parse(cx, "x,y\n1,2\n -0.1e-3 ,abc\n.5,1e999\n5.,0x10\n+inf,\nNaN,1 2\n179769313486231570e291,2\n", NULL);
+    double out[7];
+    assert_true(heed_table_numbers(cx, t, 0, out, 7));
+    assert_true(out[0] == 1 && out[1] == -0.1e-3 && out[2] == 0.5 && out[3] == 5 && isinf(out[4]) && isnan(out[5]));
+    assert_true(out[6] == 1.7976931348623157e308);
+    assert_false(heed_table_numbers(cx, t, 1, out, 7));
+    EXPECT_SENTENCE(cx, "t.csv: line 3, column 'y': 'abc' is not a number");
+    assert_false(heed_table_numbers(cx, t, 0, out, 6));
+    EXPECT_SENTENCE(cx, "t.csv has 7 rows, room is for 6");
+    assert_false(heed_table_numbers(cx, t, 0, NULL, 7));
+    EXPECT_SENTENCE(cx, "room is for 0");
+    assert_false(heed_table_numbers(cx, t, 2, out, 7));
+    EXPECT_SENTENCE(cx, "no column 2 among 2");
+    heed_table_close(t);
+    /* A quoted new line moves the lines on; without a header columns have numbers. */
+    t = parse(cx, "\"a\nb\",1\n\"c\",1e999\n", NULL);
+    assert_false(heed_table_numbers(cx, t, 1, out, 2));
+    EXPECT_SENTENCE(cx, "t.csv: line 3, column '2': '1e999' is too large a number");
+    heed_table_close(t);
+    close_context(cx);
+}
+
+static void test_number_read(void **state) {
+    (void)state;
+    const char *good[] = {"0", "-1", "+1.5", ".5", "5.", "1e5", "1E-5", "1.e+5", " 7\t", "inf", "-Infinity", "nan"};
+    const char *bad[] = {"",    " ",    "-",      ".",   "e5",  "1e", "1e+",     "0x1", "1,5", "1.5.2", "--1",
+                         "1 2", "inf1", "nan(1)", "\n1", "1\n", "1f", "infinit", "one", "+ 1", ".e5",   "1_000"};
+    double value;
+    bool range;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(number_read(good[i], &value, &range));
+        const double expected = strtod(good[i], NULL);
+        assert_true(value == expected || (isnan(value) && isnan(expected)));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (number_read(bad[i], &value, &range)) fail_msg("'%s' was taken for a number", bad[i]);
+        assert_false(range);
+    }
+    assert_false(number_read("-1e400", &value, &range));
+    assert_true(range);
+    assert_true(number_read("1e-400", &value, &range)); /* rounds to 0, as it should */
+    assert_true(value == 0);
+    if (setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "fr_FR.UTF-8")) {
+        assert_true(number_read("1.5", &value, &range) && value == 1.5);
+        assert_false(number_read("1,5", &value, &range));
+        setlocale(LC_ALL, "C");
+    }
+}
+
+static void test_text(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        size_t size, bad;
+    } cases[] = {
+        {"plain", 5, 5},
+        {"\xC3\xA9", 2, 2},
+        {"\xE2\x82\xAC", 3, 3},
+        {"\xF0\x9F\x98\x80", 4, 4},
+        {"a\x80", 2, 1},
+        {"\xC0\x80", 2, 0},
+        {"\xC1\xBF", 2, 0},
+        {"\xE0\x9F\xBF", 3, 0},
+        {"\xED\xA0\x80", 3, 0},
+        {"\xF0\x8F\xBF\xBF", 4, 0},
+        {"\xF4\x90\x80\x80", 4, 0},
+        {"\xF5\x80\x80\x80", 4, 0},
+        {"ab\xE2\x82", 4, 2},
+        {"\xE2\x28\xA1", 3, 0},
+        {"\xF0\x9F\x98", 3, 0},
+        {"\xFF", 1, 0},
+        {"\xF4\x8F\xBF\xBF", 4, 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(utf8_bad(cases[i].text, cases[i].size), cases[i].bad);
+    assert_string_equal(shown(NULL).text, "");
+    assert_string_equal(shown("a\x1B[0m\x7F\xC2\x9B"
+                              "b\xFF\xC3\xA9")
+                            .text,
+                        "a?[0m??b?\xC3\xA9");
+    char large[300];
+    memset(large, 'x', sizeof large);
+    large[86] = '\xC3', large[87] = '\xA9'; /* never cut within a character */
+    const struct shown s = shown_bytes(large, sizeof large);
+    assert_int_equal(strlen(s.text), 91);
+    assert_int_equal(utf8_bad(s.text, strlen(s.text)), strlen(s.text));
+    assert_string_equal(s.text + 88, "...");
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    REFUSED("", "t.csv: the table is empty");
+    REFUSED("\xEF\xBB\xBF", "t.csv: the table is empty");
+    REFUSED("a,b\nc\n", "t.csv: line 2: 1 cells, the first row has 2");
+    REFUSED("a,b\n\"x\ny\",c\nd,e,f\n", "t.csv: line 4: 3 cells, the first row has 2");
+    REFUSED("a,b\n\nc,d\n", "t.csv: line 2: 1 cells, the first row has 2");
+    REFUSED("a,b\nc\0d,e", "t.csv: line 2: a NUL byte");
+    REFUSED("a,b\nc,\xFF", "t.csv: line 2: not valid UTF-8");
+    REFUSED("a\n\n\xC3", "t.csv: line 3: not valid UTF-8");
+    REFUSED("a,b\n\"c,d\n\n", "t.csv: line 2: a quoted cell is never closed");
+    REFUSED("a,\"b\"\"", "never closed");
+    REFUSED("a,b\"c\"\n", "t.csv: line 1: a quote within a cell that does not begin with one");
+    REFUSED("\"a\"b,c\n", "t.csv: line 1: text after a closing quote");
+    REFUSED("\"a\" ,c\n", "text after a closing quote");
+    REFUSED("a\rb\n", "t.csv: line 1: a carriage return without a line feed");
+    REFUSED("a\r", "a carriage return without a line feed");
+    close_context(cx);
+}
+
+static void test_null(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_table *t = parse(cx, "a,b", &(heed_table_options){.header = HEED_HEADER_YES});
+    double out[1];
+    assert_null(heed_table_open(cx, NULL, NULL));
+    EXPECT_SENTENCE(cx, "table_open: path is NULL");
+    assert_null(heed_table_parse(cx, NULL, "a", 1, NULL));
+    EXPECT_SENTENCE(cx, "table_parse");
+    assert_null(heed_table_parse(cx, "t", NULL, 1, NULL));
+    EXPECT_SENTENCE(cx, "table_parse");
+    assert_null(heed_table_name(cx, NULL, 0));
+    EXPECT_SENTENCE(cx, "table_name: the table is NULL");
+    assert_null(heed_table_cell(cx, NULL, 0, 0));
+    EXPECT_SENTENCE(cx, "table_cell");
+    assert_int_equal(heed_table_find(cx, NULL, "a"), -1);
+    EXPECT_SENTENCE(cx, "table_find");
+    assert_int_equal(heed_table_find(cx, t, NULL), -1);
+    EXPECT_SENTENCE(cx, "name is NULL");
+    assert_false(heed_table_numbers(cx, NULL, 0, out, 1));
+    EXPECT_SENTENCE(cx, "table_numbers");
+    assert_null(heed_table_cell(cx, t, 0, 0));
+    EXPECT_SENTENCE(cx, "no row 0 among 0");
+    assert_null(heed_table_name(cx, t, -1));
+    EXPECT_SENTENCE(cx, "no column -1 among 2");
+    assert_true(heed_table_numbers(cx, t, 0, NULL, 0));
+    assert_null(heed_table_open(cx, in_folder("absent.csv"), NULL));
+    EXPECT_SENTENCE(cx, "absent.csv: ");
+    assert_null(parse(NULL, "a", NULL));
+    assert_int_equal(heed_table_rows(NULL) + heed_table_columns(NULL) + heed_table_has_header(NULL), 0);
+    heed_table_close(NULL);
+    heed_table_close(t);
+    close_context(cx);
+}
+
+static const char sample[] = "name,\"x, \"\"y\"\"\",z\r\n\"multi\nline\",1.5,\xC3\xA9\r\nplain,-2e3,\"\"\r\n,3,end";
+
+static bool look(heed_ctx *cx, const void *bytes, size_t size) {
+    heed_table *t = heed_table_parse(cx, "m", bytes, size, NULL);
+    size_t total = 0;
+    for (int64_t r = 0; r < heed_table_rows(t); r++)
+        for (int64_t c = 0; c < heed_table_columns(t); c++) total += strlen(heed_table_cell(cx, t, r, c));
+    for (int64_t c = 0; c < heed_table_columns(t); c++) total += strlen(heed_table_name(cx, t, c));
+    assert_true(total <= 3 * size + 64);
+    heed_table_close(t);
+    return t;
+}
+
+static bool read_file(heed_ctx *cx, const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+    heed_table *t = heed_table_open(cx, in_folder("s.csv"), NULL);
+    heed_table_close(t);
+    return t;
+}
+
+static void test_hostile(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    assert_true(parse_exact(cx, look, sample, sizeof sample - 1));
+    truncate_everywhere(cx, look, sample, sizeof sample - 1);
+    mutate_often(cx, look, sample, sizeof sample - 1, 10000);
+    close_context(cx);
+    starve(look, sample, sizeof sample - 1);
+    starve(look, ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,", 75);
+    write_bytes(in_folder("s.csv"), sample, sizeof sample - 1);
+    starve(read_file, NULL, 0);
+    assert_int_equal(unlink(in_folder("s.csv")), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quoting), cmocka_unit_test(test_header),   cmocka_unit_test(test_delimiters),
+        cmocka_unit_test(test_ends),    cmocka_unit_test(test_numbers),  cmocka_unit_test(test_number_read),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_null),
+        cmocka_unit_test(test_hostile),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,365 @@
+/* Matrix products against plain loops in double, for every instruction set of this CPU, and the promise that bits do
+ * not depend on threads, on the cut, on m or n, or on how the operands are stored.
+ *
+ * Matrices are allocated to the float, so that ASan sees any step outside; gaps between rows hold NaN, which would
+ * spread if they were read for a result, and must still be there afterwards. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "kernel/gemm.h"
+
+void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
+
+static const int thread_counts[] = {1, 2, 3, 8};
+enum { POOLS = 4 };
+static heed_ctx *cx;
+static struct pool *pools[POOLS];
+static const struct isa *sets[4];
+static int set_count;
+
+static uint64_t state = 1;
+static uint32_t next_bits(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 32);
+}
+static float next_float(void) { return (float)((int32_t)next_bits() / 65536) / 16384.0f; } /* in [-2, 2) */
+static int64_t below(int64_t n) { return (int64_t)(next_bits() % (uint32_t)n); }
+
+struct matrix {
+    int64_t rows, cols, ld;
+    float *v; /* (rows - 1) * ld + cols floats */
+};
+
+static struct matrix matrix_new(int64_t rows, int64_t cols, int64_t gap) {
+    struct matrix x = {.rows = rows, .cols = cols, .ld = cols + gap};
+    const int64_t count = rows > 0 ? (rows - 1) * x.ld + cols : 0;
+    x.v = malloc((size_t)count * sizeof(float));
+    assert_true(x.v || count == 0);
+    for (int64_t i = 0; i < count; i++) x.v[i] = i % x.ld < cols ? next_float() : NAN;
+    return x;
+}
+
+static struct matrix matrix_copy(struct matrix x) {
+    struct matrix y = matrix_new(x.rows, x.cols, x.ld - x.cols);
+    if (x.rows > 0) memcpy(y.v, x.v, (size_t)((x.rows - 1) * x.ld + x.cols) * sizeof(float));
+    return y;
+}
+
+static struct matrix matrix_transposed(struct matrix x, int64_t gap) {
+    struct matrix y = matrix_new(x.cols, x.rows, gap);
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t k = 0; k < x.cols; k++) y.v[k * y.ld + i] = x.v[i * x.ld + k];
+    return y;
+}
+
+static void same_bits(struct matrix x, struct matrix y) {
+    for(int64_t i=0;i<x.rows;i++)for(int64_t k=0;k<x.cols;k++)if(memcmp(x.v+i*x.ld+k,y.v+i*y.ld+k,4)){printf("DIFF %ldx%ld at %ld,%ld: %.9g %.9g\n",x.rows,x.cols,i,k,(double)x.v[i*x.ld+k],(double)y.v[i*y.ld+k]);k+=x.cols/3;}
+    for (int64_t i = 0; i < x.rows; i++)
+        assert_memory_equal(x.v + i * x.ld, y.v + i * y.ld, (size_t)x.cols * sizeof(float));
+}
+
+static void gaps_are_nan(struct matrix x) {
+    for (int64_t i = 0; i + 1 < x.rows; i++)
+        for (int64_t k = x.cols; k < x.ld; k++) assert_true(isnan(x.v[i * x.ld + k]));
+}
+
+static double act_in_double(enum activation act, double x) {
+    switch (act) {
+    case ACT_RELU:
+        return x > 0 ? x : 0;
+    case ACT_GELU:
+        return 0.5 * x * (1 + erf(x / sqrt(2.0)));
+    case ACT_GELU_TANH:
+        return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+    case ACT_SILU:
+        return x / (1 + exp(-x));
+    case ACT_TANH:
+        return tanh(x);
+    case ACT_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case ACT_SOFTPLUS:
+        return log1p(exp(-fabs(x))) + (x > 0 ? x : 0);
+    case ACT_NONE:
+        break;
+    }
+    return x;
+}
+
+/* One product: a (m,k), b (k,n), c before it and c, pre after it. */
+static void check_product(const struct gemm *g, struct matrix before) {
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = 0, size = 0;
+            for (int64_t k = 0; k < g->k; k++) {
+                const double a = (double)(g->trans_a ? g->a[k * g->lda + i] : g->a[i * g->lda + k]);
+                const double b = (double)(g->trans_b ? g->b[j * g->ldb + k] : g->b[k * g->ldb + j]);
+                sum += a * b;
+                size += fabs(a * b);
+            }
+            const double old = g->add ? (double)before.v[i * before.ld + j] : 0;
+            const double bias = g->bias ? (double)g->bias[j] : 0;
+            const double want = (double)g->alpha * sum + old + bias;
+            const double room = 3e-6 * (fabs((double)g->alpha) * size + fabs(old) + fabs(bias)) + 1e-6;
+            const double got = (double)g->c[i * g->ldc + j];
+            if (g->pre) assert_true(fabs((double)g->pre[i * g->ldc + j] - want) <= room);
+            assert_true(fabs(got - act_in_double(g->act, want)) <= 1.2 * room + 1e-6 * fabs(got));
+        }
+}
+
+static void random_product(const struct isa *isa, struct pool *pool, int64_t m, int64_t n, int64_t k) {
+    const uint32_t dice = next_bits();
+    struct gemm g = {.m = m, .n = n, .k = k, .trans_a = dice & 1, .trans_b = dice & 2, .alpha = 1.0f};
+    g.add = (dice & 12) == 4;
+    if (!g.add && (dice & 16)) g.act = (enum activation)below(ACT_SOFTPLUS + 1);
+    if ((dice & 96) == 32) g.alpha = next_float();
+    const struct matrix a = g.trans_a ? matrix_new(k, m, below(4)) : matrix_new(m, k, below(4));
+    const struct matrix b = g.trans_b ? matrix_new(n, k, below(4)) : matrix_new(k, n, below(4));
+    const struct matrix c = matrix_new(m, n, below(4)), before = matrix_copy(c);
+    const struct matrix bias = matrix_new(1, n, 0), pre = matrix_copy(c);
+    if (dice & 128) g.bias = bias.v;
+    if (dice & 256) g.pre = pre.v;
+    g.a = a.v, g.lda = a.ld, g.b = b.v, g.ldb = b.ld, g.c = c.v, g.ldc = c.ld;
+    kernel_gemm_isa(isa, pool, &g, NULL);
+    check_product(&g, before);
+    gaps_are_nan(c);
+    gaps_are_nan(pre);
+    free(a.v), free(b.v), free(c.v), free(before.v), free(bias.v), free(pre.v);
+}
+
+static void against_plain_loops(void **unused) {
+    (void)unused;
+    const int64_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 24, 31, 32, 33, 47, 64, 65};
+    const int64_t count = sizeof sizes / sizeof *sizes;
+    for (int s = 0; s < set_count; s++) {
+        for (int i = 0; i < 1200; i++)
+            random_product(sets[s], i % 2 ? pools[i / 2 % POOLS] : NULL, sizes[below(count)], sizes[below(count)],
+                           sizes[below(count)]);
+        for (int i = 0; i < 12; i++) { /* several blocks of k, m and n */
+            random_product(sets[s], pools[i % POOLS], below(20), below(60), 200 + below(900));
+            random_product(sets[s], pools[i % POOLS], 250 + below(300), below(60), below(30));
+            random_product(sets[s], pools[i % POOLS], below(12), 900 + below(1400), below(20));
+        }
+    }
+}
+
+static void product(const struct isa *isa, struct pool *pool, struct matrix a, bool trans_a, struct matrix b,
+                    bool trans_b, struct matrix c, bool add) {
+    const struct gemm g = {.m = c.rows,
+                           .n = c.cols,
+                           .k = trans_a ? a.rows : a.cols,
+                           .a = a.v,
+                           .lda = a.ld,
+                           .trans_a = trans_a,
+                           .b = b.v,
+                           .ldb = b.ld,
+                           .trans_b = trans_b,
+                           .c = c.v,
+                           .ldc = c.ld,
+                           .add = add,
+                           .alpha = 0.7f};
+    kernel_gemm_isa(isa, pool, &g, NULL);
+}
+
+static void same_bits_for_any_threads(void **unused) {
+    (void)unused;
+    const int64_t shapes[][3] = {{64, 64, 64}, {301, 190, 77}, {70, 1500, 300}, {1, 3000, 129}, {600, 24, 520}};
+    for (int s = 0; s < set_count; s++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int form = 0; form < 4; form++) {
+                const int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+                const bool ta = form & 1, tb = form & 2;
+                const struct matrix a = ta ? matrix_new(k, m, 1) : matrix_new(m, k, 1);
+                const struct matrix b = tb ? matrix_new(n, k, 2) : matrix_new(k, n, 2);
+                const struct matrix before = matrix_new(m, n, 0), want = matrix_copy(before);
+                product(sets[s], NULL, a, ta, b, tb, want, form == 3);
+                for (int p = 0; p < POOLS; p++) {
+                    const struct matrix c = matrix_copy(before);
+                    product(sets[s], pools[p], a, ta, b, tb, c, form == 3);
+                    same_bits(c, want);
+                    free(c.v);
+                }
+                free(a.v), free(b.v), free(before.v), free(want.v);
+            }
+}
+
+/* An element of a product of any part of A's rows and B's columns, stored in any way, has the bits it has in the whole. */
+static void same_bits_in_any_place(void **unused) {
+    (void)unused;
+    const int64_t m = 29, n = 150, ks[] = {1, 7, 64, 255, 256, 257, 700};
+    for (int s = 0; s < set_count; s++)
+        for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+            const int64_t k = ks[i];
+            const struct matrix a = matrix_new(m, k, 3), b = matrix_new(k, n, 0), whole = matrix_new(m, n, 0);
+            const struct matrix at = matrix_transposed(a, 1), bt = matrix_transposed(b, 2);
+            product(sets[s], NULL, a, false, b, false, whole, false);
+            for (int trial = 0; trial < 60; trial++) {
+                const bool ta = trial & 1, tb = trial & 2;
+                const int64_t rows = 1 + below(trial < 30 ? 8 : m), cols = 1 + below(n);
+                const int64_t m0 = below(m - rows + 1), n0 = below(n - cols + 1);
+                struct matrix pa = ta ? at : a, pb = tb ? bt : b, want = whole;
+                pa.v += ta ? m0 : m0 * a.ld;
+                pb.v += tb ? n0 * bt.ld : n0;
+                want.v += m0 * whole.ld + n0;
+                const struct matrix c = matrix_new(rows, cols, 5);
+                product(sets[s], pools[trial % POOLS], pa, ta, pb, tb, c, false);
+                same_bits(c, want);
+                free(c.v);
+            }
+            free(a.v), free(b.v), free(at.v), free(bt.v), free(whole.v);
+        }
+}
+
+/* Infinities and NaNs stay in the rows and columns they belong to, also where tiles are padded. */
+static void infinities_stay_put(void **unused) {
+    (void)unused;
+    for (int s = 0; s < set_count; s++)
+        for (int64_t n = 1; n < 70; n += 4) {
+            const int64_t m = 11, k = 19;
+            const struct matrix a = matrix_new(m, k, 0), b = matrix_new(n, k, 0), c = matrix_new(m, n, 0);
+            a.v[3 * k + 2] = INFINITY;
+            b.v[(n - 1) * k + 5] = NAN;
+            product(sets[s], NULL, a, false, b, true, c, false);
+            for (int64_t i = 0; i < m; i++)
+                for (int64_t j = 0; j < n; j++) {
+                    if (j == n - 1)
+                        assert_true(isnan(c.v[i * n + j]));
+                    else
+                        assert_int_equal(isfinite(c.v[i * n + j]) != 0, i != 3);
+                }
+            free(a.v), free(b.v), free(c.v);
+        }
+}
+
+/* A batch is its products one after the other; `sums` axes of C have stride 0. */
+static void check_batch(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch,
+                        struct matrix c) {
+    const struct matrix want = matrix_copy(c);
+    int64_t total = 1;
+    for (int i = 0; i < batch->axes; i++) total *= batch->size[i];
+    char *seen = calloc((size_t)(c.rows * c.ld + 1), 1);
+    assert_non_null(seen);
+    for (int64_t index = 0; index < total; index++) {
+        struct gemm one = *g;
+        int64_t rest = index, at = 0;
+        for (int i = batch->axes - 1; i >= 0; i--) {
+            const int64_t x = rest % batch->size[i];
+            rest /= batch->size[i];
+            one.a += x * batch->a[i];
+            one.b += x * batch->b[i];
+            at += x * batch->c[i];
+        }
+        one.c = want.v + at;
+        one.add = g->add || seen[at];
+        if (seen[at]) one.bias = NULL;
+        seen[at] = 1;
+        kernel_gemm_isa(isa, NULL, &one, NULL);
+    }
+    kernel_gemm_isa(isa, pool, g, batch);
+    same_bits(c, want);
+    free(want.v);
+    free(seen);
+}
+
+static void batches(void **unused) {
+    (void)unused;
+    for (int s = 0; s < set_count; s++)
+        for (int trial = 0; trial < 300; trial++) {
+            struct gemm_batch batch = {.axes = (int)below(5)};
+            const int64_t m = 1 + below(20), n = 1 + below(40), k = trial % 50 ? 1 + below(20) : 300;
+            /* The axes of each operand run in nested order, some with stride 0; C's rows lie together or apart. */
+            int64_t a = m * k, b = k * n, c = m * n;
+            bool summed = false;
+            for (int i = batch.axes - 1; i >= 0; i--) {
+                const uint32_t dice = next_bits();
+                batch.size[i] = trial % 37 == 0 ? below(2) : 1 + below(4);
+                if (dice & 3) batch.a[i] = a, a *= batch.size[i];
+                if (dice & 12) batch.b[i] = b, b *= batch.size[i];
+                if (dice & 112) batch.c[i] = c, c *= batch.size[i];
+                summed |= batch.c[i] == 0 && batch.size[i] > 1;
+            }
+            const struct matrix x = matrix_new(1, a, 0), y = matrix_new(1, b, 0), z = matrix_new(1, c, 0);
+            const struct matrix bias = matrix_new(1, n, 0);
+            const struct gemm g = {.m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .a = x.v,
+                                   .trans_a = trial & 1,
+                                   .lda = trial & 1 ? m : k,
+                                   .b = y.v,
+                                   .trans_b = trial & 2,
+                                   .ldb = trial & 2 ? k : n,
+                                   .c = z.v,
+                                   .ldc = n,
+                                   .add = trial & 4,
+                                   .alpha = 0.5f,
+                                   .bias = !summed && !(trial & 4) && (trial & 8) ? bias.v : NULL,
+                                   .act = !summed && !(trial & 4) && (trial & 16) ? ACT_RELU : ACT_NONE};
+            check_batch(sets[s], pools[trial % POOLS], &g, &batch, z);
+            free(x.v), free(y.v), free(z.v), free(bias.v);
+        }
+}
+
+/* The bias of a sum of products is added once, after the last. */
+static void bias_of_a_sum(void **unused) {
+    (void)unused;
+    const float a[] = {1, 2, 3}, b[] = {10, 20, 30}, bias[] = {0.5f};
+    float c[1] = {-1}, pre[1] = {-1};
+    const struct gemm g = {
+        .m = 1, .n = 1, .k = 1, .a = a, .lda = 1, .b = b, .ldb = 1, .c = c, .ldc = 1, .alpha = 1, .bias = bias, .pre = pre};
+    kernel_gemm_batch(NULL, &g, &(struct gemm_batch){.axes = 1, .size = {3}, .a = {1}, .b = {1}, .c = {0}});
+    assert_true(c[0] == 140.5f && pre[0] == 140.5f);
+    kernel_gemm_batch(NULL, &g, &(struct gemm_batch){.axes = 1, .size = {0}, .a = {1}, .b = {1}, .c = {0}});
+    assert_true(c[0] == 0.5f);
+}
+
+static void empty_products(void **unused) {
+    (void)unused;
+    float c[6] = {1, 2, 3, 4, 5, 6};
+    const float bias[] = {10, -20};
+    struct gemm g = {.m = 3, .n = 2, .k = 0, .c = c, .ldc = 2, .alpha = 1, .add = true};
+    kernel_gemm(NULL, &g); /* nothing is added; A and B have no address */
+    assert_true(c[0] == 1 && c[5] == 6);
+    g.bias = bias;
+    kernel_gemm(NULL, &g);
+    assert_true(c[0] == 11 && c[5] == -14);
+    g.add = false, g.act = ACT_RELU;
+    kernel_gemm(NULL, &g);
+    assert_true(c[0] == 10 && c[1] == 0 && c[5] == 0);
+    g = (struct gemm){.m = 0, .n = 2, .k = 5, .ldc = 2, .alpha = 1};
+    kernel_gemm(NULL, &g);
+    g = (struct gemm){.m = 2, .n = 0, .k = 5, .lda = 5, .alpha = 1};
+    kernel_gemm(pools[1], &g);
+    kernel_gemm_batch(pools[1], &g, &(struct gemm_batch){.axes = 1, .size = {0}});
+}
+
+static int open_pools(void **unused) {
+    (void)unused;
+    set_count = isa_all(sets);
+    cx = heed_open(NULL);
+    for (int i = 0; i < POOLS; i++) pools[i] = pool_open(cx, thread_counts[i]);
+    return heed_failed(cx) ? -1 : 0;
+}
+
+static int close_pools(void **unused) {
+    (void)unused;
+    for (int i = 0; i < POOLS; i++) pool_close(cx, pools[i]);
+    heed_close(cx);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_plain_loops), cmocka_unit_test(same_bits_for_any_threads),
+        cmocka_unit_test(same_bits_in_any_place), cmocka_unit_test(infinities_stay_put), cmocka_unit_test(batches),
+        cmocka_unit_test(bias_of_a_sum), cmocka_unit_test(empty_products),
+    };
+    return cmocka_run_group_tests_name("gemm", tests, open_pools, close_pools);
+}

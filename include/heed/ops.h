@@ -110,7 +110,7 @@ HEED_API heed_tensor *heed_add_layer_norm(heed_ctx *cx, heed_tensor *x, heed_ten
                                           heed_tensor *beta, float eps, heed_tensor **h);
 HEED_API heed_tensor *heed_add_rms_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *residual, heed_tensor *gamma,
                                         float eps, heed_tensor **h);
-HEED_API heed_tensor *heed_dropout(heed_ctx *cx, heed_tensor *x, float p); /* x itself unless training */
+HEED_API heed_tensor *heed_dropout(heed_ctx *cx, heed_tensor *x, float p); /* x itself unless training and p > 0 */
 
 /* ---- indices ---- i32, checked; a bad one is named with its place */
 HEED_API heed_tensor *heed_embedding(heed_ctx *cx, heed_tensor *table, heed_tensor *ids); /* (V,C), (…) -> (…,C) */

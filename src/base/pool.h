@@ -13,4 +13,12 @@ int pool_threads(const struct pool *pool);
  * the stack. With one task or one thread nothing is woken. Never called from inside a task. */
 void pool_run(struct pool *pool, int64_t tasks, heed_task_fn fn, void *arg);
 
+/* The same for tasks that use no scratch; small work stays on the calling thread. */
+static inline void pool_run_if(bool large, struct pool *pool, int64_t tasks, heed_task_fn fn, void *arg) {
+    if (large)
+        pool_run(pool, tasks, fn, arg);
+    else
+        for (int64_t task = 0; task < tasks; task++) fn(arg, task, NULL);
+}
+
 #endif

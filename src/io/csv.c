@@ -153,15 +153,10 @@ static bool name_columns(heed_table *t, heed_header header) {
 
 /* ---- opening ---- */
 
-static bool has_suffix(const char *name, size_t n, const char *suffix) {
-    const size_t m = strlen(suffix);
-    return n >= m && memcmp(name + n - m, suffix, m) == 0;
-}
-
 static char delimiter_of(const char *name) {
     size_t n = strlen(name);
-    if (has_suffix(name, n, ".gz")) n -= 3;
-    return has_suffix(name, n, ".tsv") || has_suffix(name, n, ".tab") ? '\t' : ',';
+    if (text_ends(name, n, ".gz")) n -= 3;
+    return text_ends(name, n, ".tsv") || text_ends(name, n, ".tab") ? '\t' : ',';
 }
 
 void heed_table_close(heed_table *t) {

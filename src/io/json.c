@@ -83,11 +83,20 @@ static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, 
     return true;
 }
 
+/* For want of memory jansson gives no place, or takes a good string, which it could not keep, for a token it does not
+ * know or expect. A string that is bad has a sentence of its own. */
+static bool out_of_memory(const json_error_t *error, const char *text, size_t size) {
+    if (error->line < 0) return true;
+    const size_t at = (size_t)error->position;
+    return error->position > 0 && at <= size && text[at - 1] == '"' &&
+           (strncmp(error->text, "string or '}' expected", 22) == 0 || strncmp(error->text, "invalid token", 13) == 0);
+}
+
 static heed_json load(heed_ctx *cx, const char *name, const char *text, size_t size) {
     json_error_t error;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (root) return json_document(cx, name, root);
-    if (json_error_code(&error) == json_error_out_of_memory) return json_document(cx, name, NULL);
+    if (out_of_memory(&error, text, size)) return json_document(cx, name, NULL);
     struct shown why = shown(error.text);
     heed_fail(cx, HEED_ERR_FORMAT, "%s: line %d, column %d: %s", name, error.line, error.column, why.text);
     return (heed_json){0};
@@ -303,7 +312,7 @@ heed_json heed_json_next(heed_json at) {
     const heed_json parent = {.doc = at.doc, .node = at.parent};
     if (!at.parent) return (heed_json){0};
     if (!json_is_object((json_t *)at.parent)) return item_at(parent, at.index + 1);
-    return member_at(parent, json_object_iter_next(at.parent, json_object_iter_at(at.parent, at.key)));
+    return member_at(parent, json_object_iter_next(at.parent, json_object_key_to_iter(at.key)));
 }
 
 const char *heed_json_key(heed_json at) { return at.key; }

@@ -34,8 +34,9 @@ struct header {
 };
 
 static bool bad(struct header *h, const char *why) {
-    return heed_fail(h->cx, HEED_ERR_FORMAT, "%s: npy header, offset %zu: %s", h->name,
-                     h->offset + (size_t)(h->at - h->start), why);
+    heed_fail(h->cx, HEED_ERR_FORMAT, "%s: npy header, offset %zu: %s", h->name, h->offset + (size_t)(h->at - h->start),
+              why);
+    return false;
 }
 
 static void skip_space(struct header *h) {

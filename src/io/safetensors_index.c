@@ -78,7 +78,7 @@ heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path) {
     struct stat info;
     if (heed_failed(cx)) return NULL;
     if (!path) return heed_fail(cx, HEED_ERR_USAGE, "safetensors_open: path is NULL"), NULL;
-    if (ends_with(path, ".json")) return st_open_index(cx, path);
+    if (text_ends(path, strlen(path), ".json")) return st_open_index(cx, path);
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return st_open_file(cx, path);
 
     heed_safetensors *st = NULL;

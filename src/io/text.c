@@ -109,7 +109,7 @@ bool number_read(const char *s, double *out, bool *range) {
     return true;
 }
 
-bool ends_with(const char *s, const char *suffix) {
-    const size_t n = strlen(s), m = strlen(suffix);
-    return n >= m && strcmp(s + n - m, suffix) == 0;
+bool text_ends(const char *s, size_t n, const char *suffix) {
+    const size_t m = strlen(suffix);
+    return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }

@@ -21,6 +21,6 @@ size_t utf8_bad(const void *s, size_t n);
  * are ignored. Never depends on the locale. false: not a number, or (*range) beyond what a double can hold. */
 bool number_read(const char *s, double *out, bool *range);
 
-bool ends_with(const char *s, const char *suffix);
+bool text_ends(const char *s, size_t n, const char *suffix); /* whether the n bytes at s end in suffix */
 
 #endif

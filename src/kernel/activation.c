@@ -19,5 +19,5 @@ static void act_task(void *arg, int64_t task, void *scratch) {
 
 void kernel_act_grad(struct pool *pool, float *dpre, const float *dy, const float *saved, int64_t n,
                      enum activation act) {
-    pool_run(n > 2 * PART ? pool : NULL, (n + PART - 1) / PART, act_task, &(struct act_job){dpre, dy, saved, n, act});
+    pool_run_if(n > 2 * PART, pool, (n + PART - 1) / PART, act_task, &(struct act_job){dpre, dy, saved, n, act});
 }

@@ -73,7 +73,7 @@ double kernel_pair_loss(struct pool *pool, enum pair_loss loss, float delta, flo
                         const float *y, int64_t n) {
     struct pair_job job = {.loss = loss, .delta = delta, .x = x, .y = y, .out = each, .n = n, .part = part_of(n)};
     const int64_t parts = (n + job.part - 1) / job.part;
-    pool_run(n > 4 * BLOCK ? pool : NULL, parts, pair_loss_task, &job);
+    pool_run_if(n > 4 * BLOCK, pool, parts, pair_loss_task, &job);
     double sum = 0;
     for (int64_t i = 0; i < parts; i++) sum += job.sum[i];
     return sum;
@@ -94,7 +94,7 @@ void kernel_pair_loss_grad(struct pool *pool, enum pair_loss loss, float delta, 
                            bool each, float scale, const float *x, const float *y, int64_t n, bool add) {
     struct pair_job job = {.loss = loss, .delta = delta, .second = second, .x = x, .y = y, .dy = dy, .each_dy = each};
     job.out = dx, job.n = n, job.part = part_of(n), job.scale = scale, job.add = add;
-    pool_run(n > 4 * BLOCK ? pool : NULL, (n + job.part - 1) / job.part, pair_grad_task, &job);
+    pool_run_if(n > 4 * BLOCK, pool, (n + job.part - 1) / job.part, pair_grad_task, &job);
 }
 
 double kernel_sum_in_order(const float *x, int64_t n) {
@@ -121,7 +121,7 @@ static bool ignored(const struct cross_entropy *ce, int64_t row) {
 
 static void run_rows(struct pool *pool, struct row_job *job, heed_task_fn fn) {
     job->isa = isa_get();
-    pool_run(job->ce->rows * job->ce->n > 1 << 15 ? pool : NULL, job->ce->rows, fn, job);
+    pool_run_if(job->ce->rows * job->ce->n > 1 << 15, pool, job->ce->rows, fn, job);
 }
 
 static void loss_task(void *arg, int64_t r, void *scratch) {

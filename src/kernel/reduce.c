@@ -83,11 +83,12 @@ static void fold_block(const struct fold_job *j, const struct fold_pass *pass, d
         }
 }
 
+static double start_of(enum fold fold) { return fold == FOLD_MAX ? -HUGE_VAL : fold == FOLD_MIN ? HUGE_VAL : 0.0; }
+
 /* Folds elements [from, to) of the summed range into each of the results [first, end). */
 static void fold_range(const struct fold_job *j, const struct fold_pass *pass, double *acc, int64_t first, int64_t end,
                        int64_t from, int64_t to) {
-    const float start = pass->fold == FOLD_MAX ? -INFINITY : pass->fold == FOLD_MIN ? INFINITY : 0.0f;
-    for (int64_t o = first; o < end; o++) acc[o - first] = (double)start;
+    for (int64_t o = first; o < end; o++) acc[o - first] = start_of(pass->fold);
     for (int64_t o = first, results; o < end; o += results) {
         results = run_of(&j->kept, o, end);
         int64_t base[3] = {0};
@@ -101,9 +102,9 @@ static void fold_range(const struct fold_job *j, const struct fold_pass *pass, d
     }
 }
 
-static void finish(const struct fold_job *j, const struct fold_pass *pass, int64_t o, double acc) {
+static void finish(const struct fold_pass *pass, int64_t o, double acc, bool add) {
     const float y = pass->finish(acc, pass->shift ? pass->shift[o] : 0.0f, pass->param);
-    pass->out[o] = j->add ? pass->out[o] + y : y;
+    pass->out[o] = add ? pass->out[o] + y : y;
 }
 
 /* All passes over a few results at a time, while what they read is in cache. */
@@ -113,7 +114,7 @@ static void fold_results(const struct fold_job *j, int64_t first, int64_t end) {
         const int64_t stop = min64(o + FOLD_RESULTS, end);
         for (int p = 0; p < j->passes; p++) {
             fold_range(j, &j->pass[p], acc, o, stop, 0, j->summed.total);
-            for (int64_t i = o; i < stop; i++) finish(j, &j->pass[p], i, acc[i - o]);
+            for (int64_t i = o; i < stop; i++) finish(&j->pass[p], i, acc[i - o], j->add);
         }
     }
 }
@@ -157,7 +158,7 @@ static void fold_in_parts(struct pool *pool, struct fold_job *j, int64_t ranges)
     j->partial = partial;
     for (int p = 0; p < j->passes; p++, j->pass++) {
         pool_run(pool, ranges * j->parts, part_task, j);
-        for (int64_t o = 0; o < j->kept.total; o++) finish(j, j->pass, o, join_parts(j, o));
+        for (int64_t o = 0; o < j->kept.total; o++) finish(j->pass, o, join_parts(j, o), j->add);
     }
     j->partial = NULL;
 }
@@ -232,8 +233,22 @@ int64_t kernel_reduce_outputs(const struct reduce *r) {
     return n;
 }
 
+/* Few numbers into one, without any set-up. */
+static void fold_one(const struct bcast *bc, const float *x, const struct fold_pass *pass, int passes, bool add) {
+    const struct isa *isa = isa_get();
+    for (; passes > 0; passes--, pass++) {
+        double acc = start_of(pass->fold);
+        isa->fold_rows((int)pass->fold, &acc, x, 0, 1, bc->total, pass->shift, pass->p);
+        finish(pass, 0, acc, add);
+    }
+}
+
 static void fold_of(struct pool *pool, const struct bcast *bc, const float *x, const struct fold_pass *pass, int passes,
                     bool add) {
+    if (bc->axes == 1 && bc->step[1][0] == 0 && kernel_is_small(bc->total)) {
+        fold_one(bc, x, pass, passes, add);
+        return;
+    }
     struct fold_source source = {.x = x};
     for (int i = 0; i < bc->axes; i++) source.step[0][i] = bc->step[0][i];
     kernel_fold(pool, bc, 1, &source, pass, passes, add);

@@ -31,6 +31,7 @@ static void fuzz_check(heed_ctx *cx, bool accepted, size_t held_before) {
     MUST(accepted == !heed_failed(cx));
     MUST(accepted == (heed_message(cx)[0] == 0));
     MUST(heed_memory_use(cx).held == held_before);
+    MUST(heed_error(cx) != HEED_ERR_MEMORY);
     heed_clear(cx);
 }
 

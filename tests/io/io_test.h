@@ -100,6 +100,7 @@ static UNUSED bool parse_exact(heed_ctx *cx, parse_fn parse, const void *bytes, 
     const bool accepted = parse(cx, copy, size);
     assert_int_equal(accepted, !heed_failed(cx));
     assert_int_equal(heed_message(cx)[0] == 0, accepted);
+    assert_int_not_equal(heed_error(cx), HEED_ERR_MEMORY);
     assert_int_equal(books.blocks, blocks);
     heed_clear(cx);
     free(copy);

@@ -1,6 +1,7 @@
 /* JSON: what is read, what is refused and in which words, what is written. */
 #include "io_test.h"
 
+#include <jansson.h>
 #include <locale.h>
 
 static heed_json parse(heed_ctx *cx, const char *text) { return heed_json_parse(cx, "c.json", text, strlen(text)); }
@@ -120,6 +121,11 @@ static void test_syntax(void **state) {
     REFUSED("{'a': 1}", "line 1");
     REFUSED("[1,]", "line 1");
     REFUSED("[01]", "line 1");
+    REFUSED("[abcdefghijklmnopqrstuvwxyz]", "invalid token");
+    REFUSED("[\"abcdefghijklmnopqrstuvwxyz]", "premature end of input");
+    REFUSED("[\"abcdefghijklmnopqrstuvwxyz\\x\"]", "invalid escape");
+    REFUSED("{1234567890123456789012345:\"\"}", "string or '}' expected");
+    REFUSED("{\"a\" \"b\"}", "':' expected");
     REFUSED("[NaN]", "line 1");
     REFUSED("[\"\\u0000\"]", "line 1");
     REFUSED("[\"\xC3\"]", "unable to decode byte 0xc3");
@@ -384,6 +390,37 @@ static void test_memory(void **state) {
     assert_int_equal(unlink(in_folder("s.json")), 0);
 }
 
+/* The same for jansson's own memory, which the hook does not see. */
+static int64_t left;
+
+static void *rationed(size_t size) { return left-- > 0 ? malloc(size) : NULL; }
+
+static void test_jansson_memory(void **state) {
+    (void)state;
+    static const struct {
+        parse_fn run;
+        const char *text;
+    } cases[] = {{round_trip, sample}, {through_file, ""}};
+    for (int i = 0; i < 2; i++) {
+        bool done = false;
+        for (int64_t n = 0; !done && n < 10000; n++) {
+            heed_ctx *cx = open_context();
+            const size_t blocks = books.blocks;
+            json_set_alloc_funcs(rationed, free);
+            left = n;
+            done = cases[i].run(cx, cases[i].text, strlen(cases[i].text));
+            json_set_alloc_funcs(malloc, free);
+            assert_int_equal(done, left >= 0);
+            assert_int_equal(heed_error(cx), done ? HEED_OK : HEED_ERR_MEMORY);
+            assert_int_equal(books.blocks, blocks);
+            heed_clear(cx);
+            close_context(cx);
+        }
+        assert_true(done);
+    }
+    assert_int_equal(unlink(in_folder("s.json")), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_getters),        cmocka_unit_test(test_order),
@@ -393,6 +430,7 @@ int main(void) {
         cmocka_unit_test(test_build_refusals), cmocka_unit_test(test_null),
         cmocka_unit_test(test_locale),         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_mutations),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_jansson_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -63,7 +63,7 @@ static const struct unary_case unary_cases[] = {
     {"gelu tail", UNARY_GELU, twin_gelu, -20.0, -1.0, 4.0, 2e-7},
     {"gelu_tanh", UNARY_GELU_TANH, twin_gelu_tanh, -1.0, 100.0, 4.0, 0.0},
     {"gelu_tanh tail", UNARY_GELU_TANH, twin_gelu_tanh, -20.0, -1.0, 4.0, 2e-7},
-    {"silu", UNARY_SILU, twin_silu, -100.0, 100.0, 3.0, 0.0},
+    {"silu", UNARY_SILU, twin_silu, -100.0, 100.0, 3.0, 1e-36},
     {"softplus", UNARY_SOFTPLUS, twin_softplus, -100.0, 100.0, 3.0, 0.0},
 };
 

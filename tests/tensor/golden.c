@@ -34,8 +34,8 @@ static void read_case(struct golden_case *c, heed_safetensors *st, heed_json at,
                               .n_in = (int)heed_json_int(cx, at, "in"),
                               .n_out = (int)heed_json_int(cx, at, "out"),
                               .kink = heed_json_bool_or(cx, at, "kink", false),
-                              .rtol = heed_json_number_or(cx, at, "rtol", 1e-4),
-                              .atol = heed_json_number_or(cx, at, "atol", 1e-5)};
+                              .rtol = heed_json_number_or(cx, at, "rtol", 2e-5),
+                              .atol = heed_json_number_or(cx, at, "atol", 2e-6)};
     snprintf(c->name, sizeof c->name, "%s/%s", family, name);
     if (c->n_in > CASE_IN_MOST || c->n_out > OP_OUT_MOST) heed_json_fail(cx, at, "too many tensors");
     if (heed_failed(cx)) return;

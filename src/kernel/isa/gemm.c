@@ -100,8 +100,9 @@ static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, 
     }
 }
 
-/* C = alpha acc [+ C]. Adding -0 changes nothing, and leaves the compiler one multiply-add to make, everywhere. */
-INLINE void put(float *c, vf acc, float alpha, bool add) { v_store(c, alpha * acc + (add ? v_load(c) : v_set(-0.0f))); }
+/* What C = alpha acc + C reads where nothing is to be added: adding -0 changes no number. One path for all keeps the
+ * compiler from fusing the multiply-add in one place and not in another. */
+static const float nothing[NR * MAX_STRIPS] = {[0 ... NR * MAX_STRIPS - 1] = -0.0f};
 
 struct tile {
     int64_t n, k; /* columns of C from here on, which may be more or less than the tile has */
@@ -134,18 +135,17 @@ INLINE void tile(const struct tile *t, const int rows, const int strips) {
             UNROLL for (int v = 0; v < vectors; v++) acc[i][v] += s * bv[v];
         }
     }
-    if (t->n >= strips * NR) {
-        UNROLL for (int i = 0; i < rows; i++)
-            UNROLL for (int v = 0; v < vectors; v++) put(c + i * ldc + v * VW, acc[i][v], t->alpha, t->add);
-        return;
-    }
+    float edge[MR * NR * MAX_STRIPS];
+    const bool cut = t->n < strips * NR;
     const size_t bytes = (size_t)t->n * sizeof(float);
-    UNROLL for (int i = 0; i < rows; i++) {
-        float edge[NR * MAX_STRIPS] = {0};
-        if (t->add) memcpy(edge, c + i * ldc, bytes);
-        UNROLL for (int v = 0; v < vectors; v++) put(edge + v * VW, acc[i][v], t->alpha, t->add);
-        memcpy(c + i * ldc, edge, bytes);
-    }
+    float *const out = cut ? edge : c;
+    const int64_t ldo = cut ? strips * NR : ldc, ld = t->add ? ldo : 0;
+    const float *old = t->add ? out : nothing;
+    if (cut && t->add) UNROLL for (int i = 0; i < rows; i++) memcpy(edge + i * ldo, c + i * ldc, bytes);
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int v = 0; v < vectors; v++)
+            v_store(out + i * ldo + v * VW, t->alpha * acc[i][v] + v_load(old + i * ld + v * VW));
+    if (cut) UNROLL for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * ldo, bytes);
 }
 
 #define TILE(rows, strips)                                                                                             \

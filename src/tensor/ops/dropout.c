@@ -39,6 +39,6 @@ const heed_op op_dropout = {.name = "dropout",
 heed_tensor *heed_dropout(heed_ctx *cx, heed_tensor *x, float p) {
     const struct engine *e = engine_of(cx);
     if (!e) return NULL;
-    if (x && !e->training && p >= 0 && p <= 1) return x;
+    if (x && p >= 0 && p <= 1 && (!e->training || p == 0)) return x;
     return apply1(cx, &op_dropout, &(struct dropout_attr){p, engine_next_stream(cx)}, &x, 1);
 }

@@ -1,0 +1,216 @@
+/* heed/plot.h: pictures from plain arrays of numbers: files (PNG, SVG, PDF), terminal text, and the data beside them.
+ *
+ * A figure is a grid of panels; a panel is layers drawn over each other in the order they were added. Arrays and texts
+ * are copied, so they may go as soon as a call returns. Every option may be left 0 or NULL: that is the default. Errors
+ * stick in the context, as everywhere: calls given a NULL figure or panel do nothing, and heed_figure_write says at the
+ * end whether all went well.
+ *
+ *     heed_figure *f = heed_figure_new(cx, 0, 0);
+ *     heed_panel *p = heed_figure_panel(f, 0, 0);
+ *     heed_panel_scatter(p, x, y, 50, &(heed_style){.label = "data"});
+ *     heed_panel_curve(p, grid, fit, 200, &(heed_style){.label = "fit"});
+ *     heed_figure_write(f, "fit.svg");
+ *     heed_figure_free(f);
+ *
+ * Numbers that are not finite leave gaps, and so do numbers <= 0 on a logarithmic axis. Texts are UTF-8. cairo draws,
+ * with memory of its own that the allocator hook and the byte budget do not see. */
+#ifndef HEED_PLOT_H
+#define HEED_PLOT_H
+
+#include "heed/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct heed_figure heed_figure;
+typedef struct heed_panel heed_panel;
+
+/* ---- figures ---- */
+
+typedef enum heed_theme { HEED_THEME_LIGHT, HEED_THEME_DARK } heed_theme;
+
+/* Sizes are in points, 72 to the inch; 0: what suits the number of panels. */
+HEED_API heed_figure *heed_figure_new(heed_ctx *cx, double width, double height);
+HEED_API void heed_figure_free(heed_figure *f); /* NULL is allowed */
+HEED_API bool heed_figure_grid(heed_figure *f, int rows,
+                               int columns); /* before the first panel; 1 x 1 when not called */
+HEED_API bool heed_figure_theme(heed_figure *f, heed_theme theme);
+HEED_API bool heed_figure_title(heed_figure *f, const char *text);
+HEED_API bool heed_figure_scale(heed_figure *f, double pixels); /* of a PNG, to the point; 2 when not called */
+/* The panel at a place of the grid: made by the first call, the same for every later one. Belongs to the figure. */
+HEED_API heed_panel *heed_figure_panel(heed_figure *f, int row, int column);
+/* Draws the figure into a file, in the format that its name ends in: .png, .svg or .pdf. Written beside and renamed.
+ * The same figure gives the same bytes (with the same cairo and fonts). May be called several times. */
+HEED_API bool heed_figure_write(heed_figure *f, const char *path);
+
+/* ---- panels ---- */
+
+HEED_API bool heed_panel_title(heed_panel *p, const char *text);
+HEED_API bool heed_panel_labels(heed_panel *p, const char *x, const char *y); /* of the axes; NULL: none */
+HEED_API bool heed_panel_limits_x(heed_panel *p, double low, double high);    /* NaN: from the data */
+HEED_API bool heed_panel_limits_y(heed_panel *p, double low, double high);
+HEED_API bool heed_panel_log(heed_panel *p, bool x, bool y);
+HEED_API bool heed_panel_legend(heed_panel *p, bool shown); /* shown when any layer has a label, unless told not to */
+
+/* Colours that are told apart by colour-blind readers too, and that change with the theme. */
+typedef enum heed_color {
+    HEED_COLOR_NEXT, /* the panel's next of the eight below */
+    HEED_COLOR_BLUE,
+    HEED_COLOR_ORANGE,
+    HEED_COLOR_GREEN,
+    HEED_COLOR_PINK,
+    HEED_COLOR_SKY,
+    HEED_COLOR_RED,
+    HEED_COLOR_GOLD,
+    HEED_COLOR_VIOLET,
+    HEED_COLOR_INK, /* of the text */
+    HEED_COLOR_GREY,
+} heed_color;
+
+typedef enum heed_dash { HEED_DASH_NONE, HEED_DASH_LONG, HEED_DASH_DOTS, HEED_DASH_BOTH } heed_dash;
+
+typedef enum heed_marker {
+    HEED_MARKER_DEFAULT, /* none on curves, discs for scatter */
+    HEED_MARKER_DISC,
+    HEED_MARKER_SQUARE,
+    HEED_MARKER_TRIANGLE,
+    HEED_MARKER_DIAMOND,
+    HEED_MARKER_CROSS,
+} heed_marker;
+
+typedef struct heed_style {
+    const char *label; /* in the legend */
+    heed_color color;
+    heed_dash dash;
+    double width; /* of lines, in points */
+    heed_marker marker;
+    double size;  /* of markers, across, in points */
+    double alpha; /* opacity; 0: as suits the layer */
+    bool steps;   /* a curve that keeps its value until the next point */
+    bool numbers; /* bars with their values written at their ends */
+} heed_style;
+
+/* Points (x[i], y[i]); x NULL: 0, 1, 2, ... style NULL: all defaults. */
+HEED_API bool heed_panel_curve(heed_panel *p, const float *x, const float *y, int64_t n, const heed_style *style);
+HEED_API bool heed_panel_scatter(heed_panel *p, const float *x, const float *y, int64_t n, const heed_style *style);
+/* The area between two curves. */
+HEED_API bool heed_panel_band(heed_panel *p, const float *x, const float *low, const float *high, int64_t n,
+                              const heed_style *style);
+/* Bars from 0, upright or lying (the first on top), named by n texts or, when NULL, numbered. Several layers of bars in
+ * a panel stand side by side, named by the first. */
+HEED_API bool heed_panel_bars(heed_panel *p, const char *const *names, const float *values, int64_t n,
+                              const heed_style *style);
+HEED_API bool heed_panel_hbars(heed_panel *p, const char *const *names, const float *values, int64_t n,
+                               const heed_style *style);
+/* Reference lines across the panel, and words at a point of it. */
+HEED_API bool heed_panel_vline(heed_panel *p, double x, const heed_style *style);
+HEED_API bool heed_panel_hline(heed_panel *p, double y, const heed_style *style);
+HEED_API bool heed_panel_text(heed_panel *p, double x, double y, const char *text, const heed_style *style);
+
+typedef enum heed_map {
+    HEED_MAP_SEQUENTIAL, /* dark to bright, equal steps of lightness */
+    HEED_MAP_DIVERGING,  /* blue below 0, red above, the background's tone at 0 */
+    HEED_MAP_GREY,       /* black to white */
+    HEED_MAP_INK,        /* the background's tone to the text's */
+} heed_map;
+
+typedef struct heed_heatmap {
+    heed_map map;
+    double low, high;                                /* ends of the colour scale; both 0: from the data */
+    const char *const *row_names, *const *col_names; /* as many as rows and columns */
+    const char *scale_label;                         /* beside the colour bar */
+    bool numbers;                                    /* the values, written into the cells */
+    bool no_bar;                                     /* no colour bar */
+    bool stretch;                                    /* fills the panel instead of keeping cells square */
+} heed_heatmap;
+
+/* values (rows, cols), row 0 on top. One to a panel; curves, lines and text may lie over it, in units of cells, the
+ * middle of the first cell being (0, 0). */
+HEED_API bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_t cols,
+                                 const heed_heatmap *options);
+
+typedef struct heed_images {
+    int columns; /* 0: what fills the panel best */
+    heed_map map;
+    double low, high;          /* of the colour scale; both 0: from the data */
+    bool own_scales;           /* each image from its own least to its own largest number */
+    const char *const *titles; /* one for each image */
+} heed_images;
+
+/* images (n, height, width), side by side in rows. Fills the panel, which has no axes. */
+HEED_API bool heed_panel_images(heed_panel *p, const float *images, int64_t n, int64_t height, int64_t width,
+                                const heed_images *options);
+
+typedef struct heed_network {
+    const char *const *layer_names;  /* one for each layer, below it */
+    const char *const *input_names;  /* one for each node of the first layer */
+    const char *const *output_names; /* one for each node of the last */
+    const float *const *values;      /* values[l]: one for each node of layer l, shown as its fill; NULL: plain */
+    int most;                        /* nodes drawn of a layer before the middle is left out; 0: 16 */
+} heed_network;
+
+/* Layers of nodes from left to right. weights[l] is (sizes[l + 1], sizes[l]), as a linear layer keeps it: thick edges
+ * are large weights, red positive and blue negative. weights NULL: plain edges. Fills the panel, which has no axes. */
+HEED_API bool heed_panel_network(heed_panel *p, const int *sizes, int layers, const float *const *weights,
+                                 const heed_network *options);
+
+/* ---- in the terminal ---- each returns UTF-8 text whose lines all end in a new line, to be freed by heed_mem_free.
+ * Nothing is printed. Lines are at most `width` columns wide, counted as a terminal shows them. */
+
+typedef enum heed_terminal_colors { HEED_TERMINAL_PLAIN, HEED_TERMINAL_256, HEED_TERMINAL_TRUE } heed_terminal_colors;
+
+/* What the terminal can show, by the values of the environment variables NO_COLOR, COLORTERM and TERM (NULL: not set)
+ * and by whether the output is a terminal. */
+HEED_API heed_terminal_colors heed_terminal_choose(const char *no_color, const char *colorterm, const char *term,
+                                                   bool is_terminal);
+
+typedef struct heed_terminal {
+    int width;  /* columns of text; 0: 80 */
+    int height; /* lines of a picture without its labels; 0: what suits it */
+    heed_terminal_colors colors;
+    bool ascii; /* nothing beyond ASCII, but for the caller's own texts */
+    const char *title;
+} heed_terminal;
+
+typedef struct heed_series {
+    const char *label;
+    const float *x; /* NULL: 0, 1, 2, ... */
+    const float *y;
+    int64_t n;
+    bool points; /* not joined by lines */
+} heed_series;
+
+typedef struct heed_axes {
+    const char *x_label, *y_label;
+    bool log_x, log_y;
+} heed_axes;
+
+HEED_API char *heed_terminal_curves(heed_ctx *cx, const heed_series *series, int n, const heed_axes *axes,
+                                    const heed_terminal *how);
+HEED_API char *heed_terminal_bars(heed_ctx *cx, const char *const *names, const float *values, int64_t n,
+                                  const heed_terminal *how);
+/* A map too large for the width is shown in blocks, each the mean of its cells; the scale below says so. */
+HEED_API char *heed_terminal_heatmap(heed_ctx *cx, const float *values, int64_t rows, int64_t cols,
+                                     const heed_heatmap *options, const heed_terminal *how);
+HEED_API char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t height, int64_t width,
+                                    const heed_images *options, const heed_terminal *how);
+
+/* ---- the data beside a picture ---- */
+
+/* A column of numbers or of text: exactly one of the three arrays is given. */
+typedef struct heed_column {
+    const char *name;
+    const float *f32;
+    const double *f64;
+    const char *const *text;
+} heed_column;
+
+/* Columns of equal length as a CSV file (RFC 4180, but lines end in LF), in a form that heed_table_open reads back to
+ * the same bits; the first line holds the names. Written beside and renamed; "-" is standard output. */
+HEED_API bool heed_table_write(heed_ctx *cx, const char *path, const heed_column *columns, int n, int64_t rows);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

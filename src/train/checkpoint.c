@@ -1,0 +1,136 @@
+/* Checkpoints: the blocks of a trainer as arrays of one safetensors file, its counts and the run's notes as metadata.
+ */
+#include "train/trainer.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "layers.0.weight (256,784); …": what a checkpoint must agree on. Free with heed_mem_free. */
+static char *signature(heed_ctx *cx, const heed_params *params) {
+    size_t size = 1;
+    for (int i = 0; i < heed_params_count(params); i++)
+        size += strlen(heed_params_at(params, i)->name) + 24 * HEED_MAX_RANK;
+    char *text = heed_mem_new(cx, size);
+    if (!text) return NULL;
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; i < heed_params_count(params); i++) {
+        const heed_param *p = heed_params_at(params, i);
+        at += (size_t)snprintf(text + at, size - at, "%s%s (", i ? "; " : "", p->name);
+        for (int k = 0; k < p->rank; k++)
+            at += (size_t)snprintf(text + at, size - at, k ? ",%" PRId64 : "%" PRId64, p->shape[k]);
+        at += (size_t)snprintf(text + at, size - at, ")%s", p->tied ? " tied" : "");
+    }
+    return text;
+}
+
+static const char *kind_name(const heed_trainer *t) {
+    static const char *const names[] = {"sgd", "adam", "adamw"};
+    return names[t->opts.optimizer.kind];
+}
+
+/* The blocks that this trainer has. */
+static int blocks_of(const heed_trainer *t, const char *names[4], float *blocks[4]) {
+    int n = 0;
+    names[n] = "weights", blocks[n++] = heed_params_block(t->params);
+    if (t->moment[0]) names[n] = "moment.0", blocks[n++] = t->moment[0];
+    if (t->moment[1]) names[n] = "moment.1", blocks[n++] = t->moment[1];
+    if (t->average) names[n] = "average", blocks[n++] = t->average;
+    return n;
+}
+
+bool heed_checkpoint_save(heed_ctx *cx, const heed_trainer *t, const char *path, const char *notes) {
+    if (heed_failed(cx)) return false;
+    if (!t || !path) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s is NULL", t ? "the path" : "the trainer");
+    if (t->passes || t->swapped)
+        return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s: save between updates, with the average swapped back",
+                         path);
+    char *parameters = signature(cx, t->params), steps[32];
+    if (!parameters) return false;
+    snprintf(steps, sizeof steps, "%" PRId64, t->steps);
+    const heed_pair metadata[] = {{"heed.checkpoint", "1"},
+                                  {"heed.optimizer", kind_name(t)},
+                                  {"heed.steps", steps},
+                                  {"heed.parameters", parameters},
+                                  {"heed.notes", notes ? notes : ""}};
+    const char *names[4];
+    float *blocks[4];
+    heed_array arrays[4];
+    const int n = blocks_of(t, names, blocks);
+    for (int i = 0; i < n; i++)
+        arrays[i] = (heed_array){.name = names[i],
+                                 .dtype = HEED_F32,
+                                 .rank = 1,
+                                 .data = blocks[i],
+                                 .shape = {heed_params_numbers(t->params)}};
+    heed_safetensors_write(cx, path, arrays, n, metadata, sizeof metadata / sizeof *metadata);
+    heed_mem_free(cx, parameters);
+    return !heed_failed(cx);
+}
+
+/* Everything is checked before anything is changed. */
+static bool fits(heed_ctx *cx, heed_safetensors *st, const heed_trainer *t, const char *path, const char *parameters,
+                 const char *const *names, int n, int64_t *steps) {
+    const char *version = heed_safetensors_metadata(cx, st, "heed.checkpoint");
+    const char *kind = heed_safetensors_metadata(cx, st, "heed.optimizer");
+    const char *count = heed_safetensors_metadata(cx, st, "heed.steps");
+    const char *theirs = heed_safetensors_metadata(cx, st, "heed.parameters");
+    if (!version || !kind || !count || !theirs || strcmp(version, "1") != 0)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: this is not a checkpoint of heed's", path);
+    if (strcmp(theirs, parameters) != 0) {
+        size_t same = 0;
+        while (theirs[same] && theirs[same] == parameters[same]) same++;
+        while (same > 0 && theirs[same - 1] != ';') same--;
+        return heed_fail(cx, HEED_ERR_FORMAT,
+                         "%s: a checkpoint of another model: it has '%.60s' where this one has '%.60s'", path,
+                         theirs + same, parameters + same);
+    }
+    if (strcmp(kind, kind_name(t)) != 0)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another optimizer: %s, not %s", path, kind,
+                         kind_name(t));
+    char *end;
+    *steps = strtoll(count, &end, 10);
+    if (*end || *steps < 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%.30s' is not a number of steps", path, count);
+    if (heed_safetensors_count(st) != n)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: %lld arrays where this optimizer has %d", path,
+                         (long long)heed_safetensors_count(st), n);
+    for (int i = 0; i < n; i++) {
+        const int64_t at = heed_safetensors_find(cx, st, names[i]);
+        const heed_array *a = at < 0 ? NULL : heed_safetensors_info(cx, st, at);
+        if (!a || a->dtype != HEED_F32 || heed_array_count(a) != heed_params_numbers(t->params))
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is missing or of another size", path, names[i]);
+    }
+    return !heed_failed(cx);
+}
+
+static char *copy_text(heed_ctx *cx, const char *text) {
+    const size_t size = strlen(text) + 1;
+    char *copy = heed_mem_new(cx, size);
+    if (copy) memcpy(copy, text, size);
+    return copy;
+}
+
+bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path, char **notes) {
+    if (notes) *notes = NULL;
+    if (heed_failed(cx)) return false;
+    if (!t || !path) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s is NULL", t ? "the path" : "the trainer");
+    heed_safetensors *st = heed_safetensors_open(cx, path);
+    char *parameters = signature(cx, t->params);
+    const char *names[4];
+    float *blocks[4];
+    const int n = blocks_of(t, names, blocks);
+    int64_t steps = 0;
+    if (st && parameters && fits(cx, st, t, path, parameters, names, n, &steps)) {
+        const char *text = heed_safetensors_metadata(cx, st, "heed.notes");
+        if (notes) *notes = copy_text(cx, text ? text : "");
+        for (int i = 0; i < n && !heed_failed(cx); i++) {
+            const heed_array *a = heed_safetensors_get(cx, st, heed_safetensors_find(cx, st, names[i]));
+            if (a) memcpy(blocks[i], a->data, (size_t)heed_params_numbers(t->params) * sizeof(float));
+        }
+        if (!heed_failed(cx)) t->steps = steps, t->passes = 0;
+    }
+    heed_mem_free(cx, parameters);
+    heed_safetensors_close(st);
+    return !heed_failed(cx);
+}

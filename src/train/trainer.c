@@ -1,0 +1,177 @@
+/* The trainer: one pass over flat blocks updates all parameters. Stretches of neighbouring parameters that are treated
+ * alike go through the kernels in one call. A parameter that got no gradient is left alone, as PyTorch leaves one whose
+ * grad is None. */
+#include "train/trainer.h"
+#include "base/ctx.h"
+#include "kernel/rows.h"
+#include <math.h>
+#include <string.h>
+
+static bool opts_ok(heed_ctx *cx, const heed_trainer_opts *o) {
+    const heed_optimizer *p = &o->optimizer;
+    if ((int)p->kind < HEED_SGD || p->kind > HEED_ADAMW)
+        return heed_fail(cx, HEED_ERR_USAGE, "trainer: %d is not an optimizer", (int)p->kind);
+    if (!(o->schedule.lr >= 0 && isfinite(o->schedule.lr)))
+        return heed_fail(cx, HEED_ERR_RANGE, "trainer: a learning rate of %g", o->schedule.lr);
+    if (!(p->beta1 >= 0 && p->beta1 < 1 && p->beta2 >= 0 && p->beta2 < 1 && p->eps >= 0))
+        return heed_fail(cx, HEED_ERR_RANGE,
+                         "trainer: betas %g, %g and eps %g: betas lie in [0, 1), eps is not negative", p->beta1,
+                         p->beta2, p->eps);
+    if (!(p->momentum >= 0 && p->momentum < 1 && p->weight_decay >= 0 && o->clip >= 0 && o->accumulate >= 0 &&
+          o->average >= 0 && o->average < 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "trainer: momentum, decay, clip, accumulate or average out of range");
+    if (p->nesterov && p->momentum == 0) return heed_fail(cx, HEED_ERR_USAGE, "trainer: Nesterov needs a momentum");
+    return true;
+}
+
+static float *block(heed_ctx *cx, int64_t n, bool zero) {
+    float *b = heed_mem_new(cx, (size_t)n * sizeof *b);
+    if (b && zero) memset(b, 0, (size_t)n * sizeof *b);
+    return b;
+}
+
+heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_trainer_opts *opts) {
+    if (heed_failed(cx)) return NULL;
+    if (!params || !opts || !heed_params_block(params)) {
+        heed_fail(cx, HEED_ERR_USAGE, "trainer: %s", opts ? "allocated parameters are needed" : "the options are NULL");
+        return NULL;
+    }
+    if (!opts_ok(cx, opts)) return NULL;
+    heed_trainer *t = heed_mem_new(cx, sizeof *t);
+    if (!t) return NULL;
+    *t = (heed_trainer){.params = params, .opts = *opts};
+    heed_optimizer *o = &t->opts.optimizer;
+    if (o->beta1 == 0 && o->beta2 == 0 && o->eps == 0) o->beta1 = 0.9, o->beta2 = 0.999, o->eps = 1e-8;
+    if (t->opts.accumulate == 0) t->opts.accumulate = 1;
+    const int64_t n = heed_params_numbers(params);
+    const int count = heed_params_count(params), moments = o->kind == HEED_SGD ? o->momentum > 0 : 2;
+    t->grads = heed_mem_new(cx, (size_t)count * sizeof *t->grads);
+    t->grad = block(cx, n, false);
+    for (int i = 0; i < moments; i++) t->moment[i] = block(cx, n, true);
+    if (opts->average > 0) t->average = block(cx, n, false);
+    if (heed_failed(cx)) {
+        heed_trainer_free(cx, t);
+        return NULL;
+    }
+    if (t->average) memcpy(t->average, heed_params_block(params), (size_t)n * sizeof(float));
+    for (int i = 0; i < count; i++) {
+        const heed_param *p = heed_params_at(params, i);
+        t->grads[i] = (heed_grad){.data = p->tied ? NULL : t->grad + (p->value - heed_params_block(params))};
+    }
+    return t;
+}
+
+void heed_trainer_free(heed_ctx *cx, heed_trainer *t) {
+    if (!cx || !t) return;
+    if (cx->bound_grads == t->grads) heed_bind(cx, NULL, NULL);
+    heed_mem_free(cx, t->grads);
+    heed_mem_free(cx, t->grad);
+    for (int i = 0; i < 2; i++) heed_mem_free(cx, t->moment[i]);
+    heed_mem_free(cx, t->average);
+    heed_mem_free(cx, t);
+}
+
+void heed_trainer_begin(heed_ctx *cx, heed_trainer *t) {
+    if (heed_failed(cx) || !t) return;
+    heed_bind(cx, t->params, t->grads);
+    heed_set_grad(cx, true);
+    heed_set_training(cx, true);
+}
+
+/* ---- stretches: [from, to) of the blocks ---- */
+
+struct stretch {
+    int64_t from, to;
+    bool decays;
+};
+
+/* The next stretch of filled gradients at or after parameter *i. */
+static bool next_stretch(const heed_trainer *t, int *i, bool by_decay, struct stretch *s) {
+    const int count = heed_params_count(t->params);
+    const float *base = heed_params_block(t->params);
+    bool open = false;
+    for (; *i < count; ++*i) {
+        const heed_param *p = heed_params_at(t->params, *i);
+        if (p->tied) continue;
+        if (!t->grads[*i].filled || (open && by_decay && p->decays != s->decays)) {
+            if (open) return true;
+            continue;
+        }
+        if (!open) *s = (struct stretch){p->value - base, p->value - base, p->decays};
+        open = true;
+        s->to = p->value - base + p->count;
+    }
+    return open;
+}
+
+static double gradient_norm(heed_ctx *cx, const heed_trainer *t) {
+    struct stretch s;
+    double sum = 0;
+    for (int i = 0; next_stretch(t, &i, false, &s);)
+        sum += kernel_square_sum(cx->pool, t->grad + s.from, s.to - s.from);
+    return sqrt(sum);
+}
+
+static void update(heed_ctx *cx, heed_trainer *t, float scale) {
+    const heed_optimizer *o = &t->opts.optimizer;
+    float *w = heed_params_block(t->params);
+    const double lr = heed_schedule_at(&t->opts.schedule, t->steps);
+    struct stretch s;
+    for (int i = 0; next_stretch(t, &i, o->weight_decay > 0, &s);) {
+        const int64_t n = s.to - s.from;
+        const double decay = s.decays ? o->weight_decay : 0;
+        if (o->kind == HEED_SGD) {
+            const struct sgd sgd = {lr, o->momentum, decay, o->nesterov, scale};
+            kernel_sgd(cx->pool, w + s.from, t->moment[0] ? t->moment[0] + s.from : NULL, t->grad + s.from, n, &sgd);
+        } else {
+            const struct adam adam = {lr,           o->beta1, o->beta2, o->eps, decay, o->kind == HEED_ADAMW,
+                                      t->steps + 1, scale};
+            kernel_adam(cx->pool, w + s.from, t->moment[0] + s.from, t->moment[1] + s.from, t->grad + s.from, n, &adam);
+        }
+    }
+}
+
+static void clear(heed_trainer *t) {
+    for (int i = 0; i < heed_params_count(t->params); i++) t->grads[i].filled = false;
+}
+
+bool heed_trainer_step(heed_ctx *cx, heed_trainer *t, bool *updated) {
+    if (updated) *updated = false;
+    if (heed_failed(cx)) return false;
+    if (!t) return heed_fail(cx, HEED_ERR_USAGE, "trainer: the trainer is NULL");
+    if (++t->passes < t->opts.accumulate) return true;
+    double scale = 1 / (double)t->passes;
+    t->passes = 0;
+    if (t->opts.clip > 0) {
+        t->norm = gradient_norm(cx, t) * scale;
+        if (!isfinite(t->norm)) {
+            clear(t);
+            return heed_fail(cx, HEED_ERR_RANGE, "trainer: the gradient of step %lld is not finite",
+                             (long long)t->steps);
+        }
+        /* as torch.nn.utils.clip_grad_norm_ */
+        scale *= fmin(1, t->opts.clip / (t->norm + 1e-6));
+    }
+    update(cx, t, (float)scale);
+    if (t->average)
+        kernel_ema(cx->pool, t->average, heed_params_block(t->params), heed_params_numbers(t->params), t->opts.average);
+    clear(t);
+    t->steps++;
+    if (updated) *updated = true;
+    return true;
+}
+
+int64_t heed_trainer_steps(const heed_trainer *t) { return t ? t->steps : 0; }
+double heed_trainer_lr(const heed_trainer *t) { return t ? heed_schedule_at(&t->opts.schedule, t->steps) : 0; }
+double heed_trainer_norm(const heed_trainer *t) { return t ? t->norm : 0; }
+
+void heed_trainer_swap_average(heed_ctx *cx, heed_trainer *t) {
+    if (heed_failed(cx) || !t || !t->average) return;
+    float *w = heed_params_block(t->params);
+    for (int64_t i = 0; i < heed_params_numbers(t->params); i++) {
+        const float was = w[i];
+        w[i] = t->average[i];
+        t->average[i] = was;
+    }
+    t->swapped = !t->swapped;
+}

@@ -1,0 +1,19 @@
+/* The trainer from the inside. */
+#ifndef TRAIN_TRAINER_H
+#define TRAIN_TRAINER_H
+
+#include "heed/train.h"
+
+struct heed_trainer {
+    heed_params *params;
+    heed_trainer_opts opts;
+    heed_grad *grads; /* one per parameter */
+    float *grad;      /* blocks laid out as the parameters' own */
+    float *moment[2]; /* velocity, or Adam's first and second; NULL when not needed */
+    float *average;   /* NULL without one */
+    int64_t steps, passes;
+    double norm;
+    bool swapped;
+};
+
+#endif

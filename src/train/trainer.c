@@ -139,6 +139,7 @@ bool heed_trainer_step(heed_ctx *cx, heed_trainer *t, bool *updated) {
     if (updated) *updated = false;
     if (heed_failed(cx)) return false;
     if (!t) return heed_fail(cx, HEED_ERR_USAGE, "trainer: the trainer is NULL");
+    if (cx->config.dry) return true; /* there are no gradients */
     if (++t->passes < t->opts.accumulate) return true;
     double scale = 1 / (double)t->passes;
     t->passes = 0;

@@ -19,7 +19,7 @@ static void refused(heed_ctx *cx, const char *header, size_t data_size, const ch
     expect_sentence(cx, part, __FILE__, line);
 }
 #define REFUSED(header, data_size, part) refused(cx, header, data_size, part, __LINE__)
-#define TENSOR(dtype, shape, offsets)    "{\"w\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+#define TENSOR(type, shape, ends)        "{\"w\":{\"dtype\":" type ",\"shape\":" shape ",\"data_offsets\":" ends "}}"
 
 static const char two[] = "{\"__metadata__\":{\"format\":\"pt\",\"by\":\"me\"},"
                           "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[6,14]},"

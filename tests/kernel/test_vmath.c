@@ -77,7 +77,7 @@ static void test_unary(void **state) {
         const struct unary_case *u = &unary_cases[c];
         float *x = sweep(u->low, u->high);
         for (int s = 0; s < count; s++) {
-            sets[s]->unary_map(u->fn, y, x, POINTS, 0.0f, 0.0f);
+            sets[s]->unary_map((int)u->fn, y, x, POINTS, 0.0f, 0.0f);
             for (int i = 0; i < POINTS; i++)
                 expect(u->name, sets[s], x[i], y[i], u->twin((double)x[i]), u->ulp, u->atol);
         }
@@ -112,7 +112,7 @@ static void test_special(void **state) {
     for (int s = 0; s < count; s++)
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
             float y[COUNT];
-            sets[s]->unary_map(cases[c].fn, y, x, COUNT, 0.0f, 0.0f);
+            sets[s]->unary_map((int)cases[c].fn, y, x, COUNT, 0.0f, 0.0f);
             for (int i = 0; i < COUNT; i++) {
                 const double want =
                     cases[c].fn == UNARY_SIN && fabsf(x[i]) > 1e38f ? sin((double)x[i]) : (double)cases[c].want[i];

@@ -43,7 +43,7 @@ static inline twin_fn twin_act_grad(enum activation act) {
 /* ---- Rows ---- */
 
 static inline void twin_softmax(double *y, const float *x, int64_t cols, bool take_log) {
-    double top = -INFINITY, sum = 0.0;
+    double top = -HUGE_VAL, sum = 0.0;
     for (int64_t i = 0; i < cols; i++) top = fmax(top, (double)x[i]);
     for (int64_t i = 0; i < cols; i++) sum += exp((double)x[i] - top);
     for (int64_t i = 0; i < cols; i++) y[i] = take_log ? (double)x[i] - top - log(sum) : exp((double)x[i] - top) / sum;

@@ -51,21 +51,23 @@ struct select_job {
     int64_t pieces, units, per_task; /* pieces of a row; a unit is one of them */
 };
 
-#define SELECT_SINGLE(type)                                                                                            \
-    for (int64_t u = from; u < end; u++)                                                                               \
-        ((type *)(void *)j->y)[u] = ((const type *)(const void *)j->x)[u / s->m * s->n + s->index[u % s->m]];
+#define SELECT_SINGLES(type)                                                                                           \
+    for (int64_t u = from, row = from / s->m, at = from % s->m; u < end; row++, at = 0) {                              \
+        const type *x = (const type *)(const void *)j->x + row * s->n;                                                 \
+        for (; at < s->m && u < end; at++, u++) ((type *)(void *)j->y)[u] = x[s->index[at]];                           \
+    }
 
 /* Rows of one element. */
 static void select_singles(const struct select_job *j, int64_t from, int64_t end) {
     const struct select *s = j->s;
     if (j->size == 1) {
-        SELECT_SINGLE(uint8_t)
+        SELECT_SINGLES(uint8_t)
     } else if (j->size == 2) {
-        SELECT_SINGLE(uint16_t)
+        SELECT_SINGLES(uint16_t)
     } else if (j->size == 4) {
-        SELECT_SINGLE(uint32_t)
+        SELECT_SINGLES(uint32_t)
     } else {
-        SELECT_SINGLE(uint64_t)
+        SELECT_SINGLES(uint64_t)
     }
 }
 
@@ -103,15 +105,17 @@ void kernel_select(struct pool *pool, const struct select *s, size_t size, void 
 
 /* ---- rows added back ----
  *
- * The positions are sorted by index, equals in order of position. A task takes some of the rows of dx that are hit, and
- * a strip of their columns: so many positions with the same index still keep several threads busy. */
+ * With many `outer` each is added by one task, position by position. With few, the positions are sorted by index,
+ * equals in order of position, and a task takes some of the rows of dx that are hit, and a strip of their columns: so
+ * even many positions with the same index keep several threads busy. The order of the sums is the same. */
 
-#define STRIP 128 /* columns */
+#define STRIP      128 /* columns */
+#define MANY_OUTER 16
 
 struct select_grad_job {
     const struct isa *isa;
     const struct select *s;
-    const int64_t *order;
+    const int64_t *order; /* NULL: as they come */
     float *dx;
     const float *dy;
     int64_t strips, chunk, chunks; /* a chunk of positions begins and ends where the index changes */
@@ -148,6 +152,10 @@ static void add_unit(const struct select_grad_job *j, int64_t unit) {
     const float *dy = j->dy + outer * s->m * s->inner + strip;
     const int64_t end = least((chunk + 1) * j->chunk, s->m);
     int64_t i = chunk * j->chunk;
+    if (!j->order) {
+        for (; i < end; i++) add_row(j->isa, dx + s->index[i] * s->inner, dy + i * s->inner, n);
+        return;
+    }
     while (i > 0 && i < end && s->index[j->order[i]] == s->index[j->order[i - 1]]) i++;
     while (i < end) {
         const int32_t row = s->index[j->order[i]];
@@ -170,8 +178,11 @@ void kernel_select_grad(struct pool *pool, const struct select *s, float *dx, co
     if (s->outer * s->m * s->inner == 0) return;
     int64_t *buffer = work;
     struct select_grad_job job = {.isa = isa_get(), .s = s, .dx = dx, .dy = dy, .strips = parts(s->inner, STRIP)};
-    job.order = sort_positions(s->index, s->m, s->n, buffer, buffer + s->m);
-    job.chunk = parts(TASK_ELEMENTS, least(s->inner, STRIP));
+    job.chunk = s->m;
+    if (s->outer < MANY_OUTER) {
+        job.order = sort_positions(s->index, s->m, s->n, buffer, buffer + s->m);
+        job.chunk = parts(TASK_ELEMENTS, least(s->inner, STRIP));
+    }
     job.chunks = parts(s->m, job.chunk);
     job.units = s->outer * job.chunks * job.strips;
     job.per_task = parts(TASK_ELEMENTS, least(s->inner, STRIP) * least(s->m, job.chunk));

@@ -140,14 +140,16 @@ static int arrange(struct move_axis *axis, const struct move *m) {
     return joined;
 }
 
-/* Beside the innermost axis of the destination: when the source does not run along it, the one along which it does. */
+/* The axis beside a. Where the source does not run along a, the one along which it does. Else the axis next to a in the
+ * destination or in the source, whichever is shorter: few streams, each read and written from its beginning to its end,
+ * suit the processor's prefetchers best. */
 static int beside(const struct move_axis *axis, int axes) {
     const int a = axes - 1;
-    int b = a - 1;
-    if (axis[a].to != 1 || axis[a].from == 1 || axis[a].from == 0) return b;
+    int near = a - 1;
     for (int k = 0; k < a; k++)
-        if (axis[k].from != 0 && (axis[b].from == 0 || llabs(axis[k].from) < llabs(axis[b].from))) b = k;
-    return b;
+        if (axis[k].from != 0 && (axis[near].from == 0 || llabs(axis[k].from) < llabs(axis[near].from))) near = k;
+    if (axis[a].to == 1 && axis[a].from != 1 && axis[a].from != 0) return near;
+    return near >= 0 && axis[near].n < axis[a - 1].n ? near : a - 1;
 }
 
 static void choose_tiles(struct plan *p) {

@@ -71,7 +71,7 @@ static double unary_twin(enum unary fn, double x, double a, double b) {
     case UNARY_ROUND:
         return rint(x);
     default:
-        return NAN;
+        return (double)NAN;
     }
 }
 

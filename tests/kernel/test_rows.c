@@ -322,7 +322,8 @@ static int64_t all_results(struct pool *pool, float *out, int64_t rows, int64_t 
     kernel_log_softmax(pool, y, cols, x, cols, rows, cols);
     kernel_log_softmax_grad(pool, NEXT(n), cols, y, cols, dy, cols, rows, cols, false);
     for (int centre = 0; centre < 2; centre++) {
-        float *h = NEXT(n), *mean = NEXT(rows), *rstd = NEXT(rows);
+        float *h = NEXT(n), *mean = NEXT(rows), *rstd = NEXT(rows), *normed = NEXT(n);
+        float *dx = NEXT(n), *dgamma = NEXT(cols), *dbeta = NEXT(cols);
         if (!centre) kernel_fill(pool, mean, 0.0f, rows);
         kernel_norm(pool, &(struct norm){.rows = rows,
                                          .cols = cols,
@@ -332,7 +333,7 @@ static int64_t all_results(struct pool *pool, float *out, int64_t rows, int64_t 
                                          .r = dy,
                                          .gamma = gamma,
                                          .beta = beta,
-                                         .y = NEXT(n),
+                                         .y = normed,
                                          .h = h,
                                          .mean = mean,
                                          .rstd = rstd});
@@ -343,9 +344,9 @@ static int64_t all_results(struct pool *pool, float *out, int64_t rows, int64_t 
                                                    .mean = centre ? mean : NULL,
                                                    .rstd = rstd,
                                                    .gamma = gamma,
-                                                   .dx = NEXT(n),
-                                                   .dgamma = NEXT(cols),
-                                                   .dbeta = NEXT(cols),
+                                                   .dx = dx,
+                                                   .dgamma = dgamma,
+                                                   .dbeta = dbeta,
                                                    .work = work});
     }
     kernel_dropout(pool, NEXT(n), mask, x, n, &(struct dropout){.p = 0.3f, .seed = 5, .stream = 6, .position = 7});

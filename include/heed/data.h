@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 /* n examples of `width` numbers. Targets: classes (label) or `outputs` numbers each (y), or neither. Pictures say their
- * height, width and channels. Inputs are kept as f32, or as bytes with a scale and shift (x = byte * scale + shift),
- * which is what image files are. */
+ * height, width and channels; an example of one is (channels, height, width). Inputs are kept as f32, or as bytes with
+ * a scale and shift (x = byte * scale + shift), which is what image files are. Lists of names end in NULL. y_names also
+ * names the column of the classes, as its only entry. class_names are sorted; without them class k is the number k. */
 typedef struct heed_data {
     int64_t n, width;
     float *x;
@@ -25,32 +26,42 @@ typedef struct heed_data {
     char **x_names, **y_names, **class_names;          /* NULL when unknown */
 } heed_data;
 
-typedef enum heed_data_task { HEED_DATA_REGRESS, HEED_DATA_CLASSIFY } heed_data_task;
+typedef enum heed_data_task {
+    HEED_DATA_REGRESS,
+    HEED_DATA_CLASSIFY,
+    HEED_DATA_INPUTS, /* no targets, for predicting them: of a table with a header the columns of `like` */
+} heed_data_task;
+/* With `like`, columns of a table that has a header are found by its names, unless `target` and `use` say otherwise;
+ * width, pictures and outputs must be the same, and every class must be one of its classes. */
 typedef struct heed_data_opts {
     heed_data_task task;
-    const char *target;     /* column of a table: its name or number (from 1); NULL: the last */
+    const char *target;     /* column of a table: its name or number (from 1), several as "a,b"; NULL: the last */
     const char *const *use; /* columns to take as inputs, NULL-terminated; NULL: all others */
     const char *part;       /* of a directory in a known layout: "train" or "test"; NULL: train */
     const heed_data *like;  /* class names and columns as in this one: for the test set of a training set */
 } heed_data_opts;
 
 /* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), a pair of npy
- * files ("x.npy,y.npy"), by what the path is. Wrong data is named with file, line and column; NaN and infinity are
- * refused. */
+ * files ("x.npy,y.npy"; x is (n, width), (n, height, width) or (n, channels, height, width)), by what the path is.
+ * Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0, 1]. Wrong data is named with file,
+ * line and column; NaN and infinity are refused. opts NULL: regress on the last column. */
 HEED_API heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *opts);
 /* Digits drawn by strokes of our own with random slant, thickness, place and noise: n pictures of 28 x 28 bytes;
  * picture i depends on (seed, i) alone. */
 HEED_API heed_data *heed_data_digits(heed_ctx *cx, uint64_t seed, int64_t n);
 HEED_API void heed_data_free(heed_ctx *cx, heed_data *data);
-/* The last `fraction` of a permutation of (seed) becomes *valid, the rest *train: indices into data, owned by the
- * caller (heed_mem_free). */
+/* The last `fraction` (at least 0, less than 1) of a permutation of (seed) becomes *valid, the rest *train: indices
+ * into data, owned by the caller (heed_mem_free). Neither is empty, unless fraction is 0. */
 HEED_API bool heed_data_split(heed_ctx *cx, const heed_data *data, double fraction, uint64_t seed, int64_t **train,
                               int64_t *n_train, int64_t **valid, int64_t *n_valid);
-/* Mean and deviation of each input column over some examples (NULL: all), for standardising. */
+/* Mean and deviation (sqrt of the mean square distance) of each input column over n examples (rows NULL: all), for
+ * standardising: the deviation of a column that is constant is given as 1, so that one can divide by it. */
 HEED_API bool heed_data_moments(heed_ctx *cx, const heed_data *data, const int64_t *rows, int64_t n, float *mean,
                                 float *deviation);
 
-/* ---- batches ---- made ahead by a thread of their own; what they hold depends on (seed, epoch, position) alone */
+/* ---- batches ---- made ahead by a thread of their own; what they hold depends on (seed, epoch, position) alone: epoch
+ * e is the permutation of stream e. The data must stay as it is until they are closed; what opts points to is copied.
+ */
 typedef struct heed_batches heed_batches;
 typedef struct heed_batch {
     int64_t n;            /* examples; the last batch of an epoch may be smaller */
@@ -61,13 +72,13 @@ typedef struct heed_batch {
     bool last;            /* of its epoch */
 } heed_batch;
 typedef struct heed_batches_opts {
-    int64_t batch;
+    int64_t batch; /* examples in each, at most as many as there are */
     bool shuffle;
     uint64_t seed;
     const int64_t *rows; /* which examples; NULL: all n_rows = data->n */
     int64_t n_rows;
-    const float *mean, *deviation; /* standardise inputs; NULL: as they are */
-    int64_t epoch, index;          /* where to begin: a resumed run goes on mid-epoch */
+    const float *mean, *deviation; /* standardise inputs, (x - mean) / deviation; both NULL: as they are */
+    int64_t epoch, index; /* where to begin: a resumed run goes on mid-epoch; an index may run on into later epochs */
 } heed_batches_opts;
 HEED_API heed_batches *heed_batches_open(heed_ctx *cx, const heed_data *data, const heed_batches_opts *opts);
 /* The next batch, for ever, epoch after epoch; valid until the next call. NULL when something failed. */

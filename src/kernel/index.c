@@ -1,7 +1,7 @@
 /* Taking elements out by index, and adding them back. */
 #include "kernel/index.h"
 #include "kernel/elementwise.h"
-#include "kernel/rows.h"
+#include "kernel/move.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -152,6 +152,10 @@ static void add_unit(const struct select_grad_job *j, int64_t unit) {
     const float *dy = j->dy + outer * s->m * s->inner + strip;
     const int64_t end = least((chunk + 1) * j->chunk, s->m);
     int64_t i = chunk * j->chunk;
+    if (!j->order && s->inner == 1) {
+        for (; i < end; i++) dx[s->index[i]] += dy[i];
+        return;
+    }
     if (!j->order) {
         for (; i < end; i++) add_row(j->isa, dx + s->index[i] * s->inner, dy + i * s->inner, n);
         return;
@@ -174,7 +178,7 @@ static void select_grad_task(void *arg, int64_t task, void *scratch) {
 size_t kernel_select_grad_work(int64_t m) { return 2 * (size_t)m * sizeof(int64_t); }
 
 void kernel_select_grad(struct pool *pool, const struct select *s, float *dx, const float *dy, bool add, void *work) {
-    if (!add) kernel_fill(pool, dx, 0, s->outer * s->n * s->inner);
+    if (!add) kernel_clear(pool, dx, s->outer * s->n * s->inner);
     if (s->outer * s->m * s->inner == 0) return;
     int64_t *buffer = work;
     struct select_grad_job job = {.isa = isa_get(), .s = s, .dx = dx, .dy = dy, .strips = parts(s->inner, STRIP)};

@@ -26,5 +26,7 @@ static inline void move_axis(struct move *m, int64_t n, int64_t to, int64_t from
 
 /* `to` and `from` are where the box begins. */
 void kernel_move(struct pool *pool, const struct move *m, void *to, const void *from);
+/* n floats become zero. */
+void kernel_clear(struct pool *pool, float *to, int64_t n);
 
 #endif

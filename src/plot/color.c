@@ -13,16 +13,16 @@ static const struct theme themes[] = {
                           .soft = RGB(0x565C66),
                           .axis = RGB(0x8A9099),
                           .grid = RGB(0xE9EBEE),
-                          .palette = {RGB(0x1F67B3), RGB(0xE5820A), RGB(0x0C8F72), RGB(0xCE5C9C), RGB(0x5AB1E6),
-                                      RGB(0xB23A1E), RGB(0xB59A0C), RGB(0x6A51A3)}},
+                          .palette = {RGB(0x2350B0), RGB(0xE58A1C), RGB(0x008961), RGB(0xCB52A3), RGB(0x4FBBEF),
+                                      RGB(0x962A1F), RGB(0xC2BB1A), RGB(0x4D2F66)}},
     [HEED_THEME_DARK] = {.dark = true,
                          .background = RGB(0x16191E),
                          .ink = RGB(0xE8EAED),
                          .soft = RGB(0xB0B6BF),
                          .axis = RGB(0x757C87),
                          .grid = RGB(0x2A2E36),
-                         .palette = {RGB(0x5A9BE8), RGB(0xF5A142), RGB(0x3CC49F), RGB(0xEC8BC0), RGB(0x9AD7FA),
-                                     RGB(0xEF6F52), RGB(0xE6CF4C), RGB(0xA991E0)}},
+                         .palette = {RGB(0x4A98FF), RGB(0xEDA24A), RGB(0x2CDDA6), RGB(0xE765B0), RGB(0xAAD6F7),
+                                     RGB(0xDB4F1E), RGB(0xE0DD55), RGB(0x9D60D4)}},
 };
 
 const struct theme *theme_of(heed_theme theme) { return &themes[theme == HEED_THEME_DARK]; }

@@ -2,9 +2,6 @@
  * of four at a time; they are kept as one bit an element for the way back. */
 #include "base/philox.h"
 #include "kernel/isa/simd.h"
-#if defined(__x86_64__)
-#    include <immintrin.h>
-#endif
 
 typedef uint64_t vq __attribute__((vector_size(VW * 4)));
 #define BLOCKS (VW / 2) /* a lane of 64 bits carries one word of one block in its low half; the high half is noise */

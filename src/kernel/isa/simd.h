@@ -4,6 +4,9 @@
 
 #include "kernel/isa.h"
 #include <string.h>
+#if defined(__x86_64__)
+#    include <immintrin.h>
+#endif
 
 #define ISA_JOIN_(a, b) a##_##b
 #define ISA_JOIN(a, b)  ISA_JOIN_(a, b)
@@ -64,8 +67,20 @@ INLINE void v_put(float *p, vf v, int64_t n) {
 
 /* where(mask, a, b); a mask is what a comparison of two vectors gives: all bits set or none. */
 INLINE vf v_where(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
+/* b where either is NaN. x86 has just this as one instruction, which gcc does not find. */
+#if VW == 4 && defined(__SSE2__)
+INLINE vf v_max(vf a, vf b) { return (vf)_mm_max_ps((__m128)a, (__m128)b); }
+INLINE vf v_min(vf a, vf b) { return (vf)_mm_min_ps((__m128)a, (__m128)b); }
+#elif VW == 8 && defined(__AVX__)
+INLINE vf v_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf v_min(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+#elif VW == 16 && defined(__AVX512F__)
+INLINE vf v_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf v_min(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+#else
 INLINE vf v_max(vf a, vf b) { return v_where(a > b, a, b); }
 INLINE vf v_min(vf a, vf b) { return v_where(a < b, a, b); }
+#endif
 
 /* Sum and maximum over the lanes, by halves: a fixed order. */
 INLINE float v_sum(vf v) {

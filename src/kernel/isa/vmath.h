@@ -80,11 +80,13 @@ INLINE vf v_tanh(vf x) {
 
 INLINE vf v_sigmoid(vf x) { return 1.0f / (1.0f + v_exp(-x)); }
 
-/* The normal distribution's tail P(X < -a), a >= 0, with *density = e^(-a^2 / 2): their ratio is a polynomial in
- * s = 0.29 a / (1 + 0.29 a) that begins with 1/2. */
+/* The normal distribution's tail P(X < -a), 0 <= a <= 13, with *density = e^(-a^2 / 2): their ratio is a polynomial in
+ * s = 0.29 a / (1 + 0.29 a) that begins with 1/2. Beyond 13 the tail is below 1e-38. */
+#define V_TAIL 13.0f
 INLINE vf v_normal_tail(vf a, vf *density) {
-    a = v_min(v_set(15.0f), a);
-    *density = v_exp(a * a * -0.5f);
+    vf n;
+    const vf e = v_exp_reduced(a * a * -0.5f, &n) + 1.0f;
+    *density = (vf)((vu)e + ((vu)n << 23));
     const vf b = a * 0.29f, s = b / (b + 1.0f);
     vf p = s * 0.0389632396f - 0.120294087f;
     p = p * s + 0.0551332124f;
@@ -105,24 +107,22 @@ INLINE vf v_erf(vf x) {
     p = p * z - 0.376122475f;
     p = p * z + 1.12837911f;
     vf density;
-    const vf tail = v_normal_tail(a * 1.41421356f, &density);
+    const vf tail = v_normal_tail(v_min(v_set(V_TAIL), a * 1.41421356f), &density);
     return v_where(a < 1.0f, x * p, v_sign_of(x, 1.0f - 2.0f * tail));
 }
 
-/* x P(X < x), X normal; the exact gelu. Below -15 it is 0. */
+/* x P(X < x), X normal; the exact gelu: max(x, 0) - |x| P(X < -|x|) */
 INLINE vf v_gelu(vf x) {
-    const vf b = v_max(v_set(-15.0f), x);
     vf density;
-    const vf tail = v_normal_tail(v_abs(b), &density);
-    return b * v_where(b < 0.0f, tail, 1.0f - tail);
+    const vf a = v_min(v_set(V_TAIL), v_abs(x)), tail = v_normal_tail(a, &density);
+    return v_max(v_set(0.0f), x) - a * tail;
 }
 
 /* P(X < x) + x density(x) */
 INLINE vf v_gelu_grad(vf x) {
-    const vf b = v_clamp(x, -15.0f, 15.0f);
     vf density;
-    const vf tail = v_normal_tail(v_abs(b), &density);
-    return v_where(b < 0.0f, tail, 1.0f - tail) + b * density * 0.398942280f;
+    const vf a = v_min(v_set(V_TAIL), v_abs(x)), tail = v_normal_tail(a, &density);
+    return v_where(x < 0.0f, tail, 1.0f - tail) + v_sign_of(x, a) * density * 0.398942280f;
 }
 
 /* x / 2 (1 + tanh u) = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3). Below -15 it is 0. */

@@ -176,7 +176,7 @@ static bool gather_forward(heed_op_call *c) {
 static bool gather_backward(heed_op_call *c) {
     const heed_tensor *x = c->in[0], *index = c->in[1];
     const struct lines l = lines_of(c, index);
-    if (!c->add[0]) kernel_fill(pool_of(c), c->din[0], 0, x->count);
+    if (!c->add[0]) kernel_clear(pool_of(c), c->din[0], x->count);
     kernel_scatter_add(pool_of(c), &l, c->din[0], c->dout[0], i32_of(index));
     return true;
 }

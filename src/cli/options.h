@@ -1,0 +1,65 @@
+/* Options: one table per command, from which parsing, --help, the man page and the shells' completions come.
+ *
+ * A command declares its table and asks for values by name; asking for a name that is not in the table, or as another
+ * kind, is a mistake of ours that the tests of the tables find. Values come from the defaults, then from --recipe FILE,
+ * then from the command line. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cli/cli.h"
+
+enum option_kind {
+    OPTION_FLAG,   /* --quiet */
+    OPTION_INT,    /* within [low, high] */
+    OPTION_NUMBER, /* within [low, high] */
+    OPTION_BYTES,  /* 1048576, 512M, 2G */
+    OPTION_TEXT,
+    OPTION_FILE,   /* text that a shell completes as a path */
+    OPTION_CHOICE, /* one of `choices`, separated by spaces */
+    OPTION_LIST,   /* text, may be given several times */
+};
+
+struct option {
+    const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* -o, or 0 */
+    enum option_kind kind;
+    const char *standard; /* its value when it is not given, as text; NULL: none */
+    const char *value;    /* what stands for the value in the help: "N", "FILE" */
+    const char *help;
+    double low, high;    /* both 0: any number */
+    const char *choices; /* of OPTION_CHOICE */
+};
+
+/* --threads, --seed, --memory, --profile, --quiet, --json, --help: every command has them. */
+extern const struct option common_options[];
+
+struct options; /* what was given */
+
+/* Reads argv[1…]; NULL after saying what is wrong (exit status EXIT_USAGE). `command` is what messages call it ("train
+ * classify"). Words that are not options are kept in order: at least `least` and at most `most` of them, described by
+ * `words` ("DIR", "FAMILY DIR"). */
+struct options *options_read(const char *command, const struct option *table, int argc, char **argv, int least,
+                             int most, const char *words);
+void options_free(struct options *o);
+
+int options_words(const struct options *o);
+const char *options_word(const struct options *o, int i);
+
+bool option_given(const struct options *o, const char *name); /* on the command line or in the recipe */
+bool option_flag(const struct options *o, const char *name);
+int64_t option_int(const struct options *o, const char *name);
+double option_number(const struct options *o, const char *name);
+const char *option_text(const struct options *o,
+                        const char *name); /* of texts, files and choices; NULL when there is none */
+int option_list(const struct options *o, const char *name, const char *const **values);
+size_t option_bytes(const struct options *o, const char *name);
+
+/* A context with the threads, seed and budget asked for; Ctrl-C cancels what it does. NULL after saying what is wrong.
+ */
+heed_ctx *options_open(const struct options *o);
+/* Says "heed: SENTENCE" when the context has failed, prints the profile when it was asked for, closes it, and returns
+ * the exit status: `status`, or EXIT_FAILED, or 130 after Ctrl-C. */
+int options_close(const struct options *o, heed_ctx *cx, int status);
+bool interrupted(void); /* Ctrl-C has been pressed */
+
+#endif

@@ -1,0 +1,63 @@
+/* A panel on its way to the picture: its axes, where its plot lies, and how much room its words take around it. */
+#ifndef PLOT_FRAME_H
+#define PLOT_FRAME_H
+
+#include "plot/canvas.h"
+#include "plot/figure.h"
+#include "plot/ticks.h"
+
+struct axis {
+    struct range range;
+    bool log, flipped;         /* flipped: the low end is on top */
+    bool counts;               /* of things that are numbered: ticks at integers, no lines across */
+    const struct names *names; /* written instead of numbers, name i at i */
+    int64_t every;             /* ... of which every so-manieth has room */
+    double angle;              /* ... turned by so much */
+    struct ticks ticks;
+};
+
+struct frame {
+    cairo_t *cr;
+    const heed_panel *panel;
+    const struct theme *theme;
+    const struct layer *map; /* the heat map, images or network, if any */
+    struct range scale;      /* of the map's colours */
+    struct ticks scale_ticks;
+    bool axes;  /* there are any */
+    bool empty; /* nothing to show */
+    struct axis x, y;
+    struct rect plot;
+    double left, right, top, bottom; /* room for words around the plot */
+};
+
+/* frame_begin finds axes and scales from the data; frame_measure chooses ticks for a plot of this size and sets the
+ * room around it; frame_place puts it into its final rectangle. */
+bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *panel, const struct theme *theme);
+void frame_measure(struct frame *f, double width, double height);
+void frame_place(struct frame *f, struct rect plot);
+void frame_draw(struct frame *f);
+
+double frame_x(const struct frame *f, double v); /* NaN for what the axis cannot show */
+double frame_y(const struct frame *f, double v);
+
+/* Bars that stand side by side: layer l is number *index of *count. */
+void bar_group(const heed_panel *p, const struct layer *l, int *index, int *count);
+/* The scale of a map's or of images' colours. */
+struct range map_scale(heed_map map, double low, double high, const float *values, int64_t n);
+static inline double scale_place(struct range r, double v) { return (v - r.low) / (r.high - r.low); }
+
+void draw_axes_below(struct frame *f);
+void draw_axes_above(struct frame *f);
+void draw_layer(struct frame *f, const struct layer *l); /* all but maps */
+void draw_heatmap(struct frame *f);
+void draw_images(struct frame *f);
+void draw_network(struct frame *f);
+void draw_legend(struct frame *f);
+/* A line's or marker's look, for layers and legend alike. */
+void set_stroke(struct frame *f, const heed_style *s);
+void draw_marker(struct frame *f, const heed_style *s, double x, double y);
+
+#define BAR_WIDE 8.0 /* of a colour bar */
+#define BAR_GAP  9.0
+
+#endif

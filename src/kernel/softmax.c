@@ -3,11 +3,16 @@
 #include "kernel/rows.h"
 
 struct rows_job {
-    const struct isa *isa;
-    float *out;
-    const float *x, *dy;
-    int64_t ld_out, ld_x, ld_dy, rows, cols, rows_per_task;
     bool log, add;
+    int64_t rows, cols;
+    float *out;
+    int64_t ld_out;
+    const float *x; /* forward; y of the forward pass when there is a dy */
+    int64_t ld_x;
+    const float *dy; /* NULL: forward */
+    int64_t ld_dy;
+    const struct isa *isa;
+    int64_t rows_per_task;
 };
 
 static void forward_task(void *arg, int64_t task, void *scratch) {
@@ -29,51 +34,33 @@ static void backward_task(void *arg, int64_t task, void *scratch) {
                                          j->dy + first * j->ld_dy, j->ld_dy, count, j->cols, j->add);
 }
 
-static void run_rows(struct pool *pool, struct rows_job *j) {
-    if (j->rows <= 0 || j->cols <= 0) return;
-    j->isa = isa_get();
-    const bool small = kernel_is_small(j->rows * j->cols);
-    j->rows_per_task = small ? j->rows : j->cols < TASK_ELEMENTS ? TASK_ELEMENTS / j->cols : 1;
-    const heed_task_fn fn = j->dy ? backward_task : forward_task;
+static void run_rows(struct pool *pool, struct rows_job j) {
+    if (j.rows <= 0 || j.cols <= 0) return;
+    const bool small = kernel_is_small(j.rows * j.cols);
+    const heed_task_fn fn = j.dy ? backward_task : forward_task;
+    j.isa = isa_get();
+    j.rows_per_task = small ? j.rows : j.cols < TASK_ELEMENTS ? TASK_ELEMENTS / j.cols : 1;
     if (small)
-        fn(j, 0, NULL);
+        fn(&j, 0, NULL);
     else
-        pool_run(pool, (j->rows + j->rows_per_task - 1) / j->rows_per_task, fn, j);
+        pool_run(pool, (j.rows + j.rows_per_task - 1) / j.rows_per_task, fn, &j);
 }
 
 void kernel_softmax(struct pool *pool, float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows, int64_t cols) {
-    run_rows(pool, &(struct rows_job){.out = y, .ld_out = ldy, .x = x, .ld_x = ldx, .rows = rows, .cols = cols});
-}
-
-void kernel_log_softmax(struct pool *pool, float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
-                        int64_t cols) {
-    run_rows(pool,
-             &(struct rows_job){.out = y, .ld_out = ldy, .x = x, .ld_x = ldx, .rows = rows, .cols = cols, .log = true});
+    run_rows(pool, (struct rows_job){false, false, rows, cols, y, ldy, x, ldx, NULL, 0, NULL, 0});
 }
 
 void kernel_softmax_grad(struct pool *pool, float *dx, int64_t lddx, const float *y, int64_t ldy, const float *dy,
                          int64_t lddy, int64_t rows, int64_t cols, bool add) {
-    run_rows(pool, &(struct rows_job){.out = dx,
-                                      .ld_out = lddx,
-                                      .x = y,
-                                      .ld_x = ldy,
-                                      .dy = dy,
-                                      .ld_dy = lddy,
-                                      .rows = rows,
-                                      .cols = cols,
-                                      .add = add});
+    run_rows(pool, (struct rows_job){false, add, rows, cols, dx, lddx, y, ldy, dy, lddy, NULL, 0});
+}
+
+void kernel_log_softmax(struct pool *pool, float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
+                        int64_t cols) {
+    run_rows(pool, (struct rows_job){true, false, rows, cols, y, ldy, x, ldx, NULL, 0, NULL, 0});
 }
 
 void kernel_log_softmax_grad(struct pool *pool, float *dx, int64_t lddx, const float *y, int64_t ldy, const float *dy,
                              int64_t lddy, int64_t rows, int64_t cols, bool add) {
-    run_rows(pool, &(struct rows_job){.out = dx,
-                                      .ld_out = lddx,
-                                      .x = y,
-                                      .ld_x = ldy,
-                                      .dy = dy,
-                                      .ld_dy = lddy,
-                                      .rows = rows,
-                                      .cols = cols,
-                                      .log = true,
-                                      .add = add});
+    run_rows(pool, (struct rows_job){true, add, rows, cols, dx, lddx, y, ldy, dy, lddy, NULL, 0});
 }

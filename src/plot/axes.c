@@ -58,7 +58,8 @@ static void ticks_below(struct frame *f) {
         if (f->x.angle == 0)
             text_draw(cr, name, x, top, level);
         else
-            text_draw(cr, text_fit(cr, name, FONT_TICK, false, length).text, x + (f->x.angle == 45 ? 2 : 0), top, turned);
+            text_draw(cr, text_fit(cr, name, FONT_TICK, false, length).text, x + (f->x.angle == 45 ? 2 : 0), top,
+                      turned);
     }
     for (int i = 0; !f->x.names && i < f->x.ticks.n; i++)
         text_draw(cr, f->x.ticks.label[i], frame_x(f, f->x.ticks.at[i]), top, level);

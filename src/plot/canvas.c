@@ -52,6 +52,7 @@ void text_draw(cairo_t *cr, const char *text, double x, double y, struct words h
     cairo_move_to(cr, -how.across * width, (1 - how.down) * CAP_HEIGHT * how.size);
     set_color(cr, how.color, 1);
     cairo_show_text(cr, text);
+    cairo_new_path(cr); /* the text leaves a point that a later arc would join */
     cairo_restore(cr);
 }
 
@@ -191,7 +192,7 @@ static void set_defaults(cairo_t *cr) {
 }
 
 struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels) {
-    enum format format;
+    enum format format = FORMAT_PNG;
     if (heed_failed(cx) || !format_of(cx, path, &format)) return NULL;
     struct canvas *c = heed_mem_new(cx, sizeof *c);
     if (!c) return NULL;

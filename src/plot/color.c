@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define RGB(hex) \
+#define RGB(hex)                                                                                                       \
     { ((hex) >> 16 & 255) / 255.0, ((hex) >> 8 & 255) / 255.0, ((hex)&255) / 255.0 }
 
 static const struct theme themes[] = {
@@ -88,4 +88,6 @@ struct rgb readable_on(struct rgb c) {
     return brightness > 0.55 ? (struct rgb){0.08, 0.08, 0.10} : (struct rgb){0.97, 0.97, 0.97};
 }
 
-struct rgb missing_color(const struct theme *theme) { return mix(theme->background, theme->axis, 0.35); }
+struct rgb missing_color(const struct theme *theme) {
+    return mix(theme->background, theme->axis, 0.35);
+}

@@ -17,7 +17,7 @@ struct theme {
 };
 
 const struct theme *theme_of(heed_theme theme);
-struct rgb theme_color(const struct theme *t, heed_color color); /* color is not NEXT */
+struct rgb theme_color(const struct theme *t, heed_color color);         /* color is not NEXT */
 struct rgb map_color(heed_map map, const struct theme *theme, double t); /* t in [0, 1]; beyond is cut */
 struct rgb missing_color(const struct theme *theme);                     /* of cells that hold no number */
 struct rgb mix(struct rgb a, struct rgb b, double t);

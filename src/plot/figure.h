@@ -26,14 +26,14 @@ struct names {
 
 struct layer {
     enum layer_kind kind;
-    heed_style style;     /* label is `text`, colour is settled, alpha is settled */
-    char *text;           /* label, words, or the colour bar's label */
-    float *x, *y, *z;     /* points; bands: y to z; maps and images: y; networks: weights y, node values z */
-    int64_t n;            /* points, bars or images */
-    double at_x, at_y;    /* of lines and words */
-    int64_t rows, cols;   /* of a map, of an image */
-    heed_map map;         /* ... and their colours */
-    double low, high;     /* ... and scale, both 0: from the data */
+    heed_style style;   /* label is `text`, colour is settled, alpha is settled */
+    char *text;         /* label, words, or the colour bar's label */
+    float *x, *y, *z;   /* points; bands: y to z; maps and images: y; networks: weights y, node values z */
+    int64_t n;          /* points, bars or images */
+    double at_x, at_y;  /* of lines and words */
+    int64_t rows, cols; /* of a map, of an image */
+    heed_map map;       /* ... and their colours */
+    double low, high;   /* ... and scale, both 0: from the data */
     bool numbers, no_bar, stretch, own_scales;
     int columns;          /* of a grid of images */
     int *sizes, sizes_n;  /* of a network */

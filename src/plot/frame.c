@@ -12,7 +12,8 @@
 
 struct extent {
     struct range x, y;
-    bool bars, hbars, others;
+    bool bars, hbars;
+    bool numbers;  /* at the ends of bars */
     int64_t count; /* of bars */
 };
 
@@ -28,7 +29,6 @@ static void add_layer(struct extent *e, const heed_panel *p, const struct layer 
     case LAYER_CURVE:
     case LAYER_SCATTER:
     case LAYER_BAND:
-        e->others = true;
         for (int64_t i = 0; i < l->n; i++) {
             const double x = l->x ? (double)l->x[i] : (double)i;
             add_point(e, p, x, (double)l->y[i]);
@@ -44,6 +44,7 @@ static void add_layer(struct extent *e, const heed_panel *p, const struct layer 
         for (int64_t i = 0; i < l->n; i++) range_add(r, (double)l->y[i], log);
         *(lying ? &e->hbars : &e->bars) = true;
         if (l->n > e->count) e->count = l->n;
+        e->numbers = e->numbers || l->style.numbers;
         break;
     }
     case LAYER_VLINE:
@@ -124,10 +125,10 @@ bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct
     f->y.log = p->log_y;
     f->empty = range_empty(e.x) && range_empty(e.y);
     /* Curves begin close to the axis; points keep clear of it. */
-    f->x.range = number_range(e.x, 0.03, p->log_x, e.hbars, p->x_low, p->x_high);
-    f->y.range = number_range(e.y, 0.05, p->log_y, e.bars, p->y_low, p->y_high);
-    if (e.bars && !e.others) count_axis(&f->x, e.count, 0.1, bar_names(p));
-    if (e.hbars && !e.others) count_axis(&f->y, e.count, 0.1, bar_names(p));
+    f->x.range = number_range(e.x, e.hbars && e.numbers ? 0.13 : 0.03, p->log_x, e.hbars, p->x_low, p->x_high);
+    f->y.range = number_range(e.y, e.bars && e.numbers ? 0.08 : 0.05, p->log_y, e.bars, p->y_low, p->y_high);
+    if (e.bars) count_axis(&f->x, e.count, 0.1, bar_names(p));
+    if (e.hbars) count_axis(&f->y, e.count, 0.1, bar_names(p));
     f->y.flipped = e.hbars;
     if (f->map && f->map->kind == LAYER_HEATMAP) {
         count_axis(&f->x, f->map->cols, 0, &f->map->names_2);
@@ -157,7 +158,7 @@ void bar_group(const heed_panel *p, const struct layer *l, int *index, int *coun
 static double axis_place(const struct axis *a, double v) {
     double t;
     if (a->log)
-        t = v > 0 ? log(v / a->range.low) / log(a->range.high / a->range.low) : NAN;
+        t = v > 0 ? log(v / a->range.low) / log(a->range.high / a->range.low) : (double)NAN;
     else
         t = (v - a->range.low) / (a->range.high - a->range.low);
     return a->flipped ? 1 - t : t;
@@ -281,7 +282,8 @@ void frame_measure(struct frame *f, double width, double height) {
     f->bottom = room_below(f, r.w, r.h);
     f->right = room_right(f, r.w, r.h);
     if (f->x.names && f->x.angle == 45) { /* the first name leans out to the left */
-        const double lean = 0.7071 * text_width(f->cr, f->x.names->at[0], FONT_TICK, false) - r.w / (double)f->x.names->n / 2;
+        const double lean =
+            0.7071 * text_width(f->cr, f->x.names->at[0], FONT_TICK, false) - r.w / (double)f->x.names->n / 2;
         f->left = fmax(f->left, fmin(lean, NAME_SHARE * r.h));
     }
 }

@@ -200,7 +200,8 @@ static bool copy_joined(heed_ctx *cx, const char *op, const float *const *at, co
         if (!at[i]) return heed_fail(cx, HEED_ERR_USAGE, "%s: array %d of %d is NULL", op, i, n);
         if (!i64_add(total, count[i], &total)) return heed_fail(cx, HEED_ERR_RANGE, "%s: too many numbers", op);
     }
-    if (!size_mul((size_t)total, sizeof **out, &bytes)) return heed_fail(cx, HEED_ERR_RANGE, "%s: too many numbers", op);
+    if (!size_mul((size_t)total, sizeof **out, &bytes))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: too many numbers", op);
     if (!(*out = heed_mem_new(cx, bytes))) return false;
     for (int i = 0; i < n; i++)
         for (int64_t k = 0; k < count[i]; k++) (*out)[used++] = at[i][k];

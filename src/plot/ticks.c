@@ -2,10 +2,10 @@
  * the locale. */
 #include "plot/ticks.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The number q 10^exponent. */
@@ -174,30 +174,33 @@ static void add_minors(struct ticks *t, double low, double high, int from, int t
         }
 }
 
+/* 1, 2 and 5 times powers of ten. */
+static void add_between(struct ticks *t, double low, double high, int from, int to, bool plain, bool ascii) {
+    for (int power = from; power <= to; power++)
+        for (int i = 0; i < 3; i++) {
+            const struct decimal d = {(int[]){1, 2, 5}[i], power};
+            if (within(decimal_value(d), low, high)) add_tick(t, d, plain, ascii);
+        }
+}
+
 void ticks_log(struct ticks *t, double low, double high, int most, bool ascii) {
     t->n = t->minors = 0;
     if (!(low > 0) || !(low < high) || !isfinite(high)) return;
     most = most < 2 ? 2 : most > TICKS_MOST ? TICKS_MOST : most;
     const int first = (int)ceil(log10(low) - 1e-9), last = (int)floor(log10(high) + 1e-9);
     const bool plain = first >= -3 && last <= 5;
-    if (last - first >= 1) {
-        const int stride = (last - first + most) / most;
-        /* Multiples of the stride, so that 1 is a tick where it can be. */
-        for (int power = first; power <= last; power++)
-            if (((power % stride) + stride) % stride == 0) add_tick(t, (struct decimal){1, power}, plain, ascii);
-        if (stride == 1 && last - first < 10) add_minors(t, low, high, first - 1, last);
-        if (t->n >= 2) return;
-        t->n = t->minors = 0;
-    }
-    for (int power = first - 1; power <= last + 1; power++)
-        for (int i = 0; i < 3; i++) {
-            const struct decimal d = {(int[]){1, 2, 5}[i], power};
-            if (t->n < most && within(decimal_value(d), low, high)) add_tick(t, d, plain, ascii);
-        }
-    if (t->n < 2)
-        ticks_linear(t, low, high, most, false, ascii);
-    else
+    if (last - first <= 1) { /* two powers of ten say too little */
+        add_between(t, low, high, first - 1, last + 1, plain, ascii);
         add_minors(t, low, high, first - 1, last + 1);
+        if (t->n >= 2 && t->n <= most) return;
+        t->n = 0;
+    }
+    const int stride = (last - first + most) / most;
+    /* Multiples of the stride, so that 1 is a tick where it can be. */
+    for (int power = first; power <= last; power++)
+        if (((power % stride) + stride) % stride == 0) add_tick(t, (struct decimal){1, power}, plain, ascii);
+    if (stride == 1 && t->minors == 0 && last - first < 10) add_minors(t, low, high, first - 1, last);
+    if (t->n < 2) ticks_linear(t, low, high, most, false, ascii);
 }
 
 /* ---- numbers and ranges ---- */

@@ -10,6 +10,12 @@
 
 #define CHUNK_HEAD 64
 
+static void *older(const void *chunk) {
+    void *link;
+    memcpy(&link, chunk, sizeof link);
+    return link;
+}
+
 static void *slab_take(heed_ctx *cx, struct slab *s) {
     if (s->free) {
         void *object = s->free;
@@ -35,15 +41,14 @@ static void slab_give(struct slab *s, void *object) {
  * before. */
 static void slab_reset(struct slab *s) {
     s->free = NULL;
-    for (char *chunk = s->chunks; chunk; memcpy(&chunk, chunk, sizeof chunk))
+    for (char *chunk = s->chunks; chunk; chunk = older(chunk))
         for (size_t i = SLAB_CHUNK; i-- > 0;) slab_give(s, chunk + CHUNK_HEAD + s->size * i);
     s->used = SLAB_CHUNK;
 }
 
 static void chunks_free(heed_ctx *cx, void *chunk) {
     while (chunk) {
-        void *next;
-        memcpy(&next, chunk, sizeof next);
+        void *next = older(chunk);
         heed_mem_free(cx, chunk);
         chunk = next;
     }

@@ -188,7 +188,8 @@ static void same_bits_for_any_threads(void **unused) {
             }
 }
 
-/* An element of a product of any part of A's rows and B's columns, stored in any way, has the bits it has in the whole. */
+/* An element of a product of any part of A's rows and B's columns, stored in any way, has the bits it has in the whole.
+ */
 static void same_bits_in_any_place(void **unused) {
     (void)unused;
     const int64_t m = 29, n = 150, ks[] = {1, 7, 64, 255, 256, 257, 700};
@@ -311,8 +312,18 @@ static void bias_of_a_sum(void **unused) {
     (void)unused;
     const float a[] = {1, 2, 3}, b[] = {10, 20, 30}, bias[] = {0.5f};
     float c[1] = {-1}, pre[1] = {-1};
-    const struct gemm g = {
-        .m = 1, .n = 1, .k = 1, .a = a, .lda = 1, .b = b, .ldb = 1, .c = c, .ldc = 1, .alpha = 1, .bias = bias, .pre = pre};
+    const struct gemm g = {.m = 1,
+                           .n = 1,
+                           .k = 1,
+                           .a = a,
+                           .lda = 1,
+                           .b = b,
+                           .ldb = 1,
+                           .c = c,
+                           .ldc = 1,
+                           .alpha = 1,
+                           .bias = bias,
+                           .pre = pre};
     kernel_gemm_batch(NULL, &g, &(struct gemm_batch){.axes = 1, .size = {3}, .a = {1}, .b = {1}, .c = {0}});
     assert_true(c[0] == 140.5f && pre[0] == 140.5f);
     kernel_gemm_batch(NULL, &g, &(struct gemm_batch){.axes = 1, .size = {0}, .a = {1}, .b = {1}, .c = {0}});
@@ -356,9 +367,13 @@ static int close_pools(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_plain_loops), cmocka_unit_test(same_bits_for_any_threads),
-        cmocka_unit_test(same_bits_in_any_place), cmocka_unit_test(infinities_stay_put), cmocka_unit_test(batches),
-        cmocka_unit_test(bias_of_a_sum), cmocka_unit_test(empty_products),
+        cmocka_unit_test(against_plain_loops),
+        cmocka_unit_test(same_bits_for_any_threads),
+        cmocka_unit_test(same_bits_in_any_place),
+        cmocka_unit_test(infinities_stay_put),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(bias_of_a_sum),
+        cmocka_unit_test(empty_products),
     };
     return cmocka_run_group_tests_name("gemm", tests, open_pools, close_pools);
 }

@@ -22,13 +22,16 @@ def real(x):
 
 # ---- elementwise ----
 
+
 def elementwise():
     f = Family("elementwise")
-    broadcasts = [((3, 4), (3, 4)), ((5, 37), (5, 37)), ((3, 4), (4,)), ((4,), (3, 4)), ((3, 1), (1, 4)), ((), (3, 4)),
-                  ((67,), ()), ((2, 3, 4), (3, 1)), ((2, 1, 4), (1, 3, 1)), ((2, 1, 3, 1, 2), (2, 1, 3, 2)), ((0, 3), (1, 3)),
-                  ((), ()), ((1,), (3, 1, 2)), ((2, 3, 20), (2, 1, 20))]
-    binaries = [("add", torch.add, normal, normal), ("sub", torch.sub, normal, normal), ("mul", torch.mul, normal, normal),
-                ("div", torch.div, normal, positive), ("pow", torch.pow, positive, normal)]
+    broadcasts = [((3, 4), (3, 4)), ((5, 37), (5, 37)), ((3, 4), (4,)), ((4,), (3, 4)), ((3, 1), (1, 4)),
+                  ((), (3, 4)), ((67,), ()), ((2, 3, 4), (3, 1)), ((2, 1, 4), (1, 3, 1)),
+                  ((2, 1, 3, 1, 2), (2, 1, 3, 2)), ((0, 3), (1, 3)), ((), ()), ((1,), (3, 1, 2)),
+                  ((2, 3, 20), (2, 1, 20))]
+    binaries = [("add", torch.add, normal, normal), ("sub", torch.sub, normal, normal),
+                ("mul", torch.mul, normal, normal), ("div", torch.div, normal, positive),
+                ("pow", torch.pow, positive, normal)]
     for op, fn, a, b in binaries:
         for sa, sb in broadcasts:
             f.case(op, [a(*sa), b(*sb)], fn)
@@ -112,31 +115,39 @@ def elementwise():
 
 # ---- comparisons, logic, where, cast ----
 
+
 def compare():
     f = Family("compare")
     tests = [("equal", torch.eq), ("not_equal", torch.ne), ("less", torch.lt), ("less_equal", torch.le),
              ("greater", torch.gt), ("greater_equal", torch.ge)]
     for op, fn in tests:
-        for sa, sb in [((3, 37), (3, 37)), ((3, 1), (1, 4)), ((), (5,)), ((0, 2), (2,)), ((2, 3, 4), (3, 1)), ((), ())]:
+        for sa, sb in [((3, 37), (3, 37)), ((3, 1), (1, 4)), ((), (5,)), ((0, 2), (2,)), ((2, 3, 4), (3, 1)),
+                       ((), ())]:
             f.case(op, [ids(3, *sa), ids(3, *sb)], fn)
             f.case(op, [few(*sa), few(*sb)], fn, frozen=(0, 1))
-        f.case(op, [given([math.nan, 1, math.nan, INF, -0.0]), given([math.nan, math.nan, 1, INF, 0.0])], fn, frozen=(0, 1))
+        f.case(op, [given([math.nan, 1, math.nan, INF, -0.0]),
+                    given([math.nan, math.nan, 1, INF, 0.0])],
+               fn,
+               frozen=(0, 1))
         f.large(op, f"normal {BIG}", f"normal {BIG}")
     for op, fn in [("and", torch.logical_and), ("or", torch.logical_or), ("xor", torch.logical_xor)]:
-        for sa, sb in [((3, 37), (3, 37)), ((3, 1), (1, 4)), ((), (5,)), ((0, 2), (2,)), ((2, 3, 4), (3, 1)), ((), ())]:
+        for sa, sb in [((3, 37), (3, 37)), ((3, 1), (1, 4)), ((), (5,)), ((0, 2), (2,)), ((2, 3, 4), (3, 1)),
+                       ((), ())]:
             f.case(op, [flags(*sa), flags(*sb)], fn)
         f.large(op, f"flags {BIG}", f"flags {BIG}")
     for shape in [(3, 37), (), (0, 2)]:
         f.case("not", [flags(*shape)], torch.logical_not)
     f.large("not", f"flags {BIG}")
-    for sc, sa, sb in [((3, 37), (3, 37), (3, 37)), ((3, 1), (4,), (3, 4)), ((), (3, 4), (3, 4)), ((2, 3, 4), (), (3, 1)),
-                       ((4,), (2, 1, 4), (3, 1)), ((0, 2), (2,), (1, 2)), ((), (), ()), ((2, 3), (), ())]:
+    for sc, sa, sb in [((3, 37), (3, 37), (3, 37)), ((3, 1), (4,), (3, 4)), ((), (3, 4), (3, 4)),
+                       ((2, 3, 4), (), (3, 1)), ((4,), (2, 1, 4), (3, 1)), ((0, 2), (2,), (1, 2)), ((), (), ()),
+                       ((2, 3), (), ())]:
         f.case("where", [flags(*sc), normal(*sa), normal(*sb)], lambda c, a, b: torch.where(c.bool(), a, b))
     f.large("where", f"flags {BIG}", f"normal {BIG}", f"normal {BIG}")
     f.large("where", "flags 997", f"normal {BIG}", "normal 517 1")
     for to, torch_to in [("f32", torch.float64), ("i32", torch.int32), ("u8", torch.uint8)]:
         f.case("cast", [given([-2, -1, 0, 1, 7], np.int32) if to != "u8" else given([0, 1, 1], np.int32)],
-               lambda x: x.to(torch_to), to=to)
+               lambda x: x.to(torch_to),
+               to=to)
         f.case("cast", [flags(3, 19)], lambda x: x.to(torch_to), to=to)
     f.case("cast", [given([-2.9, -0.5, 0.5, 1, 2.9, 1e6])], lambda x: x.to(torch.int32), to="i32", frozen=(0,))
     f.case("cast", [given([0, 1, 1, 0])], lambda x: x.to(torch.uint8), to="u8", frozen=(0,))
@@ -147,17 +158,26 @@ def compare():
 
 # ---- products ----
 
-ACTS = {"none": lambda x: x, "relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-        "silu": F.silu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "softplus": F.softplus}
+ACTS = {
+    "none": lambda x: x,
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "silu": F.silu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "softplus": F.softplus
+}
 
 
 def product():
     f = Family("product")
-    for sa, sb in [((3, 4), (4, 5)), ((1, 1), (1, 1)), ((7, 13), (13, 9)), ((9, 17), (17, 21)), ((4,), (4,)), ((4,), (4, 3)),
-                   ((3, 4), (4,)), ((2, 3, 4), (4,)), ((4,), (2, 4, 3)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)),
-                   ((2, 3, 4), (2, 4, 5)), ((2, 1, 3, 4), (3, 4, 2)), ((1, 3, 4), (5, 4, 2)), ((2, 3, 2, 4), (2, 3, 4, 3)),
-                   ((0, 3), (3, 2)), ((3, 0), (0, 2)), ((3, 2), (2, 0)), ((0, 2, 3), (3, 2)), ((2, 3, 0), (2, 0, 2)),
-                   ((1, 37), (37, 21)), ((5, 1), (1, 6)), ((0,), (0,)), ((2, 3, 1, 5), (2, 1, 5, 4))]:
+    for sa, sb in [((3, 4), (4, 5)), ((1, 1), (1, 1)), ((7, 13), (13, 9)), ((9, 17), (17, 21)), ((4,), (4,)),
+                   ((4,), (4, 3)), ((3, 4), (4,)), ((2, 3, 4), (4,)), ((4,), (2, 4, 3)), ((2, 3, 4), (4, 5)),
+                   ((3, 4), (2, 4, 5)), ((2, 3, 4), (2, 4, 5)), ((2, 1, 3, 4), (3, 4, 2)), ((1, 3, 4), (5, 4, 2)),
+                   ((2, 3, 2, 4), (2, 3, 4, 3)), ((0, 3), (3, 2)), ((3, 0), (0, 2)), ((3, 2), (2, 0)),
+                   ((0, 2, 3), (3, 2)), ((2, 3, 0), (2, 0, 2)), ((1, 37), (37, 21)), ((5, 1), (1, 6)), ((0,), (0,)),
+                   ((2, 3, 1, 5), (2, 1, 5, 4))]:
         f.case("matmul", [normal(*sa), normal(*sb)], torch.matmul)
     shapes = [((), ()), ((2,), (2,)), ((), (3,)), ((2,), ()), ((2, 1), (3,))]
     for ta in (False, True):
@@ -166,21 +186,28 @@ def product():
                 for ba, bb in shapes[:2] if m == 9 else shapes:
                     a, b = ba + ((k, m) if ta else (m, k)), bb + ((n, k) if tb else (k, n))
                     f.case("matmul_trans", [normal(*a), normal(*b)],
-                           lambda x, y: torch.matmul(x.mT if ta else x, y.mT if tb else y), trans_a=ta, trans_b=tb)
+                           lambda x, y: torch.matmul(x.mT if ta else x, y.mT if tb else y),
+                           trans_a=ta,
+                           trans_b=tb)
     f.large("matmul", "normal 257 131", "normal 131 301")
     f.large("matmul", "normal 6 67 65", "normal 6 65 129")
     f.large("matmul", "normal 6 67 65", "normal 65 129")
     f.large("matmul_trans", "normal 129 257", "normal 301 129", trans_a=True, trans_b=True)
 
     for bias in (False, True):
-        for shape, out in [((3, 4), 5), ((4,), 3), ((2, 3, 5), 7), ((0, 4), 3), ((2, 1, 0), 3), ((9, 18), 19), ((1, 1), 1)]:
+        for shape, out in [((3, 4), 5), ((4,), 3), ((2, 3, 5), 7), ((0, 4), 3), ((2, 1, 0), 3), ((9, 18), 19),
+                           ((1, 1), 1)]:
             f.case("linear", [normal(*shape), normal(out, shape[-1]), normal(out) if bias else None], F.linear)
         for act, fn in ACTS.items():
             # a weight that makes x W' + b land away from 0, where relu has its kink
             for shape, out in [((3, 4), 5), ((2, 3, 7), 9)]:
                 kink = act == "relu"
-                f.case("linear_act", [normal(*shape), normal(out, shape[-1]), normal(out) if bias else None],
-                       lambda x, w, b=None: fn(F.linear(x, w, b)), act=act, kink=kink)
+                f.case("linear_act",
+                       [normal(*shape), normal(out, shape[-1]),
+                        normal(out) if bias else None],
+                       lambda x, w, b=None: fn(F.linear(x, w, b)),
+                       act=act,
+                       kink=kink)
     f.case("linear_act", [normal(0, 3), normal(2, 3), normal(2)], lambda x, w, b: F.gelu(F.linear(x, w, b)), act="gelu")
     f.large("linear", "normal 257 129", "normal 131 129", "normal 131")
     f.large("linear", "normal 1030 33", "normal 31 33", None)
@@ -191,22 +218,27 @@ def product():
 
 # ---- reductions ----
 
+
 def reduce():
     f = Family("reduce")
-    cases = [((3, 4, 5), None), ((3, 4, 5), [0]), ((3, 4, 5), [1]), ((3, 4, 5), [-1]), ((3, 4, 5), [0, 2]), ((3, 4, 5), [-2, -1]),
-             ((3, 4, 5), [0, 1]), ((2, 3, 2, 3), [1, -1]), ((2, 3, 2, 3), [0, 2]), ((3, 37), [1]), ((37, 3), [0]),
-             ((2, 5, 19), [1]), ((4,), [0]), ((), None), ((1, 1), [0])]
+    cases = [((3, 4, 5), None), ((3, 4, 5), [0]), ((3, 4, 5), [1]), ((3, 4, 5), [-1]), ((3, 4, 5), [0, 2]),
+             ((3, 4, 5), [-2, -1]), ((3, 4, 5), [0, 1]), ((2, 3, 2, 3), [1, -1]), ((2, 3, 2, 3), [0, 2]),
+             ((3, 37), [1]), ((37, 3), [0]), ((2, 5, 19), [1]), ((4,), [0]), ((), None), ((1, 1), [0])]
     empties = [((0, 3), [0]), ((0, 3), None), ((3, 0), [0])]
     ops = [("sum", lambda x, d, k: torch.sum(x, d, keepdim=k), normal, {}),
            ("mean", lambda x, d, k: torch.mean(x, d, keepdim=k), normal, {}),
            ("max", lambda x, d, k: torch.amax(x, d, keepdim=k), distinct, {}),
            ("min", lambda x, d, k: torch.amin(x, d, keepdim=k), distinct, {}),
-           ("variance", lambda x, d, k: torch.var(x, d, correction=0, keepdim=k), normal, {"correction": 0}),
-           ("variance", lambda x, d, k: torch.var(x, d, correction=1, keepdim=k), normal, {"correction": 1}),
-           ("logsumexp", lambda x, d, k: torch.logsumexp(x, d, keepdim=k), normal, {})]
+           ("variance", lambda x, d, k: torch.var(x, d, correction=0, keepdim=k), normal, {
+               "correction": 0
+           }), ("variance", lambda x, d, k: torch.var(x, d, correction=1, keepdim=k), normal, {
+               "correction": 1
+           }), ("logsumexp", lambda x, d, k: torch.logsumexp(x, d, keepdim=k), normal, {})]
     for p in [1, 2, 3, INF, 1.5]:
         ops.append(("norm", lambda x, d, k, p=p: torch.linalg.vector_norm(x, p, d, keepdim=k),
-                    distinct_sizes if p == INF else smooth, {"p": real(p)}))
+                    distinct_sizes if p == INF else smooth, {
+                        "p": real(p)
+                    }))
     for op, fn, make, attr in ops:
         for i, (shape, axes) in enumerate(cases):
             if attr.get("correction") == 1 and (shape in ((), (1, 1))):
@@ -227,28 +259,61 @@ def reduce():
     f.case("mean", [normal(3, 0)], lambda x: torch.mean(x, 0), axes=[0], keep=False)
     f.case("max", [normal(3, 0)], lambda x: torch.amax(x, 0), axes=[0], keep=False)
     for op, fn in [("max", torch.amax), ("min", torch.amin)]:  # ties share
-        f.case(op, [given([[1, 3, 3, 2], [0, 0, 0, 0], [-1, -1, 5, 5]])], lambda x: fn(x, 1), axes=[1], keep=False, kink=True)
-        f.case(op, [given([[1, 3, 3, 2], [0, 0, 0, 0], [-1, -1, 5, 5]])], lambda x: fn(x, (0, 1)), keep=False, kink=True)
-    f.case("norm", [given([[3, -3, 1], [0, 0, 0], [2, 1, -2]])], lambda x: torch.linalg.vector_norm(x, INF, 1), p="inf",
-           axes=[1], keep=False, kink=True)
-    for p in (1, 2):
-        f.case("norm", [given([[3, 0, -4], [0, 0, 0]])], lambda x: torch.linalg.vector_norm(x, p, 1), p=p, axes=[1], keep=False,
+        f.case(op, [given([[1, 3, 3, 2], [0, 0, 0, 0], [-1, -1, 5, 5]])],
+               lambda x: fn(x, 1),
+               axes=[1],
+               keep=False,
                kink=True)
-    f.case("logsumexp", [given([[100, 101, -INF], [-200, -300, -201], [50, 50, 50]])], lambda x: torch.logsumexp(x, 1),
-           axes=[1], keep=False, kink=True)
-    f.case("logsumexp", [given([[-INF, -INF], [1, 2]])], lambda x: torch.logsumexp(x, 1), axes=[1], keep=False, frozen=(0,))
-    f.case("variance", [lambda r: (1000 + r.standard_normal((3, 33))).astype(np.float32)], lambda x: torch.var(x, 1, correction=1),
-           axes=[1], keep=False, correction=1, rtol=3e-4, kink=True)
+        f.case(op, [given([[1, 3, 3, 2], [0, 0, 0, 0], [-1, -1, 5, 5]])],
+               lambda x: fn(x, (0, 1)),
+               keep=False,
+               kink=True)
+    f.case("norm", [given([[3, -3, 1], [0, 0, 0], [2, 1, -2]])],
+           lambda x: torch.linalg.vector_norm(x, INF, 1),
+           p="inf",
+           axes=[1],
+           keep=False,
+           kink=True)
+    for p in (1, 2):
+        f.case("norm", [given([[3, 0, -4], [0, 0, 0]])],
+               lambda x: torch.linalg.vector_norm(x, p, 1),
+               p=p,
+               axes=[1],
+               keep=False,
+               kink=True)
+    f.case("logsumexp", [given([[100, 101, -INF], [-200, -300, -201], [50, 50, 50]])],
+           lambda x: torch.logsumexp(x, 1),
+           axes=[1],
+           keep=False,
+           kink=True)
+    f.case("logsumexp", [given([[-INF, -INF], [1, 2]])],
+           lambda x: torch.logsumexp(x, 1),
+           axes=[1],
+           keep=False,
+           frozen=(0,))
+    f.case("variance", [lambda r: (1000 + r.standard_normal((3, 33))).astype(np.float32)],
+           lambda x: torch.var(x, 1, correction=1),
+           axes=[1],
+           keep=False,
+           correction=1,
+           rtol=3e-4,
+           kink=True)
 
-    for shape, axis in [((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), -1), ((67,), 0), ((2, 67), 1), ((0, 3), 0), ((3, 0), 0), ((1, 1), 1)]:
+    for shape, axis in [((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), -1), ((67,), 0), ((2, 67), 1), ((0, 3), 0),
+                        ((3, 0), 0), ((1, 1), 1)]:
         f.case("cumsum", [normal(*shape)], lambda x: torch.cumsum(x, axis), axis=axis)
     f.large("cumsum", f"normal {BIG}", axis=1)
     f.large("cumsum", f"normal {BIG}", axis=0)
-    for op, best in [("argmax", np.argmax), ("argmin", np.argmin)]:  # numpy's gives the first of equals, by its documentation
-        for shape, axis in [((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), -1), ((67,), 0), ((2, 67), 1), ((1, 1), 1), ((3, 0), 0)]:
+    for op, best in [("argmax", np.argmax),
+                     ("argmin", np.argmin)]:  # numpy's gives the first of equals, by its documentation
+        for shape, axis in [((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), -1), ((67,), 0), ((2, 67), 1), ((1, 1), 1),
+                            ((3, 0), 0)]:
             for keep in (False, True):
                 f.case(op, [few(*shape)],
-                       lambda x: best(x.numpy(), axis=axis, keepdims=keep), axis=axis, keep=keep, frozen=(0,))
+                       lambda x: best(x.numpy(), axis=axis, keepdims=keep),
+                       axis=axis,
+                       keep=keep,
+                       frozen=(0,))
         f.large(op, f"normal {BIG}", axis=1, keep=False)
         f.large(op, f"normal {BIG}", axis=0, keep=False)
     for shape, k in [((7,), 3), ((3, 5), 1), ((3, 5), 5), ((2, 3, 67), 10), ((3, 5), 0), ((0, 4), 2)]:
@@ -258,6 +323,7 @@ def reduce():
 
 
 # ---- rows ----
+
 
 def zero_softmax(x, axis):
     """A row of nothing but -inf gives zeros, and a gradient of zero."""
@@ -273,8 +339,8 @@ def rms(x, g, eps):
 def rows():
     f = Family("rows")
     for op, fn in [("softmax", torch.softmax), ("log_softmax", torch.log_softmax)]:
-        for shape, axis in [((3, 5), -1), ((3, 5), 0), ((2, 3, 4), 1), ((2, 3, 4), -1), ((2, 3, 4), 0), ((67,), 0), ((4, 67), 1), ((3, 1), 1),
-                            ((0, 3), 1), ((1,), 0), ((2, 5, 33), -2)]:
+        for shape, axis in [((3, 5), -1), ((3, 5), 0), ((2, 3, 4), 1), ((2, 3, 4), -1), ((2, 3, 4), 0), ((67,), 0),
+                            ((4, 67), 1), ((3, 1), 1), ((0, 3), 1), ((1,), 0), ((2, 5, 33), -2)]:
             f.case(op, [normal(*shape, scale=2)], lambda x: fn(x, axis), axis=axis)
         f.case(op, [given([[1000, 1001, 999], [-1000, -1001, -1003]])], lambda x: fn(x, 1), axis=1, kink=True)
         f.large(op, f"normal {BIG}", axis=1)
@@ -289,24 +355,36 @@ def rows():
             gb = [positive(c) if g else None, normal(c) if b else None]
             f.case("layer_norm", [normal(*shape), *gb], lambda x, u, v: F.layer_norm(x, (c,), u, v, eps), eps=eps)
             for h in (True, False):
+
                 def add_norm(x, r, u, v):
                     s = x + r
                     y = F.layer_norm(s, (c,), u, v, eps)
                     return (y, s) if h else y
+
                 f.case("add_layer_norm", [normal(*shape), normal(*shape), *gb], add_norm, eps=eps, h=h)
         for g in (True, False):
             eps = real(1e-6)
             gamma = positive(c) if g else None
             f.case("rms_norm", [normal(*shape), gamma], lambda x, u: rms(x, u, eps), eps=eps)
             for h in (True, False):
+
                 def add_rms(x, r, u):
                     s = x + r
                     return (rms(s, u, eps), s) if h else rms(s, u, eps)
+
                 f.case("add_rms_norm", [normal(*shape), normal(*shape), gamma], add_rms, eps=eps, h=h)
-    f.case("layer_norm", [given([[2, 2, 2], [1, 1, 1]]), positive(3), normal(3)], lambda x, u, v: F.layer_norm(x, (3,), u, v, 0.1),
+    f.case("layer_norm",
+           [given([[2, 2, 2], [1, 1, 1]]), positive(3), normal(3)],
+           lambda x, u, v: F.layer_norm(x, (3,), u, v, 0.1),
            eps=real(0.1))
-    f.case("layer_norm", [lambda r: (100 + r.standard_normal((3, 33))).astype(np.float32), positive(33), normal(33)],
-           lambda x, u, v: F.layer_norm(x, (33,), u, v, real(1e-5)), eps=real(1e-5), rtol=3e-4, atol=5e-5, kink=True)
+    f.case("layer_norm",
+           [lambda r: (100 + r.standard_normal((3, 33))).astype(np.float32),
+            positive(33), normal(33)],
+           lambda x, u, v: F.layer_norm(x, (33,), u, v, real(1e-5)),
+           eps=real(1e-5),
+           rtol=3e-4,
+           atol=5e-5,
+           kink=True)
     wide = f"normal {BIG}"
     f.large("layer_norm", wide, "positive 997", "normal 997", eps=1e-5)
     f.large("rms_norm", wide, "positive 997", eps=1e-5)
@@ -320,26 +398,32 @@ def rows():
 
 # ---- indices ----
 
+
 def index():
     f = Family("index")
-    for v, c, shape in [(5, 3, (4,)), (7, 37, (3, 5)), (3, 4, ()), (2, 1, (2, 3, 2)), (4, 3, (0,)), (1, 5, (6,)), (3, 0, (2,)),
-                        (50, 2, (3,))]:
+    for v, c, shape in [(5, 3, (4,)), (7, 37, (3, 5)), (3, 4, ()), (2, 1, (2, 3, 2)), (4, 3, (0,)), (1, 5, (6,)),
+                        (3, 0, (2,)), (50, 2, (3,))]:
         f.case("embedding", [normal(v, c), ids(v, *shape)], lambda t, i: t[i])
     f.large("embedding", "normal 1009 131", "ids 1009 53 79")
     f.large("embedding", "normal 5 131", "ids 5 53 79")
-    for shape, axis, ishape in [((3, 4), 1, (3, 2)), ((3, 4), 0, (5, 4)), ((3, 4), -1, (2, 7)), ((2, 3, 4), 1, (2, 5, 4)),
-                                ((2, 3, 4), 0, (1, 2, 3)), ((5,), 0, (8,)), ((2, 3, 4), 2, (2, 3, 1)), ((3, 4), 1, (0, 2)), ((3, 4), 1, (3, 0)),
+    for shape, axis, ishape in [((3, 4), 1, (3, 2)), ((3, 4), 0, (5, 4)), ((3, 4), -1, (2, 7)),
+                                ((2, 3, 4), 1, (2, 5, 4)), ((2, 3, 4), 0, (1, 2, 3)), ((5,), 0, (8,)),
+                                ((2, 3, 4), 2, (2, 3, 1)), ((3, 4), 1, (0, 2)), ((3, 4), 1, (3, 0)),
                                 ((2, 3, 37), -2, (2, 2, 37))]:
         f.case("gather", [normal(*shape), ids(shape[axis], *ishape)], lambda x, i: torch.gather(x, axis, i), axis=axis)
-        f.case("scatter_add", [normal(*shape), ids(shape[axis], *ishape), normal(*ishape)],
-               lambda x, i, s: torch.scatter_add(x, axis, i, s), axis=axis)
+        f.case("scatter_add",
+               [normal(*shape), ids(shape[axis], *ishape), normal(*ishape)],
+               lambda x, i, s: torch.scatter_add(x, axis, i, s),
+               axis=axis)
     f.large("gather", f"normal {BIG}", "ids 997 517 499", axis=1)
     f.large("gather", f"normal {BIG}", "ids 517 1021 997", axis=0)
     f.large("scatter_add", f"normal {BIG}", "ids 997 511 499", "normal 511 499", axis=1)
     f.large("scatter_add", "normal 37 997", "ids 37 519 997", "normal 519 997", axis=0)
-    for shape, axis, n in [((3, 4), 0, 5), ((3, 4), 1, 2), ((2, 3, 4), 1, 6), ((2, 3, 37), -1, 40), ((2, 3, 37), -3, 5), ((5,), 0, 7), ((3, 4), 0, 0),
-                           ((0, 4), 1, 3)]:
-        f.case("index_select", [normal(*shape), ids(shape[axis], n)], lambda x, i: torch.index_select(x, axis, i), axis=axis)
+    for shape, axis, n in [((3, 4), 0, 5), ((3, 4), 1, 2), ((2, 3, 4), 1, 6), ((2, 3, 37), -1, 40), ((2, 3, 37), -3, 5),
+                           ((5,), 0, 7), ((3, 4), 0, 0), ((0, 4), 1, 3)]:
+        f.case("index_select", [normal(*shape), ids(shape[axis], n)],
+               lambda x, i: torch.index_select(x, axis, i),
+               axis=axis)
     f.large("index_select", "normal 37 997", "ids 37 519", axis=0)
     f.large("index_select", "normal 517 37", "ids 37 997", axis=1)
     return f
@@ -347,40 +431,49 @@ def index():
 
 # ---- shapes ----
 
+
 def shape():
     f = Family("shape")
     kinds = [normal, lambda *s: ids(100, *s), flags]  # f32, i32, u8
     for make in kinds:
-        for s, to in [((2, 6), (3, 4)), ((2, 6), (12,)), ((2, 6), (-1,)), ((2, 6), (2, -1, 3)), ((), (1, 1)), ((1,), ()), ((0, 3), (3, 0)),
-                      ((0, 3), (0, 7)), ((3, 4), (3, 4))]:
+        for s, to in [((2, 6), (3, 4)), ((2, 6), (12,)), ((2, 6), (-1,)), ((2, 6), (2, -1, 3)), ((), (1, 1)),
+                      ((1,), ()), ((0, 3), (3, 0)), ((0, 3), (0, 7)), ((3, 4), (3, 4))]:
             sizes = tuple(-1 if d == -1 else d for d in to)
             f.case("reshape", [make(*s)], lambda x: x.reshape(sizes), shape=list(to))
-        for s, axis, start, length in [((5, 4), 0, 1, 3), ((5, 4), 1, 1, 2), ((2, 5, 3), 1, 2, 2), ((2, 5, 3), -1, 0, 1), ((2, 5, 3), 0, 1, 1),
-                                       ((5,), 0, 0, 5), ((5, 4), 1, 2, 0), ((5, 4), 0, 5, 0), ((2, 3, 37), 2, 3, 33)]:
+        for s, axis, start, length in [((5, 4), 0, 1, 3), ((5, 4), 1, 1, 2), ((2, 5, 3), 1, 2, 2),
+                                       ((2, 5, 3), -1, 0, 1), ((2, 5, 3), 0, 1, 1), ((5,), 0, 0, 5), ((5, 4), 1, 2, 0),
+                                       ((5, 4), 0, 5, 0), ((2, 3, 37), 2, 3, 33)]:
             f.case("slice", [make(*s)], lambda x: x.narrow(axis, start, length), axis=axis, start=start, length=length)
-            f.case("contiguous", [make(*s)], lambda x: x.narrow(axis, start, length).contiguous(), axis=axis, start=start, length=length)
-        for s, axis, sizes in [((5, 4), 0, [1, 3, 1]), ((5, 4), 1, [2, 2]), ((2, 5, 3), 1, [1, 4]), ((2, 5, 3), -1, [3]), ((2, 5, 3), 1, [0, 5]),
-                               ((6,), 0, [1, 2, 3])]:
+            f.case("contiguous", [make(*s)],
+                   lambda x: x.narrow(axis, start, length).contiguous(),
+                   axis=axis,
+                   start=start,
+                   length=length)
+        for s, axis, sizes in [((5, 4), 0, [1, 3, 1]), ((5, 4), 1, [2, 2]), ((2, 5, 3), 1, [1, 4]),
+                               ((2, 5, 3), -1, [3]), ((2, 5, 3), 1, [0, 5]), ((6,), 0, [1, 2, 3])]:
             f.case("split", [make(*s)], lambda x: torch.split(x, sizes, axis), axis=axis, sizes=sizes)
-        for parts, axis in [([(2, 3), (1, 3)], 0), ([(2, 3), (2, 1), (2, 4)], 1), ([(2, 3, 4), (2, 2, 4)], -2), ([(3,), (0,), (2,)], 0), ([(2, 3)], 0),
-                            ([(2, 1)] * 9, 1), ([(0, 3), (0, 2)], 1)]:
+        for parts, axis in [([(2, 3), (1, 3)], 0), ([(2, 3), (2, 1), (2, 4)], 1), ([(2, 3, 4), (2, 2, 4)], -2),
+                            ([(3,), (0,), (2,)], 0), ([(2, 3)], 0), ([(2, 1)] * 9, 1), ([(0, 3), (0, 2)], 1)]:
             f.case("concat", [make(*s) for s in parts], lambda *x: torch.cat(x, axis), axis=axis)
-        for s, n, axis in [((2, 3), 3, 0), ((2, 3), 2, 1), ((2, 3), 2, 2), ((2, 3), 2, -1), ((), 4, 0), ((5,), 1, 0), ((2, 3), 2, -3), ((0, 2), 2, 1)]:
+        for s, n, axis in [((2, 3), 3, 0), ((2, 3), 2, 1), ((2, 3), 2, 2), ((2, 3), 2, -1), ((), 4, 0), ((5,), 1, 0),
+                           ((2, 3), 2, -3), ((0, 2), 2, 1)]:
             f.case("stack", [make(*s)] * n, lambda *x: torch.stack(x, axis), axis=axis)
-        for s, axes in [((3, 4), (1, 0)), ((2, 3, 4), (0, 2, 1)), ((2, 3, 4), (2, 1, 0)), ((2, 3, 4), (1, 2, 0)), ((2, 3, 4, 5), (0, 2, 1, 3)),
-                        ((2, 3, 4), (0, 1, 2)), ((2, 1, 3, 2, 3), (4, 2, 0, 3, 1)), ((), ()), ((5,), (0,)), ((0, 3), (1, 0)), ((2, 3, 4), (-1, 0, 1)),
-                        ((17, 35), (1, 0))]:
+        for s, axes in [((3, 4), (1, 0)), ((2, 3, 4), (0, 2, 1)), ((2, 3, 4), (2, 1, 0)), ((2, 3, 4), (1, 2, 0)),
+                        ((2, 3, 4, 5), (0, 2, 1, 3)), ((2, 3, 4), (0, 1, 2)), ((2, 1, 3, 2, 3), (4, 2, 0, 3, 1)),
+                        ((), ()), ((5,), (0,)), ((0, 3), (1, 0)), ((2, 3, 4), (-1, 0, 1)), ((17, 35), (1, 0))]:
             f.case("permute", [make(*s)], lambda x: x.permute(axes), axes=list(axes))
-        for s, a, b in [((3, 4), 0, 1), ((2, 3, 4), 1, -1), ((2, 3, 4), 0, 2), ((2, 3, 4), 1, 1), ((2, 3, 4, 5), 1, 2), ((17, 35), -2, -1)]:
+        for s, a, b in [((3, 4), 0, 1), ((2, 3, 4), 1, -1), ((2, 3, 4), 0, 2), ((2, 3, 4), 1, 1), ((2, 3, 4, 5), 1, 2),
+                        ((17, 35), -2, -1)]:
             f.case("transpose", [make(*s)], lambda x: x.transpose(a, b), axis_a=a, axis_b=b)
-        for s, to in [((3, 1), (3, 4)), ((4,), (3, 4)), ((1, 4), (3, -1)), ((), (2, 3)), ((2, 1, 3), (2, 5, 3)), ((1,), (0,)), ((3,), (3,)), ((1, 37), (5, 37)),
-                      ((2, 1), (3, 2, 4))]:
+        for s, to in [((3, 1), (3, 4)), ((4,), (3, 4)), ((1, 4), (3, -1)), ((), (2, 3)), ((2, 1, 3), (2, 5, 3)),
+                      ((1,), (0,)), ((3,), (3,)), ((1, 37), (5, 37)), ((2, 1), (3, 2, 4))]:
             f.case("expand", [make(*s)], lambda x: x.expand(to), shape=list(to))
-        for s, before, after in [((3, 4), [1, 0], [0, 2]), ((3, 4), [0, 0], [0, 0]), ((5,), [2], [3]), ((2, 3, 4), [1, 2, 0], [0, 1, 3]), ((0, 2), [1, 1], [1, 1]),
-                                 ((), [], [])]:
+        for s, before, after in [((3, 4), [1, 0], [0, 2]), ((3, 4), [0, 0], [0, 0]), ((5,), [2], [3]),
+                                 ((2, 3, 4), [1, 2, 0], [0, 1, 3]), ((0, 2), [1, 1], [1, 1]), ((), [], [])]:
             flat = [n for pair in reversed(list(zip(before, after))) for n in pair]
             f.case("pad", [make(*s)], lambda x: F.pad(x, flat, value=1), before=before, after=after, value=1)
-        for s, shift, axis in [((5,), 2, 0), ((3, 4), -1, 1), ((3, 4), 7, 0), ((2, 3, 4), 1, 1), ((2, 3, 37), -5, -1), ((3, 4), 0, 1), ((0, 3), 1, 0)]:
+        for s, shift, axis in [((5,), 2, 0), ((3, 4), -1, 1), ((3, 4), 7, 0), ((2, 3, 4), 1, 1), ((2, 3, 37), -5, -1),
+                               ((3, 4), 0, 1), ((0, 3), 1, 0)]:
             f.case("roll", [make(*s)], lambda x: torch.roll(x, shift, axis), shift=shift, axis=axis)
         for s, axis in [((5,), 0), ((3, 4), 1), ((3, 4), 0), ((2, 3, 4), 1), ((2, 3, 37), -1), ((0, 3), 1)]:
             f.case("flip", [make(*s)], lambda x: torch.flip(x, [axis]), axis=axis)
@@ -416,20 +509,27 @@ REDUCTIONS = ["mean", "sum", "none"]
 
 
 def cross_entropy(reduction, smoothing, ignore):
+
     def fn(logits, target):
         rows, flat = logits.reshape(-1, logits.shape[-1]), target.reshape(-1)
         if reduction == "mean" and (flat != ignore).sum() == 0:
             return 0.0 * rows.sum()
         y = F.cross_entropy(rows, flat, reduction=reduction, label_smoothing=real(smoothing), ignore_index=ignore)
         return y.reshape(target.shape) if reduction == "none" else y
+
     return fn
 
 
 def cross_entropy_soft(reduction, smoothing):
+
     def fn(logits, p):
         v = logits.shape[-1]
-        y = F.cross_entropy(logits.reshape(-1, v), p.reshape(-1, v), reduction=reduction, label_smoothing=real(smoothing))
+        y = F.cross_entropy(logits.reshape(-1, v),
+                            p.reshape(-1, v),
+                            reduction=reduction,
+                            label_smoothing=real(smoothing))
         return y.reshape(logits.shape[:-1]) if reduction == "none" else y
+
     return fn
 
 
@@ -442,38 +542,67 @@ def loss():
             f.case("mse_loss", [normal(*s), normal(*s)], lambda x, y: F.mse_loss(x, y, reduction=reduction), **attr)
             f.case("l1_loss", [smooth(*s), halves(*s)], lambda x, y: F.l1_loss(x, y, reduction=reduction), **attr)
             for delta in [1, 0.5]:
-                f.case("huber_loss", [smooth(*s), halves(*s)], lambda x, y: F.huber_loss(x, y, reduction=reduction, delta=delta), delta=delta, **attr)
+                f.case("huber_loss", [smooth(*s), halves(*s)],
+                       lambda x, y: F.huber_loss(x, y, reduction=reduction, delta=delta),
+                       delta=delta,
+                       **attr)
             f.case("bce_loss", [normal(*s, scale=2), uniform(0.1, 0.9, *s)],
                    lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction=reduction), **attr)
-            f.case("kl_loss", [lambda r, s=s: np.log(positive(*s)(r)) - 2, positive(*s)],
+            f.case("kl_loss", [lambda r, s=s: np.log(positive(*s)
+                                                     (r)) - 2, positive(*s)],
                    lambda x, y: F.kl_div(x, y, reduction=reduction), **attr)
-        f.case("l1_loss", [given([1, 2, 3]), given([1, 2, 4])], lambda x, y: F.l1_loss(x, y, reduction=reduction), kink=True, **attr)
-        f.case("huber_loss", [given([1, 3, -8]), given([0, 2, 100])], lambda x, y: F.huber_loss(x, y, reduction=reduction), delta=1, kink=True, **attr)
-        f.case("bce_loss", [given([-100, 100, 0, -20, 20, 100, -100]), given([0, 1, 1, 1, 0, 0, 1])],
-               lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction=reduction), kink=True, **attr)
-        f.case("kl_loss", [given([-1, -2, -3]), given([0, 0.5, 1])], lambda x, y: F.kl_div(x, y, reduction=reduction), frozen=(1,), kink=True, **attr)
+        f.case("l1_loss", [given([1, 2, 3]), given([1, 2, 4])],
+               lambda x, y: F.l1_loss(x, y, reduction=reduction),
+               kink=True,
+               **attr)
+        f.case("huber_loss", [given([1, 3, -8]), given([0, 2, 100])],
+               lambda x, y: F.huber_loss(x, y, reduction=reduction),
+               delta=1,
+               kink=True,
+               **attr)
+        f.case("bce_loss", [given([-100, 100, 0, -20, 20, 100, -100]),
+                            given([0, 1, 1, 1, 0, 0, 1])],
+               lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction=reduction),
+               kink=True,
+               **attr)
+        f.case("kl_loss", [given([-1, -2, -3]), given([0, 0.5, 1])],
+               lambda x, y: F.kl_div(x, y, reduction=reduction),
+               frozen=(1,),
+               kink=True,
+               **attr)
         if reduction != "mean":
             f.case("mse_loss", [normal(0, 3), normal(0, 3)], lambda x, y: F.mse_loss(x, y, reduction=reduction), **attr)
         for smoothing in [0, 0.1]:
             opts = {"smoothing": real(smoothing), **attr}
             for s, v in [((4,), 5), ((2, 3), 7), ((), 4), ((3,), 37), ((3,), 1)]:
-                f.case("cross_entropy", [normal(*s, v, scale=2), ids(v, *s)], cross_entropy(reduction, smoothing, -100), **opts)
-                f.case("cross_entropy_soft", [normal(*s, v, scale=2), probabilities(*s, v)], cross_entropy_soft(reduction, smoothing), **opts)
+                f.case("cross_entropy", [normal(*s, v, scale=2), ids(v, *s)], cross_entropy(reduction, smoothing, -100),
+                       **opts)
+                f.case("cross_entropy_soft", [normal(*s, v, scale=2), probabilities(*s, v)],
+                       cross_entropy_soft(reduction, smoothing), **opts)
                 for bias in (True, False):
                     c = 6 if v < 30 else 5
-                    f.case("linear_cross_entropy", [normal(*s, c), normal(v, c), normal(v) if bias else None, ids(v, *s)],
-                           lambda x, w, b, t: cross_entropy(reduction, smoothing, -100)(F.linear(x, w, b), t), **opts)
+                    f.case("linear_cross_entropy",
+                           [normal(*s, c), normal(v, c),
+                            normal(v) if bias else None,
+                            ids(v, *s)], lambda x, w, b, t: cross_entropy(reduction, smoothing, -100)
+                           (F.linear(x, w, b), t), **opts)
             for target, index_ in [([1, 3, 0, 3, 2], 3), ([-1, 0, 1, -1, 2], -1), ([2, 2, 2, 2, 2], 2)]:
                 some = {"ignore": index_, **opts}
                 fn = cross_entropy(reduction, smoothing, index_)
                 f.case("cross_entropy", [normal(5, 4, scale=2), given(target, np.int32)], fn, **some)
-                f.case("linear_cross_entropy", [normal(5, 3), normal(4, 3), normal(4), given(target, np.int32)],
-                       lambda x, w, b, t: fn(F.linear(x, w, b), t), **some)
-        f.case("cross_entropy", [given([[1000, 0, -1000], [-1000, 1000, 0]]), given([2, 1], np.int32)], cross_entropy(reduction, 0, -100), kink=True, **attr)
+                f.case("linear_cross_entropy",
+                       [normal(5, 3), normal(4, 3), normal(4),
+                        given(target, np.int32)], lambda x, w, b, t: fn(F.linear(x, w, b), t), **some)
+        f.case("cross_entropy", [given([[1000, 0, -1000], [-1000, 1000, 0]]),
+                                 given([2, 1], np.int32)],
+               cross_entropy(reduction, 0, -100),
+               kink=True,
+               **attr)
     f.case("cross_entropy", [normal(4, 5), ids(5, 4)], cross_entropy("mean", 0, -100))  # no options at all
     f.case("cross_entropy_soft", [normal(4, 5), probabilities(4, 5)], cross_entropy_soft("mean", 0))
-    f.case("linear_cross_entropy", [normal(4, 3), normal(5, 3), normal(5), ids(5, 4)],
-           lambda x, w, b, t: cross_entropy("mean", 0, -100)(F.linear(x, w, b), t))
+    f.case("linear_cross_entropy",
+           [normal(4, 3), normal(5, 3), normal(5), ids(5, 4)], lambda x, w, b, t: cross_entropy("mean", 0, -100)
+           (F.linear(x, w, b), t))
     for reduction in ["mean", "none"]:
         f.large("mse_loss", wide, wide, reduction=reduction)
         f.large("l1_loss", wide, wide, reduction=reduction)
@@ -482,8 +611,21 @@ def loss():
         f.large("kl_loss", wide, f"positive {BIG}", reduction=reduction)
         f.large("cross_entropy", wide, "ids 997 517", reduction=reduction, smoothing=0.1)
         f.large("cross_entropy_soft", wide, f"probabilities {BIG}", reduction=reduction, smoothing=0.1)
-        f.large("linear_cross_entropy", "normal 517 33", "normal 997 33", "normal 997", "ids 997 517", reduction=reduction, smoothing=0.1)
-    f.large("linear_cross_entropy", "normal 517 33", "normal 997 33", None, "ids 997 517", reduction="mean", smoothing=0, ignore=5)
+        f.large("linear_cross_entropy",
+                "normal 517 33",
+                "normal 997 33",
+                "normal 997",
+                "ids 997 517",
+                reduction=reduction,
+                smoothing=0.1)
+    f.large("linear_cross_entropy",
+            "normal 517 33",
+            "normal 997 33",
+            None,
+            "ids 997 517",
+            reduction="mean",
+            smoothing=0,
+            ignore=5)
     return f
 
 

@@ -15,6 +15,23 @@
 
 #define NUMBERS_MOST ((int64_t)1 << 21) /* numbers made once, of which inputs take pieces */
 
+/* Under ThreadSanitizer, some thirty times slower, what matters is races: one case per op, and fewer runs. */
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#        define RACES_ONLY 1
+#    endif
+#elif defined(__SANITIZE_THREAD__)
+#    define RACES_ONLY 1
+#endif
+#ifdef RACES_ONLY
+static const int threads[] = {1, 3};
+#    define PASSES 2
+#else
+static const int threads[] = {1, 2, 3, 8};
+#    define PASSES     3
+#    define RACES_ONLY 0
+#endif
+
 static float *normals, *uniforms;
 
 static int make_numbers(void **state) {
@@ -130,7 +147,7 @@ static bool run_large(heed_ctx *cx, const struct large_case *l, const heed_array
     for (int i = 0; i < l->n_in; i++)
         if (a[i].data) slots[i].data = malloc((size_t)heed_array_count(&a[i]) * sizeof(float));
     bool ok = true;
-    for (int pass = 0; ok && pass < (back ? 3 : 1); pass++) {
+    for (int pass = 0; ok && pass < (back ? PASSES : 1); pass++) {
         heed_set_step(cx, (uint64_t)pass);
         ok = step(cx, l, a, pass ? slots : NULL, back, r);
         if (!ok) golden_wrong(l->name, "failed: %s%s", heed_message(cx), heed_message(l->attrs.cx));
@@ -146,7 +163,6 @@ static bool run_large(heed_ctx *cx, const struct large_case *l, const heed_array
 
 static void threads_give_the_same_bits(void **state) {
     (void)state;
-    static const int threads[] = {1, 2, 3, 8};
     enum { KINDS = sizeof threads / sizeof *threads };
     heed_ctx *cx[KINDS];
     for (int k = 0; k < KINDS; k++) {
@@ -156,6 +172,7 @@ static void threads_give_the_same_bits(void **state) {
     const struct golden *g = golden_open();
     for (int i = 0; i < g->n_large; i++) {
         const struct large_case *l = &g->larges[i];
+        if (RACES_ONLY && i > 0 && strcmp(l->op, l[-1].op) == 0) continue;
         heed_array a[CASE_IN_MOST] = {{0}};
         for (int k = 0; k < l->n_in; k++)
             if (*l->in[k].kind) a[k] = make_input(&l->in[k], k);

@@ -6,25 +6,25 @@
 #include "kernel/isa/simd.h"
 
 #if defined(__clang__)
-#    define UNROLL _Pragma("unroll")
-#    define ROLLED _Pragma("nounroll")
+#    define UNROLL _Pragma("clang loop unroll(full)")
+#    define ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #    define UNROLL _Pragma("GCC unroll 64")
 #    define ROLLED _Pragma("GCC unroll 1")
 #endif
 
-#define NV 2         /* vectors across a tile */
-#define MAX_STRIPS 4
-#define AHEAD 8
+#define NV 2         /* vectors across a strip */
 #define NR (NV * VW) /* columns of a strip */
 #if VW == 16
 #    define MR 12 /* 24 accumulators of 32 registers */
 #else
 #    define MR 6 /* 12 accumulators of 16 registers */
 #endif
+#define WIDE       4     /* most strips across a tile */
+#define LOOK_AHEAD 32768 /* floats of B from which on it may lie beyond the second cache */
 
 /* Shuffles within each group of four lanes, taking lanes of a (0-3) and b (4-7). */
-#define IN4(base, i) ((i) < 4 ? (base) + (i) : VW + (base) + (i)-4)
+#define IN4(base, i)           ((i) < 4 ? (base) + (i) : VW + (base) + (i)-4)
 #define FOUR(base, i, j, k, l) IN4(base, i), IN4(base, j), IN4(base, k), IN4(base, l)
 #if VW == 4
 #    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, FOUR(0, i, j, k, l))
@@ -87,7 +87,7 @@ void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t 
         for (int64_t c = 0; c < cols; c++) out[c * ldo + r] = in[r * ldi + c];
 }
 
-/* Up to NR columns of op(B) into strip (k, NR), padded with zeros. */
+/* Up to NR columns of op(B) into a strip (k, NR), padded with zeros. */
 static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, int64_t k, int64_t n) {
     if (n < NR) memset(strip, 0, (size_t)(k * NR) * sizeof(float));
     if (trans_b) {
@@ -102,49 +102,47 @@ static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, 
 
 /* What C = alpha acc + C reads where nothing is to be added: adding -0 changes no number. One path for all keeps the
  * compiler from fusing the multiply-add in one place and not in another. */
-static const float nothing[NR * MAX_STRIPS] = {[0 ... NR * MAX_STRIPS - 1] = -0.0f};
+static const float nothing[NR * WIDE] = {[0 ... NR * WIDE - 1] = -0.0f};
 
 struct tile {
-    int64_t n, k; /* columns of C from here on, which may be more or less than the tile has */
+    int64_t n, k; /* n: columns of C from here to the edge */
     float alpha;
     bool add;
-    const float *a;
+    const float *a, *strips;
     int64_t lda;
-    const float *b; /* packed */
     float *c;
     int64_t ldc;
 };
 
-/* rows x (strips * NR) elements of C. The strips lie k * NR floats apart. */
+/* rows x (strips * NR) elements of C, fewer columns at the edge. Strips lie k * NR floats apart. */
 INLINE void tile(const struct tile *t, const int rows, const int strips) {
     const int vectors = strips * NV;
     const int64_t k = t->k, lda = t->lda, ldc = t->ldc;
-    const float *a = t->a, *b = t->b;
+    const float *a = t->a, *b = t->strips;
     float *c = t->c;
-    vf acc[MR][NV * MAX_STRIPS];
+    vf acc[MR][NV * WIDE];
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = (vf){0};
         UNROLL for (int s = 0; s < strips; s++) __builtin_prefetch(c + i * ldc + s * NR, 1);
         __builtin_prefetch(c + i * ldc + strips * NR - 1, 1);
     }
     ROLLED for (int64_t p = 0; p < k; p++) {
-        vf bv[NV * MAX_STRIPS];
+        vf bv[NV * WIDE];
         UNROLL for (int v = 0; v < vectors; v++) bv[v] = v_load(b + (v / NV * k + p) * NR + v % NV * VW);
         UNROLL for (int i = 0; i < rows; i++) {
             const float s = a[i * lda + p];
             UNROLL for (int v = 0; v < vectors; v++) acc[i][v] += s * bv[v];
         }
     }
-    float edge[MR * NR * MAX_STRIPS];
+    float edge[MR * NR * WIDE];
     const bool cut = t->n < strips * NR;
     const size_t bytes = (size_t)t->n * sizeof(float);
     float *const out = cut ? edge : c;
     const int64_t ldo = cut ? strips * NR : ldc, ld = t->add ? ldo : 0;
-    const float *old = t->add ? out : nothing;
+    const float *const old = t->add ? out : nothing;
     if (cut && t->add) UNROLL for (int i = 0; i < rows; i++) memcpy(edge + i * ldo, c + i * ldc, bytes);
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int v = 0; v < vectors; v++)
-            v_store(out + i * ldo + v * VW, t->alpha * acc[i][v] + v_load(old + i * ld + v * VW));
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++)
+        v_store(out + i * ldo + v * VW, t->alpha * acc[i][v] + v_load(old + i * ld + v * VW));
     if (cut) UNROLL for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * ldo, bytes);
 }
 
@@ -166,49 +164,44 @@ TILE(11, 1)
 TILE(12, 1)
 #endif
 
-/* One to three rows alone cannot keep the multipliers busy: they take several strips at a time. */
 typedef void tile_fn(const struct tile *t);
-static tile_fn *const wide_tiles[] = {NULL, tile_1x4, tile_2x2, tile_3x2};
-static const int wide_strips[] = {0, 4, 2, 2};
 static tile_fn *const tiles[MR + 1] = {
-    NULL,     NULL,     NULL,     tile_3x1, tile_4x1, tile_5x1,  tile_6x1,
+    [3] = tile_3x1, [4] = tile_4x1, [5] = tile_5x1, [6] = tile_6x1,
 #if MR == 12
-    tile_7x1, tile_8x1, tile_9x1, tile_10x1, tile_11x1, tile_12x1,
+    [7] = tile_7x1, [8] = tile_8x1, [9] = tile_9x1, [10] = tile_10x1, [11] = tile_11x1, [12] = tile_12x1,
 #endif
 };
+/* One to three rows alone cannot keep the multipliers busy: they take several strips at a time. */
+static tile_fn *const wide_tiles[] = {NULL, tile_1x4, tile_2x2, tile_3x2};
+static const int wide_strips[] = {0, 4, 2, 2};
 
-#ifndef PFN
-#define PFN 4
-#endif
-/* Draws a share of the columns that will be packed next into the cache, eight lines at a time. */
+/* Draws groups of eight lines of the strip that will be packed next into the cache. */
 INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t from, int64_t to) {
     for (int64_t g = from; g < to; g++) {
-        const float *p = trans_b ? next + (g & (NR / 8-1)) * 8 * ldb + g / (NR / 8) * 16 : next + g * 8 * ldb;
-        UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(p + i * ldb, 0, 3);
+        const float *line = trans_b ? next + g % (NR / 8) * 8 * ldb + g / (NR / 8) * 16 : next + g * 8 * ldb;
+        UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(line + i * ldb);
     }
 }
 
 void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                           int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, float *strips) {
-    const int64_t along = trans_b ? ldb : 1;
-    const int64_t width = m <= 3 ? wide_strips[m] * NR : NR;
-    struct tile t = {.k = k, .alpha = alpha, .add = add, .lda = lda, .b = strips, .ldc = ldc};
-    const int64_t count=(m + MR - 1) / MR, least=m/count, more=m%count;
-    const int64_t groups=trans_b ? (k + 15)/16*(NR/8): (k+7)/8;
-    int64_t per=(groups+count-1)/count; if(per>PFN)per=PFN;
+    struct tile t = {.k = k, .alpha = alpha, .add = add, .strips = strips, .lda = lda, .ldc = ldc};
+    const bool few = m < 4;
+    const int64_t width = few ? wide_strips[m] * NR : NR, column = trans_b ? ldb : 1;
+    /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
+    const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;
+    const int64_t groups = trans_b ? (k + 15) / 16 * (NR / 8) : (k + 7) / 8;
+    const int64_t share = count < 8 || n * k < LOOK_AHEAD ? 0 : (groups + count - 1) / count;
     for (int64_t j = 0; j < n; j += width) {
         for (int64_t s = 0; s < width && j + s < n; s += NR)
-            pack_strip(strips + s * k, b + (j + s) * along, ldb, trans_b, k, n - j - s);
-        t.n = n - j;
-        const float *next = b + (j + width) * along;
-        int64_t  g = 0;
-        t.a=a,t.c=c+j;
-        for (int64_t i = 0; i < count; i ++) {
-            const int64_t rows=least + (i<more);
-            if(PFN&&g<groups)look_ahead(next, ldb, trans_b, g, g + per);
-            g+=per;
-            if (m <= 3) wide_tiles[rows](&t); else tiles[rows](&t);
-            t.a += rows * lda, t.c += rows * ldc;
+            pack_strip(strips + s * k, b + (j + s) * column, ldb, trans_b, k, n - j - s);
+        t.n = n - j, t.a = a, t.c = c + j;
+        const float *const next = b + (j + width) * column;
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t r = rows + (i < longer);
+            look_ahead(next, ldb, trans_b, i * share, (i + 1) * share);
+            (few ? wide_tiles : tiles)[r](&t);
+            t.a += r * lda, t.c += r * ldc;
         }
     }
 }

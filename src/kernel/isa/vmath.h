@@ -1,7 +1,7 @@
 /* Functions of vectors. Each is a short polynomial, fitted for the least largest relative error and then rounded, on a
- * reduced range: at most 4 units in the last place, but for the tails below -1 of the two gelus (1e-7) and for the
- * derivatives where they cross zero (4e-7). NaN gives NaN; infinities give the limits; results below 1.2e-38 (silu:
- * 1e-36) may be flushed to 0. Clamps name the constant first, for v_min and v_max give their second argument when one
+ * reduced range: at most 4 units in the last place, but for the tails below -1 of the two gelus (2e-7) and for the
+ * derivatives where they cross zero (4e-7). NaN gives NaN; infinities give the limits; results below 1.2e-38 (silu and
+ * gelu: 1e-35) may be flushed to 0. Clamps name the constant first, for v_min and v_max give their second argument when one
  * is NaN. */
 #ifndef KERNEL_ISA_VMATH_H
 #define KERNEL_ISA_VMATH_H
@@ -81,12 +81,12 @@ INLINE vf v_tanh(vf x) {
 INLINE vf v_sigmoid(vf x) { return 1.0f / (1.0f + v_exp(-x)); }
 
 /* The normal distribution's tail P(X < -a), 0 <= a <= 13, with *density = e^(-a^2 / 2): their ratio is a polynomial in
- * s = 0.29 a / (1 + 0.29 a) that begins with 1/2. Beyond 13 the tail is below 1e-38. */
+ * s = 0.29 a / (1 + 0.29 a) that begins with 1/2. From 13 on, where it is below 1e-38, the tail is 0. */
 #define V_TAIL 13.0f
 INLINE vf v_normal_tail(vf a, vf *density) {
     vf n;
     const vf e = v_exp_reduced(a * a * -0.5f, &n) + 1.0f;
-    *density = (vf)((vu)e + ((vu)n << 23));
+    *density = (vf)(((vu)e + ((vu)n << 23)) & (vu)(a < V_TAIL));
     const vf b = a * 0.29f, s = b / (b + 1.0f);
     vf p = s * 0.0389632396f - 0.120294087f;
     p = p * s + 0.0551332124f;

@@ -1,0 +1,36 @@
+/* What the files of the data room share. */
+#ifndef DATA_DATA_H
+#define DATA_DATA_H
+
+#include "heed/data.h"
+
+/* A label beyond this is taken for a mistake: a model would have to have that many outputs. */
+#define DATA_MOST_CLASSES 1000000
+
+/* A piece of text that need not end in 0. */
+struct word {
+    const char *text;
+    size_t length;
+};
+
+heed_data *data_new(heed_ctx *cx); /* with no examples; every pointer NULL */
+/* Room for rows * columns elements; NULL and a failed context when it cannot be had. */
+void *data_room(heed_ctx *cx, int64_t rows, int64_t columns, size_t element);
+/* A list of n names that ends in NULL, in one block. */
+char **data_names(heed_ctx *cx, const struct word *words, int64_t n);
+
+/* Whether data can be worked with; fails the context with a sentence that begins with `op` if not. */
+bool data_check(heed_ctx *cx, const char *op, const heed_data *data);
+/* Whether `rows` are examples of data; without them *n, 0 or data->n, becomes data->n. */
+bool data_rows(heed_ctx *cx, const char *op, const heed_data *data, const int64_t *rows, int64_t *n);
+
+/* Copies the class names of `like`, where there are any and `out` has classes. */
+bool data_keep_class_names(heed_ctx *cx, const heed_data *like, heed_data *out);
+
+/* The readers. Each fills `out`, which is new; what a failed one leaves in it is freed by the caller. */
+bool data_read_table(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out);
+/* y_path NULL: no targets. The arrays are read by `read`: heed_npy_read or heed_idx_read. */
+bool data_read_arrays(heed_ctx *cx, heed_array *(*read)(heed_ctx *, const char *), const char *x_path,
+                      const char *y_path, const heed_data_opts *opts, heed_data *out);
+
+#endif

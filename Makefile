@@ -8,6 +8,7 @@
 PREFIX  ?= /usr/local
 SECONDS := 60
 TARGET  :=
+ONLY    :=
 
 # Files and directories: a directory changes when a file is added to it or taken away.
 WATCHED := $(wildcard CMakeLists.txt Makefile heed.pc.in .clang-format) \
@@ -34,9 +35,9 @@ test: ## build and test: gcc, sanitizers, clang, fuzz seeds
 build/%/passed: $(WATCHED)
 	@sh tools/stage.sh $*
 
-bench: all ## measure heed beside PyTorch (fetched into build/venv)
+bench: all ## measure heed beside PyTorch (fetched into build/venv): make bench [ONLY=linear]
 	@sh tools/deps.sh bench
-	@sh tools/bench.sh
+	@sh tools/bench.sh $(ONLY)
 
 install: all ## install under PREFIX (/usr/local), below DESTDIR when given
 	@cmake --install build/release --prefix $(PREFIX)

@@ -1,11 +1,7 @@
 #!/bin/sh
-# bench.sh: heed and its peer side by side (bench/run.py), the peer in a virtual environment of its own, build/venv.
+# bench.sh [PART OF A NAME]: heed and its peer side by side (bench/run.py), the peer in a virtual environment of its own, build/venv.
 set -eu
 cd "$(dirname "$0")/.."
-if [ ! -e bench/run.py ]; then
-    echo "bench: bench/run.py is not there" >&2
-    exit 1
-fi
 if [ ! -e build/venv/complete ]; then
     echo "bench: fetching PyTorch into build/venv"
     mkdir -p build
@@ -14,4 +10,5 @@ if [ ! -e build/venv/complete ]; then
     build/venv/bin/pip install --quiet torch==2.13.0 numpy safetensors
     touch build/venv/complete
 fi
-exec build/venv/bin/python bench/run.py
+sh tools/build.sh release bench_worker
+exec build/venv/bin/python bench/run.py build/release/bench_worker --out build/bench.json --only "${1:-}"

@@ -41,38 +41,47 @@ HEED_API heed_tensor *heed_io_get(const heed_io *io, const char *name); /* NULL 
 HEED_API bool heed_io_put(heed_ctx *cx, heed_io *io, const char *name, heed_tensor *tensor);
 
 typedef struct heed_family {
-    const char *name; /* on the command line: "mlp" */
-    const char *type; /* "model_type" in config.json: "heed-mlp" */
-    const char *rows; /* of the mission: "2, 3" */
+    const char *name;         /* on the command line: "mlp" */
+    const char *type;         /* "model_type" in config.json: "heed-mlp" */
+    const char *architecture; /* of "architectures": "HeedMlp" */
+    const char *rows;         /* of the mission: "2, 3" */
     const char *paper, *summary;
-    const char *tasks; /* what `heed train` can do with it: "regress classify" */
-    const heed_key
-        *keys;   /* ends with a NULL name; model_type, architectures and keys of every family are not repeated */
-    size_t size; /* of the family's own struct */
+    const char *tasks;    /* what `heed train` can do with it: "regress classify" */
+    const char *inputs;   /* the names that forward takes: "x y labels" */
+    const heed_key *keys; /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
+    size_t size;          /* of the family's own struct */
     /* Reads the config (every key of the table is there, of its kind) into own and declares the parameters. */
     bool (*build)(heed_ctx *cx, heed_json config, heed_params *params, void *own);
-    /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs. */
+    /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs, and "attentions.L" where
+     * there is attention. */
     bool (*forward)(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
+    /* Typical inputs for `batch` examples (targets too), for plans: shapes that count, numbers that do not. */
+    bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, heed_io *in);
 } heed_family;
 
 HEED_API int heed_family_count(void);
 HEED_API const heed_family *heed_family_at(int i);
 HEED_API const heed_family *heed_family_find(const char *name); /* by name or by type; NULL when unknown */
 
-/* A model with fresh weights. settings: "key=value" lines that stand over the defaults; value is JSON, or text where
- * the key is text. An unknown key, a value of the wrong kind or a missing one is a sentence. */
+/* A model with fresh weights. settings: "key=value" texts that stand over the defaults; lists are written 128,64 or
+ * [128,64]. An unknown key, a value of the wrong kind or a missing one is a sentence. */
 HEED_API heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n,
                                     uint64_t seed);
+/* Opens a model directory. Keys of config.json that the family does not know are kept and written back. */
 HEED_API heed_model *heed_model_load(heed_ctx *cx, const char *dir);
-/* Writes config.json and model.safetensors into dir (made when missing); each file is replaced as a whole. */
+/* Writes model.safetensors and config.json into dir (made when missing, with those above it); each file is replaced as
+ * a whole. */
 HEED_API bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir);
 HEED_API void heed_model_free(heed_ctx *cx, heed_model *m);
 
 HEED_API const heed_family *heed_model_family(const heed_model *m);
 HEED_API heed_params *heed_model_params(const heed_model *m);
-HEED_API heed_json
-heed_model_config(const heed_model *m); /* to be read, and added to before saving (class names and the like) */
+/* config.json: to be read, and added to before saving (class names and the like). */
+HEED_API heed_json heed_model_config(const heed_model *m);
+/* Any number of contexts may run a model at once, as long as nobody writes its parameters. */
 HEED_API bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out);
+/* Inputs of the right shapes for `batch` examples, zeros, with targets: for a dry run that plans memory. */
+HEED_API bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, heed_io *in);
 
 #ifdef __cplusplus
 }

@@ -1,18 +1,32 @@
-/* The command line: what the commands share. One file per command; main.c lists them in one table.
+/* The command line: what the commands share. One file per command, which describes itself in a struct command; main.c
+ * lists them. From the description and its option table come --help, the man page and the shells' completions.
  *
- * Results go to standard output, messages to standard error. Exit status: 0 success, 1 failure, 2 wrong usage. */
+ * Results go to standard output, messages to standard error. Exit status: 0 success, 1 failure, 2 wrong usage, 130
+ * after Ctrl-C. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include "heed/base.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+struct option; /* cli/options.h */
 
 struct command {
     const char *name, *summary;
-    const char *help;                  /* usage, options and examples, whole lines */
+    const char *words;                 /* what follows the name: "DIR", "FAMILY DIR"; NULL: options only */
+    const char *about;                 /* paragraphs, parted by an empty line; wrapped when shown */
+    const struct option *options;      /* its own; common_options come after them. NULL: takes none */
+    const char *examples;              /* whole lines, each a command to type */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
+    bool hidden;                       /* not in the overview */
 };
+
+extern const struct command list_command, new_command, info_command, forward_command, train_command, eval_command,
+    predict_command, lesson_command, docs_command;
+
+/* Command i of this build, in the order of the overview; NULL after the last. */
+const struct command *cli_command(int i);
 
 int command_demo(int argc, char **argv);
 
@@ -20,5 +34,9 @@ int command_demo(int argc, char **argv);
 int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);
 /* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, int n);
+
+/* From the tables. */
+void help_overview(void);
+void help_command(const struct command *command);
 
 #endif

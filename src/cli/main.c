@@ -1,23 +1,36 @@
-/* The heed command: finds the command in one table, answers --help and --version, and sees to it that output that could
+/* The heed command: finds the command in one list, answers --help and --version, and sees to it that output that could
  * not be written is a failure. */
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#pragma weak command_demo /* a build without src/cli/demo.c lists no demo */
+/* A build without the file of one of these has no such command. */
+#pragma weak train_command
+#pragma weak eval_command
+#pragma weak predict_command
+#pragma weak lesson_command
 
-static const struct command commands[] = {
-    {"demo", "the main job, end to end, on what heed carries",
-     "usage: heed demo [--out DIR]\n\n"
-     "Shows what heed can do, on data that it carries. Needs no files and no network.\n\n"
-     "  --out DIR     also write what it makes into DIR\n\n"
-     "examples:\n"
-     "  heed demo\n"
-     "  heed demo --out results\n",
-     command_demo},
+static const struct command demo_command = {
+    .name = "demo",
+    .summary = "the main job, end to end, on what heed carries",
+    .about = "Shows what heed can do, on data that it carries. Needs no files and no network.",
+    .examples = "heed demo\n",
+    .run = command_demo,
+};
+
+/* In the order of the overview. */
+static const struct command *const commands[] = {
+    &list_command, &new_command,     &info_command,   &forward_command, &train_command,
+    &eval_command, &predict_command, &lesson_command, &demo_command,    &docs_command,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+const struct command *cli_command(int i) {
+    for (int k = 0; k < COMMANDS; k++)
+        if (commands[k] && i-- == 0) return commands[k];
+    return NULL;
+}
 
 int cli_error(int status, const char *format, ...) {
     va_list args;
@@ -31,38 +44,32 @@ int cli_error(int status, const char *format, ...) {
 }
 
 static const struct command *find_command(const char *name) {
-    for (int i = 0; i < COMMANDS; i++)
-        if (commands[i].run && strcmp(commands[i].name, name) == 0) return &commands[i];
+    const struct command *command;
+    for (int i = 0; (command = cli_command(i)); i++)
+        if (strcmp(command->name, name) == 0) return command;
     return NULL;
 }
 
 static int unknown_command(const char *name) {
     const char *names[COMMANDS + 3] = {"help", "--help", "--version"};
     int n = 3;
-    for (int i = 0; i < COMMANDS; i++)
-        if (commands[i].run) names[n++] = commands[i].name;
+    const struct command *command;
+    for (int i = 0; (command = cli_command(i)); i++)
+        if (!command->hidden) names[n++] = command->name;
     const char *what = name[0] == '-' ? "option" : "command", *nearest = cli_nearest(name, names, n);
     if (nearest) return cli_error(EXIT_USAGE, "%s: unknown %s, did you mean '%s'?", name, what, nearest);
     return cli_error(EXIT_USAGE, "%s: unknown %s, 'heed --help' lists what there is", name, what);
 }
 
-static int print_overview(void) {
-    fputs("usage: heed COMMAND [OPTIONS]\n"
-          "       heed COMMAND --help\n"
-          "       heed --help | --version\n\n"
-          "Attention networks: train them, look inside them, run them.\n\n"
-          "commands:\n",
-          stdout);
-    for (int i = 0; i < COMMANDS; i++)
-        if (commands[i].run) printf("  %-12s  %s\n", commands[i].name, commands[i].summary);
-    fputs("\nExit status: 0 success, 1 failure, 2 wrong usage.\n", stdout);
-    return EXIT_DONE;
-}
-
 static int print_help(const char *name) {
     const struct command *command = find_command(name);
     if (!command) return unknown_command(name);
-    fputs(command->help, stdout);
+    help_command(command);
+    return EXIT_DONE;
+}
+
+static int print_overview(void) {
+    help_overview();
     return EXIT_DONE;
 }
 

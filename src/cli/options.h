@@ -17,6 +17,7 @@ enum option_kind {
     OPTION_FILE,   /* text that a shell completes as a path */
     OPTION_CHOICE, /* one of `choices`, separated by spaces */
     OPTION_LIST,   /* text, may be given several times */
+    OPTION_GROUP,  /* not an option: `name` heads those that follow, in the help */
 };
 
 struct option {
@@ -54,11 +55,13 @@ const char *option_text(const struct options *o,
 int option_list(const struct options *o, const char *name, const char *const **values);
 size_t option_bytes(const struct options *o, const char *name);
 
-/* A context with the threads, seed and budget asked for; Ctrl-C cancels what it does. NULL after saying what is wrong.
- */
+/* A context with the threads, seed and budget asked for; Ctrl-C cancels what it does. NULL after saying what is wrong
+ * (exit status EXIT_FAILED). */
 heed_ctx *options_open(const struct options *o);
+/* The same, but Ctrl-C cancels nothing: for work that looks at interrupted() itself, as training does. */
+heed_ctx *options_open_patient(const struct options *o);
 /* Says "heed: SENTENCE" when the context has failed, prints the profile when it was asked for, closes it, and returns
- * the exit status: `status`, or EXIT_FAILED, or 130 after Ctrl-C. */
+ * the exit status: `status`, or EXIT_FAILED, or EXIT_INTERRUPTED after Ctrl-C. */
 int options_close(const struct options *o, heed_ctx *cx, int status);
 bool interrupted(void); /* Ctrl-C has been pressed */
 

@@ -56,9 +56,9 @@ struct hand {
 static struct hand draw_hand(struct draws *d) {
     struct hand h;
     for (int i = 0; i < GRID * GRID; i++)
-        h.bend[i / GRID][i % GRID] = (struct point){draw_middling(d, -0.17f, 0.17f), draw_middling(d, -0.14f, 0.14f)};
-    const float height = draw_middling(d, 15.5f, 23.5f), width = height * draw_middling(d, 0.6f, 1.2f);
-    const float slant = draw_middling(d, -0.25f, 0.65f), half = draw_middling(d, -0.17f, 0.17f);
+        h.bend[i / GRID][i % GRID] = (struct point){draw_middling(d, -0.22f, 0.22f), draw_middling(d, -0.18f, 0.18f)};
+    const float height = draw_middling(d, 14.5f, 24.5f), width = height * draw_middling(d, 0.5f, 1.3f);
+    const float slant = draw_middling(d, -0.35f, 0.75f), half = draw_middling(d, -0.2f, 0.2f);
     /* cos and sin of the angle whose half has the tangent `half` */
     const float c = (1.0f - half * half) / (1.0f + half * half), s = 2.0f * half / (1.0f + half * half);
     /* rotation * scale * slant: (x, y) -> (x - slant y, y) first */
@@ -66,8 +66,8 @@ static struct hand draw_hand(struct draws *d) {
     h.xy = -c * slant * width - s * height;
     h.yx = s * width;
     h.yy = -s * slant * width + c * height;
-    h.x = SIDE / 2.0f + draw_middling(d, -3.5f, 3.5f);
-    h.y = SIDE / 2.0f + draw_middling(d, -3.0f, 3.0f);
+    h.x = SIDE / 2.0f + draw_middling(d, -4.5f, 4.5f);
+    h.y = SIDE / 2.0f + draw_middling(d, -4.0f, 4.0f);
     h.radius = draw_middling(d, 0.55f, 2.0f);
     h.tremble = draw(d, 0.005f, 0.022f);
     h.ink = draw(d, 200.0f, 255.0f);

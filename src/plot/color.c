@@ -91,3 +91,21 @@ struct rgb readable_on(struct rgb c) {
 struct rgb missing_color(const struct theme *theme) {
     return mix(theme->background, theme->axis, 0.35);
 }
+
+struct range map_scale(heed_map map, double low, double high, const float *values, int64_t n) {
+    if (low != 0 || high != 0) return (struct range){low, high};
+    struct range r = range_none();
+    for (int64_t i = 0; i < n; i++) range_add(&r, (double)values[i], false);
+    if (map == HEED_MAP_DIVERGING && !range_empty(r)) { /* 0 in the middle */
+        const double size = fmax(fabs(r.low), fabs(r.high));
+        return size > 0 ? (struct range){-size, size} : (struct range){-1, 1};
+    }
+    return range_axis(r, 0, false);
+}
+
+bool map_check(heed_ctx *cx, const char *op, heed_map map, double low, double high) {
+    if ((unsigned)map > HEED_MAP_INK) return heed_fail(cx, HEED_ERR_USAGE, "%s: no colour map %d", op, (int)map);
+    if (!isfinite(low) || !isfinite(high) || (low >= high && (low != 0 || high != 0)))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: a scale from %g to %g: the first must be the smaller", op, low, high);
+    return true;
+}

@@ -3,6 +3,7 @@
 #define PLOT_COLOR_H
 
 #include "heed/plot.h"
+#include "plot/ticks.h"
 
 #define PALETTE 8
 
@@ -22,5 +23,10 @@ struct rgb map_color(heed_map map, const struct theme *theme, double t); /* t in
 struct rgb missing_color(const struct theme *theme);                     /* of cells that hold no number */
 struct rgb mix(struct rgb a, struct rgb b, double t);
 struct rgb readable_on(struct rgb background); /* black or white */
+
+/* The ends of a map's colours: as given, or (both 0) from the values; 0 in the middle of a diverging one. */
+struct range map_scale(heed_map map, double low, double high, const float *values, int64_t n);
+static inline double scale_place(struct range r, double v) { return (v - r.low) / (r.high - r.low); }
+bool map_check(heed_ctx *cx, const char *op, heed_map map, double low, double high); /* fails the context */
 
 #endif

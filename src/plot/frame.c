@@ -102,17 +102,6 @@ static bool check_log(const heed_panel *p) {
                                    x ? p->x_low : p->y_low, x ? p->x_high : p->y_high);
 }
 
-struct range map_scale(heed_map map, double low, double high, const float *values, int64_t n) {
-    if (low != 0 || high != 0) return (struct range){low, high};
-    struct range r = range_none();
-    for (int64_t i = 0; i < n; i++) range_add(&r, (double)values[i], false);
-    if (map == HEED_MAP_DIVERGING && !range_empty(r)) { /* 0 in the middle */
-        const double size = fmax(fabs(r.low), fabs(r.high));
-        return size > 0 ? (struct range){-size, size} : (struct range){-1, 1};
-    }
-    return range_axis(r, 0, false);
-}
-
 bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct theme *theme) {
     *f = (struct frame){.cr = cr, .panel = p, .theme = theme, .axes = true};
     if (!check_log(p)) return false;
@@ -125,7 +114,7 @@ bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct
     f->y.log = p->log_y;
     f->empty = range_empty(e.x) && range_empty(e.y);
     /* Curves begin close to the axis; points keep clear of it. */
-    f->x.range = number_range(e.x, e.hbars && e.numbers ? 0.13 : 0.03, p->log_x, e.hbars, p->x_low, p->x_high);
+    f->x.range = number_range(e.x, e.hbars && e.numbers ? 0.16 : 0.03, p->log_x, e.hbars, p->x_low, p->x_high);
     f->y.range = number_range(e.y, e.bars && e.numbers ? 0.08 : 0.05, p->log_y, e.bars, p->y_low, p->y_high);
     if (e.bars) count_axis(&f->x, e.count, 0.1, bar_names(p));
     if (e.hbars) count_axis(&f->y, e.count, 0.1, bar_names(p));

@@ -42,9 +42,6 @@ double frame_y(const struct frame *f, double v);
 
 /* Bars that stand side by side: layer l is number *index of *count. */
 void bar_group(const heed_panel *p, const struct layer *l, int *index, int *count);
-/* The scale of a map's or of images' colours. */
-struct range map_scale(heed_map map, double low, double high, const float *values, int64_t n);
-static inline double scale_place(struct range r, double v) { return (v - r.low) / (r.high - r.low); }
 
 void draw_axes_below(struct frame *f);
 void draw_axes_above(struct frame *f);

@@ -1,6 +1,7 @@
 /* Layers as they are added: checked, copied, and their defaults settled. */
 #include "base/checked.h"
 #include "io/text.h"
+#include "plot/color.h"
 #include "plot/figure.h"
 
 #include <math.h>
@@ -141,13 +142,6 @@ bool heed_panel_text(heed_panel *p, double x, double y, const char *text, const 
 
 /* ---- maps, images, networks ---- */
 
-static bool check_map(heed_ctx *cx, const char *op, heed_map map, double low, double high) {
-    if ((unsigned)map > HEED_MAP_INK) return heed_fail(cx, HEED_ERR_USAGE, "%s: no colour map %d", op, (int)map);
-    if (!isfinite(low) || !isfinite(high) || (low >= high && (low != 0 || high != 0)))
-        return heed_fail(cx, HEED_ERR_RANGE, "%s: a scale from %g to %g: the first must be the smaller", op, low, high);
-    return true;
-}
-
 bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_t cols, const heed_heatmap *options) {
     static const char op[] = "heatmap";
     if (!panel_ready(p)) return false;
@@ -160,7 +154,7 @@ bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_
     l.style.color = HEED_COLOR_INK;
     if (rows < 0 || cols < 0 || !i64_mul(rows, cols, &l.n))
         return heed_fail(cx, HEED_ERR_SHAPE, "heatmap: (%lld,%lld) is no shape", (long long)rows, (long long)cols);
-    if (check_map(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, values, l.n, &l.y) &&
+    if (map_check(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, values, l.n, &l.y) &&
         copy_names(cx, op, o.row_names, rows, &l.names) && copy_names(cx, op, o.col_names, cols, &l.names_2))
         copy_text(cx, op, o.scale_label, &l.text);
     return panel_add(p, &l);
@@ -184,7 +178,7 @@ bool heed_panel_images(heed_panel *p, const float *images, int64_t n, int64_t he
         !i64_mul(pixels, n, &pixels))
         return heed_fail(cx, HEED_ERR_SHAPE, "images: (%lld,%lld,%lld) in %d columns is no shape", (long long)n,
                          (long long)height, (long long)width, o.columns);
-    if (check_map(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, images, pixels, &l.y))
+    if (map_check(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, images, pixels, &l.y))
         copy_names(cx, op, o.titles, n, &l.names);
     return panel_add(p, &l);
 }

@@ -201,11 +201,10 @@ static void draw_words(struct frame *f, const struct layer *l) {
     const double width = text_width(f->cr, words.text, size, false);
     /* Beginning at the point where there is room for it, else ending there. */
     const double across = x + width + 4 <= r.x + r.w ? 0 : x - width - 4 >= r.x ? 1 : 0.5;
-    text_draw(f->cr, words.text,
-              x + (across == 0   ? 4
-                   : across == 1 ? -4
-                                 : 0),
-              y, (struct words){size, false, theme_color(f->theme, l->style.color), across, 0.5, 0});
+    const double shift = across == 0 ? 3 : across == 1 ? -3 : 0;
+    const bool above = y - 4 - size >= r.y; /* clear of a curve through the point */
+    text_draw(f->cr, words.text, x + shift, above ? y - 4 : y + 4,
+              (struct words){size, false, theme_color(f->theme, l->style.color), across, above ? 1 : 0, 0});
 }
 
 void draw_layer(struct frame *f, const struct layer *l) {

@@ -108,15 +108,16 @@ static uint32_t next_character(const char **text) {
     return c;
 }
 
-/* 0 for marks that lie over the letter before, 2 for East Asian wide letters and pictures, else 1 (UAX 11, by block). */
+/* 0 for marks that lie over the letter before, 2 for East Asian wide letters and pictures, else 1 (UAX 11, by block).
+ */
 static int character_columns(uint32_t c) {
-    static const uint32_t none[][2] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A},
-                                       {0x064B, 0x065F}, {0x0E34, 0x0E3A}, {0x0E47, 0x0E4E}, {0x1AB0, 0x1AFF},
-                                       {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
+    static const uint32_t none[][2] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD},   {0x0610, 0x061A},
+                                       {0x064B, 0x065F}, {0x0E34, 0x0E3A}, {0x0E47, 0x0E4E},   {0x1AB0, 0x1AFF},
+                                       {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF},   {0xFE00, 0xFE0F},
                                        {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}, {0x1F3FB, 0x1F3FF}, {0xE0100, 0xE01EF}};
-    static const uint32_t wide[][2] = {{0x1100, 0x115F}, {0x2E80, 0x303E}, {0x3041, 0xA4CF}, {0xA960, 0xA97F},
-                                       {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F}, {0xFF01, 0xFF60},
-                                       {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF},
+    static const uint32_t wide[][2] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xA960, 0xA97F},
+                                       {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},
+                                       {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF},
                                        {0x1FA70, 0x1FAFF}, {0x20000, 0x3FFFD}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (c >= none[i][0] && c <= none[i][1]) return 0;
@@ -189,8 +190,8 @@ void screen_ticks(const struct screen *s, struct ticks *t, struct range r, bool 
             ticks_linear(t, r.low, r.high, most, whole, s->ascii);
         bool clear = true;
         for (int i = 0; i < t->n; i++) {
-            const double place = log ? log10(t->at[i] / r.low) / log10(r.high / r.low)
-                                     : (t->at[i] - r.low) / (r.high - r.low);
+            const double place =
+                log ? log10(t->at[i] / r.low) / log10(r.high / r.low) : (t->at[i] - r.low) / (r.high - r.low);
             at[i] = (int)lround(place * (columns - 1));
             if (i > 0 && label_start(t, at, i - 1, columns) + text_columns(t->label[i - 1]) + 1 >=
                              label_start(t, at, i, columns))

@@ -36,7 +36,8 @@ int widest_columns(const char *const *names, int64_t n);
 /* Colours that can be read on black and on white. */
 struct rgb series_color(int i);
 
-/* The labels of an axis below a picture of `columns` that begins at column `left`; label i stands under column at[i]. */
+/* The labels of an axis below a picture of `columns` that begins at column `left`; label i stands under column at[i].
+ */
 void screen_labels(struct screen *s, int left, int columns, const struct ticks *t, const int *at);
 /* As many ticks as have room below so many columns; at[i] is the column of tick i. */
 void screen_ticks(const struct screen *s, struct ticks *t, struct range r, bool log, bool whole, int columns, int *at);

@@ -1,6 +1,5 @@
 /* Curves in a terminal: in braille, 2 x 4 dots to a letter, or with a letter for each series where colours cannot tell
  * them apart. */
-#include "base/checked.h"
 #include "plot/terminal.h"
 
 #include <math.h>
@@ -18,6 +17,8 @@ struct chart {
     int dots_across, dots_down; /* to a letter */
     struct range x, y;
     bool log_x, log_y;
+    struct ticks y_ticks;
+    int label; /* columns of their labels */
 };
 
 static double place(struct range r, bool log, double v) {
@@ -74,8 +75,8 @@ static void put_spots(struct chart *c, int line) {
         if (c->dots_across == 1)
             buffer_put(&c->s.b, &(char){mark_of(spot->series - 1)}, 1);
         else
-            buffer_put(&c->s.b, (char[]){(char)0xE2, (char)(0xA0 | spot->dots >> 6), (char)(0x80 | (spot->dots & 0x3F))},
-                       3);
+            buffer_put(&c->s.b,
+                       (char[]){(char)0xE2, (char)(0xA0 | spot->dots >> 6), (char)(0x80 | (spot->dots & 0x3F))}, 3);
     }
     screen_line(&c->s);
 }
@@ -112,26 +113,21 @@ static void put_centred(struct chart *c, const char *text, int left) {
 }
 
 /* Rows of the plot with the labels of the upright axis, then the axis below. */
-static void put_chart(struct chart *c, const heed_axes *axes) {
+static void put_chart(struct chart *c) {
     struct screen *s = &c->s;
-    struct ticks y, x;
-    int x_at[TICKS_MOST], label = 0;
-    if (c->log_y)
-        ticks_log(&y, c->y.low, c->y.high, c->lines / 3 + 1, s->ascii);
-    else
-        ticks_linear(&y, c->y.low, c->y.high, c->lines / 3 + 1, false, s->ascii);
-    for (int i = 0; i < y.n; i++) label = text_columns(y.label[i]) > label ? text_columns(y.label[i]) : label;
-    (void)axes;
+    const struct ticks *y = &c->y_ticks;
+    struct ticks x;
+    int x_at[TICKS_MOST];
     for (int line = 0; line < c->lines; line++) {
         const char *text = NULL;
-        for (int i = 0; i < y.n; i++)
-            if ((int)lround((1 - place(c->y, c->log_y, y.at[i])) * (c->lines - 1)) == line) text = y.label[i];
-        screen_cell(s, text, label, 1);
+        for (int i = 0; i < y->n; i++)
+            if ((int)lround((1 - place(c->y, c->log_y, y->at[i])) * (c->lines - 1)) == line) text = y->label[i];
+        screen_cell(s, text, c->label, 1);
         screen_put(s, s->ascii ? (text ? " +" : " |") : text ? " \u2524" : " \u2502");
         put_spots(c, line);
     }
     screen_ticks(s, &x, c->x, c->log_x, false, c->columns, x_at);
-    screen_cell(s, NULL, label + 1, 0);
+    screen_cell(s, NULL, c->label + 1, 0);
     screen_put(s, s->ascii ? "+" : "\u2514");
     for (int i = 0, k = 0; i < c->columns; i++) {
         const bool tick = k < x.n && x_at[k] == i;
@@ -139,7 +135,7 @@ static void put_chart(struct chart *c, const heed_axes *axes) {
         screen_put(s, s->ascii ? (tick ? "+" : "-") : tick ? "\u252c" : "\u2500");
     }
     screen_line(s);
-    screen_labels(s, label + 2, c->columns, &x, x_at);
+    screen_labels(s, c->label + 2, c->columns, &x, x_at);
 }
 
 static bool check_series(heed_ctx *cx, const char *op, const heed_series *series, int n, const heed_axes *axes) {
@@ -163,16 +159,17 @@ static void find_ranges(struct chart *c, const heed_series *series, int n) {
         }
 }
 
-/* The columns that the labels of the upright axis take, for the plot has what is left. */
-static int label_columns(const struct chart *c) {
-    struct ticks t;
-    int widest = 0;
+/* Ticks of the upright axis first, for the plot has the columns that their labels leave. */
+static void measure(struct chart *c) {
+    struct ticks *t = &c->y_ticks;
+    c->lines = c->s.height ? c->s.height : c->s.width < 60 ? 10 : 16;
     if (c->log_y)
-        ticks_log(&t, c->y.low, c->y.high, c->lines / 3 + 1, c->s.ascii);
+        ticks_log(t, c->y.low, c->y.high, c->lines / 3 + 1, c->s.ascii);
     else
-        ticks_linear(&t, c->y.low, c->y.high, c->lines / 3 + 1, false, c->s.ascii);
-    for (int i = 0; i < t.n; i++) widest = text_columns(t.label[i]) > widest ? text_columns(t.label[i]) : widest;
-    return widest;
+        ticks_linear(t, c->y.low, c->y.high, c->lines / 3 + 1, false, c->s.ascii);
+    for (int i = 0; i < t->n; i++)
+        c->label = text_columns(t->label[i]) > c->label ? text_columns(t->label[i]) : c->label;
+    c->columns = c->s.width - c->label - 2 > 4 ? c->s.width - c->label - 2 : 4;
 }
 
 char *heed_terminal_curves(heed_ctx *cx, const heed_series *series, int n, const heed_axes *axes,
@@ -189,9 +186,8 @@ char *heed_terminal_curves(heed_ctx *cx, const heed_series *series, int n, const
     }
     c.x = range_axis(c.x, 0, c.log_x);
     c.y = range_axis(c.y, 0, c.log_y);
-    c.lines = c.s.height ? c.s.height : c.s.width < 60 ? 10 : 16;
-    const int left = label_columns(&c) + 2;
-    c.columns = c.s.width - left > 4 ? c.s.width - left : 4;
+    measure(&c);
+    const int left = c.label + 2;
     const bool marks = c.s.ascii || (n > 1 && c.s.colors == HEED_TERMINAL_PLAIN);
     c.dots_across = marks ? 1 : 2;
     c.dots_down = marks ? 1 : 4;
@@ -200,11 +196,11 @@ char *heed_terminal_curves(heed_ctx *cx, const heed_series *series, int n, const
     memset(c.spots, 0, bytes);
     for (int i = 0; i < n; i++) put_series(&c, &series[i], i);
     if (axes->y_label) {
-        screen_cell(&c.s, axes->y_label, text_columns(axes->y_label) < c.s.width ? text_columns(axes->y_label) : c.s.width,
-                    0);
+        screen_cell(&c.s, axes->y_label,
+                    text_columns(axes->y_label) < c.s.width ? text_columns(axes->y_label) : c.s.width, 0);
         screen_line(&c.s);
     }
-    put_chart(&c, axes);
+    put_chart(&c);
     if (axes->x_label) put_centred(&c, axes->x_label, left);
     bool labels = false;
     for (int i = 0; i < n; i++) labels = labels || series[i].label;

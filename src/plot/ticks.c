@@ -43,8 +43,8 @@ static void put_power(struct label *l, int exponent, bool ascii) {
     for (const char *c = digits; *c; c++) put(l, *c == '-' ? "\u207b" : raised[*c - '0']);
 }
 
-/* q / 10^decimals as digits with a point, and with commas between thousands where there are five digits or more. */
-static void put_digits(struct label *l, int64_t q, int decimals, bool ascii) {
+/* q / 10^decimals as digits with a point, and with commas between thousands if asked for. */
+static void put_digits(struct label *l, int64_t q, int decimals, bool commas, bool ascii) {
     char digits[LABEL_SIZE], text[2 * LABEL_SIZE];
     const uint64_t size = q < 0 ? -(uint64_t)q : (uint64_t)q;
     const int n = snprintf(digits, sizeof digits, "%0*llu", decimals + 1, (unsigned long long)size);
@@ -52,7 +52,7 @@ static void put_digits(struct label *l, int64_t q, int decimals, bool ascii) {
     int used = 0;
     for (int i = 0; i < n; i++) {
         if (i == whole) text[used++] = '.';
-        if (i > 0 && i < whole && whole > 4 && (whole - i) % 3 == 0) text[used++] = ',';
+        if (i > 0 && i < whole && commas && (whole - i) % 3 == 0) text[used++] = ',';
         text[used++] = digits[i];
     }
     text[used] = '\0';
@@ -75,7 +75,8 @@ static double decimal_value(struct decimal d) {
 struct form {
     int shift;        /* the unit is 10^shift */
     int decimals;     /* after the point, in that unit */
-    const char *unit; /* "M", or NULL for a power of ten (none when shift is 0) */
+    const char *unit; /* "M", or NULL for a power of ten */
+    bool commas;      /* between thousands: all labels have them when one has five digits */
 };
 
 /* For the largest of labels that are all multiples of 10^exponent. */
@@ -85,22 +86,22 @@ static struct form form_of(struct decimal largest) {
     const int magnitude = digits + largest.exponent; /* largest lies in [1, 10) 10^magnitude */
     const int decimals = largest.exponent < 0 ? -largest.exponent : 0;
     if (magnitude < -3 || magnitude >= 15 || decimals > 12)
-        return (struct form){magnitude, magnitude > largest.exponent ? magnitude - largest.exponent : 0, NULL};
-    if (magnitude < 6) return (struct form){0, decimals, ""};
+        return (struct form){magnitude, magnitude > largest.exponent ? magnitude - largest.exponent : 0, NULL, false};
+    if (magnitude < 6) return (struct form){0, decimals, "", magnitude >= 4};
     const int shift = magnitude / 3 * 3;
-    return (struct form){shift, shift > largest.exponent ? shift - largest.exponent : 0, units[shift / 3 - 2]};
+    return (struct form){shift, shift > largest.exponent ? shift - largest.exponent : 0, units[shift / 3 - 2], false};
 }
 
 static void write_label(char *out, struct decimal d, struct form f, bool ascii) {
     struct label l = {out, 0};
     out[0] = '\0';
     if (d.q == 0) {
-        put_digits(&l, 0, f.shift == 0 ? f.decimals : 0, ascii);
+        put_digits(&l, 0, f.shift == 0 ? f.decimals : 0, false, ascii);
         return;
     }
     /* Digits of d at 10^(shift - decimals); more zeros when the number is coarser than that. */
     const int coarser = d.exponent - (f.shift - f.decimals);
-    put_digits(&l, coarser > 0 ? d.q * power_of_ten(coarser) : d.q, f.decimals, ascii);
+    put_digits(&l, coarser > 0 ? d.q * power_of_ten(coarser) : d.q, f.decimals, f.commas, ascii);
     if (f.unit)
         put(&l, f.unit);
     else {
@@ -151,17 +152,17 @@ void ticks_linear(struct ticks *t, double low, double high, int most, bool whole
 
 static bool within(double v, double low, double high) { return v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9); }
 
-static void add_tick(struct ticks *t, struct decimal d, bool plain, bool ascii) {
+static void add_tick(struct ticks *t, struct decimal d, bool plain, bool commas, bool ascii) {
     if (t->n == TICKS_MOST) return;
     char *out = t->label[t->n];
     if (plain) {
-        const struct form f = {0, d.exponent < 0 ? -d.exponent : 0, ""};
+        const struct form f = {0, d.exponent < 0 ? -d.exponent : 0, "", commas};
         write_label(out, d, f, ascii);
     } else if (d.q == 1 && !ascii) {
         struct label l = {out, 0};
         put_power(&l, d.exponent, ascii);
     } else {
-        write_label(out, d, (struct form){d.exponent, 0, NULL}, ascii);
+        write_label(out, d, (struct form){d.exponent, 0, NULL, false}, ascii);
     }
     t->at[t->n++] = decimal_value(d);
 }
@@ -179,8 +180,13 @@ static void add_between(struct ticks *t, double low, double high, int from, int 
     for (int power = from; power <= to; power++)
         for (int i = 0; i < 3; i++) {
             const struct decimal d = {(int[]){1, 2, 5}[i], power};
-            if (within(decimal_value(d), low, high)) add_tick(t, d, plain, ascii);
+            if (within(decimal_value(d), low, high)) add_tick(t, d, plain, high >= 9999.5, ascii);
         }
+}
+
+static void add_powers(struct ticks *t, int first, int last, int stride, bool plain, bool ascii) {
+    for (int power = first; power <= last; power += stride)
+        add_tick(t, (struct decimal){1, power}, plain, last >= 4, ascii);
 }
 
 void ticks_log(struct ticks *t, double low, double high, int most, bool ascii) {
@@ -195,12 +201,14 @@ void ticks_log(struct ticks *t, double low, double high, int most, bool ascii) {
         if (t->n >= 2 && t->n <= most) return;
         t->n = 0;
     }
+    if (last <= first) {
+        ticks_linear(t, low, high, most, false, ascii);
+        return;
+    }
     const int stride = (last - first + most) / most;
-    /* Multiples of the stride, so that 1 is a tick where it can be. */
-    for (int power = first; power <= last; power++)
-        if (((power % stride) + stride) % stride == 0) add_tick(t, (struct decimal){1, power}, plain, ascii);
+    const int aligned = first + (((-first) % stride) + stride) % stride; /* a multiple, so that 1 is a tick */
+    add_powers(t, aligned + stride <= last ? aligned : first, last, stride, plain, ascii);
     if (stride == 1 && t->minors == 0 && last - first < 10) add_minors(t, low, high, first - 1, last);
-    if (t->n < 2) ticks_linear(t, low, high, most, false, ascii);
 }
 
 /* ---- numbers and ranges ---- */
@@ -232,7 +240,7 @@ void number_label(char out[static LABEL_SIZE], double value, int decimals, bool 
     }
     decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
     const struct decimal d = {llround(value * (double)power_of_ten(decimals)), -decimals};
-    write_label(out, d, (struct form){0, decimals, ""}, ascii);
+    write_label(out, d, (struct form){0, decimals, "", size >= 9999.5}, ascii);
 }
 
 void range_add(struct range *r, double value, bool log) {

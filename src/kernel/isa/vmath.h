@@ -1,8 +1,8 @@
 /* Functions of vectors. Each is a short polynomial, fitted for the least largest relative error and then rounded, on a
  * reduced range: at most 4 units in the last place, but for the tails below -1 of the two gelus (2e-7) and for the
  * derivatives where they cross zero (4e-7). NaN gives NaN; infinities give the limits; results below 1.2e-38 (silu and
- * gelu: 1e-35) may be flushed to 0. Clamps name the constant first, for v_min and v_max give their second argument when one
- * is NaN. */
+ * gelu: 1e-35) may be flushed to 0. Clamps name the constant first, for v_min and v_max give their second argument when
+ * one is NaN. */
 #ifndef KERNEL_ISA_VMATH_H
 #define KERNEL_ISA_VMATH_H
 

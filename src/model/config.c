@@ -1,0 +1,206 @@
+/* Keys of config.json: their kinds, standards and settings. After config_new or config_complete every key of the
+ * family's table is there and of its kind, so that build functions read them without asking. */
+#include "model/config.h"
+#include "model/families.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values as text ---- */
+
+#define VALUE_MOST 4096
+
+static const char *kind_text(heed_key_kind kind) {
+    static const char *const names[] = {"a whole number", "a number",           "true or false",
+                                        "text",           "whole numbers (1,2)", "words (a,b)"};
+    return names[kind];
+}
+
+static bool put_int(heed_ctx *cx, heed_json at, const char *key, const char *text) {
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && strchr("0123456789+-", *text) && heed_json_put_int(cx, at, key, value);
+}
+
+static bool put_number(heed_ctx *cx, heed_json at, const char *key, const char *text) {
+    char *end;
+    const double value = strtod(text, &end);
+    return end != text && !*end && isfinite(value) && strchr("0123456789+-.", *text) &&
+           heed_json_put_number(cx, at, key, value);
+}
+
+static bool put_bool(heed_ctx *cx, heed_json at, const char *key, const char *text) {
+    const bool yes = strcmp(text, "true") == 0;
+    return (yes || strcmp(text, "false") == 0) && heed_json_put_bool(cx, at, key, yes);
+}
+
+static char *trimmed(char *s) {
+    while (*s == ' ') s++;
+    for (size_t n = strlen(s); n > 0 && s[n - 1] == ' ';) s[--n] = 0;
+    return s;
+}
+
+/* Without the quotes or brackets around it, when it has both. */
+static char *unwrapped(char *s, char open, char close) {
+    const size_t n = strlen(s);
+    if (n < 2 || s[0] != open || s[n - 1] != close) return s;
+    s[n - 1] = 0;
+    return trimmed(s + 1);
+}
+
+/* "128,64", "[128, 64]", "" */
+static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, bool ints) {
+    const heed_json list = heed_json_put_array(cx, at, key);
+    char *item = unwrapped(text, '[', ']');
+    while (item && *item) {
+        char *next = strchr(item, ',');
+        if (next) *next++ = 0;
+        item = trimmed(item);
+        if (!*item || (next && !*next)) return false;
+        if (!(ints ? put_int(cx, list, NULL, item) : heed_json_put_text(cx, list, NULL, unwrapped(item, '"', '"'))))
+            return false;
+        item = next;
+    }
+    return !heed_failed(cx);
+}
+
+static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const char *text) {
+    char value[VALUE_MOST];
+    if (strlen(text) >= sizeof value) return false;
+    strcpy(value, text);
+    char *s = trimmed(value);
+    switch (key->kind) {
+    case HEED_KEY_INT:
+        return put_int(cx, config, key->name, s);
+    case HEED_KEY_NUMBER:
+        return put_number(cx, config, key->name, s);
+    case HEED_KEY_BOOL:
+        return put_bool(cx, config, key->name, s);
+    case HEED_KEY_TEXT:
+        return heed_json_put_text(cx, config, key->name, unwrapped(s, '"', '"'));
+    case HEED_KEY_INTS:
+    case HEED_KEY_TEXTS:
+        return put_list(cx, config, key->name, s, key->kind == HEED_KEY_INTS);
+    }
+    return false;
+}
+
+/* ---- the table ---- */
+
+static const heed_key *find_key(const heed_family *family, const char *name, size_t length) {
+    for (const heed_key *key = family->keys; key->name; key++)
+        if (strncmp(key->name, name, length) == 0 && !key->name[length]) return key;
+    return NULL;
+}
+
+static bool unknown_key(heed_ctx *cx, const heed_family *family, const char *name, size_t length) {
+    char known[512] = "";
+    size_t used = 0;
+    for (const heed_key *key = family->keys; key->name && used < sizeof known; key++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", key->name);
+    return heed_fail(cx, HEED_ERR_USAGE, "%s: '%.*s' is not a key of its config; these are: %s", family->name,
+                     (int)(length < 60 ? length : 60), name, known);
+}
+
+static bool set(heed_ctx *cx, const heed_family *family, heed_json config, const char *setting) {
+    const size_t length = strcspn(setting, "=");
+    if (!setting[length])
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%.60s' is not of the form key=value", family->name, setting);
+    const heed_key *key = find_key(family, setting, length);
+    if (!key) return unknown_key(cx, family, setting, length);
+    if (put_text(cx, config, key, setting + length + 1)) return true;
+    return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: '%.60s' is not %s", family->name, key->name, setting + length + 1,
+                     kind_text(key->kind));
+}
+
+/* NONE and null count as missing. */
+static bool is_missing(heed_json v) {
+    const heed_json_kind kind = heed_json_kind_of(v);
+    return kind == HEED_JSON_NONE || kind == HEED_JSON_NULL;
+}
+
+static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
+    switch (key->kind) {
+    case HEED_KEY_INT:
+        heed_json_int(cx, config, key->name);
+        break;
+    case HEED_KEY_NUMBER:
+        heed_json_number(cx, config, key->name);
+        break;
+    case HEED_KEY_BOOL:
+        heed_json_bool(cx, config, key->name);
+        break;
+    case HEED_KEY_TEXT:
+        heed_json_text(cx, config, key->name);
+        break;
+    case HEED_KEY_INTS:
+    case HEED_KEY_TEXTS: {
+        const heed_json list = heed_json_array(cx, config, key->name);
+        for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+            if (key->kind == HEED_KEY_INTS)
+                heed_json_int(cx, v, NULL);
+            else
+                heed_json_text(cx, v, NULL);
+        break;
+    }
+    }
+    return !heed_failed(cx);
+}
+
+bool config_complete(heed_ctx *cx, const heed_family *family, heed_json config) {
+    for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++) {
+        if (is_missing(heed_json_find(cx, config, key->name)) && key->standard && !put_text(cx, config, key, key->standard))
+            return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: its standard value is not one", family->name, key->name);
+        check_kind(cx, config, key);
+    }
+    return !heed_failed(cx);
+}
+
+heed_json config_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n) {
+    const heed_json config = heed_json_new(cx, family->name);
+    heed_json_put_text(cx, config, "model_type", family->type);
+    heed_json_put_text(cx, heed_json_put_array(cx, config, "architectures"), NULL, family->architecture);
+    heed_json_put_text(cx, config, "heed_version", heed_version());
+    for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++) /* the order of the table */
+        key->standard ? put_text(cx, config, key, key->standard) : heed_json_put_null(cx, config, key->name);
+    for (int i = 0; i < n && !heed_failed(cx); i++) set(cx, family, config, settings[i]);
+    for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++)
+        if (is_missing(heed_json_find(cx, config, key->name)))
+            heed_fail(cx, HEED_ERR_USAGE, "%s: %s must be given: %s", family->name, key->name, key->help);
+    if (config_complete(cx, family, config)) return config;
+    heed_json_free(config);
+    return (heed_json){0};
+}
+
+/* ---- for build functions ---- */
+
+int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names) {
+    const char *text = heed_json_text(cx, config, key);
+    char known[256] = "";
+    size_t used = 0;
+    for (int i = 0; text && names[i]; i++) {
+        if (strcmp(text, names[i]) == 0) return i;
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    if (text) heed_json_fail(cx, heed_json_find(cx, config, key), "'%.40s' is not one of: %s", text, known);
+    return -1;
+}
+
+int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high) {
+    const int64_t value = heed_json_int(cx, config, key);
+    if (!heed_failed(cx) && (value < low || value > high))
+        heed_json_fail(cx, heed_json_find(cx, config, key), "%lld is not between %lld and %lld", (long long)value,
+                       (long long)low, (long long)high);
+    return value;
+}
+
+double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high) {
+    const double value = heed_json_number(cx, config, key);
+    if (!heed_failed(cx) && !(value >= low && value <= high))
+        heed_json_fail(cx, heed_json_find(cx, config, key), "%g is not between %g and %g", value, low, high);
+    return value;
+}

@@ -1,0 +1,17 @@
+/* The families that heed has, and what their files share. */
+#ifndef MODEL_FAMILIES_H
+#define MODEL_FAMILIES_H
+
+#include "heed/model.h"
+
+#define FAMILY(name) extern const heed_family family_##name;
+#include "model/families.def"
+#undef FAMILY
+
+/* The place of text key `key` among `names` (NULL-terminated); -1 and a failed context when it is none of them. */
+int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names);
+/* A number of config within [low, high]; fails the context otherwise. */
+int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high);
+double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high);
+
+#endif

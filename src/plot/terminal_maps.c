@@ -1,0 +1,316 @@
+/* Heat maps and images in a terminal. A letter holds one cell, or two cells one above the other as a half block; where
+ * there is no colour, letters of rising darkness stand for them. */
+#include "plot/terminal.h"
+
+#include <math.h>
+
+/* Numbers (rows, cols) shown as blocks of `block` x `block` cells. */
+struct sheet {
+    const float *values;
+    int64_t rows, cols, block;
+    heed_map map;
+    struct range scale;
+};
+
+static int64_t blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
+
+/* The mean of the numbers in a block; NaN when there are none. */
+static double block_value(const struct sheet *h, int64_t row, int64_t col) {
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t r = row * h->block; r < (row + 1) * h->block && r < h->rows; r++)
+        for (int64_t c = col * h->block; c < (col + 1) * h->block && c < h->cols; c++)
+            if (isfinite(h->values[r * h->cols + c])) {
+                sum += (double)h->values[r * h->cols + c];
+                count++;
+            }
+    return count ? sum / (double)count : (double)NAN;
+}
+
+static struct rgb sheet_color(const struct sheet *h, double v) {
+    const struct theme *theme = theme_of(HEED_THEME_DARK);
+    return isnan(v) ? missing_color(theme) : map_color(h->map, theme, scale_place(h->scale, v));
+}
+
+static const char *shade(const struct screen *s, double t) {
+    static const char *const unicode[] = {" ", "\u2591", "\u2592", "\u2593", "\u2588"};
+    static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"};
+    const int n = s->ascii ? 10 : 5;
+    const int k = (int)(t * n);
+    return (s->ascii ? ascii : unicode)[k < 0 ? 0 : k >= n ? n - 1 : k];
+}
+
+static void put_shade(struct screen *s, const struct sheet *h, double v, int wide) {
+    buffer_repeat(&s->b, isnan(v) ? (s->ascii ? "?" : "\u00b7") : shade(s, scale_place(h->scale, v)), wide);
+}
+
+/* One line of text with one row of cells, each `wide` columns. */
+static void put_row(struct screen *s, const struct sheet *h, int64_t row, int wide) {
+    for (int64_t c = 0; c < blocks(h->cols, h->block); c++) {
+        const double v = block_value(h, row, c);
+        if (s->colors == HEED_TERMINAL_PLAIN) {
+            put_shade(s, h, v, wide);
+            continue;
+        }
+        screen_paper(s, sheet_color(h, v));
+        buffer_repeat(&s->b, " ", wide);
+    }
+    screen_plain(s);
+}
+
+/* One line of text with two rows of cells, each one column: the letter is the upper one, its background the lower. */
+static void put_half_rows(struct screen *s, const struct sheet *h, int64_t row) {
+    const bool lower = row + 1 < blocks(h->rows, h->block);
+    for (int64_t c = 0; c < blocks(h->cols, h->block); c++) {
+        const double up = block_value(h, row, c), down = lower ? block_value(h, row + 1, c) : (double)NAN;
+        if (s->colors == HEED_TERMINAL_PLAIN || s->ascii) {
+            const double mean = isnan(up) ? down : isnan(down) ? up : (up + down) / 2;
+            if (s->colors == HEED_TERMINAL_PLAIN) {
+                put_shade(s, h, mean, 1);
+            } else {
+                screen_paper(s, sheet_color(h, mean));
+                screen_put(s, " ");
+            }
+            continue;
+        }
+        screen_ink(s, sheet_color(h, up));
+        if (lower) screen_paper(s, sheet_color(h, down));
+        screen_put(s, "\u2580");
+    }
+    screen_plain(s);
+}
+
+/* ---- heat maps ---- */
+
+struct layout {
+    int label;         /* columns of the rows' names */
+    int wide;          /* columns of a cell */
+    bool halves;       /* two rows of cells to a line */
+    bool numbers;      /* written into the cells */
+    int decimals;      /* ... of which */
+    struct ticks rows; /* labels where there are no names */
+};
+
+static int number_columns(const struct screen *s, const struct sheet *h, int decimals) {
+    int widest = 0;
+    char text[LABEL_SIZE];
+    for (int64_t i = 0; i < h->rows * h->cols; i++) {
+        number_label(text, (double)h->values[i], decimals, s->ascii);
+        const int columns = text_columns(text);
+        widest = columns > widest ? columns : widest;
+    }
+    return widest;
+}
+
+static struct layout lay_out(struct screen *s, struct sheet *h, const heed_heatmap *o) {
+    struct layout l = {.wide = 2};
+    ticks_linear(&l.rows, -0.5, (double)h->rows - 0.5, (int)fmin(9, (double)h->rows / 2 + 1), true, s->ascii);
+    l.label = widest_columns(o->row_names, h->rows);
+    for (int i = 0; !o->row_names && i < l.rows.n; i++)
+        l.label = text_columns(l.rows.label[i]) > l.label ? text_columns(l.rows.label[i]) : l.label;
+    if (l.label > s->width / 3) l.label = s->width / 3;
+    const int64_t columns = s->width - l.label - 1, lines = s->height ? s->height : 60;
+    h->block = 1;
+    if (2 * h->cols > columns || h->rows > lines) {
+        l.wide = 1;
+        l.halves = true;
+        h->block = (int64_t)fmax((double)blocks(h->cols, columns), (double)blocks(h->rows, 2 * lines));
+        return l;
+    }
+    if (o->numbers) {
+        double largest = 0;
+        for (int64_t i = 0; i < h->rows * h->cols; i++)
+            if (isfinite(h->values[i])) largest = fmax(largest, fabs((double)h->values[i]));
+        l.decimals = number_decimals(largest);
+        const int need = number_columns(s, h, l.decimals) + 2;
+        l.numbers = need * h->cols <= columns;
+        if (l.numbers) l.wide = need;
+    }
+    const int name = widest_columns(o->col_names, h->cols) + 1;
+    if (o->col_names && name > l.wide && name <= 14 && name * h->cols <= columns) l.wide = name;
+    return l;
+}
+
+static void put_row_label(struct screen *s, const struct layout *l, const heed_heatmap *o, int64_t row) {
+    const char *text = NULL;
+    for (int i = 0; !o->row_names && i < l->rows.n; i++)
+        if ((int64_t)l->rows.at[i] == row) text = l->rows.label[i];
+    screen_cell(s, o->row_names ? o->row_names[row] : text, l->label, 1);
+    screen_put(s, " ");
+}
+
+static void put_number_row(struct screen *s, const struct sheet *h, int64_t row, const struct layout *l) {
+    for (int64_t c = 0; c < h->cols; c++) {
+        char text[LABEL_SIZE];
+        const double v = (double)h->values[row * h->cols + c];
+        number_label(text, v, l->decimals, s->ascii);
+        const struct rgb color = sheet_color(h, v);
+        screen_paper(s, color);
+        screen_ink(s, readable_on(color));
+        screen_cell(s, text, l->wide - 1, 1);
+        screen_put(s, " ");
+    }
+    screen_plain(s);
+}
+
+/* Names below the columns: level where they fit, else letter under letter. */
+static void put_names_below(struct screen *s, const struct layout *l, const char *const *names, int64_t cols) {
+    enum { DEEPEST = 12 };
+    const int widest = widest_columns(names, cols);
+    const bool level = widest < l->wide;
+    const char *at[512];
+    if (!level && cols > 512) return;
+    for (int64_t c = 0; !level && c < cols; c++) at[c] = names[c];
+    for (int line = 0; line < (level ? 1 : widest < DEEPEST ? widest : DEEPEST); line++) {
+        buffer_repeat(&s->b, " ", l->label + 1);
+        for (int64_t c = 0; c < cols; c++) {
+            if (level) {
+                screen_cell(s, names[c], l->wide, 0.5);
+                continue;
+            }
+            char letter[5] = "";
+            for (int i = 0; at[c] && *at[c] && i < 4 && (i == 0 || ((unsigned char)*at[c] & 0xC0) == 0x80); i++)
+                letter[i] = *at[c]++;
+            screen_cell(s, letter, l->wide, 0);
+        }
+        screen_line(s);
+    }
+}
+
+static void put_scale(struct screen *s, const struct sheet *h, const heed_heatmap *o, int left) {
+    enum { STEPS = 24 };
+    char low[LABEL_SIZE], high[LABEL_SIZE];
+    const double size = fmax(fabs(h->scale.low), fabs(h->scale.high)), nothing = 1e-3 * size;
+    const int decimals = number_decimals(size);
+    number_label(low, fabs(h->scale.low) < nothing ? 0 : h->scale.low, decimals, s->ascii);
+    number_label(high, fabs(h->scale.high) < nothing ? 0 : h->scale.high, decimals, s->ascii);
+    buffer_repeat(&s->b, " ", left);
+    screen_put(s, low);
+    screen_put(s, " ");
+    if (s->colors == HEED_TERMINAL_PLAIN) {
+        const int n = s->ascii ? 10 : 5;
+        screen_put(s, s->ascii ? "[" : "\u2595");
+        for (int i = 0; i < n; i++) buffer_repeat(&s->b, shade(s, (i + 0.5) / n), s->ascii ? 1 : 2);
+        screen_put(s, s->ascii ? "]" : "\u258f");
+    }
+    for (int i = 0; s->colors != HEED_TERMINAL_PLAIN && i < STEPS; i++) {
+        screen_paper(s, map_color(h->map, theme_of(HEED_THEME_DARK), i / (double)(STEPS - 1)));
+        screen_put(s, " ");
+    }
+    screen_plain(s);
+    screen_put(s, " ");
+    screen_put(s, high);
+    if (o->scale_label) {
+        screen_put(s, "  ");
+        const int columns = text_columns(o->scale_label), most = s->width / 3;
+        screen_cell(s, o->scale_label, columns < most ? columns : most, 0);
+    }
+    screen_line(s);
+    if (h->block > 1) {
+        buffer_repeat(&s->b, " ", left);
+        buffer_format(&s->b, "each block is the mean of %lld %s %lld cells", (long long)h->block,
+                      s->ascii ? "x" : "\u00d7", (long long)h->block);
+        screen_line(s);
+    }
+}
+
+static void put_heatmap(struct screen *s, struct sheet *h, const heed_heatmap *o) {
+    const struct layout l = lay_out(s, h, o);
+    const int64_t rows = blocks(h->rows, h->block), cols = blocks(h->cols, h->block);
+    for (int64_t row = 0; row < rows && !heed_failed(s->b.cx); row += 1 + l.halves) {
+        int64_t named = row * h->block; /* the label of the line: the first row that has one */
+        for (int64_t k = named; !o->row_names && k < (row + 1 + l.halves) * h->block && k < h->rows; k++)
+            for (int i = 0; i < l.rows.n; i++)
+                if ((int64_t)l.rows.at[i] == k) named = k;
+        put_row_label(s, &l, o, named);
+        if (l.numbers)
+            put_number_row(s, h, row, &l);
+        else if (l.halves)
+            put_half_rows(s, h, row);
+        else
+            put_row(s, h, row, l.wide);
+        screen_line(s);
+    }
+    if (o->col_names && h->block == 1)
+        put_names_below(s, &l, o->col_names, h->cols);
+    else if (!o->col_names) {
+        struct ticks t;
+        int at[TICKS_MOST];
+        const struct range r = {0, (double)h->cols - 1};
+        if (h->cols > 1) {
+            screen_ticks(s, &t, r, false, true, (int)cols * l.wide, at);
+            screen_labels(s, l.label + 1, (int)cols * l.wide, &t, at);
+        }
+    }
+    if (!o->no_bar) put_scale(s, h, o, l.label + 1);
+}
+
+/* Whether values of (n, rows, cols) can be counted and are there. */
+static bool check_shape(heed_ctx *cx, const char *op, const float *values, int64_t n, int64_t rows, int64_t cols) {
+    int64_t all;
+    if (n < 0 || rows < 0 || cols < 0 || __builtin_mul_overflow(rows, cols, &all) ||
+        __builtin_mul_overflow(all, n, &all))
+        return heed_fail(cx, HEED_ERR_SHAPE, "%s: (%lld,%lld,%lld) is no shape", op, (long long)n, (long long)rows,
+                         (long long)cols);
+    return all == 0 || values || heed_fail(cx, HEED_ERR_USAGE, "%s: there are no values", op);
+}
+
+char *heed_terminal_heatmap(heed_ctx *cx, const float *values, int64_t rows, int64_t cols, const heed_heatmap *options,
+                            const heed_terminal *how) {
+    static const char op[] = "terminal_heatmap";
+    const heed_heatmap o = options ? *options : (heed_heatmap){0};
+    struct screen s;
+    if (!screen_open(&s, cx, op, how) || !check_shape(cx, op, values, 1, rows, cols) ||
+        !map_check(cx, op, o.map, o.low, o.high) || !check_labels(cx, op, o.row_names, rows) ||
+        !check_labels(cx, op, o.col_names, cols) || !check_labels(cx, op, &o.scale_label, 1))
+        return buffer_free(&s.b), NULL;
+    struct sheet h = {values, rows, cols, 1, o.map, map_scale(o.map, o.low, o.high, values, rows * cols)};
+    if (rows == 0 || cols == 0)
+        screen_put(&s, "(no data)\n");
+    else
+        put_heatmap(&s, &h, &o);
+    return screen_take(&s);
+}
+
+/* ---- images ---- */
+
+char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t height, int64_t width,
+                           const heed_images *options, const heed_terminal *how) {
+    static const char op[] = "terminal_images";
+    enum { GAP = 2 };
+    const heed_images o = options ? *options : (heed_images){0};
+    struct screen s;
+    if (!screen_open(&s, cx, op, how) || !check_shape(cx, op, images, n, height, width) ||
+        !map_check(cx, op, o.map, o.low, o.high) || !check_labels(cx, op, o.titles, n))
+        return buffer_free(&s.b), NULL;
+    const int64_t size = height * width;
+    if (n == 0 || size == 0) {
+        screen_put(&s, "(no data)\n");
+        return screen_take(&s);
+    }
+    struct sheet h = {images, height, width, blocks(width, s.width), o.map, {0, 1}};
+    const struct range all = map_scale(o.map, o.low, o.high, images, n * size);
+    const int wide = (int)blocks(width, h.block);
+    int64_t in_row = (s.width + GAP) / (wide + GAP);
+    if (in_row < 1) in_row = 1;
+    if (o.columns > 0 && o.columns < in_row) in_row = o.columns;
+    for (int64_t first = 0; first < n && !heed_failed(cx); first += in_row) {
+        const int64_t last = first + in_row < n ? first + in_row : n;
+        for (int64_t i = first; o.titles && i < last; i++) {
+            screen_cell(&s, o.titles[i], wide, 0.5);
+            screen_put(&s, i + 1 < last ? "  " : "");
+        }
+        if (o.titles) screen_line(&s);
+        for (int64_t row = 0; row < blocks(height, h.block); row += 2) {
+            for (int64_t i = first; i < last; i++) {
+                h.values = images + i * size;
+                h.scale = o.own_scales ? map_scale(o.map, 0, 0, h.values, size) : all;
+                put_half_rows(&s, &h, row);
+                screen_put(&s, i + 1 < last ? "  " : "");
+            }
+            screen_line(&s);
+        }
+        if (last < n) screen_line(&s);
+    }
+    return screen_take(&s);
+}

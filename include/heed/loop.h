@@ -14,41 +14,43 @@
 extern "C" {
 #endif
 
-/* What one evaluation found. */
+/* What one evaluation found: the mean loss of the examples and the metric of their task. Larger metrics are better. */
 typedef struct heed_score {
     double loss;
-    double metric; /* accuracy as a fraction, or whatever metric_name says */
+    double metric;
 } heed_score;
 
-/* What a run has done so far; given to the progress callback after every update, and written to the log. */
+/* What a run has done so far; given to the report callback after every update, and written to the log. */
 typedef struct heed_loop_state {
-    int64_t step, steps, epoch; /* updates done, of so many; epoch counts from 0 */
+    int64_t step, steps, epoch; /* updates done, of so many; whole epochs done */
     int64_t examples;           /* seen so far */
     double loss, lr;            /* of the last update */
     double seconds;             /* of work in this run and those it resumes */
     double examples_per_second, seconds_left;
     bool evaluated; /* this update was followed by an evaluation: valid holds it */
-    heed_score valid, best;
+    heed_score valid;
+    int64_t best_step; /* of the best evaluation so far; 0: there was none */
+    heed_score best;
+    bool tested; /* after the last update, when there is a test set */
+    heed_score test;
 } heed_loop_state;
 
 typedef struct heed_loop_opts {
-    const char *dir; /* the model directory to write: model.safetensors at the end (the best, when there is validation),
-                        checkpoint.safetensors on the way */
-    heed_trainer_opts trainer;
+    const char *dir; /* the model directory to write: model.safetensors (the best by validation, else the last, with the
+                        average where there is one), checkpoint.safetensors on the way */
+    heed_trainer_opts trainer;    /* its schedule's steps 0: those of the run; accumulate stays 0, see micro_batch */
     int64_t batch, epochs, steps; /* steps stands over epochs; 0: the other */
     int64_t micro_batch; /* examples per backward pass; 0: the whole batch. Equal to the large batch up to rounding */
-    uint64_t seed;
-    const heed_data *train, *valid;
+    uint64_t seed;       /* of shuffling and dropout */
+    const heed_data *train, *valid, *test;  /* valid, test: NULL for none. test is measured once, at the end */
     const int64_t *train_rows, *valid_rows; /* NULL: all */
-    int64_t n_train, n_valid;
-    int64_t evaluate_every; /* updates; 0: at the end of each epoch */
-    int64_t patience;       /* evaluations without a better one before stopping early; 0: never */
-    int64_t save_every;     /* updates between checkpoints; 0: about every ten seconds of work and at each evaluation */
-    bool resume;
-    const char *log;         /* JSON lines are appended here; NULL: none */
-    const char *fingerprint; /* text that must be equal for a resume: the options that matter; NULL: none */
-    const char *metric_name; /* "valid_accuracy" */
-    bool larger_is_better;
+    int64_t n_train, n_valid;               /* of those rows; 0 without them */
+    int64_t evaluate_every;                 /* updates; 0: at the end of each epoch */
+    int64_t patience;                       /* evaluations without a better one before stopping early; 0: never */
+    int64_t save_every;                     /* updates between checkpoints; 0: about every ten seconds of work */
+    bool resume;                            /* from dir's checkpoint; where there is none the run begins */
+    const char *log;                        /* JSON lines go here, "-" is standard output; NULL: none */
+    int64_t log_every; /* updates between lines; 0: one line each, in a long run fewer. Evaluations always have one */
     /* Called after every update; false: save a checkpoint and stop (Ctrl-C). NULL: none. */
     bool (*report)(void *user, const heed_loop_state *state);
     void *user;
@@ -56,12 +58,23 @@ typedef struct heed_loop_opts {
 
 typedef enum heed_loop_end { HEED_LOOP_FAILED, HEED_LOOP_DONE, HEED_LOOP_EARLY, HEED_LOOP_STOPPED } heed_loop_end;
 
-/* Trains. A loss that is not finite stops the run with a sentence at once; the last checkpoint stays. */
+/* Trains; afterwards the model is the one that was kept. A loss that is not finite stops the run with a sentence at
+ * once; the last checkpoint stays. A checkpoint of another configuration is refused with a sentence that says what
+ * differs; what may differ: the number of steps where the schedule does not depend on it, and how often to save and
+ * log. A run that the context's cancel callback stops is saved as well. state may be NULL. */
 HEED_API heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts,
                                      heed_loop_state *state);
-/* Mean loss and metric of a model on examples: accuracy for labels; R^2 for numbers. */
+
+/* Mean loss and metric of a model on examples (rows NULL: all): for labels the accuracy as a fraction; for numbers R^2,
+ * the mean over the outputs. batch 0: a good one. */
 HEED_API bool heed_loop_evaluate(heed_ctx *cx, const heed_model *model, const heed_data *data, const int64_t *rows,
                                  int64_t n, int64_t batch, heed_score *score);
+HEED_API const char *heed_loop_metric(const heed_data *data); /* "accuracy" or "r2" */
+
+/* The inputs of a model as families name them: x (n, width) and, with the targets, labels (n) or y (n, outputs), for
+ * `n` examples from number `from` of a batch on. They are borrowed: valid as long as the batch. */
+HEED_API bool heed_loop_feed(heed_ctx *cx, const heed_data *data, const heed_batch *batch, int64_t from, int64_t n,
+                             heed_io *in);
 
 #ifdef __cplusplus
 }

@@ -55,8 +55,9 @@ typedef struct heed_family {
     /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs, and "attentions.L" where
      * there is attention. */
     bool (*forward)(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
-    /* Typical inputs for `batch` examples (targets too), for plans: shapes that count, numbers that do not. */
-    bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, heed_io *in);
+    /* Inputs for `batch` examples, of `length` tokens where it reads sequences, with targets; for plans: only their
+     * shapes count. */
+    bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 } heed_family;
 
 HEED_API int heed_family_count(void);
@@ -80,8 +81,9 @@ HEED_API heed_params *heed_model_params(const heed_model *m);
 HEED_API heed_json heed_model_config(const heed_model *m);
 /* Any number of contexts may run a model at once, as long as nobody writes its parameters. */
 HEED_API bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out);
-/* Inputs of the right shapes for `batch` examples, zeros, with targets: for a dry run that plans memory. */
-HEED_API bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, heed_io *in);
+/* Inputs of the right shapes for `batch` examples of `length` tokens (unused by models of vectors), zeros, with
+ * targets: for a dry run that plans memory. */
+HEED_API bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, int64_t length, heed_io *in);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ typedef struct heed_optimizer {
 typedef enum heed_schedule_kind {
     HEED_CONSTANT,     /* lr, after warm-up */
     HEED_STEP,         /* lr * factor^floor(step / every) */
-    HEED_LINEAR,       /* warm-up, then straight down to lr * floor at the last step */
+    HEED_LINEAR,       /* warm-up, then straight down, to reach lr * floor after the last step */
     HEED_COSINE,       /* warm-up, then half a cosine down to lr * floor */
     HEED_INVERSE_ROOT, /* warm-up, then lr * sqrt(warmup / step), as the Transformer's */
 } heed_schedule_kind;
@@ -43,7 +43,7 @@ typedef struct heed_trainer_opts {
     heed_schedule schedule;
     double clip;        /* most norm of the whole gradient; 0: none */
     int64_t accumulate; /* backward passes per update, whose gradients are averaged; 0 and 1: every one */
-    double average;     /* decay of the exponential moving average of weights; 0: none */
+    double average;     /* decay of the exponential moving average of weights, from the first update on; 0: none */
 } heed_trainer_opts;
 HEED_API heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_trainer_opts *opts);
 HEED_API void heed_trainer_free(heed_ctx *cx, heed_trainer *t);
@@ -63,9 +63,9 @@ HEED_API void heed_trainer_swap_average(heed_ctx *cx, heed_trainer *t);
  * with the same bits: weights, moments, average, counts, and the run's own notes (configuration, data position, best so
  * far) as text. */
 HEED_API bool heed_checkpoint_save(heed_ctx *cx, const heed_trainer *t, const char *path, const char *notes);
-/* Strict: another model or optimizer is refused with a sentence and nothing is changed. *notes: free with
- * heed_mem_free. */
-HEED_API bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path, char **notes);
+/* Strict: another model or optimizer is refused with a sentence and nothing is changed. */
+HEED_API bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path);
+HEED_API char *heed_checkpoint_notes(heed_ctx *cx, const char *path); /* free with heed_mem_free */
 
 #ifdef __cplusplus
 }

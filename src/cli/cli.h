@@ -35,6 +35,9 @@ int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);
 /* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, int n);
 
+/* The family of that name, or NULL after saying that there is none. */
+const struct heed_family *cli_family(const char *command, const char *name);
+
 /* From the tables. */
 void help_overview(void);
 void help_command(const struct command *command);

@@ -1,13 +1,14 @@
-/* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. */
+/* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. A message begins with
+ * the command and, within a recipe, its file and line. */
 #include "cli/options.h"
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const struct option common_options[] = {
+    {.name = "everywhere", .kind = OPTION_GROUP},
     {"threads", 0, OPTION_INT, "0", "N", "threads to use; 0: as many as this process may", 0, 1024, NULL},
     {"seed", 0, OPTION_INT, "1", "N", "of all random numbers", 0, 9007199254740992.0, NULL},
     {"memory", 0, OPTION_BYTES, NULL, "BYTES", "most memory to take, checked before work starts (512M, 2G)", 0, 0,
@@ -26,12 +27,12 @@ enum { OPTIONS_MOST = 64 };
 struct given {
     const struct option *option;
     const char **values;
-    int n;
-    bool from_line; /* the command line stands over the recipe */
+    int n, from_line; /* how many of them, the last ones, are from the command line, which stands over the recipe */
 };
 
 struct options {
     const char *command;
+    char where[300]; /* what messages begin with */
     struct given given[OPTIONS_MOST];
     int n;
     const char **words;
@@ -67,11 +68,12 @@ static bool read_int(const char *text, int64_t *out) {
     return end != text && *end == 0 && errno == 0 && strchr("0123456789+-", text[0]);
 }
 
+/* Decimal only: strtod would take 0x10 too. */
 static bool read_number(const char *text, double *out) {
     char *end;
-    errno = 0;
+    if (text[strspn(text, "0123456789+-.eE")]) return false;
     *out = strtod(text, &end);
-    return end != text && *end == 0 && isfinite(*out) && strchr("0123456789+-.", text[0]);
+    return end != text && *end == 0 && isfinite(*out);
 }
 
 static bool read_bytes(const char *text, size_t *out) {
@@ -100,48 +102,45 @@ static bool among(const char *choices, const char *text) {
     return false;
 }
 
-static bool value_ok(const char *command, const struct option *t, const char *text) {
-    int64_t whole;
-    double number = 0;
-    size_t bytes;
-    const bool bounded = t->low != 0 || t->high != 0;
-    switch (t->kind) {
-    case OPTION_INT:
-        if (!read_int(text, &whole)) {
-            cli_error(EXIT_USAGE, "%s: --%s: '%s' is not a whole number", command, t->name, text);
-            return false;
-        }
-        number = (double)whole;
-        break;
-    case OPTION_NUMBER:
-        if (!read_number(text, &number)) {
-            cli_error(EXIT_USAGE, "%s: --%s: '%s' is not a number", command, t->name, text);
-            return false;
-        }
-        break;
-    case OPTION_BYTES:
-        if (read_bytes(text, &bytes)) return true;
-        cli_error(EXIT_USAGE, "%s: --%s: '%s' is not a number of bytes such as 512M or 2G", command, t->name, text);
-        return false;
-    case OPTION_CHOICE:
-        if (among(t->choices, text)) return true;
-        cli_error(EXIT_USAGE, "%s: --%s: '%s' is not one of: %s", command, t->name, text, t->choices);
-        return false;
-    default:
-        return true;
-    }
-    if (!bounded || (number >= t->low && number <= t->high)) return true;
-    cli_error(EXIT_USAGE, "%s: --%s: %s is not between %.15g and %.15g", command, t->name, text, t->low, t->high);
+static bool wrong(const struct options *o, const struct option *t, const char *text, const char *why,
+                  const char *more) {
+    cli_error(EXIT_USAGE, "%s: --%s: '%s' is not %s%s", o->where, t->name, text, why, more);
     return false;
 }
 
+static bool value_ok(const struct options *o, const struct option *t, const char *text) {
+    int64_t whole;
+    double number;
+    size_t bytes;
+    switch (t->kind) {
+    case OPTION_INT:
+        if (!read_int(text, &whole)) return wrong(o, t, text, "a whole number", "");
+        number = (double)whole;
+        break;
+    case OPTION_NUMBER:
+        if (!read_number(text, &number)) return wrong(o, t, text, "a number", "");
+        break;
+    case OPTION_BYTES:
+        return read_bytes(text, &bytes) || wrong(o, t, text, "a number of bytes such as 512M or 2G", "");
+    case OPTION_CHOICE:
+        return among(t->choices, text) || wrong(o, t, text, "one of: ", t->choices);
+    default:
+        return true;
+    }
+    if ((t->low == 0 && t->high == 0) || (number >= t->low && number <= t->high)) return true;
+    cli_error(EXIT_USAGE, "%s: --%s: %s is not between %.15g and %.15g", o->where, t->name, text, t->low, t->high);
+    return false;
+}
+
+/* Lists grow: what the recipe gives comes before what the command line gives. Of anything else the last one counts. */
 static bool take_value(struct options *o, struct given *g, const char *text, bool from_line) {
-    if (g->option->kind != OPTION_FLAG && !value_ok(o->command, g->option, text)) return false;
-    const bool fresh = g->option->kind != OPTION_LIST || (from_line && !g->from_line);
-    if (fresh) g->n = 0;
-    g->from_line = from_line;
+    if (!value_ok(o, g->option, text)) return false;
     g->values = must(realloc(g->values, (size_t)(g->n + 1) * sizeof *g->values));
-    g->values[g->n++] = text;
+    const int at = g->n - (from_line ? 0 : g->from_line);
+    memmove(g->values + at + 1, g->values + at, (size_t)(g->n - at) * sizeof *g->values);
+    g->values[at] = text;
+    g->n++;
+    g->from_line += from_line;
     return true;
 }
 
@@ -154,9 +153,9 @@ static bool unknown_option(const struct options *o, const char *word, size_t len
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     const char *nearest = cli_nearest(name, names, o->n);
     if (nearest)
-        cli_error(EXIT_USAGE, "%s: unknown option --%s, did you mean --%s?", o->command, name, nearest);
+        cli_error(EXIT_USAGE, "%s: unknown option --%s, did you mean --%s?", o->where, name, nearest);
     else
-        cli_error(EXIT_USAGE, "%s: unknown option --%s, 'heed %s --help' lists them", o->command, name, o->command);
+        cli_error(EXIT_USAGE, "%s: unknown option --%s, 'heed %s --help' lists them", o->where, name, o->command);
     return false;
 }
 
@@ -167,13 +166,13 @@ static bool read_long(struct options *o, const char *word, const char *next, boo
     *used = false;
     if (!g) return unknown_option(o, word, length);
     if (g->option->kind == OPTION_FLAG) {
-        if (!word[length]) return take_value(o, g, "yes", from_line);
-        cli_error(EXIT_USAGE, "%s: --%s takes no value", o->command, g->option->name);
+        if (!word[length] && (from_line || !next)) return take_value(o, g, "yes", from_line);
+        cli_error(EXIT_USAGE, "%s: --%s takes no value", o->where, g->option->name);
         return false;
     }
     if (word[length]) return take_value(o, g, word + length + 1, from_line);
     if (!next) {
-        cli_error(EXIT_USAGE, "%s: --%s needs a value: %s", o->command, g->option->name, g->option->value);
+        cli_error(EXIT_USAGE, "%s: --%s needs a value: %s", o->where, g->option->name, g->option->value);
         return false;
     }
     *used = true;
@@ -226,66 +225,67 @@ static char *trim(char *s) {
     return s;
 }
 
+#define RECIPE_MOST ((size_t)1 << 20)
+
+/* The file as text, or NULL with errno. */
 static char *read_whole(const char *path) {
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    size_t n = 0, got;
-    char part[4096];
-    while (f && (got = fread(part, 1, sizeof part, f)) > 0 && n < ((size_t)1 << 20)) {
-        text = must(realloc(text, n + got + 1));
-        memcpy(text + n, part, got);
-        n += got;
-    }
-    const bool bad = !f || ferror(f) || (text && memchr(text, 0, n));
-    const int why = f && !ferror(f) ? EINVAL : errno;
-    if (f) fclose(f);
-    if (bad) {
-        free(text);
-        errno = why;
-        return NULL;
-    }
-    text = must(realloc(text, n + 1));
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (!f) return NULL;
+    char *text = must(malloc(RECIPE_MOST + 1));
+    errno = 0;
+    const size_t n = fread(text, 1, RECIPE_MOST, f);
+    int why = ferror(f) ? errno : 0;
+    if (n == RECIPE_MOST) why = EFBIG;
+    if (memchr(text, 0, n)) why = EILSEQ;
     text[n] = 0;
-    return text;
+    if (f != stdin) fclose(f);
+    if (!why) return text;
+    free(text);
+    errno = why;
+    return NULL;
+}
+
+/* A '#' at the beginning or after a space begins a comment. */
+static void cut_comment(char *line) {
+    for (char *hash = strchr(line, '#'); hash; hash = strchr(hash + 1, '#'))
+        if (hash == line || hash[-1] == ' ' || hash[-1] == '\t') {
+            *hash = 0;
+            return;
+        }
+}
+
+static bool read_recipe_line(struct options *o, char *line) {
+    cut_comment(line);
+    line = trim(line);
+    if (!*line) return true;
+    if (strncmp(line, "--", 2) == 0) line += 2;
+    char *value = line + strcspn(line, " \t=");
+    const bool bare = !*value, assigned = *value == '=';
+    if (!bare) *value++ = 0;
+    value = trim(value);
+    if (!assigned && *value == '=') value = trim(value + 1);
+    if (strcmp(line, "recipe") == 0) {
+        cli_error(EXIT_USAGE, "%s: a recipe cannot name another", o->where);
+        return false;
+    }
+    bool used;
+    return read_long(o, line, bare ? NULL : value, false, &used);
 }
 
 static bool read_recipe(struct options *o, const char *path) {
     o->recipe = read_whole(path);
     if (!o->recipe) {
-        cli_error(EXIT_USAGE, "%s: %s: %s", o->command, path, strerror(errno));
+        cli_error(EXIT_USAGE, "%s: --recipe: %s: %s", o->command, path, strerror(errno));
         return false;
     }
     int number = 1;
     for (char *line = o->recipe, *next; line; line = next, number++) {
         next = strchr(line, '\n');
         if (next) *next++ = 0;
-        for (char *hash = strchr(line, '#'); hash; hash = strchr(hash + 1, '#'))
-            if (hash == line || hash[-1] == ' ' || hash[-1] == '\t') {
-                *hash = 0;
-                break;
-            }
-        line = trim(line);
-        if (!*line) continue;
-        if (strncmp(line, "--", 2) == 0) line += 2;
-        const size_t length = strcspn(line, " \t=");
-        char *value = line + length;
-        if (*value) *value++ = 0;
-        value = trim(value);
-        if (*value == '=') value = trim(value + 1);
-        struct given *g = find(o, line, strlen(line));
-        bool used, ok;
-        if (g && g->from_line && g->option->kind != OPTION_LIST) continue;
-        if (g && g->option->kind == OPTION_LIST && g->from_line) continue;
-        if (strcmp(line, "recipe") == 0) {
-            cli_error(EXIT_USAGE, "%s: a recipe cannot name another", o->command);
-            ok = false;
-        } else
-            ok = read_long(o, line, *value ? value : NULL, false, &used);
-        if (!ok) {
-            cli_error(EXIT_USAGE, "%s: line %d of the recipe", path, number);
-            return false;
-        }
+        snprintf(o->where, sizeof o->where, "%s: %.200s: line %d", o->command, path, number);
+        if (!read_recipe_line(o, line)) return false;
     }
+    snprintf(o->where, sizeof o->where, "%s", o->command);
     return true;
 }
 
@@ -293,10 +293,11 @@ struct options *options_read(const char *command, const struct option *table, in
                              int most, const char *words) {
     struct options *o = must(calloc(1, sizeof *o));
     o->command = command;
+    snprintf(o->where, sizeof o->where, "%s", command);
     const struct option *const tables[2] = {table, common_options};
     for (int t = 0; t < 2; t++)
         for (const struct option *option = tables[t]; option && option->name && o->n < OPTIONS_MOST; option++)
-            o->given[o->n++].option = option;
+            if (option->kind != OPTION_GROUP) o->given[o->n++].option = option;
     o->words = must(calloc((size_t)argc + 1, sizeof *o->words));
     bool ok = read_line(o, argc, argv);
     const char *recipe = ok ? option_text(o, "recipe") : NULL;
@@ -326,6 +327,7 @@ void options_free(struct options *o) {
 
 int options_words(const struct options *o) { return o->n_words; }
 const char *options_word(const struct options *o, int i) { return i < o->n_words ? o->words[i] : NULL; }
+const char *options_command(const struct options *o) { return o->command; }
 
 static const struct given *look(const struct options *o, const char *name) {
     return find((struct options *)(uintptr_t)o, name, strlen(name));
@@ -342,6 +344,13 @@ bool option_given(const struct options *o, const char *name) {
 }
 bool option_flag(const struct options *o, const char *name) { return option_given(o, name); }
 const char *option_text(const struct options *o, const char *name) { return text_of(o, name); }
+
+const char *option_need(const struct options *o, const char *name) {
+    const struct given *g = look(o, name);
+    const char *text = text_of(o, name);
+    if (!text) cli_error(EXIT_USAGE, "%s: --%s %s is needed", o->command, name, g ? g->option->value : "");
+    return text;
+}
 
 int64_t option_int(const struct options *o, const char *name) {
     const char *text = text_of(o, name);
@@ -362,35 +371,4 @@ int option_list(const struct options *o, const char *name, const char *const **v
     const struct given *g = look(o, name);
     *values = g ? g->values : NULL;
     return g ? g->n : 0;
-}
-
-/* ---- the context ---- */
-
-static volatile sig_atomic_t pressed;
-static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    if (pressed) _Exit(130); /* a second time: at once */
-    pressed = 1;
-}
-bool interrupted(void) { return pressed; }
-
-heed_ctx *options_open(const struct options *o) {
-    signal(SIGINT, on_interrupt);
-    heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"),
-                                            .seed = (uint64_t)option_int(o, "seed"),
-                                            .byte_budget = option_bytes(o, "memory")});
-    if (!heed_failed(cx)) return cx;
-    cli_error(EXIT_FAILED, "%s: %s", o->command, heed_message(cx));
-    heed_close(cx);
-    return NULL;
-}
-
-int options_close(const struct options *o, heed_ctx *cx, int status) {
-    (void)o;
-    if (pressed)
-        status = 130;
-    else if (heed_failed(cx))
-        status = cli_error(EXIT_FAILED, "%s", heed_message(cx));
-    heed_close(cx);
-    return status;
 }

@@ -2,7 +2,7 @@
  *
  * A command declares its table and asks for values by name; asking for a name that is not in the table, or as another
  * kind, is a mistake of ours that the tests of the tables find. Values come from the defaults, then from --recipe FILE,
- * then from the command line. */
+ * then from the command line; a list holds the recipe's values and then the command line's. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -43,6 +43,7 @@ struct options *options_read(const char *command, const struct option *table, in
                              int most, const char *words);
 void options_free(struct options *o);
 
+const char *options_command(const struct options *o); /* what messages call it */
 int options_words(const struct options *o);
 const char *options_word(const struct options *o, int i);
 
@@ -50,8 +51,9 @@ bool option_given(const struct options *o, const char *name); /* on the command 
 bool option_flag(const struct options *o, const char *name);
 int64_t option_int(const struct options *o, const char *name);
 double option_number(const struct options *o, const char *name);
-const char *option_text(const struct options *o,
-                        const char *name); /* of texts, files and choices; NULL when there is none */
+/* Of texts, files and choices: NULL when there is none; option_need then also says that it is needed. */
+const char *option_text(const struct options *o, const char *name);
+const char *option_need(const struct options *o, const char *name);
 int option_list(const struct options *o, const char *name, const char *const **values);
 size_t option_bytes(const struct options *o, const char *name);
 

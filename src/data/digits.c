@@ -39,7 +39,8 @@ static float draw(struct draws *d, float low, float high) { return low + (high -
 
 /* The mean of three uniforms: most in the middle, never beyond the bounds. */
 static float draw_middling(struct draws *d, float low, float high) {
-    const float sum = draw(d, low, high) + draw(d, low, high) + draw(d, low, high);
+    float sum = 0.0f;
+    for (int i = 0; i < 3; i++) sum += draw(d, low, high); /* in turn: an expression would not say in which order */
     return sum * (1.0f / 3.0f);
 }
 
@@ -55,25 +56,28 @@ struct hand {
 
 static struct hand draw_hand(struct draws *d) {
     struct hand h;
-    for (int i = 0; i < GRID * GRID; i++)
-        h.bend[i / GRID][i % GRID] = (struct point){draw_middling(d, -0.22f, 0.22f), draw_middling(d, -0.18f, 0.18f)};
+    for (int i = 0; i < GRID * GRID; i++) {
+        struct point *bend = &h.bend[i / GRID][i % GRID];
+        bend->x = draw_middling(d, -0.22f, 0.22f);
+        bend->y = draw_middling(d, -0.18f, 0.18f);
+    }
     const float height = draw_middling(d, 14.5f, 24.5f), width = height * draw_middling(d, 0.5f, 1.3f);
     const float slant = draw_middling(d, -0.35f, 0.75f), half = draw_middling(d, -0.2f, 0.2f);
     /* cos and sin of the angle whose half has the tangent `half` */
     const float c = (1.0f - half * half) / (1.0f + half * half), s = 2.0f * half / (1.0f + half * half);
-    /* rotation * scale * slant: (x, y) -> (x - slant y, y) first */
+    /* First slanted, (x - slant y, y), then scaled, then turned. */
     h.xx = c * width;
     h.xy = -c * slant * width - s * height;
     h.yx = s * width;
     h.yy = -s * slant * width + c * height;
-    h.x = SIDE / 2.0f + draw_middling(d, -4.5f, 4.5f);
-    h.y = SIDE / 2.0f + draw_middling(d, -4.0f, 4.0f);
+    h.x = SIDE / 2.0f + draw_middling(d, -3.8f, 3.8f);
+    h.y = SIDE / 2.0f + draw_middling(d, -3.2f, 3.2f);
     h.radius = draw_middling(d, 0.55f, 2.0f);
     h.tremble = draw(d, 0.005f, 0.022f);
     h.ink = draw(d, 200.0f, 255.0f);
     h.blur = draw(d, 0.0f, 0.45f);
-    h.noise = draw(d, 0.0f, 1.0f);
-    h.noise *= h.noise * 36.0f;
+    const float grain = draw(d, 0.0f, 6.0f);
+    h.noise = grain * grain; /* most pictures have little, few have much */
     return h;
 }
 

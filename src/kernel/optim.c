@@ -99,9 +99,6 @@ static void scale_flat(const struct flat_job *j, int64_t i, int64_t n) {
 static void copy_flat(const struct flat_job *j, int64_t i, int64_t n) {
     memcpy(j->out + i, j->a + i, (size_t)n * sizeof(float));
 }
-static void fill_flat(const struct flat_job *j, int64_t i, int64_t n) {
-    for (int64_t k = 0; k < n; k++) j->out[i + k] = j->factor;
-}
 
 void kernel_ema(struct pool *pool, float *average, const float *x, int64_t n, double decay) {
     run_flat(pool, &(struct flat_job){.n = n, .out = average, .a = x, .factor = (float)(1.0 - decay)}, ema_flat);
@@ -117,7 +114,4 @@ void kernel_scale(struct pool *pool, float *y, float a, const float *x, int64_t 
 }
 void kernel_copy(struct pool *pool, float *y, const float *x, int64_t n) {
     run_flat(pool, &(struct flat_job){.n = n, .out = y, .a = x}, copy_flat);
-}
-void kernel_fill(struct pool *pool, float *y, float a, int64_t n) {
-    run_flat(pool, &(struct flat_job){.n = n, .out = y, .factor = a}, fill_flat);
 }

@@ -91,6 +91,5 @@ void kernel_add(struct pool *pool, float *c, const float *a, const float *b, int
 void kernel_axpy(struct pool *pool, float *y, float a, const float *x, int64_t n);       /* y += a x */
 void kernel_scale(struct pool *pool, float *y, float a, const float *x, int64_t n);      /* y = a x */
 void kernel_copy(struct pool *pool, float *y, const float *x, int64_t n);
-void kernel_fill(struct pool *pool, float *y, float a, int64_t n);
 
 #endif

@@ -13,8 +13,8 @@
 #define VALUE_MOST 4096
 
 static const char *kind_text(heed_key_kind kind) {
-    static const char *const names[] = {"a whole number", "a number",           "true or false",
-                                        "text",           "whole numbers (1,2)", "words (a,b)"};
+    static const char *const names[] = {"a whole number",      "a number",   "true or false", "text",
+                                        "whole numbers (1,2)", "words (a,b)"};
     return names[kind];
 }
 
@@ -152,7 +152,8 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
 
 bool config_complete(heed_ctx *cx, const heed_family *family, heed_json config) {
     for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++) {
-        if (is_missing(heed_json_find(cx, config, key->name)) && key->standard && !put_text(cx, config, key, key->standard))
+        if (is_missing(heed_json_find(cx, config, key->name)) && key->standard &&
+            !put_text(cx, config, key, key->standard))
             return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: its standard value is not one", family->name, key->name);
         check_kind(cx, config, key);
     }

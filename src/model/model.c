@@ -145,8 +145,7 @@ static bool make_directory(heed_ctx *cx, const char *dir) {
 bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     char path[4096];
     if (heed_failed(cx)) return false;
-    if (!m || !dir || !*dir)
-        return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
+    if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
     return make_directory(cx, dir) && path_join(cx, path, sizeof path, dir, "model.safetensors") &&
            heed_params_save(cx, m->params, path) && path_join(cx, path, sizeof path, dir, "config.json") &&
            heed_json_write(cx, path, m->config);
@@ -164,10 +163,11 @@ bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, he
     return m->family->forward(cx, m->own, in, out) && !heed_failed(cx);
 }
 
-bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, heed_io *in) {
+bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, int64_t length, heed_io *in) {
     if (heed_failed(cx)) return false;
-    if (!m || !in || batch < 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "model_sample: a model, a list and at least one example are needed");
+    if (!m || !in || batch < 1 || length < 1)
+        return heed_fail(cx, HEED_ERR_USAGE,
+                         "model_sample: a model, a list and at least one example and token are needed");
     *in = (heed_io){0};
-    return m->family->sample(cx, m->own, batch, in) && !heed_failed(cx);
+    return m->family->sample(cx, m->own, batch, length, in) && !heed_failed(cx);
 }

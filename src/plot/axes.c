@@ -3,10 +3,6 @@
 
 #include <math.h>
 
-#define TICK_LENGTH 3.0
-#define TICK_GAP    2.5
-#define LABEL_GAP   5.0
-
 static void line(cairo_t *cr, double x0, double y0, double x1, double y1) {
     cairo_move_to(cr, x0, y0);
     cairo_line_to(cr, x1, y1);
@@ -124,6 +120,16 @@ static void axis_lines(struct frame *f) {
     cairo_stroke(cr);
 }
 
+/* Over the middle of the plot; one that is too long for that over the middle of the panel. */
+static void draw_title(struct frame *f) {
+    const struct rect r = f->plot;
+    const double all = r.w + f->left + f->right;
+    const struct fitted title = text_fit(f->cr, f->panel->title, FONT_TITLE, true, all);
+    const bool fits = text_width(f->cr, title.text, FONT_TITLE, true) <= r.w + 2 * fmin(f->left, f->right);
+    text_draw(f->cr, title.text, fits ? r.x + r.w / 2 : r.x - f->left + all / 2, r.y - 6.5,
+              (struct words){FONT_TITLE, true, f->theme->ink, 0.5, 1, 0});
+}
+
 void draw_axes_above(struct frame *f) {
     const struct rect r = f->plot;
     if (f->axes) {
@@ -134,9 +140,7 @@ void draw_axes_above(struct frame *f) {
         ticks_left(f);
         axis_labels(f);
     }
-    if (f->panel->title)
-        text_draw(f->cr, text_fit(f->cr, f->panel->title, FONT_TITLE, true, r.w + f->left + f->right).text,
-                  r.x + r.w / 2, r.y - 6.5, (struct words){FONT_TITLE, true, f->theme->ink, 0.5, 1, 0});
+    if (f->panel->title) draw_title(f);
     if (f->empty)
         text_draw(f->cr, "no data", r.x + r.w / 2, r.y + r.h / 2,
                   (struct words){FONT_LABEL, false, f->theme->soft, 0.5, 0.5, 0});

@@ -153,9 +153,10 @@ heed_panel *heed_figure_panel(heed_figure *f, int row, int column) {
         if (!(f->panels = heed_mem_new(f->cx, bytes))) return NULL;
         memset(f->panels, 0, bytes);
     }
+    const double unset = (double)NAN;
     heed_panel **at = &f->panels[row * f->cols + column];
     if (!*at && (*at = heed_mem_new(f->cx, sizeof **at)))
-        **at = (heed_panel){.figure = f, .x_low = NAN, .x_high = NAN, .y_low = NAN, .y_high = NAN};
+        **at = (heed_panel){.figure = f, .x_low = unset, .x_high = unset, .y_low = unset, .y_high = unset};
     return *at;
 }
 

@@ -3,10 +3,7 @@
 
 #include <math.h>
 
-#define TICK_LENGTH 3.0
-#define TICK_GAP    2.5
-#define LABEL_GAP   5.0
-#define NAME_SHARE  0.45 /* of the plot that names beside it may take */
+#define NAME_SHARE 0.45 /* of the plot that names beside it may take */
 
 /* ---- what the axes must hold ---- */
 
@@ -187,7 +184,7 @@ static void ticks_across(struct frame *f, double width) {
     int most = (int)(width / 42) + 1;
     for (most = most > 9 ? 9 : most; most >= 2; most--) {
         choose_ticks(a, most);
-        double gap = INFINITY;
+        double gap = (double)INFINITY;
         for (int i = 1; i < a->ticks.n; i++)
             gap = fmin(gap, width * fabs(axis_place(a, a->ticks.at[i]) - axis_place(a, a->ticks.at[i - 1])));
         if (widest_label(f->cr, &a->ticks) + 10 <= gap) return;
@@ -269,7 +266,8 @@ void frame_measure(struct frame *f, double width, double height) {
     }
     f->left = room_left(f, r.w, r.h);
     f->bottom = room_below(f, r.w, r.h);
-    f->right = room_right(f, r.w, r.h);
+    f->plot = r;
+    f->right = fmax(room_right(f, r.w, r.h), legend_beside(f));
     if (f->x.names && f->x.angle == 45) { /* the first name leans out to the left */
         const double lean =
             0.7071 * text_width(f->cr, f->x.names->at[0], FONT_TICK, false) - r.w / (double)f->x.names->n / 2;
@@ -287,5 +285,5 @@ void frame_draw(struct frame *f) {
     if (f->axes)
         for (int i = 0; i < f->panel->n; i++) draw_layer(f, &f->panel->layers[i]);
     draw_axes_above(f);
-    if (f->axes && !f->panel->no_legend) draw_legend(f);
+    if (f->axes) draw_legend(f);
 }

@@ -23,8 +23,9 @@ struct frame {
     const struct layer *map; /* the heat map, images or network, if any */
     struct range scale;      /* of the map's colours */
     struct ticks scale_ticks;
-    bool axes;  /* there are any */
-    bool empty; /* nothing to show */
+    bool axes;          /* there are any */
+    bool empty;         /* nothing to show */
+    bool legend_beside; /* not within the plot */
     struct axis x, y;
     struct rect plot;
     double left, right, top, bottom; /* room for words around the plot */
@@ -50,11 +51,16 @@ void draw_heatmap(struct frame *f);
 void draw_images(struct frame *f);
 void draw_network(struct frame *f);
 void draw_legend(struct frame *f);
+double legend_beside(struct frame *f); /* the room it needs at the right of a plot of this size; 0: none */
 /* A line's or marker's look, for layers and legend alike. */
 void set_stroke(struct frame *f, const heed_style *s);
 void draw_marker(struct frame *f, const heed_style *s, double x, double y);
 
 #define BAR_WIDE 8.0 /* of a colour bar */
 #define BAR_GAP  9.0
+/* Ticks, from them to their labels, from those to the label of the axis. */
+#define TICK_LENGTH 3.0
+#define TICK_GAP    2.5
+#define LABEL_GAP   5.0
 
 #endif

@@ -1,15 +1,18 @@
 /* Legends, placed where they hide least. The plot is laid out in a coarse grid of cells that count what is drawn in
- * them; of nine places the one whose cells count least wins, corners first. */
+ * them; of nine places the one whose cells count least wins, corners first. Where even that hides too much, the legend
+ * stands beside the plot. */
 #include "plot/frame.h"
 
 #include <math.h>
 
-#define ACROSS 64
-#define DOWN   48
-#define PAD    5.0
-#define SAMPLE 18.0 /* width of the sample of a line */
-#define LINE   (FONT_TICK * 1.5)
-#define CLEAR  5.0 /* from the edges of the plot */
+#define ACROSS   64
+#define DOWN     48
+#define PAD      5.0
+#define SAMPLE   18.0 /* width of the sample of a line */
+#define LINE     (FONT_TICK * 1.5)
+#define CLEAR    5.0 /* from the edges of the plot */
+#define TOO_MUCH 30  /* counts hidden */
+#define BESIDE   6.0 /* from the plot, when beside it */
 
 struct cover {
     const struct frame *f;
@@ -30,7 +33,7 @@ static void cover_line(struct cover *c, double x0, double y0, double x1, double 
 
 static void cover_layer(struct cover *c, const struct layer *l) {
     const struct frame *f = c->f;
-    double last_x = NAN, last_y = NAN;
+    double last_x = (double)NAN, last_y = (double)NAN;
     switch (l->kind) {
     case LAYER_CURVE:
     case LAYER_SCATTER:
@@ -91,24 +94,53 @@ static unsigned hidden_by(const struct cover *c, struct rect box) {
     return sum;
 }
 
-static struct rect best_place(const struct frame *f, double w, double h) {
+/* The best place within the plot for a legend of this size, and how much it hides there. */
+static struct rect best_place(const struct frame *f, double w, double h, unsigned *least) {
     static const double places[][2] = {{1, 0},   {0, 0},   {1, 1},   {0, 1},    {1, 0.5},
                                        {0.5, 0}, {0.5, 1}, {0, 0.5}, {0.5, 0.5}};
     struct cover c = {.f = f};
     const struct rect r = f->plot;
     for (int i = 0; i < f->panel->n; i++) cover_layer(&c, &f->panel->layers[i]);
     struct rect best = {0};
-    unsigned least = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const struct rect box = {r.x + CLEAR + places[i][0] * (r.w - w - 2 * CLEAR),
                                  r.y + CLEAR + places[i][1] * (r.h - h - 2 * CLEAR), w, h};
         const unsigned hidden = hidden_by(&c, box);
-        if (i == 0 || hidden < least) {
+        if (i == 0 || hidden < *least) {
             best = box;
-            least = hidden;
+            *least = hidden;
         }
     }
     return best;
+}
+
+static bool in_legend(const struct layer *l) { return l->text && l->kind < LAYER_TEXT; }
+
+static double label_most(const struct frame *f) { return fmax(20, 0.6 * f->plot.w - SAMPLE); }
+
+/* Width and height of the legend, 0 when there is none. */
+static struct rect legend_size(const struct frame *f) {
+    double widest = 0;
+    int lines = 0;
+    for (int i = 0; i < f->panel->n; i++) {
+        const struct layer *l = &f->panel->layers[i];
+        if (!in_legend(l)) continue;
+        widest = fmax(widest, fmin(label_most(f), text_width(f->cr, l->text, FONT_TICK, false)));
+        lines++;
+    }
+    if (lines == 0 || f->panel->no_legend) return (struct rect){0};
+    return (struct rect){0, 0, widest + SAMPLE + 5 + 2 * PAD, LINE * lines + PAD * 1.1};
+}
+
+double legend_beside(struct frame *f) {
+    const struct rect size = legend_size(f);
+    unsigned hidden = 0;
+    if (size.w == 0 || f->map) return 0;
+    if (!f->legend_beside) {
+        best_place(f, size.w, size.h, &hidden);
+        f->legend_beside = hidden > TOO_MUCH || size.h > f->plot.h - CLEAR;
+    }
+    return f->legend_beside ? size.w + BESIDE : 0;
 }
 
 static void draw_sample(struct frame *f, const struct layer *l, double x, double y) {
@@ -138,29 +170,25 @@ static void draw_sample(struct frame *f, const struct layer *l, double x, double
 
 void draw_legend(struct frame *f) {
     cairo_t *cr = f->cr;
-    const double most = fmax(20, 0.6 * f->plot.w - SAMPLE);
-    double widest = 0;
-    int lines = 0;
-    for (int i = 0; i < f->panel->n; i++) {
-        const struct layer *l = &f->panel->layers[i];
-        if (!l->text || l->kind >= LAYER_TEXT) continue;
-        widest = fmax(widest, fmin(most, text_width(cr, l->text, FONT_TICK, false)));
-        lines++;
+    const struct rect size = legend_size(f);
+    unsigned hidden;
+    if (size.w == 0) return;
+    struct rect box = {f->plot.x + f->plot.w + BESIDE, f->plot.y, size.w, size.h};
+    if (!f->legend_beside) {
+        box = best_place(f, size.w, size.h, &hidden);
+        rounded(cr, box, 2.5);
+        set_color(cr, f->theme->background, 0.86);
+        cairo_fill_preserve(cr);
+        set_color(cr, f->theme->grid, 1);
+        cairo_set_line_width(cr, 0.7);
+        cairo_stroke(cr);
     }
-    if (lines == 0) return;
-    const struct rect box = best_place(f, widest + SAMPLE + 5 + 2 * PAD, LINE * lines + PAD * 1.1);
-    rounded(cr, box, 2.5);
-    set_color(cr, f->theme->background, 0.86);
-    cairo_fill_preserve(cr);
-    set_color(cr, f->theme->grid, 1);
-    cairo_set_line_width(cr, 0.7);
-    cairo_stroke(cr);
     double y = box.y + PAD * 0.55 + LINE / 2;
     for (int i = 0; i < f->panel->n; i++) {
         const struct layer *l = &f->panel->layers[i];
-        if (!l->text || l->kind >= LAYER_TEXT) continue;
+        if (!in_legend(l)) continue;
         draw_sample(f, l, box.x + PAD, y);
-        text_draw(cr, text_fit(cr, l->text, FONT_TICK, false, most).text, box.x + PAD + SAMPLE + 5, y,
+        text_draw(cr, text_fit(cr, l->text, FONT_TICK, false, label_most(f)).text, box.x + PAD + SAMPLE + 5, y,
                   (struct words){FONT_TICK, false, f->theme->ink, 0, 0.5, 0});
         y += LINE;
     }

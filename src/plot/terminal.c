@@ -183,7 +183,8 @@ static int label_start(const struct ticks *t, const int *at, int i, int columns)
 }
 
 void screen_ticks(const struct screen *s, struct ticks *t, struct range r, bool log, bool whole, int columns, int *at) {
-    for (int most = columns / 8 + 1; most >= 2; most--) {
+    t->n = 0;
+    for (int most = columns / 8 + 2; most >= 2; most--) {
         if (log)
             ticks_log(t, r.low, r.high, most, s->ascii);
         else
@@ -204,6 +205,7 @@ void screen_ticks(const struct screen *s, struct ticks *t, struct range r, bool 
 
 void screen_labels(struct screen *s, int left, int columns, const struct ticks *t, const int *at) {
     int column = -left;
+    if (t->n == 0) return;
     for (int i = 0; i < t->n; i++) {
         const int start = label_start(t, at, i, columns);
         buffer_repeat(&s->b, " ", start - column);
@@ -254,6 +256,8 @@ char *heed_terminal_bars(heed_ctx *cx, const char *const *names, const float *va
         numbers = text_columns(text) > numbers ? text_columns(text) : numbers;
     }
     if (label > s.width / 2) label = s.width / 2;
+    if (label > s.width - numbers - 7) label = s.width - numbers - 7; /* some of the bars, too */
+    if (label < 0) label = 0;
     const int columns = s.width - label - numbers - 3;
     const double unit = r.high > r.low ? 8.0 * columns / (r.high - r.low) : 0;
     const int zero = (int)lround(-r.low * unit / 8) * 8;

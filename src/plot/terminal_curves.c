@@ -164,9 +164,9 @@ static void measure(struct chart *c) {
     struct ticks *t = &c->y_ticks;
     c->lines = c->s.height ? c->s.height : c->s.width < 60 ? 10 : 16;
     if (c->log_y)
-        ticks_log(t, c->y.low, c->y.high, c->lines / 3 + 1, c->s.ascii);
+        ticks_log(t, c->y.low, c->y.high, c->lines / 3 + 2, c->s.ascii);
     else
-        ticks_linear(t, c->y.low, c->y.high, c->lines / 3 + 1, false, c->s.ascii);
+        ticks_linear(t, c->y.low, c->y.high, c->lines / 3 + 2, false, c->s.ascii);
     for (int i = 0; i < t->n; i++)
         c->label = text_columns(t->label[i]) > c->label ? text_columns(t->label[i]) : c->label;
     c->columns = c->s.width - c->label - 2 > 4 ? c->s.width - c->label - 2 : 4;

@@ -3,6 +3,7 @@
 #include "plot/terminal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Numbers (rows, cols) shown as blocks of `block` x `block` cells. */
 struct sheet {
@@ -177,39 +178,54 @@ static void put_names_below(struct screen *s, const struct layout *l, const char
     }
 }
 
+/* The colours, or the letters, from the low to the high end. */
+static void put_ramp(struct screen *s, const struct sheet *h, int columns) {
+    if (s->colors == HEED_TERMINAL_PLAIN) {
+        const int n = s->ascii ? 10 : 5, wide = s->ascii || columns < 12 ? 1 : 2;
+        screen_put(s, s->ascii ? "[" : "\u2595");
+        for (int i = 0; i < n; i++) buffer_repeat(&s->b, shade(s, (i + 0.5) / n), wide);
+        screen_put(s, s->ascii ? "]" : "\u258f");
+        return;
+    }
+    for (int i = 0; i < columns; i++) {
+        screen_paper(s, map_color(h->map, theme_of(HEED_THEME_DARK), i / (double)(columns > 1 ? columns - 1 : 1)));
+        screen_put(s, " ");
+    }
+    screen_plain(s);
+}
+
 static void put_scale(struct screen *s, const struct sheet *h, const heed_heatmap *o, int left) {
-    enum { STEPS = 24 };
     char low[LABEL_SIZE], high[LABEL_SIZE];
     const double size = fmax(fabs(h->scale.low), fabs(h->scale.high)), nothing = 1e-3 * size;
     const int decimals = number_decimals(size);
     number_label(low, fabs(h->scale.low) < nothing ? 0 : h->scale.low, decimals, s->ascii);
     number_label(high, fabs(h->scale.high) < nothing ? 0 : h->scale.high, decimals, s->ascii);
+    const int numbers = text_columns(low) + text_columns(high) + 2;
+    if (left + numbers + 12 > s->width) left = 0;
+    const int rest = s->width - left - numbers;
     buffer_repeat(&s->b, " ", left);
     screen_put(s, low);
-    screen_put(s, " ");
-    if (s->colors == HEED_TERMINAL_PLAIN) {
-        const int n = s->ascii ? 10 : 5;
-        screen_put(s, s->ascii ? "[" : "\u2595");
-        for (int i = 0; i < n; i++) buffer_repeat(&s->b, shade(s, (i + 0.5) / n), s->ascii ? 1 : 2);
-        screen_put(s, s->ascii ? "]" : "\u258f");
-    }
-    for (int i = 0; s->colors != HEED_TERMINAL_PLAIN && i < STEPS; i++) {
-        screen_paper(s, map_color(h->map, theme_of(HEED_THEME_DARK), i / (double)(STEPS - 1)));
+    screen_put(s, rest >= 12 ? " " : "..");
+    if (rest >= 12) {
+        const int label = text_columns(o->scale_label), ramp = rest - label - 2 >= 12 ? rest - label - 2 : rest;
+        const int columns = s->colors == HEED_TERMINAL_PLAIN ? 12 : ramp < 24 ? ramp : 24;
+        put_ramp(s, h, columns);
         screen_put(s, " ");
-    }
-    screen_plain(s);
-    screen_put(s, " ");
-    screen_put(s, high);
-    if (o->scale_label) {
-        screen_put(s, "  ");
-        const int columns = text_columns(o->scale_label), most = s->width / 3;
-        screen_cell(s, o->scale_label, columns < most ? columns : most, 0);
-    }
+        screen_put(s, high);
+        if (label > 0 && rest - columns > 3) {
+            screen_put(s, "  ");
+            screen_cell(s, o->scale_label, label < rest - columns - 2 ? label : rest - columns - 2, 0);
+        }
+    } else
+        screen_put(s, high);
     screen_line(s);
     if (h->block > 1) {
+        char note[96];
+        snprintf(note, sizeof note, "blocks: mean of %lld %s %lld", (long long)h->block, s->ascii ? "x" : "\u00d7",
+                 (long long)h->block);
+        const int columns = text_columns(note), most = s->width - left;
         buffer_repeat(&s->b, " ", left);
-        buffer_format(&s->b, "each block is the mean of %lld %s %lld cells", (long long)h->block,
-                      s->ascii ? "x" : "\u00d7", (long long)h->block);
+        screen_cell(s, note, columns < most ? columns : most, 0);
         screen_line(s);
     }
 }

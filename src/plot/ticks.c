@@ -133,6 +133,7 @@ static struct decimal good_step(double low, double high, int most, bool whole) {
 void ticks_linear(struct ticks *t, double low, double high, int most, bool whole, bool ascii) {
     t->n = t->minors = 0;
     if (!(low < high) || !isfinite(high - low)) return;
+    if (high - low < 1e-12 * fmax(fabs(low), fabs(high))) return; /* no digits tell such ticks apart */
     most = most < 2 ? 2 : most > TICKS_MOST ? TICKS_MOST : most;
     const struct decimal step = good_step(low, high, most, whole);
     const double size = decimal_value(step);

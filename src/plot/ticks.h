@@ -2,6 +2,7 @@
 #ifndef PLOT_TICKS_H
 #define PLOT_TICKS_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #define TICKS_MOST  24
@@ -29,7 +30,7 @@ int number_decimals(double largest);
 struct range {
     double low, high;
 };
-static inline struct range range_none(void) { return (struct range){1.0 / 0.0, -1.0 / 0.0}; }
+static inline struct range range_none(void) { return (struct range){(double)INFINITY, -(double)INFINITY}; }
 static inline bool range_empty(struct range r) { return !(r.low <= r.high); }
 void range_add(struct range *r, double value, bool log); /* leaves out what the axis cannot show */
 struct range range_axis(struct range r, double margin, bool log);

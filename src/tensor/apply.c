@@ -1,6 +1,6 @@
 /* Running an op: check, infer, take memory, compute, record. */
 #include "base/arena.h"
-#include "tensor/engine.h"
+#include "tensor/profile.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -147,10 +147,12 @@ static void unclaim(struct node *n) {
 static bool run(struct node *n, heed_tensor *const *in, bool *wants) {
     heed_op_call *c = &n->call;
     if (!take_inputs(c, in, wants) || !c->op->infer(c) || c->cx->status != HEED_OK || !take_memory(n)) return false;
+    const int64_t began = profile_now(c->cx->engine);
     if (!c->cx->config.dry && c->op->forward && !c->op->forward(c)) {
         heed_op_fail(c, HEED_ERR_USAGE, "forward failed");
         return false;
     }
+    profile_note(c->cx->engine, c->op, PROFILE_FORWARD, began);
     arena_give(c->cx, c->work);
     c->work = NULL;
     return !c->recording || record(n);

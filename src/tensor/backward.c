@@ -5,7 +5,7 @@
  * and gradients are given back: the peak is what is live. */
 #include "base/arena.h"
 #include "kernel/rows.h"
-#include "tensor/engine.h"
+#include "tensor/profile.h"
 #include <string.h>
 
 /* A gradient that is shared (passed on by an op, or handed in) is copied before it is added to. */
@@ -124,6 +124,7 @@ static bool prepare_fold(struct node *n) {
 static bool node_backward(struct node *n) {
     heed_op_call *c = &n->call;
     heed_ctx *cx = c->cx;
+    const int64_t began = profile_now(cx->engine);
     struct storage *few[FEW], **beside = few;
     if (c->n_in > FEW && !(beside = heed_mem_new(cx, (size_t)c->n_in * sizeof *beside))) return false;
     for (int i = 0; i < c->n_in; i++) beside[i] = NULL;
@@ -149,6 +150,7 @@ static bool node_backward(struct node *n) {
             ok = contribute(cx, t, c->out[n->pass[i]]->grad);
     }
     if (beside != few) heed_mem_free(cx, beside);
+    profile_note(cx->engine, c->op, PROFILE_BACKWARD, began);
     return ok;
 }
 

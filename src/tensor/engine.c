@@ -97,6 +97,7 @@ static void engine_close(heed_ctx *cx) {
     heed_mem_free(cx, e->nodes);
     heed_mem_free(cx, e->scopes);
     heed_mem_free(cx, e->slots);
+    heed_mem_free(cx, e->profile);
     heed_mem_free(cx, e);
     cx->engine = NULL;
 }

@@ -111,24 +111,36 @@ static char *copy_text(heed_ctx *cx, const char *text) {
     return copy;
 }
 
-bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path, char **notes) {
-    if (notes) *notes = NULL;
+char *heed_checkpoint_notes(heed_ctx *cx, const char *path) {
+    if (heed_failed(cx)) return NULL;
+    if (!path) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: the path is NULL"), NULL;
+    heed_safetensors *st = heed_safetensors_open(cx, path);
+    const char *text = st ? heed_safetensors_metadata(cx, st, "heed.notes") : NULL;
+    if (st && !text) heed_fail(cx, HEED_ERR_FORMAT, "%s: this is not a checkpoint of heed's", path);
+    char *notes = text ? copy_text(cx, text) : NULL;
+    heed_safetensors_close(st);
+    return notes;
+}
+
+bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path) {
     if (heed_failed(cx)) return false;
     if (!t || !path) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s is NULL", t ? "the path" : "the trainer");
+    if (t->swapped) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s: load with the average swapped back", path);
     heed_safetensors *st = heed_safetensors_open(cx, path);
     char *parameters = signature(cx, t->params);
     const char *names[4];
     float *blocks[4];
+    const heed_array *arrays[4] = {0};
     const int n = blocks_of(t, names, blocks);
     int64_t steps = 0;
     if (st && parameters && fits(cx, st, t, path, parameters, names, n, &steps)) {
-        const char *text = heed_safetensors_metadata(cx, st, "heed.notes");
-        if (notes) *notes = copy_text(cx, text ? text : "");
-        for (int i = 0; i < n && !heed_failed(cx); i++) {
-            const heed_array *a = heed_safetensors_get(cx, st, heed_safetensors_find(cx, st, names[i]));
-            if (a) memcpy(blocks[i], a->data, (size_t)heed_params_numbers(t->params) * sizeof(float));
+        for (int i = 0; i < n; i++) arrays[i] = heed_safetensors_get(cx, st, heed_safetensors_find(cx, st, names[i]));
+        if (!heed_failed(cx)) {
+            for (int i = 0; i < n; i++)
+                memcpy(blocks[i], arrays[i]->data, (size_t)heed_params_numbers(t->params) * sizeof(float));
+            t->steps = steps;
+            trainer_clear(t);
         }
-        if (!heed_failed(cx)) t->steps = steps, t->passes = 0;
     }
     heed_mem_free(cx, parameters);
     heed_safetensors_close(st);

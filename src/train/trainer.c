@@ -131,22 +131,33 @@ static void update(heed_ctx *cx, heed_trainer *t, float scale) {
     }
 }
 
-static void clear(heed_trainer *t) {
+void trainer_clear(heed_trainer *t) {
     for (int i = 0; i < heed_params_count(t->params); i++) t->grads[i].filled = false;
+    t->passes = 0;
+}
+
+/* The first update begins the average, as torch.optim.swa_utils.AveragedModel does: no trace of the first draw. */
+static void average(heed_ctx *cx, heed_trainer *t) {
+    const float *w = heed_params_block(t->params);
+    const int64_t n = heed_params_numbers(t->params);
+    if (t->steps == 0)
+        kernel_copy(cx->pool, t->average, w, n);
+    else
+        kernel_ema(cx->pool, t->average, w, n, t->opts.average);
 }
 
 bool heed_trainer_step(heed_ctx *cx, heed_trainer *t, bool *updated) {
     if (updated) *updated = false;
     if (heed_failed(cx)) return false;
     if (!t) return heed_fail(cx, HEED_ERR_USAGE, "trainer: the trainer is NULL");
+    if (t->swapped) return heed_fail(cx, HEED_ERR_USAGE, "trainer: a step while the average is swapped in");
     if (cx->config.dry) return true; /* there are no gradients */
     if (++t->passes < t->opts.accumulate) return true;
     double scale = 1 / (double)t->passes;
-    t->passes = 0;
     if (t->opts.clip > 0) {
         t->norm = gradient_norm(cx, t) * scale;
         if (!isfinite(t->norm)) {
-            clear(t);
+            trainer_clear(t);
             return heed_fail(cx, HEED_ERR_RANGE, "trainer: the gradient of step %lld is not finite",
                              (long long)t->steps);
         }
@@ -154,9 +165,8 @@ bool heed_trainer_step(heed_ctx *cx, heed_trainer *t, bool *updated) {
         scale *= fmin(1, t->opts.clip / (t->norm + 1e-6));
     }
     update(cx, t, (float)scale);
-    if (t->average)
-        kernel_ema(cx->pool, t->average, heed_params_block(t->params), heed_params_numbers(t->params), t->opts.average);
-    clear(t);
+    if (t->average) average(cx, t);
+    trainer_clear(t);
     t->steps++;
     if (updated) *updated = true;
     return true;

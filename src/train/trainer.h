@@ -16,4 +16,6 @@ struct heed_trainer {
     bool swapped;
 };
 
+void trainer_clear(heed_trainer *t); /* forgets the gradients of an update under way */
+
 #endif

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/philox.h"
+#include "kernel/move.h"
 #include "kernel/rows.h"
 #include "twin.h"
 #include <stdlib.h>
@@ -324,7 +325,7 @@ static int64_t all_results(struct pool *pool, float *out, int64_t rows, int64_t 
     for (int centre = 0; centre < 2; centre++) {
         float *h = NEXT(n), *mean = NEXT(rows), *rstd = NEXT(rows), *normed = NEXT(n);
         float *dx = NEXT(n), *dgamma = NEXT(cols), *dbeta = NEXT(cols);
-        if (!centre) kernel_fill(pool, mean, 0.0f, rows);
+        if (!centre) kernel_clear(pool, mean, rows);
         kernel_norm(pool, &(struct norm){.rows = rows,
                                          .cols = cols,
                                          .centre = centre,
@@ -353,8 +354,8 @@ static int64_t all_results(struct pool *pool, float *out, int64_t rows, int64_t 
     kernel_dropout_grad(pool, NEXT(n), mask, dy, n, 0.3f, false);
     float *w = NEXT(n), *m = NEXT(n), *v = NEXT(n);
     kernel_copy(pool, w, x, n);
-    kernel_fill(pool, m, 0.0f, n);
-    kernel_fill(pool, v, 0.0f, n);
+    kernel_clear(pool, m, n);
+    kernel_clear(pool, v, n);
     kernel_adam(pool, w, m, v, dy, n, &(struct adam){1e-3, 0.9, 0.999, 1e-8, 0.01, true, 1, 1.0f});
     kernel_sgd(pool, w, m, dy, n, &(struct sgd){1e-3, 0.9, 0.01, true, 1.0f});
     kernel_ema(pool, v, w, n, 0.99);

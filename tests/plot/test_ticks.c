@@ -133,6 +133,8 @@ static void nothing_for_nonsense(void **state) {
     assert_int_equal(t.n, 0);
     ticks_linear(&t, 0, (double)INFINITY, 5, false, false);
     assert_int_equal(t.n, 0);
+    ticks_linear(&t, 1e9, 1e9 + 2e-7, 5, false, false);
+    assert_int_equal(t.n, 0);
     ticks_log(&t, 0, 1, 5, false);
     assert_int_equal(t.n, 0);
     ticks_log(&t, -1, 1, 5, false);

@@ -29,7 +29,7 @@ static double loss_at(const struct golden_case *c, int i, const float *x, double
     *size = 0;
     heed_clear(cx);
     heed_set_grad(cx, false);
-    if (!golden_leaves(cx, &moved, in) || !golden_run(cx, &moved, in, out)) loss = NAN;
+    if (!golden_leaves(cx, &moved, in) || !golden_run(cx, &moved, in, out)) loss = (double)NAN;
     for (int j = 0; !isnan(loss) && j < c->n_out; j++) {
         if (!c->dout[j]) continue;
         const int64_t n = heed_count(out[j]);

@@ -6,6 +6,7 @@
  * a place for dW before backward begins: the parameter's own gradient, claimed while it is empty. Backward then only
  * scales by the upstream gradient (nearly always 1). Where that cannot be, backward computes the chunks again. */
 #include "kernel/gemm.h"
+#include "kernel/move.h"
 #include "kernel/reduce.h"
 #include "kernel/rows.h"
 #include "tensor/ops.h"
@@ -156,8 +157,8 @@ static bool linear_ce_forward(heed_op_call *c) {
     float *logits = c->work, *spare = logits + most * all.n;
     float *lse = early ? spare : c->state, *loss = each ? heed_op_f32(c, 0) : spare + all.rows;
     float *dw = heed_op_claimed(c, W);
-    if (early && dw && all.rows == 0) kernel_fill(pool_of(c), dw, 0, c->in[W]->count);
-    if (early && c->wants[B] && all.rows == 0) kernel_fill(pool_of(c), early_db(c), 0, all.n);
+    if (early && dw && all.rows == 0) kernel_clear(pool_of(c), dw, c->in[W]->count);
+    if (early && c->wants[B] && all.rows == 0) kernel_clear(pool_of(c), early_db(c), all.n);
     for (int64_t first = 0; first < all.rows; first += most) {
         const struct chunk ch = take_chunk(c, first, logits);
         kernel_cross_entropy(pool_of(c), &ch.ce, lse + first, loss + first);
@@ -192,7 +193,7 @@ static bool linear_ce_backward(heed_op_call *c) {
     const float scale = cross_entropy_scale(o, kernel_cross_entropy_count(&all, &bad));
     const bool each = o->reduction == HEED_REDUCE_NONE;
     for (int i = W; i <= B; i++)
-        if (c->din[i] && !c->add[i] && all.rows == 0) kernel_fill(pool_of(c), c->din[i], 0, c->in[i]->count);
+        if (c->din[i] && !c->add[i] && all.rows == 0) kernel_clear(pool_of(c), c->din[i], c->in[i]->count);
     for (int64_t first = 0; first < all.rows; first += chunk_rows(c)) {
         const struct chunk ch = take_chunk(c, first, c->work);
         kernel_cross_entropy_grad(pool_of(c), &ch.ce, (const float *)c->state + first, ch.logits, all.n,

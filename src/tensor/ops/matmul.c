@@ -2,7 +2,7 @@
  *   dop(a) = dy op(b)',   dop(b) = op(a)' dy, summed over the batch axes along which an operand was repeated
  * A vector on the left is a row, on the right a column, and its axis of size 1 is dropped, as torch.matmul does. */
 #include "kernel/gemm.h"
-#include "kernel/rows.h"
+#include "kernel/move.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"
 
@@ -164,7 +164,7 @@ static bool matmul_backward(heed_op_call *c) {
     for (int i = 0; i < 2; i++) {
         if (!c->din[i]) continue;
         if (p.batches == 0) { /* no product reaches an operand that was repeated zero times */
-            if (!c->add[i]) kernel_fill(pool_of(c), c->din[i], 0, c->in[i]->count);
+            if (!c->add[i]) kernel_clear(pool_of(c), c->din[i], c->in[i]->count);
         } else if (i == 0)
             grad_a(c, &p);
         else

@@ -1,6 +1,7 @@
 /* Layer norm (Ba et al. 2016) and RMS norm (Zhang & Sennrich 2019) over the last axis, alone or with the residual added
  * first. h = x + residual,  y = (h - mean h) / sqrt(var h + eps) * gamma + beta        RMS: no mean, avg h^2 for var,
  * no beta h: (…,C); gamma, beta: (C). The gradient of h goes to x and residual alike. */
+#include "kernel/move.h"
 #include "kernel/rows.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"
@@ -84,9 +85,9 @@ static bool norm_backward(heed_op_call *c) {
     float *dx = a->residual ? c->fold : c->din[0];
     const bool add = a->residual && c->fold_add;
     if (!c->dout[0]) { /* only h was used: nothing comes through the norm */
-        if (dx && !add) kernel_fill(pool_of(c), dx, 0, rows * cols);
-        if (dgamma) kernel_fill(pool_of(c), dgamma, 0, cols);
-        if (dbeta) kernel_fill(pool_of(c), dbeta, 0, cols);
+        if (dx && !add) kernel_clear(pool_of(c), dx, rows * cols);
+        if (dgamma) kernel_clear(pool_of(c), dgamma, cols);
+        if (dbeta) kernel_clear(pool_of(c), dbeta, cols);
         return true;
     }
     const struct norm_grad grad = {.rows = rows,

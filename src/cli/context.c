@@ -1,0 +1,102 @@
+/* The context of a command: opened from the common options, closed with the profile and the exit status. */
+#include "cli/options.h"
+#include "tensor/profile.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t pressed;
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    if (pressed) _Exit(EXIT_INTERRUPTED); /* a second time: at once */
+    pressed = 1;
+}
+
+bool interrupted(void) { return pressed; }
+
+static bool cancel(void *user) {
+    (void)user;
+    return pressed;
+}
+
+static void say(void *user, heed_log_level level, const char *sentence) {
+    (void)user;
+    if (level == HEED_LOG_WARN) fprintf(stderr, "heed: %s\n", sentence);
+}
+
+/* ---- opening ---- */
+
+static double opened_at;
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel) {
+    /* without SA_RESTART: a read that waits for a person returns */
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    opened_at = seconds();
+    heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"),
+                                            .seed = (uint64_t)option_int(o, "seed"),
+                                            .byte_budget = option_bytes(o, "memory"),
+                                            .log = option_flag(o, "quiet") ? NULL : say,
+                                            .cancel = on_cancel});
+    if (!heed_failed(cx) && option_flag(o, "profile")) engine_profile(cx, true);
+    if (!heed_failed(cx)) return cx;
+    cli_error(EXIT_FAILED, "%s: %s", options_command(o), heed_message(cx));
+    heed_close(cx);
+    return NULL;
+}
+
+heed_ctx *options_open(const struct options *o) { return open_context(o, cancel); }
+heed_ctx *options_open_patient(const struct options *o) { return open_context(o, NULL); }
+
+/* ---- the profile ---- */
+
+static int64_t time_of(const struct profile_line *l) { return l->nanoseconds[0] + l->nanoseconds[1]; }
+
+static int by_time(const void *a, const void *b) {
+    const int64_t x = time_of(a), y = time_of(b);
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void print_profile(heed_ctx *cx) {
+    const struct profile_line *lines;
+    const int n = engine_profile_lines(cx, &lines);
+    struct profile_line *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
+    if (!sorted) return;
+    for (int i = 0; i < n; i++) sorted[i] = lines[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_time);
+    const double all = 1e3 * (seconds() - opened_at);
+    double ops = 0;
+    fprintf(stderr, "%-24s %10s %10s %10s %10s %10s %7s\n", "op", "forward", "ms", "backward", "ms", "total ms",
+            "share");
+    for (int i = 0; i < n; i++) {
+        const struct profile_line *l = &sorted[i];
+        const double ms = 1e-6 * (double)time_of(l);
+        ops += ms;
+        fprintf(stderr, "%-24s %10lld %10.2f %10lld %10.2f %10.2f %6.1f%%\n", l->op->name, (long long)l->count[0],
+                1e-6 * (double)l->nanoseconds[0], (long long)l->count[1], 1e-6 * (double)l->nanoseconds[1], ms,
+                100 * ms / all);
+    }
+    fprintf(stderr, "%-24s %10s %10s %10s %10s %10.2f %6.1f%%\n", "all else", "", "", "", "", all - ops,
+            100 * (all - ops) / all);
+    free(sorted);
+}
+
+int options_close(const struct options *o, heed_ctx *cx, int status) {
+    if (!cx) return status;
+    if (pressed)
+        status = EXIT_INTERRUPTED;
+    else if (heed_failed(cx))
+        status = cli_error(EXIT_FAILED, "%s", heed_message(cx));
+    if (option_flag(o, "profile")) print_profile(cx);
+    heed_close(cx);
+    return status;
+}

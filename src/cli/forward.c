@@ -1,0 +1,219 @@
+/* heed forward: tensors from a file through a model and back to a file; with --grad every gradient by name. This is
+ * what other systems are compared with. */
+#include "base/file.h"
+#include "cli/options.h"
+#include "heed/model.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct option options[] = {
+    {"in", 'i', OPTION_FILE, NULL, "FILE", "inputs by name, safetensors", 0, 0, NULL},
+    {"out", 'o', OPTION_FILE, NULL, "FILE", "outputs by name, safetensors", 0, 0, NULL},
+    {"grad", 'g', OPTION_FLAG, NULL, NULL,
+     "also grad.NAME of every parameter: of the loss, or without labels of sum(logits * grad_output)", 0, 0, NULL},
+    {"attentions", 'a', OPTION_FLAG, NULL, NULL, "also the attention weights of every layer", 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* ---- inputs ---- */
+
+/* A file, or standard input for "-", whose bytes go to *bytes. */
+static heed_safetensors *open_inputs(heed_ctx *cx, const char *path, unsigned char **bytes) {
+    size_t size;
+    if (strcmp(path, "-") != 0) return heed_safetensors_open(cx, path);
+    *bytes = file_read(cx, path, SIZE_MAX / 2, &size);
+    return *bytes ? heed_safetensors_parse(cx, "standard input", *bytes, size) : NULL;
+}
+
+/* Floats of every width become f32, whole numbers i32, bytes and booleans u8. */
+static heed_tensor *tensor_of(heed_ctx *cx, const heed_array *a) {
+    const int64_t n = heed_array_count(a);
+    if (a->dtype == HEED_BOOL || a->dtype == HEED_U8) return heed_from_u8(cx, a->data, a->rank, a->shape);
+    const bool real = a->dtype == HEED_F32 || a->dtype == HEED_F64 || a->dtype == HEED_F16 || a->dtype == HEED_BF16;
+    void *numbers = heed_mem_new(cx, (size_t)n * 4);
+    heed_tensor *t = NULL;
+    if (!numbers) return NULL;
+    if (real && heed_array_to_f32(cx, a, numbers, n)) t = heed_from_f32(cx, numbers, a->rank, a->shape);
+    if (!real && heed_array_to_i32(cx, a, numbers, n)) t = heed_from_i32(cx, numbers, a->rank, a->shape);
+    heed_mem_free(cx, numbers);
+    return t;
+}
+
+static bool among(const char *words, const char *word) {
+    const size_t n = strlen(word);
+    for (const char *at = words; n && (at = strstr(at, word)); at += n)
+        if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
+    return false;
+}
+
+static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, const heed_family *family, heed_io *in) {
+    for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
+        const heed_array *a = heed_safetensors_get(cx, st, i);
+        if (!a) return false;
+        if (strcmp(a->name, "grad_output") != 0 && !among(family->inputs, a->name))
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%.60s' is not an input of %s, which takes: %s grad_output",
+                             path, a->name, family->name, family->inputs);
+        heed_tensor *t = tensor_of(cx, a);
+        if (t) heed_io_put(cx, in, a->name, t);
+    }
+    return !heed_failed(cx);
+}
+
+/* ---- gradients ---- */
+
+struct gradients {
+    heed_grad *slots; /* one per parameter */
+    float *block;
+};
+
+static bool gradients_open(heed_ctx *cx, const heed_params *params, struct gradients *g) {
+    const int n = heed_params_count(params);
+    const size_t bytes = (size_t)heed_params_numbers(params) * sizeof(float);
+    g->slots = heed_mem_new(cx, (size_t)n * sizeof *g->slots);
+    g->block = heed_mem_new(cx, bytes);
+    if (!g->slots || !g->block) return false;
+    memset(g->block, 0, bytes); /* a parameter that is not reached has gradient zero */
+    for (int i = 0; i < n; i++) {
+        const heed_param *p = heed_params_at(params, i);
+        g->slots[i] = (heed_grad){.data = p->tied ? NULL : g->block + (p->value - heed_params_block(params))};
+    }
+    heed_bind(cx, params, g->slots);
+    return true;
+}
+
+static void gradients_close(heed_ctx *cx, struct gradients *g) {
+    heed_bind(cx, NULL, NULL);
+    heed_mem_free(cx, g->slots);
+    heed_mem_free(cx, g->block);
+}
+
+static heed_tensor *main_output(const heed_io *out) {
+    static const char *const names[] = {"logits", "action_preds", "last_hidden_state"};
+    heed_tensor *t = NULL;
+    for (size_t i = 0; !t && i < sizeof names / sizeof *names; i++) t = heed_io_get(out, names[i]);
+    return t;
+}
+
+static bool go_back(heed_ctx *cx, const heed_io *in, const heed_io *out) {
+    heed_tensor *loss = heed_io_get(out, "loss"), *dy = heed_io_get(in, "grad_output"), *y = main_output(out);
+    for (int i = 0; i < out->n; i++) heed_keep(cx, out->tensor[i]);
+    if (loss) return !heed_wants_grad(loss) || heed_backward(cx, loss);
+    if (!dy)
+        return heed_fail(cx, HEED_ERR_USAGE, "forward: --grad needs labels or y, or grad_output, among the inputs");
+    if (heed_rank(dy) != heed_rank(y) || heed_type(dy) != HEED_F32 ||
+        memcmp(heed_shape(dy), heed_shape(y), (size_t)heed_rank(y) * sizeof(int64_t)) != 0)
+        return heed_fail(cx, HEED_ERR_SHAPE, "grad_output: %s numbers of shape %s are needed, not %s %s", "f32",
+                         heed_shape_text(y).s, heed_dtype_name(heed_type(dy)), heed_shape_text(dy).s);
+    return !heed_wants_grad(y) || heed_backward_from(cx, y, dy);
+}
+
+/* ---- outputs ---- */
+
+struct outputs {
+    heed_array *arrays;
+    char (*names)[256]; /* of gradients */
+    int64_t n;
+};
+
+static bool add_tensor(heed_ctx *cx, struct outputs *o, const char *name, heed_tensor *t) {
+    t = heed_contiguous(cx, t);
+    if (!t) return false;
+    heed_array *a = &o->arrays[o->n++];
+    *a = (heed_array){.name = name, .dtype = heed_type(t), .rank = heed_rank(t)};
+    memcpy(a->shape, heed_shape(t), (size_t)a->rank * sizeof *a->shape);
+    a->data = a->dtype == HEED_F32   ? (const void *)heed_f32(t)
+              : a->dtype == HEED_I32 ? (const void *)heed_i32(t)
+                                     : (const void *)heed_u8(t);
+    return true;
+}
+
+static void add_gradient(struct outputs *o, const heed_param *p, const heed_grad *slot) {
+    snprintf(o->names[p->index], sizeof *o->names, "grad.%s", p->name);
+    heed_array *a = &o->arrays[o->n++];
+    *a = (heed_array){.name = o->names[p->index], .dtype = HEED_F32, .rank = p->rank, .data = slot->data};
+    memcpy(a->shape, p->shape, sizeof a->shape);
+}
+
+static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *path, const heed_params *params,
+                          const heed_io *out, const struct gradients *g) {
+    const int count = heed_params_count(params);
+    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + HEED_IO_MOST) * sizeof *o.arrays),
+                        .names = heed_mem_new(cx, (size_t)count * sizeof *o.names)};
+    for (int i = 0; o.arrays && i < out->n; i++)
+        if (!strstr(out->name[i], "attentions.") || option_flag(opt, "attentions"))
+            add_tensor(cx, &o, out->name[i], out->tensor[i]);
+    for (int i = 0; o.names && g->slots && i < count; i++) {
+        const heed_param *p = heed_params_at(params, i);
+        if (!p->tied && !p->frozen) add_gradient(&o, p, &g->slots[i]);
+    }
+    if (!heed_failed(cx)) heed_safetensors_write(cx, path, o.arrays, o.n, &(heed_pair){"format", "pt"}, 1);
+    heed_mem_free(cx, o.arrays);
+    heed_mem_free(cx, o.names);
+    return !heed_failed(cx);
+}
+
+/* ---- the command ---- */
+
+/* All of it; in a dry context nothing is computed or written. */
+static void forward(heed_ctx *cx, const struct options *o, bool dry) {
+    const char *in_path = option_text(o, "in"), *out_path = option_text(o, "out");
+    const bool grad = option_flag(o, "grad");
+    heed_model *model = heed_model_load(cx, options_word(o, 0));
+    heed_params *params = heed_model_params(model);
+    unsigned char *bytes = NULL;
+    heed_safetensors *st = model ? open_inputs(cx, in_path, &bytes) : NULL;
+    struct gradients g = {0};
+    heed_io in = {0}, out = {0};
+    heed_set_grad(cx, grad);
+    if (st && (!grad || gradients_open(cx, params, &g)) &&
+        read_inputs(cx, st, in_path, heed_model_family(model), &in) && heed_model_forward(cx, model, &in, &out) &&
+        (!grad || go_back(cx, &in, &out)) && !dry)
+        write_outputs(cx, o, out_path, params, &out, &g);
+    gradients_close(cx, &g);
+    heed_safetensors_close(st);
+    heed_mem_free(cx, bytes);
+    heed_model_free(cx, model);
+}
+
+/* A budget is held against a dry run first. Standard input can be read only once. */
+static bool fits(const struct options *o) {
+    if (!option_given(o, "memory") || strcmp(option_text(o, "in"), "-") == 0) return true;
+    heed_ctx *cx = heed_open(&(heed_config){
+        .threads = (int)option_int(o, "threads"), .byte_budget = option_bytes(o, "memory"), .dry = true});
+    forward(cx, o, true);
+    const bool ok = !heed_failed(cx);
+    if (!ok) cli_error(EXIT_FAILED, "%s", heed_message(cx));
+    heed_close(cx);
+    return ok;
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("forward", options, argc, argv, 1, 1, "DIR");
+    if (!o) return EXIT_USAGE;
+    int status = EXIT_USAGE;
+    if (option_need(o, "in") && option_need(o, "out")) {
+        heed_ctx *cx = fits(o) ? options_open(o) : NULL;
+        if (cx) forward(cx, o, false);
+        status = options_close(o, cx, cx ? EXIT_DONE : EXIT_FAILED);
+    }
+    options_free(o);
+    return status;
+}
+
+const struct command forward_command = {
+    .name = "forward",
+    .summary = "tensors through a model, and gradients back",
+    .words = "DIR --in FILE --out FILE",
+    .about =
+        "Runs a model on tensors of a safetensors file, named as the arguments of the model's forward function (x, y, "
+        "labels; input_ids, attention_mask, pixel_values, ...), and writes logits, the loss when there are labels or "
+        "y, "
+        "and what else was asked for. Nothing is dropped out.\n\n"
+        "The gradients are those of the loss; without labels, of sum(logits * grad_output) with grad_output among the "
+        "inputs. Frozen parameters have none.",
+    .options = options,
+    .examples = "heed forward digits --in x.safetensors --out y.safetensors\n"
+                "heed forward digits --in batch.safetensors --out grads.safetensors --grad\n"
+                "heed forward nw --in x.safetensors --out y.safetensors --attentions\n",
+    .run = run,
+};

@@ -1,0 +1,93 @@
+/* Help from the tables: the overview, and a command's own page, wrapped to 80 columns. */
+#include "cli/options.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 80, OPTION_COLUMN = 26 };
+
+static int width_of(const char *s, size_t n) {
+    int width = 0;
+    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80; /* characters, not bytes */
+    return width;
+}
+
+/* Words of text from column `at` on, further lines indented by `indent`; a blank line parts paragraphs. */
+static void print_wrapped(const char *text, int at, int indent) {
+    while (*text) {
+        const size_t n = strcspn(text, " \n");
+        const int width = width_of(text, n);
+        if (at > indent && at + 1 + width > COLUMNS) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (at > indent) {
+            putchar(' ');
+            at++;
+        }
+        fwrite(text, 1, n, stdout);
+        at += width;
+        text += n;
+        if (strncmp(text, "\n\n", 2) == 0) {
+            printf("\n\n%*s", indent, "");
+            at = indent;
+        }
+        text += strspn(text, " \n");
+    }
+    putchar('\n');
+}
+
+void help_overview(void) {
+    fputs("usage: heed COMMAND [OPTIONS]\n"
+          "       heed COMMAND --help\n"
+          "       heed --help | --version\n\n"
+          "Attention networks: train them, look inside them, run them.\n\n"
+          "commands:\n",
+          stdout);
+    const struct command *command;
+    for (int i = 0; (command = cli_command(i)); i++)
+        if (!command->hidden) printf("  %-12s  %s\n", command->name, command->summary);
+    fputs("\nExit status: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C.\n", stdout);
+}
+
+/* What is said of an option: its help, its choices, its default. */
+static void describe(const struct option *o, char *out, size_t size) {
+    const bool shown = o->standard && *o->standard && o->kind != OPTION_FLAG;
+    snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == OPTION_CHOICE ? ": " : "",
+             o->kind == OPTION_CHOICE ? o->choices : "", o->kind == OPTION_LIST ? "; may be given several times" : "",
+             shown ? " (default: " : "", shown ? o->standard : "", shown ? ")" : "");
+}
+
+static void print_option(const struct option *o) {
+    char left[64], right[512];
+    const char letter[5] = {'-', o->letter, ',', ' ', 0};
+    const int n = snprintf(left, sizeof left, "  %s--%s%s%s", o->letter ? letter : "    ", o->name, o->value ? " " : "",
+                           o->value ? o->value : "");
+    describe(o, right, sizeof right);
+    if (n + 2 > OPTION_COLUMN)
+        printf("%s\n%*s", left, OPTION_COLUMN, "");
+    else
+        printf("%-*s", OPTION_COLUMN, left);
+    print_wrapped(right, OPTION_COLUMN, OPTION_COLUMN);
+}
+
+static void print_table(const struct option *table) {
+    if (table->name && table->kind != OPTION_GROUP) printf("\noptions:\n");
+    for (; table->name; table++) {
+        if (table->kind == OPTION_GROUP)
+            printf("\n%s:\n", table->name);
+        else
+            print_option(table);
+    }
+}
+
+void help_command(const struct command *command) {
+    printf("usage: heed %s%s%s%s\n\n", command->name, command->words ? " " : "", command->words ? command->words : "",
+           command->options ? " [OPTIONS]" : "");
+    print_wrapped(command->about, 0, 0);
+    if (command->options) {
+        print_table(command->options);
+        print_table(common_options);
+    }
+    fputs("\nexamples:\n", stdout);
+    for (const char *line = command->examples; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        printf("  %.*s\n", (int)strcspn(line, "\n"), line);
+}

@@ -1,0 +1,200 @@
+/* heed info: what a model is, and what it will take: planned in a dry context, which replays the allocator of a real
+ * run without computing. */
+#include "cli/options.h"
+#include "heed/model.h"
+#include "heed/train.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct option options[] = {
+    {"batch", 'b', OPTION_INT, "32", "B", "examples at a time, for the plan", 1, 1e9, NULL},
+    {"length", 0, OPTION_INT, "128", "T", "tokens of an example, for models of sequences", 1, 1e9, NULL},
+    {"verbose", 'v', OPTION_FLAG, NULL, NULL, "every parameter with its shape", 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* ---- the plan ---- */
+
+struct plan {
+    size_t total, step; /* at the worst moment: all of heed's memory; tensors of the step */
+};
+
+/* The peak of two steps on a batch, training with AdamW or only running. */
+static bool make_plan(const struct options *o, const char *dir, bool training, struct plan *plan) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
+    heed_model *model = heed_model_load(cx, dir);
+    const heed_trainer_opts adamw = {.optimizer = {.kind = HEED_ADAMW}, .schedule = {.lr = 1e-3}, .clip = 1};
+    heed_trainer *trainer = training && model ? heed_trainer_new(cx, heed_model_params(model), &adamw) : NULL;
+    heed_memory_reset_peak(cx); /* of reading the files */
+    for (int step = 0; step < 2 && !heed_failed(cx); step++) {
+        heed_io in, out;
+        heed_set_grad(cx, training);
+        if (trainer) heed_trainer_begin(cx, trainer);
+        heed_model_sample(cx, model, option_int(o, "batch"), option_int(o, "length"), &in);
+        heed_model_forward(cx, model, &in, &out);
+        heed_tensor *loss = heed_failed(cx) ? NULL : heed_io_get(&out, "loss");
+        if (trainer && heed_wants_grad(loss)) heed_backward(cx, loss);
+        if (trainer) heed_trainer_step(cx, trainer, NULL);
+        heed_reset(cx);
+    }
+    *plan = (struct plan){heed_memory_use(cx).held_peak, heed_memory_use(cx).step_peak};
+    const bool ok = !heed_failed(cx);
+    if (!ok) cli_error(EXIT_FAILED, "%s", heed_message(cx));
+    heed_trainer_free(cx, trainer);
+    heed_model_free(cx, model);
+    heed_close(cx);
+    return ok;
+}
+
+/* ---- facts ---- */
+
+struct facts {
+    int64_t parameters, frozen; /* numbers */
+    int tensors;
+    int64_t disk;
+    struct plan running, training;
+};
+
+static bool is_weights(const char *name) {
+    const size_t n = strlen(name);
+    return strncmp(name, "model", 5) == 0 && n > 12 && strcmp(name + n - 12, ".safetensors") == 0;
+}
+
+static int64_t bytes_on_disk(const char *dir) {
+    DIR *d = opendir(dir);
+    int64_t bytes = 0;
+    const struct dirent *entry;
+    while (d && (entry = readdir(d))) {
+        char path[4096];
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        if (is_weights(entry->d_name) && stat(path, &st) == 0) bytes += st.st_size;
+    }
+    if (d) closedir(d);
+    return bytes;
+}
+
+static void count(const heed_params *params, struct facts *f) {
+    for (int i = 0; i < heed_params_count(params); i++) {
+        const heed_param *p = heed_params_at(params, i);
+        if (p->tied) continue;
+        f->tensors++;
+        f->parameters += p->count;
+        if (p->frozen) f->frozen += p->count;
+    }
+}
+
+/* ---- printing ---- */
+
+static void shape_text(const heed_param *p, char *out, size_t size) {
+    size_t at = (size_t)snprintf(out, size, "(");
+    for (int i = 0; i < p->rank && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, i ? ", %lld" : "%lld", (long long)p->shape[i]);
+    if (at < size) snprintf(out + at, size - at, ")");
+}
+
+static const char *size_text(size_t bytes, char out[32]) {
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1000 && unit < 4) value /= 1000, unit++;
+    snprintf(out, 32, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+    return out;
+}
+
+static void print_plan(const char *what, const struct plan *plan, int64_t batch) {
+    char total[32], step[32];
+    printf("%-12s %s at batch %lld, of which %s are tensors of the step\n", what, size_text(plan->total, total),
+           (long long)batch, size_text(plan->step, step));
+}
+
+static void print_text(const struct options *o, const heed_model *m, const struct facts *f) {
+    const heed_family *family = heed_model_family(m);
+    const heed_params *params = heed_model_params(m);
+    char text[96];
+    printf("%-12s %s (%s): %s\n", "family", family->name, family->type, family->summary);
+    printf("%-12s %lld in %d tensors", "parameters", (long long)f->parameters, f->tensors);
+    printf(f->frozen ? ", %lld of them frozen\n" : "\n", (long long)f->frozen);
+    printf("%-12s %s\n", "on disk", size_text((size_t)f->disk, text));
+    print_plan("running", &f->running, option_int(o, "batch"));
+    print_plan("training", &f->training, option_int(o, "batch"));
+    if (!option_flag(o, "verbose")) return;
+    printf("\n%-48s %-24s %12s\n", "parameter", "shape", "numbers");
+    for (int i = 0; i < heed_params_count(params); i++) {
+        const heed_param *p = heed_params_at(params, i);
+        shape_text(p, text, sizeof text);
+        printf("%-48s %-24s %12lld%s%s%s\n", p->name, text, (long long)p->count, p->frozen ? "  frozen" : "",
+               p->tied ? "  tied to " : "", p->tied ? p->tied->name : "");
+    }
+}
+
+static void put_plan(heed_ctx *cx, heed_json at, const char *key, const struct plan *plan) {
+    const heed_json object = heed_json_put_object(cx, at, key);
+    heed_json_put_int(cx, object, "bytes", (int64_t)plan->total);
+    heed_json_put_int(cx, object, "step_bytes", (int64_t)plan->step);
+}
+
+static void print_json(const struct options *o, heed_ctx *cx, const heed_model *m, const struct facts *f) {
+    const heed_params *params = heed_model_params(m);
+    const heed_json doc = heed_json_new(cx, "info");
+    heed_json_put_text(cx, doc, "name", heed_model_family(m)->name);
+    heed_json_put_text(cx, doc, "model_type", heed_model_family(m)->type);
+    heed_json_put_int(cx, doc, "parameters", f->parameters);
+    heed_json_put_int(cx, doc, "frozen", f->frozen);
+    heed_json_put_int(cx, doc, "tensors", f->tensors);
+    heed_json_put_int(cx, doc, "disk_bytes", f->disk);
+    heed_json_put_int(cx, doc, "batch", option_int(o, "batch"));
+    heed_json_put_int(cx, doc, "length", option_int(o, "length"));
+    put_plan(cx, doc, "running", &f->running);
+    put_plan(cx, doc, "training", &f->training);
+    const heed_json list = heed_json_put_object(cx, doc, "shapes");
+    for (int i = 0; i < heed_params_count(params); i++) {
+        const heed_param *p = heed_params_at(params, i);
+        const heed_json shape = heed_json_put_array(cx, list, p->name);
+        for (int k = 0; k < p->rank; k++) heed_json_put_int(cx, shape, NULL, p->shape[k]);
+    }
+    char *text = heed_json_print(cx, doc, 2, NULL);
+    if (text) puts(text);
+    heed_mem_free(cx, text);
+    heed_json_free(doc);
+}
+
+static int show(const struct options *o, heed_ctx *cx, const char *dir) {
+    heed_model *model = heed_model_load(cx, dir);
+    int status = EXIT_DONE;
+    if (model) {
+        struct facts f = {.disk = bytes_on_disk(dir)};
+        count(heed_model_params(model), &f);
+        if (!make_plan(o, dir, false, &f.running) || !make_plan(o, dir, true, &f.training))
+            status = EXIT_FAILED;
+        else if (option_flag(o, "json"))
+            print_json(o, cx, model, &f);
+        else
+            print_text(o, model, &f);
+    }
+    heed_model_free(cx, model);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("info", options, argc, argv, 1, 1, "DIR");
+    if (!o) return EXIT_USAGE;
+    heed_ctx *cx = options_open(o);
+    const int status = cx ? options_close(o, cx, show(o, cx, options_word(o, 0))) : EXIT_FAILED;
+    options_free(o);
+    return status;
+}
+
+const struct command info_command = {
+    .name = "info",
+    .summary = "family, parameters, size, memory plan",
+    .words = "DIR",
+    .about =
+        "Says what a model directory holds, and how much memory running it and training it (with AdamW) will take at "
+        "most, by planning a step without computing it.",
+    .options = options,
+    .examples = "heed info digits\nheed info digits --batch 128 --verbose\nheed info digits --json\n",
+    .run = run,
+};

@@ -1,0 +1,61 @@
+/* heed new: a model directory with fresh weights. */
+#include "cli/options.h"
+#include "heed/model.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct option options[] = {
+    {"set", 's', OPTION_LIST, NULL, "KEY=VALUE", "a key of config.json; lists as 128,64", 0, 0, NULL},
+    {"force", 'f', OPTION_FLAG, NULL, NULL, "replace a model that is there", 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* Whether dir has a file of a model in it. */
+static bool holds_model(const char *dir) {
+    static const char *const files[] = {"config.json", "model.safetensors", "model.safetensors.index.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        if (access(path, F_OK) == 0) return true;
+    }
+    return false;
+}
+
+static int make(const struct options *o, const heed_family *family, const char *dir) {
+    const char *const *settings;
+    const int n = option_list(o, "set", &settings);
+    heed_ctx *cx = options_open(o);
+    if (!cx) return EXIT_FAILED;
+    heed_model *model = heed_model_new(cx, family, settings, n, heed_seed(cx));
+    if (heed_model_save(cx, model, dir) && !option_flag(o, "quiet"))
+        fprintf(stderr, "%s: %s with %lld parameters\n", dir, family->name,
+                (long long)heed_params_numbers(heed_model_params(model)));
+    heed_model_free(cx, model);
+    return options_close(o, cx, EXIT_DONE);
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("new", options, argc, argv, 2, 2, "FAMILY DIR");
+    if (!o) return EXIT_USAGE;
+    const heed_family *family = cli_family("new", options_word(o, 0));
+    const char *dir = options_word(o, 1);
+    int status = EXIT_USAGE;
+    if (family && holds_model(dir) && !option_flag(o, "force"))
+        status = cli_error(EXIT_FAILED, "%s: holds a model already; --force replaces it", dir);
+    else if (family)
+        status = make(o, family, dir);
+    options_free(o);
+    return status;
+}
+
+const struct command new_command = {
+    .name = "new",
+    .summary = "a directory with fresh weights",
+    .words = "FAMILY DIR",
+    .about = "Makes a model directory, config.json and model.safetensors, with weights drawn from --seed. 'heed list "
+             "FAMILY' shows the keys that --set takes.",
+    .options = options,
+    .examples = "heed new mlp digits --set input_size=784 --set output_size=10 --set hidden_sizes=256,128 --set "
+                "task=classify\nheed new kernel-pooling nw --set points=50 --set kernel=boxcar\n",
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/* The neuron and the multilayer perceptron (Rosenblatt 1958; Rumelhart, Hinton & Williams 1986).
+ *
+ *     x_0 = x,   x_l = a(W_l x_{l-1} + b_l),   y = W_L x_{L-1} + b_L
+ *
+ * linear is the case L = 1: a neuron per output, with the identity for numbers (linear regression) and the logistic
+ * function, or softmax, for classes (logistic regression). Parameters: linear.weight, linear.bias; layers.0.weight,
+ * layers.0.bias, layers.2.weight, ... as torch.nn.Sequential of Linear and activation names them. */
+#include "model/families.h"
+#include "model/vectors.h"
+
+struct mlp {
+    struct vectors vectors;
+    heed_mlp net;
+};
+
+static bool mlp_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct mlp *m = own;
+    heed_tensor *x = vectors_input(cx, &m->vectors, in);
+    return x && vectors_output(cx, &m->vectors, in, heed_mlp_run(cx, &m->net, x), out);
+}
+
+static bool mlp_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    (void)length;
+    return vectors_sample(cx, &((const struct mlp *)own)->vectors, batch, in);
+}
+
+/* ---- linear ---- */
+
+static const heed_key linear_keys[] = {VECTOR_KEYS, {NULL, HEED_KEY_INT, NULL, NULL}};
+
+static bool linear_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
+    struct mlp *m = own;
+    if (!vectors_build(cx, config, params, &m->vectors)) return false;
+    m->net.layers = 1;
+    return heed_linear_make(cx, params, "linear", m->vectors.inputs, m->vectors.outputs, true, &m->net.layer[0]);
+}
+
+const heed_family family_linear = {
+    .name = "linear",
+    .type = "heed-linear",
+    .architecture = "HeedLinear",
+    .rows = "1",
+    .paper = "Rosenblatt 1958",
+    .summary = "one neuron per output: linear or logistic regression",
+    .tasks = "regress classify",
+    .inputs = "x y labels",
+    .keys = linear_keys,
+    .size = sizeof(struct mlp),
+    .build = linear_build,
+    .forward = mlp_forward,
+    .sample = mlp_sample,
+};
+
+/* ---- mlp ---- */
+
+static const heed_key mlp_keys[] = {
+    VECTOR_KEYS,
+    {"hidden_sizes", HEED_KEY_INTS, "128", "width of each hidden layer"},
+    {"activation", HEED_KEY_TEXT, "relu", "identity, relu, gelu, gelu_tanh, silu, tanh, sigmoid or softplus"},
+    {"dropout", HEED_KEY_NUMBER, "0", "after every hidden activation, while training"},
+    {NULL, HEED_KEY_INT, NULL, NULL},
+};
+
+static bool mlp_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
+    /* the order of heed_activation */
+    static const char *const activations[] = {"identity", "relu",    "gelu",     "gelu_tanh", "silu",
+                                              "tanh",     "sigmoid", "softplus", NULL};
+    struct mlp *m = own;
+    if (!vectors_build(cx, config, params, &m->vectors)) return false;
+    const heed_json hidden = heed_json_array(cx, config, "hidden_sizes");
+    const int act = config_choice(cx, config, "activation", activations);
+    const double dropout = config_number(cx, config, "dropout", 0, 1);
+    const int64_t n = heed_json_count(hidden);
+    if (n + 1 > HEED_MLP_MOST)
+        return heed_json_fail(cx, hidden, "%lld hidden layers are more than %d", (long long)n, HEED_MLP_MOST - 1);
+    int64_t sizes[HEED_MLP_MOST + 1] = {m->vectors.inputs};
+    for (int64_t i = 0; i < n; i++) {
+        const heed_json at = heed_json_item(cx, hidden, i);
+        sizes[i + 1] = heed_json_int(cx, at, NULL);
+        if (!heed_failed(cx) && sizes[i + 1] < 1) heed_json_fail(cx, at, "a layer has at least one neuron");
+    }
+    sizes[n + 1] = m->vectors.outputs;
+    return !heed_failed(cx) &&
+           heed_mlp_make(cx, params, "layers", sizes, (int)n + 1, (heed_activation)act, (float)dropout, &m->net);
+}
+
+const heed_family family_mlp = {
+    .name = "mlp",
+    .type = "heed-mlp",
+    .architecture = "HeedMlp",
+    .rows = "2, 3, 4",
+    .paper = "Rumelhart, Hinton & Williams 1986",
+    .summary = "multilayer perceptron: any widths, depths and activations",
+    .tasks = "regress classify",
+    .inputs = "x y labels",
+    .keys = mlp_keys,
+    .size = sizeof(struct mlp),
+    .build = mlp_build,
+    .forward = mlp_forward,
+    .sample = mlp_sample,
+};

@@ -1,0 +1,365 @@
+/* The loop. Update s takes batch s of the run, its dropout masks are those of step s, and whatever else it depends on
+ * (weights, moments, average, what was found so far) is in the checkpoint: so a resumed run goes on as if it had never
+ * stopped. The model that is kept is always written before the checkpoint that knows of it; killed between the two, a
+ * run finds it again. */
+#include "train/loop.h"
+#include "base/ctx.h"
+#include "kernel/rows.h"
+#include "train/trainer.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define SAVE_SECONDS  10.0
+#define DROPOUT_SEED  0x9E3779B97F4A7C15u /* masks and shuffles draw from different numbers */
+#define LEAST_MEASURE 256                 /* examples to evaluate at a time, unless micro-batches say otherwise */
+
+static double clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t examples_of(const struct loop *l) { return l->opts.train_rows ? l->opts.n_train : l->opts.train->n; }
+
+/* ---- the weights to keep ---- */
+
+/* Exchanges the model's weights with the kept ones. */
+static void show_best(struct loop *l) {
+    float *w = heed_params_block(l->params);
+    for (int64_t i = 0; i < heed_params_numbers(l->params); i++) {
+        const float was = w[i];
+        w[i] = l->best[i];
+        l->best[i] = was;
+    }
+    l->best_shown = !l->best_shown;
+}
+
+static bool keep_weights(struct loop *l) {
+    const size_t size = (size_t)heed_params_numbers(l->params) * sizeof *l->best;
+    if (!l->best) l->best = heed_mem_new(l->cx, size);
+    if (!l->best) return false;
+    memcpy(l->best, heed_params_block(l->params), size);
+    return l->best_unsaved = true;
+}
+
+static bool write_best(struct loop *l) {
+    if (!l->best || !l->best_unsaved) return !heed_failed(l->cx);
+    show_best(l);
+    const bool written = heed_model_save(l->cx, l->model, l->opts.dir);
+    show_best(l);
+    l->best_unsaved = !written;
+    return written;
+}
+
+/* ---- checkpoints ---- */
+
+static bool diverged(struct loop *l, const char *what, int64_t step, double value) {
+    return heed_fail(l->cx, HEED_ERR_RANGE,
+                     "train: the %s of step %lld is %g: diverged at a learning rate of %g, a smaller one may help; the "
+                     "last good state is in %s",
+                     what, (long long)step, value, heed_schedule_at(&l->trainer->opts.schedule, step - 1),
+                     l->checkpoint);
+}
+
+static bool save(struct loop *l) {
+    heed_ctx *cx = l->cx;
+    const double size = kernel_square_sum(cx->pool, heed_params_block(l->params), heed_params_numbers(l->params));
+    if (heed_failed(cx)) return false;
+    if (!isfinite(size)) return diverged(l, "size of the weights", l->state->step, size);
+    char *notes = write_best(l) ? notes_write(l) : NULL;
+    const bool saved = notes && heed_checkpoint_save(cx, l->trainer, l->checkpoint, notes);
+    heed_mem_free(cx, notes);
+    l->saved = clock_now();
+    l->unsaved = !saved;
+    return saved;
+}
+
+static bool save_is_due(const struct loop *l) {
+    const int64_t every = l->opts.save_every;
+    if (l->state->step == l->began_step) return false;
+    return every > 0 ? l->state->step % every == 0 : clock_now() - l->saved > SAVE_SECONDS;
+}
+
+/* The directory and those above it. */
+static bool make_directory(heed_ctx *cx, const char *dir) {
+    const size_t size = strlen(dir) + 1;
+    char *path = heed_mem_new(cx, size);
+    if (!path) return false;
+    memcpy(path, dir, size);
+    for (char *end = path + 1; end < path + size; end++) {
+        if (*end && *end != '/') continue;
+        const char was = *end;
+        *end = 0;
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
+            break;
+        }
+        *end = was;
+    }
+    heed_mem_free(cx, path);
+    return !heed_failed(cx);
+}
+
+static bool take_up(struct loop *l) {
+    char *notes = heed_checkpoint_notes(l->cx, l->checkpoint);
+    if (notes && notes_read(l, notes)) {
+        if (l->state->best_step > 0 && heed_params_load(l->cx, l->params, l->opts.dir)) {
+            keep_weights(l);
+            l->best_unsaved = false;
+        }
+        heed_checkpoint_load(l->cx, l->trainer, l->checkpoint);
+        l->state->step = heed_trainer_steps(l->trainer);
+    }
+    heed_mem_free(l->cx, notes);
+    return !heed_failed(l->cx);
+}
+
+/* ---- counting ---- */
+
+static void count(struct loop *l) {
+    heed_loop_state *s = l->state;
+    const int64_t n = examples_of(l), into = s->step % l->per_epoch;
+    s->epoch = s->step / l->per_epoch;
+    s->examples = s->epoch * n + smaller(into * l->opts.batch, n);
+    s->lr = heed_schedule_at(&l->trainer->opts.schedule, s->step > 0 ? s->step - 1 : 0);
+    const double took = clock_now() - l->began;
+    const int64_t done = s->step - l->began_step;
+    s->seconds = l->earlier + took;
+    s->examples_per_second = took > 0 ? (double)done * (double)n / (double)l->per_epoch / took : 0;
+    s->seconds_left = done > 0 ? (double)(s->steps - s->step) * took / (double)done : 0;
+}
+
+static bool has_ended(const struct loop *l) {
+    return l->state->step >= l->state->steps || (l->opts.patience > 0 && l->waited >= l->opts.patience);
+}
+
+/* ---- an update ---- */
+
+static heed_tensor *loss_of(struct loop *l, const heed_batch *b, int64_t from, int64_t n) {
+    heed_io in, out;
+    if (!heed_loop_feed(l->cx, l->opts.train, b, from, n, &in)) return NULL;
+    if (!heed_model_forward(l->cx, l->model, &in, &out)) return NULL;
+    heed_tensor *loss = heed_io_get(&out, "loss");
+    if (!loss) heed_fail(l->cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
+    /* the mean over the batch is the mean of the parts' means, each by its share */
+    return n == b->n ? loss : heed_affine(l->cx, loss, (float)n / (float)b->n, 0.0f);
+}
+
+static bool update(struct loop *l) {
+    heed_ctx *cx = l->cx;
+    heed_loop_state *s = l->state;
+    const heed_batch *b = heed_batches_next(cx, l->batches);
+    if (!b) return false;
+    heed_trainer_begin(cx, l->trainer);
+    const int64_t most = l->opts.micro_batch > 0 ? l->opts.micro_batch : b->n;
+    double sum = 0.0;
+    for (int64_t from = 0, pass = 0; from < b->n && !heed_failed(cx); from += most, pass++) {
+        heed_set_step(cx, (uint64_t)(s->step * l->passes + pass));
+        heed_tensor *loss = loss_of(l, b, from, smaller(most, b->n - from));
+        if (heed_backward(cx, loss)) sum += (double)heed_item(cx, loss);
+        heed_reset(cx);
+    }
+    if (heed_failed(cx)) return false;
+    if (!isfinite(sum)) return diverged(l, "loss", s->step + 1, sum);
+    if (!heed_trainer_step(cx, l->trainer, NULL)) return false;
+    s->step = heed_trainer_steps(l->trainer);
+    s->loss = sum;
+    s->evaluated = s->tested = false;
+    l->unsaved = true;
+    count(l);
+    return true;
+}
+
+/* ---- after it ---- */
+
+static bool evaluation_is_due(const struct loop *l) {
+    const int64_t every = l->opts.evaluate_every > 0 ? l->opts.evaluate_every : l->per_epoch;
+    return l->opts.valid && (l->state->step % every == 0 || l->state->step >= l->state->steps);
+}
+
+static bool measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score) {
+    const int64_t batch = l->opts.micro_batch > 0 ? l->opts.micro_batch : larger(l->opts.batch, LEAST_MEASURE);
+    return heed_loop_evaluate(l->cx, l->model, data, rows, n, batch, score);
+}
+
+static bool is_better(const struct loop *l, const heed_score *a) {
+    const heed_score *b = &l->state->best;
+    return l->state->best_step == 0 || a->metric > b->metric || (a->metric == b->metric && a->loss < b->loss);
+}
+
+static bool evaluate(struct loop *l) {
+    heed_loop_state *s = l->state;
+    heed_score found;
+    if (l->evaluated == s->step) return true; /* before a cancelled run was saved */
+    heed_trainer_swap_average(l->cx, l->trainer);
+    bool ok = measure(l, l->opts.valid, l->opts.valid_rows, l->opts.n_valid, &found);
+    if (ok && !isfinite(found.loss)) ok = diverged(l, "validation loss", s->step, found.loss);
+    const bool better = ok && is_better(l, &found);
+    if (better) ok = keep_weights(l);
+    heed_trainer_swap_average(l->cx, l->trainer);
+    if (!ok) return false;
+    if (better) s->best = found, s->best_step = s->step;
+    l->waited = better ? 0 : l->waited + 1;
+    s->valid = found;
+    l->evaluated = s->step;
+    return true;
+}
+
+/* The end: what is kept is written and tested. */
+static bool conclude(struct loop *l) {
+    heed_loop_state *s = l->state;
+    if (!l->opts.valid) {
+        heed_trainer_swap_average(l->cx, l->trainer);
+        keep_weights(l);
+        heed_trainer_swap_average(l->cx, l->trainer);
+    }
+    if (!write_best(l) || !l->opts.test) return !heed_failed(l->cx);
+    show_best(l);
+    s->tested = measure(l, l->opts.test, NULL, 0, &s->test);
+    if (s->tested) show_best(l);
+    return s->tested;
+}
+
+/* Leaves the model with the weights that were kept. A run that had ended before is only tested again. */
+static bool finish(struct loop *l) {
+    heed_loop_state *s = l->state;
+    if (l->unsaved && !save(l)) return false;
+    if (l->best)
+        show_best(l);
+    else if (!heed_params_load(l->cx, l->params, l->opts.dir))
+        return false;
+    if (l->opts.test && !s->tested) s->tested = measure(l, l->opts.test, NULL, 0, &s->test);
+    return !heed_failed(l->cx);
+}
+
+static bool settle(struct loop *l) {
+    heed_loop_state *s = l->state;
+    if (evaluation_is_due(l) && !evaluate(l)) return false;
+    s->evaluated = l->evaluated == s->step;
+    if (has_ended(l) && !conclude(l)) return false;
+    count(l);
+    if (!log_state(l)) return false;
+    l->settled = s->step;
+    return l->unsaved = true;
+}
+
+static bool goes_on(const struct loop *l) { return !l->opts.report || l->opts.report(l->opts.user, l->state); }
+
+static heed_loop_end run(struct loop *l) {
+    heed_ctx *cx = l->cx;
+    const heed_loop_state *s = l->state;
+    bool wanted = true;
+    while (!heed_cancelled(cx)) {
+        if (l->settled < s->step) {
+            if (!settle(l)) break;
+            wanted = goes_on(l);
+        }
+        if (has_ended(l)) {
+            if (!finish(l)) break;
+            return s->step >= s->steps ? HEED_LOOP_DONE : HEED_LOOP_EARLY;
+        }
+        if ((!wanted || save_is_due(l)) && !save(l)) break;
+        if (!wanted) return HEED_LOOP_STOPPED;
+        if (!update(l)) break;
+    }
+    if (heed_error(cx) != HEED_ERR_CANCELLED) return HEED_LOOP_FAILED;
+    /* Cancelled before or within a step, whose weights are still those of the last update. */
+    heed_clear(cx);
+    trainer_clear(l->trainer);
+    if (has_ended(l) && l->settled == s->step) return HEED_LOOP_STOPPED; /* all was saved */
+    if (l->best_shown) show_best(l);
+    if (l->trainer->swapped) heed_trainer_swap_average(cx, l->trainer);
+    return save(l) ? HEED_LOOP_STOPPED : HEED_LOOP_FAILED;
+}
+
+/* ---- the beginning ---- */
+
+static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts *o) {
+    if (heed_failed(cx)) return false;
+    if (!model || !o || !o->dir || !*o->dir || !o->train)
+        return heed_fail(cx, HEED_ERR_USAGE, "train: a model, options, a directory and data are needed");
+    if (!o->train->label && !o->train->y) return heed_fail(cx, HEED_ERR_USAGE, "train: the data set has no targets");
+    if (o->batch < 1 || o->epochs < 0 || o->steps < 0 || o->micro_batch < 0 || o->evaluate_every < 0 ||
+        o->patience < 0 || o->save_every < 0 || o->log_every < 0 || (o->epochs == 0 && o->steps == 0))
+        return heed_fail(cx, HEED_ERR_RANGE, "train: batch %lld, epochs %lld, steps %lld: nothing to do, or less",
+                         (long long)o->batch, (long long)o->epochs, (long long)o->steps);
+    if (o->trainer.accumulate > 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "train: a larger batch in micro-batches stands for accumulating");
+    if (o->patience > 0 && !o->valid) return heed_fail(cx, HEED_ERR_USAGE, "train: patience needs validation data");
+    return true;
+}
+
+/* A step's number is shifted within the streams of dropout; epochs and batches are counted in 64 bits. */
+#define MOST_STEPS ((int64_t)1 << 36)
+
+static bool plan(struct loop *l) {
+    const heed_loop_opts *o = &l->opts;
+    const int64_t n = examples_of(l);
+    l->per_epoch = (n - 1) / o->batch + 1;
+    l->passes = o->micro_batch > 0 ? (o->batch - 1) / o->micro_batch + 1 : 1;
+    const double steps = o->steps > 0 ? (double)o->steps : (double)o->epochs * (double)l->per_epoch;
+    if (n < 1 || steps * (double)l->passes > (double)MOST_STEPS)
+        return heed_fail(l->cx, HEED_ERR_RANGE, "train: %lld examples and %.0f steps: too few or too many",
+                         (long long)n, steps);
+    l->state->steps = o->steps > 0 ? o->steps : o->epochs * l->per_epoch;
+    if (l->opts.trainer.schedule.steps == 0) l->opts.trainer.schedule.steps = l->state->steps;
+    return true;
+}
+
+static bool begin(struct loop *l) {
+    heed_ctx *cx = l->cx;
+    const heed_loop_opts *o = &l->opts;
+    const size_t size = strlen(o->dir) + sizeof "/checkpoint.safetensors";
+    struct stat what;
+    if (!plan(l)) return false;
+    l->checkpoint = heed_mem_new(cx, size);
+    l->trainer = heed_trainer_new(cx, l->params, &o->trainer);
+    if (heed_failed(cx)) return false;
+    snprintf(l->checkpoint, size, "%s/checkpoint.safetensors", o->dir);
+    notes_begin(l);
+    l->began = clock_now();
+    const bool resumes = o->resume && stat(l->checkpoint, &what) == 0;
+    if (resumes && !take_up(l)) return false;
+    l->began_step = l->state->step;
+    l->batches = heed_batches_open(cx, o->train,
+                                   &(heed_batches_opts){.batch = o->batch,
+                                                        .shuffle = true,
+                                                        .seed = o->seed,
+                                                        .rows = o->train_rows,
+                                                        .n_rows = o->train_rows ? o->n_train : 0,
+                                                        .index = l->state->step});
+    if (!resumes && (!l->batches || !make_directory(cx, o->dir) || !save(l))) return false;
+    count(l);
+    l->saved = clock_now();
+    return l->batches && log_open(l, l->state->step);
+}
+
+heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {
+    heed_loop_state own;
+    if (!opts_ok(cx, model, opts)) return HEED_LOOP_FAILED;
+    struct loop l = {.cx = cx,
+                     .model = model,
+                     .params = heed_model_params(model),
+                     .opts = *opts,
+                     .state = state ? state : &own,
+                     .log = -1};
+    *l.state = (heed_loop_state){0};
+    const uint64_t seed = heed_seed(cx);
+    heed_set_seed(cx, opts->seed ^ DROPOUT_SEED);
+    heed_loop_end end = begin(&l) ? run(&l) : HEED_LOOP_FAILED;
+    log_close(&l);
+    if (heed_failed(cx)) end = HEED_LOOP_FAILED;
+    heed_set_seed(cx, seed);
+    heed_set_training(cx, false);
+    heed_batches_close(cx, l.batches);
+    heed_trainer_free(cx, l.trainer);
+    heed_mem_free(cx, l.best);
+    heed_mem_free(cx, l.checkpoint);
+    return end;
+}

@@ -1,0 +1,201 @@
+/* What a checkpoint says beside its numbers: where the run is, what it found, and the settings that its result depends
+ * on, each as text, so that two runs are compared word for word. */
+#include "train/loop.h"
+#include "train/trainer.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- settings ---- */
+
+static void set_text(struct loop *l, heed_json at, const char *key, const char *text) {
+    heed_json_put_text(l->cx, at, key, text);
+}
+static void set_int(struct loop *l, heed_json at, const char *key, int64_t value) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    set_text(l, at, key, text);
+}
+/* In as few digits as read back the same. */
+static void set_number(struct loop *l, heed_json at, const char *key, double value) {
+    char text[32];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    set_text(l, at, key, text);
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size) {
+    const unsigned char *byte = data;
+    uint64_t word;
+    for (; size >= sizeof word; byte += sizeof word, size -= sizeof word) {
+        memcpy(&word, byte, sizeof word);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; byte++, size--) hash = (hash ^ *byte) * 0x100000001B3u;
+    return hash;
+}
+
+/* Which examples: a number that changes when any of them does, or their order. */
+static void describe(char text[64], const heed_data *d, const int64_t *rows, int64_t n) {
+    if (!d) return;
+    const size_t all = (size_t)d->n, inputs = all * (size_t)d->width;
+    uint64_t hash = mix((uint64_t)d->n, &d->width, sizeof d->width);
+    if (d->x) hash = mix(hash, d->x, inputs * sizeof *d->x);
+    if (!d->x && d->bytes) hash = mix(hash, d->bytes, inputs);
+    if (d->label) hash = mix(hash, d->label, all * sizeof *d->label);
+    if (d->y) hash = mix(hash, d->y, all * (size_t)d->outputs * sizeof *d->y);
+    if (rows) hash = mix(hash, rows, (size_t)n * sizeof *rows);
+    snprintf(text, 64, "%" PRId64 " examples (%08" PRIx32 ")", rows ? n : d->n, (uint32_t)(hash ^ hash >> 32));
+}
+
+void notes_begin(struct loop *l) {
+    const heed_loop_opts *o = &l->opts;
+    describe(l->train_text, o->train, o->train_rows, o->n_train);
+    describe(l->valid_text, o->valid, o->valid_rows, o->n_valid);
+}
+
+static void set_model(struct loop *l, heed_json at) {
+    for (heed_json v = heed_json_first(heed_model_config(l->model)); heed_json_kind_of(v) != HEED_JSON_NONE;
+         v = heed_json_next(v)) {
+        char key[128];
+        snprintf(key, sizeof key, "model %.100s", heed_json_key(v));
+        char *text = strcmp(heed_json_key(v), "heed_version") == 0 ? NULL : heed_json_print(l->cx, v, 0, NULL);
+        if (text) set_text(l, at, key, text);
+        heed_mem_free(l->cx, text);
+    }
+}
+
+static void set_trainer(struct loop *l, heed_json at) {
+    static const char *const optimizers[] = {"sgd", "adam", "adamw"};
+    static const char *const schedules[] = {"constant", "step", "linear", "cosine", "inverse-root"};
+    const heed_trainer_opts *t = &l->trainer->opts; /* with the defaults filled in */
+    const heed_optimizer *o = &t->optimizer;
+    const heed_schedule *s = &t->schedule;
+    set_text(l, at, "optimizer", optimizers[o->kind]);
+    if (o->kind == HEED_SGD) {
+        set_number(l, at, "momentum", o->momentum);
+        set_text(l, at, "nesterov", o->nesterov ? "yes" : "no");
+    } else {
+        set_number(l, at, "beta1", o->beta1);
+        set_number(l, at, "beta2", o->beta2);
+        set_number(l, at, "eps", o->eps);
+    }
+    set_number(l, at, "decay", o->weight_decay);
+    set_number(l, at, "lr", s->lr);
+    set_text(l, at, "schedule", schedules[s->kind]);
+    set_int(l, at, "warmup", s->warmup);
+    if (s->kind == HEED_STEP) {
+        set_int(l, at, "schedule step", s->every);
+        set_number(l, at, "schedule factor", s->factor);
+    }
+    if (s->kind == HEED_LINEAR || s->kind == HEED_COSINE) {
+        set_int(l, at, "steps", s->steps);
+        set_number(l, at, "schedule floor", s->floor);
+    }
+    set_number(l, at, "clip", t->clip);
+    set_number(l, at, "average", t->average);
+}
+
+static void put_settings(struct loop *l, heed_json at) {
+    const heed_loop_opts *o = &l->opts;
+    char seed[32];
+    set_model(l, at);
+    set_text(l, at, "training data", l->train_text);
+    if (o->valid) set_text(l, at, "validation data", l->valid_text);
+    set_int(l, at, "batch", o->batch);
+    set_int(l, at, "micro-batch", o->micro_batch);
+    snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
+    set_text(l, at, "seed", seed);
+    set_trainer(l, at);
+    if (o->valid) {
+        set_int(l, at, "evaluate-every", o->evaluate_every);
+        set_int(l, at, "patience", o->patience);
+    }
+}
+
+/* ---- comparing ---- */
+
+struct differences {
+    char text[600];
+    size_t used;
+};
+
+static void differ(struct differences *d, const char *key, const char *was, const char *is) {
+    if (d->used + 160 > sizeof d->text) return; /* enough is said */
+    d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, "%s%.40s was %.40s, is %.40s",
+                                d->used ? "; " : "", key, was ? was : "not set", is ? is : "not set");
+}
+
+static bool settings_agree(struct loop *l, heed_json theirs, heed_json ours) {
+    heed_ctx *cx = l->cx;
+    struct differences d = {.used = 0};
+    for (heed_json v = heed_json_first(theirs); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
+        const char *key = heed_json_key(v), *was = heed_json_text(cx, v, NULL);
+        const char *is = heed_json_text_or(cx, ours, key, NULL);
+        if (was && (!is || strcmp(was, is) != 0)) differ(&d, key, was, is);
+    }
+    for (heed_json v = heed_json_first(ours); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+        if (heed_json_kind_of(heed_json_find(cx, theirs, heed_json_key(v))) == HEED_JSON_NONE)
+            differ(&d, heed_json_key(v), NULL, heed_json_text(cx, v, NULL));
+    if (d.used) heed_fail(cx, HEED_ERR_USAGE, "%s: a checkpoint of another configuration: %s", l->checkpoint, d.text);
+    return !heed_failed(cx);
+}
+
+/* ---- where the run is ---- */
+
+static void put_score(heed_ctx *cx, heed_json at, const char *key, const heed_score *score) {
+    const heed_json list = heed_json_put_array(cx, at, key);
+    heed_json_put_number(cx, list, NULL, score->loss);
+    heed_json_put_number(cx, list, NULL, score->metric);
+}
+
+static heed_score get_score(heed_ctx *cx, heed_json at, const char *key) {
+    const heed_json list = heed_json_find(cx, at, key);
+    if (heed_json_kind_of(list) == HEED_JSON_NONE) return (heed_score){0};
+    return (heed_score){heed_json_number(cx, heed_json_item(cx, list, 0), NULL),
+                        heed_json_number(cx, heed_json_item(cx, list, 1), NULL)};
+}
+
+char *notes_write(struct loop *l) {
+    heed_ctx *cx = l->cx;
+    const heed_loop_state *s = l->state;
+    const heed_json notes = heed_json_new(cx, "notes");
+    heed_json_put_int(cx, notes, "settled", l->settled);
+    heed_json_put_int(cx, notes, "evaluated", l->evaluated);
+    heed_json_put_int(cx, notes, "waited", l->waited);
+    heed_json_put_number(cx, notes, "seconds", s->seconds);
+    heed_json_put_number(cx, notes, "loss", s->loss);
+    if (l->evaluated > 0) put_score(cx, notes, "valid", &s->valid);
+    heed_json_put_int(cx, notes, "best_step", s->best_step);
+    if (s->best_step > 0) put_score(cx, notes, "best", &s->best);
+    put_settings(l, heed_json_put_object(cx, notes, "settings"));
+    char *text = heed_json_print(cx, notes, 0, NULL);
+    heed_json_free(notes);
+    return text;
+}
+
+bool notes_read(struct loop *l, const char *text) {
+    heed_ctx *cx = l->cx;
+    heed_loop_state *s = l->state;
+    const heed_json notes = heed_json_parse(cx, l->checkpoint, text, strlen(text));
+    const heed_json ours = heed_json_new(cx, "settings");
+    put_settings(l, ours);
+    if (!heed_failed(cx) && settings_agree(l, heed_json_object(cx, notes, "settings"), ours)) {
+        l->settled = heed_json_int(cx, notes, "settled");
+        l->evaluated = heed_json_int(cx, notes, "evaluated");
+        l->waited = heed_json_int(cx, notes, "waited");
+        l->earlier = heed_json_number(cx, notes, "seconds");
+        s->loss = heed_json_number(cx, notes, "loss");
+        s->valid = get_score(cx, notes, "valid");
+        s->best_step = heed_json_int(cx, notes, "best_step");
+        s->best = get_score(cx, notes, "best");
+    }
+    heed_json_free(ours);
+    heed_json_free(notes);
+    return !heed_failed(cx);
+}

@@ -3,8 +3,14 @@
 #define HEED_HEED_H
 
 #include "heed/base.h"
+#include "heed/data.h"
 #include "heed/io.h"
+#include "heed/loop.h"
+#include "heed/model.h"
+#include "heed/nn.h"
 #include "heed/ops.h"
+#include "heed/plot.h"
 #include "heed/tensor.h"
+#include "heed/train.h"
 
 #endif

@@ -60,8 +60,9 @@ static void man_table(const struct option *table) {
 }
 
 static void man_command(const struct command *c) {
-    printf(".SS heed %s%s%s%s\n", c->name, c->words ? " " : "", c->words ? c->words : "",
-           c->options ? " [OPTIONS]" : "");
+    printf(".SS heed %s ", c->name);
+    roff(c->words ? c->words : "");
+    puts(c->options ? " [OPTIONS]" : "");
     roff_paragraphs(c->about);
     if (c->options) man_table(c->options);
     fputs(".PP\nExamples:\n.PP\n.nf\n", stdout);

@@ -30,8 +30,10 @@ static int make(const struct options *o, const heed_family *family, const char *
     if (heed_model_save(cx, model, dir) && !option_flag(o, "quiet"))
         fprintf(stderr, "%s: %s with %lld parameters\n", dir, family->name,
                 (long long)heed_params_numbers(heed_model_params(model)));
+    const bool wrong_settings = !model && (heed_error(cx) == HEED_ERR_USAGE || heed_error(cx) == HEED_ERR_FORMAT);
     heed_model_free(cx, model);
-    return options_close(o, cx, EXIT_DONE);
+    const int status = options_close(o, cx, EXIT_DONE);
+    return wrong_settings ? EXIT_USAGE : status;
 }
 
 static int run(int argc, char **argv) {

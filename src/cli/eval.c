@@ -1,0 +1,78 @@
+/* heed eval: loss and metric of a model on a data set. */
+#include "cli/options.h"
+#include "cli/task.h"
+#include <stdio.h>
+
+static const struct option options[] = {
+    {"data", 'd', OPTION_FILE, NULL, "PATH", "csv, tsv, x.npy,y.npy, a directory of MNIST's files, or digits", 0, 0,
+     NULL},
+    {"part", 0, OPTION_CHOICE, "test", "PART", "of a directory: test or train", 0, 0, "test train"},
+    {"target", 't', OPTION_TEXT, NULL, "COLUMN", "of a table: name or number, several as a,b; as in training", 0, 0,
+     NULL},
+    {"batch", 'b', OPTION_INT, "500", "N", "examples at a time", 1, 1e9, NULL},
+    {.name = NULL},
+};
+
+static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *score, bool json) {
+    const char *metric = heed_loop_metric(data);
+    if (!json) {
+        char text[128];
+        task_score_text(text, sizeof text, metric, score);
+        printf("%s (%lld examples)\n", text, (long long)data->n);
+        return;
+    }
+    const heed_json result = heed_json_new(cx, "result");
+    heed_json_put_int(cx, result, "examples", data->n);
+    heed_json_put_number(cx, result, "loss", score->loss);
+    heed_json_put_number(cx, result, metric, score->metric);
+    char *text = heed_json_print(cx, result, 2, NULL);
+    if (text) puts(text);
+    heed_mem_free(cx, text);
+    heed_json_free(result);
+}
+
+static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    heed_model *model = heed_model_load(cx, dir);
+    heed_data *like = task_like(cx, model);
+    heed_data *data = NULL;
+    heed_score score;
+    if (like) {
+        const heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
+                                     .target = option_text(o, "target"),
+                                     .part = task_has_test_part(path) ? option_text(o, "part") : NULL,
+                                     .like = like};
+        data = task_load(cx, path, &opts);
+    }
+    if (data && heed_loop_evaluate(cx, model, data, NULL, 0, option_int(o, "batch"), &score))
+        print_score(cx, data, &score, option_flag(o, "json"));
+    heed_data_free(cx, data);
+    task_free_like(cx, like);
+    heed_model_free(cx, model);
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("eval", options, argc, argv, 1, 1, "DIR");
+    if (!o) return EXIT_USAGE;
+    const char *path = option_need(o, "data");
+    int status = EXIT_USAGE;
+    heed_ctx *cx = path ? options_open(o) : NULL;
+    if (path) status = EXIT_FAILED;
+    if (cx) {
+        evaluate(o, cx, options_word(o, 0), path);
+        status = options_close(o, cx, EXIT_DONE);
+    }
+    options_free(o);
+    return status;
+}
+
+const struct command eval_command = {
+    .name = "eval",
+    .summary = "loss and the task's metric on a data set",
+    .words = "DIR",
+    .about =
+        "Measures a model on a data set: accuracy and cross entropy for classes; R^2 and the mean squared error for "
+        "numbers. The columns of a table with a header are found by the names of those it was trained on.",
+    .options = options,
+    .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --json\n",
+    .run = run,
+};

@@ -1,0 +1,77 @@
+/* Progress goes to standard error. Control characters only ever go to a terminal. */
+#include "cli/progress.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REDRAW_SECONDS 0.1
+#define LINE_SECONDS   5.0
+#define BAR_CELLS      20
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void progress_begin(struct progress *p, bool quiet, const char *metric) {
+    *p = (struct progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .metric = metric, .drawn = now()};
+}
+
+/* "1:05", "2:03:09" */
+static void time_text(char out[24], double seconds) {
+    const long s = seconds > 0 && seconds < 1e7 ? (long)(seconds + 0.5) : 0;
+    if (s >= 3600)
+        snprintf(out, 24, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, 24, "%ld:%02ld", s / 60, s % 60);
+}
+
+static void state_text(const struct progress *p, const heed_loop_state *s, char *out, size_t size) {
+    char left[24], valid[64] = "";
+    time_text(left, s->seconds_left);
+    if (p->metric && p->evaluated) snprintf(valid, sizeof valid, "  valid %s %.4f", p->metric, s->valid.metric);
+    snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f examples/s  %s left", (long long)s->step,
+             (long long)s->steps, s->loss, valid, s->examples_per_second, left);
+}
+
+/* Never longer than the terminal is wide: a line that wraps could not be drawn again in its place. */
+static void draw(const char *text, double part) {
+    struct winsize w;
+    const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+    const int full = (int)(part * BAR_CELLS + 0.5);
+    fputc('\r', stderr);
+    int room = columns - 1;
+    if (room > BAR_CELLS + 40) {
+        for (int i = 0; i < BAR_CELLS; i++) fputs(i < full ? "━" : "·", stderr);
+        fputs("  ", stderr);
+        room -= BAR_CELLS + 2;
+    }
+    fprintf(stderr, "%.*s\x1b[K", room, text);
+    fflush(stderr);
+}
+
+void progress_show(struct progress *p, const heed_loop_state *s) {
+    const double t = now();
+    p->evaluated |= s->evaluated;
+    if (p->quiet || t - p->drawn < (p->terminal ? REDRAW_SECONDS : LINE_SECONDS)) return;
+    char text[256];
+    state_text(p, s, text, sizeof text);
+    p->drawn = t;
+    if (p->terminal)
+        draw(text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
+    else
+        fprintf(stderr, "%s\n", text);
+    p->open = p->terminal;
+}
+
+void progress_end(struct progress *p, const heed_loop_state *s) {
+    if (p->quiet) return;
+    char text[256];
+    state_text(p, s, text, sizeof text);
+    if (p->terminal) draw(text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
+    fprintf(stderr, p->terminal ? "\n" : "%s\n", text);
+    p->open = false;
+}

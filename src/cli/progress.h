@@ -1,0 +1,19 @@
+/* How far a run is: one line that is drawn again on a terminal, a plain line every few seconds elsewhere. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include "heed/loop.h"
+
+struct progress {
+    bool quiet, terminal;
+    const char *metric; /* of the validation, or NULL */
+    double drawn;       /* when */
+    bool open;          /* a line stands without its end */
+    bool evaluated;     /* at least once: the state's valid holds the last */
+};
+
+void progress_begin(struct progress *p, bool quiet, const char *metric);
+void progress_show(struct progress *p, const heed_loop_state *s);
+void progress_end(struct progress *p, const heed_loop_state *s); /* the last state, whatever was drawn before */
+
+#endif

@@ -1,0 +1,315 @@
+/* The model room: the list of families, config.json, directories. */
+#include "heed/model.h"
+#include "io/io_test.h"
+
+#include <sys/stat.h>
+
+/* Settings with which each family can be made; a family without a line here fails the test. */
+static const struct {
+    const char *family;
+    const char *settings[6];
+    int n;
+} smallest[] = {
+    {"linear", {"input_size=3", "output_size=2"}, 2},
+    {"linear", {"input_size=3", "output_size=1", "task=classify", "standardize_input=true"}, 4},
+    {"mlp", {"input_size=3", "output_size=2", "hidden_sizes=5,4", "activation=tanh"}, 4},
+    {"mlp", {"input_size=3", "output_size=4", "task=classify", "hidden_sizes="}, 4},
+    {"mlp", {"input_size=3", "output_size=2", "standardize_input=true", "standardize_output=true"}, 4},
+    {"mlp", {"input_size=12", "output_size=2", "image_size=[2, 3]", "image_channels=2", "dropout=0.5"}, 5},
+    {"kernel-pooling", {"points=7", "kernel=triangular", "input_size=2", "width=1e-2"}, 4},
+    {"kernel-pooling", {"points=7", "learnable=true", "output_size=3"}, 3},
+};
+enum { SMALLEST = sizeof smallest / sizeof *smallest };
+
+static heed_model *make(heed_ctx *cx, int i) {
+    heed_model *m =
+        heed_model_new(cx, heed_family_find(smallest[i].family), smallest[i].settings, smallest[i].n, (uint64_t)i);
+    if (!m) fail_msg("%s: %s", smallest[i].family, heed_message(cx));
+    return m;
+}
+
+static void remove_model(const char *dir) {
+    static const char *const files[] = {"config.json", "model.safetensors", ""};
+    for (int i = 0; i < 3; i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        remove(path);
+    }
+}
+
+static void test_families(void **state) {
+    (void)state;
+    assert_true(heed_family_count() >= 3);
+    for (int i = 0; i < heed_family_count(); i++) {
+        const heed_family *f = heed_family_at(i);
+        assert_ptr_equal(heed_family_find(f->name), f);
+        assert_ptr_equal(heed_family_find(f->type), f);
+        assert_true(*f->rows && *f->paper && *f->summary && *f->architecture && *f->inputs && f->size > 0);
+        bool made = false;
+        for (int k = 0; k < SMALLEST; k++) made |= strcmp(smallest[k].family, f->name) == 0;
+        if (!made) fail_msg("no model of family %s is tested", f->name);
+    }
+    assert_null(heed_family_at(-1));
+    assert_null(heed_family_at(heed_family_count()));
+    assert_null(heed_family_find("no such"));
+    assert_null(heed_family_find(NULL));
+}
+
+/* A step on sample inputs: the loss, and whether every parameter that can learn got a gradient. */
+static float step(heed_ctx *cx, heed_model *m, bool check) {
+    const heed_params *params = heed_model_params(m);
+    const int n = heed_params_count(params);
+    float *block = heed_mem_new(cx, (size_t)heed_params_numbers(params) * sizeof(float));
+    heed_grad *grads = heed_mem_new(cx, (size_t)n * sizeof *grads);
+    int learn = 0;
+    for (int i = 0; i < n; i++) {
+        const heed_param *p = heed_params_at(params, i);
+        grads[i] = (heed_grad){.data = block + (p->value - heed_params_block(params))};
+        learn += !p->frozen;
+    }
+    heed_bind(cx, params, grads);
+    heed_io in, out;
+    assert_true(heed_model_sample(cx, m, 6, 4, &in));
+    if (!heed_model_forward(cx, m, &in, &out)) fail_msg("%s", heed_message(cx));
+    heed_tensor *loss = heed_io_get(&out, "loss");
+    assert_non_null(heed_io_get(&out, "logits"));
+    assert_non_null(loss);
+    const float value = check ? heed_item(cx, loss) : 0;
+    assert_int_equal(heed_wants_grad(loss), learn > 0);
+    if (learn) assert_true(heed_backward(cx, loss));
+    for (int i = 0; check && i < n; i++) assert_int_equal(grads[i].filled, !heed_params_at(params, i)->frozen);
+    heed_bind(cx, NULL, NULL);
+    heed_reset(cx);
+    heed_mem_free(cx, block);
+    heed_mem_free(cx, grads);
+    return value;
+}
+
+/* Every family: made, trained a step, saved, opened again: the same bits. Planned memory is used memory. */
+static void test_round_trip(void **state) {
+    (void)state;
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    for (int i = 0; i < SMALLEST; i++) {
+        heed_ctx *cx = open_context();
+        heed_model *m = make(cx, i);
+        const float loss = step(cx, m, true);
+        assert_true(isfinite(loss));
+        const size_t used = heed_memory_use(cx).step_peak;
+        if (!heed_model_save(cx, m, dir)) fail_msg("%s", heed_message(cx));
+        heed_model *again = heed_model_load(cx, dir);
+        if (!again) fail_msg("%s", heed_message(cx));
+        assert_ptr_equal(heed_model_family(again), heed_model_family(m));
+        assert_memory_equal(heed_params_block(heed_model_params(m)), heed_params_block(heed_model_params(again)),
+                            (size_t)heed_params_numbers(heed_model_params(m)) * sizeof(float));
+        const float reloaded = step(cx, again, true);
+        assert_memory_equal(&loss, &reloaded, sizeof loss);
+        char *first = heed_json_print(cx, heed_model_config(m), 0, NULL);
+        char *second = heed_json_print(cx, heed_model_config(again), 0, NULL);
+        assert_string_equal(first, second);
+        heed_mem_free(cx, first);
+        heed_mem_free(cx, second);
+        heed_model_free(cx, m);
+        heed_model_free(cx, again);
+        close_context(cx);
+
+        heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+        heed_model *plan = heed_model_load(dry, dir);
+        step(dry, plan, false);
+        assert_int_equal(heed_memory_use(dry).step_peak, used);
+        heed_model_free(dry, plan);
+        assert_false(heed_failed(dry));
+        heed_close(dry);
+    }
+    remove_model(dir);
+}
+
+static void test_settings(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings[5];
+        const char *sentence;
+    } wrong[] = {
+        {{"output_size=2"}, "mlp: input_size must be given"},
+        {{"input_size=2", "output_size=2", "hiden=3"},
+         "mlp: 'hiden' is not a key of its config; these are: input_size"},
+        {{"input_size"}, "mlp: 'input_size' is not of the form key=value"},
+        {{"input_size=two"}, "mlp: input_size: 'two' is not a whole number"},
+        {{"input_size="}, "mlp: input_size: '' is not a whole number"},
+        {{"input_size=1.5"}, "is not a whole number"},
+        {{"input_size=99999999999999999999"}, "is not a whole number"},
+        {{"input_size=0", "output_size=2"}, "mlp: input_size: 0 is not between 1 and"},
+        {{"input_size=2", "output_size=2", "dropout=nan"}, "mlp: dropout: 'nan' is not a number"},
+        {{"input_size=2", "output_size=2", "dropout=1.5"}, "mlp: dropout: 1.5 is not between 0 and 1"},
+        {{"input_size=2", "output_size=2", "task=guess"}, "mlp: task: 'guess' is not one of: regress, classify"},
+        {{"input_size=2", "output_size=2", "activation=rlu"}, "mlp: activation: 'rlu' is not one of: identity, relu"},
+        {{"input_size=2", "output_size=2", "hidden_sizes=[4,x]"}, "mlp: hidden_sizes: '[4,x]' is not whole numbers"},
+        {{"input_size=2", "output_size=2", "hidden_sizes=4,"}, "is not whole numbers"},
+        {{"input_size=2", "output_size=2", "hidden_sizes=-1"}, "mlp: hidden_sizes[0]: a layer has at least one neuron"},
+        {{"input_size=2", "output_size=2", "standardize_input=yes"}, "is not true or false"},
+        {{"input_size=2", "output_size=2", "standardize_output=true", "task=classify"}, "classes cannot be"},
+        {{"input_size=2", "output_size=2", "image_size=3,3"}, "mlp: image_size: 1 x 3 x 3 numbers are not the 2"},
+        {{"input_size=2", "output_size=2", "image_size=3"}, "height and width are two numbers"},
+        {{"input_size=1000000000000", "output_size=1000000000000", "hidden_sizes=1000000000000"}, "param: 'weight'"},
+    };
+    heed_ctx *cx = open_context();
+    const heed_family *mlp = heed_family_find("mlp");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int n = 0;
+        while (n < 5 && wrong[i].settings[n]) n++;
+        assert_null(heed_model_new(cx, mlp, wrong[i].settings, n, 1));
+        EXPECT_SENTENCE(cx, wrong[i].sentence);
+    }
+    char many[300] = "hidden_sizes=1";
+    for (int i = 0; i < 32; i++) strcat(many, ",1");
+    assert_null(heed_model_new(cx, mlp, (const char *[]){"input_size=1", "output_size=1", many}, 3, 1));
+    EXPECT_SENTENCE(cx, "33 hidden layers are more than 31");
+    assert_null(heed_model_new(cx, NULL, NULL, 0, 1));
+    EXPECT_SENTENCE(cx, "the family is NULL");
+    close_context(cx);
+}
+
+static void write_text(const char *path, const char *text) { write_bytes(path, text, strlen(text)); }
+
+/* What the family does not know is kept; what is missing or null gets its standard value. */
+static void test_config_is_kept(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    heed_model *m = make(cx, 0);
+    heed_model_save(cx, m, dir);
+    heed_model_free(cx, m);
+    write_text(
+        in_folder("model/config.json"),
+        "{\"model_type\": \"heed-linear\", \"id2label\": {\"0\": \"cat\"}, \"input_size\": 3, \"output_size\": 2,"
+        " \"task\": null, \"note\": [1, 2.5]}");
+    m = heed_model_load(cx, dir);
+    if (!m) fail_msg("%s", heed_message(cx));
+    assert_string_equal(heed_json_text(cx, heed_model_config(m), "task"), "regress");
+    assert_false(heed_json_bool(cx, heed_model_config(m), "standardize_input"));
+    heed_json_put_text(cx, heed_model_config(m), "trained_on", "digits");
+    assert_true(heed_model_save(cx, m, dir));
+    heed_model_free(cx, m);
+    const heed_json config = heed_json_open(cx, in_folder("model/config.json"));
+    assert_string_equal(heed_json_text(cx, heed_json_object(cx, config, "id2label"), "0"), "cat");
+    assert_int_equal(heed_json_count(heed_json_array(cx, config, "note")), 2);
+    assert_string_equal(heed_json_text(cx, config, "trained_on"), "digits");
+    heed_json_free(config);
+    remove_model(dir);
+    close_context(cx);
+}
+
+static void test_wrong_directories(void **state) {
+    (void)state;
+    static const struct {
+        const char *config, *sentence;
+    } wrong[] = {
+        {"{", "model/config.json: line 1"},
+        {"[]", "expected an object, found an array"},
+        {"{}", "model/config.json: model_type: missing"},
+        {"{\"model_type\": 3}", "model_type: expected a string"},
+        {"{\"model_type\": \"bird\"}", "model/config.json: model_type: no family of heed's is 'bird'"},
+        {"{\"model_type\": \"mlp\"}", "no family of heed's is 'mlp'"}, /* the name, not the type */
+        {"{\"model_type\": \"heed-linear\"}", "model/config.json: input_size: missing"},
+        {"{\"model_type\": \"heed-linear\", \"input_size\": \"3\"}", "input_size: expected an integer, found a string"},
+        {"{\"model_type\": \"heed-linear\", \"input_size\": 3, \"output_size\": -2}", "output_size: -2 is not between"},
+        {"{\"model_type\": \"heed-linear\", \"input_size\": 4, \"output_size\": 2}",
+         "model: 1 name does not fit: misshapen 'linear.weight' is (2,3), not (2,4)"},
+        {"{\"model_type\": \"heed-mlp\", \"input_size\": 3, \"output_size\": 2, \"hidden_sizes\": [1.5]}",
+         "hidden_sizes[0]: expected an integer"},
+    };
+    heed_ctx *cx = open_context();
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    heed_model *m = make(cx, 0);
+    heed_model_save(cx, m, dir);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_text(in_folder("model/config.json"), wrong[i].config);
+        assert_null(heed_model_load(cx, dir));
+        EXPECT_SENTENCE(cx, wrong[i].sentence);
+    }
+    heed_model_save(cx, m, dir);
+    remove(in_folder("model/model.safetensors"));
+    assert_null(heed_model_load(cx, dir));
+    EXPECT_SENTENCE(cx, "model");
+    remove_model(dir);
+    assert_null(heed_model_load(cx, dir));
+    EXPECT_SENTENCE(cx, "model/config.json");
+    assert_null(heed_model_load(cx, NULL));
+    EXPECT_SENTENCE(cx, "model_load: the directory is NULL");
+    write_text(in_folder("file"), "");
+    assert_false(heed_model_save(cx, m, in_folder("file/model")));
+    EXPECT_SENTENCE(cx, "file");
+    remove(in_folder("file"));
+    assert_true(heed_model_save(cx, m, in_folder("a/b/"))); /* those above it are made too */
+    remove_model(in_folder("a/b"));
+    remove(in_folder("a"));
+    assert_false(heed_model_save(cx, NULL, dir));
+    EXPECT_SENTENCE(cx, "model_save");
+    assert_false(heed_model_forward(cx, NULL, NULL, NULL));
+    EXPECT_SENTENCE(cx, "model_forward: the model is NULL");
+    assert_false(heed_model_sample(cx, m, 0, 1, &(heed_io){0}));
+    EXPECT_SENTENCE(cx, "model_sample");
+    heed_model_free(cx, m);
+    heed_model_free(cx, NULL);
+    close_context(cx);
+}
+
+static void test_io(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_io io = {0};
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"};
+    heed_tensor *t = heed_full(cx, 1, 0, NULL), *u = heed_full(cx, 2, 0, NULL);
+    for (int i = 0; i < HEED_IO_MOST; i++) assert_true(heed_io_put(cx, &io, names[i], t));
+    assert_true(heed_io_put(cx, &io, "c", u)); /* the same name again replaces */
+    assert_ptr_equal(heed_io_get(&io, "c"), u);
+    assert_int_equal(io.n, HEED_IO_MOST);
+    assert_null(heed_io_get(&io, "z"));
+    assert_null(heed_io_get(NULL, "z"));
+    assert_false(heed_io_put(cx, &io, "z", t));
+    EXPECT_SENTENCE(cx, "io: 'z' is one tensor more than the 16 that fit");
+    assert_false(heed_io_put(cx, &io, "z", NULL));
+    EXPECT_SENTENCE(cx, "io: ");
+    close_context(cx);
+}
+
+/* Memory refused at any moment is a sentence, and nothing is lost. */
+static void test_refused_memory(void **state) {
+    (void)state;
+    heed_ctx *maker = open_context();
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    heed_model *m = make(maker, 4);
+    heed_model_save(maker, m, dir);
+    heed_model_free(maker, m);
+    close_context(maker);
+    bool through = false;
+    for (int64_t n = 1; !through; n++) {
+        heed_ctx *cx = open_context();
+        books.fail_at = books.requests + n;
+        heed_model *loaded = heed_model_load(cx, dir);
+        heed_io in, out;
+        heed_model_sample(cx, loaded, 2, 1, &in);
+        const bool ran = loaded && !heed_failed(cx) && heed_model_forward(cx, loaded, &in, &out);
+        through = books.requests < books.fail_at;
+        assert_true(ran || !through); /* the arena may get by with a smaller piece */
+        assert_int_equal(heed_error(cx), ran ? HEED_OK : HEED_ERR_MEMORY);
+        heed_model_free(cx, loaded);
+        heed_clear(cx);
+        close_context(cx);
+        assert_true(n < 1000);
+    }
+    remove_model(dir);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_families),          cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_settings),          cmocka_unit_test(test_config_is_kept),
+        cmocka_unit_test(test_wrong_directories), cmocka_unit_test(test_io),
+        cmocka_unit_test(test_refused_memory),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

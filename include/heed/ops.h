@@ -142,8 +142,7 @@ HEED_API heed_tensor *heed_huber_loss(heed_ctx *cx, heed_tensor *x, heed_tensor 
                                       heed_reduction reduction);
 HEED_API heed_tensor *heed_bce_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *y,
                                     heed_reduction reduction); /* y in [0,1] */
-/* sum q (log q - log p), log_p given; mean divides by all numbers, as torch's kl_div with batchmean divides by rows:
- * see batch. */
+/* q (log q - log p), log_p given, 0 where q is 0; mean divides by all numbers, as torch's kl_div with "mean". */
 HEED_API heed_tensor *heed_kl_loss(heed_ctx *cx, heed_tensor *log_p, heed_tensor *q, heed_reduction reduction);
 
 typedef struct heed_cross_entropy_opts {

@@ -26,7 +26,7 @@ static float *target_of(heed_ctx *cx, heed_tensor *t, bool *add) {
         *add = slot->filled;
         if (cx->config.dry && !slot->filled && !engine_note_slot(cx, slot)) return NULL;
         slot->filled = true;
-        return cx->config.dry && !slot->data ? (float *)(void *)t->data : slot->data;
+        return slot_data(t);
     }
     struct storage **grad = slot ? (struct storage **)&slot->aside : &t->grad;
     *add = *grad != NULL;
@@ -70,7 +70,7 @@ static bool prepare(struct node *n, struct storage **beside) {
         heed_tensor *t = c->in[i];
         if (!t || !c->wants[i] || n->pass[i] >= 0) continue;
         if (n->claimed[i]) {
-            c->din[i] = c->cx->config.dry && !t->slot->data ? (float *)(void *)t->data : t->slot->data;
+            c->din[i] = slot_data(t);
             continue;
         }
         const bool twice = seen_before(c, i);

@@ -85,6 +85,7 @@ void tensor_unref(heed_tensor *t);
 void tensor_unhold(heed_tensor *t);
 void tensor_leave_scope(heed_tensor *t); /* the scope gives up its hold, not its ref */
 
+float *slot_data(const heed_tensor *t); /* where the gradient of a parameter goes */
 struct storage *storage_new(heed_ctx *cx, size_t bytes);
 void storage_unref(heed_ctx *cx, struct storage *s);
 

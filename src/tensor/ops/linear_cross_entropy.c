@@ -30,8 +30,7 @@ static int64_t chunk_rows(const heed_op_call *c) {
 /* Are the gradients taken in forward? Known once infer has claimed dW, which in a dry context may have no address. */
 static bool is_early(const heed_op_call *c) {
     const struct linear_ce_attr *a = c->attr;
-    const bool claimed = ((const struct node *)c->engine)->claimed[W];
-    return c->recording && a->opts.reduction != HEED_REDUCE_NONE && (!c->wants[W] || claimed);
+    return c->recording && a->opts.reduction != HEED_REDUCE_NONE && (!c->wants[W] || heed_op_claimed(c, W));
 }
 
 /* State of an early call: dx (rows,C), then db (V); else the log-sum-exp of each row. */

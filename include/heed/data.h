@@ -42,9 +42,10 @@ typedef struct heed_data_opts {
 } heed_data_opts;
 
 /* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), a pair of npy
- * files ("x.npy,y.npy"; x is (n, width), (n, height, width) or (n, channels, height, width)), by what the path is.
- * Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0, 1]. Wrong data is named with file,
- * line and column; NaN and infinity are refused. opts NULL: regress on the last column. */
+ * files ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels, height,
+ * width)), by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0, 1].
+ * Wrong data is named with file, line and column; NaN and infinity are refused. opts NULL: regress on the last
+ * column. */
 HEED_API heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *opts);
 /* Digits drawn by strokes of our own with random slant, thickness, place and noise: n pictures of 28 x 28 bytes;
  * picture i depends on (seed, i) alone. */

@@ -46,6 +46,7 @@ typedef struct heed_family {
     const char *architecture; /* of "architectures": "HeedMlp" */
     const char *rows;         /* of the mission: "2, 3" */
     const char *paper, *summary;
+    const char *notes;    /* its parameters and whatever else a user must know, in sentences */
     const char *tasks;    /* what `heed train` can do with it: "regress classify" */
     const char *inputs;   /* the names that forward takes: "x y labels" */
     const heed_key *keys; /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
@@ -53,7 +54,8 @@ typedef struct heed_family {
     /* Reads the config (every key of the table is there, of its kind) into own and declares the parameters. */
     bool (*build)(heed_ctx *cx, heed_json config, heed_params *params, void *own);
     /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs, and "attentions.L" where
-     * there is attention. */
+     * there is attention. While training it may add "training_loss", which is then the one to take the gradient of: the
+     * loss with its units removed. */
     bool (*forward)(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
     /* Inputs for `batch` examples, of `length` tokens where it reads sequences, with targets; for plans: only their
      * shapes count. */

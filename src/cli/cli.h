@@ -41,5 +41,6 @@ const struct heed_family *cli_family(const char *command, const char *name);
 /* From the tables. */
 void help_overview(void);
 void help_command(const struct command *command);
+void help_wrapped(const char *text, int at, int indent); /* from column `at` on, further lines at `indent` */
 
 #endif

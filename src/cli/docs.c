@@ -1,17 +1,41 @@
-/* heed docs: the manual page and the shells' completions, for whoever installs heed. */
+/* heed docs: the manual page, the shells' completions and the page of models, for whoever installs heed. */
 #include "cli/docs.h"
 #include "cli/options.h"
+#include "heed/model.h"
+#include <stdio.h>
 #include <string.h>
+
+static void family_page(const heed_family *f) {
+    printf("\n## %s\n\n%s (%s). Row %s of the course.\n\n", f->name, f->summary, f->paper, f->rows);
+    printf("- `\"model_type\": \"%s\"`, `\"architectures\": [\"%s\"]`\n", f->type, f->architecture);
+    printf("- inputs of `heed forward`: %s; `heed train`: %s\n\n%s\n\n", f->inputs, *f->tasks ? f->tasks : "-",
+           f->notes);
+    fputs("| key | default | |\n|---|---|---|\n", stdout);
+    for (const heed_key *k = f->keys; k->name; k++)
+        printf("| `%s` | %s%s%s | %s |\n", k->name, k->standard && *k->standard ? "`" : "",
+               !k->standard   ? "needed"
+               : *k->standard ? k->standard
+                              : "none",
+               k->standard && *k->standard ? "`" : "", k->help);
+}
+
+void docs_models(void) {
+    fputs("# Models\n\nMade by `heed docs models`. Every family with the keys of its `config.json`; `heed list FAMILY` "
+          "shows "
+          "the same. Keys that a family does\nnot know are kept and written back.\n",
+          stdout);
+    for (int i = 0; i < heed_family_count(); i++) family_page(heed_family_at(i));
+}
 
 static const struct option options[] = {{.name = NULL}};
 
 static const struct {
     const char *name;
     void (*print)(void);
-} pages[] = {{"man", docs_man}, {"bash", docs_bash}, {"zsh", docs_zsh}};
+} pages[] = {{"man", docs_man}, {"bash", docs_bash}, {"zsh", docs_zsh}, {"models", docs_models}};
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("docs", options, argc, argv, 1, 1, "man, bash or zsh");
+    struct options *o = options_read("docs", options, argc, argv, 1, 1, "man, bash, zsh or models");
     if (!o) return EXIT_USAGE;
     int status = EXIT_USAGE;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
@@ -19,7 +43,7 @@ static int run(int argc, char **argv) {
             pages[i].print();
             status = EXIT_DONE;
         }
-    if (status != EXIT_DONE) cli_error(status, "docs: '%s' is not one of: man, bash, zsh", options_word(o, 0));
+    if (status != EXIT_DONE) cli_error(status, "docs: '%s' is not one of: man, bash, zsh, models", options_word(o, 0));
     options_free(o);
     return status;
 }
@@ -27,8 +51,9 @@ static int run(int argc, char **argv) {
 const struct command docs_command = {
     .name = "docs",
     .summary = "the manual page and the shells' completions",
-    .words = "man|bash|zsh",
-    .about = "Prints the manual page heed(1) in roff, or the completion script of a shell.",
+    .words = "man|bash|zsh|models",
+    .about =
+        "Prints the manual page heed(1) in roff, the completion script of a shell, or the page of models in Markdown.",
     .options = options,
     .examples = "heed docs man > heed.1\nsource <(heed docs bash)\n",
     .run = run,

@@ -3,6 +3,7 @@
 #define CLI_DOCS_H
 
 void docs_man(void);
+void docs_models(void); /* docs/models.md */
 void docs_bash(void);
 void docs_zsh(void);
 

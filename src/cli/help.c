@@ -12,7 +12,7 @@ static int width_of(const char *s, size_t n) {
 }
 
 /* Words of text from column `at` on, further lines indented by `indent`; a blank line parts paragraphs. */
-static void print_wrapped(const char *text, int at, int indent) {
+void help_wrapped(const char *text, int at, int indent) {
     while (*text) {
         const size_t n = strcspn(text, " \n");
         const int width = width_of(text, n);
@@ -66,7 +66,7 @@ static void print_option(const struct option *o) {
         printf("%s\n%*s", left, OPTION_COLUMN, "");
     else
         printf("%-*s", OPTION_COLUMN, left);
-    print_wrapped(right, OPTION_COLUMN, OPTION_COLUMN);
+    help_wrapped(right, OPTION_COLUMN, OPTION_COLUMN);
 }
 
 static void print_table(const struct option *table) {
@@ -82,7 +82,7 @@ static void print_table(const struct option *table) {
 void help_command(const struct command *command) {
     printf("usage: heed %s%s%s%s\n\n", command->name, command->words ? " " : "", command->words ? command->words : "",
            command->options ? " [OPTIONS]" : "");
-    print_wrapped(command->about, 0, 0);
+    help_wrapped(command->about, 0, 0);
     if (command->options) {
         print_table(command->options);
         print_table(common_options);

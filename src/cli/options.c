@@ -1,6 +1,7 @@
 /* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. A message begins with
  * the command and, within a recipe, its file and line. */
 #include "cli/options.h"
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -330,7 +331,9 @@ const char *options_word(const struct options *o, int i) { return i < o->n_words
 const char *options_command(const struct options *o) { return o->command; }
 
 static const struct given *look(const struct options *o, const char *name) {
-    return find((struct options *)(uintptr_t)o, name, strlen(name));
+    const struct given *g = find((struct options *)(uintptr_t)o, name, strlen(name));
+    assert(g); /* a name that is in no table */
+    return g;
 }
 
 static const char *text_of(const struct options *o, const char *name) {

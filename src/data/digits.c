@@ -10,7 +10,6 @@
 #include "data/strokes.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SIDE     28
 #define PIXELS   (SIDE * SIDE)

@@ -10,10 +10,11 @@
 #define K_BLOCK     256 /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
 #define M_BLOCK     256 /* rows of A that stay in the second cache */
 #define N_BLOCK     1024
-#define PANEL       128 /* columns between which the epilogue is called, and most that isa->gemm_panel packs at once */
+#define PANEL       128   /* columns after which the epilogue is called, while they are in cache */
+#define STRIP       32    /* columns that isa->gemm_panel packs at once, at most */
 #define TASK_WORK   65536 /* multiply-adds that are worth waking a thread */
 #define WORTH_PANEL 128   /* columns from which on it pays to lay rows of A side by side */
-_Static_assert((PANEL + M_BLOCK) * K_BLOCK * sizeof(float) <= HEED_SCRATCH, "the packed parts fit the scratch");
+_Static_assert((STRIP + M_BLOCK) * K_BLOCK * sizeof(float) <= HEED_SCRATCH, "the packed parts fit the scratch");
 
 struct axes {
     int count;
@@ -78,7 +79,7 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
 /* Rows m0 .. m0 + m and columns n0 .. n0 + n of one product. */
 static void product(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n, bool last,
                     float *scratch) {
-    float *const strips = scratch, *const room = scratch + PANEL * j->k_block;
+    float *const strip = scratch, *const room = scratch + STRIP * K_BLOCK;
     for (int64_t k0 = 0; k0 < g->k; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, g->k - k0);
         const bool finish = last && k0 + k == g->k && has_epilogue(g);
@@ -89,7 +90,7 @@ static void product(const struct job *j, const struct gemm *g, int64_t m0, int64
             const int64_t width = min64(step, n0 + n - at);
             const float *const b = g->trans_b ? g->b + at * g->ldb + k0 : g->b + k0 * g->ldb + at;
             j->isa->gemm_panel(m, width, k, g->alpha, a, lda, b, g->ldb, g->trans_b, g->c + m0 * g->ldc + at, g->ldc,
-                               g->add || k0 > 0, strips);
+                               g->add || k0 > 0, strip);
             if (finish) epilogue(j->isa, g, m0, m, at, width);
         }
     }

@@ -147,6 +147,13 @@ const heed_family family_kernel_pooling = {
     .rows = "6, 7, 8",
     .paper = "Nadaraya 1964; Watson 1964",
     .summary = "attention pooling by a kernel, fixed or learnt",
+    .notes =
+        "f(x) = sum K(u_i) y_i / sum K(u_i) with u_i = |x - x_i| / width. Kernels: gaussian exp(-u^2/2), boxcar 1 if "
+        "u <= 1, triangular max(0, 1-u), epanechnikov max(0, 1-u^2). Learnable: softmax(-|(x - x_i) w|^2 / 2). "
+        "Parameters: keys (points, input_size) and values (points, output_size), frozen; w (input_size) when "
+        "learnable. A query that no kernel reaches gets the mean of the values of its nearest keys. attention_mask "
+        "(queries, points) takes keys away where it is 0: the query's own point, in training; a query without any "
+        "key gets 0. attentions.0 is (1, 1, queries, points).",
     .tasks = "",
     .inputs = "x y attention_mask",
     .keys = pooling_keys,

@@ -42,6 +42,10 @@ const heed_family family_linear = {
     .rows = "1",
     .paper = "Rosenblatt 1958",
     .summary = "one neuron per output: linear or logistic regression",
+    .notes =
+        "Parameters: linear.weight (output_size, input_size), linear.bias (output_size). Numbers leave through the "
+        "identity, trained by the mean squared error; classes through the logistic function (one output: class 1 "
+        "against class 0) or softmax, trained by the cross entropy. " VECTOR_NOTES,
     .tasks = "regress classify",
     .inputs = "x y labels",
     .keys = linear_keys,
@@ -91,6 +95,8 @@ const heed_family family_mlp = {
     .rows = "2, 3, 4",
     .paper = "Rumelhart, Hinton & Williams 1986",
     .summary = "multilayer perceptron: any widths, depths and activations",
+    .notes = "Parameters: layers.0.weight, layers.0.bias, layers.2.weight, ... as torch.nn.Sequential of Linear and "
+             "activation names them. Losses are those of linear. " VECTOR_NOTES,
     .tasks = "regress classify",
     .inputs = "x y labels",
     .keys = mlp_keys,

@@ -1,6 +1,7 @@
 /* Inputs, outputs and losses of the models of vectors. */
 #include "model/vectors.h"
 #include "model/families.h"
+#include "tensor/engine.h"
 
 #define SIZE_MOST ((int64_t)1 << 40)
 
@@ -104,7 +105,21 @@ static heed_tensor *number_loss(heed_ctx *cx, heed_tensor *y, heed_tensor *wante
     return heed_mse_loss(cx, y, wanted, HEED_REDUCE_MEAN);
 }
 
-bool vectors_output(heed_ctx *cx, const struct vectors *v, const heed_io *in, heed_tensor *y, heed_io *out) {
+/* While training: the same loss in units of the deviations, so that learning rates and clipping do not depend on the
+ * units of y. */
+static bool put_training_loss(heed_ctx *cx, const struct vectors *v, heed_tensor *raw, heed_tensor *wanted,
+                              heed_io *out) {
+    const struct engine *e = engine_of(cx);
+    if (!e || !e->training) return e != NULL;
+    wanted = heed_reshape(cx, as_f32(cx, wanted), heed_rank(raw), heed_shape(raw));
+    wanted = heed_sub(cx, wanted, heed_param_tensor(cx, v->output_mean));
+    wanted = heed_div(cx, wanted, heed_param_tensor(cx, v->output_deviation));
+    heed_tensor *loss = heed_mse_loss(cx, raw, wanted, HEED_REDUCE_MEAN);
+    return loss && heed_io_put(cx, out, "training_loss", loss);
+}
+
+bool vectors_output(heed_ctx *cx, const struct vectors *v, const heed_io *in, heed_tensor *raw, heed_io *out) {
+    heed_tensor *y = raw;
     if (v->output_mean) {
         y = heed_mul(cx, y, heed_param_tensor(cx, v->output_deviation));
         y = heed_add(cx, y, heed_param_tensor(cx, v->output_mean));
@@ -114,7 +129,8 @@ bool vectors_output(heed_ctx *cx, const struct vectors *v, const heed_io *in, he
     if (!y || !heed_io_put(cx, out, "logits", y)) return false;
     if (!target) return true;
     heed_tensor *loss = v->classify ? class_loss(cx, y, target) : number_loss(cx, y, target);
-    return loss && heed_io_put(cx, out, "loss", loss);
+    if (!loss || !heed_io_put(cx, out, "loss", loss)) return false;
+    return !v->output_mean || put_training_loss(cx, v, raw, target, out);
 }
 
 bool vectors_sample(heed_ctx *cx, const struct vectors *v, int64_t batch, heed_io *in) {

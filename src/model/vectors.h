@@ -27,13 +27,21 @@ struct vectors {
         "image_channels", HEED_KEY_INT, "1", "of pictures"                                                             \
     }
 
+/* And what is to be said of them. */
+#define VECTOR_NOTES                                                                                                   \
+    "x is (B, input_size), or pictures (B, channels, height, width), which are flattened. With standardize_input, x "  \
+    "enters as (x - input_mean) / input_deviation; with standardize_output, numbers leave as y * output_deviation + "  \
+    "output_mean. These four are parameters too, frozen: not trained, and without gradients. The loss is in the "      \
+    "units "                                                                                                           \
+    "of y."
+
 /* Reads these keys and declares the frozen parameters. */
 bool vectors_build(heed_ctx *cx, heed_json config, heed_params *params, struct vectors *v);
 /* x from the inputs, f32, flattened to (…, inputs) where it is pictures, standardised. */
 heed_tensor *vectors_input(heed_ctx *cx, const struct vectors *v, const heed_io *in);
 /* Puts "logits" and, when there are labels or y, "loss": the mean squared error in the units of y, or the cross
- * entropy. */
-bool vectors_output(heed_ctx *cx, const struct vectors *v, const heed_io *in, heed_tensor *y, heed_io *out);
+ * entropy; while training, with standardised outputs, also "training_loss". */
+bool vectors_output(heed_ctx *cx, const struct vectors *v, const heed_io *in, heed_tensor *raw, heed_io *out);
 bool vectors_sample(heed_ctx *cx, const struct vectors *v, int64_t batch, heed_io *in);
 
 #endif

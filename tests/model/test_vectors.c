@@ -52,6 +52,11 @@ static void test_regression(void **state) {
     near(f[1], 3 * 0.5 + 10, 1e-5);
     near(heed_item(cx, heed_io_get(&out, "loss")), (5.5 * 5.5 + 1.5 * 1.5) / 2, 1e-5); /* in the units of y */
     assert_true(heed_params_find(heed_model_params(m), "input_mean")->frozen);
+    assert_null(heed_io_get(&out, "training_loss"));
+    heed_set_training(cx, true);
+    assert_true(forward(cx, m, x, "y", y, &out));
+    near(heed_item(cx, heed_io_get(&out, "training_loss")), (5.5 * 5.5 + 1.5 * 1.5) / 2 / 9, 1e-6);
+    heed_set_training(cx, false);
     heed_reset(cx);
     heed_model_free(cx, m);
     close_context(cx);

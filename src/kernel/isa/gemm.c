@@ -26,68 +26,54 @@
 #else
 #    define MR 6 /* 12 accumulators of 16 registers */
 #endif
-#define WIDE       4     /* most strips across a tile */
+#define FEW        3     /* most rows for which B is not packed */
+#define FEW_WIDTH  512   /* columns of them at a time */
+#define FEW_TURNED 64    /* the same where B is stored (n,k) */
+#define PIECE      64    /* of k at a time, for few rows */
 #define LOOK_AHEAD 32768 /* floats of B from which on it may lie beyond the second cache */
 
-/* Shuffles within each group of four lanes, taking lanes of a (0-3) and b (4-7). */
-#define IN4(base, i)           ((i) < 4 ? (base) + (i) : VW + (base) + (i)-4)
-#define FOUR(base, i, j, k, l) IN4(base, i), IN4(base, j), IN4(base, k), IN4(base, l)
+/* Transposing goes by squares of TW x TW. */
 #if VW == 4
-#    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, FOUR(0, i, j, k, l))
-#elif VW == 8
-#    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, FOUR(0, i, j, k, l), FOUR(4, i, j, k, l))
+#    define TW                        4
+#    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
+#    define TW     8
+#    define IN8(i) ((i) < 4 ? (i) : (i) + 4) /* lanes 4-7 of a pair of fours are the second vector's first ones */
 #    define SHUFFLE(a, b, i, j, k, l)                                                                                  \
-        __builtin_shufflevector(a, b, FOUR(0, i, j, k, l), FOUR(4, i, j, k, l), FOUR(8, i, j, k, l),                   \
-                                FOUR(12, i, j, k, l))
+        __builtin_shufflevector(a, b, IN8(i), IN8(j), IN8(k), IN8(l), IN8(i) + 4, IN8(j) + 4, IN8(k) + 4, IN8(l) + 4)
 #endif
+typedef float vt __attribute__((vector_size(TW * 4)));
 
-typedef float four __attribute__((vector_size(16)));
-INLINE four load_four(const float *p) {
-    four v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/* Four floats each of rows 0, 4, 8, ... side by side. */
-INLINE vf load_fours(const float *in, int64_t ld) {
-    const four a = load_four(in);
-#if VW == 4
-    (void)ld;
-    return a;
+INLINE void transpose_square(float *out, int64_t ldo, const float *in, int64_t ldi) {
+    vt row[TW], turned[TW];
+    UNROLL for (int i = 0; i < TW; i++) memcpy(row + i, in + i * ldi, sizeof *row);
+    UNROLL for (int i = 0; i < TW; i += 4) { /* each half of each four rows */
+        const vt lo01 = SHUFFLE(row[i], row[i + 1], 0, 4, 1, 5), hi01 = SHUFFLE(row[i], row[i + 1], 2, 6, 3, 7);
+        const vt lo23 = SHUFFLE(row[i + 2], row[i + 3], 0, 4, 1, 5), hi23 = SHUFFLE(row[i + 2], row[i + 3], 2, 6, 3, 7);
+        turned[i] = SHUFFLE(lo01, lo23, 0, 1, 4, 5);
+        turned[i + 1] = SHUFFLE(lo01, lo23, 2, 3, 6, 7);
+        turned[i + 2] = SHUFFLE(hi01, hi23, 0, 1, 4, 5);
+        turned[i + 3] = SHUFFLE(hi01, hi23, 2, 3, 6, 7);
+    }
+#if TW == 8
+    UNROLL for (int i = 0; i < 4; i++) {
+        row[i] = __builtin_shufflevector(turned[i], turned[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        row[i + 4] = __builtin_shufflevector(turned[i], turned[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    UNROLL for (int i = 0; i < TW; i++) memcpy(out + i * ldo, row + i, sizeof *row);
 #else
-    const four b = load_four(in + 4 * ld);
-#    define JOIN_4 0, 1, 2, 3, 4, 5, 6, 7
-#    if VW == 8
-    return __builtin_shufflevector(a, b, JOIN_4);
-#    else
-    const four c = load_four(in + 8 * ld), d = load_four(in + 12 * ld);
-    return __builtin_shufflevector(__builtin_shufflevector(a, b, JOIN_4), __builtin_shufflevector(c, d, JOIN_4), JOIN_4,
-                                   8, 9, 10, 11, 12, 13, 14, 15);
-#    endif
+    UNROLL for (int i = 0; i < TW; i++) memcpy(out + i * ldo, turned + i, sizeof *turned);
 #endif
-}
-
-/* VW rows of four floats become four vectors. */
-INLINE void transpose_block(float *out, int64_t ldo, const float *in, int64_t ldi) {
-    const vf r0 = load_fours(in, ldi), r1 = load_fours(in + ldi, ldi), r2 = load_fours(in + 2 * ldi, ldi),
-             r3 = load_fours(in + 3 * ldi, ldi);
-    const vf lo01 = SHUFFLE(r0, r1, 0, 4, 1, 5), hi01 = SHUFFLE(r0, r1, 2, 6, 3, 7);
-    const vf lo23 = SHUFFLE(r2, r3, 0, 4, 1, 5), hi23 = SHUFFLE(r2, r3, 2, 6, 3, 7);
-    v_store(out, SHUFFLE(lo01, lo23, 0, 1, 4, 5));
-    v_store(out + ldo, SHUFFLE(lo01, lo23, 2, 3, 6, 7));
-    v_store(out + 2 * ldo, SHUFFLE(hi01, hi23, 0, 1, 4, 5));
-    v_store(out + 3 * ldo, SHUFFLE(hi01, hi23, 2, 3, 6, 7));
 }
 
 void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t ldi, int64_t rows, int64_t cols) {
     int64_t r = 0;
-    for (; r + VW <= rows; r += VW) {
+    for (; r + TW <= rows; r += TW) {
         const float *row = in + r * ldi;
         int64_t c = 0;
-        for (; c + 4 <= cols; c += 4) transpose_block(out + c * ldo + r, ldo, row + c, ldi);
+        for (; c + TW <= cols; c += TW) transpose_square(out + c * ldo + r, ldo, row + c, ldi);
         for (; c < cols; c++)
-            for (int64_t i = 0; i < VW; i++) out[c * ldo + r + i] = row[i * ldi + c];
+            for (int64_t i = 0; i < TW; i++) out[c * ldo + r + i] = row[i * ldi + c];
     }
     for (; r < rows; r++)
         for (int64_t c = 0; c < cols; c++) out[c * ldo + r] = in[r * ldi + c];
@@ -108,78 +94,113 @@ static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, 
 
 /* What C = alpha acc + C reads where nothing is to be added: adding -0 changes no number. One path for all keeps the
  * compiler from fusing the multiply-add in one place and not in another. */
-static const float nothing[NR * WIDE] = {[0 ... NR * WIDE - 1] = -0.0f};
+static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
 
-struct tile {
+struct part {
     int64_t n, k; /* n: columns of C from here to the edge */
     float alpha;
-    bool add;
-    const float *a, *strips;
-    int64_t lda;
+    bool add, trans_b;
+    const float *a, *b;
+    int64_t lda, ldb;
     float *c;
     int64_t ldc;
 };
 
-/* rows x (strips * NR) elements of C, fewer columns at the edge. Strips lie k * NR floats apart. */
-INLINE void tile(const struct tile *t, const int rows, const int strips) {
-    const int vectors = strips * NV;
+/* rows x NR elements of C, fewer columns at the edge; b is a packed strip. */
+INLINE void tile(const struct part *t, const int rows) {
     const int64_t k = t->k, lda = t->lda, ldc = t->ldc;
-    const float *a = t->a, *b = t->strips;
+    const float *a = t->a, *b = t->b;
     float *c = t->c;
-    vf acc[MR][NV * WIDE];
+    vf acc[MR][NV];
     UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = (vf){0};
-        UNROLL for (int s = 0; s < strips; s++) __builtin_prefetch(c + i * ldc + s * NR, 1);
-        __builtin_prefetch(c + i * ldc + strips * NR - 1, 1);
+        UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
+        __builtin_prefetch(c + i * ldc, 1);
+        __builtin_prefetch(c + i * ldc + NR - 1, 1);
     }
     ROLLED for (int64_t p = 0; p < k; p++) {
-        vf bv[NV * WIDE];
-        UNROLL for (int v = 0; v < vectors; v++) bv[v] = v_load(b + (v / NV * k + p) * NR + v % NV * VW);
+        vf bv[NV];
+        UNROLL for (int v = 0; v < NV; v++) bv[v] = v_load(b + p * NR + v * VW);
         UNROLL for (int i = 0; i < rows; i++) {
             const float s = a[i * lda + p];
-            UNROLL for (int v = 0; v < vectors; v++) acc[i][v] += s * bv[v];
+            UNROLL for (int v = 0; v < NV; v++) acc[i][v] += s * bv[v];
         }
     }
-    float edge[MR * NR * WIDE];
-    const bool cut = t->n < strips * NR;
+    float edge[MR * NR];
+    const bool cut = t->n < NR;
     const size_t bytes = (size_t)t->n * sizeof(float);
     float *const out = cut ? edge : c;
-    const int64_t ldo = cut ? strips * NR : ldc, ld = t->add ? ldo : 0;
+    const int64_t ldo = cut ? NR : ldc, ld = t->add ? ldo : 0;
     const float *const old = t->add ? out : nothing;
     if (cut && t->add) UNROLL for (int i = 0; i < rows; i++) memcpy(edge + i * ldo, c + i * ldc, bytes);
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++)
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
         v_store(out + i * ldo + v * VW, t->alpha * acc[i][v] + v_load(old + i * ld + v * VW));
     if (cut) UNROLL for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * ldo, bytes);
 }
 
-#define TILE(rows, strips)                                                                                             \
-    static void tile_##rows##x##strips(const struct tile *t) { tile(t, rows, strips); }
-TILE(1, 4)
-TILE(2, 2)
-TILE(3, 2)
-TILE(3, 1)
-TILE(4, 1)
-TILE(5, 1)
-TILE(6, 1)
+/* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns. */
+INLINE void add_rows(const int rows, const int count, float *sums, const float *a, int64_t lda, const float *b,
+                     int64_t ldb, int64_t n) {
+    for (int64_t j = 0; j < n; j += VW) UNROLL for (int i = 0; i < rows; i++) {
+            vf s = v_load(sums + i * FEW_WIDTH + j);
+            UNROLL for (int u = 0; u < count; u++) s += a[i * lda + u] * v_load(b + u * ldb + j);
+            v_store(sums + i * FEW_WIDTH + j, s);
+        }
+}
+
+/* Few rows: B is read once and not worth packing. Its rows are added to sums in the first cache as they lie, eight at a
+ * time, or turned a piece at a time. n is a multiple of VW. */
+INLINE void few(const struct part *t, const int rows, int64_t n, float *room) {
+    const int64_t step = t->trans_b ? FEW_TURNED : FEW_WIDTH, lda = t->lda;
+    for (int64_t j = 0; j < n; j += step) {
+        const int64_t width = n - j < step ? n - j : step;
+        float sums[FEW * FEW_WIDTH];
+        for (int i = 0; i < rows; i++) memset(sums + i * FEW_WIDTH, 0, (size_t)width * sizeof(float));
+        for (int64_t p = 0; p < t->k; p += PIECE) {
+            const int64_t end = t->k - p < PIECE ? t->k : p + PIECE;
+            if (t->trans_b) ISA_NAME(gemm_transpose)(room, FEW_TURNED, t->b + j * t->ldb + p, t->ldb, width, end - p);
+            const float *b = t->trans_b ? room : t->b + p * t->ldb + j;
+            const int64_t ldb = t->trans_b ? FEW_TURNED : t->ldb;
+            int64_t q = p;
+            for (; q + 8 <= end; q += 8, b += 8 * ldb) add_rows(rows, 8, sums, t->a + q, lda, b, ldb, width);
+            for (; q < end; q++, b += ldb) add_rows(rows, 1, sums, t->a + q, lda, b, ldb, width);
+        }
+        for (int i = 0; i < rows; i++) {
+            float *const c = t->c + i * t->ldc + j;
+            for (int64_t v = 0; v < width; v += VW)
+                v_store(c + v, t->alpha * v_load(sums + i * FEW_WIDTH + v) + v_load(t->add ? c + v : nothing));
+        }
+    }
+}
+
+#define ROWS(rows)                                                                                                     \
+    static void tile_##rows(const struct part *t) { tile(t, rows); }
+#define FEW_ROWS(rows)                                                                                                 \
+    static void few_##rows(const struct part *t, int64_t n, float *room) { few(t, rows, n, room); }
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
+ROWS(6)
+FEW_ROWS(1)
+FEW_ROWS(2)
+FEW_ROWS(3)
 #if MR == 12
-TILE(7, 1)
-TILE(8, 1)
-TILE(9, 1)
-TILE(10, 1)
-TILE(11, 1)
-TILE(12, 1)
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
 #endif
 
-typedef void tile_fn(const struct tile *t);
-static tile_fn *const tiles[MR + 1] = {
-    [3] = tile_3x1, [4] = tile_4x1, [5] = tile_5x1, [6] = tile_6x1,
+static void (*const fews[FEW + 1])(const struct part *t, int64_t n, float *room) = {NULL, few_1, few_2, few_3};
+static void (*const tiles[MR + 1])(const struct part *t) = {
+    NULL,   tile_1, tile_2, tile_3,  tile_4,  tile_5,  tile_6,
 #if MR == 12
-    [7] = tile_7x1, [8] = tile_8x1, [9] = tile_9x1, [10] = tile_10x1, [11] = tile_11x1, [12] = tile_12x1,
+    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12,
 #endif
 };
-/* One to three rows alone cannot keep the multipliers busy: they take several strips at a time. */
-static tile_fn *const wide_tiles[] = {NULL, tile_1x4, tile_2x2, tile_3x2};
-static const int wide_strips[] = {0, 4, 2, 2};
 
 /* Draws groups of eight lines of the strip that will be packed next into the cache. */
 INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t from, int64_t to) {
@@ -190,23 +211,24 @@ INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t fro
 }
 
 void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
-                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, float *strips) {
-    struct tile t = {.k = k, .alpha = alpha, .add = add, .strips = strips, .lda = lda, .ldc = ldc};
-    const bool few = m < 4;
-    const int64_t width = few ? wide_strips[m] * NR : NR, column = trans_b ? ldb : 1;
+                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, float *strip) {
+    struct part t = {n, k, alpha, add, trans_b, a, b, lda, ldb, c, ldc};
+    const int64_t column = trans_b ? ldb : 1;
+    int64_t j = 0;
+    if (m <= FEW) fews[m](&t, j = n - n % VW, strip);
+    t.b = strip;
     /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
     const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;
     const int64_t groups = trans_b ? (k + 15) / 16 * (NR / 8) : (k + 7) / 8;
     const int64_t share = count < 8 || n * k < LOOK_AHEAD ? 0 : (groups + count - 1) / count;
-    for (int64_t j = 0; j < n; j += width) {
-        for (int64_t s = 0; s < width && j + s < n; s += NR)
-            pack_strip(strips + s * k, b + (j + s) * column, ldb, trans_b, k, n - j - s);
+    for (; j < n; j += NR) {
+        pack_strip(strip, b + j * column, ldb, trans_b, k, n - j);
+        const float *const next = b + (j + NR) * column;
         t.n = n - j, t.a = a, t.c = c + j;
-        const float *const next = b + (j + width) * column;
         for (int64_t i = 0; i < count; i++) {
             const int64_t r = rows + (i < longer);
             look_ahead(next, ldb, trans_b, i * share, (i + 1) * share);
-            (few ? wide_tiles : tiles)[r](&t);
+            tiles[r](&t);
             t.a += r * lda, t.c += r * ldc;
         }
     }

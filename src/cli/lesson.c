@@ -1,0 +1,120 @@
+/* heed lesson: the experiments of the course. The list of lessons is here; each is a file of cli/lessons/. */
+#include "cli/lesson.h"
+#include "cli/options.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const struct lesson *const lessons[] = {
+    &neuron_lesson, &approximation_lesson, &digits_lesson, &average_lesson, &kernels_lesson, &parametric_lesson,
+};
+enum { LESSONS = sizeof lessons / sizeof lessons[0] };
+
+static const struct option options[] = {
+    {"out", 'o', OPTION_FILE, NULL, "DIR", "write the pictures (PNG, SVG) and the data behind them (CSV) here", 0, 0,
+     NULL},
+    {"data", 'd', OPTION_FILE, NULL, "PATH", "data of your own; 'heed lesson' says what each lesson takes", 0, 0, NULL},
+    {"dark", 0, OPTION_FLAG, NULL, NULL, "pictures for a dark page", 0, 0, NULL},
+    {.name = NULL},
+};
+
+static void print_list(void) {
+    printf("%-24s %-4s %s\n", "name", "row", "what it shows");
+    for (int i = 0; i < LESSONS; i++)
+        printf("%-24s %-4s %s\n", lessons[i]->name, lessons[i]->rows, lessons[i]->summary);
+    printf("\n'heed lesson NAME' runs one; '--out DIR' keeps its pictures and numbers. With data of your own, '--data "
+           "PATH':\n\n");
+    for (int i = 0; i < LESSONS; i++)
+        if (lessons[i]->data) printf("%-24s %s\n", lessons[i]->name, lessons[i]->data);
+}
+
+static int print_json(const struct options *o) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    const heed_json doc = heed_json_new(cx, "lessons"), list = heed_json_put_array(cx, doc, "lessons");
+    for (int i = 0; i < LESSONS; i++) {
+        const heed_json at = heed_json_put_object(cx, list, NULL);
+        heed_json_put_text(cx, at, "name", lessons[i]->name);
+        heed_json_put_text(cx, at, "rows", lessons[i]->rows);
+        heed_json_put_text(cx, at, "summary", lessons[i]->summary);
+        if (lessons[i]->data) heed_json_put_text(cx, at, "data", lessons[i]->data);
+    }
+    char *text = heed_json_print(cx, list, 2, NULL);
+    if (text) puts(text);
+    heed_mem_free(cx, text);
+    heed_json_free(doc);
+    return options_close(o, cx, EXIT_DONE);
+}
+
+static const struct lesson *find_lesson(const char *name) {
+    const char *names[LESSONS];
+    for (int i = 0; i < LESSONS; i++) {
+        names[i] = lessons[i]->name;
+        if (strcmp(name, names[i]) == 0) return lessons[i];
+    }
+    const char *nearest = cli_nearest(name, names, LESSONS);
+    if (nearest)
+        cli_error(EXIT_USAGE, "lesson: %s: unknown lesson, did you mean '%s'?", name, nearest);
+    else
+        cli_error(EXIT_USAGE, "lesson: %s: unknown lesson, 'heed lesson' lists them", name);
+    return NULL;
+}
+
+/* Text is as wide as the terminal, up to what is read comfortably. */
+static heed_terminal this_terminal(void) {
+    enum { WIDEST = 88 };
+    const bool terminal = isatty(STDOUT_FILENO) == 1;
+    const char *term = getenv("TERM");
+    struct winsize w;
+    heed_terminal t = {.width = 80, .ascii = terminal && term && strcmp(term, "dumb") == 0};
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40)
+        t.width = w.ws_col < WIDEST ? w.ws_col : WIDEST;
+    t.colors = heed_terminal_choose(getenv("NO_COLOR"), getenv("COLORTERM"), term, terminal);
+    return t;
+}
+
+static int run_lesson(const struct options *o, const struct lesson *lesson) {
+    struct lesson_run r = {.lesson = lesson,
+                           .data = option_text(o, "data"),
+                           .out = option_text(o, "out"),
+                           .seed = (uint64_t)option_int(o, "seed"),
+                           .dark = option_flag(o, "dark"),
+                           .quiet = option_flag(o, "quiet"),
+                           .json = option_flag(o, "json"),
+                           .terminal = this_terminal()};
+    if (r.data && !lesson->data) return cli_error(EXIT_USAGE, "lesson %s: takes no data of your own", lesson->name);
+    r.cx = options_open(o);
+    if (!r.cx) return EXIT_FAILED;
+    if (lesson_begin(&r)) lesson->run(&r);
+    lesson_end(&r);
+    return options_close(o, r.cx, EXIT_DONE);
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("lesson", options, argc, argv, 0, 1, "NAME");
+    if (!o) return EXIT_USAGE;
+    const char *name = options_word(o, 0);
+    const struct lesson *lesson = name ? find_lesson(name) : NULL;
+    int status = EXIT_DONE;
+    if (name)
+        status = lesson ? run_lesson(o, lesson) : EXIT_USAGE;
+    else if (option_flag(o, "json"))
+        status = print_json(o);
+    else
+        print_list();
+    options_free(o);
+    return status;
+}
+
+const struct command lesson_command = {
+    .name = "lesson",
+    .summary = "experiments of the course: explanation, numbers, pictures",
+    .words = "[NAME]",
+    .about = "Runs an experiment of the course: explains it in a few lines, prints its figures and draws it in the "
+             "terminal. With --out also as pictures, with the data behind them as CSV. Without NAME: the list.",
+    .options = options,
+    .examples = "heed lesson\nheed lesson neuron\nheed lesson nadaraya-watson --out pictures\n"
+                "heed lesson nadaraya-watson --data mine.csv --out pictures\nheed lesson digits --data mnist\n",
+    .run = run,
+};

@@ -1,0 +1,63 @@
+/* Lessons: experiments of the course that explain themselves. What they share.
+ *
+ * A lesson is one file of cli/lessons/. It says what is going on, computes, prints its figures and a picture in the
+ * terminal, and hands its pictures and the data behind them to lesson_picture and lesson_table, which write them when
+ * --out was given. Errors stick in the context: a lesson returns as soon as it sees one. With --json nothing is said;
+ * the results are printed at the end. */
+#ifndef CLI_LESSON_H
+#define CLI_LESSON_H
+
+#include "heed/io.h"
+#include "heed/plot.h"
+
+struct lesson_run;
+struct lesson_block;
+
+struct lesson {
+    const char *name, *rows; /* rows of the mission */
+    const char *summary;
+    const char *data; /* what --data takes; NULL: the lesson takes none */
+    void (*run)(struct lesson_run *r);
+};
+
+extern const struct lesson neuron_lesson, approximation_lesson, digits_lesson, average_lesson, kernels_lesson,
+    parametric_lesson;
+
+struct lesson_run {
+    heed_ctx *cx;
+    const struct lesson *lesson;
+    const char *data, *out; /* the user's own; NULL: none */
+    uint64_t seed;
+    bool dark, quiet, json;
+    heed_terminal terminal;
+    heed_json document, results, files; /* what --json prints, and two of its members */
+    struct lesson_block *blocks;
+    bool progress; /* a line of progress stands on the terminal */
+};
+
+/* Text. say: a paragraph, wrapped, and a blank line. line: as it is, for tables. show: a terminal picture, which is
+ * freed, and a blank line. */
+void lesson_say(struct lesson_run *r, const char *format, ...) HEED_PRINTF(2, 3);
+void lesson_line(struct lesson_run *r, const char *format, ...) HEED_PRINTF(2, 3);
+void lesson_show(struct lesson_run *r, char *picture);
+/* A figure of the lesson, for --json. */
+void lesson_result(struct lesson_run *r, const char *name, double value);
+/* On standard error, when that is a terminal; done == total takes the line away. */
+void lesson_progress(struct lesson_run *r, const char *what, int64_t done, int64_t total);
+
+/* Zeroed memory that is freed when the lesson is over; NULL when the context has failed. */
+void *lesson_room(struct lesson_run *r, int64_t n, size_t size);
+float *lesson_floats(struct lesson_run *r, const double *values, int64_t n);
+
+/* A figure to fill, or NULL without --out, on which all calls do nothing; 0, 0: what suits it. */
+heed_figure *lesson_figure(struct lesson_run *r, double width, double height);
+/* Writes NAME.png and NAME.svg into --out, and frees the figure. */
+void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name);
+/* Writes NAME.csv into --out. */
+void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows);
+
+/* How the command begins and ends a lesson. begin is false after saying why (the directory cannot be written). */
+bool lesson_begin(struct lesson_run *r);
+void lesson_end(struct lesson_run *r);
+
+#endif

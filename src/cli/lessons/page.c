@@ -1,0 +1,186 @@
+/* What a lesson says, shows and writes. */
+#include "cli/lesson.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_MOST = 4096 };
+
+/* ---- text ---- */
+
+static int width_of(const char *s, size_t n) {
+    int width = 0;
+    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80; /* characters, not bytes */
+    return width;
+}
+
+static void print_wrapped(const char *text, int columns) {
+    int at = 0;
+    for (size_t n; *text; text += n, text += strspn(text, " ")) {
+        n = strcspn(text, " ");
+        const int width = width_of(text, n);
+        if (at > 0 && at + 1 + width > columns) {
+            putchar('\n');
+            at = 0;
+        } else if (at > 0) {
+            putchar(' ');
+            at++;
+        }
+        fwrite(text, 1, n, stdout);
+        at += width;
+    }
+    putchar('\n');
+}
+
+void lesson_say(struct lesson_run *r, const char *format, ...) {
+    char text[2048];
+    va_list args;
+    if (r->json) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_wrapped(text, r->terminal.width);
+    putchar('\n');
+    fflush(stdout); /* what is said can be read while the next thing is computed */
+}
+
+void lesson_line(struct lesson_run *r, const char *format, ...) {
+    va_list args;
+    if (r->json) return;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+    fflush(stdout);
+}
+
+void lesson_show(struct lesson_run *r, char *picture) {
+    if (picture && !r->json) {
+        fputs(picture, stdout);
+        putchar('\n');
+        fflush(stdout);
+    }
+    heed_mem_free(r->cx, picture);
+}
+
+void lesson_result(struct lesson_run *r, const char *name, double value) {
+    heed_json_put_number(r->cx, r->results, name, value);
+}
+
+void lesson_progress(struct lesson_run *r, const char *what, int64_t done, int64_t total) {
+    if (r->quiet || isatty(STDERR_FILENO) != 1) return;
+    if (done < total) {
+        fprintf(stderr, "\r%s: %lld of %lld\x1b[K", what, (long long)done, (long long)total);
+        r->progress = true;
+    } else if (r->progress) {
+        fputs("\r\x1b[K", stderr);
+        r->progress = false;
+    }
+    fflush(stderr);
+}
+
+/* ---- memory ---- */
+
+struct lesson_block {
+    struct lesson_block *next;
+    _Alignas(64) unsigned char data[];
+};
+
+void *lesson_room(struct lesson_run *r, int64_t n, size_t size) {
+    if (n < 0 || (uint64_t)n > (SIZE_MAX / 2) / size) {
+        heed_fail(r->cx, HEED_ERR_MEMORY, "%s: the data does not fit into memory", r->lesson->name);
+        return NULL;
+    }
+    struct lesson_block *block = heed_mem_new(r->cx, sizeof *block + (size_t)n * size);
+    if (!block) return NULL;
+    block->next = r->blocks;
+    r->blocks = block;
+    return memset(block->data, 0, (size_t)n * size);
+}
+
+float *lesson_floats(struct lesson_run *r, const double *values, int64_t n) {
+    float *out = lesson_room(r, n, sizeof *out);
+    for (int64_t i = 0; out && i < n; i++) out[i] = (float)values[i];
+    return out;
+}
+
+/* ---- files ---- */
+
+static bool path_of(struct lesson_run *r, char path[PATH_MOST], const char *name, const char *ending) {
+    const size_t length = strlen(r->out);
+    const char *slash = length > 0 && r->out[length - 1] == '/' ? "" : "/";
+    return snprintf(path, PATH_MOST, "%s%s%s%s", r->out, slash, name, ending) < PATH_MOST ||
+           heed_fail(r->cx, HEED_ERR_FILE, "%s: the path is too long", r->out);
+}
+
+heed_figure *lesson_figure(struct lesson_run *r, double width, double height) {
+    if (!r->out) return NULL;
+    heed_figure *f = heed_figure_new(r->cx, width, height);
+    if (r->dark) heed_figure_theme(f, HEED_THEME_DARK);
+    return f;
+}
+
+void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name) {
+    static const char *const endings[] = {".png", ".svg"};
+    char path[PATH_MOST];
+    for (int i = 0; f && i < 2; i++)
+        if (path_of(r, path, name, endings[i]) && heed_figure_write(f, path))
+            heed_json_put_text(r->cx, r->files, NULL, path);
+    heed_figure_free(f);
+}
+
+void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows) {
+    char path[PATH_MOST];
+    if (r->out && path_of(r, path, name, ".csv") && heed_table_write(r->cx, path, columns, n, rows))
+        heed_json_put_text(r->cx, r->files, NULL, path);
+}
+
+/* Makes a directory and those above it. */
+static bool make_directory(struct lesson_run *r) {
+    char path[PATH_MOST];
+    if (!path_of(r, path, "", "")) return false;
+    for (char *at = path + 1; *at; at++) {
+        if (*at != '/') continue;
+        *at = 0;
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
+        *at = '/';
+    }
+    return access(path, W_OK | X_OK) == 0 || heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->out, strerror(errno));
+}
+
+/* ---- the run ---- */
+
+bool lesson_begin(struct lesson_run *r) {
+    r->document = heed_json_new(r->cx, "lesson");
+    heed_json_put_text(r->cx, r->document, "name", r->lesson->name);
+    heed_json_put_text(r->cx, r->document, "rows", r->lesson->rows);
+    r->results = heed_json_put_object(r->cx, r->document, "results");
+    r->files = heed_json_put_array(r->cx, r->document, "files");
+    return !heed_failed(r->cx) && (!r->out || make_directory(r));
+}
+
+static void list_files(struct lesson_run *r) {
+    if (heed_json_count(r->files) == 0) return;
+    lesson_line(r, "Written:");
+    for (heed_json f = heed_json_first(r->files); heed_json_kind_of(f) != HEED_JSON_NONE; f = heed_json_next(f))
+        lesson_line(r, "  %s", heed_json_text(r->cx, f, NULL));
+}
+
+void lesson_end(struct lesson_run *r) {
+    lesson_progress(r, "", 0, 0);
+    if (!heed_failed(r->cx) && r->json) {
+        char *text = heed_json_print(r->cx, r->document, 2, NULL);
+        if (text) puts(text);
+        heed_mem_free(r->cx, text);
+    }
+    if (!heed_failed(r->cx)) list_files(r);
+    heed_json_free(r->document);
+    for (struct lesson_block *b = r->blocks, *next; b; b = next) {
+        next = b->next;
+        heed_mem_free(r->cx, b);
+    }
+}

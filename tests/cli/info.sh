@@ -1,0 +1,45 @@
+# heed info: what a model is and what it will take.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+"$HEED" new mlp m -q -s input_size=784 -s output_size=10 -s hidden_sizes=256 -s task=classify -s standardize_input=true
+
+expect 0 info m
+silent
+says '^family +mlp \(heed-mlp\): '
+says '^parameters +205098 in 6 tensors, 1568 of them frozen$'
+says '^on disk +[0-9.]+ KB$'
+says '^running +[0-9.]+ MB at batch 32, '
+says '^training +[0-9.]+ MB at batch 32, '
+if grep -q layers.0 out; then fail "parameters are listed with --verbose only"; fi
+expect 0 info m --verbose
+says '^layers.0.weight +\(256, 784\) +200704$'
+says '^input_mean +\(784\) +784  frozen$'
+
+# honest: training holds weights, gradients and two moments; a larger batch takes more; disk is the file's size
+number() { # KEY: of the JSON
+    sed -n "s/^ *\"$1\": \([0-9]*\),*\$/\1/p" out | head -n "${2:-1}" | tail -n 1
+}
+expect 0 info m --json --batch 64 --threads 1
+[ "$(number parameters)" = 205098 ] || fail "parameters"
+[ "$(number disk_bytes)" = "$(wc -c <m/model.safetensors)" ] || fail "bytes on disk"
+[ "$(number batch)" = 64 ] || fail "batch"
+running=$(number bytes 1) training=$(number bytes 2)
+[ "$running" -gt $((205098 * 4)) ] || fail "running holds the weights"
+[ $((training - running)) -gt $((3 * 203530 * 4)) ] || fail "training holds gradients and moments"
+expect 0 info m --json --batch 128 --threads 1
+[ "$(number bytes 1)" -gt "$running" ] && [ "$(number bytes 2)" -gt "$training" ] || fail "a larger batch takes more"
+
+wrong 2 "info: expected: DIR" info
+wrong 2 "info: --batch: 0 is not between 1 and 1000000000" info m --batch 0
+wrong 2 "info: --length: 'x' is not a whole number" info m --length x
+wrong 1 "nosuch/config.json: No such file or directory" info nosuch
+cp -r m broken
+head -c 1000 m/model.safetensors >broken/model.safetensors
+wrong 1 "broken/model.safetensors: " info broken
+sed 's/256/255/' m/config.json >broken/config.json
+cp m/model.safetensors broken/
+wrong 1 "broken: 3 names do not fit: misshapen 'layers.0.weight' is \(256,784\), not \(255,784\); " info broken
+sed 's/heed-mlp/heed-bird/' m/config.json >broken/config.json
+wrong 1 "broken/config.json: model_type: no family of heed's is 'heed-bird'" info broken
+printf '{"model_type": "heed-mlp",\n "input_size": oops}' >broken/config.json
+wrong 1 "broken/config.json: line 2, column " info broken

@@ -1,0 +1,24 @@
+# heed list: the table, one family, JSON.
+. "$SOURCE/tests/cli/expect.inc"
+
+expect 0 list
+silent
+says '^name +row +trains +paper'
+for family in linear mlp kernel-pooling; do says "^$family +[0-9]"; done
+rows=$(wc -l <"$scratch/out")
+expect 0 list --json
+silent
+[ "$(head -c 1 "$scratch/out")" = "[" ] || fail "a list of objects"
+[ "$(grep -c '^    "name": ' "$scratch/out")" = $((rows - 1)) ] || fail "as many objects as lines"
+[ "$(grep -A1 '^  {' "$scratch/out" | grep -c '"name": ')" = $((rows - 1)) ] || fail "name comes first"
+expect 0 list mlp
+says '^hidden_sizes +ints +128 '
+says '^model_type +heed-mlp$'
+expect 0 list heed-mlp --json
+[ "$(grep -c '"model_type": ' "$scratch/out")" = 1 ] || fail "one family only"
+wrong 2 "list: mpl: unknown family, did you mean 'mlp'" list mpl
+wrong 2 "list: zebra-crossing: unknown family, 'heed list' lists them" list zebra-crossing
+wrong 2 "list: 'linear' is one word too many" list mlp linear
+
+expect 0 docs models
+cmp "$scratch/out" "$SOURCE/docs/models.md" || fail "docs/models.md is not what 'heed docs models' prints"

@@ -1,0 +1,39 @@
+# heed new: directories with fresh weights.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+expect 0 new mlp a/b/m --set input_size=4 --set output_size=3 --set hidden_sizes=8,5 --set task=classify
+[ ! -s out ] || fail "nothing on standard output"
+grep -q '^a/b/m: mlp with 103 parameters$' err || fail "it should say what it made"
+[ "$(ls a/b/m | tr '\n' ' ')" = "config.json model.safetensors " ] || fail "two files"
+for line in '"model_type": "heed-mlp"' '"HeedMlp"' '"heed_version": "'"$VERSION"'"' '"task": "classify"'; do
+    grep -qF -- "$line" a/b/m/config.json || fail "no $line in config.json"
+done
+
+# the same seed, the same bytes, for any number of threads; never over a model without being told
+cp a/b/m/model.safetensors first
+wrong 1 "a/b/m: holds a model already; --force replaces it" new mlp a/b/m --set input_size=4 --set output_size=3
+cmp a/b/m/model.safetensors first || fail "the model was changed"
+for threads in 1 2; do
+    expect 0 new mlp a/b/m -f -q -s input_size=4 -s output_size=3 -s hidden_sizes=[8,5] -s task=classify --threads $threads
+    silent
+    cmp a/b/m/model.safetensors first || fail "$threads threads give other weights"
+done
+mkdir half && echo '{}' >half/config.json
+wrong 1 "half: holds a model already" new linear half -s input_size=1 -s output_size=1
+mkdir empty && : >empty/notes.txt
+expect 0 new linear empty -s input_size=1 -s output_size=1
+
+# mistakes
+wrong 2 "new: mpl: unknown family, did you mean 'mlp'" new mpl x
+wrong 2 "mlp: input_size must be given: " new mlp x
+wrong 2 "mlp: 'inputsize' is not a key of its config; these are: input_size, " new mlp x -s inputsize=3
+wrong 2 "mlp: input_size: '3x' is not a whole number" new mlp x -s input_size=3x
+wrong 2 "mlp: activation: 'rlu' is not one of: identity, relu" new mlp x -s input_size=3 -s output_size=2 -s activation=rlu
+wrong 2 "mlp: 'dropout' is not of the form key=value" new mlp x -s dropout
+wrong 1 "new: memory: .* budget" new mlp x -s input_size=3 -s output_size=2 --memory 10
+wrong 1 "memory: .* budget of 8000000 bytes" new mlp x -s input_size=1000000 -s output_size=2 --memory 8000000
+wrong 1 "memory: the allocator has no " new mlp x -s input_size=1000000000000 -s output_size=2
+: >file
+wrong 1 "file/x: |file: " new linear file/x -s input_size=1 -s output_size=1
+[ ! -e x ] || fail "a failed call should leave nothing behind"

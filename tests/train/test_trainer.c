@@ -1,0 +1,200 @@
+/* The trainer and its checkpoints. */
+#include "train/train_test.h"
+#include "train/trainer.h"
+
+static const heed_trainer_opts adamw = {
+    .optimizer = {.kind = HEED_ADAMW, .weight_decay = 0.1}, .schedule = {.lr = 0.01}, .average = 0.9};
+
+static heed_tensor *loss_of(heed_ctx *cx, const heed_model *m, const struct points *p, int64_t from, int64_t n) {
+    heed_io in = {0}, out;
+    heed_io_put(cx, &in, "x", heed_borrow(cx, HEED_F32, p->x[from], 2, (int64_t[]){n, WIDTH}, NULL));
+    heed_io_put(cx, &in, "labels", heed_borrow(cx, HEED_I32, p->label + from, 1, &n, NULL));
+    assert_true(heed_model_forward(cx, m, &in, &out));
+    return heed_io_get(&out, "loss");
+}
+
+static void step(heed_ctx *cx, heed_trainer *t, const heed_model *m, const struct points *p, int64_t from, int64_t n) {
+    heed_trainer_begin(cx, t);
+    heed_backward(cx, loss_of(cx, m, p, from, n));
+    heed_trainer_step(cx, t, NULL);
+    heed_reset(cx);
+}
+
+static float largest_difference(const float *a, const float *b, int64_t n) {
+    float most = 0;
+    for (int64_t i = 0; i < n; i++) most = fmaxf(most, fabsf(a[i] - b[i]));
+    return most;
+}
+
+static void test_accumulated_is_large_batch(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    heed_model *a = new_model(cx, &data, NULL), *b = new_model(cx, &data, NULL);
+    heed_trainer_opts opts = adamw;
+    opts.clip = 0.5;
+    heed_trainer *whole = heed_trainer_new(cx, heed_model_params(a), &opts);
+    opts.accumulate = 4;
+    heed_trainer *parts = heed_trainer_new(cx, heed_model_params(b), &opts);
+    for (int i = 0; i < 30; i++) {
+        step(cx, whole, a, &p, 0, 100);
+        for (int k = 0; k < 4; k++) step(cx, parts, b, &p, 25 * k, 25);
+        assert_true(fabs(heed_trainer_norm(whole) - heed_trainer_norm(parts)) < 1e-5);
+    }
+    assert_int_equal(heed_trainer_steps(parts), 30);
+    const int64_t n = heed_params_numbers(heed_model_params(a));
+    assert_true(largest_difference(heed_params_block(heed_model_params(a)), heed_params_block(heed_model_params(b)),
+                                   n) < 2e-5f);
+    heed_trainer_free(cx, whole);
+    heed_trainer_free(cx, parts);
+    heed_model_free(cx, a);
+    heed_model_free(cx, b);
+    close_context(cx);
+}
+
+/* A gradient that is not finite changes nothing when the norm is looked at; frozen parameters never change. */
+static void test_what_stays(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    heed_model *m = new_model(cx, &data, "standardize_input=true");
+    heed_params *set = heed_model_params(m);
+    heed_trainer_opts opts = adamw;
+    opts.clip = 1;
+    heed_trainer *t = heed_trainer_new(cx, set, &opts);
+    for (int i = 0; i < 5; i++) step(cx, t, m, &p, 0, 100);
+    const heed_param *deviation = heed_params_find(set, "input_deviation");
+    for (int i = 0; i < WIDTH; i++) assert_true(deviation->value[i] == 1.0f);
+    const size_t size = (size_t)heed_params_numbers(set) * sizeof(float);
+    float *before = malloc(size);
+    memcpy(before, heed_params_block(set), size);
+    p.x[7][1] = INFINITY;
+    step(cx, t, m, &p, 0, 100);
+    EXPECT_SENTENCE(cx, "trainer: the gradient of step 5 is not finite");
+    assert_memory_equal(before, heed_params_block(set), size);
+    assert_int_equal(heed_trainer_steps(t), 5);
+    p.x[7][1] = 0;
+    step(cx, t, m, &p, 0, 100); /* and goes on */
+    assert_int_equal(heed_trainer_steps(t), 6);
+    heed_trainer_swap_average(cx, t);
+    assert_false(heed_trainer_step(cx, t, NULL));
+    EXPECT_SENTENCE(cx, "a step while the average is swapped in");
+    assert_false(heed_checkpoint_save(cx, t, in_folder("never"), ""));
+    EXPECT_SENTENCE(cx, "save between updates");
+    heed_trainer_swap_average(cx, t);
+    free(before);
+    heed_trainer_free(cx, t);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
+static void test_bad_options(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    heed_model *m = new_model(cx, &data, NULL);
+    heed_params *set = heed_model_params(m);
+    const struct {
+        heed_trainer_opts opts;
+        const char *sentence;
+    } bad[] = {
+        {{.optimizer = {.kind = (heed_optimizer_kind)7}}, "7 is not an optimizer"},
+        {{.schedule = {.lr = -1}}, "a learning rate of -1"},
+        {{.schedule = {.lr = NAN}}, "a learning rate of nan"},
+        {{.optimizer = {.kind = HEED_ADAM, .beta1 = 1}}, "betas 1"},
+        {{.optimizer = {.nesterov = true}}, "Nesterov needs a momentum"},
+        {{.clip = -1}, "out of range"},
+        {{.average = 1}, "out of range"},
+        {{.optimizer = {.momentum = NAN}}, "out of range"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(heed_trainer_new(cx, set, &bad[i].opts));
+        EXPECT_SENTENCE(cx, bad[i].sentence);
+    }
+    assert_null(heed_trainer_new(cx, NULL, &adamw));
+    EXPECT_SENTENCE(cx, "allocated parameters are needed");
+    assert_null(heed_trainer_new(cx, set, NULL));
+    EXPECT_SENTENCE(cx, "the options are NULL");
+    assert_false(heed_trainer_step(cx, NULL, NULL));
+    EXPECT_SENTENCE(cx, "the trainer is NULL");
+    heed_trainer_free(cx, NULL);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
+static void test_checkpoint(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    const char *path = in_folder("checkpoint.safetensors");
+    heed_model *a = new_model(cx, &data, NULL), *b = new_model(cx, &data, NULL);
+    heed_trainer *one = heed_trainer_new(cx, heed_model_params(a), &adamw);
+    heed_trainer *two = heed_trainer_new(cx, heed_model_params(b), &adamw);
+    for (int i = 0; i < 3; i++) step(cx, one, a, &p, 0, 100);
+    assert_true(heed_checkpoint_save(cx, one, path, "{\"text\": \"any\"}"));
+    char *notes = heed_checkpoint_notes(cx, path);
+    assert_string_equal(notes, "{\"text\": \"any\"}");
+    heed_mem_free(cx, notes);
+    assert_true(heed_checkpoint_load(cx, two, path));
+    for (int i = 0; i < 3; i++) {
+        step(cx, one, a, &p, 0, 100);
+        step(cx, two, b, &p, 0, 100);
+    }
+    const size_t size = (size_t)heed_params_numbers(heed_model_params(a)) * sizeof(float);
+    assert_memory_equal(heed_params_block(heed_model_params(a)), heed_params_block(heed_model_params(b)), size);
+    assert_memory_equal(one->moment[1], two->moment[1], size);
+    assert_memory_equal(one->average, two->average, size);
+    assert_int_equal(heed_trainer_steps(two), 6);
+
+    /* refused, with nothing changed */
+    heed_trainer_opts other = adamw;
+    other.optimizer.kind = HEED_ADAM;
+    heed_trainer *adam = heed_trainer_new(cx, heed_model_params(b), &other);
+    assert_false(heed_checkpoint_load(cx, adam, path));
+    EXPECT_SENTENCE(cx, "a checkpoint of another optimizer: adamw, not adam");
+    other = adamw;
+    other.average = 0;
+    heed_trainer *plain = heed_trainer_new(cx, heed_model_params(b), &other);
+    assert_false(heed_checkpoint_load(cx, plain, path));
+    EXPECT_SENTENCE(cx, "4 arrays where this optimizer has 3");
+    heed_model *c = new_model(cx, &data, "hidden_sizes=9");
+    heed_trainer *wider = heed_trainer_new(cx, heed_model_params(c), &adamw);
+    assert_false(heed_checkpoint_load(cx, wider, path));
+    EXPECT_SENTENCE(cx, "a checkpoint of another model: it has 'layers.0.weight (8,3)");
+    assert_memory_equal(heed_params_block(heed_model_params(a)), heed_params_block(heed_model_params(b)), size);
+    assert_int_equal(heed_trainer_steps(two), 6);
+    assert_true(heed_params_save(cx, heed_model_params(a), path));
+    assert_false(heed_checkpoint_load(cx, one, path));
+    EXPECT_SENTENCE(cx, "this is not a checkpoint of heed's");
+    assert_null(heed_checkpoint_notes(cx, path));
+    EXPECT_SENTENCE(cx, "this is not a checkpoint of heed's");
+    assert_false(heed_checkpoint_save(cx, one, in_folder("none/such"), NULL));
+    EXPECT_SENTENCE(cx, "none/such: ");
+    unlink(path);
+    assert_false(heed_checkpoint_load(cx, one, path));
+    EXPECT_SENTENCE(cx, "checkpoint.safetensors: ");
+    heed_trainer *const trainers[] = {one, two, adam, plain, wider};
+    for (int i = 0; i < 5; i++) heed_trainer_free(cx, trainers[i]);
+    heed_model_free(cx, a);
+    heed_model_free(cx, b);
+    heed_model_free(cx, c);
+    close_context(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accumulated_is_large_batch),
+        cmocka_unit_test(test_what_stays),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -56,7 +56,8 @@ void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name);
 /* Writes NAME.csv into --out. */
 void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows);
 
-/* How the command begins and ends a lesson. begin is false after saying why (the directory cannot be written). */
+/* How the command begins and ends a lesson. begin fails the context and is false when the
+ * data is not there or the directory cannot be written. */
 bool lesson_begin(struct lesson_run *r);
 void lesson_end(struct lesson_run *r);
 

@@ -8,7 +8,8 @@
 
 #define REDRAW_SECONDS 0.1
 #define LINE_SECONDS   5.0
-#define BAR_CELLS      20
+#define BAR_CELLS      24
+#define BAR_LEAST      4
 
 static double now(void) {
     struct timespec t;
@@ -31,23 +32,24 @@ static void time_text(char out[24], double seconds) {
 
 static void state_text(const struct progress *p, const heed_loop_state *s, char *out, size_t size) {
     char left[24], valid[64] = "";
+    const bool many = s->examples_per_second >= 1e4;
     time_text(left, s->seconds_left);
-    if (p->metric && p->evaluated) snprintf(valid, sizeof valid, "  valid %s %.4f", p->metric, s->valid.metric);
-    snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f examples/s  %s left", (long long)s->step,
-             (long long)s->steps, s->loss, valid, s->examples_per_second, left);
+    if (p->metric && p->evaluated) snprintf(valid, sizeof valid, "  %s %.4f", p->metric, s->valid.metric);
+    snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s examples/s  %s left", (long long)s->step,
+             (long long)s->steps, s->loss, valid, s->examples_per_second / (many ? 1e3 : 1), many ? "k" : "", left);
 }
 
 /* Never longer than the terminal is wide: a line that wraps could not be drawn again in its place. */
 static void draw(const char *text, double part) {
     struct winsize w;
     const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
-    const int full = (int)(part * BAR_CELLS + 0.5);
+    int room = columns - 1, cells = room - (int)strlen(text) - 2;
     fputc('\r', stderr);
-    int room = columns - 1;
-    if (room > BAR_CELLS + 40) {
-        for (int i = 0; i < BAR_CELLS; i++) fputs(i < full ? "━" : "·", stderr);
+    if (cells > BAR_CELLS) cells = BAR_CELLS;
+    if (cells >= BAR_LEAST) {
+        for (int i = 0; i < cells; i++) fputs(i < (int)(part * cells + 0.5) ? "━" : "·", stderr);
         fputs("  ", stderr);
-        room -= BAR_CELLS + 2;
+        room -= cells + 2;
     }
     fprintf(stderr, "%.*s\x1b[K", room, text);
     fflush(stderr);

@@ -24,7 +24,7 @@ static const struct option options[] = {
     {"batch", 'b', OPTION_INT, NULL, "N", "examples per update; by default 128, or fewer for small data", 1, 1e9, NULL},
     {"micro-batch", 0, OPTION_INT, NULL, "N", "examples per backward pass, to save memory", 1, 1e9, NULL},
     {"accumulate", 0, OPTION_INT, NULL, "N", "batches per update: a batch N times as large, in parts", 1, 1e6, NULL},
-    {"optimizer", 'o', OPTION_CHOICE, "adamw", "NAME", "one of", 0, 0, "adamw adam sgd"},
+    {"optimizer", 0, OPTION_CHOICE, "adamw", "NAME", "one of", 0, 0, "adamw adam sgd"},
     {"lr", 'l', OPTION_NUMBER, NULL, "X", "learning rate; by default 0.001, with sgd or linear regression 0.01", 0, 1e6, NULL},
     {"momentum", 0, OPTION_NUMBER, "0.9", "X", "of sgd", 0, 0.999999, NULL},
     {"nesterov", 0, OPTION_FLAG, NULL, NULL, "Nesterov's form of it", 0, 0, NULL},
@@ -39,7 +39,7 @@ static const struct option options[] = {
     {"evaluate-every", 0, OPTION_INT, "0", "N", "updates between evaluations; 0: an epoch", 0, 1e12, NULL},
     {"patience", 0, OPTION_INT, "0", "N", "evaluations without a better one before stopping early; 0: never", 0, 1e9, NULL},
     {"the files", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
-    {"out", 0, OPTION_FILE, NULL, "DIR", "the model directory to make", 0, 0, NULL},
+    {"out", 'o', OPTION_FILE, NULL, "DIR", "the model directory to make", 0, 0, NULL},
     {"resume", 'r', OPTION_FLAG, NULL, NULL, "go on from the checkpoint in DIR", 0, 0, NULL},
     {"force", 'f', OPTION_FLAG, NULL, NULL, "begin anew although DIR holds a model", 0, 0, NULL},
     {"save-every", 0, OPTION_INT, "0", "N", "updates between checkpoints; 0: about every ten seconds", 0, 1e12, NULL},
@@ -132,7 +132,7 @@ static bool standardise(struct run *r) {
 static bool make_model(struct run *r) {
     const heed_data *d = r->data;
     const char *settings[SETTINGS_MOST], *const *given;
-    char text[6][80];
+    char text[7][80];
     int n = 0;
     const bool picture = d->image_height > 0;
     snprintf(text[0], sizeof text[0], "input_size=%lld", (long long)d->width);
@@ -142,11 +142,10 @@ static bool make_model(struct run *r) {
     snprintf(text[4], sizeof text[4], "standardize_output=%s", r->classify ? "false" : "true");
     for (; n < 5; n++) settings[n] = text[n];
     if (picture) {
-        static char size[80];
-        snprintf(size, sizeof size, "image_size=%lld,%lld", (long long)d->image_height, (long long)d->image_width);
-        snprintf(text[5], sizeof text[5], "image_channels=%lld", (long long)d->image_channels);
-        settings[n++] = size;
-        settings[n++] = text[5];
+        snprintf(text[5], sizeof text[5], "image_size=%lld,%lld", (long long)d->image_height,
+                 (long long)d->image_width);
+        snprintf(text[6], sizeof text[6], "image_channels=%lld", (long long)d->image_channels);
+        for (; n < 7; n++) settings[n] = text[n];
     }
     const int more = option_list(r->o, "set", &given);
     if (more > SETTINGS_MOST - n) return heed_fail(r->cx, HEED_ERR_USAGE, "train: %d settings are too many", more);

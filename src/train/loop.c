@@ -40,16 +40,15 @@ static void show_best(struct loop *l) {
     l->best_shown = !l->best_shown;
 }
 
-static bool keep_weights(struct loop *l) {
-    const size_t size = (size_t)heed_params_numbers(l->params) * sizeof *l->best;
-    if (!l->best) l->best = heed_mem_new(l->cx, size);
-    if (!l->best) return false;
-    memcpy(l->best, heed_params_block(l->params), size);
-    return l->best_unsaved = true;
+static size_t weights_size(const struct loop *l) { return (size_t)heed_params_numbers(l->params) * sizeof *l->best; }
+
+static void keep_weights(struct loop *l) {
+    memcpy(l->best, heed_params_block(l->params), weights_size(l));
+    l->has_best = l->best_unsaved = true;
 }
 
 static bool write_best(struct loop *l) {
-    if (!l->best || !l->best_unsaved) return !heed_failed(l->cx);
+    if (!l->best_unsaved) return !heed_failed(l->cx);
     show_best(l);
     const bool written = heed_model_save(l->cx, l->model, l->opts.dir);
     show_best(l);
@@ -183,9 +182,12 @@ static bool evaluation_is_due(const struct loop *l) {
     return l->opts.valid && (l->state->step % every == 0 || l->state->step >= l->state->steps);
 }
 
+static int64_t measure_batch(const struct loop *l) {
+    return l->opts.micro_batch > 0 ? l->opts.micro_batch : larger(l->opts.batch, LEAST_MEASURE);
+}
+
 static bool measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score) {
-    const int64_t batch = l->opts.micro_batch > 0 ? l->opts.micro_batch : larger(l->opts.batch, LEAST_MEASURE);
-    return heed_loop_evaluate(l->cx, l->model, data, rows, n, batch, score);
+    return heed_loop_evaluate(l->cx, l->model, data, rows, n, measure_batch(l), score);
 }
 
 static bool is_better(const struct loop *l, const heed_score *a) {
@@ -201,7 +203,7 @@ static bool evaluate(struct loop *l) {
     bool ok = measure(l, l->opts.valid, l->opts.valid_rows, l->opts.n_valid, &found);
     if (ok && !isfinite(found.loss)) ok = diverged(l, "validation loss", s->step, found.loss);
     const bool better = ok && is_better(l, &found);
-    if (better) ok = keep_weights(l);
+    if (better) keep_weights(l);
     heed_trainer_swap_average(l->cx, l->trainer);
     if (!ok) return false;
     if (better) s->best = found, s->best_step = s->step;
@@ -230,7 +232,7 @@ static bool conclude(struct loop *l) {
 static bool finish(struct loop *l) {
     heed_loop_state *s = l->state;
     if (l->unsaved && !save(l)) return false;
-    if (l->best)
+    if (l->has_best)
         show_best(l);
     else if (!heed_params_load(l->cx, l->params, l->opts.dir))
         return false;
@@ -312,6 +314,20 @@ static bool plan(struct loop *l) {
     return true;
 }
 
+/* Evaluates one batch, so that a budget too small for that is known before the work, not after an epoch of it. Updates
+ * need no rehearsal: the first comes at once. */
+static void rehearse(struct loop *l) {
+    const heed_data *const sets[] = {l->opts.valid, l->opts.test};
+    for (int i = 0; i < 2; i++) {
+        heed_score unused;
+        const int64_t n = sets[i] ? smaller(measure_batch(l), sets[i]->n) : 0;
+        int64_t *first = n > 0 ? heed_mem_new(l->cx, (size_t)n * sizeof *first) : NULL;
+        for (int64_t k = 0; first && k < n; k++) first[k] = k;
+        if (first) measure(l, sets[i], first, n, &unused);
+        heed_mem_free(l->cx, first);
+    }
+}
+
 static bool begin(struct loop *l) {
     heed_ctx *cx = l->cx;
     const heed_loop_opts *o = &l->opts;
@@ -320,6 +336,7 @@ static bool begin(struct loop *l) {
     if (!plan(l)) return false;
     l->checkpoint = heed_mem_new(cx, size);
     l->trainer = heed_trainer_new(cx, l->params, &o->trainer);
+    l->best = heed_mem_new(cx, weights_size(l));
     if (heed_failed(cx)) return false;
     snprintf(l->checkpoint, size, "%s/checkpoint.safetensors", o->dir);
     notes_begin(l);
@@ -334,6 +351,8 @@ static bool begin(struct loop *l) {
                                                         .rows = o->train_rows,
                                                         .n_rows = o->train_rows ? o->n_train : 0,
                                                         .index = l->state->step});
+    if (l->batches && cx->config.byte_budget > 0) rehearse(l);
+    if (heed_failed(cx)) return false;
     if (!resumes && (!l->batches || !make_directory(cx, o->dir) || !save(l))) return false;
     count(l);
     l->saved = clock_now();

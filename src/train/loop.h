@@ -17,7 +17,8 @@ struct loop {
     int64_t settled;           /* the last settled step */
     int64_t evaluated;         /* the last step that was evaluated */
     int64_t waited;            /* evaluations since the best */
-    float *best;               /* the weights of the best evaluation, or of the end; NULL before there are any */
+    float *best;               /* the weights of the best evaluation, or of the end */
+    bool has_best;             /* there are such */
     bool best_unsaved;         /* model.safetensors does not have them yet */
     bool best_shown;           /* the model's weights and `best` are exchanged */
     bool unsaved;              /* something happened since the last checkpoint */

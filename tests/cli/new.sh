@@ -33,7 +33,9 @@ wrong 2 "mlp: activation: 'rlu' is not one of: identity, relu" new mlp x -s inpu
 wrong 2 "mlp: 'dropout' is not of the form key=value" new mlp x -s dropout
 wrong 1 "new: memory: .* budget" new mlp x -s input_size=3 -s output_size=2 --memory 10
 wrong 1 "memory: .* budget of 8000000 bytes" new mlp x -s input_size=1000000 -s output_size=2 --memory 8000000
-wrong 1 "memory: the allocator has no " new mlp x -s input_size=1000000000000 -s output_size=2
+if ! grep -q __asan_init "$HEED"; then # which has a line of its own to say
+    wrong 1 "memory: the allocator has no " new mlp x -s input_size=1000000000000 -s output_size=2
+fi
 : >file
 wrong 1 "file/x: |file: " new linear file/x -s input_size=1 -s output_size=1
 [ ! -e x ] || fail "a failed call should leave nothing behind"

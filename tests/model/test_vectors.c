@@ -181,7 +181,7 @@ static void test_nadaraya_watson(void **state) {
         assert_string_equal(heed_shape_text(a).s, "(1,1,23,50)");
         int unreached = 0;
         for (int b = 0; b < B; b++) {
-            double k[N], sum = 0, nearest = INFINITY, f = 0;
+            double k[N], sum = 0, nearest = HUGE_VAL, f = 0;
             for (int i = 0; i < N; i++) {
                 double u2 = 0;
                 for (int c = 0; c < d; c++) u2 += pow((double)x[b * d + c] - (double)keys[i * d + c], 2);

@@ -9,7 +9,7 @@ struct moments {
 };
 
 static struct moments moments_of(const heed_param *p) {
-    struct moments m = {.low = INFINITY, .high = -INFINITY};
+    struct moments m = {.low = HUGE_VAL, .high = -HUGE_VAL};
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < p->count; i++) {
         const double v = (double)p->value[i];

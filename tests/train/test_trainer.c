@@ -106,12 +106,12 @@ static void test_bad_options(void **state) {
     } bad[] = {
         {{.optimizer = {.kind = (heed_optimizer_kind)7}}, "7 is not an optimizer"},
         {{.schedule = {.lr = -1}}, "a learning rate of -1"},
-        {{.schedule = {.lr = NAN}}, "a learning rate of nan"},
+        {{.schedule = {.lr = (double)NAN}}, "a learning rate of nan"},
         {{.optimizer = {.kind = HEED_ADAM, .beta1 = 1}}, "betas 1"},
         {{.optimizer = {.nesterov = true}}, "Nesterov needs a momentum"},
         {{.clip = -1}, "out of range"},
         {{.average = 1}, "out of range"},
-        {{.optimizer = {.momentum = NAN}}, "out of range"},
+        {{.optimizer = {.momentum = (double)NAN}}, "out of range"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(heed_trainer_new(cx, set, &bad[i].opts));

@@ -41,6 +41,18 @@ static void build_steps(const struct network *net, int64_t n) {
     output->bias->value[0] = 0;
 }
 
+/* Bends spread over the whole interval, as the inputs are: each tanh crosses 0 somewhere in it. */
+static void spread_bends(const struct network *net, int64_t n, uint64_t seed) {
+    const heed_linear_layer *hidden = &net->mlp.layer[0];
+    for (int64_t k = 0; k < n; k++) {
+        float u[2];
+        heed_random_uniform(seed, 1000, (uint64_t)(2 * k), u, 2);
+        const double slope = (u[0] < 0.5f ? -1 : 1) * (0.5 + 1.5 * fabs(2 * (double)u[0] - 1));
+        hidden->weight->value[k] = (float)slope;
+        hidden->bias->value[k] = (float)(-slope * (LOW + (HIGH - LOW) * ((double)k + (double)u[1]) / (double)n));
+    }
+}
+
 static void train(struct lesson_run *r, const struct network *net, const float *x, const float *y) {
     heed_ctx *cx = r->cx;
     const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAM},
@@ -91,6 +103,7 @@ static void compute(struct lesson_run *r, struct results *s) {
         heed_params_free(r->cx, net.params);
         if (k < TRAINED && network_open(r->cx, n, HEED_ACT_TANH, r->seed, &net)) {
             lesson_progress(r, "training networks", k, TRAINED);
+            spread_bends(&net, n, r->seed);
             train(r, &net, s->x, s->y);
             answers_of(r->cx, &net, s->x, s->learnt[k]);
             s->learnt_error[k] = error_of(s->learnt[k], s->y);
@@ -122,9 +135,10 @@ static void draw_network(struct lesson_run *r) {
         build_steps(&net, NODES);
         heed_figure *f = lesson_figure(r, 420, 320);
         heed_panel *p = heed_figure_panel(f, 0, 0);
-        heed_panel_title(p, "8 steps, 8 hidden nodes");
-        heed_panel_network(p, (int[]){1, NODES, 1}, 3,
-                           (const float *[]){net.mlp.layer[0].weight->value, net.mlp.layer[1].weight->value},
+        heed_panel_title(p, "8 steps, 8 hidden nodes: what each adds");
+        float in[NODES]; /* all equal, and far larger than those out: drawn as one of these */
+        for (int k = 0; k < NODES; k++) in[k] = 1;
+        heed_panel_network(p, (int[]){1, NODES, 1}, 3, (const float *[]){in, net.mlp.layer[1].weight->value},
                            &(heed_network){.layer_names = (const char *[]){"input", "steep sigmoids", "output"},
                                            .input_names = (const char *[]){"x"},
                                            .output_names = (const char *[]){"f(x)"}});

@@ -43,16 +43,16 @@ static void write(struct lesson_run *r, const struct points *keys, const double 
 
 static void run(struct lesson_run *r) {
     struct points keys, grid;
-    lesson_say(r, "Attention pooling answers a query x by a weighted mean of the values y, the weights saying how much "
-                  "each key x_i matters for this query. The simplest weights are all the same, 1/n: f(x) = mean of y. "
-                  "(The deck's formula leaves the 1/n out; its figure has it.) The query plays no part, so the answer "
-                  "is a flat line.");
     if (!(r->data ? points_load(r, &keys) : points_draw(r, POINTS_FIRST, KEYS, 0, &keys))) return;
     if (keys.width != 1) {
         heed_fail(r->cx, HEED_ERR_FORMAT, "%s: %lld columns, the lesson takes two (x, y)", r->data,
                   (long long)keys.width + 1);
         return;
     }
+    lesson_say(r, "Attention pooling answers a query x by a weighted mean of the values y, the weights saying how much "
+                  "each key x_i matters for this query. The simplest weights are all the same, 1/n: f(x) = mean of y. "
+                  "(The deck's formula leaves the 1/n out; its figure has it.) The query plays no part, so the answer "
+                  "is a flat line.");
     const double low = r->data ? keys.x[0] : 0, high = r->data ? keys.x[keys.n - 1] : 5;
     if (!points_grid(r, low, high, GRID, &grid)) return;
     double mean = 0, spread = 0, error = 0;

@@ -282,7 +282,9 @@ static void draw_classes(struct lesson_run *r, const struct classes *c, const st
     lesson_show(r,
                 heed_terminal_curves(r->cx, series, 3, &(heed_axes){.x_label = "x1", .y_label = "x2"}, &r->terminal));
 
-    heed_figure *f = lesson_figure(r, 430, 360);
+    high[1] += 0.3 * (high[1] - low[1]); /* room for the legend */
+    line_ends(w, low, high, ex, ey);
+    heed_figure *f = lesson_figure(r, 430, 380);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     heed_panel_title(p, "The perceptron's line after its mistakes");
     heed_panel_labels(p, "x1", "x2");

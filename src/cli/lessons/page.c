@@ -48,12 +48,15 @@ void lesson_say(struct lesson_run *r, const char *format, ...) {
 }
 
 void lesson_line(struct lesson_run *r, const char *format, ...) {
+    char text[PATH_MOST + 64];
     va_list args;
     if (r->json) return;
     va_start(args, format);
-    vprintf(format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    putchar('\n');
+    size_t n = strlen(text);
+    while (n > 0 && text[n - 1] == ' ') text[--n] = 0; /* of columns that stay empty */
+    puts(text);
     fflush(stdout);
 }
 
@@ -141,6 +144,7 @@ void lesson_table(struct lesson_run *r, const char *name, const heed_column *col
 /* Makes a directory and those above it. */
 static bool make_directory(struct lesson_run *r) {
     char path[PATH_MOST];
+    if (!*r->out) return heed_fail(r->cx, HEED_ERR_FILE, "--out: the name of the directory is empty");
     if (!path_of(r, path, "", "")) return false;
     for (char *at = path + 1; *at; at++) {
         if (*at != '/') continue;
@@ -160,6 +164,8 @@ bool lesson_begin(struct lesson_run *r) {
     heed_json_put_text(r->cx, r->document, "rows", r->lesson->rows);
     r->results = heed_json_put_object(r->cx, r->document, "results");
     r->files = heed_json_put_array(r->cx, r->document, "files");
+    if (!heed_failed(r->cx) && r->data && access(r->data, R_OK) != 0)
+        heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->data, strerror(errno));
     return !heed_failed(r->cx) && (!r->out || make_directory(r));
 }
 

@@ -70,7 +70,7 @@ static bool scale_column(struct lesson_run *r, struct points *p, int64_t c) {
 }
 
 bool points_load(struct lesson_run *r, struct points *p) {
-    enum { MOST = 5000 }; /* maps have as many rows and columns */
+    enum { MOST = 2000 }; /* maps have as many rows and columns */
     heed_data *data = heed_data_load(r->cx, r->data, &(heed_data_opts){.task = HEED_DATA_REGRESS});
     if (!data) return false;
     bool ok = true;

@@ -4,6 +4,9 @@
  * Invariant: an element of a tile is acc = 0; acc += a[k] * b[k] for k = 0, 1, ...; C = alpha * acc [+ C], in every
  * tile, whole or cut off by an edge, so that the bits of an element do not tell where in C it lies. */
 #include "kernel/isa/simd.h"
+#if defined(__FMA__)
+#    include <immintrin.h>
+#endif
 
 /* Tiles are written as loops to be unrolled, the one over k excepted. Not under clang's sanitizers, which would take
  * minutes to compile them. */
@@ -18,6 +21,18 @@
 #    define UNROLL _Pragma("clang loop unroll(full)")
 #    define ROLLED _Pragma("clang loop unroll(disable)")
 #endif
+
+/* a b + c. By name where the CPU has it as one step: left to the compiler, it is fused only where no branch comes in
+ * between, which sanitizers and loops unlike each other would make a matter of luck, and bits with it. */
+INLINE vf v_fma(vf a, vf b, vf c) {
+#if VW == 16 && defined(__AVX512F__)
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif VW == 8 && defined(__FMA__)
+    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
 
 #define NV 2         /* vectors across a strip */
 #define NR (NV * VW) /* columns of a strip */
@@ -92,8 +107,7 @@ static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, 
     }
 }
 
-/* What C = alpha acc + C reads where nothing is to be added: adding -0 changes no number. One path for all keeps the
- * compiler from fusing the multiply-add in one place and not in another. */
+/* What C = alpha acc + C reads where nothing is to be added: adding -0 changes no number. */
 static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
 
 struct part {
@@ -121,8 +135,8 @@ INLINE void tile(const struct part *t, const int rows) {
         vf bv[NV];
         UNROLL for (int v = 0; v < NV; v++) bv[v] = v_load(b + p * NR + v * VW);
         UNROLL for (int i = 0; i < rows; i++) {
-            const float s = a[i * lda + p];
-            UNROLL for (int v = 0; v < NV; v++) acc[i][v] += s * bv[v];
+            const vf s = v_set(a[i * lda + p]);
+            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = v_fma(s, bv[v], acc[i][v]);
         }
     }
     float edge[MR * NR];
@@ -133,7 +147,7 @@ INLINE void tile(const struct part *t, const int rows) {
     const float *const old = t->add ? out : nothing;
     if (cut && t->add) UNROLL for (int i = 0; i < rows; i++) memcpy(edge + i * ldo, c + i * ldc, bytes);
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
-        v_store(out + i * ldo + v * VW, t->alpha * acc[i][v] + v_load(old + i * ld + v * VW));
+        v_store(out + i * ldo + v * VW, v_fma(v_set(t->alpha), acc[i][v], v_load(old + i * ld + v * VW)));
     if (cut) UNROLL for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * ldo, bytes);
 }
 
@@ -142,7 +156,7 @@ INLINE void add_rows(const int rows, const int count, float *sums, const float *
                      int64_t ldb, int64_t n) {
     for (int64_t j = 0; j < n; j += VW) UNROLL for (int i = 0; i < rows; i++) {
             vf s = v_load(sums + i * FEW_WIDTH + j);
-            UNROLL for (int u = 0; u < count; u++) s += a[i * lda + u] * v_load(b + u * ldb + j);
+            UNROLL for (int u = 0; u < count; u++) s = v_fma(v_set(a[i * lda + u]), v_load(b + u * ldb + j), s);
             v_store(sums + i * FEW_WIDTH + j, s);
         }
 }
@@ -166,8 +180,10 @@ INLINE void few(const struct part *t, const int rows, int64_t n, float *room) {
         }
         for (int i = 0; i < rows; i++) {
             float *const c = t->c + i * t->ldc + j;
+            const float *const old = t->add ? c : nothing;
+            const int64_t on = t->add ? 1 : 0;
             for (int64_t v = 0; v < width; v += VW)
-                v_store(c + v, t->alpha * v_load(sums + i * FEW_WIDTH + v) + v_load(t->add ? c + v : nothing));
+                v_store(c + v, v_fma(v_set(t->alpha), v_load(sums + i * FEW_WIDTH + v), v_load(old + on * v)));
         }
     }
 }

@@ -1,0 +1,78 @@
+# heed eval and heed predict: lines in, lines out.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+awk 'BEGIN {
+    print "height,width,colour"
+    s = 3
+    for (i = 0; i < 120; i++) {
+        for (k = 0; k < 2; k++) { s = (s * 16807) % 2147483647; u[k] = s / 2147483647 }
+        printf "%.5f,%.5f,%s\n", u[0], u[1], (u[0] + u[1] > 1 ? "red" : "blue")
+    }
+}' >data.csv
+expect 0 train classify --data data.csv --out model --steps 500 --quiet
+
+ask() { # INPUT ARGUMENTS...: answers in $scratch/out
+    input=$1
+    shift
+    status=0
+    printf "$input" | "$HEED" predict model "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+ask '0.9,0.9\n0.1\t0.2\n 0.8   0.7 \n1e-1;0.1'
+[ $status = 0 ] && [ "$(cut -f 1 out | tr '\n' ' ')" = "red blue red blue " ] || fail "commas, tabs, spaces, no last new line"
+grep -qE '^red	(1\.0000|0\.[0-9]{4})$' out || fail "class, tab, probability"
+ask 'height,width\n0.9,0.9\n'
+[ $status = 0 ] && [ "$(wc -l <out)" = 1 ] || fail "a header is not a question"
+ask '0.9,0.9\n' --json
+says '^\{"class":"red","probability":[0-9.e-]+,"probabilities":\[[0-9.e-]+,[0-9.e-]+\]\}$'
+ask ''
+[ $status = 0 ] && [ ! -s out ] || fail "no lines, no answers"
+
+# a wrong line is named, and those before it are answered
+ask '0.9,0.9\n0.1,x\n0.3,0.3\n'
+[ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
+grep -q "^heed: standard input: line 2: 'x' is not a number$" err || fail "the line should be named"
+ask '0.9\n'
+grep -q '^heed: standard input: line 1: 1 numbers, should be 2$' err || fail "too few"
+ask '0.9,0.9,0.9\n'
+grep -q '^heed: standard input: line 1: 3 numbers, should be 2$' err || fail "too many"
+ask 'nan,1\n'
+[ $status = 1 ] || fail "nan is not a number to predict from"
+ask '\377\376,1\n'
+[ $status = 1 ] && grep -q '^heed: standard input: line 1: ' err || fail "bytes that are not text"
+
+# whoever waits for an answer gets it
+mkfifo questions
+"$HEED" predict model <questions >answers &
+pid=$!
+exec 3>questions
+printf '0.9,0.9\n' >&3
+tries=0
+until [ -s answers ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "no answer while the input is open"
+    sleep 0.1
+done
+exec 3>&-
+wait $pid
+
+# a file: columns are found by name, in any order, with others between
+awk -F, '{ print $3 "," $2 ",9," $1 }' data.csv | sed '1s/.*/colour,width,extra,height/' >other.csv
+expect 0 predict model --data other.csv
+cut -f 1 out >answers
+sed 1d other.csv | cut -d, -f 1 >wanted
+[ "$(diff answers wanted | grep -c '^<')" -lt 10 ] || fail "columns by name"
+expect 0 eval model --data other.csv
+says '^accuracy [0-9.]+ %, loss [0-9.e-]+ \(120 examples\)$'
+expect 0 eval model --data data.csv --json
+says '"examples": 120'
+says '"accuracy": (1\.0|0\.9)'
+
+wrong 2 'predict: expected: DIR' predict
+wrong 1 'nowhere/config.json: ' predict nowhere
+wrong 2 'eval: --data PATH is needed' eval model
+wrong 1 'missing.csv: ' eval model --data missing.csv
+printf 'height,width,colour\n1,2,green\n' >green.csv
+wrong 1 "green.csv: line 2.*green" eval model --data green.csv
+printf 'height,colour\n1,red\n' >narrow.csv
+wrong 1 'narrow.csv: ' eval model --data narrow.csv

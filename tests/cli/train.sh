@@ -1,0 +1,118 @@
+# heed train: what it makes, says and refuses.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+# y = 2 a - 3 b + 1 and some noise; the kind is the larger of a and b.
+awk 'BEGIN {
+    print "a,b,y" >"line.csv"; print "a,b,kind" >"kinds.csv"
+    s = 7
+    for (i = 0; i < 200; i++) {
+        for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647; u[k] = s / 2147483647 }
+        printf "%.5f,%.5f,%.5f\n", 10 * u[0], u[1] - 5, 20 * u[0] - 3 * (u[1] - 5) + 1 + 0.1 * (u[2] - 0.5) >"line.csv"
+        printf "%.5f,%.5f,%s\n", u[0], u[1], (u[0] > u[1] ? "left" : "right") >"kinds.csv"
+    }
+}'
+
+# least squares: predictions lie on the line, within the noise
+expect 0 train regress --data line.csv --model linear --out line
+says '^model: line$'
+says '^next: heed predict line'
+printf '1,0\n2\t-4\n0 0\n' | "$HEED" predict line >answers
+awk '{ want = NR == 1 ? 3 : NR == 2 ? 17 : 1; if ($1 < want - 0.1 || $1 > want + 0.1) exit 1 } END { exit NR != 3 }' answers ||
+    fail "the line is not found: $(cat answers)"
+expect 0 eval line --data line.csv
+says '^R\^2 0\.999'
+
+# classes by name, the log, the result as JSON
+expect 0 train classify --data kinds.csv --out kinds --steps 300 --seed 3 --json --quiet --log log.jsonl --test kinds.csv
+silent
+says '"test_accuracy": (1\.0|0\.9[0-9]+)'
+[ "$(wc -l <log.jsonl)" = 300 ] || fail "a short run has a line for each step"
+head -n 1 log.jsonl | grep -qE '^\{"step":1,"loss":[0-9.e-]+,"lr":[0-9.e-]+,"seconds":[0-9.e-]+,"examples":[0-9]+\}$' ||
+    fail "the first line of the log: $(head -n 1 log.jsonl)"
+tail -n 1 log.jsonl | grep -qE '"valid_loss":.*"valid_accuracy":.*"test_loss":.*"test_accuracy":' ||
+    fail "the last line of the log: $(tail -n 1 log.jsonl)"
+printf '0.9,0.1\n0.2,0.8\n' | "$HEED" predict kinds >answers
+[ "$(cut -f 1 answers | tr '\n' ' ')" = "left right " ] || fail "classes: $(cat answers)"
+grep -q '"0": "left"' kinds/config.json || fail "config.json should name the classes"
+
+# what is there is not lost by a slip
+wrong 1 'kinds: holds a model already; --resume goes on with it, --force begins anew' train classify --data kinds.csv --out kinds
+expect 0 train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume
+wrong 1 'kinds/checkpoint.safetensors: a checkpoint of another configuration: .*batch was 8, is 20' \
+    train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume --quiet --batch 20
+wrong 1 'kinds/checkpoint.safetensors: a checkpoint of another configuration: .*model hidden_sizes was \[128\], is \[7\]' \
+    train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume --quiet --set hidden_sizes=7
+rm kinds/checkpoint.safetensors
+wrong 1 'kinds: holds a model but no checkpoint to resume from; --force begins anew' train classify --data kinds.csv --out kinds --resume
+expect 0 train classify --data kinds.csv --out kinds --steps 5 --force
+
+# recipes, which the command line stands over
+printf '# small\nset hidden_sizes=4\nsteps = 20\nbatch 10\nsave-every 7\n' >small.recipe
+expect 0 train classify --data kinds.csv --recipe small.recipe --out small --steps 30
+says '^trained mlp for 30 steps'
+grep -A 1 hidden_sizes small/config.json | grep -q 4 || fail "the recipe's setting should hold"
+for recipe in "$SOURCE"/recipes/*.recipe; do # each is a valid set of options
+    grep -q 'heed train' "$recipe" || fail "$recipe should say how to use it"
+    wrong 1 'no.csv: ' train "$(sed -n 's/.*heed train \([a-z]*\) .*/\1/p' "$recipe")" --data no.csv --recipe "$recipe" --out none
+done
+
+# accumulating is a larger batch in parts
+expect 0 train classify --data kinds.csv --out whole --steps 20 --batch 40
+expect 0 train classify --data kinds.csv --out parts --steps 20 --batch 10 --accumulate 4
+printf '0.5,0.4\n' >one
+"$HEED" predict whole <one >a
+"$HEED" predict parts <one >b
+[ "$(cut -c 1-9 a)" = "$(cut -c 1-9 b)" ] || fail "a batch in parts differs: $(cat a b)"
+
+# bad input, each with one line that names it
+wrong 2 'train: expected: TASK' train
+wrong 2 "train: unknown task 'clasify', did you mean 'classify'" train clasify --data kinds.csv --out x
+wrong 2 'train: --data PATH is needed' train classify --out x
+wrong 2 'train: --out DIR is needed' train classify --data kinds.csv
+wrong 2 "train: .*no-such-family" train classify --data kinds.csv --out x --model no-such-family
+wrong 2 'train: kernel-pooling cannot be trained to classify' train classify --data kinds.csv --out x --model kernel-pooling
+wrong 2 'train: --lr: .*' train classify --data kinds.csv --out x --lr fast
+wrong 2 'train: --steps and --epochs: ' train classify --data kinds.csv --out x --steps 3 --epochs 3
+wrong 2 'train: --resume and --force: ' train classify --data kinds.csv --out x --resume --force
+wrong 1 'nothing.csv: ' train classify --data nothing.csv --out x
+wrong 1 "mlp: 'hiden' is not a key" train classify --data kinds.csv --out x --set hiden=3
+wrong 1 'batches: a batch of 500 examples is larger than the data' train classify --data kinds.csv --out x --batch 500 --quiet
+printf 'a,y\n1,2\n3\n' >short.csv
+wrong 1 'short.csv: line 3' train regress --data short.csv --out x
+printf 'a,y\n1,2\n3,many\n' >word.csv
+wrong 1 'word.csv: line 3, column' train regress --data word.csv --out x
+printf 'a,y\n1,nan\n' >nan.csv
+wrong 1 'nan.csv: line 2, column' train regress --data nan.csv --out x
+printf 'a,y\n1,one\n2,one\n' >single.csv
+wrong 1 'single.csv: all examples are of one class' train classify --data single.csv --out x
+wrong 1 'line.csv/x: ' train classify --data kinds.csv --out line.csv/x --quiet
+[ ! -e x ] || fail "what was refused should leave nothing behind"
+
+# a learning rate that diverges: one sentence, and the last good state
+wrong 1 'train: the .* of step [0-9]+ is .*diverged at a learning rate of 1e\+06' \
+    train regress --data line.csv --out wild --optimizer sgd --momentum 0 --lr 1000000 --schedule constant --quiet
+[ -e wild/checkpoint.safetensors ] && [ ! -e wild/model.safetensors ] || fail "the checkpoint should be there, and no model"
+
+# digits with nothing downloaded; plain lines where there is no terminal
+expect 0 train classify --data digits --out digits --epochs 2
+says '^test: accuracy'
+! grep -q "$(printf '[\033\r]')" "$scratch/err" || fail "control characters in a file"
+expect 0 eval digits --data digits --json
+says '"accuracy": 0\.'
+
+# a directory in MNIST's layout, as it is
+mnist=${HEED_DATA:-$SOURCE/../shared/data}/mnist
+if [ -e "$mnist" ]; then
+    expect 0 train classify --data "$mnist" --out mnist --steps 60 --log mnist.jsonl
+    says '^test: accuracy'
+    tail -n 1 mnist.jsonl | grep -qE '"test_accuracy":0\.[89]' || fail "MNIST: $(tail -n 1 mnist.jsonl)"
+fi
+
+# a bar on a terminal, never wider than it
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "stty columns 60; '$HEED' train classify --data digits --out bar --epochs 2" /dev/null >screen
+    grep -q "$(printf '\r').*step .*loss .*accuracy .*examples/s" screen || fail "a terminal should have a bar: $(cat screen)"
+    tr '\r' '\n' <screen | grep '^.*step ' | sed "s/$(printf '\033')\[K//" | awk '{ gsub(/━|·/, "-") } length > 59 { exit 1 }' ||
+        fail "the bar is too wide: $(cat screen)"
+fi

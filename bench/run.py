@@ -101,6 +101,28 @@ def mlp_step(batch, _, __):
     return [("eager", variant(False, True)), ("eager, foreach", variant(False, False)), ("compile", variant(True, True))]
 
 
+def epoch(batch, pictures, _):
+    """A plain loop over tensors in memory: shuffle, take rows, step."""
+    x, y = torch.rand(pictures, 784), torch.arange(pictures) % 10
+
+    def variant(compiled):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+        loss_of = lambda x, y: F.cross_entropy(model(x), y)
+        loss_of = torch.compile(loss_of, dynamic=False) if compiled else loss_of
+
+        def run():
+            order = torch.randperm(pictures)
+            for i in range(0, pictures, batch):
+                rows = order[i:i + batch]
+                loss_of(x[rows], y[rows]).backward()
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+        return run
+    return [("eager", variant(False)), ("compile", variant(True))]
+
+
 def adds(m, n, _):
     x, w, dy = leaf(n), torch.randn(n), torch.randn(n)
 
@@ -126,6 +148,7 @@ def lines():
     yield "cross entropy 256x768 into 50257 forward+backward", cross_entropy_both, (256, 50257, 768), (1.4, 1.4)
     yield "AdamW 124M", adamw, (124439808, 0, 0), (0.95, 1.1)
     yield "MLP 784-256-10 batch 128 training step", mlp_step, (128, 0, 0), (1.5, 1.5)
+    yield "MNIST epoch of the MLP, batch 128, loading included", epoch, (128, 60000, 0), (1.6, 1.9)
     yield "1000 adds of 16 with gradient", adds, (1000, 16, 0), (10, 10)
 
 

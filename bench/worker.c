@@ -2,7 +2,9 @@
  * with the best time in milliseconds and the bytes that the step took at its peak. bench/run.py holds the peers' side
  * and the list of names. */
 #include "base/ctx.h"
+#include "heed/data.h"
 #include "heed/ops.h"
+#include "heed/train.h"
 #include "kernel/rows.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,11 @@ struct bench {
     int32_t *ids;
     float *moments;
     int64_t step;
+    heed_data *data;
+    heed_batches *batches;
+    heed_params *params;
+    heed_mlp mlp;
+    heed_trainer *trainer;
 };
 
 static double now(void) {
@@ -170,6 +177,38 @@ static void mlp_step(struct bench *b) {
     b->m = batch;
 }
 
+/* ---- an epoch of the MLP 784-256-10 over n pictures of 28 x 28 bytes, batch m, loading included ---- */
+
+static void epoch_setup(struct bench *b) {
+    b->data = heed_data_digits(b->cx, 1, b->n);
+    b->batches = heed_batches_open(b->cx, b->data, &(heed_batches_opts){.batch = b->m, .shuffle = true, .seed = 1});
+    b->params = heed_params_new(b->cx);
+    heed_mlp_make(b->cx, b->params, "layers", (int64_t[]){PIXELS, HIDDEN, DIGITS}, 2, HEED_ACT_RELU, 0, &b->mlp);
+    heed_params_allocate(b->cx, b->params);
+    heed_params_init(b->cx, b->params, 1);
+    const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAMW}, .schedule = {.lr = 1e-3}};
+    b->trainer = heed_trainer_new(b->cx, b->params, &opts);
+}
+static void epoch_run(struct bench *b) {
+    const heed_batch *batch;
+    do {
+        batch = heed_batches_next(b->cx, b->batches);
+        if (!batch) return;
+        heed_trainer_begin(b->cx, b->trainer);
+        heed_tensor *x = matrix(b, batch->x, batch->n, PIXELS, NULL);
+        heed_tensor *target = heed_borrow(b->cx, HEED_I32, batch->label, 1, &batch->n, NULL);
+        heed_backward(b->cx, heed_cross_entropy(b->cx, heed_mlp_run(b->cx, &b->mlp, x), target, NULL));
+        heed_trainer_step(b->cx, b->trainer, NULL);
+        heed_reset(b->cx);
+    } while (!batch->last);
+}
+static void epoch_close(struct bench *b) {
+    heed_trainer_free(b->cx, b->trainer);
+    heed_params_free(b->cx, b->params);
+    heed_batches_close(b->cx, b->batches);
+    heed_data_free(b->cx, b->data);
+}
+
 /* ---- m adds of n numbers with gradient ---- */
 
 static void adds_setup(struct bench *b) {
@@ -199,6 +238,7 @@ static const struct workload {
     {"cross_entropy_both", cross_entropy_setup, cross_entropy_both, false},
     {"adamw", adamw_setup, adamw_run, false},
     {"mlp_step", mlp_setup, mlp_step, false},
+    {"epoch", epoch_setup, epoch_run, false},
     {"adds", adds_setup, adds_run, false},
 };
 
@@ -240,6 +280,7 @@ int main(void) {
         char want[256];
         snprintf(want, sizeof want, "%s %lld %lld %lld %d", name, m, n, k, threads);
         if (strcmp(want, open) != 0) {
+            epoch_close(&b);
             heed_close(b.cx);
             b = (struct bench){.m = m, .n = n, .k = k, .cx = heed_open(&(heed_config){.threads = threads})};
             w->setup(&b);
@@ -254,6 +295,7 @@ int main(void) {
             printf("%.6f %zu\n", best, heed_memory_use(b.cx).step_peak);
         fflush(stdout);
     }
+    epoch_close(&b);
     heed_close(b.cx);
     return 0;
 }

@@ -40,10 +40,11 @@ static void state_text(const struct progress *p, const heed_loop_state *s, char 
 }
 
 /* Never longer than the terminal is wide: a line that wraps could not be drawn again in its place. */
-static void draw(const char *text, double part) {
+static void draw(struct progress *p, const char *text, double part) {
     struct winsize w;
     const int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
-    int room = columns - 1, cells = room - (int)strlen(text) - 2;
+    if (p->widest < (int)strlen(text)) p->widest = (int)strlen(text);
+    int room = columns - 1, cells = room - p->widest - 2;
     fputc('\r', stderr);
     if (cells > BAR_CELLS) cells = BAR_CELLS;
     if (cells >= BAR_LEAST) {
@@ -63,7 +64,7 @@ void progress_show(struct progress *p, const heed_loop_state *s) {
     state_text(p, s, text, sizeof text);
     p->drawn = t;
     if (p->terminal)
-        draw(text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
+        draw(p, text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
     else
         fprintf(stderr, "%s\n", text);
     p->open = p->terminal;
@@ -73,7 +74,7 @@ void progress_end(struct progress *p, const heed_loop_state *s) {
     if (p->quiet) return;
     char text[256];
     state_text(p, s, text, sizeof text);
-    if (p->terminal) draw(text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
+    if (p->terminal) draw(p, text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
     fprintf(stderr, p->terminal ? "\n" : "%s\n", text);
     p->open = false;
 }

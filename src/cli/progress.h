@@ -8,6 +8,7 @@ struct progress {
     bool quiet, terminal;
     const char *metric; /* of the validation, or NULL */
     double drawn;       /* when */
+    int widest;         /* text so far: the bar beside it stays as wide as it was */
     bool open;          /* a line stands without its end */
     bool evaluated;     /* at least once: the state's valid holds the last */
 };

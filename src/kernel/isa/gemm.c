@@ -45,7 +45,7 @@ INLINE vf v_fma(vf a, vf b, vf c) {
 #define FEW_WIDTH  512   /* columns of them at a time */
 #define FEW_TURNED 64    /* the same where B is stored (n,k) */
 #define PIECE      64    /* of k at a time, for few rows */
-#define LOOK_AHEAD 32768 /* floats of B from which on it may lie beyond the second cache */
+#define LOOK_AHEAD 65536 /* floats of B beyond which it hardly lies in the second cache */
 
 /* Transposing goes by squares of TW x TW. */
 #if VW == 4
@@ -120,6 +120,16 @@ struct part {
     int64_t ldc;
 };
 
+/* A row of a tile that the edge of C cuts off. */
+static void put_edge(const struct part *t, float *c, const vf acc[NV]) {
+    float edge[NR];
+    const size_t bytes = (size_t)t->n * sizeof(float);
+    memcpy(edge, nothing, sizeof edge);
+    if (t->add) memcpy(edge, c, bytes);
+    UNROLL for (int v = 0; v < NV; v++) v_store(edge + v * VW, v_fma(v_set(t->alpha), acc[v], v_load(edge + v * VW)));
+    memcpy(c, edge, bytes);
+}
+
 /* rows x NR elements of C, fewer columns at the edge; b is a packed strip. */
 INLINE void tile(const struct part *t, const int rows) {
     const int64_t k = t->k, lda = t->lda, ldc = t->ldc;
@@ -128,8 +138,7 @@ INLINE void tile(const struct part *t, const int rows) {
     vf acc[MR][NV];
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
-        __builtin_prefetch(c + i * ldc, 1);
-        __builtin_prefetch(c + i * ldc + NR - 1, 1);
+        __builtin_prefetch(c + i * ldc + NR - 1, 1); /* the strip before has fetched the first line */
     }
     ROLLED for (int64_t p = 0; p < k; p++) {
         vf bv[NV];
@@ -139,16 +148,16 @@ INLINE void tile(const struct part *t, const int rows) {
             UNROLL for (int v = 0; v < NV; v++) acc[i][v] = v_fma(s, bv[v], acc[i][v]);
         }
     }
-    float edge[MR * NR];
-    const bool cut = t->n < NR;
-    const size_t bytes = (size_t)t->n * sizeof(float);
-    float *const out = cut ? edge : c;
-    const int64_t ldo = cut ? NR : ldc, ld = t->add ? ldo : 0;
-    const float *const old = t->add ? out : nothing;
-    if (cut && t->add) UNROLL for (int i = 0; i < rows; i++) memcpy(edge + i * ldo, c + i * ldc, bytes);
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
-        v_store(out + i * ldo + v * VW, v_fma(v_set(t->alpha), acc[i][v], v_load(old + i * ld + v * VW)));
-    if (cut) UNROLL for (int i = 0; i < rows; i++) memcpy(c + i * ldc, edge + i * ldo, bytes);
+    const vf alpha = v_set(t->alpha);
+    if (t->n < NR) {
+        for (int i = 0; i < rows; i++) put_edge(t, c + i * ldc, acc[i]);
+    } else if (t->add) {
+        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
+            v_store(c + v * VW, v_fma(alpha, acc[i][v], v_load(c + v * VW)));
+    } else {
+        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
+            v_store(c + v * VW, v_fma(alpha, acc[i][v], v_set(-0.0f)));
+    }
 }
 
 /* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns. */
@@ -236,14 +245,14 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
     /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
     const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;
     const int64_t groups = trans_b ? (k + 15) / 16 * (NR / 8) : (k + 7) / 8;
-    const int64_t share = count < 8 || n * k < LOOK_AHEAD ? 0 : (groups + count - 1) / count;
+    const int64_t share = count < 8 || n * k <= LOOK_AHEAD ? 0 : (groups + count - 1) / count;
     for (; j < n; j += NR) {
         pack_strip(strip, b + j * column, ldb, trans_b, k, n - j);
         const float *const next = b + (j + NR) * column;
         t.n = n - j, t.a = a, t.c = c + j;
         for (int64_t i = 0; i < count; i++) {
             const int64_t r = rows + (i < longer);
-            look_ahead(next, ldb, trans_b, i * share, (i + 1) * share);
+            if (i * share < groups) look_ahead(next, ldb, trans_b, i * share, (i + 1) * share);
             tiles[r](&t);
             t.a += r * lda, t.c += r * ldc;
         }

@@ -23,12 +23,10 @@ struct command {
 };
 
 extern const struct command list_command, new_command, info_command, forward_command, train_command, eval_command,
-    predict_command, lesson_command, docs_command;
+    predict_command, lesson_command, demo_command, docs_command;
 
 /* Command i of this build, in the order of the overview; NULL after the last. */
 const struct command *cli_command(int i);
-
-int command_demo(int argc, char **argv);
 
 /* Says "heed: SENTENCE" in one line on standard error and returns `status`. The sentence reads "what: why". */
 int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);

@@ -1,16 +1,18 @@
 /* heed demo: two spirals that no straight line can part. A small network learns to tell them apart while you watch; the
  * picture shows what it makes of every point of the plane. Then the same step is planned without computing, and run
  * with 1 and 2 threads. */
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "heed/nn.h"
+#include "heed/plot.h"
 #include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { POINTS = 400, STEPS = 1500, WIDTH = 64, ACROSS = 56, DOWN = 24 };
+enum { POINTS = 400, STEPS = 1500, WIDTH = 64, ACROSS = 56, DOWN = 24, SIDE = 160 };
 
 struct spirals {
     float x[POINTS][2];
@@ -90,6 +92,42 @@ static void draw_plane(heed_ctx *cx, const heed_mlp *mlp, const struct spirals *
     heed_set_grad(cx, true);
 }
 
+/* The plane as a picture: the network's answer as colour, the points on it. */
+static bool write_picture(heed_ctx *cx, const heed_mlp *mlp, const struct spirals *s, const char *dir) {
+    float *cell = heed_mem_new(cx, sizeof(float) * 3 * SIDE * SIDE), *plane = cell ? cell + 2 * SIDE * SIDE : NULL;
+    if (!cell) return false;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        cell[2 * i] = 2.2f * ((float)(i % SIDE) + 0.5f) / SIDE - 1.1f;
+        cell[2 * i + 1] = 1.1f - 2.2f * ((float)(i / SIDE) + 0.5f) / SIDE;
+    }
+    heed_set_grad(cx, false);
+    const float *p = heed_f32(heed_softmax(cx, logits_of(cx, mlp, cell, (int64_t)SIDE * SIDE), -1));
+    for (int i = 0; p && i < SIDE * SIDE; i++) plane[i] = 2 * p[2 * i + 1] - 1;
+    heed_reset(cx);
+    heed_figure *figure = heed_figure_new(cx, 420, 400);
+    heed_panel *panel = heed_figure_panel(figure, 0, 0);
+    heed_panel_title(panel, "Two spirals, told apart by a network 2-64-64-2");
+    heed_panel_heatmap(panel, plane, SIDE, SIDE,
+                       &(heed_heatmap){.map = HEED_MAP_DIVERGING, .low = -1.6, .high = 1.6, .no_bar = true});
+    for (int arm = 0; arm < 2; arm++) {
+        float x[POINTS / 2], y[POINTS / 2];
+        for (int i = 0; i < POINTS / 2; i++) {
+            x[i] = (s->x[2 * i + arm][0] + 1.1f) / 2.2f * SIDE - 0.5f;
+            y[i] = (1.1f - s->x[2 * i + arm][1]) / 2.2f * SIDE - 0.5f;
+        }
+        heed_panel_scatter(panel, x, y, POINTS / 2,
+                           &(heed_style){.color = arm ? HEED_COLOR_RED : HEED_COLOR_BLUE, .size = 4});
+    }
+    char path[4096];
+    snprintf(path, sizeof path, "%s/spirals.png", dir);
+    mkdir(dir, 0777);
+    heed_figure_write(figure, path);
+    heed_figure_free(figure);
+    heed_mem_free(cx, cell);
+    if (!heed_failed(cx)) printf("\nwritten: %s\n", path);
+    return !heed_failed(cx);
+}
+
 static double seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -117,19 +155,20 @@ static bool run_open(struct run *r, int threads, bool dry) {
 }
 
 static int run_close(struct run *r, int status) {
-    if (heed_failed(r->cx)) status = cli_error(EXIT_FAILED, "demo: %s", heed_message(r->cx));
+    if (heed_failed(r->cx)) status = cli_error(EXIT_FAILED, "%s", heed_message(r->cx));
     heed_trainer_free(r->cx, r->trainer);
     heed_params_free(r->cx, r->params);
     heed_close(r->cx);
     return status;
 }
 
-static bool watch_training(struct run *r, const struct spirals *s) {
+static bool watch_training(struct run *r, const struct spirals *s, bool quiet) {
     const bool terminal = isatty(STDERR_FILENO);
     const double begin = seconds();
     for (int step = 0; step < STEPS; step++) {
         const float loss = train_step(r->cx, &r->mlp, r->trainer, s);
         if (heed_failed(r->cx)) return false;
+        if (quiet) continue;
         if (terminal && step % 20 == 19) {
             fprintf(stderr, "\r  step %4d of %d   loss %.4f   %5.0f steps/s ", step + 1, STEPS, (double)loss,
                     (step + 1) / (seconds() - begin));
@@ -137,7 +176,7 @@ static bool watch_training(struct run *r, const struct spirals *s) {
             fprintf(stderr, "  step %d of %d   loss %.4f\n", step + 1, STEPS, (double)loss);
         }
     }
-    if (terminal) fputc('\n', stderr);
+    if (terminal && !quiet) fputc('\n', stderr);
     printf("\nAfter %d steps in %.2f s it tells %.1f %% of the points apart. What it makes of the plane:\n\n", STEPS,
            seconds() - begin, 100 * accuracy_of(r->cx, &r->mlp, s));
     return true;
@@ -163,19 +202,42 @@ static int compare_runs(const struct spirals *s) {
     printf("Memory of a step:  %zu bytes planned beforehand, %zu bytes used.\n", peak[2], peak[0]);
     if (memcmp(&loss[0], &loss[1], sizeof(float)) != 0 || peak[2] != peak[0])
         return cli_error(EXIT_FAILED, "demo: these should have been equal");
-    printf("\nNext: 'heed --help', and the first program in README.md.\n");
+    printf("\nNext: 'heed lesson' lists the experiments of the course; 'heed train classify --data digits --out "
+           "digits' trains\na reader of digits; 'heed --help' shows the rest.\n");
     return EXIT_DONE;
 }
 
-int command_demo(int argc, char **argv) {
-    if (argc > 1) return cli_error(EXIT_USAGE, "demo: '%s' is not an option of demo", argv[1]);
+static int demo_run(int argc, char **argv);
+
+static const struct option demo_options[] = {
+    {"out", 'o', OPTION_FILE, NULL, "DIR", "also write the picture into DIR", 0, 0, NULL},
+    {NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0, 0, NULL},
+};
+const struct command demo_command = {
+    .name = "demo",
+    .summary = "the main job, end to end, on what heed carries",
+    .about = "Shows what heed can do so far, on data that it carries: a small network learns to tell two spirals apart "
+             "while you "
+             "watch. Needs no files and no network.",
+    .options = demo_options,
+    .examples = "heed demo\nheed demo --out results\n",
+    .run = demo_run,
+};
+
+static int demo_run(int argc, char **argv) {
     static struct spirals s;
+    struct options *o = options_read("demo", demo_options, argc, argv, 0, 0, "");
+    if (!o) return EXIT_USAGE;
     draw_spirals(&s);
     printf("Two spirals, %d points, and a network 2-%d-%d-2 (tanh, AdamW) on the %s kernels.\n", POINTS, WIDTH, WIDTH,
            heed_isa());
     fflush(stdout);
     struct run r;
-    if (run_open(&r, 0, false) && watch_training(&r, &s)) draw_plane(r.cx, &r.mlp, &s, isatty(STDOUT_FILENO));
+    if (run_open(&r, (int)option_int(o, "threads"), false) && watch_training(&r, &s, option_flag(o, "quiet"))) {
+        draw_plane(r.cx, &r.mlp, &s, isatty(STDOUT_FILENO));
+        if (option_given(o, "out")) write_picture(r.cx, &r.mlp, &s, option_text(o, "out"));
+    }
     const int status = run_close(&r, EXIT_DONE);
+    options_free(o);
     return status == EXIT_DONE ? compare_runs(&s) : status;
 }

@@ -5,20 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A build without the file of one of these has no such command. */
-#pragma weak train_command
-#pragma weak eval_command
-#pragma weak predict_command
-#pragma weak lesson_command
-
-static const struct command demo_command = {
-    .name = "demo",
-    .summary = "the main job, end to end, on what heed carries",
-    .about = "Shows what heed can do, on data that it carries. Needs no files and no network.",
-    .examples = "heed demo\n",
-    .run = command_demo,
-};
-
 /* In the order of the overview. */
 static const struct command *const commands[] = {
     &list_command, &new_command,     &info_command,   &forward_command, &train_command,

@@ -117,8 +117,11 @@ expect 0 parametric-pooling --json
 holds "learning" "$(result learnt_left_out) < $(result plain_left_out) && $(result w) > 2 && $(result w) < 6"
 holds "a sharper map" "$(result learnt_attended) < 0.5 * $(result plain_attended)"
 
+expect 0 average-pooling --dark --out dark
+! cmp -s dark/average-pooling.png made/average-pooling/average-pooling.png || fail "dark pictures should be others"
+
 # Another seed is other data, the same seed the same.
-expect 0 average-pooling --seed 2
+expect 0 parametric-pooling --seed 2
 ! cmp -s out plain || fail "another seed should give other points"
 expect 0 parametric-pooling --threads 1
 cmp -s out plain || fail "the number of threads should change nothing"

@@ -249,7 +249,7 @@ static double novikoff(const struct classes *c, const double w[3]) {
 static void line_ends(const double w[3], const double low[2], const double high[2], float x[2], float y[2]) {
     const int along = fabs(w[1]) * (high[1] - low[1]) > fabs(w[0]) * (high[0] - low[0]) ? 0 : 1, other = 1 - along;
     for (int e = 0; e < 2; e++) {
-        const double t = e ? high[along] : low[along], s = w[other] ? -(w[2] + w[along] * t) / w[other] : (double)NAN;
+        const double t = e ? high[along] : low[along], s = -(w[2] + w[along] * t) / w[other];
         x[e] = (float)(along == 0 ? t : s);
         y[e] = (float)(along == 0 ? s : t);
     }

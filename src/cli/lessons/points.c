@@ -20,6 +20,8 @@ static bool points_room(struct lesson_run *r, int64_t n, int64_t width, struct p
 
 double points_truth(enum points_set set, double x) { return 2 * sin(x) + (set == POINTS_FIRST ? pow(x, 0.8) : x); }
 
+static double single(double v) { return (double)(float)v; }
+
 struct pair {
     double x, y;
 };
@@ -46,8 +48,8 @@ bool points_draw(struct lesson_run *r, enum points_set set, int64_t n, uint64_t 
     heed_random_uniform(r->seed, stream, 0, uniform, n);
     heed_random_normal(r->seed, stream + 1, 0, normal, n);
     for (int64_t i = 0; i < n; i++) {
-        p->x[i] = (float)(most * (double)uniform[i]);
-        p->y[i] = (float)(points_truth(set, p->x[i]) + deviation * (double)normal[i]);
+        p->x[i] = single(most * (double)uniform[i]);
+        p->y[i] = single(points_truth(set, p->x[i]) + deviation * (double)normal[i]);
     }
     return sort_points(r, p);
 }
@@ -65,7 +67,7 @@ static bool scale_column(struct lesson_run *r, struct points *p, int64_t c) {
         return heed_fail(r->cx, HEED_ERR_RANGE, "%s: all x are equal", r->data);
     }
     p->unit[c] = sqrt(square);
-    for (int64_t i = 0; i < p->n; i++) p->x[i * p->width + c] = (float)(p->x[i * p->width + c] / p->unit[c]);
+    for (int64_t i = 0; i < p->n; i++) p->x[i * p->width + c] = single(p->x[i * p->width + c] / p->unit[c]);
     return true;
 }
 

@@ -120,14 +120,17 @@ struct part {
     int64_t ldc;
 };
 
-/* A row of a tile that the edge of C cuts off. */
-static void put_edge(const struct part *t, float *c, const vf acc[NV]) {
-    float edge[NR];
+/* The rows of a tile that the edge of C cuts off. */
+static void put_cut(const struct part *t, const float *acc, int rows) {
     const size_t bytes = (size_t)t->n * sizeof(float);
-    memcpy(edge, nothing, sizeof edge);
-    if (t->add) memcpy(edge, c, bytes);
-    UNROLL for (int v = 0; v < NV; v++) v_store(edge + v * VW, v_fma(v_set(t->alpha), acc[v], v_load(edge + v * VW)));
-    memcpy(c, edge, bytes);
+    for (int i = 0; i < rows; i++) {
+        float *const c = t->c + i * t->ldc, row[NR];
+        memcpy(row, nothing, sizeof row);
+        if (t->add) memcpy(row, c, bytes);
+        for (int v = 0; v < NR; v += VW)
+            v_store(row + v, v_fma(v_set(t->alpha), v_load(acc + i * NR + v), v_load(row + v)));
+        memcpy(c, row, bytes);
+    }
 }
 
 /* rows x NR elements of C, fewer columns at the edge; b is a packed strip. */
@@ -150,7 +153,10 @@ INLINE void tile(const struct part *t, const int rows) {
     }
     const vf alpha = v_set(t->alpha);
     if (t->n < NR) {
-        for (int i = 0; i < rows; i++) put_edge(t, c + i * ldc, acc[i]);
+        float cut[MR * NR];
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
+            v_store(cut + i * NR + v * VW, acc[i][v]);
+        put_cut(t, cut, rows);
     } else if (t->add) {
         UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
             v_store(c + v * VW, v_fma(alpha, acc[i][v], v_load(c + v * VW)));

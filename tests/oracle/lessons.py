@@ -1,11 +1,9 @@
-"""Nadaraya-Watson regression in NumPy, for `heed lesson nadaraya-watson --data FILE`: python lessons.py [directory].
+"""Nadaraya-Watson regression in NumPy, for `heed lesson nadaraya-watson --data FILE`.
 
 Writes lessons/one.csv (x, y with a point far from all others, which no narrow kernel reaches) and lessons/two.csv (two
 columns of x of different scale), and beside them what the lesson should write: curves on its grid of 101 points, and the
 answer at each point when it is left out.
 """
-import pathlib
-import sys
 
 import numpy as np
 
@@ -66,9 +64,7 @@ def golden(directory, name, x, y):
     write(directory / f"{name}-left-out.csv", columns | variants(x, x, y, own=True))
 
 
-if __name__ == "__main__":
-    here = pathlib.Path(__file__).resolve().parent.parent / "golden"
-    target = (pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here) / "lessons"
+def make(target):
     target.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(7)
     x = np.append(random.uniform(0, 5, 39), 15.0)[:, None]

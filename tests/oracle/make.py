@@ -6,15 +6,20 @@ import warnings
 import torch
 from safetensors import safe_open
 
+import lessons
+import nn
 import ops
+import optim
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore", message="reduction: 'mean' divides")  # kl_div's, which is what heed's does
 golden = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "golden"
-(golden / "ops").mkdir(parents=True, exist_ok=True)
-for family in ops.families():
-    path = golden / "ops" / f"{family.name}.safetensors"
-    family.write(path)
-    with safe_open(path, "numpy") as written:  # the reference reader agrees that it is a safetensors file
-        assert set(written.keys()) == set(family.tensors)
-    print(f"ops/{path.name}: {len(family.cases)} cases, {len(family.larges)} large, {path.stat().st_size} bytes")
+for folder, module in (("ops", ops), ("nn", nn), ("train", optim)):
+    (golden / folder).mkdir(parents=True, exist_ok=True)
+    for family in module.families():
+        path = golden / folder / f"{family.name}.safetensors"
+        family.write(path)
+        with safe_open(path, "numpy") as written:  # the reference reader agrees that it is a safetensors file
+            assert set(written.keys()) == set(family.tensors)
+        print(f"{folder}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")
+lessons.make(golden / "lessons")

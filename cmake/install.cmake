@@ -11,7 +11,7 @@ foreach(page man bash zsh)
         COMMAND sh -c "$<TARGET_FILE:heed> docs ${page} > heed.${page}")
     list(APPEND pages ${CMAKE_CURRENT_BINARY_DIR}/heed.${page})
 endforeach()
-add_custom_target(pages DEPENDS ${pages})
+add_custom_target(pages ALL DEPENDS ${pages})
 add_dependencies(product pages)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME heed.1)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.bash

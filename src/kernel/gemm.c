@@ -7,13 +7,16 @@
 #include "kernel/gemm.h"
 #include <string.h>
 
-#define K_BLOCK     256 /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
-#define M_BLOCK     256 /* rows of A that stay in the second cache */
-#define N_BLOCK     1024
-#define PANEL       128   /* columns after which the epilogue is called, while they are in cache */
-#define STRIP       32    /* columns that isa->gemm_panel packs at once, at most */
-#define TASK_WORK   65536 /* multiply-adds that are worth waking a thread */
-#define WORTH_PANEL 128   /* columns from which on it pays to lay rows of A side by side */
+#define K_BLOCK   256   /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
+#define M_BLOCK   256   /* rows of A that stay in the second cache */
+#define N_BLOCK   2048  /* columns over which A is laid out once, and C stays in the last cache */
+#define PANEL     320   /* columns after which the epilogue is called, while they are in cache */
+#define M_UNIT    12    /* rows of a tile, at most */
+#define STRIP     32    /* columns that isa->gemm_panel packs at once, at most */
+#define WORTH_A   128   /* columns from which on it pays to lay the rows of A side by side */
+#define WORTH_M   16    /* and rows */
+#define WAKE_WORK 65536 /* multiply-adds that are worth waking a thread */
+#define TASK_WORK ((int64_t)1 << 23) /* multiply-adds of a task, where there are enough */
 _Static_assert((STRIP + M_BLOCK) * K_BLOCK * sizeof(float) <= HEED_SCRATCH, "the packed parts fit the scratch");
 
 struct axes {
@@ -28,7 +31,7 @@ struct job {
     struct axes items;                 /* products that go to different places of C */
     struct axes terms;                 /* products that are added up, in order, in each of them */
     int64_t k_block, m_block, n_block; /* sizes of the blocks */
-    int64_t m_blocks, n_blocks, item_blocks, items_per_task;
+    int64_t m_blocks, n_blocks, items_per_task, tasks;
 };
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -70,7 +73,7 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
     }
     const float *a = g->a + m0 * g->lda + k0;
     *ld = g->lda;
-    if (n < WORTH_PANEL || g->lda == k || m < 16) return a;
+    if (n < WORTH_A || m < WORTH_M || g->lda == k) return a;
     for (int64_t i = 0; i < m; i++) memcpy(room + i * k, a + i * g->lda, (size_t)k * sizeof(float));
     *ld = k;
     return room;
@@ -143,32 +146,36 @@ static void sort_axes(struct job *j, const struct gemm_batch *batch) {
             axes_push(batch->c[i] == 0 ? &j->terms : &j->items, batch->size[i], batch->a[i], batch->b[i], batch->c[i]);
 }
 
-/* Cuts C into blocks: no larger than the caches like, and small enough to keep all threads busy to the end, halving the
- * longer side; or, where products are small, several of them to a task. */
+/* How many tasks there should be: some for each thread, so that all are busy to the end, where each is worth it. */
+static int64_t tasks_wanted(int64_t work, int threads) {
+    if (threads == 1 || work < 2 * WAKE_WORK) return 1;
+    if (work < threads * WAKE_WORK) return work / WAKE_WORK;
+    const int64_t want = work / TASK_WORK;
+    return want < threads ? threads : min64(want, 4 * threads);
+}
+
+/* Cuts C into blocks, no larger than the caches like, of which the longer side is cut again until there are enough
+ * tasks; or puts several small products into a task. */
 static void cut(struct job *j, int threads) {
     const struct gemm *const g = &j->g;
-    const int64_t blocks_of_k = ceil_div(g->k, K_BLOCK);
-    j->k_block = round_up(ceil_div(g->k, blocks_of_k), 8);
-    const int64_t each = g->m * g->n * g->k * j->terms.total, all = each * j->items.total;
-    int64_t want = all / TASK_WORK;
-    if (want > 4 * threads) want = 4 * threads;
-    if (threads == 1) want = 1;
+    const int64_t items = j->items.total, want = tasks_wanted(g->m * g->n * g->k * j->terms.total * items, threads);
+    j->k_block = round_up(ceil_div(g->k, ceil_div(g->k, K_BLOCK)), 8);
     j->m_blocks = ceil_div(g->m, M_BLOCK);
     j->n_blocks = ceil_div(g->n, N_BLOCK);
-    for (;;) {
-        j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), 12), M_BLOCK);
-        j->n_block = min64(round_up(ceil_div(g->n, j->n_blocks), 32), N_BLOCK);
-        if (j->m_blocks * j->n_blocks * j->items.total >= want || (j->m_block <= 24 && j->n_block <= 32)) break;
-        if (j->m_block > j->n_block || j->n_block <= 32)
+    while (true) {
+        j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), M_UNIT), M_BLOCK);
+        j->n_block = min64(round_up(ceil_div(g->n, j->n_blocks), STRIP), N_BLOCK);
+        const bool long_m = j->m_block > M_UNIT, long_n = j->n_block > STRIP;
+        if (j->m_blocks * j->n_blocks * items >= want || (!long_m && !long_n)) break;
+        if (long_m && (j->m_block > j->n_block || !long_n))
             j->m_blocks++;
         else
             j->n_blocks++;
     }
     j->m_blocks = ceil_div(g->m, j->m_block);
     j->n_blocks = ceil_div(g->n, j->n_block);
-    j->items_per_task = 1;
-    if (j->m_blocks * j->n_blocks == 1) j->items_per_task = ceil_div(j->items.total, want > 0 ? want : 1);
-    j->item_blocks = ceil_div(j->items.total, j->items_per_task);
+    j->items_per_task = j->m_blocks * j->n_blocks == 1 ? ceil_div(items, want) : 1;
+    j->tasks = j->m_blocks * j->n_blocks * ceil_div(items, j->items_per_task);
 }
 
 /* With the instruction set given: for the tests. */
@@ -182,7 +189,7 @@ void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm
         return;
     }
     cut(&j, pool ? pool_threads(pool) : 1);
-    pool_run(pool, j.m_blocks * j.n_blocks * j.item_blocks, run_task, &j);
+    pool_run(pool, j.tasks, run_task, &j);
 }
 
 void kernel_gemm(struct pool *pool, const struct gemm *g) { kernel_gemm_isa(isa_get(), pool, g, NULL); }

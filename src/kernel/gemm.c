@@ -10,6 +10,8 @@
 #define K_BLOCK   256   /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
 #define M_BLOCK   256   /* rows of A that stay in the second cache */
 #define N_BLOCK   2048  /* columns over which A is laid out once, and C stays in the last cache */
+#define FEW_ROWS  4     /* with fewer rows than this B is read but once: */
+#define FEW_BLOCK 128   /* then columns are few, so that all of k of them is read together */
 #define PANEL     320   /* columns after which the epilogue is called, while they are in cache */
 #define M_UNIT    12    /* rows of a tile, at most */
 #define STRIP     32    /* columns that isa->gemm_panel packs at once, at most */
@@ -161,10 +163,11 @@ static void cut(struct job *j, int threads) {
     const int64_t items = j->items.total, want = tasks_wanted(g->m * g->n * g->k * j->terms.total * items, threads);
     j->k_block = round_up(ceil_div(g->k, ceil_div(g->k, K_BLOCK)), 8);
     j->m_blocks = ceil_div(g->m, M_BLOCK);
-    j->n_blocks = ceil_div(g->n, N_BLOCK);
+    const int64_t widest = g->m < FEW_ROWS ? FEW_BLOCK : N_BLOCK;
+    j->n_blocks = ceil_div(g->n, widest);
     while (true) {
         j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), M_UNIT), M_BLOCK);
-        j->n_block = min64(round_up(ceil_div(g->n, j->n_blocks), STRIP), N_BLOCK);
+        j->n_block = min64(round_up(ceil_div(g->n, j->n_blocks), STRIP), widest);
         const bool long_m = j->m_block > M_UNIT, long_n = j->n_block > STRIP;
         if (j->m_blocks * j->n_blocks * items >= want || (!long_m && !long_n)) break;
         if (long_m && (j->m_block > j->n_block || !long_n))

@@ -145,8 +145,11 @@ static bool record(struct node *n) {
 }
 
 static void unclaim(struct node *n) {
-    for (int i = 0; i < n->call.n_in; i++)
-        if (n->claimed[i]) n->call.in[i]->slot->claimed = false;
+    for (int i = 0; i < n->call.n_in; i++) {
+        if (!n->claimed[i]) continue;
+        n->call.in[i]->slot->claimed = false;
+        engine_forget_slot(n->call.cx, n->call.in[i]->slot);
+    }
 }
 
 static bool run(struct node *n, heed_tensor *const *in, bool *wants) {

@@ -93,6 +93,7 @@ static bool settle_claim(heed_ctx *cx, heed_grad *slot, int64_t count, bool writ
     slot->claimed = false;
     slot->aside = NULL;
     slot->filled = written || aside;
+    engine_forget_slot(cx, slot);
     if (!aside) return true;
     if (!cx->config.dry) {
         if (written)

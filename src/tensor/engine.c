@@ -164,6 +164,12 @@ bool engine_note_slot(heed_ctx *cx, heed_grad *slot) {
     return true;
 }
 
+void engine_forget_slot(heed_ctx *cx, const heed_grad *slot) {
+    struct engine *e = cx->engine;
+    for (int64_t i = 0; i < e->n_slots && !cx->config.dry; i++)
+        if (e->slots[i] == slot) e->slots[i--] = e->slots[--e->n_slots];
+}
+
 /* Streams of one step lie next to each other; a step has room for 2^24 random ops. */
 uint64_t engine_next_stream(heed_ctx *cx) {
     struct engine *e = cx->engine;

@@ -63,7 +63,7 @@ struct engine {
     int64_t n_nodes, cap_nodes;
     heed_tensor **scopes; /* the newest tensor of each open scope; [0] is the step itself */
     int depth, cap_scopes;
-    heed_grad **slots; /* claimed in this step, or filled by a dry one: to be put right at its end */
+    heed_grad **slots; /* with an open claim, or filled by a dry step: to be put right at its end */
     int64_t n_slots, cap_slots;
     bool recording, training;
     uint64_t step, random_ops;
@@ -75,7 +75,8 @@ void engine_reset(heed_ctx *cx);
 
 void *bump_take(heed_ctx *cx, size_t size);
 bool engine_note_slot(heed_ctx *cx, heed_grad *slot);
-uint64_t engine_next_stream(heed_ctx *cx); /* of random numbers, for the next op that needs some */
+void engine_forget_slot(heed_ctx *cx, const heed_grad *slot); /* nothing is left to put right */
+uint64_t engine_next_stream(heed_ctx *cx);                    /* of random numbers, for the next op that needs some */
 
 /* A header without numbers, of no scope yet. */
 heed_tensor *tensor_make(heed_ctx *cx, heed_dtype dtype, int rank, const int64_t *shape);

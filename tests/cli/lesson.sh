@@ -5,9 +5,6 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 golden=$SOURCE/tests/golden/lessons
 cd "$scratch"
-# fontconfig keeps its patterns to the end of the process, linked by offsets, which LeakSanitizer cannot follow
-echo leak:libfontconfig >leaks
-export LSAN_OPTIONS="suppressions=$scratch/leaks:print_suppressions=0"
 
 fail() {
     echo "$1"

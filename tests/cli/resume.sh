@@ -39,7 +39,7 @@ for threads in 1 2; do
     rm -rf killed killed.jsonl
 done
 
-# Ctrl-C saves, says how to go on, and that line works as it stands
+# Ctrl-C saves and says how to go on
 status=0
 "$HEED" "$@" --out 'inter rupted' --steps 1000000000 --schedule constant >out 2>err &
 pid=$!

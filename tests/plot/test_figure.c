@@ -16,12 +16,6 @@
 
 #include "base/counting.h"
 
-/* fontconfig keeps its patterns to the end of the process, linked by offsets, which LeakSanitizer cannot follow. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libfontconfig"; }
-const char *__lsan_default_options(void);
-const char *__lsan_default_options(void) { return "print_suppressions=0"; }
-
 static char folder[64];
 static heed_ctx *cx;
 

@@ -186,7 +186,11 @@ INLINE void few(const struct part *t, const int rows, int64_t n, float *room) {
         for (int i = 0; i < rows; i++) memset(sums + i * FEW_WIDTH, 0, (size_t)width * sizeof(float));
         for (int64_t p = 0; p < t->k; p += PIECE) {
             const int64_t end = t->k - p < PIECE ? t->k : p + PIECE;
-            if (t->trans_b) ISA_NAME(gemm_transpose)(room, FEW_TURNED, t->b + j * t->ldb + p, t->ldb, width, end - p);
+            if (t->trans_b) {
+                for (int64_t r = 0; r < width; r++)
+                    for (int l = 0; l < PIECE; l += 16) __builtin_prefetch(t->b + (j + r) * t->ldb + p + PIECE + l);
+                ISA_NAME(gemm_transpose)(room, FEW_TURNED, t->b + j * t->ldb + p, t->ldb, width, end - p);
+            }
             const float *b = t->trans_b ? room : t->b + p * t->ldb + j;
             const int64_t ldb = t->trans_b ? FEW_TURNED : t->ldb;
             int64_t q = p;

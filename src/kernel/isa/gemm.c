@@ -22,18 +22,6 @@
 #    define ROLLED _Pragma("clang loop unroll(disable)")
 #endif
 
-/* a b + c. By name where the CPU has it as one step: left to the compiler, it is fused only where no branch comes in
- * between, which sanitizers and loops unlike each other would make a matter of luck, and bits with it. */
-INLINE vf v_fma(vf a, vf b, vf c) {
-#if VW == 16 && defined(__AVX512F__)
-    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif VW == 8 && defined(__FMA__)
-    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#else
-    return a * b + c;
-#endif
-}
-
 #define NV 2         /* vectors across a strip */
 #define NR (NV * VW) /* columns of a strip */
 #if VW == 16
@@ -43,8 +31,6 @@ INLINE vf v_fma(vf a, vf b, vf c) {
 #endif
 #define FEW        3     /* most rows for which B is not packed */
 #define FEW_WIDTH  512   /* columns of them at a time */
-#define FEW_TURNED 64    /* the same where B is stored (n,k) */
-#define PIECE      64    /* of k at a time, for few rows */
 #define LOOK_AHEAD 65536 /* floats of B beyond which it hardly lies in the second cache */
 
 /* Transposing goes by squares of TW x TW. */
@@ -59,25 +45,43 @@ INLINE vf v_fma(vf a, vf b, vf c) {
 #endif
 typedef float vt __attribute__((vector_size(TW * 4)));
 
-INLINE void transpose_square(float *out, int64_t ldo, const float *in, int64_t ldi) {
-    vt row[TW], turned[TW];
+/* a b + c, for the two kinds of vectors. By name where the CPU has it as one step: left to the compiler, it is fused
+ * only where no branch comes in between, which sanitizers and loops unlike each other would make a matter of luck, and
+ * bits with it. */
+#if TW == 8 && defined(__FMA__)
+#    define T_FMA(a, b, c) ((vt)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#else
+#    define T_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+#if VW == 16 && defined(__AVX512F__)
+#    define V_FMA(a, b, c) ((vf)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#elif VW == 16
+#    define V_FMA(a, b, c) ((a) * (b) + (c))
+#else
+#    define V_FMA(a, b, c) T_FMA(a, b, c)
+#endif
+INLINE vf v_fma(vf a, vf b, vf c) { return V_FMA(a, b, c); }
+INLINE vt t_fma(vt a, vt b, vt c) { return T_FMA(a, b, c); }
+INLINE vt t_set(float x) { return x - (vt){0}; }
+
+/* TW rows of TW floats become columns. */
+INLINE void turn(vt out[TW], const float *in, int64_t ldi) {
+    vt row[TW];
     UNROLL for (int i = 0; i < TW; i++) memcpy(row + i, in + i * ldi, sizeof *row);
-    UNROLL for (int i = 0; i < TW; i += 4) { /* each half of each four rows */
+    UNROLL for (int i = 0; i < TW; i += 4) { /* four rows, in each half */
         const vt lo01 = SHUFFLE(row[i], row[i + 1], 0, 4, 1, 5), hi01 = SHUFFLE(row[i], row[i + 1], 2, 6, 3, 7);
         const vt lo23 = SHUFFLE(row[i + 2], row[i + 3], 0, 4, 1, 5), hi23 = SHUFFLE(row[i + 2], row[i + 3], 2, 6, 3, 7);
-        turned[i] = SHUFFLE(lo01, lo23, 0, 1, 4, 5);
-        turned[i + 1] = SHUFFLE(lo01, lo23, 2, 3, 6, 7);
-        turned[i + 2] = SHUFFLE(hi01, hi23, 0, 1, 4, 5);
-        turned[i + 3] = SHUFFLE(hi01, hi23, 2, 3, 6, 7);
+        out[i] = SHUFFLE(lo01, lo23, 0, 1, 4, 5);
+        out[i + 1] = SHUFFLE(lo01, lo23, 2, 3, 6, 7);
+        out[i + 2] = SHUFFLE(hi01, hi23, 0, 1, 4, 5);
+        out[i + 3] = SHUFFLE(hi01, hi23, 2, 3, 6, 7);
     }
 #if TW == 8
-    UNROLL for (int i = 0; i < 4; i++) {
-        row[i] = __builtin_shufflevector(turned[i], turned[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        row[i + 4] = __builtin_shufflevector(turned[i], turned[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    UNROLL for (int i = 0; i < 4; i++) { /* and the halves change places */
+        const vt low = out[i], high = out[i + 4];
+        out[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11);
+        out[i + 4] = __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15);
     }
-    UNROLL for (int i = 0; i < TW; i++) memcpy(out + i * ldo, row + i, sizeof *row);
-#else
-    UNROLL for (int i = 0; i < TW; i++) memcpy(out + i * ldo, turned + i, sizeof *turned);
 #endif
 }
 
@@ -86,7 +90,11 @@ void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t 
     for (; r + TW <= rows; r += TW) {
         const float *row = in + r * ldi;
         int64_t c = 0;
-        for (; c + TW <= cols; c += TW) transpose_square(out + c * ldo + r, ldo, row + c, ldi);
+        for (; c + TW <= cols; c += TW) {
+            vt v[TW];
+            turn(v, row + c, ldi);
+            UNROLL for (int i = 0; i < TW; i++) memcpy(out + (c + i) * ldo + r, v + i, sizeof *v);
+        }
         for (; c < cols; c++)
             for (int64_t i = 0; i < TW; i++) out[c * ldo + r + i] = row[i * ldi + c];
     }
@@ -176,41 +184,72 @@ INLINE void add_rows(const int rows, const int count, float *sums, const float *
         }
 }
 
-/* Few rows: B is read once and not worth packing. Its rows are added to sums in the first cache as they lie, eight at a
- * time, or turned a piece at a time. n is a multiple of VW. */
-INLINE void few(const struct part *t, const int rows, int64_t n, float *room) {
-    const int64_t step = t->trans_b ? FEW_TURNED : FEW_WIDTH, lda = t->lda;
-    for (int64_t j = 0; j < n; j += step) {
-        const int64_t width = n - j < step ? n - j : step;
+/* Few rows: B is read once and not worth packing. Stored (k,n), its rows are added to sums in the first cache, eight at
+ * a time. n is a multiple of VW. */
+INLINE void few_straight(const struct part *t, const int rows, int64_t n) {
+    for (int64_t j = 0; j < n; j += FEW_WIDTH) {
+        const int64_t width = n - j < FEW_WIDTH ? n - j : FEW_WIDTH, k = t->k, lda = t->lda, ldb = t->ldb;
+        const float *b = t->b + j;
         float sums[FEW * FEW_WIDTH];
         for (int i = 0; i < rows; i++) memset(sums + i * FEW_WIDTH, 0, (size_t)width * sizeof(float));
-        for (int64_t p = 0; p < t->k; p += PIECE) {
-            const int64_t end = t->k - p < PIECE ? t->k : p + PIECE;
-            if (t->trans_b) {
-                for (int64_t r = 0; r < width; r++)
-                    for (int l = 0; l < PIECE; l += 16) __builtin_prefetch(t->b + (j + r) * t->ldb + p + PIECE + l);
-                ISA_NAME(gemm_transpose)(room, FEW_TURNED, t->b + j * t->ldb + p, t->ldb, width, end - p);
-            }
-            const float *b = t->trans_b ? room : t->b + p * t->ldb + j;
-            const int64_t ldb = t->trans_b ? FEW_TURNED : t->ldb;
-            int64_t q = p;
-            for (; q + 8 <= end; q += 8, b += 8 * ldb) add_rows(rows, 8, sums, t->a + q, lda, b, ldb, width);
-            for (; q < end; q++, b += ldb) add_rows(rows, 1, sums, t->a + q, lda, b, ldb, width);
-        }
+        int64_t p = 0;
+        for (; p + 8 <= k; p += 8) add_rows(rows, 8, sums, t->a + p, lda, b + p * ldb, ldb, width);
+        for (; p < k; p++) add_rows(rows, 1, sums, t->a + p, lda, b + p * ldb, ldb, width);
         for (int i = 0; i < rows; i++) {
             float *const c = t->c + i * t->ldc + j;
-            const float *const old = t->add ? c : nothing;
-            const int64_t on = t->add ? 1 : 0;
             for (int64_t v = 0; v < width; v += VW)
-                v_store(c + v, v_fma(v_set(t->alpha), v_load(sums + i * FEW_WIDTH + v), v_load(old + on * v)));
+                v_store(c + v,
+                        v_fma(v_set(t->alpha), v_load(sums + i * FEW_WIDTH + v), v_load(t->add ? c + v : nothing)));
         }
     }
+}
+
+/* Stored (n,k), groups * TW of B's rows run along k together and are turned in registers, from column j of C on. */
+INLINE void few_turned(const struct part *t, const int rows, const int groups, int64_t j) {
+    const int64_t k = t->k, lda = t->lda, ldb = t->ldb;
+    const float *const a = t->a, *const b = t->b + j * ldb;
+    vt acc[FEW][2];
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int g = 0; g < groups; g++) acc[i][g] = (vt){0};
+    int64_t p = 0;
+    ROLLED for (; p + 16 <= k; p += 16) UNROLL for (int g = 0; g < groups; g++)
+        UNROLL for (int q = 0; q < 16; q += TW) {
+        vt column[TW];
+        turn(column, b + g * TW * ldb + p + q, ldb);
+        UNROLL for (int u = 0; u < TW; u++) UNROLL for (int i = 0; i < rows; i++) acc[i][g] =
+            t_fma(t_set(a[i * lda + p + q + u]), column[u], acc[i][g]);
+    }
+    for (; p < k; p++) UNROLL for (int g = 0; g < groups; g++) {
+            float column[TW];
+            vt v;
+            for (int l = 0; l < TW; l++) column[l] = b[(g * TW + l) * ldb + p];
+            memcpy(&v, column, sizeof v);
+            UNROLL for (int i = 0; i < rows; i++) acc[i][g] = t_fma(t_set(a[i * lda + p]), v, acc[i][g]);
+        }
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int g = 0; g < groups; g++) {
+        float *const c = t->c + i * t->ldc + j + g * TW;
+        vt old;
+        memcpy(&old, t->add ? c : nothing, sizeof old);
+        acc[i][g] = t_fma(t_set(t->alpha), acc[i][g], old);
+        memcpy(c, &acc[i][g], sizeof old);
+    }
+}
+
+/* As many columns of few rows as can be done so; returns how many. */
+INLINE int64_t few(const struct part *t, const int rows) {
+    if (!t->trans_b) {
+        few_straight(t, rows, t->n - t->n % VW);
+        return t->n - t->n % VW;
+    }
+    int64_t j = 0;
+    for (; j + 2 * TW <= t->n; j += 2 * TW) few_turned(t, rows, 2, j);
+    if (j + TW <= t->n) few_turned(t, rows, 1, j), j += TW;
+    return j;
 }
 
 #define ROWS(rows)                                                                                                     \
     static void tile_##rows(const struct part *t) { tile(t, rows); }
 #define FEW_ROWS(rows)                                                                                                 \
-    static void few_##rows(const struct part *t, int64_t n, float *room) { few(t, rows, n, room); }
+    static int64_t few_##rows(const struct part *t) { return few(t, rows); }
 ROWS(1)
 ROWS(2)
 ROWS(3)
@@ -229,7 +268,7 @@ ROWS(11)
 ROWS(12)
 #endif
 
-static void (*const fews[FEW + 1])(const struct part *t, int64_t n, float *room) = {NULL, few_1, few_2, few_3};
+static int64_t (*const fews[FEW + 1])(const struct part *t) = {NULL, few_1, few_2, few_3};
 static void (*const tiles[MR + 1])(const struct part *t) = {
     NULL,   tile_1, tile_2, tile_3,  tile_4,  tile_5,  tile_6,
 #if MR == 12
@@ -250,7 +289,7 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
     struct part t = {n, k, alpha, add, trans_b, a, b, lda, ldb, c, ldc};
     const int64_t column = trans_b ? ldb : 1;
     int64_t j = 0;
-    if (m <= FEW) fews[m](&t, j = n - n % VW, strip);
+    if (m <= FEW) j = fews[m](&t);
     t.b = strip;
     /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
     const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;

@@ -10,8 +10,8 @@
 #define K_BLOCK   256   /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
 #define M_BLOCK   256   /* rows of A that stay in the second cache */
 #define N_BLOCK   2048  /* columns over which A is laid out once, and C stays in the last cache */
-#define FEW_ROWS  4     /* with fewer rows than this B is read but once: */
-#define FEW_BLOCK 128   /* then columns are few, so that all of k of them is read together */
+#define FEW_ROWS  4     /* with fewer rows B stored (n,k) is read once, where it lies: */
+#define FEW_BLOCK 128   /* by so few columns that each of its rows is read from end to end */
 #define PANEL     320   /* columns after which the epilogue is called, while they are in cache */
 #define M_UNIT    12    /* rows of a tile, at most */
 #define STRIP     32    /* columns that isa->gemm_panel packs at once, at most */
@@ -58,11 +58,12 @@ static void axes_move(const struct axes *x, int64_t index, struct gemm *g) {
     }
 }
 
-static bool has_epilogue(const struct gemm *g) { return g->bias || g->pre || g->act != ACT_NONE; }
+static bool has_epilogue(const struct gemm *g) { return g->pre || g->act != ACT_NONE; }
 
-static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n) {
+static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n,
+                     const float *bias) {
     const int64_t at = m0 * g->ldc + n0;
-    isa->bias_act(g->c + at, g->ldc, m, n, g->bias ? g->bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
+    isa->bias_act(g->c + at, g->ldc, m, n, bias ? bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
 }
 
 /* Rows m0 .. m0 + m of op(A), columns k0 .. k0 + k: where they are, or laid side by side in `room`. */
@@ -85,18 +86,21 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
 static void product(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n, bool last,
                     float *scratch) {
     float *const strip = scratch, *const room = scratch + STRIP * K_BLOCK;
+    const float *const late_bias = g->add ? g->bias : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, g->k - k0);
-        const bool finish = last && k0 + k == g->k && has_epilogue(g);
+        const bool finish = last && k0 + k == g->k && (late_bias || has_epilogue(g));
         int64_t lda;
         const float *const a = rows_of_a(j, g, m0, m, k0, k, n, room, &lda);
         const int64_t step = finish ? PANEL : n;
+        /* the bias costs nothing where the first block of k stores; else it comes last */
+        const float *const bias = g->add || k0 > 0 ? NULL : g->bias;
         for (int64_t at = n0; at < n0 + n; at += step) {
             const int64_t width = min64(step, n0 + n - at);
             const float *const b = g->trans_b ? g->b + at * g->ldb + k0 : g->b + k0 * g->ldb + at;
             j->isa->gemm_panel(m, width, k, g->alpha, a, lda, b, g->ldb, g->trans_b, g->c + m0 * g->ldc + at, g->ldc,
-                               g->add || k0 > 0, strip);
-            if (finish) epilogue(j->isa, g, m0, m, at, width);
+                               g->add || k0 > 0, bias ? bias + at : NULL, strip);
+            if (finish) epilogue(j->isa, g, m0, m, at, width, late_bias);
         }
     }
 }
@@ -104,7 +108,7 @@ static void product(const struct job *j, const struct gemm *g, int64_t m0, int64
 /* A sum of no terms. */
 static void nothing(const struct job *j, const struct gemm *g) {
     for (int64_t i = 0; i < g->m && !g->add; i++) memset(g->c + i * g->ldc, 0, (size_t)g->n * sizeof(float));
-    if (has_epilogue(g)) epilogue(j->isa, g, 0, g->m, 0, g->n);
+    if (g->bias || has_epilogue(g)) epilogue(j->isa, g, 0, g->m, 0, g->n, g->bias);
 }
 
 static void run_task(void *arg, int64_t task, void *scratch) {
@@ -117,7 +121,10 @@ static void run_task(void *arg, int64_t task, void *scratch) {
             struct gemm g = j->g;
             axes_move(&j->items, item, &g);
             axes_move(&j->terms, term, &g);
-            if (term > 0) g.add = true;
+            if (term > 0) {
+                if (!g.add) g.bias = NULL; /* the first term has taken it */
+                g.add = true;
+            }
             product(j, &g, m0, m, n0, n, term + 1 == j->terms.total, scratch);
         }
     }
@@ -163,7 +170,7 @@ static void cut(struct job *j, int threads) {
     const int64_t items = j->items.total, want = tasks_wanted(g->m * g->n * g->k * j->terms.total * items, threads);
     j->k_block = round_up(ceil_div(g->k, ceil_div(g->k, K_BLOCK)), 8);
     j->m_blocks = ceil_div(g->m, M_BLOCK);
-    const int64_t widest = g->m < FEW_ROWS ? FEW_BLOCK : N_BLOCK;
+    const int64_t widest = g->trans_b && g->m < FEW_ROWS ? FEW_BLOCK : N_BLOCK;
     j->n_blocks = ceil_div(g->n, widest);
     while (true) {
         j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), M_UNIT), M_BLOCK);

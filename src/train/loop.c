@@ -60,10 +60,10 @@ static bool write_best(struct loop *l) {
 
 static bool diverged(struct loop *l, const char *what, int64_t step, double value) {
     return heed_fail(l->cx, HEED_ERR_RANGE,
-                     "train: the %s of step %lld is %g: diverged at a learning rate of %g, a smaller one may help; the "
+                     "train: the %s of step %lld is %s: diverged at a learning rate of %g, a smaller one may help; the "
                      "last good state is in %s",
-                     what, (long long)step, value, heed_schedule_at(&l->trainer->opts.schedule, step - 1),
-                     l->checkpoint);
+                     what, (long long)step, isnan(value) ? "not a number" : "infinite",
+                     heed_schedule_at(&l->trainer->opts.schedule, step - 1), l->checkpoint);
 }
 
 static bool save(struct loop *l) {

@@ -115,7 +115,7 @@ static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, 
     }
 }
 
-/* What C = alpha acc + C reads where nothing is to be added: adding -0 changes no number. */
+/* What C = alpha acc + start reads where nothing is to be added: adding -0 changes no number. */
 static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
 
 struct part {
@@ -126,6 +126,7 @@ struct part {
     int64_t lda, ldb;
     float *c;
     int64_t ldc;
+    const float *bias; /* from here on, or NULL */
 };
 
 /* The rows of a tile that the edge of C cuts off. */
@@ -134,7 +135,7 @@ static void put_cut(const struct part *t, const float *acc, int rows) {
     for (int i = 0; i < rows; i++) {
         float *const c = t->c + i * t->ldc, row[NR];
         memcpy(row, nothing, sizeof row);
-        if (t->add) memcpy(row, c, bytes);
+        if (t->add || t->bias) memcpy(row, t->add ? c : t->bias, bytes);
         for (int v = 0; v < NR; v += VW)
             v_store(row + v, v_fma(v_set(t->alpha), v_load(acc + i * NR + v), v_load(row + v)));
         memcpy(c, row, bytes);
@@ -169,8 +170,11 @@ INLINE void tile(const struct part *t, const int rows) {
         UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
             v_store(c + v * VW, v_fma(alpha, acc[i][v], v_load(c + v * VW)));
     } else {
+        const float *const start = t->bias ? t->bias : nothing;
+        vf from[NV];
+        UNROLL for (int v = 0; v < NV; v++) from[v] = v_load(start + v * VW);
         UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
-            v_store(c + v * VW, v_fma(alpha, acc[i][v], v_set(-0.0f)));
+            v_store(c + v * VW, v_fma(alpha, acc[i][v], from[v]));
     }
 }
 
@@ -197,9 +201,10 @@ INLINE void few_straight(const struct part *t, const int rows, int64_t n) {
         for (; p < k; p++) add_rows(rows, 1, sums, t->a + p, lda, b + p * ldb, ldb, width);
         for (int i = 0; i < rows; i++) {
             float *const c = t->c + i * t->ldc + j;
-            for (int64_t v = 0; v < width; v += VW)
-                v_store(c + v,
-                        v_fma(v_set(t->alpha), v_load(sums + i * FEW_WIDTH + v), v_load(t->add ? c + v : nothing)));
+            for (int64_t v = 0; v < width; v += VW) {
+                const float *const start = t->add ? c + v : t->bias ? t->bias + j + v : nothing;
+                v_store(c + v, v_fma(v_set(t->alpha), v_load(sums + i * FEW_WIDTH + v), v_load(start)));
+            }
         }
     }
 }
@@ -228,7 +233,7 @@ INLINE void few_turned(const struct part *t, const int rows, const int groups, i
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int g = 0; g < groups; g++) {
         float *const c = t->c + i * t->ldc + j + g * TW;
         vt old;
-        memcpy(&old, t->add ? c : nothing, sizeof old);
+        memcpy(&old, t->add ? c : t->bias ? t->bias + j + g * TW : nothing, sizeof old);
         acc[i][g] = t_fma(t_set(t->alpha), acc[i][g], old);
         memcpy(c, &acc[i][g], sizeof old);
     }
@@ -285,8 +290,8 @@ INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t fro
 }
 
 void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
-                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, float *strip) {
-    struct part t = {n, k, alpha, add, trans_b, a, b, lda, ldb, c, ldc};
+                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, const float *bias, float *strip) {
+    struct part t = {n, k, alpha, add, trans_b, a, b, lda, ldb, c, ldc, bias};
     const int64_t column = trans_b ? ldb : 1;
     int64_t j = 0;
     if (m <= FEW) j = fews[m](&t);
@@ -298,7 +303,7 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
     for (; j < n; j += NR) {
         pack_strip(strip, b + j * column, ldb, trans_b, k, n - j);
         const float *const next = b + (j + NR) * column;
-        t.n = n - j, t.a = a, t.c = c + j;
+        t.n = n - j, t.a = a, t.c = c + j, t.bias = bias ? bias + j : NULL;
         for (int64_t i = 0; i < count; i++) {
             const int64_t r = rows + (i < longer);
             if (i * share < groups) look_ahead(next, ldb, trans_b, i * share, (i + 1) * share);

@@ -15,21 +15,22 @@
 
 #define NUMBERS_MOST ((int64_t)1 << 21) /* numbers made once, of which inputs take pieces */
 
-/* Under ThreadSanitizer, some thirty times slower, what matters is races: one case per op, and fewer runs. */
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define RACES_ONLY 1
+/* Under a sanitizer, some ten to thirty times slower, what matters is races and bounds: one case per op, and fewer
+ * runs. The bits are compared in full without one. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#    define BRIEF 1
+#elif defined(__has_feature)
+#    if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#        define BRIEF 1
 #    endif
-#elif defined(__SANITIZE_THREAD__)
-#    define RACES_ONLY 1
 #endif
-#ifdef RACES_ONLY
+#ifdef BRIEF
 static const int threads[] = {1, 3};
 #    define PASSES 2
 #else
 static const int threads[] = {1, 2, 3, 8};
-#    define PASSES     3
-#    define RACES_ONLY 0
+#    define PASSES 3
+#    define BRIEF  0
 #endif
 
 static float *normals, *uniforms;
@@ -172,7 +173,7 @@ static void threads_give_the_same_bits(void **state) {
     const struct golden *g = golden_open();
     for (int i = 0; i < g->n_large; i++) {
         const struct large_case *l = &g->larges[i];
-        if (RACES_ONLY && i > 0 && strcmp(l->op, l[-1].op) == 0) continue;
+        if (BRIEF && i > 0 && strcmp(l->op, l[-1].op) == 0) continue;
         heed_array a[CASE_IN_MOST] = {{0}};
         for (int k = 0; k < l->n_in; k++)
             if (*l->in[k].kind) a[k] = make_input(&l->in[k], k);

@@ -307,7 +307,7 @@ static void batches(void **unused) {
         }
 }
 
-/* The bias of a sum of products is added once, after the last. */
+/* The bias of a sum of products is added once. */
 static void bias_of_a_sum(void **unused) {
     (void)unused;
     const float a[] = {1, 2, 3}, b[] = {10, 20, 30}, bias[] = {0.5f};

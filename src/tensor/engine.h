@@ -102,6 +102,12 @@ static inline int64_t rows_of(const heed_tensor *t) {
     for (int i = 0; i + 1 < t->rank; i++) rows *= t->shape[i];
     return rows;
 }
+static inline bool same_shape(const heed_tensor *a, const heed_tensor *b) {
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i]) return false;
+    return true;
+}
 static inline struct pool *pool_of(const heed_op_call *c) { return c->cx->pool; }
 
 /* The axis counted from the front, or -1. */

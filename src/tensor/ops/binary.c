@@ -6,13 +6,6 @@
 
 static struct bcast_operand operand(const heed_tensor *t) { return (struct bcast_operand){t->rank, t->shape}; }
 
-static bool same_shape(const heed_tensor *a, const heed_tensor *b) {
-    if (a->rank != b->rank) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i]) return false;
-    return true;
-}
-
 /* Output 0 has the shape that all inputs broadcast to. */
 static bool broadcast_out(heed_op_call *c, heed_dtype dtype) {
     int rank = c->in[0]->rank;

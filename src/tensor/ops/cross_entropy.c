@@ -65,10 +65,8 @@ static bool infer(heed_op_call *c, bool soft) {
         return heed_op_fail(c, HEED_ERR_SHAPE, "logits of shape %s have no classes", heed_shape_text(x).s);
     if (soft) {
         const heed_tensor *p = c->in[1];
-        bool same = p->rank == x->rank;
-        for (int i = 0; same && i < x->rank; i++) same = p->shape[i] == x->shape[i];
         if (!heed_op_want(c, 1, HEED_F32)) return false;
-        if (!same)
+        if (!same_shape(p, x))
             return heed_op_fail(c, HEED_ERR_SHAPE, "targets of shape %s do not fit %s", heed_shape_text(p).s,
                                 heed_shape_text(x).s);
     } else if (!cross_entropy_target_ok(c, 1, x))

@@ -15,9 +15,7 @@ static bool pair_infer(heed_op_call *c) {
     const struct pair_attr *a = c->attr;
     const heed_tensor *x = c->in[0], *y = c->in[1];
     if (!heed_op_want(c, 0, HEED_F32) || !heed_op_want(c, 1, HEED_F32)) return false;
-    bool same = x->rank == y->rank;
-    for (int i = 0; same && i < x->rank; i++) same = x->shape[i] == y->shape[i];
-    if (!same)
+    if (!same_shape(x, y))
         return heed_op_fail(c, HEED_ERR_SHAPE, "shapes %s and %s differ", heed_shape_text(x).s, heed_shape_text(y).s);
     if ((int)a->reduction < HEED_REDUCE_MEAN || a->reduction > HEED_REDUCE_NONE)
         return heed_op_fail(c, HEED_ERR_USAGE, "%d is not a reduction", (int)a->reduction);

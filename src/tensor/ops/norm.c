@@ -36,10 +36,8 @@ static bool norm_infer(heed_op_call *c) {
     }
     if (a->residual) {
         const heed_tensor *r = c->in[1];
-        bool same = r->rank == x->rank;
-        for (int i = 0; same && i < x->rank; i++) same = r->shape[i] == x->shape[i];
         if (!heed_op_want(c, 1, HEED_F32)) return false;
-        if (!same)
+        if (!same_shape(r, x))
             return heed_op_fail(c, HEED_ERR_SHAPE, "residual of shape %s does not fit x of shape %s",
                                 heed_shape_text(r).s, heed_shape_text(x).s);
         if (!heed_op_like(c, 1, 0)) return false;

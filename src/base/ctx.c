@@ -42,6 +42,7 @@ heed_ctx *heed_open(const heed_config *config) {
 
 void heed_close(heed_ctx *cx) {
     if (!cx) return;
+    if (cx->capture_close) cx->capture_close(cx);
     if (cx->engine_close) cx->engine_close(cx);
     pool_close(cx, cx->pool);
     arena_close(cx, cx->arena);

@@ -19,6 +19,9 @@ struct heed_ctx {
     void *engine;
     void (*engine_clear)(heed_ctx *cx);
     void (*engine_close)(heed_ctx *cx);
+    /* Likewise the attention room: the capture under way, which outlives steps. */
+    void *capture;
+    void (*capture_close)(heed_ctx *cx);
     /* Likewise the nn room: the parameter set whose gradients this context computes, and where they go. */
     const void *bound_params;
     void *bound_grads;

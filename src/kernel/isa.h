@@ -13,9 +13,17 @@
 /* Activations that linear applies on its way out. */
 enum activation { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_SOFTPLUS };
 
+struct additive_rows;
+struct additive_block;
+struct attention_strip;
+struct attention_row;
+struct attention_back;
+
 struct isa {
     const char *name;
 #define ISA(ret, name, args) ret(*name) args;
+#include "kernel/isa_additive.def"
+#include "kernel/isa_attention.def"
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

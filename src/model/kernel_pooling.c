@@ -8,6 +8,7 @@
  * A query that no kernel reaches is given the mean of the values of its nearest keys (one, unless some are equally
  * near). attention_mask (…, n), where given, takes keys away from queries (0): so the query's own point is left out in
  * training. A query without any key gets 0. Parameters: keys (n, d) and values (n, outputs), frozen; w. */
+#include "heed/attention.h"
 #include "model/families.h"
 #include <math.h>
 
@@ -52,38 +53,25 @@ static bool pooling_build(heed_ctx *cx, heed_json config, heed_params *params, v
     return true;
 }
 
-/* u^2 for every query and key: x (B,d) -> (B,n) */
-static heed_tensor *squared_distances(heed_ctx *cx, const struct pooling *m, heed_tensor *x) {
-    heed_tensor *queries = heed_reshape(cx, x, 3, (int64_t[]){heed_dim(x, 0), 1, m->inputs});
-    heed_tensor *u = heed_sub(cx, queries, heed_param_tensor(cx, m->keys));
-    u = m->w ? heed_mul(cx, u, heed_param_tensor(cx, m->w)) : heed_affine(cx, u, 1 / m->width, 0);
-    return heed_sum(cx, heed_square(cx, u), (int[]){-1}, 1, false);
-}
-
-/* K(u) from u^2, without the gaussian, which is a softmax. */
-static heed_tensor *kernel_of(heed_ctx *cx, enum kernel kernel, heed_tensor *u2) {
-    if (kernel == BOXCAR) return heed_cast(cx, heed_less_equal(cx, u2, heed_full(cx, 1, 0, NULL)), HEED_F32);
-    heed_tensor *u = kernel == TRIANGULAR ? heed_sqrt(cx, u2) : u2;
-    return heed_relu(cx, heed_affine(cx, u, -1, 1));
-}
-
-/* Rows divided by their sums; a row of zeros stays one. */
-static heed_tensor *normalised(heed_ctx *cx, heed_tensor *k) {
-    heed_tensor *sum = heed_sum(cx, k, (int[]){-1}, 1, true);
-    heed_tensor *none = heed_equal(cx, sum, heed_full(cx, 0, 0, NULL));
-    return heed_div(cx, k, heed_where(cx, none, heed_full(cx, 1, 0, NULL), sum));
-}
-
-/* u2 (B,n), keep u8 (B,n) or NULL -> weights (B,n) */
-static heed_tensor *weights_of(heed_ctx *cx, const struct pooling *m, heed_tensor *u2, heed_tensor *keep) {
-    heed_tensor *far = heed_full(cx, INFINITY, 0, NULL), *zero = heed_full(cx, 0, 0, NULL);
-    if (keep) u2 = heed_where(cx, keep, u2, far);
-    if (m->kernel == GAUSSIAN) return heed_softmax(cx, heed_affine(cx, u2, -0.5f, 0), -1);
-    heed_tensor *k = kernel_of(cx, m->kernel, u2);
+/* x (B,d), keep u8 (B,n) or NULL -> weights (B,n) */
+static heed_tensor *weights_of(heed_ctx *cx, const struct pooling *m, heed_tensor *x, heed_tensor *keep) {
+    static const heed_score_kind kinds[] = {HEED_SCORE_DISTANCE, HEED_SCORE_BOXCAR, HEED_SCORE_TRIANGULAR,
+                                            HEED_SCORE_EPANECHNIKOV};
+    heed_tensor *keys = heed_param_tensor(cx, m->keys), *zero = heed_full(cx, 0, 0, NULL);
+    heed_score_opts score = {.kind = kinds[m->kernel]};
+    score.sharpness = m->w ? heed_param_tensor(cx, m->w) : heed_full(cx, 1 / m->width, 0, NULL);
+    heed_mask mask = heed_mask_none();
+    if (keep) mask.keep = heed_reshape(cx, keep, 4, (int64_t[]){1, 1, heed_dim(keep, 0), m->points});
+    if (m->kernel == GAUSSIAN) /* as a softmax, which no distance is too far for */
+        return heed_normalise(cx, heed_scores(cx, x, keys, &score), HEED_NORMALISE_SOFTMAX, &mask);
+    heed_tensor *k = heed_normalise(cx, heed_scores(cx, x, keys, &score), HEED_NORMALISE_NONE, &mask);
     heed_tensor *reached = heed_greater(cx, heed_sum(cx, k, (int[]){-1}, 1, true), zero);
-    heed_tensor *nearest = heed_equal(cx, u2, heed_min(cx, u2, (int[]){-1}, 1, true));
-    if (keep) nearest = heed_and(cx, nearest, keep);
-    return normalised(cx, heed_where(cx, reached, k, heed_cast(cx, nearest, HEED_F32)));
+    score.kind = HEED_SCORE_DISTANCE;
+    heed_tensor *near = heed_scores(cx, x, keys, &score);
+    if (keep) near = heed_where(cx, keep, near, heed_full(cx, -INFINITY, 0, NULL));
+    heed_tensor *nearest = heed_equal(cx, near, heed_max(cx, near, (int[]){-1}, 1, true));
+    k = heed_where(cx, reached, k, heed_cast(cx, nearest, HEED_F32));
+    return heed_normalise(cx, k, HEED_NORMALISE_SUM, &mask);
 }
 
 static heed_tensor *keep_of(heed_ctx *cx, const struct pooling *m, const heed_io *in, int64_t batch) {
@@ -117,7 +105,7 @@ static bool pooling_forward(heed_ctx *cx, const void *own, const heed_io *in, he
     const int64_t batch = heed_dim(x, 0);
     heed_tensor *keep = keep_of(cx, m, in, batch);
     if (heed_failed(cx)) return false;
-    heed_tensor *weights = weights_of(cx, m, squared_distances(cx, m, x), keep);
+    heed_tensor *weights = weights_of(cx, m, x, keep);
     heed_tensor *logits = heed_matmul(cx, weights, heed_param_tensor(cx, m->values));
     heed_tensor *shown = heed_reshape(cx, weights, 4, (int64_t[]){1, 1, batch, m->points});
     if (!shown || !logits || !heed_io_put(cx, out, "logits", logits) || !heed_io_put(cx, out, "attentions.0", shown))

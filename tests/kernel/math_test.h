@@ -39,7 +39,7 @@ static float *normals(int64_t n) {
     for (int64_t i = 0; i < n; i++) p[i] = draw_normal();
     return p;
 }
-static float *copy_of(const float *x, int64_t n) {
+static inline float *copy_of(const float *x, int64_t n) {
     float *p = floats(n);
     if (n) memcpy(p, x, (size_t)n * sizeof(float));
     return p;
@@ -62,15 +62,17 @@ struct shape {
     int rank;
     int64_t size[BCAST_AXES];
 };
-static int64_t numel(const struct shape *s) {
+static inline int64_t numel(const struct shape *s) {
     int64_t n = 1;
     for (int i = 0; i < s->rank; i++) n *= s->size[i];
     return n;
 }
-static struct bcast_operand operand_of(const struct shape *s) { return (struct bcast_operand){s->rank, s->size}; }
+static inline struct bcast_operand operand_of(const struct shape *s) {
+    return (struct bcast_operand){s->rank, s->size};
+}
 
 /* Where element `at` of `whole` lies in an operand that is broadcast to it. */
-static int64_t source_of(const struct shape *whole, const struct shape *operand, int64_t at) {
+static inline int64_t source_of(const struct shape *whole, const struct shape *operand, int64_t at) {
     int64_t offset = 0, step = 1;
     for (int i = 1; i <= whole->rank; i++) {
         const int64_t size = whole->size[whole->rank - i], index = at % size;
@@ -83,14 +85,14 @@ static int64_t source_of(const struct shape *whole, const struct shape *operand,
     return offset;
 }
 
-static struct shape random_shape(int least, int most) {
+static inline struct shape random_shape(int least, int most) {
     static const int64_t sizes[] = {1, 2, 3, 7, 2, 3, 7, 0};
     struct shape s = {.rank = least + (int)draw((uint32_t)(most - least + 1))};
     for (int i = 0; i < s.rank; i++) s.size[i] = sizes[draw(draw(8) ? 7 : 8)];
     return s;
 }
 /* A shape that broadcasts to `whole`: leading axes dropped, others made 1. */
-static struct shape random_operand(const struct shape *whole) {
+static inline struct shape random_operand(const struct shape *whole) {
     const int rank = draw(3) ? whole->rank : (int)draw((uint32_t)whole->rank + 1);
     struct shape s = {.rank = rank};
     for (int i = 0; i < rank; i++) s.size[i] = draw(3) ? whole->size[whole->rank - rank + i] : 1;

@@ -117,3 +117,21 @@ void ISA_NAME(dropout_grad_part)(float *dx, const uint64_t *mask, const float *d
     for (; i + 64 <= n; i += 64) undrop_word(dx + i, dy + i, *mask++, 64, scale, add);
     if (i < n) undrop_word(dx + i, dy + i, *mask, n - i, scale, add);
 }
+
+void ISA_NAME(attention_factors)(float *out, int64_t ldo, int64_t rows, int64_t first, int64_t cols, uint32_t least,
+                                 float scale, uint64_t seed, uint64_t stream, uint64_t word) {
+    uint32_t bits[CHUNK + 4 * BLOCKS] __attribute__((aligned(64)));
+    for (int64_t at = 0; at < rows; at += CHUNK / 8) {
+        const int64_t count = rows - at < CHUNK / 8 ? rows - at : CHUNK / 8;
+        random_fill(bits, count * 8, seed, stream, word / 4 + (uint64_t)at * 2);
+        for (int64_t r = 0; r < count; r++) {
+            const uint32_t *const words = bits + r * 8;
+            float *const to = out + (at + r) * ldo, all[16];
+            for (int c = 0; c < 8; c++) {
+                all[c] = (words[c] & 0xffffu) >= least ? scale : 0;
+                all[c + 8] = words[c] >> 16 >= least ? scale : 0;
+            }
+            memcpy(to, all + first, (size_t)cols * sizeof(float));
+        }
+    }
+}

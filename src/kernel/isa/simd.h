@@ -13,6 +13,8 @@
 #define ISA_NAME(name)  ISA_JOIN(name, ISA_SUFFIX) /* softmax_rows -> softmax_rows_avx2 */
 
 #define ISA(ret, name, args) ret ISA_NAME(name) args;
+#include "kernel/isa_additive.def"
+#include "kernel/isa_attention.def"
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

@@ -8,6 +8,8 @@ extern const struct isa ISA_NAME(isa);
 const struct isa ISA_NAME(isa) = {
     .name = ISA_STRING(ISA_SUFFIX),
 #define ISA(ret, name, args) .name = ISA_NAME(name),
+#include "kernel/isa_additive.def"
+#include "kernel/isa_attention.def"
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

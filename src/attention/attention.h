@@ -1,0 +1,17 @@
+/* Exact attention as the rest of the room sees it. */
+#ifndef ATTENTION_ATTENTION_H
+#define ATTENTION_ATTENTION_H
+
+#include "attention/mask.h"
+#include "kernel/attention.h"
+
+/* Slopes of ALiBi are few: they travel with the op. */
+#define ALIBI_HEADS 256
+
+/* After an attention has run: hands the rows that the context's capture asks for over. top, sum: as the kernel keeps
+ * them. */
+bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top, const float *sum, const char *site,
+                       int layer);
+bool capture_wants(const heed_ctx *cx, const char *site, int layer);
+
+#endif

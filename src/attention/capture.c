@@ -1,0 +1,197 @@
+/* Capture: which query looked at which key.
+ *
+ * Nothing is kept of the weights on the fast path; they are computed again for the rows that are asked for, from each
+ * row's largest score and sum. So the outputs cannot differ, and nobody who does not ask pays. */
+#include "attention/attention.h"
+#include "base/ctx.h"
+#include <string.h>
+
+#define DEFAULT_CAP ((size_t)256 << 20)
+#define CHUNK       ((size_t)4 << 20) /* bytes of rows that are streamed at once, where the cap allows */
+
+struct capture {
+    heed_capture_opts opts; /* lists and site are copies */
+    heed_capture_map *maps;
+    int count, room;
+    size_t kept; /* bytes */
+};
+
+static struct capture *capture_of(const heed_ctx *cx) { return cx ? cx->capture : NULL; }
+
+/* A copy of n bytes; NULL for none. False when there is no memory. */
+static bool copy(heed_ctx *cx, const void *from, size_t bytes, const void **to) {
+    *to = NULL;
+    if (!from) return true;
+    void *const p = heed_mem_new(cx, bytes);
+    if (p) memcpy(p, from, bytes);
+    *to = p;
+    return p != NULL;
+}
+
+static void release(heed_ctx *cx, struct capture *c) {
+    const void *lists[] = {c->opts.site, c->opts.layers, c->opts.heads, c->opts.rows};
+    for (int i = 0; i < c->count; i++) {
+        heed_mem_free(cx, (void *)(uintptr_t)c->maps[i].weights);
+        heed_mem_free(cx, (void *)(uintptr_t)c->maps[i].site);
+    }
+    for (int i = 0; i < 4; i++) heed_mem_free(cx, (void *)(uintptr_t)lists[i]);
+    heed_mem_free(cx, c->maps);
+    heed_mem_free(cx, c);
+}
+
+void heed_capture_end(heed_ctx *cx) {
+    if (!capture_of(cx)) return;
+    release(cx, cx->capture);
+    cx->capture = NULL;
+}
+
+static bool check_list(heed_ctx *cx, bool given, int64_t n, const char *what) {
+    return !given || n >= 1 || heed_fail(cx, HEED_ERR_USAGE, "capture: a list of no %s", what);
+}
+
+bool heed_capture_begin(heed_ctx *cx, const heed_capture_opts *opts) {
+    static const heed_capture_opts everything;
+    const heed_capture_opts *const o = opts ? opts : &everything;
+    if (heed_failed(cx)) return false;
+    if (cx->capture) return heed_fail(cx, HEED_ERR_USAGE, "capture: one is under way already");
+    if (!check_list(cx, o->layers, o->n_layers, "layers") || !check_list(cx, o->heads, o->n_heads, "heads") ||
+        !check_list(cx, o->rows, o->n_rows, "rows"))
+        return false;
+    struct capture *const c = heed_mem_new(cx, sizeof *c);
+    if (!c) return false;
+    *c = (struct capture){.opts = *o};
+    c->opts.site = NULL, c->opts.layers = NULL, c->opts.heads = NULL, c->opts.rows = NULL;
+    if (c->opts.byte_cap == 0) c->opts.byte_cap = DEFAULT_CAP;
+    const void *list = NULL;
+    bool good = copy(cx, o->site, o->site ? strlen(o->site) + 1 : 0, &list);
+    c->opts.site = list;
+    good = good && copy(cx, o->layers, (size_t)o->n_layers * sizeof *o->layers, &list);
+    c->opts.layers = good ? list : NULL;
+    good = good && copy(cx, o->heads, (size_t)o->n_heads * sizeof *o->heads, &list);
+    c->opts.heads = good ? list : NULL;
+    good = good && copy(cx, o->rows, (size_t)o->n_rows * sizeof *o->rows, &list);
+    c->opts.rows = good ? list : NULL;
+    if (!good) {
+        release(cx, c);
+        return false;
+    }
+    cx->capture = c;
+    cx->capture_close = heed_capture_end;
+    return true;
+}
+
+int heed_capture_count(const heed_ctx *cx) { return capture_of(cx) ? capture_of(cx)->count : 0; }
+const heed_capture_map *heed_capture_at(const heed_ctx *cx, int i) {
+    return i >= 0 && i < heed_capture_count(cx) ? &capture_of(cx)->maps[i] : NULL;
+}
+
+bool capture_wants(const heed_ctx *cx, const char *site, int layer) {
+    const struct capture *const c = capture_of(cx);
+    if (!c || (c->opts.site && strcmp(c->opts.site, site) != 0)) return false;
+    if (!c->opts.layers) return true;
+    for (int i = 0; i < c->opts.n_layers; i++)
+        if (c->opts.layers[i] == layer) return true;
+    return false;
+}
+
+/* One attention's rows, as they are asked for. */
+struct request {
+    const struct attention *a;
+    const float *top, *sum;
+    const char *site;
+    int layer;
+    int64_t heads, rows;
+};
+
+static bool check_request(heed_ctx *cx, const struct capture *c, const struct request *r) {
+    for (int64_t i = 0; c->opts.heads && i < r->heads; i++)
+        if (c->opts.heads[i] < 0 || c->opts.heads[i] >= r->a->heads)
+            return heed_fail(cx, HEED_ERR_RANGE, "capture: head %lld: %s layer %d has heads 0 to %lld",
+                             (long long)c->opts.heads[i], r->site, r->layer, (long long)r->a->heads - 1);
+    for (int64_t i = 0; c->opts.rows && i < r->rows; i++)
+        if (c->opts.rows[i] < 0 || c->opts.rows[i] >= r->a->queries)
+            return heed_fail(cx, HEED_ERR_RANGE, "capture: row %lld: %s layer %d has rows 0 to %lld",
+                             (long long)c->opts.rows[i], r->site, r->layer, (long long)r->a->queries - 1);
+    return true;
+}
+
+static int64_t head_at(const struct capture *c, int64_t i) { return c->opts.heads ? c->opts.heads[i] : i; }
+
+static void weights(heed_ctx *cx, const struct capture *c, const struct request *r, int64_t b, int64_t head,
+                    int64_t from, int64_t n, float *out) {
+    const int64_t *const rows = c->opts.rows ? c->opts.rows + from : NULL;
+    kernel_attention_weights(cx->pool, r->a, r->top, r->sum, b, head, rows, from, n, out, r->a->keys);
+}
+
+/* Rows are computed by the chunk and handed over one by one. */
+static bool stream(heed_ctx *cx, const struct capture *c, const struct request *r) {
+    const size_t row = (size_t)r->a->keys * sizeof(float), cap = c->opts.byte_cap;
+    if (row > cap)
+        return heed_fail(cx, HEED_ERR_BUDGET, "capture: a row of %s layer %d takes %zu bytes, the cap is %zu", r->site,
+                         r->layer, row, cap);
+    const size_t bytes = cap < CHUNK ? cap : row > CHUNK ? row : CHUNK;
+    const int64_t fit = row ? (int64_t)(bytes / row) : r->rows, most = fit < r->rows ? fit : r->rows;
+    float *const out = heed_mem_new(cx, (size_t)most * row);
+    if (!out) return false;
+    for (int64_t b = 0; b < r->a->batch; b++)
+        for (int64_t h = 0; h < r->heads; h++)
+            for (int64_t at = 0; at < r->rows; at += most) {
+                const int64_t n = at + most < r->rows ? most : r->rows - at;
+                weights(cx, c, r, b, head_at(c, h), at, n, out);
+                for (int64_t i = 0; i < n; i++)
+                    c->opts.fn(c->opts.user, &(heed_captured){.site = r->site,
+                                                              .layer = r->layer,
+                                                              .batch = b,
+                                                              .head = head_at(c, h),
+                                                              .row = c->opts.rows ? c->opts.rows[at + i] : at + i,
+                                                              .keys = r->a->keys,
+                                                              .weights = out + i * r->a->keys});
+            }
+    heed_mem_free(cx, out);
+    return true;
+}
+
+static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
+    const int64_t plane = r->rows * r->a->keys, count = r->a->batch * r->heads * plane;
+    const size_t bytes = (size_t)count * sizeof(float);
+    if (c->kept + bytes > c->opts.byte_cap)
+        return heed_fail(
+            cx, HEED_ERR_BUDGET,
+            "capture: %s layer %d would make it %zu bytes, the cap is %zu; ask for fewer heads or rows, or "
+            "stream them",
+            r->site, r->layer, c->kept + bytes, c->opts.byte_cap);
+    if (c->count == c->room) {
+        const int room = c->room ? 2 * c->room : 8;
+        heed_capture_map *const maps = heed_mem_resize(cx, c->maps, (size_t)room * sizeof *maps);
+        if (!maps) return false;
+        c->maps = maps, c->room = room;
+    }
+    float *const out = heed_mem_new(cx, bytes);
+    char *const site = heed_mem_new(cx, strlen(r->site) + 1);
+    if (!out || !site) {
+        heed_mem_free(cx, out);
+        heed_mem_free(cx, site);
+        return false;
+    }
+    strcpy(site, r->site);
+    for (int64_t b = 0; b < r->a->batch; b++)
+        for (int64_t h = 0; h < r->heads; h++)
+            weights(cx, c, r, b, head_at(c, h), 0, r->rows, out + (b * r->heads + h) * plane);
+    c->maps[c->count++] = (heed_capture_map){site, r->layer, r->a->batch, r->heads, r->rows, r->a->keys, out};
+    c->kept += bytes;
+    return true;
+}
+
+bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top, const float *sum, const char *site,
+                       int layer) {
+    struct capture *const c = capture_of(cx);
+    const struct request r = {.a = a,
+                              .top = top,
+                              .sum = sum,
+                              .site = site,
+                              .layer = layer,
+                              .heads = c->opts.heads ? c->opts.n_heads : a->heads,
+                              .rows = c->opts.rows ? c->opts.n_rows : a->queries};
+    if (!check_request(cx, c, &r)) return false;
+    return c->opts.fn ? stream(cx, c, &r) : keep(cx, c, &r);
+}

@@ -1,0 +1,55 @@
+/* What the ways there and back through attention have in common: who sees whom, and the strips of a mask. */
+#ifndef KERNEL_ATTENTION_PARTS_H
+#define KERNEL_ATTENTION_PARTS_H
+
+#include "kernel/attention.h"
+#include "kernel/attention_blocks.h"
+
+#define KEY_BLOCK 128                                       /* keys that meet a strip at once */
+#define FEW       4                                         /* queries that go one by one instead of by strips */
+#define ROW_BLOCK 512                                       /* keys that meet such a query at once */
+#define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float))) /* floats of scratch that a task has */
+
+static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* One sequence of the batch. */
+struct sequence {
+    int64_t b, queries, keys; /* real ones */
+    int64_t place;            /* where query 0 stands */
+    const float *q, *k, *v;   /* row 0, head 0 */
+    int64_t row;              /* of query 0 among the rows of statistics */
+};
+struct sequence sequence_of(const struct attention *a, int64_t b);
+
+/* The keys that query i can see, bitmap and bias aside. */
+struct span {
+    int64_t from, to;
+};
+struct span span_of(const struct attention *a, const struct sequence *s, int64_t i);
+
+/* A strip of queries i0 .. i0 + n of head h against keys j0 .. j0 + block->keys: fills from, to, add and factor of the
+ * block, where they are needed, in `room`. keys is cut to those that some lane can see; 0: none. */
+struct mask_room {
+    int32_t from[ATTENTION_LANES], to[ATTENTION_LANES];
+    float add[KEY_BLOCK * ATTENTION_LANES], factor[KEY_BLOCK * ATTENTION_LANES];
+};
+void strip_mask(const struct isa *isa, const struct attention *a, const struct sequence *s, int64_t h, int64_t i0,
+                int64_t n, int64_t j0, struct attention_block *block, struct mask_room *room);
+/* May some lane not see some key that another one sees? Then what is hidden must not be multiplied, even by 0. */
+static inline bool block_hides(const struct attention_block *b) { return b->from || b->add; }
+
+/* Rows with numbers that are not finite become zeros: x itself when there are none, else a copy in `room`. *bad:
+ * whether there were. */
+const float *finite_rows(const struct isa *isa, const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room,
+                         bool *bad);
+bool is_finite_row(const float *x, int64_t cols);
+
+/* The scratch of a task, handed out piece by piece. */
+static inline float *take(float **scratch, int64_t floats) {
+    float *const at = *scratch;
+    *scratch += (floats + 15) / 16 * 16;
+    return at;
+}
+
+#endif

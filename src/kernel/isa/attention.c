@@ -1,0 +1,330 @@
+/* The inner loops of attention: a block of keys against a strip of queries, one query a lane.
+ *
+ * Scores stand transposed, (keys, lanes): keys are rows of the left operand, read where they lie, queries the packed
+ * right one. So maximum and sum run down the lanes, without a step across a vector, and the weights are the right
+ * operand of yt = V' p, whose left one, V', is again read where it lies. Nothing of the keys or values is packed. */
+#include "kernel/attention_blocks.h"
+#include "kernel/isa/tiles.h"
+#include "kernel/isa/vmath.h"
+
+int64_t ISA_NAME(attention_lanes)(void) { return NR; }
+
+/* C (m, NR) = or += A B, the k of A's rows, or columns where it is stored turned. */
+struct product {
+    int64_t k;
+    const float *a, *b;
+    int64_t lda, ldb;
+    float *c;
+    int64_t ldc, n; /* n: columns of C up to its edge */
+    float *top;     /* (NR) or NULL: raised to the largest of each column */
+};
+
+INLINE void put_tile(const struct product *t, const int rows) {
+    vf acc[MR][NV];
+    tile_sums(acc, rows, false, t->k, t->a, t->lda, t->b, t->ldb);
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
+        v_store(t->c + i * t->ldc + v * VW, acc[i][v]);
+    if (!t->top) return;
+    UNROLL for (int v = 0; v < NV; v++) {
+        vf top = v_load(t->top + v * VW);
+        UNROLL for (int i = 0; i < rows; i++) top = v_max(acc[i][v], top);
+        v_store(t->top + v * VW, top);
+    }
+}
+
+INLINE void gain_tile(const struct product *t, const int rows, const bool turned) {
+    vf acc[MR][NV];
+    tile_sums(acc, rows, turned, t->k, t->a, t->lda, t->b, t->ldb);
+    if (t->n >= NR) {
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) {
+            float *const c = t->c + i * t->ldc + v * VW;
+            v_store(c, v_load(c) + acc[i][v]);
+        }
+        return;
+    }
+    float cut[MR * NR];
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) v_store(cut + i * NR + v * VW, acc[i][v]);
+    for (int i = 0; i < rows; i++)
+        for (int64_t j = 0; j < t->n; j++) t->c[i * t->ldc + j] += cut[i * NR + j];
+}
+
+#define ROWS(rows)                                                                                                     \
+    static void put_##rows(const struct product *t) { put_tile(t, rows); }                                             \
+    static void gain_##rows(const struct product *t) { gain_tile(t, rows, false); }                                    \
+    static void gain_turned_##rows(const struct product *t) { gain_tile(t, rows, true); }
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
+ROWS(6)
+#if MR == 12
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
+#    define TABLE(kind)                                                                                                \
+        {                                                                                                              \
+            NULL, kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6, kind##_7, kind##_8, kind##_9, kind##_10, \
+                kind##_11, kind##_12                                                                                   \
+        }
+#else
+#    define TABLE(kind)                                                                                                \
+        { NULL, kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6 }
+#endif
+
+typedef void (*tile_of)(const struct product *t);
+static const tile_of put[MR + 1] = TABLE(put);
+static const tile_of gain[MR + 1] = TABLE(gain);
+static const tile_of gain_turned[MR + 1] = TABLE(gain_turned);
+
+/* m rows of C, shared out evenly among the tiles. */
+static void run(const tile_of *tiles, int64_t m, struct product t) {
+    const int64_t count = (m + MR - 1) / MR, step = tiles == gain_turned ? 1 : t.lda;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t rows = m / count + (i < m % count);
+        tiles[rows](&t);
+        t.a += rows * step, t.c += rows * t.ldc;
+    }
+}
+
+/* Row-major C (m,n) += A B, strip by strip. */
+static void run_wide(int64_t m, struct product t) {
+    const int64_t n = t.n;
+    for (int64_t j = 0; j < n; j += NR, t.b += NR, t.c += NR) {
+        t.n = n - j;
+        run(gain, m, t);
+    }
+}
+
+/* e^x for x <= 0, or NaN. */
+INLINE vf exp_below(vf x) {
+    vf n;
+    const vf p = v_exp_reduced(x, &n) + 1.0f;
+    return (vf)(((vu)p + ((vu)n << 23)) & ~(vu)(x < -87.3365f));
+}
+
+void ISA_NAME(attention_pack)(float *strip, const float *x, int64_t ldx, int64_t rows, int64_t cols, float scale) {
+    if (rows < NR) memset(strip, 0, (size_t)(cols * NR) * sizeof(float));
+    ISA_NAME(gemm_transpose)(strip, NR, x, ldx, rows, cols);
+    if (scale != 1)
+        for (int64_t i = 0; i < cols * NR; i += VW) v_store(strip + i, v_load(strip + i) * scale);
+}
+
+void ISA_NAME(attention_unpack)(float *x, int64_t ldx, float *strip, int64_t rows, int64_t cols, const float *factor,
+                                bool add) {
+    for (int64_t c = 0; factor && c < cols; c++)
+        UNROLL for (int v = 0; v < NR; v += VW)
+            v_store(strip + c * NR + v, v_load(strip + c * NR + v) * v_load(factor + v));
+    if (!add) {
+        ISA_NAME(gemm_transpose)(x, ldx, strip, NR, cols, rows);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) x[r * ldx + c] += strip[c * NR + r];
+}
+
+INLINE vf with_bias(vf score, vf add) { return v_where(add == -INFINITY, add, score + add); }
+
+/* Adds the bias and hides what is not seen; top, where not NULL, is raised to each lane's largest. */
+INLINE void mask_scores(float *scores, int64_t ld, const struct attention_block *b, float *top) {
+    vi from[NV] = {{0}}, to[NV] = {{0}};
+    vf most[NV];
+    UNROLL for (int v = 0; v < NV; v++) {
+        if (b->from) {
+            memcpy(from + v, b->from + v * VW, sizeof *from);
+            memcpy(to + v, b->to + v * VW, sizeof *to);
+        }
+        most[v] = top ? v_load(top + v * VW) : v_set(-INFINITY);
+    }
+    for (int64_t j = 0; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
+            float *const at = scores + j * ld + v * VW;
+            vf x = v_load(at);
+            if (b->add) x = with_bias(x, v_load(b->add + j * NR + v * VW));
+            if (b->from) {
+                const vi here = (vi){0} + (int32_t)j;
+                x = v_where((here >= from[v]) & (here < to[v]), x, v_set(-INFINITY));
+            }
+            v_store(at, x);
+            most[v] = v_max(x, most[v]);
+        }
+    UNROLL for (int v = 0; top && v < NV; v++) v_store(top + v * VW, most[v]);
+}
+
+static void strip_scores(const struct attention_strip *s, float *top) {
+    const struct attention_block *const b = &s->block;
+    const bool masked = b->add || b->from;
+    struct product t = {b->d, b->k, s->qt, b->ldk, NR, s->scores, NR, NR, masked ? NULL : top};
+    run(put, b->keys, t);
+    if (masked) mask_scores(s->scores, NR, b, top);
+}
+
+void ISA_NAME(attention_scores)(const struct attention_strip *s) { strip_scores(s, NULL); }
+
+/* What is taken from scores before exp: the largest, or 0 where nothing was seen yet, whose exp is 0 then. */
+INLINE vf shift_of(vf top) { return v_where(top == -INFINITY, v_set(0), top); }
+
+void ISA_NAME(attention_strip)(const struct attention_strip *s) {
+    const struct attention_block *const b = &s->block;
+    vf shift[NV], fade[NV], sum[NV];
+    float top[NR];
+    bool moved = false;
+    memcpy(top, s->top, sizeof top);
+    strip_scores(s, top);
+    UNROLL for (int v = 0; v < NV; v++) {
+        const vf old = v_load(s->top + v * VW), now = v_load(top + v * VW);
+        shift[v] = shift_of(now);
+        fade[v] = exp_below(old - shift[v]);
+        moved |= v_any(old != now);
+        sum[v] = (vf){0};
+    }
+    for (int64_t j = 0; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
+            float *const at = s->scores + j * NR + v * VW;
+            const vf p = exp_below(v_load(at) - shift[v]);
+            sum[v] += p;
+            v_store(at, b->factor ? p * v_load(b->factor + j * NR + v * VW) : p);
+        }
+    UNROLL for (int v = 0; v < NV; v++) v_store(s->sum + v * VW, v_fma(v_load(s->sum + v * VW), fade[v], sum[v]));
+    memcpy(s->top, top, sizeof top);
+    for (int64_t i = 0; moved && i < b->e; i++)
+        UNROLL for (int v = 0; v < NV; v++) v_store(s->yt + i * NR + v * VW, v_load(s->yt + i * NR + v * VW) * fade[v]);
+    run(gain_turned, b->e, (struct product){b->keys, b->v, s->scores, b->ldv, NR, s->yt, NR, NR, NULL});
+}
+
+/* Four keys at a time, in VW chains each. */
+static void row_scores(const struct attention_row *r) {
+    const struct attention_block *const b = &r->block;
+    int64_t j = 0;
+    for (; j + 4 <= b->keys; j += 4) {
+        const float *const k = b->k + j * b->ldk;
+        vf acc[4] = {{0}};
+        V_EACH(i, n, b->d, {
+            const vf q = v_get(r->q + i, n, 0);
+            UNROLL for (int u = 0; u < 4; u++) acc[u] = v_fma(q, v_get(k + u * b->ldk + i, n, 0), acc[u]);
+        });
+        UNROLL for (int u = 0; u < 4; u++) r->scores[j + u] = v_sum(acc[u]);
+    }
+    for (; j < b->keys; j++) {
+        vf acc = {0};
+        V_EACH(i, n, b->d, { acc = v_fma(v_get(r->q + i, n, 0), v_get(b->k + j * b->ldk + i, n, 0), acc); });
+        r->scores[j] = v_sum(acc);
+    }
+    if (!b->add) return;
+    V_EACH(i, n, b->keys, { v_put(r->scores + i, with_bias(v_get(r->scores + i, n, 0), v_get(b->add + i, n, 0)), n); });
+}
+void ISA_NAME(attention_row_scores)(const struct attention_row *r) { row_scores(r); }
+
+/* y += sum of p_j v_j over `count` vectors of columns, which stay in registers. */
+INLINE void gather_values(const struct attention_row *r, int64_t from, const int count) {
+    const struct attention_block *const b = &r->block;
+    vf acc[8];
+    UNROLL for (int i = 0; i < count; i++) acc[i] = v_load(r->y + from + i * VW);
+    for (int64_t j = 0; j < b->keys; j++) {
+        const vf p = v_set(r->scores[j]);
+        const float *const v = b->v + j * b->ldv + from;
+        UNROLL for (int i = 0; i < count; i++) acc[i] = v_fma(p, v_load(v + i * VW), acc[i]);
+    }
+    UNROLL for (int i = 0; i < count; i++) v_store(r->y + from + i * VW, acc[i]);
+}
+
+void ISA_NAME(attention_row)(const struct attention_row *r) {
+    const struct attention_block *const b = &r->block;
+    row_scores(r);
+    vf most = v_set(-INFINITY), sums = {0};
+    V_EACH(i, n, b->keys, { most = v_max(v_get(r->scores + i, n, -INFINITY), most); });
+    const float block_top = v_top(most), top = block_top > *r->top ? block_top : *r->top;
+    const float shift = top == -INFINITY ? 0 : top, fade = exp_below(v_set(*r->top - shift))[0];
+    V_EACH(i, n, b->keys, {
+        const vf p = exp_below(v_get(r->scores + i, n, -INFINITY) - shift);
+        sums += p;
+        v_put(r->scores + i, b->factor ? p * v_get(b->factor + i, n, 0) : p, n);
+    });
+    *r->top = top;
+    *r->sum = *r->sum * fade + v_sum(sums);
+    V_EACH(i, n, b->e, { v_put(r->y + i, v_get(r->y + i, n, 0) * fade, n); });
+    int64_t i = 0;
+    for (; i + 8 * VW <= b->e; i += 8 * VW) gather_values(r, i, 8);
+    for (; i + VW <= b->e; i += VW) gather_values(r, i, 1);
+    for (; i < b->e; i++)
+        for (int64_t j = 0; j < b->keys; j++) r->y[i] += r->scores[j] * b->v[j * b->ldv + i];
+}
+
+/* Of what is hidden, 0: not 0 times a sum that may be NaN. */
+INLINE vf weight_of(vf score, vf top, vf inv) {
+    return (vf)((vi)(exp_below(score - shift_of(top)) * inv) & (vi)(score != -INFINITY));
+}
+
+/* Of one strip: p = exp(s - top) inv and ds = p (dp factor - delta), where s and dp are in p and ds; p by its factors,
+ * as dv wants it. Keys beyond those seen by any lane are zero. */
+INLINE void strip_back(const struct attention_back *b, int64_t strip) {
+    const struct attention_block *const m = &b->mask[strip];
+    const int64_t at = strip * NR;
+    float *const p = b->p + at, *const ds = b->ds + at;
+    vf top[NV], inv[NV], delta[NV];
+    UNROLL for (int v = 0; v < NV; v++) {
+        top[v] = v_load(b->top + at + v * VW);
+        inv[v] = v_load(b->inv + at + v * VW);
+        delta[v] = v_load(b->delta + at + v * VW);
+    }
+    if (m->from || m->add) mask_scores(p, b->ld, m, NULL);
+    for (int64_t j = 0; j < m->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
+            const int64_t to = j * b->ld + v * VW;
+            const vf score = v_load(p + to), weight = weight_of(score, top[v], inv[v]);
+            const vf factor = m->factor ? v_load(m->factor + j * NR + v * VW) : v_set(1);
+            const vf slope = weight * (v_load(ds + to) * factor - delta[v]);
+            v_store(p + to, weight * factor);
+            v_store(ds + to, (vf)((vi)slope & (vi)(score != -INFINITY)));
+        }
+    for (int64_t j = m->keys; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
+            v_store(p + j * b->ld + v * VW, (vf){0});
+            v_store(ds + j * b->ld + v * VW, (vf){0});
+        }
+}
+
+void ISA_NAME(attention_back)(const struct attention_back *b) {
+    for (int64_t s = 0; s < b->strips; s++) {
+        const int64_t keys = b->mask[s].keys, at = s * NR;
+        float *const p = b->p + at, *const ds = b->ds + at;
+        run(put, keys, (struct product){b->d, b->k, b->qt + at * b->d, b->ldk, NR, p, b->ld, NR, NULL});
+        run(put, keys, (struct product){b->e, b->v, b->dyt + at * b->e, b->ldv, NR, ds, b->ld, NR, NULL});
+        strip_back(b, s);
+        if (b->dqt)
+            run(gain_turned, b->d,
+                (struct product){keys, b->safe_k, ds, b->ld_safe, b->ld, b->dqt + at * b->d, NR, NR, NULL});
+    }
+    const int64_t queries = b->strips * NR;
+    if (b->dv) run_wide(b->keys, (struct product){queries, b->p, b->dy, b->ld, b->ldy, b->dv, b->lddv, b->e, NULL});
+    if (b->dk) run_wide(b->keys, (struct product){queries, b->ds, b->q, b->ld, b->ldq, b->dk, b->lddk, b->d, NULL});
+}
+
+void ISA_NAME(attention_weights)(float *strip, int64_t rows, const float *top, const float *inv) {
+    for (int64_t i = 0; i < rows * NR; i += NR)
+        UNROLL for (int v = 0; v < NR; v += VW)
+            v_store(strip + i + v, weight_of(v_load(strip + i + v), v_load(top + v), v_load(inv + v)));
+}
+
+void ISA_NAME(attention_row_weights)(float *x, int64_t n, float top, float inv) {
+    V_EACH(i, count, n, { v_put(x + i, weight_of(v_get(x + i, count, -INFINITY), v_set(top), v_set(inv)), count); });
+}
+
+/* x - x is 0 for numbers, NaN for NaN and infinities. */
+bool ISA_NAME(attention_finite)(const float *x, int64_t ldx, int64_t rows, int64_t cols) {
+    vf bad = {0};
+    for (int64_t r = 0; r < rows; r++, x += ldx)
+        V_EACH(i, n, cols, {
+            const vf y = v_get(x + i, n, 0);
+            bad += y - y;
+        });
+    return !v_any(bad != 0);
+}
+
+void ISA_NAME(attention_dots)(float *out, const float *a, int64_t lda, const float *b, int64_t ldb, int64_t rows,
+                              int64_t cols) {
+    for (int64_t r = 0; r < rows; r++) {
+        vf sum = {0};
+        V_EACH(i, n, cols, { sum = v_fma(v_get(a + r * lda + i, n, 0), v_get(b + r * ldb + i, n, 0), sum); });
+        out[r] = v_sum(sum);
+    }
+}

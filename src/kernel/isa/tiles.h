@@ -1,0 +1,135 @@
+/* Tiles of a matrix product: MR x NR elements of C that stay in registers while k runs.
+ *
+ * Invariant: an element of a tile is acc = 0; acc += a[k] * b[k] for k = 0, 1, ...; C = alpha * acc [+ C], in every
+ * tile, whole or cut off by an edge, so that the bits of an element do not tell where in C it lies. */
+#ifndef KERNEL_ISA_TILES_H
+#define KERNEL_ISA_TILES_H
+
+#include "kernel/isa/simd.h"
+
+/* Tiles are written as loops to be unrolled, the one over k excepted. Not under clang's sanitizers, which would take
+ * minutes to compile them. */
+#if !defined(__clang__)
+#    define UNROLL _Pragma("GCC unroll 64")
+#    define ROLLED _Pragma("GCC unroll 1")
+#elif __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) ||        \
+    __has_feature(undefined_behavior_sanitizer) || __has_feature(coverage_sanitizer)
+#    define UNROLL
+#    define ROLLED
+#else
+#    define UNROLL _Pragma("clang loop unroll(full)")
+#    define ROLLED _Pragma("clang loop unroll(disable)")
+#endif
+
+#define NV 2         /* vectors across a strip */
+#define NR (NV * VW) /* columns of a strip */
+#if VW == 16
+#    define MR 12 /* 24 accumulators of 32 registers */
+#else
+#    define MR 6 /* 12 accumulators of 16 registers */
+#endif
+
+/* Transposing goes by squares of TW x TW. */
+#if VW == 4
+#    define TW                        4
+#    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#    define TW     8
+#    define IN8(i) ((i) < 4 ? (i) : (i) + 4) /* lanes 4-7 of a pair of fours are the second vector's first ones */
+#    define SHUFFLE(a, b, i, j, k, l)                                                                                  \
+        __builtin_shufflevector(a, b, IN8(i), IN8(j), IN8(k), IN8(l), IN8(i) + 4, IN8(j) + 4, IN8(k) + 4, IN8(l) + 4)
+#endif
+typedef float vt __attribute__((vector_size(TW * 4)));
+
+/* a b + c, for the two kinds of vectors. By name where the CPU has it as one step: left to the compiler, it is fused
+ * only where no branch comes in between, which sanitizers and loops unlike each other would make a matter of luck, and
+ * bits with it. */
+#if TW == 8 && defined(__FMA__)
+#    define T_FMA(a, b, c) ((vt)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#else
+#    define T_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+INLINE vt t_fma(vt a, vt b, vt c) { return T_FMA(a, b, c); }
+INLINE vf v_fma(vf a, vf b, vf c) {
+#if VW == 16 && defined(__AVX512F__)
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif VW == 16 /* the tests' stand-in for AVX-512: by halves */
+    vt x[2], y[2], z[2];
+    memcpy(x, &a, sizeof a), memcpy(y, &b, sizeof b), memcpy(z, &c, sizeof c);
+    for (int i = 0; i < 2; i++) z[i] = t_fma(x[i], y[i], z[i]);
+    memcpy(&c, z, sizeof c);
+    return c;
+#else
+    return T_FMA(a, b, c);
+#endif
+}
+INLINE vt t_set(float x) { return x - (vt){0}; }
+
+/* What C = alpha acc + start reads where nothing is to be added: adding -0 changes no number. */
+static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
+
+struct part {
+    int64_t n, k; /* n: columns of C from here to the edge */
+    float alpha;
+    bool add, trans_b;
+    const float *a, *b;
+    int64_t lda, ldb;
+    float *c;
+    int64_t ldc;
+    const float *bias; /* from here on, or NULL */
+};
+
+/* The rows of a tile that the edge of C cuts off. */
+static void put_cut(const struct part *t, const float *acc, int rows) {
+    const size_t bytes = (size_t)t->n * sizeof(float);
+    for (int i = 0; i < rows; i++) {
+        float *const c = t->c + i * t->ldc, row[NR];
+        memcpy(row, nothing, sizeof row);
+        if (t->add || t->bias) memcpy(row, t->add ? c : t->bias, bytes);
+        for (int v = 0; v < NR; v += VW)
+            v_store(row + v, v_fma(v_set(t->alpha), v_load(acc + i * NR + v), v_load(row + v)));
+        memcpy(c, row, bytes);
+    }
+}
+
+/* The sums of a tile. b: (k,NR), rows ldb apart; row i of A is a column where A is stored turned, (k,rows). */
+INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool turned, int64_t k, const float *a, int64_t lda,
+                      const float *b, int64_t ldb) {
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
+    ROLLED for (int64_t p = 0; p < k; p++) {
+        vf bv[NV];
+        UNROLL for (int v = 0; v < NV; v++) bv[v] = v_load(b + p * ldb + v * VW);
+        UNROLL for (int i = 0; i < rows; i++) {
+            const vf s = v_set(turned ? a[p * lda + i] : a[i * lda + p]);
+            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = v_fma(s, bv[v], acc[i][v]);
+        }
+    }
+}
+
+/* rows x NR elements of C, fewer columns at the edge; b is a packed strip. */
+INLINE void tile(const struct part *t, const int rows) {
+    const int64_t ldc = t->ldc;
+    float *c = t->c;
+    vf acc[MR][NV];
+    /* the strip before has fetched the first line */
+    UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch(c + i * ldc + NR - 1, 1);
+    tile_sums(acc, rows, false, t->k, t->a, t->lda, t->b, NR);
+    const vf alpha = v_set(t->alpha);
+    if (t->n < NR) {
+        float cut[MR * NR];
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
+            v_store(cut + i * NR + v * VW, acc[i][v]);
+        put_cut(t, cut, rows);
+    } else if (t->add) {
+        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
+            v_store(c + v * VW, v_fma(alpha, acc[i][v], v_load(c + v * VW)));
+    } else {
+        const float *const start = t->bias ? t->bias : nothing;
+        vf from[NV];
+        UNROLL for (int v = 0; v < NV; v++) from[v] = v_load(start + v * VW);
+        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
+            v_store(c + v * VW, v_fma(alpha, acc[i][v], from[v]));
+    }
+}
+
+#endif

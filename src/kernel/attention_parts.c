@@ -28,8 +28,9 @@ struct span span_of(const struct attention *a, const struct sequence *s, int64_t
     struct span see = {0, s->keys};
     if (a->causal) see.to = min64(see.to, at + 1);
     if (a->window) {
-        see.from = max64(see.from, at - a->window + 1);
-        see.to = min64(see.to, at + a->window);
+        const int64_t window = min64(a->window, at + s->keys + 1); /* wider ones hide nothing, and would overflow */
+        see.from = max64(see.from, at - window + 1);
+        see.to = min64(see.to, at + window);
     }
     if (a->block) {
         see.from = max64(see.from, at / a->block * a->block);

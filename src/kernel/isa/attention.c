@@ -99,11 +99,26 @@ static void run_wide(int64_t m, struct product t) {
     }
 }
 
-/* e^x for x <= 0, or NaN. */
+/* x[i] = e^x[i] for x <= 0, or NaN, of `count` vectors in step: one after the other, each would wait for itself. The
+ * argument of what comes out below 1.2e-38, which is 0, shows in n. */
+INLINE void exp_below_each(vf *x, const int count) {
+    vf n[4], q[4];
+    UNROLL for (int i = 0; i < count; i++) n[i] = v_fma(x[i], v_set(0x1.715476p0f), v_set(V_ROUND));
+    UNROLL for (int i = 0; i < count; i++) q[i] = n[i] - V_ROUND;
+    UNROLL for (int i = 0; i < count; i++) x[i] = v_fma(q[i], v_set(-V_LN2_HIGH), x[i]);
+    UNROLL for (int i = 0; i < count; i++) x[i] = v_fma(q[i], v_set(-V_LN2_LOW), x[i]);
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(x[i], v_set(0.00138213055f), v_set(0.00836866815f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.0416682586f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.166665211f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.49999994f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(1.0f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(1.0f));
+    UNROLL for (int i = 0; i < count; i++) x[i] = (vf)(((vu)q[i] + ((vu)n[i] << 23)) & ~(vu)(n[i] < V_ROUND - 126));
+}
+
 INLINE vf exp_below(vf x) {
-    vf n;
-    const vf p = v_exp_reduced(x, &n) + 1.0f;
-    return (vf)(((vu)p + ((vu)n << 23)) & ~(vu)(x < -87.3365f));
+    exp_below_each(&x, 1);
+    return x;
 }
 
 void ISA_NAME(attention_pack)(float *strip, const float *x, int64_t ldx, int64_t rows, int64_t cols, float scale) {
@@ -166,6 +181,17 @@ void ISA_NAME(attention_scores)(const struct attention_strip *s) { strip_scores(
 /* What is taken from scores before exp: the largest, or 0 where nothing was seen yet, whose exp is 0 then. */
 INLINE vf shift_of(vf top) { return v_where(top == -INFINITY, v_set(0), top); }
 
+/* One or two keys: scores become weights, in units of exp(shift). */
+INLINE void exp_scores(float *scores, const vf shift[NV], vf sum[NV], const int keys) {
+    vf x[2 * NV];
+    UNROLL for (int i = 0; i < keys * NV; i++) x[i] = v_load(scores + i * VW) - shift[i % NV];
+    exp_below_each(x, keys * NV);
+    UNROLL for (int i = 0; i < keys * NV; i++) {
+        sum[i % NV] += x[i];
+        v_store(scores + i * VW, x[i]);
+    }
+}
+
 void ISA_NAME(attention_strip)(const struct attention_strip *s) {
     const struct attention_block *const b = &s->block;
     vf shift[NV], fade[NV], sum[NV];
@@ -193,24 +219,62 @@ void ISA_NAME(attention_strip)(const struct attention_strip *s) {
     run(gain_turned, b->e, (struct product){b->keys, b->v, s->scores, b->ldv, NR, s->yt, NR, NR, NULL});
 }
 
-/* Four keys at a time, in VW chains each. */
+/* The sum over the lanes of each of TW vectors: laid out as rows, turned, and added up. */
+INLINE vt sums_of(const vf acc[TW]) {
+    float rows[TW * TW];
+    UNROLL for (int u = 0; u < TW; u++) {
+        vt half[VW / TW];
+        memcpy(half, &acc[u], sizeof half);
+        UNROLL for (int i = 1; i < VW / TW; i++) half[0] += half[i];
+        memcpy(rows + u * TW, half, sizeof *half);
+    }
+    vt column[TW];
+    turn(column, rows, TW);
+    UNROLL for (int step = TW / 2; step > 0; step /= 2) UNROLL for (int i = 0; i < step; i++) column[i] +=
+        column[i + step];
+    return column[0];
+}
+
+/* q'k over lanes, of `vectors` whole vectors, or of d numbers where that is 0. */
+INLINE vf row_dot(const float *q, const float *k, int64_t d, const int vectors) {
+    vf sum = {0};
+    if (vectors) {
+        UNROLL for (int i = 0; i < vectors * VW; i += VW) sum = v_fma(v_load(q + i), v_load(k + i), sum);
+    } else {
+        V_EACH(i, n, d, { sum = v_fma(v_get(q + i, n, 0), v_get(k + i, n, 0), sum); });
+    }
+    return sum;
+}
+
+/* Key after key, each read from end to end: in decoding, the time is that of reading keys and values once. `most` is
+ * TW, or fewer at the end, where the last key is taken again. */
+INLINE vt dot_group(const struct attention_row *r, int64_t j, int64_t most, const int vectors) {
+    const struct attention_block *const b = &r->block;
+    vf acc[TW];
+    UNROLL for (int u = 0; u < TW; u++) acc[u] =
+        row_dot(r->q, b->k + (j + (u < most ? u : most - 1)) * b->ldk, b->d, vectors);
+    return sums_of(acc);
+}
+INLINE void dot_keys(const struct attention_row *r, const int vectors) {
+    int64_t j = 0;
+    for (; j + TW <= r->block.keys; j += TW) {
+        const vt sums = dot_group(r, j, TW, vectors);
+        memcpy(r->scores + j, &sums, sizeof sums);
+    }
+    if (j < r->block.keys) {
+        const vt sums = dot_group(r, j, r->block.keys - j, vectors);
+        memcpy(r->scores + j, &sums, (size_t)(r->block.keys - j) * sizeof(float));
+    }
+}
+
 static void row_scores(const struct attention_row *r) {
     const struct attention_block *const b = &r->block;
-    int64_t j = 0;
-    for (; j + 4 <= b->keys; j += 4) {
-        const float *const k = b->k + j * b->ldk;
-        vf acc[4] = {{0}};
-        V_EACH(i, n, b->d, {
-            const vf q = v_get(r->q + i, n, 0);
-            UNROLL for (int u = 0; u < 4; u++) acc[u] = v_fma(q, v_get(k + u * b->ldk + i, n, 0), acc[u]);
-        });
-        UNROLL for (int u = 0; u < 4; u++) r->scores[j + u] = v_sum(acc[u]);
-    }
-    for (; j < b->keys; j++) {
-        vf acc = {0};
-        V_EACH(i, n, b->d, { acc = v_fma(v_get(r->q + i, n, 0), v_get(b->k + j * b->ldk + i, n, 0), acc); });
-        r->scores[j] = v_sum(acc);
-    }
+    if (b->d == 8 * VW)
+        dot_keys(r, 8);
+    else if (b->d == 16 * VW)
+        dot_keys(r, 16);
+    else
+        dot_keys(r, 0);
     if (!b->add) return;
     V_EACH(i, n, b->keys, { v_put(r->scores + i, with_bias(v_get(r->scores + i, n, 0), v_get(b->add + i, n, 0)), n); });
 }

@@ -65,6 +65,27 @@ INLINE vf v_fma(vf a, vf b, vf c) {
 }
 INLINE vt t_set(float x) { return x - (vt){0}; }
 
+/* TW rows of TW floats become columns. */
+INLINE void turn(vt out[TW], const float *in, int64_t ldi) {
+    vt row[TW];
+    UNROLL for (int i = 0; i < TW; i++) memcpy(row + i, in + i * ldi, sizeof *row);
+    UNROLL for (int i = 0; i < TW; i += 4) { /* four rows, in each half */
+        const vt lo01 = SHUFFLE(row[i], row[i + 1], 0, 4, 1, 5), hi01 = SHUFFLE(row[i], row[i + 1], 2, 6, 3, 7);
+        const vt lo23 = SHUFFLE(row[i + 2], row[i + 3], 0, 4, 1, 5), hi23 = SHUFFLE(row[i + 2], row[i + 3], 2, 6, 3, 7);
+        out[i] = SHUFFLE(lo01, lo23, 0, 1, 4, 5);
+        out[i + 1] = SHUFFLE(lo01, lo23, 2, 3, 6, 7);
+        out[i + 2] = SHUFFLE(hi01, hi23, 0, 1, 4, 5);
+        out[i + 3] = SHUFFLE(hi01, hi23, 2, 3, 6, 7);
+    }
+#if TW == 8
+    UNROLL for (int i = 0; i < 4; i++) { /* and the halves change places */
+        const vt low = out[i], high = out[i + 4];
+        out[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11);
+        out[i + 4] = __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#endif
+}
+
 /* What C = alpha acc + start reads where nothing is to be added: adding -0 changes no number. */
 static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
 

@@ -15,6 +15,7 @@ build|pkg-config|command -v pkg-config|finds the libraries
 build|libjansson-dev|pkg-config --exists jansson|reads JSON
 build|zlib1g-dev|pkg-config --exists zlib|reads .gz files
 build|libcairo2-dev|pkg-config --exists cairo|draws pictures
+build|libutf8proc-dev|pkg-config --exists libutf8proc|knows Unicode's letters
 build|fonts-dejavu-core|test -n "$(fc-list)"|letters in pictures
 test|libcmocka-dev|pkg-config --exists cmocka|runs the unit tests
 test|clang-14|command -v clang-14|the second compiler that must build heed without a warning

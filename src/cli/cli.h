@@ -20,10 +20,11 @@ struct command {
     const char *examples;              /* whole lines, each a command to type */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
     bool hidden;                       /* not in the overview */
+    const char *(*first)(int i);       /* the names that its first word may be, for completions; NULL after the last */
 };
 
 extern const struct command list_command, new_command, info_command, forward_command, train_command, eval_command,
-    predict_command, lesson_command, demo_command, docs_command;
+    predict_command, tokens_command, bleu_command, lesson_command, demo_command, docs_command;
 
 /* Command i of this build, in the order of the overview; NULL after the last. */
 const struct command *cli_command(int i);
@@ -33,8 +34,12 @@ int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);
 /* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, int n);
 
+/* "512 bytes", "1.31 MB". */
+const char *cli_size(size_t bytes, char out[32]);
+
 /* The family of that name, or NULL after saying that there is none. */
 const struct heed_family *cli_family(const char *command, const char *name);
+const char *cli_family_name(int i); /* NULL after the last */
 
 /* From the tables. */
 void help_overview(void);

@@ -7,8 +7,8 @@
 
 /* In the order of the overview. */
 static const struct command *const commands[] = {
-    &list_command, &new_command,     &info_command,   &forward_command, &train_command,
-    &eval_command, &predict_command, &lesson_command, &demo_command,    &docs_command,
+    &list_command,    &new_command,    &info_command, &forward_command, &train_command, &eval_command,
+    &predict_command, &tokens_command, &bleu_command, &lesson_command,  &demo_command,  &docs_command,
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -27,6 +27,15 @@ int cli_error(int status, const char *format, ...) {
     fputc('\n', stderr);
     va_end(args);
     return status;
+}
+
+const char *cli_size(size_t bytes, char out[32]) {
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1000 && unit < 4) value /= 1000, unit++;
+    snprintf(out, 32, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+    return out;
 }
 
 static const struct command *find_command(const char *name) {

@@ -1,0 +1,105 @@
+/* heed/text.h: from text to numbers and back, and how good a translation is.
+ *
+ * Text is UTF-8 throughout; bytes that are not get a sentence with their place. Strings and lists here belong to the
+ * caller's struct and are freed with their free function; all memory is the context's. */
+#ifndef HEED_TEXT_H
+#define HEED_TEXT_H
+
+#include "heed/io.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- growing things ---- {0} is empty. */
+typedef struct heed_string {
+    char *s; /* ends with 0, which `size` does not count; NULL when nothing was ever put in */
+    size_t size, room;
+} heed_string;
+HEED_API bool heed_string_put(heed_ctx *cx, heed_string *to, const char *s, size_t size);
+HEED_API void heed_string_free(heed_ctx *cx, heed_string *s);
+
+typedef struct heed_ids {
+    int32_t *id;
+    int64_t count, room;
+} heed_ids;
+HEED_API bool heed_ids_put(heed_ctx *cx, heed_ids *to, int32_t id);
+HEED_API void heed_ids_free(heed_ctx *cx, heed_ids *ids);
+
+/* Lines of a file (.gz as it is, "-" standard input), without their newlines; a line ends at \n only. One block. */
+typedef struct heed_lines {
+    char *text;
+    int64_t *start; /* (count + 1): line i is text + start[i] .. start[i+1] - 1, ended by 0 */
+    int64_t count;
+} heed_lines;
+HEED_API bool heed_lines_read(heed_ctx *cx, const char *path, heed_lines *lines); /* checks that it is UTF-8 */
+HEED_API void heed_lines_free(heed_ctx *cx, heed_lines *lines);
+
+/* ---- tokenizers ---- a tokenizer.json, as Python's `tokenizers` reads and writes it.
+ * Characters: every character is a token. Words: split at white space. BPE (Sennrich et al. 2016): pairs of the words'
+ * characters merged in the order learnt; a word's first piece is marked by a leading U+2581, as SentencePiece does, so
+ * that decoding is exact. */
+typedef struct heed_tokenizer heed_tokenizer;
+typedef enum heed_tokenizer_kind { HEED_TOKENS_CHAR, HEED_TOKENS_WORD, HEED_TOKENS_BPE } heed_tokenizer_kind;
+typedef struct heed_tokenizer_opts {
+    heed_tokenizer_kind kind;
+    int64_t vocabulary;                /* most tokens, special ones included; 0: all there are (not for BPE) */
+    int64_t least;                     /* words and characters seen less often are unknown; 0: 1 */
+    bool lower;                        /* text is lower-cased first (a normalizer of the file) */
+    const char *pad, *bos, *eos, *unk; /* NULL: none of it; they take the first ids, in the order pad, bos, eos, unk */
+    bool add_bos, add_eos;             /* the post-processor adds them */
+} heed_tokenizer_opts;
+/* n_texts sets of lines make one vocabulary. */
+HEED_API heed_tokenizer *heed_tokenizer_train(heed_ctx *cx, const heed_lines *const *texts, int n_texts,
+                                              const heed_tokenizer_opts *opts);
+/* A tokenizer.json, or the directory that holds it. What heed cannot do as written is refused with a sentence. */
+HEED_API heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path);
+HEED_API bool heed_tokenizer_save(heed_ctx *cx, const heed_tokenizer *t, const char *path);
+HEED_API void heed_tokenizer_free(heed_ctx *cx, heed_tokenizer *t);
+
+HEED_API int64_t heed_tokenizer_size(const heed_tokenizer *t);                  /* largest id + 1 */
+HEED_API const char *heed_tokenizer_token(const heed_tokenizer *t, int32_t id); /* NULL: no such id */
+HEED_API int32_t heed_tokenizer_id(const heed_tokenizer *t, const char *token); /* -1: none */
+HEED_API bool heed_tokenizer_is_special(const heed_tokenizer *t, int32_t id);
+/* Adds the ids of text (size bytes) to `to`; special: with what the post-processor adds. Immutable once loaded: any
+ * number of contexts may encode with one tokenizer at once. */
+HEED_API bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
+                          heed_ids *to);
+HEED_API bool heed_decode(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids, int64_t n, bool keep_special,
+                          heed_string *to);
+
+/* ---- the Moses way ---- of normalising, tokenising and lower-casing, as sacremoses; languages "en", "de", "fr". What
+ * is asked for is done in the order of Multi30k's published files: lower-cased, normalised, tokenised. Adds to `to`. */
+typedef struct heed_moses_opts {
+    const char *language;
+    bool normalise, tokenise, lower;
+    bool escape; /* & < > ' " | [ ] as entities, as Moses does unless told not to */
+} heed_moses_opts;
+HEED_API bool heed_moses(heed_ctx *cx, const char *text, size_t size, const heed_moses_opts *opts, heed_string *to);
+HEED_API bool heed_moses_detokenise(heed_ctx *cx, const char *text, size_t size, const char *language, heed_string *to);
+
+/* ---- BLEU (Papineni et al. 2002) and chrF (Popovic 2015), equal to sacreBLEU's ---- */
+typedef enum heed_bleu_tokens { HEED_BLEU_13A, HEED_BLEU_INTL, HEED_BLEU_NONE } heed_bleu_tokens;
+typedef struct heed_bleu_opts {
+    heed_bleu_tokens tokens;
+    bool lower;
+} heed_bleu_opts;
+typedef struct heed_bleu {
+    double score, precision[4], brevity; /* in percent, percent, fraction */
+    int64_t hypothesis, reference;       /* lengths in tokens */
+    char signature[160];                 /* as sacreBLEU prints it, with heed's version in place of its own */
+} heed_bleu;
+/* references: n_references sets of as many lines as the hypothesis has. opts NULL: 13a, case kept. */
+HEED_API bool heed_bleu_corpus(heed_ctx *cx, const heed_lines *hypothesis, const heed_lines *references,
+                               int n_references, const heed_bleu_opts *opts, heed_bleu *out);
+typedef struct heed_chrf {
+    double score;
+    char signature[160];
+} heed_chrf;
+HEED_API bool heed_chrf_corpus(heed_ctx *cx, const heed_lines *hypothesis, const heed_lines *references,
+                               int n_references, int word_order, heed_chrf *out); /* 0: chrF2, 2: chrF2++ */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

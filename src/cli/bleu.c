@@ -1,0 +1,162 @@
+/* heed bleu: how near translations come to references, in sacreBLEU's figures and in its words. */
+#include "cli/options.h"
+#include "heed/text.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct option options[] = {
+    {"tokenize", 'k', OPTION_CHOICE, "13a", "NAME", "13a (WMT's), intl (Unicode's punctuation), none (white space)", 0,
+     0, "13a intl none"},
+    {"lowercase", 'l', OPTION_FLAG, NULL, NULL, "BLEU of the lower-cased text", 0, 0, NULL},
+    {"chrf", 'c', OPTION_FLAG, NULL, NULL, "chrF2 and chrF2++ as well", 0, 0, NULL},
+    {"width", 'w', OPTION_INT, "2", "N", "digits after the point", 0, 15, NULL},
+    JSON_OPTION,
+    {.name = NULL},
+};
+
+enum { MOST_REFERENCES = 64 };
+
+struct score {
+    const char *name, *signature;
+    double value;
+    char details[200]; /* "" when there are none */
+};
+
+struct scores {
+    heed_bleu bleu;
+    heed_chrf chrf[2];
+    struct score list[3];
+    int n;
+};
+
+/* ---- computing ---- */
+
+/* hypothesis and references, one after the other. */
+static bool read_files(const struct options *o, heed_ctx *cx, heed_lines *lines) {
+    const int n = options_words(o);
+    int standard_input = 0;
+    for (int i = 0; i < n; i++) standard_input += strcmp(options_word(o, i), "-") == 0;
+    if (standard_input > 1) return heed_fail(cx, HEED_ERR_USAGE, "bleu: standard input can be read once only");
+    for (int i = 0; i < n; i++) {
+        if (!heed_lines_read(cx, options_word(o, i), &lines[i])) return false;
+        if (lines[i].count == 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no lines", options_word(o, i));
+        if (lines[i].count != lines[0].count)
+            return heed_fail(cx, HEED_ERR_SHAPE, "%s: %lld lines, %s has %lld", options_word(o, i),
+                             (long long)lines[i].count, options_word(o, 0), (long long)lines[0].count);
+    }
+    return true;
+}
+
+static bool compute(const struct options *o, heed_ctx *cx, const heed_lines *lines, int references, struct scores *s) {
+    const char *tokens = option_text(o, "tokenize");
+    const heed_bleu_opts opts = {.lower = option_flag(o, "lowercase"),
+                                 .tokens = strcmp(tokens, "intl") == 0   ? HEED_BLEU_INTL
+                                           : strcmp(tokens, "none") == 0 ? HEED_BLEU_NONE
+                                                                         : HEED_BLEU_13A};
+    heed_bleu *b = &s->bleu;
+    if (!heed_bleu_corpus(cx, &lines[0], &lines[1], references, &opts, b)) return false;
+    struct score *bleu = &s->list[s->n++];
+    *bleu = (struct score){"BLEU", b->signature, b->score, ""};
+    snprintf(bleu->details, sizeof bleu->details,
+             "%.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", b->precision[0],
+             b->precision[1], b->precision[2], b->precision[3], b->brevity,
+             b->reference > 0 ? (double)b->hypothesis / (double)b->reference : 0.0, (long long)b->hypothesis,
+             (long long)b->reference);
+    for (int i = 0; option_flag(o, "chrf") && i < 2; i++) {
+        if (!heed_chrf_corpus(cx, &lines[0], &lines[1], references, 2 * i, &s->chrf[i])) return false;
+        s->list[s->n++] = (struct score){i ? "chrF2++" : "chrF2", s->chrf[i].signature, s->chrf[i].score, ""};
+    }
+    return true;
+}
+
+/* ---- printing ---- */
+
+static void print_text(const struct options *o, const struct scores *s) {
+    for (int i = 0; i < s->n; i++) {
+        const struct score *score = &s->list[i];
+        printf("%s|%s = %.*f%s%s\n", score->name, score->signature, (int)option_int(o, "width"), score->value,
+               *score->details ? " " : "", score->details);
+    }
+}
+
+/* "nrefs:1|case:mixed|...", each as a member. */
+static void put_signature(heed_ctx *cx, heed_json at, const char *signature) {
+    for (size_t n; (n = strcspn(signature, "|")) > 0; signature += n + (signature[n] == '|')) {
+        char pair[64];
+        snprintf(pair, sizeof pair, "%.*s", (int)n, signature);
+        char *value = strchr(pair, ':');
+        if (!value) continue;
+        *value = 0;
+        heed_json_put_text(cx, at, pair, value + 1);
+    }
+}
+
+static void put_score(heed_ctx *cx, heed_json at, const struct scores *s, int i) {
+    const struct score *score = &s->list[i];
+    heed_json_put_text(cx, at, "name", score->name);
+    heed_json_put_number(cx, at, "score", score->value);
+    heed_json_put_text(cx, at, "signature", score->signature);
+    if (*score->details) {
+        heed_json_put_text(cx, at, "verbose_score", score->details);
+        const heed_json precisions = heed_json_put_array(cx, at, "precisions");
+        for (int k = 0; k < 4; k++) heed_json_put_number(cx, precisions, NULL, s->bleu.precision[k]);
+        heed_json_put_number(cx, at, "brevity_penalty", s->bleu.brevity);
+        heed_json_put_int(cx, at, "hypothesis_length", s->bleu.hypothesis);
+        heed_json_put_int(cx, at, "reference_length", s->bleu.reference);
+    }
+    put_signature(cx, at, score->signature);
+}
+
+/* As sacreBLEU: one metric is an object, several are a list. */
+static void print_json(heed_ctx *cx, const struct scores *s) {
+    const heed_json doc = heed_json_new(cx, "bleu");
+    heed_json shown = doc;
+    if (s->n == 1) {
+        put_score(cx, doc, s, 0);
+    } else {
+        shown = heed_json_put_array(cx, doc, "scores");
+        for (int i = 0; i < s->n; i++) put_score(cx, heed_json_put_object(cx, shown, NULL), s, i);
+    }
+    char *text = heed_json_print(cx, shown, 2, NULL);
+    if (text) puts(text);
+    heed_mem_free(cx, text);
+    heed_json_free(doc);
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("bleu", options, argc, argv, 2, 1 + MOST_REFERENCES, "HYP REF...");
+    if (!o) return EXIT_USAGE;
+    heed_ctx *cx = options_open(o);
+    int status = EXIT_FAILED;
+    if (cx) {
+        heed_lines lines[1 + MOST_REFERENCES] = {0};
+        struct scores scores = {0};
+        if (read_files(o, cx, lines) && compute(o, cx, lines, options_words(o) - 1, &scores)) {
+            if (option_flag(o, "json"))
+                print_json(cx, &scores);
+            else
+                print_text(o, &scores);
+        }
+        for (int i = 0; i < options_words(o); i++) heed_lines_free(cx, &lines[i]);
+        status = options_close(o, cx, EXIT_DONE);
+    }
+    options_free(o);
+    return status;
+}
+
+const struct command bleu_command = {
+    .name = "bleu",
+    .summary = "BLEU and chrF of translations, as sacreBLEU's",
+    .words = "HYP REF...",
+    .about =
+        "Scores the translations in HYP, one a line, against one or several files of references, line by line: corpus "
+        "BLEU with exponential smoothing, and on request chrF2 and chrF2++. The figures are sacreBLEU's; so is the "
+        "signature, which says how they were made and which belongs beside them in any table.\n\n"
+        "Texts should be as people write them: 13a and intl part the words themselves. For texts that are tokenised "
+        "already, give --tokenize none, and compare with figures made the same way only.",
+    .options = options,
+    .examples = "heed bleu test.out test.de\n"
+                "heed bleu test.out test.ref1 test.ref2 --chrf\n"
+                "heed bleu test.out test.lc.norm.tok.de.gz --tokenize none --lowercase --json\n",
+    .run = run,
+};

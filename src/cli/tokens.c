@@ -1,0 +1,251 @@
+/* heed tokens: text to ids, line by line, and back; and a tokenizer of one's own from text. */
+#include "base/file.h"
+#include "cli/options.h"
+#include "heed/text.h"
+#include "io/text.h"
+#include "model/directory.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option options[] = {
+    {"decode", 'd', OPTION_FLAG, NULL, NULL, "from ids back to text", 0, 0, NULL},
+    {"a tokenizer of one's own", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
+    {"train", 't', OPTION_CHOICE, NULL, "KIND", "learn one from text", 0, 0, "char word bpe"},
+    {"vocab", 'v', OPTION_INT, "0", "N", "most tokens, special ones included; 0: all there are", 0, 1 << 24, NULL},
+    {"out", 'o', OPTION_FILE, NULL, "DIR", "where tokenizer.json goes", 0, 0, NULL},
+    {"least", 0, OPTION_INT, "1", "N", "words and characters seen less often are unknown", 1, 1e9, NULL},
+    {"lower", 'l', OPTION_FLAG, NULL, NULL, "lower-case all text first", 0, 0, NULL},
+    {"add-bos", 0, OPTION_FLAG, NULL, NULL, "encoding puts the bos token before", 0, 0, NULL},
+    {"add-eos", 0, OPTION_FLAG, NULL, NULL, "encoding puts the eos token after", 0, 0, NULL},
+    {"pad", 0, OPTION_TEXT, "<pad>", "TEXT", "token that fills up; empty: none, as with those below", 0, 0, NULL},
+    {"bos", 0, OPTION_TEXT, "<s>", "TEXT", "token that begins a text", 0, 0, NULL},
+    {"eos", 0, OPTION_TEXT, "</s>", "TEXT", "token that ends a text", 0, 0, NULL},
+    {"unk", 0, OPTION_TEXT, "<unk>", "TEXT", "token of all that is unknown", 0, 0, NULL},
+    {.name = NULL},
+};
+
+struct converter {
+    heed_ctx *cx;
+    heed_tokenizer *tokenizer;
+    bool decode;
+    heed_string out; /* answers not yet written */
+    heed_string text;
+    heed_ids ids;
+    int64_t line; /* number of the line under way, from 1 */
+};
+
+/* ---- a line ---- */
+
+static bool wrong_line(const struct converter *c, const char *why) {
+    return heed_fail(c->cx, HEED_ERR_FORMAT, "standard input: line %lld: %s", (long long)c->line, why);
+}
+
+static bool put_id(struct converter *c, int32_t id, bool first) {
+    char text[16];
+    const int n = snprintf(text, sizeof text, first ? "%d" : " %d", id);
+    return heed_string_put(c->cx, &c->out, text, (size_t)n);
+}
+
+static bool encode_line(struct converter *c, const char *line, size_t size) {
+    c->ids.count = 0;
+    bool ok = heed_encode(c->cx, c->tokenizer, line, size, true, &c->ids);
+    for (int64_t i = 0; ok && i < c->ids.count; i++) ok = put_id(c, c->ids.id[i], i == 0);
+    return ok;
+}
+
+/* The ids of a line of numbers. */
+static bool read_ids(struct converter *c, const char *line, size_t size) {
+    static const char blanks[] = " \t\r";
+    c->ids.count = 0;
+    for (const char *s = line, *end = line + size; s < end;) {
+        const char *word = s;
+        int64_t id = 0;
+        while (s < end && !(*s && strchr(blanks, *s))) {
+            id = *s >= '0' && *s <= '9' && id >= 0 ? id * 10 + (*s - '0') : -1;
+            if (id > INT32_MAX) id = -1;
+            s++;
+        }
+        if (id < 0) {
+            char why[128];
+            snprintf(why, sizeof why, "'%s' is not an id", shown_bytes(word, (size_t)(s - word)).text);
+            return wrong_line(c, why);
+        }
+        if (s > word && !heed_ids_put(c->cx, &c->ids, (int32_t)id)) return false;
+        s += s < end;
+    }
+    return true;
+}
+
+static bool decode_line(struct converter *c, const char *line, size_t size) {
+    c->text.size = 0;
+    return read_ids(c, line, size) && heed_decode(c->cx, c->tokenizer, c->ids.id, c->ids.count, false, &c->text) &&
+           heed_string_put(c->cx, &c->out, c->text.s, c->text.size);
+}
+
+/* One answer, or none and a sentence that says which line is wrong. */
+static bool convert_line(struct converter *c, const char *line, size_t size) {
+    const size_t before = c->out.size;
+    c->line++;
+    if ((c->decode ? decode_line : encode_line)(c, line, size)) return heed_string_put(c->cx, &c->out, "\n", 1);
+    c->out.size = before;
+    char why[1024];
+    const heed_status status = heed_error(c->cx);
+    if (status != HEED_ERR_FORMAT && status != HEED_ERR_RANGE) return false;
+    snprintf(why, sizeof why, "%s", heed_message(c->cx));
+    if (strncmp(why, "encode: ", 8) != 0 && strncmp(why, "decode: ", 8) != 0) return false;
+    heed_clear(c->cx);
+    return wrong_line(c, why + 8);
+}
+
+static void write_answers(struct converter *c) {
+    if (c->out.size > 0) fwrite(c->out.s, 1, c->out.size, stdout);
+    fflush(stdout);
+    c->out.size = 0;
+}
+
+/* ---- lines ---- */
+
+struct input {
+    char *text; /* what was read and not used yet */
+    size_t used, room;
+};
+
+/* The whole lines of what was read; at the end also one without its end. */
+static bool use_lines(struct converter *c, struct input *in, bool last) {
+    const char *line = in->text, *end = in->text + in->used, *stop;
+    bool ok = true;
+    while (ok && (stop = memchr(line, '\n', (size_t)(end - line)))) {
+        ok = convert_line(c, line, (size_t)(stop - line));
+        line = stop + 1;
+    }
+    if (ok && last && line < end) {
+        ok = convert_line(c, line, (size_t)(end - line));
+        line = end;
+    }
+    in->used = (size_t)(end - line);
+    memmove(in->text, line, in->used);
+    write_answers(c); /* whoever waits for it gets it before more is read */
+    return ok;
+}
+
+static void convert_lines(struct converter *c) {
+    struct input in = {.room = 1 << 16};
+    bool ok = (in.text = heed_mem_new(c->cx, in.room)), last = false;
+    while (ok && !last && !heed_cancelled(c->cx)) {
+        if (in.used == in.room) {
+            char *larger = heed_mem_resize(c->cx, in.text, 2 * in.room);
+            if (!larger) break;
+            in.text = larger;
+            in.room *= 2;
+        }
+        const ssize_t n = read(STDIN_FILENO, in.text + in.used, in.room - in.used);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) heed_fail(c->cx, HEED_ERR_FILE, "standard input: %s", strerror(errno));
+        if (n < 0) break;
+        in.used += (size_t)n;
+        last = n == 0;
+        ok = use_lines(c, &in, last);
+    }
+    heed_mem_free(c->cx, in.text);
+}
+
+static int convert(const struct options *o) {
+    struct converter c = {.cx = options_open(o), .decode = option_flag(o, "decode")};
+    if (!c.cx) return EXIT_FAILED;
+    c.tokenizer = heed_tokenizer_load(c.cx, options_word(o, 0));
+    if (c.tokenizer) convert_lines(&c);
+    heed_tokenizer_free(c.cx, c.tokenizer);
+    heed_string_free(c.cx, &c.out);
+    heed_string_free(c.cx, &c.text);
+    heed_ids_free(c.cx, &c.ids);
+    return options_close(o, c.cx, EXIT_DONE);
+}
+
+/* ---- training ---- */
+
+#define MOST_TEXTS 64
+
+static heed_tokenizer *train_tokenizer(heed_ctx *cx, const struct options *o, const heed_tokenizer_opts *opts) {
+    heed_lines texts[MOST_TEXTS] = {{0}};
+    const heed_lines *list[MOST_TEXTS];
+    int n = 0;
+    for (bool ok = true; ok && (n < options_words(o) || n == 0);) {
+        ok = heed_lines_read(cx, options_words(o) > 0 ? options_word(o, n) : "-", &texts[n]);
+        list[n] = &texts[n];
+        n++;
+    }
+    heed_tokenizer *t = heed_failed(cx) ? NULL : heed_tokenizer_train(cx, list, n, opts);
+    for (int i = 0; i < n; i++) heed_lines_free(cx, &texts[i]);
+    return t;
+}
+
+static const char *special(const struct options *o, const char *name) {
+    const char *text = option_text(o, name);
+    return text && *text ? text : NULL;
+}
+
+static int train(const struct options *o, const char *kind, const char *dir) {
+    const heed_tokenizer_opts opts = {
+        .kind = kind[0] == 'c'   ? HEED_TOKENS_CHAR
+                : kind[0] == 'w' ? HEED_TOKENS_WORD
+                                 : HEED_TOKENS_BPE,
+        .vocabulary = option_int(o, "vocab"),
+        .least = option_int(o, "least"),
+        .lower = option_flag(o, "lower"),
+        .pad = special(o, "pad"),
+        .bos = special(o, "bos"),
+        .eos = special(o, "eos"),
+        .unk = special(o, "unk"),
+        .add_bos = option_flag(o, "add-bos"),
+        .add_eos = option_flag(o, "add-eos"),
+    };
+    if (opts.kind == HEED_TOKENS_BPE && opts.vocabulary == 0)
+        return cli_error(EXIT_USAGE, "tokens: --vocab N is needed with --train bpe");
+    heed_ctx *cx = options_open(o);
+    if (!cx) return EXIT_FAILED;
+    heed_tokenizer *t = train_tokenizer(cx, o, &opts);
+    if (t && directory_make(cx, dir) && heed_tokenizer_save(cx, t, dir) && !option_flag(o, "quiet"))
+        fprintf(stderr, "%s: %s with %lld tokens\n", dir, kind, (long long)heed_tokenizer_size(t));
+    const bool wrong = !t && heed_error(cx) == HEED_ERR_USAGE;
+    heed_tokenizer_free(cx, t);
+    const int status = options_close(o, cx, EXIT_DONE);
+    return wrong ? EXIT_USAGE : status;
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("tokens", options, argc, argv, 0, MOST_TEXTS, "DIR");
+    if (!o) return EXIT_USAGE;
+    const char *kind = option_text(o, "train"), *dir = option_text(o, "out");
+    int status;
+    if (!kind && options_words(o) != 1)
+        status = cli_error(EXIT_USAGE, "tokens: expected: DIR");
+    else if (!kind && dir)
+        status = cli_error(EXIT_USAGE, "tokens: --out goes with --train");
+    else if (kind && option_flag(o, "decode"))
+        status = cli_error(EXIT_USAGE, "tokens: --decode does not go with --train");
+    else if (kind)
+        status = option_need(o, "out") ? train(o, kind, dir) : EXIT_USAGE;
+    else
+        status = convert(o);
+    options_free(o);
+    return status;
+}
+
+const struct command tokens_command = {
+    .name = "tokens",
+    .summary = "text to token ids and back; tokenizers from text",
+    .words = "DIR",
+    .about =
+        "Reads lines of text from standard input and answers each with the ids of its tokens, separated by spaces, "
+        "by the tokenizer.json of DIR, which may also be the file itself. The special tokens that the file's "
+        "post-processor adds are among them; --decode turns ids back into text and drops them.\n\n"
+        "With --train a tokenizer is learnt from the text files given instead of DIR, or from standard input, and "
+        "written to --out: every character a token (char), every word (word), or pieces of words (bpe). Python's "
+        "tokenizers open it and give the same ids.",
+    .options = options,
+    .examples = "heed tokens --train bpe --vocab 8000 --out pieces train.en.gz train.de.gz\n"
+                "echo 'a bird flies through the window' | heed tokens pieces | heed tokens pieces --decode\n",
+    .run = run,
+};

@@ -1,0 +1,64 @@
+/* The lines of a file as one block: the text, its new lines replaced by the 0 that ends each line, and where each line
+ * starts. A last line without a new line is a line; an empty file has none. */
+#include "base/checked.h"
+#include "base/file.h"
+#include "io/array.h"
+#include "io/text.h"
+#include "text/unicode.h"
+
+#include <string.h>
+
+static int64_t count_lines(const char *text, size_t size) {
+    int64_t n = size > 0 && text[size - 1] != '\n';
+    for (const char *s = text, *end = text + size; (s = memchr(s, '\n', (size_t)(end - s))); s++) n++;
+    return n;
+}
+
+static bool check_text(heed_ctx *cx, const char *name, const char *text, size_t size) {
+    const size_t bad = utf8_bad(text, size);
+    const char *nul = memchr(text, 0, bad), *where = nul ? nul : text + bad, *line = text;
+    if (!nul && bad == size) return true;
+    int64_t number = 1;
+    for (const char *s; (s = memchr(line, '\n', (size_t)(where - line))); line = s + 1) number++;
+    return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: byte %lld is %s", name, (long long)number,
+                     (long long)(where - line + 1), nul ? "NUL" : "not UTF-8");
+}
+
+static bool cut(heed_ctx *cx, char *text, size_t size, heed_lines *lines) {
+    const int64_t count = count_lines(text, size);
+    size_t bytes;
+    if (!size_mul((size_t)count + 1, sizeof(int64_t), &bytes))
+        return heed_fail(cx, HEED_ERR_MEMORY, "lines_read: too many lines");
+    int64_t *start = heed_mem_new(cx, bytes);
+    if (!start) return false;
+    char *line = text, *end = text + size;
+    for (int64_t i = 0; i < count; i++) {
+        char *stop = memchr(line, '\n', (size_t)(end - line));
+        start[i] = line - text;
+        if (!stop) stop = end;
+        *stop = 0; /* the file is followed by a 0 of its own */
+        line = stop + 1;
+    }
+    start[count] = line - text;
+    *lines = (heed_lines){text, start, count};
+    return true;
+}
+
+bool heed_lines_read(heed_ctx *cx, const char *path, heed_lines *lines) {
+    size_t size;
+    if (heed_failed(cx)) return false;
+    if (!path || !lines) return heed_fail(cx, HEED_ERR_USAGE, "lines_read: path or lines is NULL");
+    char *text = (char *)file_read(cx, path, IO_READ_LIMIT, &size);
+    if (!text) return false;
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    if (check_text(cx, name, text, size) && cut(cx, text, size, lines)) return true;
+    heed_mem_free(cx, text);
+    return false;
+}
+
+void heed_lines_free(heed_ctx *cx, heed_lines *lines) {
+    if (!lines) return;
+    heed_mem_free(cx, lines->text);
+    heed_mem_free(cx, lines->start);
+    *lines = (heed_lines){0};
+}

@@ -1,0 +1,147 @@
+/* tokenizer.json, written: what was learnt in the words of Python's `tokenizers`, and read back, so that a tokenizer
+ * just trained is the one that its file will be.
+ *
+ * Words: WordLevel, cut at white space, joined with spaces. Characters: BPE without merges, which takes every character
+ * by itself, fused. BPE: Metaspace before and after; merges as "a b", which files of any age hold: no token of ours has
+ * a space in it. */
+#include "text/tokenizer.h"
+
+#define MARK "\xE2\x96\x81" /* U+2581 */
+
+static void put_type(heed_ctx *cx, heed_json root, const char *key, const char *type) {
+    if (type)
+        heed_json_put_text(cx, heed_json_put_object(cx, root, key), "type", type);
+    else
+        heed_json_put_null(cx, root, key);
+}
+
+static void put_metaspace(heed_ctx *cx, heed_json root, const char *key) {
+    const heed_json part = heed_json_put_object(cx, root, key);
+    heed_json_put_text(cx, part, "type", "Metaspace");
+    heed_json_put_text(cx, part, "replacement", MARK);
+    heed_json_put_text(cx, part, "prepend_scheme", "always");
+    heed_json_put_bool(cx, part, "split", true);
+}
+
+static void put_added(heed_ctx *cx, heed_json root, const heed_tokenizer_opts *o, const struct map *tokens) {
+    const char *const specials[] = {o->pad, o->bos, o->eos, o->unk};
+    const heed_json list = heed_json_put_array(cx, root, "added_tokens");
+    int64_t next = 0; /* two of them may share a text, and then an id */
+    for (int i = 0; i < 4 && !heed_failed(cx); i++) {
+        if (!specials[i] || map_find(tokens, specials[i], strlen(specials[i])) != next) continue;
+        const heed_json one = heed_json_put_object(cx, list, NULL);
+        heed_json_put_int(cx, one, "id", next++);
+        heed_json_put_text(cx, one, "content", specials[i]);
+        static const char *const flags[] = {"single_word", "lstrip", "rstrip", "normalized", "special"};
+        for (int k = 0; k < 5; k++) heed_json_put_bool(cx, one, flags[k], k == 4);
+    }
+}
+
+/* ---- the template ---- */
+
+static void put_template_part(heed_ctx *cx, heed_json list, const char *kind, const char *id, int type) {
+    const heed_json part = heed_json_put_object(cx, heed_json_put_object(cx, list, NULL), kind);
+    heed_json_put_text(cx, part, "id", id);
+    heed_json_put_int(cx, part, "type_id", type);
+}
+
+/* Text A, or A and B one after the other, each with what is added to it. */
+static void put_template(heed_ctx *cx, heed_json at, const char *key, const heed_tokenizer_opts *o, int texts) {
+    const heed_json list = heed_json_put_array(cx, at, key);
+    for (int i = 0; i < texts; i++) {
+        if (o->add_bos) put_template_part(cx, list, "SpecialToken", o->bos, i);
+        put_template_part(cx, list, "Sequence", i ? "B" : "A", i);
+        if (o->add_eos) put_template_part(cx, list, "SpecialToken", o->eos, i);
+    }
+}
+
+static void put_template_special(heed_ctx *cx, heed_json at, const char *text, const struct map *tokens) {
+    const heed_json one = heed_json_put_object(cx, at, text);
+    heed_json_put_text(cx, one, "id", text);
+    heed_json_put_int(cx, heed_json_put_array(cx, one, "ids"), NULL, map_find(tokens, text, strlen(text)));
+    heed_json_put_text(cx, heed_json_put_array(cx, one, "tokens"), NULL, text);
+}
+
+static void put_post_processor(heed_ctx *cx, heed_json root, const heed_tokenizer_opts *o, const struct map *tokens) {
+    if (!o->add_bos && !o->add_eos) {
+        heed_json_put_null(cx, root, "post_processor");
+        return;
+    }
+    const heed_json part = heed_json_put_object(cx, root, "post_processor");
+    heed_json_put_text(cx, part, "type", "TemplateProcessing");
+    put_template(cx, part, "single", o, 1);
+    put_template(cx, part, "pair", o, 2);
+    const heed_json specials = heed_json_put_object(cx, part, "special_tokens");
+    if (o->add_bos) put_template_special(cx, specials, o->bos, tokens);
+    if (o->add_eos) put_template_special(cx, specials, o->eos, tokens);
+}
+
+/* ---- the model ---- */
+
+static void put_vocabulary(heed_ctx *cx, heed_json model, const struct map *tokens) {
+    const heed_json vocab = heed_json_put_object(cx, model, "vocab");
+    for (int64_t i = 0; i < tokens->count && !heed_failed(cx); i++) heed_json_put_int(cx, vocab, map_key(tokens, i), i);
+}
+
+static void put_words(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *o, const struct map *tokens) {
+    heed_json_put_text(cx, model, "type", "WordLevel");
+    put_vocabulary(cx, model, tokens);
+    heed_json_put_text(cx, model, "unk_token", o->unk ? o->unk : ""); /* no word is empty, so that is none */
+}
+
+static void put_bpe(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *o, const struct map *tokens,
+                    const struct bpe_pair *merges, int64_t count) {
+    static const char *const absent[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    static const char *const off[] = {"fuse_unk", "byte_fallback", "ignore_merges"};
+    heed_json_put_text(cx, model, "type", "BPE");
+    heed_json_put_null(cx, model, "dropout");
+    if (o->unk)
+        heed_json_put_text(cx, model, "unk_token", o->unk);
+    else
+        heed_json_put_null(cx, model, "unk_token");
+    for (int i = 0; i < 2; i++) heed_json_put_null(cx, model, absent[i]);
+    for (int i = 0; i < 3; i++) heed_json_put_bool(cx, model, off[i], false);
+    put_vocabulary(cx, model, tokens);
+    const heed_json list = heed_json_put_array(cx, model, "merges");
+    heed_string line = {0};
+    for (int64_t i = 0; i < count && !heed_failed(cx); i++) {
+        const struct map_entry *first = &tokens->entries[merges[i].first], *second = &tokens->entries[merges[i].second];
+        line.size = 0;
+        if (heed_string_put(cx, &line, tokens->text.s + first->at, first->size) && heed_string_put(cx, &line, " ", 1) &&
+            heed_string_put(cx, &line, tokens->text.s + second->at, second->size))
+            heed_json_put_text(cx, list, NULL, line.s);
+    }
+    heed_string_free(cx, &line);
+}
+
+heed_tokenizer *tokenizer_build(heed_ctx *cx, const heed_tokenizer_opts *o, const struct map *tokens,
+                                const struct bpe_pair *merges, int64_t merge_count) {
+    const heed_json root = heed_json_new(cx, "tokenizer.json");
+    const bool words = o->kind == HEED_TOKENS_WORD;
+    heed_json_put_text(cx, root, "version", "1.0");
+    heed_json_put_null(cx, root, "truncation");
+    heed_json_put_null(cx, root, "padding");
+    put_added(cx, root, o, tokens);
+    put_type(cx, root, "normalizer", o->lower ? "Lowercase" : NULL);
+    if (o->kind == HEED_TOKENS_BPE)
+        put_metaspace(cx, root, "pre_tokenizer");
+    else
+        put_type(cx, root, "pre_tokenizer", words ? "WhitespaceSplit" : NULL);
+    put_post_processor(cx, root, o, tokens);
+    if (o->kind == HEED_TOKENS_BPE)
+        put_metaspace(cx, root, "decoder");
+    else
+        put_type(cx, root, "decoder", words ? NULL : "Fuse");
+    const heed_json model = heed_json_put_object(cx, root, "model");
+    if (words)
+        put_words(cx, model, o, tokens);
+    else
+        put_bpe(cx, model, o, tokens, merges, merge_count);
+    size_t size = 0;
+    char *text = heed_json_print(cx, root, 2, &size);
+    if (text) text[size++] = '\n'; /* in place of the final 0 */
+    heed_tokenizer *t = text ? tokenizer_parse(cx, "tokenizer.json", text, size) : NULL;
+    heed_mem_free(cx, text);
+    heed_json_free(root);
+    return t;
+}

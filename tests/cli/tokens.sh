@@ -1,0 +1,120 @@
+# heed tokens: text to ids and back, line by line, and tokenizers trained from text.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+cat >text <<'END'
+a small dog runs along the river bank
+the cat likes the warm window
+two birds fly over the river and over the old bridge
+über die Brücke läuft der Hund, die Katze läuft nicht
+END
+
+train() { # ARGUMENTS...: heed tokens --train with the text as standard input
+    status=0
+    "$HEED" tokens --train "$@" <text >out 2>err || status=$?
+    [ $status = 0 ] && [ ! -s out ] || fail "training: $*"
+}
+ask() { # INPUT ARGUMENTS...: heed tokens, answers in $scratch/out
+    input=$1
+    shift
+    status=0
+    printf "$input" | "$HEED" tokens "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+
+# every kind gives the text back
+train char --out c/h/a/r
+grep -q '^c/h/a/r: char with [0-9]* tokens$' err || fail "it should say what it made"
+train word --out word --quiet
+[ ! -s err ] || fail "quiet"
+train bpe --vocab 60 --out bpe --add-bos --add-eos
+grep -q '^bpe: bpe with 60 tokens$' err || fail "the size asked for"
+for dir in c/h/a/r word bpe; do
+    "$HEED" tokens $dir <text >ids
+    "$HEED" tokens $dir --decode <ids >back
+    cmp text back || fail "$dir: the text should come back"
+    "$HEED" tokens $dir/tokenizer.json <text | cmp - ids || fail "$dir: the file itself"
+done
+[ "$(wc -l <ids)" = 4 ] || fail "a line for a line"
+grep -vqE '^1 ([0-9]+ )+2$' ids && fail "bos and eos around every line"
+
+# files as they are, gzipped too, make the same tokenizer as standard input
+head -n 2 text >first
+tail -n 2 text | gzip >second.gz
+expect 0 tokens --train bpe --vocab 60 --out again --add-bos --add-eos first second.gz
+cmp bpe/tokenizer.json again/tokenizer.json || fail "the same text, the same tokenizer"
+
+# special tokens: within text they are found; decoding drops them; there may be none of them
+ask '<s>\n\nzzz' word
+[ "$(tr '\n' '|' <out)" = "1||3|" ] || fail "a special token, an empty line, an unknown word without a new line"
+ask '\n' bpe
+[ "$(cat out)" = "1 2" ] || fail "an empty line has what is added"
+ask '1 2 0\n' bpe --decode
+[ "$(od -c out | head -n 1)" = "0000000  \n" ] || fail "special tokens are dropped"
+train word --out bare --pad "" --bos "" --eos "" --unk "" --lower
+ask 'THE CAT\n' bare
+[ "$(cat out)" = "0 $(grep -o '"cat": [0-9]*' bare/tokenizer.json | cut -d ' ' -f 2)" ] || fail "the most frequent word first, lower-cased"
+ask 'the dog\nthe zebra\nthe cat\n' bare
+[ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
+grep -q "^heed: standard input: line 2: 'zebra' is not in the vocabulary, which has no unknown token$" err || fail "the word"
+
+# a line ends at \n only
+ask 'a\rsmall\vdog\n' word
+[ "$(wc -l <out)" = 1 ] && [ "$(wc -w <out)" = 3 ] || fail "one line of three words"
+ask '4 5\r\n6\t 7  \n' word --decode
+[ $status = 0 ] && [ "$(wc -l <out)" = 2 ] || fail "blanks between ids"
+
+# mistakes, with the line's number
+ask 'a\nb\377\n' word
+[ $status = 1 ] && grep -q '^heed: standard input: line 2: byte 2 is not UTF-8$' err || fail "bytes that are not text"
+ask '1\n2 x3\n' word --decode
+[ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before"
+grep -q "^heed: standard input: line 2: 'x3' is not an id$" err || fail "not an id"
+ask '1 -2\n' word --decode
+grep -q "^heed: standard input: line 1: '-2' is not an id$" err || fail "a negative id"
+ask '99999\n' word --decode
+grep -q '^heed: standard input: line 1: no token has id 99999, the largest is [0-9]*$' err || fail "an id too large"
+ask '99999999999999999999\n' word --decode
+grep -q "is not an id$" err || fail "an id beyond all"
+ask 'a\n\376\n' --train word --out bad
+[ $status = 1 ] && grep -q '^heed: standard input: line 2: byte 1 is not UTF-8$' err || fail "training on bytes"
+[ ! -e bad ] || fail "a failed call should leave nothing behind"
+ask 'abc\n' --train bpe --vocab 5 --out bad
+[ $status = 1 ] && grep -q '^heed: train: a vocabulary of 5 cannot hold 4 special tokens and 4 characters$' err || fail "too small"
+wrong 1 'missing: ' tokens --train word --out bad missing
+wrong 2 'tokens: expected: DIR' tokens
+wrong 2 'tokens: expected: DIR' tokens a b
+wrong 2 'tokens: --vocab N is needed with --train bpe' tokens --train bpe --out bad
+wrong 2 'tokens: --out DIR is needed' tokens --train word
+wrong 2 'tokens: --out goes with --train' tokens word --out bad
+wrong 2 'tokens: --decode does not go with --train' tokens --train word --out bad --decode
+wrong 2 "tokens: --train: 'wrod'" tokens --train wrod --out bad
+wrong 1 'nowhere: ' tokens nowhere
+mkdir none
+wrong 1 'none/tokenizer.json: ' tokens none
+echo '{"model": {"type": "Unigram"}}' >none/tokenizer.json
+wrong 1 "none/tokenizer.json: model: a model of type 'Unigram' is not supported" tokens none
+
+# whoever waits for an answer gets it
+mkfifo questions
+"$HEED" tokens word <questions >answers &
+pid=$!
+exec 3>questions
+printf 'the cat\n' >&3
+tries=0
+until [ -s answers ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "no answer while the input is open"
+    sleep 0.1
+done
+exec 3>&-
+wait $pid
+
+# Multi30k, where it is at hand
+data=${HEED_DATA:-$SOURCE/../shared/data}/multi30k
+if [ -r "$data/train.en.gz" ]; then
+    expect 0 tokens --train bpe --vocab 8000 --out pieces --quiet "$data/train.en.gz" "$data/train.de.gz"
+    gzip -dc "$data/val.de.gz" >val
+    "$HEED" tokens pieces <val | "$HEED" tokens pieces --decode | cmp - val || fail "Multi30k should come back"
+else
+    echo "skipped: no Multi30k in HEED_DATA"
+fi

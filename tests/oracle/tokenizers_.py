@@ -1,0 +1,184 @@
+"""Golden files of the tokenizers and of Unicode: python tokenizers_.py HEED [directory].
+
+tokenizers.json holds two lists of cases, each with a whole tokenizer.json as text, and what Python's `tokenizers` makes
+of varied text with it. `python`: tokenizers that Python trained and wrote, for heed to read. `heed`: tokenizers that the
+command HEED trained on `corpus` with `arguments`, which heed must write again to the byte, and which Python opened.
+`trained` holds the vocabularies that Python's own trainers learn from the corpus. unicode.json holds spans of characters
+by property and their lower case, as Python knows them. All text here is our own."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+CORPUS = """\
+A small dog runs along the river bank, and the dog's owner runs behind it.
+The cat doesn't like the river; the cat likes the warm window-sill.
+Two birds fly over the river, over the old bridge and over the town.
+Der kleine Hund läuft am Flussufer entlang, und der Besitzer läuft hinterher.
+Die Katze mag den Fluß nicht; die Katze mag die warme Fensterbank.
+Zwei Vögel fliegen über den Fluss, über die alte Brücke und über die Stadt.
+Un café noir, s'il vous plaît, près de l'église: ça coûte 3,50 €.
+The river is 120 km long, 15 m wide and 1.5 m deep; in 2016 it was 16 m wide.
+running runner runs ran; läuft lief gelaufen; over overhead overland
+aaaa aaa aa a aaaaa banana bananas anana
+"""
+
+TEXTS = [
+    "", " ", "  ", "a", " a", "a ", "  a  b  ", "the river", "The River BANK", "the  river   bank ", "\tthe\triver\t",
+    "the\u00a0river\u2003bank\u3000town", "river-bank window-sill - -- a-b-", "don't we're I'LL it's 'tis 'sd 've 'x",
+    "über die Brücke", "u\u0308ber A\u030angstro\u0308m \u1e9b\u0323 ﬁne ½ ² Ⅷ ㎞", "İSTANBUL ΣΊΣΥΦΟΣ ǅ ẞ",
+    "🙂 dogs 👩‍👩‍👧 flags 🇩🇪", "河を渡る 犬 Москва عربي", "<s> the <unk> </s>", "the<s>river</s>bank", "<s></s><pad>",
+    " <mask> x <mask>  the<mask>", "the [SEP] river", "[sep] [Sep]x", "NAME NAMED aNAME NAME! NAME", "<|endoftext|>the<|endoftext|> ",
+    "▁the▁river ▁ x▁", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "banananana anan", "120 km, 1.5 m; 2016/17 3,50 €", "the\r\nriver\n\n  bank\n",
+    "x\u0085y\u2028z\u200bw\u200dv", "\u0001\u007f\u0080\ufeff\ufffd", "the " * 12 + "end", "overoverland" * 8, "___ a_b __init__ #tag @you",
+    "   leading and trailing   ", "runs,runs.runs;runs", "q\u0301\u0302 é è", "\u1680x\u2000y\u205f", "10²³ x₁ ①②", "ǆ Ǆ ŉ ΐ", "a\u0130b",
+]
+
+
+def corpus_lines():
+    return CORPUS.split("\n")[:-1]
+
+
+def template(**tokens):
+    bos, eos = tokens.get("bos"), tokens.get("eos")
+    parts = [part for part in (bos and bos[0], "$A", eos and eos[0]) if part]
+    return processors.TemplateProcessing(single=" ".join(parts), special_tokens=[t for t in (bos, eos) if t])
+
+
+def make(model, trainer, pre=None, normal=None, decoder=None, post=None, added=()):
+    t = Tokenizer(model)
+    if pre: t.pre_tokenizer = pre
+    if normal: t.normalizer = normal
+    if decoder: t.decoder = decoder
+    t.train_from_iterator(corpus_lines(), trainer)
+    if post: t.post_processor = post
+    if added: t.add_tokens(list(added))
+    return t
+
+
+def bpe(size=160, specials=("<pad>", "<s>", "</s>", "<unk>"), unk="<unk>", alphabet=(), **options):
+    suffix = {key: options[key] for key in options if key == "end_of_word_suffix"}
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(specials), initial_alphabet=list(alphabet),
+                                  show_progress=False, **suffix)
+    return models.BPE(unk_token=unk, **options), trainer
+
+
+def words(unk="<unk>"):
+    return (models.WordLevel(unk_token=unk),
+            trainers.WordLevelTrainer(special_tokens=["<pad>", "<s>", "</s>", unk], show_progress=False))
+
+
+def python_tokenizers():
+    P, N, D = pre_tokenizers, normalizers, decoders
+    bytes_ = dict(specials=["<|endoftext|>"], unk=None, alphabet=P.ByteLevel.alphabet(), size=360)
+    yield "bytes", make(*bpe(**bytes_), P.ByteLevel(add_prefix_space=False), None, D.ByteLevel(),
+                        processors.ByteLevel(trim_offsets=False))
+    yield "bytes-prefix", make(*bpe(**bytes_), P.ByteLevel(add_prefix_space=True), N.NFC(), D.ByteLevel(),
+                               processors.Sequence([processors.ByteLevel(), template(eos=("<|endoftext|>", 0))]))
+    yield "bytes-sequence", make(*bpe(**bytes_), P.Sequence([P.Split("-", "isolated"), P.ByteLevel(False, use_regex=False)]),
+                                 None, D.ByteLevel())
+    yield "suffix", make(*bpe(end_of_word_suffix="</w>", fuse_unk=True, size=200), P.Whitespace(), None, D.BPEDecoder())
+    for scheme in ("always", "first", "never"):
+        yield f"metaspace-{scheme}", make(
+            *bpe(), P.Metaspace(prepend_scheme=scheme), N.Sequence([N.NFKC(), N.Strip(), N.Lowercase()]),
+            D.Metaspace(prepend_scheme=scheme), template(bos=("<s>", 1), eos=("</s>", 2)),
+            [AddedToken("<mask>", lstrip=True, rstrip=True), AddedToken("[SEP]", normalized=True),
+             AddedToken("NAME", single_word=True, normalized=False), AddedToken("river b", normalized=False)])
+    yield "metaspace-whole", make(*bpe(), P.Metaspace(split=False), None, D.Metaspace())
+    whole = make(*bpe(size=140), P.Metaspace(), None, D.Metaspace())
+    state = json.loads(whole.to_str())
+    state["model"]["ignore_merges"] = True
+    state["model"]["vocab"]["▁river"] = len(state["model"]["vocab"])
+    state["added_tokens"] = state["added_tokens"][:1]
+    yield "ignore-merges", Tokenizer.from_str(json.dumps(state))
+    yield "nfd", make(*bpe(), P.Metaspace(), N.Sequence([N.NFD(), N.Strip(right=False)]), D.Metaspace())
+    yield "nfkd", make(*bpe(fuse_unk=True), P.Sequence([P.WhitespaceSplit(), P.Metaspace()]), N.NFKD(), D.Fuse())
+    yield "word-whitespace", make(*words(), P.Whitespace(), N.Lowercase())
+    yield "word-split", make(*words(), P.WhitespaceSplit(), None, None, template(bos=("<s>", 1)))
+    for behavior in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"):
+        for invert in (False, True):
+            yield f"{behavior}-{invert}", make(*words(), P.Sequence([P.Split("a", behavior, invert), P.Split(" ", "isolated")]))
+    for number, (regex, *how) in enumerate(((".", "isolated"), (r"[\s\S]", "isolated"), (".", "removed", True), (".", "contiguous"))):
+        yield f"word-chars-{number}", make(*words(), P.Split(Regex(regex), *how), None, D.Fuse())
+
+
+def heed_tokenizers(heed):
+    for arguments in (["char"], ["char", "--least", "3", "--lower"], ["word"], ["word", "--vocab", "40", "--add-eos"],
+                      ["word", "--least", "2", "--lower", "--pad", ""], ["bpe", "--vocab", "150"],
+                      ["bpe", "--vocab", "110", "--lower", "--add-bos", "--add-eos"],
+                      ["bpe", "--vocab", "100", "--least", "2", "--bos", "</s>"]):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([heed, "tokens", "--train", *arguments, "--out", folder, "--quiet"], input=CORPUS.encode(), check=True)
+            path = pathlib.Path(folder) / "tokenizer.json"
+            yield " ".join(arguments), path.read_text(), Tokenizer.from_file(str(path))
+
+
+def case(name, text, t):
+    rows = []
+    for line in TEXTS:
+        ids = t.encode(line).ids
+        rows.append([line, ids, t.encode(line, add_special_tokens=False).ids, t.decode(ids), t.decode(ids, skip_special_tokens=False)])
+    return {"name": name, "tokenizer": text, "rows": rows}
+
+
+def trained():
+    """What Python's trainers learn: heed's must be equal to it."""
+    result = {}
+    for name, t in (("bpe", make(models.BPE(unk_token="<unk>"),
+                                 trainers.BpeTrainer(vocab_size=150, min_frequency=2, show_progress=False,
+                                                     special_tokens=["<pad>", "<s>", "</s>", "<unk>"]),
+                                 pre_tokenizers.Metaspace())),
+                    ("word", make(*words(), pre_tokenizers.WhitespaceSplit()))):
+        model = json.loads(t.to_str())["model"]
+        result[name] = {"vocab": sorted(model["vocab"], key=model["vocab"].get), "merges": model.get("merges", [])}
+    return result
+
+
+# ---- Unicode ----
+
+def spans(holds):
+    result, start = [], None
+    for c in range(0x110001):
+        inside = c < 0x110000 and holds(chr(c))
+        if inside and start is None: start = c
+        if not inside and start is not None:
+            result.append([start, c - 1])
+            start = None
+    return result
+
+
+def unicode_tables():
+    category = unicodedata.category
+    return {
+        "version": unicodedata.unidata_version,
+        "unassigned": spans(lambda c: category(c) == "Cn"),
+        "space": spans(lambda c: c.isspace() and not "\x1c" <= c <= "\x1f"),
+        "letter": spans(lambda c: category(c)[0] == "L"),
+        "number": spans(lambda c: category(c)[0] == "N"),
+        "punctuation": spans(lambda c: category(c)[0] == "P"),
+        "symbol": spans(lambda c: category(c)[0] == "S"),
+        "upper": spans(str.isupper),
+        "lower": spans(str.islower),
+        "lower_case": [[c, *map(ord, chr(c).lower())] for c in range(0x110000) if chr(c).lower() != chr(c)],
+    }
+
+
+def write(path, value):
+    path.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+    print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    golden = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else pathlib.Path(__file__).resolve().parent.parent / "golden" / "text"
+    golden.mkdir(parents=True, exist_ok=True)
+    write(golden / "unicode.json", unicode_tables())
+    write(golden / "tokenizers.json", {
+        "corpus": CORPUS,
+        "trained": trained(),
+        "python": [case(name, t.to_str(), t) for name, t in python_tokenizers()],
+        "heed": [{"arguments": name, **case(name, text, t)} for name, text, t in heed_tokenizers(sys.argv[1])],
+    })

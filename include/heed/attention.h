@@ -124,6 +124,11 @@ typedef struct heed_attention_opts {
 HEED_API heed_tensor *heed_attention(heed_ctx *cx, heed_tensor *q, heed_tensor *k, heed_tensor *v,
                                      const heed_attention_opts *opts);
 
+/* The same of one fused projection, qkv (B,T,(H + 2G) D), rows of q, k and v side by side -> (B,T,H,D), or packed (N,…)
+ * -> (N,H,D): saves taking the gradient of the parts together. Both offsets are the same when packed. */
+HEED_API heed_tensor *heed_self_attention(heed_ctx *cx, heed_tensor *qkv, int64_t heads, int64_t kv_heads,
+                                          const heed_attention_opts *opts);
+
 /* The kernel alone, on arrays of any strides (in floats; the last axis has no gaps), without tensors or tape. */
 typedef struct heed_strides {
     int64_t batch, time, head;
@@ -212,6 +217,9 @@ typedef struct heed_capture_map {
 } heed_capture_map;
 HEED_API int heed_capture_count(const heed_ctx *cx);
 HEED_API const heed_capture_map *heed_capture_at(const heed_ctx *cx, int i);
+/* One sequence of the batch as an npy file, f32 (maps, heads, rows, keys): the maps of `site`, or all, in order. They
+ * must have the same sizes. */
+HEED_API bool heed_capture_write(heed_ctx *cx, const char *path, const char *site, int64_t batch);
 
 #ifdef __cplusplus
 }

@@ -61,9 +61,29 @@ typedef enum heed_loop_end { HEED_LOOP_FAILED, HEED_LOOP_DONE, HEED_LOOP_EARLY, 
 /* Trains; afterwards the model is the one that was kept. A loss that is not finite stops the run with a sentence at
  * once; the last checkpoint stays. A checkpoint of another configuration is refused with a sentence that says what
  * differs; what may differ: the number of steps where the schedule does not depend on it, and how often to save and
- * log. A run that the context's cancel callback stops is saved as well. state may be NULL. */
+ * log. A run that the context's cancel callback stops is saved as well. A byte budget that the run would exceed is
+ * refused before it begins. state may be NULL. */
 HEED_API heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts,
                                      heed_loop_state *state);
+
+/* ---- plans: what a run will take, found without computing ---- */
+
+/* Bytes of heed's own memory, but for the data set. */
+typedef struct heed_plan {
+    size_t total; /* all of it, at the worst moment */
+    size_t weights, trainer,
+        batches; /* of that, what is held throughout: with gradients, moments, averages, the best */
+    size_t step; /* and the tensors of a step, at most */
+} heed_plan;
+
+/* For a context opened with `dry` in which the model was made or loaded, and nothing else is done. Steps on `batch`
+ * examples of `length` tokens (unused by models of vectors): training with such a trainer, or (NULL) only running. */
+HEED_API bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_trainer_opts *trainer, int64_t batch,
+                             int64_t length, heed_plan *plan);
+/* The same for heed_loop_run with these options: updates, evaluations and checkpoints. Nothing is written. */
+HEED_API bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts, heed_plan *plan);
+
+/* ---- measuring ---- */
 
 /* Mean loss and metric of a model on examples (rows NULL: all): for labels the accuracy as a fraction; for numbers R^2,
  * the mean over the outputs. batch 0: a good one. */

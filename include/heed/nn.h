@@ -10,6 +10,7 @@
 #ifndef HEED_NN_H
 #define HEED_NN_H
 
+#include "heed/attention.h"
 #include "heed/ops.h"
 
 #ifdef __cplusplus
@@ -45,7 +46,11 @@ typedef struct heed_param {
     int64_t count;
     float *value;            /* shared with the target when tied */
     int index;               /* place in the set */
-    struct heed_param *tied; /* another name for this parameter; NULL for one of its own */
+    struct heed_param *tied; /* another name for this parameter, or part of it; NULL for one of its own */
+    int64_t offset;          /* of a part: where it begins */
+    bool part;               /* some rows of `tied`: it is what files hold */
+    bool whole;              /* files hold its parts instead */
+    bool optional;           /* a file may lack it: then it stays as it was drawn */
     heed_init init;
     bool decays; /* weight decay applies: not to biases and norms */
     bool frozen; /* no gradient */
@@ -60,6 +65,12 @@ HEED_API heed_param *heed_param_add(heed_ctx *cx, heed_params *set, const char *
 /* `prefix.name` is another name for target: it shares storage and gradient and is not written to files twice. */
 HEED_API heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
                                     heed_param *target);
+/* `prefix.name` is rows of `whole`, which files hold by its parts only: so weights that are published apart, as those
+ * of q, k and v, are one product. */
+HEED_API heed_param *heed_param_part(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
+                                     heed_param *whole, int64_t row, int64_t rows);
+/* A name that files may have and that is not read: what can be computed. */
+HEED_API bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const char *name);
 HEED_API bool heed_params_allocate(heed_ctx *cx, heed_params *set);
 /* Fresh numbers for all: parameter i draws from stream i of the seed, so adding a layer at the end changes none before
  * it. */
@@ -125,6 +136,124 @@ typedef struct heed_mlp {
 HEED_API bool heed_mlp_make(heed_ctx *cx, heed_params *set, const char *prefix, const int64_t *sizes, int layers,
                             heed_activation act, float dropout, heed_mlp *mlp);
 HEED_API heed_tensor *heed_mlp_run(heed_ctx *cx, const heed_mlp *mlp, heed_tensor *x);
+
+/* ---- attention blocks ---- named and drawn as those of torch.nn, batch first. Letters as in heed/attention.h */
+
+/* Multi-head attention (Vaswani et al. 2017). Names of torch.nn.MultiheadAttention: in_proj_weight, in_proj_bias,
+ * out_proj.weight, out_proj.bias; with widths of keys or values of their own, q_proj_weight, k_proj_weight and
+ * v_proj_weight instead of in_proj_weight. */
+typedef struct heed_multihead_opts {
+    int64_t width, heads;           /* C and H, which divides it */
+    int64_t key_width, value_width; /* of k and v, Ck and Cv; 0: width */
+    bool bias;
+    float dropout; /* of the weights, while training */
+} heed_multihead_opts;
+typedef struct heed_multihead {
+    heed_param *in_weight;                      /* (3C,C), rows of q, k, v; or NULL and */
+    heed_param *q_weight, *k_weight, *v_weight; /* (C,C), (C,Ck), (C,Cv) */
+    heed_param *in_bias;                        /* (3C) or NULL */
+    heed_linear_layer out;
+    int64_t width, heads, key_width, value_width;
+    float dropout;
+} heed_multihead;
+HEED_API bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_multihead_opts *opts,
+                                  heed_multihead *layer);
+/* q (B,Tq,C), k (B,Tk,Ck), v (B,Tk,Cv) -> (B,Tq,C); packed, with offsets: (Nq,C), (Nk,Ck), (Nk,Cv) -> (Nq,C). Equal
+ * pointers are projected at once: self attention takes one product for q, k and v, cross attention one for k and v.
+ * opts may be NULL; its dropout is the layer's. */
+HEED_API heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q, heed_tensor *k,
+                                         heed_tensor *v, const heed_attention_opts *opts);
+/* Decoding, without gradients and dropout. The cache has H heads of C / H numbers; opts->layer is the cache's layer
+ * too. Self attention: x (B,T,C), what is new, is appended and then sees what is held as opts->mask says -> (B,T,C).
+ * counts (B): how many of the T are real; NULL: all. Rotary turns queries and keys. What was appended stays when the
+ * rest fails. */
+HEED_API heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed_tensor *x, heed_cache *cache,
+                                          const int32_t *counts, const heed_attention_opts *opts);
+/* Cross attention: k and v are remembered once, then recalled for every q (B,Tq,C) -> (B,Tq,C). */
+HEED_API bool heed_multihead_remember(heed_ctx *cx, const heed_multihead *layer, heed_tensor *k, heed_tensor *v,
+                                      heed_cache *cache, int cache_layer, const int32_t *counts);
+HEED_API heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q,
+                                            const heed_cache *cache, const heed_attention_opts *opts);
+
+/* linear2(dropout(act(linear1(x)))): names prefix.linear1.weight, ... */
+typedef struct heed_feed_forward {
+    heed_linear_layer linear1, linear2; /* (hidden,C), (C,hidden) */
+    heed_activation act;
+    float dropout;
+} heed_feed_forward;
+HEED_API bool heed_feed_forward_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t width, int64_t hidden,
+                                     bool bias, heed_activation act, float dropout, heed_feed_forward *layer);
+HEED_API heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x);
+
+/* Layers and stacks of the Transformer: names of torch.nn.TransformerEncoderLayer (self_attn.*, linear1.*, linear2.*,
+ * norm1.*, norm2.*) and TransformerDecoderLayer (and multihead_attn.*, norm3.*), in stacks after "layers.N.", with the
+ * stack's own norm as "norm.*". Masks may be NULL. Capture knows the attentions as "encoder", "decoder" and "cross",
+ * and their layers by number. */
+typedef struct heed_transformer_opts {
+    int64_t width, heads, hidden;
+    heed_activation act;
+    float dropout, eps; /* eps 0: 1e-5 */
+    bool bias;          /* of linear layers and norms */
+    bool norm_first;    /* pre-norm: x + f(norm(x)), not norm(x + f(x)) */
+    int layers;         /* of a stack */
+    bool final_norm;
+} heed_transformer_opts;
+
+typedef struct heed_encoder_layer {
+    heed_multihead self_attn;
+    heed_feed_forward feed_forward;
+    heed_norm_layer norm1, norm2; /* bias NULL: none */
+    float dropout;
+    bool norm_first;
+    int number; /* in its stack, for capture */
+} heed_encoder_layer;
+HEED_API bool heed_encoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
+                                      const heed_transformer_opts *opts, heed_encoder_layer *layer);
+HEED_API heed_tensor *heed_encoder_layer_run(heed_ctx *cx, const heed_encoder_layer *layer, heed_tensor *x,
+                                             const heed_mask *mask); /* (B,T,C) -> (B,T,C) */
+
+typedef struct heed_decoder_layer {
+    heed_multihead self_attn, multihead_attn;
+    heed_feed_forward feed_forward;
+    heed_norm_layer norm1, norm2, norm3;
+    float dropout;
+    bool norm_first;
+    int number; /* in its stack, for capture and caches */
+} heed_decoder_layer;
+HEED_API bool heed_decoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
+                                      const heed_transformer_opts *opts, heed_decoder_layer *layer);
+/* x (B,T,C), memory (B,S,C), what the encoder gave -> (B,T,C). self: over x, most often causal; cross: over memory. */
+HEED_API heed_tensor *heed_decoder_layer_run(heed_ctx *cx, const heed_decoder_layer *layer, heed_tensor *x,
+                                             heed_tensor *memory, const heed_mask *self, const heed_mask *cross);
+
+#define HEED_STACK_MOST 64
+typedef struct heed_encoder {
+    int layers;
+    heed_encoder_layer layer[HEED_STACK_MOST];
+    heed_norm_layer norm; /* weight NULL: none */
+} heed_encoder;
+HEED_API bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
+                                heed_encoder *encoder);
+/* Without gradients, two layers' temporaries are held at any time. */
+HEED_API heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
+                                       const heed_mask *mask);
+
+typedef struct heed_decoder {
+    int layers;
+    heed_decoder_layer layer[HEED_STACK_MOST];
+    heed_norm_layer norm;
+} heed_decoder;
+HEED_API bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
+                                heed_decoder *decoder);
+HEED_API heed_tensor *heed_decoder_run(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_tensor *memory,
+                                       const heed_mask *self, const heed_mask *cross);
+/* Decoding with two caches of as many layers as the stack has: memory (B,S,C) is remembered once, lengths (B) of it or
+ * NULL; then every step takes what is new, x (B,T,C), and gives what heed_decoder_run with a causal mask gives there.
+ */
+HEED_API bool heed_decoder_remember(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *memory, heed_cache *cross,
+                                    const int32_t *lengths);
+HEED_API heed_tensor *heed_decoder_step(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_cache *self,
+                                        const heed_cache *cross, const int32_t *counts);
 
 #ifdef __cplusplus
 }

@@ -126,7 +126,7 @@ typedef struct heed_heatmap {
 } heed_heatmap;
 
 /* values (rows, cols), row 0 on top. One to a panel; curves, lines and text may lie over it, in units of cells, the
- * middle of the first cell being (0, 0). */
+ * middle of the first cell being (0, 0); on an axis with both limits set, the map spans them and units are theirs. */
 HEED_API bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_t cols,
                                  const heed_heatmap *options);
 
@@ -195,6 +195,32 @@ HEED_API char *heed_terminal_heatmap(heed_ctx *cx, const float *values, int64_t 
                                      const heed_heatmap *options, const heed_terminal *how);
 HEED_API char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t height, int64_t width,
                                     const heed_images *options, const heed_terminal *how);
+
+/* ---- attention ---- maps of weights, as heed_capture_at gives them or as filled in by hand (heed/attention.h). */
+
+struct heed_capture_map;
+
+typedef struct heed_attention_look {
+    int64_t batch;                                     /* which sequence of the batch */
+    const char *const *query_names, *const *key_names; /* tokens, as many as rows and keys; NULL: numbered */
+    double high;                                       /* end of the colour scale, which begins at 0; 0: the largest
+                                                          weight shown */
+    heed_map map;
+    bool numbers; /* the weights, written into the cells */
+} heed_attention_look;
+
+/* One head, large: queries down, keys across, tokens along both axes. A figure of one panel and no size gets one that
+ * suits the tokens. */
+HEED_API bool heed_plot_attention_map(heed_panel *p, const struct heed_capture_map *map, int64_t head,
+                                      const heed_attention_look *look);
+/* All heads of n maps: a row of small heat maps for each, named by site and layer, on one colour scale, which the
+ * figure's title says unless it has one. The figure must have no panels yet; without a size it gets one that suits
+ * them. Names are not used. */
+HEED_API bool heed_plot_attention_sheet(heed_figure *f, const struct heed_capture_map *maps, int n,
+                                        const heed_attention_look *look);
+/* One head in the terminal. */
+HEED_API char *heed_terminal_attention(heed_ctx *cx, const struct heed_capture_map *map, int64_t head,
+                                       const heed_attention_look *look, const heed_terminal *how);
 
 /* ---- the data beside a picture ---- */
 

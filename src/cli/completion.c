@@ -1,8 +1,7 @@
-/* heed docs bash|zsh: completions from the tables. Options, choices and families are completed by name; whatever is a
- * path, by the shell. */
+/* heed docs bash|zsh: completions from the tables. Commands, their first words, options and choices are completed by
+ * name; whatever is a path, by the shell. */
 #include "cli/docs.h"
 #include "cli/options.h"
-#include "heed/model.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,12 +15,16 @@ static void each_option(const struct command *c, option_fn fn) {
             if (o->kind != OPTION_GROUP) fn(o);
 }
 
-static bool takes_family(const struct command *c) {
-    return c->words && (strncmp(c->words, "FAMILY", 6) == 0 || strncmp(c->words, "[FAMILY", 7) == 0);
+static void print_names(const char *(*name)(int i)) {
+    for (int i = 0; name && name(i); i++) printf("%s%s", i ? " " : "", name(i));
 }
 
-static void print_families(void) {
-    for (int i = 0; i < heed_family_count(); i++) printf("%s%s", i ? " " : "", heed_family_at(i)->name);
+/* What an option's value may be, as far as it can be listed. */
+static void print_values(const struct option *o) {
+    if (o->kind == OPTION_CHOICE)
+        fputs(o->choices, stdout);
+    else if (o->value && strcmp(o->value, "FAMILY") == 0)
+        print_names(cli_family_name);
 }
 
 static void print_commands(void) {
@@ -40,14 +43,18 @@ static void bash_name(const struct option *o) {
 /* What may follow an option: its choices; nothing for a number; a path is left to readline. */
 static void bash_value(const struct option *o) {
     if (o->kind == OPTION_FLAG || o->kind == OPTION_FILE) return;
-    printf("        --%s) values='%s' ;;\n", o->name, o->kind == OPTION_CHOICE ? o->choices : "");
+    printf("        --%s", o->name);
+    if (o->letter) printf("|-%c", o->letter);
+    fputs(") values='", stdout);
+    print_values(o);
+    fputs("' ;;\n", stdout);
 }
 
 static void bash_command(const struct command *c) {
     printf("    %s)\n        options='", c->name);
     each_option(c, bash_name);
     fputs("'\n        words='", stdout);
-    if (takes_family(c)) print_families();
+    print_names(c->first);
     fputs("'\n        case $last in\n", stdout);
     each_option(c, bash_value);
     fputs("        *) given= ;;\n        esac\n        ;;\n", stdout);
@@ -59,6 +66,7 @@ void docs_bash(void) {
         "_heed() {\n"
         "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]} options= words= values= given=yes\n"
         "    COMPREPLY=()\n"
+        "    if [[ $last == = ]]; then last=${COMP_WORDS[COMP_CWORD-2]}; elif [[ $word == = ]]; then word=; fi\n"
         "    if ((COMP_CWORD == 1)); then\n"
         "        COMPREPLY=($(compgen -W '",
         stdout);
@@ -98,26 +106,43 @@ static void zsh_text(const char *s) {
     }
 }
 
-static void zsh_option(const struct option *o) {
-    printf("            '%s--%s%s[", o->kind == OPTION_LIST ? "*" : "", o->name, o->kind == OPTION_FLAG ? "" : "=");
+/* One spelling of an option; where there are two, each rules the other out. */
+static void zsh_spelling(const struct option *o, bool letter) {
+    fputs("            '", stdout);
+    if (o->kind == OPTION_LIST)
+        putchar('*');
+    else if (o->letter)
+        printf("(-%c --%s)", o->letter, o->name);
+    if (letter)
+        printf("-%c[", o->letter);
+    else
+        printf("--%s%s[", o->name, o->kind == OPTION_FLAG ? "" : "=");
     zsh_text(o->help);
     putchar(']');
     if (o->kind != OPTION_FLAG) {
         printf(":%s:", o->value ? o->value : "value");
         if (o->kind == OPTION_FILE)
             fputs("_files", stdout);
-        else if (o->kind == OPTION_CHOICE)
-            printf("(%s)", o->choices);
+        else if (o->kind == OPTION_CHOICE || strcmp(o->value, "FAMILY") == 0) {
+            putchar('(');
+            print_values(o);
+            putchar(')');
+        }
     }
     fputs("' \\\n", stdout);
+}
+
+static void zsh_option(const struct option *o) {
+    if (o->letter) zsh_spelling(o, true);
+    zsh_spelling(o, false);
 }
 
 static void zsh_command(const struct command *c) {
     printf("    %s)\n        _arguments \\\n", c->name);
     each_option(c, zsh_option);
-    if (takes_family(c)) {
-        fputs("            '1:family:(", stdout);
-        print_families();
+    if (c->first) {
+        printf("            '1:%s:(", c->words);
+        print_names(c->first);
         fputs(")' \\\n", stdout);
     }
     fputs("            '*:file:_files'\n        ;;\n", stdout);

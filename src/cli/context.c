@@ -1,4 +1,5 @@
 /* The context of a command: opened from the common options, closed with the profile and the exit status. */
+#include "base/ctx.h"
 #include "cli/options.h"
 #include "tensor/profile.h"
 #include <signal.h>
@@ -38,13 +39,13 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel) {
+static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel, size_t budget) {
     /* without SA_RESTART: a read that waits for a person returns */
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     opened_at = seconds();
     heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"),
                                             .seed = (uint64_t)option_int(o, "seed"),
-                                            .byte_budget = option_bytes(o, "memory"),
+                                            .byte_budget = budget,
                                             .log = option_flag(o, "quiet") ? NULL : say,
                                             .cancel = on_cancel});
     if (!heed_failed(cx) && option_flag(o, "profile")) engine_profile(cx, true);
@@ -54,8 +55,14 @@ static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel)
     return NULL;
 }
 
-heed_ctx *options_open(const struct options *o) { return open_context(o, cancel); }
-heed_ctx *options_open_patient(const struct options *o) { return open_context(o, NULL); }
+heed_ctx *options_open(const struct options *o) { return open_context(o, cancel, option_bytes(o, "memory")); }
+
+heed_ctx *options_open_roomy(const struct options *o, size_t least) {
+    const size_t budget = option_bytes(o, "memory");
+    return open_context(o, NULL, budget > 0 && budget < least ? least : budget);
+}
+
+void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
 
 /* ---- the profile ---- */
 

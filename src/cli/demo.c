@@ -5,10 +5,11 @@
 #include "heed/nn.h"
 #include "heed/plot.h"
 #include "heed/train.h"
+#include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,9 +20,9 @@ struct spirals {
     int32_t arm[POINTS];
 };
 
-static void draw_spirals(struct spirals *s) {
+static void draw_spirals(struct spirals *s, uint64_t seed) {
     float noise[POINTS][2];
-    heed_random_normal(1, 0, 0, noise[0], 2 * (int64_t)POINTS);
+    heed_random_normal(seed, 0, 0, noise[0], 2 * (int64_t)POINTS);
     for (int i = 0; i < POINTS; i++) {
         const float along = 0.05f + 0.95f * (float)(i / 2) / (POINTS / 2),
                     angle = 9 * along + (i % 2 ? 3.14159265f : 0);
@@ -107,20 +108,21 @@ static bool write_picture(heed_ctx *cx, const heed_mlp *mlp, const struct spiral
     heed_figure *figure = heed_figure_new(cx, 420, 400);
     heed_panel *panel = heed_figure_panel(figure, 0, 0);
     heed_panel_title(panel, "Two spirals, told apart by a network 2-64-64-2");
+    heed_panel_limits_x(panel, -1.1, 1.1);
+    heed_panel_limits_y(panel, -1.1, 1.1);
     heed_panel_heatmap(panel, plane, SIDE, SIDE,
                        &(heed_heatmap){.map = HEED_MAP_DIVERGING, .low = -1.6, .high = 1.6, .no_bar = true});
     for (int arm = 0; arm < 2; arm++) {
         float x[POINTS / 2], y[POINTS / 2];
         for (int i = 0; i < POINTS / 2; i++) {
-            x[i] = (s->x[2 * i + arm][0] + 1.1f) / 2.2f * SIDE - 0.5f;
-            y[i] = (1.1f - s->x[2 * i + arm][1]) / 2.2f * SIDE - 0.5f;
+            x[i] = s->x[2 * i + arm][0];
+            y[i] = s->x[2 * i + arm][1];
         }
         heed_panel_scatter(panel, x, y, POINTS / 2,
                            &(heed_style){.color = arm ? HEED_COLOR_RED : HEED_COLOR_BLUE, .size = 4});
     }
     char path[4096];
     snprintf(path, sizeof path, "%s/spirals.png", dir);
-    mkdir(dir, 0777);
     heed_figure_write(figure, path);
     heed_figure_free(figure);
     heed_mem_free(cx, cell);
@@ -134,7 +136,7 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Builds the network and its trainer; with `threads`, in a context of its own. */
+/* A network and its trainer. */
 struct run {
     heed_ctx *cx;
     heed_params *params;
@@ -142,32 +144,27 @@ struct run {
     heed_trainer *trainer;
 };
 
-static bool run_open(struct run *r, int threads, bool dry) {
-    *r = (struct run){.cx = heed_open(&(heed_config){.threads = threads, .dry = dry})};
-    r->params = heed_params_new(r->cx);
+static bool run_open(struct run *r, heed_ctx *cx) {
+    *r = (struct run){.cx = cx, .params = heed_params_new(cx)};
     heed_mlp_make(r->cx, r->params, "layers", (int64_t[]){2, WIDTH, WIDTH, 2}, 3, HEED_ACT_TANH, 0, &r->mlp);
     heed_params_allocate(r->cx, r->params);
-    heed_params_init(r->cx, r->params, 1);
+    heed_params_init(r->cx, r->params, heed_seed(cx));
     const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAMW, .weight_decay = 0.01},
                                     .schedule = {.kind = HEED_COSINE, .lr = 0.01, .steps = STEPS}};
     r->trainer = heed_trainer_new(r->cx, r->params, &opts);
     return !heed_failed(r->cx);
 }
 
-static int run_close(struct run *r, int status) {
-    if (heed_failed(r->cx)) status = cli_error(EXIT_FAILED, "%s", heed_message(r->cx));
+static void run_free(struct run *r) {
     heed_trainer_free(r->cx, r->trainer);
     heed_params_free(r->cx, r->params);
-    heed_close(r->cx);
-    return status;
 }
 
 static bool watch_training(struct run *r, const struct spirals *s, bool quiet) {
     const bool terminal = isatty(STDERR_FILENO);
     const double begin = seconds();
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < STEPS && !heed_cancelled(r->cx); step++) {
         const float loss = train_step(r->cx, &r->mlp, r->trainer, s);
-        if (heed_failed(r->cx)) return false;
         if (quiet) continue;
         if (terminal && step % 20 == 19) {
             fprintf(stderr, "\r  step %4d of %d   loss %.4f   %5.0f steps/s ", step + 1, STEPS, (double)loss,
@@ -177,25 +174,30 @@ static bool watch_training(struct run *r, const struct spirals *s, bool quiet) {
         }
     }
     if (terminal && !quiet) fputc('\n', stderr);
+    if (heed_failed(r->cx)) return false;
     printf("\nAfter %d steps in %.2f s it tells %.1f %% of the points apart. What it makes of the plane:\n\n", STEPS,
            seconds() - begin, 100 * accuracy_of(r->cx, &r->mlp, s));
     return true;
 }
 
 /* The same few steps planned, and run with 1 and 2 threads. */
-static int compare_runs(const struct spirals *s) {
+static int compare_runs(const struct spirals *s, uint64_t seed) {
     float loss[2] = {0, 0};
     size_t peak[3] = {0, 0, 0};
     for (int i = 0; i < 3; i++) {
         struct run r;
-        if (run_open(&r, i == 1 ? 2 : 1, i == 2))
+        heed_ctx *cx = heed_open(&(heed_config){.threads = i == 1 ? 2 : 1, .seed = seed, .dry = i == 2});
+        if (run_open(&r, cx))
             for (int step = 0; step < 20; step++) {
-                const float value = train_step(r.cx, &r.mlp, r.trainer, s);
+                const float value = train_step(cx, &r.mlp, r.trainer, s);
                 if (i < 2) loss[i] = value;
             }
-        peak[i] = heed_memory_use(r.cx).step_peak;
-        const int status = run_close(&r, EXIT_DONE);
-        if (status != EXIT_DONE) return status;
+        peak[i] = heed_memory_use(cx).step_peak;
+        const bool failed = heed_failed(cx);
+        if (failed) cli_error(EXIT_FAILED, "%s", heed_message(cx));
+        run_free(&r);
+        heed_close(cx);
+        if (failed) return EXIT_FAILED;
     }
     printf("\nThe loss after 20 steps, to the last bit:  %a with 1 thread, %a with 2.\n", (double)loss[0],
            (double)loss[1]);
@@ -207,37 +209,50 @@ static int compare_runs(const struct spirals *s) {
     return EXIT_DONE;
 }
 
-static int demo_run(int argc, char **argv);
-
-static const struct option demo_options[] = {
+static const struct option options[] = {
     {"out", 'o', OPTION_FILE, NULL, "DIR", "also write the picture into DIR", 0, 0, NULL},
-    {NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0, 0, NULL},
+    {.name = NULL},
 };
+
+static void show(const struct options *o, heed_ctx *cx, struct spirals *s) {
+    struct run r;
+    const char *out = option_text(o, "out");
+    if (out && !directory_make(cx, out)) return; /* before the work */
+    draw_spirals(s, heed_seed(cx));
+    printf("Two spirals, %d points, and a network 2-%d-%d-2 (tanh, AdamW) on the %s kernels.\n", POINTS, WIDTH, WIDTH,
+           heed_isa());
+    fflush(stdout);
+    if (run_open(&r, cx) && watch_training(&r, s, option_flag(o, "quiet"))) {
+        const heed_terminal_colors colors =
+            heed_terminal_choose(getenv("NO_COLOR"), getenv("COLORTERM"), getenv("TERM"), isatty(STDOUT_FILENO) == 1);
+        draw_plane(cx, &r.mlp, s, colors == HEED_TERMINAL_TRUE);
+        if (out) write_picture(cx, &r.mlp, s, out);
+    }
+    run_free(&r);
+}
+
+static int run(int argc, char **argv) {
+    static struct spirals s;
+    struct options *o = options_read("demo", options, argc, argv, 0, 0, "");
+    if (!o) return EXIT_USAGE;
+    heed_ctx *cx = options_open(o);
+    int status = EXIT_FAILED;
+    if (cx) {
+        const uint64_t seed = heed_seed(cx);
+        show(o, cx, &s);
+        status = options_close(o, cx, EXIT_DONE);
+        if (status == EXIT_DONE) status = compare_runs(&s, seed);
+    }
+    options_free(o);
+    return status;
+}
+
 const struct command demo_command = {
     .name = "demo",
     .summary = "the main job, end to end, on what heed carries",
     .about = "Shows what heed can do so far, on data that it carries: a small network learns to tell two spirals apart "
-             "while you "
-             "watch. Needs no files and no network.",
-    .options = demo_options,
+             "while you watch. Needs no files and no network.",
+    .options = options,
     .examples = "heed demo\nheed demo --out results\n",
-    .run = demo_run,
+    .run = run,
 };
-
-static int demo_run(int argc, char **argv) {
-    static struct spirals s;
-    struct options *o = options_read("demo", demo_options, argc, argv, 0, 0, "");
-    if (!o) return EXIT_USAGE;
-    draw_spirals(&s);
-    printf("Two spirals, %d points, and a network 2-%d-%d-2 (tanh, AdamW) on the %s kernels.\n", POINTS, WIDTH, WIDTH,
-           heed_isa());
-    fflush(stdout);
-    struct run r;
-    if (run_open(&r, (int)option_int(o, "threads"), false) && watch_training(&r, &s, option_flag(o, "quiet"))) {
-        draw_plane(r.cx, &r.mlp, &s, isatty(STDOUT_FILENO));
-        if (option_given(o, "out")) write_picture(r.cx, &r.mlp, &s, option_text(o, "out"));
-    }
-    const int status = run_close(&r, EXIT_DONE);
-    options_free(o);
-    return status == EXIT_DONE ? compare_runs(&s) : status;
-}

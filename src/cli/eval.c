@@ -6,10 +6,11 @@
 static const struct option options[] = {
     {"data", 'd', OPTION_FILE, NULL, "PATH", "csv, tsv, x.npy,y.npy, a directory of MNIST's files, or digits", 0, 0,
      NULL},
-    {"part", 0, OPTION_CHOICE, "test", "PART", "of a directory: test or train", 0, 0, "test train"},
+    {"part", 0, OPTION_CHOICE, "test", "PART", "of a directory or digits, one of", 0, 0, "test train"},
     {"target", 't', OPTION_TEXT, NULL, "COLUMN", "of a table: name or number, several as a,b; as in training", 0, 0,
      NULL},
     {"batch", 'b', OPTION_INT, "500", "N", "examples at a time", 1, 1e9, NULL},
+    JSON_OPTION,
     {.name = NULL},
 };
 

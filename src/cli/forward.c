@@ -111,9 +111,12 @@ static bool go_back(heed_ctx *cx, const heed_io *in, const heed_io *out) {
 
 struct outputs {
     heed_array *arrays;
-    char (*names)[256]; /* of gradients */
+    char (*names)[256]; /* of gradients and attentions */
     int64_t n;
+    int named;
 };
+
+static char *next_name(struct outputs *o) { return o->names[o->named++]; }
 
 static bool add_tensor(heed_ctx *cx, struct outputs *o, const char *name, heed_tensor *t) {
     t = heed_contiguous(cx, t);
@@ -127,24 +130,43 @@ static bool add_tensor(heed_ctx *cx, struct outputs *o, const char *name, heed_t
     return true;
 }
 
-static void add_gradient(struct outputs *o, const heed_param *p, const heed_grad *slot) {
-    snprintf(o->names[p->index], sizeof *o->names, "grad.%s", p->name);
+static void add_gradient(struct outputs *o, const heed_param *p, const float *gradient) {
+    char *const name = next_name(o);
+    snprintf(name, sizeof *o->names, "grad.%s", p->name);
     heed_array *a = &o->arrays[o->n++];
-    *a = (heed_array){.name = o->names[p->index], .dtype = HEED_F32, .rank = p->rank, .data = slot->data};
+    *a = (heed_array){.name = name, .dtype = HEED_F32, .rank = p->rank, .data = gradient};
     memcpy(a->shape, p->shape, sizeof a->shape);
+}
+
+/* "encoder_attentions.L" and the like, as the Hugging Face classes call them; (B,H,Tq,Tk) */
+static void add_map(struct outputs *o, const heed_capture_map *map) {
+    static const char *const names[][2] = {
+        {"encoder", "encoder_attentions"}, {"decoder", "decoder_attentions"}, {"cross", "cross_attentions"}};
+    const char *kind = "attentions";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], map->site) == 0) kind = names[i][1];
+    char *const name = next_name(o);
+    snprintf(name, sizeof *o->names, "%s.%d", kind, map->layer);
+    o->arrays[o->n++] = (heed_array){.name = name,
+                                     .dtype = HEED_F32,
+                                     .rank = 4,
+                                     .shape = {map->batch, map->heads, map->rows, map->keys},
+                                     .data = map->weights};
 }
 
 static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *path, const heed_params *params,
                           const heed_io *out, const struct gradients *g) {
-    const int count = heed_params_count(params);
-    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + HEED_IO_MOST) * sizeof *o.arrays),
-                        .names = heed_mem_new(cx, (size_t)count * sizeof *o.names)};
+    const int count = heed_params_count(params), maps = heed_capture_count(cx);
+    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + maps + HEED_IO_MOST) * sizeof *o.arrays),
+                        .names = heed_mem_new(cx, (size_t)(count + maps) * sizeof *o.names)};
     for (int i = 0; o.arrays && i < out->n; i++)
         if (!strstr(out->name[i], "attentions.") || option_flag(opt, "attentions"))
             add_tensor(cx, &o, out->name[i], out->tensor[i]);
-    for (int i = 0; o.names && g->slots && i < count; i++) {
+    for (int i = 0; o.arrays && o.names && i < maps; i++) add_map(&o, heed_capture_at(cx, i));
+    for (int i = 0; o.arrays && o.names && g->slots && i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
-        if (!p->tied && !p->frozen) add_gradient(&o, p, &g->slots[i]);
+        if (p->frozen || p->whole || (p->tied && !p->part)) continue;
+        add_gradient(&o, p, g->block + (p->value - heed_params_block(params)));
     }
     if (!heed_failed(cx)) heed_safetensors_write(cx, path, o.arrays, o.n, &(heed_pair){"format", "pt"}, 1);
     heed_mem_free(cx, o.arrays);
@@ -165,10 +187,12 @@ static void forward(heed_ctx *cx, const struct options *o, bool dry) {
     struct gradients g = {0};
     heed_io in = {0}, out = {0};
     heed_set_grad(cx, grad);
+    if (option_flag(o, "attentions")) heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX});
     if (st && (!grad || gradients_open(cx, params, &g)) &&
         read_inputs(cx, st, in_path, heed_model_family(model), &in) && heed_model_forward(cx, model, &in, &out) &&
         (!grad || go_back(cx, &in, &out)) && !dry)
         write_outputs(cx, o, out_path, params, &out, &g);
+    heed_capture_end(cx);
     gradients_close(cx, &g);
     heed_safetensors_close(st);
     heed_mem_free(cx, bytes);

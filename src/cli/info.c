@@ -1,8 +1,7 @@
 /* heed info: what a model is, and what it will take: planned in a dry context, which replays the allocator of a real
  * run without computing. */
 #include "cli/options.h"
-#include "heed/model.h"
-#include "heed/train.h"
+#include "heed/loop.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,39 +11,22 @@ static const struct option options[] = {
     {"batch", 'b', OPTION_INT, "32", "B", "examples at a time, for the plan", 1, 1e9, NULL},
     {"length", 0, OPTION_INT, "128", "T", "tokens of an example, for models of sequences", 1, 1e9, NULL},
     {"verbose", 'v', OPTION_FLAG, NULL, NULL, "every parameter with its shape", 0, 0, NULL},
+    JSON_OPTION,
     {.name = NULL},
 };
 
 /* ---- the plan ---- */
 
-struct plan {
-    size_t total, step; /* at the worst moment: all of heed's memory; tensors of the step */
-};
-
-/* The peak of two steps on a batch, training with AdamW or only running. */
-static bool make_plan(const struct options *o, const char *dir, bool training, struct plan *plan) {
-    heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
-    heed_model *model = heed_model_load(cx, dir);
+/* Of running, or of training with AdamW. */
+static bool make_plan(const struct options *o, const char *dir, bool training, heed_plan *plan) {
+    heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
+    heed_model *model = heed_model_load(dry, dir);
     const heed_trainer_opts adamw = {.optimizer = {.kind = HEED_ADAMW}, .schedule = {.lr = 1e-3}, .clip = 1};
-    heed_trainer *trainer = training && model ? heed_trainer_new(cx, heed_model_params(model), &adamw) : NULL;
-    heed_memory_reset_peak(cx); /* of reading the files */
-    for (int step = 0; step < 2 && !heed_failed(cx); step++) {
-        heed_io in, out;
-        heed_set_grad(cx, training);
-        if (trainer) heed_trainer_begin(cx, trainer);
-        heed_model_sample(cx, model, option_int(o, "batch"), option_int(o, "length"), &in);
-        heed_model_forward(cx, model, &in, &out);
-        heed_tensor *loss = heed_failed(cx) ? NULL : heed_io_get(&out, "loss");
-        if (trainer && heed_wants_grad(loss)) heed_backward(cx, loss);
-        if (trainer) heed_trainer_step(cx, trainer, NULL);
-        heed_reset(cx);
-    }
-    *plan = (struct plan){heed_memory_use(cx).held_peak, heed_memory_use(cx).step_peak};
-    const bool ok = !heed_failed(cx);
-    if (!ok) cli_error(EXIT_FAILED, "%s", heed_message(cx));
-    heed_trainer_free(cx, trainer);
-    heed_model_free(cx, model);
-    heed_close(cx);
+    const bool ok =
+        heed_plan_step(dry, model, training ? &adamw : NULL, option_int(o, "batch"), option_int(o, "length"), plan);
+    if (!ok) cli_error(EXIT_FAILED, "%s", heed_message(dry));
+    heed_model_free(dry, model);
+    heed_close(dry);
     return ok;
 }
 
@@ -54,7 +36,7 @@ struct facts {
     int64_t parameters, frozen; /* numbers */
     int tensors;
     int64_t disk;
-    struct plan running, training;
+    heed_plan running, training;
 };
 
 static bool is_weights(const char *name) {
@@ -79,8 +61,8 @@ static int64_t bytes_on_disk(const char *dir) {
 static void count(const heed_params *params, struct facts *f) {
     for (int i = 0; i < heed_params_count(params); i++) {
         const heed_param *p = heed_params_at(params, i);
+        if (!p->whole && (!p->tied || p->part)) f->tensors++;
         if (p->tied) continue;
-        f->tensors++;
         f->parameters += p->count;
         if (p->frozen) f->frozen += p->count;
     }
@@ -95,19 +77,10 @@ static void shape_text(const heed_param *p, char *out, size_t size) {
     if (at < size) snprintf(out + at, size - at, ")");
 }
 
-static const char *size_text(size_t bytes, char out[32]) {
-    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
-    double value = (double)bytes;
-    int unit = 0;
-    while (value >= 1000 && unit < 4) value /= 1000, unit++;
-    snprintf(out, 32, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-    return out;
-}
-
-static void print_plan(const char *what, const struct plan *plan, int64_t batch) {
+static void print_plan(const char *what, const heed_plan *plan, int64_t batch) {
     char total[32], step[32];
-    printf("%-12s %s at batch %lld, of which %s are tensors of the step\n", what, size_text(plan->total, total),
-           (long long)batch, size_text(plan->step, step));
+    printf("%-12s %s at batch %lld, of which %s are tensors of the step\n", what, cli_size(plan->total, total),
+           (long long)batch, cli_size(plan->step, step));
 }
 
 static void print_text(const struct options *o, const heed_model *m, const struct facts *f) {
@@ -117,20 +90,22 @@ static void print_text(const struct options *o, const heed_model *m, const struc
     printf("%-12s %s (%s): %s\n", "family", family->name, family->type, family->summary);
     printf("%-12s %lld in %d tensors", "parameters", (long long)f->parameters, f->tensors);
     printf(f->frozen ? ", %lld of them frozen\n" : "\n", (long long)f->frozen);
-    printf("%-12s %s\n", "on disk", size_text((size_t)f->disk, text));
+    printf("%-12s %s\n", "on disk", cli_size((size_t)f->disk, text));
     print_plan("running", &f->running, option_int(o, "batch"));
     print_plan("training", &f->training, option_int(o, "batch"));
     if (!option_flag(o, "verbose")) return;
     printf("\n%-48s %-24s %12s\n", "parameter", "shape", "numbers");
     for (int i = 0; i < heed_params_count(params); i++) {
         const heed_param *p = heed_params_at(params, i);
+        const bool tied = p->tied && !p->part;
+        if (p->whole) continue; /* its parts have the published names */
         shape_text(p, text, sizeof text);
         printf("%-48s %-24s %12lld%s%s%s\n", p->name, text, (long long)p->count, p->frozen ? "  frozen" : "",
-               p->tied ? "  tied to " : "", p->tied ? p->tied->name : "");
+               tied ? "  tied to " : "", tied ? p->tied->name : "");
     }
 }
 
-static void put_plan(heed_ctx *cx, heed_json at, const char *key, const struct plan *plan) {
+static void put_plan(heed_ctx *cx, heed_json at, const char *key, const heed_plan *plan) {
     const heed_json object = heed_json_put_object(cx, at, key);
     heed_json_put_int(cx, object, "bytes", (int64_t)plan->total);
     heed_json_put_int(cx, object, "step_bytes", (int64_t)plan->step);

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 static const struct lesson *const lessons[] = {
-    &neuron_lesson, &approximation_lesson, &digits_lesson, &average_lesson, &kernels_lesson, &parametric_lesson,
+    &neuron_lesson,     &approximation_lesson, &digits_lesson,      &average_lesson,   &kernels_lesson,
+    &parametric_lesson, &scores_lesson,        &equivalence_lesson, &multihead_lesson, &worked_lesson,
+    &memory_lesson,     &keys_lesson,          &positions_lesson,   &masked_lesson,
 };
 enum { LESSONS = sizeof lessons / sizeof lessons[0] };
 
@@ -17,6 +19,7 @@ static const struct option options[] = {
      NULL},
     {"data", 'd', OPTION_FILE, NULL, "PATH", "data of your own; 'heed lesson' says what each lesson takes", 0, 0, NULL},
     {"dark", 0, OPTION_FLAG, NULL, NULL, "pictures for a dark page", 0, 0, NULL},
+    JSON_OPTION,
     {.name = NULL},
 };
 
@@ -107,6 +110,8 @@ static int run(int argc, char **argv) {
     return status;
 }
 
+static const char *lesson_name(int i) { return i < LESSONS ? lessons[i]->name : NULL; }
+
 const struct command lesson_command = {
     .name = "lesson",
     .summary = "experiments of the course: explanation, numbers, pictures",
@@ -117,4 +122,5 @@ const struct command lesson_command = {
     .examples = "heed lesson\nheed lesson neuron\nheed lesson nadaraya-watson --out pictures\n"
                 "heed lesson nadaraya-watson --data mine.csv --out pictures\nheed lesson digits --data mnist\n",
     .run = run,
+    .first = lesson_name,
 };

@@ -21,7 +21,8 @@ struct lesson {
 };
 
 extern const struct lesson neuron_lesson, approximation_lesson, digits_lesson, average_lesson, kernels_lesson,
-    parametric_lesson;
+    parametric_lesson, scores_lesson, equivalence_lesson, multihead_lesson, worked_lesson, memory_lesson, keys_lesson,
+    positions_lesson, masked_lesson;
 
 struct lesson_run {
     heed_ctx *cx;

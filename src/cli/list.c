@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct option options[] = {{.name = NULL}};
+static const struct option options[] = {JSON_OPTION, {.name = NULL}};
 
 static void put_words(heed_ctx *cx, heed_json at, const char *key, const char *words) {
     const heed_json list = heed_json_put_array(cx, at, key);
@@ -82,6 +82,8 @@ const heed_family *cli_family(const char *command, const char *name) {
     return NULL;
 }
 
+const char *cli_family_name(int i) { return i < heed_family_count() ? heed_family_at(i)->name : NULL; }
+
 static int run(int argc, char **argv) {
     struct options *o = options_read("list", options, argc, argv, 0, 1, "FAMILY");
     if (!o) return EXIT_USAGE;
@@ -110,4 +112,5 @@ const struct command list_command = {
     .options = options,
     .examples = "heed list\nheed list mlp\nheed list --json\n",
     .run = run,
+    .first = cli_family_name,
 };

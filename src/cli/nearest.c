@@ -25,16 +25,32 @@ static int edit_distance(const char *a, int a_length, const char *b, int b_lengt
     return last[b_length];
 }
 
+/* How far a word is from a name: from all of it, or, counted as one slip more, from what it begins with, or from one of
+ * its parts ("nadarya" and "nadaraya-watson"). */
+static int distance_to(const char *word, int length, const char *name) {
+    const int name_length = (int)strlen(name);
+    if (name_length > WORD_MAX) return WORD_MAX;
+    int nearest = edit_distance(word, length, name, name_length);
+    if (length >= 3 && strncmp(word, name, (size_t)length) == 0) nearest = least(nearest, 1);
+    if (!strchr(name, '-')) return nearest;
+    for (const char *part = name; *part;) {
+        const int n = (int)strcspn(part, "-");
+        if (n > 2) nearest = least(nearest, edit_distance(word, length, part, n) + 1);
+        part += n;
+        part += *part == '-';
+    }
+    return nearest;
+}
+
 const char *cli_nearest(const char *word, const char *const *names, int n) {
     const size_t length = strlen(word);
     if (length > WORD_MAX) return NULL;
     const char *nearest = NULL;
     int nearest_distance = (int)length / 3 + 2; /* one slip in a short word, more in a longer one */
     for (int i = 0; i < n; i++) {
-        const size_t name_length = strlen(names[i]);
-        if (name_length > WORD_MAX) continue;
-        const int distance = edit_distance(word, (int)length, names[i], (int)name_length);
-        if (distance < nearest_distance && distance < (int)name_length) nearest = names[i], nearest_distance = distance;
+        const int distance = distance_to(word, (int)length, names[i]);
+        if (distance < nearest_distance && distance < (int)strlen(names[i]))
+            nearest = names[i], nearest_distance = distance;
     }
     return nearest;
 }

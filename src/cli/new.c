@@ -60,4 +60,5 @@ const struct command new_command = {
     .examples = "heed new mlp digits --set input_size=784 --set output_size=10 --set hidden_sizes=256,128 --set "
                 "task=classify\nheed new kernel-pooling nw --set points=50 --set kernel=boxcar\n",
     .run = run,
+    .first = cli_family_name,
 };

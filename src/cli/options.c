@@ -16,7 +16,6 @@ const struct option common_options[] = {
      NULL},
     {"profile", 0, OPTION_FLAG, NULL, NULL, "say at the end where the time went, op by op", 0, 0, NULL},
     {"quiet", 'q', OPTION_FLAG, NULL, NULL, "no progress, no messages but errors", 0, 0, NULL},
-    {"json", 0, OPTION_FLAG, NULL, NULL, "results as JSON", 0, 0, NULL},
     {"recipe", 0, OPTION_FILE, NULL, "FILE", "read options from a file, one a line; the command line stands over it", 0,
      0, NULL},
     {"help", 'h', OPTION_FLAG, NULL, NULL, "this help", 0, 0, NULL},

@@ -31,8 +31,11 @@ struct option {
     const char *choices; /* of OPTION_CHOICE */
 };
 
-/* --threads, --seed, --memory, --profile, --quiet, --json, --help: every command has them. */
+/* --threads, --seed, --memory, --profile, --quiet, --recipe, --help: every command has them. */
 extern const struct option common_options[];
+/* For the tables of commands whose result is data. */
+#define JSON_OPTION                                                                                                    \
+    { "json", 0, OPTION_FLAG, NULL, NULL, "the result as JSON", 0, 0, NULL }
 
 struct options; /* what was given */
 
@@ -60,8 +63,10 @@ size_t option_bytes(const struct options *o, const char *name);
 /* A context with the threads, seed and budget asked for; Ctrl-C cancels what it does. NULL after saying what is wrong
  * (exit status EXIT_FAILED). */
 heed_ctx *options_open(const struct options *o);
-/* The same, but Ctrl-C cancels nothing: for work that looks at interrupted() itself, as training does. */
-heed_ctx *options_open_patient(const struct options *o);
+/* The same for training: Ctrl-C cancels nothing, as it looks at interrupted() itself, and the budget is at least
+ * `least` bytes, enough to find out what is needed; options_hold then sets the one asked for. */
+heed_ctx *options_open_roomy(const struct options *o, size_t least);
+void options_hold(const struct options *o, heed_ctx *cx);
 /* Says "heed: SENTENCE" when the context has failed, prints the profile when it was asked for, closes it, and returns
  * the exit status: `status`, or EXIT_FAILED, or EXIT_INTERRUPTED after Ctrl-C. */
 int options_close(const struct options *o, heed_ctx *cx, int status);

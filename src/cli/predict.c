@@ -12,6 +12,7 @@
 static const struct option options[] = {
     {"data", 'd', OPTION_FILE, NULL, "FILE", "read a table, x.npy or a directory instead of standard input", 0, 0,
      NULL},
+    JSON_OPTION,
     {.name = NULL},
 };
 

@@ -1,5 +1,6 @@
 /* Progress goes to standard error. Control characters only ever go to a terminal. */
 #include "cli/progress.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -34,7 +35,9 @@ static void state_text(const struct progress *p, const heed_loop_state *s, char 
     char left[24], valid[64] = "";
     const bool many = s->examples_per_second >= 1e4;
     time_text(left, s->seconds_left);
-    if (p->metric && p->evaluated) snprintf(valid, sizeof valid, "  %s %.4f", p->metric, s->valid.metric);
+    if (p->metric && p->evaluated)
+        snprintf(valid, sizeof valid, fabs(s->valid.metric) < 100 ? "  %s %.4f" : "  %s %.4g", p->metric,
+                 s->valid.metric);
     snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s examples/s  %s left", (long long)s->step,
              (long long)s->steps, s->loss, valid, s->examples_per_second / (many ? 1e3 : 1), many ? "k" : "", left);
 }

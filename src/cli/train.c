@@ -45,6 +45,7 @@ static const struct option options[] = {
     {"save-every", 0, OPTION_INT, "0", "N", "updates between checkpoints; 0: about every ten seconds", 0, 1e12, NULL},
     {"log", 0, OPTION_FILE, NULL, "FILE", "one JSON object a line: step, loss, lr, seconds, examples, and what evaluations find", 0, 0, NULL},
     {"log-every", 0, OPTION_INT, "0", "N", "updates between lines; 0: one each, in a long run fewer", 0, 1e12, NULL},
+    JSON_OPTION,
     {.name = NULL},
 };
 /* clang-format on */
@@ -129,7 +130,7 @@ static bool standardise(struct run *r) {
     return !heed_failed(r->cx);
 }
 
-static bool make_model(struct run *r) {
+static heed_model *new_model(const struct run *r, heed_ctx *cx) {
     const heed_data *d = r->data;
     const char *settings[SETTINGS_MOST], *const *given;
     char text[7][80];
@@ -148,10 +149,14 @@ static bool make_model(struct run *r) {
         for (; n < 7; n++) settings[n] = text[n];
     }
     const int more = option_list(r->o, "set", &given);
-    if (more > SETTINGS_MOST - n) return heed_fail(r->cx, HEED_ERR_USAGE, "train: %d settings are too many", more);
-    for (int i = 0; i < more; i++) settings[n++] = given[i];
-    r->model = heed_model_new(r->cx, r->family, settings, n, heed_seed(r->cx));
-    return r->model && standardise(r) && task_describe(r->cx, r->model, d);
+    if (more > SETTINGS_MOST - n) heed_fail(cx, HEED_ERR_USAGE, "train: %d settings are too many", more);
+    for (int i = 0; i < more && n < SETTINGS_MOST; i++) settings[n++] = given[i];
+    return heed_model_new(cx, r->family, settings, n, heed_seed(r->cx));
+}
+
+static bool make_model(struct run *r) {
+    r->model = new_model(r, r->cx);
+    return r->model && standardise(r) && task_describe(r->cx, r->model, r->data);
 }
 
 /* ---- the options of the loop ---- */
@@ -226,6 +231,33 @@ static void set_loop(struct run *r) {
         r->loop.batch *= accumulate;
     }
     r->loop.epochs = option_given(o, "epochs") ? option_int(o, "epochs") : good_epochs(r);
+}
+
+/* ---- the budget ---- */
+
+#define TO_FIND_OUT ((size_t)32 << 20) /* what may be taken in any case, to read data and say what they need */
+
+/* Goes through the run without computing, and refuses it when it would take more than --memory allows. */
+static bool check_budget(struct run *r, size_t before) {
+    const size_t budget = option_bytes(r->o, "memory"), data = heed_memory_use(r->cx).held - before;
+    heed_plan p;
+    char text[5][32];
+    if (budget == 0) return true;
+    heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(r->o, "threads"), .dry = true});
+    heed_model *model = new_model(r, dry);
+    if (!model || !task_describe(dry, model, r->data) || !heed_plan_run(dry, model, &r->loop, &p))
+        heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    else if (data + p.total > budget)
+        heed_fail(
+            r->cx, HEED_ERR_BUDGET,
+            "train: --memory: %zu bytes are needed and %zu allowed: data %s, weights %s, gradients and moments %s, "
+            "batches %s, tensors of a step %s, and what heed itself holds",
+            data + p.total, budget, cli_size(data, text[0]), cli_size(p.weights, text[1]), cli_size(p.trainer, text[2]),
+            cli_size(p.batches, text[3]), cli_size(p.step, text[4]));
+    heed_model_free(dry, model);
+    heed_close(dry);
+    options_hold(r->o, r->cx);
+    return !heed_failed(r->cx);
 }
 
 /* ---- what is said at the end ---- */
@@ -322,11 +354,19 @@ static void say_end(struct run *r, heed_loop_end end) {
 /* ---- the command ---- */
 
 static void train(struct run *r) {
-    if (!load_data(r) || !split_data(r) || !make_model(r) || interrupted()) return;
+    const size_t before = heed_memory_use(r->cx).held;
+    if (!load_data(r) || !split_data(r)) return;
     set_loop(r);
+    if (r->loop.batch > r->n_train) {
+        heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %lld examples to train on",
+                  (long long)r->loop.batch, (long long)r->n_train);
+        return;
+    }
+    if (!check_budget(r, before) || !make_model(r) || interrupted()) return;
     if (!option_flag(r->o, "quiet"))
-        fprintf(stderr, "%s: %lld examples to train on, %lld to validate, %lld to test; %s with %lld parameters\n",
-                r->path, (long long)r->n_train, (long long)r->n_valid, (long long)(r->test ? r->test->n : 0),
+        fprintf(stderr, "%s: %lld example%s to train on, %lld to validate, %lld to test; %s with %lld parameters\n",
+                strcmp(r->path, "-") == 0 ? "standard input" : r->path, (long long)r->n_train,
+                r->n_train == 1 ? "" : "s", (long long)r->n_valid, (long long)(r->test ? r->test->n : 0),
                 r->family->name, (long long)heed_params_numbers(heed_model_params(r->model)));
     progress_begin(&r->progress, option_flag(r->o, "quiet"), r->n_valid > 0 ? heed_loop_metric(r->data) : NULL);
     say_end(r, heed_loop_run(r->cx, r->model, &r->loop, &r->state));
@@ -358,9 +398,11 @@ static bool may_write(const struct options *o, const char *dir) {
     return !checkpoint && !model;
 }
 
+static const char *const tasks[] = {"regress", "classify"};
+static const char *task_name(int i) { return i < 2 ? tasks[i] : NULL; }
+
 static bool usage_ok(struct run *r) {
     const char *task = options_word(r->o, 0);
-    static const char *const tasks[] = {"regress", "classify"};
     r->classify = strcmp(task, "classify") == 0;
     if (!r->classify && strcmp(task, "regress") != 0) {
         const char *nearest = cli_nearest(task, tasks, 2);
@@ -392,7 +434,7 @@ static int run(int argc, char **argv) {
     int status = EXIT_USAGE;
     if (usage_ok(&r)) {
         status = EXIT_FAILED;
-        if (may_write(o, r.dir) && (r.cx = options_open_patient(o))) {
+        if (may_write(o, r.dir) && (r.cx = options_open_roomy(o, TO_FIND_OUT))) {
             train(&r);
             free_run(&r);
             status = options_close(o, r.cx, EXIT_DONE);
@@ -417,4 +459,5 @@ const struct command train_command = {
                 "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
                 "heed train regress --data points.csv --model linear --out line\n",
     .run = run,
+    .first = task_name,
 };

@@ -129,7 +129,9 @@ static bool choose_inputs(struct sheet *s, const heed_data_opts *o) {
     if (known && !claim_each(s, known, s->input, &s->inputs)) return false;
     for (int64_t i = 0; !known && i < s->columns; i++)
         if (!s->taken[i]) claim(s, i, s->input, &s->inputs);
-    return s->inputs > 0 || heed_fail(s->cx, HEED_ERR_USAGE, "%s: no column is left for the inputs", s->path);
+    return s->inputs > 0 ||
+           heed_fail(s->cx, HEED_ERR_USAGE, "%s: no column is left for the inputs%s", s->path,
+                     s->columns == 1 ? ": there is only one; columns are parted by commas, in a .tsv by tabs" : "");
 }
 
 /* ---- numbers ---- */

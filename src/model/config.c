@@ -205,3 +205,24 @@ double config_number(heed_ctx *cx, heed_json config, const char *key, double low
         heed_json_fail(cx, heed_json_find(cx, config, key), "%g is not between %g and %g", value, low, high);
     return value;
 }
+
+int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most) {
+    const heed_json list = heed_json_array(cx, config, key);
+    const int64_t n = heed_json_count(list);
+    if (heed_failed(cx)) return 0;
+    if (n > most) return heed_json_fail(cx, list, "%lld numbers are more than %d", (long long)n, most);
+    for (int i = 0; i < (int)n && !heed_failed(cx); i++) {
+        const heed_json at = heed_json_item(cx, list, i);
+        out[i] = heed_json_int(cx, at, NULL);
+        if (!heed_failed(cx) && (out[i] < low || out[i] > high))
+            heed_json_fail(cx, at, "%lld is not between %lld and %lld", (long long)out[i], (long long)low,
+                           (long long)high);
+    }
+    return heed_failed(cx) ? 0 : (int)n;
+}
+
+heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key) {
+    static const char *const names[] = {"identity", "relu",    "gelu",     "gelu_tanh", "silu",
+                                        "tanh",     "sigmoid", "softplus", NULL}; /* in the order of the enum */
+    return (heed_activation)config_choice(cx, config, key, names);
+}

@@ -12,6 +12,12 @@
 int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names);
 /* A number of config within [low, high]; fails the context otherwise. */
 int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high);
+/* A list of such numbers, at most `most`; their count. */
+int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most);
+heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key); /* by torch.nn's names */
 double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high);
+
+/* The family's own struct. */
+const void *model_own(const heed_model *m);
 
 #endif

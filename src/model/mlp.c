@@ -66,26 +66,14 @@ static const heed_key mlp_keys[] = {
 };
 
 static bool mlp_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
-    /* the order of heed_activation */
-    static const char *const activations[] = {"identity", "relu",    "gelu",     "gelu_tanh", "silu",
-                                              "tanh",     "sigmoid", "softplus", NULL};
     struct mlp *m = own;
     if (!vectors_build(cx, config, params, &m->vectors)) return false;
-    const heed_json hidden = heed_json_array(cx, config, "hidden_sizes");
-    const int act = config_choice(cx, config, "activation", activations);
-    const double dropout = config_number(cx, config, "dropout", 0, 1);
-    const int64_t n = heed_json_count(hidden);
-    if (n + 1 > HEED_MLP_MOST)
-        return heed_json_fail(cx, hidden, "%lld hidden layers are more than %d", (long long)n, HEED_MLP_MOST - 1);
     int64_t sizes[HEED_MLP_MOST + 1] = {m->vectors.inputs};
-    for (int64_t i = 0; i < n; i++) {
-        const heed_json at = heed_json_item(cx, hidden, i);
-        sizes[i + 1] = heed_json_int(cx, at, NULL);
-        if (!heed_failed(cx) && sizes[i + 1] < 1) heed_json_fail(cx, at, "a layer has at least one neuron");
-    }
-    sizes[n + 1] = m->vectors.outputs;
-    return !heed_failed(cx) &&
-           heed_mlp_make(cx, params, "layers", sizes, (int)n + 1, (heed_activation)act, (float)dropout, &m->net);
+    const int hidden = config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, HEED_MLP_MOST - 1);
+    const heed_activation act = config_activation(cx, config, "activation");
+    const double dropout = config_number(cx, config, "dropout", 0, 1);
+    sizes[hidden + 1] = m->vectors.outputs;
+    return !heed_failed(cx) && heed_mlp_make(cx, params, "layers", sizes, hidden + 1, act, (float)dropout, &m->net);
 }
 
 const heed_family family_mlp = {

@@ -1,10 +1,9 @@
 /* Models: a family's struct, its parameters and its config, made fresh or opened from a directory. */
 #include "model/config.h"
+#include "model/directory.h"
 #include "model/families.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- the list ---- */
 
@@ -129,30 +128,18 @@ heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
     return NULL;
 }
 
-/* dir and those above it. */
-static bool make_directory(heed_ctx *cx, const char *dir) {
-    char path[4096];
-    if (!path_join(cx, path, sizeof path, dir, "")) return false;
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
-        *slash = '/';
-    }
-    return true;
-}
-
 bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     char path[4096];
     if (heed_failed(cx)) return false;
     if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
-    return make_directory(cx, dir) && path_join(cx, path, sizeof path, dir, "model.safetensors") &&
+    return directory_make(cx, dir) && path_join(cx, path, sizeof path, dir, "model.safetensors") &&
            heed_params_save(cx, m->params, path) && path_join(cx, path, sizeof path, dir, "config.json") &&
            heed_json_write(cx, path, m->config);
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }
 heed_params *heed_model_params(const heed_model *m) { return m ? m->params : NULL; }
+const void *model_own(const heed_model *m) { return m ? m->own : NULL; }
 heed_json heed_model_config(const heed_model *m) { return m ? m->config : (heed_json){0}; }
 
 bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out) {

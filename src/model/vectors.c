@@ -3,8 +3,6 @@
 #include "model/families.h"
 #include "tensor/engine.h"
 
-#define SIZE_MOST ((int64_t)1 << 40)
-
 /* A frozen parameter of n numbers. */
 static heed_param *frozen(heed_ctx *cx, heed_params *params, const char *name, int64_t n, heed_init_kind kind) {
     heed_param *p = heed_param_add(cx, params, NULL, name, 1, &n, (heed_init){.kind = kind});
@@ -13,15 +11,12 @@ static heed_param *frozen(heed_ctx *cx, heed_params *params, const char *name, i
 }
 
 static bool check_image(heed_ctx *cx, heed_json config, const struct vectors *v) {
-    const heed_json size = heed_json_array(cx, config, "image_size");
-    if (heed_failed(cx) || heed_json_count(size) == 0) return !heed_failed(cx);
-    if (heed_json_count(size) != 2) return heed_json_fail(cx, size, "height and width are two numbers");
-    const int64_t channels = config_int(cx, config, "image_channels", 1, 1024);
     int64_t side[2] = {0, 0};
-    for (int i = 0; i < 2; i++) {
-        side[i] = heed_json_int(cx, heed_json_item(cx, size, i), NULL);
-        if (side[i] < 1 || side[i] > 65536) return heed_json_fail(cx, size, "sizes lie between 1 and 65536");
-    }
+    const int sides = config_ints(cx, config, "image_size", 1, 65536, side, 2);
+    const heed_json size = heed_json_find(cx, config, "image_size");
+    if (sides == 0) return !heed_failed(cx);
+    if (sides != 2) return heed_json_fail(cx, size, "height and width are two numbers");
+    const int64_t channels = config_int(cx, config, "image_channels", 1, 1024);
     if (heed_failed(cx) || channels * side[0] * side[1] == v->inputs) return !heed_failed(cx);
     return heed_json_fail(cx, size, "%lld x %lld x %lld numbers are not the %lld of input_size", (long long)channels,
                           (long long)side[0], (long long)side[1], (long long)v->inputs);

@@ -8,6 +8,8 @@
 
 #include "heed/model.h"
 
+#define SIZE_MOST ((int64_t)1 << 40) /* numbers in a layer */
+
 struct vectors {
     int64_t inputs, outputs;
     bool classify;

@@ -86,6 +86,14 @@ static void count_axis(struct axis *a, int64_t count, double margin, const struc
     a->names = names && names->at ? names : NULL;
 }
 
+/* Of a heat map: cells, counted or named, or what the limits say that it spans. */
+static void map_axis(struct axis *a, int64_t count, const struct names *names, double low, double high) {
+    count_axis(a, count, 0, names);
+    if (a->names || isnan(low) || isnan(high)) return;
+    a->range = (struct range){low, high};
+    a->counts = false;
+}
+
 static const struct names *bar_names(const heed_panel *p) {
     for (int i = 0; i < p->n; i++)
         if ((p->layers[i].kind == LAYER_BARS || p->layers[i].kind == LAYER_HBARS) && p->layers[i].names.at)
@@ -117,9 +125,9 @@ bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct
     if (e.hbars) count_axis(&f->y, e.count, 0.1, bar_names(p));
     f->y.flipped = e.hbars;
     if (f->map && f->map->kind == LAYER_HEATMAP) {
-        count_axis(&f->x, f->map->cols, 0, &f->map->names_2);
-        count_axis(&f->y, f->map->rows, 0, &f->map->names);
-        f->y.flipped = true;
+        map_axis(&f->x, f->map->cols, &f->map->names_2, p->x_low, p->x_high);
+        map_axis(&f->y, f->map->rows, &f->map->names, p->y_low, p->y_high);
+        f->y.flipped = f->y.counts;
         f->empty = f->map->n == 0;
     } else if (f->map) {
         f->axes = false;

@@ -31,11 +31,9 @@ static void paint(struct frame *f, struct rect r, int64_t rows, const struct pix
 static void cell_numbers(struct frame *f, const struct pixels *p) {
     const struct layer *l = f->map;
     const double w = f->plot.w / (double)l->cols, h = f->plot.h / (double)l->rows;
-    double largest = 0, widest = 0;
+    double widest = 0;
     char text[LABEL_SIZE];
-    for (int64_t i = 0; i < l->n; i++)
-        if (isfinite(l->y[i])) largest = fmax(largest, fabs((double)l->y[i]));
-    const int decimals = number_decimals(largest);
+    const int decimals = values_decimals(l->y, l->n);
     for (int64_t i = 0; i < l->n; i++) {
         number_label(text, (double)l->y[i], decimals, false);
         widest = fmax(widest, text_width(f->cr, text, FONT_TICK, false));
@@ -44,8 +42,10 @@ static void cell_numbers(struct frame *f, const struct pixels *p) {
     if (size < 4) return;
     for (int64_t i = 0; i < l->n; i++) {
         const double v = (double)l->y[i];
+        if (isnan(v)) continue; /* the cell is shown to hold none */
         number_label(text, v, decimals, false);
-        text_draw(f->cr, text, frame_x(f, (double)(i % l->cols)), frame_y(f, (double)(i / l->cols)),
+        text_draw(f->cr, text, f->plot.x + w * ((double)(i % l->cols) + 0.5),
+                  f->plot.y + h * ((double)(i / l->cols) + 0.5),
                   (struct words){size, false, readable_on(value_color(p, v)), 0.5, 0.5, 0});
     }
 }

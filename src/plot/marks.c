@@ -128,10 +128,7 @@ static void draw_band(struct frame *f, const struct layer *l) {
 
 static void bar_number(struct frame *f, const struct layer *l, int64_t i, double x, double y, bool lying) {
     char text[LABEL_SIZE];
-    double largest = 0;
-    for (int64_t k = 0; k < l->n; k++)
-        if (isfinite(l->y[k])) largest = fmax(largest, fabs((double)l->y[k]));
-    number_label(text, (double)l->y[i], number_decimals(largest), false);
+    number_label(text, (double)l->y[i], values_decimals(l->y, l->n), false);
     const bool negative = l->y[i] < 0;
     struct words how = {FONT_TICK - 0.5, false, f->theme->soft, 0.5, negative ? 0 : 1, 0};
     if (lying) {

@@ -245,10 +245,8 @@ char *heed_terminal_bars(heed_ctx *cx, const char *const *names, const float *va
         return heed_fail(cx, HEED_ERR_USAGE, "%s: %lld bars, no values", op, (long long)n), screen_take(&s);
     if (!check_labels(cx, op, names, n)) return screen_take(&s);
     struct range r = {0, 0};
-    double largest = 0;
     for (int64_t i = 0; i < n; i++) range_add(&r, (double)values[i], false);
-    largest = fmax(-r.low, r.high);
-    const int decimals = number_decimals(largest);
+    const int decimals = values_decimals(values, n);
     int numbers = 0, label = widest_columns(names, n);
     for (int64_t i = 0; i < n; i++) {
         char text[LABEL_SIZE];

@@ -119,10 +119,7 @@ static struct layout lay_out(struct screen *s, struct sheet *h, const heed_heatm
         return l;
     }
     if (o->numbers) {
-        double largest = 0;
-        for (int64_t i = 0; i < h->rows * h->cols; i++)
-            if (isfinite(h->values[i])) largest = fmax(largest, fabs((double)h->values[i]));
-        l.decimals = number_decimals(largest);
+        l.decimals = values_decimals(h->values, h->rows * h->cols);
         const int need = number_columns(s, h, l.decimals) + 2;
         l.numbers = need * h->cols <= columns;
         if (l.numbers) l.wide = need;

@@ -219,6 +219,18 @@ int number_decimals(double largest) {
     return !(size > 0) || size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.0995 ? 2 : size >= 0.00995 ? 3 : 4;
 }
 
+int values_decimals(const float *values, int64_t n) {
+    double largest = 0;
+    bool whole = true;
+    for (int64_t i = 0; i < n; i++) {
+        const double v = (double)values[i];
+        if (!isfinite(v)) continue;
+        largest = fmax(largest, fabs(v));
+        whole &= v == floor(v);
+    }
+    return whole ? 0 : number_decimals(largest);
+}
+
 void number_label(char out[static LABEL_SIZE], double value, int decimals, bool ascii) {
     if (!isfinite(value)) {
         struct label l = {out, 0};

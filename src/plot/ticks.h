@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define TICKS_MOST  24
 #define MINORS_MOST 96
@@ -25,6 +26,7 @@ void ticks_log(struct ticks *t, double low, double high, int most, bool ascii);
 void number_label(char out[static LABEL_SIZE], double value, int decimals, bool ascii);
 /* The decimals that show numbers of this size with three digits or so. */
 int number_decimals(double largest);
+int values_decimals(const float *values, int64_t n); /* that show all of these; none where all are whole */
 
 /* A range of data made fit for an axis: empty or constant ones get some width; others a margin of that share of it. */
 struct range {

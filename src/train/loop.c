@@ -5,8 +5,8 @@
 #include "train/loop.h"
 #include "base/ctx.h"
 #include "kernel/rows.h"
+#include "model/directory.h"
 #include "train/trainer.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,26 +85,6 @@ static bool save_is_due(const struct loop *l) {
     return every > 0 ? l->state->step % every == 0 : clock_now() - l->saved > SAVE_SECONDS;
 }
 
-/* The directory and those above it. */
-static bool make_directory(heed_ctx *cx, const char *dir) {
-    const size_t size = strlen(dir) + 1;
-    char *path = heed_mem_new(cx, size);
-    if (!path) return false;
-    memcpy(path, dir, size);
-    for (char *end = path + 1; end < path + size; end++) {
-        if (*end && *end != '/') continue;
-        const char was = *end;
-        *end = 0;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
-            break;
-        }
-        *end = was;
-    }
-    heed_mem_free(cx, path);
-    return !heed_failed(cx);
-}
-
 static bool take_up(struct loop *l) {
     char *notes = heed_checkpoint_notes(l->cx, l->checkpoint);
     if (notes && notes_read(l, notes)) {
@@ -140,17 +120,27 @@ static bool has_ended(const struct loop *l) {
 
 /* ---- an update ---- */
 
-static heed_tensor *loss_of(struct loop *l, const heed_batch *b, int64_t from, int64_t n) {
-    heed_io in, out;
-    if (!heed_loop_feed(l->cx, l->opts.train, b, from, n, &in)) return NULL;
-    if (!heed_model_forward(l->cx, l->model, &in, &out)) return NULL;
-    heed_tensor *loss = heed_io_get(&out, "loss");
-    if (!loss) heed_fail(l->cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
-    /* the mean over the batch is the mean of the parts' means, each by its share */
-    return n == b->n ? loss : heed_affine(l->cx, loss, (float)n / (float)b->n, 0.0f);
+heed_tensor *loop_goal(const heed_io *out) {
+    heed_tensor *goal = heed_io_get(out, "training_loss");
+    return goal ? goal : heed_io_get(out, "loss");
 }
 
-static bool update(struct loop *l) {
+/* A backward pass for n examples of a batch; adds their share of its loss, which is in the units of the data whatever
+ * the gradient is taken of. The mean over the batch is the mean of the parts' means, each by its share. */
+static bool go_back(struct loop *l, const heed_batch *b, int64_t from, int64_t n, double *sum) {
+    heed_ctx *cx = l->cx;
+    heed_io in, out;
+    if (!heed_loop_feed(cx, l->opts.train, b, from, n, &in) || !heed_model_forward(cx, l->model, &in, &out))
+        return false;
+    const heed_tensor *loss = heed_io_get(&out, "loss");
+    if (!loss) return heed_fail(cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
+    const float share = (float)n / (float)b->n;
+    heed_tensor *goal = loop_goal(&out);
+    *sum += (double)share * (double)heed_item(cx, loss);
+    return heed_backward(cx, n == b->n ? goal : heed_affine(cx, goal, share, 0.0f));
+}
+
+bool loop_update(struct loop *l) {
     heed_ctx *cx = l->cx;
     heed_loop_state *s = l->state;
     const heed_batch *b = heed_batches_next(cx, l->batches);
@@ -160,12 +150,11 @@ static bool update(struct loop *l) {
     double sum = 0.0;
     for (int64_t from = 0, pass = 0; from < b->n && !heed_failed(cx); from += most, pass++) {
         heed_set_step(cx, (uint64_t)(s->step * l->passes + pass));
-        heed_tensor *loss = loss_of(l, b, from, smaller(most, b->n - from));
-        if (heed_backward(cx, loss)) sum += (double)heed_item(cx, loss);
+        go_back(l, b, from, smaller(most, b->n - from), &sum);
         heed_reset(cx);
     }
     if (heed_failed(cx)) return false;
-    if (!isfinite(sum)) return diverged(l, "loss", s->step + 1, sum);
+    if (!isfinite(sum) && !cx->config.dry) return diverged(l, "loss", s->step + 1, sum);
     if (!heed_trainer_step(cx, l->trainer, NULL)) return false;
     s->step = heed_trainer_steps(l->trainer);
     s->loss = sum;
@@ -186,7 +175,7 @@ static int64_t measure_batch(const struct loop *l) {
     return l->opts.micro_batch > 0 ? l->opts.micro_batch : larger(l->opts.batch, LEAST_MEASURE);
 }
 
-static bool measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score) {
+bool loop_measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score) {
     return heed_loop_evaluate(l->cx, l->model, data, rows, n, measure_batch(l), score);
 }
 
@@ -200,7 +189,7 @@ static bool evaluate(struct loop *l) {
     heed_score found;
     if (l->evaluated == s->step) return true; /* before a cancelled run was saved */
     heed_trainer_swap_average(l->cx, l->trainer);
-    bool ok = measure(l, l->opts.valid, l->opts.valid_rows, l->opts.n_valid, &found);
+    bool ok = loop_measure(l, l->opts.valid, l->opts.valid_rows, l->opts.n_valid, &found);
     if (ok && !isfinite(found.loss)) ok = diverged(l, "validation loss", s->step, found.loss);
     const bool better = ok && is_better(l, &found);
     if (better) keep_weights(l);
@@ -223,7 +212,7 @@ static bool conclude(struct loop *l) {
     }
     if (!write_best(l) || !l->opts.test) return !heed_failed(l->cx);
     show_best(l);
-    s->tested = measure(l, l->opts.test, NULL, 0, &s->test);
+    s->tested = loop_measure(l, l->opts.test, NULL, 0, &s->test);
     if (s->tested) show_best(l);
     return s->tested;
 }
@@ -236,7 +225,7 @@ static bool finish(struct loop *l) {
         show_best(l);
     else if (!heed_params_load(l->cx, l->params, l->opts.dir))
         return false;
-    if (l->opts.test && !s->tested) s->tested = measure(l, l->opts.test, NULL, 0, &s->test);
+    if (l->opts.test && !s->tested) s->tested = loop_measure(l, l->opts.test, NULL, 0, &s->test);
     return !heed_failed(l->cx);
 }
 
@@ -268,7 +257,7 @@ static heed_loop_end run(struct loop *l) {
         }
         if ((!wanted || save_is_due(l)) && !save(l)) break;
         if (!wanted) return HEED_LOOP_STOPPED;
-        if (!update(l)) break;
+        if (!loop_update(l)) break;
     }
     if (heed_error(cx) != HEED_ERR_CANCELLED) return HEED_LOOP_FAILED;
     /* Cancelled before or within a step, whose weights are still those of the last update. */
@@ -300,7 +289,7 @@ static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts 
 /* A step's number is shifted within the streams of dropout; epochs and batches are counted in 64 bits. */
 #define MOST_STEPS ((int64_t)1 << 36)
 
-static bool plan(struct loop *l) {
+static bool count_steps(struct loop *l) {
     const heed_loop_opts *o = &l->opts;
     const int64_t n = examples_of(l);
     l->per_epoch = (n - 1) / o->batch + 1;
@@ -314,61 +303,68 @@ static bool plan(struct loop *l) {
     return true;
 }
 
-/* Evaluates one batch, so that a budget too small for that is known before the work, not after an epoch of it. Updates
- * need no rehearsal: the first comes at once. */
-static void rehearse(struct loop *l) {
-    const heed_data *const sets[] = {l->opts.valid, l->opts.test};
-    for (int i = 0; i < 2; i++) {
-        heed_score unused;
-        const int64_t n = sets[i] ? smaller(measure_batch(l), sets[i]->n) : 0;
-        int64_t *first = n > 0 ? heed_mem_new(l->cx, (size_t)n * sizeof *first) : NULL;
-        for (int64_t k = 0; first && k < n; k++) first[k] = k;
-        if (first) measure(l, sets[i], first, n, &unused);
-        heed_mem_free(l->cx, first);
-    }
-}
-
-static bool begin(struct loop *l) {
+bool loop_hold(struct loop *l) {
     heed_ctx *cx = l->cx;
     const heed_loop_opts *o = &l->opts;
     const size_t size = strlen(o->dir) + sizeof "/checkpoint.safetensors";
-    struct stat what;
-    if (!plan(l)) return false;
+    if (!count_steps(l)) return false;
     l->checkpoint = heed_mem_new(cx, size);
     l->trainer = heed_trainer_new(cx, l->params, &o->trainer);
     l->best = heed_mem_new(cx, weights_size(l));
     if (heed_failed(cx)) return false;
     snprintf(l->checkpoint, size, "%s/checkpoint.safetensors", o->dir);
-    notes_begin(l);
-    l->began = clock_now();
-    const bool resumes = o->resume && stat(l->checkpoint, &what) == 0;
-    if (resumes && !take_up(l)) return false;
-    l->began_step = l->state->step;
-    l->batches = heed_batches_open(cx, o->train,
+    return true;
+}
+
+bool loop_fetch(struct loop *l, int64_t step) {
+    const heed_loop_opts *o = &l->opts;
+    l->batches = heed_batches_open(l->cx, o->train,
                                    &(heed_batches_opts){.batch = o->batch,
                                                         .shuffle = true,
                                                         .seed = o->seed,
                                                         .rows = o->train_rows,
                                                         .n_rows = o->train_rows ? o->n_train : 0,
-                                                        .index = l->state->step});
-    if (l->batches && cx->config.byte_budget > 0) rehearse(l);
-    if (heed_failed(cx)) return false;
-    if (!resumes && (!l->batches || !make_directory(cx, o->dir) || !save(l))) return false;
+                                                        .index = step});
+    return l->batches != NULL;
+}
+
+void loop_release(struct loop *l) {
+    heed_batches_close(l->cx, l->batches);
+    heed_trainer_free(l->cx, l->trainer);
+    heed_mem_free(l->cx, l->best);
+    heed_mem_free(l->cx, l->checkpoint);
+}
+
+static bool begin(struct loop *l) {
+    heed_ctx *cx = l->cx;
+    const heed_loop_opts *o = &l->opts;
+    struct stat what;
+    if (!loop_hold(l)) return false;
+    notes_begin(l);
+    l->began = clock_now();
+    const bool resumes = o->resume && stat(l->checkpoint, &what) == 0;
+    if (resumes && !take_up(l)) return false;
+    l->began_step = l->state->step;
+    if (!loop_fetch(l, l->state->step)) return false;
+    if (!resumes && !directory_make(cx, o->dir)) return false;
+    if (!log_open(l, l->state->step) || (!resumes && !save(l))) return false;
     count(l);
     l->saved = clock_now();
-    return l->batches && log_open(l, l->state->step);
+    return true;
+}
+
+bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {
+    if (!opts_ok(cx, model, opts)) return false;
+    *state = (heed_loop_state){0};
+    *l = (struct loop){
+        .cx = cx, .model = model, .params = heed_model_params(model), .opts = *opts, .state = state, .log = -1};
+    return true;
 }
 
 heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {
     heed_loop_state own;
-    if (!opts_ok(cx, model, opts)) return HEED_LOOP_FAILED;
-    struct loop l = {.cx = cx,
-                     .model = model,
-                     .params = heed_model_params(model),
-                     .opts = *opts,
-                     .state = state ? state : &own,
-                     .log = -1};
-    *l.state = (heed_loop_state){0};
+    struct loop l;
+    if (!loop_open(&l, cx, model, opts, state ? state : &own) || !plan_fits(cx, model, opts)) return HEED_LOOP_FAILED;
     const uint64_t seed = heed_seed(cx);
     heed_set_seed(cx, opts->seed ^ DROPOUT_SEED);
     heed_loop_end end = begin(&l) ? run(&l) : HEED_LOOP_FAILED;
@@ -376,9 +372,6 @@ heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opt
     if (heed_failed(cx)) end = HEED_LOOP_FAILED;
     heed_set_seed(cx, seed);
     heed_set_training(cx, false);
-    heed_batches_close(cx, l.batches);
-    heed_trainer_free(cx, l.trainer);
-    heed_mem_free(cx, l.best);
-    heed_mem_free(cx, l.checkpoint);
+    loop_release(&l);
     return end;
 }

@@ -30,6 +30,21 @@ struct loop {
     int log;                             /* a file descriptor, or -1 */
 };
 
+/* ---- what a run and its plan (plan.c) share ---- */
+
+/* Fills *l; false when the options make no sense. */
+bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state);
+bool loop_hold(struct loop *l);                /* counts the steps and takes the memory that a run holds throughout */
+bool loop_fetch(struct loop *l, int64_t step); /* opens the batches from that of update `step` on */
+bool loop_update(struct loop *l);
+bool loop_measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score);
+void loop_release(struct loop *l);
+/* The output to take the gradient of: training_loss, where the model gives one, else loss. */
+heed_tensor *loop_goal(const heed_io *out);
+
+/* Whether a run keeps within the context's budget, found by a plan; says how much it takes when not. */
+bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts);
+
 /* ---- notes: what a checkpoint says beside its numbers ---- */
 
 void notes_begin(struct loop *l); /* before the others */

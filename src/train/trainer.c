@@ -24,9 +24,10 @@ static bool opts_ok(heed_ctx *cx, const heed_trainer_opts *o) {
     return true;
 }
 
+/* A dry context only counts it: pages that nobody touches are not taken from the system. */
 static float *block(heed_ctx *cx, int64_t n, bool zero) {
     float *b = heed_mem_new(cx, (size_t)n * sizeof *b);
-    if (b && zero) memset(b, 0, (size_t)n * sizeof *b);
+    if (b && zero && !cx->config.dry) memset(b, 0, (size_t)n * sizeof *b);
     return b;
 }
 
@@ -53,7 +54,7 @@ heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_tra
         heed_trainer_free(cx, t);
         return NULL;
     }
-    if (t->average) memcpy(t->average, heed_params_block(params), (size_t)n * sizeof(float));
+    if (t->average && !cx->config.dry) memcpy(t->average, heed_params_block(params), (size_t)n * sizeof(float));
     for (int i = 0; i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
         t->grads[i] = (heed_grad){.data = p->tied ? NULL : t->grad + (p->value - heed_params_block(params))};

@@ -23,6 +23,11 @@ wrong 2 "new: --seed needs a value: N" $model --seed
 wrong 2 "new: unknown option --sed, did you mean --se(t|ed)" $model --sed 3
 wrong 2 "new: unknown option --thread, did you mean --threads" $model --thread=3
 wrong 2 "new: unknown option --frobnicate, 'heed new --help' lists them" $model --frobnicate
+wrong 2 "train: unknown option --micro, did you mean --micro-batch" train classify --micro 3
+wrong 2 "train: unknown option --sched, did you mean --schedule" train classify --sched step
+for command in new forward demo; do # whose result is no data
+    wrong 2 "$command: unknown option --json, " $command --json
+done
 wrong 2 "new: expected: FAMILY DIR" new
 wrong 2 "new: 'too' is one word too many; expected: FAMILY DIR" new linear m too
 
@@ -108,6 +113,11 @@ if command -v bash >/dev/null; then
     [ "$(complete heed info --ba)" = --batch ] || fail "bash: an option"
     [ "$(complete heed forward --in x)" = "" ] || fail "bash: a path is left to the shell"
     [ "$(complete heed help inf)" = info ] || fail "bash: help"
+    [ "$(complete heed train cl)" = classify ] || fail "bash: a task"
+    [ "$(complete heed lesson nad)" = nadaraya-watson ] || fail "bash: a lesson"
+    [ "$(complete heed train regress -m m)" = mlp ] || fail "bash: the value of a letter"
+    [ "$(complete heed train regress --optimizer = s)" = sgd ] || fail "bash: a value after '='"
+    [ "$(complete heed train regress --optimizer =)" = "adamw adam sgd" ] || fail "bash: all values after '='"
 fi
 
 # control characters and bytes that are not UTF-8 do not reach the terminal as they are

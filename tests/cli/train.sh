@@ -65,6 +65,23 @@ printf '0.5,0.4\n' >one
 "$HEED" predict parts <one >b
 [ "$(cut -c 1-9 a)" = "$(cut -c 1-9 b)" ] || fail "a batch in parts differs: $(cat a b)"
 
+# a budget is held against a plan of the whole run, which is right to the byte
+set -- train classify --data kinds.csv --out small --steps 30 --force --quiet --threads 1
+wrong 1 'train: --memory: [0-9]+ bytes are needed and 1024 allowed: data .* weights .* batches ' "$@" --memory 1K
+needed=$(sed 's/.*--memory: \([0-9]*\) bytes are.*/\1/' err)
+rm -r small
+wrong 1 "train: --memory: $needed bytes are needed" "$@" --memory $((needed - 1))
+[ ! -e small ] || fail "what was refused should leave nothing behind"
+expect 0 "$@" --memory "$needed"
+wrong 1 'train: --memory: [0-9]+ bytes are needed' "$@" --memory "$needed" --set hidden_sizes=4096
+
+# large numbers are learnt by the learning rates of small ones
+awk -F, 'NR == 1 { print } NR > 1 { printf "%s,%s,%.3f\n", $1, $2, 1e4 * $3 + 5e4 }' line.csv >large.csv
+for optimizer in sgd adamw; do
+    expect 0 train regress --data large.csv --out large --optimizer $optimizer --force
+    says '^validation: R\^2 0\.99'
+done
+
 # bad input, each with one line that names it
 wrong 2 'train: expected: TASK' train
 wrong 2 "train: unknown task 'clasify', did you mean 'classify'" train clasify --data kinds.csv --out x
@@ -77,7 +94,7 @@ wrong 2 'train: --steps and --epochs: ' train classify --data kinds.csv --out x 
 wrong 2 'train: --resume and --force: ' train classify --data kinds.csv --out x --resume --force
 wrong 1 'nothing.csv: ' train classify --data nothing.csv --out x
 wrong 1 "mlp: 'hiden' is not a key" train classify --data kinds.csv --out x --set hiden=3
-wrong 1 'batches: a batch of 500 examples is larger than the data' train classify --data kinds.csv --out x --batch 500 --quiet
+wrong 1 'train: --batch: 500 is larger than the data, 180 examples to train on' train classify --data kinds.csv --out x --batch 500 --quiet
 printf 'a,y\n1,2\n3\n' >short.csv
 wrong 1 'short.csv: line 3' train regress --data short.csv --out x
 printf 'a,y\n1,2\n3,many\n' >word.csv
@@ -86,6 +103,8 @@ printf 'a,y\n1,nan\n' >nan.csv
 wrong 1 'nan.csv: line 2, column' train regress --data nan.csv --out x
 printf 'a,y\n1,one\n2,one\n' >single.csv
 wrong 1 'single.csv: all examples are of one class' train classify --data single.csv --out x
+wrong 1 'none/log.jsonl: No such file' train classify --data kinds.csv --out logged --quiet --log none/log.jsonl
+[ ! -e logged/checkpoint.safetensors ] || fail "what was refused should leave no checkpoint"
 wrong 1 'line.csv/x: ' train classify --data kinds.csv --out line.csv/x --quiet
 [ ! -e x ] || fail "what was refused should leave nothing behind"
 

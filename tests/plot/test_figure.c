@@ -203,6 +203,29 @@ static void same_bytes(void **state) {
         }
 }
 
+/* A heat map counts its cells, or spans the limits of its panel: a point within those is drawn, beyond them not. */
+static void map_limits(void **state) {
+    (void)state;
+    const float values[] = {0, 1, 2, 3}, x = 1.9f, y = -1.9f;
+    for (int limits = 0; limits < 2; limits++) {
+        for (int point = 0; point < 2; point++) {
+            heed_figure *f = heed_figure_new(cx, 200, 200);
+            heed_panel *p = heed_figure_panel(f, 0, 0);
+            if (limits) heed_panel_limits_x(p, -2, 2);
+            if (limits) heed_panel_limits_y(p, -2, 2);
+            heed_panel_heatmap(p, values, 2, 2, &(heed_heatmap){.numbers = true});
+            if (point) heed_panel_scatter(p, &x, &y, 1, NULL);
+            assert_true(heed_figure_write(f, in_folder(point ? "point.svg" : "none.svg")));
+            heed_figure_free(f);
+        }
+        size_t n, m;
+        char *with = slurp(in_folder("point.svg"), &n), *without = slurp(in_folder("none.svg"), &m);
+        assert_true((n != m || memcmp(with, without, n) != 0) == limits);
+        free(with);
+        free(without);
+    }
+}
+
 /* The colour of a pixel cannot be read without a decoder; that themes differ can be. */
 static void themes_differ(void **state) {
     (void)state;
@@ -426,8 +449,9 @@ static void allocation_failures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(formats),   TEST(same_bytes),    TEST(themes_differ), TEST(odd_data),
-        TEST(bad_input), TEST(nothing_given), TEST(unwritable),    TEST(allocation_failures),
+        TEST(formats),       TEST(same_bytes), TEST(themes_differ),
+        TEST(odd_data),      TEST(map_limits), TEST(bad_input),
+        TEST(nothing_given), TEST(unwritable), TEST(allocation_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

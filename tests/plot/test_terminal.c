@@ -91,7 +91,7 @@ static void curve(void **state) {
 static void bars(void **state) {
     (void)state;
     const char *const names[] = {"Ann", "料理", "a long name indeed"};
-    const float values[] = {1, 0.5f, -0.25f}, odd[] = {NAN, 0, 2};
+    const float values[] = {1, 0.5f, -0.25f}, odd[] = {NAN, 0, 2.5f};
     expect(heed_terminal_bars(cx, names, values, 2, &(heed_terminal){.width = 24}), " Ann │█████████████ 1.00\n"
                                                                                     "料理 │██████▌       0.50\n");
     expect(heed_terminal_bars(cx, names, values, 3, &(heed_terminal){.width = 32}),
@@ -101,10 +101,10 @@ static void bars(void **state) {
     expect(heed_terminal_bars(cx, names, odd, 3, &(heed_terminal){.width = 40, .ascii = true}),
            "               Ann |                 nan\n"
            "              料理 |                0.00\n"
-           "a long name indeed |############### 2.00\n");
+           "a long name indeed |############### 2.50\n");
     /* What steers a terminal does not reach it. */
     const char *const wicked[] = {"a\033[31mb\xc2\x9b"};
-    expect(heed_terminal_bars(cx, wicked, values, 1, &(heed_terminal){.width = 24}), "a [31mb  │█████████ 1.00\n");
+    expect(heed_terminal_bars(cx, wicked, values, 1, &(heed_terminal){.width = 24}), "a [31mb  │████████████ 1\n");
 }
 
 static void maps(void **state) {
@@ -125,6 +125,11 @@ static void maps(void **state) {
            "料理  0.75  1.00   nan\n"
            "       x     yy    z\n"
            "     0.00 [ .:-=+*#%@] 1.00  w\n");
+    const float counts[] = {0, 12, 3, 5};
+    expect(heed_terminal_heatmap(cx, counts, 2, 2, &(heed_heatmap){.numbers = true, .no_bar = true}, &ascii),
+           "0   0  12\n"
+           "1   3   5\n"
+           "  0      1\n");
     const char *const many[] = {"one", "two", "six"};
     expect(heed_terminal_heatmap(cx, m, 1, 3, &(heed_heatmap){.col_names = many, .no_bar = true},
                                  &(heed_terminal){.width = 20, .ascii = true, .title = "T"}),

@@ -170,6 +170,10 @@ static void numbers(void **state) {
     assert_int_equal(number_decimals(42), 1);
     assert_int_equal(number_decimals(-300), 0);
     assert_int_equal(number_decimals(0), 0);
+    assert_int_equal(values_decimals((const float[]){2, 0, -7, NAN}, 4), 0); /* counts are whole */
+    assert_int_equal(values_decimals((const float[]){2, 0.5f}, 2), 2);
+    assert_int_equal(values_decimals((const float[]){42, 0.5f, INFINITY}, 3), 1);
+    assert_int_equal(values_decimals(NULL, 0), 0);
 }
 
 static void ranges(void **state) {

@@ -418,6 +418,38 @@ static void test_divergence(void **state) {
     close_context(cx);
 }
 
+/* The gradient is that of the standardised loss: targets in other units are learnt by the same learning rate, and what
+ * is reported is in their units. A power of two changes no bit but the exponent. */
+static void test_units(void **state) {
+    (void)state;
+    double loss[2];
+    const double unit[2] = {1, 65536};
+    for (int k = 0; k < 2; k++) {
+        struct scene s;
+        set_scene(&s, false);
+        s.opts.trainer = (heed_trainer_opts){.optimizer = {.kind = HEED_SGD}, .schedule = {.lr = 0.05}};
+        s.opts.valid = s.opts.test = NULL;
+        s.opts.dir = in_folder("units");
+        for (int i = 0; i < EXAMPLES; i++)
+            for (int j = 0; j < 2; j++) s.train.y[i][j] *= (float)unit[k];
+        heed_ctx *cx = open_context();
+        heed_model *m = new_model(cx, &s.data, "standardize_output=true");
+        float mean[2], deviation[2];
+        const heed_data targets = {.n = EXAMPLES, .width = 2, .x = s.train.y[0], .scale = 1};
+        assert_true(heed_data_moments(cx, &targets, NULL, EXAMPLES, mean, deviation));
+        memcpy(heed_params_find(heed_model_params(m), "output_mean")->value, mean, sizeof mean);
+        memcpy(heed_params_find(heed_model_params(m), "output_deviation")->value, deviation, sizeof deviation);
+        heed_loop_state end;
+        assert_int_equal(heed_loop_run(cx, m, &s.opts, &end), HEED_LOOP_DONE);
+        loss[k] = end.loss;
+        heed_model_free(cx, m);
+        remove_model(s.opts.dir);
+        close_context(cx);
+    }
+    const double ratio = loss[1] / loss[0] / (unit[1] * unit[1]);
+    if (!(fabs(ratio - 1) <= 1e-6)) fail_msg("losses %g and %g", loss[0], loss[1]);
+}
+
 /* A disk that is full: the run ends with a sentence, and what was there is there still. */
 static void test_disk_full(void **state) {
     (void)state;
@@ -488,6 +520,7 @@ int main(void) {
         cmocka_unit_test(test_evaluate),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_units),
         cmocka_unit_test(test_disk_full),
         cmocka_unit_test(test_no_memory),
     };

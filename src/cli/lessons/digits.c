@@ -280,14 +280,11 @@ static void draw_confusion(struct lesson_run *r, const struct scene *s) {
         wrong[i] = i / classes == i % classes ? NAN : s->answers.confusion[i];
     heed_figure *f = lesson_figure(r, 430, 370);
     heed_panel *p = heed_figure_panel(f, 0, 0);
-    heed_panel_title(p, "Mistakes");
+    heed_panel_title(p, "Mistakes: how many pictures");
     heed_panel_labels(p, "answered", "wanted");
-    heed_panel_heatmap(p, wrong, classes, classes,
-                       &(heed_heatmap){.row_names = names,
-                                       .col_names = names,
-
-                                       .map = HEED_MAP_INK,
-                                       .scale_label = "pictures"});
+    heed_panel_heatmap(
+        p, wrong, classes, classes,
+        &(heed_heatmap){.row_names = names, .col_names = names, .map = HEED_MAP_INK, .numbers = true, .no_bar = true});
     lesson_picture(r, f, "digits-confusion");
 }
 

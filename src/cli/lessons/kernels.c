@@ -172,11 +172,12 @@ static void print_variants(struct lesson_run *r, const struct study *s, const ch
 }
 
 /* One number in x: the curve through the data. More: the answer at each point, left out, against its y. */
-static void draw_answers(struct lesson_run *r, const struct study *s, const struct variant *v, heed_panel *p) {
+static void draw_answers(struct lesson_run *r, const struct study *s, const struct variant *v, heed_panel *p,
+                         bool legend) {
     float *y = lesson_floats(r, s->keys.y, s->keys.n);
     if (!y) return;
     heed_panel_title(p, v->name);
-    heed_panel_legend(p, false);
+    heed_panel_legend(p, legend);
     if (s->keys.width > 1) {
         heed_panel_labels(p, "y", "f(x), left one out");
         heed_panel_scatter(p, y, lesson_floats(r, v->left_out, s->keys.n), s->keys.n,
@@ -187,12 +188,13 @@ static void draw_answers(struct lesson_run *r, const struct study *s, const stru
     float *x = lesson_floats(r, s->keys.x, s->keys.n), *gx = lesson_floats(r, s->grid_x, GRID);
     if (!x || !gx) return;
     for (int64_t i = 0; i < s->keys.n; i++) x[i] *= (float)s->keys.unit[0];
-    heed_panel_scatter(p, x, y, s->keys.n, &(heed_style){.color = HEED_COLOR_ORANGE, .size = 3.5, .alpha = 0.55});
+    heed_panel_scatter(p, x, y, s->keys.n,
+                       &(heed_style){.label = "data", .color = HEED_COLOR_ORANGE, .size = 3.5, .alpha = 0.55});
     if (s->truth)
         heed_panel_curve(p, gx, lesson_floats(r, s->truth, GRID), GRID,
-                         &(heed_style){.color = HEED_COLOR_BLUE, .width = 1.5});
+                         &(heed_style){.label = "truth", .color = HEED_COLOR_BLUE, .width = 1.5});
     heed_panel_curve(p, gx, lesson_floats(r, v->curve, GRID), GRID,
-                     &(heed_style){.color = HEED_COLOR_PINK, .width = 2});
+                     &(heed_style){.label = "f(x)", .color = HEED_COLOR_PINK, .width = 2});
 }
 
 static void draw_variants(struct lesson_run *r, const struct study *s, const char *title, const struct variant *v,
@@ -203,7 +205,7 @@ static void draw_variants(struct lesson_run *r, const struct study *s, const cha
     heed_figure_grid(f, v[0].map ? 2 : 1, VARIANTS);
     heed_figure_title(f, title);
     for (int k = 0; k < VARIANTS; k++) {
-        draw_answers(r, s, &v[k], heed_figure_panel(f, 0, k));
+        draw_answers(r, s, &v[k], heed_figure_panel(f, 0, k), k == 0);
         heed_panel *p = v[k].map ? heed_figure_panel(f, 1, k) : NULL;
         if (!p) continue;
         heed_panel_labels(p, "keys", k == 0 ? "queries" : NULL);

@@ -1,10 +1,10 @@
 /* What a lesson says, shows and writes. */
 #include "cli/lesson.h"
+#include "model/directory.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_MOST = 4096 };
@@ -141,21 +141,6 @@ void lesson_table(struct lesson_run *r, const char *name, const heed_column *col
         heed_json_put_text(r->cx, r->files, NULL, path);
 }
 
-/* Makes a directory and those above it. */
-static bool make_directory(struct lesson_run *r) {
-    char path[PATH_MOST];
-    if (!*r->out) return heed_fail(r->cx, HEED_ERR_FILE, "--out: the name of the directory is empty");
-    if (!path_of(r, path, "", "")) return false;
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/') continue;
-        *at = 0;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
-        *at = '/';
-    }
-    return access(path, W_OK | X_OK) == 0 || heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->out, strerror(errno));
-}
-
 /* ---- the run ---- */
 
 bool lesson_begin(struct lesson_run *r) {
@@ -164,9 +149,10 @@ bool lesson_begin(struct lesson_run *r) {
     heed_json_put_text(r->cx, r->document, "rows", r->lesson->rows);
     r->results = heed_json_put_object(r->cx, r->document, "results");
     r->files = heed_json_put_array(r->cx, r->document, "files");
-    if (!heed_failed(r->cx) && r->data && access(r->data, R_OK) != 0)
+    if (!heed_failed(r->cx) && r->data && strcmp(r->data, "-") != 0 && access(r->data, R_OK) != 0)
         heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->data, strerror(errno));
-    return !heed_failed(r->cx) && (!r->out || make_directory(r));
+    if (r->out && !*r->out) heed_fail(r->cx, HEED_ERR_USAGE, "--out: the name of the directory is empty");
+    return !heed_failed(r->cx) && (!r->out || directory_make(r->cx, r->out));
 }
 
 static void list_files(struct lesson_run *r) {

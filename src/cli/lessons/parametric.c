@@ -165,10 +165,10 @@ static void print_effects(struct lesson_run *r, const struct scene *s) {
     for (int k = 0; k < ROWS; k++) {
         const struct effect *e = &s->effects[k];
         char truth[32] = "", travel[32] = "";
-        const char *name = e->factor == 0   ? "plain, w = 1"
-                           : e->factor == 1 ? "learnt"
-                           : e->factor < 1  ? "smaller"
-                                            : "larger";
+        char name[32] = "learnt";
+        if (e->factor == 0) snprintf(name, sizeof name, "plain, w = 1");
+        if (e->factor > 1) snprintf(name, sizeof name, "learnt x %g", e->factor);
+        if (e->factor > 0 && e->factor < 1) snprintf(name, sizeof name, "learnt / %g", 1 / e->factor);
         const double w = e->factor == 0 ? 1 : e->factor * (one ? s->learning.w[0] : 1);
         if (s->truth) snprintf(truth, sizeof truth, "%.4f", e->truth);
         if (one) snprintf(travel, sizeof travel, "%.2f", e->travel);

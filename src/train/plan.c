@@ -1,0 +1,100 @@
+/* Plans: the steps of a run gone through in a dry context, which replays the allocator of a real one without computing.
+ * What a run holds is counted by the very calls that take it; a checkpoint is written to nowhere, for its buffers. */
+#include "base/ctx.h"
+#include "train/loop.h"
+#include <stdio.h>
+
+static bool ready(heed_ctx *dry, const heed_model *model, const heed_plan *plan) {
+    if (heed_failed(dry)) return false;
+    if (!model || !plan) return heed_fail(dry, HEED_ERR_USAGE, "plan: a model and a place for the plan are needed");
+    if (!dry->config.dry) return heed_fail(dry, HEED_ERR_USAGE, "plan: the context is not a dry one");
+    heed_memory_reset_peak(dry); /* of reading the model */
+    return true;
+}
+
+/* Bytes held now beyond *before, which moves on. */
+static size_t grown(const heed_ctx *dry, size_t *before) {
+    const size_t was = *before;
+    *before = heed_memory_use(dry).held;
+    return *before - was;
+}
+
+static void finish(const heed_ctx *dry, const heed_model *model, heed_plan *plan) {
+    plan->total = heed_memory_use(dry).held_peak;
+    plan->step = heed_memory_use(dry).step_peak;
+    plan->weights = (size_t)heed_params_numbers(heed_model_params(model)) * sizeof(float);
+}
+
+bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_trainer_opts *trainer, int64_t batch,
+                    int64_t length, heed_plan *plan) {
+    if (!ready(dry, model, plan)) return false;
+    *plan = (heed_plan){0};
+    size_t held = heed_memory_use(dry).held;
+    heed_trainer *t = trainer ? heed_trainer_new(dry, heed_model_params(model), trainer) : NULL;
+    plan->trainer = grown(dry, &held);
+    for (int step = 0; step < 2 && !heed_failed(dry); step++) {
+        heed_io in, out;
+        heed_set_grad(dry, trainer != NULL);
+        heed_trainer_begin(dry, t);
+        heed_model_sample(dry, model, batch, length, &in);
+        heed_model_forward(dry, model, &in, &out);
+        heed_tensor *goal = heed_failed(dry) ? NULL : loop_goal(&out);
+        if (t && heed_wants_grad(goal)) heed_backward(dry, goal);
+        if (t) heed_trainer_step(dry, t, NULL);
+        heed_reset(dry);
+    }
+    finish(dry, model, plan);
+    heed_trainer_free(dry, t);
+    return !heed_failed(dry);
+}
+
+/* As the loop saves: the buffers of the checkpoint's text, with numbers as long as they get, and of the files. */
+static void save_nowhere(struct loop *l) {
+    heed_loop_state *s = l->state;
+    const heed_score score = {-1e-300 / 3, -1e-300 / 3};
+    s->loss = s->seconds = score.loss;
+    s->valid = s->best = score;
+    s->best_step = l->settled = l->evaluated = l->waited = s->steps;
+    snprintf(l->train_text, sizeof l->train_text, "%060d", 0);
+    snprintf(l->valid_text, sizeof l->valid_text, "%060d", 0);
+    char *notes = notes_write(l);
+    heed_checkpoint_save(l->cx, l->trainer, "/dev/null", notes);
+    heed_mem_free(l->cx, notes);
+    heed_params_save(l->cx, l->params, "/dev/null");
+    heed_json_write(l->cx, "/dev/null", heed_model_config(l->model));
+}
+
+bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts, heed_plan *plan) {
+    heed_loop_state state;
+    struct loop l;
+    if (!ready(dry, model, plan) || !loop_open(&l, dry, model, opts, &state)) return false;
+    *plan = (heed_plan){0};
+    size_t held = heed_memory_use(dry).held;
+    bool ok = loop_hold(&l);
+    plan->trainer = grown(dry, &held);
+    /* a whole batch, the last of an epoch, which may be smaller, and a whole one again */
+    ok = ok && loop_fetch(&l, l.per_epoch > 1 ? l.per_epoch - 2 : 0);
+    plan->batches = grown(dry, &held);
+    for (int i = 0; ok && i < 3; i++) ok = loop_update(&l);
+    if (ok && opts->valid) ok = loop_measure(&l, opts->valid, opts->valid_rows, opts->n_valid, &state.valid);
+    if (ok && opts->test) ok = loop_measure(&l, opts->test, NULL, 0, &state.test);
+    if (ok) save_nowhere(&l);
+    finish(dry, model, plan);
+    loop_release(&l);
+    heed_set_training(dry, false);
+    return !heed_failed(dry);
+}
+
+bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts) {
+    if (cx->config.byte_budget == 0 || cx->config.dry) return true;
+    heed_ctx *dry = heed_open(&(heed_config){.threads = heed_threads(cx), .seed = heed_seed(cx), .dry = true});
+    const size_t empty = heed_memory_use(dry).held;
+    heed_plan plan;
+    if (!heed_plan_run(dry, model, opts, &plan))
+        heed_fail(cx, heed_error(dry), "%s", heed_message(dry));
+    else if (heed_memory_use(cx).held + plan.total - empty > cx->config.byte_budget)
+        heed_fail(cx, HEED_ERR_BUDGET, "train: %zu bytes are needed, the budget is %zu",
+                  heed_memory_use(cx).held + plan.total - empty, cx->config.byte_budget);
+    heed_close(dry);
+    return !heed_failed(cx);
+}

@@ -1,0 +1,123 @@
+/* Plans: what was planned is what a run takes, to the byte; a budget below it is refused before anything is done. */
+#include "train/train_test.h"
+
+struct scene {
+    struct points train, valid;
+    heed_data data, other;
+    heed_loop_opts opts;
+};
+
+/* Runs that differ in all that takes memory. */
+enum { SCENES = 6 };
+
+static void set_scene(struct scene *s, int which) {
+    const bool classify = which % 2 == 0;
+    draw_points(&s->train, 1);
+    draw_points(&s->valid, 2);
+    s->data = classify ? classes_of(&s->train) : numbers_of(&s->train);
+    s->other = classify ? classes_of(&s->valid) : numbers_of(&s->valid);
+    s->opts = (heed_loop_opts){.trainer = {.schedule = {.kind = HEED_COSINE, .lr = 1e-5}},
+                               .batch = which < 3 ? 32 : 100,
+                               .steps = 40,
+                               .seed = 5,
+                               .train = &s->data};
+    s->opts.trainer.optimizer.kind = which < 2 ? HEED_SGD : which < 4 ? HEED_ADAM : HEED_ADAMW;
+    if (which == 1) s->opts.trainer.optimizer.momentum = 0.9;
+    if (which > 2) s->opts.trainer.average = 0.9;
+    if (which % 3 == 1) s->opts.micro_batch = 12;
+    if (which > 0) s->opts.valid = &s->other;
+    if (which > 3) s->opts.test = &s->other;
+}
+
+static const char *more_of(const struct scene *s) { return s->data.y ? "standardize_output=true" : "dropout=0.2"; }
+
+static size_t planned(const struct scene *s, int threads) {
+    heed_ctx *dry = heed_open(&(heed_config){.threads = threads, .dry = true});
+    heed_model *m = new_model(dry, &s->data, more_of(s));
+    heed_plan plan;
+    if (!heed_plan_run(dry, m, &s->opts, &plan)) fail_msg("%s", heed_message(dry));
+    const size_t weights = (size_t)heed_params_numbers(heed_model_params(m)) * sizeof(float);
+    assert_true(plan.weights == weights && plan.step > 0 && plan.batches > 0);
+    assert_true(plan.trainer >= 2 * weights); /* gradients, the best */
+    assert_true(plan.total > plan.weights + plan.trainer + plan.batches + plan.step);
+    heed_model_free(dry, m);
+    heed_close(dry);
+    return plan.total;
+}
+
+static heed_status run_within(struct scene *s, int threads, size_t budget, size_t *used) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = threads, .byte_budget = budget});
+    heed_model *m = new_model(cx, &s->data, more_of(s));
+    s->opts.dir = in_folder("model");
+    heed_loop_run(cx, m, &s->opts, NULL);
+    const heed_status status = heed_error(cx);
+    if (status != HEED_OK && !strstr(heed_message(cx), "bytes are needed, the budget is"))
+        fail_msg("%s", heed_message(cx));
+    *used = heed_memory_use(cx).held_peak;
+    heed_model_free(cx, m);
+    heed_close(cx);
+    return status;
+}
+
+static void test_planned_is_used(void **state) {
+    (void)state;
+    for (int which = 0; which < SCENES; which++)
+        for (int threads = 1; threads <= 2; threads++) {
+            struct scene s;
+            set_scene(&s, which);
+            s.opts.dir = in_folder("model");
+            const size_t plan = planned(&s, threads);
+            assert_true(access(s.opts.dir, F_OK) != 0); /* nothing was written */
+            size_t used;
+            assert_int_equal(run_within(&s, threads, plan, &used), HEED_OK);
+            if (used > plan || used + 2048 < plan) fail_msg("scene %d: %zu planned, %zu used", which, plan, used);
+            remove_model(s.opts.dir);
+            assert_int_equal(run_within(&s, threads, plan - 1, &used), HEED_ERR_BUDGET);
+            assert_true(access(s.opts.dir, F_OK) != 0);
+        }
+}
+
+/* A step by itself: more for training than for running, and more for a larger batch. */
+static void test_step(void **state) {
+    (void)state;
+    struct points points;
+    draw_points(&points, 1);
+    const heed_data data = classes_of(&points);
+    const heed_trainer_opts adamw = {.optimizer = {.kind = HEED_ADAMW}, .schedule = {.lr = 0.1}};
+    heed_plan plan[4];
+    for (int i = 0; i < 4; i++) {
+        heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+        heed_model *m = new_model(dry, &data, NULL);
+        assert_true(heed_plan_step(dry, m, i < 2 ? NULL : &adamw, i % 2 ? 5000 : 4, 1, &plan[i]));
+        heed_model_free(dry, m);
+        heed_close(dry);
+    }
+    assert_true(plan[0].trainer == 0 && plan[2].trainer >= 3 * plan[2].weights);
+    assert_true(plan[1].step > plan[0].step && plan[2].step > plan[0].step && plan[3].step > plan[1].step);
+    assert_true(plan[3].total > plan[1].total);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    struct scene s;
+    set_scene(&s, 0);
+    heed_plan plan;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_model *m = new_model(cx, &s.data, NULL);
+    assert_false(heed_plan_step(cx, m, NULL, 4, 1, &plan));
+    assert_non_null(strstr(heed_message(cx), "not a dry one"));
+    heed_clear(cx);
+    assert_false(heed_plan_run(cx, NULL, &s.opts, &plan));
+    heed_clear(cx);
+    heed_model_free(cx, m);
+    heed_close(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_planned_is_used),
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -6,14 +6,18 @@
 Writes build/bench.json and prints a table. Lines below the ratio they have to reach are marked and make the exit status 1.
 """
 import argparse
+import itertools
 import json
 import math
+import os
 import subprocess
 import sys
 import time
 
 import torch
 import torch.nn.functional as F
+
+import attention
 
 SHAPES = [(64, 64, 64), (64, 256, 64), (768, 512, 128), (256, 2304, 768), (256, 768, 3072), (256, 50257, 768)]
 GEOMETRIC_MEAN_OF_LINEAR = 1.12
@@ -165,6 +169,40 @@ def lines():
     yield "1000 adds of 16 with gradient", adds, (1000, 16, 0), (10, 10)
 
 
+# ---- starting: heed alone, by the clock ----
+
+def starts():
+    """Title, words, what is waited for (the end, or the first words), the most it may take in ms."""
+    yield "start: heed --version", ["--version"], "end", 10
+    yield "start: heed list", ["list"], "end", 10
+    for lesson in ("neuron", "digits", "nadaraya-watson", "parametric-pooling"):
+        yield f"start: heed lesson {lesson}, first words", ["lesson", lesson], "words", 50
+
+
+def start(heed, words, until):
+    began = time.perf_counter()
+    with subprocess.Popen([heed, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        if until == "words":
+            process.stdout.read1()
+            took = time.perf_counter() - began
+            process.kill()
+        else:
+            process.communicate()
+            took = time.perf_counter() - began
+    return took * 1e3
+
+
+def measure_starts(heed, only, rows, failed):
+    for title, words, until, most in starts():
+        if only not in title:
+            continue
+        ms = min(start(heed, words, until) for _ in range(15))
+        rows.append({"name": title, "heed_ms": round(ms, 6), "most_ms": most})
+        print(f"{title:54}{'':8}{ms:12.4f}{'':20}{most:10} ms at most{'' if ms <= most else '  <- too long'}", flush=True)
+        if ms > most:
+            failed.append(f"{title}: {ms:.1f} ms > {most} ms")
+
+
 class Worker:
     """heed's side, in a process of its own."""
 
@@ -182,7 +220,7 @@ class Worker:
 
 def best_of(run, seconds):
     best, begin, count = math.inf, time.perf_counter(), 0
-    while count < 4 or time.perf_counter() - begin < seconds:
+    while count < (2 if best > 0.2 else 4) or time.perf_counter() - begin < seconds:
         t = time.perf_counter()
         run()
         best = min(best, time.perf_counter() - t)
@@ -212,6 +250,7 @@ def measure(worker, workload, sizes, threads, turns, seconds):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("worker")
+    parser.add_argument("--heed", help="the command; beside the worker when not given")
     parser.add_argument("--out", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--turns", type=int, default=6)
@@ -221,7 +260,8 @@ def main():
     worker, rows, failed, linear = Worker(args.worker), [], [], {1: [], 2: []}
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}; ratio = peer / heed, above 1 heed is faster")
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
-    for title, workload, sizes, floors in lines():
+    measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
+    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines()):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):
@@ -240,6 +280,8 @@ def main():
                 print(f"{'':54}  {megabytes:.1f} MB beyond weights, their gradient and the input (at most {CROSS_ENTROPY_MEGABYTES})")
                 if megabytes > CROSS_ENTROPY_MEGABYTES:
                     failed.append(f"cross entropy takes {megabytes:.1f} MB")
+    if args.only in "attention":
+        attention.extras(worker, failed)
     for threads, ratios in linear.items():
         if len(ratios) == 2 * len(SHAPES):
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

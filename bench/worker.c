@@ -1,8 +1,7 @@
 /* heed's side of the benchmark: reads "NAME THREADS SECONDS" a line, runs that workload again and again, and answers
  * with the best time in milliseconds and the bytes that the step took at its peak. bench/run.py holds the peers' side
  * and the list of names. */
-#include "base/ctx.h"
-#include "heed/data.h"
+#include "bench.h"
 #include "heed/ops.h"
 #include "heed/train.h"
 #include "kernel/rows.h"
@@ -11,36 +10,20 @@
 #include <string.h>
 #include <time.h>
 
-struct bench {
-    heed_ctx *cx;
-    int64_t m, n, k; /* sizes, as the name gives them */
-    float *x, *w, *b, *dy;
-    float *grad;
-    heed_grad slot[8];
-    int32_t *ids;
-    float *moments;
-    int64_t step;
-    heed_data *data;
-    heed_batches *batches;
-    heed_params *params;
-    heed_mlp mlp;
-    heed_trainer *trainer;
-};
-
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static float *numbers(heed_ctx *cx, int64_t n, uint64_t stream) {
+float *numbers(heed_ctx *cx, int64_t n, uint64_t stream) {
     float *x = heed_mem_new(cx, (size_t)n * sizeof *x);
     if (!x) exit(1);
     heed_random_normal(1, stream, 0, x, n);
     return x;
 }
 
-static int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes) {
+int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes) {
     int32_t *ids = heed_mem_new(cx, (size_t)n * sizeof *ids);
     if (!ids) exit(1);
     for (int64_t i = 0; i < n; i++) ids[i] = (int32_t)((i * 7919) % classes);
@@ -223,12 +206,7 @@ static void adds_run(struct bench *b) {
     heed_backward_from(b->cx, x, heed_borrow(b->cx, HEED_F32, b->dy, 1, &b->n, NULL));
 }
 
-static const struct workload {
-    const char *name; /* what stands before the sizes */
-    void (*setup)(struct bench *b);
-    void (*run)(struct bench *b);
-    bool forward_only;
-} workloads[] = {
+static const struct workload workloads[] = {
     {"linear_forward", linear_setup, linear_forward, true},
     {"linear_both", linear_setup, linear_both, false},
     {"softmax_both", rows_setup, softmax_both, false},
@@ -240,24 +218,28 @@ static const struct workload {
     {"mlp_step", mlp_setup, mlp_step, false},
     {"epoch", epoch_setup, epoch_run, false},
     {"adds", adds_setup, adds_run, false},
+    {0},
 };
 
 static const struct workload *find(const char *name) {
-    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
-        if (strcmp(workloads[i].name, name) == 0) return &workloads[i];
+    const struct workload *const tables[] = {workloads, attention_workloads};
+    for (int t = 0; t < 2; t++)
+        for (const struct workload *w = tables[t]; w->name; w++)
+            if (strcmp(w->name, name) == 0) return w;
     return NULL;
 }
 
-/* Runs for about `seconds`, at least five times, after a few to warm up. */
+/* Runs for about `seconds`, after one or two to warm up, and a few times at least. */
 static double best_of(struct bench *b, const struct workload *w, double seconds) {
     double best = 1e30;
     const double begin = now();
-    for (int i = 0; i < 8 || now() - begin < seconds * 1e3; i++) {
+    double took = 0;
+    for (int i = 0; i < (took > 5000 ? 1 : took > 200 ? 3 : 8) || now() - begin < seconds * 1e3; i++) {
         const double t = now();
         w->run(b);
-        const double took = now() - t;
+        took = now() - t;
         heed_reset(b->cx);
-        if (i >= 2 && took < best) best = took;
+        if (i >= (took > 5000 ? 0 : took > 200 ? 1 : 2) && took < best) best = took;
     }
     return best;
 }

@@ -25,6 +25,7 @@ static bool check(heed_ctx *cx, const heed_attention_arrays *a) {
                          (long long)a->key_size, (long long)a->value_size, ATTENTION_HEAD);
     if (!empty && (!a->q || !a->y || (a->keys > 0 && (!a->k || !a->v)))) return fail(cx, "q, k, v or y is NULL");
     if (a->offset < 0) return fail(cx, "the query offset is negative");
+    if (a->offset > ((int64_t)1 << 30)) return fail(cx, "the query offset is beyond 2^30");
     if (a->window < 0) return fail(cx, "the window is negative");
     if (!isfinite(a->scale)) return fail(cx, "the scale is not a number");
     return check_lengths(cx, a->key_lengths, a->batch, a->keys, "key") &&

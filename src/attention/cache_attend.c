@@ -20,6 +20,20 @@ struct cache_attr {
     float slopes[ALIBI_HEADS];
 };
 
+static bool check_distance(heed_op_call *c, const struct cache_view *view) {
+    const heed_tensor *q = c->in[Q], *bias = c->in[DISTANCE];
+    const int64_t both = q->shape[1] + view->longest, distances = both > 0 ? both - 1 : 0;
+    if (bias->dtype != HEED_F32 || bias->rank != 2 || (bias->shape[0] != 1 && bias->shape[0] != q->shape[2]) ||
+        bias->shape[1] != distances)
+        return heed_op_fail(c, HEED_ERR_SHAPE, "a distance bias of shape %s does not fit (%lld,%lld): heads, distances",
+                            heed_shape_text(bias).s, (long long)q->shape[2], (long long)distances);
+    for (int64_t b = 0; b < view->batch; b++) /* query 0 would stand further back than the bias reaches */
+        if (view->added[b] > q->shape[1])
+            return heed_op_fail(c, HEED_ERR_SHAPE, "a distance bias for %lld queries, while %d positions were appended",
+                                (long long)q->shape[1], (int)view->added[b]);
+    return true;
+}
+
 static bool cache_infer(heed_op_call *c) {
     const struct cache_attr *at = c->attr;
     const struct cache_view *view = &at->view;
@@ -34,12 +48,7 @@ static bool cache_infer(heed_op_call *c) {
     if (view->key_size > ATTENTION_HEAD || view->value_size > ATTENTION_HEAD)
         return heed_op_fail(c, HEED_ERR_SHAPE, "heads of %lld and %lld numbers: 1 to %d are possible",
                             (long long)view->key_size, (long long)view->value_size, ATTENTION_HEAD);
-    const heed_tensor *bias = c->in[DISTANCE];
-    if (bias && (bias->dtype != HEED_F32 || bias->rank != 2 || (bias->shape[0] != 1 && bias->shape[0] != q->shape[2]) ||
-                 bias->shape[1] != q->shape[1] + view->longest - 1))
-        return heed_op_fail(c, HEED_ERR_SHAPE, "a distance bias of shape %s does not fit (%lld,%lld): heads, distances",
-                            heed_shape_text(bias).s, (long long)q->shape[2],
-                            (long long)(q->shape[1] + view->longest - 1));
+    if (c->in[DISTANCE] && !check_distance(c, view)) return false;
     c->work_forward = (size_t)view->batch * 2 * sizeof(int32_t);
     const int64_t rows[] = {q->shape[2], q->shape[0] * q->shape[1]};
     return heed_op_out(c, Y, HEED_F32, 4, (int64_t[]){q->shape[0], q->shape[1], q->shape[2], view->value_size}) &&
@@ -118,11 +127,14 @@ static heed_tensor *turned(heed_ctx *cx, heed_tensor *q, const heed_rotary_opts 
     return heed_rotary(cx, q, &placed);
 }
 
-static bool check_opts(heed_ctx *cx, const heed_attention_opts *o) {
+static bool check_opts(heed_ctx *cx, const heed_tensor *q, const heed_attention_opts *o) {
     const heed_mask *m = &o->mask;
+    if (!q) return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: q is NULL");
     if (m->offset != 0 || m->key_lengths || m->query_lengths || o->query_offsets || o->key_offsets)
         return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: offset and lengths are the cache's affair");
     if (o->dropout != 0) return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: there is no dropout in decoding");
+    if (o->alibi && q->rank == 4 && q->shape[2] > ALIBI_HEADS)
+        return heed_fail(cx, HEED_ERR_RANGE, "cache_attention: ALiBi for more than %d heads", ALIBI_HEADS);
     return isfinite(o->scale) || heed_fail(cx, HEED_ERR_RANGE, "cache_attention: the scale is not a number");
 }
 
@@ -131,13 +143,18 @@ heed_tensor *heed_cache_attend(heed_ctx *cx, const heed_cache *cache, int layer,
     static const heed_attention_opts plain;
     const heed_attention_opts *const o = opts ? opts : &plain;
     struct cache_attr at = {.causal = o->mask.causal,
-                            .placed = o->mask.causal || o->mask.windowed || o->mask.blocked || o->alibi,
+                            .placed =
+                                o->mask.causal || o->mask.windowed || o->mask.blocked || o->alibi || o->distance_bias,
                             .window = o->mask.windowed ? o->mask.window : 0,
                             .block = o->mask.blocked ? o->mask.block : 0,
                             .alibi = o->alibi};
-    if (heed_failed(cx) || !q || !cache_view(cx, "cache_attention", cache, layer, &at.view) || !check_opts(cx, o))
+    if (heed_failed(cx) || !cache_view(cx, "cache_attention", cache, layer, &at.view) || !check_opts(cx, q, o))
         return NULL;
     const struct cache_view *const view = &at.view;
+    if (view->window && o->mask.blocked) {
+        heed_fail(cx, HEED_ERR_USAGE, "cache_attention: a sliding cache forgets where blocks begin");
+        return NULL;
+    }
     if (view->window && (!at.window || view->window < at.window)) at.window = view->window, at.placed = true;
     at.scale = o->scale != 0 ? o->scale : 1 / sqrtf((float)view->key_size);
     if (q->rank == 4 &&

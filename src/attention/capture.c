@@ -195,3 +195,52 @@ bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top
     if (!check_request(cx, c, &r)) return false;
     return c->opts.fn ? stream(cx, c, &r) : keep(cx, c, &r);
 }
+
+/* ---- to a file ---- */
+
+static bool of_site(const heed_capture_map *m, const char *site) { return !site || strcmp(m->site, site) == 0; }
+
+/* How many maps there are of the site, all of the sizes of *like; 0 and a failed context on trouble. */
+static int64_t alike(heed_ctx *cx, const struct capture *c, const char *site, int64_t batch, heed_capture_map *like) {
+    int64_t n = 0;
+    for (int i = 0; c && i < c->count; i++) {
+        const heed_capture_map *const m = &c->maps[i];
+        if (!of_site(m, site)) continue;
+        if (n++ == 0) *like = *m;
+        if (m->heads != like->heads || m->rows != like->rows || m->keys != like->keys || batch < 0 ||
+            batch >= m->batch) {
+            heed_fail(
+                cx, HEED_ERR_SHAPE,
+                "capture: %s layer %d is (%lld,%lld,%lld,%lld): sequence %lld of maps of (%lld,%lld,%lld) is asked "
+                "for",
+                m->site, m->layer, (long long)m->batch, (long long)m->heads, (long long)m->rows, (long long)m->keys,
+                (long long)batch, (long long)like->heads, (long long)like->rows, (long long)like->keys);
+            return 0;
+        }
+    }
+    if (n == 0) heed_fail(cx, HEED_ERR_USAGE, "capture: nothing of %s was kept", site ? site : "any attention");
+    return n;
+}
+
+bool heed_capture_write(heed_ctx *cx, const char *path, const char *site, int64_t batch) {
+    if (heed_failed(cx)) return false;
+    const struct capture *const c = capture_of(cx);
+    heed_capture_map like = {0};
+    const int64_t n = alike(cx, c, site, batch, &like), plane = like.heads * like.rows * like.keys;
+    float *const all = n > 0 ? heed_mem_new(cx, (size_t)(n * plane) * sizeof(float)) : NULL;
+    if (!all) return false;
+    float *to = all;
+    for (int i = 0; i < c->count; i++)
+        if (of_site(&c->maps[i], site)) {
+            memcpy(to, c->maps[i].weights + batch * plane, (size_t)plane * sizeof(float));
+            to += plane;
+        }
+    heed_npy_write(cx, path,
+                   &(heed_array){.name = "attention",
+                                 .dtype = HEED_F32,
+                                 .rank = 4,
+                                 .shape = {n, like.heads, like.rows, like.keys},
+                                 .data = all});
+    heed_mem_free(cx, all);
+    return !heed_failed(cx);
+}

@@ -72,14 +72,6 @@ static void meet_block(const struct job *j, const struct sequence *s, int64_t h,
     }
 }
 
-/* Rows that lie far apart fall into few sets of the caches: they are laid side by side. */
-static const float *bring_near(const float *x, int64_t *ld, int64_t rows, int64_t cols, float *room) {
-    if (*ld == cols) return x;
-    for (int64_t r = 0; r < rows; r++) memcpy(room + r * cols, x + r * *ld, (size_t)cols * sizeof(float));
-    *ld = cols;
-    return room;
-}
-
 static void query_block(const struct job *j, const struct sequence *s, int64_t h, int64_t i0, int64_t n,
                         float *scratch) {
     const struct attention *const a = j->a;
@@ -109,8 +101,8 @@ static void query_block(const struct job *j, const struct sequence *s, int64_t h
                                         .v = s->v + j0 * a->v_at.time + kv * a->v_at.head,
                                         .ldv = a->v_at.time};
         if (near) {
-            block.k = bring_near(block.k, &block.ldk, block.keys, a->d, k_room);
-            block.v = bring_near(block.v, &block.ldv, block.keys, a->e, v_room);
+            block.k = near_rows(block.k, &block.ldk, block.keys, a->d, k_room);
+            block.v = near_rows(block.v, &block.ldv, block.keys, a->e, v_room);
         }
         meet_block(j, s, h, i0, n, block, j0, strip, mask, scratch);
     }

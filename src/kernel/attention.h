@@ -54,9 +54,10 @@ void kernel_attention(struct pool *pool, const struct attention *a, float *y, st
                       float *sum);
 
 struct attention_grad {
-    const float *y, *dy; /* (B,Tq,H,E) without gaps, as all gradients are */
+    const float *y, *dy; /* (B,Tq,H,E) without gaps */
     const float *top, *sum;
-    float *dq, *dk, *dv; /* or NULL */
+    float *dq, *dk, *dv; /* or NULL; heads of a row without gaps, rows ldq, ldk, ldv apart: */
+    int64_t ldq, ldk, ldv;
     bool add_q, add_k, add_v;
     float *dadd; /* in the layout of add, of `add_count` numbers; or NULL */
     int64_t add_count;

@@ -26,7 +26,7 @@ struct job {
 
 /* Room of a block of queries, in the scratch. */
 struct room {
-    float *qt, *dyt, *q, *dy, *dqt, *p, *ds, *safe, *top, *inv, *delta;
+    float *qt, *dyt, *q, *dy, *dqt, *p, *ds, *k, *v, *safe, *top, *inv, *delta;
     struct mask_room *masks;
     int64_t ldq, ldy, ld;
 };
@@ -43,6 +43,8 @@ static struct room room_of(const struct job *j, float *scratch) {
     r.dqt = take(&scratch, j->queries * a->d);
     r.p = take(&scratch, j->keys * r.ld);
     r.ds = take(&scratch, j->keys * r.ld);
+    r.k = take(&scratch, j->keys * a->d);
+    r.v = take(&scratch, j->keys * a->e);
     r.safe = take(&scratch, j->keys * a->d);
     r.top = take(&scratch, j->queries);
     r.inv = take(&scratch, j->queries);
@@ -104,10 +106,12 @@ static bool meet_keys(const struct job *j, const struct sequence *s, int64_t h, 
     }
     if (back->keys == 0) return false;
     back->mask = masks;
-    back->k = back->safe_k = s->k + j0 * a->k_at.time + kv * a->k_at.head;
-    back->ldk = back->ld_safe = a->k_at.time;
-    back->v = s->v + j0 * a->v_at.time + kv * a->v_at.head;
+    back->ldk = a->k_at.time;
     back->ldv = a->v_at.time;
+    back->k = near_rows(s->k + j0 * a->k_at.time + kv * a->k_at.head, &back->ldk, back->keys, a->d, r->k);
+    back->v = near_rows(s->v + j0 * a->v_at.time + kv * a->v_at.head, &back->ldv, back->keys, a->e, r->v);
+    back->safe_k = back->k;
+    back->ld_safe = back->ldk;
     bool bad;
     if (hides && back->dqt)
         back->safe_k = finite_rows(j->isa, back->k, &back->ld_safe, back->keys, a->d, r->safe, &bad);
@@ -141,11 +145,15 @@ static int64_t key_rows(const struct attention *a, const struct sequence *s) {
 }
 static int64_t all_key_rows(const struct attention *a) { return a->k_offsets ? a->k_rows : a->batch * a->keys; }
 
-/* Where part `part` of dk (size D) or dv (size E) of a sequence begins, for key head 0. */
-static float *part_of(const struct job *j, float *whole, float *parts, int64_t part, int64_t b, int64_t size) {
-    const int64_t at = key_row(j->a, b) * j->a->kv_heads * size;
-    const int64_t all = all_key_rows(j->a) * j->a->kv_heads * size;
-    return !whole ? NULL : part == 0 ? whole + at : parts + (part - 1) * all + at;
+/* Part `part` of dk (size D) or dv (size E) of a sequence: where it begins for key head kv, and how far apart its rows
+ * are. The first part is the gradient itself. */
+static float *part_of(const struct job *j, float *whole, int64_t *ld, float *parts, int64_t part, int64_t b, int64_t kv,
+                      int64_t size) {
+    const int64_t row = key_row(j->a, b), all = all_key_rows(j->a) * j->a->kv_heads * size;
+    if (!whole) return NULL;
+    if (part == 0) return whole + row * *ld + kv * size;
+    *ld = j->a->kv_heads * size;
+    return parts + (part - 1) * all + row * *ld + kv * size;
 }
 static float *dk_parts(const struct job *j) { return j->g->work; }
 static float *dv_parts(const struct job *j) {
@@ -153,14 +161,14 @@ static float *dv_parts(const struct job *j) {
     return dk_parts(j) + round_to(floats, 16);
 }
 
-static void clear_head(float *x, int64_t rows, int64_t heads, int64_t size) {
-    for (int64_t i = 0; x && i < rows; i++) memset(x + i * heads * size, 0, (size_t)size * sizeof(float));
+static void clear_head(float *x, int64_t ld, int64_t rows, int64_t size) {
+    for (int64_t i = 0; x && i < rows; i++) memset(x + i * ld, 0, (size_t)size * sizeof(float));
 }
 
 static void put_dq(const struct job *j, const struct sequence *s, int64_t h, int64_t i0, int64_t n,
                    const struct room *r) {
     const struct attention *const a = j->a;
-    const int64_t ld = a->heads * a->d, lanes = j->lanes;
+    const int64_t ld = j->g->ldq, lanes = j->lanes;
     float scale[ATTENTION_LANES], *const dq = j->g->dq + (s->row + i0) * ld + h * a->d;
     for (int64_t l = 0; l < lanes; l++) scale[l] = a->scale;
     for (int64_t at = 0; at < n; at += lanes)
@@ -176,47 +184,46 @@ static void run_part(void *arg, int64_t task, void *scratch) {
     const struct sequence s = sequence_of(a, task / j->parts / a->kv_heads);
     const struct room r = room_of(j, scratch);
     const int64_t rows = key_rows(a, &s);
-    float *dk = part_of(j, g->dk, dk_parts(j), part, s.b, a->d);
-    float *dv = part_of(j, g->dv, dv_parts(j), part, s.b, a->e);
-    if (dk) dk += kv * a->d;
-    if (dv) dv += kv * a->e;
-    if (part > 0 || !g->add_k) clear_head(dk, rows, a->kv_heads, a->d);
-    if (part > 0 || !g->add_v) clear_head(dv, rows, a->kv_heads, a->e);
+    int64_t ldk = g->ldk, ldv = g->ldv;
+    float *const dk = part_of(j, g->dk, &ldk, dk_parts(j), part, s.b, kv, a->d);
+    float *const dv = part_of(j, g->dv, &ldv, dv_parts(j), part, s.b, kv, a->e);
+    if (part > 0 || !g->add_k) clear_head(dk, ldk, rows, a->d);
+    if (part > 0 || !g->add_v) clear_head(dv, ldv, rows, a->e);
     for (int64_t h = kv * group; h < (kv + 1) * group; h++) {
         for (int64_t i0 = part * j->queries; i0 < s.queries; i0 += j->parts * j->queries) {
             const int64_t n = min64(j->queries, s.queries - i0);
             const int64_t from = span_of(a, &s, i0).from, to = span_of(a, &s, i0 + n - 1).to;
             struct attention_back back = back_of(j, &r);
             back.dqt = g->dq ? r.dqt : NULL;
-            back.lddk = a->kv_heads * a->d;
-            back.lddv = a->kv_heads * a->e;
+            back.lddk = ldk;
+            back.lddv = ldv;
             pack_queries(j, &s, h, i0, n, &r);
             for (int64_t j0 = from / j->keys * j->keys; j0 < to; j0 += j->keys) {
-                back.dk = dk ? dk + j0 * back.lddk : NULL;
-                back.dv = dv ? dv + j0 * back.lddv : NULL;
+                back.dk = dk ? dk + j0 * ldk : NULL;
+                back.dv = dv ? dv + j0 * ldv : NULL;
                 meet_keys(j, &s, h, i0, n, j0, &r, &back);
             }
             if (g->dq) put_dq(j, &s, h, i0, n, &r);
         }
         if (g->dq && !g->add_q && part == 0 && !a->q_offsets)
-            clear_head(g->dq + (s.row + s.queries) * a->heads * a->d + h * a->d, a->queries - s.queries, a->heads,
-                       a->d);
+            clear_head(g->dq + (s.row + s.queries) * g->ldq + h * a->d, g->ldq, a->queries - s.queries, a->d);
     }
 }
 
-static void add_parts(const struct job *j, float *whole, const float *parts, int64_t count, int64_t at, int64_t n) {
-    for (int64_t p = 0; whole && p + 1 < j->parts; p++) j->isa->axpy_part(whole + at, 1, parts + p * count + at, n);
+static void add_parts(const struct job *j, float *whole, int64_t ld, const float *parts, int64_t row, int64_t size) {
+    const int64_t width = j->a->kv_heads * size, all = all_key_rows(j->a) * width;
+    for (int64_t p = 0; whole && p + 1 < j->parts; p++)
+        j->isa->axpy_part(whole + row * ld, 1, parts + p * all + row * width, width);
 }
 
-#define SUM_CHUNK ((int64_t)16384)
+#define SUM_ROWS 64
 static void run_sum(void *arg, int64_t task, void *scratch) {
     const struct job *const j = arg;
     (void)scratch;
-    const int64_t rows = all_key_rows(j->a) * j->a->kv_heads, at = task * SUM_CHUNK;
-    if (at < rows * j->a->d)
-        add_parts(j, j->g->dk, dk_parts(j), rows * j->a->d, at, min64(SUM_CHUNK, rows * j->a->d - at));
-    if (at < rows * j->a->e)
-        add_parts(j, j->g->dv, dv_parts(j), rows * j->a->e, at, min64(SUM_CHUNK, rows * j->a->e - at));
+    for (int64_t row = task * SUM_ROWS; row < min64((task + 1) * SUM_ROWS, all_key_rows(j->a)); row++) {
+        add_parts(j, j->g->dk, j->g->ldk, dk_parts(j), row, j->a->d);
+        add_parts(j, j->g->dv, j->g->ldv, dv_parts(j), row, j->a->e);
+    }
 }
 
 /* ---- biases ---- */
@@ -298,8 +305,7 @@ void kernel_attention_grad(struct pool *pool, const struct attention *a, const s
     struct job j = job_of(a, g);
     if (g->dq || g->dk || g->dv) {
         pool_run(pool, a->batch * a->kv_heads * j.parts, run_part, &j);
-        const int64_t most = all_key_rows(a) * a->kv_heads * max64(a->d, a->e);
-        if (j.parts > 1) pool_run(pool, (most + SUM_CHUNK - 1) / SUM_CHUNK, run_sum, &j);
+        if (j.parts > 1) pool_run(pool, (all_key_rows(a) + SUM_ROWS - 1) / SUM_ROWS, run_sum, &j);
     }
     if (g->dadd) {
         if (!g->add_add) memset(g->dadd, 0, (size_t)g->add_count * sizeof(float));

@@ -117,6 +117,13 @@ void strip_mask(const struct isa *isa, const struct attention *a, const struct s
     }
 }
 
+const float *near_rows(const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room) {
+    if (*ldx == cols) return x;
+    for (int64_t r = 0; r < rows; r++) memcpy(room + r * cols, x + r * *ldx, (size_t)cols * sizeof(float));
+    *ldx = cols;
+    return room;
+}
+
 bool is_finite_row(const float *x, int64_t cols) {
     for (int64_t c = 0; c < cols; c++)
         if (!isfinite(x[c])) return false;

@@ -39,6 +39,8 @@ void strip_mask(const struct isa *isa, const struct attention *a, const struct s
 /* May some lane not see some key that another one sees? Then what is hidden must not be multiplied, even by 0. */
 static inline bool block_hides(const struct attention_block *b) { return b->from || b->add; }
 
+/* Rows that lie far apart fall into few sets of the caches: they are laid side by side in `room`. */
+const float *near_rows(const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room);
 /* Rows with numbers that are not finite become zeros: x itself when there are none, else a copy in `room`. *bad:
  * whether there were. */
 const float *finite_rows(const struct isa *isa, const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room,

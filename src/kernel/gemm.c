@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define K_BLOCK   256   /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
-#define M_BLOCK   256   /* rows of A that stay in the second cache */
+#define M_BLOCK   384   /* rows of A that stay in the second cache */
 #define N_BLOCK   2048  /* columns over which A is laid out once, and C stays in the last cache */
 #define FEW_ROWS  4     /* with fewer rows B stored (n,k) is read once, where it lies: */
 #define FEW_BLOCK 128   /* by so few columns that each of its rows is read from end to end */

@@ -15,6 +15,8 @@ void heed_params_free(heed_ctx *cx, heed_params *set) {
     if (!cx || !set) return;
     if (cx->bound_params == set) heed_bind(cx, NULL, NULL);
     for (int i = 0; i < set->n; i++) heed_mem_free(cx, set->list[i]);
+    for (int i = 0; i < set->n_ignored; i++) heed_mem_free(cx, set->ignored[i]);
+    heed_mem_free(cx, set->ignored);
     heed_mem_free(cx, set->list);
     heed_mem_free(cx, set->block);
     heed_mem_free(cx, set);
@@ -103,6 +105,39 @@ heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, c
     return p;
 }
 
+heed_param *heed_param_part(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, heed_param *whole,
+                            int64_t row, int64_t rows) {
+    if (heed_failed(cx)) return NULL;
+    if (!whole || whole->tied || whole->rank < 1 || row < 0 || rows < 0 || row > whole->shape[0] - rows) {
+        heed_fail(cx, HEED_ERR_USAGE, "param: '%s' is to be rows that are not there", name ? name : "");
+        return NULL;
+    }
+    heed_param *p = heed_param_tie(cx, set, prefix, name, whole);
+    if (!p) return NULL;
+    const int64_t size = whole->shape[0] ? whole->count / whole->shape[0] : 0;
+    p->shape[0] = rows;
+    p->count = rows * size;
+    p->offset = row * size;
+    p->part = whole->whole = true;
+    p->whole = false;
+    return p;
+}
+
+bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const char *name) {
+    if (heed_failed(cx)) return false;
+    if (!set || !name) return heed_fail(cx, HEED_ERR_USAGE, "param: a set and a name are needed");
+    const bool dotted = prefix && *prefix;
+    const size_t length = (dotted ? strlen(prefix) + 1 : 0) + strlen(name) + 1;
+    char **const grown = heed_mem_resize(cx, set->ignored, (size_t)(set->n_ignored + 1) * sizeof *grown);
+    if (!grown) return false;
+    set->ignored = grown;
+    char *const full = heed_mem_new(cx, length);
+    if (!full) return false;
+    snprintf(full, length, "%s%s%s", dotted ? prefix : "", dotted ? "." : "", name);
+    set->ignored[set->n_ignored++] = full;
+    return true;
+}
+
 bool heed_params_allocate(heed_ctx *cx, heed_params *set) {
     if (heed_failed(cx)) return false;
     if (!set || set->block)
@@ -112,7 +147,7 @@ bool heed_params_allocate(heed_ctx *cx, heed_params *set) {
     float *at = set->block;
     for (int i = 0; i < set->n; i++) {
         heed_param *p = set->list[i];
-        p->value = p->tied ? p->tied->value : at;
+        p->value = p->tied ? p->tied->value + p->offset : at;
         if (!p->tied) at += p->count;
     }
     return true;
@@ -133,6 +168,11 @@ heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p) {
     const heed_param *own = p->tied ? p->tied : p;
     const heed_params *set = cx->bound_params;
     const bool bound = set && !p->frozen && own->index < set->n && set->list[own->index] == own;
+    if (p->part) { /* rows of what is computed with as a whole */
+        heed_tensor *const whole = heed_param_tensor(cx, own);
+        const int64_t size = own->count / own->shape[0];
+        return heed_slice(cx, whole, 0, p->offset / size, p->shape[0]);
+    }
     return heed_borrow(cx, HEED_F32, own->value, p->rank, p->shape,
                        bound ? (heed_grad *)cx->bound_grads + own->index : NULL);
 }
@@ -170,10 +210,19 @@ static void shape_text(char out[96], int rank, const int64_t *shape) {
     snprintf(out + at, 96 - at, ")");
 }
 
+/* Is this a name that a file may have? */
+static bool is_known(const heed_params *set, const char *name) {
+    const heed_param *const p = heed_params_find(set, name);
+    for (int i = 0; !p && i < set->n_ignored; i++)
+        if (strcmp(set->ignored[i], name) == 0) return true;
+    return p && !p->whole;
+}
+
 static void check_one(heed_ctx *cx, heed_safetensors *st, const heed_param *p, struct complaints *c) {
+    if (p->whole) return;
     const int64_t i = heed_safetensors_find(cx, st, p->name);
     if (i < 0) {
-        if (!p->tied) complain(c, "missing", p->name, "");
+        if ((!p->tied || p->part) && !p->optional) complain(c, "missing", p->name, "");
         return;
     }
     const heed_array *a = heed_safetensors_info(cx, st, i);
@@ -194,14 +243,15 @@ bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
     for (int i = 0; i < set->n; i++) check_one(cx, st, set->list[i], &c);
     for (int64_t i = 0; i < heed_safetensors_count(st); i++) {
         const heed_array *a = heed_safetensors_info(cx, st, i);
-        if (a && !heed_params_find(set, a->name)) complain(&c, "unexpected", a->name, "");
+        if (a && !is_known(set, a->name)) complain(&c, "unexpected", a->name, "");
     }
     if (c.n)
         heed_fail(cx, HEED_ERR_FORMAT, "%s: %d name%s do%s not fit: %s", path, c.n, c.n == 1 ? "" : "s",
                   c.n == 1 ? "es" : "", c.text);
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         heed_param *p = set->list[i];
-        const int64_t at = p->tied ? -1 : heed_safetensors_find(cx, st, p->name);
+        const bool held = p->part || (!p->tied && !p->whole);
+        const int64_t at = held ? heed_safetensors_find(cx, st, p->name) : -1;
         const heed_array *a = at < 0 ? NULL : heed_safetensors_get(cx, st, at);
         if (a) heed_array_to_f32(cx, a, p->value, p->count);
     }
@@ -217,7 +267,7 @@ bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
     int64_t n = 0;
     for (int i = 0; i < set->n; i++) {
         const heed_param *p = set->list[i];
-        if (p->tied) continue;
+        if (p->whole || (p->tied && !p->part)) continue;
         arrays[n] = (heed_array){.name = p->name, .dtype = HEED_F32, .rank = p->rank, .data = p->value};
         memcpy(arrays[n++].shape, p->shape, sizeof p->shape);
     }

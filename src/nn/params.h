@@ -9,6 +9,8 @@ struct heed_params {
     int n, cap;
     float *block;
     int64_t numbers;
+    char **ignored; /* names in files that are not read */
+    int n_ignored;
 };
 
 #endif

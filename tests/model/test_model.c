@@ -18,6 +18,10 @@ static const struct {
     {"mlp", {"input_size=12", "output_size=2", "image_size=[2, 3]", "image_channels=2", "dropout=0.5"}, 5},
     {"kernel-pooling", {"points=7", "kernel=triangular", "input_size=2", "width=1e-2"}, 4},
     {"kernel-pooling", {"points=7", "learnable=true", "output_size=3"}, 3},
+    {"transformer",
+     {"vocab_size=11", "d_model=8", "encoder_layers=2", "decoder_layers=1", "encoder_attention_heads=2",
+      "decoder_attention_heads=4"},
+     6},
 };
 enum { SMALLEST = sizeof smallest / sizeof *smallest };
 
@@ -77,7 +81,10 @@ static float step(heed_ctx *cx, heed_model *m, bool check) {
     const float value = check ? heed_item(cx, loss) : 0;
     assert_int_equal(heed_wants_grad(loss), learn > 0);
     if (learn) assert_true(heed_backward(cx, loss));
-    for (int i = 0; check && i < n; i++) assert_int_equal(grads[i].filled, !heed_params_at(params, i)->frozen);
+    for (int i = 0; check && i < n; i++) {
+        const heed_param *p = heed_params_at(params, i);
+        assert_int_equal(grads[i].filled, !p->frozen && !p->tied); /* another name's gradient is its target's */
+    }
     heed_bind(cx, NULL, NULL);
     heed_reset(cx);
     heed_mem_free(cx, block);
@@ -145,7 +152,7 @@ static void test_settings(void **state) {
         {{"input_size=2", "output_size=2", "activation=rlu"}, "mlp: activation: 'rlu' is not one of: identity, relu"},
         {{"input_size=2", "output_size=2", "hidden_sizes=[4,x]"}, "mlp: hidden_sizes: '[4,x]' is not whole numbers"},
         {{"input_size=2", "output_size=2", "hidden_sizes=4,"}, "is not whole numbers"},
-        {{"input_size=2", "output_size=2", "hidden_sizes=-1"}, "mlp: hidden_sizes[0]: a layer has at least one neuron"},
+        {{"input_size=2", "output_size=2", "hidden_sizes=-1"}, "mlp: hidden_sizes[0]: -1 is not between 1 and "},
         {{"input_size=2", "output_size=2", "standardize_input=yes"}, "is not true or false"},
         {{"input_size=2", "output_size=2", "standardize_output=true", "task=classify"}, "classes cannot be"},
         {{"input_size=2", "output_size=2", "image_size=3,3"}, "mlp: image_size: 1 x 3 x 3 numbers are not the 2"},
@@ -163,7 +170,7 @@ static void test_settings(void **state) {
     char many[300] = "hidden_sizes=1";
     for (int i = 0; i < 32; i++) strcat(many, ",1");
     assert_null(heed_model_new(cx, mlp, (const char *[]){"input_size=1", "output_size=1", many}, 3, 1));
-    EXPECT_SENTENCE(cx, "33 hidden layers are more than 31");
+    EXPECT_SENTENCE(cx, "hidden_sizes: 33 numbers are more than 31");
     assert_null(heed_model_new(cx, NULL, NULL, 0, 1));
     EXPECT_SENTENCE(cx, "the family is NULL");
     close_context(cx);

@@ -6,15 +6,21 @@ import warnings
 import torch
 from safetensors import safe_open
 
+import attention
+import blocks
 import lessons
+import marian
 import nn
 import ops
 import optim
+import positions
+import scores
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore", message="reduction: 'mean' divides")  # kl_div's, which is what heed's does
 golden = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "golden"
-for folder, module in (("ops", ops), ("nn", nn), ("train", optim)):
+for folder, module in (("ops", ops), ("nn", nn), ("nn", blocks), ("train", optim), ("attention", positions),
+                       ("attention", scores), ("attention", attention)):
     (golden / folder).mkdir(parents=True, exist_ok=True)
     for family in module.families():
         path = golden / folder / f"{family.name}.safetensors"
@@ -23,3 +29,4 @@ for folder, module in (("ops", ops), ("nn", nn), ("train", optim)):
             assert set(written.keys()) == set(family.tensors)
         print(f"{folder}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")
 lessons.make(golden / "lessons")
+marian.make(golden / "model")

@@ -1,0 +1,128 @@
+"""Attention's lines: PyTorch's fused kernel, 8 heads of 64, and what is built on it."""
+import math
+
+import torch
+import torch.nn.functional as F
+
+HEADS, SIZE = 8, 64
+
+
+def parts(time, batch, grad):
+    return [torch.randn(batch, HEADS, time, SIZE).requires_grad_(grad) for _ in range(3)]
+
+
+def options(time, batch, kind):
+    if kind == 1:
+        return {"is_causal": True}
+    if kind == 2:
+        return {"attn_mask": (torch.arange(time) < time // 2).expand(batch, 1, 1, time)}
+    return {}
+
+
+def attention_forward(time, batch, kind):
+    q, k, v = parts(time, batch, False)
+    opts = options(time, batch, kind)
+
+    def run():
+        with torch.no_grad():
+            F.scaled_dot_product_attention(q, k, v, **opts)
+    return [("fused", run)]
+
+
+def attention_both(time, batch, kind):
+    q, k, v = parts(time, batch, True)
+    dy, opts = torch.randn(batch, HEADS, time, SIZE), options(time, batch, kind)
+
+    def run():
+        F.scaled_dot_product_attention(q, k, v, **opts).backward(dy)
+        q.grad = k.grad = v.grad = None
+    return [("fused", run)]
+
+
+def decode(time, _, __):
+    q, k, v = torch.randn(1, HEADS, 1, SIZE), torch.randn(1, HEADS, time, SIZE), torch.randn(1, HEADS, time, SIZE)
+
+    def run():
+        with torch.no_grad():
+            F.scaled_dot_product_attention(q, k, v)
+    return [("fused", run)]
+
+
+def additive_parts(time, batch, width):
+    q, k, v = (torch.randn(batch, time, width).requires_grad_() for _ in range(3))
+    wq, wk = (torch.randn(width, width).mul(0.06).requires_grad_() for _ in range(2))
+    w = torch.randn(width).mul(0.06).requires_grad_()
+
+    def forward():
+        scores = torch.tanh((q @ wq.T).unsqueeze(2) + (k @ wk.T).unsqueeze(1)) @ w
+        return F.softmax(scores, -1) @ v
+    return forward, [q, k, v, wq, wk, w]
+
+
+def additive_both(time, batch, width):
+    forward, leaves = additive_parts(time, batch, width)
+    dy = torch.randn(batch, time, width)
+
+    def run():
+        forward().backward(dy)
+        for t in leaves:
+            t.grad = None
+    return [("eager", run)]
+
+
+def additive_saved_bytes(time, batch, width):
+    """What PyTorch keeps from forward to backward: less than its peak."""
+    seen = {}
+
+    def note(t):
+        seen[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t
+    forward, _ = additive_parts(time, batch, width)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        y = forward()
+    del y
+    return sum(seen.values())
+
+
+def multihead_both(time, batch, width):
+    layer = torch.nn.MultiheadAttention(width, HEADS, batch_first=True)
+    x, dy = torch.randn(batch, time, width).requires_grad_(), torch.randn(batch, time, width)
+
+    def run():
+        layer(x, x, x, need_weights=False)[0].backward(dy)
+        x.grad = None
+        layer.zero_grad(set_to_none=True)
+    return [("eager", run)]
+
+
+def lines():
+    for time in (512, 2048, 8192):
+        long = time == 8192
+        yield f"attention T {time} forward", attention_forward, (time, 1, 0), (1.05 if long else 1.1, 1.1)
+        yield f"attention T {time} causal forward", attention_forward, (time, 1, 1), (1.8, 1.8) if time == 512 else (1.2, 1.2)
+        yield f"attention T {time} causal forward+backward", attention_both, (time, 1, 1), (1.25, 1.25)
+    yield "attention B 8 T 512, lengths half full, forward", attention_forward, (512, 8, 2), (1.8, 1.8)
+    yield "attention B 8 T 512, lengths half full, forward+backward", attention_both, (512, 8, 2), (1.8, 1.8)
+    yield "attention, one token over a cache of 2048", decode, (2048, 0, 0), (2, 2)
+    yield "additive attention B 32 50x50 h 256 forward+backward", additive_both, (50, 32, 256), (2, 2)
+    yield "multi-head block B 8 T 256 C 512 forward+backward", multihead_both, (256, 8, 512), (1.2, 1.2)
+
+
+def extras(worker, failed):
+    """What has no peer's time: memory, and the price of looking."""
+    _, peak = worker.best("additive_both", (50, 32, 256), 1, 0.1)
+    saved = additive_saved_bytes(50, 32, 256)
+    print(f"  additive attention: {peak / 1e6:.1f} MB at the peak, PyTorch saves {saved / 1e6:.1f} MB for backward (at most a tenth)")
+    if peak > saved / 10:
+        failed.append("additive attention takes more than a tenth of PyTorch's memory")
+    ms, peak = worker.best("attention_long", (65536, 0, 0), 2, 0)
+    print(f"  attention T 65536, one head, causal forward+backward, 2 threads: {ms / 1e3:.1f} s, {peak / 1e6:.1f} MB, gradients and result included (at most 200)")
+    if peak > 200e6:
+        failed.append("attention over 65536 positions takes more than 200 MB")
+    plain, looking = math.inf, math.inf
+    for _ in range(6):
+        plain = min(plain, worker.best("attention_forward", (2048, 1, 0), 2, 0.4)[0])
+        looking = min(looking, worker.best("attention_capture", (2048, 1, 0), 2, 0.4)[0])
+    print(f"  capture of one head's rows, T 2048, 2 threads: {100 * (looking / plain - 1):.1f} % on top of {plain:.2f} ms (at most 10)")
+    if looking > 1.1 * plain:
+        failed.append("capture costs more than 10 %")

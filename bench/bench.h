@@ -1,0 +1,41 @@
+/* What the workloads share. */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include "base/ctx.h"
+#include "heed/attention.h"
+#include "heed/data.h"
+#include "heed/nn.h"
+#include "heed/train.h"
+
+struct bench {
+    heed_ctx *cx;
+    int64_t m, n, k; /* sizes, as the line gives them */
+    float *x, *w, *b, *dy;
+    float *grad;
+    heed_grad slot[8];
+    int32_t *ids;
+    float *moments;
+    int64_t step;
+    heed_data *data;
+    heed_batches *batches;
+    heed_params *params;
+    heed_mlp mlp;
+    heed_trainer *trainer;
+    heed_multihead multihead;
+    heed_cache *cache;
+};
+
+struct workload {
+    const char *name; /* what stands before the sizes */
+    void (*setup)(struct bench *b);
+    void (*run)(struct bench *b);
+    bool forward_only;
+};
+
+extern const struct workload attention_workloads[]; /* ends with a NULL name */
+
+float *numbers(heed_ctx *cx, int64_t n, uint64_t stream); /* normal ones */
+int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes);
+
+#endif

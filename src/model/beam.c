@@ -1,0 +1,142 @@
+/* The search of one sentence: beams that go on, hypotheses that have ended.
+ *
+ * Beam search as transformers has it: of all continuations of all beams the best 2 beams are looked at, in order. Those
+ * that stop (at the end token, or all at max_length) end as hypotheses when they are among the best `beams` of them;
+ * the best `beams` others go on. Greedy search and sampling are one row that takes one continuation and is done when it
+ * stops. */
+#include "base/checked.h"
+#include "model/decoding.h"
+#include <math.h>
+#include <string.h>
+
+static size_t aligned(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
+
+struct search *searches_new(heed_ctx *cx, const struct rules *rules, int64_t searches) {
+    const size_t K = (size_t)rules->opts.beams, n = (size_t)searches;
+    size_t ids, each, bytes;
+    const size_t small = aligned(K * sizeof(float)) + aligned(K * sizeof(int32_t)) + aligned(K * sizeof(struct ended));
+    if (!size_mul(K, (size_t)rules->opts.max_length * sizeof(int32_t), &ids) || !size_mul(ids, 3, &each) ||
+        !size_add(each, small + 48, &each) || !size_mul(each, n, &bytes) ||
+        !size_add(bytes, n * sizeof(struct search) + 16, &bytes) || bytes > PTRDIFF_MAX) {
+        heed_fail(cx, HEED_ERR_RANGE, "generate: %lld sentences of %lld beams of %lld tokens are too large",
+                  (long long)searches, (long long)K, (long long)rules->opts.max_length);
+        return NULL;
+    }
+    struct search *all = heed_mem_new(cx, bytes);
+    if (!all) return NULL;
+    char *at = (char *)all + aligned(n * sizeof *all);
+    ids = aligned(ids);
+    for (size_t i = 0; i < n; i++) {
+        struct search *s = &all[i];
+        *s = (struct search){.ids = (int32_t *)(void *)at, .spare = (int32_t *)(void *)(at + ids)};
+        char *const ended = at + 2 * ids;
+        at += 3 * ids;
+        s->score = (float *)(void *)at, at += aligned(K * sizeof(float));
+        s->parent = (int32_t *)(void *)at, at += aligned(K * sizeof(int32_t));
+        s->ended = (struct ended *)(void *)at, at += aligned(K * sizeof(struct ended));
+        for (size_t k = 0; k < K; k++) s->ended[k].ids = (int32_t *)(void *)ended + k * (size_t)rules->opts.max_length;
+    }
+    return all;
+}
+
+void search_begin(struct search *s, const struct rules *rules, int64_t sentence, uint64_t stream) {
+    s->sentence = sentence;
+    s->stream = stream;
+    s->rows = 1;
+    s->n_ended = 0;
+    s->ids[0] = rules->start;
+    s->score[0] = 0;
+}
+
+/* ---- ended hypotheses ---- */
+
+static float normalised(const struct rules *rules, float sum, int64_t length) {
+    return sum / (float)pow((double)(length > 1 ? length : 1), (double)rules->opts.length_penalty);
+}
+
+/* A row of n ids and perhaps a last one, if it is better than the worst of a full list; those before stand above their
+ * equals. */
+static void end(struct search *s, const struct rules *rules, const int32_t *ids, int64_t n, const int32_t *last,
+                float sum) {
+    const int64_t K = rules->opts.beams, length = n - 1 + (last != NULL);
+    const float score = normalised(rules, sum, length);
+    int64_t at = s->n_ended;
+    if (at == K && !(score > s->ended[K - 1].score)) return;
+    if (at == K) at--;
+    int32_t *const room = s->ended[at].ids;
+    for (; at > 0 && score > s->ended[at - 1].score; at--) s->ended[at] = s->ended[at - 1];
+    s->ended[at] = (struct ended){room, length, score, last && *last == rules->eos};
+    memcpy(room, ids + 1, (size_t)(n - 1) * sizeof *ids);
+    if (last) room[n - 1] = *last;
+    if (s->n_ended < K) s->n_ended++;
+}
+
+/* ---- one token more ---- */
+
+struct continuation {
+    int64_t row;
+    int32_t id;
+    float sum;
+};
+
+/* The best continuation that is left: the rows' candidates are in order, next (rows) says how many are gone. */
+static bool take_best(const struct search *s, const struct rules *rules, const struct candidate *found,
+                      const int64_t *count, int32_t *next, struct continuation *best) {
+    best->sum = -INFINITY;
+    for (int64_t row = 0; row < s->rows; row++) {
+        if (next[row] >= count[row]) continue;
+        const struct candidate c = found[row * rules->width + next[row]];
+        if (s->score[row] + c.log_p > best->sum) *best = (struct continuation){row, c.id, s->score[row] + c.log_p};
+    }
+    if (best->sum == -INFINITY) return false;
+    next[best->row]++;
+    return true;
+}
+
+/* A beam for which there is no continuation is a copy of the best one that never wins. */
+static void fill(struct search *s, const struct rules *rules, int64_t n, int64_t rows, float *score) {
+    const int64_t room = rules->opts.max_length;
+    for (int64_t row = rows; row < rules->opts.beams; row++) {
+        memcpy(s->spare + row * room, s->spare, (size_t)n * sizeof *s->ids);
+        s->parent[row] = s->parent[0];
+        score[row] = -INFINITY;
+    }
+}
+
+/* Could a beam, best at `sum` after `length` tokens, still do better than the worst of a full list? */
+static bool may_improve(const struct search *s, const struct rules *rules, float sum, int64_t length) {
+    const heed_generate_opts *o = &rules->opts;
+    if (s->n_ended < o->beams) return true;
+    if (o->beams == 1 || o->early_stopping == HEED_STOP_FULL) return false;
+    if (o->early_stopping == HEED_STOP_SETTLED && o->length_penalty > 0) length = o->max_length - 1;
+    return normalised(rules, sum, length) > s->ended[o->beams - 1].score;
+}
+
+bool search_advance(struct search *s, const struct rules *rules, int64_t n, const struct candidate *found,
+                    const int64_t *count, struct search_work *work) {
+    const int64_t K = rules->opts.beams, room = rules->opts.max_length;
+    int64_t rows = 0, seen = 0;
+    struct continuation c;
+    memset(work->next, 0, (size_t)s->rows * sizeof *work->next);
+    for (; seen < rules->width && take_best(s, rules, found, count, work->next, &c); seen++) {
+        const int32_t *from = s->ids + c.row * room;
+        if (c.id == rules->eos || n + 1 >= room) {
+            if (seen < K) end(s, rules, from, n, &c.id, c.sum);
+        } else if (rows < K) {
+            memcpy(s->spare + rows * room, from, (size_t)n * sizeof *from);
+            s->spare[rows * room + n] = c.id;
+            s->parent[rows] = (int32_t)c.row;
+            work->score[rows++] = c.sum;
+        }
+    }
+    if (seen == 0) /* the rules allow nothing: the beams end where they are */
+        for (int64_t row = 0; row < s->rows; row++)
+            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, n, NULL, s->score[row]);
+    if (rows == 0 || !may_improve(s, rules, work->score[0], n)) return false;
+    fill(s, rules, n + 1, rows, work->score);
+    memcpy(s->score, work->score, (size_t)K * sizeof *s->score);
+    int32_t *const swap = s->ids;
+    s->ids = s->spare, s->spare = swap;
+    s->rows = K;
+    return true;
+}

@@ -1,0 +1,65 @@
+/* What the files of decoding share: the rules of what may come next, the search of a sentence, and how tokens are
+ * chosen from logits.
+ *
+ * A hypothesis is a row of `room` ids, the start token first. All searches of a batch are at the same length, so a step
+ * is one more token for each of their rows. */
+#ifndef MODEL_DECODING_H
+#define MODEL_DECODING_H
+
+#include "heed/generate.h"
+
+struct rules {
+    heed_generate_opts opts; /* with defaults filled in */
+    int64_t vocabulary;
+    int32_t start, eos, pad;
+    int32_t forced;    /* the token at max_length; -1: any */
+    int32_t *words;    /* runs that never come, one after the other */
+    int64_t *word_end; /* (n_words): where run i ends in words; it begins where the one before ends */
+    int64_t n_words;
+    int64_t width; /* candidates that a row gives: 2 beams, so that enough go on when all beams could end; or 1 */
+};
+
+struct candidate {
+    int32_t id;
+    float log_p; /* of this token alone */
+};
+
+/* ---- one row of logits (V) ----
+ * ids: the n tokens so far. Changes logits: what the rules forbid becomes -inf. Best first; fewer than rules->width
+ * when the rules allow no more. -1: the logits are not numbers. stream: of the random numbers, for sampling. */
+int64_t candidates_of(const struct rules *rules, float *logits, const int32_t *ids, int64_t n, uint64_t stream,
+                      struct candidate *out);
+
+/* ---- the search of one sentence ---- */
+
+struct ended {
+    int32_t *ids; /* without the start token */
+    int64_t length;
+    float score;
+    bool at_eos;
+};
+
+struct search {
+    int64_t sentence; /* whose, in the caller's order */
+    uint64_t stream;
+    int64_t rows;    /* beams under way: 1 at first */
+    int32_t *ids;    /* (beams, max_length) */
+    int32_t *spare;  /* the same, for the next step */
+    float *score;    /* (beams): sums of log-probabilities, best first */
+    int32_t *parent; /* (beams): the row of the step before that each comes from */
+    int64_t n_ended;
+    struct ended *ended; /* (beams): best first */
+};
+
+/* Memory for `searches` of them, one block; NULL and a failed context when there is none. */
+struct search *searches_new(heed_ctx *cx, const struct rules *rules, int64_t searches);
+void search_begin(struct search *s, const struct rules *rules, int64_t sentence, uint64_t stream);
+struct search_work { /* room for one step */
+    int32_t *next;   /* (beams) */
+    float *score;    /* (beams) */
+};
+/* n tokens become n + 1: found (rows, rules->width), count (rows) of them. False: the search is done. */
+bool search_advance(struct search *s, const struct rules *rules, int64_t n, const struct candidate *found,
+                    const int64_t *count, struct search_work *work);
+
+#endif

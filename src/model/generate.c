@@ -1,0 +1,486 @@
+/* Decoding of encoder-decoders: sentences are encoded in batches of like length, then all their beams take one step
+ * after the other, until every search is done.
+ *
+ * Row a K + j of a step is beam j of the a-th search under way. Keys and values of what was decoded are cached per row
+ * and follow the beams; those of the source are held once per sentence, whose beams are queries of one cross attention.
+ * A search that is done leaves its place to the last one. */
+#include "base/checked.h"
+#include "base/pool.h"
+#include "kernel/elementwise.h"
+#include "model/decoding.h"
+#include "model/families.h"
+#include "model/seq2seq.h"
+#include "tensor/engine.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH     64   /* sentences, and */
+#define BATCH_IDS 4096 /* tokens of the source at a time, unless the caller says */
+#define SELF_ROOM 16   /* positions that the cache begins with */
+
+struct item { /* a sentence, or one sample of it */
+    int64_t length, index;
+};
+
+struct batch {
+    heed_ctx *cx;
+    const struct seq2seq *model;
+    const struct rules *rules;
+    heed_cache *self, *cross;
+    struct search *searches; /* (batch) */
+    int64_t *live;           /* (batch): the searches under way */
+    int64_t n_live, rows;    /* rows of each: 1 in the first step, then the beams */
+    int64_t length;          /* tokens of every row so far */
+    /* (batch * beams) each, found times rules->width */
+    int32_t *ids, *order;
+    struct candidate *found;
+    int64_t *count;
+    struct search_work work;
+    float *logits; /* (rows, V) of the step under way */
+};
+
+/* ---- one step of the decoder ---- */
+
+/* norm(f + x), and the sum where it is wanted */
+static heed_tensor *add_norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *f, heed_tensor *x,
+                             heed_tensor **sum) {
+    return heed_add_layer_norm(cx, f, x, heed_param_tensor(cx, l->weight),
+                               l->bias ? heed_param_tensor(cx, l->bias) : NULL, l->eps, sum);
+}
+
+static heed_tensor *norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *x) {
+    return heed_layer_norm(cx, x, heed_param_tensor(cx, l->weight), l->bias ? heed_param_tensor(cx, l->bias) : NULL,
+                           l->eps);
+}
+
+static heed_tensor *look_back(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
+    const heed_attention_opts o = {.mask = heed_mask_causal(0), .site = "decoder", .layer = l->number};
+    return heed_multihead_step(b->cx, &l->self_attn, x, b->self, NULL, &o);
+}
+
+/* (A K,T,C) as (A,K T,C): every beam is a query of its sentence. */
+static heed_tensor *look_across(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
+    if (!x) return NULL;
+    const heed_attention_opts o = {.site = "cross", .layer = l->number};
+    const int64_t T = x->shape[1], C = x->shape[2];
+    x = heed_reshape(b->cx, x, 3, (int64_t[]){b->n_live, b->rows * T, C});
+    x = heed_multihead_recall(b->cx, &l->multihead_attn, x, b->cross, &o);
+    return heed_reshape(b->cx, x, 3, (int64_t[]){b->n_live * b->rows, T, C});
+}
+
+static heed_tensor *layer_step(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
+    heed_ctx *const cx = b->cx;
+    if (!l->norm_first) {
+        x = add_norm(cx, &l->norm1, look_back(b, l, x), x, NULL);
+        x = add_norm(cx, &l->norm2, look_across(b, l, x), x, NULL);
+        return add_norm(cx, &l->norm3, heed_feed_forward_run(cx, &l->feed_forward, x), x, NULL);
+    }
+    heed_tensor *n = add_norm(cx, &l->norm2, look_back(b, l, norm(cx, &l->norm1, x)), x, &x);
+    n = add_norm(cx, &l->norm3, look_across(b, l, n), x, &x);
+    return heed_add(cx, x, heed_feed_forward_run(cx, &l->feed_forward, n));
+}
+
+/* ids (R,T), standing from position `start` on -> logits (R,V) of what follows the last of them. */
+static heed_tensor *decoder_step(const struct batch *b, heed_tensor *ids, int64_t start) {
+    heed_ctx *const cx = b->cx;
+    const heed_decoder *d = &b->model->decoder;
+    heed_tensor *x = seq2seq_embed(cx, b->model, &b->model->target, ids, start);
+    for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, layer_step(b, &d->layer[i], x));
+    if (d->norm.weight) x = norm(cx, &d->norm, x);
+    if (!x) return NULL;
+    const int64_t R = x->shape[0], T = x->shape[1], C = x->shape[2];
+    if (T > 1) x = heed_slice(cx, x, 1, T - 1, 1);
+    return seq2seq_logits(cx, b->model, heed_reshape(cx, heed_contiguous(cx, x), 2, (int64_t[]){R, C}));
+}
+
+/* ---- one step of all searches ---- */
+
+static const int32_t *row_ids(const struct batch *b, int64_t row) {
+    return b->searches[b->live[row / b->rows]].ids + row % b->rows * b->rules->opts.max_length;
+}
+
+static void choose_task(void *arg, int64_t row, void *scratch) {
+    const struct batch *b = arg;
+    const struct rules *r = b->rules;
+    (void)scratch;
+    b->count[row] = candidates_of(r, b->logits + row * r->vocabulary, row_ids(b, row), b->length,
+                                  b->searches[b->live[row / b->rows]].stream, b->found + row * r->width);
+}
+
+/* The last token of every row, or all of them: then the cache is filled anew. */
+static heed_tensor *input_ids(const struct batch *b, int64_t *start) {
+    const int64_t R = b->n_live * b->rows, T = b->rules->opts.uncached ? b->length : 1;
+    heed_tensor *ids = heed_zeros(b->cx, HEED_I32, 2, (int64_t[]){R, T});
+    *start = b->length - T;
+    if (!ids) return NULL;
+    for (int64_t row = 0; row < R; row++)
+        memcpy((int32_t *)(void *)ids->data + row * T, row_ids(b, row) + *start, (size_t)T * sizeof(int32_t));
+    if (!b->rules->opts.uncached) return ids;
+    for (int64_t row = 0; row < R; row++) b->order[row] = (int32_t)row;
+    heed_cache_reset(b->self);
+    return heed_cache_reorder(b->cx, b->self, b->order, R) ? ids : NULL;
+}
+
+static bool choose(struct batch *b) {
+    heed_ctx *const cx = b->cx;
+    const int64_t R = b->n_live * b->rows, V = b->rules->vocabulary;
+    int64_t start;
+    heed_scope_begin(cx);
+    heed_tensor *logits = decoder_step(b, input_ids(b, &start), start);
+    if (logits) {
+        b->logits = (float *)(void *)logits->data;
+        pool_run_if(!kernel_is_small(R * V), cx->pool, R, choose_task, b);
+    }
+    heed_scope_end(cx, NULL);
+    for (int64_t row = 0; logits && row < R; row++)
+        if (b->count[row] < 0)
+            return heed_fail(cx, HEED_ERR_RANGE, "generate: sentence %lld: the model's logits are not numbers",
+                             (long long)b->searches[b->live[row / b->rows]].sentence);
+    return logits != NULL;
+}
+
+/* All searches take their tokens; those that are done leave, and the caches follow. */
+static bool advance(struct batch *b) {
+    const int64_t K = b->rules->opts.beams, was = b->n_live;
+    int64_t n = 0;
+    for (int64_t a = 0; a < was; a++) {
+        struct search *s = &b->searches[b->live[a]];
+        if (!search_advance(s, b->rules, b->length, b->found + a * b->rows * b->rules->width, b->count + a * b->rows,
+                            &b->work))
+            b->live[a] = -1;
+    }
+    for (int64_t a = 0; a < b->n_live; a++) { /* b->ids: which sentences of the cross cache stay, and where */
+        int64_t from = a;
+        if (b->live[a] < 0) {
+            while (b->n_live > a && b->live[b->n_live - 1] < 0) b->n_live--;
+            if (b->n_live <= a) break;
+            from = --b->n_live;
+            b->live[a] = b->live[from];
+        }
+        b->ids[n++] = (int32_t)from;
+        for (int64_t j = 0; j < K; j++)
+            b->order[a * K + j] = (int32_t)(from * b->rows + b->searches[b->live[a]].parent[j]);
+    }
+    b->n_live = n;
+    b->rows = K;
+    b->length++;
+    return heed_cache_reorder(b->cx, b->self, b->order, n * K) &&
+           (n == was || heed_cache_reorder(b->cx, b->cross, b->ids, n));
+}
+
+/* ---- a batch ---- */
+
+/* The source (B,S), padded, through the encoder into the cross cache. */
+static bool encode(struct batch *b, const heed_ids *source, const struct item *items, int64_t n, int64_t per_sentence) {
+    heed_ctx *const cx = b->cx;
+    const struct seq2seq *m = b->model;
+    const int64_t S = items[0].length; /* the longest comes first */
+    heed_tensor *ids = heed_zeros(cx, HEED_I32, 2, (int64_t[]){n, S}), *lengths = heed_zeros(cx, HEED_I32, 1, &n);
+    if (!ids || !lengths) return false;
+    int32_t *to = (int32_t *)(void *)ids->data, *length = (int32_t *)(void *)lengths->data;
+    for (int64_t i = 0; i < n; i++, to += S) {
+        const heed_ids *from = &source[items[i].index / per_sentence];
+        memcpy(to, from->id, (size_t)from->count * sizeof *to);
+        for (int64_t t = from->count; t < S; t++) to[t] = m->pad;
+        length[i] = (int32_t)from->count;
+    }
+    const heed_mask seen = heed_mask_lengths(lengths, NULL);
+    heed_tensor *memory = heed_encoder_run(cx, &m->encoder, seq2seq_embed(cx, m, &m->source, ids, 0), &seen);
+    return heed_decoder_remember(cx, &m->decoder, memory, b->cross, length);
+}
+
+static heed_cache *cache_for(const struct batch *b, int64_t sequences, heed_cache_kind kind, int64_t capacity) {
+    const heed_multihead *a = &b->model->decoder.layer[0].self_attn;
+    const int64_t D = a->width / a->heads;
+    return heed_cache_new(b->cx, &(heed_cache_opts){.layers = b->model->decoder.layers,
+                                                    .batch = sequences,
+                                                    .kv_heads = a->heads,
+                                                    .key_size = D,
+                                                    .value_size = D,
+                                                    .kind = kind,
+                                                    .capacity = capacity});
+}
+
+static bool begin(struct batch *b, const heed_ids *source, const struct item *items, int64_t n) {
+    heed_ctx *const cx = b->cx;
+    const heed_generate_opts *o = &b->rules->opts;
+    const int64_t per_sentence = o->sample ? o->n_best : 1;
+    b->self = cache_for(b, n * o->beams, HEED_CACHE_GROWING, o->max_length < SELF_ROOM ? o->max_length : SELF_ROOM);
+    b->cross = cache_for(b, n, HEED_CACHE_FIXED, items[0].length);
+    if (!b->self || !b->cross) return false;
+    b->n_live = n, b->rows = 1, b->length = 1;
+    for (int64_t i = 0; i < n; i++) {
+        b->live[i] = i;
+        b->order[i] = (int32_t)i;
+        search_begin(&b->searches[i], b->rules, items[i].index, (uint64_t)items[i].index);
+    }
+    heed_scope_begin(cx);
+    const bool good = encode(b, source, items, n, per_sentence);
+    heed_scope_end(cx, NULL);
+    return good && heed_cache_reorder(cx, b->self, b->order, n);
+}
+
+static bool run(struct batch *b, const heed_ids *source, const struct item *items, int64_t n) {
+    bool good = begin(b, source, items, n);
+    while (good && b->n_live > 0) good = choose(b) && advance(b);
+    heed_cache_free(b->cx, b->self);
+    heed_cache_free(b->cx, b->cross);
+    b->self = b->cross = NULL;
+    return good;
+}
+
+/* ---- results ---- hypotheses point into `pool` by offset until all are there */
+
+struct results {
+    heed_ids pool;
+    heed_hypothesis *best;
+    int64_t *offset; /* (sentences n_best) */
+};
+
+static bool collect(heed_ctx *cx, struct results *to, const struct rules *rules, const struct search *s) {
+    const int64_t n = rules->opts.sample ? 1 : rules->opts.n_best;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = s->sentence * n + i;
+        const struct ended *e = i < s->n_ended ? &s->ended[i] : NULL;
+        to->best[at] = (heed_hypothesis){.score = e ? e->score : -INFINITY};
+        to->offset[at] = to->pool.count;
+        if (!e) continue;
+        to->best[at].ended = e->at_eos;
+        to->best[at].length = e->length - e->at_eos;
+        for (int64_t t = 0; t < to->best[at].length; t++)
+            if (!heed_ids_put(cx, &to->pool, e->ids[t])) return false;
+    }
+    return true;
+}
+
+static heed_generated *pack(heed_ctx *cx, const struct results *from, int64_t sentences, int64_t n_best) {
+    const size_t n = (size_t)(sentences * n_best), ids = (size_t)from->pool.count;
+    heed_generated *g = heed_mem_new(cx, sizeof *g + n * sizeof *g->best + ids * sizeof(int32_t));
+    if (!g) return NULL;
+    *g = (heed_generated){sentences, n_best, (heed_hypothesis *)(g + 1)};
+    int32_t *const pool = (int32_t *)(void *)(g->best + n);
+    if (ids > 0) memcpy(pool, from->pool.id, ids * sizeof *pool);
+    for (size_t i = 0; i < n; i++) {
+        g->best[i] = from->best[i];
+        g->best[i].ids = pool + from->offset[i];
+    }
+    return g;
+}
+
+/* ---- rules ---- */
+
+static bool check_opts(heed_ctx *cx, const heed_generate_opts *o, const struct seq2seq *m) {
+    if (o->beams < 1 || o->beams > m->target_size)
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: %lld beams are not between 1 and the %lld tokens there are",
+                         (long long)o->beams, (long long)m->target_size);
+    if (o->sample && o->beams > 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: samples are drawn with one beam, not %lld",
+                         (long long)o->beams);
+    if (o->n_best < 1 || (!o->sample && o->n_best > o->beams))
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: the %lld best of %lld beams", (long long)o->n_best,
+                         (long long)o->beams);
+    if (!isfinite(o->length_penalty) || fabsf(o->length_penalty) > 16)
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: a length penalty of %g is not between -16 and 16",
+                         (double)o->length_penalty);
+    if ((int)o->early_stopping < HEED_STOP_LIKELY || o->early_stopping > HEED_STOP_SETTLED)
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: %d is not a kind of early stopping", (int)o->early_stopping);
+    if (o->max_length < 2 || o->max_length > m->longest)
+        return heed_fail(cx, HEED_ERR_RANGE,
+                         "generate: a max_length of %lld is not between 2 and the model's %lld positions",
+                         (long long)o->max_length, (long long)m->longest);
+    if (o->min_length < 0 || o->min_length > o->max_length)
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: a min_length of %lld is not between 0 and max_length, %lld",
+                         (long long)o->min_length, (long long)o->max_length);
+    if (o->no_repeat_ngram < 0 || o->top_k < 0 || o->batch < 0)
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: no_repeat_ngram %lld, top_k %lld or batch %lld is negative",
+                         (long long)o->no_repeat_ngram, (long long)o->top_k, (long long)o->batch);
+    if (!(o->temperature > 0) || !isfinite(o->temperature))
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: a temperature of %g is not a positive number",
+                         (double)o->temperature);
+    if (!(o->top_p > 0 && o->top_p <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: a top_p of %g is not between 0 and 1", (double)o->top_p);
+    return true;
+}
+
+static heed_generate_opts completed(const heed_generate_opts *opts, const struct seq2seq *m) {
+    heed_generate_opts o = opts ? *opts : (heed_generate_opts){.beams = 1, .length_penalty = 1};
+    if (o.n_best == 0) o.n_best = 1;
+    if (o.max_length == 0) o.max_length = m->longest;
+    if (o.temperature == 0) o.temperature = 1;
+    if (o.top_p == 0) o.top_p = 1;
+    return o;
+}
+
+static int32_t token_of(heed_ctx *cx, heed_json at, int64_t vocabulary) {
+    const int64_t id = heed_json_int(cx, at, NULL);
+    if (!heed_failed(cx) && (id < 0 || id >= vocabulary))
+        heed_json_fail(cx, at, "token %lld is not one of the %lld there are", (long long)id, (long long)vocabulary);
+    return heed_failed(cx) ? -1 : (int32_t)id;
+}
+
+/* Runs that never come; the end token alone is not one of them, as transformers has it. */
+static bool read_words(heed_ctx *cx, heed_json list, struct rules *r) {
+    int64_t total = 0, n = heed_json_count(list);
+    for (heed_json w = heed_json_first(list); heed_json_kind_of(w) != HEED_JSON_NONE; w = heed_json_next(w)) {
+        if (heed_json_kind_of(w) != HEED_JSON_ARRAY || heed_json_count(w) == 0)
+            return heed_json_fail(cx, w, "expected a list of tokens");
+        total += heed_json_count(w);
+    }
+    r->words = heed_mem_new(cx, (size_t)total * sizeof *r->words);
+    r->word_end = heed_mem_new(cx, (size_t)n * sizeof *r->word_end);
+    if (!r->words || !r->word_end) return false;
+    total = 0;
+    for (heed_json w = heed_json_first(list); heed_json_kind_of(w) != HEED_JSON_NONE; w = heed_json_next(w)) {
+        const int64_t begins = total;
+        for (heed_json t = heed_json_first(w); heed_json_kind_of(t) != HEED_JSON_NONE; t = heed_json_next(t))
+            r->words[total++] = token_of(cx, t, r->vocabulary);
+        if (heed_failed(cx)) return false;
+        if (total - begins == 1 && r->words[begins] == r->eos)
+            total = begins;
+        else
+            r->word_end[r->n_words++] = total;
+    }
+    return true;
+}
+
+static bool rules_read(heed_ctx *cx, heed_json config, struct rules *r) {
+    const heed_json forced = heed_json_find(cx, config, "forced_eos_token_id"),
+                    words = heed_json_find(cx, config, "bad_words_ids");
+    r->forced = -1;
+    if (heed_json_kind_of(forced) > HEED_JSON_NULL) r->forced = token_of(cx, forced, r->vocabulary);
+    if (heed_json_kind_of(words) > HEED_JSON_NULL) {
+        heed_json_array(cx, config, "bad_words_ids");
+        if (!heed_failed(cx)) read_words(cx, words, r);
+    }
+    return !heed_failed(cx);
+}
+
+static bool check_source(heed_ctx *cx, const struct seq2seq *m, const heed_ids *source, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        const heed_ids *s = &source[i];
+        if (s->count < 1 || !s->id)
+            return heed_fail(cx, HEED_ERR_USAGE, "generate: sentence %lld is empty", (long long)i);
+        if (s->count > m->longest)
+            return heed_fail(cx, HEED_ERR_RANGE,
+                             "generate: sentence %lld has %lld tokens: the model has positions for %lld", (long long)i,
+                             (long long)s->count, (long long)m->longest);
+        for (int64_t t = 0; t < s->count; t++)
+            if (s->id[t] < 0 || s->id[t] >= m->source_size)
+                return heed_fail(cx, HEED_ERR_RANGE,
+                                 "generate: sentence %lld: token %d at place %lld is not one of the %lld there are",
+                                 (long long)i, s->id[t], (long long)t, (long long)m->source_size);
+    }
+    return true;
+}
+
+/* ---- all sentences ---- */
+
+static int longest_first(const void *a, const void *b) {
+    const struct item *x = a, *y = b;
+    if (x->length != y->length) return x->length > y->length ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static struct item *items_new(heed_ctx *cx, const heed_ids *source, int64_t n, int64_t per_sentence) {
+    struct item *items = heed_mem_new(cx, (size_t)n * sizeof *items);
+    for (int64_t i = 0; items && i < n; i++) items[i] = (struct item){source[i / per_sentence].count, i};
+    if (items) qsort(items, (size_t)n, sizeof *items, longest_first);
+    return items;
+}
+
+static int64_t batch_of(const heed_generate_opts *o, const struct item *items, int64_t n) {
+    int64_t most = o->batch;
+    if (most == 0) most = BATCH_IDS / items[0].length < BATCH ? BATCH_IDS / items[0].length : BATCH;
+    if (most < 1) most = 1;
+    return most < n ? most : n;
+}
+
+static bool batch_room(struct batch *b, int64_t n) {
+    heed_ctx *const cx = b->cx;
+    const size_t K = (size_t)b->rules->opts.beams, rows = (size_t)n * K;
+    b->searches = searches_new(cx, b->rules, n);
+    b->live = heed_mem_new(cx, (size_t)n * sizeof *b->live);
+    b->ids = heed_mem_new(cx, rows * sizeof *b->ids);
+    b->order = heed_mem_new(cx, rows * sizeof *b->order);
+    b->found = heed_mem_new(cx, rows * (size_t)b->rules->width * sizeof *b->found);
+    b->count = heed_mem_new(cx, rows * sizeof *b->count);
+    b->work.next = heed_mem_new(cx, K * sizeof *b->work.next);
+    b->work.score = heed_mem_new(cx, K * sizeof *b->work.score);
+    return !heed_failed(cx);
+}
+
+static void batch_free(struct batch *b) {
+    void *const all[] = {b->searches, b->live, b->ids, b->order, b->found, b->count, b->work.next, b->work.score};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) heed_mem_free(b->cx, all[i]);
+}
+
+static bool run_all(struct batch *b, const heed_ids *source, const struct item *items, int64_t n, struct results *to) {
+    heed_ctx *const cx = b->cx;
+    const heed_generate_opts *o = &b->rules->opts;
+    int64_t most = 0; /* lengths fall, so that batches grow */
+    for (int64_t at = 0, size; at < n; at += size)
+        if ((size = batch_of(o, items + at, n - at)) > most) most = size;
+    if (!batch_room(b, most)) return false;
+    for (int64_t at = 0, size; at < n; at += size) {
+        size = batch_of(o, items + at, n - at);
+        if (!run(b, source, items + at, size)) return false;
+        for (int64_t i = 0; i < size; i++)
+            if (!collect(cx, to, b->rules, &b->searches[i])) return false;
+        heed_progress(cx, "sentences", (at + size) / (o->sample ? o->n_best : 1), n / (o->sample ? o->n_best : 1));
+    }
+    return true;
+}
+
+static heed_generated *generate(heed_ctx *cx, const struct seq2seq *m, const struct rules *rules,
+                                const heed_ids *source, int64_t n) {
+    const int64_t n_best = rules->opts.n_best;
+    int64_t all;
+    if (!i64_mul(n, n_best, &all) || all > INT32_MAX) {
+        heed_fail(cx, HEED_ERR_RANGE, "generate: %lld hypotheses of %lld sentences are too many", (long long)n_best,
+                  (long long)n);
+        return NULL;
+    }
+    struct batch b = {.cx = cx, .model = m, .rules = rules};
+    struct results to = {.best = heed_mem_new(cx, (size_t)all * sizeof *to.best),
+                         .offset = heed_mem_new(cx, (size_t)all * sizeof *to.offset)};
+    const int64_t per_sentence = rules->opts.sample ? n_best : 1;
+    struct item *items = items_new(cx, source, n * per_sentence, per_sentence);
+    heed_generated *made = NULL;
+    if (items && !heed_failed(cx) && run_all(&b, source, items, n * per_sentence, &to)) made = pack(cx, &to, n, n_best);
+    batch_free(&b);
+    heed_ids_free(cx, &to.pool);
+    heed_mem_free(cx, to.best);
+    heed_mem_free(cx, to.offset);
+    heed_mem_free(cx, items);
+    return made;
+}
+
+static bool check_call(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n) {
+    if (!model || n < 0 || (n > 0 && !source))
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: the %s", !model ? "model is NULL" : "source is NULL");
+    if (heed_model_family(model)->forward != seq2seq_forward)
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: a model of family %s is no encoder-decoder",
+                         heed_model_family(model)->name);
+    if (cx->config.dry) return heed_fail(cx, HEED_ERR_USAGE, "generate: a dry context computes no tokens");
+    return true;
+}
+
+heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
+                              const heed_generate_opts *opts) {
+    if (heed_failed(cx) || !check_call(cx, model, source, n)) return NULL;
+    const struct seq2seq *m = model_own(model);
+    struct rules rules = {
+        .opts = completed(opts, m), .vocabulary = m->target_size, .start = m->start, .eos = m->eos, .pad = m->pad};
+    rules.width = rules.opts.beams > 1 ? 2 * rules.opts.beams : 1;
+    const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
+    heed_generated *made = NULL;
+    if (check_opts(cx, &rules.opts, m) && check_source(cx, m, source, n) &&
+        rules_read(cx, heed_model_config(model), &rules))
+        made = generate(cx, m, &rules, source, n);
+    heed_mem_free(cx, rules.words);
+    heed_mem_free(cx, rules.word_end);
+    heed_set_grad(cx, recording);
+    heed_set_training(cx, training);
+    return made;
+}

@@ -1,0 +1,114 @@
+/* The way of tokens through an encoder and a decoder. */
+#include "model/seq2seq.h"
+#include "tensor/engine.h"
+#include <string.h>
+
+/* Padding is looked up like any token but, as torch's padding_idx has it, is not learnt from here. */
+static heed_tensor *look_up(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table,
+                            heed_tensor *ids) {
+    heed_tensor *x = heed_embedding_run(cx, table, ids);
+    if (!x || !heed_wants_grad(x)) return x;
+    heed_tensor *is_pad = heed_equal(cx, ids, heed_from_i32(cx, &m->pad, 0, NULL));
+    is_pad = heed_reshape(cx, is_pad, 3, (int64_t[]){ids->shape[0], ids->shape[1], 1});
+    return heed_where(cx, is_pad, heed_detach(cx, x), x);
+}
+
+heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table, heed_tensor *ids,
+                           int64_t start) {
+    if (heed_failed(cx) || !ids) return NULL;
+    const int64_t length = heed_dim(ids, -1);
+    if (start + length > m->longest) {
+        heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld",
+                  (long long)(start + length), (long long)m->longest);
+        return NULL;
+    }
+    heed_tensor *x = heed_affine(cx, look_up(cx, m, table, ids), m->scale, 0);
+    return heed_dropout(cx, heed_add(cx, x, heed_sine_positions(cx, start, length, m->width, true)), m->dropout);
+}
+
+static heed_tensor *bias_of(heed_ctx *cx, const struct seq2seq *m) {
+    return m->logits_bias ? heed_reshape(cx, heed_param_tensor(cx, m->logits_bias), 1, &m->target_size) : NULL;
+}
+
+heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *hidden) {
+    return heed_linear(cx, hidden, heed_param_tensor(cx, m->target.weight), bias_of(cx, m));
+}
+
+/* ---- inputs ---- */
+
+static heed_tensor *ids_of(heed_ctx *cx, const heed_io *in, const char *name, bool needed) {
+    heed_tensor *t = heed_io_get(in, name);
+    if (!t && needed) heed_fail(cx, HEED_ERR_USAGE, "%s: this input is needed", name);
+    if (t && (t->rank != 2 || t->dtype != HEED_I32)) {
+        heed_fail(cx, HEED_ERR_SHAPE, "%s: whole numbers of shape (B,T) are needed, not %s %s", name,
+                  heed_dtype_name(t->dtype), heed_shape_text(t).s);
+        return NULL;
+    }
+    return t;
+}
+
+/* attention_mask (B,S), 1 for tokens: lengths where every row is tokens, then padding; else a bitmap. */
+static heed_mask padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    heed_tensor *t = heed_io_get(in, "attention_mask");
+    if (!t || !ids || heed_failed(cx)) return heed_mask_none();
+    if (t->rank != 2 || t->shape[0] != ids->shape[0] || t->shape[1] != ids->shape[1]) {
+        heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
+                  heed_shape_text(ids).s);
+        return heed_mask_none();
+    }
+    const int64_t B = t->shape[0], S = t->shape[1];
+    heed_tensor *keep = heed_not_equal(cx, heed_cast(cx, t, HEED_F32), heed_full(cx, 0, 0, NULL));
+    heed_tensor *lengths = heed_zeros(cx, HEED_I32, 1, &B);
+    if (!keep || !lengths || cx->config.dry) return heed_mask_lengths(lengths, NULL);
+    int32_t *n = (int32_t *)(void *)lengths->data;
+    bool simple = true;
+    for (int64_t b = 0; b < B; b++) {
+        const uint8_t *row = u8_of(keep) + b * S;
+        while (n[b] < S && row[n[b]]) n[b]++;
+        for (int64_t j = n[b]; j < S; j++) simple &= !row[j];
+    }
+    return simple ? heed_mask_lengths(lengths, NULL)
+                  : heed_mask_keep(heed_reshape(cx, keep, 4, (int64_t[]){B, 1, 1, S}));
+}
+
+/* The labels one place on, behind the start token; what does not count becomes padding. */
+static heed_tensor *shifted(heed_ctx *cx, const struct seq2seq *m, const heed_tensor *labels) {
+    heed_tensor *t = heed_zeros(cx, HEED_I32, 2, labels->shape);
+    if (!t || cx->config.dry) return t;
+    const int64_t B = labels->shape[0], T = labels->shape[1];
+    int32_t *to = (int32_t *)(void *)t->data;
+    for (int64_t i = 0; i < B * T; i++) {
+        const int32_t before = i % T ? i32_of(labels)[i - 1] : m->start;
+        to[i] = before == -100 ? m->pad : before;
+    }
+    return t;
+}
+
+bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct seq2seq *m = own;
+    heed_tensor *source = ids_of(cx, in, "input_ids", true), *labels = ids_of(cx, in, "labels", false);
+    heed_tensor *target = ids_of(cx, in, "decoder_input_ids", false);
+    if (labels) labels = heed_contiguous(cx, labels);
+    if (!target && labels) target = shifted(cx, m, labels);
+    if (!target && !heed_failed(cx)) heed_fail(cx, HEED_ERR_USAGE, "decoder_input_ids: these or labels are needed");
+    const heed_mask seen = padding(cx, in, source), causal = heed_mask_causal(0);
+    heed_tensor *memory = heed_encoder_run(cx, &m->encoder, seq2seq_embed(cx, m, &m->source, source, 0), &seen);
+    heed_tensor *hidden =
+        heed_decoder_run(cx, &m->decoder, seq2seq_embed(cx, m, &m->target, target, 0), memory, &causal, &seen);
+    if (heed_failed(cx)) return false;
+    if (labels && !same_shape(labels, target))
+        return heed_fail(cx, HEED_ERR_SHAPE, "labels: shape %s is not that of decoder_input_ids, %s",
+                         heed_shape_text(labels).s, heed_shape_text(target).s);
+    heed_tensor *logits = seq2seq_logits(cx, m, hidden);
+    if (!heed_io_put(cx, out, "logits", logits)) return false;
+    const heed_cross_entropy_opts ignore = {.ignore = true, .ignore_index = -100};
+    return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &ignore));
+}
+
+bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    (void)own;
+    const int64_t shape[] = {batch, length};
+    return heed_io_put(cx, in, "input_ids", heed_zeros(cx, HEED_I32, 2, shape)) &&
+           heed_io_put(cx, in, "attention_mask", heed_cast(cx, heed_full(cx, 1, 2, shape), HEED_I32)) &&
+           heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 2, shape));
+}

@@ -1,0 +1,205 @@
+/* Multi-head attention (Vaswani et al. 2017, section 3.2.2).
+ *     y = concat(head_1, …, head_H) W_o' + b_o,    head_h = softmax(q_h k_h' / sqrt(D)) v_h
+ * where q, k, v are projections to C = H D channels, D for each head. The heads are read where the projection left
+ * them: q, k and v are views of one fused product wherever they are made of the same tensor. */
+#include "heed/nn.h"
+#include "tensor/engine.h"
+#include <math.h>
+
+enum { Q, K, V, PARTS };
+
+/* ---- make ---- drawn as torch draws them */
+
+static bool check_opts(heed_ctx *cx, const heed_multihead_opts *o, const heed_multihead *layer) {
+    if (!o || !layer) return heed_fail(cx, HEED_ERR_USAGE, "multihead: the %s NULL", o ? "layer is" : "options are");
+    if (o->width < 1 || o->heads < 1 || o->width % o->heads != 0)
+        return heed_fail(cx, HEED_ERR_SHAPE, "multihead: %lld heads do not divide a width of %lld", (long long)o->heads,
+                         (long long)o->width);
+    if (o->width > INT64_MAX / 3 || o->key_width < 0 || o->value_width < 0)
+        return heed_fail(cx, HEED_ERR_SHAPE, "multihead: widths %lld, %lld and %lld cannot be", (long long)o->width,
+                         (long long)o->key_width, (long long)o->value_width);
+    if (!(o->dropout >= 0 && o->dropout <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "multihead: dropout %g is not between 0 and 1", (double)o->dropout);
+    return true;
+}
+
+static heed_param *projection(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t out,
+                              int64_t in) {
+    return heed_param_add(cx, set, prefix, name, 2, (int64_t[]){out, in}, (heed_init){HEED_INIT_XAVIER_UNIFORM, 1, 0});
+}
+
+bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_multihead_opts *opts,
+                         heed_multihead *layer) {
+    if (heed_failed(cx) || !check_opts(cx, opts, layer)) return false;
+    const int64_t C = opts->width, Ck = opts->key_width ? opts->key_width : C,
+                  Cv = opts->value_width ? opts->value_width : C;
+    const heed_init zeros = {.kind = HEED_INIT_ZEROS};
+    *layer = (heed_multihead){
+        .width = C, .heads = opts->heads, .key_width = Ck, .value_width = Cv, .dropout = opts->dropout};
+    if (Ck == C && Cv == C) {
+        layer->in_weight = projection(cx, set, prefix, "in_proj_weight", 3 * C, C);
+    } else {
+        layer->q_weight = projection(cx, set, prefix, "q_proj_weight", C, C);
+        layer->k_weight = projection(cx, set, prefix, "k_proj_weight", C, Ck);
+        layer->v_weight = projection(cx, set, prefix, "v_proj_weight", C, Cv);
+    }
+    if (opts->bias) layer->in_bias = heed_param_add(cx, set, prefix, "in_proj_bias", 1, (int64_t[]){3 * C}, zeros);
+    layer->out.weight = heed_param_add(cx, set, prefix, "out_proj.weight", 2, (int64_t[]){C, C},
+                                       (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0});
+    if (opts->bias) layer->out.bias = heed_param_add(cx, set, prefix, "out_proj.bias", 1, &C, zeros);
+    return !heed_failed(cx);
+}
+
+/* ---- projections ---- */
+
+/* The sizes of an axis apart; t itself when there is one, NULLs for NULL. */
+static void apart(heed_ctx *cx, heed_tensor *t, int axis, const int64_t *sizes, int n, heed_tensor **out) {
+    for (int i = 0; i < n; i++) out[i] = t;
+    if (t && n > 1) heed_split(cx, t, axis, sizes, n, out);
+}
+
+/* How many of q, k, v in a row are made of one tensor by one weight: {3}, {1, 2}, {1, 1, 1}, … */
+static int runs_of(const heed_multihead *l, heed_tensor *const x[PARTS], int run[PARTS]) {
+    int n = 0;
+    for (int i = Q; i < PARTS; i++)
+        if (i > Q && l->in_weight && x[i] == x[i - 1])
+            run[n - 1]++;
+        else
+            run[n++] = 1;
+    return n;
+}
+
+/* The weight and bias of each run. */
+static void weights_of(heed_ctx *cx, const heed_multihead *l, const int64_t *rows, int n, heed_tensor *weight[PARTS],
+                       heed_tensor *bias[PARTS]) {
+    if (l->in_weight) {
+        apart(cx, heed_param_tensor(cx, l->in_weight), 0, rows, n, weight);
+    } else {
+        weight[Q] = heed_param_tensor(cx, l->q_weight);
+        weight[K] = heed_param_tensor(cx, l->k_weight);
+        weight[V] = heed_param_tensor(cx, l->v_weight);
+    }
+    apart(cx, l->in_bias ? heed_param_tensor(cx, l->in_bias) : NULL, 0, rows, n, bias);
+}
+
+/* (…,C) -> (…,H,D) */
+static heed_tensor *heads(heed_ctx *cx, const heed_multihead *l, heed_tensor *x) {
+    if (!x) return NULL;
+    const int64_t *n = x->shape, H = l->heads, D = l->width / H;
+    return x->rank == 3 ? heed_reshape(cx, x, 4, (int64_t[]){n[0], n[1], H, D})
+                        : heed_reshape(cx, x, 3, (int64_t[]){n[0], H, D});
+}
+
+/* The heads of x = {q, k, v}, those NULL left out: one product for every run. */
+static bool project(heed_ctx *cx, const heed_multihead *l, heed_tensor *const x[PARTS], heed_tensor *head[PARTS]) {
+    const int64_t C = l->width;
+    heed_tensor *weight[PARTS], *bias[PARTS], *part[PARTS] = {NULL};
+    int run[PARTS];
+    const int n = runs_of(l, x, run);
+    int64_t rows[PARTS];
+    for (int r = 0; r < n; r++) rows[r] = run[r] * C;
+    weights_of(cx, l, rows, n, weight, bias);
+    for (int r = 0, i = Q; r < n; i += run[r++])
+        if (x[i]) apart(cx, heed_linear(cx, x[i], weight[r], bias[r]), -1, (int64_t[]){C, C, C}, run[r], part + i);
+    for (int i = Q; i < PARTS; i++) head[i] = heads(cx, l, part[i]);
+    return !heed_failed(cx);
+}
+
+/* q, k and v of one tensor, left side by side: (…,C) -> (…,3C) */
+static heed_tensor *in_projection(heed_ctx *cx, const heed_multihead *l, heed_tensor *x) {
+    return heed_linear(cx, x, heed_param_tensor(cx, l->in_weight),
+                       l->in_bias ? heed_param_tensor(cx, l->in_bias) : NULL);
+}
+
+/* (…,H,D) -> (…,C), and W_o */
+static heed_tensor *join(heed_ctx *cx, const heed_multihead *l, heed_tensor *y) {
+    if (!y) return NULL;
+    const int64_t *n = y->shape, C = l->width;
+    y = y->rank == 4 ? heed_reshape(cx, y, 3, (int64_t[]){n[0], n[1], C})
+                     : heed_reshape(cx, y, 2, (int64_t[]){n[0], C});
+    return heed_linear_run(cx, &l->out, y, HEED_ACT_NONE);
+}
+
+/* ---- run ---- */
+
+static bool check(heed_ctx *cx, const heed_multihead *l, const heed_tensor *x, int part, int rank) {
+    static const char *const names[PARTS] = {"q", "k", "v"};
+    if (heed_failed(cx)) return false;
+    if (!l || !x) return heed_fail(cx, HEED_ERR_USAGE, "multihead: %s is NULL", l ? names[part] : "the layer");
+    const int64_t width = part == K ? l->key_width : part == V ? l->value_width : l->width;
+    if (x->rank != rank || cols_of(x) != width)
+        return heed_fail(cx, HEED_ERR_SHAPE, "multihead: %s of shape %s is not (%s,%lld)", names[part],
+                         heed_shape_text(x).s, rank == 3 ? "B,T" : "N", (long long)width);
+    return true;
+}
+
+static heed_attention_opts options(const heed_attention_opts *opts, float dropout) {
+    heed_attention_opts o = opts ? *opts : (heed_attention_opts){0};
+    o.dropout = dropout;
+    return o;
+}
+
+heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q, heed_tensor *k,
+                                heed_tensor *v, const heed_attention_opts *opts) {
+    const int rank = opts && opts->query_offsets ? 2 : 3;
+    if (!check(cx, layer, q, Q, rank) || !check(cx, layer, k, K, rank) || !check(cx, layer, v, V, rank)) return NULL;
+    const heed_attention_opts o = options(opts, layer->dropout);
+    heed_tensor *head[PARTS];
+    heed_scope_begin(cx);
+    heed_tensor *y = NULL;
+    if (q == k && k == v && layer->in_weight)
+        y = heed_self_attention(cx, in_projection(cx, layer, q), layer->heads, layer->heads, &o);
+    else if (project(cx, layer, (heed_tensor *[]){q, k, v}, head))
+        y = heed_attention(cx, head[Q], head[K], head[V], &o);
+    return heed_scope_end(cx, join(cx, layer, y));
+}
+
+/* ---- over a cache ---- */
+
+/* Keys to be appended, turned to where they will stand: positions (B,T). */
+static heed_tensor *turned(heed_ctx *cx, heed_tensor *k, const heed_cache *cache, const heed_attention_opts *o) {
+    heed_tensor *const positions = heed_zeros(cx, HEED_I32, 2, k->shape);
+    if (!positions) return NULL;
+    int32_t *at = (int32_t *)(void *)positions->data;
+    for (int64_t b = 0; !cx->config.dry && b < k->shape[0]; b++)
+        for (int64_t t = 0; t < k->shape[1]; t++) *at++ = (int32_t)(heed_cache_length(cache, o->layer, b) + t);
+    heed_rotary_opts rotary = *o->rotary;
+    rotary.positions = positions;
+    return heed_rotary(cx, k, &rotary);
+}
+
+heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed_tensor *x, heed_cache *cache,
+                                 const int32_t *counts, const heed_attention_opts *opts) {
+    if (!check(cx, layer, x, Q, 3) || !check(cx, layer, x, K, 3) || !check(cx, layer, x, V, 3)) return NULL;
+    const heed_attention_opts o = options(opts, 0);
+    heed_tensor *head[PARTS], *y = NULL;
+    heed_scope_begin(cx);
+    if (project(cx, layer, (heed_tensor *[]){x, x, x}, head)) {
+        heed_tensor *k = o.rotary ? turned(cx, head[K], cache, &o) : head[K];
+        if (heed_cache_append(cx, cache, o.layer, k, head[V], counts))
+            y = join(cx, layer, heed_cache_attend(cx, cache, o.layer, head[Q], &o));
+    }
+    return heed_scope_end(cx, y);
+}
+
+bool heed_multihead_remember(heed_ctx *cx, const heed_multihead *layer, heed_tensor *k, heed_tensor *v,
+                             heed_cache *cache, int cache_layer, const int32_t *counts) {
+    if (!check(cx, layer, k, K, 3) || !check(cx, layer, v, V, 3)) return false;
+    heed_tensor *head[PARTS];
+    heed_scope_begin(cx);
+    const bool done = project(cx, layer, (heed_tensor *[]){NULL, k, v}, head) &&
+                      heed_cache_append(cx, cache, cache_layer, head[K], head[V], counts);
+    heed_scope_end(cx, NULL);
+    return done;
+}
+
+heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q, const heed_cache *cache,
+                                   const heed_attention_opts *opts) {
+    if (!check(cx, layer, q, Q, 3)) return NULL;
+    const heed_attention_opts o = options(opts, 0);
+    heed_tensor *head[PARTS], *y = NULL;
+    heed_scope_begin(cx);
+    if (project(cx, layer, (heed_tensor *[]){q, NULL, NULL}, head))
+        y = join(cx, layer, heed_cache_attend(cx, cache, o.layer, head[Q], &o));
+    return heed_scope_end(cx, y);
+}

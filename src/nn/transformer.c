@@ -1,0 +1,305 @@
+/* The Transformer's layers and stacks (Vaswani et al. 2017), as torch.nn has them.
+ *
+ * A layer is two or three sublayers f, each with a residual around it:
+ *     post-norm   x = norm(x + f(x))
+ *     pre-norm    x = x + f(norm(x))                   Xiong et al. 2020
+ * Every sum but the last of pre-norm is followed by a norm of the same layer, and the two are one op. */
+#include "heed/nn.h"
+#include <math.h>
+#include <stdio.h>
+
+static bool check_dropout(heed_ctx *cx, const char *who, float p) {
+    return (p >= 0 && p <= 1) || heed_fail(cx, HEED_ERR_RANGE, "%s: dropout %g is not between 0 and 1", who, (double)p);
+}
+
+/* ---- names ---- */
+
+struct name {
+    char s[256];
+};
+
+/* prefix.part; too long a name is an error of its own, not another name. */
+static bool name_under(heed_ctx *cx, const char *prefix, const char *part, struct name *name) {
+    const bool dotted = prefix && *prefix;
+    const int length = snprintf(name->s, sizeof name->s, "%s%s%s", dotted ? prefix : "", dotted ? "." : "", part);
+    return (length >= 0 && length < (int)sizeof name->s) ||
+           heed_fail(cx, HEED_ERR_USAGE, "param: a name of more than %d letters ends in '%s'", (int)sizeof name->s - 1,
+                     part);
+}
+
+/* ---- feed-forward ---- */
+
+static bool linear_under(heed_ctx *cx, heed_params *set, const char *prefix, const char *part, int64_t in, int64_t out,
+                         bool bias, heed_linear_layer *layer) {
+    struct name name;
+    return name_under(cx, prefix, part, &name) && heed_linear_make(cx, set, name.s, in, out, bias, layer);
+}
+
+bool heed_feed_forward_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t width, int64_t hidden,
+                            bool bias, heed_activation act, float dropout, heed_feed_forward *layer) {
+    if (heed_failed(cx)) return false;
+    if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "feed_forward: the layer is NULL");
+    if (width < 1 || hidden < 1)
+        return heed_fail(cx, HEED_ERR_SHAPE, "feed_forward: widths %lld and %lld: at least 1 is needed",
+                         (long long)width, (long long)hidden);
+    if (!check_dropout(cx, "feed_forward", dropout)) return false;
+    *layer = (heed_feed_forward){.act = act, .dropout = dropout};
+    return linear_under(cx, set, prefix, "linear1", width, hidden, bias, &layer->linear1) &&
+           linear_under(cx, set, prefix, "linear2", hidden, width, bias, &layer->linear2);
+}
+
+heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x) {
+    if (!layer) return heed_linear_run(cx, NULL, x, HEED_ACT_NONE);
+    x = heed_linear_run(cx, &layer->linear1, x, layer->act);
+    return heed_linear_run(cx, &layer->linear2, heed_dropout(cx, x, layer->dropout), HEED_ACT_NONE);
+}
+
+/* ---- parts of a layer ---- */
+
+static bool check_opts(heed_ctx *cx, const char *who, const heed_transformer_opts *o, const void *made) {
+    if (heed_failed(cx)) return false;
+    if (!o || !made) return heed_fail(cx, HEED_ERR_USAGE, "%s: the options or what is to be made are NULL", who);
+    if (!(o->eps >= 0 && isfinite(o->eps)))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: eps = %g is negative or not a number", who, (double)o->eps);
+    return check_dropout(cx, who, o->dropout);
+}
+
+static bool attention_make(heed_ctx *cx, heed_params *set, const char *prefix, const char *part,
+                           const heed_transformer_opts *o, heed_multihead *layer) {
+    struct name name;
+    const heed_multihead_opts opts = {.width = o->width, .heads = o->heads, .bias = o->bias, .dropout = o->dropout};
+    return name_under(cx, prefix, part, &name) && heed_multihead_make(cx, set, name.s, &opts, layer);
+}
+
+static bool feed_forward_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *o,
+                              heed_feed_forward *layer) {
+    return heed_feed_forward_make(cx, set, prefix, o->width, o->hidden, o->bias, o->act, o->dropout, layer);
+}
+
+static bool norm_make(heed_ctx *cx, heed_params *set, const char *prefix, const char *part,
+                      const heed_transformer_opts *o, heed_norm_layer *layer) {
+    struct name name;
+    const float eps = o->eps > 0 ? o->eps : 1e-5f;
+    if (!name_under(cx, prefix, part, &name)) return false;
+    if (o->bias) return heed_norm_make(cx, set, name.s, o->width, false, eps, layer);
+    *layer = (heed_norm_layer){.eps = eps};
+    layer->weight = heed_param_add(cx, set, name.s, "weight", 1, &o->width, (heed_init){.kind = HEED_INIT_ONES});
+    return layer->weight != NULL;
+}
+
+static heed_tensor *norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *x) {
+    return l->bias ? heed_norm_run(cx, l, x) : heed_layer_norm(cx, x, heed_param_tensor(cx, l->weight), NULL, l->eps);
+}
+
+/* norm(f + x), and the sum where it is wanted */
+static heed_tensor *add_norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *f, heed_tensor *x,
+                             heed_tensor **sum) {
+    return l->bias ? heed_add_norm_run(cx, l, f, x, sum)
+                   : heed_add_layer_norm(cx, f, x, heed_param_tensor(cx, l->weight), NULL, l->eps, sum);
+}
+
+static heed_attention_opts looking(const char *site, int number, const heed_mask *mask) {
+    return (heed_attention_opts){.mask = mask ? *mask : heed_mask_none(), .site = site, .layer = number};
+}
+
+static heed_tensor *feed(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x, float dropout) {
+    return heed_dropout(cx, heed_feed_forward_run(cx, layer, x), dropout);
+}
+
+/* ---- encoder layer ---- */
+
+bool heed_encoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
+                             heed_encoder_layer *layer) {
+    if (!check_opts(cx, "encoder_layer", opts, layer)) return false;
+    *layer = (heed_encoder_layer){.dropout = opts->dropout, .norm_first = opts->norm_first};
+    return attention_make(cx, set, prefix, "self_attn", opts, &layer->self_attn) &&
+           feed_forward_make(cx, set, prefix, opts, &layer->feed_forward) &&
+           norm_make(cx, set, prefix, "norm1", opts, &layer->norm1) &&
+           norm_make(cx, set, prefix, "norm2", opts, &layer->norm2);
+}
+
+static heed_tensor *look_around(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
+    const heed_attention_opts o = looking("encoder", l->number, mask);
+    return heed_dropout(cx, heed_multihead_run(cx, &l->self_attn, x, x, x, &o), l->dropout);
+}
+
+static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
+    x = add_norm(cx, &l->norm1, look_around(cx, l, x, mask), x, NULL);
+    return add_norm(cx, &l->norm2, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+}
+
+static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
+    heed_tensor *n = norm(cx, &l->norm1, x);
+    n = add_norm(cx, &l->norm2, look_around(cx, l, n, mask), x, &x);
+    return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
+}
+
+heed_tensor *heed_encoder_layer_run(heed_ctx *cx, const heed_encoder_layer *layer, heed_tensor *x,
+                                    const heed_mask *mask) {
+    if (heed_failed(cx)) return NULL;
+    if (!layer || !x) {
+        heed_fail(cx, HEED_ERR_USAGE, "encoder_layer: the layer or x is NULL");
+        return NULL;
+    }
+    return layer->norm_first ? encoder_pre(cx, layer, x, mask) : encoder_post(cx, layer, x, mask);
+}
+
+/* ---- decoder layer ---- */
+
+bool heed_decoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
+                             heed_decoder_layer *layer) {
+    if (!check_opts(cx, "decoder_layer", opts, layer)) return false;
+    *layer = (heed_decoder_layer){.dropout = opts->dropout, .norm_first = opts->norm_first};
+    return attention_make(cx, set, prefix, "self_attn", opts, &layer->self_attn) &&
+           attention_make(cx, set, prefix, "multihead_attn", opts, &layer->multihead_attn) &&
+           feed_forward_make(cx, set, prefix, opts, &layer->feed_forward) &&
+           norm_make(cx, set, prefix, "norm1", opts, &layer->norm1) &&
+           norm_make(cx, set, prefix, "norm2", opts, &layer->norm2) &&
+           norm_make(cx, set, prefix, "norm3", opts, &layer->norm3);
+}
+
+/* What a decoder looks at: itself and the memory, or what caches hold of both. */
+struct view {
+    heed_tensor *memory;
+    const heed_mask *self, *cross;
+    heed_cache *self_cache;
+    const heed_cache *cross_cache;
+    const int32_t *counts;
+};
+
+static heed_tensor *look_back(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+    const heed_attention_opts o = looking("decoder", l->number, v->self);
+    x = v->self_cache ? heed_multihead_step(cx, &l->self_attn, x, v->self_cache, v->counts, &o)
+                      : heed_multihead_run(cx, &l->self_attn, x, x, x, &o);
+    return heed_dropout(cx, x, l->dropout);
+}
+
+static heed_tensor *look_across(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+    const heed_attention_opts o = looking("cross", l->number, v->cross);
+    x = v->cross_cache ? heed_multihead_recall(cx, &l->multihead_attn, x, v->cross_cache, &o)
+                       : heed_multihead_run(cx, &l->multihead_attn, x, v->memory, v->memory, &o);
+    return heed_dropout(cx, x, l->dropout);
+}
+
+static heed_tensor *decoder_post(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+    x = add_norm(cx, &l->norm1, look_back(cx, l, x, v), x, NULL);
+    x = add_norm(cx, &l->norm2, look_across(cx, l, x, v), x, NULL);
+    return add_norm(cx, &l->norm3, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+}
+
+static heed_tensor *decoder_pre(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+    heed_tensor *n = norm(cx, &l->norm1, x);
+    n = add_norm(cx, &l->norm2, look_back(cx, l, n, v), x, &x);
+    n = add_norm(cx, &l->norm3, look_across(cx, l, n, v), x, &x);
+    return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
+}
+
+static heed_tensor *decoder_layer(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+    return l->norm_first ? decoder_pre(cx, l, x, v) : decoder_post(cx, l, x, v);
+}
+
+heed_tensor *heed_decoder_layer_run(heed_ctx *cx, const heed_decoder_layer *layer, heed_tensor *x, heed_tensor *memory,
+                                    const heed_mask *self, const heed_mask *cross) {
+    if (heed_failed(cx)) return NULL;
+    if (!layer || !x || !memory) {
+        heed_fail(cx, HEED_ERR_USAGE, "decoder_layer: the layer, x or memory is NULL");
+        return NULL;
+    }
+    return decoder_layer(cx, layer, x, &(struct view){.memory = memory, .self = self, .cross = cross});
+}
+
+/* ---- stacks ---- */
+
+static bool check_stack(heed_ctx *cx, const char *who, const heed_transformer_opts *o, const void *made) {
+    if (!check_opts(cx, who, o, made)) return false;
+    if (o->layers < 1 || o->layers > HEED_STACK_MOST)
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: from 1 to %d layers are possible, not %d", who, HEED_STACK_MOST,
+                         o->layers);
+    return true;
+}
+
+static bool name_layer(heed_ctx *cx, const char *prefix, int number, struct name *name) {
+    char part[32];
+    snprintf(part, sizeof part, "layers.%d", number);
+    return name_under(cx, prefix, part, name);
+}
+
+bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
+                       heed_encoder *encoder) {
+    struct name name;
+    if (!check_stack(cx, "encoder", opts, encoder)) return false;
+    encoder->layers = opts->layers;
+    encoder->norm = (heed_norm_layer){0};
+    for (int i = 0; i < opts->layers; i++) {
+        if (!name_layer(cx, prefix, i, &name) || !heed_encoder_layer_make(cx, set, name.s, opts, &encoder->layer[i]))
+            return false;
+        encoder->layer[i].number = i;
+    }
+    return !opts->final_norm || norm_make(cx, set, prefix, "norm", opts, &encoder->norm);
+}
+
+heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, const heed_mask *mask) {
+    if (heed_failed(cx)) return NULL;
+    if (!encoder || !x) {
+        heed_fail(cx, HEED_ERR_USAGE, "encoder: the stack or x is NULL");
+        return NULL;
+    }
+    heed_scope_begin(cx);
+    for (int i = 0; i < encoder->layers; i++)
+        x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
+    if (encoder->norm.weight) x = norm(cx, &encoder->norm, x);
+    return heed_scope_end(cx, x);
+}
+
+bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
+                       heed_decoder *decoder) {
+    struct name name;
+    if (!check_stack(cx, "decoder", opts, decoder)) return false;
+    decoder->layers = opts->layers;
+    decoder->norm = (heed_norm_layer){0};
+    for (int i = 0; i < opts->layers; i++) {
+        if (!name_layer(cx, prefix, i, &name) || !heed_decoder_layer_make(cx, set, name.s, opts, &decoder->layer[i]))
+            return false;
+        decoder->layer[i].number = i;
+    }
+    return !opts->final_norm || norm_make(cx, set, prefix, "norm", opts, &decoder->norm);
+}
+
+static heed_tensor *decoder_stack(heed_ctx *cx, const heed_decoder *d, heed_tensor *x, const struct view *v) {
+    heed_scope_begin(cx);
+    for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
+    if (d->norm.weight) x = norm(cx, &d->norm, x);
+    return heed_scope_end(cx, x);
+}
+
+heed_tensor *heed_decoder_run(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_tensor *memory,
+                              const heed_mask *self, const heed_mask *cross) {
+    if (heed_failed(cx)) return NULL;
+    if (!decoder || !x || !memory) {
+        heed_fail(cx, HEED_ERR_USAGE, "decoder: the stack, x or memory is NULL");
+        return NULL;
+    }
+    return decoder_stack(cx, decoder, x, &(struct view){.memory = memory, .self = self, .cross = cross});
+}
+
+bool heed_decoder_remember(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *memory, heed_cache *cross,
+                           const int32_t *lengths) {
+    if (heed_failed(cx)) return false;
+    if (!decoder) return heed_fail(cx, HEED_ERR_USAGE, "decoder: the stack is NULL");
+    for (int i = 0; i < decoder->layers; i++)
+        if (!heed_multihead_remember(cx, &decoder->layer[i].multihead_attn, memory, memory, cross, i, lengths))
+            return false;
+    return true;
+}
+
+heed_tensor *heed_decoder_step(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_cache *self,
+                               const heed_cache *cross, const int32_t *counts) {
+    const heed_mask causal = heed_mask_causal(0);
+    if (heed_failed(cx)) return NULL;
+    if (!decoder || !x || !self || !cross) {
+        heed_fail(cx, HEED_ERR_USAGE, "decoder: the stack, x or a cache is NULL");
+        return NULL;
+    }
+    return decoder_stack(cx, decoder, x,
+                         &(struct view){.self = &causal, .self_cache = self, .cross_cache = cross, .counts = counts});
+}

@@ -1,0 +1,610 @@
+/* Encoder and decoder, layers and stacks, against torch.nn; and what they promise beyond: the same bits for any number
+ * of threads and any batch, a plan that is what is used, little memory without gradients, decoding over caches,
+ * capture. */
+#include "nn/block_test.h"
+#include "tensor/engine.h"
+
+enum kind { ENCODER_LAYER, DECODER_LAYER, ENCODER, DECODER, KINDS };
+
+static const char *const kind_names[KINDS] = {"encoder_layer", "decoder_layer", "encoder", "decoder"};
+
+struct block {
+    enum kind kind;
+    heed_encoder_layer encoder_layer;
+    heed_decoder_layer decoder_layer;
+    heed_encoder encoder;
+    heed_decoder decoder;
+    struct weights w;
+};
+
+static void block_make(heed_ctx *cx, enum kind kind, const heed_transformer_opts *o, struct block *b) {
+    b->kind = kind;
+    b->w = (struct weights){.set = heed_params_new(cx)};
+    const bool made = kind == ENCODER_LAYER   ? heed_encoder_layer_make(cx, b->w.set, "", o, &b->encoder_layer)
+                      : kind == DECODER_LAYER ? heed_decoder_layer_make(cx, b->w.set, "", o, &b->decoder_layer)
+                      : kind == ENCODER       ? heed_encoder_make(cx, b->w.set, "", o, &b->encoder)
+                                              : heed_decoder_make(cx, b->w.set, "", o, &b->decoder);
+    if (!made) fail_msg("%s", heed_message(cx));
+    weights_ready(cx, &b->w);
+    weights_random(&b->w, 4);
+}
+
+static struct block *block_new(heed_ctx *cx, enum kind kind, const heed_transformer_opts *o) {
+    struct block *b = calloc(1, sizeof *b);
+    block_make(cx, kind, o, b);
+    return b;
+}
+
+static void block_free(heed_ctx *cx, struct block *b) {
+    weights_free(cx, &b->w);
+    free(b);
+}
+
+static heed_tensor *block_run(heed_ctx *cx, const struct block *b, heed_tensor *x, heed_tensor *memory,
+                              const heed_mask *self, const heed_mask *cross) {
+    switch (b->kind) {
+    case ENCODER_LAYER:
+        return heed_encoder_layer_run(cx, &b->encoder_layer, x, self);
+    case DECODER_LAYER:
+        return heed_decoder_layer_run(cx, &b->decoder_layer, x, memory, self, cross);
+    case ENCODER:
+        return heed_encoder_run(cx, &b->encoder, x, self);
+    default:
+        return heed_decoder_run(cx, &b->decoder, x, memory, self, cross);
+    }
+}
+
+/* ---- torch ---- */
+
+static heed_transformer_opts golden_opts(const struct golden *g, heed_json attr) {
+    return (heed_transformer_opts){.width = heed_json_int(g->cx, attr, "width"),
+                                   .heads = heed_json_int(g->cx, attr, "heads"),
+                                   .hidden = heed_json_int(g->cx, attr, "hidden"),
+                                   .act = strcmp(heed_json_text(g->cx, attr, "act"), "gelu") == 0 ? HEED_ACT_GELU
+                                                                                                  : HEED_ACT_RELU,
+                                   .dropout = 0.5f, /* no training: no dropout */
+                                   .eps = (float)heed_json_number(g->cx, attr, "eps"),
+                                   .bias = heed_json_bool(g->cx, attr, "bias"),
+                                   .norm_first = heed_json_bool(g->cx, attr, "norm_first"),
+                                   .layers = (int)heed_json_int(g->cx, attr, "layers"),
+                                   .final_norm = heed_json_bool(g->cx, attr, "final_norm")};
+}
+
+static void golden_case(const struct golden *g, const char *kind, heed_json attr) {
+    heed_ctx *cx = open_context();
+    int k = 0;
+    while (k < KINDS && strcmp(kind, kind_names[k]) != 0) k++;
+    assert_true(k < KINDS);
+    const heed_transformer_opts opts = golden_opts(g, attr);
+    struct block *b = block_new(cx, (enum kind)k, &opts);
+    weights_from_golden(g, &b->w);
+    heed_tensor *in[] = {golden_tensor(cx, g, "in", "0"), golden_tensor(cx, g, "in", "1")};
+    const heed_mask self = {.causal = heed_json_bool(g->cx, attr, "causal"),
+                            .key_lengths = golden_tensor(cx, g, "mask.", "lengths")};
+    const heed_mask cross = {.key_lengths = golden_tensor(cx, g, "mask.", "memory_lengths")};
+    const bool any = self.causal || self.key_lengths;
+    heed_tensor *y = block_run(cx, b, in[0], in[1], any ? &self : NULL, cross.key_lengths ? &cross : NULL);
+    golden_check(cx, g, &b->w, y, in, in[1] ? 2 : 1, NULL);
+    block_free(cx, b);
+    close_context(cx);
+}
+
+static void test_golden(void **state) {
+    (void)state;
+    struct golden g;
+    golden_open(&g, "transformer.safetensors", 20);
+    for (heed_json v = heed_json_first(g.cases); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
+        g.name = heed_json_text(g.cx, v, "name");
+        golden_case(&g, heed_json_text(g.cx, v, "kind"), heed_json_object(g.cx, v, "attr"));
+    }
+    golden_close(&g);
+}
+
+/* ---- names ---- */
+
+static void test_names(void **state) {
+    (void)state;
+    static const char *const names[] = {"self_attn.in_proj_weight",
+                                        "self_attn.in_proj_bias",
+                                        "self_attn.out_proj.weight",
+                                        "self_attn.out_proj.bias",
+                                        "multihead_attn.in_proj_weight",
+                                        "multihead_attn.in_proj_bias",
+                                        "multihead_attn.out_proj.weight",
+                                        "multihead_attn.out_proj.bias",
+                                        "linear1.weight",
+                                        "linear1.bias",
+                                        "linear2.weight",
+                                        "linear2.bias",
+                                        "norm1.weight",
+                                        "norm1.bias",
+                                        "norm2.weight",
+                                        "norm2.bias",
+                                        "norm3.weight",
+                                        "norm3.bias"};
+    enum { N = sizeof names / sizeof *names };
+    heed_ctx *cx = open_context();
+    const heed_transformer_opts opts = {
+        .width = 8, .heads = 2, .hidden = 5, .bias = true, .layers = 11, .final_norm = true};
+    heed_params *set = heed_params_new(cx);
+    heed_decoder decoder;
+    assert_true(heed_decoder_make(cx, set, "model.decoder", &opts, &decoder));
+    assert_int_equal(heed_params_count(set), 11 * N + 2);
+    for (int i = 0; i < 11 * N; i++) {
+        char want[128];
+        snprintf(want, sizeof want, "model.decoder.layers.%d.%s", i / N, names[i % N]);
+        assert_string_equal(heed_params_at(set, i)->name, want);
+    }
+    assert_string_equal(heed_params_at(set, 11 * N)->name, "model.decoder.norm.weight");
+    assert_string_equal(heed_params_at(set, 11 * N + 1)->name, "model.decoder.norm.bias");
+    for (int i = 0; i < 11; i++) assert_int_equal(decoder.layer[i].number, i);
+    assert_true(decoder.norm.eps == 1e-5f);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
+/* ---- bits ---- */
+
+static const heed_transformer_opts middling = {.width = 48,
+                                               .heads = 3,
+                                               .hidden = 80,
+                                               .act = HEED_ACT_GELU,
+                                               .dropout = 0.1f,
+                                               .bias = true,
+                                               .layers = 2,
+                                               .final_norm = true};
+enum { B = 3, T = 37, S = 21, C = 48 };
+
+/* A training step: output, gradients of the inputs, and those of all parameters, in one row. */
+static float *step_bits(int threads, enum kind kind, bool norm_first, int64_t *count) {
+    enum { LONG = 257 }; /* enough work for every op to be cut */
+    heed_ctx *cx = heed_open(&(heed_config){.threads = threads});
+    heed_transformer_opts opts = middling;
+    opts.norm_first = norm_first;
+    struct block *b = block_new(cx, kind, &opts);
+    heed_set_training(cx, true);
+    const heed_mask causal = heed_mask_causal(0);
+    heed_tensor *x = heed_want_grad(cx, random_tensor(cx, 0, 3, (int64_t[]){B, LONG, C}));
+    heed_tensor *m = heed_want_grad(cx, random_tensor(cx, 1, 3, (int64_t[]){B, S, C}));
+    heed_tensor *y = heed_keep(cx, block_run(cx, b, x, m, &causal, NULL));
+    if (!heed_backward_from(cx, y, random_tensor(cx, 2, 3, (int64_t[]){B, LONG, C}))) fail_msg("%s", heed_message(cx));
+    const bool decodes = kind == DECODER_LAYER || kind == DECODER;
+    *count = 2 * heed_count(x) + (decodes ? heed_count(m) : 0) + heed_params_numbers(b->w.set);
+    float *all = malloc((size_t)*count * sizeof(float)), *at = all;
+    const heed_tensor *parts[] = {y, heed_grad_of(cx, x), decodes ? heed_grad_of(cx, m) : NULL};
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i]) continue;
+        heed_copy_f32(cx, parts[i], at, heed_count(parts[i]));
+        at += heed_count(parts[i]);
+    }
+    for (int i = 0; i < heed_params_count(b->w.set); i++) {
+        const int64_t n = heed_params_at(b->w.set, i)->count;
+        memcpy(at, b->w.grads[i].data, (size_t)n * sizeof(float));
+        at += n;
+    }
+    assert_int_equal(at - all, *count);
+    block_free(cx, b);
+    assert_false(heed_failed(cx));
+    heed_close(cx);
+    return all;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (int pre = 0; pre < 2; pre++)
+        for (int kind = ENCODER; kind < KINDS; kind++) {
+            int64_t n, again;
+            float *one = step_bits(1, (enum kind)kind, pre, &n);
+            for (int i = 0; i < 3; i++) {
+                float *other = step_bits((int[]){2, 3, 8}[i], (enum kind)kind, pre, &again);
+                assert_int_equal(again, n);
+                assert_memory_equal(one, other, (size_t)n * sizeof(float));
+                free(other);
+            }
+            for (int64_t i = 0; i < n; i++) assert_true(isfinite(one[i]));
+            free(one);
+        }
+}
+
+/* Each sequence alone gives the bits it gives among others. */
+static void test_batches(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    struct block *b = block_new(cx, DECODER, &middling);
+    heed_set_grad(cx, false);
+    const heed_mask causal = heed_mask_causal(0);
+    heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){B, T, C}), *m = random_tensor(cx, 1, 3, (int64_t[]){B, S, C});
+    heed_tensor *all = block_run(cx, b, x, m, &causal, NULL);
+    for (int64_t i = 0; i < B; i++) {
+        heed_tensor *one = block_run(cx, b, heed_slice(cx, x, 0, i, 1), heed_slice(cx, m, 0, i, 1), &causal, NULL);
+        assert_non_null(one);
+        assert_memory_equal(heed_f32(one), heed_f32(all) + i * T * C, T * C * sizeof(float));
+    }
+    block_free(cx, b);
+    close_context(cx);
+}
+
+/* ---- memory ---- */
+
+static size_t step_peak(bool dry, enum kind kind, bool norm_first, bool gradients) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 2, .dry = dry});
+    heed_transformer_opts opts = middling;
+    opts.norm_first = norm_first;
+    struct block *b = block_new(cx, kind, &opts);
+    heed_set_training(cx, gradients);
+    heed_set_grad(cx, gradients);
+    heed_memory_reset_peak(cx);
+    const heed_mask causal = heed_mask_causal(0);
+    heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){B, T, C}), *m = random_tensor(cx, 1, 3, (int64_t[]){B, S, C});
+    if (gradients) heed_want_grad(cx, x);
+    heed_tensor *y = block_run(cx, b, x, m, &causal, NULL);
+    if (gradients) heed_backward_from(cx, y, random_tensor(cx, 2, 3, (int64_t[]){B, T, C}));
+    if (!y || heed_failed(cx)) fail_msg("%s", heed_message(cx));
+    const size_t peak = heed_memory_use(cx).step_peak;
+    block_free(cx, b);
+    heed_close(cx);
+    return peak;
+}
+
+static void test_plan(void **state) {
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int pre = 0; pre < 2; pre++)
+            for (int gradients = 0; gradients < 2; gradients++) {
+                const size_t used = step_peak(false, (enum kind)kind, pre, gradients);
+                assert_true(used > 0);
+                assert_int_equal(step_peak(true, (enum kind)kind, pre, gradients), used);
+            }
+}
+
+/* Eight layers take no more than two when there are no gradients. */
+static void test_deep(void **state) {
+    (void)state;
+    for (int kind = ENCODER; kind < KINDS; kind++) {
+        size_t peak[2];
+        for (int deep = 0; deep < 2; deep++) {
+            heed_ctx *cx = open_context();
+            heed_transformer_opts opts = middling;
+            opts.layers = deep ? 8 : 2;
+            struct block *b = block_new(cx, (enum kind)kind, &opts);
+            heed_set_grad(cx, false);
+            heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){B, T, C});
+            assert_non_null(block_run(cx, b, x, x, NULL, NULL));
+            peak[deep] = heed_memory_use(cx).step_peak;
+            block_free(cx, b);
+            close_context(cx);
+        }
+        assert_int_equal(peak[0], peak[1]);
+    }
+}
+
+/* ---- dropout ---- */
+
+/* Everything dropped: only residuals and norms are left; and it is drawn as often as torch draws. */
+static void test_dropout(void **state) {
+    (void)state;
+    for (int kind = ENCODER_LAYER; kind <= DECODER_LAYER; kind++)
+        for (int pre = 0; pre < 2; pre++) {
+            heed_ctx *cx = open_context();
+            heed_transformer_opts opts = middling;
+            opts.norm_first = pre;
+            opts.dropout = 1;
+            struct block *b = block_new(cx, (enum kind)kind, &opts);
+            heed_set_training(cx, true);
+            heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){2, 5, C});
+            heed_tensor *y = block_run(cx, b, x, x, NULL, NULL), *want = x;
+            assert_int_equal(engine_of(cx)->random_ops, kind == ENCODER_LAYER ? 4 : 6);
+            const heed_norm_layer *norms[] = {kind == ENCODER_LAYER ? &b->encoder_layer.norm1 : &b->decoder_layer.norm1,
+                                              kind == ENCODER_LAYER ? &b->encoder_layer.norm2 : &b->decoder_layer.norm2,
+                                              &b->decoder_layer.norm3};
+            for (int i = 0; !pre && i < (kind == ENCODER_LAYER ? 2 : 3); i++) want = heed_norm_run(cx, norms[i], want);
+            expect_near(heed_f32(y), heed_f32(want), 10 * C, 1e-6f);
+            block_free(cx, b);
+            close_context(cx);
+        }
+    /* the feed-forward's own: what is left is its last bias */
+    heed_ctx *cx = open_context();
+    struct weights w = {.set = heed_params_new(cx)};
+    heed_feed_forward feed;
+    heed_feed_forward_make(cx, w.set, "ff", 6, 9, true, HEED_ACT_SILU, 1, &feed);
+    weights_ready(cx, &w);
+    weights_random(&w, 1);
+    assert_non_null(heed_params_find(w.set, "ff.linear2.bias"));
+    heed_set_training(cx, true);
+    heed_tensor *y = heed_feed_forward_run(cx, &feed, random_tensor(cx, 0, 2, (int64_t[]){4, 6}));
+    for (int i = 0; i < 24; i++) assert_true(heed_f32(y)[i] == feed.linear2.bias->value[i % 6]);
+    weights_free(cx, &w);
+    close_context(cx);
+}
+
+/* With dropout at work the gradient is still the slope: a directional difference through a whole layer. */
+static void check_slope(enum kind kind, bool norm_first) {
+    enum { N = 2 * 5 * C };
+    heed_ctx *cx = open_context();
+    heed_transformer_opts opts = middling;
+    opts.norm_first = norm_first;
+    opts.dropout = 0.3f;
+    struct block *b = block_new(cx, kind, &opts);
+    float numbers[N], towards[N], ahead[N];
+    heed_random_normal(1, 0, 0, numbers, N);
+    heed_random_normal(2, 0, 0, towards, N);
+    heed_random_normal(3, 0, 0, ahead, N);
+    const float h = 4e-3f;
+    double value[2] = {0}, slope = 0;
+    heed_set_training(cx, true);
+    for (int side = 0; side < 3; side++) {
+        heed_reset(cx);
+        heed_set_step(cx, 7); /* the same masks every time */
+        float moved[N];
+        for (int i = 0; i < N; i++) moved[i] = numbers[i] + (side == 2 ? 0 : side ? h : -h) * ahead[i];
+        heed_tensor *x = heed_want_grad(cx, heed_from_f32(cx, moved, 3, (int64_t[]){2, 5, C}));
+        heed_tensor *y = block_run(cx, b, x, x, NULL, NULL);
+        for (int i = 0; side < 2 && i < N; i++) value[side] += (double)heed_f32(y)[i] * (double)towards[i];
+        if (side < 2) continue;
+        assert_true(heed_backward_from(cx, y, heed_from_f32(cx, towards, 3, (int64_t[]){2, 5, C})));
+        const float *dx = heed_f32(heed_grad_of(cx, x));
+        for (int i = 0; i < N; i++) slope += (double)dx[i] * (double)ahead[i];
+    }
+    const double difference = (value[1] - value[0]) / (2 * (double)h);
+    if (!(fabs(difference - slope) <= 1e-2 * (1 + fabs(slope)))) fail_msg("slope %g, difference %g", slope, difference);
+    block_free(cx, b);
+    close_context(cx);
+}
+
+static void test_slopes(void **state) {
+    (void)state;
+    for (int kind = ENCODER_LAYER; kind <= DECODER_LAYER; kind++)
+        for (int pre = 0; pre < 2; pre++) check_slope((enum kind)kind, pre);
+}
+
+/* ---- decoding ---- */
+
+static heed_cache *cache_for(heed_ctx *cx, heed_cache_kind kind, int64_t capacity) {
+    return heed_cache_new(cx, &(heed_cache_opts){middling.layers, B, middling.heads, C / middling.heads,
+                                                 C / middling.heads, kind, capacity});
+}
+
+/* A prompt of five, then one by one, over a memory with lengths: what the whole forward gives. */
+static void test_decoding(void **state) {
+    (void)state;
+    static const int32_t lengths[B] = {S, 1, 9};
+    enum { LONG = 11 };
+    for (int pre = 0; pre < 2; pre++) {
+        heed_ctx *cx = open_context();
+        heed_transformer_opts opts = middling;
+        opts.norm_first = pre;
+        struct block *b = block_new(cx, DECODER, &opts);
+        heed_set_grad(cx, false);
+        heed_cache *self = cache_for(cx, HEED_CACHE_GROWING, 2), *cross = cache_for(cx, HEED_CACHE_FIXED, S);
+        heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){B, LONG, C});
+        heed_tensor *m = random_tensor(cx, 1, 3, (int64_t[]){B, S, C});
+        const heed_mask causal = heed_mask_causal(0);
+        const heed_mask known = heed_mask_lengths(heed_from_i32(cx, lengths, 1, (int64_t[]){B}), NULL);
+        heed_tensor *whole = heed_decoder_run(cx, &b->decoder, x, m, &causal, &known);
+        assert_true(heed_decoder_remember(cx, &b->decoder, m, cross, lengths));
+        for (int64_t t = 0, n = 5; t < LONG; t += n, n = 1) {
+            heed_tensor *y = heed_decoder_step(cx, &b->decoder, heed_slice(cx, x, 1, t, n), self, cross, NULL);
+            if (!y) fail_msg("%s", heed_message(cx));
+            for (int64_t i = 0; i < B; i++)
+                expect_near(heed_f32(y) + i * n * C, heed_f32(whole) + (i * LONG + t) * C, n * C, 1e-5f);
+        }
+        for (int l = 0; l < middling.layers; l++) {
+            assert_int_equal(heed_cache_length(self, l, 0), LONG);
+            assert_int_equal(heed_cache_length(cross, l, 2), 9);
+        }
+        heed_cache_free(cx, self);
+        heed_cache_free(cx, cross);
+        block_free(cx, b);
+        close_context(cx);
+    }
+}
+
+/* Prompts of different lengths, padded on the right, and the planned memory of a step. */
+static size_t ragged(bool dry) {
+    static const int32_t counts[B] = {4, 1, 3};
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 2, .dry = dry});
+    struct block *b = block_new(cx, DECODER, &middling);
+    heed_set_grad(cx, false);
+    heed_cache *self = cache_for(cx, HEED_CACHE_GROWING, 2), *cross = cache_for(cx, HEED_CACHE_FIXED, S);
+    heed_tensor *prompt = random_tensor(cx, 0, 3, (int64_t[]){B, 4, C});
+    heed_tensor *next = random_tensor(cx, 1, 3, (int64_t[]){B, 1, C});
+    heed_tensor *m = random_tensor(cx, 2, 3, (int64_t[]){B, S, C});
+    heed_decoder_remember(cx, &b->decoder, m, cross, NULL);
+    heed_decoder_step(cx, &b->decoder, prompt, self, cross, counts);
+    heed_tensor *y = heed_decoder_step(cx, &b->decoder, next, self, cross, NULL);
+    if (!y) fail_msg("%s", heed_message(cx));
+    const size_t peak = heed_memory_use(cx).step_peak;
+    const heed_mask causal = heed_mask_causal(0);
+    for (int64_t i = 0; !dry && i < B; i++) {
+        heed_tensor *parts[] = {heed_slice(cx, heed_slice(cx, prompt, 0, i, 1), 1, 0, counts[i]),
+                                heed_slice(cx, next, 0, i, 1)};
+        heed_tensor *alone =
+            heed_decoder_run(cx, &b->decoder, heed_concat(cx, parts, 2, 1), heed_slice(cx, m, 0, i, 1), &causal, NULL);
+        assert_non_null(alone);
+        expect_near(heed_f32(y) + i * C, heed_f32(alone) + counts[i] * C, C, 1e-5f);
+    }
+    heed_cache_free(cx, self);
+    heed_cache_free(cx, cross);
+    block_free(cx, b);
+    heed_close(cx);
+    return peak;
+}
+
+static void test_ragged(void **state) {
+    (void)state;
+    assert_int_equal(ragged(false), ragged(true));
+}
+
+/* ---- capture ---- */
+
+static void expect_map(const heed_ctx *cx, int i, const char *site, int layer, int64_t rows, int64_t keys,
+                       bool causal) {
+    const heed_capture_map *map = heed_capture_at(cx, i);
+    assert_non_null(map);
+    assert_string_equal(map->site, site);
+    assert_int_equal(map->layer, layer);
+    assert_int_equal(map->batch, 2);
+    assert_int_equal(map->heads, middling.heads);
+    assert_int_equal(map->rows, rows);
+    assert_int_equal(map->keys, keys);
+    for (int64_t r = 0; r < 2 * middling.heads * rows; r++) {
+        double sum = 0;
+        for (int64_t j = 0; j < keys; j++) {
+            const float p = map->weights[r * keys + j];
+            if (causal && j > r % rows + keys - rows) assert_true(p == 0);
+            sum += (double)p;
+        }
+        assert_true(fabs(sum - 1) <= 1e-5);
+    }
+}
+
+static void test_capture(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    struct block *e = block_new(cx, ENCODER, &middling), *d = block_new(cx, DECODER, &middling);
+    heed_set_grad(cx, false);
+    const heed_mask causal = heed_mask_causal(0);
+    heed_tensor *s = random_tensor(cx, 0, 3, (int64_t[]){2, 7, C}), *x = random_tensor(cx, 1, 3, (int64_t[]){2, 5, C});
+    heed_tensor *without =
+        heed_decoder_run(cx, &d->decoder, x, heed_encoder_run(cx, &e->encoder, s, NULL), &causal, NULL);
+    assert_true(heed_capture_begin(cx, NULL));
+    heed_tensor *memory = heed_encoder_run(cx, &e->encoder, s, NULL);
+    heed_tensor *with = heed_decoder_run(cx, &d->decoder, x, memory, &causal, NULL);
+    assert_non_null(with);
+    assert_memory_equal(heed_f32(with), heed_f32(without), 10 * C * sizeof(float));
+    assert_int_equal(heed_capture_count(cx), 6);
+    for (int l = 0; l < 2; l++) {
+        expect_map(cx, l, "encoder", l, 7, 7, false);
+        expect_map(cx, 2 + 2 * l, "decoder", l, 5, 5, true);
+        expect_map(cx, 3 + 2 * l, "cross", l, 5, 7, false);
+    }
+    heed_capture_end(cx);
+
+    /* one site of one layer, while decoding */
+    heed_cache_opts opts = {2, 2, middling.heads, C / middling.heads, C / middling.heads, HEED_CACHE_FIXED, 7};
+    heed_cache *self = heed_cache_new(cx, &opts), *cross = heed_cache_new(cx, &opts);
+    heed_decoder_remember(cx, &d->decoder, memory, cross, NULL);
+    assert_true(heed_capture_begin(cx, &(heed_capture_opts){.site = "decoder", .layers = (int[]){1}, .n_layers = 1}));
+    heed_decoder_step(cx, &d->decoder, heed_slice(cx, x, 1, 0, 3), self, cross, NULL);
+    heed_decoder_step(cx, &d->decoder, heed_slice(cx, x, 1, 3, 2), self, cross, NULL);
+    assert_int_equal(heed_capture_count(cx), 2);
+    expect_map(cx, 0, "decoder", 1, 3, 3, true);
+    expect_map(cx, 1, "decoder", 1, 2, 5, true);
+    heed_capture_end(cx);
+    heed_cache_free(cx, self);
+    heed_cache_free(cx, cross);
+    heed_reset(cx);
+    block_free(cx, e);
+    block_free(cx, d);
+    close_context(cx);
+}
+
+/* ---- wrong use ---- */
+
+static void test_wrong_make(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    struct block *b = calloc(1, sizeof *b);
+    char wide[300];
+    memset(wide, 'a', 299), wide[299] = 0;
+#define OPTS(...) (&(heed_transformer_opts){.width = 8, .heads = 2, .hidden = 4, .layers = 2, __VA_ARGS__})
+#define WRONG(sentence, call)                                                                                          \
+    assert_false(call);                                                                                                \
+    EXPECT_SENTENCE(cx, sentence)
+    WRONG("encoder_layer: the options or", heed_encoder_layer_make(cx, set, "", NULL, &b->encoder_layer));
+    WRONG("decoder_layer: the options or", heed_decoder_layer_make(cx, set, "", OPTS(.bias = true), NULL));
+    WRONG("encoder: the options or", heed_encoder_make(cx, set, "", OPTS(.bias = true), NULL));
+    WRONG("decoder: from 1 to 64 layers are possible, not 0",
+          heed_decoder_make(cx, set, "", &(heed_transformer_opts){.width = 8, .heads = 2, .hidden = 4}, &b->decoder));
+    heed_transformer_opts many = *OPTS(.bias = true);
+    many.layers = 65;
+    WRONG("encoder: from 1 to 64 layers are possible, not 65", heed_encoder_make(cx, set, "", &many, &b->encoder));
+    WRONG("encoder: dropout -1 is not", heed_encoder_make(cx, set, "", OPTS(.dropout = -1), &b->encoder));
+    WRONG("encoder: eps = nan is negative or", heed_encoder_make(cx, set, "", OPTS(.eps = NAN), &b->encoder));
+    many = *OPTS(.bias = true);
+    many.heads = 3;
+    WRONG("multihead: 3 heads do not divide a width of 8", heed_decoder_make(cx, set, "", &many, &b->decoder));
+    WRONG("param: a name of more than 255 letters ends in 'layers.0'",
+          heed_encoder_make(cx, set, wide, OPTS(.bias = true), &b->encoder));
+    WRONG("feed_forward: the layer is NULL", heed_feed_forward_make(cx, set, "", 1, 1, true, HEED_ACT_RELU, 0, NULL));
+    WRONG("feed_forward: widths 8 and 0: at least 1",
+          heed_feed_forward_make(cx, set, "", 8, 0, true, HEED_ACT_RELU, 0, &b->encoder_layer.feed_forward));
+    WRONG("feed_forward: dropout 2 is not",
+          heed_feed_forward_make(cx, set, "", 8, 8, true, HEED_ACT_RELU, 2, &b->encoder_layer.feed_forward));
+    assert_int_equal(heed_params_count(set), 0);
+    heed_params_free(cx, set);
+    free(b);
+    close_context(cx);
+}
+
+static void test_wrong_run(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    struct block *e = block_new(cx, ENCODER, &middling), *d = block_new(cx, DECODER, &middling);
+#define X random_tensor(cx, 0, 3, (int64_t[]){2, 5, C})
+    WRONG("encoder: the stack or x is NULL", heed_encoder_run(cx, NULL, X, NULL));
+    WRONG("encoder_layer: the layer or x is NULL", heed_encoder_layer_run(cx, &e->encoder.layer[0], NULL, NULL));
+    WRONG("decoder: the stack, x or memory is NULL", heed_decoder_run(cx, &d->decoder, X, NULL, NULL, NULL));
+    WRONG("decoder_layer: the layer, x or memory is NULL", heed_decoder_layer_run(cx, NULL, X, X, NULL, NULL));
+    WRONG("decoder: the stack, x or a cache is NULL", heed_decoder_step(cx, &d->decoder, X, NULL, NULL, NULL));
+    WRONG("decoder: the stack is NULL", heed_decoder_remember(cx, NULL, X, NULL, NULL));
+    WRONG("multihead: k is NULL", heed_decoder_remember(cx, &d->decoder, NULL, NULL, NULL));
+    WRONG("cache_append: the cache is NULL", heed_decoder_remember(cx, &d->decoder, X, NULL, NULL));
+    WRONG("param: the parameter is NULL", heed_feed_forward_run(cx, NULL, X));
+    WRONG("multihead: q of shape (2,5,7) is not (B,T,48)",
+          heed_encoder_run(cx, &e->encoder, random_tensor(cx, 0, 3, (int64_t[]){2, 5, 7}), NULL));
+    WRONG("attention: q (2,5,3,16), k (3,5,3,16) and v",
+          heed_decoder_run(cx, &d->decoder, X, random_tensor(cx, 0, 3, (int64_t[]){3, 5, C}), NULL, NULL));
+    const heed_mask lengths = {.key_lengths = heed_from_i32(cx, (int32_t[]){5, 6}, 1, (int64_t[]){2})};
+    WRONG("attention: key length 6 of sequence 1 is not within 0 and 5",
+          heed_encoder_run(cx, &e->encoder, X, &lengths));
+    heed_cache *one = heed_cache_new(cx, &(heed_cache_opts){1, 2, 3, 16, 16, HEED_CACHE_FIXED, 8});
+    WRONG("cache_append: layer 1 of a cache of 1", heed_decoder_remember(cx, &d->decoder, X, one, NULL));
+    heed_cache_free(cx, one);
+#undef WRONG
+#undef OPTS
+#undef X
+    block_free(cx, e);
+    block_free(cx, d);
+    close_context(cx);
+}
+
+/* Memory refused anywhere: a failed context, nothing lost, nothing broken. */
+static void test_refused_memory(void **state) {
+    (void)state;
+    const heed_transformer_opts opts = {.width = 8, .heads = 2, .hidden = 4, .bias = true, .layers = 2};
+    heed_encoder *encoder = calloc(1, sizeof *encoder);
+    int failures = 0;
+    for (int64_t n = 1;; n++) {
+        heed_ctx *cx = open_context();
+        books.fail_at = books.requests + n;
+        heed_params *set = heed_params_new(cx);
+        heed_tensor *y = NULL;
+        if (set && heed_encoder_make(cx, set, "e", &opts, encoder) && heed_params_allocate(cx, set) &&
+            heed_params_init(cx, set, 1))
+            y = heed_encoder_run(cx, encoder, heed_full(cx, 1, 3, (int64_t[]){2, 3, 8}), NULL);
+        const bool refused = books.requests >= books.fail_at;
+        assert_int_equal(heed_error(cx), y ? HEED_OK : HEED_ERR_MEMORY);
+        assert_true(y || refused); /* both: the arena did with a smaller chunk */
+        failures += !y;
+        heed_clear(cx);
+        heed_params_free(cx, set);
+        close_context(cx);
+        if (!refused) break;
+        assert_true(n < 1000);
+    }
+    assert_true(failures > 30);
+    free(encoder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),    cmocka_unit_test(test_names),          cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_batches),   cmocka_unit_test(test_plan),           cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_dropout),   cmocka_unit_test(test_slopes),         cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_ragged),    cmocka_unit_test(test_capture),        cmocka_unit_test(test_wrong_make),
+        cmocka_unit_test(test_wrong_run), cmocka_unit_test(test_refused_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -81,11 +81,12 @@ static heed_tensor *layer_step(const struct batch *b, const heed_decoder_layer *
     return heed_add(cx, x, heed_feed_forward_run(cx, &l->feed_forward, n));
 }
 
-/* ids (R,T), standing from position `start` on -> logits (R,V) of what follows the last of them. */
-static heed_tensor *decoder_step(const struct batch *b, heed_tensor *ids, int64_t start) {
+/* ids (R,T), the last T so far -> logits (R,V) of what follows them. */
+static heed_tensor *decoder_step(const struct batch *b, heed_tensor *ids) {
     heed_ctx *const cx = b->cx;
+    if (!ids) return NULL;
     const heed_decoder *d = &b->model->decoder;
-    heed_tensor *x = seq2seq_embed(cx, b->model, &b->model->target, ids, start);
+    heed_tensor *x = seq2seq_embed(cx, b->model, &b->model->target, ids, b->length - ids->shape[1]);
     for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, layer_step(b, &d->layer[i], x));
     if (d->norm.weight) x = norm(cx, &d->norm, x);
     if (!x) return NULL;
@@ -109,13 +110,12 @@ static void choose_task(void *arg, int64_t row, void *scratch) {
 }
 
 /* The last token of every row, or all of them: then the cache is filled anew. */
-static heed_tensor *input_ids(const struct batch *b, int64_t *start) {
+static heed_tensor *input_ids(const struct batch *b) {
     const int64_t R = b->n_live * b->rows, T = b->rules->opts.uncached ? b->length : 1;
     heed_tensor *ids = heed_zeros(b->cx, HEED_I32, 2, (int64_t[]){R, T});
-    *start = b->length - T;
     if (!ids) return NULL;
     for (int64_t row = 0; row < R; row++)
-        memcpy((int32_t *)(void *)ids->data + row * T, row_ids(b, row) + *start, (size_t)T * sizeof(int32_t));
+        memcpy((int32_t *)(void *)ids->data + row * T, row_ids(b, row) + b->length - T, (size_t)T * sizeof(int32_t));
     if (!b->rules->opts.uncached) return ids;
     for (int64_t row = 0; row < R; row++) b->order[row] = (int32_t)row;
     heed_cache_reset(b->self);
@@ -125,9 +125,8 @@ static heed_tensor *input_ids(const struct batch *b, int64_t *start) {
 static bool choose(struct batch *b) {
     heed_ctx *const cx = b->cx;
     const int64_t R = b->n_live * b->rows, V = b->rules->vocabulary;
-    int64_t start;
     heed_scope_begin(cx);
-    heed_tensor *logits = decoder_step(b, input_ids(b, &start), start);
+    const heed_tensor *logits = decoder_step(b, input_ids(b));
     if (logits) {
         b->logits = (float *)(void *)logits->data;
         pool_run_if(!kernel_is_small(R * V), cx->pool, R, choose_task, b);

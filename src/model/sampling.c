@@ -135,13 +135,13 @@ static int32_t draw_token(const struct rules *rules, const struct draw *d, doubl
     const int64_t most = o->top_k > 0 ? o->top_k : d->n;
     double mass;
     if (most >= d->n && o->top_p >= 1) {
-        walk(d, INFINITY, &mass);
+        walk(d, (double)INFINITY, &mass);
         return walk(d, u * mass, &mass);
     }
     if (most < d->n)
-        descend(d, most, INFINITY, &mass);
+        descend(d, most, (double)INFINITY, &mass);
     else
-        walk(d, INFINITY, &mass);
+        walk(d, (double)INFINITY, &mass);
     if (o->top_p < 1) descend(d, most, (double)o->top_p * mass, &mass);
     return descend(d, most, u * mass, &mass);
 }

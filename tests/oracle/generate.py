@@ -1,0 +1,99 @@
+"""Golden translations: the tokens and scores of transformers' generate, greedy and by beams.
+
+One model directory more, marian-forced, whose config forbids some runs of tokens and forces the last one; and
+model/generate.json, a list of calls with their options, sources, tokens (without start, end and padding) and scores. A
+source counts only when the model in double and in single precision gives the same tokens: the rest would test luck.
+"""
+import json
+import shutil
+
+import torch
+from transformers import MarianConfig, MarianMTModel
+
+SOURCES = 5  # of a model
+FORCED = dict(vocab_size=61, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+              encoder_ffn_dim=32, decoder_ffn_dim=24, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60,
+              forced_eos_token_id=0, max_position_embeddings=64, scale_embedding=True, activation_function="relu")
+BAD_WORDS = [[60], [7], [0], [5, 9], [11, 12, 3], [4, 4]]
+CALLS = [dict(beams=1), dict(beams=1, max_length=7), dict(beams=1, no_repeat_ngram=2), dict(beams=1, min_length=12, max_length=20),
+         dict(beams=2), dict(beams=2, no_repeat_ngram=3, n_best=2), dict(beams=5, max_length=9, n_best=5), dict(beams=5, max_length=2)]
+CALLS += [dict(beams=beams, length_penalty=penalty, n_best=2) for beams in (2, 5) for penalty in (0.6, 1.0, 2.0)]
+CALLS += [dict(beams=5, length_penalty=penalty, early_stopping=stop, max_length=24) for penalty in (0.0, 1.0, -1.0) for stop in (True, "never")]
+CALLS += [dict(beams=5, no_repeat_ngram=1, max_length=12, n_best=3), dict(beams=3, min_length=6, max_length=16, n_best=3)]
+
+
+def lively(model):
+    """Fresh weights are small: everything would end as it begins. The end is made likely enough to come now and then."""
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.requires_grad:
+                p.copy_(p * 10 if p.dim() > 1 else p + 0.2 * torch.randn_like(p))
+        model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+        model.final_logits_bias[0, model.config.eos_token_id] += 2
+
+
+def forced(folder):
+    torch.manual_seed(11)
+    model = MarianMTModel(MarianConfig(**FORCED)).eval()
+    lively(model)
+    path = folder / "marian-forced"
+    shutil.rmtree(path, ignore_errors=True)
+    model.save_pretrained(path)
+    (path / "generation_config.json").unlink(missing_ok=True)
+    config = json.loads((path / "config.json").read_text())  # where the directories of older releases have it
+    (path / "config.json").write_text(json.dumps(config | {"bad_words_ids": BAD_WORDS}, indent=2) + "\n")
+    return model
+
+
+def generate(model, sources, call, bad_words):
+    config = model.config
+    width = max(map(len, sources))
+    ids = torch.tensor([s + [config.pad_token_id] * (width - len(s)) for s in sources])
+    mask = torch.tensor([[1] * len(s) + [0] * (width - len(s)) for s in sources])
+    n_best = call.get("n_best", 1)
+    out = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=call["beams"], num_return_sequences=n_best,
+                         length_penalty=call.get("length_penalty", 1.0), early_stopping=call.get("early_stopping", False),
+                         max_length=call.get("max_length", config.max_position_embeddings), min_length=call.get("min_length", 0),
+                         no_repeat_ngram_size=call.get("no_repeat_ngram", 0), bad_words_ids=bad_words,
+                         forced_eos_token_id=config.forced_eos_token_id, return_dict_in_generate=True, output_scores=True)
+    tokens = []
+    for row in out.sequences.tolist():
+        row = row[1:]
+        tokens.append(row[:row.index(config.eos_token_id) + 1] if config.eos_token_id in row else row)
+    scores = out.sequences_scores.tolist() if call["beams"] > 1 else [None] * len(tokens)
+    ended = [row[-1] == config.eos_token_id for row in tokens]
+    if not all(ended):  # padding behind a row that max_length cut: there is none, all rows are full
+        assert all(len(row) == out.sequences.shape[1] - 1 for row, e in zip(tokens, ended) if not e)
+    pack = lambda rows: [rows[i:i + n_best] for i in range(0, len(rows), n_best)]
+    return pack([row[:-1] if e else row for row, e in zip(tokens, ended)]), pack(ended), pack(scores)
+
+
+def cases(name, model, bad_words):
+    double = type(model)(model.config).eval()
+    double.load_state_dict(model.state_dict())
+    double.final_logits_bias = model.final_logits_bias.double()
+    double.double()
+    for call in CALLS:
+        sources, ids, ended, scores = [], [], [], []
+        while len(sources) < SOURCES:
+            source = torch.randint(2, model.config.vocab_size - 1, (int(torch.randint(1, 12, ())),)).tolist()
+            single, exact = (generate(m, [source], call, bad_words) for m in (model, double))
+            if single[:2] == exact[:2]:
+                sources.append(source)
+                ids += exact[0]
+                ended += exact[1]
+                scores += exact[2]
+        together = generate(double, sources, call, bad_words)
+        assert together[:2] == (ids, ended), "a sentence depends on those it is batched with"
+        yield dict(model=name, call=call, source=sources, ids=ids, ended=ended,
+                   scores=[[None if s is None else float(f"{s:.7g}") for s in row] for row in scores])
+
+
+def make(folder):
+    made = []
+    for name in ("marian-shared", "marian-apart"):
+        made += cases(name, MarianMTModel.from_pretrained(folder / name).eval(), None)
+    made += cases("marian-forced", forced(folder), BAD_WORDS)
+    path = folder / "generate.json"
+    path.write_text("[\n" + ",\n".join(json.dumps(c) for c in made) + "\n]\n")
+    print(f"model/generate.json: {len(made)} calls, {path.stat().st_size} bytes")

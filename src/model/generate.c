@@ -469,17 +469,19 @@ heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_
                               const heed_generate_opts *opts) {
     if (heed_failed(cx) || !check_call(cx, model, source, n)) return NULL;
     const struct seq2seq *m = model_own(model);
+    struct engine *const e = engine_of(cx);
+    if (!e) return NULL;
     struct rules rules = {
         .opts = completed(opts, m), .vocabulary = m->target_size, .start = m->start, .eos = m->eos, .pad = m->pad};
     rules.width = rules.opts.beams > 1 ? 2 * rules.opts.beams : 1;
-    const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
+    const bool recording = e->recording, training = e->training;
+    e->recording = e->training = false;
     heed_generated *made = NULL;
     if (check_opts(cx, &rules.opts, m) && check_source(cx, m, source, n) &&
         rules_read(cx, heed_model_config(model), &rules))
         made = generate(cx, m, &rules, source, n);
     heed_mem_free(cx, rules.words);
     heed_mem_free(cx, rules.word_end);
-    heed_set_grad(cx, recording);
-    heed_set_training(cx, training);
+    e->recording = recording, e->training = training; /* of a failed context too */
     return made;
 }

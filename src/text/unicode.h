@@ -11,7 +11,7 @@ int utf8_put(char *to, int32_t c);
 /* Fails the context with "WHAT: byte N is not UTF-8" where text is not. */
 bool utf8_check(heed_ctx *cx, const char *what, const char *text, size_t size);
 
-bool unicode_is_space(int32_t c);       /* White_Space, as Rust's and Python's notion of it */
+bool unicode_is_space(int32_t c);       /* White_Space, as Rust has it */
 bool unicode_is_letter(int32_t c);      /* general category L* */
 bool unicode_is_number(int32_t c);      /* N* */
 bool unicode_is_punctuation(int32_t c); /* P* */

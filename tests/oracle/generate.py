@@ -73,6 +73,7 @@ def cases(name, model, bad_words):
     double.load_state_dict(model.state_dict())
     double.final_logits_bias = model.final_logits_bias.double()
     double.double()
+    torch.manual_seed(len(name))
     for call in CALLS:
         sources, ids, ended, scores = [], [], [], []
         while len(sources) < SOURCES:

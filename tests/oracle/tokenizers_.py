@@ -1,10 +1,10 @@
 """Golden files of the tokenizers and of Unicode: python tokenizers_.py HEED [directory].
 
-tokenizers.json holds two lists of cases, each with a whole tokenizer.json as text, and what Python's `tokenizers` makes
-of varied text with it. `python`: tokenizers that Python trained and wrote, for heed to read. `heed`: tokenizers that the
-command HEED trained on `corpus` with `arguments`, which heed must write again to the byte, and which Python opened.
-`trained` holds the vocabularies that Python's own trainers learn from the corpus. unicode.json holds spans of characters
-by property and their lower case, as Python knows them. All text here is our own."""
+tokenizers.json holds two lists of cases, each with a whole tokenizer.json as text, and what Python's `tokenizers`
+makes of varied text with it. `python`: tokenizers that Python trained and wrote, for heed to read. `heed`: tokenizers
+that the command HEED trained on `corpus` with `arguments`, which heed must write again to the byte, and which Python
+opened. `trained` holds the vocabularies that Python's own trainers learn from the corpus. unicode.json holds spans of
+characters by property and their lower case, as Python knows them. All text here is our own."""
 import json
 import pathlib
 import subprocess
@@ -32,10 +32,14 @@ TEXTS = [
     "the\u00a0river\u2003bank\u3000town", "river-bank window-sill - -- a-b-", "don't we're I'LL it's 'tis 'sd 've 'x",
     "über die Brücke", "u\u0308ber A\u030angstro\u0308m \u1e9b\u0323 ﬁne ½ ² Ⅷ ㎞", "İSTANBUL ΣΊΣΥΦΟΣ ǅ ẞ",
     "🙂 dogs 👩‍👩‍👧 flags 🇩🇪", "河を渡る 犬 Москва عربي", "<s> the <unk> </s>", "the<s>river</s>bank", "<s></s><pad>",
-    " <mask> x <mask>  the<mask>", "the [SEP] river", "[sep] [Sep]x", "NAME NAMED aNAME NAME! NAME", "<|endoftext|>the<|endoftext|> ",
-    "▁the▁river ▁ x▁", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "banananana anan", "120 km, 1.5 m; 2016/17 3,50 €", "the\r\nriver\n\n  bank\n",
-    "x\u0085y\u2028z\u200bw\u200dv", "\u0001\u007f\u0080\ufeff\ufffd", "the " * 12 + "end", "overoverland" * 8, "___ a_b __init__ #tag @you",
-    "   leading and trailing   ", "runs,runs.runs;runs", "q\u0301\u0302 é è", "\u1680x\u2000y\u205f", "10²³ x₁ ①②", "ǆ Ǆ ŉ ΐ", "a\u0130b",
+    " <mask> x <mask>  the<mask>", "the [SEP] river", "[sep] [Sep]x", "NAME NAMED aNAME NAME! NAME",
+    "<|endoftext|>the<|endoftext|> ",
+    "▁the▁river ▁ x▁", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "banananana anan", "120 km, 1.5 m; 2016/17 3,50 €",
+    "the\r\nriver\n\n  bank\n",
+    "x\u0085y\u2028z\u200bw\u200dv", "\u0001\u007f\u0080\ufeff\ufffd", "the " * 12 + "end", "overoverland" * 8,
+    "___ a_b __init__ #tag @you",
+    "   leading and trailing   ", "runs,runs.runs;runs", "q\u0301\u0302 é è", "\u1680x\u2000y\u205f",
+    "10²³ x₁ ①②", "ǆ Ǆ ŉ ΐ", "a\u0130b",
 ]
 
 
@@ -61,10 +65,22 @@ def make(model, trainer, pre=None, normal=None, decoder=None, post=None, added=(
 
 
 def bpe(size=160, specials=("<pad>", "<s>", "</s>", "<unk>"), unk="<unk>", alphabet=(), **options):
-    suffix = {key: options[key] for key in options if key == "end_of_word_suffix"}
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(specials), initial_alphabet=list(alphabet),
-                                  show_progress=False, **suffix)
+                                  show_progress=False)
     return models.BPE(unk_token=unk, **options), trainer
+
+
+def suffixed():
+    """By hand: the trainer numbers characters with a suffix in an order that changes from run to run."""
+    pairs = ("t h", "th e</w>", "r i", "ri v", "e r</w>", "riv er</w>", "a n", "an a</w>", "b an", "ban ana</w>", "a a",
+             "aa aa", "o v", "ov er</w>", "a a</w>")
+    merges = [tuple(pair.split()) for pair in pairs]
+    letters = sorted(set(CORPUS) - set(" \n-"))
+    vocab = ["<unk>", *letters, *(c + "</w>" for c in letters), *dict.fromkeys(a + b for a, b in merges)]
+    t = Tokenizer(models.BPE({token: i for i, token in enumerate(vocab)}, merges, unk_token="<unk>", fuse_unk=True,
+                             end_of_word_suffix="</w>"))
+    t.pre_tokenizer, t.decoder = pre_tokenizers.Whitespace(), decoders.BPEDecoder()
+    return t
 
 
 def words(unk="<unk>"):
@@ -79,9 +95,9 @@ def python_tokenizers():
                         processors.ByteLevel(trim_offsets=False))
     yield "bytes-prefix", make(*bpe(**bytes_), P.ByteLevel(add_prefix_space=True), N.NFC(), D.ByteLevel(),
                                processors.Sequence([processors.ByteLevel(), template(eos=("<|endoftext|>", 0))]))
-    yield "bytes-sequence", make(*bpe(**bytes_), P.Sequence([P.Split("-", "isolated"), P.ByteLevel(False, use_regex=False)]),
-                                 None, D.ByteLevel())
-    yield "suffix", make(*bpe(end_of_word_suffix="</w>", fuse_unk=True, size=200), P.Whitespace(), None, D.BPEDecoder())
+    dashes = P.Sequence([P.Split("-", "isolated"), P.ByteLevel(False, use_regex=False)])
+    yield "bytes-sequence", make(*bpe(**bytes_), dashes, None, D.ByteLevel())
+    yield "suffix", suffixed()
     for scheme in ("always", "first", "never"):
         yield f"metaspace-{scheme}", make(
             *bpe(), P.Metaspace(prepend_scheme=scheme), N.Sequence([N.NFKC(), N.Strip(), N.Lowercase()]),
@@ -101,8 +117,10 @@ def python_tokenizers():
     yield "word-split", make(*words(), P.WhitespaceSplit(), None, None, template(bos=("<s>", 1)))
     for behavior in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"):
         for invert in (False, True):
-            yield f"{behavior}-{invert}", make(*words(), P.Sequence([P.Split("a", behavior, invert), P.Split(" ", "isolated")]))
-    for number, (regex, *how) in enumerate(((".", "isolated"), (r"[\s\S]", "isolated"), (".", "removed", True), (".", "contiguous"))):
+            yield f"{behavior}-{invert}", make(
+                *words(), P.Sequence([P.Split("a", behavior, invert), P.Split(" ", "isolated")]))
+    ways = ((".", "isolated"), (r"[\s\S]", "isolated"), (".", "removed", True), (".", "contiguous"))
+    for number, (regex, *how) in enumerate(ways):
         yield f"word-chars-{number}", make(*words(), P.Split(Regex(regex), *how), None, D.Fuse())
 
 
@@ -112,7 +130,8 @@ def heed_tokenizers(heed):
                       ["bpe", "--vocab", "110", "--lower", "--add-bos", "--add-eos"],
                       ["bpe", "--vocab", "100", "--least", "2", "--bos", "</s>"]):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([heed, "tokens", "--train", *arguments, "--out", folder, "--quiet"], input=CORPUS.encode(), check=True)
+            command = [heed, "tokens", "--train", *arguments, "--out", folder, "--quiet"]
+            subprocess.run(command, input=CORPUS.encode(), check=True)
             path = pathlib.Path(folder) / "tokenizer.json"
             yield " ".join(arguments), path.read_text(), Tokenizer.from_file(str(path))
 
@@ -121,7 +140,8 @@ def case(name, text, t):
     rows = []
     for line in TEXTS:
         ids = t.encode(line).ids
-        rows.append([line, ids, t.encode(line, add_special_tokens=False).ids, t.decode(ids), t.decode(ids, skip_special_tokens=False)])
+        rows.append([line, ids, t.encode(line, add_special_tokens=False).ids, t.decode(ids),
+                     t.decode(ids, skip_special_tokens=False)])
     return {"name": name, "tokenizer": text, "rows": rows}
 
 
@@ -173,7 +193,8 @@ def write(path, value):
 
 
 if __name__ == "__main__":
-    golden = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else pathlib.Path(__file__).resolve().parent.parent / "golden" / "text"
+    standard = pathlib.Path(__file__).resolve().parent.parent / "golden" / "text"
+    golden = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else standard
     golden.mkdir(parents=True, exist_ok=True)
     write(golden / "unicode.json", unicode_tables())
     write(golden / "tokenizers.json", {

@@ -163,20 +163,20 @@ static void test_hostile(void **state) {
     starve(look, sample, sizeof sample - 1);
 }
 
-/* A line of a hundred thousand of anything takes time in proportion. */
+/* A line of very many of anything takes time in proportion. */
 static void test_long(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     static const char *const units[] = {".",       "'",  "\"",  "' ", "\" ", "\"' `' ", ",",     "a.\" ",
                                         "1\u00A0", "Σ.", "a. ", "(",  " ",   "&amp;",   "\u0301"};
-    const size_t times = 100000;
+    const size_t times = 30000;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         const size_t n = strlen(units[i]);
         char *text = malloc(n * times);
         for (size_t k = 0; k < times; k++) memcpy(text + k * n, units[i], n);
         const clock_t before = clock();
         assert_true(look(cx, text, n * times));
-        if (clock() - before > 20 * CLOCKS_PER_SEC) fail_msg("'%s' a hundred thousand times takes too long", units[i]);
+        if (clock() - before > 5 * CLOCKS_PER_SEC) fail_msg("'%s' many times takes too long", units[i]);
         free(text);
     }
     close_context(cx);

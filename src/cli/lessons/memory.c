@@ -162,9 +162,10 @@ static bool examine(struct lesson_run *r, const heed_data *d, const struct mind 
     *star = *others = 0;
     for (int64_t i = 0; logits && i < PARTIES * DIGITS; i++) {
         const bool right = (logits[i] > 0) == (p.there[i] > 0);
-        *(i % DIGITS == STAR ? star : others) +=
-            (double)right / (i % DIGITS == STAR ? PARTIES : PARTIES * (DIGITS - 1));
+        *(i % DIGITS == STAR ? star : others) += right;
     }
+    *star /= PARTIES;
+    *others /= PARTIES * (DIGITS - 1);
     heed_reset(cx);
     heed_set_grad(cx, true);
     return !heed_failed(cx);
@@ -336,9 +337,10 @@ static void study(struct lesson_run *r, const heed_data *train, const heed_data 
     draw(r, &shown, o);
     lesson_say(
         r, "Composite: all are alike. Forgetting: whoever came first fades, and were it the star. Sigmoid: a weight "
-           "is learnt for each guest, but attention costs nothing, and so it learns to attend to everyone: the "
-           "composite again. Softmax: the weights sum to 1, attention is finite, and must be given to those who "
-           "matter. That is the attention of all that follows.");
+           "is learnt for each guest, but attention costs nothing, and in a memory as vague as this more is always "
+           "better: it learns to attend to everyone, the composite again. Softmax: the weights sum to 1, attention "
+           "is finite, and must be given to those who matter, at the price of the others. That is the attention of "
+           "all that follows.");
     lesson_say(r,
                "Here theta is always the same; to ask a different question each time, it becomes a query: 'heed lesson "
                "keys-and-queries'.");

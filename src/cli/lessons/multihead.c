@@ -212,9 +212,11 @@ static bool examine(struct lesson_run *r, const struct network *net, const struc
             for (int k = 1; k < LETTERS; k++)
                 if (logits[i * LETTERS + k] > logits[i * LETTERS + best]) best = k;
             if (i / 2 % LENGTH == 0) continue;
-            *(i % 2 ? &o->first : &o->before) += (double)(best == t->wanted[i]) / (double)(t->n * (LENGTH - 1));
+            *(i % 2 ? &o->first : &o->before) += best == t->wanted[i];
         }
     }
+    o->first /= (double)(t->n * (LENGTH - 1));
+    o->before /= (double)(t->n * (LENGTH - 1));
     heed_capture_end(cx);
     heed_reset(cx);
     heed_set_grad(cx, true);
@@ -320,7 +322,7 @@ static void run(struct lesson_run *r) {
     lesson_say(r,
                "Two heads have shared the work, and nobody told them who does what: one holds on to the letter before, "
                "the other to the first. A single head of the same width must look at both at once, and its mean of "
-               "two letters does not say which was which.");
+               "two letters hardly says which was which.");
 }
 
 const struct lesson multihead_lesson = {

@@ -1,0 +1,475 @@
+/* Decoding against transformers' generate, token for token; the same for any number of threads, any batch, and without
+ * the cache; sampling against the probabilities it should have; what memory it takes; and what it refuses. */
+#include "heed/generate.h"
+#include "io/io_test.h"
+
+static const char *const models[] = {"marian-shared", "marian-apart", "marian-forced"};
+enum { MODELS = 3, SOURCES = 8 };
+
+static heed_model *load(heed_ctx *cx, const char *name) {
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/model/%s", getenv("HEED_GOLDEN"), name);
+    heed_model *m = heed_model_load(cx, dir);
+    if (!m) fail_msg("%s", heed_message(cx));
+    return m;
+}
+
+static heed_generated *generate(heed_ctx *cx, const heed_model *m, const heed_ids *source, int64_t n,
+                                const heed_generate_opts *opts) {
+    heed_generated *g = heed_generate(cx, m, source, n, opts);
+    if (!g) fail_msg("%s", heed_message(cx));
+    assert_int_equal(g->sentences, n);
+    return g;
+}
+
+/* ---- golden ---- */
+
+struct call {
+    heed_json at;
+    heed_generate_opts opts;
+    heed_ids source[SOURCES];
+    int64_t n;
+    const char *model;
+};
+
+static void read_ids(heed_ctx *cx, heed_json list, heed_ids *ids) {
+    for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+        assert_true(heed_ids_put(cx, ids, (int32_t)heed_json_int(cx, v, NULL)));
+}
+
+static struct call read_call(heed_ctx *cx, heed_json at) {
+    struct call c = {.at = at, .model = heed_json_text(cx, at, "model")};
+    const heed_json o = heed_json_object(cx, at, "call"), stop = heed_json_find(cx, o, "early_stopping");
+    const heed_json_kind kind = heed_json_kind_of(stop);
+    c.opts = (heed_generate_opts){.beams = heed_json_int(cx, o, "beams"),
+                                  .n_best = heed_json_int_or(cx, o, "n_best", 1),
+                                  .length_penalty = (float)heed_json_number_or(cx, o, "length_penalty", 1),
+                                  .early_stopping = kind == HEED_JSON_BOOL   ? HEED_STOP_FULL
+                                                    : kind == HEED_JSON_TEXT ? HEED_STOP_SETTLED
+                                                                             : HEED_STOP_LIKELY,
+                                  .max_length = heed_json_int_or(cx, o, "max_length", 0),
+                                  .min_length = heed_json_int_or(cx, o, "min_length", 0),
+                                  .no_repeat_ngram = heed_json_int_or(cx, o, "no_repeat_ngram", 0)};
+    for (heed_json s = heed_json_first(heed_json_array(cx, at, "source")); heed_json_kind_of(s) != HEED_JSON_NONE;
+         s = heed_json_next(s))
+        read_ids(cx, s, &c.source[c.n++]);
+    assert_false(heed_failed(cx));
+    return c;
+}
+
+static void free_call(heed_ctx *cx, struct call *c) {
+    for (int i = 0; i < SOURCES; i++) heed_ids_free(cx, &c->source[i]);
+}
+
+static heed_json open_golden(heed_ctx *cx) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/model/generate.json", getenv("HEED_GOLDEN"));
+    const heed_json all = heed_json_open(cx, path);
+    if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
+    return all;
+}
+
+/* The greedy score has no twin in transformers: the mean of what forward gives. */
+static float forward_score(heed_ctx *cx, const heed_model *m, const heed_ids *source, const heed_hypothesis *h) {
+    const int64_t start = heed_json_int(cx, heed_model_config(m), "decoder_start_token_id"),
+                  eos = heed_json_int(cx, heed_model_config(m), "eos_token_id");
+    const int64_t T = h->length + h->ended;
+    int32_t *ids = malloc((size_t)(T + 1) * sizeof *ids);
+    ids[0] = (int32_t)start;
+    memcpy(ids + 1, h->ids, (size_t)h->length * sizeof *ids);
+    if (h->ended) ids[T] = (int32_t)eos;
+    heed_io in = {0}, out;
+    const bool was = heed_set_grad(cx, false);
+    heed_scope_begin(cx);
+    heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, source->id, 2, (int64_t[]){1, source->count}));
+    heed_io_put(cx, &in, "decoder_input_ids", heed_from_i32(cx, ids, 2, (int64_t[]){1, T}));
+    assert_true(heed_model_forward(cx, m, &in, &out));
+    const heed_tensor *p = heed_log_softmax(cx, heed_io_get(&out, "logits"), -1);
+    double sum = 0;
+    for (int64_t t = 0; t < T; t++) sum += (double)heed_f32(p)[t * heed_dim(p, -1) + ids[t + 1]];
+    heed_scope_end(cx, NULL);
+    heed_set_grad(cx, was);
+    free(ids);
+    return (float)(sum / (double)(T > 1 ? T : 1));
+}
+
+static void compare(heed_ctx *cx, const heed_model *m, const struct call *c, const heed_generated *g, int number) {
+    const heed_json ids = heed_json_array(cx, c->at, "ids"), ended = heed_json_array(cx, c->at, "ended"),
+                    scores = heed_json_array(cx, c->at, "scores");
+    const bool forced = strcmp(c->model, "marian-forced") == 0;
+    for (int64_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->opts.n_best; i++) {
+            const heed_hypothesis *h = &g->best[s * g->n_best + i];
+            heed_ids want = {0};
+            read_ids(cx, heed_json_item(cx, heed_json_item(cx, ids, s), i), &want);
+            if (h->length != want.count || memcmp(h->ids, want.id, (size_t)want.count * sizeof *want.id) != 0)
+                fail_msg("call %d, sentence %d, hypothesis %d has other tokens", number, (int)s, (int)i);
+            assert_int_equal(h->ended, heed_json_bool(cx, heed_json_item(cx, heed_json_item(cx, ended, s), i), NULL));
+            const heed_json at = heed_json_item(cx, heed_json_item(cx, scores, s), i);
+            if (heed_json_kind_of(at) == HEED_JSON_NULL && forced) continue; /* the last token cost nothing */
+            const double score = heed_json_kind_of(at) == HEED_JSON_NULL
+                                     ? (double)forward_score(cx, m, &c->source[s], h)
+                                     : heed_json_number(cx, at, NULL);
+            if (!(fabs((double)h->score - score) <= 1e-5 + 1e-4 * fabs(score)))
+                fail_msg("call %d, sentence %d, hypothesis %d: score %g, not %g", number, (int)s, (int)i,
+                         (double)h->score, score);
+            heed_ids_free(cx, &want);
+        }
+}
+
+static void test_golden(void **unused) {
+    (void)unused;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
+    const heed_json all = open_golden(cx);
+    int number = 0, ended = 0, cut = 0;
+    for (int k = 0; k < MODELS; k++) {
+        heed_model *m = load(cx, models[k]);
+        for (heed_json at = heed_json_first(all); heed_json_kind_of(at) != HEED_JSON_NONE; at = heed_json_next(at)) {
+            struct call c = read_call(cx, at);
+            if (strcmp(c.model, models[k]) == 0) {
+                heed_generated *g = generate(cx, m, c.source, c.n, &c.opts);
+                compare(cx, m, &c, g, number++);
+                for (int64_t i = 0; i < c.n; i++) g->best[i].ended ? ended++ : cut++;
+                heed_mem_free(cx, g);
+            }
+            free_call(cx, &c);
+        }
+        heed_model_free(cx, m);
+    }
+    assert_int_equal(number, heed_json_count(all));
+    assert_true(ended > 50 && cut > 50);
+    heed_json_free(all);
+    assert_false(heed_failed(cx));
+    heed_close(cx);
+}
+
+/* ---- whatever the way, the same ---- */
+
+static void same(const heed_generated *a, const heed_generated *b, bool bits) {
+    assert_int_equal(a->n_best, b->n_best);
+    for (int64_t i = 0; i < a->sentences * a->n_best; i++) {
+        const heed_hypothesis *x = &a->best[i], *y = &b->best[i];
+        assert_int_equal(x->length, y->length);
+        assert_int_equal(x->ended, y->ended);
+        assert_memory_equal(x->ids, y->ids, (size_t)x->length * sizeof *x->ids);
+        if (bits) assert_memory_equal(&x->score, &y->score, sizeof x->score);
+        if (!(x->score == y->score || fabsf(x->score - y->score) <= 1e-4f)) fail_msg("another score");
+    }
+}
+
+static heed_ids sentence(heed_ctx *cx, uint64_t stream, int64_t length) {
+    heed_ids ids = {0};
+    for (int64_t t = 0; t < length; t++)
+        heed_ids_put(cx, &ids, (int32_t)(2 + heed_random_bits(5, stream, (uint64_t)t) % 15));
+    return ids;
+}
+
+static const heed_generate_opts ways[] = {
+    {.beams = 1, .length_penalty = 1},
+    {.beams = 5, .length_penalty = 1, .n_best = 5},
+    {.beams = 3, .length_penalty = 0.6f, .n_best = 2, .no_repeat_ngram = 2},
+    {.beams = 1, .sample = true, .n_best = 3, .seed = 3, .temperature = 1.5f, .top_k = 9, .top_p = 0.9f},
+    {.beams = 1, .sample = true, .seed = 4},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void test_same(void **unused) {
+    (void)unused;
+    static const int threads[] = {1, 2, 3, 8};
+    for (int k = 0; k < MODELS; k++)
+        for (int w = 0; w < WAYS; w++) {
+            heed_ctx *first_cx = NULL;
+            heed_generated *first = NULL;
+            for (int t = 0; t < 4; t++) {
+                heed_ctx *cx = heed_open(&(heed_config){.threads = threads[t]});
+                heed_model *m = load(cx, models[k]);
+                heed_ids source[SOURCES];
+                for (int i = 0; i < SOURCES; i++) source[i] = sentence(cx, (uint64_t)i, 1 + i * 5 % 13);
+                heed_generate_opts o = ways[w];
+                heed_generated *g = generate(cx, m, source, SOURCES, &o);
+                if (first) same(first, g, true);
+                for (o.batch = 1; t == 0 && o.batch < 4; o.batch += 2) { /* batches cut otherwise */
+                    heed_generated *other = generate(cx, m, source, SOURCES, &o);
+                    same(g, other, true);
+                    heed_mem_free(cx, other);
+                }
+                o.batch = 0, o.uncached = true;
+                if (t < 2) {
+                    heed_generated *other = generate(cx, m, source, SOURCES, &o);
+                    same(g, other, false);
+                    heed_mem_free(cx, other);
+                }
+                o.uncached = false;
+                for (int i = 0; t == 0 && !o.sample && i < SOURCES; i++) { /* sentences one by one */
+                    heed_generated *alone = generate(cx, m, &source[i], 1, &o);
+                    const heed_generated part = {1, g->n_best, g->best + i * g->n_best};
+                    same(&part, alone, true);
+                    heed_mem_free(cx, alone);
+                }
+                for (int i = 0; i < SOURCES; i++) heed_ids_free(cx, &source[i]);
+                heed_model_free(cx, m);
+                if (first) {
+                    heed_mem_free(cx, g);
+                    heed_close(cx);
+                } else {
+                    first = g, first_cx = cx;
+                }
+            }
+            heed_mem_free(first_cx, first);
+            heed_close(first_cx);
+        }
+}
+
+/* ---- sampling ---- */
+
+/* The probabilities of the first token, worked out the long way. */
+static void first_probabilities(heed_ctx *cx, const heed_model *m, const heed_ids *source, const heed_generate_opts *o,
+                                double *p, int64_t V) {
+    const int32_t start = (int32_t)heed_json_int(cx, heed_model_config(m), "decoder_start_token_id");
+    heed_io in = {0}, out;
+    heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, source->id, 2, (int64_t[]){1, source->count}));
+    heed_io_put(cx, &in, "decoder_input_ids", heed_from_i32(cx, &start, 2, (int64_t[]){1, 1}));
+    assert_true(heed_model_forward(cx, m, &in, &out));
+    const float *x = heed_f32(heed_io_get(&out, "logits"));
+    double total = 0, nucleus = 0;
+    for (int64_t i = 0; i < V; i++) {
+        int64_t above = 0;
+        for (int64_t j = 0; j < V; j++) above += x[j] > x[i];
+        p[i] = o->top_k && above >= o->top_k ? 0 : exp((double)x[i] / (double)o->temperature);
+        total += p[i];
+    }
+    for (int64_t i = 0; i < V; i++) {
+        double above = 0;
+        for (int64_t j = 0; j < V; j++)
+            if (x[j] > x[i]) above += p[j];
+        if (above < (double)o->top_p * total) nucleus += p[i];
+        if (above >= (double)o->top_p * total) p[i] = -p[i]; /* left out, but counted above others until now */
+    }
+    for (int64_t i = 0; i < V; i++) p[i] = p[i] > 0 ? p[i] / nucleus : 0;
+}
+
+static void test_samples(void **unused) {
+    (void)unused;
+    enum { V = 23, DRAWS = 4000 };
+    static const heed_generate_opts draws[] = {
+        {.temperature = 1, .top_p = 1},
+        {.temperature = 3, .top_p = 1},
+        {.temperature = 2, .top_p = 1, .top_k = 4},
+        {.temperature = 2, .top_p = 0.7f},
+        {.temperature = 2, .top_p = 0.8f, .top_k = 6},
+    };
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
+    heed_model *m = load(cx, "marian-shared");
+    heed_ids source = sentence(cx, 3, 6);
+    for (size_t d = 0; d < sizeof draws / sizeof *draws; d++) {
+        heed_generate_opts o = draws[d];
+        o.beams = 1, o.sample = true, o.n_best = DRAWS, o.max_length = 2, o.seed = 11 + d, o.batch = DRAWS;
+        double p[V];
+        first_probabilities(cx, m, &source, &o, p, V);
+        heed_generated *g = generate(cx, m, &source, 1, &o);
+        int seen[V] = {0};
+        for (int i = 0; i < DRAWS; i++) seen[g->best[i].ended ? 0 : g->best[i].ids[0]]++; /* 0 is the end here */
+        int kinds = 0;
+        for (int i = 0; i < V; i++) {
+            kinds += seen[i] > 0;
+            if (p[i] == 0) assert_int_equal(seen[i], 0);
+            const double deviation = sqrt(p[i] * (1 - p[i]) / DRAWS);
+            if (!(fabs(seen[i] / (double)DRAWS - p[i]) <= 5 * deviation + 1e-9))
+                fail_msg("way %d: token %d came %d times of %d, not %g", (int)d, i, seen[i], DRAWS, p[i] * DRAWS);
+        }
+        assert_true(kinds > 1);
+        heed_mem_free(cx, g);
+    }
+    /* the likeliest token alone is greedy; another seed is another sample */
+    const heed_generate_opts top = {.beams = 1, .length_penalty = 1, .sample = true, .top_k = 1},
+                             tiny = {.beams = 1, .length_penalty = 1, .sample = true, .top_p = 1e-6f};
+    heed_generated *greedy = generate(cx, m, &source, 1, NULL), *a = generate(cx, m, &source, 1, &top),
+                   *b = generate(cx, m, &source, 1, &tiny);
+    same(greedy, a, true);
+    same(greedy, b, true);
+    heed_mem_free(cx, greedy), heed_mem_free(cx, a), heed_mem_free(cx, b);
+    heed_generate_opts o = {.beams = 1, .sample = true, .temperature = 4, .min_length = 20, .seed = 1};
+    a = generate(cx, m, &source, 1, &o);
+    o.seed = 2;
+    b = generate(cx, m, &source, 1, &o);
+    assert_memory_not_equal(a->best[0].ids, b->best[0].ids, 15 * sizeof(int32_t));
+    heed_mem_free(cx, a), heed_mem_free(cx, b);
+    heed_ids_free(cx, &source);
+    heed_model_free(cx, m);
+    heed_close(cx);
+}
+
+/* ---- rules that allow little ---- */
+
+static void test_few(void **unused) {
+    (void)unused;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_model *m = load(cx, "marian-apart"); /* 17 tokens */
+    heed_ids source = sentence(cx, 1, 5);
+    /* no token twice, so that there is nothing to say after 17; more beams than tokens to begin with */
+    const heed_generate_opts o = {.beams = 17, .n_best = 17, .no_repeat_ngram = 1, .length_penalty = 1};
+    heed_generated *g = generate(cx, m, &source, 1, &o);
+    for (int i = 0; i < 17; i++) {
+        const heed_hypothesis *h = &g->best[i];
+        assert_true(i == 0 || h->score <= g->best[i - 1].score);
+        assert_true(h->length <= 16);
+        for (int64_t t = 0; t < h->length; t++)
+            for (int64_t u = 0; u < t; u++) assert_int_not_equal(h->ids[t], h->ids[u]);
+    }
+    heed_mem_free(cx, g);
+    const heed_generate_opts stuck = {.beams = 1, .no_repeat_ngram = 1, .min_length = 32, .length_penalty = 1};
+    g = generate(cx, m, &source, 1, &stuck); /* may not end, and has nothing left to say */
+    assert_int_equal(g->best[0].length, 15);
+    assert_false(g->best[0].ended);
+    heed_mem_free(cx, g);
+    g = generate(cx, m, &source, 0, NULL);
+    assert_int_equal(g->sentences, 0);
+    heed_mem_free(cx, g);
+    heed_ids_free(cx, &source);
+    heed_model_free(cx, m);
+    heed_close(cx);
+}
+
+/* ---- memory ---- */
+
+static heed_memory use_of(heed_ctx *cx, const heed_model *m, const heed_ids *source, int64_t length) {
+    const heed_generate_opts o = {
+        .beams = 4, .length_penalty = 1, .max_length = length, .min_length = length, .no_repeat_ngram = 2};
+    const heed_memory before = heed_memory_use(cx);
+    heed_memory_reset_peak(cx);
+    heed_generated *g = generate(cx, m, source, SOURCES, &o);
+    for (int i = 0; i < SOURCES; i++) assert_true(g->best[i].length + 2 >= length);
+    heed_mem_free(cx, g);
+    const heed_memory after = heed_memory_use(cx);
+    assert_int_equal(after.step, before.step);
+    return after;
+}
+
+static void test_memory(void **unused) {
+    (void)unused;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
+    heed_model *m = load(cx, "marian-forced");
+    heed_ids source[SOURCES];
+    for (int i = 0; i < SOURCES; i++) source[i] = sentence(cx, (uint64_t)i, 6 + i % 3);
+    use_of(cx, m, source, 60);
+    const heed_memory few = use_of(cx, m, source, 8), many = use_of(cx, m, source, 60);
+    assert_int_equal(few.step_peak, many.step_peak);
+    assert_int_equal(few.held, many.held);
+    /* gradients are asked for and training is on: neither is heard, and both are so afterwards */
+    heed_set_training(cx, true);
+    assert_int_equal(use_of(cx, m, source, 60).step_peak, many.step_peak);
+    assert_true(heed_set_training(cx, false));
+    assert_true(heed_set_grad(cx, true));
+    for (int i = 0; i < SOURCES; i++) heed_ids_free(cx, &source[i]);
+    heed_model_free(cx, m);
+    heed_close(cx);
+}
+
+/* Refuses the first request for memory, then the second, … */
+static void test_starved(void **unused) {
+    (void)unused;
+    for (int64_t n = 1;; n++) {
+        heed_ctx *cx = open_context();
+        heed_model *m = load(cx, "marian-apart");
+        heed_ids source[] = {sentence(cx, 1, 4), sentence(cx, 2, 9), sentence(cx, 3, 4)};
+        const size_t blocks = books.blocks;
+        books.fail_at = books.requests + n;
+        const heed_generate_opts o = {.beams = 3, .n_best = 2, .length_penalty = 1, .batch = 2};
+        heed_generated *g = heed_generate(cx, m, source, 3, &o);
+        const bool refused = books.requests >= books.fail_at;
+        books.fail_at = 0;
+        assert_int_equal(g == NULL, refused);
+        assert_int_equal(heed_error(cx), refused ? HEED_ERR_MEMORY : HEED_OK);
+        heed_mem_free(cx, g);
+        heed_clear(cx);
+        g = generate(cx, m, source, 3, &o); /* as if nothing had been */
+        heed_mem_free(cx, g);
+        assert_true(books.blocks >= blocks);
+        assert_true(heed_set_grad(cx, true));
+        for (int i = 0; i < 3; i++) heed_ids_free(cx, &source[i]);
+        heed_model_free(cx, m);
+        close_context(cx);
+        if (!refused) return;
+        assert_true(n < 1000);
+    }
+}
+
+/* ---- bad input ---- */
+
+static void test_bad_input(void **unused) {
+    (void)unused;
+    static const struct {
+        heed_generate_opts opts;
+        const char *words;
+    } bad[] = {
+        {{.beams = 0}, "generate: 0 beams are not between 1 and the 23 tokens there are"},
+        {{.beams = 24}, "generate: 24 beams"},
+        {{.beams = 2, .n_best = 3}, "generate: the 3 best of 2 beams"},
+        {{.beams = 1, .n_best = -1}, "generate: the -1 best of 1 beams"},
+        {{.beams = 2, .sample = true}, "generate: samples are drawn with one beam, not 2"},
+        {{.beams = 1, .top_p = 1.5f}, "generate: a top_p of 1.5 is not between 0 and 1"},
+        {{.beams = 1, .top_p = -1}, "generate: a top_p of -1 is not between 0 and 1"},
+        {{.beams = 1, .top_p = NAN}, "generate: a top_p of nan is not between 0 and 1"},
+        {{.beams = 1, .temperature = -1}, "generate: a temperature of -1 is not a positive number"},
+        {{.beams = 1, .top_k = -1}, "top_k -1"},
+        {{.beams = 1, .max_length = 33}, "a max_length of 33 is not between 2 and the model's 32 positions"},
+        {{.beams = 1, .max_length = 1}, "a max_length of 1 is not"},
+        {{.beams = 1, .max_length = 9, .min_length = 10}, "a min_length of 10 is not between 0 and max_length, 9"},
+        {{.beams = 1, .length_penalty = NAN}, "a length penalty of nan"},
+        {{.beams = 1, .early_stopping = (heed_early_stopping)7}, "7 is not a kind of early stopping"},
+    };
+    heed_ctx *cx = open_context();
+    heed_model *m = load(cx, "marian-shared");
+    heed_ids good = sentence(cx, 1, 4), empty = {0}, long_one = sentence(cx, 1, 33), strange = sentence(cx, 1, 4);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(heed_generate(cx, m, &good, 1, &bad[i].opts));
+        EXPECT_SENTENCE(cx, bad[i].words);
+    }
+    strange.id[2] = 23;
+    heed_ids two[] = {good, empty};
+    assert_null(heed_generate(cx, m, two, 2, NULL));
+    EXPECT_SENTENCE(cx, "generate: sentence 1 is empty");
+    assert_null(heed_generate(cx, m, &long_one, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: sentence 0 has 33 tokens: the model has positions for 32");
+    assert_null(heed_generate(cx, m, &strange, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: sentence 0: token 23 at place 2 is not one of the 23 there are");
+    assert_null(heed_generate(cx, NULL, &good, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: the model is NULL");
+    assert_null(heed_generate(cx, m, NULL, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: the source is NULL");
+
+    heed_model *mlp =
+        heed_model_new(cx, heed_family_find("mlp"), (const char *[]){"input_size=2", "output_size=1"}, 2, 1);
+    assert_non_null(mlp);
+    assert_null(heed_generate(cx, mlp, &good, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: a model of family mlp is no encoder-decoder");
+    heed_model_free(cx, mlp);
+
+    assert_true(heed_json_put_int(cx, heed_model_config(m), "forced_eos_token_id", 99));
+    assert_null(heed_generate(cx, m, &good, 1, NULL));
+    EXPECT_SENTENCE(cx, "forced_eos_token_id: token 99 is not one of the 23 there are");
+    assert_true(heed_json_put_null(cx, heed_model_config(m), "forced_eos_token_id"));
+    assert_true(heed_json_put_text(cx, heed_model_config(m), "bad_words_ids", "none"));
+    assert_null(heed_generate(cx, m, &good, 1, NULL));
+    EXPECT_SENTENCE(cx, "bad_words_ids: expected");
+    const heed_json words = heed_json_put_array(cx, heed_model_config(m), "bad_words_ids");
+    heed_json_put_array(cx, words, NULL);
+    assert_null(heed_generate(cx, m, &good, 1, NULL));
+    EXPECT_SENTENCE(cx, "bad_words_ids[0]: expected a list of tokens");
+    assert_true(heed_json_put_null(cx, heed_model_config(m), "bad_words_ids"));
+
+    heed_params_block(heed_model_params(m))[3] = NAN;
+    assert_null(heed_generate(cx, m, &good, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: sentence 0: the model's logits are not numbers");
+    heed_ids_free(cx, &good), heed_ids_free(cx, &long_one), heed_ids_free(cx, &strange);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),   cmocka_unit_test(test_same),
+                                       cmocka_unit_test(test_samples),  cmocka_unit_test(test_few),
+                                       cmocka_unit_test(test_memory),   cmocka_unit_test(test_starved),
+                                       cmocka_unit_test(test_bad_input)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -106,12 +106,12 @@ static const char *site_of(const heed_capture_map *m) { return m->site ? m->site
 static bool sheet_row(heed_panel *p, const heed_capture_map *m, const heed_attention_look *o, double high,
                       int64_t columns) {
     heed_ctx *cx = p->figure->cx;
-    char title[96], (*text)[24];
+    char title[96], (*text)[32];
     const char **names;
     snprintf(title, sizeof title, "%s, layer %d", site_of(m), m->layer);
     names = heed_mem_new(cx, (size_t)m->heads * (sizeof *names + sizeof *text));
     if (!names) return false;
-    text = (char(*)[24])(names + m->heads);
+    text = (char(*)[32])(names + m->heads);
     for (int64_t h = 0; h < m->heads; h++) {
         snprintf(text[h], sizeof text[h], "head %lld", (long long)h);
         names[h] = text[h];

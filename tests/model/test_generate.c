@@ -145,14 +145,15 @@ static void test_golden(void **unused) {
 
 /* ---- whatever the way, the same ---- */
 
-static void same(const heed_generated *a, const heed_generated *b, bool bits) {
+#define same(a, b, bits) same_(a, b, bits, __LINE__)
+static void same_(const heed_generated *a, const heed_generated *b, bool bits, int line) {
     assert_int_equal(a->n_best, b->n_best);
     for (int64_t i = 0; i < a->sentences * a->n_best; i++) {
         const heed_hypothesis *x = &a->best[i], *y = &b->best[i];
         assert_int_equal(x->length, y->length);
         assert_int_equal(x->ended, y->ended);
         assert_memory_equal(x->ids, y->ids, (size_t)x->length * sizeof *x->ids);
-        if (bits) assert_memory_equal(&x->score, &y->score, sizeof x->score);
+        if (bits && memcmp(&x->score, &y->score, sizeof x->score)) fail_msg("sentence %d: score %.9g, not %.9g at %d", (int)i, (double)y->score, (double)x->score, line);
         if (!(x->score == y->score || fabsf(x->score - y->score) <= 1e-4f)) fail_msg("another score");
     }
 }
@@ -238,14 +239,16 @@ static void first_probabilities(heed_ctx *cx, const heed_model *m, const heed_id
         p[i] = o->top_k && above >= o->top_k ? 0 : exp((double)x[i] / (double)o->temperature);
         total += p[i];
     }
+    bool *kept = calloc((size_t)V, sizeof *kept);
     for (int64_t i = 0; i < V; i++) {
         double above = 0;
         for (int64_t j = 0; j < V; j++)
             if (x[j] > x[i]) above += p[j];
-        if (above < (double)o->top_p * total) nucleus += p[i];
-        if (above >= (double)o->top_p * total) p[i] = -p[i]; /* left out, but counted above others until now */
+        kept[i] = above < (double)o->top_p * total;
+        if (kept[i]) nucleus += p[i];
     }
-    for (int64_t i = 0; i < V; i++) p[i] = p[i] > 0 ? p[i] / nucleus : 0;
+    for (int64_t i = 0; i < V; i++) p[i] = kept[i] ? p[i] / nucleus : 0;
+    free(kept);
 }
 
 static void test_samples(void **unused) {
@@ -368,6 +371,7 @@ static void test_memory(void **unused) {
 /* Refuses the first request for memory, then the second, … */
 static void test_starved(void **unused) {
     (void)unused;
+    int failed = 0;
     for (int64_t n = 1;; n++) {
         heed_ctx *cx = open_context();
         heed_model *m = load(cx, "marian-apart");
@@ -378,8 +382,9 @@ static void test_starved(void **unused) {
         heed_generated *g = heed_generate(cx, m, source, 3, &o);
         const bool refused = books.requests >= books.fail_at;
         books.fail_at = 0;
-        assert_int_equal(g == NULL, refused);
-        assert_int_equal(heed_error(cx), refused ? HEED_ERR_MEMORY : HEED_OK);
+        assert_int_equal(g == NULL, heed_failed(cx)); /* the arena may do without some */
+        if (!g) assert_int_equal(heed_error(cx), HEED_ERR_MEMORY);
+        failed += !g;
         heed_mem_free(cx, g);
         heed_clear(cx);
         g = generate(cx, m, source, 3, &o); /* as if nothing had been */
@@ -389,9 +394,10 @@ static void test_starved(void **unused) {
         for (int i = 0; i < 3; i++) heed_ids_free(cx, &source[i]);
         heed_model_free(cx, m);
         close_context(cx);
-        if (!refused) return;
+        if (!refused) break;
         assert_true(n < 1000);
     }
+    assert_true(failed > 10);
 }
 
 /* ---- bad input ---- */

@@ -184,7 +184,7 @@ static bool encode(struct batch *b, const heed_ids *source, const struct item *i
         for (int64_t t = from->count; t < S; t++) to[t] = m->pad;
         length[i] = (int32_t)from->count;
     }
-    const heed_mask seen = heed_mask_lengths(lengths, NULL);
+    const heed_mask seen = heed_mask_lengths(lengths, lengths); /* with both, no bit depends on the others' lengths */
     heed_tensor *memory = heed_encoder_run(cx, &m->encoder, seq2seq_embed(cx, m, &m->source, ids, 0), &seen);
     return heed_decoder_remember(cx, &m->decoder, memory, b->cross, length);
 }

@@ -8,6 +8,7 @@ from safetensors import safe_open
 
 import attention
 import blocks
+import generate
 import lessons
 import marian
 import nn
@@ -30,3 +31,4 @@ for folder, module in (("ops", ops), ("nn", nn), ("nn", blocks), ("train", optim
         print(f"{folder}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")
 lessons.make(golden / "lessons")
 marian.make(golden / "model")
+generate.make(golden / "model")  # translates with the two of marian.py too

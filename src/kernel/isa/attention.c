@@ -206,12 +206,12 @@ void ISA_NAME(attention_strip)(const struct attention_strip *s) {
         moved |= v_any(old != now);
         sum[v] = (vf){0};
     }
-    for (int64_t j = 0; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
-            float *const at = s->scores + j * NR + v * VW;
-            const vf p = exp_below(v_load(at) - shift[v]);
-            sum[v] += p;
-            v_store(at, b->factor ? p * v_load(b->factor + j * NR + v * VW) : p);
-        }
+    int64_t j = 0;
+    for (; j + 2 <= b->keys; j += 2) exp_scores(s->scores + j * NR, shift, sum, 2);
+    if (j < b->keys) exp_scores(s->scores + j * NR, shift, sum, 1);
+    if (b->factor)
+        for (int64_t i = 0; i < b->keys * NR; i += VW)
+            v_store(s->scores + i, v_load(s->scores + i) * v_load(b->factor + i));
     UNROLL for (int v = 0; v < NV; v++) v_store(s->sum + v * VW, v_fma(v_load(s->sum + v * VW), fade[v], sum[v]));
     memcpy(s->top, top, sizeof top);
     for (int64_t i = 0; moved && i < b->e; i++)
@@ -320,30 +320,46 @@ INLINE vf weight_of(vf score, vf top, vf inv) {
     return (vf)((vi)(exp_below(score - shift_of(top)) * inv) & (vi)(score != -INFINITY));
 }
 
-/* Of one strip: p = exp(s - top) inv and ds = p (dp factor - delta), where s and dp are in p and ds; p by its factors,
- * as dv wants it. Keys beyond those seen by any lane are zero. */
+struct back_lanes {
+    vf shift[NV], inv[NV], delta[NV];
+};
+
+/* One or two keys of a strip: scores in p and dp in ds become weights times factor, as dv wants them, and ds = p (dp
+ * factor - delta). Of what is hidden, 0: not 0 times a sum or a dp that may be NaN. */
+INLINE void back_keys(float *p, float *ds, int64_t ld, const float *factor, const struct back_lanes *l,
+                      const int keys) {
+    vf x[2 * NV];
+    UNROLL for (int i = 0; i < keys * NV; i++) x[i] = v_load(p + i / NV * ld + i % NV * VW) - l->shift[i % NV];
+    exp_below_each(x, keys * NV);
+    UNROLL for (int i = 0; i < keys * NV; i++) {
+        const int64_t at = i / NV * ld + i % NV * VW;
+        const vi seen = v_load(p + at) != -INFINITY;
+        const vf weight = (vf)((vi)(x[i] * l->inv[i % NV]) & seen), dp = v_load(ds + at);
+        const vf keep = factor ? v_load(factor + i * VW) : v_set(1);
+        v_store(p + at, weight * keep);
+        v_store(ds + at, (vf)((vi)(weight * (dp * keep - l->delta[i % NV])) & seen));
+    }
+}
+
+/* One strip. Keys beyond those that some lane sees are zero. */
 INLINE void strip_back(const struct attention_back *b, int64_t strip) {
     const struct attention_block *const m = &b->mask[strip];
-    const int64_t at = strip * NR;
+    const int64_t at = strip * NR, ld = b->ld;
     float *const p = b->p + at, *const ds = b->ds + at;
-    vf top[NV], inv[NV], delta[NV];
+    struct back_lanes l;
     UNROLL for (int v = 0; v < NV; v++) {
-        top[v] = v_load(b->top + at + v * VW);
-        inv[v] = v_load(b->inv + at + v * VW);
-        delta[v] = v_load(b->delta + at + v * VW);
+        l.shift[v] = shift_of(v_load(b->top + at + v * VW));
+        l.inv[v] = v_load(b->inv + at + v * VW);
+        l.delta[v] = v_load(b->delta + at + v * VW);
     }
-    if (m->from || m->add) mask_scores(p, b->ld, m, NULL);
-    for (int64_t j = 0; j < m->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
-            const int64_t to = j * b->ld + v * VW;
-            const vf score = v_load(p + to), weight = weight_of(score, top[v], inv[v]);
-            const vf factor = m->factor ? v_load(m->factor + j * NR + v * VW) : v_set(1);
-            const vf slope = weight * (v_load(ds + to) * factor - delta[v]);
-            v_store(p + to, weight * factor);
-            v_store(ds + to, (vf)((vi)slope & (vi)(score != -INFINITY)));
-        }
-    for (int64_t j = m->keys; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
-            v_store(p + j * b->ld + v * VW, (vf){0});
-            v_store(ds + j * b->ld + v * VW, (vf){0});
+    if (m->from || m->add) mask_scores(p, ld, m, NULL);
+    int64_t j = 0;
+    for (; j + 2 <= m->keys; j += 2)
+        back_keys(p + j * ld, ds + j * ld, ld, m->factor ? m->factor + j * NR : NULL, &l, 2);
+    if (j < m->keys) back_keys(p + j * ld, ds + j * ld, ld, m->factor ? m->factor + j * NR : NULL, &l, 1);
+    for (j = m->keys; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
+            v_store(p + j * ld + v * VW, (vf){0});
+            v_store(ds + j * ld + v * VW, (vf){0});
         }
 }
 

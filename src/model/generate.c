@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH     64   /* sentences, and */
-#define BATCH_IDS 4096 /* tokens of the source at a time, unless the caller says */
-#define SELF_ROOM 16   /* positions that the cache begins with */
+#define BATCH_ROWS 160  /* beams, and */
+#define BATCH_IDS  4096 /* tokens of the source at a time, unless the caller says; more, and the logits lie far away */
+#define SELF_ROOM  16   /* positions that the cache begins with */
 
 struct item { /* a sentence, or one sample of it */
     int64_t length, index;
@@ -390,7 +390,10 @@ static struct item *items_new(heed_ctx *cx, const heed_ids *source, int64_t n, i
 
 static int64_t batch_of(const heed_generate_opts *o, const struct item *items, int64_t n) {
     int64_t most = o->batch;
-    if (most == 0) most = BATCH_IDS / items[0].length < BATCH ? BATCH_IDS / items[0].length : BATCH;
+    if (most == 0) {
+        const int64_t by_rows = BATCH_ROWS / o->beams, by_ids = BATCH_IDS / items[0].length;
+        most = by_rows < by_ids ? by_rows : by_ids;
+    }
     if (most < 1) most = 1;
     return most < n ? most : n;
 }

@@ -6,8 +6,8 @@
 
 enum moses_language { MOSES_EN, MOSES_DE, MOSES_FR };
 
-/* Characters as the Moses tools class them: their tables were taken from Perl at Unicode 7 and hold neither Han, nor
- * Hangul syllables, nor anything beyond the basic plane. Newer characters are therefore punctuation to them. */
+/* Characters as sacremoses classes them, whose lists come from a Perl of some years ago: no Han and no Hangul
+ * syllables, hardly anything beyond the basic plane. What is not on them is punctuation to the rules. */
 bool moses_is_alphabetic(int32_t c);
 bool moses_is_alpha(int32_t c); /* alphabetic, or one of the marks that join or change letters in Indic scripts */
 bool moses_is_number(int32_t c);

@@ -250,7 +250,7 @@ static void plain_row(const struct scene *s, struct plain *p, int64_t b, int64_t
     const float *v = s->v + batch * a->v_at.batch + k0 * a->v_at.time + kv * a->v_at.head;
     const float *dy = s->dy + (row * a->heads + h) * a->e;
     double *w = p->w + (h * s->rows + row) * a->keys, *y = p->y + (row * a->heads + h) * a->e;
-    double top = -INFINITY, sum = 0, delta = 0;
+    double top = -HUGE_VAL, sum = 0, delta = 0;
     for (int64_t j = 0; j < nk; j++)
         if (visible(s, b, h, i, j)) w[j] = score(s, b, h, i, j, q, k + j * a->k_at.time), top = w[j] > top ? w[j] : top;
     for (int64_t j = 0; j < nk; j++)

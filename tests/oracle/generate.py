@@ -4,22 +4,25 @@ One model directory more, marian-forced, whose config forbids some runs of token
 model/generate.json, a list of calls with their options, sources, tokens (without start, end and padding) and scores. A
 source counts only when the model in double and in single precision gives the same tokens: the rest would test luck.
 """
+import collections
 import json
 import shutil
 
 import torch
 from transformers import MarianConfig, MarianMTModel
 
-SOURCES = 5  # of a model
+SOURCES = 4  # of a call
 FORCED = dict(vocab_size=61, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
               encoder_ffn_dim=32, decoder_ffn_dim=24, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60,
               forced_eos_token_id=0, max_position_embeddings=64, scale_embedding=True, activation_function="relu")
-BAD_WORDS = [[60], [7], [0], [5, 9], [11, 12, 3], [4, 4]]
+BAD_TOKENS = [[60], [7], [0]]  # and the runs that the model likes best
 CALLS = [dict(beams=1), dict(beams=1, max_length=7), dict(beams=1, no_repeat_ngram=2), dict(beams=1, min_length=12, max_length=20),
          dict(beams=2), dict(beams=2, no_repeat_ngram=3, n_best=2), dict(beams=5, max_length=9, n_best=5), dict(beams=5, max_length=2)]
 CALLS += [dict(beams=beams, length_penalty=penalty, n_best=2) for beams in (2, 5) for penalty in (0.6, 1.0, 2.0)]
 CALLS += [dict(beams=5, length_penalty=penalty, early_stopping=stop, max_length=24) for penalty in (0.0, 1.0, -1.0) for stop in (True, "never")]
 CALLS += [dict(beams=5, no_repeat_ngram=1, max_length=12, n_best=3), dict(beams=3, min_length=6, max_length=16, n_best=3)]
+CALLS += [dict(beams=5, n_best=5), dict(beams=4, n_best=4, length_penalty=0.6)]
+CALLS += [dict(beams=2, min_length=length, n_best=2) for length in (2, 3, 4, 5)]
 
 
 def lively(model):
@@ -32,6 +35,17 @@ def lively(model):
         model.final_logits_bias[0, model.config.eos_token_id] += 2
 
 
+def favourites(model):
+    """The two commonest runs of two tokens and of three, in what the model says without them being forbidden."""
+    sources = torch.randint(2, model.config.vocab_size - 1, (20, 6)).tolist()
+    said = [row[0] for row in generate(model, sources, dict(beams=3), BAD_TOKENS)[0]]
+    runs = []
+    for size in (2, 3):
+        count = collections.Counter(tuple(row[i:i + size]) for row in said for i in range(len(row) - size + 1))
+        runs += [list(run) for run, _ in count.most_common(2)]
+    return runs
+
+
 def forced(folder):
     torch.manual_seed(11)
     model = MarianMTModel(MarianConfig(**FORCED)).eval()
@@ -40,9 +54,10 @@ def forced(folder):
     shutil.rmtree(path, ignore_errors=True)
     model.save_pretrained(path)
     (path / "generation_config.json").unlink(missing_ok=True)
+    words = BAD_TOKENS + favourites(model)
     config = json.loads((path / "config.json").read_text())  # where the directories of older releases have it
-    (path / "config.json").write_text(json.dumps(config | {"bad_words_ids": BAD_WORDS}, indent=2) + "\n")
-    return model
+    (path / "config.json").write_text(json.dumps(config | {"bad_words_ids": words}, indent=2) + "\n")
+    return model, words
 
 
 def generate(model, sources, call, bad_words):
@@ -94,7 +109,7 @@ def make(folder):
     made = []
     for name in ("marian-shared", "marian-apart"):
         made += cases(name, MarianMTModel.from_pretrained(folder / name).eval(), None)
-    made += cases("marian-forced", forced(folder), BAD_WORDS)
+    made += cases("marian-forced", *forced(folder))
     path = folder / "generate.json"
     path.write_text("[\n" + ",\n".join(json.dumps(c) for c in made) + "\n]\n")
     print(f"model/generate.json: {len(made)} calls, {path.stat().st_size} bytes")

@@ -7,10 +7,12 @@ import torch
 from safetensors import safe_open
 
 import attention
+import bleu
 import blocks
 import generate
 import lessons
 import marian
+import moses
 import nn
 import ops
 import optim
@@ -32,3 +34,5 @@ for folder, module in (("ops", ops), ("nn", nn), ("nn", blocks), ("train", optim
 lessons.make(golden / "lessons")
 marian.make(golden / "model")
 generate.make(golden / "model")  # translates with the two of marian.py too
+moses.make(golden / "text")
+bleu.make(golden / "text")

@@ -11,7 +11,7 @@
 struct rules {
     heed_generate_opts opts; /* with defaults filled in */
     int64_t vocabulary;
-    int32_t start, eos, pad;
+    int32_t start, eos;
     int32_t forced;    /* the token at max_length; -1: any */
     int32_t *words;    /* runs that never come, one after the other */
     int64_t *word_end; /* (n_words): where run i ends in words; it begins where the one before ends */

@@ -474,8 +474,7 @@ heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_
     const struct seq2seq *m = model_own(model);
     struct engine *const e = engine_of(cx);
     if (!e) return NULL;
-    struct rules rules = {
-        .opts = completed(opts, m), .vocabulary = m->target_size, .start = m->start, .eos = m->eos, .pad = m->pad};
+    struct rules rules = {.opts = completed(opts, m), .vocabulary = m->target_size, .start = m->start, .eos = m->eos};
     rules.width = rules.opts.beams > 1 ? 2 * rules.opts.beams : 1;
     const bool recording = e->recording, training = e->training;
     e->recording = e->training = false;

@@ -97,27 +97,29 @@ struct draw {
 static double mass_of(const struct draw *d, float x) { return exp(((double)x - d->top) / d->temperature); }
 
 /* Down the tokens from the best one until their mass reaches `enough` or there are `most` of them: the last one. */
-static int32_t descend(const struct draw *d, int64_t most, double enough, double *mass) {
+static struct candidate descend(const struct draw *d, int64_t most, double enough, double *mass) {
     struct candidate chunk[CHUNK], last = {-1, INFINITY};
     *mass = 0;
     for (int64_t count = CHUNK; count == CHUNK && most > 0; most -= count) {
         count = best_of(d->x, d->n, most < CHUNK ? most : CHUNK, last, chunk);
         for (int64_t i = 0; i < count; i++) {
             last = chunk[i];
-            if ((*mass += mass_of(d, last.log_p)) >= enough) return last.id;
+            if ((*mass += mass_of(d, last.log_p)) >= enough) return last;
         }
     }
-    return last.id;
+    return last;
 }
 
-/* The same of all tokens, in the order of their numbers. */
-static int32_t walk(const struct draw *d, double enough, double *mass) {
+/* Through the tokens that are not worse than `least`, in the order of their numbers, so that neighbours in rank that
+ * are all but equal stay where they are, until their mass reaches `enough`: the last one. */
+static int32_t walk(const struct draw *d, struct candidate least, double enough, double *mass) {
     int32_t last = -1;
     *mass = 0;
     for (int64_t i = 0; i < d->n; i++) {
-        if (d->x[i] == -INFINITY) continue;
-        last = (int32_t)i;
-        if ((*mass += mass_of(d, d->x[i])) >= enough) return last;
+        const struct candidate c = {(int32_t)i, d->x[i]};
+        if (c.log_p == -INFINITY || worse(c, least)) continue;
+        last = c.id;
+        if ((*mass += mass_of(d, c.log_p)) >= enough) return last;
     }
     return last;
 }
@@ -132,18 +134,16 @@ static double uniform(uint64_t seed, uint64_t stream, uint64_t position) {
 /* Top-k (Fan et al. 2018) first, then the nucleus (Holtzman et al. 2020) of what it left. */
 static int32_t draw_token(const struct rules *rules, const struct draw *d, double u) {
     const heed_generate_opts *o = &rules->opts;
-    const int64_t most = o->top_k > 0 ? o->top_k : d->n;
+    const int64_t most = o->top_k > 0 && o->top_k < d->n ? o->top_k : d->n;
+    struct candidate least = {INT32_MAX, -INFINITY};
     double mass;
-    if (most >= d->n && o->top_p >= 1) {
-        walk(d, (double)INFINITY, &mass);
-        return walk(d, u * mass, &mass);
+    if (most < d->n) least = descend(d, most, (double)INFINITY, &mass);
+    if (o->top_p < 1) {
+        if (most == d->n) walk(d, least, (double)INFINITY, &mass);
+        least = descend(d, most, (double)o->top_p * mass, &mass);
     }
-    if (most < d->n)
-        descend(d, most, (double)INFINITY, &mass);
-    else
-        walk(d, (double)INFINITY, &mass);
-    if (o->top_p < 1) descend(d, most, (double)o->top_p * mass, &mass);
-    return descend(d, most, u * mass, &mass);
+    walk(d, least, (double)INFINITY, &mass);
+    return walk(d, least, u * mass, &mass);
 }
 
 int64_t candidates_of(const struct rules *rules, float *logits, const int32_t *ids, int64_t n, uint64_t stream,

@@ -36,13 +36,14 @@ def lively(model):
 
 
 def favourites(model):
-    """The two commonest runs of two tokens and of three, in what the model says without them being forbidden."""
+    """The commonest run of two tokens, and of three without it, in what the model says while both are allowed."""
     sources = torch.randint(2, model.config.vocab_size - 1, (20, 6)).tolist()
     said = [row[0] for row in generate(model, sources, dict(beams=3), BAD_TOKENS)[0]]
     runs = []
     for size in (2, 3):
         count = collections.Counter(tuple(row[i:i + size]) for row in said for i in range(len(row) - size + 1))
-        runs += [list(run) for run, _ in count.most_common(2)]
+        new = [list(run) for run, _ in count.most_common() if not any(r in (list(run[:2]), list(run[1:])) for r in runs)]
+        runs += new[:1]
     return runs
 
 

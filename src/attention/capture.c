@@ -9,6 +9,8 @@
 #define DEFAULT_CAP ((size_t)256 << 20)
 #define CHUNK       ((size_t)4 << 20) /* bytes of rows that are streamed at once, where the cap allows */
 
+#define GAP 16
+
 struct capture {
     heed_capture_opts opts; /* lists and site are copies */
     heed_capture_map *maps;
@@ -118,9 +120,9 @@ static bool check_request(heed_ctx *cx, const struct capture *c, const struct re
 static int64_t head_at(const struct capture *c, int64_t i) { return c->opts.heads ? c->opts.heads[i] : i; }
 
 static void weights(heed_ctx *cx, const struct capture *c, const struct request *r, int64_t b, int64_t head,
-                    int64_t from, int64_t n, float *out) {
+                    int64_t from, int64_t n, float *out, int64_t ld) {
     const int64_t *const rows = c->opts.rows ? c->opts.rows + from : NULL;
-    kernel_attention_weights(cx->pool, r->a, r->top, r->sum, b, head, rows, from, n, out, r->a->keys);
+    kernel_attention_weights(cx->pool, r->a, r->top, r->sum, b, head, rows, from, n, out, ld);
 }
 
 /* Rows are computed by the chunk and handed over one by one. */
@@ -129,15 +131,17 @@ static bool stream(heed_ctx *cx, const struct capture *c, const struct request *
     if (row > cap)
         return heed_fail(cx, HEED_ERR_BUDGET, "capture: a row of %s layer %d takes %zu bytes, the cap is %zu", r->site,
                          r->layer, row, cap);
-    const size_t bytes = cap < CHUNK ? cap : row > CHUNK ? row : CHUNK;
-    const int64_t fit = row ? (int64_t)(bytes / row) : r->rows, most = fit < r->rows ? fit : r->rows;
-    float *const out = heed_mem_new(cx, (size_t)most * row);
+    /* rows a power of two apart would share a set of the cache */
+    const int64_t gap = row + GAP * sizeof(float) <= cap ? GAP : 0, ld = r->a->keys + gap;
+    const size_t wide = (size_t)ld * sizeof(float), bytes = cap < CHUNK ? cap : wide > CHUNK ? wide : CHUNK;
+    const int64_t fit = wide ? (int64_t)(bytes / wide) : r->rows, most = fit < r->rows ? fit : r->rows;
+    float *const out = heed_mem_new(cx, (size_t)most * wide);
     if (!out) return false;
     for (int64_t b = 0; b < r->a->batch; b++)
         for (int64_t h = 0; h < r->heads; h++)
             for (int64_t at = 0; at < r->rows; at += most) {
                 const int64_t n = at + most < r->rows ? most : r->rows - at;
-                weights(cx, c, r, b, head_at(c, h), at, n, out);
+                weights(cx, c, r, b, head_at(c, h), at, n, out, ld);
                 for (int64_t i = 0; i < n; i++)
                     c->opts.fn(c->opts.user, &(heed_captured){.site = r->site,
                                                               .layer = r->layer,
@@ -145,7 +149,7 @@ static bool stream(heed_ctx *cx, const struct capture *c, const struct request *
                                                               .head = head_at(c, h),
                                                               .row = c->opts.rows ? c->opts.rows[at + i] : at + i,
                                                               .keys = r->a->keys,
-                                                              .weights = out + i * r->a->keys});
+                                                              .weights = out + i * ld});
             }
     heed_mem_free(cx, out);
     return true;
@@ -176,7 +180,7 @@ static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
     strcpy(site, r->site);
     for (int64_t b = 0; b < r->a->batch; b++)
         for (int64_t h = 0; h < r->heads; h++)
-            weights(cx, c, r, b, head_at(c, h), 0, r->rows, out + (b * r->heads + h) * plane);
+            weights(cx, c, r, b, head_at(c, h), 0, r->rows, out + (b * r->heads + h) * plane, r->a->keys);
     c->maps[c->count++] = (heed_capture_map){site, r->layer, r->a->batch, r->heads, r->rows, r->a->keys, out};
     c->kept += bytes;
     return true;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define QUERY_BLOCK 128                /* queries of a task, at most: the keys come from the second cache for so many */
+#define QUERY_BLOCK 256                /* queries of a task, at most: the keys come from the second cache for so many */
 #define NEAR_STRIPS 3                  /* strips for which it pays to lay keys and values side by side */
 #define NEAR_HEAD   512                /* D + E up to which there is room for that */
 #define TASK_WORK   ((int64_t)1 << 17) /* multiply-adds that are worth a task of their own */

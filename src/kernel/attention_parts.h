@@ -5,7 +5,7 @@
 #include "kernel/attention.h"
 #include "kernel/attention_blocks.h"
 
-#define KEY_BLOCK 128                                       /* keys that meet a strip at once */
+#define KEY_BLOCK 256                                       /* keys that meet a strip at once */
 #define FEW       4                                         /* queries that go one by one instead of by strips */
 #define ROW_BLOCK 512                                       /* keys that meet such a query at once */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float))) /* floats of scratch that a task has */

@@ -8,34 +8,51 @@ struct job {
     const struct attention *a;
     const float *top, *sum; /* (H, rows), from row 0 of the sequence and head on */
     struct sequence s;
-    int64_t head, lanes, first, n, ldo;
+    int64_t head, lanes, rows_per_task, first, n, ldo;
     const int64_t *rows;
     float *out;
 };
 
 static float inverse(float sum) { return sum == 0 ? 0 : 1 / sum; }
 
-/* Rows i .. i + n that follow each other. */
+#define NEAR_HEAD 256 /* D up to which keys are laid side by side, for STRIPS strips of rows at once */
+#define STRIPS    8
+
+/* One block of keys for rows i .. i + n, a strip of them. */
+static void meet_strip(const struct job *j, struct attention_strip strip, int64_t i, int64_t n, int64_t j0, float *out,
+                       struct mask_room *mask) {
+    float top[ATTENTION_LANES] = {0}, inv[ATTENTION_LANES] = {0};
+    for (int64_t l = 0; l < n; l++) top[l] = j->top[i + l], inv[l] = inverse(j->sum[i + l]);
+    strip_mask(j->isa, j->a, &j->s, j->head, i, n, j0, &strip.block, mask);
+    if (strip.block.keys == 0) return;
+    j->isa->attention_scores(&strip);
+    j->isa->attention_weights(strip.scores, strip.block.keys, top, inv);
+    j->isa->gemm_transpose(out + j0, j->ldo, strip.scores, j->lanes, strip.block.keys, n);
+}
+
+/* Rows i .. i + n that follow each other, at most those of a task. */
 static void strip_weights(const struct job *j, int64_t i, int64_t n, float *out, float *scratch) {
     const struct attention *const a = j->a;
     const int64_t kv = j->head / (a->heads / a->kv_heads), lanes = j->lanes;
-    float *const qt = take(&scratch, lanes * a->d), *const scores = take(&scratch, KEY_BLOCK * lanes);
+    float *const qt = take(&scratch, j->rows_per_task * a->d), *const scores = take(&scratch, KEY_BLOCK * lanes);
     struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
-    float top[ATTENTION_LANES] = {0}, inv[ATTENTION_LANES] = {0};
-    for (int64_t l = 0; l < n; l++) top[l] = j->top[i + l], inv[l] = inverse(j->sum[i + l]);
-    j->isa->attention_pack(qt, j->s.q + i * a->q_at.time + j->head * a->q_at.head, a->q_at.time, n, a->d, a->scale);
+    const float *const q = j->s.q + i * a->q_at.time + j->head * a->q_at.head;
+    for (int64_t at = 0; at < n; at += lanes)
+        j->isa->attention_pack(qt + at * a->d, q + at * a->q_at.time, a->q_at.time, min64(lanes, n - at), a->d,
+                               a->scale);
     const int64_t from = span_of(a, &j->s, i).from, to = span_of(a, &j->s, i + n - 1).to;
     for (int64_t j0 = from / KEY_BLOCK * KEY_BLOCK; j0 < to; j0 += KEY_BLOCK) {
-        struct attention_strip strip = {.qt = qt, .scores = scores};
+        struct attention_strip strip = {.scores = scores};
         strip.block = (struct attention_block){.keys = min64(KEY_BLOCK, to - j0),
                                                .d = a->d,
                                                .k = j->s.k + j0 * a->k_at.time + kv * a->k_at.head,
                                                .ldk = a->k_at.time};
-        strip_mask(j->isa, a, &j->s, j->head, i, n, j0, &strip.block, mask);
-        if (strip.block.keys == 0) continue;
-        j->isa->attention_scores(&strip);
-        j->isa->attention_weights(scores, strip.block.keys, top, inv);
-        j->isa->gemm_transpose(out + j0, j->ldo, scores, lanes, strip.block.keys, n);
+        if (n > lanes && a->d <= NEAR_HEAD)
+            strip.block.k = near_rows(strip.block.k, &strip.block.ldk, strip.block.keys, a->d, scratch);
+        for (int64_t at = 0; at < n; at += lanes) {
+            strip.qt = qt + at * a->d;
+            meet_strip(j, strip, i + at, min64(lanes, n - at), j0, out + at * j->ldo, mask);
+        }
     }
 }
 
@@ -62,16 +79,23 @@ static void row_weights(const struct job *j, int64_t i, float *out, float *scrat
     }
 }
 
+/* Is every key of the row written anyway? */
+static bool sees_all(const struct job *j, int64_t i) {
+    const struct span see = span_of(j->a, &j->s, i);
+    return see.from == 0 && see.to == j->a->keys;
+}
+
 static void run_task(void *arg, int64_t task, void *scratch) {
     const struct job *const j = arg;
-    const int64_t end = min64((task + 1) * j->lanes, j->n);
-    for (int64_t at = task * j->lanes; at < end;) {
+    const int64_t end = min64((task + 1) * j->rows_per_task, j->n);
+    for (int64_t at = task * j->rows_per_task; at < end;) {
         const int64_t i = j->rows ? j->rows[at] : j->first + at;
         int64_t n = 1;
         while (at + n < end && (!j->rows || j->rows[at + n] == i + n)) n++;
         float *const out = j->out + at * j->ldo;
-        for (int64_t r = 0; r < n; r++) memset(out + r * j->ldo, 0, (size_t)j->a->keys * sizeof(float));
         const int64_t real = min64(n, j->s.queries - i); /* rows beyond are padding */
+        for (int64_t r = 0; r < n; r++)
+            if (r >= real || !sees_all(j, i + r)) memset(out + r * j->ldo, 0, (size_t)j->a->keys * sizeof(float));
         if (j->s.queries > FEW && real > 0)
             strip_weights(j, i, real, out, scratch);
         else
@@ -95,5 +119,6 @@ void kernel_attention_weights(struct pool *pool, const struct attention *a, cons
     const int64_t at = head * kernel_attention_rows(a) + j.s.row;
     j.top = top + at, j.sum = sum + at, j.rows = rows, j.out = out;
     j.lanes = j.isa->attention_lanes();
-    pool_run(pool, (n + j.lanes - 1) / j.lanes, run_task, &j);
+    j.rows_per_task = a->d <= NEAR_HEAD ? STRIPS * j.lanes : j.lanes;
+    pool_run(pool, (n + j.rows_per_task - 1) / j.rows_per_task, run_task, &j);
 }

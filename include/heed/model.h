@@ -33,6 +33,7 @@ typedef struct heed_key { /* of config.json */
  * logits, loss, … */
 #define HEED_IO_MOST 16
 typedef struct heed_io {
+    bool loss_only; /* of inputs: nothing but the loss is wanted, which may be had without the logits */
     int n;
     const char *name[HEED_IO_MOST];
     heed_tensor *tensor[HEED_IO_MOST];

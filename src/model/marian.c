@@ -29,6 +29,7 @@ static const heed_key marian_keys[] = {
     {"dropout", HEED_KEY_NUMBER, "0.1", "of embeddings and of what each part of a layer gives"},
     {"attention_dropout", HEED_KEY_NUMBER, "0", "of attention weights"},
     {"activation_dropout", HEED_KEY_NUMBER, "0", "of the hidden layer"},
+    {"label_smoothing", HEED_KEY_NUMBER, "0", "while training: what each target shares with all tokens, such as 0.1"},
     {"init_std", HEED_KEY_NUMBER, "0.02", "deviation of fresh weights"},
     {"scale_embedding", HEED_KEY_BOOL, "true", "embeddings times the root of the width"},
     {"share_encoder_decoder_embeddings", HEED_KEY_BOOL, "true", "one table for source, target and output"},
@@ -160,6 +161,7 @@ static bool marian_build(heed_ctx *cx, heed_json config, heed_params *set, void 
     m->start = (int32_t)config_int(cx, config, "decoder_start_token_id", 0, m->target_size - 1);
     m->scale = heed_json_bool(cx, config, "scale_embedding") ? sqrtf((float)m->width) : 1;
     m->dropout = (float)config_number(cx, config, "dropout", 0, 1);
+    m->smoothing = (float)config_number(cx, config, "label_smoothing", 0, 1);
     struct sizes s = {.width = m->width,
                       .heads = config_int(cx, config, "encoder_attention_heads", 1, most),
                       .hidden = config_int(cx, config, "encoder_ffn_dim", 1, most),

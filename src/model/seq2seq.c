@@ -99,10 +99,15 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
     if (labels && !same_shape(labels, target))
         return heed_fail(cx, HEED_ERR_SHAPE, "labels: shape %s is not that of decoder_input_ids, %s",
                          heed_shape_text(labels).s, heed_shape_text(target).s);
+    const heed_cross_entropy_opts loss = {
+        .smoothing = engine_of(cx)->training ? m->smoothing : 0, .ignore = true, .ignore_index = -100};
+    if (in->loss_only && labels)
+        return heed_io_put(cx, out, "loss",
+                           heed_linear_cross_entropy(cx, hidden, heed_param_tensor(cx, m->target.weight),
+                                                     bias_of(cx, m), labels, &loss));
     heed_tensor *logits = seq2seq_logits(cx, m, hidden);
     if (!heed_io_put(cx, out, "logits", logits)) return false;
-    const heed_cross_entropy_opts ignore = {.ignore = true, .ignore_index = -100};
-    return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &ignore));
+    return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &loss));
 }
 
 bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {

@@ -9,6 +9,7 @@ struct seq2seq {
     int64_t width, longest;
     int32_t pad, eos, start;
     float scale, dropout; /* of embeddings */
+    float smoothing;      /* of labels, while training */
     heed_embedding_layer source, target;
     heed_param *logits_bias; /* (1,V) or NULL */
     heed_encoder encoder;

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "../folder.h"
+
 static void test_cpu_max(void **state) {
     (void)state;
     static const struct {
@@ -54,12 +56,10 @@ static void test_group(void **state) {
     assert_false(cpus_group("nonsense\n:\n0:\n\n", "", path, sizeof path));
 }
 
-static char root[64];
-
 static void put(const char *path, const char *text) {
-    char full[256];
-    snprintf(full, sizeof full, "%s/%s", root, path);
-    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+    char full[600];
+    snprintf(full, sizeof full, "%s", in_folder(path));
+    for (char *slash = full + strlen(folder) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = '\0';
         mkdir(full, 0777);
     }
@@ -71,27 +71,24 @@ static void put(const char *path, const char *text) {
 
 static void test_folders(void **state) {
     (void)state;
-    strcpy(root, "/tmp/heed_test_XXXXXX");
-    assert_non_null(mkdtemp(root));
-    assert_int_equal(cpus_quota(root, "0::/a/b\n"), 0); /* nothing is there */
+    assert_int_equal(make_folder(state), 0);
+    assert_int_equal(cpus_quota(folder, "0::/a/b\n"), 0); /* nothing is there */
     put("a/b/cpu.max", "max 100000\n");
     put("a/cpu.max", "300000 100000\n");
-    assert_int_equal(cpus_quota(root, "0::/a/b\n"), 3); /* the parent binds */
+    assert_int_equal(cpus_quota(folder, "0::/a/b\n"), 3); /* the parent binds */
     put("a/b/cpu.max", "50000 100000\n");
-    assert_int_equal(cpus_quota(root, "0::/a/b\n"), 1);
-    assert_int_equal(cpus_quota(root, "0::/a\n"), 3);
-    assert_int_equal(cpus_quota(root, "0::/gone/deep\n"), 0);
+    assert_int_equal(cpus_quota(folder, "0::/a/b\n"), 1);
+    assert_int_equal(cpus_quota(folder, "0::/a\n"), 3);
+    assert_int_equal(cpus_quota(folder, "0::/gone/deep\n"), 0);
     put("cpu.max", "400000 100000\n");
-    assert_int_equal(cpus_quota(root, "0::/gone/deep\n"), 4); /* a container sees its own as the root */
-    assert_int_equal(cpus_quota(root, "0::/../../x\n"), 4);
-    assert_int_equal(cpus_quota(root, "0::/\n"), 4);
+    assert_int_equal(cpus_quota(folder, "0::/gone/deep\n"), 4); /* a container sees its own as the root */
+    assert_int_equal(cpus_quota(folder, "0::/../../x\n"), 4);
+    assert_int_equal(cpus_quota(folder, "0::/\n"), 4);
     put("cpu,cpuacct/d/cpu.cfs_quota_us", "200000\n");
     put("cpu,cpuacct/d/cpu.cfs_period_us", "100000\n");
-    assert_int_equal(cpus_quota(root, "4:cpu,cpuacct:/d/e\n"), 2);
-    assert_int_equal(cpus_quota(root, "4:cpu,cpuacct:/d\n0::/a/b\n"), 1); /* the tighter of the two */
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", root);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(cpus_quota(folder, "4:cpu,cpuacct:/d/e\n"), 2);
+    assert_int_equal(cpus_quota(folder, "4:cpu,cpuacct:/d\n0::/a/b\n"), 1); /* the tighter of the two */
+    assert_int_equal(wipe_folder(state), 0);
 }
 
 static void test_available(void **state) {

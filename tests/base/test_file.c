@@ -20,33 +20,21 @@
 
 #include <cmocka.h>
 
+#include "../folder.h"
 #include "counting.h"
 
-static char folder[64];
-static char path_buffer[4][256];
 static heed_ctx *cx;
-
-/* A path in the test's own folder; four at a time. */
-static const char *in_folder(const char *name) {
-    static int turn;
-    char *path = path_buffer[turn++ % 4];
-    snprintf(path, sizeof path_buffer[0], "%s/%s", folder, name);
-    return path;
-}
 
 static int set_up(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/heed_test_XXXXXX");
     cx = heed_open(&(heed_config){.threads = 1});
-    return !mkdtemp(folder) || !cx;
+    return make_folder(state) || !cx;
 }
 
 static int tear_down(void **state) {
     (void)state;
     heed_close(cx);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return wipe_folder(state);
 }
 
 static void put(const char *path, const void *data, size_t size) {

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../base/counting.h"
+#include "../folder.h"
 
 #define UNUSED __attribute__((unused))
 
@@ -47,29 +48,6 @@ static UNUSED void expect_sentence(heed_ctx *cx, const char *part, const char *f
 #define EXPECT_SENTENCE(cx, part) expect_sentence(cx, part, __FILE__, __LINE__)
 
 /* ---- files ---- */
-
-static char folder[256];
-
-static UNUSED int make_folder(void **state) {
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/heed-io-XXXXXX", base && strlen(base) < 200 ? base : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static UNUSED int remove_folder(void **state) {
-    (void)state;
-    return rmdir(folder); /* fails when a test left a file behind */
-}
-
-/* "folder/name", valid until the fourth call after. */
-static UNUSED const char *in_folder(const char *name) {
-    static char paths[4][512];
-    static int turn;
-    char *path = paths[turn++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
 
 static UNUSED void write_bytes(const char *path, const void *bytes, size_t size) {
     FILE *f = fopen(path, "wb");

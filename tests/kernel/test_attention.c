@@ -443,6 +443,40 @@ static void test_batch(void **unused) {
     }
 }
 
+/* One query, heads that fill a vector or not: the same bits wherever the arrays lie. */
+static void test_places(void **unused) {
+    (void)unused;
+    enum { KEYS = 37, ROOM = 4096 };
+    for (int64_t size = 1; size <= 20; size++) {
+        float *input = filled(size * (1 + 2 * KEYS)), first[20];
+        for (int64_t gap = 0; gap < 24; gap++) {
+            float *all = room(ROOM, sizeof(float)), *q = all + gap, *k = q + size, *v = k + KEYS * size,
+                  *y = gap % 2 ? v + KEYS * size : v + KEYS * size + 64;
+            memcpy(q, input, (size_t)(size * (1 + 2 * KEYS)) * sizeof(float));
+            const struct attention_at at = {KEYS * size, size, size};
+            const struct attention a = {.batch = 1,
+                                        .heads = 1,
+                                        .kv_heads = 1,
+                                        .queries = 1,
+                                        .keys = KEYS,
+                                        .d = size,
+                                        .e = size,
+                                        .q = q,
+                                        .k = k,
+                                        .v = v,
+                                        .q_at = at,
+                                        .k_at = at,
+                                        .v_at = at,
+                                        .scale = 0.5f};
+            kernel_attention(pools[0], &a, y, at, NULL, NULL);
+            if (!gap) memcpy(first, y, (size_t)size * sizeof(float));
+            assert_memory_equal(first, y, (size_t)size * sizeof(float));
+            free(all);
+        }
+        free(input);
+    }
+}
+
 static int set_up(void **unused) {
     (void)unused;
     cx = heed_open(&(heed_config){.threads = 1});
@@ -457,8 +491,8 @@ static int tear_down(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_hidden_harmless),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),       cmocka_unit_test(test_hidden_harmless),
                                        cmocka_unit_test(test_large_scores), cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_batch)};
+                                       cmocka_unit_test(test_batch),        cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -196,8 +196,28 @@ static void norm(int64_t rows, int64_t cols, int with) {
     free(sum_gamma), free(sum_beta);
 }
 
+/* A row has the same bits alone as among others. */
+static void norm_alone(int64_t rows, int64_t cols) {
+    const int64_t n = rows * cols;
+    float *x = numbers(n, 1), *gamma = numbers(cols, 3), *beta = numbers(cols, 4), *dy = numbers(n, 5);
+    float *y = room(2 * n, sizeof *y), *dx = room(2 * n, sizeof *dx), *mean = room(2 * rows, sizeof *mean);
+    float *rstd = room(2 * rows, sizeof *rstd);
+    for (int alone = 0; alone < 2; alone++)
+        for (int64_t i = 0; i < (alone ? rows : 1); i++) {
+            const int64_t from = i * cols, to = alone * n + from, row = alone * rows + i;
+            set->norm_rows(true, y + to, NULL, mean + row, rstd + row, x + from, NULL, gamma, beta, 1e-5f,
+                           alone ? 1 : rows, cols);
+            set->norm_grad_rows(dx + to, false, NULL, NULL, dy + from, x + from, mean + row, rstd + row, gamma,
+                                alone ? 1 : rows, cols);
+        }
+    assert_memory_equal(y, y + n, (size_t)n * sizeof *y);
+    assert_memory_equal(dx, dx + n, (size_t)n * sizeof *dx);
+    free(x), free(gamma), free(beta), free(dy), free(y), free(dx), free(mean), free(rstd);
+}
+
 static void test_norm(void **state) {
     (void)state;
+    EACH_SET(for (int64_t cols = 1; cols < 70; cols++) norm_alone(7, cols));
     EACH_SET(EACH(r, ROWS) EACH(c, COLS) for (int with = 0; with < 64; with++) norm(ROWS[r], COLS[c], with));
 }
 

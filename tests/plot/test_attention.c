@@ -14,31 +14,28 @@
 
 #include <cmocka.h>
 
+#include "../folder.h"
 #include "base/counting.h"
 #include "plot/figure.h"
 
 enum { BATCH = 2, HEADS = 3, ROWS = 4, KEYS = 5 };
 
 static heed_ctx *cx;
-static char folder[64];
 static float weights[BATCH * HEADS * ROWS * KEYS];
 static const char *const queries[ROWS] = {"the", "animal", "was", "tired"};
 static const char *const keys[KEYS] = {"das", "Tier", "war", "m\u00fcde", "."};
 
 static int set_up(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/heed_attention_XXXXXX");
     for (int i = 0; i < BATCH * HEADS * ROWS * KEYS; i++) weights[i] = (float)((i * 7) % 11) / 20;
     cx = heed_open(&(heed_config){.threads = 1});
-    return !mkdtemp(folder) || !cx;
+    return make_folder(state) || !cx;
 }
 
 static int tear_down(void **state) {
     (void)state;
     heed_close(cx);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return wipe_folder(state);
 }
 
 static heed_capture_map map(void) {
@@ -47,8 +44,7 @@ static heed_capture_map map(void) {
 }
 
 static void writes(heed_figure *f, const char *name) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    const char *path = in_folder(name);
     assert_true(heed_figure_write(f, path));
     assert_int_equal(access(path, R_OK), 0);
     heed_figure_free(f);

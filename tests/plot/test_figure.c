@@ -14,32 +14,19 @@
 
 #include <cmocka.h>
 
+#include "../folder.h"
 #include "base/counting.h"
 
-static char folder[64];
 static heed_ctx *cx;
 
-static const char *in_folder(const char *name) {
-    static char path[4][256];
-    static int turn;
-    char *p = path[turn++ % 4];
-    snprintf(p, sizeof path[0], "%s/%s", folder, name);
-    return p;
-}
-
 static int set_up(void **state) {
-    (void)state;
-    strcpy(folder, "/tmp/heed_plot_XXXXXX");
     cx = heed_open(&(heed_config){.threads = 1});
-    return !mkdtemp(folder) || !cx;
+    return make_folder(state) || !cx;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     heed_close(cx);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return wipe_folder(state);
 }
 
 static int entries(void) {

@@ -14,14 +14,15 @@
 
 #include <cmocka.h>
 
-static char folder[64], path[128];
+#include "../folder.h"
+
+static char path[300];
 static heed_ctx *cx;
 
 static int set_up(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/heed_table_XXXXXX");
     cx = heed_open(&(heed_config){.threads = 1});
-    if (!mkdtemp(folder) || !cx) return 1;
+    if (make_folder(state) || !cx) return 1;
     snprintf(path, sizeof path, "%s/t.csv", folder);
     return 0;
 }
@@ -29,9 +30,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     heed_close(cx);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return wipe_folder(state);
 }
 
 static void expect_file(const char *wanted) {

@@ -293,6 +293,17 @@ INLINE void gather_values(const struct attention_row *r, int64_t from, const int
     UNROLL for (int i = 0; i < count; i++) v_store(r->y + from + i * VW, acc[i]);
 }
 
+/* The columns that do not fill a vector: in vectors too, since a compiler may round a plain loop one way or another
+ * depending on where its arrays lie. */
+INLINE void gather_last(const struct attention_row *r, int64_t from) {
+    const struct attention_block *const b = &r->block;
+    const int64_t n = b->e - from;
+    vf acc = v_load_part(r->y + from, n, 0);
+    for (int64_t j = 0; j < b->keys; j++)
+        acc = v_fma(v_set(r->scores[j]), v_load_part(b->v + j * b->ldv + from, n, 0), acc);
+    v_store_part(r->y + from, acc, n);
+}
+
 void ISA_NAME(attention_row)(const struct attention_row *r) {
     const struct attention_block *const b = &r->block;
     row_scores(r);
@@ -311,8 +322,7 @@ void ISA_NAME(attention_row)(const struct attention_row *r) {
     int64_t i = 0;
     for (; i + 8 * VW <= b->e; i += 8 * VW) gather_values(r, i, 8);
     for (; i + VW <= b->e; i += VW) gather_values(r, i, 1);
-    for (; i < b->e; i++)
-        for (int64_t j = 0; j < b->keys; j++) r->y[i] += r->scores[j] * b->v[j * b->ldv + i];
+    if (i < b->e) gather_last(r, i);
 }
 
 /* Of what is hidden, 0: not 0 times a sum that may be NaN. */

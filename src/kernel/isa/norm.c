@@ -31,7 +31,7 @@ INLINE void norm_group(int group, bool centre, float *y, float *h, float *mean, 
     V_EACH(i, n, cols, {
         for (int k = 0; k < group; k++) {
             const vf d = v_get(x + k * cols + i, n, middle[k]) - middle[k];
-            squares[k] += d * d;
+            squares[k] = v_fma(d, d, squares[k]);
         }
     });
     for (int k = 0; k < group; k++) scale[k] = 1.0f / __builtin_sqrtf(v_sum(squares[k]) / (float)cols + eps);
@@ -40,7 +40,7 @@ INLINE void norm_group(int group, bool centre, float *y, float *h, float *mean, 
         const vf g = gamma ? v_get(gamma + i, n, 0.0f) : v_set(1.0f);
         const vf b = beta ? v_get(beta + i, n, 0.0f) : v_set(0.0f);
         for (int k = 0; k < group; k++)
-            v_put(y + k * cols + i, (v_get(x + k * cols + i, n, 0.0f) - middle[k]) * scale[k] * g + b, n);
+            v_put(y + k * cols + i, v_fma((v_get(x + k * cols + i, n, 0.0f) - middle[k]) * scale[k], g, b), n);
     });
 }
 
@@ -76,8 +76,8 @@ INLINE void norm_grad_group(int group, bool centre, float *dx, bool add, float *
             const vf d = v_get(dy + k * cols + i, n, 0.0f), g = d * weight;
             const vf z = (v_get(h + k * cols + i, n, 0.0f) - (centre ? mean[k] : 0.0f)) * rstd[k];
             sum_g[k] += g;
-            sum_gz[k] += g * z;
-            sum_dyz += d * z;
+            sum_gz[k] = v_fma(g, z, sum_gz[k]);
+            sum_dyz = v_fma(d, z, sum_dyz);
             sum_dy += d;
         }
         if (dgamma) v_put(dgamma + i, sum_dyz, n);
@@ -94,7 +94,8 @@ INLINE void norm_grad_group(int group, bool centre, float *dx, bool add, float *
         for (int k = 0; k < group; k++) {
             const int64_t at = k * cols + i;
             const vf z = (v_get(h + at, n, 0.0f) - (centre ? mean[k] : 0.0f)) * rstd[k];
-            const vf d = (v_get(dy + at, n, 0.0f) * weight - avg_g[k] - z * avg_gz[k]) * rstd[k];
+            const vf g = v_fma(v_get(dy + at, n, 0.0f), weight, v_set(-avg_g[k]));
+            const vf d = v_fma(-z, v_set(avg_gz[k]), g) * rstd[k];
             v_put(dx + at, add ? v_get(dx + at, n, 0.0f) + d : d, n);
         }
     });

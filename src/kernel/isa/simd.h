@@ -35,6 +35,37 @@ INLINE vf v_load(const float *p) {
 INLINE void v_store(float *p, vf v) { memcpy(p, &v, sizeof v); }
 INLINE vf v_set(float x) { return x - (vf){0}; }
 
+/* Half a vector of AVX-512, a whole one of the others. */
+#if VW == 4
+#    define TW 4
+#else
+#    define TW 8
+#endif
+typedef float vt __attribute__((vector_size(TW * 4)));
+
+/* a b + c, for the two kinds of vectors. By name where the CPU has it as one step: left to the compiler, it is fused
+ * only where no branch comes in between, which sanitizers and loops unlike each other would make a matter of luck, and
+ * bits with it. */
+#if TW == 8 && defined(__FMA__)
+#    define T_FMA(a, b, c) ((vt)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#else
+#    define T_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+INLINE vt t_fma(vt a, vt b, vt c) { return T_FMA(a, b, c); }
+INLINE vf v_fma(vf a, vf b, vf c) {
+#if VW == 16 && defined(__AVX512F__)
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif VW == 16 /* the tests' stand-in for AVX-512: by halves */
+    vt x[2], y[2], z[2];
+    memcpy(x, &a, sizeof a), memcpy(y, &b, sizeof b), memcpy(z, &c, sizeof c);
+    for (int i = 0; i < 2; i++) z[i] = t_fma(x[i], y[i], z[i]);
+    memcpy(&c, z, sizeof c);
+    return c;
+#else
+    return T_FMA(a, b, c);
+#endif
+}
+
 /* The first n < VW floats; the rest is `fill` when loading and untouched when storing. */
 INLINE vf v_load_part(const float *p, int64_t n, float fill) {
     vf v = v_set(fill);

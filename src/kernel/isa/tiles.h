@@ -30,39 +30,15 @@
 #endif
 
 /* Transposing goes by squares of TW x TW. */
-#if VW == 4
-#    define TW                        4
+#if TW == 4
 #    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
-#    define TW     8
 #    define IN8(i) ((i) < 4 ? (i) : (i) + 4) /* lanes 4-7 of a pair of fours are the second vector's first ones */
 #    define SHUFFLE(a, b, i, j, k, l)                                                                                  \
         __builtin_shufflevector(a, b, IN8(i), IN8(j), IN8(k), IN8(l), IN8(i) + 4, IN8(j) + 4, IN8(k) + 4, IN8(l) + 4)
 #endif
 typedef float vt __attribute__((vector_size(TW * 4)));
 
-/* a b + c, for the two kinds of vectors. By name where the CPU has it as one step: left to the compiler, it is fused
- * only where no branch comes in between, which sanitizers and loops unlike each other would make a matter of luck, and
- * bits with it. */
-#if TW == 8 && defined(__FMA__)
-#    define T_FMA(a, b, c) ((vt)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#else
-#    define T_FMA(a, b, c) ((a) * (b) + (c))
-#endif
-INLINE vt t_fma(vt a, vt b, vt c) { return T_FMA(a, b, c); }
-INLINE vf v_fma(vf a, vf b, vf c) {
-#if VW == 16 && defined(__AVX512F__)
-    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif VW == 16 /* the tests' stand-in for AVX-512: by halves */
-    vt x[2], y[2], z[2];
-    memcpy(x, &a, sizeof a), memcpy(y, &b, sizeof b), memcpy(z, &c, sizeof c);
-    for (int i = 0; i < 2; i++) z[i] = t_fma(x[i], y[i], z[i]);
-    memcpy(&c, z, sizeof c);
-    return c;
-#else
-    return T_FMA(a, b, c);
-#endif
-}
 INLINE vt t_set(float x) { return x - (vt){0}; }
 
 /* TW rows of TW floats become columns. */

@@ -23,10 +23,10 @@ typedef struct heed_score {
 /* What a run has done so far; given to the report callback after every update, and written to the log. */
 typedef struct heed_loop_state {
     int64_t step, steps, epoch; /* updates done, of so many; whole epochs done */
-    int64_t examples;           /* seen so far */
+    int64_t seen;               /* examples or tokens so far */
     double loss, lr;            /* of the last update */
     double seconds;             /* of work in this run and those it resumes */
-    double examples_per_second, seconds_left;
+    double seen_per_second, seconds_left;
     bool evaluated; /* this update was followed by an evaluation: valid holds it */
     heed_score valid;
     int64_t best_step; /* of the best evaluation so far; 0: there was none */
@@ -35,6 +35,25 @@ typedef struct heed_loop_state {
     heed_score test;
 } heed_loop_state;
 
+/* What the loop asks of data of any kind. What update number s (from 0) takes depends on s alone. */
+typedef struct heed_loop_source {
+    void *own;
+    const char *unit;   /* what is counted: "examples", "tokens" */
+    const char *metric; /* what evaluations find beside the loss: "accuracy", "bleu" */
+    int64_t per_epoch;  /* updates in an epoch */
+    int64_t passes;     /* most backward passes in an update */
+    bool valid, test;   /* there are such sets */
+    /* Updates to go through when planning memory: `n_plan` from `plan_from` on. */
+    int64_t plan_from, n_plan;
+    int64_t (*seen)(const void *own, int64_t step);      /* units in the updates before `step` */
+    bool (*seek)(heed_ctx *cx, void *own, int64_t step); /* the next batch is that of update `step` */
+    int64_t (*next)(heed_ctx *cx, void *own);            /* takes it; its passes, 0 when it failed */
+    bool (*feed)(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *share); /* and their share of its loss */
+    bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
+    void (*settings)(heed_ctx *cx, void *own, heed_json at); /* texts: what a checkpoint must agree with */
+    void (*close)(heed_ctx *cx, void *own);                  /* what seek and next took */
+} heed_loop_source;
+
 typedef struct heed_loop_opts {
     const char *dir; /* the model directory to write: model.safetensors (the best by validation, else the last, with the
                         average where there is one), checkpoint.safetensors on the way */
@@ -42,11 +61,13 @@ typedef struct heed_loop_opts {
     int64_t batch, epochs, steps; /* steps stands over epochs; 0: the other */
     int64_t micro_batch; /* examples per backward pass; 0: the whole batch. Equal to the large batch up to rounding */
     uint64_t seed;       /* of shuffling and dropout */
+    const heed_loop_source *source;         /* instead of all that follows up to n_valid, of batch and micro_batch */
     const heed_data *train, *valid, *test;  /* valid, test: NULL for none. test is measured once, at the end */
     const int64_t *train_rows, *valid_rows; /* NULL: all */
     int64_t n_train, n_valid;               /* of those rows; 0 without them */
     int64_t evaluate_every;                 /* updates; 0: at the end of each epoch */
     int64_t patience;                       /* evaluations without a better one before stopping early; 0: never */
+    int64_t keep;                           /* the last so many evaluated models stay in dir/kept/step-N */
     int64_t save_every;                     /* updates between checkpoints; 0: about every ten seconds of work */
     bool resume;                            /* from dir's checkpoint; where there is none the run begins */
     const char *log;                        /* JSON lines go here, "-" is standard output; NULL: none */

@@ -18,8 +18,9 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void progress_begin(struct progress *p, bool quiet, const char *metric) {
-    *p = (struct progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .metric = metric, .drawn = now()};
+void progress_begin(struct progress *p, bool quiet, const char *unit, const char *metric) {
+    *p = (struct progress){
+        .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .unit = unit, .metric = metric, .drawn = now()};
 }
 
 /* "1:05", "2:03:09" */
@@ -33,13 +34,13 @@ static void time_text(char out[24], double seconds) {
 
 static void state_text(const struct progress *p, const heed_loop_state *s, char *out, size_t size) {
     char left[24], valid[64] = "";
-    const bool many = s->examples_per_second >= 1e4;
+    const bool many = s->seen_per_second >= 1e4;
     time_text(left, s->seconds_left);
     if (p->metric && p->evaluated)
         snprintf(valid, sizeof valid, fabs(s->valid.metric) < 100 ? "  %s %.4f" : "  %s %.4g", p->metric,
                  s->valid.metric);
-    snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s examples/s  %s left", (long long)s->step,
-             (long long)s->steps, s->loss, valid, s->examples_per_second / (many ? 1e3 : 1), many ? "k" : "", left);
+    snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s %s/s  %s left", (long long)s->step, (long long)s->steps,
+             s->loss, valid, s->seen_per_second / (many ? 1e3 : 1), many ? "k" : "", p->unit, left);
 }
 
 /* Never longer than the terminal is wide: a line that wraps could not be drawn again in its place. */

@@ -6,6 +6,7 @@
 
 struct progress {
     bool quiet, terminal;
+    const char *unit;   /* what is counted: "examples" */
     const char *metric; /* of the validation, or NULL */
     double drawn;       /* when */
     int widest;         /* text so far: the bar beside it stays as wide as it was */
@@ -13,7 +14,7 @@ struct progress {
     bool evaluated;     /* at least once: the state's valid holds the last */
 };
 
-void progress_begin(struct progress *p, bool quiet, const char *metric);
+void progress_begin(struct progress *p, bool quiet, const char *unit, const char *metric);
 void progress_show(struct progress *p, const heed_loop_state *s);
 void progress_end(struct progress *p, const heed_loop_state *s); /* the last state, whatever was drawn before */
 

@@ -299,7 +299,7 @@ static void print_json(struct run *r, FILE *f) {
     heed_json_put_text(cx, result, "model", r->dir);
     heed_json_put_int(cx, result, "steps", s->step);
     heed_json_put_int(cx, result, "epochs", s->epoch);
-    heed_json_put_int(cx, result, "examples", s->examples);
+    heed_json_put_int(cx, result, "examples", s->seen);
     heed_json_put_number(cx, result, "seconds", round(s->seconds * 1000) / 1000);
     heed_json_put_number(cx, result, "loss", s->loss);
     if (s->best_step > 0) {
@@ -368,7 +368,8 @@ static void train(struct run *r) {
                 strcmp(r->path, "-") == 0 ? "standard input" : r->path, (long long)r->n_train,
                 r->n_train == 1 ? "" : "s", (long long)r->n_valid, (long long)(r->test ? r->test->n : 0),
                 r->family->name, (long long)heed_params_numbers(heed_model_params(r->model)));
-    progress_begin(&r->progress, option_flag(r->o, "quiet"), r->n_valid > 0 ? heed_loop_metric(r->data) : NULL);
+    progress_begin(&r->progress, option_flag(r->o, "quiet"), "examples",
+                   r->n_valid > 0 ? heed_loop_metric(r->data) : NULL);
     say_end(r, heed_loop_run(r->cx, r->model, &r->loop, &r->state));
 }
 

@@ -1,6 +1,8 @@
-/* Making a directory, with those above it. */
+/* Making a directory, with those above it, filling and dropping it. */
 #include "model/directory.h"
+#include "base/file.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,4 +28,32 @@ bool directory_make(heed_ctx *cx, const char *dir) {
     else if (access(dir, W_OK | X_OK) == 0)
         return true;
     return heed_fail(cx, HEED_ERR_FILE, "%s: %s", dir, strerror(errno));
+}
+
+static const char *const tokenizers[] = {"tokenizer.json", "target_tokenizer.json"};
+#define MOST_TOKENIZER ((size_t)1 << 30) /* bytes */
+
+bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to) {
+    char source[4096], target[4096];
+    for (int i = 0; i < 2 && !heed_failed(cx); i++) {
+        size_t size = 0;
+        if (snprintf(source, sizeof source, "%s/%s", from, tokenizers[i]) >= (int)sizeof source ||
+            snprintf(target, sizeof target, "%s/%s", to, tokenizers[i]) >= (int)sizeof target)
+            return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", from);
+        if (access(source, F_OK) != 0) continue;
+        void *text = file_read(cx, source, MOST_TOKENIZER, &size);
+        struct file_writer *w = text ? file_write_open(cx, target) : NULL;
+        if (w) file_write(w, text, size);
+        if (w) file_write_commit(w);
+        heed_mem_free(cx, text);
+    }
+    return !heed_failed(cx);
+}
+
+void directory_drop(const char *dir) {
+    static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json", "target_tokenizer.json"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (snprintf(path, sizeof path, "%s/%s", dir, files[i]) < (int)sizeof path) unlink(path);
+    rmdir(dir);
 }

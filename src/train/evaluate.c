@@ -1,4 +1,4 @@
-/* Feeding a model, and measuring it. Sums are in double and in the order of the examples. */
+/* Feeding a model with vectors, and measuring it. Sums are in double and in the order of the examples. */
 #include "base/ctx.h"
 #include "heed/loop.h"
 #include <string.h>

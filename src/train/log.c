@@ -107,9 +107,9 @@ bool log_state(struct loop *l) {
     put(cx, line, "loss", s->loss);
     put(cx, line, "lr", s->lr);
     put(cx, line, "seconds", round(s->seconds * 1000) / 1000);
-    heed_json_put_int(cx, line, "examples", s->examples);
-    if (s->evaluated) put_score(cx, line, "valid", heed_loop_metric(l->opts.valid), &s->valid);
-    if (s->tested) put_score(cx, line, "test", heed_loop_metric(l->opts.test), &s->test);
+    heed_json_put_int(cx, line, l->source.unit, s->seen);
+    if (s->evaluated) put_score(cx, line, "valid", l->source.metric, &s->valid);
+    if (s->tested) put_score(cx, line, "test", l->source.metric, &s->test);
     size_t size = 0;
     char *text = heed_json_print(cx, line, 0, &size);
     const bool ok = text && write_line(l, text, size);

@@ -13,19 +13,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SAVE_SECONDS  10.0
-#define DROPOUT_SEED  0x9E3779B97F4A7C15u /* masks and shuffles draw from different numbers */
-#define LEAST_MEASURE 256                 /* examples to evaluate at a time, unless micro-batches say otherwise */
+#define SAVE_SECONDS 10.0
+#define DROPOUT_SEED 0x9E3779B97F4A7C15u /* masks and shuffles draw from different numbers */
 
 static double clock_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t examples_of(const struct loop *l) { return l->opts.train_rows ? l->opts.n_train : l->opts.train->n; }
 
 /* ---- the weights to keep ---- */
 
@@ -103,14 +98,14 @@ static bool take_up(struct loop *l) {
 
 static void count(struct loop *l) {
     heed_loop_state *s = l->state;
-    const int64_t n = examples_of(l), into = s->step % l->per_epoch;
-    s->epoch = s->step / l->per_epoch;
-    s->examples = s->epoch * n + smaller(into * l->opts.batch, n);
+    const heed_loop_source *from = &l->source;
+    s->epoch = s->step / from->per_epoch;
+    s->seen = from->seen(from->own, s->step);
     s->lr = heed_schedule_at(&l->trainer->opts.schedule, s->step > 0 ? s->step - 1 : 0);
     const double took = clock_now() - l->began;
     const int64_t done = s->step - l->began_step;
     s->seconds = l->earlier + took;
-    s->examples_per_second = took > 0 ? (double)done * (double)n / (double)l->per_epoch / took : 0;
+    s->seen_per_second = took > 0 ? (double)(s->seen - from->seen(from->own, l->began_step)) / took : 0;
     s->seconds_left = done > 0 ? (double)(s->steps - s->step) * took / (double)done : 0;
 }
 
@@ -125,32 +120,31 @@ heed_tensor *loop_goal(const heed_io *out) {
     return goal ? goal : heed_io_get(out, "loss");
 }
 
-/* A backward pass for n examples of a batch; adds their share of its loss, which is in the units of the data whatever
- * the gradient is taken of. The mean over the batch is the mean of the parts' means, each by its share. */
-static bool go_back(struct loop *l, const heed_batch *b, int64_t from, int64_t n, double *sum) {
+/* One backward pass of a batch; adds its share of the loss, which is in the units of the data whatever the gradient is
+ * taken of. The mean over the batch is the mean of the parts' means, each by its share. */
+static bool go_back(struct loop *l, int64_t pass, double *sum) {
     heed_ctx *cx = l->cx;
-    heed_io in, out;
-    if (!heed_loop_feed(cx, l->opts.train, b, from, n, &in) || !heed_model_forward(cx, l->model, &in, &out))
+    heed_io in = {0}, out;
+    float share = 1;
+    if (!l->source.feed(cx, l->source.own, pass, &in, &share) || !heed_model_forward(cx, l->model, &in, &out))
         return false;
     const heed_tensor *loss = heed_io_get(&out, "loss");
     if (!loss) return heed_fail(cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
-    const float share = (float)n / (float)b->n;
     heed_tensor *goal = loop_goal(&out);
     *sum += (double)share * (double)heed_item(cx, loss);
-    return heed_backward(cx, n == b->n ? goal : heed_affine(cx, goal, share, 0.0f));
+    return heed_backward(cx, share == 1.0f ? goal : heed_affine(cx, goal, share, 0.0f));
 }
 
 bool loop_update(struct loop *l) {
     heed_ctx *cx = l->cx;
     heed_loop_state *s = l->state;
-    const heed_batch *b = heed_batches_next(cx, l->batches);
-    if (!b) return false;
+    const int64_t passes = l->source.next(cx, l->source.own);
+    if (passes < 1) return false;
     heed_trainer_begin(cx, l->trainer);
-    const int64_t most = l->opts.micro_batch > 0 ? l->opts.micro_batch : b->n;
     double sum = 0.0;
-    for (int64_t from = 0, pass = 0; from < b->n && !heed_failed(cx); from += most, pass++) {
-        heed_set_step(cx, (uint64_t)(s->step * l->passes + pass));
-        go_back(l, b, from, smaller(most, b->n - from), &sum);
+    for (int64_t pass = 0; pass < passes && !heed_failed(cx); pass++) {
+        heed_set_step(cx, (uint64_t)(s->step * l->source.passes + pass));
+        go_back(l, pass, &sum);
         heed_reset(cx);
     }
     if (heed_failed(cx)) return false;
@@ -167,16 +161,12 @@ bool loop_update(struct loop *l) {
 /* ---- after it ---- */
 
 static bool evaluation_is_due(const struct loop *l) {
-    const int64_t every = l->opts.evaluate_every > 0 ? l->opts.evaluate_every : l->per_epoch;
-    return l->opts.valid && (l->state->step % every == 0 || l->state->step >= l->state->steps);
+    const int64_t every = l->opts.evaluate_every > 0 ? l->opts.evaluate_every : l->source.per_epoch;
+    return l->source.valid && (l->state->step % every == 0 || l->state->step >= l->state->steps);
 }
 
-static int64_t measure_batch(const struct loop *l) {
-    return l->opts.micro_batch > 0 ? l->opts.micro_batch : larger(l->opts.batch, LEAST_MEASURE);
-}
-
-bool loop_measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score) {
-    return heed_loop_evaluate(l->cx, l->model, data, rows, n, measure_batch(l), score);
+bool loop_measure(struct loop *l, bool test, heed_score *score) {
+    return l->source.measure(l->cx, l->source.own, l->model, test, score);
 }
 
 static bool is_better(const struct loop *l, const heed_score *a) {
@@ -184,13 +174,29 @@ static bool is_better(const struct loop *l, const heed_score *a) {
     return l->state->best_step == 0 || a->metric > b->metric || (a->metric == b->metric && a->loss < b->loss);
 }
 
+/* Models that were evaluated stay for a while, to be averaged; those of a run that was killed after its checkpoint are
+ * written again with the same bits. */
+static bool keep_model(struct loop *l) {
+    const int64_t every = l->opts.evaluate_every > 0 ? l->opts.evaluate_every : l->source.per_epoch;
+    char dir[4096];
+    if (l->opts.keep == 0) return true;
+    if (snprintf(dir, sizeof dir, "%s/kept/step-%08lld", l->opts.dir, (long long)l->state->step) >= (int)sizeof dir)
+        return heed_fail(l->cx, HEED_ERR_FILE, "%s: the path is too long", l->opts.dir);
+    if (!heed_model_save(l->cx, l->model, dir) || !directory_copy_tokenizers(l->cx, l->opts.dir, dir)) return false;
+    const int64_t old = (l->state->step - 1) / every * every - (l->opts.keep - 1) * every;
+    snprintf(dir, sizeof dir, "%s/kept/step-%08lld", l->opts.dir, (long long)old);
+    directory_drop(dir);
+    return true;
+}
+
 static bool evaluate(struct loop *l) {
     heed_loop_state *s = l->state;
     heed_score found;
     if (l->evaluated == s->step) return true; /* before a cancelled run was saved */
     heed_trainer_swap_average(l->cx, l->trainer);
-    bool ok = loop_measure(l, l->opts.valid, l->opts.valid_rows, l->opts.n_valid, &found);
+    bool ok = loop_measure(l, false, &found);
     if (ok && !isfinite(found.loss)) ok = diverged(l, "validation loss", s->step, found.loss);
+    ok = ok && keep_model(l);
     const bool better = ok && is_better(l, &found);
     if (better) keep_weights(l);
     heed_trainer_swap_average(l->cx, l->trainer);
@@ -205,14 +211,14 @@ static bool evaluate(struct loop *l) {
 /* The end: what is kept is written and tested. */
 static bool conclude(struct loop *l) {
     heed_loop_state *s = l->state;
-    if (!l->opts.valid) {
+    if (!l->source.valid) {
         heed_trainer_swap_average(l->cx, l->trainer);
         keep_weights(l);
         heed_trainer_swap_average(l->cx, l->trainer);
     }
-    if (!write_best(l) || !l->opts.test) return !heed_failed(l->cx);
+    if (!write_best(l) || !l->source.test) return !heed_failed(l->cx);
     show_best(l);
-    s->tested = loop_measure(l, l->opts.test, NULL, 0, &s->test);
+    s->tested = loop_measure(l, true, &s->test);
     if (s->tested) show_best(l);
     return s->tested;
 }
@@ -225,7 +231,7 @@ static bool finish(struct loop *l) {
         show_best(l);
     else if (!heed_params_load(l->cx, l->params, l->opts.dir))
         return false;
-    if (l->opts.test && !s->tested) s->tested = loop_measure(l, l->opts.test, NULL, 0, &s->test);
+    if (l->source.test && !s->tested) s->tested = loop_measure(l, true, &s->test);
     return !heed_failed(l->cx);
 }
 
@@ -273,16 +279,21 @@ static heed_loop_end run(struct loop *l) {
 
 static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts *o) {
     if (heed_failed(cx)) return false;
-    if (!model || !o || !o->dir || !*o->dir || !o->train)
+    if (!model || !o || !o->dir || !*o->dir || (!o->train && !o->source))
         return heed_fail(cx, HEED_ERR_USAGE, "train: a model, options, a directory and data are needed");
-    if (!o->train->label && !o->train->y) return heed_fail(cx, HEED_ERR_USAGE, "train: the data set has no targets");
-    if (o->batch < 1 || o->epochs < 0 || o->steps < 0 || o->micro_batch < 0 || o->evaluate_every < 0 ||
-        o->patience < 0 || o->save_every < 0 || o->log_every < 0 || (o->epochs == 0 && o->steps == 0))
+    if (!o->source && !o->train->label && !o->train->y)
+        return heed_fail(cx, HEED_ERR_USAGE, "train: the data set has no targets");
+    if ((!o->source && o->batch < 1) || o->keep < 0 || o->epochs < 0 || o->steps < 0 || o->micro_batch < 0 ||
+        o->evaluate_every < 0 || o->patience < 0 || o->save_every < 0 || o->log_every < 0 ||
+        (o->epochs == 0 && o->steps == 0))
         return heed_fail(cx, HEED_ERR_RANGE, "train: batch %lld, epochs %lld, steps %lld: nothing to do, or less",
                          (long long)o->batch, (long long)o->epochs, (long long)o->steps);
     if (o->trainer.accumulate > 1)
         return heed_fail(cx, HEED_ERR_USAGE, "train: a larger batch in micro-batches stands for accumulating");
-    if (o->patience > 0 && !o->valid) return heed_fail(cx, HEED_ERR_USAGE, "train: patience needs validation data");
+    const bool valid = o->source ? o->source->valid : o->valid != NULL;
+    if (!valid && (o->patience > 0 || o->keep > 0))
+        return heed_fail(cx, HEED_ERR_USAGE, "train: %s needs validation data",
+                         o->patience > 0 ? "patience" : "keeping models");
     return true;
 }
 
@@ -291,14 +302,12 @@ static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts 
 
 static bool count_steps(struct loop *l) {
     const heed_loop_opts *o = &l->opts;
-    const int64_t n = examples_of(l);
-    l->per_epoch = (n - 1) / o->batch + 1;
-    l->passes = o->micro_batch > 0 ? (o->batch - 1) / o->micro_batch + 1 : 1;
-    const double steps = o->steps > 0 ? (double)o->steps : (double)o->epochs * (double)l->per_epoch;
-    if (n < 1 || steps * (double)l->passes > (double)MOST_STEPS)
-        return heed_fail(l->cx, HEED_ERR_RANGE, "train: %lld examples and %.0f steps: too few or too many",
-                         (long long)n, steps);
-    l->state->steps = o->steps > 0 ? o->steps : o->epochs * l->per_epoch;
+    const heed_loop_source *from = &l->source;
+    const double steps = o->steps > 0 ? (double)o->steps : (double)o->epochs * (double)from->per_epoch;
+    if (from->per_epoch < 1 || from->passes < 1 || steps * (double)from->passes > (double)MOST_STEPS)
+        return heed_fail(l->cx, HEED_ERR_RANGE, "train: %lld batches in an epoch and %.0f steps: too few or too many",
+                         (long long)from->per_epoch, steps);
+    l->state->steps = o->steps > 0 ? o->steps : o->epochs * from->per_epoch;
     if (l->opts.trainer.schedule.steps == 0) l->opts.trainer.schedule.steps = l->state->steps;
     return true;
 }
@@ -316,20 +325,8 @@ bool loop_hold(struct loop *l) {
     return true;
 }
 
-bool loop_fetch(struct loop *l, int64_t step) {
-    const heed_loop_opts *o = &l->opts;
-    l->batches = heed_batches_open(l->cx, o->train,
-                                   &(heed_batches_opts){.batch = o->batch,
-                                                        .shuffle = true,
-                                                        .seed = o->seed,
-                                                        .rows = o->train_rows,
-                                                        .n_rows = o->train_rows ? o->n_train : 0,
-                                                        .index = step});
-    return l->batches != NULL;
-}
-
 void loop_release(struct loop *l) {
-    heed_batches_close(l->cx, l->batches);
+    l->source.close(l->cx, l->source.own);
     heed_trainer_free(l->cx, l->trainer);
     heed_mem_free(l->cx, l->best);
     heed_mem_free(l->cx, l->checkpoint);
@@ -340,12 +337,11 @@ static bool begin(struct loop *l) {
     const heed_loop_opts *o = &l->opts;
     struct stat what;
     if (!loop_hold(l)) return false;
-    notes_begin(l);
     l->began = clock_now();
     const bool resumes = o->resume && stat(l->checkpoint, &what) == 0;
     if (resumes && !take_up(l)) return false;
     l->began_step = l->state->step;
-    if (!loop_fetch(l, l->state->step)) return false;
+    if (!l->source.seek(cx, l->source.own, l->state->step)) return false;
     if (!resumes && !directory_make(cx, o->dir)) return false;
     if (!log_open(l, l->state->step) || (!resumes && !save(l))) return false;
     count(l);
@@ -358,6 +354,7 @@ bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_
     *state = (heed_loop_state){0};
     *l = (struct loop){
         .cx = cx, .model = model, .params = heed_model_params(model), .opts = *opts, .state = state, .log = -1};
+    l->source = opts->source ? *opts->source : vectors_source(&l->vectors, opts);
     return true;
 }
 

@@ -5,6 +5,15 @@
 
 #include "heed/loop.h"
 
+/* Data sets of vectors as the loop sees them. */
+struct vectors {
+    heed_loop_opts opts;
+    heed_batches *batches;
+    const heed_batch *batch;   /* the one under way */
+    char train[64], valid[64]; /* which examples, for the notes */
+};
+heed_loop_source vectors_source(struct vectors *v, const heed_loop_opts *opts);
+
 struct loop {
     heed_ctx *cx;
     heed_model *model;
@@ -12,32 +21,30 @@ struct loop {
     heed_loop_opts opts;
     heed_loop_state *state;
     heed_trainer *trainer;
-    heed_batches *batches;
-    int64_t per_epoch, passes; /* updates in an epoch; most backward passes in an update */
-    int64_t settled;           /* the last settled step */
-    int64_t evaluated;         /* the last step that was evaluated */
-    int64_t waited;            /* evaluations since the best */
-    float *best;               /* the weights of the best evaluation, or of the end */
-    bool has_best;             /* there are such */
-    bool best_unsaved;         /* model.safetensors does not have them yet */
-    bool best_shown;           /* the model's weights and `best` are exchanged */
-    bool unsaved;              /* something happened since the last checkpoint */
-    double began, saved;       /* seconds on the clock */
-    double earlier;            /* seconds of the runs that this one resumes */
+    heed_loop_source source;
+    struct vectors vectors; /* the source of data sets of vectors */
+    int64_t settled;        /* the last settled step */
+    int64_t evaluated;      /* the last step that was evaluated */
+    int64_t waited;         /* evaluations since the best */
+    float *best;            /* the weights of the best evaluation, or of the end */
+    bool has_best;          /* there are such */
+    bool best_unsaved;      /* model.safetensors does not have them yet */
+    bool best_shown;        /* the model's weights and `best` are exchanged */
+    bool unsaved;           /* something happened since the last checkpoint */
+    double began, saved;    /* seconds on the clock */
+    double earlier;         /* seconds of the runs that this one resumes */
     int64_t began_step;
-    char *checkpoint;                    /* path */
-    char train_text[64], valid_text[64]; /* which examples, for the notes */
-    int log;                             /* a file descriptor, or -1 */
+    char *checkpoint; /* path */
+    int log;          /* a file descriptor, or -1 */
 };
 
 /* ---- what a run and its plan (plan.c) share ---- */
 
 /* Fills *l; false when the options make no sense. */
 bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state);
-bool loop_hold(struct loop *l);                /* counts the steps and takes the memory that a run holds throughout */
-bool loop_fetch(struct loop *l, int64_t step); /* opens the batches from that of update `step` on */
+bool loop_hold(struct loop *l); /* counts the steps and takes the memory that a run holds throughout */
 bool loop_update(struct loop *l);
-bool loop_measure(struct loop *l, const heed_data *data, const int64_t *rows, int64_t n, heed_score *score);
+bool loop_measure(struct loop *l, bool test, heed_score *score);
 void loop_release(struct loop *l);
 /* The output to take the gradient of: training_loss, where the model gives one, else loss. */
 heed_tensor *loop_goal(const heed_io *out);
@@ -45,9 +52,11 @@ heed_tensor *loop_goal(const heed_io *out);
 /* Whether a run keeps within the context's budget, found by a plan; says how much it takes when not. */
 bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts);
 
+/* A number that changes when any of the bytes does. */
+uint64_t notes_mix(uint64_t hash, const void *data, size_t size);
+
 /* ---- notes: what a checkpoint says beside its numbers ---- */
 
-void notes_begin(struct loop *l); /* before the others */
 /* Where the run is, and the settings that its result depends on, as JSON text; free with heed_mem_free. */
 char *notes_write(struct loop *l);
 /* Takes up what notes_write wrote; fails with a sentence that says what differs when the settings are others. */

@@ -28,7 +28,7 @@ static void set_number(struct loop *l, heed_json at, const char *key, double val
     set_text(l, at, key, text);
 }
 
-static uint64_t mix(uint64_t hash, const void *data, size_t size) {
+uint64_t notes_mix(uint64_t hash, const void *data, size_t size) {
     const unsigned char *byte = data;
     uint64_t word;
     for (; size >= sizeof word; byte += sizeof word, size -= sizeof word) {
@@ -38,25 +38,6 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size) {
     }
     for (; size > 0; byte++, size--) hash = (hash ^ *byte) * 0x100000001B3u;
     return hash;
-}
-
-/* Which examples: a number that changes when any of them does, or their order. */
-static void describe(char text[64], const heed_data *d, const int64_t *rows, int64_t n) {
-    if (!d) return;
-    const size_t all = (size_t)d->n, inputs = all * (size_t)d->width;
-    uint64_t hash = mix((uint64_t)d->n, &d->width, sizeof d->width);
-    if (d->x) hash = mix(hash, d->x, inputs * sizeof *d->x);
-    if (!d->x && d->bytes) hash = mix(hash, d->bytes, inputs);
-    if (d->label) hash = mix(hash, d->label, all * sizeof *d->label);
-    if (d->y) hash = mix(hash, d->y, all * (size_t)d->outputs * sizeof *d->y);
-    if (rows) hash = mix(hash, rows, (size_t)n * sizeof *rows);
-    snprintf(text, 64, "%" PRId64 " examples (%08" PRIx32 ")", rows ? n : d->n, (uint32_t)(hash ^ hash >> 32));
-}
-
-void notes_begin(struct loop *l) {
-    const heed_loop_opts *o = &l->opts;
-    describe(l->train_text, o->train, o->train_rows, o->n_train);
-    describe(l->valid_text, o->valid, o->valid_rows, o->n_valid);
 }
 
 static void set_model(struct loop *l, heed_json at) {
@@ -105,14 +86,11 @@ static void put_settings(struct loop *l, heed_json at) {
     const heed_loop_opts *o = &l->opts;
     char seed[32];
     set_model(l, at);
-    set_text(l, at, "training data", l->train_text);
-    if (o->valid) set_text(l, at, "validation data", l->valid_text);
-    set_int(l, at, "batch", o->batch);
-    set_int(l, at, "micro-batch", o->micro_batch);
+    l->source.settings(l->cx, l->source.own, at);
     snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
     set_text(l, at, "seed", seed);
     set_trainer(l, at);
-    if (o->valid) {
+    if (l->source.valid) {
         set_int(l, at, "evaluate-every", o->evaluate_every);
         set_int(l, at, "patience", o->patience);
     }

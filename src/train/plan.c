@@ -2,7 +2,7 @@
  * What a run holds is counted by the very calls that take it; a checkpoint is written to nowhere, for its buffers. */
 #include "base/ctx.h"
 #include "train/loop.h"
-#include <stdio.h>
+#include <string.h>
 
 static bool ready(heed_ctx *dry, const heed_model *model, const heed_plan *plan) {
     if (heed_failed(dry)) return false;
@@ -55,13 +55,13 @@ static void save_nowhere(struct loop *l) {
     s->loss = s->seconds = score.loss;
     s->valid = s->best = score;
     s->best_step = l->settled = l->evaluated = l->waited = s->steps;
-    snprintf(l->train_text, sizeof l->train_text, "%060d", 0);
-    snprintf(l->valid_text, sizeof l->valid_text, "%060d", 0);
+    char *names = heed_mem_new(l->cx, 2 * strlen(l->checkpoint) + 64); /* of a file and of the one beside */
     char *notes = notes_write(l);
     heed_checkpoint_save(l->cx, l->trainer, "/dev/null", notes);
     heed_mem_free(l->cx, notes);
     heed_params_save(l->cx, l->params, "/dev/null");
     heed_json_write(l->cx, "/dev/null", heed_model_config(l->model));
+    heed_mem_free(l->cx, names);
 }
 
 bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts, heed_plan *plan) {
@@ -72,12 +72,11 @@ bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts,
     size_t held = heed_memory_use(dry).held;
     bool ok = loop_hold(&l);
     plan->trainer = grown(dry, &held);
-    /* a whole batch, the last of an epoch, which may be smaller, and a whole one again */
-    ok = ok && loop_fetch(&l, l.per_epoch > 1 ? l.per_epoch - 2 : 0);
+    ok = ok && l.source.seek(dry, l.source.own, l.source.plan_from);
     plan->batches = grown(dry, &held);
-    for (int i = 0; ok && i < 3; i++) ok = loop_update(&l);
-    if (ok && opts->valid) ok = loop_measure(&l, opts->valid, opts->valid_rows, opts->n_valid, &state.valid);
-    if (ok && opts->test) ok = loop_measure(&l, opts->test, NULL, 0, &state.test);
+    for (int64_t i = 0; ok && i < l.source.n_plan; i++) ok = loop_update(&l);
+    if (ok && l.source.valid) ok = loop_measure(&l, false, &state.valid);
+    if (ok && l.source.test) ok = loop_measure(&l, true, &state.test);
     if (ok) save_nowhere(&l);
     finish(dry, model, plan);
     loop_release(&l);

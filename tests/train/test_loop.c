@@ -77,7 +77,7 @@ static void test_resume_anywhere(void **state) {
     heed_loop_state once, twice;
     assert_int_equal(train(&s, whole, s.opts, 1, &once), HEED_LOOP_DONE);
     assert_int_equal(once.steps, 24);
-    assert_int_equal(once.examples, 600);
+    assert_int_equal(once.seen, 600);
     assert_true(once.tested && once.test.metric == once.best.metric && once.test.loss == once.best.loss);
     for (int64_t at = 0; at <= 24; at++) {
         const char *dir = in_folder("parts");

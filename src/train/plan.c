@@ -55,7 +55,7 @@ static void save_nowhere(struct loop *l) {
     s->loss = s->seconds = score.loss;
     s->valid = s->best = score;
     s->best_step = l->settled = l->evaluated = l->waited = s->steps;
-    char *names = heed_mem_new(l->cx, 2 * strlen(l->checkpoint) + 64); /* of a file and of the one beside */
+    char *names = heed_mem_new(l->cx, strlen(l->checkpoint) + 16); /* of the file beside */
     char *notes = notes_write(l);
     heed_checkpoint_save(l->cx, l->trainer, "/dev/null", notes);
     heed_mem_free(l->cx, notes);

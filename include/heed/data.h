@@ -3,7 +3,7 @@
 #define HEED_DATA_H
 
 #include "heed/base.h"
-#include "heed/io.h"
+#include "heed/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +86,32 @@ HEED_API heed_batches *heed_batches_open(heed_ctx *cx, const heed_data *data, co
 HEED_API const heed_batch *heed_batches_next(heed_ctx *cx, heed_batches *batches);
 HEED_API void heed_batches_close(heed_ctx *cx, heed_batches *batches);
 HEED_API int64_t heed_batches_per_epoch(const heed_batches *batches);
+
+/* ---- parallel text ---- pair i is a source, id[start[2i]] to id[start[2i+1]], and its target up to id[start[2i+2]],
+ * each with the special tokens that its tokenizer adds. */
+typedef struct heed_pairs {
+    int64_t n;
+    int32_t *id;
+    int64_t *start;           /* (2 n + 1) */
+    int64_t empty, long_ones; /* pairs that were left out: one side has no text, or more tokens than `longest` */
+    int64_t unknown;          /* tokens that the vocabulary does not cover */
+} heed_pairs;
+/* Both texts have as many lines. longest 0: all pairs are taken. *pairs is filled anew. */
+HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_lines *source, const heed_lines *target,
+                                const heed_tokenizer *source_tokens, const heed_tokenizer *target_tokens,
+                                int64_t longest, heed_pairs *pairs);
+HEED_API void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs);
+
+/* Pairs of like length in groups that fill to at most `tokens` places a side, padding included, or hold one pair. The
+ * groups are the same for every epoch; the order in which they come is shuffled. */
+typedef struct heed_pair_groups {
+    int64_t n;
+    int64_t *pair;  /* pairs, group by group */
+    int64_t *start; /* (n + 1): group g is pair[start[g]] to pair[start[g+1]] */
+} heed_pair_groups;
+HEED_API bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed,
+                               heed_pair_groups *groups);
+HEED_API void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups);
 
 #ifdef __cplusplus
 }

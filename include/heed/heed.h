@@ -14,5 +14,6 @@
 #include "heed/plot.h"
 #include "heed/tensor.h"
 #include "heed/train.h"
+#include "heed/translate.h"
 
 #endif

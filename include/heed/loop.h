@@ -9,6 +9,7 @@
 #include "heed/data.h"
 #include "heed/model.h"
 #include "heed/train.h"
+#include "heed/translate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,6 +104,30 @@ HEED_API bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_
                              int64_t length, heed_plan *plan);
 /* The same for heed_loop_run with these options: updates, evaluations and checkpoints. Nothing is written. */
 HEED_API bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts, heed_plan *plan);
+
+/* ---- translation ---- pairs in groups of like length; the metric is BLEU, of all pairs decoded greedily. */
+
+typedef struct heed_translation_set {
+    const heed_pairs *pairs;
+    const heed_lines *text; /* the targets as text, prepared; one for each pair. Not needed for training */
+} heed_translation_set;
+typedef struct heed_translation_opts {
+    heed_translation_set train, valid, test; /* valid, test: their pairs may be NULL */
+    const heed_tokenizer *target;            /* turns what is decoded into text */
+    int64_t tokens, micro_tokens; /* places of a batch and of a backward pass, on either side; micro 0: all */
+    int32_t pad;                  /* the token that fills up */
+    uint64_t seed;                /* of shuffling */
+    heed_bleu_opts bleu;
+} heed_translation_opts;
+typedef struct heed_translation heed_translation;
+/* What opts points to must stay until it is freed. */
+HEED_API heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts *opts);
+HEED_API void heed_translation_free(heed_ctx *cx, heed_translation *t);
+HEED_API const heed_loop_source *heed_translation_source(const heed_translation *t);
+/* Mean loss of a target token, and BLEU of what `decode` (NULL: greedy) gives. */
+HEED_API bool heed_translation_measure(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
+                                       const heed_tokenizer *target, const heed_generate_opts *decode,
+                                       const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details);
 
 /* ---- measuring ---- */
 

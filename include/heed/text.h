@@ -33,6 +33,8 @@ typedef struct heed_lines {
     int64_t count;
 } heed_lines;
 HEED_API bool heed_lines_read(heed_ctx *cx, const char *path, heed_lines *lines); /* checks that it is UTF-8 */
+/* Takes over the memory of a string whose lines end at \n. */
+HEED_API bool heed_lines_cut(heed_ctx *cx, heed_string *text, heed_lines *lines);
 HEED_API void heed_lines_free(heed_ctx *cx, heed_lines *lines);
 
 /* ---- tokenizers ---- a tokenizer.json, as Python's `tokenizers` reads and writes it.
@@ -60,6 +62,7 @@ HEED_API void heed_tokenizer_free(heed_ctx *cx, heed_tokenizer *t);
 HEED_API int64_t heed_tokenizer_size(const heed_tokenizer *t);                  /* largest id + 1 */
 HEED_API const char *heed_tokenizer_token(const heed_tokenizer *t, int32_t id); /* NULL: no such id */
 HEED_API int32_t heed_tokenizer_id(const heed_tokenizer *t, const char *token); /* -1: none */
+HEED_API int32_t heed_tokenizer_unknown(const heed_tokenizer *t);               /* the unknown token; -1: none */
 HEED_API bool heed_tokenizer_is_special(const heed_tokenizer *t, int32_t id);
 /* Adds the ids of text (size bytes) to `to`; special: with what the post-processor adds. Immutable once loaded: any
  * number of contexts may encode with one tokenizer at once. */

@@ -201,7 +201,7 @@ const heed_family family_marian = {
         "model.encoder.layers.N.self_attn.q_proj.weight "
         "and so on, final_logits_bias. Sine positions are computed and not in the file. Post-norm, as the paper "
         "draws it. labels of -100 count for nothing; without decoder_input_ids, the labels shifted right are taken.",
-    .tasks = "",
+    .tasks = "translate",
     .inputs = "input_ids attention_mask decoder_input_ids labels",
     .keys = marian_keys,
     .size = sizeof(struct seq2seq),

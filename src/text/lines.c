@@ -56,6 +56,15 @@ bool heed_lines_read(heed_ctx *cx, const char *path, heed_lines *lines) {
     return false;
 }
 
+bool heed_lines_cut(heed_ctx *cx, heed_string *text, heed_lines *lines) {
+    if (heed_failed(cx)) return false;
+    if (!text || !lines) return heed_fail(cx, HEED_ERR_USAGE, "lines_cut: text or lines is NULL");
+    if (!text->s && !heed_string_put(cx, text, "", 0)) return false;
+    if (!check_text(cx, "lines_cut", text->s, text->size) || !cut(cx, text->s, text->size, lines)) return false;
+    *text = (heed_string){0};
+    return true;
+}
+
 void heed_lines_free(heed_ctx *cx, heed_lines *lines) {
     if (!lines) return;
     heed_mem_free(cx, lines->text);

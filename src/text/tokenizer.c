@@ -98,6 +98,8 @@ int32_t heed_tokenizer_id(const heed_tokenizer *t, const char *token) {
     return entry < 0 ? -1 : (int32_t)t->vocabulary.entries[entry].value;
 }
 
+int32_t heed_tokenizer_unknown(const heed_tokenizer *t) { return t ? t->unknown : -1; }
+
 bool heed_tokenizer_is_special(const heed_tokenizer *t, int32_t id) {
     return t && id >= 0 && id < t->size && t->special[id];
 }

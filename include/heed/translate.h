@@ -1,0 +1,53 @@
+/* heed/translate.h: translating text with a model directory: tokenizers, the way text is prepared, decoding.
+ *
+ * A directory holds tokenizer.json, for both languages or, beside target_tokenizer.json, for the source. config.json
+ * may say how text is prepared: "translation": {"from": "en", "to": "de", "moses": true, "lower": true}. */
+#ifndef HEED_TRANSLATE_H
+#define HEED_TRANSLATE_H
+
+#include "heed/generate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How text becomes what the tokenizers see, and back. */
+typedef struct heed_text_way {
+    char from[16], to[16]; /* languages, "" where unknown */
+    bool moses;            /* normalised and tokenised the Moses way */
+    bool lower;            /* in small letters */
+} heed_text_way;
+typedef enum heed_text_side { HEED_SOURCE, HEED_TARGET } heed_text_side;
+HEED_API bool heed_text_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, const char *text,
+                                size_t size, heed_string *to); /* adds to `to` */
+HEED_API bool heed_text_way_put(heed_ctx *cx, heed_json config, const heed_text_way *way);
+HEED_API bool heed_text_way_get(heed_ctx *cx, heed_json config, heed_text_way *way); /* nothing said: as it is */
+
+typedef struct heed_translator {
+    heed_model *model;
+    heed_tokenizer *tokens[2]; /* of source and target, which may be one */
+    heed_text_way way;
+} heed_translator;
+/* Opens a directory of an encoder-decoder with its tokenizers. */
+HEED_API heed_translator *heed_translator_open(heed_ctx *cx, const char *dir);
+HEED_API void heed_translator_free(heed_ctx *cx, heed_translator *t);
+HEED_API int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model); /* most tokens of a sentence */
+
+/* Decodes sentences of ids, together with those of like length. max_length 0: twice the source and ten more, at most
+ * the model's positions. best is laid out as heed_generate's. Free with heed_translated_free. */
+typedef struct heed_translated {
+    int64_t n, n_best;
+    heed_ids *ids; /* (n * n_best) without the end */
+    float *score;
+} heed_translated;
+HEED_API bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
+                                 const heed_generate_opts *opts, heed_translated *out);
+HEED_API void heed_translated_free(heed_ctx *cx, heed_translated *t);
+/* The text of a translation. plain: without undoing Moses' tokens, as BLEU on tokens wants it. Adds to `to`. */
+HEED_API bool heed_translation_text(heed_ctx *cx, const heed_text_way *way, const heed_tokenizer *tokens,
+                                    const heed_ids *ids, bool plain, heed_string *to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

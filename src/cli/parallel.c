@@ -1,0 +1,125 @@
+#include "cli/parallel.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4096
+
+/* ---- where the files are ---- */
+
+static bool is_directory(const char *path) {
+    struct stat what;
+    return stat(path, &what) == 0 && S_ISDIR(what.st_mode);
+}
+
+static bool ends_in(const char *s, const char *end) {
+    const size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static bool is_table(const char *path) { return ends_in(path, ".tsv") || ends_in(path, ".tsv.gz"); }
+
+/* "begin.language" or that with .gz; false when there is neither. */
+static bool find_file(const char *begin, const char *language, char out[PATH_ROOM]) {
+    static const char *const ends[] = {"", ".gz"};
+    for (int i = 0; i < 2; i++)
+        if (snprintf(out, PATH_ROOM, "%s.%s%s", begin, language, ends[i]) < PATH_ROOM && access(out, F_OK) == 0)
+            return true;
+    return false;
+}
+
+/* What a part's files may be called. */
+static const char *const names_of[][4] = {
+    {"train", NULL}, {"val", "valid", "dev", NULL}, {"test", "test2016", "test_2016_flickr", NULL}};
+
+static bool find_part(const char *path, const char *part, const heed_text_way *way, char files[2][PATH_ROOM]) {
+    char begin[PATH_ROOM];
+    const int which = strcmp(part, "train") == 0 ? 0 : strcmp(part, "val") == 0 ? 1 : 2;
+    for (const char *const *name = names_of[which]; *name; name++)
+        if (snprintf(begin, sizeof begin, "%s/%s", path, *name) < (int)sizeof begin &&
+            find_file(begin, way->from, files[0]) && find_file(begin, way->to, files[1]))
+            return true;
+    return false;
+}
+
+bool parallel_has(const char *path, const char *part, const heed_text_way *way) {
+    char files[2][PATH_ROOM];
+    return is_directory(path) && find_part(path, part, way, files);
+}
+
+/* ---- reading ---- */
+
+static bool prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, heed_lines *lines) {
+    if (!way->moses && !way->lower) return !heed_failed(cx);
+    heed_string text = {0};
+    heed_lines prepared = {0};
+    for (int64_t i = 0; i < lines->count && !heed_cancelled(cx); i++)
+        if (!heed_text_prepare(cx, way, side, lines->text + lines->start[i],
+                               (size_t)(lines->start[i + 1] - lines->start[i] - 1), &text) ||
+            !heed_string_put(cx, &text, "\n", 1))
+            break;
+    if (!heed_failed(cx) && heed_lines_cut(cx, &text, &prepared)) {
+        heed_lines_free(cx, lines);
+        *lines = prepared;
+    }
+    heed_string_free(cx, &text);
+    return !heed_failed(cx);
+}
+
+static bool read_table(heed_ctx *cx, const char *path, heed_lines lines[2]) {
+    heed_lines all = {0};
+    heed_string text[2] = {{0}, {0}};
+    if (!heed_lines_read(cx, path, &all)) return false;
+    for (int64_t i = 0; i < all.count && !heed_failed(cx); i++) {
+        const char *line = all.text + all.start[i], *tab = strchr(line, '\t');
+        if (!tab || strchr(tab + 1, '\t')) {
+            heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: two columns are needed, parted by a tab", path,
+                      (long long)i + 1);
+            break;
+        }
+        heed_string_put(cx, &text[0], line, (size_t)(tab - line));
+        heed_string_put(cx, &text[0], "\n", 1);
+        heed_string_put(cx, &text[1], tab + 1, strlen(tab + 1));
+        heed_string_put(cx, &text[1], "\n", 1);
+    }
+    for (int k = 0; k < 2 && !heed_failed(cx); k++) heed_lines_cut(cx, &text[k], &lines[k]);
+    for (int k = 0; k < 2; k++) heed_string_free(cx, &text[k]);
+    heed_lines_free(cx, &all);
+    return !heed_failed(cx);
+}
+
+static bool read_files(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way,
+                       heed_lines lines[2]) {
+    char files[2][PATH_ROOM];
+    if (!*way->from || !*way->to)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: --from and --to, the languages, are needed to find its files", path);
+    if (is_directory(path) && !find_part(path, part, way, files))
+        return heed_fail(cx, HEED_ERR_FILE, "%s: there are no %s.%s and %s.%s, nor with .gz", path, part, way->from,
+                         part, way->to);
+    for (int k = 0; k < 2 && !is_directory(path); k++) {
+        const char *language = k ? way->to : way->from;
+        if (!find_file(path, language, files[k]))
+            return heed_fail(cx, HEED_ERR_FILE, "%s.%s: there is no such file, nor with .gz", path, language);
+    }
+    if (!heed_lines_read(cx, files[0], &lines[0]) || !heed_lines_read(cx, files[1], &lines[1])) return false;
+    if (lines[0].count != lines[1].count)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s has %lld lines, %s %lld: they must be as many", files[0],
+                         (long long)lines[0].count, files[1], (long long)lines[1].count);
+    return true;
+}
+
+bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way, heed_lines lines[2]) {
+    if (heed_failed(cx)) return false;
+    lines[0] = lines[1] = (heed_lines){0};
+    const bool read = is_table(path) ? read_table(cx, path, lines) : read_files(cx, path, part, way, lines);
+    if (read && lines[0].count == 0) heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path);
+    if (read && prepare(cx, way, HEED_SOURCE, &lines[0]) && prepare(cx, way, HEED_TARGET, &lines[1])) return true;
+    parallel_free(cx, lines);
+    return false;
+}
+
+void parallel_free(heed_ctx *cx, heed_lines lines[2]) {
+    heed_lines_free(cx, &lines[0]);
+    heed_lines_free(cx, &lines[1]);
+}

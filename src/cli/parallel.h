@@ -1,0 +1,14 @@
+/* Parallel text from files, prepared as a model wants it. */
+#ifndef CLI_PARALLEL_H
+#define CLI_PARALLEL_H
+
+#include "heed/translate.h"
+
+/* The source and target lines of `part` ("train", "val", "test") of a directory, or of the files PATH.LANGUAGE (also
+ * .gz), or of a .tsv of two columns; each as many. False with a sentence when they are not there. */
+bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way, heed_lines lines[2]);
+/* Whether a directory has that part. */
+bool parallel_has(const char *path, const char *part, const heed_text_way *way);
+void parallel_free(heed_ctx *cx, heed_lines lines[2]);
+
+#endif

@@ -1,0 +1,343 @@
+/* heed train translate: an encoder-decoder from parallel text. */
+#include "cli/parallel.h"
+#include "cli/train.h"
+#include "model/directory.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BATCH_TOKENS 4096
+#define EPOCHS       30
+#define WIDTH        256
+#define VALID_MOST   1000 /* pairs kept aside where there are no files for it */
+#define WARMUP_MOST  4000
+
+enum { TRAIN, VALID, TEST, SETS };
+
+struct text {
+    heed_text_way way;
+    heed_lines lines[SETS][2]; /* source and target, prepared */
+    heed_pairs pairs[SETS];
+    heed_tokenizer *tokens[2]; /* may be one */
+    heed_translation *translation;
+};
+
+static struct text *text_of(const struct train_run *r) { return r->own; }
+
+/* ---- the text ---- */
+
+static void move_line(heed_ctx *cx, const heed_lines *from, int64_t i, heed_string *to) {
+    heed_string_put(cx, to, from->text + from->start[i], (size_t)(from->start[i + 1] - from->start[i] - 1));
+    heed_string_put(cx, to, "\n", 1);
+}
+
+/* Some of the pairs, chosen by chance, become those to validate with. */
+static bool keep_aside(struct train_run *r, struct text *t) {
+    heed_ctx *cx = r->cx;
+    const int64_t n = t->lines[TRAIN][0].count;
+    const double share = option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.01;
+    int64_t aside = (int64_t)(share * (double)n + 0.5);
+    if (!option_given(r->o, "valid") && aside > VALID_MOST) aside = VALID_MOST;
+    if (aside < 1 || aside >= n) return !heed_failed(cx);
+    heed_string text[2][2] = {{{0}}};
+    int64_t *order = heed_mem_new(cx, (size_t)n * sizeof *order);
+    if (!order) return false;
+    heed_random_permutation(heed_seed(cx), 0, order, n);
+    for (int64_t i = 0; i < n && !heed_failed(cx); i++)
+        for (int k = 0; k < 2; k++) move_line(cx, &t->lines[TRAIN][k], order[i], &text[i < aside ? VALID : TRAIN][k]);
+    heed_mem_free(cx, order);
+    parallel_free(cx, t->lines[TRAIN]);
+    for (int set = TRAIN; set <= VALID; set++)
+        for (int k = 0; k < 2; k++) {
+            heed_lines_cut(cx, &text[set][k], &t->lines[set][k]);
+            heed_string_free(cx, &text[set][k]);
+        }
+    return !heed_failed(cx);
+}
+
+static bool read_text(struct train_run *r, struct text *t) {
+    const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
+    if (!parallel_read(r->cx, r->path, "train", &t->way, t->lines[TRAIN])) return false;
+    if (!valid && !option_given(r->o, "valid") && parallel_has(r->path, "val", &t->way)) valid = r->path;
+    if (!test && parallel_has(r->path, "test", &t->way)) test = r->path;
+    if (valid && !parallel_read(r->cx, valid, "val", &t->way, t->lines[VALID])) return false;
+    if (!valid && !keep_aside(r, t)) return false;
+    return !test || parallel_read(r->cx, test, "test", &t->way, t->lines[TEST]);
+}
+
+/* ---- the vocabulary ---- */
+
+static heed_tokenizer *learn(const struct train_run *r, const struct text *t, int first, int n) {
+    const char *kind = option_text(r->o, "tokens");
+    const heed_tokenizer_opts opts = {.kind = kind[0] == 'b'   ? HEED_TOKENS_BPE
+                                              : kind[0] == 'w' ? HEED_TOKENS_WORD
+                                                               : HEED_TOKENS_CHAR,
+                                      .vocabulary = option_int(r->o, "vocab"),
+                                      .pad = "<pad>",
+                                      .bos = "<s>",
+                                      .eos = "</s>",
+                                      .unk = "<unk>",
+                                      .add_eos = true};
+    const heed_lines *texts[2] = {&t->lines[TRAIN][first], &t->lines[TRAIN][1]};
+    return heed_tokenizer_train(r->cx, texts, n, &opts);
+}
+
+/* A run that goes on takes the vocabularies that it began with. */
+static bool take_up(struct train_run *r, struct text *t) {
+    char path[4096];
+    if (!option_flag(r->o, "resume") || snprintf(path, sizeof path, "%s/tokenizer.json", r->dir) >= (int)sizeof path ||
+        access(path, F_OK) != 0)
+        return false;
+    t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, path);
+    snprintf(path, sizeof path, "%s/target_tokenizer.json", r->dir);
+    if (t->tokens[0] && option_flag(r->o, "separate")) t->tokens[1] = heed_tokenizer_load(r->cx, path);
+    return true;
+}
+
+static bool make_tokenizers(struct train_run *r, struct text *t) {
+    const char *given = option_text(r->o, "tokenizer");
+    if (take_up(r, t)) return !heed_failed(r->cx);
+    if (given)
+        t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, given);
+    else if (!option_flag(r->o, "separate"))
+        t->tokens[0] = t->tokens[1] = learn(r, t, 0, 2);
+    else if ((t->tokens[0] = learn(r, t, 0, 1)))
+        t->tokens[1] = learn(r, t, 1, 1);
+    return !heed_failed(r->cx);
+}
+
+/* The first of several names that the vocabulary knows; -1 and a failed context without one. */
+static int32_t special(heed_ctx *cx, const heed_tokenizer *t, const char *what, const char *const *names) {
+    for (int i = 0; names[i]; i++)
+        if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
+    heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer has no token for %s, such as %s", what, names[0]);
+    return -1;
+}
+
+static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
+
+/* Training would never see an end. */
+static bool adds_end(heed_ctx *cx, const heed_tokenizer *t) {
+    heed_ids ids = {0};
+    heed_encode(cx, t, "a", 1, true, &ids);
+    const bool ends = ids.count > 0 && ids.id[ids.count - 1] == special(cx, t, "the end", end_names);
+    heed_ids_free(cx, &ids);
+    if (!heed_failed(cx) && !ends)
+        heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer does not put the end token behind a sentence");
+    return !heed_failed(cx);
+}
+
+/* ---- the model ---- */
+
+static bool has_key(const heed_family *f, const char *name) {
+    for (const heed_key *k = f->keys; k->name; k++)
+        if (strcmp(k->name, name) == 0) return true;
+    return false;
+}
+
+/* Of fresh weights: embeddings of unit size where they are scaled by the root of the width, as the paper's are. */
+static double fresh_deviation(const struct train_run *r) {
+    const char *const *given;
+    int64_t width = WIDTH;
+    const int n = option_list(r->o, "set", &given);
+    for (int i = 0; i < n; i++)
+        if (strncmp(given[i], "d_model=", 8) == 0) width = strtoll(given[i] + 8, NULL, 10);
+    return 1 / sqrt((double)(width > 0 ? width : WIDTH));
+}
+
+static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
+    const struct text *t = text_of(r);
+    const bool separate = t->tokens[0] != t->tokens[1];
+    const long long pad = special(cx, t->tokens[1], "padding", pad_names);
+    const long long end = special(cx, t->tokens[1], "the end", end_names);
+    const struct {
+        const char *key;
+        long long value;
+    } sizes[] = {
+        {"vocab_size", heed_tokenizer_size(t->tokens[0])},
+        {"decoder_vocab_size", heed_tokenizer_size(t->tokens[1])},
+        {"share_encoder_decoder_embeddings", !separate},
+        {"pad_token_id", pad},
+        {"eos_token_id", end},
+        {"forced_eos_token_id", end},
+        {"decoder_start_token_id", pad},
+        {"d_model", WIDTH},
+        {"encoder_layers", 4},
+        {"decoder_layers", 4},
+        {"encoder_attention_heads", 4},
+        {"decoder_attention_heads", 4},
+        {"encoder_ffn_dim", 1024},
+        {"decoder_ffn_dim", 1024},
+    };
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    char text[SIZES][80], deviation[40];
+    struct train_settings s = {.n = 0};
+    if (heed_failed(cx)) return NULL;
+    for (int i = 0; i < SIZES; i++) {
+        if (!has_key(r->family, sizes[i].key)) continue;
+        const bool truth = strncmp(sizes[i].key, "share", 5) == 0;
+        if (truth)
+            snprintf(text[i], sizeof text[i], "%s=%s", sizes[i].key, sizes[i].value ? "true" : "false");
+        else
+            snprintf(text[i], sizeof text[i], "%s=%lld", sizes[i].key, sizes[i].value);
+        s.text[s.n++] = text[i];
+    }
+    snprintf(deviation, sizeof deviation, "init_std=%.6g", fresh_deviation(r));
+    s.text[s.n++] = deviation;
+    s.text[s.n++] = "label_smoothing=0.1";
+    if (!train_add_settings(r, cx, &s)) return NULL;
+    heed_model *model = heed_model_new(cx, r->family, s.text, s.n, heed_seed(r->cx));
+    if (model) heed_text_way_put(cx, heed_model_config(model), &t->way);
+    return model;
+}
+
+/* ---- the run ---- */
+
+static bool encode(struct train_run *r, struct text *t) {
+    heed_ctx *cx = r->cx;
+    for (int set = 0; set < SETS && !heed_failed(cx); set++) {
+        const heed_lines *lines = t->lines[set];
+        if (lines[0].count > 0)
+            heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], set == TRAIN ? INT32_MAX : 0,
+                              &t->pairs[set]);
+    }
+    return !heed_failed(cx);
+}
+
+static bool load(struct train_run *r) {
+    struct text *t = heed_mem_new(r->cx, sizeof *t);
+    if (!t) return false;
+    *t = (struct text){.way = {.moses = option_flag(r->o, "moses"), .lower = option_flag(r->o, "lower")}};
+    r->own = t;
+    const char *from = option_text(r->o, "from"), *to = option_text(r->o, "to");
+    snprintf(t->way.from, sizeof t->way.from, "%s", from ? from : "");
+    snprintf(t->way.to, sizeof t->way.to, "%s", to ? to : "");
+    return read_text(r, t) && make_tokenizers(r, t) && adds_end(r->cx, t->tokens[1]) && encode(r, t);
+}
+
+/* Pairs that the model has no positions for, or that the user finds too long, are left out. */
+static bool leave_out_long(struct train_run *r, struct text *t) {
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *model = new_model(r, dry);
+    int64_t longest = model ? heed_translator_positions(dry, model) : 0;
+    if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    heed_model_free(dry, model);
+    heed_close(dry);
+    if (heed_failed(r->cx)) return false;
+    const int64_t asked = option_int(r->o, "longest");
+    if (asked > 0 && asked < longest) longest = asked;
+    heed_pairs *p = &t->pairs[TRAIN];
+    int64_t kept = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        const int64_t at[3] = {p->start[2 * i], p->start[2 * i + 1], p->start[2 * i + 2]};
+        if (at[1] - at[0] > longest || at[2] - at[1] > longest) {
+            p->long_ones++;
+            continue;
+        }
+        const int64_t to = p->start[2 * kept];
+        memmove(p->id + to, p->id + at[0], (size_t)(at[2] - at[0]) * sizeof *p->id);
+        p->start[2 * kept + 1] = to + at[1] - at[0];
+        p->start[2 * ++kept] = to + at[2] - at[0];
+    }
+    p->n = kept;
+    if (kept > 0) return true;
+    return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
+                     r->path, (long long)p->empty, (long long)p->long_ones, (long long)longest);
+}
+
+static bool set(struct train_run *r) {
+    struct text *t = text_of(r);
+    const struct options *o = r->o;
+    heed_loop_opts *l = &r->loop;
+    if (!leave_out_long(r, t)) return false;
+    const int64_t accumulate = option_given(o, "accumulate") ? option_int(o, "accumulate") : 1;
+    heed_translation_opts opts = {.target = t->tokens[1],
+                                  .tokens = option_given(o, "batch") ? option_int(o, "batch") : BATCH_TOKENS,
+                                  .micro_tokens = option_int(o, "micro-batch"),
+                                  .pad = special(r->cx, t->tokens[1], "padding", pad_names),
+                                  .seed = heed_seed(r->cx),
+                                  .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
+    heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
+    for (int i = 0; i < SETS; i++)
+        if (t->pairs[i].n > 0) *sets[i] = (heed_translation_set){&t->pairs[i], i == TRAIN ? NULL : &t->lines[i][1]};
+    if (accumulate > 1) {
+        opts.micro_tokens = opts.tokens;
+        opts.tokens *= accumulate;
+    }
+    t->translation = heed_translation_new(r->cx, &opts);
+    l->source = heed_translation_source(t->translation);
+    if (!l->source) return false;
+    l->epochs = option_given(o, "epochs") ? option_int(o, "epochs") : EPOCHS;
+    const int64_t steps = l->steps > 0 ? l->steps : l->epochs * l->source->per_epoch;
+    if (!option_given(o, "schedule")) l->trainer.schedule.kind = HEED_INVERSE_ROOT;
+    if (!option_given(o, "warmup")) l->trainer.schedule.warmup = steps / 10 < WARMUP_MOST ? steps / 10 : WARMUP_MOST;
+    if (!option_given(o, "beta2")) l->trainer.optimizer.beta2 = 0.98;
+    r->unit = l->source->unit;
+    r->metric = l->source->metric;
+    return true;
+}
+
+static bool begin(struct train_run *r) {
+    const struct text *t = text_of(r);
+    const heed_pairs *p = &t->pairs[TRAIN];
+    const heed_loop_source *from = r->loop.source;
+    char path[4096];
+    if (!directory_make(r->cx, r->dir) || !heed_tokenizer_save(r->cx, t->tokens[0], r->dir)) return false;
+    if (t->tokens[1] != t->tokens[0] &&
+        (snprintf(path, sizeof path, "%s/target_tokenizer.json", r->dir) >= (int)sizeof path ||
+         !heed_tokenizer_save(r->cx, t->tokens[1], path)))
+        return false;
+    if (option_flag(r->o, "quiet")) return true;
+    fprintf(stderr, "%s: %lld pairs to train on in %lld batches, %lld to validate, %lld to test; ", r->path,
+            (long long)p->n, (long long)from->per_epoch, (long long)t->pairs[VALID].n, (long long)t->pairs[TEST].n);
+    if (t->tokens[0] == t->tokens[1])
+        fprintf(stderr, "%lld tokens", (long long)heed_tokenizer_size(t->tokens[0]));
+    else
+        fprintf(stderr, "%lld and %lld tokens", (long long)heed_tokenizer_size(t->tokens[0]),
+                (long long)heed_tokenizer_size(t->tokens[1]));
+    fprintf(stderr, "; %s with %lld parameters\n", r->family->name,
+            (long long)heed_params_numbers(heed_model_params(r->model)));
+    if (p->empty + p->long_ones > 0)
+        fprintf(stderr, "heed: %s: left out %lld pairs with an empty side and %lld that are too long\n", r->path,
+                (long long)p->empty, (long long)p->long_ones);
+    const int64_t all = p->start[2 * p->n];
+    if (p->unknown * 50 > all)
+        fprintf(stderr, "heed: %s: the vocabulary does not cover %.1f %% of the tokens\n", r->path,
+                100.0 * (double)p->unknown / (double)all);
+    return true;
+}
+
+static void next(const struct train_run *r, FILE *f) {
+    train_print_word(f, "translate");
+    train_print_word(f, r->dir);
+    fputs("   (sentences on standard input)\n", f);
+}
+
+static void free_text(struct train_run *r) {
+    struct text *t = text_of(r);
+    if (!t) return;
+    heed_translation_free(r->cx, t->translation);
+    if (t->tokens[1] != t->tokens[0]) heed_tokenizer_free(r->cx, t->tokens[1]);
+    heed_tokenizer_free(r->cx, t->tokens[0]);
+    for (int set_number = 0; set_number < SETS; set_number++) {
+        heed_pairs_free(r->cx, &t->pairs[set_number]);
+        parallel_free(r->cx, t->lines[set_number]);
+    }
+    heed_mem_free(r->cx, t);
+}
+
+static const char *const own_options[] = {"from",  "to",       "valid-data", "moses",   "lower", "tokens",
+                                          "vocab", "separate", "tokenizer",  "longest", NULL};
+
+const struct train_kind train_translate = {
+    .standard_model = "transformer",
+    .own_options = own_options,
+    .load = load,
+    .set = set,
+    .model = new_model,
+    .begin = begin,
+    .next = next,
+    .free = free_text,
+};

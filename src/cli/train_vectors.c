@@ -1,0 +1,193 @@
+/* heed train regress, classify: vectors and pictures. */
+#include "cli/task.h"
+#include "cli/train.h"
+#include <stdio.h>
+#include <string.h>
+
+struct vectors {
+    bool classify;
+    heed_data *data, *test;
+    int64_t *train_rows, *valid_rows, n_train, n_valid;
+};
+
+static struct vectors *vectors_of(const struct train_run *r) { return r->own; }
+
+/* ---- the data ---- */
+
+static bool load_data(struct train_run *r) {
+    struct vectors *v = vectors_of(r);
+    const char *const *use;
+    const int n = option_list(r->o, "use", &use);
+    const char **columns = heed_mem_new(r->cx, ((size_t)n + 1) * sizeof *columns);
+    if (!columns) return false;
+    for (int i = 0; i < n; i++) columns[i] = use[i];
+    columns[n] = NULL;
+    heed_data_opts opts = {.task = v->classify ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
+                           .target = option_text(r->o, "target"),
+                           .use = n ? columns : NULL};
+    v->data = task_load(r->cx, r->path, &opts);
+    const char *test = option_text(r->o, "test");
+    if (v->data && (test || task_has_test_part(r->path))) {
+        if (!test) test = r->path;
+        opts.like = v->data;
+        opts.part = task_has_test_part(test) ? "test" : NULL;
+        v->test = task_load(r->cx, test, &opts);
+    }
+    heed_mem_free(r->cx, columns);
+    if (v->data && v->classify && v->data->classes < 2)
+        heed_fail(r->cx, HEED_ERR_USAGE, "%s: all examples are of one class", r->path);
+    return !heed_failed(r->cx);
+}
+
+/* A straight line needs nobody to tell when it has learnt too much, and is fitted to all the data. */
+static bool is_line(const struct train_run *r) {
+    return !vectors_of(r)->classify && strcmp(r->family->name, "linear") == 0;
+}
+
+static bool split_data(struct train_run *r) {
+    struct vectors *v = vectors_of(r);
+    double fraction = is_line(r) || v->data->n < 10 ? 0 : 0.1;
+    if (option_given(r->o, "valid")) fraction = option_number(r->o, "valid");
+    return heed_data_split(r->cx, v->data, fraction, heed_seed(r->cx), &v->train_rows, &v->n_train, &v->valid_rows,
+                           &v->n_valid);
+}
+
+/* ---- the model ---- */
+
+static void set_param(struct train_run *r, const char *name, const float *values) {
+    const heed_param *p = heed_params_find(heed_model_params(r->model), name);
+    if (p) memcpy(p->value, values, (size_t)p->count * sizeof *values);
+}
+
+/* Means and deviations of the training examples, into a model that wants them. */
+static bool standardise(struct train_run *r) {
+    const struct vectors *v = vectors_of(r);
+    const heed_data *d = v->data;
+    const heed_data targets = {.n = d->n, .width = d->outputs, .x = d->y};
+    for (int i = 0; i < (d->y ? 2 : 1); i++) {
+        const heed_data *of = i == 0 ? d : &targets;
+        float *mean = heed_mem_new(r->cx, (size_t)of->width * sizeof *mean);
+        float *deviation = heed_mem_new(r->cx, (size_t)of->width * sizeof *deviation);
+        if (deviation && heed_data_moments(r->cx, of, v->train_rows, v->n_train, mean, deviation)) {
+            set_param(r, i == 0 ? "input_mean" : "output_mean", mean);
+            set_param(r, i == 0 ? "input_deviation" : "output_deviation", deviation);
+        }
+        heed_mem_free(r->cx, mean);
+        heed_mem_free(r->cx, deviation);
+    }
+    return !heed_failed(r->cx);
+}
+
+static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
+    const struct vectors *v = vectors_of(r);
+    const heed_data *d = v->data;
+    struct train_settings s = {.n = 0};
+    char text[7][80];
+    const bool picture = d->image_height > 0;
+    snprintf(text[0], sizeof text[0], "input_size=%lld", (long long)d->width);
+    snprintf(text[1], sizeof text[1], "output_size=%lld", (long long)(v->classify ? d->classes : d->outputs));
+    snprintf(text[2], sizeof text[2], "task=%s", v->classify ? "classify" : "regress");
+    snprintf(text[3], sizeof text[3], "standardize_input=%s", picture ? "false" : "true");
+    snprintf(text[4], sizeof text[4], "standardize_output=%s", v->classify ? "false" : "true");
+    snprintf(text[5], sizeof text[5], "image_size=%lld,%lld", (long long)d->image_height, (long long)d->image_width);
+    snprintf(text[6], sizeof text[6], "image_channels=%lld", (long long)d->image_channels);
+    for (; s.n < (picture ? 7 : 5); s.n++) s.text[s.n] = text[s.n];
+    if (!train_add_settings(r, cx, &s)) return NULL;
+    heed_model *model = heed_model_new(cx, r->family, s.text, s.n, heed_seed(r->cx));
+    if (model) task_describe(cx, model, d);
+    return model;
+}
+
+/* ---- the run ---- */
+
+static bool load(struct train_run *r) {
+    struct vectors *v = heed_mem_new(r->cx, sizeof *v);
+    if (!v) return false;
+    *v = (struct vectors){.classify = strcmp(r->task, "classify") == 0};
+    r->own = v;
+    return load_data(r) && split_data(r);
+}
+
+static int64_t good_batch(const struct train_run *r) {
+    const struct vectors *v = vectors_of(r);
+    int64_t batch = 128;
+    if (is_line(r)) batch = 4096; /* the gradient of all of a small data set has no noise */
+    while (!is_line(r) && batch > 8 && batch * 20 > v->n_train) batch /= 2;
+    return batch < v->n_train ? batch : v->n_train;
+}
+
+/* At least some 2000 updates, for small data. */
+static int64_t good_epochs(const struct train_run *r) {
+    const struct vectors *v = vectors_of(r);
+    const int64_t per_epoch = (v->n_train - 1) / r->loop.batch + 1, enough = (2000 - 1) / per_epoch + 1;
+    return enough > 10 ? enough : 10;
+}
+
+static bool set(struct train_run *r) {
+    const struct vectors *v = vectors_of(r);
+    heed_loop_opts *l = &r->loop;
+    const int64_t accumulate = option_given(r->o, "accumulate") ? option_int(r->o, "accumulate") : 1;
+    l->train = v->data;
+    l->train_rows = v->train_rows;
+    l->n_train = v->n_train;
+    l->test = v->test;
+    if (v->n_valid > 0) {
+        l->valid = v->data;
+        l->valid_rows = v->valid_rows;
+        l->n_valid = v->n_valid;
+    }
+    if (!option_given(r->o, "lr") && is_line(r)) l->trainer.schedule.lr = 0.01;
+    l->batch = option_given(r->o, "batch") ? option_int(r->o, "batch") : good_batch(r);
+    if (accumulate > 1) {
+        l->micro_batch = l->batch;
+        l->batch *= accumulate;
+    }
+    l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : good_epochs(r);
+    r->unit = "examples";
+    r->metric = v->n_valid > 0 || v->test ? heed_loop_metric(v->data) : NULL;
+    if (l->batch > v->n_train)
+        return heed_fail(r->cx, HEED_ERR_RANGE,
+                         "train: --batch: %lld is larger than the data, %lld examples to train on", (long long)l->batch,
+                         (long long)v->n_train);
+    return true;
+}
+
+static bool begin(struct train_run *r) {
+    const struct vectors *v = vectors_of(r);
+    if (!standardise(r)) return false;
+    if (!option_flag(r->o, "quiet"))
+        fprintf(stderr, "%s: %lld example%s to train on, %lld to validate, %lld to test; %s with %lld parameters\n",
+                strcmp(r->path, "-") == 0 ? "standard input" : r->path, (long long)v->n_train,
+                v->n_train == 1 ? "" : "s", (long long)v->n_valid, (long long)(v->test ? v->test->n : 0),
+                r->family->name, (long long)heed_params_numbers(heed_model_params(r->model)));
+    return true;
+}
+
+static void next(const struct train_run *r, FILE *f) {
+    train_print_word(f, "predict");
+    train_print_word(f, r->dir);
+    fputs(" --data FILE   (or numbers on standard input)\n", f);
+}
+
+static void free_vectors(struct train_run *r) {
+    struct vectors *v = vectors_of(r);
+    if (!v) return;
+    heed_mem_free(r->cx, v->train_rows);
+    heed_mem_free(r->cx, v->valid_rows);
+    heed_data_free(r->cx, v->test);
+    heed_data_free(r->cx, v->data);
+    heed_mem_free(r->cx, v);
+}
+
+static const char *const own_options[] = {"target", "use", NULL};
+
+const struct train_kind train_vectors = {
+    .standard_model = "mlp",
+    .own_options = own_options,
+    .load = load,
+    .set = set,
+    .model = new_model,
+    .begin = begin,
+    .next = next,
+    .free = free_vectors,
+};

@@ -2,6 +2,7 @@
  *     pair_dot:   s = scale q k',   dq = scale ds k,   dk = scale ds' q,   where a ds of 0 reads nothing */
 #include "attention/pairs.h"
 #include "attention/ops.h"
+#include "kernel/finite.h"
 #include "kernel/gemm.h"
 #include "kernel/rows.h"
 #include <math.h>
@@ -50,14 +51,9 @@ static void multiply(struct pool *pool, const struct weigh *w, const float *b) {
     kernel_gemm_batch(pool, &g, &batch);
 }
 
-bool row_is_finite(const float *x, int64_t n) { return isfinite(isa_get()->square_sum_part(x, n)); }
-
 const float *only_finite(struct pool *pool, const float *b, int64_t rows, int64_t n, float *room) {
     if (isfinite(kernel_square_sum(pool, b, rows * n))) return b;
-    for (int64_t row = 0; row < rows; row++) {
-        const bool finite = row_is_finite(b + row * n, n);
-        for (int64_t c = 0; c < n; c++) room[row * n + c] = finite ? b[row * n + c] : 0.0f;
-    }
+    kernel_copy_finite(room, b, n, rows, n);
     return room;
 }
 
@@ -67,7 +63,7 @@ void weigh(struct pool *pool, const struct weigh *w) {
     multiply(pool, w, finite);
     for (int64_t row = 0; finite != w->b && row < w->batch * w->k; row++) {
         const float *b = w->b + row * w->n;
-        if (row_is_finite(b, w->n)) continue;
+        if (kernel_is_finite(b, w->n)) continue;
         const int64_t batch = row / w->k, j = row % w->k;
         const float *a = w->a + batch * w->m * w->k;
         for (int64_t i = 0; i < w->m; i++) {

@@ -31,7 +31,6 @@ void weigh(struct pool *pool, const struct weigh *w);
 
 /* b itself when all is finite; else room, with the rows that are not as zeros. */
 const float *only_finite(struct pool *pool, const float *b, int64_t rows, int64_t n, float *room);
-bool row_is_finite(const float *x, int64_t n);
 
 heed_tensor *pair_dot(heed_ctx *cx, heed_tensor *q, heed_tensor *k, float scale); /* scale q'k */
 heed_tensor *additive_score(heed_ctx *cx, heed_tensor *q, heed_tensor *k, heed_tensor *w);

@@ -3,6 +3,7 @@
  * A value that is not finite is read only where its weight is not 0, and its weight gets a gradient only there. */
 #include "attention/ops.h"
 #include "attention/pairs.h"
+#include "kernel/finite.h"
 #include "kernel/gemm.h"
 #include <string.h>
 
@@ -75,7 +76,7 @@ static void grad_weights(heed_op_call *c, const struct pooled *p) {
                                      .c = {p->queries * p->keys}};
     kernel_gemm_batch(pool_of(c), &g, &batch);
     for (int64_t r = 0; finite != v && r < rows; r++) {
-        if (row_is_finite(v + r * p->size, p->size)) continue;
+        if (kernel_is_finite(v + r * p->size, p->size)) continue;
         for (int64_t i = 0; i < p->queries; i++) {
             const int64_t row = r / p->keys * p->queries + i, at = row * p->keys + r % p->keys;
             for (int64_t e = 0; w[at] != 0.0f && e < p->size; e++)

@@ -4,6 +4,7 @@
  * one by one while they are in cache. A sequence of few queries, as in decoding, goes row by row instead: there a strip
  * would be mostly empty, and the time is that of reading the keys and values once, for all heads that share them. */
 #include "kernel/attention_parts.h"
+#include "kernel/finite.h"
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void put_statistics(const struct job *j, const struct sequence *s, int64_
 static void add_infinite(const struct attention_strip *s, const float *v, int64_t ldv, int64_t lanes) {
     for (int64_t j = 0; j < s->block.keys; j++) {
         const float *const row = v + j * ldv, *const p = s->scores + j * lanes;
-        if (is_finite_row(row, s->block.e)) continue;
+        if (kernel_is_finite(row, s->block.e)) continue;
         for (int64_t l = 0; l < lanes; l++)
             for (int64_t c = 0; p[l] != 0 && c < s->block.e; c++) s->yt[c * lanes + l] += p[l] * row[c];
     }
@@ -144,9 +145,10 @@ static void meet_row(const struct job *j, const struct sequence *s, int64_t h, i
     if (has_strips(a)) row_mask(j, s, h, i, j0, &row.block, mask, add, factor);
     if (row.block.add) row.block.v = finite_rows(j->isa, v, &row.block.ldv, row.block.keys, a->e, room, &bad);
     j->isa->attention_row(&row);
-    for (int64_t k = 0; bad && k < row.block.keys; k++)
-        for (int64_t c = 0; row.scores[k] != 0 && !is_finite_row(v + k * ldv, a->e) && c < a->e; c++)
-            row.y[c] += row.scores[k] * v[k * ldv + c];
+    for (int64_t k = 0; bad && k < row.block.keys; k++) {
+        if (row.scores[k] == 0 || kernel_is_finite(v + k * ldv, a->e)) continue;
+        for (int64_t c = 0; c < a->e; c++) row.y[c] += row.scores[k] * v[k * ldv + c];
+    }
 }
 
 /* All queries of the heads that share key head kv. */

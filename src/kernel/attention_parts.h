@@ -45,7 +45,6 @@ const float *near_rows(const float *x, int64_t *ldx, int64_t rows, int64_t cols,
  * whether there were. */
 const float *finite_rows(const struct isa *isa, const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room,
                          bool *bad);
-bool is_finite_row(const float *x, int64_t cols);
 
 /* The scratch of a task, handed out piece by piece. */
 static inline float *take(float **scratch, int64_t floats) {

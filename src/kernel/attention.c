@@ -76,7 +76,7 @@ static void meet_block(const struct job *j, const struct sequence *s, int64_t h,
 static void query_block(const struct job *j, const struct sequence *s, int64_t h, int64_t i0, int64_t n,
                         float *scratch) {
     const struct attention *const a = j->a;
-    const int64_t lanes = j->lanes, wide = (n + lanes - 1) / lanes * lanes, kv = h / (a->heads / a->kv_heads);
+    const int64_t lanes = j->lanes, wide = round_up(n, lanes), kv = h / (a->heads / a->kv_heads);
     const bool near = wide >= NEAR_STRIPS * lanes && a->d + a->e <= NEAR_HEAD;
     float *const qt = take(&scratch, wide * a->d), *const yt = take(&scratch, wide * a->e);
     float *const top = take(&scratch, wide), *const sum = take(&scratch, wide);
@@ -236,10 +236,10 @@ void kernel_attention(struct pool *pool, const struct attention *a, float *y, st
     const int64_t fit = (ROOM / 4) / (a->d + a->e + 1) / j.lanes * j.lanes;
     j.query_block = max64(j.lanes, min64(QUERY_BLOCK, fit));
     j.row_block = max64(1, min64(ROW_BLOCK, ROOM / 4 / max64(1, a->e)));
-    j.blocks = max64(1, (a->queries + j.query_block - 1) / j.query_block);
+    j.blocks = max64(1, ceil_div(a->queries, j.query_block));
     j.items = a->batch * a->heads * j.blocks;
     const int64_t work = min64(j.query_block, a->queries) * a->keys * (a->d + a->e);
     j.per_task = max64(1, TASK_WORK / max64(1, work));
     if (j.items == 0) return;
-    pool_run(pool, (j.items + j.per_task - 1) / j.per_task, run_task, &j);
+    pool_run(pool, ceil_div(j.items, j.per_task), run_task, &j);
 }

@@ -4,14 +4,12 @@
 
 #include "kernel/attention.h"
 #include "kernel/attention_blocks.h"
+#include "kernel/ints.h"
 
 #define KEY_BLOCK 256                                       /* keys that meet a strip at once */
 #define FEW       4                                         /* queries that go one by one instead of by strips */
 #define ROW_BLOCK 512                                       /* keys that meet such a query at once */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float))) /* floats of scratch that a task has */
-
-static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* One sequence of the batch. */
 struct sequence {
@@ -49,7 +47,7 @@ const float *finite_rows(const struct isa *isa, const float *x, int64_t *ldx, in
 /* The scratch of a task, handed out piece by piece. */
 static inline float *take(float **scratch, int64_t floats) {
     float *const at = *scratch;
-    *scratch += (floats + 15) / 16 * 16;
+    *scratch += round_up(floats, 16);
     return at;
 }
 

@@ -120,5 +120,5 @@ void kernel_attention_weights(struct pool *pool, const struct attention *a, cons
     j.top = top + at, j.sum = sum + at, j.rows = rows, j.out = out;
     j.lanes = j.isa->attention_lanes();
     j.rows_per_task = a->d <= NEAR_HEAD ? STRIPS * j.lanes : j.lanes;
-    pool_run(pool, (n + j.rows_per_task - 1) / j.rows_per_task, run_task, &j);
+    pool_run(pool, ceil_div(n, j.rows_per_task), run_task, &j);
 }

@@ -5,13 +5,19 @@
 #include "heed/attention.h"
 #include "tensor/engine.h"
 
-/* q (…,Tq,D), k (…,Tk,D), the leading axes taken as one. */
+/* Rows (…,Tq,…) that meet rows (…,Tk,D), the leading axes taken as one. */
 struct pairs {
     int64_t batch, queries, keys, d;
 };
 struct pairs pairs_of(const heed_tensor *q, const heed_tensor *k);
+/* Are a and b matrices (…,m,n) with the same leading axes? `shape` then holds the shape of a. */
+bool leading_fit(const heed_tensor *a, const heed_tensor *b, int64_t shape[HEED_MAX_RANK]);
 /* Checks inputs 0 and 1 and declares (…,Tq,Tk). */
 bool pairs_infer(heed_op_call *c);
+
+/* out (…,Tq,Tk) = alpha q k', or += */
+void dot_pairs(struct pool *pool, const struct pairs *p, float alpha, const float *q, const float *k, float *out,
+               bool add);
 
 /* C = alpha A B, or += : A (batch,m,k), stored (batch,k,m) with trans_a; B (batch,k,n), C (batch,m,n). Where an element
  * of A is 0 and its row of B holds what is not finite, that row is not read: 0 times NaN is 0 here. So what a weight of

@@ -80,7 +80,7 @@ static void query_block(const struct job *j, const struct sequence *s, int64_t h
     const bool near = wide >= NEAR_STRIPS * lanes && a->d + a->e <= NEAR_HEAD;
     float *const qt = take(&scratch, wide * a->d), *const yt = take(&scratch, wide * a->e);
     float *const top = take(&scratch, wide), *const sum = take(&scratch, wide);
-    struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
+    struct mask_room *const mask = take_mask(&scratch);
     struct attention_strip strip = {.qt = qt, .yt = yt, .top = top, .sum = sum};
     strip.scores = take(&scratch, KEY_BLOCK * lanes);
     const float *const q = s->q + i0 * a->q_at.time + h * a->q_at.head;
@@ -94,13 +94,7 @@ static void query_block(const struct job *j, const struct sequence *s, int64_t h
     float *const k_room = near ? take(&scratch, KEY_BLOCK * a->d) : NULL;
     float *const v_room = near ? take(&scratch, KEY_BLOCK * a->e) : NULL;
     for (int64_t j0 = from / KEY_BLOCK * KEY_BLOCK; j0 < to; j0 += KEY_BLOCK) {
-        struct attention_block block = {.keys = min64(KEY_BLOCK, to - j0),
-                                        .d = a->d,
-                                        .e = a->e,
-                                        .k = s->k + j0 * a->k_at.time + kv * a->k_at.head,
-                                        .ldk = a->k_at.time,
-                                        .v = s->v + j0 * a->v_at.time + kv * a->v_at.head,
-                                        .ldv = a->v_at.time};
+        struct attention_block block = block_of(a, s, kv, j0, min64(KEY_BLOCK, to - j0));
         if (near) {
             block.k = near_rows(block.k, &block.ldk, block.keys, a->d, k_room);
             block.v = near_rows(block.v, &block.ldv, block.keys, a->e, v_room);
@@ -156,7 +150,7 @@ static void few_queries(const struct job *j, const struct sequence *s, int64_t k
     const struct attention *const a = j->a;
     const int64_t group = a->heads / a->kv_heads, n = group * s->queries;
     float *const scores = take(&scratch, ROW_BLOCK);
-    struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
+    struct mask_room *const mask = take_mask(&scratch);
     const int64_t most = (ROOM / 4) / (a->d + a->e + 2); /* rows at once; the rest of the scratch is for odd values */
     for (int64_t r0 = 0; r0 < n; r0 += most) {
         const int64_t rows = min64(most, n - r0);
@@ -178,16 +172,9 @@ static void few_queries(const struct job *j, const struct sequence *s, int64_t k
                 const struct span see = span_of(a, s, i);
                 const int64_t k0 = max64(j0, see.from), k1 = min64(j0 + j->row_block, see.to);
                 if (k0 >= k1) continue;
-                const struct attention_block block = {.keys = k1 - k0,
-                                                      .d = a->d,
-                                                      .e = a->e,
-                                                      .k = s->k + k0 * a->k_at.time + kv * a->k_at.head,
-                                                      .ldk = a->k_at.time,
-                                                      .v = s->v + k0 * a->v_at.time + kv * a->v_at.head,
-                                                      .ldv = a->v_at.time};
-                meet_row(j, s, h, i,
-                         (struct attention_row){block, q + r * a->d, scores, y + r * a->e, top + r, sum + r}, k0, mask,
-                         room);
+                const struct attention_row row = {
+                    block_of(a, s, kv, k0, k1 - k0), q + r * a->d, scores, y + r * a->e, top + r, sum + r};
+                meet_row(j, s, h, i, row, k0, mask, room);
             }
         for (int64_t r = 0; r < rows; r++) {
             const int64_t h = kv * group + (r0 + r) / s->queries, i = (r0 + r) % s->queries;

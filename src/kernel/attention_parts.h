@@ -20,6 +20,18 @@ struct sequence {
 };
 struct sequence sequence_of(const struct attention *a, int64_t b);
 
+/* Keys and values j0 .. j0 + keys of key head kv, not masked yet. */
+static inline struct attention_block block_of(const struct attention *a, const struct sequence *s, int64_t kv,
+                                              int64_t j0, int64_t keys) {
+    return (struct attention_block){.keys = keys,
+                                    .d = a->d,
+                                    .e = a->e,
+                                    .k = s->k + j0 * a->k_at.time + kv * a->k_at.head,
+                                    .ldk = a->k_at.time,
+                                    .v = s->v + j0 * a->v_at.time + kv * a->v_at.head,
+                                    .ldv = a->v_at.time};
+}
+
 /* The keys that query i can see, bitmap and bias aside. */
 struct span {
     int64_t from, to;
@@ -49,6 +61,9 @@ static inline float *take(float **scratch, int64_t floats) {
     float *const at = *scratch;
     *scratch += round_up(floats, 16);
     return at;
+}
+static inline struct mask_room *take_mask(float **scratch) {
+    return (void *)take(scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
 }
 
 #endif

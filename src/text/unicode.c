@@ -6,6 +6,7 @@
 #include "text/unicode.h"
 #include "io/text.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 int32_t utf8_next(const char **at, const char *end) {
@@ -41,6 +42,14 @@ int utf8_put(char *to, int32_t c) {
 bool utf8_check(heed_ctx *cx, const char *what, const char *text, size_t size) {
     const size_t bad = utf8_bad(text, size);
     return bad == size || heed_fail(cx, HEED_ERR_FORMAT, "%s: byte %zu is not UTF-8", what, bad + 1);
+}
+
+const char *utf8_flaw(const char *text, size_t size, size_t *at) {
+    const size_t bad = utf8_bad(text, size);
+    const char *nul = memchr(text, 0, bad);
+    if (!nul && bad == size) return NULL;
+    *at = nul ? (size_t)(nul - text) : bad;
+    return nul ? "NUL" : "not UTF-8";
 }
 
 /* ---- properties ---- */

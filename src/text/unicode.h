@@ -10,6 +10,8 @@ int32_t utf8_next(const char **at, const char *end);
 int utf8_put(char *to, int32_t c);
 /* Fails the context with "WHAT: byte N is not UTF-8" where text is not. */
 bool utf8_check(heed_ctx *cx, const char *what, const char *text, size_t size);
+/* What keeps bytes from being text, "NUL" or "not UTF-8", whichever comes first, at *at; NULL when all is well. */
+const char *utf8_flaw(const char *text, size_t size, size_t *at);
 
 bool unicode_is_space(int32_t c);       /* White_Space, as Rust has it */
 bool unicode_is_letter(int32_t c);      /* general category L* */

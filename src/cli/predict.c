@@ -54,9 +54,7 @@ static void print_class(const struct predictor *p, const double *probability) {
     heed_json_put_number(p->cx, line, "probability", probability[best]);
     const heed_json all = heed_json_put_array(p->cx, line, "probabilities");
     for (int64_t j = 0; j < n; j++) heed_json_put_number(p->cx, all, NULL, probability[j]);
-    char *text = heed_json_print(p->cx, line, 0, NULL);
-    if (text) puts(text);
-    heed_mem_free(p->cx, text);
+    json_answer(p->cx, line, 0);
     heed_json_free(line);
 }
 

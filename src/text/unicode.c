@@ -101,12 +101,10 @@ bool unicode_is_lower(int32_t c) {
 }
 
 /* SpecialCasing.txt has one lower case of more than one character that holds in every language: I with a dot above. */
-int unicode_lower(int32_t c, int32_t out[3]) {
+int utf8_put_lower(char *to, int32_t c) {
     if (c == 0x130) {
-        out[0] = 'i';
-        out[1] = 0x307;
-        return 2;
+        to[0] = 'i';
+        return 1 + utf8_put(to + 1, 0x307);
     }
-    out[0] = c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : utf8proc_tolower(c);
-    return 1;
+    return utf8_put(to, c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : utf8proc_tolower(c));
 }

@@ -20,7 +20,8 @@ bool unicode_is_punctuation(int32_t c); /* P* */
 bool unicode_is_symbol(int32_t c);      /* S* */
 bool unicode_is_upper(int32_t c);
 bool unicode_is_lower(int32_t c);
-/* Lower case as Python's str.lower and Rust's to_lowercase give it: up to 3 characters; returns how many. */
-int unicode_lower(int32_t c, int32_t out[3]);
+/* Lower case as Python's str.lower and Rust's to_lowercase give it, in up to UTF8_LOWER bytes; returns how many. */
+int utf8_put_lower(char *to, int32_t c);
+enum { UTF8_LOWER = 4 };
 
 #endif

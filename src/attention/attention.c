@@ -63,13 +63,8 @@ static struct attention describe(heed_tensor *const *in, const struct attention_
     }
     if (in[KEY_LENGTHS]) a.k_lengths = i32_of(in[KEY_LENGTHS]);
     if (in[QUERY_LENGTHS]) a.q_lengths = i32_of(in[QUERY_LENGTHS]);
-    if (in[KEEP]) a.keep = u8_of(in[KEEP]), a.keep_at = plane_of(in[KEEP]);
-    if (in[ADD]) a.add = f32_of(in[ADD]), a.add_at = plane_of(in[ADD]);
-    if (in[DISTANCE]) {
-        a.distance = f32_of(in[DISTANCE]);
-        a.distance_head = in[DISTANCE]->shape[0] > 1 ? cols_of(in[DISTANCE]) : 0;
-        a.distance_zero = at->queries - 1 + at->offset;
-    }
+    set_biases(&a, in[KEEP], in[ADD], in[DISTANCE]);
+    if (in[DISTANCE]) a.distance_zero = at->queries - 1 + at->offset;
     return a;
 }
 

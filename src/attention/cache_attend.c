@@ -86,12 +86,7 @@ static struct attention describe(heed_tensor *const *in, const struct cache_attr
         places[b] = before > 0 ? before : 0;
     }
     a.places = places, a.q_lengths = queries;
-    if (in[KEEP]) a.keep = u8_of(in[KEEP]), a.keep_at = plane_of(in[KEEP]);
-    if (in[ADD]) a.add = f32_of(in[ADD]), a.add_at = plane_of(in[ADD]);
-    if (in[DISTANCE]) {
-        a.distance = f32_of(in[DISTANCE]);
-        a.distance_head = in[DISTANCE]->shape[0] > 1 ? cols_of(in[DISTANCE]) : 0;
-    }
+    set_biases(&a, in[KEEP], in[ADD], in[DISTANCE]);
     return a;
 }
 

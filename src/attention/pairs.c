@@ -2,30 +2,54 @@
  *     pair_dot:   s = scale q k',   dq = scale ds k,   dk = scale ds' q,   where a ds of 0 reads nothing */
 #include "attention/pairs.h"
 #include "attention/ops.h"
+#include "kernel/finite.h"
 #include "kernel/gemm.h"
 #include "kernel/rows.h"
 #include <math.h>
 
 struct pairs pairs_of(const heed_tensor *q, const heed_tensor *k) {
-    struct pairs p = {1, q->shape[q->rank - 2], k->shape[k->rank - 2], cols_of(q)};
+    struct pairs p = {1, q->shape[q->rank - 2], k->shape[k->rank - 2], cols_of(k)};
     for (int i = 0; i + 2 < q->rank; i++) p.batch *= q->shape[i];
     return p;
+}
+
+bool leading_fit(const heed_tensor *a, const heed_tensor *b, int64_t shape[HEED_MAX_RANK]) {
+    if (a->rank < 2 || a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++) {
+        shape[i] = a->shape[i];
+        if (i + 2 < a->rank && a->shape[i] != b->shape[i]) return false;
+    }
+    return true;
 }
 
 bool pairs_infer(heed_op_call *c) {
     const heed_tensor *q = c->in[0], *k = c->in[1];
     if (!heed_op_want(c, 0, HEED_F32) || !heed_op_want(c, 1, HEED_F32)) return false;
-    bool fits = q->rank >= 2 && q->rank == k->rank && cols_of(q) == cols_of(k);
     int64_t shape[HEED_MAX_RANK];
-    for (int i = 0; fits && i < q->rank; i++) {
-        shape[i] = q->shape[i];
-        fits = i + 2 >= q->rank || q->shape[i] == k->shape[i];
-    }
-    if (!fits)
+    if (!leading_fit(q, k, shape) || cols_of(q) != cols_of(k))
         return heed_op_fail(c, HEED_ERR_SHAPE, "queries of shape %s and keys of shape %s are not (…,Tq,D) and (…,Tk,D)",
                             heed_shape_text(q).s, heed_shape_text(k).s);
     shape[q->rank - 1] = k->shape[k->rank - 2];
     return heed_op_out(c, 0, HEED_F32, q->rank, shape);
+}
+
+void dot_pairs(struct pool *pool, const struct pairs *p, float alpha, const float *q, const float *k, float *out,
+               bool add) {
+    const struct gemm g = {.m = p->queries,
+                           .n = p->keys,
+                           .k = p->d,
+                           .a = q,
+                           .lda = p->d,
+                           .b = k,
+                           .ldb = p->d,
+                           .trans_b = true,
+                           .c = out,
+                           .ldc = p->keys,
+                           .add = add,
+                           .alpha = alpha};
+    const struct gemm_batch batch = {
+        .axes = 1, .size = {p->batch}, .a = {p->queries * p->d}, .b = {p->keys * p->d}, .c = {p->queries * p->keys}};
+    kernel_gemm_batch(pool, &g, &batch);
 }
 
 /* ---- weigh ---- */
@@ -50,14 +74,9 @@ static void multiply(struct pool *pool, const struct weigh *w, const float *b) {
     kernel_gemm_batch(pool, &g, &batch);
 }
 
-bool row_is_finite(const float *x, int64_t n) { return isfinite(isa_get()->square_sum_part(x, n)); }
-
 const float *only_finite(struct pool *pool, const float *b, int64_t rows, int64_t n, float *room) {
     if (isfinite(kernel_square_sum(pool, b, rows * n))) return b;
-    for (int64_t row = 0; row < rows; row++) {
-        const bool finite = row_is_finite(b + row * n, n);
-        for (int64_t c = 0; c < n; c++) room[row * n + c] = finite ? b[row * n + c] : 0.0f;
-    }
+    kernel_copy_finite(room, b, n, rows, n);
     return room;
 }
 
@@ -67,7 +86,7 @@ void weigh(struct pool *pool, const struct weigh *w) {
     multiply(pool, w, finite);
     for (int64_t row = 0; finite != w->b && row < w->batch * w->k; row++) {
         const float *b = w->b + row * w->n;
-        if (row_is_finite(b, w->n)) continue;
+        if (kernel_is_finite(b, w->n)) continue;
         const int64_t batch = row / w->k, j = row % w->k;
         const float *a = w->a + batch * w->m * w->k;
         for (int64_t i = 0; i < w->m; i++) {
@@ -95,20 +114,8 @@ static bool dot_infer(heed_op_call *c) {
 
 static bool dot_forward(heed_op_call *c) {
     const struct pairs p = pairs_of(c->in[0], c->in[1]);
-    const struct gemm g = {.m = p.queries,
-                           .n = p.keys,
-                           .k = p.d,
-                           .a = f32_of(c->in[0]),
-                           .lda = p.d,
-                           .b = f32_of(c->in[1]),
-                           .ldb = p.d,
-                           .trans_b = true,
-                           .c = heed_op_f32(c, 0),
-                           .ldc = p.keys,
-                           .alpha = ((const struct dot_attr *)c->attr)->scale};
-    const struct gemm_batch batch = {
-        .axes = 1, .size = {p.batch}, .a = {p.queries * p.d}, .b = {p.keys * p.d}, .c = {p.queries * p.keys}};
-    kernel_gemm_batch(pool_of(c), &g, &batch);
+    const float scale = ((const struct dot_attr *)c->attr)->scale;
+    dot_pairs(pool_of(c), &p, scale, f32_of(c->in[0]), f32_of(c->in[1]), heed_op_f32(c, 0), false);
     return true;
 }
 

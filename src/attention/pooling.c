@@ -3,92 +3,60 @@
  * A value that is not finite is read only where its weight is not 0, and its weight gets a gradient only there. */
 #include "attention/ops.h"
 #include "attention/pairs.h"
-#include "kernel/gemm.h"
+#include "kernel/finite.h"
 #include <string.h>
 
 /* ---- pool_values ---- */
 
-struct pooled {
-    int64_t batch, queries, keys, size;
-};
-
-static struct pooled pooled_of(const heed_op_call *c) {
-    const heed_tensor *w = c->in[0], *v = c->in[1];
-    const int64_t queries = w->shape[w->rank - 2], keys = cols_of(w);
-    struct pooled p = {1, queries, keys, cols_of(v)};
-    for (int i = 0; i + 2 < w->rank; i++) p.batch *= w->shape[i];
-    return p;
-}
+/* Queries, keys and the E of the values. */
+static struct pairs pooled_of(const heed_op_call *c) { return pairs_of(c->in[0], c->in[1]); }
 
 static bool pool_infer(heed_op_call *c) {
     const heed_tensor *w = c->in[0], *v = c->in[1];
     if (!heed_op_want(c, 0, HEED_F32) || !heed_op_want(c, 1, HEED_F32)) return false;
-    bool fits = w->rank >= 2 && w->rank == v->rank && cols_of(w) == v->shape[v->rank - 2];
     int64_t shape[HEED_MAX_RANK];
-    for (int i = 0; fits && i < w->rank; i++) {
-        shape[i] = w->shape[i];
-        fits = i + 2 >= w->rank || w->shape[i] == v->shape[i];
-    }
-    if (!fits)
+    if (!leading_fit(w, v, shape) || cols_of(w) != v->shape[v->rank - 2])
         return heed_op_fail(c, HEED_ERR_SHAPE,
                             "weights of shape %s and values of shape %s are not (…,Tq,Tk) and (…,Tk,E)",
                             heed_shape_text(w).s, heed_shape_text(v).s);
     shape[w->rank - 1] = cols_of(v);
     if (!heed_op_out(c, 0, HEED_F32, w->rank, shape)) return false;
-    const struct pooled p = pooled_of(c);
+    const struct pairs p = pooled_of(c);
     c->save_in = (c->wants[1] ? 1u : 0) | (c->wants[0] ? 3u : 0);
-    c->work_forward = weigh_work(p.batch, p.keys, p.size);
+    c->work_forward = weigh_work(p.batch, p.keys, p.d);
     c->work_backward = c->wants[0] ? c->work_forward : 0;
-    if (c->wants[1] && weigh_work(p.batch, p.queries, p.size) > c->work_backward)
-        c->work_backward = weigh_work(p.batch, p.queries, p.size);
+    if (c->wants[1] && weigh_work(p.batch, p.queries, p.d) > c->work_backward)
+        c->work_backward = weigh_work(p.batch, p.queries, p.d);
     return true;
 }
 
 static bool pool_forward(heed_op_call *c) {
-    const struct pooled p = pooled_of(c);
-    weigh(pool_of(c), &(struct weigh){p.batch, p.queries, p.size, p.keys, 1, f32_of(c->in[0]), false, f32_of(c->in[1]),
+    const struct pairs p = pooled_of(c);
+    weigh(pool_of(c), &(struct weigh){p.batch, p.queries, p.d, p.keys, 1, f32_of(c->in[0]), false, f32_of(c->in[1]),
                                       heed_op_f32(c, 0), false, c->work});
     return true;
 }
 
 /* dw = dy v', with the rows of v that are not finite as zeros; then theirs, where the weight is not 0. */
-static void grad_weights(heed_op_call *c, const struct pooled *p) {
+static void grad_weights(heed_op_call *c, const struct pairs *p) {
     const float *v = f32_of(c->in[1]), *w = f32_of(c->in[0]), *dy = c->dout[0];
     const int64_t rows = p->batch * p->keys;
-    const float *finite = only_finite(pool_of(c), v, rows, p->size, c->work);
-    const struct gemm g = {.m = p->queries,
-                           .n = p->keys,
-                           .k = p->size,
-                           .a = dy,
-                           .lda = p->size,
-                           .b = finite,
-                           .ldb = p->size,
-                           .trans_b = true,
-                           .c = c->din[0],
-                           .ldc = p->keys,
-                           .add = c->add[0],
-                           .alpha = 1};
-    const struct gemm_batch batch = {.axes = 1,
-                                     .size = {p->batch},
-                                     .a = {p->queries * p->size},
-                                     .b = {p->keys * p->size},
-                                     .c = {p->queries * p->keys}};
-    kernel_gemm_batch(pool_of(c), &g, &batch);
+    const float *finite = only_finite(pool_of(c), v, rows, p->d, c->work);
+    dot_pairs(pool_of(c), p, 1, dy, finite, c->din[0], c->add[0]);
     for (int64_t r = 0; finite != v && r < rows; r++) {
-        if (row_is_finite(v + r * p->size, p->size)) continue;
+        if (kernel_is_finite(v + r * p->d, p->d)) continue;
         for (int64_t i = 0; i < p->queries; i++) {
             const int64_t row = r / p->keys * p->queries + i, at = row * p->keys + r % p->keys;
-            for (int64_t e = 0; w[at] != 0.0f && e < p->size; e++)
-                c->din[0][at] += dy[row * p->size + e] * v[r * p->size + e];
+            for (int64_t e = 0; w[at] != 0.0f && e < p->d; e++) c->din[0][at] += dy[row * p->d + e] * v[r * p->d + e];
         }
     }
 }
 
 static bool pool_backward(heed_op_call *c) {
-    const struct pooled p = pooled_of(c);
+    const struct pairs p = pooled_of(c);
     if (c->din[0]) grad_weights(c, &p);
     if (c->din[1])
-        weigh(pool_of(c), &(struct weigh){p.batch, p.keys, p.size, p.queries, 1, f32_of(c->in[0]), true, c->dout[0],
+        weigh(pool_of(c), &(struct weigh){p.batch, p.keys, p.d, p.queries, 1, f32_of(c->in[0]), true, c->dout[0],
                                           c->din[1], c->add[1], c->work});
     return true;
 }
@@ -146,12 +114,7 @@ static void hide_unseen(heed_ctx *cx, heed_tensor **q, heed_tensor **k, heed_ten
 /* q (…,Tq,Dq), k (…,Tk,Dk): do they make scores, and of which shape? Sizes D are the score's affair. */
 static bool score_shape(heed_ctx *cx, const heed_tensor *q, const heed_tensor *k, int64_t shape[HEED_MAX_RANK]) {
     if (!q || !k) return heed_fail(cx, HEED_ERR_USAGE, "attention_pool: the %s are NULL", q ? "keys" : "queries");
-    bool fits = q->rank >= 2 && q->rank == k->rank;
-    for (int i = 0; fits && i < q->rank; i++) {
-        shape[i] = q->shape[i];
-        fits = i + 2 >= q->rank || q->shape[i] == k->shape[i];
-    }
-    if (!fits)
+    if (!leading_fit(q, k, shape))
         return heed_fail(cx, HEED_ERR_SHAPE,
                          "attention_pool: queries of shape %s and keys of shape %s are not (…,Tq,D) and (…,Tk,D)",
                          heed_shape_text(q).s, heed_shape_text(k).s);

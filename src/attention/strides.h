@@ -29,4 +29,15 @@ static inline struct attention_plane plane_of(const heed_tensor *t) {
         .batch = n[0] > 1 ? n[1] * n[2] * n[3] : 0, .head = n[1] > 1 ? n[2] * n[3] : 0, .query = n[2] > 1 ? n[3] : 0};
 }
 
+/* Bitmap, bias, and bias by distance of a call: each may be NULL. */
+static inline void set_biases(struct attention *a, const heed_tensor *keep, const heed_tensor *add,
+                              const heed_tensor *distance) {
+    if (keep) a->keep = u8_of(keep), a->keep_at = plane_of(keep);
+    if (add) a->add = f32_of(add), a->add_at = plane_of(add);
+    if (distance) {
+        a->distance = f32_of(distance);
+        a->distance_head = distance->shape[0] > 1 ? cols_of(distance) : 0;
+    }
+}
+
 #endif

@@ -117,9 +117,7 @@ static void print_json(heed_ctx *cx, const struct scores *s) {
         shown = heed_json_put_array(cx, doc, "scores");
         for (int i = 0; i < s->n; i++) put_score(cx, heed_json_put_object(cx, shown, NULL), s, i);
     }
-    char *text = heed_json_print(cx, shown, 2, NULL);
-    if (text) puts(text);
-    heed_mem_free(cx, text);
+    json_answer(cx, shown, 2);
     heed_json_free(doc);
 }
 

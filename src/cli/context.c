@@ -64,7 +64,13 @@ heed_ctx *options_open_roomy(const struct options *o, size_t least) {
 
 void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
 
-/* ---- the profile ---- */
+/* ---- what is printed ---- */
+
+void json_answer(heed_ctx *cx, heed_json value, int indent) {
+    char *text = heed_json_print(cx, value, indent, NULL);
+    if (text) puts(text);
+    heed_mem_free(cx, text);
+}
 
 static int64_t time_of(const struct profile_line *l) { return l->nanoseconds[0] + l->nanoseconds[1]; }
 

@@ -26,9 +26,7 @@ static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *s
     heed_json_put_int(cx, result, "examples", data->n);
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, metric, score->metric);
-    char *text = heed_json_print(cx, result, 2, NULL);
-    if (text) puts(text);
-    heed_mem_free(cx, text);
+    json_answer(cx, result, 2);
     heed_json_free(result);
 }
 

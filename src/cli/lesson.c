@@ -43,9 +43,7 @@ static int print_json(const struct options *o) {
         heed_json_put_text(cx, at, "summary", lessons[i]->summary);
         if (lessons[i]->data) heed_json_put_text(cx, at, "data", lessons[i]->data);
     }
-    char *text = heed_json_print(cx, list, 2, NULL);
-    if (text) puts(text);
-    heed_mem_free(cx, text);
+    json_answer(cx, list, 2);
     heed_json_free(doc);
     return options_close(o, cx, EXIT_DONE);
 }

@@ -7,6 +7,7 @@
 #define CLI_OPTIONS_H
 
 #include "cli/cli.h"
+#include "heed/io.h"
 
 enum option_kind {
     OPTION_FLAG,   /* --quiet */
@@ -36,6 +37,8 @@ extern const struct option common_options[];
 /* For the tables of commands whose result is data. */
 #define JSON_OPTION                                                                                                    \
     { "json", 0, OPTION_FLAG, NULL, NULL, "the result as JSON", 0, 0, NULL }
+/* What it asks for, on standard output; indent 0: in one line. */
+void json_answer(heed_ctx *cx, heed_json value, int indent);
 
 struct options; /* what was given */
 

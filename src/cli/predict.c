@@ -1,13 +1,12 @@
 /* heed predict: per line of numbers, a line of output: the class and its probability, or numbers. */
+#include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/task.h"
 #include "io/text.h"
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct option options[] = {
     {"data", 'd', OPTION_FILE, NULL, "FILE", "read a table, x.npy or a directory instead of standard input", 0, 0,
@@ -55,9 +54,7 @@ static void print_class(const struct predictor *p, const double *probability) {
     heed_json_put_number(p->cx, line, "probability", probability[best]);
     const heed_json all = heed_json_put_array(p->cx, line, "probabilities");
     for (int64_t j = 0; j < n; j++) heed_json_put_number(p->cx, all, NULL, probability[j]);
-    char *text = heed_json_print(p->cx, line, 0, NULL);
-    if (text) puts(text);
-    heed_mem_free(p->cx, text);
+    json_answer(p->cx, line, 0);
     heed_json_free(line);
 }
 
@@ -93,10 +90,8 @@ static bool predict(const struct predictor *p, const float *x, int64_t n) {
 /* ---- lines of input ---- */
 
 struct input {
-    char *text; /* what was read and not used yet */
-    size_t used, cap;
-    int64_t line; /* number of the line under way, from 1 */
-    float *x;     /* AT_ONCE examples */
+    struct cli_lines lines;
+    float *x; /* AT_ONCE examples */
     int64_t n;
 };
 
@@ -127,71 +122,35 @@ static bool answer(const struct predictor *p, struct input *in) {
     return n == 0 || predict(p, in->x, n);
 }
 
-static bool read_line(const struct predictor *p, struct input *in, char *line) {
+/* Another example; a mistake is told after the answers to the lines before it. */
+static bool read_line(const struct predictor *p, struct input *in) {
     const int64_t width = p->like->width;
     int64_t n = 0;
-    in->line++;
-    if (in->line == 1 && is_header(p, line)) return true;
-    for (char *word; (word = next_number(&line)); n++) {
+    char *at = in->lines.text;
+    if (in->lines.number == 1 && is_header(p, at)) return true;
+    for (char *word; (word = next_number(&at)); n++) {
         double value;
         bool range = false;
-        if (!number_read(word, &value, &range) || !isfinite(value)) {
-            answer(p, in); /* the lines before it */
-            return heed_fail(p->cx, HEED_ERR_FORMAT, "standard input: line %lld: '%s' is not a number",
-                             (long long)in->line, shown(word).text);
-        }
+        if (!number_read(word, &value, &range) || !isfinite(value))
+            return answer(p, in) && cli_lines_fail(&in->lines, "'%s' is not a number", shown(word).text);
         if (n < width) in->x[in->n * width + n] = (float)value;
     }
-    if (n != width) {
-        answer(p, in);
-        return heed_fail(p->cx, HEED_ERR_FORMAT, "standard input: line %lld: %lld numbers, should be %lld",
-                         (long long)in->line, (long long)n, (long long)width);
-    }
+    if (n != width)
+        return answer(p, in) &&
+               cli_lines_fail(&in->lines, "%lld numbers, should be %lld", (long long)n, (long long)width);
     return ++in->n < AT_ONCE || answer(p, in);
 }
 
-/* The whole lines of what was read; at the end also one without its end. */
-static bool use_lines(const struct predictor *p, struct input *in, bool last) {
-    char *line = in->text, *end;
-    bool ok = true;
-    while (ok && (end = memchr(line, '\n', (size_t)(in->text + in->used - line)))) {
-        *end = 0;
-        ok = read_line(p, in, line);
-        line = end + 1;
-    }
-    in->used -= (size_t)(line - in->text);
-    if (ok && last && in->used > 0) {
-        line[in->used] = 0;
-        in->used = 0;
-        ok = read_line(p, in, line);
-    }
-    memmove(in->text, line, in->used);
-    return ok && answer(p, in); /* whoever waits for it gets it before more is read */
-}
-
 static bool predict_lines(const struct predictor *p) {
-    struct input in = {.cap = 1 << 16};
-    bool ok = true, last = false;
-    in.text = heed_mem_new(p->cx, in.cap + 1);
-    in.x = heed_mem_new(p->cx, AT_ONCE * (size_t)p->like->width * sizeof *in.x);
-    while (in.x && ok && !last && !heed_cancelled(p->cx)) {
-        if (in.used == in.cap) {
-            char *grown = heed_mem_resize(p->cx, in.text, 2 * in.cap + 1);
-            if (!grown) break;
-            in.text = grown;
-            in.cap *= 2;
-        }
-        const ssize_t n = read(STDIN_FILENO, in.text + in.used, in.cap - in.used);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) heed_fail(p->cx, HEED_ERR_FILE, "standard input: %s", strerror(errno));
-        if (n < 0) break;
-        in.used += (size_t)n;
-        last = n == 0;
-        ok = use_lines(p, &in, last);
+    struct input in = {.x = heed_mem_new(p->cx, AT_ONCE * (size_t)p->like->width * sizeof *in.x)};
+    bool ok = in.x && cli_lines_open(&in.lines, p->cx, "-");
+    while (ok && cli_lines_next(&in.lines)) {
+        ok = read_line(p, &in);
+        if (ok && !cli_lines_ready(&in.lines)) ok = answer(p, &in); /* before waiting for more */
     }
-    heed_mem_free(p->cx, in.text);
+    if (ok) answer(p, &in);
     heed_mem_free(p->cx, in.x);
-    return !heed_failed(p->cx);
+    return cli_lines_close(&in.lines);
 }
 
 /* ---- a data set ---- */

@@ -1,13 +1,11 @@
 /* heed tokens: text to ids, line by line, and back; and a tokenizer of one's own from text. */
-#include "base/file.h"
+#include "cli/lines.h"
 #include "cli/options.h"
 #include "heed/text.h"
 #include "io/text.h"
 #include "model/directory.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct option options[] = {
     {"decode", 'd', OPTION_FLAG, NULL, NULL, "from ids back to text", 0, 0, NULL},
@@ -33,14 +31,10 @@ struct converter {
     heed_string out; /* answers not yet written */
     heed_string text;
     heed_ids ids;
-    int64_t line; /* number of the line under way, from 1 */
+    struct cli_lines in;
 };
 
 /* ---- a line ---- */
-
-static bool wrong_line(const struct converter *c, const char *why) {
-    return heed_fail(c->cx, HEED_ERR_FORMAT, "standard input: line %lld: %s", (long long)c->line, why);
-}
 
 static bool put_id(struct converter *c, int32_t id, bool first) {
     char text[16];
@@ -48,47 +42,42 @@ static bool put_id(struct converter *c, int32_t id, bool first) {
     return heed_string_put(c->cx, &c->out, text, (size_t)n);
 }
 
-static bool encode_line(struct converter *c, const char *line, size_t size) {
+static bool encode_line(struct converter *c) {
     c->ids.count = 0;
-    bool ok = heed_encode(c->cx, c->tokenizer, line, size, true, &c->ids);
+    bool ok = heed_encode(c->cx, c->tokenizer, c->in.text, c->in.size, true, &c->ids);
     for (int64_t i = 0; ok && i < c->ids.count; i++) ok = put_id(c, c->ids.id[i], i == 0);
     return ok;
 }
 
 /* The ids of a line of numbers. */
-static bool read_ids(struct converter *c, const char *line, size_t size) {
+static bool read_ids(struct converter *c) {
     static const char blanks[] = " \t\r";
     c->ids.count = 0;
-    for (const char *s = line, *end = line + size; s < end;) {
+    for (const char *s = c->in.text, *end = s + c->in.size; s < end;) {
         const char *word = s;
         int64_t id = 0;
-        while (s < end && !(*s && strchr(blanks, *s))) {
+        while (s < end && !strchr(blanks, *s)) {
             id = *s >= '0' && *s <= '9' && id >= 0 ? id * 10 + (*s - '0') : -1;
             if (id > INT32_MAX) id = -1;
             s++;
         }
-        if (id < 0) {
-            char why[128];
-            snprintf(why, sizeof why, "'%s' is not an id", shown_bytes(word, (size_t)(s - word)).text);
-            return wrong_line(c, why);
-        }
+        if (id < 0) return cli_lines_fail(&c->in, "'%s' is not an id", shown_bytes(word, (size_t)(s - word)).text);
         if (s > word && !heed_ids_put(c->cx, &c->ids, (int32_t)id)) return false;
         s += s < end;
     }
     return true;
 }
 
-static bool decode_line(struct converter *c, const char *line, size_t size) {
+static bool decode_line(struct converter *c) {
     c->text.size = 0;
-    return read_ids(c, line, size) && heed_decode(c->cx, c->tokenizer, c->ids.id, c->ids.count, false, &c->text) &&
+    return read_ids(c) && heed_decode(c->cx, c->tokenizer, c->ids.id, c->ids.count, false, &c->text) &&
            heed_string_put(c->cx, &c->out, c->text.s, c->text.size);
 }
 
 /* One answer, or none and a sentence that says which line is wrong. */
-static bool convert_line(struct converter *c, const char *line, size_t size) {
+static bool convert_line(struct converter *c) {
     const size_t before = c->out.size;
-    c->line++;
-    if ((c->decode ? decode_line : encode_line)(c, line, size)) return heed_string_put(c->cx, &c->out, "\n", 1);
+    if ((c->decode ? decode_line : encode_line)(c)) return heed_string_put(c->cx, &c->out, "\n", 1);
     c->out.size = before;
     char why[1024];
     const heed_status status = heed_error(c->cx);
@@ -96,7 +85,7 @@ static bool convert_line(struct converter *c, const char *line, size_t size) {
     snprintf(why, sizeof why, "%s", heed_message(c->cx));
     if (strncmp(why, "encode: ", 8) != 0 && strncmp(why, "decode: ", 8) != 0) return false;
     heed_clear(c->cx);
-    return wrong_line(c, why + 8);
+    return cli_lines_fail(&c->in, "%s", why + 8);
 }
 
 static void write_answers(struct converter *c) {
@@ -105,50 +94,14 @@ static void write_answers(struct converter *c) {
     c->out.size = 0;
 }
 
-/* ---- lines ---- */
-
-struct input {
-    char *text; /* what was read and not used yet */
-    size_t used, room;
-};
-
-/* The whole lines of what was read; at the end also one without its end. */
-static bool use_lines(struct converter *c, struct input *in, bool last) {
-    const char *line = in->text, *end = in->text + in->used, *stop;
-    bool ok = true;
-    while (ok && (stop = memchr(line, '\n', (size_t)(end - line)))) {
-        ok = convert_line(c, line, (size_t)(stop - line));
-        line = stop + 1;
-    }
-    if (ok && last && line < end) {
-        ok = convert_line(c, line, (size_t)(end - line));
-        line = end;
-    }
-    in->used = (size_t)(end - line);
-    memmove(in->text, line, in->used);
-    write_answers(c); /* whoever waits for it gets it before more is read */
-    return ok;
-}
-
 static void convert_lines(struct converter *c) {
-    struct input in = {.room = 1 << 16};
-    bool ok = (in.text = heed_mem_new(c->cx, in.room)), last = false;
-    while (ok && !last && !heed_cancelled(c->cx)) {
-        if (in.used == in.room) {
-            char *larger = heed_mem_resize(c->cx, in.text, 2 * in.room);
-            if (!larger) break;
-            in.text = larger;
-            in.room *= 2;
-        }
-        const ssize_t n = read(STDIN_FILENO, in.text + in.used, in.room - in.used);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) heed_fail(c->cx, HEED_ERR_FILE, "standard input: %s", strerror(errno));
-        if (n < 0) break;
-        in.used += (size_t)n;
-        last = n == 0;
-        ok = use_lines(c, &in, last);
+    bool ok = cli_lines_open(&c->in, c->cx, "-");
+    while (ok && cli_lines_next(&c->in)) {
+        ok = convert_line(c);
+        if (!cli_lines_ready(&c->in)) write_answers(c); /* before waiting for more */
     }
-    heed_mem_free(c->cx, in.text);
+    write_answers(c);
+    cli_lines_close(&c->in);
 }
 
 static int convert(const struct options *o) {

@@ -4,6 +4,7 @@
  * one by one while they are in cache. A sequence of few queries, as in decoding, goes row by row instead: there a strip
  * would be mostly empty, and the time is that of reading the keys and values once, for all heads that share them. */
 #include "kernel/attention_parts.h"
+#include "kernel/finite.h"
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void put_statistics(const struct job *j, const struct sequence *s, int64_
 static void add_infinite(const struct attention_strip *s, const float *v, int64_t ldv, int64_t lanes) {
     for (int64_t j = 0; j < s->block.keys; j++) {
         const float *const row = v + j * ldv, *const p = s->scores + j * lanes;
-        if (is_finite_row(row, s->block.e)) continue;
+        if (kernel_is_finite(row, s->block.e)) continue;
         for (int64_t l = 0; l < lanes; l++)
             for (int64_t c = 0; p[l] != 0 && c < s->block.e; c++) s->yt[c * lanes + l] += p[l] * row[c];
     }
@@ -75,11 +76,11 @@ static void meet_block(const struct job *j, const struct sequence *s, int64_t h,
 static void query_block(const struct job *j, const struct sequence *s, int64_t h, int64_t i0, int64_t n,
                         float *scratch) {
     const struct attention *const a = j->a;
-    const int64_t lanes = j->lanes, wide = (n + lanes - 1) / lanes * lanes, kv = h / (a->heads / a->kv_heads);
+    const int64_t lanes = j->lanes, wide = round_up(n, lanes), kv = h / (a->heads / a->kv_heads);
     const bool near = wide >= NEAR_STRIPS * lanes && a->d + a->e <= NEAR_HEAD;
     float *const qt = take(&scratch, wide * a->d), *const yt = take(&scratch, wide * a->e);
     float *const top = take(&scratch, wide), *const sum = take(&scratch, wide);
-    struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
+    struct mask_room *const mask = take_mask(&scratch);
     struct attention_strip strip = {.qt = qt, .yt = yt, .top = top, .sum = sum};
     strip.scores = take(&scratch, KEY_BLOCK * lanes);
     const float *const q = s->q + i0 * a->q_at.time + h * a->q_at.head;
@@ -93,13 +94,7 @@ static void query_block(const struct job *j, const struct sequence *s, int64_t h
     float *const k_room = near ? take(&scratch, KEY_BLOCK * a->d) : NULL;
     float *const v_room = near ? take(&scratch, KEY_BLOCK * a->e) : NULL;
     for (int64_t j0 = from / KEY_BLOCK * KEY_BLOCK; j0 < to; j0 += KEY_BLOCK) {
-        struct attention_block block = {.keys = min64(KEY_BLOCK, to - j0),
-                                        .d = a->d,
-                                        .e = a->e,
-                                        .k = s->k + j0 * a->k_at.time + kv * a->k_at.head,
-                                        .ldk = a->k_at.time,
-                                        .v = s->v + j0 * a->v_at.time + kv * a->v_at.head,
-                                        .ldv = a->v_at.time};
+        struct attention_block block = block_of(a, s, kv, j0, min64(KEY_BLOCK, to - j0));
         if (near) {
             block.k = near_rows(block.k, &block.ldk, block.keys, a->d, k_room);
             block.v = near_rows(block.v, &block.ldv, block.keys, a->e, v_room);
@@ -144,9 +139,10 @@ static void meet_row(const struct job *j, const struct sequence *s, int64_t h, i
     if (has_strips(a)) row_mask(j, s, h, i, j0, &row.block, mask, add, factor);
     if (row.block.add) row.block.v = finite_rows(j->isa, v, &row.block.ldv, row.block.keys, a->e, room, &bad);
     j->isa->attention_row(&row);
-    for (int64_t k = 0; bad && k < row.block.keys; k++)
-        for (int64_t c = 0; row.scores[k] != 0 && !is_finite_row(v + k * ldv, a->e) && c < a->e; c++)
-            row.y[c] += row.scores[k] * v[k * ldv + c];
+    for (int64_t k = 0; bad && k < row.block.keys; k++) {
+        if (row.scores[k] == 0 || kernel_is_finite(v + k * ldv, a->e)) continue;
+        for (int64_t c = 0; c < a->e; c++) row.y[c] += row.scores[k] * v[k * ldv + c];
+    }
 }
 
 /* All queries of the heads that share key head kv. */
@@ -154,7 +150,7 @@ static void few_queries(const struct job *j, const struct sequence *s, int64_t k
     const struct attention *const a = j->a;
     const int64_t group = a->heads / a->kv_heads, n = group * s->queries;
     float *const scores = take(&scratch, ROW_BLOCK);
-    struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
+    struct mask_room *const mask = take_mask(&scratch);
     const int64_t most = (ROOM / 4) / (a->d + a->e + 2); /* rows at once; the rest of the scratch is for odd values */
     for (int64_t r0 = 0; r0 < n; r0 += most) {
         const int64_t rows = min64(most, n - r0);
@@ -176,16 +172,9 @@ static void few_queries(const struct job *j, const struct sequence *s, int64_t k
                 const struct span see = span_of(a, s, i);
                 const int64_t k0 = max64(j0, see.from), k1 = min64(j0 + j->row_block, see.to);
                 if (k0 >= k1) continue;
-                const struct attention_block block = {.keys = k1 - k0,
-                                                      .d = a->d,
-                                                      .e = a->e,
-                                                      .k = s->k + k0 * a->k_at.time + kv * a->k_at.head,
-                                                      .ldk = a->k_at.time,
-                                                      .v = s->v + k0 * a->v_at.time + kv * a->v_at.head,
-                                                      .ldv = a->v_at.time};
-                meet_row(j, s, h, i,
-                         (struct attention_row){block, q + r * a->d, scores, y + r * a->e, top + r, sum + r}, k0, mask,
-                         room);
+                const struct attention_row row = {
+                    block_of(a, s, kv, k0, k1 - k0), q + r * a->d, scores, y + r * a->e, top + r, sum + r};
+                meet_row(j, s, h, i, row, k0, mask, room);
             }
         for (int64_t r = 0; r < rows; r++) {
             const int64_t h = kv * group + (r0 + r) / s->queries, i = (r0 + r) % s->queries;
@@ -234,10 +223,10 @@ void kernel_attention(struct pool *pool, const struct attention *a, float *y, st
     const int64_t fit = (ROOM / 4) / (a->d + a->e + 1) / j.lanes * j.lanes;
     j.query_block = max64(j.lanes, min64(QUERY_BLOCK, fit));
     j.row_block = max64(1, min64(ROW_BLOCK, ROOM / 4 / max64(1, a->e)));
-    j.blocks = max64(1, (a->queries + j.query_block - 1) / j.query_block);
+    j.blocks = max64(1, ceil_div(a->queries, j.query_block));
     j.items = a->batch * a->heads * j.blocks;
     const int64_t work = min64(j.query_block, a->queries) * a->keys * (a->d + a->e);
     j.per_task = max64(1, TASK_WORK / max64(1, work));
     if (j.items == 0) return;
-    pool_run(pool, (j.items + j.per_task - 1) / j.per_task, run_task, &j);
+    pool_run(pool, ceil_div(j.items, j.per_task), run_task, &j);
 }

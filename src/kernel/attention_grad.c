@@ -31,11 +31,9 @@ struct room {
     int64_t ldq, ldy, ld;
 };
 
-static int64_t round_to(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
 static struct room room_of(const struct job *j, float *scratch) {
     const struct attention *const a = j->a;
-    struct room r = {.ldq = round_to(a->d, j->lanes), .ldy = round_to(a->e, j->lanes), .ld = j->queries + j->lanes};
+    struct room r = {.ldq = round_up(a->d, j->lanes), .ldy = round_up(a->e, j->lanes), .ld = j->queries + j->lanes};
     r.qt = take(&scratch, j->queries * a->d);
     r.dyt = take(&scratch, j->queries * a->e);
     r.q = take(&scratch, j->queries * r.ldq);
@@ -68,7 +66,7 @@ static void pack_queries(const struct job *j, const struct sequence *s, int64_t 
                          const struct room *r) {
     const struct attention *const a = j->a;
     const struct attention_grad *const g = j->g;
-    const int64_t lanes = j->lanes, wide = round_to(n, lanes), row = s->row + i0, ldy = a->heads * a->e;
+    const int64_t lanes = j->lanes, wide = round_up(n, lanes), row = s->row + i0, ldy = a->heads * a->e;
     const float *const q = s->q + i0 * a->q_at.time + h * a->q_at.head;
     const float *const y = g->y + row * ldy + h * a->e, *const dy = g->dy + row * ldy + h * a->e;
     for (int64_t at = 0; at < n; at += lanes) {
@@ -97,7 +95,7 @@ static bool meet_keys(const struct job *j, const struct sequence *s, int64_t h, 
     struct attention_block masks[BACK_QUERIES];
     bool hides = false;
     back->keys = 0;
-    back->strips = (n + lanes - 1) / lanes;
+    back->strips = ceil_div(n, lanes);
     for (int64_t at = 0; at < back->strips; at++) {
         masks[at] = (struct attention_block){.keys = keys};
         strip_mask(j->isa, a, s, h, i0 + at * lanes, min64(lanes, n - at * lanes), j0, &masks[at], &r->masks[at]);
@@ -158,7 +156,7 @@ static float *part_of(const struct job *j, float *whole, int64_t *ld, float *par
 static float *dk_parts(const struct job *j) { return j->g->work; }
 static float *dv_parts(const struct job *j) {
     const int64_t floats = j->g->dk ? (j->parts - 1) * all_key_rows(j->a) * j->a->kv_heads * j->a->d : 0;
-    return dk_parts(j) + round_to(floats, 16);
+    return dk_parts(j) + round_up(floats, 16);
 }
 
 static void clear_head(float *x, int64_t ld, int64_t rows, int64_t size) {
@@ -289,7 +287,7 @@ static struct job job_of(const struct attention *a, const struct attention_grad 
     const bool wide = a->d + a->e > WIDE_HEAD;
     j.queries = wide ? j.lanes : BACK_QUERIES;
     j.keys = wide ? 16 : BACK_KEYS;
-    j.blocks = (a->queries + j.queries - 1) / j.queries;
+    j.blocks = ceil_div(a->queries, j.queries);
     const int64_t most = a->keys * (a->d + a->e) > LONG_KEYS ? 2 : MOST_PARTS;
     j.parts = max64(1, min64(most / max64(1, a->kv_heads), j.blocks / 2));
     return j;
@@ -298,14 +296,14 @@ static struct job job_of(const struct attention *a, const struct attention_grad 
 size_t kernel_attention_grad_work(const struct attention *a, const struct attention_grad *g) {
     const struct job j = job_of(a, g);
     const int64_t rows = all_key_rows(a) * a->kv_heads * (j.parts - 1);
-    return (size_t)(round_to(g->dk ? rows * a->d : 0, 16) + (g->dv ? rows * a->e : 0)) * sizeof(float);
+    return (size_t)(round_up(g->dk ? rows * a->d : 0, 16) + (g->dv ? rows * a->e : 0)) * sizeof(float);
 }
 
 void kernel_attention_grad(struct pool *pool, const struct attention *a, const struct attention_grad *g) {
     struct job j = job_of(a, g);
     if (g->dq || g->dk || g->dv) {
         pool_run(pool, a->batch * a->kv_heads * j.parts, run_part, &j);
-        if (j.parts > 1) pool_run(pool, (all_key_rows(a) + SUM_ROWS - 1) / SUM_ROWS, run_sum, &j);
+        if (j.parts > 1) pool_run(pool, ceil_div(all_key_rows(a), SUM_ROWS), run_sum, &j);
     }
     if (g->dadd) {
         if (!g->add_add) memset(g->dadd, 0, (size_t)g->add_count * sizeof(float));

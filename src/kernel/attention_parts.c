@@ -1,6 +1,7 @@
 /* Sequences, spans and masks of attention. A strip's mask is worked out block by block, so nothing of Tq x Tk is held.
  */
 #include "kernel/attention_parts.h"
+#include "kernel/finite.h"
 #include <math.h>
 #include <string.h>
 
@@ -124,23 +125,11 @@ const float *near_rows(const float *x, int64_t *ldx, int64_t rows, int64_t cols,
     return room;
 }
 
-bool is_finite_row(const float *x, int64_t cols) {
-    for (int64_t c = 0; c < cols; c++)
-        if (!isfinite(x[c])) return false;
-    return true;
-}
-
 const float *finite_rows(const struct isa *isa, const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room,
                          bool *bad) {
     *bad = !isa->attention_finite(x, *ldx, rows, cols);
     if (!*bad) return x;
-    for (int64_t r = 0; r < rows; r++) {
-        const float *const row = x + r * *ldx;
-        if (is_finite_row(row, cols))
-            memcpy(room + r * cols, row, (size_t)cols * sizeof(float));
-        else
-            memset(room + r * cols, 0, (size_t)cols * sizeof(float));
-    }
+    kernel_copy_finite(room, x, *ldx, rows, cols);
     *ldx = cols;
     return room;
 }

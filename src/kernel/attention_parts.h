@@ -4,14 +4,12 @@
 
 #include "kernel/attention.h"
 #include "kernel/attention_blocks.h"
+#include "kernel/ints.h"
 
 #define KEY_BLOCK 256                                       /* keys that meet a strip at once */
 #define FEW       4                                         /* queries that go one by one instead of by strips */
 #define ROW_BLOCK 512                                       /* keys that meet such a query at once */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float))) /* floats of scratch that a task has */
-
-static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* One sequence of the batch. */
 struct sequence {
@@ -21,6 +19,18 @@ struct sequence {
     int64_t row;              /* of query 0 among the rows of statistics */
 };
 struct sequence sequence_of(const struct attention *a, int64_t b);
+
+/* Keys and values j0 .. j0 + keys of key head kv, not masked yet. */
+static inline struct attention_block block_of(const struct attention *a, const struct sequence *s, int64_t kv,
+                                              int64_t j0, int64_t keys) {
+    return (struct attention_block){.keys = keys,
+                                    .d = a->d,
+                                    .e = a->e,
+                                    .k = s->k + j0 * a->k_at.time + kv * a->k_at.head,
+                                    .ldk = a->k_at.time,
+                                    .v = s->v + j0 * a->v_at.time + kv * a->v_at.head,
+                                    .ldv = a->v_at.time};
+}
 
 /* The keys that query i can see, bitmap and bias aside. */
 struct span {
@@ -45,13 +55,15 @@ const float *near_rows(const float *x, int64_t *ldx, int64_t rows, int64_t cols,
  * whether there were. */
 const float *finite_rows(const struct isa *isa, const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room,
                          bool *bad);
-bool is_finite_row(const float *x, int64_t cols);
 
 /* The scratch of a task, handed out piece by piece. */
 static inline float *take(float **scratch, int64_t floats) {
     float *const at = *scratch;
-    *scratch += (floats + 15) / 16 * 16;
+    *scratch += round_up(floats, 16);
     return at;
+}
+static inline struct mask_room *take_mask(float **scratch) {
+    return (void *)take(scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
 }
 
 #endif

@@ -35,18 +35,15 @@ static void strip_weights(const struct job *j, int64_t i, int64_t n, float *out,
     const struct attention *const a = j->a;
     const int64_t kv = j->head / (a->heads / a->kv_heads), lanes = j->lanes;
     float *const qt = take(&scratch, j->rows_per_task * a->d), *const scores = take(&scratch, KEY_BLOCK * lanes);
-    struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
+    struct mask_room *const mask = take_mask(&scratch);
     const float *const q = j->s.q + i * a->q_at.time + j->head * a->q_at.head;
     for (int64_t at = 0; at < n; at += lanes)
         j->isa->attention_pack(qt + at * a->d, q + at * a->q_at.time, a->q_at.time, min64(lanes, n - at), a->d,
                                a->scale);
     const int64_t from = span_of(a, &j->s, i).from, to = span_of(a, &j->s, i + n - 1).to;
     for (int64_t j0 = from / KEY_BLOCK * KEY_BLOCK; j0 < to; j0 += KEY_BLOCK) {
-        struct attention_strip strip = {.scores = scores};
-        strip.block = (struct attention_block){.keys = min64(KEY_BLOCK, to - j0),
-                                               .d = a->d,
-                                               .k = j->s.k + j0 * a->k_at.time + kv * a->k_at.head,
-                                               .ldk = a->k_at.time};
+        struct attention_strip strip = {.scores = scores,
+                                        .block = block_of(a, &j->s, kv, j0, min64(KEY_BLOCK, to - j0))};
         if (n > lanes && a->d <= NEAR_HEAD)
             strip.block.k = near_rows(strip.block.k, &strip.block.ldk, strip.block.keys, a->d, scratch);
         for (int64_t at = 0; at < n; at += lanes) {
@@ -60,21 +57,17 @@ static void row_weights(const struct job *j, int64_t i, float *out, float *scrat
     const struct attention *const a = j->a;
     const int64_t kv = j->head / (a->heads / a->kv_heads);
     float *const q = take(&scratch, a->d), *const add = take(&scratch, KEY_BLOCK);
-    struct mask_room *const mask = (void *)take(&scratch, (int64_t)(sizeof(struct mask_room) / sizeof(float)));
+    struct mask_room *const mask = take_mask(&scratch);
     const float *const x = j->s.q + i * a->q_at.time + j->head * a->q_at.head;
     for (int64_t c = 0; c < a->d; c++) q[c] = x[c] * a->scale;
     const struct span see = span_of(a, &j->s, i);
     for (int64_t j0 = see.from; j0 < see.to; j0 += KEY_BLOCK) {
-        struct attention_block block = {.keys = min64(KEY_BLOCK, see.to - j0)};
+        struct attention_block block = block_of(a, &j->s, kv, j0, min64(KEY_BLOCK, see.to - j0));
         strip_mask(j->isa, a, &j->s, j->head, i, 1, j0, &block, mask);
         for (int64_t k = 0; block.add && k < block.keys; k++) add[k] = block.add[k * j->lanes];
-        struct attention_row row = {.q = q, .scores = out + j0};
-        row.block = (struct attention_block){.keys = block.keys,
-                                             .d = a->d,
-                                             .k = j->s.k + j0 * a->k_at.time + kv * a->k_at.head,
-                                             .ldk = a->k_at.time,
-                                             .add = block.add ? add : NULL};
-        j->isa->attention_row_scores(&row);
+        if (block.add) block.add = add;
+        block.from = block.to = NULL; /* nothing is hidden from one row but what add hides */
+        j->isa->attention_row_scores(&(struct attention_row){.block = block, .q = q, .scores = out + j0});
         j->isa->attention_row_weights(out + j0, block.keys, j->top[i], inverse(j->sum[i]));
     }
 }
@@ -120,5 +113,5 @@ void kernel_attention_weights(struct pool *pool, const struct attention *a, cons
     j.top = top + at, j.sum = sum + at, j.rows = rows, j.out = out;
     j.lanes = j.isa->attention_lanes();
     j.rows_per_task = a->d <= NEAR_HEAD ? STRIPS * j.lanes : j.lanes;
-    pool_run(pool, (n + j.rows_per_task - 1) / j.rows_per_task, run_task, &j);
+    pool_run(pool, ceil_div(n, j.rows_per_task), run_task, &j);
 }

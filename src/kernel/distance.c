@@ -1,6 +1,7 @@
 /* Squared distances of all pairs: how the work is cut. See kernel/distance.h. */
 #include "kernel/distance.h"
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/move.h"
 #include <string.h>
 
@@ -56,7 +57,7 @@ void kernel_distance(struct pool *pool, const struct distance *p, float *out, vo
     struct distance_job j = {.isa = isa_get(), .p = p, .out = out, .kt = work};
     const int64_t cost = p->keys * p->d;
     j.rows_per_task = cost < 4 * TASK_ELEMENTS ? 4 * TASK_ELEMENTS / cost : 1;
-    j.row_tasks = (p->queries + j.rows_per_task - 1) / j.rows_per_task;
+    j.row_tasks = ceil_div(p->queries, j.rows_per_task);
     float *s = j.kt + key_floats(p);
     for (int64_t c = 0; p->s && c < p->d; c++) s[c] = sharpness(p, c);
     j.s = p->s ? s : NULL;

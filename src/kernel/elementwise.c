@@ -1,9 +1,8 @@
 /* Elementwise functions over threads, and the broadcasting of shapes. */
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/reduce.h"
 #include <string.h>
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- One operand ---- */
 

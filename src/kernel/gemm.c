@@ -5,6 +5,7 @@
  * first block of k and added to by the others, and the epilogue follows the last. Invariant: nothing but the length of
  * the blocks of k touches the order in which an element is summed, so the cut may follow threads and caches freely. */
 #include "kernel/gemm.h"
+#include "kernel/ints.h"
 #include <string.h>
 
 #define K_BLOCK   256   /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
@@ -35,10 +36,6 @@ struct job {
     int64_t k_block, m_block, n_block; /* sizes of the blocks */
     int64_t m_blocks, n_blocks, items_per_task, tasks;
 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
 static void axes_push(struct axes *x, int64_t size, int64_t a, int64_t b, int64_t c) {
     const int i = x->count++;

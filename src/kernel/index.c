@@ -1,12 +1,10 @@
 /* Taking elements out by index, and adding them back. */
 #include "kernel/index.h"
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/move.h"
 #include <stdatomic.h>
 #include <string.h>
-
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-static int64_t parts(int64_t n, int64_t part) { return (n + part - 1) / part; }
 
 /* ---- checking ---- */
 
@@ -25,7 +23,7 @@ static int64_t first_bad(const struct check_job *j, int64_t from, int64_t end) {
 static void check_task(void *arg, int64_t task, void *scratch) {
     struct check_job *j = arg;
     const int64_t from = task * 2 * TASK_ELEMENTS;
-    int64_t bad = first_bad(j, from, least(from + 2 * TASK_ELEMENTS, j->n)), lowest = atomic_load(&j->bad);
+    int64_t bad = first_bad(j, from, min64(from + 2 * TASK_ELEMENTS, j->n)), lowest = atomic_load(&j->bad);
     (void)scratch;
     while (bad < lowest && !atomic_compare_exchange_weak(&j->bad, &lowest, bad)) {}
 }
@@ -35,7 +33,7 @@ int64_t kernel_index_bad(struct pool *pool, const int32_t *index, int64_t n, int
     if (kernel_is_small(n))
         job.bad = first_bad(&job, 0, n);
     else
-        pool_run(pool, parts(n, 2 * TASK_ELEMENTS), check_task, &job);
+        pool_run(pool, ceil_div(n, 2 * TASK_ELEMENTS), check_task, &job);
     return job.bad < n ? job.bad : -1;
 }
 
@@ -81,26 +79,26 @@ static void select_units(const struct select_job *j, int64_t from, int64_t end) 
         const int64_t row = u / j->pieces, at = u % j->pieces * ROW_PART;
         const int64_t source = row / s->m * s->n + s->index[row % s->m];
         memcpy(j->y + (size_t)(row * s->inner + at) * j->size, j->x + (size_t)(source * s->inner + at) * j->size,
-               (size_t)least(ROW_PART, s->inner - at) * j->size);
+               (size_t)min64(ROW_PART, s->inner - at) * j->size);
     }
 }
 
 static void select_task(void *arg, int64_t task, void *scratch) {
     const struct select_job *j = arg;
     (void)scratch;
-    select_units(j, task * j->per_task, least((task + 1) * j->per_task, j->units));
+    select_units(j, task * j->per_task, min64((task + 1) * j->per_task, j->units));
 }
 
 void kernel_select(struct pool *pool, const struct select *s, size_t size, void *y, const void *x) {
     const int64_t rows = s->outer * s->m;
     if (rows == 0 || s->inner == 0) return;
-    struct select_job job = {.s = s, .size = size, .y = y, .x = x, .pieces = parts(s->inner, ROW_PART)};
+    struct select_job job = {.s = s, .size = size, .y = y, .x = x, .pieces = ceil_div(s->inner, ROW_PART)};
     job.units = rows * job.pieces;
-    job.per_task = parts(ROW_PART, least(s->inner, ROW_PART));
+    job.per_task = ceil_div(ROW_PART, min64(s->inner, ROW_PART));
     if (kernel_is_small(rows * s->inner))
         select_units(&job, 0, job.units);
     else
-        pool_run(pool, parts(job.units, job.per_task), select_task, &job);
+        pool_run(pool, ceil_div(job.units, job.per_task), select_task, &job);
 }
 
 /* ---- rows added back ----
@@ -146,11 +144,11 @@ static void add_row(const struct isa *isa, float *to, const float *from, int64_t
 
 static void add_unit(const struct select_grad_job *j, int64_t unit) {
     const struct select *s = j->s;
-    const int64_t strip = unit % j->strips * STRIP, n = least(STRIP, s->inner - strip);
+    const int64_t strip = unit % j->strips * STRIP, n = min64(STRIP, s->inner - strip);
     const int64_t chunk = unit / j->strips % j->chunks, outer = unit / j->strips / j->chunks;
     float *dx = j->dx + outer * s->n * s->inner + strip;
     const float *dy = j->dy + outer * s->m * s->inner + strip;
-    const int64_t end = least((chunk + 1) * j->chunk, s->m);
+    const int64_t end = min64((chunk + 1) * j->chunk, s->m);
     int64_t i = chunk * j->chunk;
     if (!j->order && s->inner == 1) {
         for (; i < end; i++) dx[s->index[i]] += dy[i];
@@ -170,7 +168,7 @@ static void add_unit(const struct select_grad_job *j, int64_t unit) {
 
 static void select_grad_task(void *arg, int64_t task, void *scratch) {
     const struct select_grad_job *j = arg;
-    const int64_t end = least((task + 1) * j->per_task, j->units);
+    const int64_t end = min64((task + 1) * j->per_task, j->units);
     (void)scratch;
     for (int64_t u = task * j->per_task; u < end; u++) add_unit(j, u);
 }
@@ -181,17 +179,17 @@ void kernel_select_grad(struct pool *pool, const struct select *s, float *dx, co
     if (!add) kernel_clear(pool, dx, s->outer * s->n * s->inner);
     if (s->outer * s->m * s->inner == 0) return;
     int64_t *buffer = work;
-    struct select_grad_job job = {.isa = isa_get(), .s = s, .dx = dx, .dy = dy, .strips = parts(s->inner, STRIP)};
+    struct select_grad_job job = {.isa = isa_get(), .s = s, .dx = dx, .dy = dy, .strips = ceil_div(s->inner, STRIP)};
     job.chunk = s->m;
     if (s->outer < MANY_OUTER) {
         job.order = sort_positions(s->index, s->m, s->n, buffer, buffer + s->m);
-        job.chunk = parts(TASK_ELEMENTS, least(s->inner, STRIP));
+        job.chunk = ceil_div(TASK_ELEMENTS, min64(s->inner, STRIP));
     }
-    job.chunks = parts(s->m, job.chunk);
+    job.chunks = ceil_div(s->m, job.chunk);
     job.units = s->outer * job.chunks * job.strips;
-    job.per_task = parts(TASK_ELEMENTS, least(s->inner, STRIP) * least(s->m, job.chunk));
+    job.per_task = ceil_div(TASK_ELEMENTS, min64(s->inner, STRIP) * min64(s->m, job.chunk));
     if (kernel_is_small(s->outer * s->m * s->inner)) job.per_task = job.units;
-    pool_run(pool, parts(job.units, job.per_task), select_grad_task, &job);
+    pool_run(pool, ceil_div(job.units, job.per_task), select_grad_task, &job);
 }
 
 /* ---- single elements ---- */
@@ -279,18 +277,18 @@ static void do_sheets(const struct lines_job *j, int64_t sheet, int64_t end) {
     const struct lines *l = j->l;
     struct walker here = walk_from(w, sheet);
     for (; sheet < end; sheet++, walk_on(w, &here))
-        do_sheet(j, here.offset, least(j->na, l->along.n - here.at[w->axes - 2] * j->na),
-                 least(j->nb, l->across.axis[l->across.axes - 1].n - here.at[w->axes - 1] * j->nb));
+        do_sheet(j, here.offset, min64(j->na, l->along.n - here.at[w->axes - 2] * j->na),
+                 min64(j->nb, l->across.axis[l->across.axes - 1].n - here.at[w->axes - 1] * j->nb));
 }
 
 static void sheets_task(void *arg, int64_t task, void *scratch) {
     const struct lines_job *j = arg;
     (void)scratch;
-    do_sheets(j, task * j->per_task, least((task + 1) * j->per_task, j->sheets));
+    do_sheets(j, task * j->per_task, min64((task + 1) * j->per_task, j->sheets));
 }
 
 static struct walk_axis cut(struct walk_axis a, int64_t piece) {
-    a.n = parts(a.n, piece);
+    a.n = ceil_div(a.n, piece);
     for (int i = 0; i < WALK_ARRAYS; i++) a.step[i] *= piece;
     return a;
 }
@@ -302,21 +300,21 @@ static void run_lines(struct pool *pool, struct lines_job *j) {
     const int64_t count = walk_length(&l->across) * l->along.n;
     if (count == 0) return;
     /* Lines that are added to are not cut; where they lie side by side, pieces of at least a cache line are. */
-    j->na = j->scatter ? l->along.n : least(l->along.n, TASK_ELEMENTS);
-    j->nb = parts(TASK_ELEMENTS, j->na);
+    j->na = j->scatter ? l->along.n : min64(l->along.n, TASK_ELEMENTS);
+    j->nb = ceil_div(TASK_ELEMENTS, j->na);
     if (across.step[IN_Y] == 1 && j->nb < 16) j->nb = 16;
-    j->nb = least(j->nb, across.n);
+    j->nb = min64(j->nb, across.n);
     j->walk = l->across;
     j->walk.axis[last] = cut(l->along, j->na);
     j->walk.axis[last].step[IN_X] = 0;
     j->walk.axis[last + 1] = cut(across, j->nb);
     j->walk.axes = last + 2;
     j->sheets = walk_length(&j->walk);
-    j->per_task = parts(TASK_ELEMENTS, j->na * j->nb);
+    j->per_task = ceil_div(TASK_ELEMENTS, j->na * j->nb);
     if (kernel_is_small(count))
         do_sheets(j, 0, j->sheets);
     else
-        pool_run(pool, parts(j->sheets, j->per_task), sheets_task, j);
+        pool_run(pool, ceil_div(j->sheets, j->per_task), sheets_task, j);
 }
 
 void kernel_gather(struct pool *pool, const struct lines *l, size_t size, void *y, const void *x, const int32_t *index,

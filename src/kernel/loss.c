@@ -1,5 +1,6 @@
 /* See kernel/loss.h. */
 #include "kernel/loss.h"
+#include "kernel/ints.h"
 #include <math.h>
 
 #define BLOCK ((int64_t)4096) /* numbers summed by one task */
@@ -65,14 +66,14 @@ static void pair_loss_task(void *arg, int64_t task, void *scratch) {
 
 /* The length of a part: whole blocks, so many that PARTS parts are enough. */
 static int64_t part_of(int64_t n) {
-    const int64_t blocks = (n + BLOCK - 1) / BLOCK;
-    return BLOCK * ((blocks + PARTS - 1) / PARTS > 1 ? (blocks + PARTS - 1) / PARTS : 1);
+    const int64_t blocks = ceil_div(n, BLOCK);
+    return BLOCK * max64(ceil_div(blocks, PARTS), 1);
 }
 
 double kernel_pair_loss(struct pool *pool, enum pair_loss loss, float delta, float *each, const float *x,
                         const float *y, int64_t n) {
     struct pair_job job = {.loss = loss, .delta = delta, .x = x, .y = y, .out = each, .n = n, .part = part_of(n)};
-    const int64_t parts = (n + job.part - 1) / job.part;
+    const int64_t parts = ceil_div(n, job.part);
     pool_run_if(n > 4 * BLOCK, pool, parts, pair_loss_task, &job);
     double sum = 0;
     for (int64_t i = 0; i < parts; i++) sum += job.sum[i];
@@ -94,7 +95,7 @@ void kernel_pair_loss_grad(struct pool *pool, enum pair_loss loss, float delta, 
                            bool each, float scale, const float *x, const float *y, int64_t n, bool add) {
     struct pair_job job = {.loss = loss, .delta = delta, .second = second, .x = x, .y = y, .dy = dy, .each_dy = each};
     job.out = dx, job.n = n, job.part = part_of(n), job.scale = scale, job.add = add;
-    pool_run_if(n > 4 * BLOCK, pool, (n + job.part - 1) / job.part, pair_grad_task, &job);
+    pool_run_if(n > 4 * BLOCK, pool, ceil_div(n, job.part), pair_grad_task, &job);
 }
 
 double kernel_sum_in_order(const float *x, int64_t n) {

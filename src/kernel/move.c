@@ -5,6 +5,7 @@
  * along a and b, are walked over; runs of that walk are the tasks. */
 #include "kernel/move.h"
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/walk.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,14 +100,12 @@ static void move_tile(const struct plan *p, char *to, const char *from, int64_t 
         move_strided(p, to, from, na, nb);
 }
 
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-
 static void move_tiles(const struct plan *p, int64_t tile, int64_t end) {
     const struct walk *w = &p->walk;
     struct walker here = walk_from(w, tile);
     for (; tile < end; tile++, walk_on(w, &here)) {
-        const int64_t na = least(p->tile_a, p->a.n - here.at[w->axes - 1] * p->tile_a);
-        const int64_t nb = least(p->tile_b, p->b.n - here.at[w->axes - 2] * p->tile_b);
+        const int64_t na = min64(p->tile_a, p->a.n - here.at[w->axes - 1] * p->tile_a);
+        const int64_t nb = min64(p->tile_b, p->b.n - here.at[w->axes - 2] * p->tile_b);
         move_tile(p, p->to + here.offset[0] * (int64_t)p->size, p->from + here.offset[1] * (int64_t)p->size, na, nb);
     }
 }
@@ -114,7 +113,7 @@ static void move_tiles(const struct plan *p, int64_t tile, int64_t end) {
 static void move_task(void *arg, int64_t task, void *scratch) {
     const struct plan *p = arg;
     (void)scratch;
-    move_tiles(p, task * p->per_task, least((task + 1) * p->per_task, p->tiles));
+    move_tiles(p, task * p->per_task, min64((task + 1) * p->per_task, p->tiles));
 }
 
 /* ---- the plan ---- */
@@ -154,13 +153,13 @@ static int beside(const struct move_axis *axis, int axes) {
 
 static void choose_tiles(struct plan *p) {
     if (p->a.from == 1 || p->a.from == 0) {
-        p->tile_a = least(p->a.n, RUN_ELEMENTS);
-        p->tile_b = least(p->b.n, RUN_ELEMENTS / p->tile_a);
+        p->tile_a = min64(p->a.n, RUN_ELEMENTS);
+        p->tile_b = min64(p->b.n, RUN_ELEMENTS / p->tile_a);
         return;
     }
-    p->tile_b = least(p->b.n, TILE_SIDE);
-    p->tile_a = least(p->a.n, TILE_ELEMENTS / p->tile_b);
-    p->tile_b = least(p->b.n, TILE_ELEMENTS / p->tile_a);
+    p->tile_b = min64(p->b.n, TILE_SIDE);
+    p->tile_a = min64(p->a.n, TILE_ELEMENTS / p->tile_b);
+    p->tile_b = min64(p->b.n, TILE_ELEMENTS / p->tile_a);
 }
 
 static void walk_axis(struct walk *w, int64_t n, int64_t to, int64_t from) {
@@ -207,7 +206,7 @@ static void clear_task(void *arg, int64_t task, void *scratch) {
     const struct clear_job *j = arg;
     const int64_t first = task * j->per_task;
     (void)scratch;
-    memset(j->to + first, 0, (size_t)least(j->per_task, j->n - first) * sizeof(float));
+    memset(j->to + first, 0, (size_t)min64(j->per_task, j->n - first) * sizeof(float));
 }
 
 void kernel_clear(struct pool *pool, float *to, int64_t n) {

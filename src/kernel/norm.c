@@ -3,6 +3,7 @@
  * Backward cuts the rows into at most NORM_BLOCKS blocks whose size follows from the shape. Each block sums dgamma and
  * dbeta for itself into the workspace, and the blocks are then added up in order. */
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/rows.h"
 #include <string.h>
 
@@ -35,7 +36,7 @@ void kernel_norm(struct pool *pool, const struct norm *norm) {
     if (small)
         norm_task(&j, 0, NULL);
     else
-        pool_run(pool, (norm->rows + j.rows_per_task - 1) / j.rows_per_task, norm_task, &j);
+        pool_run(pool, ceil_div(norm->rows, j.rows_per_task), norm_task, &j);
 }
 
 static int64_t rows_per_block(int64_t rows, int64_t cols) {
@@ -47,7 +48,7 @@ static int64_t rows_per_block(int64_t rows, int64_t cols) {
 int64_t kernel_norm_grad_work(int64_t rows, int64_t cols) {
     if (rows <= 0 || cols <= 0) return 0;
     const int64_t block = rows_per_block(rows, cols);
-    return (rows + block - 1) / block * 2 * cols;
+    return ceil_div(rows, block) * 2 * cols;
 }
 
 struct norm_grad_job {
@@ -78,7 +79,7 @@ void kernel_norm_grad(struct pool *pool, const struct norm_grad *grad) {
     const int64_t rows = grad->rows, cols = grad->cols;
     if (cols <= 0) return;
     struct norm_grad_job j = {isa_get(), grad, rows_per_block(rows, cols)};
-    const int64_t blocks = rows > 0 ? (rows + j.rows_per_block - 1) / j.rows_per_block : 0;
+    const int64_t blocks = rows > 0 ? ceil_div(rows, j.rows_per_block) : 0;
     if (kernel_is_small(rows * cols))
         for (int64_t b = 0; b < blocks; b++) norm_grad_task(&j, b, NULL);
     else

@@ -1,5 +1,6 @@
 /* Optimizer steps and other walks over flat arrays on several threads. */
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/rows.h"
 #include <math.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static void run_flat(struct pool *pool, struct flat_job *j, flat_fn fn) {
     if (j->n <= j->per_task)
         fn(j, 0, j->n);
     else
-        pool_run(pool, (j->n + j->per_task - 1) / j->per_task, flat_task, &(struct flat_run){j, fn});
+        pool_run(pool, ceil_div(j->n, j->per_task), flat_task, &(struct flat_run){j, fn});
 }
 
 static void sgd_flat(const struct flat_job *j, int64_t i, int64_t n) {

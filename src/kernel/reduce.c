@@ -5,6 +5,7 @@
  * (fold_cols). Many results: tasks are ranges of results. Few results of much: the summed range is cut into parts too,
  * and the parts of a result are joined in order. */
 #include "kernel/reduce.h"
+#include "kernel/ints.h"
 #include <math.h>
 
 /* Results folded at a time, elements of a tile that is computed first, and partial results: all on the stack. */
@@ -12,10 +13,6 @@
 #define FOLD_TILE     ((int64_t)4096)
 #define FOLD_PARTIALS ((int64_t)4096)
 #define FOLD_TASKS    ((int64_t)32) /* fewer ranges than this are cut further */
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct axes {
     int count; /* the innermost first */

@@ -1,6 +1,7 @@
 /* Rotary positions: a table of cosines and sines per position first, then all heads by it. */
 #include "kernel/rotary.h"
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include <math.h>
 #include <string.h>
 
@@ -139,5 +140,5 @@ void kernel_rotary(struct pool *pool, const struct rotary *r, float *y, struct a
                                              .row = r->channels,
                                              .step = 1,
                                              .inverse = r->inverse});
-    pool_run_if(!kernel_is_small(rows * per_row), pool, (rows + job.per_task - 1) / job.per_task, rotary_task, &job);
+    pool_run_if(!kernel_is_small(rows * per_row), pool, ceil_div(rows, job.per_task), rotary_task, &job);
 }

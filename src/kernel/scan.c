@@ -2,12 +2,11 @@
  *
  * A task is a range of lines, numbered outer * inner + inner index; within one outer index they are neighbours in
  * memory and are walked side by side in strips. */
+#include "kernel/ints.h"
 #include "kernel/reduce.h"
 #include <math.h>
 
 #define STRIP ((int64_t)64)
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 struct scan_job {
     const struct isa *isa;
@@ -34,7 +33,7 @@ static void scan(struct pool *pool, struct scan_job *j) {
     if (lines == 0 || j->n == 0) return;
     const int64_t fit = TASK_ELEMENTS / j->n, strip = j->inner > 1 ? STRIP : 1;
     j->lines = kernel_is_small(lines * j->n) ? lines : (fit / strip + 1) * strip;
-    pool_run(pool, (lines + j->lines - 1) / j->lines, scan_task, j);
+    pool_run(pool, ceil_div(lines, j->lines), scan_task, j);
 }
 
 /* Where a line begins. */

@@ -1,5 +1,6 @@
 /* Softmax of rows on several threads. */
 #include "kernel/elementwise.h"
+#include "kernel/ints.h"
 #include "kernel/rows.h"
 
 struct rows_job {
@@ -43,7 +44,7 @@ static void run_rows(struct pool *pool, struct rows_job j) {
     if (small)
         fn(&j, 0, NULL);
     else
-        pool_run(pool, (j.rows + j.rows_per_task - 1) / j.rows_per_task, fn, &j);
+        pool_run(pool, ceil_div(j.rows, j.rows_per_task), fn, &j);
 }
 
 void kernel_softmax(struct pool *pool, float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows, int64_t cols) {

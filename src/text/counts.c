@@ -1,15 +1,12 @@
 /* A table of counts: see the header. */
 #include "text/counts.h"
 #include "base/checked.h"
+#include "text/hash.h"
 
 #include <string.h>
 
-static uint32_t hash_of(const char *s, size_t size, int kind) { /* FNV-1a, its bits mixed once more for the mask */
-    uint32_t h = 2166136261u ^ (uint32_t)kind;
-    for (size_t i = 0; i < size; i++) h = (h ^ (unsigned char)s[i]) * 16777619u;
-    h ^= h >> 15;
-    h *= 0x85EBCA6Bu;
-    return h ^ h >> 13;
+static uint32_t hash_of(const char *s, size_t size, int kind) {
+    return hash_bytes(s, size) + 0x9E3779B9u * (uint32_t)kind;
 }
 
 static struct count *find(const struct counts *t, const char *s, size_t size, int kind, uint32_t hash) {

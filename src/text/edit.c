@@ -133,14 +133,10 @@ void edit_lower(struct edit *e) {
     const char *text = e->text.s, *end = edit_stop(e);
     for (const char *s = text; s < end;) {
         const char *from = s;
-        char bytes[12];
-        int size = 0;
-        int32_t lower[3];
+        char lower[UTF8_LOWER];
         const int32_t c = utf8_next(&s, end);
-        int n = unicode_lower(c, lower);
-        if (c == 0x3A3 && is_final_sigma(text, from, s, end)) lower[0] = 0x3C2, n = 1;
-        for (int i = 0; i < n; i++) size += utf8_put(bytes + size, lower[i]);
-        edit_put(e, bytes, bytes + size);
+        const bool final = c == 0x3A3 && is_final_sigma(text, from, s, end);
+        edit_put(e, lower, lower + (final ? utf8_put(lower, 0x3C2) : utf8_put_lower(lower, c)));
     }
     edit_swap(e);
 }

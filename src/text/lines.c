@@ -3,7 +3,6 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "io/array.h"
-#include "io/text.h"
 #include "text/unicode.h"
 
 #include <string.h>
@@ -15,13 +14,13 @@ static int64_t count_lines(const char *text, size_t size) {
 }
 
 static bool check_text(heed_ctx *cx, const char *name, const char *text, size_t size) {
-    const size_t bad = utf8_bad(text, size);
-    const char *nul = memchr(text, 0, bad), *where = nul ? nul : text + bad, *line = text;
-    if (!nul && bad == size) return true;
+    size_t at;
+    const char *flaw = utf8_flaw(text, size, &at), *line = text;
+    if (!flaw) return true;
     int64_t number = 1;
-    for (const char *s; (s = memchr(line, '\n', (size_t)(where - line))); line = s + 1) number++;
+    for (const char *s; (s = memchr(line, '\n', (size_t)(text + at - line))); line = s + 1) number++;
     return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: byte %lld is %s", name, (long long)number,
-                     (long long)(where - line + 1), nul ? "NUL" : "not UTF-8");
+                     (long long)(text + at - line + 1), flaw);
 }
 
 static bool cut(heed_ctx *cx, char *text, size_t size, heed_lines *lines) {

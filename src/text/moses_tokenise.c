@@ -67,16 +67,23 @@ static size_t clean(const struct page *p, const int32_t *s, size_t n, int32_t *o
     return m - first;
 }
 
+static size_t part_all(bool (*alone)(int32_t c), const int32_t *s, size_t n, int32_t *out) {
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (alone(s[i]))
+            m = put_padded(out, m, s[i]);
+        else
+            out[m++] = s[i];
+    return m;
+}
+
+static bool is_apostrophe(int32_t c) { return c == '\''; }
+static bool stands_alone(int32_t c) { return !moses_is_alnum(c) && !(c < 0x80 && strchr(" .'`,-", c)); }
+
 /* Whatever is no letter, digit or blank stands alone, except . ' ` , and -, which have rules of their own. */
 static size_t pad_others(const struct page *p, const int32_t *s, size_t n, int32_t *out) {
-    size_t m = 0;
     (void)p;
-    for (size_t i = 0; i < n; i++)
-        if (moses_is_alnum(s[i]) || (s[i] < 0x80 && strchr(" .'`,-", s[i])))
-            out[m++] = s[i];
-        else
-            m = put_padded(out, m, s[i]);
-    return m;
+    return part_all(stands_alone, s, n, out);
 }
 
 /* Runs of full stops stay together and stand alone. */
@@ -176,14 +183,8 @@ static size_t apostrophes_of_numbers(const struct page *p, const int32_t *s, siz
 
 /* German: every one stands alone. */
 static size_t apostrophes_alone(const struct page *p, const int32_t *s, size_t n, int32_t *out) {
-    size_t m = 0;
     (void)p;
-    for (size_t i = 0; i < n; i++)
-        if (s[i] == '\'')
-            m = put_padded(out, m, s[i]);
-        else
-            out[m++] = s[i];
-    return m;
+    return part_all(is_apostrophe, s, n, out);
 }
 
 /* Whether the n characters of a word keep the full stop behind them; next: the first character of the next word, or -1.

@@ -1,21 +1,7 @@
 /* Strings to numbers: open addressing with linear probing over slots that hold the hash, so that a key is looked at
  * only where its hash agrees. Entries are never removed. */
-#include "base/checked.h"
+#include "text/hash.h"
 #include "text/tokenizer.h"
-
-static uint32_t hash_bytes(const char *key, size_t size) {
-    uint64_t h = 0x9E3779B97F4A7C15u ^ size;
-    while (size > 0) {
-        uint64_t word = 0;
-        const size_t n = size < 8 ? size : 8;
-        memcpy(&word, key, n);
-        h = (h ^ word) * 0xD6E8FEB86659FD93u;
-        h ^= h >> 32;
-        key += n;
-        size -= n;
-    }
-    return (uint32_t)(h ^ h >> 29);
-}
 
 /* The slot of a key, or the free one where it belongs. */
 static struct map_slot *slot_of(const struct map *m, const char *key, size_t size, uint32_t hash) {

@@ -8,12 +8,9 @@
 static bool put_lower(heed_ctx *cx, const char *text, size_t size, heed_string *to) {
     const char *end = text + size;
     while (text < end) {
-        char out[12];
-        int32_t lower[3];
-        const int n = unicode_lower(utf8_next(&text, end), lower);
-        int bytes = 0;
-        for (int i = 0; i < n; i++) bytes += utf8_put(out + bytes, lower[i]);
-        if (!heed_string_put(cx, to, out, (size_t)bytes)) return false;
+        char lower[UTF8_LOWER];
+        const int n = utf8_put_lower(lower, utf8_next(&text, end));
+        if (!heed_string_put(cx, to, lower, (size_t)n)) return false;
     }
     return true;
 }

@@ -6,6 +6,7 @@
 #include "text/unicode.h"
 #include "io/text.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 int32_t utf8_next(const char **at, const char *end) {
@@ -41,6 +42,14 @@ int utf8_put(char *to, int32_t c) {
 bool utf8_check(heed_ctx *cx, const char *what, const char *text, size_t size) {
     const size_t bad = utf8_bad(text, size);
     return bad == size || heed_fail(cx, HEED_ERR_FORMAT, "%s: byte %zu is not UTF-8", what, bad + 1);
+}
+
+const char *utf8_flaw(const char *text, size_t size, size_t *at) {
+    const size_t bad = utf8_bad(text, size);
+    const char *nul = memchr(text, 0, bad);
+    if (!nul && bad == size) return NULL;
+    *at = nul ? (size_t)(nul - text) : bad;
+    return nul ? "NUL" : "not UTF-8";
 }
 
 /* ---- properties ---- */
@@ -92,12 +101,10 @@ bool unicode_is_lower(int32_t c) {
 }
 
 /* SpecialCasing.txt has one lower case of more than one character that holds in every language: I with a dot above. */
-int unicode_lower(int32_t c, int32_t out[3]) {
+int utf8_put_lower(char *to, int32_t c) {
     if (c == 0x130) {
-        out[0] = 'i';
-        out[1] = 0x307;
-        return 2;
+        to[0] = 'i';
+        return 1 + utf8_put(to + 1, 0x307);
     }
-    out[0] = c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : utf8proc_tolower(c);
-    return 1;
+    return utf8_put(to, c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : utf8proc_tolower(c));
 }

@@ -10,6 +10,8 @@ int32_t utf8_next(const char **at, const char *end);
 int utf8_put(char *to, int32_t c);
 /* Fails the context with "WHAT: byte N is not UTF-8" where text is not. */
 bool utf8_check(heed_ctx *cx, const char *what, const char *text, size_t size);
+/* What keeps bytes from being text, "NUL" or "not UTF-8", whichever comes first, at *at; NULL when all is well. */
+const char *utf8_flaw(const char *text, size_t size, size_t *at);
 
 bool unicode_is_space(int32_t c);       /* White_Space, as Rust has it */
 bool unicode_is_letter(int32_t c);      /* general category L* */
@@ -18,7 +20,8 @@ bool unicode_is_punctuation(int32_t c); /* P* */
 bool unicode_is_symbol(int32_t c);      /* S* */
 bool unicode_is_upper(int32_t c);
 bool unicode_is_lower(int32_t c);
-/* Lower case as Python's str.lower and Rust's to_lowercase give it: up to 3 characters; returns how many. */
-int unicode_lower(int32_t c, int32_t out[3]);
+/* Lower case as Python's str.lower and Rust's to_lowercase give it, in up to UTF8_LOWER bytes; returns how many. */
+int utf8_put_lower(char *to, int32_t c);
+enum { UTF8_LOWER = 4 };
 
 #endif

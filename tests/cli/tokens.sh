@@ -17,8 +17,7 @@ train() { # ARGUMENTS...: heed tokens --train with the text as standard input
 ask() { # INPUT ARGUMENTS...: heed tokens, answers in $scratch/out
     input=$1
     shift
-    status=0
-    printf "$input" | "$HEED" tokens "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+    feed "$input" tokens "$@"
 }
 
 # every kind gives the text back
@@ -66,6 +65,9 @@ ask '4 5\r\n6\t 7  \n' word --decode
 # mistakes, with the line's number
 ask 'a\nb\377\n' word
 [ $status = 1 ] && grep -q '^heed: standard input: line 2: byte 2 is not UTF-8$' err || fail "bytes that are not text"
+ask 'a\nb\000\n' word
+[ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before a NUL"
+grep -q '^heed: standard input: line 2: byte 2 is NUL$' err || fail "a NUL"
 ask '1\n2 x3\n' word --decode
 [ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before"
 grep -q "^heed: standard input: line 2: 'x3' is not an id$" err || fail "not an id"
@@ -95,19 +97,7 @@ echo '{"model": {"type": "Unigram"}}' >none/tokenizer.json
 wrong 1 "none/tokenizer.json: model: a model of type 'Unigram' is not supported" tokens none
 
 # whoever waits for an answer gets it
-mkfifo questions
-"$HEED" tokens word <questions >answers &
-pid=$!
-exec 3>questions
-printf 'the cat\n' >&3
-tries=0
-until [ -s answers ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 100 ] || fail "no answer while the input is open"
-    sleep 0.1
-done
-exec 3>&-
-wait $pid
+answers_at_once 'the cat\n' tokens word
 
 # Multi30k, where it is at hand
 data=${HEED_DATA:-$SOURCE/../shared/data}/multi30k

@@ -1,5 +1,6 @@
 /* What a lesson says, shows and writes. */
 #include "cli/lesson.h"
+#include "cli/options.h"
 #include "model/directory.h"
 #include <errno.h>
 #include <stdio.h>
@@ -164,11 +165,7 @@ static void list_files(struct lesson_run *r) {
 
 void lesson_end(struct lesson_run *r) {
     lesson_progress(r, "", 0, 0);
-    if (!heed_failed(r->cx) && r->json) {
-        char *text = heed_json_print(r->cx, r->document, 2, NULL);
-        if (text) puts(text);
-        heed_mem_free(r->cx, text);
-    }
+    if (!heed_failed(r->cx) && r->json) { json_answer(r->cx, r->document, 2); }
     if (!heed_failed(r->cx)) list_files(r);
     heed_json_free(r->document);
     for (struct lesson_block *b = r->blocks, *next; b; b = next) {

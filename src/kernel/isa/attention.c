@@ -52,33 +52,12 @@ INLINE void gain_tile(const struct product *t, const int rows, const bool turned
     static void put_##rows(const struct product *t) { put_tile(t, rows); }                                             \
     static void gain_##rows(const struct product *t) { gain_tile(t, rows, false); }                                    \
     static void gain_turned_##rows(const struct product *t) { gain_tile(t, rows, true); }
-ROWS(1)
-ROWS(2)
-ROWS(3)
-ROWS(4)
-ROWS(5)
-ROWS(6)
-#if MR == 12
-ROWS(7)
-ROWS(8)
-ROWS(9)
-ROWS(10)
-ROWS(11)
-ROWS(12)
-#    define TABLE(kind)                                                                                                \
-        {                                                                                                              \
-            NULL, kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6, kind##_7, kind##_8, kind##_9, kind##_10, \
-                kind##_11, kind##_12                                                                                   \
-        }
-#else
-#    define TABLE(kind)                                                                                                \
-        { NULL, kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6 }
-#endif
+EACH_ROWS(ROWS)
 
 typedef void (*tile_of)(const struct product *t);
-static const tile_of put[MR + 1] = TABLE(put);
-static const tile_of gain[MR + 1] = TABLE(gain);
-static const tile_of gain_turned[MR + 1] = TABLE(gain_turned);
+static const tile_of put[MR + 1] = TILE_TABLE(put);
+static const tile_of gain[MR + 1] = TILE_TABLE(gain);
+static const tile_of gain_turned[MR + 1] = TILE_TABLE(gain_turned);
 
 /* m rows of C, shared out evenly among the tiles. */
 static void run(const tile_of *tiles, int64_t m, struct product t) {

@@ -113,31 +113,13 @@ INLINE int64_t few(const struct part *t, const int rows) {
     static void tile_##rows(const struct part *t) { tile(t, rows); }
 #define FEW_ROWS(rows)                                                                                                 \
     static int64_t few_##rows(const struct part *t) { return few(t, rows); }
-ROWS(1)
-ROWS(2)
-ROWS(3)
-ROWS(4)
-ROWS(5)
-ROWS(6)
+EACH_ROWS(ROWS)
 FEW_ROWS(1)
 FEW_ROWS(2)
 FEW_ROWS(3)
-#if MR == 12
-ROWS(7)
-ROWS(8)
-ROWS(9)
-ROWS(10)
-ROWS(11)
-ROWS(12)
-#endif
 
 static int64_t (*const fews[FEW + 1])(const struct part *t) = {NULL, few_1, few_2, few_3};
-static void (*const tiles[MR + 1])(const struct part *t) = {
-    NULL,   tile_1, tile_2, tile_3,  tile_4,  tile_5,  tile_6,
-#if MR == 12
-    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12,
-#endif
-};
+static void (*const tiles[MR + 1])(const struct part *t) = TILE_TABLE(tile);
 
 /* Draws groups of eight lines of the strip that will be packed next into the cache. */
 INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t from, int64_t to) {

@@ -29,6 +29,21 @@
 #    define MR 6 /* 12 accumulators of 16 registers */
 #endif
 
+/* One function for each number of rows that a tile can have, since loops over rows are to be unrolled: EACH_ROWS(D)
+ * is D(1) .. D(MR), which define kind_1 .. kind_MR; TILE_TABLE(kind) is the table of these. */
+#if MR == 12
+#    define EACH_ROWS(D) D(1) D(2) D(3) D(4) D(5) D(6) D(7) D(8) D(9) D(10) D(11) D(12)
+#    define TILE_TABLE(kind)                                                                                           \
+        {                                                                                                              \
+            NULL, kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6, kind##_7, kind##_8, kind##_9, kind##_10, \
+                kind##_11, kind##_12                                                                                   \
+        }
+#else
+#    define EACH_ROWS(D) D(1) D(2) D(3) D(4) D(5) D(6)
+#    define TILE_TABLE(kind)                                                                                           \
+        { NULL, kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6 }
+#endif
+
 /* Transposing goes by squares of TW x TW. */
 #if TW == 4
 #    define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)

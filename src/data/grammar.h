@@ -135,7 +135,7 @@ extern const struct conjunction grammar_subordinators[], grammar_that, grammar_a
 extern const struct degree grammar_too, grammar_very;
 extern const struct degree grammar_questions[]; /* why, when, where */
 extern const int grammar_noun_count, grammar_adjective_count, grammar_place_count, grammar_verb_count,
-    grammar_saying_count, grammar_modal_count, grammar_adverb_count, grammar_subordinator_count, grammar_question_count;
+    grammar_saying_count, grammar_modal_count, grammar_adverb_count, grammar_subordinator_count;
 
 /* Places in the tables that the rules name. */
 enum { MODAL_CAN, MODAL_WANT };

@@ -35,7 +35,7 @@ const struct noun grammar_nouns[] = {
     {"ice",        NULL,         NEUTER,    "Eis",       NULL,          NULL,     "it",  WAY | SLIPPERY | THIN | ONLY_THE},
     {"fence",      NULL,         MASCULINE, "Zaun",      NULL,          NULL,     "it",  FENCE | HIGH | BEHIND},
     {"wall",       NULL,         FEMININE,  "Mauer",     NULL,          NULL,     "it",  FENCE | WIDE | HIGH | BEHIND},
-    {"gate",       NULL,         NEUTER,    "Tor",       NULL,          NULL,     "it",  FENCE | WIDE | HIGH | OPENING | THROUGH | BEFORE | NEAR},
+    {"gate",       NULL,         NEUTER,    "Tor",       NULL,          NULL,     "it",  FENCE | WIDE | NARROW | HIGH | OPENING | THROUGH | BEFORE | NEAR},
 
     {"house",      NULL,         NEUTER,    "Haus",      NULL,          NULL,     "it",  BUILDING | IN | INTO | BEHIND | BEFORE | NEAR | ABOVE | TO},
     {"garden",     NULL,         MASCULINE, "Garten",    NULL,          NULL,     "it",  IN | INTO | THROUGH | ABOVE},
@@ -233,6 +233,5 @@ const struct conjunction grammar_but = {"but", "aber", "aber", PRESENT | PAST | 
 
 const struct degree grammar_too = {"too", "zu"}, grammar_very = {"very", "sehr"};
 const struct degree grammar_questions[] = {[WHY] = {"why", "warum"}, [WHEN] = {"when", "wann"}, [WHERE] = {"where", "wo"}};
-const int grammar_question_count = COUNT(grammar_questions);
 
 /* clang-format on */

@@ -112,6 +112,35 @@ typedef struct heed_pair_groups {
 HEED_API bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed,
                                heed_pair_groups *groups);
 HEED_API void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups);
+/* ---- a bilingual grammar ---- of ours: English sentences, each with its one German translation. Articles, endings and
+ * pronouns follow gender, number and case; verbs stand second, first or last; "bank" is a Bank or an Ufer, and "it" is
+ * er, sie or es, by other words of the sentence. Natural text, at most 24 words. */
+typedef enum heed_grammar_kind {
+    HEED_GRAMMAR_ANY,      /* to ask for: of all kinds, in fixed shares */
+    HEED_GRAMMAR_PLAIN,    /* a main clause */
+    HEED_GRAMMAR_RELATIVE, /* with a relative clause */
+    HEED_GRAMMAR_CLAUSE,   /* with a clause behind because, although, when, if or that */
+    HEED_GRAMMAR_QUESTION,
+    HEED_GRAMMAR_JOINED, /* two clauses with and or but */
+    HEED_GRAMMAR_PRONOUN /* "The animal didn't cross the street because it was too tired." */
+} heed_grammar_kind;
+/* A sentence is held out, about one in 16 is, by its English text alone; those that the demo shows are. */
+typedef enum heed_grammar_part { HEED_GRAMMAR_WHOLE, HEED_GRAMMAR_TRAIN, HEED_GRAMMAR_HELD_OUT } heed_grammar_part;
+typedef struct heed_grammar {
+    uint64_t seed;
+    heed_grammar_part part;
+    heed_grammar_kind kind;
+} heed_grammar;
+/* Adds pair number `index`, which depends on (grammar, index) alone, to both strings. kind, unless NULL: what it is. */
+HEED_API bool heed_grammar_pair(heed_ctx *cx, const heed_grammar *grammar, uint64_t index, heed_string *english,
+                                heed_string *german, heed_grammar_kind *kind);
+/* n pairs from number `first` on, as lines that the caller frees. */
+HEED_API bool heed_grammar_lines(heed_ctx *cx, const heed_grammar *grammar, uint64_t first, int64_t n,
+                                 heed_lines *english, heed_lines *german);
+HEED_API bool heed_grammar_held_out(const char *english);
+/* The pronoun behind "weil" or "obwohl" in a German sentence, the grammar's or a model's: "er", "sie", "es", or NULL
+ * when there is none. A pair of kind HEED_GRAMMAR_PRONOUN is translated rightly only if both agree. */
+HEED_API const char *heed_grammar_pronoun(const char *german);
 
 #ifdef __cplusplus
 }

@@ -42,53 +42,12 @@ struct batch {
 
 /* ---- one step of the decoder ---- */
 
-/* norm(f + x), and the sum where it is wanted */
-static heed_tensor *add_norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *f, heed_tensor *x,
-                             heed_tensor **sum) {
-    return heed_add_layer_norm(cx, f, x, heed_param_tensor(cx, l->weight),
-                               l->bias ? heed_param_tensor(cx, l->bias) : NULL, l->eps, sum);
-}
-
-static heed_tensor *norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *x) {
-    return heed_layer_norm(cx, x, heed_param_tensor(cx, l->weight), l->bias ? heed_param_tensor(cx, l->bias) : NULL,
-                           l->eps);
-}
-
-static heed_tensor *look_back(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
-    const heed_attention_opts o = {.mask = heed_mask_causal(0), .site = "decoder", .layer = l->number};
-    return heed_multihead_step(b->cx, &l->self_attn, x, b->self, NULL, &o);
-}
-
-/* (A K,T,C) as (A,K T,C): every beam is a query of its sentence. */
-static heed_tensor *look_across(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
-    if (!x) return NULL;
-    const heed_attention_opts o = {.site = "cross", .layer = l->number};
-    const int64_t T = x->shape[1], C = x->shape[2];
-    x = heed_reshape(b->cx, x, 3, (int64_t[]){b->n_live, b->rows * T, C});
-    x = heed_multihead_recall(b->cx, &l->multihead_attn, x, b->cross, &o);
-    return heed_reshape(b->cx, x, 3, (int64_t[]){b->n_live * b->rows, T, C});
-}
-
-static heed_tensor *layer_step(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
-    heed_ctx *const cx = b->cx;
-    if (!l->norm_first) {
-        x = add_norm(cx, &l->norm1, look_back(b, l, x), x, NULL);
-        x = add_norm(cx, &l->norm2, look_across(b, l, x), x, NULL);
-        return add_norm(cx, &l->norm3, heed_feed_forward_run(cx, &l->feed_forward, x), x, NULL);
-    }
-    heed_tensor *n = add_norm(cx, &l->norm2, look_back(b, l, norm(cx, &l->norm1, x)), x, &x);
-    n = add_norm(cx, &l->norm3, look_across(b, l, n), x, &x);
-    return heed_add(cx, x, heed_feed_forward_run(cx, &l->feed_forward, n));
-}
-
 /* ids (R,T), the last T so far -> logits (R,V) of what follows them. */
 static heed_tensor *decoder_step(const struct batch *b, heed_tensor *ids) {
     heed_ctx *const cx = b->cx;
     if (!ids) return NULL;
-    const heed_decoder *d = &b->model->decoder;
     heed_tensor *x = seq2seq_embed(cx, b->model, &b->model->target, ids, b->length - ids->shape[1]);
-    for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, layer_step(b, &d->layer[i], x));
-    if (d->norm.weight) x = norm(cx, &d->norm, x);
+    x = heed_decoder_step(cx, &b->model->decoder, x, b->self, b->cross, NULL);
     if (!x) return NULL;
     const int64_t R = x->shape[0], T = x->shape[1], C = x->shape[2];
     if (T > 1) x = heed_slice(cx, x, 1, T - 1, 1);

@@ -124,6 +124,7 @@ static heed_activation activation_of(heed_ctx *cx, heed_json config) {
 /* The tables of tokens, their other names, and the bias of the output. */
 static bool embeddings(heed_ctx *cx, heed_json config, heed_params *set, struct seq2seq *m, heed_init init) {
     const int64_t C = m->width;
+    m->source.padding = m->target.padding = m->pad;
     if (heed_json_bool(cx, config, "share_encoder_decoder_embeddings")) {
         if (m->target_size != m->source_size)
             return heed_json_fail(cx, heed_json_find(cx, config, "decoder_vocab_size"),

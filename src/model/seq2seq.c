@@ -3,16 +3,6 @@
 #include "tensor/engine.h"
 #include <string.h>
 
-/* Padding is looked up like any token but, as torch's padding_idx has it, is not learnt from here. */
-static heed_tensor *look_up(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table,
-                            heed_tensor *ids) {
-    heed_tensor *x = heed_embedding_run(cx, table, ids);
-    if (!x || !heed_wants_grad(x)) return x;
-    heed_tensor *is_pad = heed_equal(cx, ids, heed_from_i32(cx, &m->pad, 0, NULL));
-    is_pad = heed_reshape(cx, is_pad, 3, (int64_t[]){ids->shape[0], ids->shape[1], 1});
-    return heed_where(cx, is_pad, heed_detach(cx, x), x);
-}
-
 heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table, heed_tensor *ids,
                            int64_t start) {
     if (heed_failed(cx) || !ids) return NULL;
@@ -22,7 +12,7 @@ heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_emb
                   (long long)(start + length), (long long)m->longest);
         return NULL;
     }
-    heed_tensor *x = heed_affine(cx, look_up(cx, m, table, ids), m->scale, 0);
+    heed_tensor *x = heed_affine(cx, heed_embedding_run(cx, table, ids), m->scale, 0);
     return heed_dropout(cx, heed_add(cx, x, heed_sine_positions(cx, start, length, m->width, true)), m->dropout);
 }
 
@@ -47,28 +37,13 @@ static heed_tensor *ids_of(heed_ctx *cx, const heed_io *in, const char *name, bo
     return t;
 }
 
-/* attention_mask (B,S), 1 for tokens: lengths where every row is tokens, then padding; else a bitmap. */
 static heed_mask padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
     heed_tensor *t = heed_io_get(in, "attention_mask");
     if (!t || !ids || heed_failed(cx)) return heed_mask_none();
-    if (t->rank != 2 || t->shape[0] != ids->shape[0] || t->shape[1] != ids->shape[1]) {
-        heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
-                  heed_shape_text(ids).s);
-        return heed_mask_none();
-    }
-    const int64_t B = t->shape[0], S = t->shape[1];
-    heed_tensor *keep = heed_not_equal(cx, heed_cast(cx, t, HEED_F32), heed_full(cx, 0, 0, NULL));
-    heed_tensor *lengths = heed_zeros(cx, HEED_I32, 1, &B);
-    if (!keep || !lengths || cx->config.dry) return heed_mask_lengths(lengths, NULL);
-    int32_t *n = (int32_t *)(void *)lengths->data;
-    bool simple = true;
-    for (int64_t b = 0; b < B; b++) {
-        const uint8_t *row = u8_of(keep) + b * S;
-        while (n[b] < S && row[n[b]]) n[b]++;
-        for (int64_t j = n[b]; j < S; j++) simple &= !row[j];
-    }
-    return simple ? heed_mask_lengths(lengths, NULL)
-                  : heed_mask_keep(heed_reshape(cx, keep, 4, (int64_t[]){B, 1, 1, S}));
+    if (same_shape(t, ids)) return heed_mask_padding(cx, t);
+    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
+              heed_shape_text(ids).s);
+    return heed_mask_none();
 }
 
 /* The labels one place on, behind the start token; what does not count becomes padding. */

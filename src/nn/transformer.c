@@ -87,17 +87,6 @@ static bool norm_make(heed_ctx *cx, heed_params *set, const char *prefix, const 
     return layer->weight != NULL;
 }
 
-static heed_tensor *norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *x) {
-    return l->bias ? heed_norm_run(cx, l, x) : heed_layer_norm(cx, x, heed_param_tensor(cx, l->weight), NULL, l->eps);
-}
-
-/* norm(f + x), and the sum where it is wanted */
-static heed_tensor *add_norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *f, heed_tensor *x,
-                             heed_tensor **sum) {
-    return l->bias ? heed_add_norm_run(cx, l, f, x, sum)
-                   : heed_add_layer_norm(cx, f, x, heed_param_tensor(cx, l->weight), NULL, l->eps, sum);
-}
-
 static heed_attention_opts looking(const char *site, int number, const heed_mask *mask) {
     return (heed_attention_opts){.mask = mask ? *mask : heed_mask_none(), .site = site, .layer = number};
 }
@@ -124,13 +113,13 @@ static heed_tensor *look_around(heed_ctx *cx, const heed_encoder_layer *l, heed_
 }
 
 static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    x = add_norm(cx, &l->norm1, look_around(cx, l, x, mask), x, NULL);
-    return add_norm(cx, &l->norm2, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm1, look_around(cx, l, x, mask), x, NULL);
+    return heed_add_norm_run(cx, &l->norm2, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
 static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    heed_tensor *n = norm(cx, &l->norm1, x);
-    n = add_norm(cx, &l->norm2, look_around(cx, l, n, mask), x, &x);
+    heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
+    n = heed_add_norm_run(cx, &l->norm2, look_around(cx, l, n, mask), x, &x);
     return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
 }
 
@@ -182,15 +171,15 @@ static heed_tensor *look_across(heed_ctx *cx, const heed_decoder_layer *l, heed_
 }
 
 static heed_tensor *decoder_post(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    x = add_norm(cx, &l->norm1, look_back(cx, l, x, v), x, NULL);
-    x = add_norm(cx, &l->norm2, look_across(cx, l, x, v), x, NULL);
-    return add_norm(cx, &l->norm3, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm1, look_back(cx, l, x, v), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm2, look_across(cx, l, x, v), x, NULL);
+    return heed_add_norm_run(cx, &l->norm3, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
 static heed_tensor *decoder_pre(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    heed_tensor *n = norm(cx, &l->norm1, x);
-    n = add_norm(cx, &l->norm2, look_back(cx, l, n, v), x, &x);
-    n = add_norm(cx, &l->norm3, look_across(cx, l, n, v), x, &x);
+    heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
+    n = heed_add_norm_run(cx, &l->norm2, look_back(cx, l, n, v), x, &x);
+    n = heed_add_norm_run(cx, &l->norm3, look_across(cx, l, n, v), x, &x);
     return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
 }
 
@@ -247,7 +236,7 @@ heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_te
     heed_scope_begin(cx);
     for (int i = 0; i < encoder->layers; i++)
         x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
-    if (encoder->norm.weight) x = norm(cx, &encoder->norm, x);
+    if (encoder->norm.weight) x = heed_norm_run(cx, &encoder->norm, x);
     return heed_scope_end(cx, x);
 }
 
@@ -268,7 +257,7 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
 static heed_tensor *decoder_stack(heed_ctx *cx, const heed_decoder *d, heed_tensor *x, const struct view *v) {
     heed_scope_begin(cx);
     for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
-    if (d->norm.weight) x = norm(cx, &d->norm, x);
+    if (d->norm.weight) x = heed_norm_run(cx, &d->norm, x);
     return heed_scope_end(cx, x);
 }
 

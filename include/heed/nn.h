@@ -190,7 +190,8 @@ HEED_API heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forwar
 /* Layers and stacks of the Transformer: names of torch.nn.TransformerEncoderLayer (self_attn.*, linear1.*, linear2.*,
  * norm1.*, norm2.*) and TransformerDecoderLayer (and multihead_attn.*, norm3.*), in stacks after "layers.N.", with the
  * stack's own norm as "norm.*". Masks may be NULL. Capture knows the attentions as "encoder", "decoder" and "cross",
- * and their layers by number. */
+ * and their layers by number. LayerDrop (Fan et al. 2020): while training, each layer of a stack is left out with this
+ * probability, for the whole batch. */
 typedef struct heed_transformer_opts {
     int64_t width, heads, hidden;
     heed_activation act;
@@ -199,6 +200,7 @@ typedef struct heed_transformer_opts {
     bool norm_first;    /* pre-norm: x + f(norm(x)), not norm(x + f(x)) */
     int layers;         /* of a stack */
     bool final_norm;
+    float layer_drop; /* of a stack: LayerDrop */
 } heed_transformer_opts;
 
 typedef struct heed_encoder_layer {
@@ -233,6 +235,7 @@ typedef struct heed_encoder {
     int layers;
     heed_encoder_layer layer[HEED_STACK_MOST];
     heed_norm_layer norm; /* weight NULL: none */
+    float layer_drop;
 } heed_encoder;
 HEED_API bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
                                 heed_encoder *encoder);
@@ -244,6 +247,7 @@ typedef struct heed_decoder {
     int layers;
     heed_decoder_layer layer[HEED_STACK_MOST];
     heed_norm_layer norm;
+    float layer_drop;
 } heed_decoder;
 HEED_API bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
                                 heed_decoder *decoder);

@@ -302,13 +302,19 @@ static bool read_words(heed_ctx *cx, heed_json list, struct rules *r) {
     return true;
 }
 
-static bool rules_read(heed_ctx *cx, heed_json config, struct rules *r) {
-    const heed_json forced = heed_json_find(cx, config, "forced_eos_token_id"),
-                    words = heed_json_find(cx, config, "bad_words_ids");
-    r->forced = -1;
-    if (heed_json_kind_of(forced) > HEED_JSON_NULL) r->forced = token_of(cx, forced, r->vocabulary);
+static bool rules_read(heed_ctx *cx, heed_json from, struct rules *r) {
+    const heed_json words = heed_json_find(cx, from, "bad_words_ids");
+    const int32_t start = config_token(cx, from, "decoder_start_token_id", r->vocabulary),
+                  bos = config_token(cx, from, "bos_token_id", r->vocabulary);
+    r->start = start >= 0 ? start : bos;
+    r->eos = config_token(cx, from, "eos_token_id", r->vocabulary);
+    r->forced_first = config_token(cx, from, "forced_bos_token_id", r->vocabulary);
+    r->forced_last = config_token(cx, from, "forced_eos_token_id", r->vocabulary);
+    if (!heed_failed(cx) && r->start < 0)
+        return heed_fail(cx, HEED_ERR_USAGE,
+                         "generate: the model's directory gives neither decoder_start_token_id nor bos_token_id");
     if (heed_json_kind_of(words) > HEED_JSON_NULL) {
-        heed_json_array(cx, config, "bad_words_ids");
+        heed_json_array(cx, from, "bad_words_ids");
         if (!heed_failed(cx)) read_words(cx, words, r);
     }
     return !heed_failed(cx);
@@ -433,13 +439,13 @@ heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_
     const struct seq2seq *m = model_own(model);
     struct engine *const e = engine_of(cx);
     if (!e) return NULL;
-    struct rules rules = {.opts = completed(opts, m), .vocabulary = m->target_size, .start = m->start, .eos = m->eos};
+    struct rules rules = {.opts = completed(opts, m), .vocabulary = m->target_size};
     rules.width = rules.opts.beams > 1 ? 2 * rules.opts.beams : 1;
     const bool recording = e->recording, training = e->training;
     e->recording = e->training = false;
     heed_generated *made = NULL;
     if (check_opts(cx, &rules.opts, m) && check_source(cx, m, source, n) &&
-        rules_read(cx, heed_model_config(model), &rules))
+        rules_read(cx, heed_model_decoding(model), &rules))
         made = generate(cx, m, &rules, source, n);
     heed_mem_free(cx, rules.words);
     heed_mem_free(cx, rules.word_end);

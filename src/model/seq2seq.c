@@ -3,7 +3,7 @@
 #include "tensor/engine.h"
 #include <string.h>
 
-heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table, heed_tensor *ids,
+heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const struct seq2seq_entry *entry, heed_tensor *ids,
                            int64_t start) {
     if (heed_failed(cx) || !ids) return NULL;
     const int64_t length = heed_dim(ids, -1);
@@ -12,8 +12,13 @@ heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_emb
                   (long long)(start + length), (long long)m->longest);
         return NULL;
     }
-    heed_tensor *x = heed_affine(cx, heed_embedding_run(cx, table, ids), m->scale, 0);
-    return heed_dropout(cx, heed_add(cx, x, heed_sine_positions(cx, start, length, m->width, true)), m->dropout);
+    heed_tensor *x = heed_affine(cx, heed_embedding_run(cx, &entry->tokens, ids), m->scale, 0);
+    heed_tensor *places =
+        entry->places ? heed_slice(cx, heed_param_tensor(cx, entry->places), 0, SEQ2SEQ_FIRST_PLACE + start, length)
+                      : heed_sine_positions(cx, start, length, m->width, true);
+    x = heed_add(cx, x, places);
+    if (entry->norm.weight) x = heed_norm_run(cx, &entry->norm, x);
+    return heed_dropout(cx, x, m->dropout);
 }
 
 static heed_tensor *bias_of(heed_ctx *cx, const struct seq2seq *m) {
@@ -21,7 +26,7 @@ static heed_tensor *bias_of(heed_ctx *cx, const struct seq2seq *m) {
 }
 
 heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *hidden) {
-    return heed_linear(cx, hidden, heed_param_tensor(cx, m->target.weight), bias_of(cx, m));
+    return heed_linear(cx, hidden, heed_param_tensor(cx, m->output), bias_of(cx, m));
 }
 
 /* ---- inputs ---- */
@@ -46,14 +51,27 @@ static heed_mask padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids
     return heed_mask_none();
 }
 
-/* The labels one place on, behind the start token; what does not count becomes padding. */
+/* What the labels of a row are put behind: the start token, or as mBART has it the last token that there is, where
+ * padding is taken to come last. */
+static int32_t first_of(const struct seq2seq *m, const int32_t *labels, int64_t T) {
+    if (!m->wraps) return m->start;
+    int64_t tokens = 0;
+    for (int64_t t = 0; t < T; t++) tokens += labels[t] != -100 && labels[t] != m->pad;
+    return tokens > 0 ? labels[tokens - 1] : m->pad;
+}
+
+/* The labels one place on; what does not count becomes padding. */
 static heed_tensor *shifted(heed_ctx *cx, const struct seq2seq *m, const heed_tensor *labels) {
+    if (!m->wraps && m->start < 0) {
+        heed_fail(cx, HEED_ERR_USAGE, "decoder_input_ids: needed, since decoder_start_token_id is null");
+        return NULL;
+    }
     heed_tensor *t = heed_zeros(cx, HEED_I32, 2, labels->shape);
     if (!t || cx->config.dry) return t;
     const int64_t B = labels->shape[0], T = labels->shape[1];
     int32_t *to = (int32_t *)(void *)t->data;
     for (int64_t i = 0; i < B * T; i++) {
-        const int32_t before = i % T ? i32_of(labels)[i - 1] : m->start;
+        const int32_t before = i % T ? i32_of(labels)[i - 1] : first_of(m, i32_of(labels) + i, T);
         to[i] = before == -100 ? m->pad : before;
     }
     return t;
@@ -77,9 +95,9 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
     const heed_cross_entropy_opts loss = {
         .smoothing = engine_of(cx)->training ? m->smoothing : 0, .ignore = true, .ignore_index = -100};
     if (in->loss_only && labels)
-        return heed_io_put(cx, out, "loss",
-                           heed_linear_cross_entropy(cx, hidden, heed_param_tensor(cx, m->target.weight),
-                                                     bias_of(cx, m), labels, &loss));
+        return heed_io_put(
+            cx, out, "loss",
+            heed_linear_cross_entropy(cx, hidden, heed_param_tensor(cx, m->output), bias_of(cx, m), labels, &loss));
     heed_tensor *logits = seq2seq_logits(cx, m, hidden);
     if (!heed_io_put(cx, out, "logits", logits)) return false;
     return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &loss));

@@ -5,6 +5,7 @@
  *     pre-norm    x = x + f(norm(x))                   Xiong et al. 2020
  * Every sum but the last of pre-norm is followed by a norm of the same layer, and the two are one op. */
 #include "heed/nn.h"
+#include "tensor/engine.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -204,6 +205,9 @@ static bool check_stack(heed_ctx *cx, const char *who, const heed_transformer_op
     if (o->layers < 1 || o->layers > HEED_STACK_MOST)
         return heed_fail(cx, HEED_ERR_RANGE, "%s: from 1 to %d layers are possible, not %d", who, HEED_STACK_MOST,
                          o->layers);
+    if (!(o->layer_drop >= 0 && o->layer_drop <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: a layer_drop of %g is not between 0 and 1", who,
+                         (double)o->layer_drop);
     return true;
 }
 
@@ -213,11 +217,21 @@ static bool name_layer(heed_ctx *cx, const char *prefix, int number, struct name
     return name_under(cx, prefix, part, name);
 }
 
+/* One counted random number a layer: dry contexts draw the same. */
+static bool left_out(heed_ctx *cx, float p) {
+    const struct engine *e = engine_of(cx);
+    if (!e || !e->training || p == 0) return false;
+    float u = 0;
+    heed_random_uniform(cx->seed, engine_next_stream(cx), 0, &u, 1);
+    return u < p;
+}
+
 bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
                        heed_encoder *encoder) {
     struct name name;
     if (!check_stack(cx, "encoder", opts, encoder)) return false;
     encoder->layers = opts->layers;
+    encoder->layer_drop = opts->layer_drop;
     encoder->norm = (heed_norm_layer){0};
     for (int i = 0; i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_encoder_layer_make(cx, set, name.s, opts, &encoder->layer[i]))
@@ -235,7 +249,8 @@ heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_te
     }
     heed_scope_begin(cx);
     for (int i = 0; i < encoder->layers; i++)
-        x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
+        if (!left_out(cx, encoder->layer_drop))
+            x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
     if (encoder->norm.weight) x = heed_norm_run(cx, &encoder->norm, x);
     return heed_scope_end(cx, x);
 }
@@ -245,6 +260,7 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     struct name name;
     if (!check_stack(cx, "decoder", opts, decoder)) return false;
     decoder->layers = opts->layers;
+    decoder->layer_drop = opts->layer_drop;
     decoder->norm = (heed_norm_layer){0};
     for (int i = 0; i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_decoder_layer_make(cx, set, name.s, opts, &decoder->layer[i]))
@@ -256,7 +272,8 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
 
 static heed_tensor *decoder_stack(heed_ctx *cx, const heed_decoder *d, heed_tensor *x, const struct view *v) {
     heed_scope_begin(cx);
-    for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
+    for (int i = 0; i < d->layers; i++)
+        if (!left_out(cx, d->layer_drop)) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
     if (d->norm.weight) x = heed_norm_run(cx, &d->norm, x);
     return heed_scope_end(cx, x);
 }

@@ -36,6 +36,8 @@ HEED_API heed_mask heed_mask_blocks(int64_t block, int64_t offset);  /* block >=
 HEED_API heed_mask heed_mask_lengths(heed_tensor *key_lengths, heed_tensor *query_lengths); /* either may be NULL */
 HEED_API heed_mask heed_mask_keep(heed_tensor *keep);
 HEED_API heed_mask heed_mask_add(heed_tensor *add);
+/* Of an attention_mask (B,Tk), 0 for padding: lengths where every row is tokens, then padding; a bitmap otherwise. */
+HEED_API heed_mask heed_mask_padding(heed_ctx *cx, heed_tensor *attention_mask);
 /* Both at once. Fails when they place the queries differently or both have lengths of the same side; two bitmaps are
  * joined by and, two biases by plus. */
 HEED_API heed_mask heed_mask_both(heed_ctx *cx, heed_mask a, heed_mask b);
@@ -165,7 +167,8 @@ typedef struct heed_cache_opts {
 } heed_cache_opts;
 HEED_API heed_cache *heed_cache_new(heed_ctx *cx, const heed_cache_opts *opts);
 HEED_API void heed_cache_free(heed_ctx *cx, heed_cache *cache);
-HEED_API void heed_cache_reset(heed_cache *cache); /* all lengths 0 */
+HEED_API void heed_cache_reset(heed_cache *cache);          /* all lengths 0 */
+HEED_API int64_t heed_cache_batch(const heed_cache *cache); /* sequences that there are now */
 /* Positions appended so far (sliding: including those forgotten). */
 HEED_API int64_t heed_cache_length(const heed_cache *cache, int layer, int64_t sequence);
 /* k (B,T,G,D), v (B,T,G,E): counts (B) says how many of the T are real, NULL: all. */

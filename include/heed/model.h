@@ -20,7 +20,8 @@ typedef enum heed_key_kind {
     HEED_KEY_BOOL,
     HEED_KEY_TEXT,
     HEED_KEY_INTS,
-    HEED_KEY_TEXTS
+    HEED_KEY_TEXTS,
+    HEED_KEY_INT_OR_NULL
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;
@@ -51,7 +52,10 @@ typedef struct heed_family {
     const char *tasks;    /* what `heed train` can do with it: "regress classify" */
     const char *inputs;   /* the names that forward takes: "x y labels" */
     const heed_key *keys; /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
-    size_t size;          /* of the family's own struct */
+    /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
+     * the standard of the table, because others write such files too. */
+    const char *const *absent;
+    size_t size; /* of the family's own struct */
     /* Reads the config (every key of the table is there, of its kind) into own and declares the parameters. */
     bool (*build)(heed_ctx *cx, heed_json config, heed_params *params, void *own);
     /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs, and "attentions.L" where
@@ -82,6 +86,9 @@ HEED_API const heed_family *heed_model_family(const heed_model *m);
 HEED_API heed_params *heed_model_params(const heed_model *m);
 /* config.json: to be read, and added to before saving (class names and the like). */
 HEED_API heed_json heed_model_config(const heed_model *m);
+/* Where decoding finds its tokens and rules: generation_config.json where the directory has one, which is written back,
+ * else config.json; the same as transformers' generate. */
+HEED_API heed_json heed_model_decoding(const heed_model *m);
 /* Any number of contexts may run a model at once, as long as nobody writes its parameters. */
 HEED_API bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out);
 /* Inputs of the right shapes for `batch` examples of `length` tokens (unused by models of vectors), zeros, with

@@ -104,13 +104,14 @@ HEED_API heed_tensor *heed_linear_run(heed_ctx *cx, const heed_linear_layer *lay
 
 typedef struct heed_embedding_layer {
     heed_param *weight; /* (V,C) */
+    int32_t padding;    /* the token that is looked up but, as with torch's padding_idx, not learnt from; -1: none */
 } heed_embedding_layer;
 HEED_API bool heed_embedding_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t vocabulary, int64_t width,
                                   heed_embedding_layer *layer);
 HEED_API heed_tensor *heed_embedding_run(heed_ctx *cx, const heed_embedding_layer *layer, heed_tensor *ids);
 
 typedef struct heed_norm_layer {
-    heed_param *weight, *bias; /* (C); bias NULL for RMS */
+    heed_param *weight, *bias; /* (C); bias NULL: none, as for RMS */
     float eps;
     bool rms;
 } heed_norm_layer;
@@ -169,7 +170,8 @@ HEED_API heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *lay
  * rest fails. */
 HEED_API heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed_tensor *x, heed_cache *cache,
                                           const int32_t *counts, const heed_attention_opts *opts);
-/* Cross attention: k and v are remembered once, then recalled for every q (B,Tq,C) -> (B,Tq,C). */
+/* Cross attention: k and v are remembered once, then recalled for every q (B,Tq,C) -> (B,Tq,C). The cache may have B /
+ * n sequences: n rows in a row, the beams of a sentence, are then queries of one sequence, and opts->mask has n Tq. */
 HEED_API bool heed_multihead_remember(heed_ctx *cx, const heed_multihead *layer, heed_tensor *k, heed_tensor *v,
                                       heed_cache *cache, int cache_layer, const int32_t *counts);
 HEED_API heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q,
@@ -188,7 +190,8 @@ HEED_API heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forwar
 /* Layers and stacks of the Transformer: names of torch.nn.TransformerEncoderLayer (self_attn.*, linear1.*, linear2.*,
  * norm1.*, norm2.*) and TransformerDecoderLayer (and multihead_attn.*, norm3.*), in stacks after "layers.N.", with the
  * stack's own norm as "norm.*". Masks may be NULL. Capture knows the attentions as "encoder", "decoder" and "cross",
- * and their layers by number. */
+ * and their layers by number. LayerDrop (Fan et al. 2020): while training, each layer of a stack is left out with this
+ * probability, for the whole batch. */
 typedef struct heed_transformer_opts {
     int64_t width, heads, hidden;
     heed_activation act;
@@ -197,6 +200,7 @@ typedef struct heed_transformer_opts {
     bool norm_first;    /* pre-norm: x + f(norm(x)), not norm(x + f(x)) */
     int layers;         /* of a stack */
     bool final_norm;
+    float layer_drop; /* of a stack: LayerDrop */
 } heed_transformer_opts;
 
 typedef struct heed_encoder_layer {
@@ -231,6 +235,7 @@ typedef struct heed_encoder {
     int layers;
     heed_encoder_layer layer[HEED_STACK_MOST];
     heed_norm_layer norm; /* weight NULL: none */
+    float layer_drop;
 } heed_encoder;
 HEED_API bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
                                 heed_encoder *encoder);
@@ -242,6 +247,7 @@ typedef struct heed_decoder {
     int layers;
     heed_decoder_layer layer[HEED_STACK_MOST];
     heed_norm_layer norm;
+    float layer_drop;
 } heed_decoder;
 HEED_API bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
                                 heed_decoder *decoder);
@@ -249,7 +255,7 @@ HEED_API heed_tensor *heed_decoder_run(heed_ctx *cx, const heed_decoder *decoder
                                        const heed_mask *self, const heed_mask *cross);
 /* Decoding with two caches of as many layers as the stack has: memory (B,S,C) is remembered once, lengths (B) of it or
  * NULL; then every step takes what is new, x (B,T,C), and gives what heed_decoder_run with a causal mask gives there.
- */
+ * The cross cache may have B / n sequences: n rows in a row, the beams of a sentence, then look at one memory. */
 HEED_API bool heed_decoder_remember(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *memory, heed_cache *cross,
                                     const int32_t *lengths);
 HEED_API heed_tensor *heed_decoder_step(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_cache *self,

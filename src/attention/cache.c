@@ -127,6 +127,8 @@ void heed_cache_reset(heed_cache *cache) {
     }
 }
 
+int64_t heed_cache_batch(const heed_cache *cache) { return cache ? cache->batch : 0; }
+
 int64_t heed_cache_length(const heed_cache *cache, int layer, int64_t sequence) {
     if (!cache || layer < 0 || layer >= cache->opts.layers || sequence < 0 || sequence >= cache->batch) return 0;
     return cache->layers[layer].first[sequence] + cache->layers[layer].held[sequence];
@@ -162,6 +164,22 @@ bool cache_view(heed_ctx *cx, const char *who, const heed_cache *cache, int laye
     for (int64_t b = 0; b < cache->batch; b++)
         if (l->held[b] > view->longest) view->longest = l->held[b];
     return true;
+}
+
+heed_tensor *cache_turned(heed_ctx *cx, const heed_cache *cache, int layer, heed_tensor *x, bool appended,
+                          const heed_rotary_opts *rotary) {
+    struct cache_view view;
+    if (!x || !cache_view(cx, "cache", cache, layer, &view)) return NULL;
+    if (x->rank != 4 || x->shape[0] != view.batch) return x;
+    heed_tensor *const positions = heed_zeros(cx, HEED_I32, 2, x->shape);
+    if (!positions) return NULL;
+    int32_t *at = (int32_t *)(void *)positions->data;
+    for (int64_t b = 0; !cx->config.dry && b < view.batch; b++)
+        for (int64_t t = 0; t < x->shape[1]; t++)
+            *at++ = (int32_t)(view.first[b] + view.held[b] - (appended ? view.added[b] : 0) + t);
+    heed_rotary_opts placed = *rotary;
+    placed.positions = positions;
+    return heed_rotary(cx, x, &placed);
 }
 
 /* ---- append ---- */

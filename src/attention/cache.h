@@ -37,5 +37,9 @@ struct cache_view {
 
 /* Stays true until the cache is changed. False and a sentence, begun by `who`, when there is no such layer. */
 bool cache_view(heed_ctx *cx, const char *who, const heed_cache *cache, int layer, struct cache_view *view);
+/* x (B,T,H,D) turned to where it stands: what will be appended next, or what was appended last. A batch that is not the
+ * cache's is left as it is: whoever takes it next has the sentence. */
+heed_tensor *cache_turned(heed_ctx *cx, const heed_cache *cache, int layer, heed_tensor *x, bool appended,
+                          const heed_rotary_opts *rotary);
 
 #endif

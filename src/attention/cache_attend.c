@@ -107,21 +107,6 @@ const heed_op op_cache_attention = {.name = "cache_attention",
                                     .optional = (1u << ADD) | (1u << DISTANCE) | (1u << KEEP),
                                     .attr_size = sizeof(struct cache_attr)};
 
-/* The queries turned to where they stand: positions (B,Tq). */
-static heed_tensor *turned(heed_ctx *cx, heed_tensor *q, const heed_rotary_opts *rotary,
-                           const struct cache_view *view) {
-    if (q->rank != 4 || q->shape[0] != view->batch) return q; /* infer has the sentence */
-    heed_tensor *const positions = heed_zeros(cx, HEED_I32, 2, q->shape);
-    if (!positions) return NULL;
-    int32_t *at = (int32_t *)(void *)positions->data;
-    for (int64_t b = 0; !cx->config.dry && b < view->batch; b++)
-        for (int64_t i = 0; i < q->shape[1]; i++)
-            *at++ = (int32_t)(view->first[b] + view->held[b] - view->added[b] + i);
-    heed_rotary_opts placed = *rotary;
-    placed.positions = positions;
-    return heed_rotary(cx, q, &placed);
-}
-
 static bool check_opts(heed_ctx *cx, const heed_tensor *q, const heed_attention_opts *o) {
     const heed_mask *m = &o->mask;
     if (!q) return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: q is NULL");
@@ -156,7 +141,7 @@ heed_tensor *heed_cache_attend(heed_ctx *cx, const heed_cache *cache, int layer,
         (!mask_check(cx, "cache_attention", &o->mask, view->batch, q->shape[2], q->shape[1], view->longest) ||
          (o->alibi && !heed_alibi_slopes(cx, q->shape[2], at.slopes))))
         return NULL;
-    if (o->rotary && !(q = turned(cx, q, o->rotary, view))) return NULL;
+    if (o->rotary && !(q = cache_turned(cx, cache, layer, q, true, o->rotary))) return NULL;
     struct attention_at unused;
     heed_tensor *const in[INPUTS] = {[Q] = strides_of(q, &unused) ? q : heed_contiguous(cx, q),
                                      [ADD] = o->mask.add ? heed_contiguous(cx, o->mask.add) : NULL,

@@ -18,6 +18,29 @@ heed_mask heed_mask_lengths(heed_tensor *key_lengths, heed_tensor *query_lengths
 heed_mask heed_mask_keep(heed_tensor *keep) { return (heed_mask){.keep = keep}; }
 heed_mask heed_mask_add(heed_tensor *add) { return (heed_mask){.add = add}; }
 
+heed_mask heed_mask_padding(heed_ctx *cx, heed_tensor *attention_mask) {
+    heed_tensor *const t = attention_mask;
+    if (heed_failed(cx)) return heed_mask_none();
+    if (!t || t->rank != 2) {
+        heed_fail(cx, t ? HEED_ERR_SHAPE : HEED_ERR_USAGE, "mask: an attention_mask %s%s is not (B,T)",
+                  t ? "of shape " : "that is NULL", t ? heed_shape_text(t).s : "");
+        return heed_mask_none();
+    }
+    const int64_t B = t->shape[0], T = t->shape[1];
+    heed_tensor *keep = heed_not_equal(cx, heed_cast(cx, t, HEED_F32), heed_full(cx, 0, 0, NULL));
+    heed_tensor *lengths = heed_zeros(cx, HEED_I32, 1, &B);
+    if (!keep || !lengths || cx->config.dry) return heed_mask_lengths(lengths, NULL);
+    int32_t *n = (int32_t *)(void *)lengths->data;
+    bool simple = true;
+    for (int64_t b = 0; b < B; b++) {
+        const uint8_t *row = u8_of(keep) + b * T;
+        while (n[b] < T && row[n[b]]) n[b]++;
+        for (int64_t j = n[b]; j < T; j++) simple &= !row[j];
+    }
+    return simple ? heed_mask_lengths(lengths, NULL)
+                  : heed_mask_keep(heed_reshape(cx, keep, 4, (int64_t[]){B, 1, 1, T}));
+}
+
 static bool has_place(const heed_mask *m) { return m->causal || m->windowed || m->blocked; }
 
 heed_mask heed_mask_both(heed_ctx *cx, heed_mask a, heed_mask b) {

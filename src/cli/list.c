@@ -16,7 +16,7 @@ static void put_words(heed_ctx *cx, heed_json at, const char *key, const char *w
 }
 
 static const char *kind_name(heed_key_kind kind) {
-    static const char *const names[] = {"int", "number", "bool", "text", "ints", "texts"};
+    static const char *const names[] = {"int", "number", "bool", "text", "ints", "texts", "int or null"};
     return names[kind];
 }
 

@@ -13,8 +13,8 @@
 #define VALUE_MOST 4096
 
 static const char *kind_text(heed_key_kind kind) {
-    static const char *const names[] = {"a whole number",      "a number",   "true or false", "text",
-                                        "whole numbers (1,2)", "words (a,b)"};
+    static const char *const names[] = {"a whole number",      "a number",    "true or false",         "text",
+                                        "whole numbers (1,2)", "words (a,b)", "a whole number or null"};
     return names[kind];
 }
 
@@ -84,6 +84,8 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
         return put_list(cx, config, key->name, s, key->kind == HEED_KEY_INTS);
+    case HEED_KEY_INT_OR_NULL:
+        return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
     }
     return false;
 }
@@ -116,14 +118,18 @@ static bool set(heed_ctx *cx, const heed_family *family, heed_json config, const
                      kind_text(key->kind));
 }
 
-/* NONE and null count as missing. */
-static bool is_missing(heed_json v) {
-    const heed_json_kind kind = heed_json_kind_of(v);
-    return kind == HEED_JSON_NONE || kind == HEED_JSON_NULL;
+/* Null counts as missing where it is no value. */
+static bool is_missing(heed_ctx *cx, heed_json config, const heed_key *key) {
+    const heed_json_kind kind = heed_json_kind_of(heed_json_find(cx, config, key->name));
+    return kind == HEED_JSON_NONE || (kind == HEED_JSON_NULL && key->kind != HEED_KEY_INT_OR_NULL);
 }
 
 static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     switch (key->kind) {
+    case HEED_KEY_INT_OR_NULL:
+        if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_NULL) break;
+        heed_json_int(cx, config, key->name);
+        break;
     case HEED_KEY_INT:
         heed_json_int(cx, config, key->name);
         break;
@@ -150,10 +156,19 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     return !heed_failed(cx);
 }
 
+/* What a file without this key means by it. */
+static const char *absent(const heed_family *family, const heed_key *key) {
+    const size_t length = strlen(key->name);
+    for (int i = 0; family->absent && family->absent[i]; i++)
+        if (strncmp(family->absent[i], key->name, length) == 0 && family->absent[i][length] == '=')
+            return family->absent[i] + length + 1;
+    return key->standard;
+}
+
 bool config_complete(heed_ctx *cx, const heed_family *family, heed_json config) {
     for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++) {
-        if (is_missing(heed_json_find(cx, config, key->name)) && key->standard &&
-            !put_text(cx, config, key, key->standard))
+        const char *value = is_missing(cx, config, key) ? absent(family, key) : NULL;
+        if (value && !put_text(cx, config, key, value))
             return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: its standard value is not one", family->name, key->name);
         check_kind(cx, config, key);
     }
@@ -169,7 +184,7 @@ heed_json config_new(heed_ctx *cx, const heed_family *family, const char *const 
         key->standard ? put_text(cx, config, key, key->standard) : heed_json_put_null(cx, config, key->name);
     for (int i = 0; i < n && !heed_failed(cx); i++) set(cx, family, config, settings[i]);
     for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++)
-        if (is_missing(heed_json_find(cx, config, key->name)))
+        if (is_missing(cx, config, key))
             heed_fail(cx, HEED_ERR_USAGE, "%s: %s must be given: %s", family->name, key->name, key->help);
     if (config_complete(cx, family, config)) return config;
     heed_json_free(config);
@@ -197,6 +212,15 @@ int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low,
         heed_json_fail(cx, heed_json_find(cx, config, key), "%lld is not between %lld and %lld", (long long)value,
                        (long long)low, (long long)high);
     return value;
+}
+
+int32_t config_token(heed_ctx *cx, heed_json config, const char *key, int64_t tokens) {
+    if (heed_json_kind_of(heed_json_find(cx, config, key)) <= HEED_JSON_NULL) return -1;
+    const int64_t id = heed_json_int(cx, config, key);
+    if (!heed_failed(cx) && (id < 0 || id >= tokens))
+        heed_json_fail(cx, heed_json_find(cx, config, key), "token %lld is not one of the %lld there are",
+                       (long long)id, (long long)tokens);
+    return heed_failed(cx) ? -1 : (int32_t)id;
 }
 
 double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high) {

@@ -11,10 +11,10 @@
 struct rules {
     heed_generate_opts opts; /* with defaults filled in */
     int64_t vocabulary;
-    int32_t start, eos;
-    int32_t forced;    /* the token at max_length; -1: any */
-    int32_t *words;    /* runs that never come, one after the other */
-    int64_t *word_end; /* (n_words): where run i ends in words; it begins where the one before ends */
+    int32_t start, eos;                /* eos -1: there is no end */
+    int32_t forced_first, forced_last; /* the first token, and the one at max_length; -1: any */
+    int32_t *words;                    /* runs that never come, one after the other */
+    int64_t *word_end;                 /* (n_words): where run i ends in words; it begins where the one before ends */
     int64_t n_words;
     int64_t width; /* candidates that a row gives: 2 beams, so that enough go on when all beams could end; or 1 */
 };

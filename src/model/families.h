@@ -12,6 +12,8 @@
 int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names);
 /* A number of config within [low, high]; fails the context otherwise. */
 int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high);
+/* A token of a vocabulary; -1 when it is null or missing. */
+int32_t config_token(heed_ctx *cx, heed_json config, const char *key, int64_t tokens);
 /* A list of such numbers, at most `most`; their count. */
 int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most);
 heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key); /* by torch.nn's names */

@@ -42,53 +42,12 @@ struct batch {
 
 /* ---- one step of the decoder ---- */
 
-/* norm(f + x), and the sum where it is wanted */
-static heed_tensor *add_norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *f, heed_tensor *x,
-                             heed_tensor **sum) {
-    return heed_add_layer_norm(cx, f, x, heed_param_tensor(cx, l->weight),
-                               l->bias ? heed_param_tensor(cx, l->bias) : NULL, l->eps, sum);
-}
-
-static heed_tensor *norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *x) {
-    return heed_layer_norm(cx, x, heed_param_tensor(cx, l->weight), l->bias ? heed_param_tensor(cx, l->bias) : NULL,
-                           l->eps);
-}
-
-static heed_tensor *look_back(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
-    const heed_attention_opts o = {.mask = heed_mask_causal(0), .site = "decoder", .layer = l->number};
-    return heed_multihead_step(b->cx, &l->self_attn, x, b->self, NULL, &o);
-}
-
-/* (A K,T,C) as (A,K T,C): every beam is a query of its sentence. */
-static heed_tensor *look_across(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
-    if (!x) return NULL;
-    const heed_attention_opts o = {.site = "cross", .layer = l->number};
-    const int64_t T = x->shape[1], C = x->shape[2];
-    x = heed_reshape(b->cx, x, 3, (int64_t[]){b->n_live, b->rows * T, C});
-    x = heed_multihead_recall(b->cx, &l->multihead_attn, x, b->cross, &o);
-    return heed_reshape(b->cx, x, 3, (int64_t[]){b->n_live * b->rows, T, C});
-}
-
-static heed_tensor *layer_step(const struct batch *b, const heed_decoder_layer *l, heed_tensor *x) {
-    heed_ctx *const cx = b->cx;
-    if (!l->norm_first) {
-        x = add_norm(cx, &l->norm1, look_back(b, l, x), x, NULL);
-        x = add_norm(cx, &l->norm2, look_across(b, l, x), x, NULL);
-        return add_norm(cx, &l->norm3, heed_feed_forward_run(cx, &l->feed_forward, x), x, NULL);
-    }
-    heed_tensor *n = add_norm(cx, &l->norm2, look_back(b, l, norm(cx, &l->norm1, x)), x, &x);
-    n = add_norm(cx, &l->norm3, look_across(b, l, n), x, &x);
-    return heed_add(cx, x, heed_feed_forward_run(cx, &l->feed_forward, n));
-}
-
 /* ids (R,T), the last T so far -> logits (R,V) of what follows them. */
 static heed_tensor *decoder_step(const struct batch *b, heed_tensor *ids) {
     heed_ctx *const cx = b->cx;
     if (!ids) return NULL;
-    const heed_decoder *d = &b->model->decoder;
     heed_tensor *x = seq2seq_embed(cx, b->model, &b->model->target, ids, b->length - ids->shape[1]);
-    for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, layer_step(b, &d->layer[i], x));
-    if (d->norm.weight) x = norm(cx, &d->norm, x);
+    x = heed_decoder_step(cx, &b->model->decoder, x, b->self, b->cross, NULL);
     if (!x) return NULL;
     const int64_t R = x->shape[0], T = x->shape[1], C = x->shape[2];
     if (T > 1) x = heed_slice(cx, x, 1, T - 1, 1);
@@ -343,13 +302,19 @@ static bool read_words(heed_ctx *cx, heed_json list, struct rules *r) {
     return true;
 }
 
-static bool rules_read(heed_ctx *cx, heed_json config, struct rules *r) {
-    const heed_json forced = heed_json_find(cx, config, "forced_eos_token_id"),
-                    words = heed_json_find(cx, config, "bad_words_ids");
-    r->forced = -1;
-    if (heed_json_kind_of(forced) > HEED_JSON_NULL) r->forced = token_of(cx, forced, r->vocabulary);
+static bool rules_read(heed_ctx *cx, heed_json from, struct rules *r) {
+    const heed_json words = heed_json_find(cx, from, "bad_words_ids");
+    const int32_t start = config_token(cx, from, "decoder_start_token_id", r->vocabulary),
+                  bos = config_token(cx, from, "bos_token_id", r->vocabulary);
+    r->start = start >= 0 ? start : bos;
+    r->eos = config_token(cx, from, "eos_token_id", r->vocabulary);
+    r->forced_first = config_token(cx, from, "forced_bos_token_id", r->vocabulary);
+    r->forced_last = config_token(cx, from, "forced_eos_token_id", r->vocabulary);
+    if (!heed_failed(cx) && r->start < 0)
+        return heed_fail(cx, HEED_ERR_USAGE,
+                         "generate: the model's directory gives neither decoder_start_token_id nor bos_token_id");
     if (heed_json_kind_of(words) > HEED_JSON_NULL) {
-        heed_json_array(cx, config, "bad_words_ids");
+        heed_json_array(cx, from, "bad_words_ids");
         if (!heed_failed(cx)) read_words(cx, words, r);
     }
     return !heed_failed(cx);
@@ -474,13 +439,13 @@ heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_
     const struct seq2seq *m = model_own(model);
     struct engine *const e = engine_of(cx);
     if (!e) return NULL;
-    struct rules rules = {.opts = completed(opts, m), .vocabulary = m->target_size, .start = m->start, .eos = m->eos};
+    struct rules rules = {.opts = completed(opts, m), .vocabulary = m->target_size};
     rules.width = rules.opts.beams > 1 ? 2 * rules.opts.beams : 1;
     const bool recording = e->recording, training = e->training;
     e->recording = e->training = false;
     heed_generated *made = NULL;
     if (check_opts(cx, &rules.opts, m) && check_source(cx, m, source, n) &&
-        rules_read(cx, heed_model_config(model), &rules))
+        rules_read(cx, heed_model_decoding(model), &rules))
         made = generate(cx, m, &rules, source, n);
     heed_mem_free(cx, rules.words);
     heed_mem_free(cx, rules.word_end);

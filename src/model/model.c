@@ -4,6 +4,7 @@
 #include "model/families.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the list ---- */
 
@@ -48,7 +49,7 @@ bool heed_io_put(heed_ctx *cx, heed_io *io, const char *name, heed_tensor *tenso
 struct heed_model {
     const heed_family *family;
     heed_params *params;
-    heed_json config;
+    heed_json config, decoding; /* generation_config.json, or nothing */
     void *own;
 };
 
@@ -56,6 +57,7 @@ void heed_model_free(heed_ctx *cx, heed_model *m) {
     if (!cx || !m) return;
     heed_params_free(cx, m->params);
     heed_json_free(m->config);
+    heed_json_free(m->decoding);
     heed_mem_free(cx, m->own);
     heed_mem_free(cx, m);
 }
@@ -107,6 +109,13 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
     return family;
 }
 
+static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
+    char path[4096];
+    if (!path_join(cx, path, sizeof path, dir, "generation_config.json")) return false;
+    if (access(path, F_OK) == 0) m->decoding = heed_json_open(cx, path);
+    return !heed_failed(cx);
+}
+
 heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
     char path[4096];
     if (heed_failed(cx)) return NULL;
@@ -123,7 +132,7 @@ heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
         return NULL;
     }
     heed_model *m = build(cx, family, config);
-    if (m && heed_params_load(cx, m->params, dir)) return m;
+    if (m && open_decoding(cx, m, dir) && heed_params_load(cx, m->params, dir)) return m;
     heed_model_free(cx, m);
     return NULL;
 }
@@ -134,13 +143,19 @@ bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
     return directory_make(cx, dir) && path_join(cx, path, sizeof path, dir, "model.safetensors") &&
            heed_params_save(cx, m->params, path) && path_join(cx, path, sizeof path, dir, "config.json") &&
-           heed_json_write(cx, path, m->config);
+           heed_json_write(cx, path, m->config) &&
+           (heed_json_kind_of(m->decoding) == HEED_JSON_NONE ||
+            (path_join(cx, path, sizeof path, dir, "generation_config.json") &&
+             heed_json_write(cx, path, m->decoding)));
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }
 heed_params *heed_model_params(const heed_model *m) { return m ? m->params : NULL; }
 const void *model_own(const heed_model *m) { return m ? m->own : NULL; }
 heed_json heed_model_config(const heed_model *m) { return m ? m->config : (heed_json){0}; }
+heed_json heed_model_decoding(const heed_model *m) {
+    return m && heed_json_kind_of(m->decoding) != HEED_JSON_NONE ? m->decoding : heed_model_config(m);
+}
 
 bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out) {
     if (heed_failed(cx)) return false;

@@ -30,7 +30,13 @@ static void forbid_words(const struct rules *rules, float *logits, const int32_t
 static void forbid(const struct rules *rules, float *logits, const int32_t *ids, int64_t n) {
     forbid_repeats(rules, logits, ids, n);
     forbid_words(rules, logits, ids, n);
-    if (n < rules->opts.min_length) logits[rules->eos] = -INFINITY;
+    if (n < rules->opts.min_length && rules->eos >= 0) logits[rules->eos] = -INFINITY;
+}
+
+/* The token that must follow n others, or -1; where both rules hold, the last one. */
+static int32_t forced_at(const struct rules *rules, int64_t n) {
+    if (rules->forced_last >= 0 && n == rules->opts.max_length - 1) return rules->forced_last;
+    return n == 1 ? rules->forced_first : -1;
 }
 
 /* ---- the best k ---- a heap whose root is the worst of them; log_p holds the logit meanwhile */
@@ -150,8 +156,9 @@ int64_t candidates_of(const struct rules *rules, float *logits, const int32_t *i
                       struct candidate *out) {
     const int64_t V = rules->vocabulary;
     const struct candidate first = {-1, INFINITY};
-    if (rules->forced >= 0 && n == rules->opts.max_length - 1) {
-        out[0] = (struct candidate){rules->forced, 0};
+    const int32_t forced = forced_at(rules, n);
+    if (forced >= 0) {
+        out[0] = (struct candidate){forced, 0};
         return 1;
     }
     float lse;

@@ -3,17 +3,7 @@
 #include "tensor/engine.h"
 #include <string.h>
 
-/* Padding is looked up like any token but, as torch's padding_idx has it, is not learnt from here. */
-static heed_tensor *look_up(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table,
-                            heed_tensor *ids) {
-    heed_tensor *x = heed_embedding_run(cx, table, ids);
-    if (!x || !heed_wants_grad(x)) return x;
-    heed_tensor *is_pad = heed_equal(cx, ids, heed_from_i32(cx, &m->pad, 0, NULL));
-    is_pad = heed_reshape(cx, is_pad, 3, (int64_t[]){ids->shape[0], ids->shape[1], 1});
-    return heed_where(cx, is_pad, heed_detach(cx, x), x);
-}
-
-heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table, heed_tensor *ids,
+heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const struct seq2seq_entry *entry, heed_tensor *ids,
                            int64_t start) {
     if (heed_failed(cx) || !ids) return NULL;
     const int64_t length = heed_dim(ids, -1);
@@ -22,8 +12,13 @@ heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_emb
                   (long long)(start + length), (long long)m->longest);
         return NULL;
     }
-    heed_tensor *x = heed_affine(cx, look_up(cx, m, table, ids), m->scale, 0);
-    return heed_dropout(cx, heed_add(cx, x, heed_sine_positions(cx, start, length, m->width, true)), m->dropout);
+    heed_tensor *x = heed_affine(cx, heed_embedding_run(cx, &entry->tokens, ids), m->scale, 0);
+    heed_tensor *places =
+        entry->places ? heed_slice(cx, heed_param_tensor(cx, entry->places), 0, SEQ2SEQ_FIRST_PLACE + start, length)
+                      : heed_sine_positions(cx, start, length, m->width, true);
+    x = heed_add(cx, x, places);
+    if (entry->norm.weight) x = heed_norm_run(cx, &entry->norm, x);
+    return heed_dropout(cx, x, m->dropout);
 }
 
 static heed_tensor *bias_of(heed_ctx *cx, const struct seq2seq *m) {
@@ -31,7 +26,7 @@ static heed_tensor *bias_of(heed_ctx *cx, const struct seq2seq *m) {
 }
 
 heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *hidden) {
-    return heed_linear(cx, hidden, heed_param_tensor(cx, m->target.weight), bias_of(cx, m));
+    return heed_linear(cx, hidden, heed_param_tensor(cx, m->output), bias_of(cx, m));
 }
 
 /* ---- inputs ---- */
@@ -47,38 +42,36 @@ static heed_tensor *ids_of(heed_ctx *cx, const heed_io *in, const char *name, bo
     return t;
 }
 
-/* attention_mask (B,S), 1 for tokens: lengths where every row is tokens, then padding; else a bitmap. */
 static heed_mask padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
     heed_tensor *t = heed_io_get(in, "attention_mask");
     if (!t || !ids || heed_failed(cx)) return heed_mask_none();
-    if (t->rank != 2 || t->shape[0] != ids->shape[0] || t->shape[1] != ids->shape[1]) {
-        heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
-                  heed_shape_text(ids).s);
-        return heed_mask_none();
-    }
-    const int64_t B = t->shape[0], S = t->shape[1];
-    heed_tensor *keep = heed_not_equal(cx, heed_cast(cx, t, HEED_F32), heed_full(cx, 0, 0, NULL));
-    heed_tensor *lengths = heed_zeros(cx, HEED_I32, 1, &B);
-    if (!keep || !lengths || cx->config.dry) return heed_mask_lengths(lengths, NULL);
-    int32_t *n = (int32_t *)(void *)lengths->data;
-    bool simple = true;
-    for (int64_t b = 0; b < B; b++) {
-        const uint8_t *row = u8_of(keep) + b * S;
-        while (n[b] < S && row[n[b]]) n[b]++;
-        for (int64_t j = n[b]; j < S; j++) simple &= !row[j];
-    }
-    return simple ? heed_mask_lengths(lengths, NULL)
-                  : heed_mask_keep(heed_reshape(cx, keep, 4, (int64_t[]){B, 1, 1, S}));
+    if (same_shape(t, ids)) return heed_mask_padding(cx, t);
+    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
+              heed_shape_text(ids).s);
+    return heed_mask_none();
 }
 
-/* The labels one place on, behind the start token; what does not count becomes padding. */
+/* What the labels of a row are put behind: the start token, or as mBART has it the last token that there is, where
+ * padding is taken to come last. */
+static int32_t first_of(const struct seq2seq *m, const int32_t *labels, int64_t T) {
+    if (!m->wraps) return m->start;
+    int64_t tokens = 0;
+    for (int64_t t = 0; t < T; t++) tokens += labels[t] != -100 && labels[t] != m->pad;
+    return tokens > 0 ? labels[tokens - 1] : m->pad;
+}
+
+/* The labels one place on; what does not count becomes padding. */
 static heed_tensor *shifted(heed_ctx *cx, const struct seq2seq *m, const heed_tensor *labels) {
+    if (!m->wraps && m->start < 0) {
+        heed_fail(cx, HEED_ERR_USAGE, "decoder_input_ids: needed, since decoder_start_token_id is null");
+        return NULL;
+    }
     heed_tensor *t = heed_zeros(cx, HEED_I32, 2, labels->shape);
     if (!t || cx->config.dry) return t;
     const int64_t B = labels->shape[0], T = labels->shape[1];
     int32_t *to = (int32_t *)(void *)t->data;
     for (int64_t i = 0; i < B * T; i++) {
-        const int32_t before = i % T ? i32_of(labels)[i - 1] : m->start;
+        const int32_t before = i % T ? i32_of(labels)[i - 1] : first_of(m, i32_of(labels) + i, T);
         to[i] = before == -100 ? m->pad : before;
     }
     return t;
@@ -102,9 +95,9 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
     const heed_cross_entropy_opts loss = {
         .smoothing = engine_of(cx)->training ? m->smoothing : 0, .ignore = true, .ignore_index = -100};
     if (in->loss_only && labels)
-        return heed_io_put(cx, out, "loss",
-                           heed_linear_cross_entropy(cx, hidden, heed_param_tensor(cx, m->target.weight),
-                                                     bias_of(cx, m), labels, &loss));
+        return heed_io_put(
+            cx, out, "loss",
+            heed_linear_cross_entropy(cx, hidden, heed_param_tensor(cx, m->output), bias_of(cx, m), labels, &loss));
     heed_tensor *logits = seq2seq_logits(cx, m, hidden);
     if (!heed_io_put(cx, out, "logits", logits)) return false;
     return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &loss));

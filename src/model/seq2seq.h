@@ -4,13 +4,23 @@
 
 #include "heed/model.h"
 
+#define SEQ2SEQ_FIRST_PLACE 2 /* of learned positions: the rows before are left over from fairseq, and not used */
+
+struct seq2seq_entry { /* how tokens come into a stack */
+    heed_embedding_layer tokens;
+    heed_param *places;   /* (2 + longest, C); NULL: sine positions */
+    heed_norm_layer norm; /* weight NULL: none */
+};
+
 struct seq2seq {
     int64_t source_size, target_size; /* tokens */
     int64_t width, longest;
-    int32_t pad, eos, start;
+    int32_t pad, start;   /* start -1: none */
+    bool wraps;           /* labels are shifted right with their last token first, not the start token */
     float scale, dropout; /* of embeddings */
     float smoothing;      /* of labels, while training */
-    heed_embedding_layer source, target;
+    struct seq2seq_entry source, target;
+    heed_param *output;      /* (V,C) */
     heed_param *logits_bias; /* (1,V) or NULL */
     heed_encoder encoder;
     heed_decoder decoder;
@@ -20,7 +30,7 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
 bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 
 /* ids (B,T) i32, standing at positions start, start + 1, … -> (B,T,C) */
-heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const heed_embedding_layer *table, heed_tensor *ids,
+heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const struct seq2seq_entry *entry, heed_tensor *ids,
                            int64_t start);
 heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *hidden); /* (…,C) -> (…,V) */
 

@@ -33,11 +33,22 @@ bool heed_embedding_make(heed_ctx *cx, heed_params *set, const char *prefix, int
     if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "embedding: the layer is NULL");
     layer->weight = heed_param_add(cx, set, prefix, "weight", 2, (int64_t[]){vocabulary, width},
                                    (heed_init){HEED_INIT_NORMAL, 0, 1});
+    layer->padding = -1;
     return !heed_failed(cx);
 }
 
+/* ids (…) -> (…,1): which of them are `token` */
+static heed_tensor *is_token(heed_ctx *cx, heed_tensor *ids, int32_t token) {
+    int64_t shape[HEED_MAX_RANK];
+    for (int i = 0; i < ids->rank; i++) shape[i] = ids->shape[i];
+    shape[ids->rank] = 1;
+    return heed_reshape(cx, heed_equal(cx, ids, heed_from_i32(cx, &token, 0, NULL)), ids->rank + 1, shape);
+}
+
 heed_tensor *heed_embedding_run(heed_ctx *cx, const heed_embedding_layer *layer, heed_tensor *ids) {
-    return heed_embedding(cx, heed_param_tensor(cx, layer ? layer->weight : NULL), ids);
+    heed_tensor *x = heed_embedding(cx, heed_param_tensor(cx, layer ? layer->weight : NULL), ids);
+    if (!x || layer->padding < 0 || !heed_wants_grad(x)) return x;
+    return heed_where(cx, is_token(cx, ids, layer->padding), heed_detach(cx, x), x);
 }
 
 /* ---- norms ---- */
@@ -55,17 +66,17 @@ bool heed_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t 
 heed_tensor *heed_norm_run(heed_ctx *cx, const heed_norm_layer *layer, heed_tensor *x) {
     heed_tensor *gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
     if (!gamma) return NULL;
-    return layer->rms ? heed_rms_norm(cx, x, gamma, layer->eps)
-                      : heed_layer_norm(cx, x, gamma, heed_param_tensor(cx, layer->bias), layer->eps);
+    heed_tensor *beta = layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
+    return layer->rms ? heed_rms_norm(cx, x, gamma, layer->eps) : heed_layer_norm(cx, x, gamma, beta, layer->eps);
 }
 
 heed_tensor *heed_add_norm_run(heed_ctx *cx, const heed_norm_layer *layer, heed_tensor *x, heed_tensor *residual,
                                heed_tensor **sum) {
     heed_tensor *gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
     if (!gamma) return NULL;
-    return layer->rms
-               ? heed_add_rms_norm(cx, x, residual, gamma, layer->eps, sum)
-               : heed_add_layer_norm(cx, x, residual, gamma, heed_param_tensor(cx, layer->bias), layer->eps, sum);
+    heed_tensor *beta = layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
+    return layer->rms ? heed_add_rms_norm(cx, x, residual, gamma, layer->eps, sum)
+                      : heed_add_layer_norm(cx, x, residual, gamma, beta, layer->eps, sum);
 }
 
 /* ---- stochastic depth ---- dropout of ones, one number an example, laid over x */

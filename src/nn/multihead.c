@@ -2,6 +2,7 @@
  *     y = concat(head_1, …, head_H) W_o' + b_o,    head_h = softmax(q_h k_h' / sqrt(D)) v_h
  * where q, k, v are projections to C = H D channels, D for each head. The heads are read where the projection left
  * them: q, k and v are views of one fused product wherever they are made of the same tensor. */
+#include "attention/cache.h"
 #include "heed/nn.h"
 #include "tensor/engine.h"
 #include <math.h>
@@ -156,18 +157,6 @@ heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_
 
 /* ---- over a cache ---- */
 
-/* Keys to be appended, turned to where they will stand: positions (B,T). */
-static heed_tensor *turned(heed_ctx *cx, heed_tensor *k, const heed_cache *cache, const heed_attention_opts *o) {
-    heed_tensor *const positions = heed_zeros(cx, HEED_I32, 2, k->shape);
-    if (!positions) return NULL;
-    int32_t *at = (int32_t *)(void *)positions->data;
-    for (int64_t b = 0; !cx->config.dry && b < k->shape[0]; b++)
-        for (int64_t t = 0; t < k->shape[1]; t++) *at++ = (int32_t)(heed_cache_length(cache, o->layer, b) + t);
-    heed_rotary_opts rotary = *o->rotary;
-    rotary.positions = positions;
-    return heed_rotary(cx, k, &rotary);
-}
-
 heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed_tensor *x, heed_cache *cache,
                                  const int32_t *counts, const heed_attention_opts *opts) {
     if (!check(cx, layer, x, Q, 3) || !check(cx, layer, x, K, 3) || !check(cx, layer, x, V, 3)) return NULL;
@@ -175,7 +164,7 @@ heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed
     heed_tensor *head[PARTS], *y = NULL;
     heed_scope_begin(cx);
     if (project(cx, layer, (heed_tensor *[]){x, x, x}, head)) {
-        heed_tensor *k = o.rotary ? turned(cx, head[K], cache, &o) : head[K];
+        heed_tensor *k = o.rotary ? cache_turned(cx, cache, o.layer, head[K], false, o.rotary) : head[K];
         if (heed_cache_append(cx, cache, o.layer, k, head[V], counts))
             y = join(cx, layer, heed_cache_attend(cx, cache, o.layer, head[Q], &o));
     }
@@ -193,13 +182,22 @@ bool heed_multihead_remember(heed_ctx *cx, const heed_multihead *layer, heed_ten
     return done;
 }
 
+/* Rows of one sequence side by side: (A n,T,C) as (A,n T,C), when the cache has A sequences. */
+static heed_tensor *gathered(heed_ctx *cx, heed_tensor *q, int64_t sequences) {
+    const int64_t *n = q->shape;
+    if (sequences < 1 || n[0] == sequences || n[0] % sequences != 0) return q; /* the cache has the sentence */
+    return heed_reshape(cx, q, 3, (int64_t[]){sequences, n[0] / sequences * n[1], n[2]});
+}
+
 heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q, const heed_cache *cache,
                                    const heed_attention_opts *opts) {
     if (!check(cx, layer, q, Q, 3)) return NULL;
     const heed_attention_opts o = options(opts, 0);
+    const int64_t B = q->shape[0], T = q->shape[1];
     heed_tensor *head[PARTS], *y = NULL;
     heed_scope_begin(cx);
-    if (project(cx, layer, (heed_tensor *[]){q, NULL, NULL}, head))
+    if ((q = gathered(cx, q, heed_cache_batch(cache))) && project(cx, layer, (heed_tensor *[]){q, NULL, NULL}, head))
         y = join(cx, layer, heed_cache_attend(cx, cache, o.layer, head[Q], &o));
+    if (y && y->shape[0] != B) y = heed_reshape(cx, y, 3, (int64_t[]){B, T, layer->width});
     return heed_scope_end(cx, y);
 }

@@ -5,6 +5,7 @@
  *     pre-norm    x = x + f(norm(x))                   Xiong et al. 2020
  * Every sum but the last of pre-norm is followed by a norm of the same layer, and the two are one op. */
 #include "heed/nn.h"
+#include "tensor/engine.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -87,17 +88,6 @@ static bool norm_make(heed_ctx *cx, heed_params *set, const char *prefix, const 
     return layer->weight != NULL;
 }
 
-static heed_tensor *norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *x) {
-    return l->bias ? heed_norm_run(cx, l, x) : heed_layer_norm(cx, x, heed_param_tensor(cx, l->weight), NULL, l->eps);
-}
-
-/* norm(f + x), and the sum where it is wanted */
-static heed_tensor *add_norm(heed_ctx *cx, const heed_norm_layer *l, heed_tensor *f, heed_tensor *x,
-                             heed_tensor **sum) {
-    return l->bias ? heed_add_norm_run(cx, l, f, x, sum)
-                   : heed_add_layer_norm(cx, f, x, heed_param_tensor(cx, l->weight), NULL, l->eps, sum);
-}
-
 static heed_attention_opts looking(const char *site, int number, const heed_mask *mask) {
     return (heed_attention_opts){.mask = mask ? *mask : heed_mask_none(), .site = site, .layer = number};
 }
@@ -124,13 +114,13 @@ static heed_tensor *look_around(heed_ctx *cx, const heed_encoder_layer *l, heed_
 }
 
 static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    x = add_norm(cx, &l->norm1, look_around(cx, l, x, mask), x, NULL);
-    return add_norm(cx, &l->norm2, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm1, look_around(cx, l, x, mask), x, NULL);
+    return heed_add_norm_run(cx, &l->norm2, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
 static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    heed_tensor *n = norm(cx, &l->norm1, x);
-    n = add_norm(cx, &l->norm2, look_around(cx, l, n, mask), x, &x);
+    heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
+    n = heed_add_norm_run(cx, &l->norm2, look_around(cx, l, n, mask), x, &x);
     return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
 }
 
@@ -182,15 +172,15 @@ static heed_tensor *look_across(heed_ctx *cx, const heed_decoder_layer *l, heed_
 }
 
 static heed_tensor *decoder_post(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    x = add_norm(cx, &l->norm1, look_back(cx, l, x, v), x, NULL);
-    x = add_norm(cx, &l->norm2, look_across(cx, l, x, v), x, NULL);
-    return add_norm(cx, &l->norm3, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm1, look_back(cx, l, x, v), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm2, look_across(cx, l, x, v), x, NULL);
+    return heed_add_norm_run(cx, &l->norm3, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
 static heed_tensor *decoder_pre(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    heed_tensor *n = norm(cx, &l->norm1, x);
-    n = add_norm(cx, &l->norm2, look_back(cx, l, n, v), x, &x);
-    n = add_norm(cx, &l->norm3, look_across(cx, l, n, v), x, &x);
+    heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
+    n = heed_add_norm_run(cx, &l->norm2, look_back(cx, l, n, v), x, &x);
+    n = heed_add_norm_run(cx, &l->norm3, look_across(cx, l, n, v), x, &x);
     return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
 }
 
@@ -215,6 +205,9 @@ static bool check_stack(heed_ctx *cx, const char *who, const heed_transformer_op
     if (o->layers < 1 || o->layers > HEED_STACK_MOST)
         return heed_fail(cx, HEED_ERR_RANGE, "%s: from 1 to %d layers are possible, not %d", who, HEED_STACK_MOST,
                          o->layers);
+    if (!(o->layer_drop >= 0 && o->layer_drop <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: a layer_drop of %g is not between 0 and 1", who,
+                         (double)o->layer_drop);
     return true;
 }
 
@@ -224,11 +217,21 @@ static bool name_layer(heed_ctx *cx, const char *prefix, int number, struct name
     return name_under(cx, prefix, part, name);
 }
 
+/* One counted random number a layer: dry contexts draw the same. */
+static bool left_out(heed_ctx *cx, float p) {
+    const struct engine *e = engine_of(cx);
+    if (!e || !e->training || p == 0) return false;
+    float u = 0;
+    heed_random_uniform(cx->seed, engine_next_stream(cx), 0, &u, 1);
+    return u < p;
+}
+
 bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
                        heed_encoder *encoder) {
     struct name name;
     if (!check_stack(cx, "encoder", opts, encoder)) return false;
     encoder->layers = opts->layers;
+    encoder->layer_drop = opts->layer_drop;
     encoder->norm = (heed_norm_layer){0};
     for (int i = 0; i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_encoder_layer_make(cx, set, name.s, opts, &encoder->layer[i]))
@@ -246,8 +249,9 @@ heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_te
     }
     heed_scope_begin(cx);
     for (int i = 0; i < encoder->layers; i++)
-        x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
-    if (encoder->norm.weight) x = norm(cx, &encoder->norm, x);
+        if (!left_out(cx, encoder->layer_drop))
+            x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
+    if (encoder->norm.weight) x = heed_norm_run(cx, &encoder->norm, x);
     return heed_scope_end(cx, x);
 }
 
@@ -256,6 +260,7 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     struct name name;
     if (!check_stack(cx, "decoder", opts, decoder)) return false;
     decoder->layers = opts->layers;
+    decoder->layer_drop = opts->layer_drop;
     decoder->norm = (heed_norm_layer){0};
     for (int i = 0; i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_decoder_layer_make(cx, set, name.s, opts, &decoder->layer[i]))
@@ -267,8 +272,9 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
 
 static heed_tensor *decoder_stack(heed_ctx *cx, const heed_decoder *d, heed_tensor *x, const struct view *v) {
     heed_scope_begin(cx);
-    for (int i = 0; i < d->layers; i++) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
-    if (d->norm.weight) x = norm(cx, &d->norm, x);
+    for (int i = 0; i < d->layers; i++)
+        if (!left_out(cx, d->layer_drop)) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
+    if (d->norm.weight) x = heed_norm_run(cx, &d->norm, x);
     return heed_scope_end(cx, x);
 }
 

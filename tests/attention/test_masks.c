@@ -156,6 +156,35 @@ static void test_two_biases(void **state) {
     close_context(cx);
 }
 
+/* An attention_mask of any type says which keys are there; lengths do where there are no holes. */
+static void test_padding(void **state) {
+    (void)state;
+    enum { B = 3, T = 5 };
+    static const int32_t whole[B * T] = {1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0},
+                                   holes[B * T] = {1, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+    heed_ctx *cx = open_context();
+    for (int kind = 0; kind < 4; kind++) {
+        const int32_t *want = kind % 2 ? holes : whole;
+        float numbers[B * T];
+        for (int i = 0; i < B * T; i++) numbers[i] = (float)want[i] * 0.25f;
+        const heed_mask m = heed_mask_padding(cx, kind < 2 ? heed_from_i32(cx, want, 2, SHAPE(B, T))
+                                                           : heed_from_f32(cx, numbers, 2, SHAPE(B, T)));
+        assert_int_equal(m.key_lengths != NULL, kind % 2 == 0);
+        assert_int_equal(m.keep != NULL, kind % 2 == 1);
+        assert_null(m.query_lengths);
+        const heed_tensor *bits = heed_mask_bitmap(cx, &m, B, 2, 4, T);
+        if (!bits) fail_msg("%s", heed_message(cx));
+        assert_int_equal(heed_count(bits), B * T);
+        for (int i = 0; i < B * T; i++) assert_int_equal(heed_u8(bits)[i], want[i]);
+        heed_reset(cx);
+    }
+    heed_mask_padding(cx, heed_zeros(cx, HEED_I32, 1, SHAPE(T)));
+    EXPECT_SENTENCE(cx, "mask: an attention_mask of shape (5) is not (B,T)");
+    heed_mask_padding(cx, NULL);
+    EXPECT_SENTENCE(cx, "mask: an attention_mask that is NULL is not (B,T)");
+    close_context(cx);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -339,13 +368,10 @@ static void test_large_scores(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_meaning),
-        cmocka_unit_test(test_both),
-        cmocka_unit_test(test_two_biases),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_rows_that_see_nothing),
-        cmocka_unit_test(test_hidden_keys),
-        cmocka_unit_test(test_future),
+        cmocka_unit_test(test_one_meaning),  cmocka_unit_test(test_both),
+        cmocka_unit_test(test_two_biases),   cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_rows_that_see_nothing),
+        cmocka_unit_test(test_hidden_keys),  cmocka_unit_test(test_future),
         cmocka_unit_test(test_large_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

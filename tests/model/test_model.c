@@ -22,6 +22,19 @@ static const struct {
      {"vocab_size=11", "d_model=8", "encoder_layers=2", "decoder_layers=1", "encoder_attention_heads=2",
       "decoder_attention_heads=4"},
      6},
+    {"transformer", {"vocab_size=11", "d_model=8", "tie_word_embeddings=false", "encoder_layers=1"}, 4},
+    {"bart",
+     {"vocab_size=9", "d_model=15", "encoder_layers=1", "decoder_layers=2", "encoder_attention_heads=3",
+      "decoder_attention_heads=5"},
+     6},
+    {"mbart",
+     {"vocab_size=9", "d_model=6", "encoder_layers=2", "decoder_layers=1", "encoder_attention_heads=1",
+      "decoder_attention_heads=2"},
+     6},
+    {"pegasus",
+     {"vocab_size=9", "d_model=10", "encoder_layers=1", "decoder_layers=1", "encoder_attention_heads=5",
+      "decoder_attention_heads=1"},
+     6},
 };
 enum { SMALLEST = sizeof smallest / sizeof *smallest };
 

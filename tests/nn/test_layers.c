@@ -146,10 +146,12 @@ static void test_golden(void **state) {
 static void test_add_norm(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    for (int rms = 0; rms < 2; rms++) {
+    for (int kind = 0; kind < 3; kind++) { /* with a bias, RMS, without one */
+        const bool rms = kind == 1;
         heed_params *set = heed_params_new(cx);
         heed_norm_layer layer;
         heed_norm_make(cx, set, "norm", 8, rms, 1e-5f, &layer);
+        if (kind == 2) layer.bias = NULL;
         heed_params_allocate(cx, set);
         heed_params_init(cx, set, 1);
         assert_int_equal(heed_params_count(set), rms ? 1 : 2);
@@ -164,9 +166,47 @@ static void test_add_norm(void **state) {
             assert_true(fabsf(heed_f32(one)[i] - heed_f32(two)[i]) <= 1e-6f);
             assert_true(fabsf(heed_f32(sum)[i] - (a[i] + b[i])) <= 1e-6f);
         }
+        double mean = 0, square = 0;
+        for (int i = 0; i < 8; i++)
+            mean += (double)heed_f32(one)[i] / 8, square += pow((double)heed_f32(one)[i], 2) / 8;
+        assert_true(fabs(square - 1) <= 1e-3 && (rms || fabs(mean) <= 1e-6));
         heed_reset(cx);
         heed_params_free(cx, set);
     }
+    close_context(cx);
+}
+
+/* Padding is looked up as any token, and its row gets no gradient from here. */
+static void test_padding(void **state) {
+    (void)state;
+    enum { V = 4, C = 3, N = 5 };
+    static const int32_t ids[N] = {2, 1, 3, 1, 2};
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    heed_embedding_layer layer;
+    heed_embedding_make(cx, set, "table", V, C, &layer);
+    assert_int_equal(layer.padding, -1);
+    heed_params_allocate(cx, set);
+    heed_params_init(cx, set, 1);
+    for (int rank = 1; rank < 3; rank++)
+        for (int padding = -1; padding < V; padding++) {
+            float gradient[V * C] = {0};
+            heed_grad slot = {.data = gradient};
+            layer.padding = padding;
+            heed_bind(cx, set, &slot);
+            heed_tensor *y = heed_embedding_run(cx, &layer, heed_from_i32(cx, ids, rank, (int64_t[]){N, 1}));
+            if (!y) fail_msg("%s", heed_message(cx));
+            for (int i = 0; i < N; i++)
+                assert_memory_equal(heed_f32(y) + i * C, layer.weight->value + ids[i] * C, C * sizeof(float));
+            assert_true(heed_backward(cx, heed_sum(cx, y, NULL, 0, false)));
+            for (int i = 0; i < V * C; i++) {
+                static const float times[V] = {0, 2, 2, 1};
+                assert_true(gradient[i] == (i / C == padding ? 0 : times[i / C]));
+            }
+            heed_reset(cx);
+        }
+    heed_bind(cx, set, NULL);
+    heed_params_free(cx, set);
     close_context(cx);
 }
 
@@ -227,10 +267,8 @@ static void test_wrong_use(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_add_norm),
-        cmocka_unit_test(test_drop_path),
-        cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_golden),    cmocka_unit_test(test_add_norm),  cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_drop_path), cmocka_unit_test(test_wrong_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,6 +399,49 @@ static void test_decoding(void **state) {
     }
 }
 
+/* Beams of one sentence look at one memory, and get what each would get with a memory of its own. */
+static void test_beams(void **state) {
+    (void)state;
+    static const int32_t lengths[B] = {S, 1, 9};
+    enum { BEAMS = 4 };
+    const int64_t heads = middling.heads, D = C / heads;
+    for (int pre = 0; pre < 2; pre++) {
+        heed_ctx *cx = open_context();
+        heed_transformer_opts opts = middling;
+        opts.norm_first = pre;
+        struct block *b = block_new(cx, DECODER, &opts);
+        heed_set_grad(cx, false);
+        const heed_cache_opts many = {middling.layers, B * BEAMS, heads, D, D, HEED_CACHE_GROWING, S};
+        heed_cache *cross = cache_for(cx, HEED_CACHE_FIXED, S), *self = heed_cache_new(cx, &many),
+                   *own_self = heed_cache_new(cx, &many), *own_cross = heed_cache_new(cx, &many);
+        heed_tensor *m = random_tensor(cx, 1, 3, (int64_t[]){B, S, C});
+        int32_t each[B * BEAMS], length_of[B * BEAMS];
+        for (int i = 0; i < B * BEAMS; i++) each[i] = i / BEAMS, length_of[i] = lengths[i / BEAMS];
+        heed_tensor *memories = heed_embedding(cx, heed_reshape(cx, m, 2, (int64_t[]){B, S * C}),
+                                               heed_from_i32(cx, each, 1, (int64_t[]){B * BEAMS}));
+        memories = heed_reshape(cx, memories, 3, (int64_t[]){B * BEAMS, S, C});
+        assert_true(heed_decoder_remember(cx, &b->decoder, m, cross, lengths));
+        assert_true(heed_decoder_remember(cx, &b->decoder, memories, own_cross, length_of));
+        for (int64_t t = 0; t < 3; t++) {
+            heed_tensor *x = random_tensor(cx, 2 + (uint64_t)t, 3, (int64_t[]){B * BEAMS, 1 + t, C});
+            heed_tensor *y = heed_decoder_step(cx, &b->decoder, x, self, cross, NULL),
+                        *want = heed_decoder_step(cx, &b->decoder, x, own_self, own_cross, NULL);
+            if (!y || !want) fail_msg("%s", heed_message(cx));
+            assert_int_equal(heed_dim(y, 0), B * BEAMS);
+            assert_int_equal(heed_dim(y, 1), 1 + t);
+            expect_near(heed_f32(y), heed_f32(want), B * BEAMS * (1 + t) * C, 1e-5f);
+        }
+        /* rows that are no beams of the sentences there are */
+        assert_null(heed_multihead_recall(cx, &b->decoder.layer[0].multihead_attn,
+                                          random_tensor(cx, 9, 3, (int64_t[]){B + 1, 1, C}), cross, NULL));
+        EXPECT_SENTENCE(cx, "does not fit a cache of 3 sequences");
+        heed_cache_free(cx, self), heed_cache_free(cx, cross);
+        heed_cache_free(cx, own_self), heed_cache_free(cx, own_cross);
+        block_free(cx, b);
+        close_context(cx);
+    }
+}
+
 /* Prompts of different lengths, padded on the right, and the planned memory of a step. */
 static size_t ragged(bool dry) {
     static const int32_t counts[B] = {4, 1, 3};
@@ -600,11 +643,11 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),    cmocka_unit_test(test_names),          cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_batches),   cmocka_unit_test(test_plan),           cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_dropout),   cmocka_unit_test(test_slopes),         cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_ragged),    cmocka_unit_test(test_capture),        cmocka_unit_test(test_wrong_make),
-        cmocka_unit_test(test_wrong_run), cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_golden),     cmocka_unit_test(test_names),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_batches),    cmocka_unit_test(test_plan),      cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_dropout),    cmocka_unit_test(test_slopes),    cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_beams),      cmocka_unit_test(test_ragged),    cmocka_unit_test(test_capture),
+        cmocka_unit_test(test_wrong_make), cmocka_unit_test(test_wrong_run), cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

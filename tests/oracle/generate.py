@@ -11,6 +11,8 @@ import shutil
 import torch
 from transformers import MarianConfig, MarianMTModel
 
+import seq2seq
+
 SOURCES = 4  # of a call
 FORCED = dict(vocab_size=61, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
               encoder_ffn_dim=32, decoder_ffn_dim=24, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60,
@@ -38,7 +40,7 @@ def lively(model):
 def favourites(model):
     """The commonest run of two tokens, and of three without it, in what the model says while both are allowed."""
     sources = torch.randint(2, model.config.vocab_size - 1, (20, 6)).tolist()
-    said = [row[0] for row in generate(model, sources, dict(beams=3), BAD_TOKENS)[0]]
+    said = [row[0] for row in generate(model, sources, dict(beams=3), rules_of(model, BAD_TOKENS))[0]]
     runs = []
     for size in (2, 3):
         count = collections.Counter(tuple(row[i:i + size]) for row in said for i in range(len(row) - size + 1))
@@ -58,11 +60,16 @@ def forced(folder):
     words = BAD_TOKENS + favourites(model)
     config = json.loads((path / "config.json").read_text())  # where the directories of older releases have it
     (path / "config.json").write_text(json.dumps(config | {"bad_words_ids": words}, indent=2) + "\n")
-    return model, words
+    return model, rules_of(model, words)
 
 
-def generate(model, sources, call, bad_words):
-    config = model.config
+def rules_of(model, bad_words):
+    return dict(bad_words_ids=bad_words, forced_eos_token_id=model.config.forced_eos_token_id)
+
+
+def generate(model, sources, call, rules):
+    """rules: given to generate; empty: transformers takes those of the directory."""
+    config, eos = model.config, model.generation_config.eos_token_id
     width = max(map(len, sources))
     ids = torch.tensor([s + [config.pad_token_id] * (width - len(s)) for s in sources])
     mask = torch.tensor([[1] * len(s) + [0] * (width - len(s)) for s in sources])
@@ -70,22 +77,22 @@ def generate(model, sources, call, bad_words):
     out = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=call["beams"], num_return_sequences=n_best,
                          length_penalty=call.get("length_penalty", 1.0), early_stopping=call.get("early_stopping", False),
                          max_length=call.get("max_length", config.max_position_embeddings), min_length=call.get("min_length", 0),
-                         no_repeat_ngram_size=call.get("no_repeat_ngram", 0), bad_words_ids=bad_words,
-                         forced_eos_token_id=config.forced_eos_token_id, return_dict_in_generate=True, output_scores=True)
+                         no_repeat_ngram_size=call.get("no_repeat_ngram", 0), return_dict_in_generate=True, output_scores=True, **rules)
     tokens = []
     for row in out.sequences.tolist():
         row = row[1:]
-        tokens.append(row[:row.index(config.eos_token_id) + 1] if config.eos_token_id in row else row)
+        tokens.append(row[:row.index(eos) + 1] if eos in row else row)
     scores = out.sequences_scores.tolist() if call["beams"] > 1 else [None] * len(tokens)
-    ended = [row[-1] == config.eos_token_id for row in tokens]
+    ended = [row[-1] == eos for row in tokens]
     if not all(ended):  # padding behind a row that max_length cut: there is none, all rows are full
         assert all(len(row) == out.sequences.shape[1] - 1 for row, e in zip(tokens, ended) if not e)
     pack = lambda rows: [rows[i:i + n_best] for i in range(0, len(rows), n_best)]
     return pack([row[:-1] if e else row for row, e in zip(tokens, ended)]), pack(ended), pack(scores)
 
 
-def cases(name, model, bad_words):
+def cases(name, model, rules):
     double = type(model)(model.config).eval()
+    double.generation_config = model.generation_config
     double.load_state_dict(model.state_dict())
     double.final_logits_bias = model.final_logits_bias.double()
     double.double()
@@ -94,13 +101,13 @@ def cases(name, model, bad_words):
         sources, ids, ended, scores = [], [], [], []
         while len(sources) < SOURCES:
             source = torch.randint(2, model.config.vocab_size - 1, (int(torch.randint(1, 12, ())),)).tolist()
-            single, exact = (generate(m, [source], call, bad_words) for m in (model, double))
+            single, exact = (generate(m, [source], call, rules) for m in (model, double))
             if single[:2] == exact[:2]:
                 sources.append(source)
                 ids += exact[0]
                 ended += exact[1]
                 scores += exact[2]
-        together = generate(double, sources, call, bad_words)
+        together = generate(double, sources, call, rules)
         assert together[:2] == (ids, ended), "a sentence depends on those it is batched with"
         yield dict(model=name, call=call, source=sources, ids=ids, ended=ended,
                    scores=[[None if s is None else float(f"{s:.7g}") for s in row] for row in scores])
@@ -109,8 +116,11 @@ def cases(name, model, bad_words):
 def make(folder):
     made = []
     for name in ("marian-shared", "marian-apart"):
-        made += cases(name, MarianMTModel.from_pretrained(folder / name).eval(), None)
+        model = MarianMTModel.from_pretrained(folder / name).eval()
+        made += cases(name, model, rules_of(model, None))
     made += cases("marian-forced", *forced(folder))
+    for name in ("bart", "mbart", "pegasus"):
+        made += cases(name, seq2seq.kind(name)[1].from_pretrained(folder / name).eval(), {})
     path = folder / "generate.json"
     path.write_text("[\n" + ",\n".join(json.dumps(c) for c in made) + "\n]\n")
     print(f"model/generate.json: {len(made)} calls, {path.stat().st_size} bytes")

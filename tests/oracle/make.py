@@ -11,13 +11,13 @@ import bleu
 import blocks
 import generate
 import lessons
-import marian
 import moses
 import nn
 import ops
 import optim
 import positions
 import scores
+import seq2seq
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore", message="reduction: 'mean' divides")  # kl_div's, which is what heed's does
@@ -32,7 +32,7 @@ for folder, module in (("ops", ops), ("nn", nn), ("nn", blocks), ("train", optim
             assert set(written.keys()) == set(family.tensors)
         print(f"{folder}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")
 lessons.make(golden / "lessons")
-marian.make(golden / "model")
-generate.make(golden / "model")  # translates with the two of marian.py too
+seq2seq.make(golden / "model")
+generate.make(golden / "model")  # translates with those of seq2seq.py too
 moses.make(golden / "text")
 bleu.make(golden / "text")

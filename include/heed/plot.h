@@ -206,7 +206,8 @@ typedef struct heed_attention_look {
     double high;                                       /* end of the colour scale, which begins at 0; 0: the largest
                                                           weight shown */
     heed_map map;
-    bool numbers; /* the weights, written into the cells */
+    bool numbers;       /* the weights, written into the cells */
+    int64_t first_head; /* number of the maps' first head, in the titles of a sheet */
 } heed_attention_look;
 
 /* One head, large: queries down, keys across, tokens along both axes. A figure of one panel and no size gets one that
@@ -221,6 +222,34 @@ HEED_API bool heed_plot_attention_sheet(heed_figure *f, const struct heed_captur
 /* One head in the terminal. */
 HEED_API char *heed_terminal_attention(heed_ctx *cx, const struct heed_capture_map *map, int64_t head,
                                        const heed_attention_look *look, const heed_terminal *how);
+
+/* ---- the page of attention ---- one HTML file that loads nothing: lines between words, heat maps with their numbers,
+ * all layers and heads at a glance, by pointer and keyboard, on narrow and wide screens, light and dark. */
+
+typedef struct heed_attention_site { /* an attention of the model: "encoder", "decoder", "cross" */
+    const char *name;
+    const char *title;                                 /* a few words more; NULL: the name */
+    const char *const *query_names, *const *key_names; /* tokens, as many as rows and keys; NULL: numbered. A leading
+                                                          U+2581, which begins a word, is not shown. */
+    const char *const *next_names;                     /* the token that each row goes on with; "" or NULL: none */
+    const struct heed_capture_map *maps;               /* one for each layer, all of one size */
+    int n_maps;
+} heed_attention_site;
+
+typedef struct heed_attention_page_opts {
+    const char *title;
+    const char *const *lines; /* sentences below the title */
+    int n_lines;
+    int64_t batch;   /* which sequence of the batch */
+    int site, layer; /* open at first, by place: the mean of all heads, or with `single` one head */
+    int64_t head;
+    bool single;
+} heed_attention_page_opts;
+
+/* Up to nine sites. Weights are kept to 1/65535, or to 1/255 from 16 million of them on, which the page says; what is
+ * not between 0 and 1 becomes the nearer of them. Written beside and renamed; "-" is standard output. */
+HEED_API bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_site *sites, int n,
+                                  const heed_attention_page_opts *opts);
 
 /* ---- the data beside a picture ---- */
 

@@ -24,7 +24,7 @@ struct command {
 };
 
 extern const struct command list_command, new_command, info_command, forward_command, train_command, eval_command,
-    predict_command, tokens_command, bleu_command, lesson_command, demo_command, docs_command;
+    predict_command, attend_command, tokens_command, bleu_command, lesson_command, demo_command, docs_command;
 
 /* Command i of this build, in the order of the overview; NULL after the last. */
 const struct command *cli_command(int i);
@@ -40,6 +40,9 @@ const char *cli_size(size_t bytes, char out[32]);
 /* The family of that name, or NULL after saying that there is none. */
 const struct heed_family *cli_family(const char *command, const char *name);
 const char *cli_family_name(int i); /* NULL after the last */
+
+/* Standard output as a terminal for pictures: its colours, and its columns up to `widest`; 80 where it is none. */
+struct heed_terminal cli_terminal(int widest);
 
 /* From the tables. */
 void help_overview(void);

@@ -2,10 +2,7 @@
 #include "cli/lesson.h"
 #include "cli/options.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const struct lesson *const lessons[] = {
     &neuron_lesson,     &approximation_lesson, &digits_lesson,      &average_lesson,   &kernels_lesson,
@@ -62,19 +59,6 @@ static const struct lesson *find_lesson(const char *name) {
     return NULL;
 }
 
-/* Text is as wide as the terminal, up to what is read comfortably. */
-static heed_terminal this_terminal(void) {
-    enum { WIDEST = 88 };
-    const bool terminal = isatty(STDOUT_FILENO) == 1;
-    const char *term = getenv("TERM");
-    struct winsize w;
-    heed_terminal t = {.width = 80, .ascii = terminal && term && strcmp(term, "dumb") == 0};
-    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40)
-        t.width = w.ws_col < WIDEST ? w.ws_col : WIDEST;
-    t.colors = heed_terminal_choose(getenv("NO_COLOR"), getenv("COLORTERM"), term, terminal);
-    return t;
-}
-
 static int run_lesson(const struct options *o, const struct lesson *lesson) {
     struct lesson_run r = {.lesson = lesson,
                            .data = option_text(o, "data"),
@@ -83,7 +67,7 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
                            .dark = option_flag(o, "dark"),
                            .quiet = option_flag(o, "quiet"),
                            .json = option_flag(o, "json"),
-                           .terminal = this_terminal()};
+                           .terminal = cli_terminal(88)} /* wider is not read comfortably */;
     if (r.data && !lesson->data) return cli_error(EXIT_USAGE, "lesson %s: takes no data of your own", lesson->name);
     r.cx = options_open(o);
     if (!r.cx) return EXIT_FAILED;

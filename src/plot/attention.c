@@ -113,7 +113,7 @@ static bool sheet_row(heed_panel *p, const heed_capture_map *m, const heed_atten
     if (!names) return false;
     text = (char(*)[32])(names + m->heads);
     for (int64_t h = 0; h < m->heads; h++) {
-        snprintf(text[h], sizeof text[h], "head %lld", (long long)h);
+        snprintf(text[h], sizeof text[h], "head %lld", (long long)(o->first_head + h));
         names[h] = text[h];
     }
     const bool ok =

@@ -101,6 +101,11 @@ static void sheet(void **state) {
     assert_string_equal(f->title, "Attention weights, dark 0 to bright 0.5");
     writes(f, "sheet.png");
 
+    f = heed_figure_new(cx, 0, 0); /* heads are counted from where they are said to begin */
+    assert_true(heed_plot_attention_sheet(f, maps, 1, &(heed_attention_look){.first_head = 5}));
+    assert_string_equal(f->panels[0]->layers[0].names.at[2], "head 7");
+    heed_figure_free(f);
+
     f = heed_figure_new(cx, 0, 0); /* many heads are broken into rows; a title of one's own stays */
     float *many = calloc(40 * ROWS * KEYS, sizeof *many);
     const heed_capture_map wide = {.batch = 1, .heads = 40, .rows = ROWS, .keys = KEYS, .weights = many};

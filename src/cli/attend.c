@@ -1,0 +1,326 @@
+/* heed attend: what a model looks at while it reads a text, in the terminal, as pictures, as numbers, as a page. */
+#include "cli/attend.h"
+#include "cli/options.h"
+#include "io/text.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct option options[] = {
+    {"target", 't', OPTION_TEXT, NULL, "TEXT", "the translation to look at; without it the model's own", 0, 0, NULL},
+    {"site", 's', OPTION_TEXT, NULL, "SITE", "which attention: encoder, decoder or cross; without it the last", 0, 0, NULL},
+    {"layer", 'l', OPTION_INT, "-1", "L", "only this layer, counted from 0", -1, 1e6, NULL},
+    {"head", 'H', OPTION_INT, "-1", "H", "only this head, counted from 0", -1, 1e6, NULL},
+    {"png", 0, OPTION_FILE, NULL, "FILE", "a picture: one head with --layer and --head, else all of the site", 0, 0, NULL},
+    {"svg", 0, OPTION_FILE, NULL, "FILE", "the same picture", 0, 0, NULL},
+    {"pdf", 0, OPTION_FILE, NULL, "FILE", "the same picture", 0, 0, NULL},
+    {"html", 0, OPTION_FILE, NULL, "FILE", "a page to explore all sites, layers and heads in a browser", 0, 0, NULL},
+    {"npy", 0, OPTION_FILE, NULL, "FILE", "the site's weights (layers, heads, queries, keys), float32", 0, 0, NULL},
+    JSON_OPTION,
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* What of the attention was asked for. */
+struct choice {
+    const struct attend *a;
+    const struct options *o;
+    int site, layer; /* layer -1: all of them; the last where one must be shown */
+    int64_t head;    /* -1: all of them, or their mean */
+};
+
+static const heed_attention_site *site_of(const struct choice *c) { return &c->a->sites[c->site]; }
+
+static heed_attention_look look_of(const struct choice *c) {
+    return (heed_attention_look){.query_names = c->a->queries[c->site]->labels,
+                                 .key_names = c->a->keys[c->site]->labels,
+                                 .first_head = c->head < 0 ? 0 : c->head};
+}
+
+/* Head h of a map of one sequence, as a map of its own. */
+static heed_capture_map head_of(const heed_capture_map *m, int64_t h) {
+    heed_capture_map one = *m;
+    one.heads = 1;
+    one.weights += h * m->rows * m->keys;
+    return one;
+}
+
+static bool choose(struct choice *c) {
+    const struct attend *a = c->a;
+    const char *name = option_text(c->o, "site");
+    c->site = name ? 0 : a->n - 1;
+    while (name && c->site < a->n && strcmp(a->sites[c->site].name, name) != 0) c->site++;
+    if (c->site == a->n) {
+        char names[256] = "";
+        for (int i = 0; i < a->n; i++)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.24s",
+                     i == 0         ? ""
+                     : i + 1 < a->n ? ", "
+                                    : " and ",
+                     a->sites[i].name);
+        return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
+    }
+    const heed_attention_site *s = site_of(c);
+    c->layer = (int)option_int(c->o, "layer");
+    c->head = option_int(c->o, "head");
+    if (c->layer >= s->n_maps)
+        return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --layer %d: %s attention has %d layer%s, counted from 0",
+                         c->layer, s->name, s->n_maps, s->n_maps == 1 ? "" : "s");
+    if (c->head >= s->maps[0].heads)
+        return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --head %lld: %s attention has %lld head%s, counted from 0",
+                         (long long)c->head, s->name, (long long)s->maps[0].heads, s->maps[0].heads == 1 ? "" : "s");
+    return true;
+}
+
+/* ---- in the terminal ---- */
+
+/* The one map that is shown: a head of a layer, or the mean of the layer's heads in `mean`. */
+static heed_capture_map map_of(const struct choice *c, float *mean) {
+    const heed_attention_site *s = site_of(c);
+    const heed_capture_map *m = &s->maps[c->layer < 0 ? s->n_maps - 1 : c->layer];
+    if (c->head >= 0) return head_of(m, c->head);
+    const int64_t n = m->rows * m->keys;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t h = 0; h < m->heads; h++) sum += (double)m->weights[h * n + i];
+        mean[i] = (float)(sum / (double)m->heads);
+    }
+    heed_capture_map one = *m;
+    one.heads = 1;
+    one.weights = mean;
+    return one;
+}
+
+static int columns_of(const char *text) {
+    int n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+/* For each token the one that it looks at most; lines are broken between tokens. */
+static void print_most(const struct choice *c, const heed_capture_map *m, int width) {
+    static const char lead[] = "Looks most at: ";
+    const struct attend_side *queries = c->a->queries[c->site], *keys = c->a->keys[c->site];
+    int at = columns_of(lead);
+    fputs(lead, stdout);
+    for (int64_t i = 0; i < m->rows; i++) {
+        const float *w = m->weights + i * m->keys;
+        int64_t best = 0;
+        for (int64_t j = 1; j < m->keys; j++)
+            if (w[j] > w[best]) best = j;
+        const int wide = columns_of(queries->labels[i]) + columns_of(keys->labels[best]) + 10;
+        const bool full = i > 0 && at + wide > width;
+        printf("%s%s \u2192 %s %.2f",
+               full ? ",\n  "
+               : i  ? ", "
+                    : "",
+               queries->labels[i], keys->labels[best], (double)w[best]);
+        at = full ? 2 + wide : at + wide;
+    }
+    putchar('\n');
+}
+
+static void print_map(const struct choice *c) {
+    const struct attend *a = c->a;
+    const heed_attention_site *s = site_of(c);
+    float *mean = heed_mem_new(a->cx, (size_t)(s->maps[0].rows * s->maps[0].keys) * sizeof *mean);
+    if (!mean) return;
+    const heed_capture_map m = map_of(c, mean);
+    const heed_attention_look look = look_of(c);
+    char title[128], head[48];
+    snprintf(head, sizeof head, c->head < 0 ? "mean of %lld heads" : "head %lld",
+             (long long)(c->head < 0 ? s->maps[0].heads : c->head));
+    snprintf(title, sizeof title, "%s attention, layer %d, %s", s->name, m.layer, head);
+    heed_terminal terminal = cli_terminal(160);
+    terminal.title = title;
+    char *text = heed_terminal_attention(a->cx, &m, 0, &look, &terminal);
+    if (text) {
+        if (a->target.text.s) printf("%s\n%s\n\n", a->source.text.s, a->target.text.s);
+        fputs(text, stdout);
+        putchar('\n');
+        print_most(c, &m, terminal.width);
+    }
+    heed_mem_free(a->cx, text);
+    heed_mem_free(a->cx, mean);
+}
+
+/* ---- as data ---- */
+
+static void put_names(heed_ctx *cx, heed_json at, const char *key, const char *const *names, int64_t n) {
+    const heed_json list = heed_json_put_array(cx, at, key);
+    for (int64_t i = 0; i < n; i++) heed_json_put_text(cx, list, NULL, names[i]);
+}
+
+/* [query][key], in millionths: what a float holds of a weight, but for the last digit */
+static void print_weights(const float *w, int64_t rows, int64_t keys) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < keys; j++) {
+            const double v = round((double)w[i * keys + j] * 1e6) / 1e6;
+            printf("%s%.7g%s", j ? "," : i ? ",[" : "[[", isfinite(v) ? v : 0, j + 1 < keys ? "" : "]");
+        }
+    putchar(']');
+}
+
+/* The words of the document first; the numbers, which may be millions, are printed as they come. */
+static void print_json(const struct choice *c) {
+    const struct attend *a = c->a;
+    const heed_attention_site *s = site_of(c);
+    const struct attend_side *queries = a->queries[c->site], *keys = a->keys[c->site];
+    const heed_json doc = heed_json_new(a->cx, "attention");
+    heed_json_put_text(a->cx, doc, "text", a->source.text.s);
+    if (a->target.text.s) heed_json_put_text(a->cx, doc, "target", a->target.text.s);
+    heed_json_put_text(a->cx, doc, "site", s->name);
+    put_names(a->cx, doc, "queries", queries->tokens, queries->ids.count);
+    put_names(a->cx, doc, "keys", keys->tokens, keys->ids.count);
+    if (queries->next) put_names(a->cx, doc, "next", queries->next, queries->ids.count);
+    const heed_json layers = heed_json_put_array(a->cx, doc, "layers"),
+                    heads = heed_json_put_array(a->cx, doc, "heads");
+    const int first = c->layer < 0 ? 0 : c->layer, last = c->layer < 0 ? s->n_maps - 1 : c->layer;
+    const int64_t low = c->head < 0 ? 0 : c->head, high = c->head < 0 ? s->maps[0].heads - 1 : c->head;
+    for (int l = first; l <= last; l++) heed_json_put_int(a->cx, layers, NULL, s->maps[l].layer);
+    for (int64_t h = low; h <= high; h++) heed_json_put_int(a->cx, heads, NULL, h);
+    size_t size = 0;
+    char *text = heed_json_print(a->cx, doc, 0, &size);
+    if (text) {
+        fwrite(text, 1, size - 1, stdout); /* without the brace that ends it */
+        fputs(", \"weights\": ", stdout);
+        for (int l = first; l <= last; l++)
+            for (int64_t h = low; h <= high; h++) {
+                const heed_capture_map one = head_of(&s->maps[l], h);
+                fputs(l == first && h == low ? "[[" : h == low ? ",[" : ",", stdout);
+                print_weights(one.weights, one.rows, one.keys);
+                if (h == high) putchar(']');
+            }
+        puts("]}");
+    }
+    heed_mem_free(a->cx, text);
+    heed_json_free(doc);
+}
+
+/* ---- files ---- */
+
+/* One head large, or a sheet of the layers and heads chosen. */
+static heed_figure *draw(const struct choice *c) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_attention_site *s = site_of(c);
+    const heed_attention_look look = look_of(c);
+    heed_figure *f = heed_figure_new(cx, 0, 0);
+    if (c->layer >= 0 && c->head >= 0) {
+        char title[96];
+        heed_panel *p = heed_figure_panel(f, 0, 0);
+        snprintf(title, sizeof title, "%s attention, layer %d, head %lld", s->name, s->maps[c->layer].layer,
+                 (long long)c->head);
+        heed_panel_title(p, title);
+        heed_panel_labels(p, "looked at", "looking");
+        heed_plot_attention_map(p, &s->maps[c->layer], c->head, &look);
+        return f;
+    }
+    const int first = c->layer < 0 ? 0 : c->layer, n = c->layer < 0 ? s->n_maps : 1;
+    heed_capture_map *maps = heed_mem_new(cx, (size_t)n * sizeof *maps);
+    for (int l = 0; maps && l < n; l++)
+        maps[l] = c->head < 0 ? s->maps[first + l] : head_of(&s->maps[first + l], c->head);
+    heed_plot_attention_sheet(f, maps, maps ? n : 0, &look);
+    heed_mem_free(cx, maps);
+    return f;
+}
+
+static bool write_pictures(const struct choice *c, const char *const *kinds, int n) {
+    heed_figure *f = NULL;
+    bool ok = true;
+    for (int i = 0; ok && i < n; i++) {
+        const char *path = option_text(c->o, kinds[i]);
+        if (path && !f) f = draw(c);
+        ok = !path || heed_figure_write(f, path);
+    }
+    heed_figure_free(f);
+    return ok;
+}
+
+static bool write_page(const struct choice *c, const char *path) {
+    const struct attend *a = c->a;
+    const char *const lines[] = {a->source.text.s, a->target.text.s};
+    const heed_attention_page_opts opts = {
+        .title = a->dir,
+        .lines = lines,
+        .n_lines = a->target.text.s ? 2 : 1,
+        .site = c->site,
+        .layer = c->layer < 0 ? site_of(c)->n_maps - 1 : c->layer,
+        .head = c->head < 0 ? 0 : c->head,
+        .single = c->head >= 0,
+    };
+    return heed_attention_page(a->cx, path, a->sites, a->n, &opts);
+}
+
+/* ---- the command ---- */
+
+static const char *const pictures[] = {"png", "svg", "pdf"};
+
+static void attend(heed_ctx *cx, const struct options *o) {
+    struct attend a;
+    struct choice c = {.a = &a, .o = o};
+    const char *npy = option_text(o, "npy"), *html = option_text(o, "html");
+    if (attend_open(cx, options_word(o, 0), options_word(o, 1), option_text(o, "target"), &a) && choose(&c) &&
+        write_pictures(&c, pictures, 3) && (!npy || heed_capture_write(cx, npy, site_of(&c)->name, 0)) &&
+        (!html || write_page(&c, html))) {
+        if (option_flag(o, "json"))
+            print_json(&c);
+        else if (!option_flag(o, "quiet"))
+            print_map(&c);
+    }
+    attend_close(&a);
+}
+
+static bool options_fit(const struct options *o) {
+    const char *target = option_text(o, "target"), *npy = option_text(o, "npy"), *html = option_text(o, "html");
+    for (int i = 0; i < 3; i++) {
+        const char *path = option_text(o, pictures[i]), *end = path ? strrchr(path, '.') : NULL;
+        if (path && (!end || strcmp(end + 1, pictures[i]) != 0)) {
+            cli_error(EXIT_USAGE, "attend: --%s %s: the name must end in .%s", pictures[i], path, pictures[i]);
+            return false;
+        }
+    }
+    if ((npy && strcmp(npy, "-") == 0) || (html && strcmp(html, "-") == 0)) {
+        cli_error(EXIT_USAGE, "attend: --npy and --html need the name of a file");
+        return false;
+    }
+    if (target && strcmp(target, "-") == 0 && strcmp(options_word(o, 1), "-") == 0) {
+        cli_error(EXIT_USAGE, "attend: standard input can be the text or the target, not both");
+        return false;
+    }
+    return true;
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT");
+    if (!o) return EXIT_USAGE;
+    int status = EXIT_USAGE;
+    if (options_fit(o)) {
+        heed_ctx *cx = options_open(o);
+        if (cx) attend(cx, o);
+        const bool wrong = cx && heed_error(cx) == HEED_ERR_USAGE;
+        status = cx ? options_close(o, cx, EXIT_DONE) : EXIT_FAILED;
+        if (wrong) status = EXIT_USAGE;
+    }
+    options_free(o);
+    return status;
+}
+
+const struct command attend_command = {
+    .name = "attend",
+    .summary = "what a model looks at while it reads a text",
+    .words = "DIR TEXT",
+    .about =
+        "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token looks at which: in the "
+        "terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a page "
+        "that holds every layer and head and needs no network; with --npy or --json the numbers.\n\n"
+        "A model that translates is shown with --target, or with its own translation. Its attention is the encoder's "
+        "within the text, the decoder's within the target, and cross, from the target to the text. The decoder's rows "
+        "are what it is fed: the start token and the target up to the token that it writes next.",
+    .options = options,
+    .examples =
+        "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"
+        "heed attend en-de \"the animal was tired\" --site encoder --layer 2 --head 0 --png it.png\n"
+        "heed attend en-de \"the animal was tired\" --target \"das Tier war m\u00fcde\" --html it.html --quiet\n",
+    .run = run,
+};

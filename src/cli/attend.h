@@ -1,0 +1,38 @@
+/* A text read by a model with everyone watching: its tokens, and who looked at whom at every site. */
+#ifndef CLI_ATTEND_H
+#define CLI_ATTEND_H
+
+#include "heed/attention.h"
+#include "heed/model.h"
+#include "heed/plot.h"
+#include "heed/text.h"
+
+/* Tokens that stand along an axis. Names belong to the tokenizer. */
+struct attend_side {
+    heed_tokenizer *tokenizer;
+    heed_string text; /* as it was given, or as the model wrote it */
+    heed_ids ids;
+    const char **tokens, **labels; /* as the vocabulary has them, and without the mark that begins a word */
+    const char **next;             /* the token that each position goes on with; NULL: not shown */
+};
+
+#define ATTEND_SITES 9
+
+struct attend {
+    heed_ctx *cx;
+    const char *dir;
+    heed_model *model;
+    struct attend_side source, target; /* target without ids: the model has none */
+    /* One per site that looked, in the order in which they did; sites[i].maps[l] is its l-th layer. */
+    heed_attention_site sites[ATTEND_SITES];
+    const struct attend_side *queries[ATTEND_SITES], *keys[ATTEND_SITES];
+    int n;
+    heed_capture_map *maps;
+};
+
+/* Reads `text` with the model of `dir`; for an encoder-decoder with `target`, or when that is NULL with what the model
+ * itself makes of the text. "-" is a line of standard input. The capture stays until attend_close. */
+bool attend_open(heed_ctx *cx, const char *dir, const char *text, const char *target, struct attend *a);
+void attend_close(struct attend *a);
+
+#endif

@@ -1,0 +1,31 @@
+# The page that heed attend writes, in headless Chromium: what it shows, by pointer, by keyboard, on a narrow screen.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+browser=
+for name in chromium chromium-browser google-chrome; do
+    if [ -z "$browser" ] && command -v $name >/dev/null; then browser=$name; fi
+done
+if [ -z "$browser" ] || ! command -v python3 >/dev/null; then
+    echo "skipped: the page is tested with Chromium and python3, which are not both installed"
+    exit 77
+fi
+
+cat >text <<'END_OF_TEXT'
+the animal didn't cross the street because it was too tired
+das Tier lief nicht über die Straße weil es zu müde war
+END_OF_TEXT
+"$HEED" tokens --train bpe --vocab 60 --add-eos --out m text -q
+"$HEED" new transformer m --force -q --seed 3 -s vocab_size=60 -s d_model=32 -s encoder_layers=2 -s decoder_layers=3 \
+    -s encoder_attention_heads=4 -s decoder_attention_heads=4 -s encoder_ffn_dim=32 -s decoder_ffn_dim=32 \
+    -s init_std=0.3 -s max_position_embeddings=600
+"$HEED" attend m "the animal was tired" --target "das Tier war müde" --html short.html --json >short.json
+words=$(yes the animal was too tired | tr '\n' ' ' | head -c 20000)
+long() { # N: a text of N tokens, without the end token
+    for word in $words; do printf '%s ' "$word"; done | "$HEED" tokens m | tr ' ' '\n' | head -n "$1" | tr '\n' ' ' |
+        "$HEED" tokens m --decode
+}
+"$HEED" attend m "$(long 511)" --target "$(long 511)" --html long.html --quiet
+status=0
+python3 "$SOURCE/tests/cli/attend_page.py" $browser short.html long.html short.json >out 2>err || status=$?
+[ $status = 0 ] || fail "the page fails"
+cat out

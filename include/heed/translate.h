@@ -33,11 +33,11 @@ HEED_API heed_translator *heed_translator_open(heed_ctx *cx, const char *dir);
 HEED_API void heed_translator_free(heed_ctx *cx, heed_translator *t);
 HEED_API int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model); /* most tokens of a sentence */
 
-/* Decodes sentences of ids, together with those of like length. max_length 0: twice the source and ten more, at most
- * the model's positions. best is laid out as heed_generate's. Free with heed_translated_free. */
+/* Decodes sentences of ids, together with those of like length. max_length 0: twice the source (rounded up to a
+ * multiple of 8) and ten more, at most the model's positions. A sentence of nothing becomes one. Free with heed_translated_free. */
 typedef struct heed_translated {
     int64_t n, n_best;
-    heed_ids *ids; /* (n * n_best) without the end */
+    heed_ids *ids; /* (n * n_best), the best of each sentence first, without the end */
     float *score;
 } heed_translated;
 HEED_API bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,

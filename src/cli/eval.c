@@ -1,15 +1,17 @@
 /* heed eval: loss and metric of a model on a data set. */
 #include "cli/options.h"
+#include "cli/parallel.h"
 #include "cli/task.h"
 #include <stdio.h>
+#include <string.h>
 
 static const struct option options[] = {
-    {"data", 'd', OPTION_FILE, NULL, "PATH", "csv, tsv, x.npy,y.npy, a directory of MNIST's files, or digits", 0, 0,
-     NULL},
-    {"part", 0, OPTION_CHOICE, "test", "PART", "of a directory or digits, one of", 0, 0, "test train"},
+    {"data", 'd', OPTION_FILE, NULL, "PATH", "as for heed train", 0, 0, NULL},
+    {"part", 0, OPTION_CHOICE, "test", "PART", "of a directory or digits, one of", 0, 0, "test val train"},
     {"target", 't', OPTION_TEXT, NULL, "COLUMN", "of a table: name or number, several as a,b; as in training", 0, 0,
      NULL},
     {"batch", 'b', OPTION_INT, "500", "N", "examples at a time", 1, 1e9, NULL},
+    {"beam", 0, OPTION_INT, "5", "N", "of translation: beginnings that are kept", 1, 1024, NULL},
     JSON_OPTION,
     {.name = NULL},
 };
@@ -30,8 +32,52 @@ static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *s
     heed_json_free(result);
 }
 
+/* ---- translation ---- */
+
+static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, const heed_score *score,
+                       const heed_bleu *bleu) {
+    if (!option_flag(o, "json")) {
+        printf("BLEU %.2f, loss %.4f (%lld sentences, %s)\n", score->metric, score->loss, (long long)n,
+               bleu->signature);
+        return;
+    }
+    const heed_json result = heed_json_new(cx, "result");
+    heed_json_put_int(cx, result, "sentences", n);
+    heed_json_put_number(cx, result, "loss", score->loss);
+    heed_json_put_number(cx, result, "bleu", score->metric);
+    heed_json_put_text(cx, result, "signature", bleu->signature);
+    json_answer(cx, result, 2);
+    heed_json_free(result);
+}
+
+static void evaluate_translation(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    heed_translator *t = heed_translator_open(cx, dir);
+    heed_lines lines[2] = {{0}};
+    heed_pairs pairs = {0};
+    heed_score score;
+    heed_bleu bleu;
+    if (t && parallel_read(cx, path, option_text(o, "part"), &t->way, lines) &&
+        heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], 0, &pairs)) {
+        const heed_translation_set set = {&pairs, &lines[1]};
+        const heed_generate_opts decode = {.beams = option_int(o, "beam"), .length_penalty = 1};
+        const heed_bleu_opts opts = {.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
+        if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
+            print_bleu(o, cx, pairs.n, &score, &bleu);
+    }
+    heed_pairs_free(cx, &pairs);
+    parallel_free(cx, lines);
+    heed_translator_free(cx, t);
+}
+
+/* ---- vectors ---- */
+
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
     heed_model *model = heed_model_load(cx, dir);
+    if (model && strstr(heed_model_family(model)->tasks, "translate")) {
+        heed_model_free(cx, model);
+        evaluate_translation(o, cx, dir, path);
+        return;
+    }
     heed_data *like = task_like(cx, model);
     heed_data *data = NULL;
     heed_score score;
@@ -70,8 +116,10 @@ const struct command eval_command = {
     .words = "DIR",
     .about =
         "Measures a model on a data set: accuracy and cross entropy for classes; R^2 and the mean squared error for "
-        "numbers. The columns of a table with a header are found by the names of those it was trained on.",
+        "numbers; BLEU and the cross entropy of a token for translation. The columns of a table with a header are "
+        "found by the names of those it was trained on.",
     .options = options,
-    .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --json\n",
+    .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --json\nheed eval en-de --data "
+                "multi30k --beam 5\n",
     .run = run,
 };

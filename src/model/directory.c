@@ -30,6 +30,11 @@ bool directory_make(heed_ctx *cx, const char *dir) {
     return heed_fail(cx, HEED_ERR_FILE, "%s: %s", dir, strerror(errno));
 }
 
+bool directory_holds_model(const char *dir) {
+    char path[4096];
+    return snprintf(path, sizeof path, "%s/model.safetensors", dir) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
 static const char *const tokenizers[] = {"tokenizer.json", "target_tokenizer.json"};
 #define MOST_TOKENIZER ((size_t)1 << 30) /* bytes */
 

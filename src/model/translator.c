@@ -89,7 +89,10 @@ int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model) {
 
 /* ---- decoding ---- */
 
-#define AT_ONCE 256 /* sentences of like length that share their longest translation */
+#define AT_ONCE 256 /* sentences at a time */
+#define LIKE    8   /* lengths that round up to the same multiple of this have the same limit, whoever else is there */
+
+static int64_t like(int64_t length) { return (length + LIKE - 1) / LIKE * LIKE; }
 
 struct sentence {
     int64_t length, index;
@@ -115,11 +118,14 @@ static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source
                    const heed_generate_opts *opts, heed_translated *out) {
     const int64_t positions = heed_translator_positions(cx, model);
     heed_ids *some = heed_mem_new(cx, AT_ONCE * sizeof *some);
-    for (int64_t from = 0; some && from < n && !heed_cancelled(cx); from += AT_ONCE) {
-        const int64_t count = n - from < AT_ONCE ? n - from : AT_ONCE;
+    for (int64_t from = 0, count; some && from < n && !heed_cancelled(cx); from += count) {
+        const int64_t length = like(order[from].length);
         heed_generate_opts o = *opts;
-        for (int64_t i = 0; i < count; i++) some[i] = source[order[from + i].index];
-        if (o.max_length == 0) o.max_length = 2 * order[from + count - 1].length + 10;
+        for (count = 0; count < AT_ONCE && from + count < n; count++) {
+            if (opts->max_length == 0 && like(order[from + count].length) != length) break;
+            some[count] = source[order[from + count].index];
+        }
+        if (o.max_length == 0) o.max_length = 2 * length + 10;
         if (o.max_length > positions) o.max_length = positions;
         o.seed = opts->seed + (uint64_t)from;
         heed_generated *g = heed_generate(cx, model, some, count, &o);
@@ -144,9 +150,12 @@ bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *s
     t.score = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.score);
     if (!heed_failed(cx)) {
         memset(t.ids, 0, (size_t)(n * best + 1) * sizeof *t.ids);
-        for (int64_t i = 0; i < n; i++) order[i] = (struct sentence){source[i].count, i};
-        qsort(order, (size_t)n, sizeof *order, by_length);
-        decode(cx, model, source, order, n, opts, &t);
+        for (int64_t i = 0; i < n * best; i++) t.score[i] = 0;
+        int64_t real = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (source[i].count > 0) order[real++] = (struct sentence){source[i].count, i};
+        qsort(order, (size_t)real, sizeof *order, by_length);
+        decode(cx, model, source, order, real, opts, &t);
     }
     heed_mem_free(cx, order);
     if (heed_failed(cx))

@@ -1,0 +1,75 @@
+/* heed average: the mean of several checkpoints of one model. */
+#include "cli/options.h"
+#include "heed/model.h"
+#include "model/directory.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct option options[] = {
+    {"out", 'o', OPTION_FILE, NULL, "DIR", "the model directory to make", 0, 0, NULL},
+    {"force", 'f', OPTION_FLAG, NULL, NULL, "write although it holds a model", 0, 0, NULL},
+    {.name = NULL},
+};
+
+#define MOST_MODELS 1000
+
+/* Another model's weights, by name and in any layout; loading is strict about names and shapes. */
+static bool add(heed_ctx *cx, heed_model *into, double *sum, const char *dir) {
+    heed_params *params = heed_model_params(into);
+    if (!heed_params_load(cx, params, dir)) return false;
+    const float *w = heed_params_block(params);
+    for (int64_t i = 0; i < heed_params_numbers(params); i++) sum[i] += (double)w[i];
+    return true;
+}
+
+static void average(const struct options *o, heed_ctx *cx, const char *out) {
+    const int n = options_words(o);
+    heed_model *model = heed_model_load(cx, options_word(o, 0));
+    const int64_t numbers = model ? heed_params_numbers(heed_model_params(model)) : 0;
+    double *sum = model ? heed_mem_new(cx, (size_t)numbers * sizeof *sum) : NULL;
+    for (int64_t i = 0; sum && i < numbers; i++) sum[i] = 0;
+    for (int i = 0; sum && i < n && !heed_cancelled(cx); i++)
+        if (!add(cx, model, sum, options_word(o, i))) break;
+    if (!heed_failed(cx)) {
+        float *w = heed_params_block(heed_model_params(model));
+        for (int64_t i = 0; i < numbers; i++) w[i] = (float)(sum[i] / n);
+        if (heed_model_save(cx, model, out) && directory_copy_tokenizers(cx, options_word(o, 0), out) &&
+            !option_flag(o, "quiet"))
+            fprintf(stderr, "%s: the mean of %d models\n", out, n);
+    }
+    heed_mem_free(cx, sum);
+    heed_model_free(cx, model);
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("average", options, argc, argv, 1, MOST_MODELS, "DIR...");
+    if (!o) return EXIT_USAGE;
+    const char *out = option_need(o, "out");
+    int status = EXIT_USAGE;
+    if (out) {
+        status = EXIT_FAILED;
+        heed_ctx *cx = directory_holds_model(out) && !option_flag(o, "force") ? NULL : options_open(o);
+        if (cx) {
+            average(o, cx, out);
+            status = options_close(o, cx, EXIT_DONE);
+        } else if (directory_holds_model(out)) {
+            cli_error(EXIT_FAILED, "%s: holds a model already; --force writes over it", out);
+        }
+    }
+    options_free(o);
+    return status;
+}
+
+const struct command average_command = {
+    .name = "average",
+    .summary = "the mean of several checkpoints",
+    .words = "DIR...",
+    .about =
+        "Writes a model whose weights are the means of those of the models given, which must be of one configuration: "
+        "the last checkpoints of a run, as 'heed train --keep N' leaves them, are often better together than "
+        "each of them. config.json and tokenizers are those of the first.",
+    .options = options,
+    .examples = "heed train translate --data multi30k --from en --to de --keep 5 --out en-de\n"
+                "heed average en-de/kept/step-* --out en-de-mean\n",
+    .run = run,
+};

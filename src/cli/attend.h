@@ -5,13 +5,14 @@
 #include "heed/attention.h"
 #include "heed/model.h"
 #include "heed/plot.h"
-#include "heed/text.h"
+#include "heed/translate.h"
 
-/* Tokens that stand along an axis. Names belong to the tokenizer. */
+/* Tokens that stand along an axis. */
 struct attend_side {
     heed_tokenizer *tokenizer;
     heed_string text; /* as it was given, or as the model wrote it */
     heed_ids ids;
+    char *letters;                 /* of the names that follow */
     const char **tokens, **labels; /* as the vocabulary has them, and without the mark that begins a word */
     const char **next;             /* the token that each position goes on with; NULL: not shown */
 };
@@ -22,6 +23,7 @@ struct attend {
     heed_ctx *cx;
     const char *dir;
     heed_model *model;
+    heed_text_way way;                 /* how text is prepared for it */
     struct attend_side source, target; /* target without ids: the model has none */
     /* One per site that looked, in the order in which they did; sites[i].maps[l] is its l-th layer. */
     heed_attention_site sites[ATTEND_SITES];

@@ -4,7 +4,6 @@
  * from the target to the source, "decoder" within the target, and whatever a model without a target captures looks
  * within its one text. */
 #include "cli/attend.h"
-#include "heed/generate.h"
 #include "io/text.h"
 #include <stdio.h>
 #include <string.h>
@@ -61,25 +60,58 @@ static int64_t setting(const struct attend *a, const char *key) {
     return heed_json_int_or(a->cx, heed_model_config(a->model), key, 0);
 }
 
+static const char *token_of(const struct attend_side *side, int64_t i) {
+    const char *token = heed_tokenizer_token(side->tokenizer, side->ids.id[i]);
+    return token ? token : "?";
+}
+
+/* A token as a reader wants it: without the entities of Moses. Returns the end of what was written. */
+static char *put_token(char *to, const char *token, bool moses) {
+    static const char *const entity[] = {"&apos;", "&quot;", "&amp;", "&lt;", "&gt;", "&#124;", "&#91;", "&#93;"};
+    while (*token) {
+        int k = 0;
+        while (moses && k < 8 && strncmp(token, entity[k], strlen(entity[k])) != 0) k++;
+        const bool found = moses && k < 8;
+        *to++ = found ? "'\"&<>|[]"[k] : *token;
+        token += found ? strlen(entity[k]) : 1;
+    }
+    *to++ = 0;
+    return to;
+}
+
 /* Every id must be one of the model's own `size` tokens; 0: its config does not say how many there are. */
 static bool name_tokens(const struct attend *a, struct attend_side *side, int64_t size) {
     static const char mark[] = "\u2581";
     const int64_t n = side->ids.count;
+    size_t letters = 0;
+    for (int64_t i = 0; i < n; i++) letters += strlen(token_of(side, i)) + 1;
     side->tokens = heed_mem_new(a->cx, 2 * (size_t)n * sizeof *side->tokens);
-    if (!side->tokens) return false;
+    char *to = side->letters = heed_mem_new(a->cx, letters + 1);
+    if (!side->tokens || !to) return false;
     side->labels = side->tokens + n;
     for (int64_t i = 0; i < n; i++) {
         const int32_t id = side->ids.id[i];
-        const char *token = heed_tokenizer_token(side->tokenizer, id);
+        const char *token = token_of(side, i);
         if (size > 0 && id >= size)
             return heed_fail(a->cx, HEED_ERR_FORMAT,
                              "%s: the tokenizer gives '%s' the id %d, the model has %lld tokens", a->dir,
                              shown(token).text, (int)id, (long long)size);
-        side->tokens[i] = token ? token : "?";
+        side->tokens[i] = to;
+        to = put_token(to, token, a->way.moses);
         const size_t skip = strncmp(side->tokens[i], mark, strlen(mark)) == 0 ? strlen(mark) : 0;
         side->labels[i] = side->tokens[i][skip] ? side->tokens[i] + skip : side->tokens[i];
     }
     return true;
+}
+
+/* The text's ids, after it was prepared as the model's own text was. */
+static bool encode(const struct attend *a, heed_text_side which, const heed_string *text,
+                   const heed_tokenizer *tokenizer, bool special, heed_ids *ids) {
+    heed_string prepared = {0};
+    const bool ok = heed_text_prepare(a->cx, &a->way, which, text->s, text->size, &prepared) &&
+                    heed_encode(a->cx, tokenizer, prepared.s, prepared.size, special, ids);
+    heed_string_free(a->cx, &prepared);
+    return ok;
 }
 
 /* ---- the target ---- */
@@ -101,9 +133,9 @@ static bool read_target(struct attend *a, const char *given) {
     heed_ids ids = {0};
     bool ended = true;
     bool ok = given ? read_text(a->cx, "target", given, side) &&
-                          heed_encode(a->cx, side->tokenizer, side->text.s, side->text.size, false, &ids)
+                          encode(a, HEED_TARGET, &side->text, side->tokenizer, false, &ids)
                     : translate(a, &ids, &ended) &&
-                          heed_decode(a->cx, side->tokenizer, ids.id, ids.count, false, &side->text);
+                          heed_translation_text(a->cx, &a->way, side->tokenizer, &ids, false, &side->text);
     if (ok) ok = heed_ids_put(a->cx, &side->ids, (int32_t)setting(a, "decoder_start_token_id"));
     for (int64_t i = 0; ok && i < ids.count; i++) ok = heed_ids_put(a->cx, &side->ids, ids.id[i]);
     heed_ids_free(a->cx, &ids);
@@ -196,7 +228,8 @@ bool attend_open(heed_ctx *cx, const char *dir, const char *text, const char *ta
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --target: a model of family %s has no target", family->name);
     struct attend_side *const source = &a->source;
     return load_tokenizers(a, has_target) && read_text(cx, "text", text, source) &&
-           heed_encode(cx, source->tokenizer, source->text.s, source->text.size, true, &source->ids) &&
+           heed_text_way_get(cx, heed_model_config(a->model), &a->way) &&
+           encode(a, HEED_SOURCE, &source->text, source->tokenizer, true, &source->ids) &&
            name_tokens(a, source, setting(a, "vocab_size")) && (!has_target || read_target(a, target)) &&
            run(a, has_target) && sort_maps(a, has_target);
 }
@@ -205,6 +238,7 @@ static void side_free(heed_ctx *cx, struct attend_side *side) {
     heed_string_free(cx, &side->text);
     heed_ids_free(cx, &side->ids);
     heed_mem_free(cx, side->tokens);
+    heed_mem_free(cx, side->letters);
     heed_mem_free(cx, side->next);
 }
 

@@ -50,7 +50,7 @@ bool parallel_has(const char *path, const char *part, const heed_text_way *way) 
 
 /* ---- reading ---- */
 
-static bool prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, heed_lines *lines) {
+bool parallel_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, heed_lines *lines) {
     if (!way->moses && !way->lower) return !heed_failed(cx);
     heed_string text = {0};
     heed_lines prepared = {0};
@@ -114,7 +114,8 @@ bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_
     lines[0] = lines[1] = (heed_lines){0};
     const bool read = is_table(path) ? read_table(cx, path, lines) : read_files(cx, path, part, way, lines);
     if (read && lines[0].count == 0) heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path);
-    if (read && prepare(cx, way, HEED_SOURCE, &lines[0]) && prepare(cx, way, HEED_TARGET, &lines[1])) return true;
+    if (read && parallel_prepare(cx, way, HEED_SOURCE, &lines[0]) && parallel_prepare(cx, way, HEED_TARGET, &lines[1]))
+        return true;
     parallel_free(cx, lines);
     return false;
 }

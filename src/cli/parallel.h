@@ -7,6 +7,8 @@
 /* The source and target lines of `part` ("train", "val", "test") of a directory, or of the files PATH.LANGUAGE (also
  * .gz), or of a .tsv of two columns; each as many. False with a sentence when they are not there. */
 bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way, heed_lines lines[2]);
+/* Prepares lines in place. */
+bool parallel_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, heed_lines *lines);
 /* Whether a directory has that part. */
 bool parallel_has(const char *path, const char *part, const heed_text_way *way);
 void parallel_free(heed_ctx *cx, heed_lines lines[2]);

@@ -71,6 +71,7 @@ void progress_show(struct progress *p, const heed_loop_state *s) {
         draw(p, text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
     else
         fprintf(stderr, "%s\n", text);
+    p->shown = s->step;
     p->open = p->terminal;
 }
 
@@ -79,6 +80,6 @@ void progress_end(struct progress *p, const heed_loop_state *s) {
     char text[256];
     state_text(p, s, text, sizeof text);
     if (p->terminal) draw(p, text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
-    fprintf(stderr, p->terminal ? "\n" : "%s\n", text);
+    if (p->terminal || p->shown != s->step) fprintf(stderr, p->terminal ? "\n" : "%s\n", text);
     p->open = false;
 }

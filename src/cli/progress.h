@@ -9,6 +9,7 @@ struct progress {
     const char *unit;   /* what is counted: "examples" */
     const char *metric; /* of the validation, or NULL */
     double drawn;       /* when */
+    int64_t shown;      /* the step that was */
     int widest;         /* text so far: the bar beside it stays as wide as it was */
     bool open;          /* a line stands without its end */
     bool evaluated;     /* at least once: the state's valid holds the last */

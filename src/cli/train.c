@@ -29,7 +29,7 @@ static const struct option options[] = {
     {"model", 'm', OPTION_TEXT, NULL, "FAMILY", "'heed list' shows them; mlp by default, for translate transformer", 0, 0, NULL},
     {"set", 's', OPTION_LIST, NULL, "KEY=VALUE", "a key of its config; 'heed list FAMILY' shows them", 0, 0, NULL},
     {"the training", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
-    {"epochs", 'e', OPTION_INT, NULL, "N", "passes over the data; by default 10, or more for small data", 1, 1e9, NULL},
+    {"epochs", 'e', OPTION_INT, NULL, "N", "passes over the data; by default 10, or more for small data, of translate 30", 1, 1e9, NULL},
     {"steps", 0, OPTION_INT, NULL, "N", "updates, instead of epochs", 1, 6e10, NULL},
     {"batch", 'b', OPTION_INT, NULL, "N", "examples per update, by default 128, or fewer for small data; of translate tokens of a side, 4096", 1, 1e9, NULL},
     {"micro-batch", 0, OPTION_INT, NULL, "N", "examples or tokens per backward pass, to save memory", 1, 1e9, NULL},

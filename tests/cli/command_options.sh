@@ -88,7 +88,7 @@ while read -r command; do
     grep -q "^.SS heed $command" man || fail "$command is not in the manual"
     grep -q "^    $command)" bash || fail "bash does not complete $command"
     grep -q "^    $command)" zsh || fail "zsh does not complete $command"
-    "$HEED" "$command" --help | sed -n 's/^  [- ][a-z ][, ] --\([a-z-]*\).*/\1/p' >options
+    "$HEED" "$command" --help | sed -n 's/^  [- ][a-z ][, ] --\([a-z0-9-]*\).*/\1/p' >options
     [ -z "$(sort options | uniq -d)" ] || fail "an option of $command has two meanings"
     [ -z "$("$HEED" "$command" --help | sed -n 's/^  \(-[a-z]\), --.*/\1/p' | sort | uniq -d)" ] ||
         fail "a letter of $command has two meanings"

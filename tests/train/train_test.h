@@ -4,6 +4,7 @@
 
 #include "heed/loop.h"
 #include "io/io_test.h"
+#include <math.h>
 
 enum { EXAMPLES = 100, WIDTH = 3, CLASSES = 3 };
 

@@ -1,0 +1,22 @@
+# heed demo as a user runs it: it learns to translate in under two minutes. Only where the machine computes at its full
+# speed: sanitizers would take an hour, and other compilers give the same.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+case $BUILD in
+*/release) ;;
+*)
+    echo "skipped: the whole demo is run in build/release alone"
+    exit 0
+    ;;
+esac
+expect 0 demo --quiet --out demo
+bleu=$(sed -n 's/^3\..*: BLEU \([0-9.]*\) on .*/\1/p' out)
+right=$(sed -n 's/.*right in \([0-9]*\) of 300 sentences.*/\1/p' out)
+seconds=$(sed -n 's/^3\..* (\([0-9]*\) s of training).*/\1/p' out)
+awk "BEGIN { exit !($bleu >= 95) }" || fail "BLEU $bleu, at least 95 is promised"
+[ "$right" -ge 297 ] || fail "$right of 300 pronouns are right, at least 297 are promised"
+echo "BLEU $bleu, $right of 300 pronouns, $seconds s"
+for german in 'nicht, weil es zu müde war.' 'nicht, weil sie zu breit war.' 'durch das Fenster.' 'am Flussufer entlang.'; do
+    says "$german"
+done

@@ -1,0 +1,133 @@
+# heed train translate, translate, eval and average: from files to translations, and what is wrong with files.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+# small words, turned round
+mkdir corpus
+awk 'BEGIN {
+    split("one two three four five six", word, " ")
+    s = 7
+    for (i = 0; i < 420; i++) {
+        part = i < 400 ? "train" : i < 410 ? "val" : "test"
+        s = (s * 16807) % 2147483647
+        n = 2 + s % 4
+        en = de = ""
+        for (k = 0; k < n; k++) {
+            s = (s * 16807) % 2147483647
+            w = word[1 + s % 6]
+            en = en (k ? " " : "") w
+            de = w (k ? " " : "") de
+        }
+        print en >"corpus/" part ".en"
+        print de >"corpus/" part ".de"
+        if (part == "train") print en "\t" de >"corpus.tsv"
+    }
+}'
+gzip -k corpus/train.en && rm corpus/train.en
+small="--set d_model=16 --set encoder_layers=1 --set decoder_layers=1 --set encoder_ffn_dim=32 --set decoder_ffn_dim=32
+    --set encoder_attention_heads=2 --set decoder_attention_heads=2 --set dropout=0 --tokens word --vocab 0 --batch 200"
+set -- train translate --from en --to de $small
+
+expect 0 "$@" --data corpus --epochs 30 --lr 0.01 --out model --log log.jsonl --keep 2
+says '^validation: BLEU [0-9.]+, loss [0-9.]+ \(best'
+says '^test: BLEU [0-9.]+'
+says '^next: heed translate model'
+grep -q '400 pairs to train on in [0-9]* batches, 10 to validate, 10 to test; 10 tokens' err || fail "it should say what it found"
+grep -q '"tokens":[0-9]*,"valid_loss":[0-9.]*,"valid_bleu":[0-9.]*' log.jsonl || fail "the log should have tokens and BLEU"
+[ "$(ls model/kept | wc -l)" = 2 ] || fail "two models should have been kept"
+awk "BEGIN { exit !($(sed -n 's/^test: BLEU \([0-9.]*\),.*/\1/p' out) > 50) }" || fail "it should have learnt something"
+
+# translating
+feed 'one two three\n\n  \nfive six\n' translate model --beam 3
+[ "$status" = 0 ] && [ "$(wc -l <out)" = 4 ] || fail "a line for each line"
+[ "$(sed -n 2p out)$(sed -n 3p out)" = "" ] || fail "nothing is translated by nothing"
+cp out whole
+feed 'five six\n' translate model --beam 3
+[ "$(cat out)" = "$(sed -n 4p whole)" ] || fail "a line should not depend on the others"
+feed 'five six' translate model --n-best 3
+[ "$(wc -l <out)" = 3 ] && grep -qE '^1	-?[0-9.]+	' out || fail "three translations with number and score"
+feed 'five six\n' translate model --json
+says '^\{"line":1,"translation":".*","score":-?[0-9.e-]+\}$'
+feed 'five six\n' translate model --sample --temperature 2 --seed 3
+cp out drawn
+feed 'five six\n' translate model --sample --temperature 2 --seed 3
+cmp out drawn || fail "the same seed should draw the same"
+answers_at_once 'one two\n' translate model
+
+# measuring: what eval finds is what bleu finds in what translate says
+expect 0 eval model --data corpus --beam 4 --json
+says '"sentences": 10'
+found=$(sed -n 's/.*"bleu": \([0-9.]*\),*/\1/p' out)
+"$HEED" translate model --beam 4 <corpus/test.en >test.hyp
+expect 0 bleu test.hyp corpus/test.de
+grep -qF "$(printf '%.2f' "$found" | cut -c1-4)" out || fail "eval says $found"
+
+# averaging
+expect 0 average model/kept/* --out mean
+feed 'one two three\n' translate mean
+[ "$status" = 0 ] && [ -s out ] || fail "the mean should translate"
+wrong 1 'mean: holds a model already; --force' average model/kept/* --out mean
+expect 0 new mlp vectors --set input_size=2 --set output_size=1
+wrong 1 'vectors' average model vectors --out never
+[ ! -e never ] || fail "nothing should be left of what failed"
+
+# the same bits: resumed, with two threads
+expect 0 "$@" --data corpus.tsv --steps 40 --out whole1 --quiet --threads 1
+expect 0 "$@" --data corpus.tsv --steps 40 --out whole2 --quiet --threads 2
+cmp whole1/model.safetensors whole2/model.safetensors || fail "2 threads gave another model than 1"
+"$HEED" "$@" --data corpus.tsv --steps 40 --out killed --quiet --save-every 1 >out 2>err &
+pid=$!
+until [ -e killed/checkpoint.safetensors ]; do sleep 0.02; done
+sleep 0.1
+kill -9 $pid 2>/dev/null || :
+wait $pid 2>/dev/null || :
+expect 0 "$@" --data corpus.tsv --steps 40 --out killed --quiet --save-every 1 --resume
+cmp whole1/model.safetensors killed/model.safetensors || fail "a killed run ended with another model"
+
+# a vocabulary for each side
+expect 0 "$@" --data corpus --steps 3 --separate --quiet --out apart
+[ -e apart/target_tokenizer.json ] || fail "the target should have its own tokenizer"
+feed 'one two\n' translate apart
+[ "$status" = 0 ] || fail "two vocabularies should do"
+
+# bad input
+head -n 100 corpus/val.en >odd.en
+head -n 7 corpus/val.de >odd.de
+wrong 1 'odd.en has 10 lines, odd.de 7: they must be as many' "$@" --data odd --out never
+wrong 1 'corpus: there are no train.en and train.xx' train translate --data corpus --from en --to xx --out never
+wrong 1 'nowhere.en: there is no such file' "$@" --data nowhere --out never
+wrong 1 'corpus: --from and --to, the languages, are needed' train translate --data corpus --out never
+printf 'one\ttwo\none two\n' >short.tsv
+wrong 1 'short.tsv: line 2: two columns are needed' "$@" --data short.tsv --out never
+printf 'one\ttwo\n\377\ttwo\n' >bytes.tsv
+wrong 1 'bytes.tsv: line 2: byte 1 is not UTF-8' "$@" --data bytes.tsv --out never
+: >empty.tsv
+wrong 1 'empty.tsv: the text is empty' "$@" --data empty.tsv --out never
+printf '\ttwo\none\t\n' >blank.tsv
+wrong 1 'blank.tsv: no pair is left: 2 have an empty side' "$@" --data blank.tsv --valid 0 --out never
+{ cat corpus.tsv; awk 'BEGIN { for (i = 0; i < 100000; i++) printf "one "; print "\tone" }'; printf '\tone\n'; } >long.tsv
+expect 0 "$@" --data long.tsv --steps 1 --out long
+grep -q 'left out 1 pairs with an empty side and 1 that are too long' err || fail "it should say what was left out"
+awk 'BEGIN { for (i = 0; i < 100000; i++) printf "one "; print "" }' >long.txt
+status=0
+"$HEED" translate model <long.txt >out 2>err || status=$?
+[ "$status" = 1 ] || fail "a line that is too long should be refused"
+error_is 'standard input: line 1: 100001 tokens: the model has positions for 1024'
+feed 'one\n\377\n' translate model
+[ "$status" = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before a wrong one should be answered"
+grep -q '^heed: standard input: line 2: byte 1 is not UTF-8$' err || fail "the wrong line should be named"
+wrong 1 'vectors: mlp translates nothing' translate vectors
+expect 0 new transformer bare --set vocab_size=10 --set d_model=16 --set encoder_attention_heads=2 \
+    --set decoder_attention_heads=2
+wrong 1 'bare/tokenizer.json: ' translate bare
+cp model/tokenizer.json bare
+sed -i 's/"vocab_size": 10/"vocab_size": 5/' bare/config.json
+expect 1 translate bare
+sed 's/"activation_function": "relu"/"activation_function": "sinus"/' model/config.json >bare/config.json
+cp model/model.safetensors bare
+wrong 1 "bare/config.json: activation_function: .*sinus" translate bare
+wrong 2 'train: --from is not for classify' train classify --data x.csv --from en --out never
+wrong 2 'train: --target is not for translate' "$@" --data corpus --target 3 --out never
+wrong 2 'translate: --top-k goes with --sample' translate model --top-k 3
+wrong 2 'translate: --beam and --sample' translate model --sample --beam 3
+[ ! -e never ] || fail "nothing should be left of what failed"

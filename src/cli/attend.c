@@ -10,8 +10,8 @@
 static const struct option options[] = {
     {"target", 't', OPTION_TEXT, NULL, "TEXT", "the translation to look at; without it the model's own", 0, 0, NULL},
     {"site", 's', OPTION_TEXT, NULL, "SITE", "which attention: encoder, decoder or cross; without it the last", 0, 0, NULL},
-    {"layer", 'l', OPTION_INT, "-1", "L", "only this layer, counted from 0", -1, 1e6, NULL},
-    {"head", 'H', OPTION_INT, "-1", "H", "only this head, counted from 0", -1, 1e6, NULL},
+    {"layer", 'l', OPTION_INT, NULL, "L", "only this layer, counted from 0", 0, 1e6, NULL},
+    {"head", 'H', OPTION_INT, NULL, "H", "only this head, counted from 0", 0, 1e6, NULL},
     {"png", 0, OPTION_FILE, NULL, "FILE", "a picture: one head with --layer and --head, else all of the site", 0, 0, NULL},
     {"svg", 0, OPTION_FILE, NULL, "FILE", "the same picture", 0, 0, NULL},
     {"pdf", 0, OPTION_FILE, NULL, "FILE", "the same picture", 0, 0, NULL},
@@ -62,8 +62,8 @@ static bool choose(struct choice *c) {
         return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
     }
     const heed_attention_site *s = site_of(c);
-    c->layer = (int)option_int(c->o, "layer");
-    c->head = option_int(c->o, "head");
+    c->layer = option_given(c->o, "layer") ? (int)option_int(c->o, "layer") : -1;
+    c->head = option_given(c->o, "head") ? option_int(c->o, "head") : -1;
     if (c->layer >= s->n_maps)
         return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --layer %d: %s attention has %d layer%s, counted from 0",
                          c->layer, s->name, s->n_maps, s->n_maps == 1 ? "" : "s");

@@ -1,5 +1,6 @@
-/* Attention as one HTML file that loads nothing: attention_page.html with the caller's tokens and weights in place of
- * its sample. What the tokens hold cannot end the script that they lie in: every '<' is written as an escape.
+/* Attention as one HTML file that loads nothing: attention_page.html, with the caller's tokens and weights and the
+ * script attention_page.js in place of its sample. What the tokens hold cannot end the script that they lie in: every
+ * '<' is written as an escape.
  *
  * Weights are whole numbers, `scale` of them to 1, little-endian, in base64: two bytes each, and one where there are so
  * many that the page would be slow to open. */
@@ -195,6 +196,11 @@ static bool write_weights(const struct page *p) {
 
 /* ---- the page ---- */
 
+static bool write_script(const struct page *p) {
+    return file_write(p->file, "<script>\n", 9) && file_write(p->file, attention_page_js, attention_page_js_size) &&
+           file_write(p->file, "</script>\n", 10);
+}
+
 /* The sample of the page lies between these. */
 static const char from_mark[] = "<!-- data -->\n", to_mark[] = "<!-- end of data -->\n";
 
@@ -211,7 +217,7 @@ bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_si
     p.file = file_write_open(cx, path);
     if (!p.file) return false;
     const bool ok = file_write(p.file, html, (size_t)(from - html)) && write_words(&p) && write_weights(&p) &&
-                    file_write(p.file, to, (size_t)(end - to));
+                    write_script(&p) && file_write(p.file, to, (size_t)(end - to));
     buffer_free(&p.json);
     if (ok && !heed_failed(cx)) return file_write_commit(p.file);
     file_write_abort(p.file);

@@ -4,6 +4,7 @@ SHORT has the three sites of an encoder-decoder, of which WEIGHTS is the cross a
 it; LONG has 512 tokens on both sides."""
 import json, os, sys
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
 
@@ -48,7 +49,33 @@ def colours(selector):
                  % json.dumps(selector))
 
 
+def frame_time(act):
+    """Milliseconds from frame to frame while `act` is done in each of 20: those of the quicker ones."""
+    times = sorted(b.run("""new Promise(done => {
+        const box = document.getElementById('lines'), times = [];
+        let last = 0, n = 0;
+        const press = key => dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+        const over = i => document.getElementById('queries' + i).dispatchEvent(
+            new PointerEvent('pointerover', {bubbles: true, pointerType: 'mouse'}));
+        const frame = now => {
+            if (n > 1) times.push(now - last); /* the first one waits for what was before */
+            last = now;
+            if (++n > 22) return done(times);
+            %s;
+            requestAnimationFrame(frame);
+        };
+        requestAnimationFrame(frame);
+    })""" % act))
+    return times[len(times) // 4]
+
+
 def tests():
+    # the page as it lies in the source, with its sample
+    b.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plot/attention_page.html"))
+    is_state(site="cross", layer="0", head="mean")
+    check(int(state("lines")) > 0, "the sample has lines")
+    b.requests.clear()
+
     layers, heads = len(wanted["layers"]), len(wanted["heads"])
     every = list(range(heads))
 
@@ -198,22 +225,7 @@ def tests():
     b.until("document.body.dataset.thumbs !== undefined")
     for what, act in (("scrolling", "box.scrollTop = n * 300"), ("hovering", "over(n * 10)"),
                       ("changing heads", "press(n % 2 ? 'ArrowRight' : 'a')")):
-        times = sorted(b.run("""new Promise(done => {
-            const box = document.getElementById('lines'), times = [];
-            let last = 0, n = 0;
-            const press = key => dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
-            const over = i => document.getElementById('queries' + i).dispatchEvent(
-                new PointerEvent('pointerover', {bubbles: true, pointerType: 'mouse'}));
-            const frame = now => {
-                if (n > 1) times.push(now - last); /* the first one waits for what was before */
-                last = now;
-                if (++n > 22) return done(times);
-                %s;
-                requestAnimationFrame(frame);
-            };
-            requestAnimationFrame(frame);
-        })""" % act))
-        quick = times[len(times) // 4]  # others may be using the machine
+        quick = min(frame_time(act) for _ in range(3))  # others may be using the machine
         print("512 x 512 tokens, %s: a frame takes %.0f ms" % (what, quick))
         check(quick < 100, "%s: a frame takes %.0f ms" % (what, quick))
 

@@ -5,7 +5,7 @@
 #include "heed/attention.h"
 #include "tensor/golden.h"
 
-#include "io/io_test.h"
+#include "attention/refused.h"
 
 #define SHAPE(...)                                                                                                     \
     (int64_t[]) { __VA_ARGS__ }
@@ -50,13 +50,6 @@ static UNUSED bool same_bits(heed_ctx *cx, const heed_tensor *a, const heed_tens
     free(y);
     return same;
 }
-
-/* A call that must fail with a sentence. */
-#define REFUSED(call, part)                                                                                            \
-    do {                                                                                                               \
-        assert_false(call);                                                                                            \
-        EXPECT_SENTENCE(cx, part);                                                                                     \
-    } while (0)
 
 /* ---- the golden cases ---- */
 

@@ -285,23 +285,7 @@ static void test_plan(void **state) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    int failures = 0;
-    bool done = false;
-    for (int64_t n = 1; !done; n++) {
-        struct counting kept = {.fail_at = n};
-        heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .alloc = counting_alloc, .user = &kept});
-        done = cx && short_session(cx);
-        if (!done && cx) {
-            failures++;
-            assert_int_equal(heed_error(cx), HEED_ERR_MEMORY);
-            heed_clear(cx);
-            assert_true(short_session(cx));
-        }
-        heed_close(cx);
-        assert_int_equal(kept.blocks, 0);
-        assert_int_equal(kept.mistakes, 0);
-    }
-    assert_true(failures > 3);
+    starve_step(short_session, 4);
 }
 
 /* ---- wrong use ---- */

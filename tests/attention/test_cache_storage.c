@@ -1,8 +1,8 @@
 /* The storage of the key-value cache: random sequences of operations against a model that remembers everything, then
  * each promise of its own: growing, sliding, overflow, reordering, plans, refused memory. */
 #include "attention/cache.h"
+#include "attention/refused.h"
 #include "heed/attention.h"
-#include "io/io_test.h"
 
 /* ---- the model ---- every row ever appended, by layer and sequence */
 
@@ -413,12 +413,6 @@ static void test_no_memory(void **state) {
 }
 
 /* ---- bad input ---- */
-
-#define REFUSED(call, part)                                                                                            \
-    do {                                                                                                               \
-        assert_false(call);                                                                                            \
-        EXPECT_SENTENCE(cx, part);                                                                                     \
-    } while (0)
 
 static void test_wrong_new(void **state) {
     (void)state;

@@ -1,15 +1,7 @@
 /* Scores and pooling at their edges: what masks hide does no harm, a triangle's tip, additive memory, wrong use. */
-#include "heed/attention.h"
+#include "attention/score_test.h"
 
-#include "io/io_test.h"
-
-static heed_score_opts score_opts(heed_score_kind kind, heed_tensor *const *p) {
-    heed_score_opts o = {.kind = kind};
-    if (kind == HEED_SCORE_BILINEAR) o.m = p[0];
-    if (kind == HEED_SCORE_ADDITIVE) o.w = p[0], o.wq = p[1], o.wk = p[2];
-    if (kind >= HEED_SCORE_DISTANCE) o.sharpness = p[0];
-    return o;
-}
+#include "attention/refused.h"
 
 /* ---- what masks hide ---- */
 
@@ -165,12 +157,7 @@ static void test_additive_memory(void **state) {
 static void test_wrong_use(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-#define F32(rank, ...) heed_zeros(cx, HEED_F32, rank, (int64_t[]){__VA_ARGS__})
-#define REFUSED(call, sentence)                                                                                        \
-    do {                                                                                                               \
-        assert_null(call);                                                                                             \
-        EXPECT_SENTENCE(cx, sentence);                                                                                 \
-    } while (0)
+#define F32(rank, ...)    heed_zeros(cx, HEED_F32, rank, (int64_t[]){__VA_ARGS__})
 #define SCORES(q, k, ...) heed_scores(cx, q, k, &(heed_score_opts){__VA_ARGS__})
     REFUSED(SCORES(NULL, F32(2, 2, 2), .kind = 0), "scores: the queries are NULL");
     REFUSED(SCORES(F32(2, 2, 2), NULL, .kind = 0), "scores: the keys are NULL");

@@ -1,8 +1,8 @@
 /* Positions: against the oracle's formulas, and what must hold of rotary ones whatever the numbers are. */
+#include "attention/refused.h"
 #include "attention/rotary.h"
 #include "attention/strides.h"
 #include "heed/attention.h"
-#include "io/io_test.h"
 
 /* ---- against the golden file ---- */
 
@@ -377,37 +377,20 @@ static void test_dry(void **state) {
     assert_int_equal(step_peak(true), step_peak(false));
 }
 
-/* The N-th request for memory refused: a sentence, and no leak. */
+static bool all_positions(heed_ctx *cx) {
+    heed_tensor *x = heed_want_grad(cx, heed_zeros(cx, HEED_F32, 4, (int64_t[]){2, 200, 8, 64}));
+    heed_tensor *y = heed_rotary(cx, x, &(heed_rotary_opts){.start = 1});
+    heed_tensor *sines = heed_sine_positions(cx, 0, 4000, 64, true);
+    heed_tensor *table = heed_t5_bias(cx, sines, 3000, 4000, 0, true, 4001);
+    return heed_backward_from(cx, y, x) && sines && table;
+}
+
 static void test_no_memory(void **state) {
     (void)state;
-    int failures = 0;
-    bool done = false;
-    for (int64_t n = 1; !done; n++) {
-        struct counting kept = {.fail_at = n};
-        heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .alloc = counting_alloc, .user = &kept});
-        heed_tensor *x = cx ? heed_want_grad(cx, heed_zeros(cx, HEED_F32, 4, (int64_t[]){2, 200, 8, 64})) : NULL;
-        heed_tensor *y = heed_rotary(cx, x, &(heed_rotary_opts){.start = 1});
-        heed_tensor *sines = heed_sine_positions(cx, 0, 4000, 64, true);
-        heed_tensor *table = heed_t5_bias(cx, sines, 3000, 4000, 0, true, 4001);
-        done = heed_backward_from(cx, y, x) && sines && table;
-        if (!done && cx) {
-            failures++;
-            assert_int_equal(heed_error(cx), HEED_ERR_MEMORY);
-        }
-        heed_close(cx);
-        assert_int_equal(kept.blocks, 0);
-        assert_int_equal(kept.mistakes, 0);
-    }
-    assert_true(failures > 3);
+    starve_step(all_positions, 4);
 }
 
 /* ---- bad input ---- */
-
-#define REFUSED(call, part)                                                                                            \
-    do {                                                                                                               \
-        assert_false(call);                                                                                            \
-        EXPECT_SENTENCE(cx, part);                                                                                     \
-    } while (0)
 
 static void test_wrong_rotary(void **state) {
     (void)state;

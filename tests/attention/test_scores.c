@@ -1,6 +1,6 @@
 /* Scores, normalisers and pooling: against PyTorch's float64, finite differences, strided inputs and other numbers of
  * threads for every golden case; and against the plain formula in double on random shapes. */
-#include "heed/attention.h"
+#include "attention/score_test.h"
 #include "tensor/golden.h"
 
 #include "io/io_test.h"
@@ -16,14 +16,6 @@ static int place_of(const char *const *names, const char *name) {
         if (strcmp(names[i], name) == 0) return i;
     fail_msg("no %s", name);
     return 0;
-}
-
-static heed_score_opts score_opts(heed_score_kind kind, heed_tensor *const *p) {
-    heed_score_opts o = {.kind = kind};
-    if (kind == HEED_SCORE_BILINEAR) o.m = p[0];
-    if (kind == HEED_SCORE_ADDITIVE) o.w = p[0], o.wq = p[1], o.wk = p[2];
-    if (kind >= HEED_SCORE_DISTANCE) o.sharpness = p[0];
-    return o;
 }
 
 /* ---- the golden cases ---- */

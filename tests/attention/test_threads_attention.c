@@ -1,16 +1,9 @@
 /* Exact attention, its cache and capture with 1, 2, 3 and 8 threads: the same bits, forward and backward; and a
  * sequence gives the same bits alone as in a batch. */
 #include "attention/attention_test.h"
+#include "brief.h"
 
-/* Under a sanitizer what matters is races: smaller shapes, fewer runs. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#    define BRIEF 1
-#elif defined(__has_feature)
-#    if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#        define BRIEF 1
-#    endif
-#endif
-#ifdef BRIEF
+#if BRIEF
 static const int threads[] = {1, 3};
 enum { T = 150 };
 #else

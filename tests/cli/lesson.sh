@@ -1,29 +1,9 @@
 # heed lesson: the list, every lesson with and without --out, its figures against others found here or by NumPy, data of
 # one's own, and what is wrong with it.
-set -eu
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. "$SOURCE/tests/cli/expect.inc"
 golden=$SOURCE/tests/golden/lessons
 cd "$scratch"
 
-fail() {
-    echo "$1"
-    cat out err
-    exit 1
-}
-expect() { # STATUS ARGUMENTS...
-    wanted=$1
-    shift
-    status=0
-    "$HEED" lesson "$@" >out 2>err || status=$?
-    if [ "$status" != "$wanted" ]; then fail "status $status, expected $wanted: heed lesson $*"; fi
-}
-error_is() { # PATTERN: one line on standard error, nothing on standard output
-    if [ -s out ] || [ "$(wc -l <err)" != 1 ] || ! grep -qE "^heed: $1" err; then
-        fail "the error should be one line like: heed: $1"
-    fi
-}
-says() { grep -qE "$1" out || fail "the lesson should say: $1"; }
 result() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*\$/\1/p" out; } # NAME, of the JSON in out
 holds() { # WHAT CONDITION: an awk expression; a number that is missing or not one makes it false
     awk "BEGIN { exit !($2) }" || fail "$1: $2"
@@ -40,38 +20,28 @@ same() { # FILE GOLDEN: the same names, and numbers that differ by 1e-6 at most
 
 # The list.
 lessons="neuron universal-approximation digits average-pooling nadaraya-watson parametric-pooling"
-expect 0
+expect 0 lesson
 for name in $lessons; do says "^$name  *[0-9]"; done
-expect 0 --json
+expect 0 lesson --json
 [ "$(head -c 1 out)" = "[" ] || fail "the list should be a JSON list"
 [ "$(grep -c '"name": ' out)" = 14 ] || fail "the list should have fourteen lessons"
 
 # Every lesson, with --out: pictures, tables, and plain text without colours when it does not go to a terminal.
 for name in $lessons; do
-    expect 0 "$name" --out "made/$name"
-    [ ! -s err ] || fail "nothing should be said on standard error"
+    expect 0 lesson "$name" --out "made/$name"
+    silent
     if grep -q "$(printf '\033')" out; then fail "no escapes should go into a file"; fi
     sed -n '1,/^Written:/p' out | sed '$d' >"$name.text"
-    sed -n '/^Written:/,$s/^  //p' out >files
-    [ -s files ] || fail "files should be listed"
-    while read -r file; do
-        [ -s "$file" ] || fail "$file should have been written"
-        case $file in
-        *.png) [ "$(head -c 4 "$file" | tail -c 3)" = PNG ] || fail "$file should be a PNG" ;;
-        *.svg) grep -q '<svg' "$file" || fail "$file should be an SVG" ;;
-        *.csv) [ "$(wc -l <"$file")" -gt 1 ] || fail "$file should hold rows" ;;
-        esac
-    done <files
-    [ "$(ls "made/$name" | wc -l)" = "$(wc -l <files)" ] || fail "what is written should be what is listed"
+    listed "made/$name"
 done
 # Without it: the same. The others take longer and go the same way.
 for name in neuron average-pooling nadaraya-watson; do
-    expect 0 "$name"
+    expect 0 lesson "$name"
     cmp -s out "$name.text" || fail "with --out the lesson should say the same, and then what it has written"
 done
 
 # Figures. The line beside least squares from the table.
-expect 0 neuron --json --out one
+expect 0 lesson neuron --json --out one
 holds "regression" "$(result difference) <= 1e-4"
 awk -F, -v w="$(result w)" -v b="$(result b)" 'NR > 1 { n++; x += $1; y += $2; xx += $1 * $1; xy += $1 * $2 }
     END { s = (n * xy - x * y) / (n * xx - x * x); t = (y - s * x) / n
@@ -88,12 +58,12 @@ awk -F, 'NR > 1 { built[$1] = $2; trained[$1] = $3 }
 
 [ "$(awk -F, 'END { print ($3 >= 0.95 && $3 <= 1) }' made/digits/digits-epochs.csv)" = 1 ] || fail "digits are not read"
 
-expect 0 average-pooling --json --out one
+expect 0 lesson average-pooling --json --out one
 awk -F, -v f="$(result f)" 'NR > 1 { n++; y += $2 } END { exit !(n == 50 && (y / n - f) ^ 2 <= 1e-12) }' \
     one/average-pooling.csv || fail "average pooling should be the mean"
 
 # Nadaraya-Watson once more, from the data that was written.
-expect 0 nadaraya-watson --json --out one
+expect 0 lesson nadaraya-watson --json --out one
 holds "better than the mean" "$(result error) < $(result average_pooling_error)"
 holds "the model in f32" "$(result model_difference) <= 5e-6"
 awk -F, 'FNR == 1 { next }
@@ -107,85 +77,85 @@ awk -F, 'FNR == 1 { next }
 awk -F, 'NR > 1 { s[$1] += $3; n++ } END { for (q in s) if ((s[q] - 1) ^ 2 > 1e-18) exit 1; exit !(n == 2500) }' \
     one/nadaraya-watson-attention.csv || fail "the weights of each query should sum to 1"
 for name in one two; do
-    expect 0 nadaraya-watson --data "$golden/$name.csv" --out "$name"
+    expect 0 lesson nadaraya-watson --data "$golden/$name.csv" --out "$name"
     same "$name/nadaraya-watson-left-out.csv" "$golden/$name-left-out.csv"
 done
 same one/nadaraya-watson-kernels.csv "$golden/one-kernels.csv"
 same one/nadaraya-watson-widths.csv "$golden/one-widths.csv"
 
-expect 0 parametric-pooling --json
+expect 0 lesson parametric-pooling --json
 holds "learning" "$(result learnt_left_out) < $(result plain_left_out) && $(result w) > 2 && $(result w) < 6"
 holds "a sharper map" "$(result learnt_attended) < 0.5 * $(result plain_attended)"
 
-expect 0 average-pooling --dark --out dark
+expect 0 lesson average-pooling --dark --out dark
 ! cmp -s dark/average-pooling.png made/average-pooling/average-pooling.png || fail "dark pictures should be others"
 
 # Another seed is other data, the same seed the same.
-expect 0 average-pooling --seed 2
+expect 0 lesson average-pooling --seed 2
 ! cmp -s out average-pooling.text || fail "another seed should give other points"
-expect 0 parametric-pooling --threads 1
+expect 0 lesson parametric-pooling --threads 1
 cmp -s out parametric-pooling.text || fail "the number of threads should change nothing"
 
 # Data of one's own.
 printf 'x,y\n1,3\n2,5\n3,7\n4,9\n' >line.csv
-expect 0 neuron --data line.csv --json
+expect 0 lesson neuron --data line.csv --json
 holds "y = 2 x + 1" "($(result w) - 2) ^ 2 <= 1e-8 && ($(result b) - 1) ^ 2 <= 1e-8"
 printf '1,1,up\n2,2,up\n-1,-1,down\n-2,-3,down\n' >sides.csv
-expect 0 neuron --data sides.csv
+expect 0 lesson neuron --data sides.csv
 says "mistakes in the last pass 0"
 printf '0,0,-1\n1,1,-1\n0,1,1\n1,0,1\n' >xor.csv
-expect 0 neuron --data xor.csv
+expect 0 lesson neuron --data xor.csv
 says "no line seems to part"
-for name in average-pooling nadaraya-watson parametric-pooling; do expect 0 $name --data line.csv --out own; done
-expect 0 parametric-pooling --data "$golden/two.csv" --out own
+for name in average-pooling nadaraya-watson parametric-pooling; do expect 0 lesson $name --data line.csv --out own; done
+expect 0 lesson parametric-pooling --data "$golden/two.csv" --out own
 
 # What is wrong, in one sentence.
-expect 2 neuorn
+expect 2 lesson neuorn
 error_is "lesson: neuorn: unknown lesson, did you mean 'neuron'"
-expect 2 nadarya
+expect 2 lesson nadarya
 error_is "lesson: nadarya: unknown lesson, did you mean 'nadaraya-watson'"
-expect 2 no-such-lesson-at-all
+expect 2 lesson no-such-lesson-at-all
 error_is "lesson: no-such-lesson-at-all: unknown lesson"
-expect 2 universal-approximation --data line.csv
+expect 2 lesson universal-approximation --data line.csv
 error_is "lesson universal-approximation: takes no data"
-expect 2 neuron --seed x
+expect 2 lesson neuron --seed x
 error_is "lesson: --seed: 'x' is not a whole number"
 for name in neuron digits average-pooling nadaraya-watson parametric-pooling; do
-    expect 1 $name --data missing.csv
+    expect 1 lesson $name --data missing.csv
     error_is "missing.csv: No such file"
 done
-expect 1 neuron --out ''
+expect 1 lesson neuron --out ''
 error_is "--out: the name of the directory is empty"
-expect 1 neuron --out line.csv/below
+expect 1 lesson neuron --out line.csv/below
 error_is "line.csv(/below)?: Not a directory"
-expect 1 neuron --out line.csv
+expect 1 lesson neuron --out line.csv
 error_is "line.csv: Not a directory"
 printf '1,2,3,4\n5,6,7,8\n9,8,7,6\n' >wide.csv
-expect 1 neuron --data wide.csv
+expect 1 lesson neuron --data wide.csv
 error_is "wide.csv: 4 columns"
-expect 1 average-pooling --data wide.csv
+expect 1 lesson average-pooling --data wide.csv
 error_is "wide.csv: 4 columns"
 printf 'x,y\n1,2\n3\n' >short.csv
-expect 1 neuron --data short.csv
+expect 1 lesson neuron --data short.csv
 error_is "short.csv: line 3"
 printf 'x,y\n1,2\n2,four\n3,5\n' >word.csv
 for name in neuron nadaraya-watson; do
-    expect 1 $name --data word.csv
+    expect 1 lesson $name --data word.csv
     error_is "word.csv: line 3.*four"
 done
 printf 'x,y\n1,2\n2,nan\n3,5\n' >nan.csv
 for name in neuron parametric-pooling; do
-    expect 1 $name --data nan.csv
+    expect 1 lesson $name --data nan.csv
     error_is "nan.csv: "
 done
 printf 'x,y\n1,2\n1,3\n1,4\n' >flat.csv
 for name in neuron nadaraya-watson; do
-    expect 1 $name --data flat.csv
+    expect 1 lesson $name --data flat.csv
     error_is "flat.csv: "
 done
 printf '1,1,a\n2,2,b\n3,3,c\n' >three.csv
-expect 1 neuron --data three.csv
+expect 1 lesson neuron --data three.csv
 error_is "three.csv: the third column has more than two labels"
 : >empty.csv
-expect 1 neuron --data empty.csv
+expect 1 lesson neuron --data empty.csv
 error_is "empty.csv: "

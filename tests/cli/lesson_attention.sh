@@ -18,16 +18,7 @@ for name in $lessons; do
     silent
     if grep -q "$(printf '\033')" out; then fail "no escapes should go into a file"; fi
     sed -n '1,/^Written:/p' out | sed '$d' >"$name.text"
-    sed -n '/^Written:/,$s/^  //p' out >files
-    while read -r file; do
-        [ -s "$file" ] || fail "$file should have been written"
-        case $file in
-        *.png) [ "$(head -c 4 "$file" | tail -c 3)" = PNG ] || fail "$file should be a PNG" ;;
-        *.svg) grep -q '<svg' "$file" || fail "$file should be an SVG" ;;
-        *.csv) [ "$(wc -l <"$file")" -gt 1 ] || fail "$file should hold rows" ;;
-        esac
-    done <files
-    [ "$(ls "made/$name" | wc -l)" = "$(wc -l <files)" ] || fail "what is written should be what is listed"
+    listed "made/$name"
     for kind in png svg csv; do grep -q "\.$kind\$" files || fail "$name should write some $kind"; done
 done
 

@@ -137,4 +137,36 @@ static UNUSED void starve(parse_fn parse, const void *bytes, size_t size) {
     }
 }
 
+/* Whole, cut, changed `rounds` times, and starved. The bytes as they are must be accepted. */
+static UNUSED void torment(parse_fn parse, const void *bytes, size_t size, int rounds) {
+    heed_ctx *cx = open_context();
+    assert_true(parse_exact(cx, parse, bytes, size));
+    truncate_everywhere(cx, parse, bytes, size);
+    mutate_often(cx, parse, bytes, size, rounds);
+    close_context(cx);
+    starve(parse, bytes, size);
+}
+
+/* A step of any work on a context of its own, the N-th request for memory refused, for every N: a sentence, no leak,
+ * and the same context takes the step afterwards. At least `least` refusals must have been met. */
+static UNUSED void starve_step(bool (*step)(heed_ctx *cx), int least) {
+    int failures = 0;
+    bool done = false;
+    for (int64_t n = 1; !done; n++) {
+        struct counting kept = {.fail_at = n};
+        heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .alloc = counting_alloc, .user = &kept});
+        done = cx && step(cx);
+        if (!done && cx) {
+            failures++;
+            assert_int_equal(heed_error(cx), HEED_ERR_MEMORY);
+            heed_clear(cx);
+            assert_true(step(cx));
+        }
+        heed_close(cx);
+        assert_int_equal(kept.blocks, 0);
+        assert_int_equal(kept.mistakes, 0);
+    }
+    assert_true(failures >= least);
+}
+
 #endif

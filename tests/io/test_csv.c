@@ -277,12 +277,7 @@ static bool read_file(heed_ctx *cx, const void *bytes, size_t size) {
 
 static void test_hostile(void **state) {
     (void)state;
-    heed_ctx *cx = open_context();
-    assert_true(parse_exact(cx, look, sample, sizeof sample - 1));
-    truncate_everywhere(cx, look, sample, sizeof sample - 1);
-    mutate_often(cx, look, sample, sizeof sample - 1, 10000);
-    close_context(cx);
-    starve(look, sample, sizeof sample - 1);
+    torment(look, sample, sizeof sample - 1, 10000);
     starve(look, ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,", 75);
     write_bytes(in_folder("s.csv"), sample, sizeof sample - 1);
     starve(read_file, NULL, 0);

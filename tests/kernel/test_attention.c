@@ -10,21 +10,9 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
 #include "kernel/attention.h"
+#include "kernel/kernel_test.h"
 
-static const int thread_counts[] = {1, 2, 3, 8};
-enum { POOLS = 4 };
-static heed_ctx *cx;
-static struct pool *pools[POOLS];
-
-static uint64_t state = 1;
-static uint32_t next_bits(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 32);
-}
-static float next_float(void) { return (float)((int32_t)next_bits() / 65536) / 16384.0f; } /* in [-2, 2) */
-static int64_t below(int64_t n) { return (int64_t)(next_bits() % (uint32_t)n); }
 static bool one_in(int64_t n) { return below(n) == 0; }
 
 static void *room(int64_t count, size_t size) {
@@ -477,22 +465,9 @@ static void test_places(void **unused) {
     }
 }
 
-static int set_up(void **unused) {
-    (void)unused;
-    cx = heed_open(&(heed_config){.threads = 1});
-    for (int i = 0; i < POOLS; i++) pools[i] = pool_open(cx, thread_counts[i]);
-    return heed_failed(cx);
-}
-static int tear_down(void **unused) {
-    (void)unused;
-    for (int i = 0; i < POOLS; i++) pool_close(cx, pools[i]);
-    heed_close(cx);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),       cmocka_unit_test(test_hidden_harmless),
                                        cmocka_unit_test(test_large_scores), cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_batch),        cmocka_unit_test(test_places)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, open_pools, close_pools);
 }

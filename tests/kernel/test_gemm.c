@@ -12,25 +12,13 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
 #include "kernel/gemm.h"
+#include "kernel/kernel_test.h"
 
 void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
 
-static const int thread_counts[] = {1, 2, 3, 8};
-enum { POOLS = 4 };
-static heed_ctx *cx;
-static struct pool *pools[POOLS];
 static const struct isa *sets[4];
 static int set_count;
-
-static uint64_t state = 1;
-static uint32_t next_bits(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 32);
-}
-static float next_float(void) { return (float)((int32_t)next_bits() / 65536) / 16384.0f; } /* in [-2, 2) */
-static int64_t below(int64_t n) { return (int64_t)(next_bits() % (uint32_t)n); }
 
 struct matrix {
     int64_t rows, cols, ld;
@@ -350,19 +338,9 @@ static void empty_products(void **unused) {
     kernel_gemm_batch(pools[1], &g, &(struct gemm_batch){.axes = 1, .size = {0}});
 }
 
-static int open_pools(void **unused) {
-    (void)unused;
+static int set_up(void **unused) {
     set_count = isa_all(sets);
-    cx = heed_open(NULL);
-    for (int i = 0; i < POOLS; i++) pools[i] = pool_open(cx, thread_counts[i]);
-    return heed_failed(cx) ? -1 : 0;
-}
-
-static int close_pools(void **unused) {
-    (void)unused;
-    for (int i = 0; i < POOLS; i++) pool_close(cx, pools[i]);
-    heed_close(cx);
-    return 0;
+    return open_pools(unused);
 }
 
 int main(void) {
@@ -375,5 +353,5 @@ int main(void) {
         cmocka_unit_test(bias_of_a_sum),
         cmocka_unit_test(empty_products),
     };
-    return cmocka_run_group_tests_name("gemm", tests, open_pools, close_pools);
+    return cmocka_run_group_tests_name("gemm", tests, set_up, close_pools);
 }

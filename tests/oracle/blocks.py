@@ -2,8 +2,6 @@
 
 CASE.inN, CASE.param.NAME, CASE.mask.NAME -> CASE.out0; for the upstream gradient CASE.dout0: CASE.grad.NAME, CASE.dinN,
 and CASE.dadd of a bias. Masks: lengths (B) of the keys, keep (u8) and add (f32), both (B or 1, H or 1, Tq, Tk)."""
-import zlib
-
 import numpy as np
 import torch
 from torch import nn
@@ -23,14 +21,8 @@ def hidden_future(causal, n):
 class Blocks(Family):
     def block(self, kind, module, shapes, call, masks=None, **attr):
         """call(module, inputs, masks) -> out. masks: makers by name; those in f32 get a gradient too."""
-        name = f"{kind}.{self.counts.get(kind, 0)}"
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        rng = np.random.default_rng(zlib.crc32(f"{self.name}/{name}".encode()))
-        module = module.double()
-        with torch.no_grad():
-            for key, p in module.named_parameters():
-                p.copy_(torch.from_numpy((0.5 * rng.standard_normal(tuple(p.shape))).astype(f32)))
-                self.tensors[f"{name}.param.{key}"] = stored(p)
+        name, rng = self.begin(kind)
+        module = self.fill(name, module, rng)
         inputs = [torch.from_numpy(normal(*s)(rng)).double().requires_grad_() for s in shapes]
         seen = {}
         for key, make in (masks or {}).items():
@@ -40,15 +32,11 @@ class Blocks(Family):
             if array.dtype == f32:
                 seen[key] = seen[key].double().requires_grad_()
         out = call(module, inputs, seen)
-        dout = rng.standard_normal(tuple(out.shape)).astype(f32)
-        out.backward(torch.from_numpy(dout).double())
-        self.tensors.update({f"{name}.out0": stored(out), f"{name}.dout0": dout})
+        self.backward(name, module, out, rng)
         for i, x in enumerate(inputs):
             self.tensors.update({f"{name}.in{i}": stored(x), f"{name}.din{i}": stored(x.grad)})
         if "add" in seen:
             self.tensors[f"{name}.dadd"] = stored(seen["add"].grad)
-        for key, p in module.named_parameters():
-            self.tensors[f"{name}.grad.{key}"] = stored(p.grad)
         self.cases.append({"name": name, "kind": kind, "attr": attr})
 
 

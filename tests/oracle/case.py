@@ -94,12 +94,33 @@ class Family:
     def __init__(self, name):
         self.name, self.tensors, self.cases, self.larges, self.counts = name, {}, [], [], {}
 
+    def begin(self, kind):
+        """The next case of its kind: its name, and the random numbers that the name gives."""
+        name = f"{kind}.{self.counts.get(kind, 0)}"
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        return name, np.random.default_rng(zlib.crc32(f"{self.name}/{name}".encode()))
+
+    def fill(self, name, module, rng):
+        """The module in float64, on float32 weights that are kept as NAME.param.KEY."""
+        module = module.double()
+        with torch.no_grad():
+            for key, p in module.named_parameters():
+                p.copy_(torch.from_numpy((0.5 * rng.standard_normal(tuple(p.shape))).astype(f32)))
+                self.tensors[f"{name}.param.{key}"] = stored(p)
+        return module
+
+    def backward(self, name, module, out, rng):
+        """NAME.out0 and, for an upstream gradient NAME.dout0, NAME.grad.KEY of every weight."""
+        dout = rng.standard_normal(tuple(out.shape)).astype(f32)
+        out.backward(torch.from_numpy(dout).double())
+        self.tensors.update({f"{name}.out0": stored(out), f"{name}.dout0": dout})
+        for key, p in module.named_parameters():
+            self.tensors[f"{name}.grad.{key}"] = stored(p.grad)
+
     def case(self, op, inputs, fn, kink=False, frozen=(), rtol=None, atol=None, **attr):
         """fn(*inputs) gives one result or several. Inputs may be None. kink: finite differences make no sense here.
         frozen: inputs for whose gradient nobody asks."""
-        name = f"{op}.{self.counts.get(op, 0)}"
-        self.counts[op] = self.counts.get(op, 0) + 1
-        rng = np.random.default_rng(zlib.crc32(f"{self.name}/{name}".encode()))
+        name, rng = self.begin(op)
         arrays = [None if make is None else np.asarray(make(rng)) for make in inputs]
         tensors, wanted = [], []
         for i, a in enumerate(arrays):

@@ -1,6 +1,4 @@
 """Layers: torch.nn modules in float64 on float32 weights, forward and every gradient by name."""
-import zlib
-
 import numpy as np
 import torch
 from torch import nn
@@ -17,23 +15,14 @@ class Layers(Family):
     """CASE.in0, CASE.param.NAME -> CASE.out0; for the upstream gradient CASE.dout0: CASE.grad.NAME and CASE.din0."""
 
     def layer(self, kind, module, make_input, **attr):
-        name = f"{kind}.{self.counts.get(kind, 0)}"
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        rng = np.random.default_rng(zlib.crc32(f"{self.name}/{name}".encode()))
-        module = module.double()
-        with torch.no_grad():
-            for key, p in module.named_parameters():
-                p.copy_(torch.from_numpy((0.5 * rng.standard_normal(tuple(p.shape))).astype(f32)))
-                self.tensors[f"{name}.param.{key}"] = stored(p)
+        name, rng = self.begin(kind)
+        module = self.fill(name, module, rng)
         x = np.asarray(make_input(rng))
         leaf = torch.from_numpy(x)
         leaf = leaf.double().requires_grad_() if x.dtype == f32 else leaf.long()
         out = module(leaf)
-        dout = rng.standard_normal(tuple(out.shape)).astype(f32)
-        out.backward(torch.from_numpy(dout).double())
-        self.tensors.update({f"{name}.in0": x, f"{name}.out0": stored(out), f"{name}.dout0": dout})
-        for key, p in module.named_parameters():
-            self.tensors[f"{name}.grad.{key}"] = stored(p.grad)
+        self.backward(name, module, out, rng)
+        self.tensors[f"{name}.in0"] = x
         if leaf.grad is not None:
             self.tensors[f"{name}.din0"] = stored(leaf.grad)
         self.cases.append({"name": name, "kind": kind, "attr": attr})

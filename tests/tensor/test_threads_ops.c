@@ -2,6 +2,7 @@
  *
  * The shapes are the "large" tables of the golden files; the numbers are made here. Gradients go to leaves and, over
  * two passes, to parameters, so that stored, added and claimed gradients are all compared. */
+#include "brief.h"
 #include "tensor/golden.h"
 #include "tensor/ops.h"
 #include <math.h>
@@ -15,22 +16,13 @@
 
 #define NUMBERS_MOST ((int64_t)1 << 21) /* numbers made once, of which inputs take pieces */
 
-/* Under a sanitizer, some ten to thirty times slower, what matters is races and bounds: one case per op, and fewer
- * runs. The bits are compared in full without one. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#    define BRIEF 1
-#elif defined(__has_feature)
-#    if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#        define BRIEF 1
-#    endif
-#endif
-#ifdef BRIEF
+/* Under a sanitizer one case per op, and fewer runs. The bits are compared in full without one. */
+#if BRIEF
 static const int threads[] = {1, 3};
 #    define PASSES 2
 #else
 static const int threads[] = {1, 2, 3, 8};
 #    define PASSES 3
-#    define BRIEF  0
 #endif
 
 static float *normals, *uniforms;

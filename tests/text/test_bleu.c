@@ -1,16 +1,6 @@
 /* BLEU and chrF: equal to sacreBLEU to 1e-9 on sentences of ours in several languages and, where HEED_DATA is set, on
  * Multi30k; signatures; refusals; hostile text. */
-#include "../io/io_test.h"
-#include "heed/text.h"
-
-static heed_json open_golden(heed_ctx *cx, const char *name) {
-    const char *root = getenv("HEED_GOLDEN");
-    char path[1024];
-    snprintf(path, sizeof path, "%s/text/%s", root ? root : HEED_SOURCE_DIR "/tests/golden", name);
-    const heed_json doc = heed_json_open(cx, path);
-    if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
-    return doc;
-}
+#include "text/text_test.h"
 
 /* n lines, each ended by 0, in a block of their own. */
 static heed_lines make_lines(heed_ctx *cx, const char *const *text, int64_t n) {
@@ -203,12 +193,7 @@ static bool look(heed_ctx *cx, const void *bytes, size_t size) {
 
 static void test_hostile(void **state) {
     (void)state;
-    heed_ctx *cx = open_context();
-    assert_true(parse_exact(cx, look, sample, sizeof sample - 1));
-    truncate_everywhere(cx, look, sample, sizeof sample - 1);
-    mutate_often(cx, look, sample, sizeof sample - 1, 1000);
-    close_context(cx);
-    starve(look, sample, sizeof sample - 1);
+    torment(look, sample, sizeof sample - 1, 1000);
 }
 
 /* One line of a hundred thousand words among short ones must not make those slow. */

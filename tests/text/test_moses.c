@@ -1,21 +1,11 @@
 /* The Moses way: equal to sacremoses on texts of ours in every language and, where HEED_DATA is set, on every line of
  * Multi30k; refusals; hostile bytes; lines without end. */
-#include "../io/io_test.h"
-#include "heed/text.h"
+#include "text/text_test.h"
 
 #include <time.h>
 #include <zlib.h>
 
 static const char *const languages[] = {"en", "de", "fr"};
-
-static heed_json open_golden(heed_ctx *cx, const char *name) {
-    const char *root = getenv("HEED_GOLDEN");
-    char path[1024];
-    snprintf(path, sizeof path, "%s/text/%s", root ? root : HEED_SOURCE_DIR "/tests/golden", name);
-    const heed_json doc = heed_json_open(cx, path);
-    if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
-    return doc;
-}
 
 /* What the oracle calls a treatment. */
 static bool treat(heed_ctx *cx, const char *treatment, const char *language, const char *text, size_t size,
@@ -155,12 +145,7 @@ static const char sample[] = "“Mr. Müller’s” (5 % , «\u00A0x\u00A0») ..
 
 static void test_hostile(void **state) {
     (void)state;
-    heed_ctx *cx = open_context();
-    assert_true(parse_exact(cx, look, sample, sizeof sample - 1));
-    truncate_everywhere(cx, look, sample, sizeof sample - 1);
-    mutate_often(cx, look, sample, sizeof sample - 1, 1000);
-    close_context(cx);
-    starve(look, sample, sizeof sample - 1);
+    torment(look, sample, sizeof sample - 1, 1000);
 }
 
 /* A line of very many of anything takes time in proportion. */

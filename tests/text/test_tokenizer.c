@@ -1,14 +1,7 @@
 /* Tokenizers against Python's `tokenizers`: its files read, ours written, the same ids and the same text; what training
  * learns; and what can be asked. */
-#include "io/io_test.h"
+#include "text/text_test.h"
 #include "text/tokenizer.h"
-
-static heed_json open_golden(heed_ctx *cx) {
-    char path[1024];
-    const char *root = getenv("HEED_GOLDEN");
-    snprintf(path, sizeof path, "%s/text/tokenizers.json", root ? root : HEED_SOURCE_DIR "/tests/golden");
-    return heed_json_open(cx, path);
-}
 
 #define EACH(v, list)                                                                                                  \
     heed_json v = heed_json_first(list);                                                                               \
@@ -58,7 +51,7 @@ static void expect_case(heed_ctx *cx, heed_json one) {
 static void test_python_files(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    const heed_json root = open_golden(cx), list = heed_json_array(cx, root, "python");
+    const heed_json root = open_golden(cx, "tokenizers.json"), list = heed_json_array(cx, root, "python");
     assert_true(heed_json_count(list) >= 20);
     for (EACH(one, list)) expect_case(cx, one);
     heed_json_free(root);
@@ -105,7 +98,7 @@ static heed_tokenizer_opts options_of(const char *arguments, char *work) {
 static void test_heed_files(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    const heed_json root = open_golden(cx), list = heed_json_array(cx, root, "heed");
+    const heed_json root = open_golden(cx, "tokenizers.json"), list = heed_json_array(cx, root, "heed");
     const char *corpus = heed_json_text(cx, root, "corpus");
     assert_true(heed_json_count(list) >= 8);
     for (EACH(one, list)) {
@@ -142,7 +135,7 @@ static void test_heed_files(void **state) {
 static void test_python_trainers(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    const heed_json root = open_golden(cx), all = heed_json_object(cx, root, "trained");
+    const heed_json root = open_golden(cx, "tokenizers.json"), all = heed_json_object(cx, root, "trained");
     for (EACH(one, all)) {
         const bool words = strcmp(heed_json_key(one), "word") == 0;
         heed_tokenizer_opts o = {.pad = "<pad>", .bos = "<s>", .eos = "</s>", .unk = "<unk>"};

@@ -1,5 +1,5 @@
 /* UTF-8 there and back, and every character's properties against Python's. */
-#include "io/io_test.h"
+#include "text/text_test.h"
 #include "text/unicode.h"
 
 /* ---- UTF-8 ---- */
@@ -48,13 +48,6 @@ static void test_malformed(void **state) {
 
 /* ---- properties ---- */
 
-static heed_json golden(heed_ctx *cx) {
-    char path[1024];
-    const char *folder_of = getenv("HEED_GOLDEN");
-    snprintf(path, sizeof path, "%s/text/unicode.json", folder_of ? folder_of : HEED_SOURCE_DIR "/tests/golden");
-    return heed_json_open(cx, path);
-}
-
 /* Marks the characters within a list of spans. */
 static bool *marked(heed_ctx *cx, heed_json root, const char *key) {
     bool *set = calloc(0x110000, sizeof *set);
@@ -83,7 +76,7 @@ static void test_properties(void **state) {
         {"punctuation", unicode_is_punctuation},
     };
     heed_ctx *cx = open_context();
-    const heed_json root = golden(cx);
+    const heed_json root = open_golden(cx, "unicode.json");
     bool *unassigned = marked(cx, root, "unassigned");
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
         bool *expected = marked(cx, root, properties[i].key);
@@ -100,7 +93,7 @@ static void test_properties(void **state) {
 static void test_lower(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    const heed_json root = golden(cx), list = heed_json_array(cx, root, "lower_case");
+    const heed_json root = open_golden(cx, "unicode.json"), list = heed_json_array(cx, root, "lower_case");
     bool *unassigned = marked(cx, root, "unassigned");
     heed_json v = heed_json_first(list);
     for (int32_t c = 0; c < 0x110000; c++) {

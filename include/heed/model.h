@@ -91,8 +91,8 @@ HEED_API heed_json heed_model_config(const heed_model *m);
 HEED_API heed_json heed_model_decoding(const heed_model *m);
 /* Any number of contexts may run a model at once, as long as nobody writes its parameters. */
 HEED_API bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out);
-/* Inputs of the right shapes for `batch` examples of `length` tokens (unused by models of vectors), zeros, with
- * targets: for a dry run that plans memory. */
+/* Inputs of the right shapes for `batch` examples of `length` tokens (unused by models of vectors; no more than there
+ * are positions for), zeros, with targets: for a dry run that plans memory. */
 HEED_API bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, int64_t length, heed_io *in);
 
 #ifdef __cplusplus

@@ -34,7 +34,8 @@ HEED_API void heed_translator_free(heed_ctx *cx, heed_translator *t);
 HEED_API int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model); /* most tokens of a sentence */
 
 /* Decodes sentences of ids, together with those of like length. max_length 0: twice the source (rounded up to a
- * multiple of 8) and ten more, at most the model's positions. A sentence of nothing becomes one. Free with heed_translated_free. */
+ * multiple of 8) and ten more, at most the model's positions. A sentence of nothing becomes one. Free with
+ * heed_translated_free. */
 typedef struct heed_translated {
     int64_t n, n_best;
     heed_ids *ids; /* (n * n_best), the best of each sentence first, without the end */

@@ -61,9 +61,9 @@ static void print_family(const heed_family *f) {
     printf("%s: %s (%s)\n\n", f->name, f->summary, f->paper);
     help_wrapped(f->notes, 0, 0);
     printf("\nmodel_type  %s\ninputs      %s\ntrains      %s\n\n", f->type, f->inputs, *f->tasks ? f->tasks : "-");
-    printf("%-20s %-7s %-10s %s\n", "key", "kind", "default", "");
+    printf("%-32s %-11s %-10s %s\n", "key", "kind", "default", "");
     for (const heed_key *k = f->keys; k->name; k++)
-        printf("%-20s %-7s %-10s %s\n", k->name, kind_name(k->kind), k->standard ? k->standard : "(needed)", k->help);
+        printf("%-32s %-11s %-10s %s\n", k->name, kind_name(k->kind), k->standard ? k->standard : "(needed)", k->help);
 }
 
 const heed_family *cli_family(const char *command, const char *name) {

@@ -99,7 +99,7 @@ static const heed_key *find_key(const heed_family *family, const char *name, siz
 }
 
 static bool unknown_key(heed_ctx *cx, const heed_family *family, const char *name, size_t length) {
-    char known[512] = "";
+    char known[1024] = "";
     size_t used = 0;
     for (const heed_key *key = family->keys; key->name && used < sizeof known; key++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", key->name);

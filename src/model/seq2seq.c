@@ -104,8 +104,8 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
 }
 
 bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
-    (void)own;
-    const int64_t shape[] = {batch, length};
+    const struct seq2seq *m = own;
+    const int64_t shape[] = {batch, length < m->longest ? length : m->longest};
     return heed_io_put(cx, in, "input_ids", heed_zeros(cx, HEED_I32, 2, shape)) &&
            heed_io_put(cx, in, "attention_mask", heed_cast(cx, heed_full(cx, 1, 2, shape), HEED_I32)) &&
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 2, shape));

@@ -258,6 +258,8 @@ static void read_config(heed_ctx *cx, heed_json config, const struct kind *kind,
     m->decoder.layer_drop = (float)config_number(cx, config, "decoder_layerdrop", 0, 1);
     m->pad = config_token(cx, config, "pad_token_id", m->source_size);
     m->start = config_token(cx, config, "decoder_start_token_id", m->target_size);
+    static const char *const others[] = {"bos_token_id", "eos_token_id", "forced_bos_token_id", "forced_eos_token_id"};
+    for (int i = 0; i < 4; i++) config_token(cx, config, others[i], m->target_size);
     m->wraps = kind->wraps;
     m->scale = heed_json_bool(cx, config, "scale_embedding") ? sqrtf((float)m->width) : 1;
     m->dropout = (float)config_number(cx, config, "dropout", 0, 1);
@@ -333,18 +335,19 @@ FAMILY(marian, "transformer", "MarianMTModel", "Vaswani et al. 2017",
        "decoder_input_ids, the labels shifted right are taken.",
        marian_absent)
 FAMILY(bart, "bart", "BartForConditionalGeneration", "Lewis et al. 2020",
-       "post-norm, learned positions, normed embeddings",
+       "the Transformer of BART: post-norm, learned positions, normed embeddings",
        "Parameters have the names of transformers' BartForConditionalGeneration: those of `transformer`, and "
        "model.encoder.embed_positions.weight, whose first two rows are not used, "
        "model.encoder.layernorm_embedding.weight and so on, also of the decoder.",
        others_absent)
 FAMILY(mbart, "mbart", "MBartForConditionalGeneration", "Liu et al. 2020",
-       "pre-norm, learned positions, normed embeddings",
+       "the Transformer of mBART: pre-norm, learned positions, normed embeddings",
        "Parameters have the names of transformers' MBartForConditionalGeneration: those of `bart`, and "
        "model.encoder.layer_norm.weight and so on, after the last layer, also of the decoder. Labels end with the code "
        "of the language; without decoder_input_ids they are shifted right and this last token comes first.",
        others_absent)
-FAMILY(pegasus, "pegasus", "PegasusForConditionalGeneration", "Zhang et al. 2020", "pre-norm, sine positions",
+FAMILY(pegasus, "pegasus", "PegasusForConditionalGeneration", "Zhang et al. 2020",
+       "the Transformer of PEGASUS: pre-norm, sine positions",
        "Parameters have the names of transformers' PegasusForConditionalGeneration: those of `transformer`, and "
        "model.encoder.layer_norm.weight and so on, after the last layer, also of the decoder. Sine positions are "
        "computed and not read from the file.",

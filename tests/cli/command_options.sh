@@ -115,7 +115,7 @@ if command -v bash >/dev/null; then
     [ "$(complete heed help inf)" = info ] || fail "bash: help"
     [ "$(complete heed train cl)" = classify ] || fail "bash: a task"
     [ "$(complete heed lesson nad)" = nadaraya-watson ] || fail "bash: a lesson"
-    [ "$(complete heed train regress -m m)" = mlp ] || fail "bash: the value of a letter"
+    [ "$(complete heed train regress -m ml)" = mlp ] || fail "bash: the value of a letter"
     [ "$(complete heed train regress --optimizer = s)" = sgd ] || fail "bash: a value after '='"
     [ "$(complete heed train regress --optimizer =)" = "adamw adam sgd" ] || fail "bash: all values after '='"
 fi

@@ -83,6 +83,22 @@ head -c 600 out.st | grep -aq '"attentions.0":{"dtype":"F32","shape":\[1,1,3,2\]
 expect 0 forward pool --in q --out out.st
 has_no attentions
 
+# encoder-decoders: tokens in; gradients of every name, and who looked at whom
+for family in transformer bart mbart pegasus; do
+    expect 0 new $family $family -q -s vocab_size=9 -s d_model=6 -s encoder_layers=1 -s decoder_layers=1 -s encoder_attention_heads=1 \
+        -s decoder_attention_heads=3 -s encoder_ffn_dim=5 -s decoder_ffn_dim=4 -s max_position_embeddings=8
+    expect 0 info $family
+    tensors ids '{"input_ids":{"dtype":"I64","shape":[1,2],"data_offsets":[0,16]},"labels":{"dtype":"I64","shape":[1,2],"data_offsets":[16,32]}}' "$l1$l5$l5$l0"
+    expect 0 forward $family --in ids --out out.st --grad --attentions
+    [ "$(numbers logits | wc -w)" = 18 ] || fail "$family: two rows of nine logits"
+    [ "$(numbers cross_attentions.0 | wc -w)" = 12 ] || fail "$family: three heads, two queries, two keys"
+    [ "$(numbers grad.model.decoder.layers.0.encoder_attn.k_proj.weight | wc -w)" = 36 ] || fail "$family: gradients by name"
+    case $family in
+    *bart) [ "$(numbers grad.model.encoder.embed_positions.weight | tr ' ' '\n' | grep -vc '^0$')" = 12 ] || fail "two places learn" ;;
+    *) has_no grad.model.encoder.embed_positions ;;
+    esac
+done
+
 # mistakes
 wrong 2 "forward: --in FILE is needed" forward line
 wrong 2 "forward: --out FILE is needed" forward line --in x

@@ -11,7 +11,7 @@ check() { # ROOT: prints each #include that breaks the rule
             for (i = 1; i <= n; i++) order[rooms[i]] = i
             order["ops"] = order["tensor"]   # heed/ops.h is of the tensor room
             order["loop"] = order["train"]   # and heed/loop.h of the train room
-            order["generate"] = order["model"]
+            order["generate"] = order["translate"] = order["model"]
         }
         function room_of(path, parts) {  # src/ROOM/..., include/heed/ROOM.h
             split(path, parts, "/")

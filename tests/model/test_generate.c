@@ -366,6 +366,49 @@ static void test_least(void **unused) {
     heed_close(cx);
 }
 
+/* ---- what the directory says ---- */
+
+/* Saved and opened again, a directory whose rules are in a file of their own has it still; config.json is not asked. */
+static void test_directory(void **unused) {
+    (void)unused;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_model *m = load(cx, "pegasus");
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("saved"));
+    assert_true(heed_model_save(cx, m, dir));
+    heed_model *again = heed_model_load(cx, dir);
+    if (!again) fail_msg("%s", heed_message(cx));
+    assert_int_equal(heed_json_int(cx, heed_model_decoding(again), "forced_bos_token_id"), 5);
+    assert_int_equal(heed_json_kind_of(heed_json_find(cx, heed_model_config(again), "forced_bos_token_id")),
+                     HEED_JSON_NULL);
+    heed_ids source = sentence(cx, 1, 5);
+    heed_generated *a = generate(cx, m, &source, 1, NULL), *b = generate(cx, again, &source, 1, NULL);
+    same(a, b, true);
+    assert_int_equal(a->best[0].ids[0], 5);
+    heed_mem_free(cx, a), heed_mem_free(cx, b);
+
+    /* no end: all of max_length is said */
+    assert_true(heed_json_put_null(cx, heed_model_decoding(again), "eos_token_id"));
+    const heed_generate_opts o = {.beams = 2, .length_penalty = 1, .max_length = 20, .min_length = 3};
+    b = generate(cx, again, &source, 1, &o);
+    assert_int_equal(b->best[0].length, 19);
+    assert_false(b->best[0].ended);
+    heed_mem_free(cx, b);
+    /* bos stands in for the start token; without both there is nothing to begin with */
+    assert_true(heed_json_put_null(cx, heed_model_decoding(again), "decoder_start_token_id"));
+    assert_null(heed_generate(cx, again, &source, 1, NULL));
+    EXPECT_SENTENCE(cx, "generate: the model's directory gives neither decoder_start_token_id nor bos_token_id");
+    assert_true(heed_json_put_int(cx, heed_model_decoding(again), "bos_token_id", 3));
+    assert_true(heed_json_put_int(cx, heed_model_decoding(again), "eos_token_id", 1));
+    a = generate(cx, m, &source, 1, NULL), b = generate(cx, again, &source, 1, NULL);
+    same(a, b, true);
+    heed_mem_free(cx, a), heed_mem_free(cx, b);
+    heed_ids_free(cx, &source);
+    heed_model_free(cx, m);
+    heed_model_free(cx, again);
+    heed_close(cx);
+}
+
 /* ---- memory ---- */
 
 static heed_memory use_of(heed_ctx *cx, const heed_model *m, const heed_ids *source, int64_t length) {
@@ -506,9 +549,9 @@ static void test_bad_input(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),  cmocka_unit_test(test_same),
-                                       cmocka_unit_test(test_samples), cmocka_unit_test(test_few),
-                                       cmocka_unit_test(test_least),   cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_starved), cmocka_unit_test(test_bad_input)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_same),    cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_few),    cmocka_unit_test(test_least),   cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_starved), cmocka_unit_test(test_bad_input)};
+    return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

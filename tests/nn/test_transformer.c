@@ -357,6 +357,50 @@ static void test_slopes(void **state) {
         for (int pre = 0; pre < 2; pre++) check_slope((enum kind)kind, pre);
 }
 
+/* ---- LayerDrop ---- */
+
+/* Layers of a stack that ran in one training step, and the memory of it. */
+static int layers_run(bool decoder, float p, bool training, bool dry, uint64_t step, size_t *peak) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = dry, .seed = 5 + step});
+    const heed_transformer_opts opts = {
+        .width = 8, .heads = 2, .hidden = 5, .bias = true, .norm_first = true, .layers = 4, .layer_drop = p};
+    struct block *b = block_new(cx, decoder ? DECODER : ENCODER, &opts);
+    heed_set_training(cx, training);
+    heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){2, 3, opts.width});
+    heed_capture_begin(cx, &(heed_capture_opts){.site = decoder ? "decoder" : "encoder"});
+    heed_tensor *y = block_run(cx, b, x, x, NULL, NULL);
+    if (!y) fail_msg("%s", heed_message(cx));
+    const int n = heed_capture_count(cx);
+    if (n == 0 && !dry) assert_ptr_equal(x, y);
+    heed_capture_end(cx);
+    *peak = heed_memory_use(cx).step_peak;
+    heed_reset(cx);
+    block_free(cx, b);
+    heed_close(cx);
+    return n;
+}
+
+static void test_layer_drop(void **state) {
+    (void)state;
+    for (int decoder = 0; decoder < 2; decoder++) {
+        size_t peak, planned;
+        assert_int_equal(layers_run(decoder, 0.9f, false, false, 0, &peak), 4);
+        assert_int_equal(layers_run(decoder, 0, true, false, 0, &peak), 4);
+        assert_int_equal(layers_run(decoder, 1, true, false, 0, &peak), 0);
+        int run = 0;
+        bool seen[5] = {false};
+        for (uint64_t step = 0; step < 200; step++) {
+            const int n = layers_run(decoder, 0.25f, true, false, step, &peak);
+            run += n, seen[n] = true;
+            if (step % 10) continue;
+            layers_run(decoder, 0.25f, true, true, step, &planned);
+            assert_int_equal(planned, peak);
+        }
+        assert_true(fabs(run - 800 * 0.75) <= 5 * sqrt(800 * 0.75 * 0.25)); /* five deviations of a binomial */
+        assert_true(seen[2] && seen[3] && seen[4]);
+    }
+}
+
 /* ---- decoding ---- */
 
 static heed_cache *cache_for(heed_ctx *cx, heed_cache_kind kind, int64_t capacity) {
@@ -562,6 +606,8 @@ static void test_wrong_make(void **state) {
           heed_decoder_make(cx, set, "", &(heed_transformer_opts){.width = 8, .heads = 2, .hidden = 4}, &b->decoder));
     heed_transformer_opts many = *OPTS(.bias = true);
     many.layers = 65;
+    WRONG("encoder: a layer_drop of 2 is not between 0 and 1",
+          heed_encoder_make(cx, set, "", OPTS(.layer_drop = 2), &b->encoder));
     WRONG("encoder: from 1 to 64 layers are possible, not 65", heed_encoder_make(cx, set, "", &many, &b->encoder));
     WRONG("encoder: dropout -1 is not", heed_encoder_make(cx, set, "", OPTS(.dropout = -1), &b->encoder));
     WRONG("encoder: eps = nan is negative or", heed_encoder_make(cx, set, "", OPTS(.eps = NAN), &b->encoder));
@@ -643,11 +689,12 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),     cmocka_unit_test(test_names),     cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_batches),    cmocka_unit_test(test_plan),      cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_dropout),    cmocka_unit_test(test_slopes),    cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_beams),      cmocka_unit_test(test_ragged),    cmocka_unit_test(test_capture),
-        cmocka_unit_test(test_wrong_make), cmocka_unit_test(test_wrong_run), cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_golden),         cmocka_unit_test(test_names),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_batches),        cmocka_unit_test(test_plan),       cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_dropout),        cmocka_unit_test(test_slopes),     cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_layer_drop),     cmocka_unit_test(test_beams),      cmocka_unit_test(test_ragged),
+        cmocka_unit_test(test_capture),        cmocka_unit_test(test_wrong_make), cmocka_unit_test(test_wrong_run),
+        cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

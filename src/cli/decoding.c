@@ -1,8 +1,8 @@
 #include "cli/decoding.h"
 
-bool decoding_read(const struct options *o, heed_generate_opts *opts) {
+bool decoding_read(struct options *o, heed_generate_opts *opts) {
     static const char *const drawing[] = {"temperature", "top-k", "top-p"};
-    const char *command = options_command(o);
+    if (!options_either(o, "beam", "sample")) return false;
     *opts = (heed_generate_opts){.beams = option_int(o, "beam"),
                                  .length_penalty = (float)option_number(o, "length-penalty"),
                                  .max_length = option_int(o, "max-length"),
@@ -14,16 +14,12 @@ bool decoding_read(const struct options *o, heed_generate_opts *opts) {
                                  .top_p = (float)option_number(o, "top-p")};
     for (int i = 0; i < 3 && !opts->sample; i++)
         if (option_given(o, drawing[i])) {
-            cli_error(EXIT_USAGE, "%s: --%s goes with --sample", command, drawing[i]);
+            cli_error(EXIT_USAGE, "%s: --%s goes with --sample", options_command(o), drawing[i]);
             return false;
         }
-    if (opts->sample && option_given(o, "beam")) {
-        cli_error(EXIT_USAGE, "%s: --beam and --sample: only one of them makes sense", command);
-        return false;
-    }
     if (opts->sample) opts->beams = 1;
     if (opts->max_length > 0 && opts->min_length > opts->max_length) {
-        cli_error(EXIT_USAGE, "%s: --min-length is larger than --max-length", command);
+        cli_error(EXIT_USAGE, "%s: --min-length is larger than --max-length", options_command(o));
         return false;
     }
     return true;

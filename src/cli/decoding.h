@@ -20,6 +20,6 @@
 /* clang-format on */
 
 /* What was asked for; false after saying which options contradict each other. */
-bool decoding_read(const struct options *o, heed_generate_opts *opts);
+bool decoding_read(struct options *o, heed_generate_opts *opts);
 
 #endif

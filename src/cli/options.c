@@ -340,6 +340,17 @@ static const char *text_of(const struct options *o, const char *name) {
     return !g ? NULL : g->n ? g->values[g->n - 1] : g->option->standard;
 }
 
+bool options_either(struct options *o, const char *a, const char *b) {
+    struct given *x = find(o, a, strlen(a)), *y = find(o, b, strlen(b));
+    if (x->n == 0 || y->n == 0) return true;
+    if ((x->from_line > 0) == (y->from_line > 0)) {
+        cli_error(EXIT_USAGE, "%s: --%s and --%s: only one of them makes sense", o->command, a, b);
+        return false;
+    }
+    (x->from_line > 0 ? y : x)->n = 0;
+    return true;
+}
+
 bool option_given(const struct options *o, const char *name) {
     const struct given *g = look(o, name);
     return g && g->n > 0;

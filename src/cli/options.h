@@ -53,6 +53,9 @@ const char *options_command(const struct options *o); /* what messages call it *
 int options_words(const struct options *o);
 const char *options_word(const struct options *o, int i);
 
+/* Of two options that exclude each other, what the command line gives stands over what the recipe gives; false after
+ * saying that both were given in one place. */
+bool options_either(struct options *o, const char *a, const char *b);
 bool option_given(const struct options *o, const char *name); /* on the command line or in the recipe */
 bool option_flag(const struct options *o, const char *name);
 int64_t option_int(const struct options *o, const char *name);

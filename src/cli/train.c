@@ -311,10 +311,7 @@ static bool usage_ok(struct train_run *r) {
     }
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (option_given(r->o, pairs[i][0]) && option_given(r->o, pairs[i][1])) {
-            cli_error(EXIT_USAGE, "train: --%s and --%s: only one of them makes sense", pairs[i][0], pairs[i][1]);
-            return false;
-        }
+        if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;
     return true;
 }
 

@@ -30,7 +30,7 @@ extern const struct train_kind train_vectors, train_translate;
 
 /* One run, as it was asked for. */
 struct train_run {
-    const struct options *o;
+    struct options *o;
     heed_ctx *cx;
     int argc;
     char **argv;

@@ -135,3 +135,10 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
     tr '\r' '\n' <screen | grep '^.*step ' | sed "s/$(printf '\033')\[K//" | awk '{ gsub(/━|·/, "-") } length > 59 { exit 1 }' ||
         fail "the bar is too wide: $(cat screen)"
 fi
+
+# the command line stands over the recipe, also where an option excludes another
+printf 'epochs 500\nbatch 10\n' >long.recipe
+awk 'BEGIN { print "a,b"; for (i = 0; i < 60; i++) printf "%d,%d\n", i, 3 * i + 1 }' >line.csv
+expect 0 train regress --data line.csv --recipe long.recipe --steps 7 --out quick --json
+says '"steps": 7'
+wrong 2 'train: --steps and --epochs: only one of them' train regress --data line.csv --steps 7 --epochs 2 --out quick2

@@ -12,6 +12,7 @@ sites.forEach((s, i) => {
     s.size = s.queries.length * s.keys.length;
     s.planes = [];
     s.means = [];
+    s.chosen = new Map(); /* by layer and heads */
 });
 /* heads: those shown; null: the mean of all. token: {side: 'key' or 'query', index, pinned} or null. */
 const state = {site: data.start.site, layer: data.start.layer, heads: data.start.head < 0 ? null : [data.start.head], token: null};
@@ -126,9 +127,14 @@ function fillTokens(ol, list, next) {
 }
 
 /* ---- lines ---- of many, only the strongest are drawn: a page of 512 x 512 tokens has 262,144 to a head */
-const MOST_LINES = 2000, LEVELS = 20;
-let chosen = null; /* {maps, most, count, total, key, query, head, weight}: the lines of the selection, weakest first */
+const MOST_LINES = 1500, LEVELS = 20;
+let chosen = null; /* {maps, most, total, lines: [{key, query, at, w}]} of the selection, the weakest first */
 function chooseLines() {
+    const known = site().chosen, id = state.layer + ' ' + (state.heads || 'mean');
+    if (!known.has(id)) known.set(id, strongest());
+    chosen = known.get(id);
+}
+function strongest() {
     const maps = shownMaps(), keys = site().keys.length, counts = new Uint32Array(data.scale + 2);
     for (const {w} of maps)
         for (let i = 0; i < w.length; i++) counts[w[i] | 0]++;
@@ -153,7 +159,7 @@ function chooseLines() {
         }
     });
     lines.sort((a, b) => a.w - b.w);
-    chosen = {maps, most: lines.length ? lines[lines.length - 1].w : 0, total, lines};
+    return {maps, most: lines.length ? lines[lines.length - 1].w : 0, total, lines};
 }
 function lineWeights(side, index) { /* of one token: [{at, other, w}] */
     const s = site(), nk = s.keys.length, out = [];
@@ -237,8 +243,7 @@ function tintTokens() {
     for (const li of touched) {
         li.classList.remove('on');
         li.removeAttribute('aria-selected');
-        li.style.removeProperty('--w');
-        li.style.removeProperty('--tint');
+        li.removeAttribute('style');
         delete li.dataset.weight;
     }
     touched = [];
@@ -253,12 +258,12 @@ function tintTokens() {
     const colour = tint(one ? chosen.maps[0].head : -1), most = Math.max(...sums.values(), 1);
     me.style.setProperty('--tint', colour);
     touched.push(me);
+    const list = [...others.children];
     for (const [other, w] of sums) {
         if (w < most / 50 && w / data.scale < .0005) continue;
-        const li = others.children[other];
+        const li = list[other];
         li.dataset.weight = number(w);
-        li.style.setProperty('--w', (w / most).toFixed(3));
-        li.style.setProperty('--tint', colour);
+        if (w >= most / 40) li.style.backgroundColor = 'rgb(' + colour + ' / ' + (w / most / 2).toFixed(3) + ')';
         touched.push(li);
     }
 }
@@ -476,16 +481,25 @@ function notes() {
 }
 
 /* ---- changes ---- */
-let waiting = 0, heatWaits = false;
+let waiting = 0, heatWaits = false, postponed = 0;
 function redraw(heatToo) { /* once a frame, however many ask */
     heatWaits = heatWaits || heatToo;
     if (waiting) return;
     waiting = requestAnimationFrame(() => {
         waiting = 0;
         drawLines();
-        if (heatWaits) drawHeat();
-        heatWaits = false;
+        if (heatWaits) heatSoon();
     });
+}
+/* A large heat map follows the lines when nothing new has been asked for, or in the fourth frame at the latest. */
+function heatSoon() {
+    if (isLarge(site().size) && postponed++ < 3) {
+        requestAnimationFrame(() => { if (heatWaits && !waiting) postponed = 3, heatSoon(); });
+        return;
+    }
+    postponed = 0;
+    heatWaits = false;
+    drawHeat();
 }
 function setToken(t) {
     if (!t && !state.token) return;

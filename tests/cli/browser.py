@@ -82,6 +82,14 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.requests.append(p["request"]["url"])
 
+    def cpu(self):
+        """Seconds that all its processes have computed."""
+        page, self.session = self.session, None
+        try:
+            return sum(p["cpuTime"] for p in self.call("SystemInfo.getProcessInfo")["processInfo"])
+        finally:
+            self.session = page
+
     def size(self, width, height, ratio=1):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio,
                   mobile=False)

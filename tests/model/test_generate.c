@@ -177,12 +177,12 @@ enum { WAYS = sizeof ways / sizeof *ways };
 
 static void test_same(void **unused) {
     (void)unused;
-    static const int threads[] = {1, 2, 3, 8};
+    static const int threads[] = {1, 3, 2, 8}; /* of the first model all, of the others two */
     for (int k = 0; k < MODELS; k++)
         for (int w = 0; w < WAYS; w++) {
             heed_ctx *first_cx = NULL;
             heed_generated *first = NULL;
-            for (int t = 0; t < 4; t++) {
+            for (int t = 0; t < (k == 0 ? 4 : 2); t++) {
                 heed_ctx *cx = heed_open(&(heed_config){.threads = threads[t]});
                 heed_model *m = load(cx, models[k]);
                 heed_ids source[SOURCES];
@@ -196,7 +196,7 @@ static void test_same(void **unused) {
                     heed_mem_free(cx, other);
                 }
                 o.batch = 0, o.uncached = true;
-                if (t < 2) {
+                if (t == 0) {
                     heed_generated *other = generate(cx, m, source, SOURCES, &o);
                     same(g, other, false);
                     heed_mem_free(cx, other);

@@ -90,6 +90,14 @@ expect 0 "$@" --data corpus --steps 3 --separate --quiet --out apart
 feed 'one two\n' translate apart
 [ "$status" = 0 ] || fail "two vocabularies should do"
 
+# before or after, learnt or computed: the other kinds
+for kind in bart mbart pegasus; do
+    expect 0 "$@" --data corpus --model $kind --steps 3 --quiet --out $kind
+    feed 'one two\n' translate $kind
+    [ "$status" = 0 ] && [ "$(wc -l <out)" = 1 ] || fail "$kind should translate"
+done
+wrong 1 'train: --memory: [0-9]+ bytes are needed and 1024 allowed' "$@" --data corpus --memory 1K --out never
+
 # bad input
 head -n 100 corpus/val.en >odd.en
 head -n 7 corpus/val.de >odd.de

@@ -246,41 +246,59 @@ static int64_t place_of(const struct attend_side *side, const char *word) {
     return -1;
 }
 
-static const heed_attention_site *encoder_of(const struct attend *a) {
+static int site_of(const struct attend *a, const char *name) {
     for (int i = 0; i < a->n; i++)
-        if (strcmp(a->sites[i].name, "encoder") == 0) return &a->sites[i];
-    return NULL;
+        if (strcmp(a->sites[i].name, name) == 0) return i;
+    return 0;
 }
 
-static const float *row_of(const struct attend *a, int layer, int64_t head, int64_t i) {
-    const heed_capture_map *m = &encoder_of(a)->maps[layer];
-    return m->weights + (head * m->rows + i) * m->keys;
+/* Where to look: the decoder's step that writes the pronoun behind "weil", across to the source. Of a translator that
+ * has not learnt to write it, "it" itself in the encoder. */
+struct view {
+    int site, layer;
+    int64_t head, row[2];
+    bool across;
+};
+
+static const float *row_of(const struct attend *a, const struct view *v, int which) {
+    const heed_capture_map *m = &a[which].sites[v->site].maps[v->layer];
+    return m->weights + (v->head * m->rows + v->row[which]) * m->keys;
 }
 
-/* The head of the encoder in which "it" parts the two sentences most: its share for the animal in one and for the
- * street in the other. */
-static void choose_head(const struct attend a[2], int64_t it, int64_t animal, int64_t street, int *layer,
-                        int64_t *head) {
-    double best = -1;
-    for (int l = 0; l < encoder_of(a)->n_maps; l++)
-        for (int64_t h = 0; h < encoder_of(a)->maps[l].heads; h++) {
-            const double both =
-                (double)row_of(&a[TIRED], l, h, it)[animal] + (double)row_of(&a[WIDE], l, h, it)[street];
-            if (both > best) best = both, *layer = l, *head = h;
+/* The layer and head in which the two sentences differ most. */
+static void choose_head(const struct attend a[2], struct view *v) {
+    const heed_attention_site *site = &a[TIRED].sites[v->site];
+    struct view at = *v;
+    double most = -1;
+    for (at.layer = 0; at.layer < site->n_maps; at.layer++)
+        for (at.head = 0; at.head < site->maps[at.layer].heads; at.head++) {
+            const float *x = row_of(a, &at, TIRED), *y = row_of(a, &at, WIDE);
+            double apart = 0;
+            for (int64_t j = 0; j < site->maps[at.layer].keys; j++) apart += fabs((double)x[j] - (double)y[j]);
+            if (apart > most) most = apart, *v = at;
         }
 }
 
-static bool write_page(struct demo *d, const struct attend *a, int which, int layer, int64_t head) {
+static struct view view_of(const struct attend a[2]) {
+    struct view v = {.site = site_of(&a[TIRED], "cross"), .across = true};
+    for (int k = 0; k < 2; k++) v.row[k] = place_of(&a[k].target, "weil");
+    if (v.row[TIRED] < 0 || v.row[WIDE] < 0) {
+        v = (struct view){.site = site_of(&a[TIRED], "encoder")};
+        for (int k = 0; k < 2; k++) v.row[k] = place_of(&a[k].source, "it");
+    }
+    if (v.row[TIRED] >= 0 && v.row[WIDE] >= 0) choose_head(a, &v);
+    return v;
+}
+
+static bool write_page(struct demo *d, const struct attend *a, int which, const struct view *v) {
     const char *const said[] = {a->source.text.s, a->target.text.s};
     char path[4096];
-    int site = 0;
-    while (site < a->n && &a->sites[site] != encoder_of(a)) site++;
     const heed_attention_page_opts opts = {.title = "heed demo: where \"it\" looks",
                                            .lines = said,
                                            .n_lines = 2,
-                                           .site = site,
-                                           .layer = layer,
-                                           .head = head,
+                                           .site = v->site,
+                                           .layer = v->layer,
+                                           .head = v->head,
                                            .single = true};
     return path_in(d, pages[which], path) && heed_attention_page(d->cx, path, a->sites, a->n, &opts);
 }
@@ -304,24 +322,30 @@ static void print_bars(const char *const *keys, const float *weights, int64_t n)
 }
 
 /* Both sentences have their words in the same places, but for the last one: two rows of one map. */
-static bool draw_it(struct demo *d, const struct attend a[2], int64_t it, int layer, int64_t head) {
+static bool draw_it(struct demo *d, const struct attend a[2], const struct view *v) {
     const int64_t n = a[TIRED].source.ids.count;
-    static const char *const names[] = {"it, of tired", "it, of wide"};
+    const char *const names[] = {v->across ? "es: tired" : "it: tired", v->across ? "sie: wide" : "it: wide"};
     float *weights = heed_mem_new(d->cx, 2 * (size_t)n * sizeof *weights);
     const char **keys = heed_mem_new(d->cx, (size_t)n * sizeof *keys);
     char path[4096], title[96];
     if (!weights || !keys) return false;
-    for (int k = 0; k < 2; k++) memcpy(weights + k * n, row_of(&a[k], layer, head, it), (size_t)n * sizeof *weights);
+    for (int k = 0; k < 2; k++) memcpy(weights + k * n, row_of(a, v, k), (size_t)n * sizeof *weights);
     for (int64_t i = 0; i < n; i++) keys[i] = a[TIRED].source.labels[i];
     const int64_t last = place_of(&a[TIRED].source, "tired");
     if (last >= 0) keys[last] = "tired/wide";
-    const heed_capture_map map = {
-        .site = "encoder", .layer = layer, .batch = 1, .heads = 1, .rows = 2, .keys = n, .weights = weights};
+    const heed_capture_map map = {.site = a[TIRED].sites[v->site].name,
+                                  .layer = v->layer,
+                                  .batch = 1,
+                                  .heads = 1,
+                                  .rows = 2,
+                                  .keys = n,
+                                  .weights = weights};
     const heed_attention_look look = {.query_names = names, .key_names = keys, .numbers = true};
     print_bars(keys, weights, n);
     heed_figure *f = heed_figure_new(d->cx, 760, 260);
     heed_panel *p = heed_figure_panel(f, 0, 0);
-    snprintf(title, sizeof title, "Where \"it\" looks: encoder, layer %d, head %lld", layer, (long long)head);
+    snprintf(title, sizeof title, "Where \"it\" looks: %s attention, layer %d, head %lld", a[TIRED].sites[v->site].name,
+             v->layer, (long long)v->head);
     heed_panel_title(p, title);
     heed_plot_attention_map(p, &map, 0, &look);
     const bool ok = path_in(d, "it.png", path) && heed_figure_write(f, path);
@@ -335,22 +359,17 @@ static bool draw_it(struct demo *d, const struct attend a[2], int64_t it, int la
 static bool look(struct demo *d) {
     heed_ctx *const other = heed_open(&(heed_config){.threads = 1});
     struct attend a[2] = {{.n = 0}, {.n = 0}};
-    int layer = 0;
-    int64_t head = 0;
     bool ok = attend_open(d->cx, d->model_dir, shown_sentences[TIRED], NULL, &a[TIRED]) &&
               attend_open(other, d->model_dir, shown_sentences[WIDE], NULL, &a[WIDE]);
-    if (heed_failed(other)) heed_fail(d->cx, heed_error(other), "%s", heed_message(other));
     if (ok) {
-        const struct attend_side *side = &a[TIRED].source;
-        const int64_t it = place_of(side, "it"), animal = place_of(side, "animal"), street = place_of(side, "street");
-        if (it >= 0 && animal >= 0 && street >= 0 && side->ids.count == a[WIDE].source.ids.count) {
-            choose_head(a, it, animal, street, &layer, &head);
-            printf("4. Where \"it\" looks while the sentence is read, in the head that tells the two apart best\n"
-                   "   (encoder, layer %d, head %lld):\n\n",
-                   layer, (long long)head);
-            ok = draw_it(d, a, it, layer, head);
-        }
-        for (int k = 0; ok && k < 2; k++) ok = write_page(d, &a[k], k, layer, head);
+        const struct view v = view_of(a);
+        printf("4. Where \"it\" looks: %s, in the head in which the two sentences\n"
+               "   differ most (%s attention, layer %d, head %lld):\n\n",
+               v.across ? "what the decoder looks at as it writes es or sie" : "the word it in the encoder",
+               a[TIRED].sites[v.site].name, v.layer, (long long)v.head);
+        if (a[TIRED].source.ids.count == a[WIDE].source.ids.count && v.row[TIRED] >= 0 && v.row[WIDE] >= 0)
+            ok = draw_it(d, a, &v);
+        for (int k = 0; ok && k < 2; k++) ok = write_page(d, &a[k], k, &v);
     }
     if (heed_failed(other)) heed_fail(d->cx, heed_error(other), "%s", heed_message(other));
     if (a[WIDE].cx) attend_close(&a[WIDE]);

@@ -73,9 +73,9 @@ def additive_both(time, batch, width):
     return [("eager", run)]
 
 
-def memory_of_process(field):
+def memory_of_process(field, process="self"):
     """VmRSS, what it holds, or VmHWM, the most it has held, in bytes."""
-    with open("/proc/self/status") as f:
+    with open(f"/proc/{process}/status") as f:
         return next(int(line.split()[1]) * 1024 for line in f if line.startswith(field))
 
 
@@ -88,9 +88,9 @@ def additive_peak_bytes(time, batch, width):
     return memory_of_process("VmHWM") - before
 
 
-def fresh_process(call):
-    """What a call of this file gives in a process of its own, whose peak nothing else has raised."""
-    code = f"import attention; print(attention.{call})"
+def fresh_process(call, module="attention"):
+    """What a call of a file here gives in a process of its own, whose peak nothing else has raised."""
+    code = f"import {module}; print({module}.{call})"
     answer = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)),
                             capture_output=True, text=True, check=True)
     return int(answer.stdout)

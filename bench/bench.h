@@ -5,12 +5,15 @@
 #include "base/ctx.h"
 #include "heed/attention.h"
 #include "heed/data.h"
+#include "heed/model.h"
 #include "heed/nn.h"
+#include "heed/text.h"
 #include "heed/train.h"
 
 struct bench {
     heed_ctx *cx;
-    int64_t m, n, k; /* sizes, as the line gives them */
+    const char *folder; /* of files that the peers read too */
+    int64_t m, n, k;    /* sizes, as the line gives them */
     float *x, *w, *b, *dy;
     float *grad;
     heed_grad slot[8];
@@ -24,6 +27,10 @@ struct bench {
     heed_trainer *trainer;
     heed_multihead multihead;
     heed_cache *cache;
+    heed_model *model;
+    heed_ids *source; /* (m) sentences */
+    heed_tokenizer *tokenizer;
+    heed_lines lines;
 };
 
 struct workload {
@@ -33,7 +40,8 @@ struct workload {
     bool forward_only;
 };
 
-extern const struct workload attention_workloads[]; /* ends with a NULL name */
+extern const struct workload attention_workloads[], translate_workloads[]; /* each ends with a NULL name */
+void translate_close(struct bench *b);                                     /* gives back what its setups took */
 
 float *numbers(heed_ctx *cx, int64_t n, uint64_t stream); /* normal ones */
 int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes);

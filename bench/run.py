@@ -1,4 +1,4 @@
-"""heed against PyTorch, in one run: for every line the two take turns, the best of each counts, and the ratio is peer / heed.
+"""heed against PyTorch and others, in one run: for every line the two take turns, the best of each counts, and the ratio is peer / heed.
 
     make bench                       all lines, at 1 and 2 threads
     make bench ONLY=linear           lines whose name contains "linear"
@@ -12,12 +12,14 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import torch
 import torch.nn.functional as F
 
 import attention
+import translate
 
 SHAPES = [(64, 64, 64), (64, 256, 64), (768, 512, 128), (256, 2304, 768), (256, 768, 3072), (256, 50257, 768)]
 GEOMETRIC_MEAN_OF_LINEAR = 1.12
@@ -206,8 +208,8 @@ def measure_starts(heed, only, rows, failed):
 class Worker:
     """heed's side, in a process of its own."""
 
-    def __init__(self, path):
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, path, folder):
+        self.process = subprocess.Popen([path, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def best(self, workload, sizes, threads, seconds):
         print(workload, *sizes, threads, seconds, file=self.process.stdin, flush=True)
@@ -217,10 +219,13 @@ class Worker:
         best, peak = answer.split()
         return float(best), int(peak)
 
+    def memory(self, field):
+        return attention.memory_of_process(field, self.process.pid)
+
 
 def best_of(run, seconds):
     best, begin, count = math.inf, time.perf_counter(), 0
-    while count < (2 if best > 0.2 else 4) or time.perf_counter() - begin < seconds:
+    while count < (1 if best > 2 else 2 if best > 0.2 else 4) or time.perf_counter() - begin < seconds:
         t = time.perf_counter()
         run()
         best = min(best, time.perf_counter() - t)
@@ -238,7 +243,7 @@ def measure(worker, workload, sizes, threads, turns, seconds):
             run()
     heed, peak, peer, name = math.inf, 0, math.inf, ""
     for _ in range(turns):
-        ms, peak = worker.best(workload.__name__.removesuffix("_fused"), sizes, threads, seconds)
+        ms, peak = worker.best(workload.__name__.removesuffix("_fused").removesuffix("_generate"), sizes, threads, seconds)
         heed = min(heed, ms)
         for variant, run in variants:
             ms, _ = best_of(run, seconds / len(variants))
@@ -255,19 +260,23 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each side, each turn")
-    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        compare(parser.parse_args(), folder)
 
-    worker, rows, failed, linear = Worker(args.worker), [], [], {1: [], 2: []}
+
+def compare(args, folder):
+    worker, rows, failed, linear = Worker(args.worker, folder), [], [], {1: [], 2: []}
+    translate.share(worker, folder)
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}; ratio = peer / heed, above 1 heed is faster")
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
     measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
-    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines()):
+    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines()):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):
             heed, peak, peer, name = measure(worker, workload, sizes, threads, args.turns, args.seconds)
             ratio = peer / heed
-            rows.append({"name": title, "threads": threads, "heed_ms": round(heed, 6), "peer": f"PyTorch {name}",
+            rows.append({"name": title, "threads": threads, "heed_ms": round(heed, 6), "peer": name,
                          "peer_ms": round(peer, 6), "ratio": round(ratio, 4)})
             behind = "" if ratio >= floor else "  <- behind"
             print(f"{title:54}{threads:8}{heed:12.4f}{peer:12.4f}{ratio:8.2f}{floor:10.2f}  {name}{behind}", flush=True)
@@ -282,6 +291,8 @@ def main():
                     failed.append(f"cross entropy takes {megabytes:.1f} MB")
     if args.only in "attention":
         attention.extras(worker, failed)
+    if args.only in "Transformer":
+        translate.extras(Worker(args.worker, folder), failed)
     for threads, ratios in linear.items():
         if len(ratios) == 2 * len(SHAPES):
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

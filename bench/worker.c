@@ -1,6 +1,6 @@
 /* heed's side of the benchmark: reads "NAME THREADS SECONDS" a line, runs that workload again and again, and answers
  * with the best time in milliseconds and the bytes that the step took at its peak. bench/run.py holds the peers' side
- * and the list of names. */
+ * and the list of names, and gives the folder of what both read as the only argument. */
 #include "bench.h"
 #include "heed/ops.h"
 #include "heed/train.h"
@@ -185,11 +185,13 @@ static void epoch_run(struct bench *b) {
         heed_reset(b->cx);
     } while (!batch->last);
 }
-static void epoch_close(struct bench *b) {
+static void close_all(struct bench *b) {
     heed_trainer_free(b->cx, b->trainer);
+    translate_close(b);
     heed_params_free(b->cx, b->params);
     heed_batches_close(b->cx, b->batches);
     heed_data_free(b->cx, b->data);
+    heed_close(b->cx);
 }
 
 /* ---- m adds of n numbers with gradient ---- */
@@ -222,8 +224,8 @@ static const struct workload workloads[] = {
 };
 
 static const struct workload *find(const char *name) {
-    const struct workload *const tables[] = {workloads, attention_workloads};
-    for (int t = 0; t < 2; t++)
+    const struct workload *const tables[] = {workloads, attention_workloads, translate_workloads};
+    for (int t = 0; t < 3; t++)
         for (const struct workload *w = tables[t]; w->name; w++)
             if (strcmp(w->name, name) == 0) return w;
     return NULL;
@@ -244,7 +246,7 @@ static double best_of(struct bench *b, const struct workload *w, double seconds)
     return best;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     char line[256], name[64], open[256] = "";
     struct bench b = {0};
     const struct workload *w = NULL;
@@ -262,9 +264,9 @@ int main(void) {
         char want[256];
         snprintf(want, sizeof want, "%s %lld %lld %lld %d", name, m, n, k, threads);
         if (strcmp(want, open) != 0) {
-            epoch_close(&b);
-            heed_close(b.cx);
+            close_all(&b);
             b = (struct bench){.m = m, .n = n, .k = k, .cx = heed_open(&(heed_config){.threads = threads})};
+            b.folder = argc > 1 ? argv[1] : ".";
             w->setup(&b);
             heed_set_grad(b.cx, !w->forward_only);
             snprintf(open, sizeof open, "%s", want);
@@ -277,7 +279,6 @@ int main(void) {
             printf("%.6f %zu\n", best, heed_memory_use(b.cx).step_peak);
         fflush(stdout);
     }
-    epoch_close(&b);
-    heed_close(b.cx);
+    close_all(&b);
     return 0;
 }

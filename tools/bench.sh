@@ -3,11 +3,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 if [ ! -e build/venv/complete ]; then
-    echo "bench: fetching PyTorch into build/venv"
+    echo "bench: fetching the peers into build/venv"
     mkdir -p build
     rm -rf build/venv
     python3 -m venv build/venv
-    build/venv/bin/pip install --quiet torch==2.13.0 numpy safetensors
+    build/venv/bin/pip install --quiet torch==2.13.0 numpy safetensors transformers==5.22.2 ctranslate2==4.8.4
     touch build/venv/complete
 fi
 sh tools/build.sh release bench_worker

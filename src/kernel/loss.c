@@ -174,6 +174,18 @@ void kernel_cross_entropy_grad(struct pool *pool, const struct cross_entropy *ce
     run_rows(pool, &job, grad_task);
 }
 
+/* A row of logits is turned into its gradient while it is in cache. */
+static void both_task(void *arg, int64_t r, void *scratch) {
+    loss_task(arg, r, scratch);
+    grad_task(arg, r, scratch);
+}
+
+void kernel_cross_entropy_both(struct pool *pool, const struct cross_entropy *ce, float *lse, float *loss, float *dx,
+                               int64_t lddx, float scale) {
+    struct row_job job = {.ce = ce, .lse = lse, .lse_in = lse, .loss = loss, .dx = dx, .lddx = lddx, .scale = scale};
+    run_rows(pool, &job, both_task);
+}
+
 static void grad_p_task(void *arg, int64_t r, void *scratch) {
     const struct row_job *j = arg;
     const struct cross_entropy *ce = j->ce;

@@ -40,6 +40,9 @@ void kernel_cross_entropy(struct pool *pool, const struct cross_entropy *ce, flo
 /* dx = or += scale * dy_r * gradient; dy NULL: 1, else one for all or one each. dx may be x. */
 void kernel_cross_entropy_grad(struct pool *pool, const struct cross_entropy *ce, const float *lse, float *dx,
                                int64_t lddx, const float *dy, bool each, float scale, bool add);
+/* Both, with dy = 1, one row after the other. dx may be x. */
+void kernel_cross_entropy_both(struct pool *pool, const struct cross_entropy *ce, float *lse, float *loss, float *dx,
+                               int64_t lddx, float scale);
 /* The gradient of p. */
 void kernel_cross_entropy_grad_p(struct pool *pool, const struct cross_entropy *ce, const float *lse, float *dp,
                                  const float *dy, bool each, float scale, bool add);

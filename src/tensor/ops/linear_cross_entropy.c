@@ -160,10 +160,12 @@ static bool linear_ce_forward(heed_op_call *c) {
     if (early && c->wants[B] && all.rows == 0) kernel_clear(pool_of(c), early_db(c), all.n);
     for (int64_t first = 0; first < all.rows; first += most) {
         const struct chunk ch = take_chunk(c, first, logits);
-        kernel_cross_entropy(pool_of(c), &ch.ce, lse + first, loss + first);
-        if (!early) continue;
-        kernel_cross_entropy_grad(pool_of(c), &ch.ce, lse + first, logits, all.n, NULL, false,
-                                  cross_entropy_scale(o, counted), false);
+        if (!early) {
+            kernel_cross_entropy(pool_of(c), &ch.ce, lse + first, loss + first);
+            continue;
+        }
+        kernel_cross_entropy_both(pool_of(c), &ch.ce, lse + first, loss + first, logits, all.n,
+                                  cross_entropy_scale(o, counted));
         chunk_grads(c, &ch, c->wants[X] ? c->state : NULL, false, dw, false, c->wants[B] ? early_db(c) : NULL, false);
     }
     if (!each) cross_entropy_reduce(o, heed_op_f32(c, 0), loss, all.rows, counted);

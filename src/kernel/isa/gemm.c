@@ -2,9 +2,9 @@
  * run; few rows go without packing. */
 #include "kernel/isa/tiles.h"
 
-#define FEW        3     /* most rows for which B is not packed */
-#define FEW_WIDTH  512   /* columns of them at a time */
-#define LOOK_AHEAD 65536 /* floats of B beyond which it hardly lies in the second cache */
+#define FEW        3    /* most rows for which B is not packed */
+#define FEW_WIDTH  512  /* columns of them at a time */
+#define LOOK_AHEAD 8192 /* floats of B beyond which it hardly lies in the first cache */
 
 void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t ldi, int64_t rows, int64_t cols) {
     int64_t r = 0;

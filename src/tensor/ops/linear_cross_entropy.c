@@ -18,7 +18,7 @@ struct linear_ce_attr {
     heed_cross_entropy_opts opts;
 };
 
-#define CHUNK_ROWS  ((int64_t)128)
+#define CHUNK_ROWS  ((int64_t)256)
 #define CHUNK_BYTES ((int64_t)26 << 20)
 
 static int64_t chunk_rows(const heed_op_call *c) {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const struct lesson *const lessons[] = {
-    &neuron_lesson,     &approximation_lesson, &digits_lesson,      &average_lesson,   &kernels_lesson,
-    &parametric_lesson, &scores_lesson,        &equivalence_lesson, &multihead_lesson, &worked_lesson,
-    &memory_lesson,     &keys_lesson,          &positions_lesson,   &masked_lesson,
+    &neuron_lesson,    &approximation_lesson, &digits_lesson,      &average_lesson, &kernels_lesson, &parametric_lesson,
+    &scores_lesson,    &equivalence_lesson,   &multihead_lesson,   &worked_lesson,  &memory_lesson,  &keys_lesson,
+    &positions_lesson, &masked_lesson,        &transformer_lesson, &forcing_lesson,
 };
 enum { LESSONS = sizeof lessons / sizeof lessons[0] };
 

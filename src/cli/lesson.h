@@ -22,7 +22,7 @@ struct lesson {
 
 extern const struct lesson neuron_lesson, approximation_lesson, digits_lesson, average_lesson, kernels_lesson,
     parametric_lesson, scores_lesson, equivalence_lesson, multihead_lesson, worked_lesson, memory_lesson, keys_lesson,
-    positions_lesson, masked_lesson;
+    positions_lesson, masked_lesson, transformer_lesson, forcing_lesson;
 
 struct lesson_run {
     heed_ctx *cx;

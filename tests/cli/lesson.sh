@@ -24,7 +24,7 @@ expect 0 lesson
 for name in $lessons; do says "^$name  *[0-9]"; done
 expect 0 lesson --json
 [ "$(head -c 1 out)" = "[" ] || fail "the list should be a JSON list"
-[ "$(grep -c '"name": ' out)" = 14 ] || fail "the list should have fourteen lessons"
+[ "$(grep -c '"name": ' out)" = 16 ] || fail "the list should have sixteen lessons"
 
 # Every lesson, with --out: pictures, tables, and plain text without colours when it does not go to a terminal.
 for name in $lessons; do

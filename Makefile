@@ -35,7 +35,7 @@ test: ## build and test: gcc, sanitizers, clang, fuzz seeds
 build/%/passed: $(WATCHED)
 	@sh tools/stage.sh $*
 
-bench: all ## measure heed beside PyTorch (fetched into build/venv): make bench [ONLY=linear]
+bench: all ## measure heed beside PyTorch and others (fetched into build/venv): make bench [ONLY=linear]
 	@sh tools/deps.sh bench
 	@sh tools/bench.sh $(ONLY)
 

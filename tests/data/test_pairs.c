@@ -23,7 +23,7 @@ static int tear_down(void **state) {
 
 static heed_lines lines_of(const char *text) {
     heed_string s = {0};
-    heed_lines lines;
+    heed_lines lines = {0};
     assert_true(heed_string_put(cx, &s, text, strlen(text)) && heed_lines_cut(cx, &s, &lines));
     return lines;
 }

@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define PAIRS    100000
+#define PER_STEP 120 /* pairs of a batch, about: a short run needs no more */
+#define SHORT    100 /* steps of a run that is a quick look: it is measured on FEW sentences */
+#define FEW      40
 #define ASIDE    300 /* pairs to validate with, and of pronouns */
 #define TESTED   500
 #define STEPS    1000
@@ -20,7 +23,6 @@
 
 enum { TRAIN, VALID, TEST, PRONOUN, SETS };
 static const char *const set_names[SETS] = {"train", "val", "test", "pronoun"};
-static const int64_t set_sizes[SETS] = {PAIRS, ASIDE, TESTED, ASIDE};
 
 static const char *const shown_sentences[] = {
     "The animal didn't cross the street because it was too tired.",
@@ -52,6 +54,7 @@ struct demo {
     heed_model *model;
     struct progress progress;
     heed_loop_state state;
+    int64_t steps, sizes[SETS]; /* pairs */
 };
 
 static bool path_in(struct demo *d, const char *name, char path[4096]) {
@@ -81,15 +84,15 @@ static bool make_corpus(struct demo *d) {
         const heed_grammar grammar = {.seed = heed_seed(d->cx) + (uint64_t)set,
                                       .part = set == TRAIN ? HEED_GRAMMAR_TRAIN : HEED_GRAMMAR_HELD_OUT,
                                       .kind = set == PRONOUN ? HEED_GRAMMAR_PRONOUN : HEED_GRAMMAR_ANY};
-        heed_grammar_lines(d->cx, &grammar, 0, set_sizes[set], &d->lines[set][0], &d->lines[set][1]);
+        heed_grammar_lines(d->cx, &grammar, 0, d->sizes[set], &d->lines[set][0], &d->lines[set][1]);
         if (heed_failed(d->cx)) break;
         write_lines(d, set_names[set], d->way.from, &d->lines[set][0]);
         write_lines(d, set_names[set], d->way.to, &d->lines[set][1]);
     }
     if (heed_failed(d->cx)) return false;
-    printf("1. A grammar of ours writes %d English sentences with their German. Articles, endings, the place of\n"
+    printf("1. A grammar of ours writes %lld English sentences with their German. Articles, endings, the place of\n"
            "   verbs and the choice between er, sie and es depend on other words, often far away:\n\n",
-           PAIRS);
+           (long long)d->sizes[TRAIN]);
     for (int64_t i = 0; i < 3; i++)
         printf("     %s\n     %s\n\n", line(&d->lines[TRAIN][0], i), line(&d->lines[TRAIN][1], i));
     fflush(stdout);
@@ -145,7 +148,6 @@ static bool on_update(void *user, const heed_loop_state *state) {
 }
 
 static bool train(struct demo *d) {
-    const int64_t steps = option_given(d->o, "steps") ? option_int(d->o, "steps") : STEPS;
     const heed_translation_opts opts = {.train = {&d->pairs[TRAIN], NULL},
                                         .valid = {&d->pairs[VALID], &d->lines[VALID][1]},
                                         .test = {&d->pairs[TEST], &d->lines[TEST][1]},
@@ -155,15 +157,16 @@ static bool train(struct demo *d) {
                                         .seed = heed_seed(d->cx),
                                         .bleu.tokens = HEED_BLEU_NONE};
     heed_translation *t = heed_translation_new(d->cx, &opts);
-    const heed_loop_opts loop = {.dir = d->model_dir,
-                                 .trainer = {.optimizer = {.kind = HEED_ADAM, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9},
-                                             .schedule = {.kind = HEED_COSINE, .lr = LEARNING, .warmup = steps / 10}},
-                                 .steps = steps,
-                                 .seed = heed_seed(d->cx),
-                                 .source = heed_translation_source(t),
-                                 .evaluate_every = (steps + 2) / 3,
-                                 .report = on_update,
-                                 .user = d};
+    const heed_loop_opts loop = {
+        .dir = d->model_dir,
+        .trainer = {.optimizer = {.kind = HEED_ADAM, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9},
+                    .schedule = {.kind = HEED_COSINE, .lr = LEARNING, .warmup = d->steps / 10}},
+        .steps = d->steps,
+        .seed = heed_seed(d->cx),
+        .source = heed_translation_source(t),
+        .evaluate_every = (d->steps + 2) / 3,
+        .report = on_update,
+        .user = d};
     printf(
         "2. A Transformer with 2 + 2 layers of 4 heads, 128 wide, %lld word pieces, %lld weights, learns from them:\n",
         (long long)heed_tokenizer_size(d->tokens), (long long)heed_params_numbers(heed_model_params(d->model)));
@@ -210,8 +213,8 @@ static bool measure(struct demo *d) {
         right += said && meant && strcmp(said, meant) == 0;
     }
     heed_lines_free(d->cx, &found);
-    printf("\n3. Sentences that it has never seen: BLEU %.1f on %d of them (%.0f s of training).\n",
-           d->state.test.metric, TESTED, d->state.seconds);
+    printf("\n3. Sentences that it has never seen: BLEU %.1f on %lld of them (%.0f s of training).\n",
+           d->state.test.metric, (long long)d->sizes[TEST], d->state.seconds);
     printf("   \"it\" as er, sie or es: right in %lld of %lld sentences, %.1f %%.\n\n", (long long)right,
            (long long)p->n, 100.0 * (double)right / (double)p->n);
     return true;
@@ -391,11 +394,20 @@ static void say_next(const struct demo *d) {
 
 /* ---- the command ---- */
 
+static void set_sizes(struct demo *d) {
+    d->steps = option_given(d->o, "steps") ? option_int(d->o, "steps") : STEPS;
+    const bool quick = d->steps < SHORT;
+    d->sizes[TRAIN] = d->steps < PAIRS / PER_STEP ? d->steps * PER_STEP + 1000 : PAIRS;
+    d->sizes[VALID] = d->sizes[PRONOUN] = quick ? FEW : ASIDE;
+    d->sizes[TEST] = quick ? FEW : TESTED;
+}
+
 static bool show(struct demo *d) {
+    set_sizes(d);
     const heed_grammar pronouns = {
         .seed = heed_seed(d->cx) + PRONOUN, .part = HEED_GRAMMAR_HELD_OUT, .kind = HEED_GRAMMAR_PRONOUN};
     if (!path_in(d, "model", d->model_dir) || !make_corpus(d) ||
-        !heed_grammar_lines(d->cx, &pronouns, 0, ASIDE, &d->natural[0], &d->natural[1]) || !prepare(d) ||
+        !heed_grammar_lines(d->cx, &pronouns, 0, d->sizes[PRONOUN], &d->natural[0], &d->natural[1]) || !prepare(d) ||
         !make_model(d) || !train(d))
         return false;
     heed_set_grad(d->cx, false);

@@ -36,15 +36,16 @@ if [ -w /dev/full ]; then
     error_is "standard output: "
 fi
 
-# Starting is a matter of milliseconds: the best of some tries.
+# Starting is a matter of milliseconds: the best of some tries, of more where other tests keep the machine busy.
 if ! grep -q __asan_init "$HEED"; then
     for words in --version list; do
-        best=1000000000
-        for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+        best=1000000000 tries=0
+        while [ "$tries" -lt 15 ] || { [ "$best" -ge 10000000 ] && [ "$tries" -lt 200 ]; }; do
             began=$(date +%s%N)
             "$HEED" $words >/dev/null
             took=$(($(date +%s%N) - began))
             [ "$took" -ge "$best" ] || best=$took
+            tries=$((tries + 1))
         done
         [ "$best" -lt 10000000 ] || fail "heed $words took $((best / 1000)) microseconds"
     done

@@ -26,7 +26,7 @@ static const struct variant {
     [NORM] = {"no layer norm", "no_norm", {1, 1, 0, 1, 1, 1, 4}, HEED_COLOR_GOLD, HEED_DASH_LONG},
 };
 
-enum { ENCODER, DECODER, SITES_CROSS, SITES };
+enum { AT_ENCODER, AT_DECODER, AT_CROSS, SITES };
 struct outcome {
     float loss[POINTS]; /* means over a thirtieth of the steps */
     double told, own;
@@ -113,8 +113,8 @@ static bool look(struct lesson_run *r, const struct days_network *net, const str
     for (int i = 0; i < SITES && !heed_failed(r->cx); i++)
         o->map[i] = keep_first(r, heed_capture_at(r->cx, i), sites[i]);
     if (!heed_failed(r->cx)) {
-        o->on_sign = weight_on(heed_capture_at(r->cx, ENCODER), 1, 2, 0, 0, &o->sign_head);
-        o->on_move = weight_on(heed_capture_at(r->cx, SITES_CROSS), 0, 1, 0, 1, &o->move_head);
+        o->on_sign = weight_on(heed_capture_at(r->cx, AT_ENCODER), 1, 2, 0, 0, &o->sign_head);
+        o->on_move = weight_on(heed_capture_at(r->cx, AT_CROSS), 0, 1, 0, 1, &o->move_head);
     }
     heed_capture_end(r->cx);
     heed_reset(r->cx);
@@ -232,9 +232,9 @@ static void draw_attention(struct lesson_run *r, const struct days *d, const str
         int64_t head;
         const char *title;
         const char *const *queries, *const *keys;
-    } shown[SITES] = {{ENCODER, o->sign_head, "Encoder", source, source},
-                      {DECODER, 0, "Decoder: what follows is hidden", given, given},
-                      {SITES_CROSS, o->move_head, "Cross attention: each day at its move", answer, source}};
+    } shown[SITES] = {{AT_ENCODER, o->sign_head, "Encoder", source, source},
+                      {AT_DECODER, 0, "Decoder: what follows is hidden", given, given},
+                      {AT_CROSS, o->move_head, "Cross attention: each day at its move", answer, source}};
     lesson_say(r,
                "What the whole looks at. In cross attention the best head puts %.2f of a day's weight on its own move, "
                "sign and number, of the %d: nobody told it which word belongs to which. The encoder's best head puts "
@@ -248,14 +248,14 @@ static void draw_attention(struct lesson_run *r, const struct days *d, const str
         const heed_attention_look how = {.query_names = shown[i].queries, .key_names = shown[i].keys, .high = 1};
         heed_terminal terminal = r->terminal;
         terminal.title = shown[i].title;
-        if (i == SITES_CROSS)
+        if (i == AT_CROSS)
             lesson_show(r, heed_terminal_attention(r->cx, &o->map[shown[i].site], shown[i].head, &how, &terminal));
         heed_panel *p = heed_figure_panel(f, 0, i);
         heed_panel_title(p, shown[i].title);
         heed_plot_attention_map(p, &o->map[shown[i].site], shown[i].head, &how);
     }
     lesson_picture(r, f, "transformer-attention");
-    const heed_capture_map *m = &o->map[SITES_CROSS];
+    const heed_capture_map *m = &o->map[AT_CROSS];
     const char *query[DAYS_MOVES * DAYS_SOURCE], *key[DAYS_MOVES * DAYS_SOURCE];
     for (int i = 0; i < DAYS_MOVES * DAYS_SOURCE; i++)
         query[i] = answer[i / DAYS_SOURCE], key[i] = source[i % DAYS_SOURCE];

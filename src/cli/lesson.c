@@ -15,6 +15,8 @@ static const struct option options[] = {
     {"out", 'o', OPTION_FILE, NULL, "DIR", "write the pictures (PNG, SVG) and the data behind them (CSV) here", 0, 0,
      NULL},
     {"data", 'd', OPTION_FILE, NULL, "PATH", "data of your own; 'heed lesson' says what each lesson takes", 0, 0, NULL},
+    {"steps", 0, OPTION_INT, NULL, "N", "steps of learning, of the lessons transformer and teacher-forcing", 30, 20000,
+     NULL},
     {"dark", 0, OPTION_FLAG, NULL, NULL, "pictures for a dark page", 0, 0, NULL},
     JSON_OPTION,
     {.name = NULL},
@@ -64,11 +66,13 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
                            .data = option_text(o, "data"),
                            .out = option_text(o, "out"),
                            .seed = (uint64_t)option_int(o, "seed"),
+                           .steps = option_given(o, "steps") ? option_int(o, "steps") : lesson->steps,
                            .dark = option_flag(o, "dark"),
                            .quiet = option_flag(o, "quiet"),
                            .json = option_flag(o, "json"),
                            .terminal = cli_terminal(88)} /* wider is not read comfortably */;
     if (r.data && !lesson->data) return cli_error(EXIT_USAGE, "lesson %s: takes no data of your own", lesson->name);
+    if (r.steps && !lesson->steps) return cli_error(EXIT_USAGE, "lesson %s: takes no --steps", lesson->name);
     r.cx = options_open(o);
     if (!r.cx) return EXIT_FAILED;
     if (lesson_begin(&r)) lesson->run(&r);

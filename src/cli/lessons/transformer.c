@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 300, TESTS = 200, MEAN = 10, POINTS = STEPS / MEAN };
+enum { STEPS = 300, TESTS = 200, POINTS = 30 };
 enum { WHOLE, POSITIONS, RESIDUAL, FEED_FORWARD, CROSS, MASK, HEADS, NORM, VARIANTS };
 enum { LAYERS = 64, DEPTH_WIDTH = 32, STACKS = 3 }; /* of the stacks that show depth */
 
@@ -26,9 +26,9 @@ static const struct variant {
     [NORM] = {"no layer norm", "no_norm", {1, 1, 0, 1, 1, 1, 4}, HEED_COLOR_GOLD, HEED_DASH_LONG},
 };
 
-enum { ENCODER, DECODER, SITES_CROSS, SITES };
+enum { AT_ENCODER, AT_DECODER, AT_CROSS, SITES };
 struct outcome {
-    float loss[POINTS]; /* means over MEAN steps */
+    float loss[POINTS]; /* means over a thirtieth of the steps */
     double told, own;
     double change;               /* of the answers before it when the last word given is another */
     heed_capture_map map[SITES]; /* of the whole, on the first test; of the others empty */
@@ -41,12 +41,15 @@ struct outcome {
 static bool learn(struct lesson_run *r, struct days_network *net, const struct days *lessons, const char *name,
                   struct outcome *o) {
     int32_t given[DAYS_BATCH * DAYS_MOVES];
-    for (int64_t step = 0; step < STEPS && !heed_failed(r->cx); step++) {
+    int64_t counts[POINTS] = {0};
+    for (int64_t step = 0; step < r->steps && !heed_failed(r->cx); step++) {
         const struct days batch = days_part(lessons, step * DAYS_BATCH, DAYS_BATCH);
         days_shift(&batch, given);
-        o->loss[step / MEAN] += days_learn(r->cx, net, &batch, given) / MEAN;
-        if (step % 16 == 0) lesson_progress(r, name, step, STEPS);
+        o->loss[step * POINTS / r->steps] += days_learn(r->cx, net, &batch, given);
+        counts[step * POINTS / r->steps]++;
+        if (step % 16 == 0) lesson_progress(r, name, step, r->steps);
     }
+    for (int i = 0; i < POINTS; i++) o->loss[i] /= (float)counts[i];
     lesson_progress(r, "", 1, 1);
     return !heed_failed(r->cx);
 }
@@ -110,8 +113,8 @@ static bool look(struct lesson_run *r, const struct days_network *net, const str
     for (int i = 0; i < SITES && !heed_failed(r->cx); i++)
         o->map[i] = keep_first(r, heed_capture_at(r->cx, i), sites[i]);
     if (!heed_failed(r->cx)) {
-        o->on_sign = weight_on(heed_capture_at(r->cx, ENCODER), 1, 2, 0, 0, &o->sign_head);
-        o->on_move = weight_on(heed_capture_at(r->cx, SITES_CROSS), 0, 1, 0, 1, &o->move_head);
+        o->on_sign = weight_on(heed_capture_at(r->cx, AT_ENCODER), 1, 2, 0, 0, &o->sign_head);
+        o->on_move = weight_on(heed_capture_at(r->cx, AT_CROSS), 0, 1, 0, 1, &o->move_head);
     }
     heed_capture_end(r->cx);
     heed_reset(r->cx);
@@ -124,7 +127,7 @@ static bool try_variant(struct lesson_run *r, int v, const struct days *lessons,
     struct days_network net;
     int32_t answers[TESTS * DAYS_MOVES], given[TESTS * DAYS_MOVES];
     *o = (struct outcome){.told = 0};
-    bool ok = days_open(r, &variants[v].parts, STEPS, &net) && learn(r, &net, lessons, variants[v].name, o) &&
+    bool ok = days_open(r, &variants[v].parts, r->steps, &net) && learn(r, &net, lessons, variants[v].name, o) &&
               days_told(r, &net, tests, answers);
     if (ok) o->told = days_right(tests, answers);
     ok = ok && days_go(r, &net, tests, DAYS_MOVES, NULL, 1, given, answers);
@@ -159,8 +162,8 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
     heed_panel_title(p, "Learning, told the true days before");
     heed_panel_labels(p, "step", "loss");
     heed_panel_limits_y(p, 0, 2.2);
-    heed_panel_limits_x(p, 0, 1.5 * STEPS); /* room for the legend */
-    for (int i = 0; i < POINTS; i++) step[i] = (float)(i * MEAN) + MEAN / 2.0f;
+    heed_panel_limits_x(p, 0, 1.5 * (double)r->steps); /* room for the legend */
+    for (int i = 0; i < POINTS; i++) step[i] = ((float)i + 0.5f) * (float)r->steps / POINTS;
     for (int v = VARIANTS - 1; v >= 0; v--) { /* the whole on top */
         names[v] = variants[v].name;
         own[v] = (float)(100 * o[v].own);
@@ -229,9 +232,9 @@ static void draw_attention(struct lesson_run *r, const struct days *d, const str
         int64_t head;
         const char *title;
         const char *const *queries, *const *keys;
-    } shown[SITES] = {{ENCODER, o->sign_head, "Encoder", source, source},
-                      {DECODER, 0, "Decoder: what follows is hidden", given, given},
-                      {SITES_CROSS, o->move_head, "Cross attention: each day at its move", answer, source}};
+    } shown[SITES] = {{AT_ENCODER, o->sign_head, "Encoder", source, source},
+                      {AT_DECODER, 0, "Decoder: what follows is hidden", given, given},
+                      {AT_CROSS, o->move_head, "Cross attention: each day at its move", answer, source}};
     lesson_say(r,
                "What the whole looks at. In cross attention the best head puts %.2f of a day's weight on its own move, "
                "sign and number, of the %d: nobody told it which word belongs to which. The encoder's best head puts "
@@ -245,14 +248,14 @@ static void draw_attention(struct lesson_run *r, const struct days *d, const str
         const heed_attention_look how = {.query_names = shown[i].queries, .key_names = shown[i].keys, .high = 1};
         heed_terminal terminal = r->terminal;
         terminal.title = shown[i].title;
-        if (i == SITES_CROSS)
+        if (i == AT_CROSS)
             lesson_show(r, heed_terminal_attention(r->cx, &o->map[shown[i].site], shown[i].head, &how, &terminal));
         heed_panel *p = heed_figure_panel(f, 0, i);
         heed_panel_title(p, shown[i].title);
         heed_plot_attention_map(p, &o->map[shown[i].site], shown[i].head, &how);
     }
     lesson_picture(r, f, "transformer-attention");
-    const heed_capture_map *m = &o->map[SITES_CROSS];
+    const heed_capture_map *m = &o->map[AT_CROSS];
     const char *query[DAYS_MOVES * DAYS_SOURCE], *key[DAYS_MOVES * DAYS_SOURCE];
     for (int i = 0; i < DAYS_MOVES * DAYS_SOURCE; i++)
         query[i] = answer[i / DAYS_SOURCE], key[i] = source[i % DAYS_SOURCE];
@@ -360,17 +363,18 @@ static void show_depth(struct lesson_run *r) {
 static void run(struct lesson_run *r) {
     struct days lessons, tests;
     struct outcome *o = lesson_room(r, VARIANTS, sizeof *o);
-    if (!o || !days_draw(r, 100, (int64_t)STEPS * DAYS_BATCH, &lessons) || !days_draw(r, 101, TESTS, &tests)) return;
+    if (!o || !days_draw(r, 100, r->steps * DAYS_BATCH, &lessons) || !days_draw(r, 101, TESTS, &tests)) return;
     char source[64], answer[64];
     days_text(&tests, 0, source, answer);
     lesson_say(r, "What is each part of a Transformer for? Take it away and see. The task: today is Sunday; go so many "
                   "days on or back, again and again, and name the day each time.");
     lesson_line(r, "source   %s\nanswer   %s\n", source, answer);
-    lesson_say(r,
-               "An encoder and a decoder of one layer, 32 wide, 4 heads, learn it from %d steps of %d tasks; then the "
-               "same without one of the parts. Told: it is given the true days before, as in learning. On its own: it "
-               "goes on from its own answers. On %d other tasks:",
-               STEPS, DAYS_BATCH, TESTS);
+    lesson_say(
+        r,
+        "An encoder and a decoder of one layer, 32 wide, 4 heads, learn it from %lld steps of %d tasks; then the "
+        "same without one of the parts. Told: it is given the true days before, as in learning. On its own: it "
+        "goes on from its own answers. On %d other tasks:",
+        (long long)r->steps, DAYS_BATCH, TESTS);
     for (int v = 0; v < VARIANTS; v++) {
         if (!try_variant(r, v, &lessons, &tests, &o[v])) return;
         print_outcome(r, v, &o[v]);
@@ -386,5 +390,6 @@ const struct lesson transformer_lesson = {
     .name = "transformer",
     .rows = "26",
     .summary = "what each part is for: the Transformer without it",
+    .steps = STEPS,
     .run = run,
 };

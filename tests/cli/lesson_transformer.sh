@@ -3,13 +3,6 @@
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"
 
-case $BUILD in
-*/address)
-    echo "skipped: sanitizers make these lessons take many minutes; what they are made of is tested under them elsewhere"
-    exit 77
-    ;;
-esac
-
 result() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*\$/\1/p" out; } # NAME, of the JSON in out
 holds() { # WHAT CONDITION: an awk expression; a number that is missing or not one makes it false
     awk "BEGIN { exit !($2) }" || fail "$1: $2"

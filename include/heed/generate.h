@@ -28,11 +28,12 @@ typedef struct heed_generate_opts {
     int64_t max_length, min_length; /* tokens with the start token and the end; max 0: the model's positions */
     int64_t no_repeat_ngram;        /* so many tokens in a row never come twice; 0: they may */
 
-    bool sample;       /* one beam then */
-    float temperature; /* divides the logits; 0: 1 */
-    int64_t top_k;     /* only the likeliest tokens are drawn from; 0: all */
-    float top_p;       /* and of these the fewest that make up this probability, in (0, 1]; 0: 1 */
-    uint64_t seed;     /* sample i of sentence s, of n_best, draws from stream s n_best + i */
+    bool sample;           /* one beam then */
+    float temperature;     /* divides the logits; 0: 1 */
+    int64_t top_k;         /* only the likeliest tokens are drawn from; 0: all */
+    float top_p;           /* and of these the fewest that make up this probability, in (0, 1]; 0: 1 */
+    uint64_t seed;         /* sample i of sentence s, of n_best, draws from stream number[s] n_best + i */
+    const int64_t *number; /* (n) of the sentences; NULL: 0, 1, 2, … */
 
     int64_t batch; /* sentences that are decoded at a time; 0: heed's choice */
     bool uncached; /* every step computes all tokens anew: slow, and the same */

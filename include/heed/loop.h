@@ -52,7 +52,7 @@ typedef struct heed_loop_source {
     bool (*feed)(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *share); /* and their share of its loss */
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
     void (*settings)(heed_ctx *cx, void *own, heed_json at); /* texts: what a checkpoint must agree with */
-    void (*close)(heed_ctx *cx, void *own);                  /* what seek and next took */
+    void (*close)(heed_ctx *cx, void *own);                  /* what seek and next took; may be NULL */
 } heed_loop_source;
 
 typedef struct heed_loop_opts {

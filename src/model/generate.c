@@ -160,6 +160,12 @@ static heed_cache *cache_for(const struct batch *b, int64_t sequences, heed_cach
                                                     .capacity = capacity});
 }
 
+/* Of sample `index`, counted over the sentences: its own numbers, whoever else is decoded. */
+static uint64_t stream_of(const heed_generate_opts *o, int64_t index) {
+    if (!o->sample || !o->number) return (uint64_t)index;
+    return (uint64_t)(o->number[index / o->n_best] * o->n_best + index % o->n_best);
+}
+
 static bool begin(struct batch *b, const heed_ids *source, const struct item *items, int64_t n) {
     heed_ctx *const cx = b->cx;
     const heed_generate_opts *o = &b->rules->opts;
@@ -171,7 +177,7 @@ static bool begin(struct batch *b, const heed_ids *source, const struct item *it
     for (int64_t i = 0; i < n; i++) {
         b->live[i] = i;
         b->order[i] = (int32_t)i;
-        search_begin(&b->searches[i], b->rules, items[i].index, (uint64_t)items[i].index);
+        search_begin(&b->searches[i], b->rules, items[i].index, stream_of(&b->rules->opts, items[i].index));
     }
     heed_scope_begin(cx);
     const bool good = encode(b, source, items, n, per_sentence);

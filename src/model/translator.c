@@ -118,16 +118,18 @@ static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source
                    const heed_generate_opts *opts, heed_translated *out) {
     const int64_t positions = heed_translator_positions(cx, model);
     heed_ids *some = heed_mem_new(cx, AT_ONCE * sizeof *some);
+    int64_t number[AT_ONCE];
     for (int64_t from = 0, count; some && from < n && !heed_cancelled(cx); from += count) {
         const int64_t length = like(order[from].length);
         heed_generate_opts o = *opts;
         for (count = 0; count < AT_ONCE && from + count < n; count++) {
             if (opts->max_length == 0 && like(order[from + count].length) != length) break;
             some[count] = source[order[from + count].index];
+            number[count] = (opts->number ? opts->number[order[from + count].index] : order[from + count].index);
         }
         if (o.max_length == 0) o.max_length = 2 * length + 10;
         if (o.max_length > positions) o.max_length = positions;
-        o.seed = opts->seed + (uint64_t)from;
+        o.number = number;
         heed_generated *g = heed_generate(cx, model, some, count, &o);
         if (g) keep(cx, g, order + from, out);
         heed_mem_free(cx, g);

@@ -326,7 +326,7 @@ bool loop_hold(struct loop *l) {
 }
 
 void loop_release(struct loop *l) {
-    l->source.close(l->cx, l->source.own);
+    if (l->source.close) l->source.close(l->cx, l->source.own);
     heed_trainer_free(l->cx, l->trainer);
     heed_mem_free(l->cx, l->best);
     heed_mem_free(l->cx, l->checkpoint);

@@ -248,8 +248,6 @@ static void settings(heed_ctx *cx, void *own, heed_json at) {
     heed_json_put_text(cx, at, "micro-batch", text);
 }
 
-static void close(heed_ctx *cx, void *own) { (void)cx, (void)own; }
-
 /* ---- making ---- */
 
 heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts *opts) {
@@ -290,8 +288,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
                                    .next = next,
                                    .feed = feed,
                                    .measure = measure,
-                                   .settings = settings,
-                                   .close = close};
+                                   .settings = settings};
     return t;
 }
 

@@ -52,6 +52,8 @@ feed 'five six\n' translate model --sample --temperature 2 --seed 3
 cp out drawn
 feed 'five six\n' translate model --sample --temperature 2 --seed 3
 cmp out drawn || fail "the same seed should draw the same"
+feed 'five six\none two three four five\none\n' translate model --sample --temperature 2 --seed 3
+[ "$(sed -n 1p out)" = "$(cat drawn)" ] || fail "what is drawn for a line should not depend on the others"
 answers_at_once 'one two\n' translate model
 
 # measuring: what eval finds is what bleu finds in what translate says

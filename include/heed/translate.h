@@ -40,6 +40,7 @@ typedef struct heed_translated {
     int64_t n, n_best;
     heed_ids *ids; /* (n * n_best), the best of each sentence first, without the end */
     float *score;
+    bool *ended; /* false: cut short */
 } heed_translated;
 HEED_API bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
                                  const heed_generate_opts *opts, heed_translated *out);

@@ -119,11 +119,15 @@ static bool encode(const struct attend *a, heed_text_side which, const heed_stri
 /* The best of a beam search, into `ids`; *ended: with the end token. */
 static bool translate(const struct attend *a, heed_ids *ids, bool *ended) {
     const heed_generate_opts opts = {.beams = BEAMS, .length_penalty = 1};
-    heed_generated *g = heed_generate(a->cx, a->model, &a->source.ids, 1, &opts);
-    for (int64_t i = 0; g && i < g->best[0].length; i++) heed_ids_put(a->cx, ids, g->best[0].ids[i]);
-    *ended = g && g->best[0].ended;
-    heed_mem_free(a->cx, g);
-    return !heed_failed(a->cx);
+    heed_translated found = {0};
+    const bool ok = heed_translate_ids(a->cx, a->model, &a->source.ids, 1, &opts, &found);
+    if (ok) {
+        *ids = found.ids[0];
+        *ended = found.ended[0];
+        found.ids[0] = (heed_ids){0}; /* they are the caller's now */
+    }
+    heed_translated_free(a->cx, &found);
+    return ok;
 }
 
 /* The decoder is fed the start token and the target; row i goes on with token i of the target, the last with the end.

@@ -109,6 +109,7 @@ static bool keep(heed_ctx *cx, const heed_generated *g, const struct sentence *o
         const heed_hypothesis *h = &g->best[i];
         const int64_t to = order[i / g->n_best].index * g->n_best + i % g->n_best;
         out->score[to] = h->score;
+        out->ended[to] = h->ended;
         for (int64_t j = 0; j < h->length && heed_ids_put(cx, &out->ids[to], h->ids[j]);) j++;
     }
     return !heed_failed(cx);
@@ -150,9 +151,10 @@ bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *s
     struct sentence *order = heed_mem_new(cx, ((size_t)n + 1) * sizeof *order);
     t.ids = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.ids);
     t.score = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.score);
+    t.ended = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.ended);
     if (!heed_failed(cx)) {
         memset(t.ids, 0, (size_t)(n * best + 1) * sizeof *t.ids);
-        for (int64_t i = 0; i < n * best; i++) t.score[i] = 0;
+        for (int64_t i = 0; i < n * best; i++) t.score[i] = 0, t.ended[i] = true;
         int64_t real = 0;
         for (int64_t i = 0; i < n; i++)
             if (source[i].count > 0) order[real++] = (struct sentence){source[i].count, i};
@@ -172,6 +174,7 @@ void heed_translated_free(heed_ctx *cx, heed_translated *t) {
     for (int64_t i = 0; t->ids && i < t->n * t->n_best; i++) heed_ids_free(cx, &t->ids[i]);
     heed_mem_free(cx, t->ids);
     heed_mem_free(cx, t->score);
+    heed_mem_free(cx, t->ended);
     *t = (heed_translated){0};
 }
 

@@ -338,10 +338,8 @@ const struct command train_command = {
     .words = "TASK",
     .about =
         "TASK is regress (numbers), classify (classes) or translate (sentences). Sizes, vocabularies and "
-        "standardisation "
-        "follow from the data; the rest has defaults. DIR receives config.json, model.safetensors (the best by "
-        "validation), "
-        "checkpoint.safetensors and, where there is text, tokenizer.json.\n\n"
+        "standardisation follow from the data; the rest has defaults. DIR receives config.json, model.safetensors "
+        "(the best by validation), checkpoint.safetensors and, where there is text, tokenizer.json.\n\n"
         "translate takes parallel text: --data is a directory with train.en, train.de, val.en, val.de and perhaps "
         "test.en, test.de (for --from en --to de; each may be .gz), the common beginning of two such files, or a .tsv "
         "of two columns.\n\n"

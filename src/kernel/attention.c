@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define QUERY_BLOCK 256                /* queries of a task, at most: the keys come from the second cache for so many */
+#define QUERY_BLOCK 512                /* queries of a task, at most: keys and values are laid out once for so many */
+#define LEAST_BLOCK 256                /* and at least, also where that leaves threads without a task */
 #define NEAR_STRIPS 3                  /* strips for which it pays to lay keys and values side by side */
 #define NEAR_HEAD   512                /* D + E up to which there is room for that */
 #define TASK_WORK   ((int64_t)1 << 17) /* multiply-adds that are worth a task of their own */
@@ -221,7 +222,8 @@ void kernel_attention(struct pool *pool, const struct attention *a, float *y, st
     j.rows = kernel_attention_rows(a);
     j.lanes = j.isa->attention_lanes();
     const int64_t fit = (ROOM / 4) / (a->d + a->e + 1) / j.lanes * j.lanes;
-    j.query_block = max64(j.lanes, min64(QUERY_BLOCK, fit));
+    const int64_t share = a->batch * a->heads * a->queries / (pool ? 4 * pool_threads(pool) : 1);
+    j.query_block = max64(j.lanes, min64(min64(QUERY_BLOCK, fit), max64(LEAST_BLOCK, share / j.lanes * j.lanes)));
     j.row_block = max64(1, min64(ROW_BLOCK, ROOM / 4 / max64(1, a->e)));
     j.blocks = max64(1, ceil_div(a->queries, j.query_block));
     j.items = a->batch * a->heads * j.blocks;

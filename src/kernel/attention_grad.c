@@ -10,9 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#define BACK_QUERIES 64 /* queries that meet a block of keys at once */
-#define BACK_KEYS    128
-#define WIDE_HEAD    512 /* D + E beyond which blocks are smaller */
+#define BACK_QUERIES 192   /* queries that meet a block of keys at once, at most: */
+#define BACK_FLOATS  61440 /* so many that what they bring along stays in the second cache */
+#define BACK_KEYS    64
+#define WIDE_HEAD    512 /* D + E beyond which there are fewer */
 #define MOST_PARTS   4
 #define LONG_KEYS    ((int64_t)1 << 22) /* numbers of a head's keys and values beyond which two parts must do */
 
@@ -284,12 +285,12 @@ static void run_ddistance(void *arg, int64_t task, void *scratch) {
 static struct job job_of(const struct attention *a, const struct attention_grad *g) {
     const struct isa *const isa = isa_get();
     struct job j = {.isa = isa, .a = a, .g = g, .lanes = isa->attention_lanes(), .rows = kernel_attention_rows(a)};
-    const bool wide = a->d + a->e > WIDE_HEAD;
-    j.queries = wide ? j.lanes : BACK_QUERIES;
-    j.keys = wide ? 16 : BACK_KEYS;
-    j.blocks = ceil_div(a->queries, j.queries);
+    const int64_t fit = BACK_FLOATS / max64(1, 3 * a->d + 2 * a->e) / j.lanes * j.lanes;
+    j.blocks = ceil_div(a->queries, max64(j.lanes, min64(BACK_QUERIES, fit)));
+    j.queries = round_up(ceil_div(a->queries, max64(1, j.blocks)), j.lanes);
+    j.keys = a->d + a->e > WIDE_HEAD ? 16 : BACK_KEYS;
     const int64_t most = a->keys * (a->d + a->e) > LONG_KEYS ? 2 : MOST_PARTS;
-    j.parts = max64(1, min64(most / max64(1, a->kv_heads), j.blocks / 2));
+    j.parts = max64(1, min64(most / max64(1, a->kv_heads), j.blocks));
     return j;
 }
 

@@ -34,6 +34,7 @@ INLINE void put_tile(const struct product *t, const int rows) {
 
 INLINE void gain_tile(const struct product *t, const int rows, const bool turned) {
     vf acc[MR][NV];
+    UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch(t->c + i * t->ldc, 1);
     tile_sums(acc, rows, turned, t->k, t->a, t->lda, t->b, t->ldb);
     if (t->n >= NR) {
         UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) {

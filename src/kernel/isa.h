@@ -13,6 +13,8 @@
 /* Activations that linear applies on its way out. */
 enum activation { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_SOFTPLUS };
 
+#define LSE_RUN 64 /* numbers of which lse_row tells the largest */
+
 struct additive_rows;
 struct additive_block;
 struct attention_strip;

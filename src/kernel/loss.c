@@ -135,7 +135,7 @@ static void loss_task(void *arg, int64_t r, void *scratch) {
         j->lse[r] = j->loss[r] = 0;
         return;
     }
-    j->isa->lse_rows(&j->lse[r], x, ce->ldx, 1, ce->n);
+    j->lse[r] = j->isa->lse_row(x, ce->n, NULL);
     const double lse = (double)j->lse[r];
     double sum = 0, dot = 0, mass = 0, unused;
     if (p || s > 0) j->isa->row_sums(&sum, &dot, x, p, ce->n);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_ROWS 160  /* beams, and */
+#define BATCH_ROWS 120  /* beams, and */
 #define BATCH_IDS  4096 /* tokens of the source at a time, unless the caller says; more, and the logits lie far away */
 #define SELF_ROOM  16   /* positions that the cache begins with */
 
@@ -27,17 +27,19 @@ struct batch {
     heed_ctx *cx;
     const struct seq2seq *model;
     const struct rules *rules;
-    heed_cache *self, *cross;
-    struct search *searches; /* (batch) */
-    int64_t *live;           /* (batch): the searches under way */
-    int64_t n_live, rows;    /* rows of each: 1 in the first step, then the beams */
-    int64_t length;          /* tokens of every row so far */
+    heed_cache *self, *cross; /* kept from batch to batch while they are large enough: */
+    int64_t sentences, span;  /* for so many of so many tokens */
+    struct search *searches;  /* (batch) */
+    int64_t *live;            /* (batch): the searches under way */
+    int64_t n_live, rows;     /* rows of each: 1 in the first step, then the beams */
+    int64_t length;           /* tokens of every row so far */
     /* (batch * beams) each, found times rules->width */
     int32_t *ids, *order;
     struct candidate *found;
     int64_t *count;
     struct search_work work;
     float *logits; /* (rows, V) of the step under way */
+    float *tops;   /* (batch * beams, TOPS(V)) */
 };
 
 /* ---- one step of the decoder ---- */
@@ -64,8 +66,9 @@ static void choose_task(void *arg, int64_t row, void *scratch) {
     const struct batch *b = arg;
     const struct rules *r = b->rules;
     (void)scratch;
-    b->count[row] = candidates_of(r, b->logits + row * r->vocabulary, row_ids(b, row), b->length,
-                                  b->searches[b->live[row / b->rows]].stream, b->found + row * r->width);
+    b->count[row] =
+        candidates_of(r, b->logits + row * r->vocabulary, b->tops + row * TOPS(r->vocabulary), row_ids(b, row),
+                      b->length, b->searches[b->live[row / b->rows]].stream, b->found + row * r->width);
 }
 
 /* The last token of every row, or all of them: then the cache is filled anew. */
@@ -160,6 +163,27 @@ static heed_cache *cache_for(const struct batch *b, int64_t sequences, heed_cach
                                                     .capacity = capacity});
 }
 
+static void drop_caches(struct batch *b) {
+    heed_cache_free(b->cx, b->self);
+    heed_cache_free(b->cx, b->cross);
+    b->self = b->cross = NULL;
+}
+
+/* Empty caches for n sentences of at most `length` tokens: the last batch's, if these fit and are not far too long. */
+static bool caches_for(struct batch *b, int64_t n, int64_t length) {
+    const heed_generate_opts *o = &b->rules->opts;
+    if (!b->self || n > b->sentences || length > b->span || 2 * length < b->span) {
+        drop_caches(b);
+        b->sentences = n, b->span = length;
+        b->self = cache_for(b, n * o->beams, HEED_CACHE_GROWING, o->max_length < SELF_ROOM ? o->max_length : SELF_ROOM);
+        b->cross = cache_for(b, n, HEED_CACHE_FIXED, length);
+    }
+    heed_cache_reset(b->self);
+    heed_cache_reset(b->cross);
+    for (int64_t i = 0; i < n; i++) b->order[i] = (int32_t)i;
+    return heed_cache_reorder(b->cx, b->self, b->order, n) && heed_cache_reorder(b->cx, b->cross, b->order, n);
+}
+
 /* Of sample `index`, counted over the sentences: its own numbers, whoever else is decoded. */
 static uint64_t stream_of(const heed_generate_opts *o, int64_t index) {
     if (!o->sample || !o->number) return (uint64_t)index;
@@ -170,27 +194,21 @@ static bool begin(struct batch *b, const heed_ids *source, const struct item *it
     heed_ctx *const cx = b->cx;
     const heed_generate_opts *o = &b->rules->opts;
     const int64_t per_sentence = o->sample ? o->n_best : 1;
-    b->self = cache_for(b, n * o->beams, HEED_CACHE_GROWING, o->max_length < SELF_ROOM ? o->max_length : SELF_ROOM);
-    b->cross = cache_for(b, n, HEED_CACHE_FIXED, items[0].length);
-    if (!b->self || !b->cross) return false;
+    if (!caches_for(b, n, items[0].length)) return false;
     b->n_live = n, b->rows = 1, b->length = 1;
     for (int64_t i = 0; i < n; i++) {
         b->live[i] = i;
-        b->order[i] = (int32_t)i;
         search_begin(&b->searches[i], b->rules, items[i].index, stream_of(&b->rules->opts, items[i].index));
     }
     heed_scope_begin(cx);
     const bool good = encode(b, source, items, n, per_sentence);
     heed_scope_end(cx, NULL);
-    return good && heed_cache_reorder(cx, b->self, b->order, n);
+    return good;
 }
 
 static bool run(struct batch *b, const heed_ids *source, const struct item *items, int64_t n) {
     bool good = begin(b, source, items, n);
     while (good && b->n_live > 0) good = choose(b) && advance(b);
-    heed_cache_free(b->cx, b->self);
-    heed_cache_free(b->cx, b->cross);
-    b->self = b->cross = NULL;
     return good;
 }
 
@@ -378,13 +396,16 @@ static bool batch_room(struct batch *b, int64_t n) {
     b->order = heed_mem_new(cx, rows * sizeof *b->order);
     b->found = heed_mem_new(cx, rows * (size_t)b->rules->width * sizeof *b->found);
     b->count = heed_mem_new(cx, rows * sizeof *b->count);
+    b->tops = heed_mem_new(cx, rows * (size_t)TOPS(b->rules->vocabulary) * sizeof *b->tops);
     b->work.next = heed_mem_new(cx, K * sizeof *b->work.next);
     b->work.score = heed_mem_new(cx, K * sizeof *b->work.score);
     return !heed_failed(cx);
 }
 
 static void batch_free(struct batch *b) {
-    void *const all[] = {b->searches, b->live, b->ids, b->order, b->found, b->count, b->work.next, b->work.score};
+    drop_caches(b);
+    void *const all[] = {b->searches, b->live, b->ids,       b->order,     b->found,
+                         b->count,    b->tops, b->work.next, b->work.score};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) heed_mem_free(b->cx, all[i]);
 }
 

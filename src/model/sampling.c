@@ -3,34 +3,47 @@
  * Log-probabilities are logits less their log-sum-exp, which is taken before the rules forbid anything: what is
  * forbidden leaves its probability to nobody, as in transformers. Nothing is sorted as a whole: the best k are held in
  * a heap while the row is read once. Tokens of equal logits are ranked by number, the lower one first. */
-#include "kernel/isa.h"
 #include "model/decoding.h"
 #include <math.h>
 #include <string.h>
 
+struct row {
+    float *logits; /* (n) */
+    float *tops;   /* the largest of each LSE_RUN of them */
+    int64_t n;
+};
+
 /* ---- the rules ---- */
 
-static void forbid_repeats(const struct rules *rules, float *logits, const int32_t *ids, int64_t n) {
+static void forbid_token(const struct row *row, int32_t id) {
+    row->logits[id] = -INFINITY;
+    float *const top = &row->tops[id / LSE_RUN];
+    *top = -INFINITY;
+    for (int64_t i = id / LSE_RUN * LSE_RUN; i < row->n && i / LSE_RUN == id / LSE_RUN; i++)
+        if (row->logits[i] > *top) *top = row->logits[i];
+}
+
+static void forbid_repeats(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {
     const int64_t size = rules->opts.no_repeat_ngram;
     if (size < 1 || n < size) return;
     const int32_t *last = ids + n - (size - 1);
     for (int64_t i = 0; i + size <= n; i++)
-        if (memcmp(ids + i, last, (size_t)(size - 1) * sizeof *ids) == 0) logits[ids[i + size - 1]] = -INFINITY;
+        if (memcmp(ids + i, last, (size_t)(size - 1) * sizeof *ids) == 0) forbid_token(row, ids[i + size - 1]);
 }
 
-static void forbid_words(const struct rules *rules, float *logits, const int32_t *ids, int64_t n) {
+static void forbid_words(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {
     for (int64_t i = 0, begin = 0; i < rules->n_words; begin = rules->word_end[i++]) {
         const int32_t *word = rules->words + begin;
         const int64_t before = rules->word_end[i] - begin - 1;
         if (before <= n && memcmp(ids + n - before, word, (size_t)before * sizeof *ids) == 0)
-            logits[word[before]] = -INFINITY;
+            forbid_token(row, word[before]);
     }
 }
 
-static void forbid(const struct rules *rules, float *logits, const int32_t *ids, int64_t n) {
-    forbid_repeats(rules, logits, ids, n);
-    forbid_words(rules, logits, ids, n);
-    if (n < rules->opts.min_length && rules->eos >= 0) logits[rules->eos] = -INFINITY;
+static void forbid(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {
+    forbid_repeats(rules, row, ids, n);
+    forbid_words(rules, row, ids, n);
+    if (n < rules->opts.min_length && rules->eos >= 0) forbid_token(row, rules->eos);
 }
 
 /* The token that must follow n others, or -1; where both rules hold, the last one. */
@@ -60,34 +73,49 @@ static void rise(struct candidate *heap, int64_t at, struct candidate c) {
     heap[at] = c;
 }
 
-#define BLOCK 16
-static bool any_above(const float *x, float least) {
-    int any = 0;
-    for (int i = 0; i < BLOCK; i++) any |= x[i] > least;
-    return any;
+struct heap {
+    struct candidate *best;
+    int64_t k, held;
+    float least; /* what is not above it is not among the best */
+};
+
+static void offer(struct heap *h, struct candidate c) {
+    if (h->held < h->k)
+        rise(h->best, h->held++, c);
+    else
+        sink(h->best, h->k, c);
+    if (h->held == h->k) h->least = h->best[0].log_p;
+}
+
+static int64_t best_first(struct heap *h) {
+    for (int64_t left = h->held; left > 1; left--) {
+        const struct candidate worst = h->best[0];
+        sink(h->best, left - 1, h->best[left - 1]);
+        h->best[left - 1] = worst;
+    }
+    return h->held;
 }
 
 /* The best k of those worse than `after`, best first; how many there are. */
-static int64_t best_of(const float *x, int64_t n, int64_t k, struct candidate after, struct candidate *best) {
-    int64_t held = 0;
-    float least = -INFINITY;
+static int64_t best_after(const float *x, int64_t n, int64_t k, struct candidate after, struct candidate *best) {
+    struct heap h = {best, k, 0, -INFINITY};
     for (int64_t i = 0; i < n; i++) {
-        while (i % BLOCK == 0 && i + BLOCK <= n && !any_above(x + i, least)) i += BLOCK;
-        if (i == n) break;
         const struct candidate c = {(int32_t)i, x[i]};
-        if (!(c.log_p > least) || !worse(c, after)) continue;
-        if (held < k)
-            rise(best, held++, c);
-        else
-            sink(best, k, c);
-        if (held == k) least = best[0].log_p;
+        if (c.log_p > h.least && worse(c, after)) offer(&h, c);
     }
-    for (int64_t left = held; left > 1; left--) {
-        const struct candidate worst = best[0];
-        sink(best, left - 1, best[left - 1]);
-        best[left - 1] = worst;
-    }
-    return held;
+    return best_first(&h);
+}
+
+/* The best k of all, best first. Where there are k runs, the top of the k-th best of them is a bound that few reach. */
+static int64_t best_of(const struct row *row, int64_t k, struct candidate *best) {
+    const int64_t runs = TOPS(row->n);
+    struct heap h = {best, k, 0, -INFINITY};
+    if (best_after(row->tops, runs, k, (struct candidate){-1, INFINITY}, best) == k)
+        h.least = nextafterf(best[k - 1].log_p, -INFINITY);
+    for (int64_t r = 0; r < runs; r++)
+        for (int64_t i = r * LSE_RUN; row->tops[r] > h.least && i < row->n && i < (r + 1) * LSE_RUN; i++)
+            if (row->logits[i] > h.least) offer(&h, (struct candidate){(int32_t)i, row->logits[i]});
+    return best_first(&h);
 }
 
 /* ---- drawing ---- tokens are counted by mass, exp((x - top) / temperature) */
@@ -107,7 +135,7 @@ static struct candidate descend(const struct draw *d, int64_t most, double enoug
     struct candidate chunk[CHUNK], last = {-1, INFINITY};
     *mass = 0;
     for (int64_t count = CHUNK; count == CHUNK && most > 0; most -= count) {
-        count = best_of(d->x, d->n, most < CHUNK ? most : CHUNK, last, chunk);
+        count = best_after(d->x, d->n, most < CHUNK ? most : CHUNK, last, chunk);
         for (int64_t i = 0; i < count; i++) {
             last = chunk[i];
             if ((*mass += mass_of(d, last.log_p)) >= enough) return last;
@@ -152,22 +180,20 @@ static int32_t draw_token(const struct rules *rules, const struct draw *d, doubl
     return walk(d, least, u * mass, &mass);
 }
 
-int64_t candidates_of(const struct rules *rules, float *logits, const int32_t *ids, int64_t n, uint64_t stream,
-                      struct candidate *out) {
-    const int64_t V = rules->vocabulary;
-    const struct candidate first = {-1, INFINITY};
+int64_t candidates_of(const struct rules *rules, float *logits, float *tops, const int32_t *ids, int64_t n,
+                      uint64_t stream, struct candidate *out) {
+    const struct row row = {logits, tops, rules->vocabulary};
     const int32_t forced = forced_at(rules, n);
     if (forced >= 0) {
         out[0] = (struct candidate){forced, 0};
         return 1;
     }
-    float lse;
-    isa_get()->lse_rows(&lse, logits, V, 1, V);
+    const float lse = isa_get()->lse_row(logits, row.n, tops);
     if (!isfinite(lse)) return -1;
-    forbid(rules, logits, ids, n);
-    const int64_t count = best_of(logits, V, rules->width, first, out);
+    forbid(rules, &row, ids, n);
+    const int64_t count = best_of(&row, rules->width, out);
     if (count > 0 && rules->opts.sample) {
-        const struct draw d = {logits, V, (double)out[0].log_p, (double)rules->opts.temperature};
+        const struct draw d = {logits, row.n, (double)out[0].log_p, (double)rules->opts.temperature};
         out[0].id = draw_token(rules, &d, uniform(rules->opts.seed, stream, (uint64_t)n));
         out[0].log_p = logits[out[0].id];
     }

@@ -79,28 +79,6 @@ static void run_wide(int64_t m, struct product t) {
     }
 }
 
-/* x[i] = e^x[i] for x <= 0, or NaN, of `count` vectors in step: one after the other, each would wait for itself. The
- * argument of what comes out below 1.2e-38, which is 0, shows in n. */
-INLINE void exp_below_each(vf *x, const int count) {
-    vf n[4], q[4];
-    UNROLL for (int i = 0; i < count; i++) n[i] = v_fma(x[i], v_set(0x1.715476p0f), v_set(V_ROUND));
-    UNROLL for (int i = 0; i < count; i++) q[i] = n[i] - V_ROUND;
-    UNROLL for (int i = 0; i < count; i++) x[i] = v_fma(q[i], v_set(-V_LN2_HIGH), x[i]);
-    UNROLL for (int i = 0; i < count; i++) x[i] = v_fma(q[i], v_set(-V_LN2_LOW), x[i]);
-    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(x[i], v_set(0.00138213055f), v_set(0.00836866815f));
-    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.0416682586f));
-    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.166665211f));
-    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.49999994f));
-    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(1.0f));
-    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(1.0f));
-    UNROLL for (int i = 0; i < count; i++) x[i] = (vf)(((vu)q[i] + ((vu)n[i] << 23)) & ~(vu)(n[i] < V_ROUND - 126));
-}
-
-INLINE vf exp_below(vf x) {
-    exp_below_each(&x, 1);
-    return x;
-}
-
 void ISA_NAME(attention_pack)(float *strip, const float *x, int64_t ldx, int64_t rows, int64_t cols, float scale) {
     if (rows < NR) memset(strip, 0, (size_t)(cols * NR) * sizeof(float));
     ISA_NAME(gemm_transpose)(strip, NR, x, ldx, rows, cols);
@@ -165,7 +143,7 @@ INLINE vf shift_of(vf top) { return v_where(top == -INFINITY, v_set(0), top); }
 INLINE void exp_scores(float *scores, const vf shift[NV], vf sum[NV], const int keys) {
     vf x[2 * NV];
     UNROLL for (int i = 0; i < keys * NV; i++) x[i] = v_load(scores + i * VW) - shift[i % NV];
-    exp_below_each(x, keys * NV);
+    v_exp_below_each(x, keys * NV);
     UNROLL for (int i = 0; i < keys * NV; i++) {
         sum[i % NV] += x[i];
         v_store(scores + i * VW, x[i]);
@@ -182,7 +160,7 @@ void ISA_NAME(attention_strip)(const struct attention_strip *s) {
     UNROLL for (int v = 0; v < NV; v++) {
         const vf old = v_load(s->top + v * VW), now = v_load(top + v * VW);
         shift[v] = shift_of(now);
-        fade[v] = exp_below(old - shift[v]);
+        fade[v] = v_exp_below(old - shift[v]);
         moved |= v_any(old != now);
         sum[v] = (vf){0};
     }
@@ -249,7 +227,9 @@ INLINE void dot_keys(const struct attention_row *r, const int vectors) {
 
 static void row_scores(const struct attention_row *r) {
     const struct attention_block *const b = &r->block;
-    if (b->d == 8 * VW)
+    if (b->d == 4 * VW)
+        dot_keys(r, 4);
+    else if (b->d == 8 * VW)
         dot_keys(r, 8);
     else if (b->d == 16 * VW)
         dot_keys(r, 16);
@@ -290,9 +270,9 @@ void ISA_NAME(attention_row)(const struct attention_row *r) {
     vf most = v_set(-INFINITY), sums = {0};
     V_EACH(i, n, b->keys, { most = v_max(v_get(r->scores + i, n, -INFINITY), most); });
     const float block_top = v_top(most), top = block_top > *r->top ? block_top : *r->top;
-    const float shift = top == -INFINITY ? 0 : top, fade = exp_below(v_set(*r->top - shift))[0];
+    const float shift = top == -INFINITY ? 0 : top, fade = v_exp_below(v_set(*r->top - shift))[0];
     V_EACH(i, n, b->keys, {
-        const vf p = exp_below(v_get(r->scores + i, n, -INFINITY) - shift);
+        const vf p = v_exp_below(v_get(r->scores + i, n, -INFINITY) - shift);
         sums += p;
         v_put(r->scores + i, b->factor ? p * v_get(b->factor + i, n, 0) : p, n);
     });
@@ -301,13 +281,14 @@ void ISA_NAME(attention_row)(const struct attention_row *r) {
     V_EACH(i, n, b->e, { v_put(r->y + i, v_get(r->y + i, n, 0) * fade, n); });
     int64_t i = 0;
     for (; i + 8 * VW <= b->e; i += 8 * VW) gather_values(r, i, 8);
+    for (; i + 4 * VW <= b->e; i += 4 * VW) gather_values(r, i, 4);
     for (; i + VW <= b->e; i += VW) gather_values(r, i, 1);
     if (i < b->e) gather_last(r, i);
 }
 
 /* Of what is hidden, 0: not 0 times a sum that may be NaN. */
 INLINE vf weight_of(vf score, vf top, vf inv) {
-    return (vf)((vi)(exp_below(score - shift_of(top)) * inv) & (vi)(score != -INFINITY));
+    return (vf)((vi)(v_exp_below(score - shift_of(top)) * inv) & (vi)(score != -INFINITY));
 }
 
 struct back_lanes {
@@ -320,7 +301,7 @@ INLINE void back_keys(float *p, float *ds, int64_t ld, const float *factor, cons
                       const int keys) {
     vf x[2 * NV];
     UNROLL for (int i = 0; i < keys * NV; i++) x[i] = v_load(p + i / NV * ld + i % NV * VW) - l->shift[i % NV];
-    exp_below_each(x, keys * NV);
+    v_exp_below_each(x, keys * NV);
     UNROLL for (int i = 0; i < keys * NV; i++) {
         const int64_t at = i / NV * ld + i % NV * VW;
         const vi seen = v_load(p + at) != -INFINITY;

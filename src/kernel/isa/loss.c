@@ -2,37 +2,37 @@
 #include "kernel/isa/vmath.h"
 #include <math.h>
 
+#define STEP 4 /* vectors whose exp goes in step */
+
 static float top_of(const float *x, int64_t n) {
     vf top = v_set(-INFINITY);
-    int64_t i = 0;
-    for (; i + VW <= n; i += VW) top = v_max(v_load(x + i), top);
-    if (i < n) top = v_max(v_load_part(x + i, n - i, -INFINITY), top);
+    V_EACH(i, count, n, { top = v_max(v_get(x + i, count, -INFINITY), top); });
     return v_top(top);
 }
 
-void ISA_NAME(lse_rows)(float *lse, const float *x, int64_t ld, int64_t rows, int64_t n) {
-    for (int64_t r = 0; r < rows; r++, x += ld) {
-        const float top = top_of(x, n);
-        if (top == -INFINITY) {
-            /* either nothing but -inf, or NaN that no comparison saw */
-            float any = -INFINITY;
-            for (int64_t i = 0; i < n; i++)
-                if (isnan(x[i])) any = x[i];
-            lse[r] = any;
-            continue;
-        }
-        vf sum[2] = {{0}, {0}};
-        int64_t i = 0;
-        for (; i + 2 * VW <= n; i += 2 * VW) {
-            sum[0] += v_exp(v_load(x + i) - top);
-            sum[1] += v_exp(v_load(x + i + VW) - top);
-        }
-        for (; i < n; i += VW) {
-            const int64_t left = n - i < VW ? n - i : VW;
-            sum[0] += v_exp((left == VW ? v_load(x + i) : v_load_part(x + i, left, -INFINITY)) - top);
-        }
-        lse[r] = top + logf(v_sum(sum[0] + sum[1]));
+float ISA_NAME(lse_row)(const float *x, int64_t n, float *tops) {
+    float top = -INFINITY;
+    for (int64_t i = 0; i < n; i += LSE_RUN) {
+        const float run = top_of(x + i, n - i < LSE_RUN ? n - i : LSE_RUN);
+        if (tops) tops[i / LSE_RUN] = run;
+        if (run > top) top = run;
     }
+    if (top == -INFINITY) { /* either nothing but -inf, or NaN that no comparison saw */
+        float any = -INFINITY;
+        for (int64_t i = 0; i < n; i++)
+            if (isnan(x[i])) any = x[i];
+        return any;
+    }
+    vf sum[STEP] = {{0}};
+    int64_t i = 0;
+    for (; i + STEP * VW <= n; i += STEP * VW) {
+        vf e[STEP];
+        UNROLL for (int v = 0; v < STEP; v++) e[v] = v_load(x + i + v * VW) - top;
+        v_exp_below_each(e, STEP);
+        UNROLL for (int v = 0; v < STEP; v++) sum[v] += e[v];
+    }
+    V_EACH(j, count, n - i, { sum[0] += v_exp_below(v_get(x + i + j, count, -INFINITY) - top); });
+    return top + logf(v_sum((sum[0] + sum[1]) + (sum[2] + sum[3])));
 }
 
 /* Vectors of partial sums, emptied into doubles every few hundred numbers. */
@@ -54,20 +54,23 @@ void ISA_NAME(row_sums)(double *sum, double *dot, const float *x, const float *p
     if (p) *dot = d;
 }
 
-INLINE vf grad_of(vf x, vf p, float lse, float scale, float mass, float keep, float rest) {
-    return scale * (v_exp(x - lse) * mass - keep * p - rest);
+/* `count` vectors in step, the last of n numbers. */
+INLINE void put_grad(float *dx, const float *x, float lse, const float *p, float scale, float mass, float keep,
+                     float rest, bool add, const int count, int64_t n) {
+    vf e[STEP];
+    UNROLL for (int v = 0; v < count; v++) e[v] = v_get(x + v * VW, n, 0) - lse;
+    v_exp_below_each(e, count);
+    UNROLL for (int v = 0; v < count; v++) {
+        const vf g = scale * (e[v] * mass - keep * (p ? v_get(p + v * VW, n, 0) : (vf){0}) - rest);
+        v_put(dx + v * VW, add ? v_get(dx + v * VW, n, 0) + g : g, n);
+    }
 }
 
 void ISA_NAME(cross_entropy_grad_row)(float *dx, const float *x, float lse, const float *p, float scale, float mass,
                                       float keep, float rest, int64_t n, bool add) {
     int64_t i = 0;
-    for (; i + VW <= n; i += VW) {
-        const vf g = grad_of(v_load(x + i), p ? v_load(p + i) : (vf){0}, lse, scale, mass, keep, rest);
-        v_store(dx + i, add ? v_load(dx + i) + g : g);
-    }
-    if (i == n) return;
-    const int64_t left = n - i;
-    const vf g =
-        grad_of(v_load_part(x + i, left, 0), p ? v_load_part(p + i, left, 0) : (vf){0}, lse, scale, mass, keep, rest);
-    v_store_part(dx + i, add ? v_load_part(dx + i, left, 0) + g : g, left);
+    for (; i + STEP * VW <= n; i += STEP * VW)
+        put_grad(dx + i, x + i, lse, p ? p + i : NULL, scale, mass, keep, rest, add, STEP, VW);
+    for (; i < n; i += VW)
+        put_grad(dx + i, x + i, lse, p ? p + i : NULL, scale, mass, keep, rest, add, 1, n - i < VW ? n - i : VW);
 }

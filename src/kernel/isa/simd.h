@@ -23,6 +23,20 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Loops over a few vectors are to be unrolled, and others not. Neither under clang's sanitizers, which would take
+ * minutes to compile tiles. */
+#if !defined(__clang__)
+#    define UNROLL _Pragma("GCC unroll 64")
+#    define ROLLED _Pragma("GCC unroll 1")
+#elif __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) ||        \
+    __has_feature(undefined_behavior_sanitizer) || __has_feature(coverage_sanitizer)
+#    define UNROLL
+#    define ROLLED
+#else
+#    define UNROLL _Pragma("clang loop unroll(full)")
+#    define ROLLED _Pragma("clang loop unroll(disable)")
+#endif
+
 typedef float vf __attribute__((vector_size(VW * 4)));
 typedef int32_t vi __attribute__((vector_size(VW * 4)));
 typedef uint32_t vu __attribute__((vector_size(VW * 4)));

@@ -7,20 +7,6 @@
 
 #include "kernel/isa/simd.h"
 
-/* Tiles are written as loops to be unrolled, the one over k excepted. Not under clang's sanitizers, which would take
- * minutes to compile them. */
-#if !defined(__clang__)
-#    define UNROLL _Pragma("GCC unroll 64")
-#    define ROLLED _Pragma("GCC unroll 1")
-#elif __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer) ||        \
-    __has_feature(undefined_behavior_sanitizer) || __has_feature(coverage_sanitizer)
-#    define UNROLL
-#    define ROLLED
-#else
-#    define UNROLL _Pragma("clang loop unroll(full)")
-#    define ROLLED _Pragma("clang loop unroll(disable)")
-#endif
-
 #define NV 2         /* vectors across a strip */
 #define NR (NV * VW) /* columns of a strip */
 #if VW == 16

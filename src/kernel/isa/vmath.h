@@ -44,6 +44,28 @@ INLINE vf v_exp(vf x) {
     return v_where(x < 88.72284f, y, x + INFINITY);
 }
 
+/* x[i] = e^x[i] for x < 88, or NaN, of `count` vectors in step: one after the other, each would wait for itself. The
+ * argument of what comes out below 1.2e-38, which is 0, shows in n. */
+INLINE void v_exp_below_each(vf *x, const int count) {
+    vf n[4], q[4];
+    UNROLL for (int i = 0; i < count; i++) n[i] = v_fma(x[i], v_set(0x1.715476p0f), v_set(V_ROUND));
+    UNROLL for (int i = 0; i < count; i++) q[i] = n[i] - V_ROUND;
+    UNROLL for (int i = 0; i < count; i++) x[i] = v_fma(q[i], v_set(-V_LN2_HIGH), x[i]);
+    UNROLL for (int i = 0; i < count; i++) x[i] = v_fma(q[i], v_set(-V_LN2_LOW), x[i]);
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(x[i], v_set(0.00138213055f), v_set(0.00836866815f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.0416682586f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.166665211f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(0.49999994f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(1.0f));
+    UNROLL for (int i = 0; i < count; i++) q[i] = v_fma(q[i], x[i], v_set(1.0f));
+    UNROLL for (int i = 0; i < count; i++) x[i] = (vf)(((vu)q[i] + ((vu)n[i] << 23)) & ~(vu)(n[i] < V_ROUND - 126));
+}
+
+INLINE vf v_exp_below(vf x) {
+    v_exp_below_each(&x, 1);
+    return x;
+}
+
 /* log(1 + f) for 1 + f between sqrt(1/2) and sqrt(2). */
 INLINE vf v_log1p_reduced(vf f, vf add) {
     vf p = f * -0.0763639957f + 0.127621993f;

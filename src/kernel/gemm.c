@@ -16,7 +16,8 @@
 #define PANEL     320   /* columns after which the epilogue is called, while they are in cache */
 #define M_UNIT    12    /* rows of a tile, at most */
 #define STRIP     32    /* columns that isa->gemm_panel packs at once, at most */
-#define WORTH_A   128   /* columns from which on it pays to lay the rows of A side by side */
+#define WORTH_A   128   /* columns from which on it pays to lay the rows of A side by side, where they meet, */
+#define WIDE_A    512   /* and where they do not */
 #define WORTH_M   16    /* and rows */
 #define WAKE_WORK 65536 /* multiply-adds that are worth waking a thread */
 #define TASK_WORK ((int64_t)1 << 23) /* multiply-adds of a task, where there are enough */
@@ -65,6 +66,10 @@ static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, in
     isa->bias_act(g->c + at, g->ldc, m, n, bias ? bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
 }
 
+/* Do rows `ld` floats apart, of which k are read, meet in a few places of a cache? Its places repeat with a power of
+ * two: those that rows begin at are as far apart as the largest one that divides ld. */
+static bool rows_meet(int64_t ld, int64_t k) { return (ld & -ld) > k; }
+
 /* Rows m0 .. m0 + m of op(A), columns k0 .. k0 + k: where they are, or laid side by side in `room`. */
 static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t k0, int64_t k,
                               int64_t n, float *room, int64_t *ld) {
@@ -75,7 +80,7 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
     }
     const float *a = g->a + m0 * g->lda + k0;
     *ld = g->lda;
-    if (n < WORTH_A || m < WORTH_M || g->lda == k) return a;
+    if (n < (rows_meet(g->lda, k) ? WORTH_A : WIDE_A) || m < WORTH_M || g->lda == k) return a;
     *ld = k + APART;
     for (int64_t i = 0; i < m; i++) memcpy(room + i * *ld, a + i * g->lda, (size_t)k * sizeof(float));
     return room;

@@ -26,7 +26,7 @@ static bool read_line(heed_ctx *cx, struct attend_side *side) {
     if (ok && lines.count != 1)
         ok = heed_fail(cx, HEED_ERR_FORMAT, "standard input: %lld lines, one sentence is needed",
                        (long long)lines.count);
-    if (ok) ok = heed_string_put(cx, &side->text, lines.text, strlen(lines.text));
+    if (ok) ok = heed_string_put(cx, &side->text, heed_line_text(&lines, 0), heed_line_size(&lines, 0));
     heed_lines_free(cx, &lines);
     return ok;
 }

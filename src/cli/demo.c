@@ -62,8 +62,6 @@ static bool path_in(struct demo *d, const char *name, char path[4096]) {
     return heed_fail(d->cx, HEED_ERR_FILE, "%s: the path is too long", d->out);
 }
 
-static const char *line(const heed_lines *l, int64_t i) { return l->text + l->start[i]; }
-
 /* ---- the corpus ---- */
 
 static bool write_lines(struct demo *d, const char *set, const char *language, const heed_lines *lines) {
@@ -71,7 +69,7 @@ static bool write_lines(struct demo *d, const char *set, const char *language, c
     snprintf(name, sizeof name, "corpus/%s.%s", set, language);
     struct file_writer *w = path_in(d, name, path) ? file_write_open(d->cx, path) : NULL;
     for (int64_t i = 0; w && i < lines->count; i++) {
-        file_write(w, line(lines, i), strlen(line(lines, i)));
+        file_write(w, heed_line_text(lines, i), heed_line_size(lines, i));
         file_write(w, "\n", 1);
     }
     return w && file_write_commit(w);
@@ -94,7 +92,7 @@ static bool make_corpus(struct demo *d) {
            "   verbs and the choice between er, sie and es depend on other words, often far away:\n\n",
            (long long)d->sizes[TRAIN]);
     for (int64_t i = 0; i < 3; i++)
-        printf("     %s\n     %s\n\n", line(&d->lines[TRAIN][0], i), line(&d->lines[TRAIN][1], i));
+        printf("     %s\n     %s\n\n", heed_line_text(&d->lines[TRAIN][0], i), heed_line_text(&d->lines[TRAIN][1], i));
     fflush(stdout);
     return true;
 }
@@ -208,8 +206,8 @@ static bool measure(struct demo *d) {
     if (!translate(d, source, p->n, &found)) return false;
     int64_t right = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        const char *said = heed_grammar_pronoun(line(&found, i)),
-                   *meant = heed_grammar_pronoun(line(&d->natural[1], i));
+        const char *said = heed_grammar_pronoun(heed_line_text(&found, i)),
+                   *meant = heed_grammar_pronoun(heed_line_text(&d->natural[1], i));
         right += said && meant && strcmp(said, meant) == 0;
     }
     heed_lines_free(d->cx, &found);
@@ -231,7 +229,7 @@ static bool show_sentences(struct demo *d) {
              heed_encode(d->cx, d->tokens, text.s, text.size, true, &source[i]);
     }
     ok = ok && translate(d, source, SHOWN, &found);
-    for (int i = 0; ok && i < SHOWN; i++) printf("     %s\n     %s\n\n", shown_sentences[i], line(&found, i));
+    for (int i = 0; ok && i < SHOWN; i++) printf("     %s\n     %s\n\n", shown_sentences[i], heed_line_text(&found, i));
     for (int i = 0; i < SHOWN; i++) heed_ids_free(d->cx, &source[i]);
     heed_lines_free(d->cx, &found);
     heed_string_free(d->cx, &text);

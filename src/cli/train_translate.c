@@ -29,7 +29,7 @@ static struct text *text_of(const struct train_run *r) { return r->own; }
 /* ---- the text ---- */
 
 static void move_line(heed_ctx *cx, const heed_lines *from, int64_t i, heed_string *to) {
-    heed_string_put(cx, to, from->text + from->start[i], (size_t)(from->start[i + 1] - from->start[i] - 1));
+    heed_string_put(cx, to, heed_line_text(from, i), heed_line_size(from, i));
     heed_string_put(cx, to, "\n", 1);
 }
 

@@ -6,17 +6,15 @@
 
 /* ---- encoding ---- */
 
-static int64_t line_size(const heed_lines *l, int64_t i) { return l->start[i + 1] - l->start[i] - 1; }
-
 static bool is_blank(const heed_lines *l, int64_t i) {
-    const char *s = l->text + l->start[i];
+    const char *s = heed_line_text(l, i);
     return s[strspn(s, " \t\r")] == 0;
 }
 
 /* Where a tokenizer has no token for the unknown, it says what it cannot encode; the line is added. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
                    heed_ids *to) {
-    if (heed_encode(cx, t, l->text + l->start[i], (size_t)line_size(l, i), true, to)) return true;
+    if (heed_encode(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, to)) return true;
     if (heed_error(cx) != HEED_ERR_FORMAT && heed_error(cx) != HEED_ERR_RANGE) return false;
     char why[512];
     const heed_status status = heed_error(cx);

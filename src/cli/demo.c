@@ -18,6 +18,7 @@
 #define TESTED   500
 #define STEPS    1000
 #define BATCH    2048 /* tokens */
+#define LONGEST  64   /* tokens of a sentence to train on */
 #define PIECES   1500
 #define LEARNING 0.004
 
@@ -111,9 +112,10 @@ static bool prepare(struct demo *d) {
                                                             .eos = "</s>",
                                                             .unk = "<unk>",
                                                             .add_eos = true});
+    const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
     for (int set = 0; set < SETS && !heed_failed(cx); set++)
-        heed_pairs_encode(cx, &d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens, set == TRAIN ? 64 : 0,
-                          &d->pairs[set]);
+        heed_pairs_encode(cx, &d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens,
+                          set == TRAIN ? &to_train : NULL, &d->pairs[set]);
     return !heed_failed(cx);
 }
 
@@ -201,8 +203,7 @@ static bool measure(struct demo *d) {
     const heed_pairs *p = &d->pairs[PRONOUN];
     heed_ids source[ASIDE];
     heed_lines found = {0};
-    for (int64_t i = 0; i < p->n; i++)
-        source[i] = (heed_ids){.id = p->id + p->start[2 * i], .count = p->start[2 * i + 1] - p->start[2 * i]};
+    for (int64_t i = 0; i < p->n; i++) source[i] = heed_pair_source(p, i);
     if (!translate(d, source, p->n, &found)) return false;
     int64_t right = 0;
     for (int64_t i = 0; i < p->n; i++) {

@@ -195,14 +195,30 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 
 /* ---- the run ---- */
 
+/* Most tokens of a sentence to train on: the model has no positions for more, or the user finds it too long. */
+static int64_t longest_of(const struct train_run *r) {
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *model = new_model(r, dry);
+    const int64_t positions = model ? heed_translator_positions(dry, model) : 0, asked = option_int(r->o, "longest");
+    if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    heed_model_free(dry, model);
+    heed_close(dry);
+    return asked > 0 && asked < positions ? asked : positions;
+}
+
 static bool encode(struct train_run *r, struct text *t) {
     heed_ctx *cx = r->cx;
+    const heed_pairs_opts to_train = {.skip_empty = true, .longest = longest_of(r)};
+    const heed_pairs *p = &t->pairs[TRAIN];
     for (int set = 0; set < SETS && !heed_failed(cx); set++) {
         const heed_lines *lines = t->lines[set];
         if (lines[0].count > 0)
-            heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], set == TRAIN ? INT32_MAX : 0,
+            heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], set == TRAIN ? &to_train : NULL,
                               &t->pairs[set]);
     }
+    if (!heed_failed(cx) && p->n == 0)
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
+                  r->path, (long long)p->empty, (long long)p->long_ones, (long long)to_train.longest);
     return !heed_failed(cx);
 }
 
@@ -217,41 +233,10 @@ static bool load(struct train_run *r) {
     return read_text(r, t) && make_tokenizers(r, t) && adds_end(r->cx, t->tokens[1]) && encode(r, t);
 }
 
-/* Pairs that the model has no positions for, or that the user finds too long, are left out. */
-static bool leave_out_long(struct train_run *r, struct text *t) {
-    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
-    heed_model *model = new_model(r, dry);
-    int64_t longest = model ? heed_translator_positions(dry, model) : 0;
-    if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
-    heed_model_free(dry, model);
-    heed_close(dry);
-    if (heed_failed(r->cx)) return false;
-    const int64_t asked = option_int(r->o, "longest");
-    if (asked > 0 && asked < longest) longest = asked;
-    heed_pairs *p = &t->pairs[TRAIN];
-    int64_t kept = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        const int64_t at[3] = {p->start[2 * i], p->start[2 * i + 1], p->start[2 * i + 2]};
-        if (at[1] - at[0] > longest || at[2] - at[1] > longest) {
-            p->long_ones++;
-            continue;
-        }
-        const int64_t to = p->start[2 * kept];
-        memmove(p->id + to, p->id + at[0], (size_t)(at[2] - at[0]) * sizeof *p->id);
-        p->start[2 * kept + 1] = to + at[1] - at[0];
-        p->start[2 * ++kept] = to + at[2] - at[0];
-    }
-    p->n = kept;
-    if (kept > 0) return true;
-    return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
-                     r->path, (long long)p->empty, (long long)p->long_ones, (long long)longest);
-}
-
 static bool set(struct train_run *r) {
     struct text *t = text_of(r);
     const struct options *o = r->o;
     heed_loop_opts *l = &r->loop;
-    if (!leave_out_long(r, t)) return false;
     const int64_t accumulate = option_given(o, "accumulate") ? option_int(o, "accumulate") : 1;
     heed_translation_opts opts = {.target = t->tokens[1],
                                   .tokens = option_given(o, "batch") ? option_int(o, "batch") : BATCH_TOKENS,

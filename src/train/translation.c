@@ -25,23 +25,24 @@ struct heed_translation {
     uint64_t hash[2];
 };
 
-static int64_t source_length(const heed_pairs *p, int64_t i) { return p->start[2 * i + 1] - p->start[2 * i]; }
-static int64_t target_length(const heed_pairs *p, int64_t i) { return p->start[2 * i + 2] - p->start[2 * i + 1]; }
+/* Tokens of the longer side. */
+static int64_t width_of(const heed_pairs *p, int64_t i) {
+    const int64_t source = heed_pair_source(p, i).count, target = heed_pair_target(p, i).count;
+    return source > target ? source : target;
+}
 
 /* ---- tensors ---- */
 
-/* Rows of ids (n, width), filled up with `fill`. */
-static heed_tensor *rows_of(heed_ctx *cx, const heed_pairs *p, const int64_t *pair, int64_t n, int side, int32_t fill,
-                            int32_t *room) {
+/* Rows of ids (n, width) of a side, filled up with `fill`. */
+static heed_tensor *rows_of(heed_ctx *cx, const heed_pairs *p, heed_ids (*side)(const heed_pairs *p, int64_t i),
+                            const int64_t *pair, int64_t n, int32_t fill, int32_t *room) {
     int64_t width = 1;
+    for (int64_t i = 0; i < n; i++)
+        if (side(p, pair[i]).count > width) width = side(p, pair[i]).count;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t length = side ? target_length(p, pair[i]) : source_length(p, pair[i]);
-        if (length > width) width = length;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t from = p->start[2 * pair[i] + side], length = p->start[2 * pair[i] + side + 1] - from;
-        memcpy(room + i * width, p->id + from, (size_t)length * sizeof *room);
-        for (int64_t j = length; j < width; j++) room[i * width + j] = fill;
+        const heed_ids ids = side(p, pair[i]);
+        memcpy(room + i * width, ids.id, (size_t)ids.count * sizeof *room);
+        for (int64_t j = ids.count; j < width; j++) room[i * width + j] = fill;
     }
     return heed_from_i32(cx, room, 2, (int64_t[]){n, width});
 }
@@ -52,17 +53,17 @@ static heed_tensor *mask_of(heed_ctx *cx, const heed_pairs *p, const int64_t *pa
     if (!ids) return NULL;
     const int64_t n = heed_dim(ids, 0), width = heed_dim(ids, 1);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < width; j++) room[i * width + j] = j < source_length(p, pair[i]);
+        for (int64_t j = 0; j < width; j++) room[i * width + j] = j < heed_pair_source(p, pair[i]).count;
     return heed_from_i32(cx, room, 2, (int64_t[]){n, width});
 }
 
 static bool feed_pairs(heed_ctx *cx, const heed_pairs *p, const int64_t *pair, int64_t n, int32_t pad, int32_t *room,
                        heed_io *in) {
-    heed_tensor *ids = rows_of(cx, p, pair, n, 0, pad, room);
+    heed_tensor *ids = rows_of(cx, p, heed_pair_source, pair, n, pad, room);
     in->loss_only = true;
     return heed_io_put(cx, in, "input_ids", ids) &&
            heed_io_put(cx, in, "attention_mask", mask_of(cx, p, pair, ids, room)) &&
-           heed_io_put(cx, in, "labels", rows_of(cx, p, pair, n, 1, NO_LABEL, room));
+           heed_io_put(cx, in, "labels", rows_of(cx, p, heed_pair_target, pair, n, NO_LABEL, room));
 }
 
 /* The most places that a group takes on either side. */
@@ -70,10 +71,8 @@ static int64_t most_places(const heed_pairs *p, const heed_pair_groups *g) {
     int64_t most = 1;
     for (int64_t k = 0; k < g->n; k++) {
         int64_t widest = 1;
-        for (int64_t i = g->start[k]; i < g->start[k + 1]; i++) {
-            if (source_length(p, g->pair[i]) > widest) widest = source_length(p, g->pair[i]);
-            if (target_length(p, g->pair[i]) > widest) widest = target_length(p, g->pair[i]);
-        }
+        for (int64_t i = g->start[k]; i < g->start[k + 1]; i++)
+            if (width_of(p, g->pair[i]) > widest) widest = width_of(p, g->pair[i]);
         if (widest * (g->start[k + 1] - g->start[k]) > most) most = widest * (g->start[k + 1] - g->start[k]);
     }
     return most;
@@ -81,7 +80,7 @@ static int64_t most_places(const heed_pairs *p, const heed_pair_groups *g) {
 
 static int64_t tokens_of(const heed_pairs *p, const int64_t *pair, int64_t n) {
     int64_t tokens = 0;
-    for (int64_t i = 0; i < n; i++) tokens += target_length(p, pair[i]);
+    for (int64_t i = 0; i < n; i++) tokens += heed_pair_target(p, pair[i]).count;
     return tokens;
 }
 
@@ -114,9 +113,8 @@ static int64_t pass_end(const heed_translation *t, int64_t from, int64_t end) {
     int64_t widest = 1, to = from;
     if (t->opts.micro_tokens == 0) return end;
     for (; to < end; to++) {
-        const int64_t pair = t->groups.pair[to];
-        if (source_length(p, pair) > widest) widest = source_length(p, pair);
-        if (target_length(p, pair) > widest) widest = target_length(p, pair);
+        const int64_t width = width_of(p, t->groups.pair[to]);
+        if (width > widest) widest = width;
         if (to > from && (to - from + 1) * widest > t->opts.micro_tokens) break;
     }
     return to;
@@ -191,8 +189,7 @@ static bool measure_bleu(heed_ctx *cx, const heed_model *model, const heed_trans
     heed_string text = {0};
     heed_lines lines = {0};
     heed_ids *source = heed_mem_new(cx, (size_t)p->n * sizeof *source);
-    for (int64_t i = 0; source && i < p->n; i++)
-        source[i] = (heed_ids){.id = p->id + p->start[2 * i], .count = source_length(p, i)};
+    for (int64_t i = 0; source && i < p->n; i++) source[i] = heed_pair_source(p, i);
     bool ok = source && heed_translate_ids(cx, model, source, p->n, decode, &found);
     for (int64_t i = 0; ok && i < p->n; i++)
         ok = heed_translation_text(cx, &as_is, target, &found.ids[i * found.n_best], true, &text) &&

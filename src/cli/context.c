@@ -66,9 +66,9 @@ void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budge
 
 /* ---- what is printed ---- */
 
-void json_answer(heed_ctx *cx, heed_json value, int indent) {
+void json_answer(heed_ctx *cx, FILE *to, heed_json value, int indent) {
     char *text = heed_json_print(cx, value, indent, NULL);
-    if (text) puts(text);
+    if (text) fprintf(to, "%s\n", text);
     heed_mem_free(cx, text);
 }
 

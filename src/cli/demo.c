@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/parallel.h"
 #include "cli/progress.h"
+#include "cli/vocabulary.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ struct demo {
     const struct options *o;
     heed_ctx *cx;
     const char *out;
-    char model_dir[4096];
+    char model_dir[PATH_ROOM];
     heed_text_way way;
     heed_lines natural[2]; /* the pronoun sentences as they are */
     heed_lines lines[SETS][2];
@@ -58,17 +59,12 @@ struct demo {
     int64_t steps, sizes[SETS]; /* pairs */
 };
 
-static bool path_in(struct demo *d, const char *name, char path[4096]) {
-    if (snprintf(path, 4096, "%s/%s", d->out, name) < 4096) return true;
-    return heed_fail(d->cx, HEED_ERR_FILE, "%s: the path is too long", d->out);
-}
-
 /* ---- the corpus ---- */
 
 static bool write_lines(struct demo *d, const char *set, const char *language, const heed_lines *lines) {
-    char name[64], path[4096];
+    char name[64], path[PATH_ROOM];
     snprintf(name, sizeof name, "corpus/%s.%s", set, language);
-    struct file_writer *w = path_in(d, name, path) ? file_write_open(d->cx, path) : NULL;
+    struct file_writer *w = directory_path(d->cx, d->out, name, path) ? file_write_open(d->cx, path) : NULL;
     for (int64_t i = 0; w && i < lines->count; i++) {
         file_write(w, heed_line_text(lines, i), heed_line_size(lines, i));
         file_write(w, "\n", 1);
@@ -77,8 +73,8 @@ static bool write_lines(struct demo *d, const char *set, const char *language, c
 }
 
 static bool make_corpus(struct demo *d) {
-    char path[4096];
-    if (!path_in(d, "corpus", path) || !directory_make(d->cx, path)) return false;
+    char path[PATH_ROOM];
+    if (!directory_path(d->cx, d->out, "corpus", path) || !directory_make(d->cx, path)) return false;
     for (int set = 0; set < SETS && !heed_failed(d->cx); set++) {
         const heed_grammar grammar = {.seed = heed_seed(d->cx) + (uint64_t)set,
                                       .part = set == TRAIN ? HEED_GRAMMAR_TRAIN : HEED_GRAMMAR_HELD_OUT,
@@ -104,14 +100,7 @@ static bool prepare(struct demo *d) {
         for (int side = 0; side < 2; side++)
             if (!parallel_prepare(cx, &d->way, (heed_text_side)side, &d->lines[set][side])) return false;
     const heed_lines *texts[] = {&d->lines[TRAIN][0], &d->lines[TRAIN][1]};
-    d->tokens = heed_tokenizer_train(cx, texts, 2,
-                                     &(heed_tokenizer_opts){.kind = HEED_TOKENS_BPE,
-                                                            .vocabulary = PIECES,
-                                                            .pad = "<pad>",
-                                                            .bos = "<s>",
-                                                            .eos = "</s>",
-                                                            .unk = "<unk>",
-                                                            .add_eos = true});
+    d->tokens = vocabulary_learn(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
     const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
     for (int set = 0; set < SETS && !heed_failed(cx); set++)
         heed_pairs_encode(cx, &d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens,
@@ -153,7 +142,7 @@ static bool train(struct demo *d) {
                                         .test = {&d->pairs[TEST], &d->lines[TEST][1]},
                                         .target = d->tokens,
                                         .tokens = BATCH,
-                                        .pad = heed_tokenizer_id(d->tokens, "<pad>"),
+                                        .pad = vocabulary_pad(d->cx, d->tokens),
                                         .seed = heed_seed(d->cx),
                                         .bleu.tokens = HEED_BLEU_NONE};
     heed_translation *t = heed_translation_new(d->cx, &opts);
@@ -294,7 +283,7 @@ static struct view view_of(const struct attend a[2]) {
 
 static bool write_page(struct demo *d, const struct attend *a, int which, const struct view *v) {
     const char *const said[] = {a->source.text.s, a->target.text.s};
-    char path[4096];
+    char path[PATH_ROOM];
     const heed_attention_page_opts opts = {.title = "heed demo: where \"it\" looks",
                                            .lines = said,
                                            .n_lines = 2,
@@ -302,7 +291,7 @@ static bool write_page(struct demo *d, const struct attend *a, int which, const 
                                            .layer = v->layer,
                                            .head = v->head,
                                            .single = true};
-    return path_in(d, pages[which], path) && heed_attention_page(d->cx, path, a->sites, a->n, &opts);
+    return directory_path(d->cx, d->out, pages[which], path) && heed_attention_page(d->cx, path, a->sites, a->n, &opts);
 }
 
 #define BAR 24 /* cells of a weight of 1 */
@@ -329,7 +318,7 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
     const char *const names[] = {v->across ? "es: tired" : "it: tired", v->across ? "sie: wide" : "it: wide"};
     float *weights = heed_mem_new(d->cx, 2 * (size_t)n * sizeof *weights);
     const char **keys = heed_mem_new(d->cx, (size_t)n * sizeof *keys);
-    char path[4096], title[96];
+    char path[PATH_ROOM], title[96];
     if (!weights || !keys) return false;
     for (int k = 0; k < 2; k++) memcpy(weights + k * n, row_of(a, v, k), (size_t)n * sizeof *weights);
     for (int64_t i = 0; i < n; i++) keys[i] = a[TIRED].source.labels[i];
@@ -350,7 +339,7 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
              v->layer, (long long)v->head);
     heed_panel_title(p, title);
     heed_plot_attention_map(p, &map, 0, &look);
-    const bool ok = path_in(d, "it.png", path) && heed_figure_write(f, path);
+    const bool ok = directory_path(d->cx, d->out, "it.png", path) && heed_figure_write(f, path);
     heed_figure_free(f);
     heed_mem_free(d->cx, weights);
     heed_mem_free(d->cx, keys);
@@ -405,7 +394,7 @@ static bool show(struct demo *d) {
     set_sizes(d);
     const heed_grammar pronouns = {
         .seed = heed_seed(d->cx) + PRONOUN, .part = HEED_GRAMMAR_HELD_OUT, .kind = HEED_GRAMMAR_PRONOUN};
-    if (!path_in(d, "model", d->model_dir) || !make_corpus(d) ||
+    if (!directory_path(d->cx, d->out, "model", d->model_dir) || !make_corpus(d) ||
         !heed_grammar_lines(d->cx, &pronouns, 0, d->sizes[PRONOUN], &d->natural[0], &d->natural[1]) || !prepare(d) ||
         !make_model(d) || !train(d))
         return false;

@@ -28,7 +28,7 @@ static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *s
     heed_json_put_int(cx, result, "examples", data->n);
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, metric, score->metric);
-    json_answer(cx, result, 2);
+    json_answer(cx, stdout, result, 2);
     heed_json_free(result);
 }
 
@@ -46,7 +46,7 @@ static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, const h
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, "bleu", score->metric);
     heed_json_put_text(cx, result, "signature", bleu->signature);
-    json_answer(cx, result, 2);
+    json_answer(cx, stdout, result, 2);
     heed_json_free(result);
 }
 

@@ -1,10 +1,9 @@
 #include "cli/parallel.h"
+#include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define PATH_ROOM 4096
 
 /* ---- where the files are ---- */
 

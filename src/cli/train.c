@@ -1,10 +1,10 @@
 /* heed train: from a data set to a model directory. What is not said follows from the data. */
 #include "cli/train.h"
 #include "cli/task.h"
+#include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 static const struct option options[] = {
@@ -196,9 +196,7 @@ static void print_json(struct train_run *r, FILE *f) {
         put_score(cx, result, "valid", r->metric, &s->best);
     }
     if (s->tested) put_score(cx, result, "test", r->metric, &s->test);
-    char *text = heed_json_print(cx, result, 2, NULL);
-    if (text) fprintf(f, "%s\n", text);
-    heed_mem_free(cx, text);
+    json_answer(cx, f, result, 2);
     heed_json_free(result);
 }
 
@@ -256,15 +254,11 @@ static void free_run(struct train_run *r) {
     r->kind->free(r);
 }
 
-static bool has_file(const char *dir, const char *file) {
-    char path[4096];
-    return snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path && access(path, F_OK) == 0;
-}
-
 /* What is in DIR is not to be lost by a slip. */
 static bool may_write(const struct options *o, const char *dir) {
     const bool resume = option_flag(o, "resume"), force = option_flag(o, "force");
-    const bool model = has_file(dir, "model.safetensors"), checkpoint = has_file(dir, "checkpoint.safetensors");
+    const bool model = directory_has(dir, "model.safetensors"),
+               checkpoint = directory_has(dir, "checkpoint.safetensors");
     if (force || (resume && (checkpoint || !model))) return true;
     if (resume)
         cli_error(EXIT_FAILED, "%s: holds a model but no checkpoint to resume from; --force begins anew", dir);

@@ -1,12 +1,12 @@
 /* heed train translate: an encoder-decoder from parallel text. */
 #include "cli/parallel.h"
 #include "cli/train.h"
+#include "cli/vocabulary.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BATCH_TOKENS 4096
 #define EPOCHS       30
@@ -70,63 +70,22 @@ static bool read_text(struct train_run *r, struct text *t) {
 /* ---- the vocabulary ---- */
 
 static heed_tokenizer *learn(const struct train_run *r, const struct text *t, int first, int n) {
-    const char *kind = option_text(r->o, "tokens");
-    const heed_tokenizer_opts opts = {.kind = kind[0] == 'b'   ? HEED_TOKENS_BPE
-                                              : kind[0] == 'w' ? HEED_TOKENS_WORD
-                                                               : HEED_TOKENS_CHAR,
-                                      .vocabulary = option_int(r->o, "vocab"),
-                                      .pad = "<pad>",
-                                      .bos = "<s>",
-                                      .eos = "</s>",
-                                      .unk = "<unk>",
-                                      .add_eos = true};
     const heed_lines *texts[2] = {&t->lines[TRAIN][first], &t->lines[TRAIN][1]};
-    return heed_tokenizer_train(r->cx, texts, n, &opts);
+    return vocabulary_learn(r->cx, texts, n, vocabulary_kind(option_text(r->o, "tokens")), option_int(r->o, "vocab"));
 }
 
 /* A run that goes on takes the vocabularies that it began with. */
-static bool take_up(struct train_run *r, struct text *t) {
-    char path[4096];
-    if (!option_flag(r->o, "resume") || snprintf(path, sizeof path, "%s/tokenizer.json", r->dir) >= (int)sizeof path ||
-        access(path, F_OK) != 0)
-        return false;
-    t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, path);
-    snprintf(path, sizeof path, "%s/target_tokenizer.json", r->dir);
-    if (t->tokens[0] && option_flag(r->o, "separate")) t->tokens[1] = heed_tokenizer_load(r->cx, path);
-    return true;
-}
-
 static bool make_tokenizers(struct train_run *r, struct text *t) {
     const char *given = option_text(r->o, "tokenizer");
-    if (take_up(r, t)) return !heed_failed(r->cx);
-    if (given)
+    if (option_flag(r->o, "resume") && directory_has_tokenizers(r->dir))
+        directory_load_tokenizers(r->cx, r->dir, t->tokens);
+    else if (given)
         t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, given);
     else if (!option_flag(r->o, "separate"))
         t->tokens[0] = t->tokens[1] = learn(r, t, 0, 2);
     else if ((t->tokens[0] = learn(r, t, 0, 1)))
         t->tokens[1] = learn(r, t, 1, 1);
     return !heed_failed(r->cx);
-}
-
-/* The first of several names that the vocabulary knows; -1 and a failed context without one. */
-static int32_t special(heed_ctx *cx, const heed_tokenizer *t, const char *what, const char *const *names) {
-    for (int i = 0; names[i]; i++)
-        if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
-    heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer has no token for %s, such as %s", what, names[0]);
-    return -1;
-}
-
-static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
-
-/* Training would never see an end. */
-static bool adds_end(heed_ctx *cx, const heed_tokenizer *t) {
-    heed_ids ids = {0};
-    heed_encode(cx, t, "a", 1, true, &ids);
-    const bool ends = ids.count > 0 && ids.id[ids.count - 1] == special(cx, t, "the end", end_names);
-    heed_ids_free(cx, &ids);
-    if (!heed_failed(cx) && !ends)
-        heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer does not put the end token behind a sentence");
-    return !heed_failed(cx);
 }
 
 /* ---- the model ---- */
@@ -150,8 +109,8 @@ static double fresh_deviation(const struct train_run *r) {
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct text *t = text_of(r);
     const bool separate = t->tokens[0] != t->tokens[1];
-    const long long pad = special(cx, t->tokens[1], "padding", pad_names);
-    const long long end = special(cx, t->tokens[1], "the end", end_names);
+    const long long pad = vocabulary_pad(cx, t->tokens[1]);
+    const long long end = vocabulary_end(cx, t->tokens[1]);
     const struct {
         const char *key;
         long long value;
@@ -230,7 +189,7 @@ static bool load(struct train_run *r) {
     const char *from = option_text(r->o, "from"), *to = option_text(r->o, "to");
     snprintf(t->way.from, sizeof t->way.from, "%s", from ? from : "");
     snprintf(t->way.to, sizeof t->way.to, "%s", to ? to : "");
-    return read_text(r, t) && make_tokenizers(r, t) && adds_end(r->cx, t->tokens[1]) && encode(r, t);
+    return read_text(r, t) && make_tokenizers(r, t) && vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
 }
 
 static bool set(struct train_run *r) {
@@ -241,7 +200,7 @@ static bool set(struct train_run *r) {
     heed_translation_opts opts = {.target = t->tokens[1],
                                   .tokens = option_given(o, "batch") ? option_int(o, "batch") : BATCH_TOKENS,
                                   .micro_tokens = option_int(o, "micro-batch"),
-                                  .pad = special(r->cx, t->tokens[1], "padding", pad_names),
+                                  .pad = vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
                                   .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
     heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
@@ -268,12 +227,7 @@ static bool begin(struct train_run *r) {
     const struct text *t = text_of(r);
     const heed_pairs *p = &t->pairs[TRAIN];
     const heed_loop_source *from = r->loop.source;
-    char path[4096];
-    if (!directory_make(r->cx, r->dir) || !heed_tokenizer_save(r->cx, t->tokens[0], r->dir)) return false;
-    if (t->tokens[1] != t->tokens[0] &&
-        (snprintf(path, sizeof path, "%s/target_tokenizer.json", r->dir) >= (int)sizeof path ||
-         !heed_tokenizer_save(r->cx, t->tokens[1], path)))
-        return false;
+    if (!directory_make(r->cx, r->dir) || !directory_save_tokenizers(r->cx, r->dir, t->tokens)) return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %lld pairs to train on in %lld batches, %lld to validate, %lld to test; ", r->path,
             (long long)p->n, (long long)from->per_epoch, (long long)t->pairs[VALID].n, (long long)t->pairs[TEST].n);
@@ -304,8 +258,7 @@ static void free_text(struct train_run *r) {
     struct text *t = text_of(r);
     if (!t) return;
     heed_translation_free(r->cx, t->translation);
-    if (t->tokens[1] != t->tokens[0]) heed_tokenizer_free(r->cx, t->tokens[1]);
-    heed_tokenizer_free(r->cx, t->tokens[0]);
+    directory_free_tokenizers(r->cx, t->tokens);
     for (int set_number = 0; set_number < SETS; set_number++) {
         heed_pairs_free(r->cx, &t->pairs[set_number]);
         parallel_free(r->cx, t->lines[set_number]);

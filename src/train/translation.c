@@ -1,9 +1,7 @@
 /* Parallel text as the loop's source. Epoch e takes the groups in the order of permutation e of the seed. */
 #include "base/ctx.h"
 #include "train/loop.h"
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define NO_LABEL       (-100)
@@ -14,15 +12,15 @@ struct heed_translation {
     heed_translation_opts opts;
     heed_loop_source source;
     heed_pair_groups groups;
-    int64_t *tokens;   /* target tokens of each group */
-    int64_t *order;    /* of the groups in the epoch under way */
-    int64_t epoch;     /* whose order it is, -1: none */
-    int64_t step;      /* of the next batch */
-    int64_t group;     /* the one under way, */
-    int64_t first[2];  /* the pairs of its pass, */
-    int64_t per_epoch; /* target tokens in an epoch */
-    int32_t *room;     /* for ids on their way into tensors */
-    uint64_t hash[2];
+    int64_t *tokens;                           /* target tokens of each group */
+    int64_t *order;                            /* of the groups in the epoch under way */
+    int64_t epoch;                             /* whose order it is, -1: none */
+    int64_t step;                              /* of the next batch */
+    int64_t group;                             /* the one under way, */
+    int64_t first[2];                          /* the pairs of its pass, */
+    int64_t per_epoch;                         /* target tokens in an epoch */
+    int32_t *room;                             /* for ids on their way into tensors */
+    char train[NOTES_DATA], valid[NOTES_DATA]; /* which pairs, for the notes */
 };
 
 /* Tokens of the longer side. */
@@ -224,25 +222,18 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
 
 /* ---- what a checkpoint must agree with ---- */
 
-static void describe(heed_ctx *cx, heed_json at, const char *key, const heed_pairs *p, uint64_t *hash) {
-    char text[64];
-    if (*hash == 0) {
-        *hash = notes_mix((uint64_t)p->n, p->start, (size_t)(2 * p->n + 1) * sizeof *p->start);
-        *hash = notes_mix(*hash, p->id, (size_t)p->start[2 * p->n] * sizeof *p->id);
-    }
-    snprintf(text, sizeof text, "%" PRId64 " pairs (%08" PRIx32 ")", p->n, (uint32_t)(*hash ^ *hash >> 32));
-    heed_json_put_text(cx, at, key, text);
+static void describe(char text[NOTES_DATA], const heed_pairs *p) {
+    if (!p || *text) return;
+    const uint64_t hash = notes_mix((uint64_t)p->n, p->start, (size_t)(2 * p->n + 1) * sizeof *p->start);
+    notes_name_data(text, p->n, "pairs", notes_mix(hash, p->id, (size_t)p->start[2 * p->n] * sizeof *p->id));
 }
 
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     heed_translation *t = own;
-    char text[32];
-    describe(cx, at, "training data", t->opts.train.pairs, &t->hash[0]);
-    if (t->opts.valid.pairs) describe(cx, at, "validation data", t->opts.valid.pairs, &t->hash[1]);
-    snprintf(text, sizeof text, "%" PRId64, t->opts.tokens);
-    heed_json_put_text(cx, at, "batch", text);
-    snprintf(text, sizeof text, "%" PRId64, t->opts.micro_tokens);
-    heed_json_put_text(cx, at, "micro-batch", text);
+    const heed_translation_opts *o = &t->opts;
+    describe(t->train, o->train.pairs);
+    describe(t->valid, o->valid.pairs);
+    notes_put_source(cx, at, t->train, t->valid, o->tokens, o->micro_tokens);
 }
 
 /* ---- making ---- */

@@ -6,6 +6,7 @@
 #include "cli/parallel.h"
 #include "cli/progress.h"
 #include "cli/vocabulary.h"
+#include "data/data.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,15 +26,6 @@
 
 enum { TRAIN, VALID, TEST, PRONOUN, SETS };
 static const char *const set_names[SETS] = {"train", "val", "test", "pronoun"};
-
-static const char *const shown_sentences[] = {
-    "The animal didn't cross the street because it was too tired.",
-    "The animal didn't cross the street because it was too wide.",
-    "A bird flies through the window.",
-    "The woman is walking along the river bank.",
-    "The dogs that the old man near the bridge sees are tired.",
-};
-enum { SHOWN = sizeof shown_sentences / sizeof *shown_sentences };
 
 /* clang-format off */
 static const struct option options[] = {
@@ -209,18 +201,19 @@ static bool measure(struct demo *d) {
 }
 
 static bool show_sentences(struct demo *d) {
-    heed_ids source[SHOWN] = {{0}};
+    heed_ids source[GRAMMAR_SHOWN] = {{0}};
     heed_lines found = {0};
     heed_string text = {0};
     bool ok = true;
-    for (int i = 0; ok && i < SHOWN; i++) {
+    for (int i = 0; ok && i < GRAMMAR_SHOWN; i++) {
         text.size = 0;
-        ok = heed_text_prepare(d->cx, &d->way, HEED_SOURCE, shown_sentences[i], strlen(shown_sentences[i]), &text) &&
+        ok = heed_text_prepare(d->cx, &d->way, HEED_SOURCE, grammar_shown[i], strlen(grammar_shown[i]), &text) &&
              heed_encode(d->cx, d->tokens, text.s, text.size, true, &source[i]);
     }
-    ok = ok && translate(d, source, SHOWN, &found);
-    for (int i = 0; ok && i < SHOWN; i++) printf("     %s\n     %s\n\n", shown_sentences[i], heed_line_text(&found, i));
-    for (int i = 0; i < SHOWN; i++) heed_ids_free(d->cx, &source[i]);
+    ok = ok && translate(d, source, GRAMMAR_SHOWN, &found);
+    for (int i = 0; ok && i < GRAMMAR_SHOWN; i++)
+        printf("     %s\n     %s\n\n", grammar_shown[i], heed_line_text(&found, i));
+    for (int i = 0; i < GRAMMAR_SHOWN; i++) heed_ids_free(d->cx, &source[i]);
     heed_lines_free(d->cx, &found);
     heed_string_free(d->cx, &text);
     return ok;
@@ -228,7 +221,7 @@ static bool show_sentences(struct demo *d) {
 
 /* ---- where "it" looks ---- */
 
-enum { TIRED, WIDE };
+enum { TIRED, WIDE }; /* of grammar_shown */
 static const char *const pages[] = {"it-tired.html", "it-wide.html"};
 
 static int64_t place_of(const struct attend_side *side, const char *word) {
@@ -350,8 +343,8 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
 static bool look(struct demo *d) {
     heed_ctx *const other = heed_open(&(heed_config){.threads = 1});
     struct attend a[2] = {{.n = 0}, {.n = 0}};
-    bool ok = attend_open(d->cx, d->model_dir, shown_sentences[TIRED], NULL, &a[TIRED]) &&
-              attend_open(other, d->model_dir, shown_sentences[WIDE], NULL, &a[WIDE]);
+    bool ok = attend_open(d->cx, d->model_dir, grammar_shown[TIRED], NULL, &a[TIRED]) &&
+              attend_open(other, d->model_dir, grammar_shown[WIDE], NULL, &a[WIDE]);
     if (ok) {
         const struct view v = view_of(a);
         printf("4. Where \"it\" looks: %s, in the head in which the two sentences\n"

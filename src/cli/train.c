@@ -2,6 +2,7 @@
 #include "cli/train.h"
 #include "cli/task.h"
 #include "model/directory.h"
+#include "train/loop.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,7 +153,8 @@ static bool check_budget(struct train_run *r, size_t before) {
 
 /* ---- what is said at the end ---- */
 
-void train_print_word(FILE *f, const char *word) {
+/* As a shell would take it again, after a space. */
+static void print_word(FILE *f, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+%@";
     if (*word && strspn(word, plain) == strlen(word)) {
         fprintf(f, " %s", word);
@@ -168,17 +170,9 @@ static void say_how_to_go_on(const struct train_run *r) {
     for (int i = 0; i < r->argc; i++) {
         const char *word = r->argv[i];
         const bool again = strcmp(word, "--resume") == 0 || strcmp(word, "-r") == 0;
-        if (!again && strcmp(word, "--force") != 0 && strcmp(word, "-f") != 0) train_print_word(stderr, word);
+        if (!again && strcmp(word, "--force") != 0 && strcmp(word, "-f") != 0) print_word(stderr, word);
     }
     fputs(" --resume\n", stderr);
-}
-
-static void put_score(heed_ctx *cx, heed_json at, const char *set, const char *metric, const heed_score *score) {
-    char key[64];
-    snprintf(key, sizeof key, "%s_loss", set);
-    heed_json_put_number(cx, at, key, score->loss);
-    snprintf(key, sizeof key, "%s_%s", set, metric);
-    heed_json_put_number(cx, at, key, score->metric);
 }
 
 static void print_json(struct train_run *r, FILE *f) {
@@ -193,9 +187,9 @@ static void print_json(struct train_run *r, FILE *f) {
     heed_json_put_number(cx, result, "loss", s->loss);
     if (s->best_step > 0) {
         heed_json_put_int(cx, result, "best_step", s->best_step);
-        put_score(cx, result, "valid", r->metric, &s->best);
+        log_score(cx, result, "valid", r->metric, &s->best);
     }
-    if (s->tested) put_score(cx, result, "test", r->metric, &s->test);
+    if (s->tested) log_score(cx, result, "test", r->metric, &s->test);
     json_answer(cx, f, result, 2);
     heed_json_free(result);
 }
@@ -217,8 +211,10 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
     }
     fprintf(f, "model: %s\n", r->dir);
     fputs("next:", f);
-    train_print_word(f, "heed");
-    r->kind->next(r, f);
+    print_word(f, "heed");
+    print_word(f, r->kind->next);
+    print_word(f, r->dir);
+    fprintf(f, "%s\n", r->kind->next_how);
 }
 
 static void say_end(struct train_run *r, heed_loop_end end) {

@@ -248,12 +248,6 @@ static bool begin(struct train_run *r) {
     return true;
 }
 
-static void next(const struct train_run *r, FILE *f) {
-    train_print_word(f, "translate");
-    train_print_word(f, r->dir);
-    fputs("   (sentences on standard input)\n", f);
-}
-
 static void free_text(struct train_run *r) {
     struct text *t = text_of(r);
     if (!t) return;
@@ -272,10 +266,11 @@ static const char *const own_options[] = {"from",  "to",       "valid-data", "mo
 const struct train_kind train_translate = {
     .standard_model = "transformer",
     .own_options = own_options,
+    .next = "translate",
+    .next_how = "   (sentences on standard input)",
     .load = load,
     .set = set,
     .model = new_model,
     .begin = begin,
-    .next = next,
     .free = free_text,
 };

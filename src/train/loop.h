@@ -73,6 +73,8 @@ bool notes_read(struct loop *l, const char *text);
 /* Opens l->opts.log for the lines after step `step`; later ones, of a run that was killed, are dropped. */
 bool log_open(struct loop *l, int64_t step);
 bool log_state(struct loop *l); /* one line */
+/* A score as "SET_loss" and "SET_METRIC"; null where it is no number. */
+void log_score(heed_ctx *cx, heed_json line, const char *set, const char *metric, const heed_score *score);
 void log_close(struct loop *l);
 
 #endif

@@ -8,18 +8,7 @@
 
 #include <cmocka.h>
 
-static heed_ctx *cx;
-
-static int set_up(void **state) {
-    (void)state;
-    cx = heed_open(&(heed_config){.threads = 1});
-    return !cx;
-}
-static int tear_down(void **state) {
-    (void)state;
-    heed_close(cx);
-    return 0;
-}
+#include "../context.h"
 
 static heed_lines lines_of(const char *text) {
     heed_string s = {0};
@@ -132,5 +121,5 @@ static void test_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_groups)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, open_cx, close_cx);
 }

@@ -10,17 +10,11 @@
 
 /* ---- text ---- */
 
-static int width_of(const char *s, size_t n) {
-    int width = 0;
-    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80; /* characters, not bytes */
-    return width;
-}
-
 static void print_wrapped(const char *text, int columns) {
     int at = 0;
     for (size_t n; *text; text += n, text += strspn(text, " ")) {
         n = strcspn(text, " ");
-        const int width = width_of(text, n);
+        const int width = help_width(text, n);
         if (at > 0 && at + 1 + width > columns) {
             putchar('\n');
             at = 0;
@@ -107,6 +101,16 @@ float *lesson_floats(struct lesson_run *r, const double *values, int64_t n) {
     float *out = lesson_room(r, n, sizeof *out);
     for (int64_t i = 0; out && i < n; i++) out[i] = (float)values[i];
     return out;
+}
+
+/* ---- learning ---- */
+
+float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss) {
+    heed_backward(cx, loss);
+    const float value = heed_item(cx, loss);
+    heed_trainer_step(cx, trainer, NULL);
+    heed_reset(cx);
+    return value;
 }
 
 /* ---- files ---- */

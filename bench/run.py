@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 
 import attention
+import training
 import translate
 
 SHAPES = [(64, 64, 64), (64, 256, 64), (768, 512, 128), (256, 2304, 768), (256, 768, 3072), (256, 50257, 768)]
@@ -101,14 +102,7 @@ def mlp_step(batch, _, __, fused=False):
 
     def variant(compiled):
         model, optimizer = mlp(fused)
-        loss_of = lambda: F.cross_entropy(model(x), y)
-        loss_of = torch.compile(loss_of) if compiled else loss_of
-
-        def run():
-            loss_of().backward()
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        return run
+        return training.step(lambda: F.cross_entropy(model(x), y), optimizer, compiled)
     return [("eager", variant(False)), ("compile", variant(True))]
 
 

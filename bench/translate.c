@@ -93,9 +93,8 @@ static void encode_setup(struct bench *b) {
 static void encode(struct bench *b) {
     heed_ids ids = {0};
     for (int64_t i = 0; b->tokenizer && i < b->lines.count; i++) {
-        const int64_t from = b->lines.start[i];
         ids.count = 0; /* a list of each line's own, as the peer gives */
-        heed_encode(b->cx, b->tokenizer, b->lines.text + from, (size_t)(b->lines.start[i + 1] - from - 1), true, &ids);
+        heed_encode(b->cx, b->tokenizer, heed_line_text(&b->lines, i), heed_line_size(&b->lines, i), true, &ids);
     }
     heed_ids_free(b->cx, &ids);
 }

@@ -10,6 +10,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import attention
+import training
 
 VOCABULARY, WIDTH, HIDDEN, HEADS, LAYERS, LONGEST = 10000, 128, 256, 4, 4, 64
 EOS, UNK, PAD = 0, 1, VOCABULARY - 1  # as Marian numbers them
@@ -49,14 +50,7 @@ def transformer_variant(pairs, length, compiled):
     model = Transformer()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     ids = (torch.arange(pairs * length) * 7919 % 9973).view(pairs, length)
-    loss_of = lambda: F.cross_entropy(model(ids, ids).view(-1, VOCABULARY), ids.view(-1))
-    loss_of = torch.compile(loss_of) if compiled else loss_of
-
-    def run():
-        loss_of().backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-    return run
+    return training.step(lambda: F.cross_entropy(model(ids, ids).view(-1, VOCABULARY), ids.view(-1)), optimizer, compiled)
 
 
 def transformer_step(pairs, length, _):

@@ -93,14 +93,23 @@ typedef struct heed_pairs {
     int64_t n;
     int32_t *id;
     int64_t *start;           /* (2 n + 1) */
-    int64_t empty, long_ones; /* pairs that were left out: one side has no text, or more tokens than `longest` */
+    int64_t empty, long_ones; /* pairs that were left out, see heed_pairs_opts */
     int64_t unknown;          /* tokens that the vocabulary does not cover */
 } heed_pairs;
-/* Both texts have as many lines. longest 0: all pairs are taken. *pairs is filled anew. */
+/* Which pairs are left out. Those to measure with are all needed, so that pair i is line i: an empty line is then the
+ * special tokens alone. */
+typedef struct heed_pairs_opts {
+    bool skip_empty; /* a side is nothing but white space; counted in `empty` */
+    int64_t longest; /* a side has more tokens, special ones included; counted in `long_ones`; 0: as long as may be */
+} heed_pairs_opts;
+/* Both texts have as many lines. opts NULL: all pairs are taken. *pairs is filled anew. */
 HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_lines *source, const heed_lines *target,
                                 const heed_tokenizer *source_tokens, const heed_tokenizer *target_tokens,
-                                int64_t longest, heed_pairs *pairs);
+                                const heed_pairs_opts *opts, heed_pairs *pairs);
 HEED_API void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs);
+/* The ids of either side of pair i, which stay the pairs': neither to be added to nor freed. Empty: no such pair. */
+HEED_API heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i);
+HEED_API heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i);
 
 /* Pairs of like length in groups that fill to at most `tokens` places a side, padding included, or hold one pair. The
  * groups are the same for every epoch; the order in which they come is shuffled. */

@@ -36,6 +36,8 @@ HEED_API bool heed_lines_read(heed_ctx *cx, const char *path, heed_lines *lines)
 /* Takes over the memory of a string whose lines end at \n. */
 HEED_API bool heed_lines_cut(heed_ctx *cx, heed_string *text, heed_lines *lines);
 HEED_API void heed_lines_free(heed_ctx *cx, heed_lines *lines);
+HEED_API const char *heed_line_text(const heed_lines *lines, int64_t i); /* NULL: no such line */
+HEED_API size_t heed_line_size(const heed_lines *lines, int64_t i);      /* bytes without the 0; 0: no such line */
 
 /* ---- tokenizers ---- a tokenizer.json, as Python's `tokenizers` reads and writes it.
  * Characters: every character is a token. Words: split at white space. BPE (Sennrich et al. 2016): pairs of the words'

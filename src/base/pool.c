@@ -6,13 +6,13 @@
  * that the system has not woken yet, or has put aside, delays nobody. The job's fields change only while the gate is
  * closed and nobody is inside. */
 #include "base/pool.h"
+#include "base/clock.h"
 #include "base/ctx.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #define INSIDE    ((uint64_t)0xFFFF)
 #define OPEN      ((uint64_t)1 << 16)
@@ -52,12 +52,6 @@ static void breathe(void) {
 #endif
 }
 
-static int64_t now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void take_tasks(struct pool *p, unsigned char *scratch) {
     for (int64_t task; (task = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed)) < p->tasks;)
         p->fn(p->arg, task, scratch);
@@ -78,14 +72,14 @@ static uint64_t sleep_till_called(struct pool *p, uint32_t seen) {
 }
 
 static uint64_t wait_till_called(struct pool *p, uint32_t seen) {
-    const int64_t start = now();
+    const int64_t start = clock_nanoseconds();
     do {
         for (int i = 0; i < 32; i++) {
             const uint64_t gate = atomic_load_explicit(&p->gate, memory_order_acquire);
             if (calls(gate, seen)) return gate;
             breathe();
         }
-    } while (now() - start < p->spin);
+    } while (clock_nanoseconds() - start < p->spin);
     return sleep_till_called(p, seen);
 }
 

@@ -9,7 +9,7 @@
 
 /* Tokens that stand along an axis. */
 struct attend_side {
-    heed_tokenizer *tokenizer;
+    const heed_tokenizer *tokenizer;
     heed_string text; /* as it was given, or as the model wrote it */
     heed_ids ids;
     char *letters;                 /* of the names that follow */
@@ -23,6 +23,7 @@ struct attend {
     heed_ctx *cx;
     const char *dir;
     heed_model *model;
+    heed_tokenizer *tokenizers[2];     /* of source and target, which may be one */
     heed_text_way way;                 /* how text is prepared for it */
     struct attend_side source, target; /* target without ids: the model has none */
     /* One per site that looked, in the order in which they did; sites[i].maps[l] is its l-th layer. */

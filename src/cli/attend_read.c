@@ -5,9 +5,9 @@
  * within its one text. */
 #include "cli/attend.h"
 #include "io/text.h"
+#include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BEAMS 5
 
@@ -26,7 +26,7 @@ static bool read_line(heed_ctx *cx, struct attend_side *side) {
     if (ok && lines.count != 1)
         ok = heed_fail(cx, HEED_ERR_FORMAT, "standard input: %lld lines, one sentence is needed",
                        (long long)lines.count);
-    if (ok) ok = heed_string_put(cx, &side->text, lines.text, strlen(lines.text));
+    if (ok) ok = heed_string_put(cx, &side->text, heed_line_text(&lines, 0), heed_line_size(&lines, 0));
     heed_lines_free(cx, &lines);
     return ok;
 }
@@ -46,14 +46,11 @@ static bool read_text(heed_ctx *cx, const char *what, const char *text, struct a
 
 /* ---- tokens ---- */
 
-static bool load_tokenizers(struct attend *a, bool has_target) {
-    char path[4096];
-    a->source.tokenizer = heed_tokenizer_load(a->cx, a->dir);
-    if (!a->source.tokenizer || !has_target) return a->source.tokenizer != NULL;
-    const int n = snprintf(path, sizeof path, "%s/target_tokenizer.json", a->dir);
-    const bool own = n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
-    a->target.tokenizer = own ? heed_tokenizer_load(a->cx, path) : a->source.tokenizer;
-    return a->target.tokenizer != NULL;
+static bool load_tokenizers(struct attend *a) {
+    const bool ok = directory_load_tokenizers(a->cx, a->dir, a->tokenizers);
+    a->source.tokenizer = a->tokenizers[HEED_SOURCE];
+    a->target.tokenizer = a->tokenizers[HEED_TARGET];
+    return ok;
 }
 
 static int64_t setting(const struct attend *a, const char *key) {
@@ -231,7 +228,7 @@ bool attend_open(heed_ctx *cx, const char *dir, const char *text, const char *ta
     if (target && !has_target)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --target: a model of family %s has no target", family->name);
     struct attend_side *const source = &a->source;
-    return load_tokenizers(a, has_target) && read_text(cx, "text", text, source) &&
+    return load_tokenizers(a) && read_text(cx, "text", text, source) &&
            heed_text_way_get(cx, heed_model_config(a->model), &a->way) &&
            encode(a, HEED_SOURCE, &source->text, source->tokenizer, true, &source->ids) &&
            name_tokens(a, source, setting(a, "vocab_size")) && (!has_target || read_target(a, target)) &&
@@ -251,7 +248,6 @@ void attend_close(struct attend *a) {
     heed_mem_free(a->cx, a->maps);
     side_free(a->cx, &a->source);
     side_free(a->cx, &a->target);
-    if (a->target.tokenizer != a->source.tokenizer) heed_tokenizer_free(a->cx, a->target.tokenizer);
-    heed_tokenizer_free(a->cx, a->source.tokenizer);
+    directory_free_tokenizers(a->cx, a->tokenizers);
     heed_model_free(a->cx, a->model);
 }

@@ -48,11 +48,11 @@ static int run(int argc, char **argv) {
     int status = EXIT_USAGE;
     if (out) {
         status = EXIT_FAILED;
-        heed_ctx *cx = directory_holds_model(out) && !option_flag(o, "force") ? NULL : options_open(o);
+        heed_ctx *cx = directory_has(out, "model.safetensors") && !option_flag(o, "force") ? NULL : options_open(o);
         if (cx) {
             average(o, cx, out);
             status = options_close(o, cx, EXIT_DONE);
-        } else if (directory_holds_model(out)) {
+        } else if (directory_has(out, "model.safetensors")) {
             cli_error(EXIT_FAILED, "%s: holds a model already; --force writes over it", out);
         }
     }

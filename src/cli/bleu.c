@@ -117,7 +117,7 @@ static void print_json(heed_ctx *cx, const struct scores *s) {
         shown = heed_json_put_array(cx, doc, "scores");
         for (int i = 0; i < s->n; i++) put_score(cx, heed_json_put_object(cx, shown, NULL), s, i);
     }
-    json_answer(cx, shown, 2);
+    json_answer(cx, stdout, shown, 2);
     heed_json_free(doc);
 }
 

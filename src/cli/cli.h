@@ -48,6 +48,7 @@ struct heed_terminal cli_terminal(int widest);
 /* From the tables. */
 void help_overview(void);
 void help_command(const struct command *command);
+int help_width(const char *s, size_t n);                 /* characters of n bytes */
 void help_wrapped(const char *text, int at, int indent); /* from column `at` on, further lines at `indent` */
 
 #endif

@@ -1,11 +1,11 @@
 /* The context of a command: opened from the common options, closed with the profile and the exit status. */
+#include "base/clock.h"
 #include "base/ctx.h"
 #include "cli/options.h"
 #include "tensor/profile.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- Ctrl-C ---- */
 
@@ -33,16 +33,10 @@ static void say(void *user, heed_log_level level, const char *sentence) {
 
 static double opened_at;
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel, size_t budget) {
     /* without SA_RESTART: a read that waits for a person returns */
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
-    opened_at = seconds();
+    opened_at = clock_seconds();
     heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"),
                                             .seed = (uint64_t)option_int(o, "seed"),
                                             .byte_budget = budget,
@@ -66,9 +60,9 @@ void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budge
 
 /* ---- what is printed ---- */
 
-void json_answer(heed_ctx *cx, heed_json value, int indent) {
+void json_answer(heed_ctx *cx, FILE *to, heed_json value, int indent) {
     char *text = heed_json_print(cx, value, indent, NULL);
-    if (text) puts(text);
+    if (text) fprintf(to, "%s\n", text);
     heed_mem_free(cx, text);
 }
 
@@ -86,7 +80,7 @@ static void print_profile(heed_ctx *cx) {
     if (!sorted) return;
     for (int i = 0; i < n; i++) sorted[i] = lines[i];
     qsort(sorted, (size_t)n, sizeof *sorted, by_time);
-    const double all = 1e3 * (seconds() - opened_at);
+    const double all = 1e3 * (clock_seconds() - opened_at);
     double ops = 0;
     fprintf(stderr, "%-24s %10s %10s %10s %10s %10s %7s\n", "op", "forward", "ms", "backward", "ms", "total ms",
             "share");

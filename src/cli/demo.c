@@ -5,6 +5,8 @@
 #include "cli/options.h"
 #include "cli/parallel.h"
 #include "cli/progress.h"
+#include "cli/vocabulary.h"
+#include "data/data.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
@@ -18,20 +20,12 @@
 #define TESTED   500
 #define STEPS    1000
 #define BATCH    2048 /* tokens */
+#define LONGEST  64   /* tokens of a sentence to train on */
 #define PIECES   1500
 #define LEARNING 0.004
 
 enum { TRAIN, VALID, TEST, PRONOUN, SETS };
 static const char *const set_names[SETS] = {"train", "val", "test", "pronoun"};
-
-static const char *const shown_sentences[] = {
-    "The animal didn't cross the street because it was too tired.",
-    "The animal didn't cross the street because it was too wide.",
-    "A bird flies through the window.",
-    "The woman is walking along the river bank.",
-    "The dogs that the old man near the bridge sees are tired.",
-};
-enum { SHOWN = sizeof shown_sentences / sizeof *shown_sentences };
 
 /* clang-format off */
 static const struct option options[] = {
@@ -45,7 +39,7 @@ struct demo {
     const struct options *o;
     heed_ctx *cx;
     const char *out;
-    char model_dir[4096];
+    char model_dir[PATH_ROOM];
     heed_text_way way;
     heed_lines natural[2]; /* the pronoun sentences as they are */
     heed_lines lines[SETS][2];
@@ -57,29 +51,22 @@ struct demo {
     int64_t steps, sizes[SETS]; /* pairs */
 };
 
-static bool path_in(struct demo *d, const char *name, char path[4096]) {
-    if (snprintf(path, 4096, "%s/%s", d->out, name) < 4096) return true;
-    return heed_fail(d->cx, HEED_ERR_FILE, "%s: the path is too long", d->out);
-}
-
-static const char *line(const heed_lines *l, int64_t i) { return l->text + l->start[i]; }
-
 /* ---- the corpus ---- */
 
 static bool write_lines(struct demo *d, const char *set, const char *language, const heed_lines *lines) {
-    char name[64], path[4096];
+    char name[64], path[PATH_ROOM];
     snprintf(name, sizeof name, "corpus/%s.%s", set, language);
-    struct file_writer *w = path_in(d, name, path) ? file_write_open(d->cx, path) : NULL;
+    struct file_writer *w = directory_path(d->cx, d->out, name, path) ? file_write_open(d->cx, path) : NULL;
     for (int64_t i = 0; w && i < lines->count; i++) {
-        file_write(w, line(lines, i), strlen(line(lines, i)));
+        file_write(w, heed_line_text(lines, i), heed_line_size(lines, i));
         file_write(w, "\n", 1);
     }
     return w && file_write_commit(w);
 }
 
 static bool make_corpus(struct demo *d) {
-    char path[4096];
-    if (!path_in(d, "corpus", path) || !directory_make(d->cx, path)) return false;
+    char path[PATH_ROOM];
+    if (!directory_path(d->cx, d->out, "corpus", path) || !directory_make(d->cx, path)) return false;
     for (int set = 0; set < SETS && !heed_failed(d->cx); set++) {
         const heed_grammar grammar = {.seed = heed_seed(d->cx) + (uint64_t)set,
                                       .part = set == TRAIN ? HEED_GRAMMAR_TRAIN : HEED_GRAMMAR_HELD_OUT,
@@ -94,7 +81,7 @@ static bool make_corpus(struct demo *d) {
            "   verbs and the choice between er, sie and es depend on other words, often far away:\n\n",
            (long long)d->sizes[TRAIN]);
     for (int64_t i = 0; i < 3; i++)
-        printf("     %s\n     %s\n\n", line(&d->lines[TRAIN][0], i), line(&d->lines[TRAIN][1], i));
+        printf("     %s\n     %s\n\n", heed_line_text(&d->lines[TRAIN][0], i), heed_line_text(&d->lines[TRAIN][1], i));
     fflush(stdout);
     return true;
 }
@@ -105,17 +92,11 @@ static bool prepare(struct demo *d) {
         for (int side = 0; side < 2; side++)
             if (!parallel_prepare(cx, &d->way, (heed_text_side)side, &d->lines[set][side])) return false;
     const heed_lines *texts[] = {&d->lines[TRAIN][0], &d->lines[TRAIN][1]};
-    d->tokens = heed_tokenizer_train(cx, texts, 2,
-                                     &(heed_tokenizer_opts){.kind = HEED_TOKENS_BPE,
-                                                            .vocabulary = PIECES,
-                                                            .pad = "<pad>",
-                                                            .bos = "<s>",
-                                                            .eos = "</s>",
-                                                            .unk = "<unk>",
-                                                            .add_eos = true});
+    d->tokens = vocabulary_learn(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
+    const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
     for (int set = 0; set < SETS && !heed_failed(cx); set++)
-        heed_pairs_encode(cx, &d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens, set == TRAIN ? 64 : 0,
-                          &d->pairs[set]);
+        heed_pairs_encode(cx, &d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens,
+                          set == TRAIN ? &to_train : NULL, &d->pairs[set]);
     return !heed_failed(cx);
 }
 
@@ -153,7 +134,7 @@ static bool train(struct demo *d) {
                                         .test = {&d->pairs[TEST], &d->lines[TEST][1]},
                                         .target = d->tokens,
                                         .tokens = BATCH,
-                                        .pad = heed_tokenizer_id(d->tokens, "<pad>"),
+                                        .pad = vocabulary_pad(d->cx, d->tokens),
                                         .seed = heed_seed(d->cx),
                                         .bleu.tokens = HEED_BLEU_NONE};
     heed_translation *t = heed_translation_new(d->cx, &opts);
@@ -203,13 +184,12 @@ static bool measure(struct demo *d) {
     const heed_pairs *p = &d->pairs[PRONOUN];
     heed_ids source[ASIDE];
     heed_lines found = {0};
-    for (int64_t i = 0; i < p->n; i++)
-        source[i] = (heed_ids){.id = p->id + p->start[2 * i], .count = p->start[2 * i + 1] - p->start[2 * i]};
+    for (int64_t i = 0; i < p->n; i++) source[i] = heed_pair_source(p, i);
     if (!translate(d, source, p->n, &found)) return false;
     int64_t right = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        const char *said = heed_grammar_pronoun(line(&found, i)),
-                   *meant = heed_grammar_pronoun(line(&d->natural[1], i));
+        const char *said = heed_grammar_pronoun(heed_line_text(&found, i)),
+                   *meant = heed_grammar_pronoun(heed_line_text(&d->natural[1], i));
         right += said && meant && strcmp(said, meant) == 0;
     }
     heed_lines_free(d->cx, &found);
@@ -221,18 +201,19 @@ static bool measure(struct demo *d) {
 }
 
 static bool show_sentences(struct demo *d) {
-    heed_ids source[SHOWN] = {{0}};
+    heed_ids source[GRAMMAR_SHOWN] = {{0}};
     heed_lines found = {0};
     heed_string text = {0};
     bool ok = true;
-    for (int i = 0; ok && i < SHOWN; i++) {
+    for (int i = 0; ok && i < GRAMMAR_SHOWN; i++) {
         text.size = 0;
-        ok = heed_text_prepare(d->cx, &d->way, HEED_SOURCE, shown_sentences[i], strlen(shown_sentences[i]), &text) &&
+        ok = heed_text_prepare(d->cx, &d->way, HEED_SOURCE, grammar_shown[i], strlen(grammar_shown[i]), &text) &&
              heed_encode(d->cx, d->tokens, text.s, text.size, true, &source[i]);
     }
-    ok = ok && translate(d, source, SHOWN, &found);
-    for (int i = 0; ok && i < SHOWN; i++) printf("     %s\n     %s\n\n", shown_sentences[i], line(&found, i));
-    for (int i = 0; i < SHOWN; i++) heed_ids_free(d->cx, &source[i]);
+    ok = ok && translate(d, source, GRAMMAR_SHOWN, &found);
+    for (int i = 0; ok && i < GRAMMAR_SHOWN; i++)
+        printf("     %s\n     %s\n\n", grammar_shown[i], heed_line_text(&found, i));
+    for (int i = 0; i < GRAMMAR_SHOWN; i++) heed_ids_free(d->cx, &source[i]);
     heed_lines_free(d->cx, &found);
     heed_string_free(d->cx, &text);
     return ok;
@@ -240,7 +221,7 @@ static bool show_sentences(struct demo *d) {
 
 /* ---- where "it" looks ---- */
 
-enum { TIRED, WIDE };
+enum { TIRED, WIDE }; /* of grammar_shown */
 static const char *const pages[] = {"it-tired.html", "it-wide.html"};
 
 static int64_t place_of(const struct attend_side *side, const char *word) {
@@ -295,7 +276,7 @@ static struct view view_of(const struct attend a[2]) {
 
 static bool write_page(struct demo *d, const struct attend *a, int which, const struct view *v) {
     const char *const said[] = {a->source.text.s, a->target.text.s};
-    char path[4096];
+    char path[PATH_ROOM];
     const heed_attention_page_opts opts = {.title = "heed demo: where \"it\" looks",
                                            .lines = said,
                                            .n_lines = 2,
@@ -303,7 +284,7 @@ static bool write_page(struct demo *d, const struct attend *a, int which, const 
                                            .layer = v->layer,
                                            .head = v->head,
                                            .single = true};
-    return path_in(d, pages[which], path) && heed_attention_page(d->cx, path, a->sites, a->n, &opts);
+    return directory_path(d->cx, d->out, pages[which], path) && heed_attention_page(d->cx, path, a->sites, a->n, &opts);
 }
 
 #define BAR 24 /* cells of a weight of 1 */
@@ -330,7 +311,7 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
     const char *const names[] = {v->across ? "es: tired" : "it: tired", v->across ? "sie: wide" : "it: wide"};
     float *weights = heed_mem_new(d->cx, 2 * (size_t)n * sizeof *weights);
     const char **keys = heed_mem_new(d->cx, (size_t)n * sizeof *keys);
-    char path[4096], title[96];
+    char path[PATH_ROOM], title[96];
     if (!weights || !keys) return false;
     for (int k = 0; k < 2; k++) memcpy(weights + k * n, row_of(a, v, k), (size_t)n * sizeof *weights);
     for (int64_t i = 0; i < n; i++) keys[i] = a[TIRED].source.labels[i];
@@ -351,7 +332,7 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
              v->layer, (long long)v->head);
     heed_panel_title(p, title);
     heed_plot_attention_map(p, &map, 0, &look);
-    const bool ok = path_in(d, "it.png", path) && heed_figure_write(f, path);
+    const bool ok = directory_path(d->cx, d->out, "it.png", path) && heed_figure_write(f, path);
     heed_figure_free(f);
     heed_mem_free(d->cx, weights);
     heed_mem_free(d->cx, keys);
@@ -362,8 +343,8 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
 static bool look(struct demo *d) {
     heed_ctx *const other = heed_open(&(heed_config){.threads = 1});
     struct attend a[2] = {{.n = 0}, {.n = 0}};
-    bool ok = attend_open(d->cx, d->model_dir, shown_sentences[TIRED], NULL, &a[TIRED]) &&
-              attend_open(other, d->model_dir, shown_sentences[WIDE], NULL, &a[WIDE]);
+    bool ok = attend_open(d->cx, d->model_dir, grammar_shown[TIRED], NULL, &a[TIRED]) &&
+              attend_open(other, d->model_dir, grammar_shown[WIDE], NULL, &a[WIDE]);
     if (ok) {
         const struct view v = view_of(a);
         printf("4. Where \"it\" looks: %s, in the head in which the two sentences\n"
@@ -406,7 +387,7 @@ static bool show(struct demo *d) {
     set_sizes(d);
     const heed_grammar pronouns = {
         .seed = heed_seed(d->cx) + PRONOUN, .part = HEED_GRAMMAR_HELD_OUT, .kind = HEED_GRAMMAR_PRONOUN};
-    if (!path_in(d, "model", d->model_dir) || !make_corpus(d) ||
+    if (!directory_path(d->cx, d->out, "model", d->model_dir) || !make_corpus(d) ||
         !heed_grammar_lines(d->cx, &pronouns, 0, d->sizes[PRONOUN], &d->natural[0], &d->natural[1]) || !prepare(d) ||
         !make_model(d) || !train(d))
         return false;

@@ -28,7 +28,7 @@ static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *s
     heed_json_put_int(cx, result, "examples", data->n);
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, metric, score->metric);
-    json_answer(cx, result, 2);
+    json_answer(cx, stdout, result, 2);
     heed_json_free(result);
 }
 
@@ -46,7 +46,7 @@ static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, const h
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, "bleu", score->metric);
     heed_json_put_text(cx, result, "signature", bleu->signature);
-    json_answer(cx, result, 2);
+    json_answer(cx, stdout, result, 2);
     heed_json_free(result);
 }
 
@@ -57,7 +57,7 @@ static void evaluate_translation(const struct options *o, heed_ctx *cx, const ch
     heed_score score;
     heed_bleu bleu;
     if (t && parallel_read(cx, path, option_text(o, "part"), &t->way, lines) &&
-        heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], 0, &pairs)) {
+        heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], NULL, &pairs)) {
         const heed_translation_set set = {&pairs, &lines[1]};
         const heed_generate_opts decode = {.beams = option_int(o, "beam"), .length_penalty = 1};
         const heed_bleu_opts opts = {.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};

@@ -5,7 +5,7 @@
 
 enum { COLUMNS = 80, OPTION_COLUMN = 26 };
 
-static int width_of(const char *s, size_t n) {
+int help_width(const char *s, size_t n) {
     int width = 0;
     for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80; /* characters, not bytes */
     return width;
@@ -15,7 +15,7 @@ static int width_of(const char *s, size_t n) {
 void help_wrapped(const char *text, int at, int indent) {
     while (*text) {
         const size_t n = strcspn(text, " \n");
-        const int width = width_of(text, n);
+        const int width = help_width(text, n);
         if (at > indent && at + 1 + width > COLUMNS) {
             printf("\n%*s", indent, "");
             at = indent;

@@ -130,7 +130,7 @@ static void print_json(const struct options *o, heed_ctx *cx, const heed_model *
         const heed_json shape = heed_json_put_array(cx, list, p->name);
         for (int k = 0; k < p->rank; k++) heed_json_put_int(cx, shape, NULL, p->shape[k]);
     }
-    json_answer(cx, doc, 2);
+    json_answer(cx, stdout, doc, 2);
     heed_json_free(doc);
 }
 

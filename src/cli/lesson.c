@@ -42,7 +42,7 @@ static int print_json(const struct options *o) {
         heed_json_put_text(cx, at, "summary", lessons[i]->summary);
         if (lessons[i]->data) heed_json_put_text(cx, at, "data", lessons[i]->data);
     }
-    json_answer(cx, list, 2);
+    json_answer(cx, stdout, list, 2);
     heed_json_free(doc);
     return options_close(o, cx, EXIT_DONE);
 }

@@ -9,6 +9,7 @@
 
 #include "heed/io.h"
 #include "heed/plot.h"
+#include "heed/train.h"
 
 struct lesson_run;
 struct lesson_block;
@@ -51,6 +52,9 @@ void lesson_progress(struct lesson_run *r, const char *what, int64_t done, int64
 /* Zeroed memory that is freed when the lesson is over; NULL when the context has failed. */
 void *lesson_room(struct lesson_run *r, int64_t n, size_t size);
 float *lesson_floats(struct lesson_run *r, const double *values, int64_t n);
+
+/* The rest of an update that heed_trainer_begin began: gradients of the loss, the step; gives the loss. */
+float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss);
 
 /* A figure to fill, or NULL without --out, on which all calls do nothing; 0, 0: what suits it. */
 heed_figure *lesson_figure(struct lesson_run *r, double width, double height);

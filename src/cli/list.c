@@ -44,7 +44,7 @@ static int print_json(const struct options *o, const heed_family *only) {
     const heed_json doc = heed_json_new(cx, "list"), list = heed_json_put_array(cx, doc, "families");
     for (int i = 0; i < heed_family_count(); i++)
         if (!only || heed_family_at(i) == only) put_family(cx, list, heed_family_at(i));
-    json_answer(cx, list, 2);
+    json_answer(cx, stdout, list, 2);
     heed_json_free(doc);
     return options_close(o, cx, EXIT_DONE);
 }

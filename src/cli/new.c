@@ -1,8 +1,8 @@
 /* heed new: a model directory with fresh weights. */
 #include "cli/options.h"
 #include "heed/model.h"
+#include "model/directory.h"
 #include <stdio.h>
-#include <unistd.h>
 
 static const struct option options[] = {
     {"set", 's', OPTION_LIST, NULL, "KEY=VALUE", "a key of config.json; lists as 128,64", 0, 0, NULL},
@@ -13,11 +13,8 @@ static const struct option options[] = {
 /* Whether dir has a file of a model in it. */
 static bool holds_model(const char *dir) {
     static const char *const files[] = {"config.json", "model.safetensors", "model.safetensors.index.json"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        if (access(path, F_OK) == 0) return true;
-    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (directory_has(dir, files[i])) return true;
     return false;
 }
 

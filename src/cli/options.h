@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "heed/io.h"
+#include <stdio.h>
 
 enum option_kind {
     OPTION_FLAG,   /* --quiet */
@@ -37,8 +38,8 @@ extern const struct option common_options[];
 /* For the tables of commands whose result is data. */
 #define JSON_OPTION                                                                                                    \
     { "json", 0, OPTION_FLAG, NULL, NULL, "the result as JSON", 0, 0, NULL }
-/* What it asks for, on standard output; indent 0: in one line. */
-void json_answer(heed_ctx *cx, heed_json value, int indent);
+/* What it asks for, with a new line behind it; indent 0: in one line. */
+void json_answer(heed_ctx *cx, FILE *to, heed_json value, int indent);
 
 struct options; /* what was given */
 

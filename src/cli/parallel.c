@@ -1,10 +1,9 @@
 #include "cli/parallel.h"
+#include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define PATH_ROOM 4096
 
 /* ---- where the files are ---- */
 
@@ -55,8 +54,7 @@ bool parallel_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side sid
     heed_string text = {0};
     heed_lines prepared = {0};
     for (int64_t i = 0; i < lines->count && !heed_cancelled(cx); i++)
-        if (!heed_text_prepare(cx, way, side, lines->text + lines->start[i],
-                               (size_t)(lines->start[i + 1] - lines->start[i] - 1), &text) ||
+        if (!heed_text_prepare(cx, way, side, heed_line_text(lines, i), heed_line_size(lines, i), &text) ||
             !heed_string_put(cx, &text, "\n", 1))
             break;
     if (!heed_failed(cx) && heed_lines_cut(cx, &text, &prepared)) {
@@ -72,7 +70,7 @@ static bool read_table(heed_ctx *cx, const char *path, heed_lines lines[2]) {
     heed_string text[2] = {{0}, {0}};
     if (!heed_lines_read(cx, path, &all)) return false;
     for (int64_t i = 0; i < all.count && !heed_failed(cx); i++) {
-        const char *line = all.text + all.start[i], *tab = strchr(line, '\t');
+        const char *line = heed_line_text(&all, i), *tab = strchr(line, '\t');
         if (!tab || strchr(tab + 1, '\t')) {
             heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: two columns are needed, parted by a tab", path,
                       (long long)i + 1);

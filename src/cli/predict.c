@@ -54,7 +54,7 @@ static void print_class(const struct predictor *p, const double *probability) {
     heed_json_put_number(p->cx, line, "probability", probability[best]);
     const heed_json all = heed_json_put_array(p->cx, line, "probabilities");
     for (int64_t j = 0; j < n; j++) heed_json_put_number(p->cx, all, NULL, probability[j]);
-    json_answer(p->cx, line, 0);
+    json_answer(p->cx, stdout, line, 0);
     heed_json_free(line);
 }
 

@@ -1,10 +1,10 @@
 /* Progress goes to standard error. Control characters only ever go to a terminal. */
 #include "cli/progress.h"
+#include "base/clock.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REDRAW_SECONDS 0.1
@@ -12,15 +12,12 @@
 #define BAR_CELLS      24
 #define BAR_LEAST      4
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void progress_begin(struct progress *p, bool quiet, const char *unit, const char *metric) {
-    *p = (struct progress){
-        .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .unit = unit, .metric = metric, .drawn = now()};
+    *p = (struct progress){.quiet = quiet,
+                           .terminal = isatty(STDERR_FILENO) == 1,
+                           .unit = unit,
+                           .metric = metric,
+                           .drawn = clock_seconds()};
 }
 
 /* "1:05", "2:03:09" */
@@ -61,7 +58,7 @@ static void draw(struct progress *p, const char *text, double part) {
 }
 
 void progress_show(struct progress *p, const heed_loop_state *s) {
-    const double t = now();
+    const double t = clock_seconds();
     p->evaluated |= s->evaluated;
     if (p->quiet || t - p->drawn < (p->terminal ? REDRAW_SECONDS : LINE_SECONDS)) return;
     char text[256];

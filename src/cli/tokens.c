@@ -1,6 +1,7 @@
 /* heed tokens: text to ids, line by line, and back; and a tokenizer of one's own from text. */
 #include "cli/lines.h"
 #include "cli/options.h"
+#include "cli/vocabulary.h"
 #include "heed/text.h"
 #include "io/text.h"
 #include "model/directory.h"
@@ -141,9 +142,7 @@ static const char *special(const struct options *o, const char *name) {
 
 static int train(const struct options *o, const char *kind, const char *dir) {
     const heed_tokenizer_opts opts = {
-        .kind = kind[0] == 'c'   ? HEED_TOKENS_CHAR
-                : kind[0] == 'w' ? HEED_TOKENS_WORD
-                                 : HEED_TOKENS_BPE,
+        .kind = vocabulary_kind(kind),
         .vocabulary = option_int(o, "vocab"),
         .least = option_int(o, "least"),
         .lower = option_flag(o, "lower"),

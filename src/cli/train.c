@@ -1,10 +1,11 @@
 /* heed train: from a data set to a model directory. What is not said follows from the data. */
 #include "cli/train.h"
 #include "cli/task.h"
+#include "model/directory.h"
+#include "train/loop.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 static const struct option options[] = {
@@ -152,7 +153,8 @@ static bool check_budget(struct train_run *r, size_t before) {
 
 /* ---- what is said at the end ---- */
 
-void train_print_word(FILE *f, const char *word) {
+/* As a shell would take it again, after a space. */
+static void print_word(FILE *f, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+%@";
     if (*word && strspn(word, plain) == strlen(word)) {
         fprintf(f, " %s", word);
@@ -168,17 +170,9 @@ static void say_how_to_go_on(const struct train_run *r) {
     for (int i = 0; i < r->argc; i++) {
         const char *word = r->argv[i];
         const bool again = strcmp(word, "--resume") == 0 || strcmp(word, "-r") == 0;
-        if (!again && strcmp(word, "--force") != 0 && strcmp(word, "-f") != 0) train_print_word(stderr, word);
+        if (!again && strcmp(word, "--force") != 0 && strcmp(word, "-f") != 0) print_word(stderr, word);
     }
     fputs(" --resume\n", stderr);
-}
-
-static void put_score(heed_ctx *cx, heed_json at, const char *set, const char *metric, const heed_score *score) {
-    char key[64];
-    snprintf(key, sizeof key, "%s_loss", set);
-    heed_json_put_number(cx, at, key, score->loss);
-    snprintf(key, sizeof key, "%s_%s", set, metric);
-    heed_json_put_number(cx, at, key, score->metric);
 }
 
 static void print_json(struct train_run *r, FILE *f) {
@@ -193,12 +187,10 @@ static void print_json(struct train_run *r, FILE *f) {
     heed_json_put_number(cx, result, "loss", s->loss);
     if (s->best_step > 0) {
         heed_json_put_int(cx, result, "best_step", s->best_step);
-        put_score(cx, result, "valid", r->metric, &s->best);
+        log_score(cx, result, "valid", r->metric, &s->best);
     }
-    if (s->tested) put_score(cx, result, "test", r->metric, &s->test);
-    char *text = heed_json_print(cx, result, 2, NULL);
-    if (text) fprintf(f, "%s\n", text);
-    heed_mem_free(cx, text);
+    if (s->tested) log_score(cx, result, "test", r->metric, &s->test);
+    json_answer(cx, f, result, 2);
     heed_json_free(result);
 }
 
@@ -219,8 +211,10 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
     }
     fprintf(f, "model: %s\n", r->dir);
     fputs("next:", f);
-    train_print_word(f, "heed");
-    r->kind->next(r, f);
+    print_word(f, "heed");
+    print_word(f, r->kind->next);
+    print_word(f, r->dir);
+    fprintf(f, "%s\n", r->kind->next_how);
 }
 
 static void say_end(struct train_run *r, heed_loop_end end) {
@@ -256,15 +250,11 @@ static void free_run(struct train_run *r) {
     r->kind->free(r);
 }
 
-static bool has_file(const char *dir, const char *file) {
-    char path[4096];
-    return snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path && access(path, F_OK) == 0;
-}
-
 /* What is in DIR is not to be lost by a slip. */
 static bool may_write(const struct options *o, const char *dir) {
     const bool resume = option_flag(o, "resume"), force = option_flag(o, "force");
-    const bool model = has_file(dir, "model.safetensors"), checkpoint = has_file(dir, "checkpoint.safetensors");
+    const bool model = directory_has(dir, "model.safetensors"),
+               checkpoint = directory_has(dir, "checkpoint.safetensors");
     if (force || (resume && (checkpoint || !model))) return true;
     if (resume)
         cli_error(EXIT_FAILED, "%s: holds a model but no checkpoint to resume from; --force begins anew", dir);

@@ -17,13 +17,13 @@ struct train_settings {
 
 /* What a kind of task does. Functions fail through the context. */
 struct train_kind {
-    const char *standard_model;                                    /* the family when none is asked for */
-    const char *const *own_options;                                /* that no other kind has, NULL-terminated */
-    bool (*load)(struct train_run *r);                             /* the data */
-    bool (*set)(struct train_run *r);                              /* what it adds to the options of the loop */
+    const char *standard_model;        /* the family when none is asked for */
+    const char *const *own_options;    /* that no other kind has, NULL-terminated */
+    const char *next, *next_how;       /* the command to type next, and what follows its directory */
+    bool (*load)(struct train_run *r); /* the data */
+    bool (*set)(struct train_run *r);  /* what it adds to the options of the loop */
     heed_model *(*model)(const struct train_run *r, heed_ctx *cx); /* fresh, its config complete */
     bool (*begin)(struct train_run *r);                            /* r->model is made: fills it; says what is there */
-    void (*next)(const struct train_run *r, FILE *f);              /* says what to type next */
     void (*free)(struct train_run *r);
 };
 extern const struct train_kind train_vectors, train_translate;
@@ -48,6 +48,5 @@ struct train_run {
 
 /* Adds what the user set to the kind's own settings. */
 bool train_add_settings(const struct train_run *r, heed_ctx *cx, struct train_settings *s);
-void train_print_word(FILE *f, const char *word); /* as a shell would take it again, after a space */
 
 #endif

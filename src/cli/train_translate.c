@@ -1,12 +1,12 @@
 /* heed train translate: an encoder-decoder from parallel text. */
 #include "cli/parallel.h"
 #include "cli/train.h"
+#include "cli/vocabulary.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BATCH_TOKENS 4096
 #define EPOCHS       30
@@ -29,7 +29,7 @@ static struct text *text_of(const struct train_run *r) { return r->own; }
 /* ---- the text ---- */
 
 static void move_line(heed_ctx *cx, const heed_lines *from, int64_t i, heed_string *to) {
-    heed_string_put(cx, to, from->text + from->start[i], (size_t)(from->start[i + 1] - from->start[i] - 1));
+    heed_string_put(cx, to, heed_line_text(from, i), heed_line_size(from, i));
     heed_string_put(cx, to, "\n", 1);
 }
 
@@ -70,63 +70,22 @@ static bool read_text(struct train_run *r, struct text *t) {
 /* ---- the vocabulary ---- */
 
 static heed_tokenizer *learn(const struct train_run *r, const struct text *t, int first, int n) {
-    const char *kind = option_text(r->o, "tokens");
-    const heed_tokenizer_opts opts = {.kind = kind[0] == 'b'   ? HEED_TOKENS_BPE
-                                              : kind[0] == 'w' ? HEED_TOKENS_WORD
-                                                               : HEED_TOKENS_CHAR,
-                                      .vocabulary = option_int(r->o, "vocab"),
-                                      .pad = "<pad>",
-                                      .bos = "<s>",
-                                      .eos = "</s>",
-                                      .unk = "<unk>",
-                                      .add_eos = true};
     const heed_lines *texts[2] = {&t->lines[TRAIN][first], &t->lines[TRAIN][1]};
-    return heed_tokenizer_train(r->cx, texts, n, &opts);
+    return vocabulary_learn(r->cx, texts, n, vocabulary_kind(option_text(r->o, "tokens")), option_int(r->o, "vocab"));
 }
 
 /* A run that goes on takes the vocabularies that it began with. */
-static bool take_up(struct train_run *r, struct text *t) {
-    char path[4096];
-    if (!option_flag(r->o, "resume") || snprintf(path, sizeof path, "%s/tokenizer.json", r->dir) >= (int)sizeof path ||
-        access(path, F_OK) != 0)
-        return false;
-    t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, path);
-    snprintf(path, sizeof path, "%s/target_tokenizer.json", r->dir);
-    if (t->tokens[0] && option_flag(r->o, "separate")) t->tokens[1] = heed_tokenizer_load(r->cx, path);
-    return true;
-}
-
 static bool make_tokenizers(struct train_run *r, struct text *t) {
     const char *given = option_text(r->o, "tokenizer");
-    if (take_up(r, t)) return !heed_failed(r->cx);
-    if (given)
+    if (option_flag(r->o, "resume") && directory_has_tokenizers(r->dir))
+        directory_load_tokenizers(r->cx, r->dir, t->tokens);
+    else if (given)
         t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, given);
     else if (!option_flag(r->o, "separate"))
         t->tokens[0] = t->tokens[1] = learn(r, t, 0, 2);
     else if ((t->tokens[0] = learn(r, t, 0, 1)))
         t->tokens[1] = learn(r, t, 1, 1);
     return !heed_failed(r->cx);
-}
-
-/* The first of several names that the vocabulary knows; -1 and a failed context without one. */
-static int32_t special(heed_ctx *cx, const heed_tokenizer *t, const char *what, const char *const *names) {
-    for (int i = 0; names[i]; i++)
-        if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
-    heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer has no token for %s, such as %s", what, names[0]);
-    return -1;
-}
-
-static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
-
-/* Training would never see an end. */
-static bool adds_end(heed_ctx *cx, const heed_tokenizer *t) {
-    heed_ids ids = {0};
-    heed_encode(cx, t, "a", 1, true, &ids);
-    const bool ends = ids.count > 0 && ids.id[ids.count - 1] == special(cx, t, "the end", end_names);
-    heed_ids_free(cx, &ids);
-    if (!heed_failed(cx) && !ends)
-        heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer does not put the end token behind a sentence");
-    return !heed_failed(cx);
 }
 
 /* ---- the model ---- */
@@ -150,8 +109,8 @@ static double fresh_deviation(const struct train_run *r) {
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct text *t = text_of(r);
     const bool separate = t->tokens[0] != t->tokens[1];
-    const long long pad = special(cx, t->tokens[1], "padding", pad_names);
-    const long long end = special(cx, t->tokens[1], "the end", end_names);
+    const long long pad = vocabulary_pad(cx, t->tokens[1]);
+    const long long end = vocabulary_end(cx, t->tokens[1]);
     const struct {
         const char *key;
         long long value;
@@ -195,14 +154,30 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 
 /* ---- the run ---- */
 
+/* Most tokens of a sentence to train on: the model has no positions for more, or the user finds it too long. */
+static int64_t longest_of(const struct train_run *r) {
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *model = new_model(r, dry);
+    const int64_t positions = model ? heed_translator_positions(dry, model) : 0, asked = option_int(r->o, "longest");
+    if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    heed_model_free(dry, model);
+    heed_close(dry);
+    return asked > 0 && asked < positions ? asked : positions;
+}
+
 static bool encode(struct train_run *r, struct text *t) {
     heed_ctx *cx = r->cx;
+    const heed_pairs_opts to_train = {.skip_empty = true, .longest = longest_of(r)};
+    const heed_pairs *p = &t->pairs[TRAIN];
     for (int set = 0; set < SETS && !heed_failed(cx); set++) {
         const heed_lines *lines = t->lines[set];
         if (lines[0].count > 0)
-            heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], set == TRAIN ? INT32_MAX : 0,
+            heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], set == TRAIN ? &to_train : NULL,
                               &t->pairs[set]);
     }
+    if (!heed_failed(cx) && p->n == 0)
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
+                  r->path, (long long)p->empty, (long long)p->long_ones, (long long)to_train.longest);
     return !heed_failed(cx);
 }
 
@@ -214,49 +189,18 @@ static bool load(struct train_run *r) {
     const char *from = option_text(r->o, "from"), *to = option_text(r->o, "to");
     snprintf(t->way.from, sizeof t->way.from, "%s", from ? from : "");
     snprintf(t->way.to, sizeof t->way.to, "%s", to ? to : "");
-    return read_text(r, t) && make_tokenizers(r, t) && adds_end(r->cx, t->tokens[1]) && encode(r, t);
-}
-
-/* Pairs that the model has no positions for, or that the user finds too long, are left out. */
-static bool leave_out_long(struct train_run *r, struct text *t) {
-    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
-    heed_model *model = new_model(r, dry);
-    int64_t longest = model ? heed_translator_positions(dry, model) : 0;
-    if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
-    heed_model_free(dry, model);
-    heed_close(dry);
-    if (heed_failed(r->cx)) return false;
-    const int64_t asked = option_int(r->o, "longest");
-    if (asked > 0 && asked < longest) longest = asked;
-    heed_pairs *p = &t->pairs[TRAIN];
-    int64_t kept = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        const int64_t at[3] = {p->start[2 * i], p->start[2 * i + 1], p->start[2 * i + 2]};
-        if (at[1] - at[0] > longest || at[2] - at[1] > longest) {
-            p->long_ones++;
-            continue;
-        }
-        const int64_t to = p->start[2 * kept];
-        memmove(p->id + to, p->id + at[0], (size_t)(at[2] - at[0]) * sizeof *p->id);
-        p->start[2 * kept + 1] = to + at[1] - at[0];
-        p->start[2 * ++kept] = to + at[2] - at[0];
-    }
-    p->n = kept;
-    if (kept > 0) return true;
-    return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
-                     r->path, (long long)p->empty, (long long)p->long_ones, (long long)longest);
+    return read_text(r, t) && make_tokenizers(r, t) && vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
 }
 
 static bool set(struct train_run *r) {
     struct text *t = text_of(r);
     const struct options *o = r->o;
     heed_loop_opts *l = &r->loop;
-    if (!leave_out_long(r, t)) return false;
     const int64_t accumulate = option_given(o, "accumulate") ? option_int(o, "accumulate") : 1;
     heed_translation_opts opts = {.target = t->tokens[1],
                                   .tokens = option_given(o, "batch") ? option_int(o, "batch") : BATCH_TOKENS,
                                   .micro_tokens = option_int(o, "micro-batch"),
-                                  .pad = special(r->cx, t->tokens[1], "padding", pad_names),
+                                  .pad = vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
                                   .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
     heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
@@ -283,12 +227,7 @@ static bool begin(struct train_run *r) {
     const struct text *t = text_of(r);
     const heed_pairs *p = &t->pairs[TRAIN];
     const heed_loop_source *from = r->loop.source;
-    char path[4096];
-    if (!directory_make(r->cx, r->dir) || !heed_tokenizer_save(r->cx, t->tokens[0], r->dir)) return false;
-    if (t->tokens[1] != t->tokens[0] &&
-        (snprintf(path, sizeof path, "%s/target_tokenizer.json", r->dir) >= (int)sizeof path ||
-         !heed_tokenizer_save(r->cx, t->tokens[1], path)))
-        return false;
+    if (!directory_make(r->cx, r->dir) || !directory_save_tokenizers(r->cx, r->dir, t->tokens)) return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %lld pairs to train on in %lld batches, %lld to validate, %lld to test; ", r->path,
             (long long)p->n, (long long)from->per_epoch, (long long)t->pairs[VALID].n, (long long)t->pairs[TEST].n);
@@ -309,18 +248,11 @@ static bool begin(struct train_run *r) {
     return true;
 }
 
-static void next(const struct train_run *r, FILE *f) {
-    train_print_word(f, "translate");
-    train_print_word(f, r->dir);
-    fputs("   (sentences on standard input)\n", f);
-}
-
 static void free_text(struct train_run *r) {
     struct text *t = text_of(r);
     if (!t) return;
     heed_translation_free(r->cx, t->translation);
-    if (t->tokens[1] != t->tokens[0]) heed_tokenizer_free(r->cx, t->tokens[1]);
-    heed_tokenizer_free(r->cx, t->tokens[0]);
+    directory_free_tokenizers(r->cx, t->tokens);
     for (int set_number = 0; set_number < SETS; set_number++) {
         heed_pairs_free(r->cx, &t->pairs[set_number]);
         parallel_free(r->cx, t->lines[set_number]);
@@ -334,10 +266,11 @@ static const char *const own_options[] = {"from",  "to",       "valid-data", "mo
 const struct train_kind train_translate = {
     .standard_model = "transformer",
     .own_options = own_options,
+    .next = "translate",
+    .next_how = "   (sentences on standard input)",
     .load = load,
     .set = set,
     .model = new_model,
     .begin = begin,
-    .next = next,
     .free = free_text,
 };

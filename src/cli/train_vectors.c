@@ -163,12 +163,6 @@ static bool begin(struct train_run *r) {
     return true;
 }
 
-static void next(const struct train_run *r, FILE *f) {
-    train_print_word(f, "predict");
-    train_print_word(f, r->dir);
-    fputs(" --data FILE   (or numbers on standard input)\n", f);
-}
-
 static void free_vectors(struct train_run *r) {
     struct vectors *v = vectors_of(r);
     if (!v) return;
@@ -184,10 +178,11 @@ static const char *const own_options[] = {"target", "use", NULL};
 const struct train_kind train_vectors = {
     .standard_model = "mlp",
     .own_options = own_options,
+    .next = "predict",
+    .next_how = " --data FILE   (or numbers on standard input)",
     .load = load,
     .set = set,
     .model = new_model,
     .begin = begin,
-    .next = next,
     .free = free_vectors,
 };

@@ -38,7 +38,7 @@ static bool print_json(struct job *j, int64_t line, const heed_translated *found
     heed_json_put_int(cx, at, "line", line);
     heed_json_put_text(cx, at, "translation", j->text.s);
     heed_json_put_number(cx, at, "score", (double)found->score[i]);
-    json_answer(cx, at, 0);
+    json_answer(cx, stdout, at, 0);
     heed_json_free(at);
     return !heed_failed(cx);
 }

@@ -5,6 +5,7 @@
  * allocator: all memory is taken when the batches are opened, and nothing in the thread can fail. Where a thread would
  * not pay, the caller makes each batch when it asks for it. */
 #include "data/batches.h"
+#include "base/vectors.h"
 #include "data/data.h"
 
 #include <math.h>
@@ -46,14 +47,7 @@ struct heed_batches {
 
 /* ---- making ---- */
 
-/* gcc makes vectors at -O2 only of loops marked so; clang does by itself, and warns where it may not. Each element is
- * one product and one sum, rounded each, so the bits do not depend on it. */
-#ifdef __clang__
-#    define VECTORS
-#else
-#    define VECTORS _Pragma("omp simd")
-#endif
-
+/* Each element is one product and one sum, rounded each, so the bits do not depend on vectors. */
 static void widen_bytes(float *restrict out, const uint8_t *restrict in, const float *restrict factor,
                         const float *restrict term, int64_t n) {
     VECTORS

@@ -27,6 +27,10 @@ bool data_rows(heed_ctx *cx, const char *op, const heed_data *data, const int64_
 /* Copies the class names of `like`, where there are any and `out` has classes. */
 bool data_keep_class_names(heed_ctx *cx, const heed_data *like, heed_data *out);
 
+/* English sentences of the grammar that the demo shows; they are held out. */
+enum { GRAMMAR_SHOWN = 5 };
+extern const char *const grammar_shown[GRAMMAR_SHOWN];
+
 /* The readers. Each fills `out`, which is new; what a failed one leaves in it is freed by the caller. */
 bool data_read_table(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out);
 /* y_path NULL: no targets. The arrays are read by `read`: heed_npy_read or heed_idx_read. */

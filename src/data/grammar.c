@@ -2,6 +2,7 @@
  *
  * A sentence is held out by its English text alone, so that no training pair, whatever its seed, is one. */
 #include "data/grammar.h"
+#include "data/data.h"
 
 #include "base/checked.h"
 #include "base/ctx.h"
@@ -22,17 +23,19 @@ static heed_grammar_kind draw_kind(struct draws *d) {
     return shares[i].kind;
 }
 
+/* What the demo shows, it must not have learnt by heart. */
+const char *const grammar_shown[GRAMMAR_SHOWN] = {
+    "The animal didn't cross the street because it was too tired.",
+    "The animal didn't cross the street because it was too wide.",
+    "A bird flies through the window.",
+    "The woman is walking along the river bank.",
+    "The dogs that the old man near the bridge sees are tired.",
+};
+
 bool heed_grammar_held_out(const char *english) {
-    /* What the demo shows, it must not have learnt by heart. */
-    static const char *const shown[] = {
-        "The animal didn't cross the street because it was too tired.",
-        "The animal didn't cross the street because it was too wide.",
-        "A bird flies through the window.",
-        "The woman is walking along the river bank.",
-    };
     if (!english) return false;
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        if (strcmp(english, shown[i]) == 0) return true;
+    for (int i = 0; i < GRAMMAR_SHOWN; i++)
+        if (strcmp(english, grammar_shown[i]) == 0) return true;
     uint64_t hash = UINT64_C(0xCBF29CE484222325); /* FNV-1a, its high bits, which all bytes reach */
     for (const char *s = english; *s; s++) hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001B3);
     return (hash >> 32) % HELD_OUT == 0;

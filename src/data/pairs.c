@@ -6,17 +6,15 @@
 
 /* ---- encoding ---- */
 
-static int64_t line_size(const heed_lines *l, int64_t i) { return l->start[i + 1] - l->start[i] - 1; }
-
 static bool is_blank(const heed_lines *l, int64_t i) {
-    const char *s = l->text + l->start[i];
+    const char *s = heed_line_text(l, i);
     return s[strspn(s, " \t\r")] == 0;
 }
 
 /* Where a tokenizer has no token for the unknown, it says what it cannot encode; the line is added. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
                    heed_ids *to) {
-    if (heed_encode(cx, t, l->text + l->start[i], (size_t)line_size(l, i), true, to)) return true;
+    if (heed_encode(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, to)) return true;
     if (heed_error(cx) != HEED_ERR_FORMAT && heed_error(cx) != HEED_ERR_RANGE) return false;
     char why[512];
     const heed_status status = heed_error(cx);
@@ -25,49 +23,47 @@ static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, cons
     return heed_fail(cx, status, "%s: line %lld: %s", side, (long long)i + 1, why);
 }
 
-static int64_t count_of(const heed_ids *ids, int64_t from, int32_t id) {
+static int64_t count_of(heed_ids ids, int32_t id) {
     int64_t n = 0;
-    for (int64_t i = from; i < ids->count; i++) n += ids->id[i] == id;
+    for (int64_t i = 0; i < ids.count; i++) n += ids.id[i] == id;
     return n;
 }
 
 bool heed_pairs_encode(heed_ctx *cx, const heed_lines *source, const heed_lines *target,
-                       const heed_tokenizer *source_tokens, const heed_tokenizer *target_tokens, int64_t longest,
-                       heed_pairs *pairs) {
+                       const heed_tokenizer *source_tokens, const heed_tokenizer *target_tokens,
+                       const heed_pairs_opts *opts, heed_pairs *pairs) {
     if (heed_failed(cx)) return false;
     if (!source || !target || !source_tokens || !target_tokens || !pairs)
         return heed_fail(cx, HEED_ERR_USAGE, "pairs: texts, tokenizers and a place for the pairs are needed");
     if (source->count != target->count)
         return heed_fail(cx, HEED_ERR_FORMAT, "pairs: the source has %lld lines, the target %lld",
                          (long long)source->count, (long long)target->count);
+    const heed_pairs_opts o = opts ? *opts : (heed_pairs_opts){0};
     heed_pairs p = {0};
     heed_ids ids = {0};
-    const int32_t unknown[2] = {heed_tokenizer_unknown(source_tokens), heed_tokenizer_unknown(target_tokens)};
     p.start = data_room(cx, source->count + 1, 2, sizeof *p.start);
     if (p.start) p.start[0] = 0;
     for (int64_t i = 0; p.start && i < source->count && !heed_cancelled(cx); i++) {
         const int64_t before = ids.count;
-        if (longest > 0 && (is_blank(source, i) || is_blank(target, i))) {
+        if (o.skip_empty && (is_blank(source, i) || is_blank(target, i))) {
             p.empty++;
             continue;
         }
         if (!encode(cx, source_tokens, "source", source, i, &ids)) break;
         const int64_t middle = ids.count;
         if (!encode(cx, target_tokens, "target", target, i, &ids)) break;
-        if (longest > 0 && (middle - before > longest || ids.count - middle > longest)) {
+        if (o.longest > 0 && (middle - before > o.longest || ids.count - middle > o.longest)) {
             ids.count = before;
             p.long_ones++;
             continue;
         }
-        if (unknown[1] >= 0) p.unknown += count_of(&ids, middle, unknown[1]);
-        const int64_t whole = ids.count;
-        ids.count = middle;
-        if (unknown[0] >= 0) p.unknown += count_of(&ids, before, unknown[0]);
-        ids.count = whole;
         p.start[2 * p.n + 1] = middle;
-        p.start[2 * ++p.n] = whole;
+        p.start[2 * ++p.n] = ids.count;
     }
     p.id = ids.id;
+    for (int64_t i = 0; i < p.n; i++)
+        p.unknown += count_of(heed_pair_source(&p, i), heed_tokenizer_unknown(source_tokens)) +
+                     count_of(heed_pair_target(&p, i), heed_tokenizer_unknown(target_tokens));
     if (heed_failed(cx)) heed_pairs_free(cx, &p);
     if (!heed_failed(cx)) *pairs = p;
     return !heed_failed(cx);
@@ -79,6 +75,15 @@ void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs) {
     heed_mem_free(cx, pairs->start);
     *pairs = (heed_pairs){0};
 }
+
+static heed_ids side_of(const heed_pairs *p, int64_t i, int side) {
+    if (!p || i < 0 || i >= p->n) return (heed_ids){0};
+    const int64_t *at = p->start + 2 * i + side;
+    return (heed_ids){.id = p->id + at[0], .count = at[1] - at[0]};
+}
+
+heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i) { return side_of(pairs, i, 0); }
+heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i) { return side_of(pairs, i, 1); }
 
 /* ---- grouping ---- */
 
@@ -120,10 +125,9 @@ bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uin
     g.pair = data_room(cx, n, 1, sizeof *g.pair);
     g.start = data_room(cx, n + 1, 1, sizeof *g.start);
     if (!heed_failed(cx)) {
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t *at = pairs->start + 2 * i;
-            places[i] = (struct place){at[1] - at[0], at[2] - at[1], i, heed_random_bits(seed, 0, (uint64_t)i)};
-        }
+        for (int64_t i = 0; i < n; i++)
+            places[i] = (struct place){heed_pair_source(pairs, i).count, heed_pair_target(pairs, i).count, i,
+                                       heed_random_bits(seed, 0, (uint64_t)i)};
         qsort(places, (size_t)n, sizeof *places, by_length);
         g.start[0] = 0;
         fill_groups(places, n, tokens, &g);

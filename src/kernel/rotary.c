@@ -1,5 +1,6 @@
 /* Rotary positions: a table of cosines and sines per position first, then all heads by it. */
 #include "kernel/rotary.h"
+#include "base/vectors.h"
 #include "kernel/elementwise.h"
 #include "kernel/ints.h"
 #include <math.h>
@@ -57,13 +58,6 @@ void kernel_angles(struct pool *pool, const struct angles *a) {
 }
 
 /* ---- turning ---- */
-
-/* gcc makes vectors at -O2 only of loops marked so; clang does by itself, and warns where it may not. */
-#ifdef __clang__
-#    define VECTORS
-#else
-#    define VECTORS _Pragma("omp simd")
-#endif
 
 /* Pair i is x[i * step] and x[i * step + apart]; y may be x. */
 static inline __attribute__((always_inline)) void turn_pairs(float *y, const float *x, const float *c, const float *s,

@@ -1,4 +1,4 @@
-/* Making a directory, with those above it, filling and dropping it. */
+/* Paths in a directory; making it, with those above it, filling and dropping it. */
 #include "model/directory.h"
 #include "base/file.h"
 #include <errno.h>
@@ -6,6 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]) {
+    const size_t n = strlen(dir);
+    if (snprintf(path, PATH_ROOM, "%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", file) < PATH_ROOM) return true;
+    return heed_fail(cx, HEED_ERR_FILE, "%.60s...: the path is too long", dir);
+}
+
+bool directory_has(const char *dir, const char *file) {
+    char path[PATH_ROOM];
+    return snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path && access(path, F_OK) == 0;
+}
 
 bool directory_make(heed_ctx *cx, const char *dir) {
     if (!*dir) return heed_fail(cx, HEED_ERR_USAGE, "directory: the name is empty");
@@ -30,22 +41,39 @@ bool directory_make(heed_ctx *cx, const char *dir) {
     return heed_fail(cx, HEED_ERR_FILE, "%s: %s", dir, strerror(errno));
 }
 
-bool directory_holds_model(const char *dir) {
-    char path[4096];
-    return snprintf(path, sizeof path, "%s/model.safetensors", dir) < (int)sizeof path && access(path, F_OK) == 0;
+/* ---- tokenizers ---- */
+
+#define SOURCE_TOKENIZER "tokenizer.json"
+#define TARGET_TOKENIZER "target_tokenizer.json"
+#define MOST_TOKENIZER   ((size_t)1 << 30) /* bytes */
+
+bool directory_has_tokenizers(const char *dir) { return directory_has(dir, SOURCE_TOKENIZER); }
+
+bool directory_load_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *tokens[2]) {
+    char path[PATH_ROOM];
+    tokens[0] = tokens[1] = heed_tokenizer_load(cx, dir);
+    if (tokens[0] && directory_has(dir, TARGET_TOKENIZER))
+        tokens[1] = directory_path(cx, dir, TARGET_TOKENIZER, path) ? heed_tokenizer_load(cx, path) : NULL;
+    if (heed_failed(cx)) directory_free_tokenizers(cx, tokens);
+    return !heed_failed(cx);
 }
 
-static const char *const tokenizers[] = {"tokenizer.json", "target_tokenizer.json"};
-#define MOST_TOKENIZER ((size_t)1 << 30) /* bytes */
+bool directory_save_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *const tokens[2]) {
+    char path[PATH_ROOM];
+    if (!heed_tokenizer_save(cx, tokens[0], dir) || !directory_path(cx, dir, TARGET_TOKENIZER, path)) return false;
+    if (tokens[1] != tokens[0]) return heed_tokenizer_save(cx, tokens[1], path);
+    if (unlink(path) == 0 || errno == ENOENT) return true; /* of a model that was there before */
+    return heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
+}
 
 bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to) {
-    char source[4096], target[4096];
+    static const char *const files[] = {SOURCE_TOKENIZER, TARGET_TOKENIZER};
+    char source[PATH_ROOM], target[PATH_ROOM];
     for (int i = 0; i < 2 && !heed_failed(cx); i++) {
         size_t size = 0;
-        if (snprintf(source, sizeof source, "%s/%s", from, tokenizers[i]) >= (int)sizeof source ||
-            snprintf(target, sizeof target, "%s/%s", to, tokenizers[i]) >= (int)sizeof target)
-            return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", from);
-        if (access(source, F_OK) != 0) continue;
+        if (!directory_has(from, files[i]) || !directory_path(cx, from, files[i], source) ||
+            !directory_path(cx, to, files[i], target))
+            continue;
         void *text = file_read(cx, source, MOST_TOKENIZER, &size);
         struct file_writer *w = text ? file_write_open(cx, target) : NULL;
         if (w) file_write(w, text, size);
@@ -55,9 +83,17 @@ bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to) {
     return !heed_failed(cx);
 }
 
+void directory_free_tokenizers(heed_ctx *cx, heed_tokenizer *tokens[2]) {
+    if (tokens[1] != tokens[0]) heed_tokenizer_free(cx, tokens[1]);
+    heed_tokenizer_free(cx, tokens[0]);
+    tokens[0] = tokens[1] = NULL;
+}
+
+/* ---- dropping ---- */
+
 void directory_drop(const char *dir) {
-    static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json", "target_tokenizer.json"};
-    char path[4096];
+    static const char *const files[] = {"model.safetensors", "config.json", SOURCE_TOKENIZER, TARGET_TOKENIZER};
+    char path[PATH_ROOM];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (snprintf(path, sizeof path, "%s/%s", dir, files[i]) < (int)sizeof path) unlink(path);
     rmdir(dir);

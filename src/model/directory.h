@@ -1,15 +1,25 @@
-/* Directories that are written into. */
+/* Model directories: where their files are, and writing into them. */
 #ifndef MODEL_DIRECTORY_H
 #define MODEL_DIRECTORY_H
 
-#include "heed/base.h"
+#include "heed/text.h"
 
+#define PATH_ROOM 4096
+
+/* The path of a file in dir; false with a sentence when it is too long. */
+bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
+bool directory_has(const char *dir, const char *file);
 /* Makes dir and those above it, where they are not there yet; false with a sentence when it cannot be written into. */
 bool directory_make(heed_ctx *cx, const char *dir);
-bool directory_holds_model(const char *dir);
-/* Copies the tokenizers that are in one model directory to another. */
-bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to);
 /* Removes a model directory with the files that heed writes there; one that holds others stays, with them. */
 void directory_drop(const char *dir);
+
+/* ---- tokenizers ---- of source and target: tokenizer.json is for both, unless there is target_tokenizer.json. Where
+ * it is for both, tokens[1] is tokens[0]. */
+bool directory_has_tokenizers(const char *dir);
+bool directory_load_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *tokens[2]); /* NULL each when it fails */
+bool directory_save_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *const tokens[2]);
+bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to); /* those that are there */
+void directory_free_tokenizers(heed_ctx *cx, heed_tokenizer *tokens[2]);
 
 #endif

@@ -4,7 +4,6 @@
 #include "model/families.h"
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the list ---- */
 
@@ -92,13 +91,6 @@ heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *
     return NULL;
 }
 
-static bool path_join(heed_ctx *cx, char *out, size_t size, const char *dir, const char *file) {
-    const size_t n = strlen(dir);
-    const int length = snprintf(out, size, "%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", file);
-    if (length >= 0 && (size_t)length < size) return true;
-    return heed_fail(cx, HEED_ERR_FILE, "%.60s...: the path is too long", dir);
-}
-
 static const heed_family *family_of(heed_ctx *cx, heed_json config) {
     const char *type = heed_json_text(cx, config, "model_type");
     const heed_family *family = heed_family_find(type);
@@ -110,20 +102,20 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
 }
 
 static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
-    char path[4096];
-    if (!path_join(cx, path, sizeof path, dir, "generation_config.json")) return false;
-    if (access(path, F_OK) == 0) m->decoding = heed_json_open(cx, path);
+    char path[PATH_ROOM];
+    if (directory_has(dir, "generation_config.json") && directory_path(cx, dir, "generation_config.json", path))
+        m->decoding = heed_json_open(cx, path);
     return !heed_failed(cx);
 }
 
 heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
-    char path[4096];
+    char path[PATH_ROOM];
     if (heed_failed(cx)) return NULL;
     if (!dir) {
         heed_fail(cx, HEED_ERR_USAGE, "model_load: the directory is NULL");
         return NULL;
     }
-    if (!path_join(cx, path, sizeof path, dir, "config.json")) return NULL;
+    if (!directory_path(cx, dir, "config.json", path)) return NULL;
     const heed_json config = heed_json_open(cx, path);
     if (heed_failed(cx)) return NULL;
     const heed_family *family = family_of(cx, config);
@@ -138,15 +130,14 @@ heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
 }
 
 bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
-    char path[4096];
+    char path[PATH_ROOM];
     if (heed_failed(cx)) return false;
     if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
-    return directory_make(cx, dir) && path_join(cx, path, sizeof path, dir, "model.safetensors") &&
-           heed_params_save(cx, m->params, path) && path_join(cx, path, sizeof path, dir, "config.json") &&
+    return directory_make(cx, dir) && directory_path(cx, dir, "model.safetensors", path) &&
+           heed_params_save(cx, m->params, path) && directory_path(cx, dir, "config.json", path) &&
            heed_json_write(cx, path, m->config) &&
            (heed_json_kind_of(m->decoding) == HEED_JSON_NONE ||
-            (path_join(cx, path, sizeof path, dir, "generation_config.json") &&
-             heed_json_write(cx, path, m->decoding)));
+            (directory_path(cx, dir, "generation_config.json", path) && heed_json_write(cx, path, m->decoding)));
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }

@@ -1,11 +1,11 @@
 /* From text to text: the way is prepared, encoded, decoded in groups of like length, and turned back. */
 #include "base/ctx.h"
 #include "heed/translate.h"
+#include "model/directory.h"
 #include "model/seq2seq.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the way ---- */
 
@@ -62,23 +62,19 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
     heed_translator *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
     *t = (heed_translator){.model = heed_model_load(cx, dir)};
-    char path[4096];
     if (t->model && heed_model_family(t->model)->forward != seq2seq_forward)
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s translates nothing: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);
-    if (!heed_failed(cx)) t->tokens[0] = t->tokens[1] = heed_tokenizer_load(cx, dir);
-    if (t->tokens[0] && snprintf(path, sizeof path, "%s/target_tokenizer.json", dir) < (int)sizeof path &&
-        access(path, F_OK) == 0)
-        t->tokens[1] = heed_tokenizer_load(cx, path);
-    if (!heed_failed(cx) && heed_text_way_get(cx, heed_model_config(t->model), &t->way) && covers(cx, dir, t)) return t;
+    if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&
+        heed_text_way_get(cx, heed_model_config(t->model), &t->way) && covers(cx, dir, t))
+        return t;
     heed_translator_free(cx, t);
     return NULL;
 }
 
 void heed_translator_free(heed_ctx *cx, heed_translator *t) {
     if (!t) return;
-    if (t->tokens[1] != t->tokens[0]) heed_tokenizer_free(cx, t->tokens[1]);
-    heed_tokenizer_free(cx, t->tokens[0]);
+    directory_free_tokenizers(cx, t->tokens);
     heed_model_free(cx, t->model);
     heed_mem_free(cx, t);
 }

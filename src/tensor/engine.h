@@ -115,6 +115,9 @@ static inline int axis_of(int axis, int rank) {
     const int a = axis < 0 ? axis + rank : axis;
     return a >= 0 && a < rank ? a : -1;
 }
+static inline bool axis_fail(heed_op_call *c, int axis) { /* of input 0 */
+    return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", axis, heed_shape_text(c->in[0]).s);
+}
 
 /* Runs an op of one output. */
 static inline heed_tensor *apply1(heed_ctx *cx, const heed_op *op, const void *attr, heed_tensor *const *in, int n_in) {

@@ -1,8 +1,8 @@
 /* The profile of a context: a short list of ops, looked through from the front. An op that finds no place any more (a
  * program with more ops of its own than fit) is not counted. */
 #include "tensor/profile.h"
+#include "base/clock.h"
 #include <string.h>
-#include <time.h>
 
 #define LINES 256
 
@@ -30,12 +30,7 @@ int engine_profile_lines(const heed_ctx *cx, const struct profile_line **lines) 
     return *lines ? e->profile->n : 0;
 }
 
-int64_t profile_now(const struct engine *e) {
-    struct timespec t;
-    if (!e->profile) return 0;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+int64_t profile_now(const struct engine *e) { return e->profile ? clock_nanoseconds() : 0; }
 
 void profile_note(struct engine *e, const heed_op *op, enum profile_pass pass, int64_t began) {
     struct profile *p = e->profile;

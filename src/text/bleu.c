@@ -27,10 +27,8 @@ struct line {
 };
 
 static bool read_line(const struct scorer *sc, const heed_lines *lines, int64_t i, struct line *l) {
-    size_t size;
-    const char *text = line_at(lines, i, &size);
     *l = (struct line){.words.cx = sc->cx};
-    if (!edit_begin(&l->e, sc->cx, text, size)) return false;
+    if (!edit_begin(&l->e, sc->cx, heed_line_text(lines, i), heed_line_size(lines, i))) return false;
     if (sc->opts->lower) edit_lower(&l->e);
     edit_strip_end(&l->e);
     if (sc->opts->tokens == HEED_BLEU_13A) bleu_tokens_13a(&l->e);

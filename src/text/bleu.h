@@ -9,12 +9,6 @@
 bool bleu_check(heed_ctx *cx, const char *what, const heed_lines *hypothesis, const heed_lines *references,
                 int n_references);
 
-/* A line's text and size. */
-static inline const char *line_at(const heed_lines *l, int64_t i, size_t *size) {
-    *size = (size_t)(l->start[i + 1] - l->start[i] - 1);
-    return l->text + l->start[i];
-}
-
 /* Where the units of a line begin, and one past its last: unit i ends at start[i + 1] - gap. Words with one blank
  * between them (gap 1), or characters (gap 0). */
 struct units {

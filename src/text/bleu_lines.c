@@ -7,10 +7,8 @@ static bool check_lines(heed_ctx *cx, const char *what, const char *name, int nu
     if (!l->start || (!l->text && l->count > 0) || l->count < 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: %s %d has no lines", what, name, number);
     for (int64_t i = 0; i < l->count; i++) {
-        size_t size;
-        const char *s = line_at(l, i, &size);
-        const size_t bad = utf8_bad(s, size);
-        if (bad != size)
+        const size_t bad = utf8_bad(heed_line_text(l, i), heed_line_size(l, i));
+        if (bad != heed_line_size(l, i))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: %s %d: line %lld: byte %zu is not UTF-8", what, name, number,
                              (long long)i + 1, bad + 1);
     }

@@ -45,10 +45,8 @@ static void part_marks(struct edit *e) {
 }
 
 static bool read_line(heed_ctx *cx, const heed_lines *lines, int64_t i, int word_order, struct line *l) {
-    size_t size;
-    const char *text = line_at(lines, i, &size);
     *l = (struct line){.characters.cx = cx, .words.cx = cx, .character.cx = cx, .word.cx = cx};
-    if (!edit_begin(&l->words, cx, text, size)) return false;
+    if (!edit_begin(&l->words, cx, heed_line_text(lines, i), heed_line_size(lines, i))) return false;
     edit_words(&l->words);
     if (!edit_begin(&l->characters, cx, l->words.text.s, l->words.text.size)) return false;
     edit_replace(&l->characters, " ", "");

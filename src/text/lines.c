@@ -70,3 +70,13 @@ void heed_lines_free(heed_ctx *cx, heed_lines *lines) {
     heed_mem_free(cx, lines->start);
     *lines = (heed_lines){0};
 }
+
+static bool has_line(const heed_lines *lines, int64_t i) { return lines && i >= 0 && i < lines->count; }
+
+const char *heed_line_text(const heed_lines *lines, int64_t i) {
+    return has_line(lines, i) ? lines->text + lines->start[i] : NULL;
+}
+
+size_t heed_line_size(const heed_lines *lines, int64_t i) {
+    return has_line(lines, i) ? (size_t)(lines->start[i + 1] - lines->start[i] - 1) : 0;
+}

@@ -10,6 +10,12 @@
 
 #include <string.h>
 
+/* for (EACH(v, list)): every member of a list or an object. */
+#define EACH(v, list)                                                                                                  \
+    heed_json v = heed_json_first(list);                                                                               \
+    heed_json_kind_of(v) != HEED_JSON_NONE;                                                                            \
+    v = heed_json_next(v)
+
 /* ---- tokenizer_map.c: strings to numbers ---- {0} is empty */
 
 struct map_entry {

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define EACH(v, list)                                                                                                  \
-    heed_json v = heed_json_first(list);                                                                               \
-    heed_json_kind_of(v) != HEED_JSON_NONE;                                                                            \
-    v = heed_json_next(v)
-
 char *text_copy(heed_ctx *cx, const char *s) {
     char *copy = heed_mem_new(cx, strlen(s) + 1);
     if (copy) memcpy(copy, s, strlen(s) + 1);

@@ -3,11 +3,6 @@
 #include "io/text.h"
 #include "text/tokenizer.h"
 
-#define EACH(v, list)                                                                                                  \
-    heed_json v = heed_json_first(list);                                                                               \
-    heed_json_kind_of(v) != HEED_JSON_NONE;                                                                            \
-    v = heed_json_next(v)
-
 static bool absent(heed_json at) {
     return heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL;
 }

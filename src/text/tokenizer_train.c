@@ -39,8 +39,8 @@ static bool count_lines(heed_ctx *cx, const heed_lines *lines, const heed_tokeni
     const struct normalizer to_lower = {.kind = NORMAL_LOWER};
     bool ok = true;
     for (int64_t i = 0; ok && i < lines->count && !(i % 4096 == 0 && heed_cancelled(cx)); i++) {
-        const char *line = lines->text + lines->start[i];
-        size_t size = (size_t)(lines->start[i + 1] - lines->start[i] - 1);
+        const char *line = heed_line_text(lines, i);
+        size_t size = heed_line_size(lines, i);
         bool cut;
         ok = utf8_check(cx, "train", line, size);
         if (ok && o->lower) {

@@ -72,7 +72,7 @@ static void put(heed_ctx *cx, heed_json line, const char *key, double value) {
         heed_json_put_null(cx, line, key);
 }
 
-static void put_score(heed_ctx *cx, heed_json line, const char *set, const char *metric, const heed_score *score) {
+void log_score(heed_ctx *cx, heed_json line, const char *set, const char *metric, const heed_score *score) {
     char key[64];
     snprintf(key, sizeof key, "%s_loss", set);
     put(cx, line, key, score->loss);
@@ -108,8 +108,8 @@ bool log_state(struct loop *l) {
     put(cx, line, "lr", s->lr);
     put(cx, line, "seconds", round(s->seconds * 1000) / 1000);
     heed_json_put_int(cx, line, l->source.unit, s->seen);
-    if (s->evaluated) put_score(cx, line, "valid", l->source.metric, &s->valid);
-    if (s->tested) put_score(cx, line, "test", l->source.metric, &s->test);
+    if (s->evaluated) log_score(cx, line, "valid", l->source.metric, &s->valid);
+    if (s->tested) log_score(cx, line, "test", l->source.metric, &s->test);
     size_t size = 0;
     char *text = heed_json_print(cx, line, 0, &size);
     const bool ok = text && write_line(l, text, size);

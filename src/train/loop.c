@@ -3,6 +3,7 @@
  * stopped. The model that is kept is always written before the checkpoint that knows of it; killed between the two, a
  * run finds it again. */
 #include "train/loop.h"
+#include "base/clock.h"
 #include "base/ctx.h"
 #include "kernel/rows.h"
 #include "model/directory.h"
@@ -11,16 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define SAVE_SECONDS 10.0
 #define DROPOUT_SEED 0x9E3779B97F4A7C15u /* masks and shuffles draw from different numbers */
-
-static double clock_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- the weights to keep ---- */
 
@@ -69,7 +63,7 @@ static bool save(struct loop *l) {
     char *notes = write_best(l) ? notes_write(l) : NULL;
     const bool saved = notes && heed_checkpoint_save(cx, l->trainer, l->checkpoint, notes);
     heed_mem_free(cx, notes);
-    l->saved = clock_now();
+    l->saved = clock_seconds();
     l->unsaved = !saved;
     return saved;
 }
@@ -77,7 +71,7 @@ static bool save(struct loop *l) {
 static bool save_is_due(const struct loop *l) {
     const int64_t every = l->opts.save_every;
     if (l->state->step == l->began_step) return false;
-    return every > 0 ? l->state->step % every == 0 : clock_now() - l->saved > SAVE_SECONDS;
+    return every > 0 ? l->state->step % every == 0 : clock_seconds() - l->saved > SAVE_SECONDS;
 }
 
 static bool take_up(struct loop *l) {
@@ -102,7 +96,7 @@ static void count(struct loop *l) {
     s->epoch = s->step / from->per_epoch;
     s->seen = from->seen(from->own, s->step);
     s->lr = heed_schedule_at(&l->trainer->opts.schedule, s->step > 0 ? s->step - 1 : 0);
-    const double took = clock_now() - l->began;
+    const double took = clock_seconds() - l->began;
     const int64_t done = s->step - l->began_step;
     s->seconds = l->earlier + took;
     s->seen_per_second = took > 0 ? (double)(s->seen - from->seen(from->own, l->began_step)) / took : 0;
@@ -337,7 +331,7 @@ static bool begin(struct loop *l) {
     const heed_loop_opts *o = &l->opts;
     struct stat what;
     if (!loop_hold(l)) return false;
-    l->began = clock_now();
+    l->began = clock_seconds();
     const bool resumes = o->resume && stat(l->checkpoint, &what) == 0;
     if (resumes && !take_up(l)) return false;
     l->began_step = l->state->step;
@@ -345,7 +339,7 @@ static bool begin(struct loop *l) {
     if (!resumes && !directory_make(cx, o->dir)) return false;
     if (!log_open(l, l->state->step) || (!resumes && !save(l))) return false;
     count(l);
-    l->saved = clock_now();
+    l->saved = clock_seconds();
     return true;
 }
 

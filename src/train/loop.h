@@ -5,12 +5,14 @@
 
 #include "heed/loop.h"
 
+#define NOTES_DATA 64 /* bytes of the name of a set of data */
+
 /* Data sets of vectors as the loop sees them. */
 struct vectors {
     heed_loop_opts opts;
     heed_batches *batches;
-    const heed_batch *batch;   /* the one under way */
-    char train[64], valid[64]; /* which examples, for the notes */
+    const heed_batch *batch;                   /* the one under way */
+    char train[NOTES_DATA], valid[NOTES_DATA]; /* which examples, for the notes */
 };
 heed_loop_source vectors_source(struct vectors *v, const heed_loop_opts *opts);
 
@@ -52,10 +54,14 @@ heed_tensor *loop_goal(const heed_io *out);
 /* Whether a run keeps within the context's budget, found by a plan; says how much it takes when not. */
 bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts);
 
+/* ---- notes: what a checkpoint says beside its numbers ---- */
+
 /* A number that changes when any of the bytes does. */
 uint64_t notes_mix(uint64_t hash, const void *data, size_t size);
-
-/* ---- notes: what a checkpoint says beside its numbers ---- */
+/* Which data: how many, and the number that they were mixed to. */
+void notes_name_data(char text[NOTES_DATA], int64_t n, const char *unit, uint64_t hash);
+/* The settings of a source: the names of its data, valid "" without any, and its batches. */
+void notes_put_source(heed_ctx *cx, heed_json at, const char *train, const char *valid, int64_t batch, int64_t micro);
 
 /* Where the run is, and the settings that its result depends on, as JSON text; free with heed_mem_free. */
 char *notes_write(struct loop *l);
@@ -67,6 +73,8 @@ bool notes_read(struct loop *l, const char *text);
 /* Opens l->opts.log for the lines after step `step`; later ones, of a run that was killed, are dropped. */
 bool log_open(struct loop *l, int64_t step);
 bool log_state(struct loop *l); /* one line */
+/* A score as "SET_loss" and "SET_METRIC"; null where it is no number. */
+void log_score(heed_ctx *cx, heed_json line, const char *set, const char *metric, const heed_score *score);
 void log_close(struct loop *l);
 
 #endif

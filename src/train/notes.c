@@ -13,11 +13,12 @@
 static void set_text(struct loop *l, heed_json at, const char *key, const char *text) {
     heed_json_put_text(l->cx, at, key, text);
 }
-static void set_int(struct loop *l, heed_json at, const char *key, int64_t value) {
+static void put_int(heed_ctx *cx, heed_json at, const char *key, int64_t value) {
     char text[32];
     snprintf(text, sizeof text, "%" PRId64, value);
-    set_text(l, at, key, text);
+    heed_json_put_text(cx, at, key, text);
 }
+static void set_int(struct loop *l, heed_json at, const char *key, int64_t value) { put_int(l->cx, at, key, value); }
 /* In as few digits as read back the same. */
 static void set_number(struct loop *l, heed_json at, const char *key, double value) {
     char text[32];
@@ -38,6 +39,17 @@ uint64_t notes_mix(uint64_t hash, const void *data, size_t size) {
     }
     for (; size > 0; byte++, size--) hash = (hash ^ *byte) * 0x100000001B3u;
     return hash;
+}
+
+void notes_name_data(char text[NOTES_DATA], int64_t n, const char *unit, uint64_t hash) {
+    snprintf(text, NOTES_DATA, "%" PRId64 " %s (%08" PRIx32 ")", n, unit, (uint32_t)(hash ^ hash >> 32));
+}
+
+void notes_put_source(heed_ctx *cx, heed_json at, const char *train, const char *valid, int64_t batch, int64_t micro) {
+    heed_json_put_text(cx, at, "training data", train);
+    if (*valid) heed_json_put_text(cx, at, "validation data", valid);
+    put_int(cx, at, "batch", batch);
+    put_int(cx, at, "micro-batch", micro);
 }
 
 static void set_model(struct loop *l, heed_json at) {

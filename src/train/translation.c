@@ -1,9 +1,7 @@
 /* Parallel text as the loop's source. Epoch e takes the groups in the order of permutation e of the seed. */
 #include "base/ctx.h"
 #include "train/loop.h"
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define NO_LABEL       (-100)
@@ -14,34 +12,35 @@ struct heed_translation {
     heed_translation_opts opts;
     heed_loop_source source;
     heed_pair_groups groups;
-    int64_t *tokens;   /* target tokens of each group */
-    int64_t *order;    /* of the groups in the epoch under way */
-    int64_t epoch;     /* whose order it is, -1: none */
-    int64_t step;      /* of the next batch */
-    int64_t group;     /* the one under way, */
-    int64_t first[2];  /* the pairs of its pass, */
-    int64_t per_epoch; /* target tokens in an epoch */
-    int32_t *room;     /* for ids on their way into tensors */
-    uint64_t hash[2];
+    int64_t *tokens;                           /* target tokens of each group */
+    int64_t *order;                            /* of the groups in the epoch under way */
+    int64_t epoch;                             /* whose order it is, -1: none */
+    int64_t step;                              /* of the next batch */
+    int64_t group;                             /* the one under way, */
+    int64_t first[2];                          /* the pairs of its pass, */
+    int64_t per_epoch;                         /* target tokens in an epoch */
+    int32_t *room;                             /* for ids on their way into tensors */
+    char train[NOTES_DATA], valid[NOTES_DATA]; /* which pairs, for the notes */
 };
 
-static int64_t source_length(const heed_pairs *p, int64_t i) { return p->start[2 * i + 1] - p->start[2 * i]; }
-static int64_t target_length(const heed_pairs *p, int64_t i) { return p->start[2 * i + 2] - p->start[2 * i + 1]; }
+/* Tokens of the longer side. */
+static int64_t width_of(const heed_pairs *p, int64_t i) {
+    const int64_t source = heed_pair_source(p, i).count, target = heed_pair_target(p, i).count;
+    return source > target ? source : target;
+}
 
 /* ---- tensors ---- */
 
-/* Rows of ids (n, width), filled up with `fill`. */
-static heed_tensor *rows_of(heed_ctx *cx, const heed_pairs *p, const int64_t *pair, int64_t n, int side, int32_t fill,
-                            int32_t *room) {
+/* Rows of ids (n, width) of a side, filled up with `fill`. */
+static heed_tensor *rows_of(heed_ctx *cx, const heed_pairs *p, heed_ids (*side)(const heed_pairs *p, int64_t i),
+                            const int64_t *pair, int64_t n, int32_t fill, int32_t *room) {
     int64_t width = 1;
+    for (int64_t i = 0; i < n; i++)
+        if (side(p, pair[i]).count > width) width = side(p, pair[i]).count;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t length = side ? target_length(p, pair[i]) : source_length(p, pair[i]);
-        if (length > width) width = length;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t from = p->start[2 * pair[i] + side], length = p->start[2 * pair[i] + side + 1] - from;
-        memcpy(room + i * width, p->id + from, (size_t)length * sizeof *room);
-        for (int64_t j = length; j < width; j++) room[i * width + j] = fill;
+        const heed_ids ids = side(p, pair[i]);
+        memcpy(room + i * width, ids.id, (size_t)ids.count * sizeof *room);
+        for (int64_t j = ids.count; j < width; j++) room[i * width + j] = fill;
     }
     return heed_from_i32(cx, room, 2, (int64_t[]){n, width});
 }
@@ -52,17 +51,17 @@ static heed_tensor *mask_of(heed_ctx *cx, const heed_pairs *p, const int64_t *pa
     if (!ids) return NULL;
     const int64_t n = heed_dim(ids, 0), width = heed_dim(ids, 1);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < width; j++) room[i * width + j] = j < source_length(p, pair[i]);
+        for (int64_t j = 0; j < width; j++) room[i * width + j] = j < heed_pair_source(p, pair[i]).count;
     return heed_from_i32(cx, room, 2, (int64_t[]){n, width});
 }
 
 static bool feed_pairs(heed_ctx *cx, const heed_pairs *p, const int64_t *pair, int64_t n, int32_t pad, int32_t *room,
                        heed_io *in) {
-    heed_tensor *ids = rows_of(cx, p, pair, n, 0, pad, room);
+    heed_tensor *ids = rows_of(cx, p, heed_pair_source, pair, n, pad, room);
     in->loss_only = true;
     return heed_io_put(cx, in, "input_ids", ids) &&
            heed_io_put(cx, in, "attention_mask", mask_of(cx, p, pair, ids, room)) &&
-           heed_io_put(cx, in, "labels", rows_of(cx, p, pair, n, 1, NO_LABEL, room));
+           heed_io_put(cx, in, "labels", rows_of(cx, p, heed_pair_target, pair, n, NO_LABEL, room));
 }
 
 /* The most places that a group takes on either side. */
@@ -70,10 +69,8 @@ static int64_t most_places(const heed_pairs *p, const heed_pair_groups *g) {
     int64_t most = 1;
     for (int64_t k = 0; k < g->n; k++) {
         int64_t widest = 1;
-        for (int64_t i = g->start[k]; i < g->start[k + 1]; i++) {
-            if (source_length(p, g->pair[i]) > widest) widest = source_length(p, g->pair[i]);
-            if (target_length(p, g->pair[i]) > widest) widest = target_length(p, g->pair[i]);
-        }
+        for (int64_t i = g->start[k]; i < g->start[k + 1]; i++)
+            if (width_of(p, g->pair[i]) > widest) widest = width_of(p, g->pair[i]);
         if (widest * (g->start[k + 1] - g->start[k]) > most) most = widest * (g->start[k + 1] - g->start[k]);
     }
     return most;
@@ -81,7 +78,7 @@ static int64_t most_places(const heed_pairs *p, const heed_pair_groups *g) {
 
 static int64_t tokens_of(const heed_pairs *p, const int64_t *pair, int64_t n) {
     int64_t tokens = 0;
-    for (int64_t i = 0; i < n; i++) tokens += target_length(p, pair[i]);
+    for (int64_t i = 0; i < n; i++) tokens += heed_pair_target(p, pair[i]).count;
     return tokens;
 }
 
@@ -114,9 +111,8 @@ static int64_t pass_end(const heed_translation *t, int64_t from, int64_t end) {
     int64_t widest = 1, to = from;
     if (t->opts.micro_tokens == 0) return end;
     for (; to < end; to++) {
-        const int64_t pair = t->groups.pair[to];
-        if (source_length(p, pair) > widest) widest = source_length(p, pair);
-        if (target_length(p, pair) > widest) widest = target_length(p, pair);
+        const int64_t width = width_of(p, t->groups.pair[to]);
+        if (width > widest) widest = width;
         if (to > from && (to - from + 1) * widest > t->opts.micro_tokens) break;
     }
     return to;
@@ -191,8 +187,7 @@ static bool measure_bleu(heed_ctx *cx, const heed_model *model, const heed_trans
     heed_string text = {0};
     heed_lines lines = {0};
     heed_ids *source = heed_mem_new(cx, (size_t)p->n * sizeof *source);
-    for (int64_t i = 0; source && i < p->n; i++)
-        source[i] = (heed_ids){.id = p->id + p->start[2 * i], .count = source_length(p, i)};
+    for (int64_t i = 0; source && i < p->n; i++) source[i] = heed_pair_source(p, i);
     bool ok = source && heed_translate_ids(cx, model, source, p->n, decode, &found);
     for (int64_t i = 0; ok && i < p->n; i++)
         ok = heed_translation_text(cx, &as_is, target, &found.ids[i * found.n_best], true, &text) &&
@@ -227,25 +222,18 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
 
 /* ---- what a checkpoint must agree with ---- */
 
-static void describe(heed_ctx *cx, heed_json at, const char *key, const heed_pairs *p, uint64_t *hash) {
-    char text[64];
-    if (*hash == 0) {
-        *hash = notes_mix((uint64_t)p->n, p->start, (size_t)(2 * p->n + 1) * sizeof *p->start);
-        *hash = notes_mix(*hash, p->id, (size_t)p->start[2 * p->n] * sizeof *p->id);
-    }
-    snprintf(text, sizeof text, "%" PRId64 " pairs (%08" PRIx32 ")", p->n, (uint32_t)(*hash ^ *hash >> 32));
-    heed_json_put_text(cx, at, key, text);
+static void describe(char text[NOTES_DATA], const heed_pairs *p) {
+    if (!p || *text) return;
+    const uint64_t hash = notes_mix((uint64_t)p->n, p->start, (size_t)(2 * p->n + 1) * sizeof *p->start);
+    notes_name_data(text, p->n, "pairs", notes_mix(hash, p->id, (size_t)p->start[2 * p->n] * sizeof *p->id));
 }
 
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     heed_translation *t = own;
-    char text[32];
-    describe(cx, at, "training data", t->opts.train.pairs, &t->hash[0]);
-    if (t->opts.valid.pairs) describe(cx, at, "validation data", t->opts.valid.pairs, &t->hash[1]);
-    snprintf(text, sizeof text, "%" PRId64, t->opts.tokens);
-    heed_json_put_text(cx, at, "batch", text);
-    snprintf(text, sizeof text, "%" PRId64, t->opts.micro_tokens);
-    heed_json_put_text(cx, at, "micro-batch", text);
+    const heed_translation_opts *o = &t->opts;
+    describe(t->train, o->train.pairs);
+    describe(t->valid, o->valid.pairs);
+    notes_put_source(cx, at, t->train, t->valid, o->tokens, o->micro_tokens);
 }
 
 /* ---- making ---- */

@@ -1,7 +1,5 @@
 /* Data sets of vectors as the loop's source. */
 #include "train/loop.h"
-#include <inttypes.h>
-#include <stdio.h>
 
 #define LEAST_MEASURE 256 /* examples to evaluate at a time, unless micro-batches say otherwise */
 
@@ -54,7 +52,7 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
 }
 
 /* Which examples: a number that changes when any of them does, or their order. */
-static void describe(char text[64], const heed_data *d, const int64_t *rows, int64_t n) {
+static void describe(char text[NOTES_DATA], const heed_data *d, const int64_t *rows, int64_t n) {
     if (!d || *text) return;
     const size_t all = (size_t)d->n, inputs = all * (size_t)d->width;
     uint64_t hash = notes_mix((uint64_t)d->n, &d->width, sizeof d->width);
@@ -63,13 +61,7 @@ static void describe(char text[64], const heed_data *d, const int64_t *rows, int
     if (d->label) hash = notes_mix(hash, d->label, all * sizeof *d->label);
     if (d->y) hash = notes_mix(hash, d->y, all * (size_t)d->outputs * sizeof *d->y);
     if (rows) hash = notes_mix(hash, rows, (size_t)n * sizeof *rows);
-    snprintf(text, 64, "%" PRId64 " examples (%08" PRIx32 ")", rows ? n : d->n, (uint32_t)(hash ^ hash >> 32));
-}
-
-static void put_count(heed_ctx *cx, heed_json at, const char *key, int64_t n) {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRId64, n);
-    heed_json_put_text(cx, at, key, text);
+    notes_name_data(text, rows ? n : d->n, "examples", hash);
 }
 
 static void settings(heed_ctx *cx, void *own, heed_json at) {
@@ -77,10 +69,7 @@ static void settings(heed_ctx *cx, void *own, heed_json at) {
     const heed_loop_opts *o = &v->opts;
     describe(v->train, o->train, o->train_rows, o->n_train);
     describe(v->valid, o->valid, o->valid_rows, o->n_valid);
-    heed_json_put_text(cx, at, "training data", v->train);
-    if (o->valid) heed_json_put_text(cx, at, "validation data", v->valid);
-    put_count(cx, at, "batch", o->batch);
-    put_count(cx, at, "micro-batch", o->micro_batch);
+    notes_put_source(cx, at, v->train, v->valid, o->batch, o->micro_batch);
 }
 
 static void close(heed_ctx *cx, void *own) {

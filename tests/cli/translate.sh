@@ -91,6 +91,11 @@ expect 0 "$@" --data corpus --steps 3 --separate --quiet --out apart
 [ -e apart/target_tokenizer.json ] || fail "the target should have its own tokenizer"
 feed 'one two\n' translate apart
 [ "$status" = 0 ] || fail "two vocabularies should do"
+expect 0 "$@" --data corpus --steps 4 --separate --quiet --out apart --resume
+expect 0 "$@" --data corpus --steps 3 --quiet --out apart --force
+[ ! -e apart/target_tokenizer.json ] || fail "one vocabulary should have taken the place of two"
+feed 'one two\n' translate apart
+[ "$status" = 0 ] || fail "one vocabulary in the place of two should do"
 
 # before or after, learnt or computed: the other kinds
 for kind in bart mbart pegasus; do

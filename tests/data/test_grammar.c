@@ -37,8 +37,6 @@ static const char *map_put(struct map *m, const char *key, const char *value) {
 }
 static bool map_has(const struct map *m, const char *key) { return m->key[map_find(m, key)]; }
 
-static const char *line(const heed_lines *lines, int64_t i) { return lines->text + lines->start[i]; }
-
 static void make_lines(heed_ctx *cx, heed_grammar g, int64_t n, heed_lines *english, heed_lines *german) {
     assert_true(heed_grammar_lines(cx, &g, 0, n, english, german));
     assert_int_equal(english->count, n);
@@ -76,7 +74,7 @@ static void test_one_to_one(void **state) {
     struct map map = map_new();
     int64_t words = 0, held_out = 0;
     for (int64_t i = 0; i < MANY; i++) {
-        const char *e = line(&english, i), *g = line(&german, i);
+        const char *e = heed_line_text(&english, i), *g = heed_line_text(&german, i);
         check_text(e);
         check_text(g);
         assert_string_equal(map_put(&map, e, g), g);
@@ -101,12 +99,12 @@ static void test_parts(void **state) {
     make_lines(cx, (heed_grammar){.seed = 7, .part = HEED_GRAMMAR_HELD_OUT}, OUT, &out[0], &out[1]);
     struct map trained = map_new();
     for (int64_t i = 0; i < MANY; i++) {
-        map_put(&trained, line(&train[0], i), line(&train[1], i));
-        assert_false(heed_grammar_held_out(line(&train[0], i)));
+        map_put(&trained, heed_line_text(&train[0], i), heed_line_text(&train[1], i));
+        assert_false(heed_grammar_held_out(heed_line_text(&train[0], i)));
     }
     for (int64_t i = 0; i < OUT; i++) {
-        assert_false(map_has(&trained, line(&out[0], i)));
-        assert_true(heed_grammar_held_out(line(&out[0], i)));
+        assert_false(map_has(&trained, heed_line_text(&out[0], i)));
+        assert_true(heed_grammar_held_out(heed_line_text(&out[0], i)));
     }
     map_free(&trained);
     for (int k = 0; k < 2; k++) {
@@ -130,17 +128,17 @@ static void test_numbers(void **state) {
     for (int64_t i = FEW - 1; i >= 0; i--) {
         e.size = g.size = 0;
         assert_true(heed_grammar_pair(cx, &grammar, (uint64_t)i + 5, &e, &g, NULL));
-        assert_string_equal(e.s, line(&english, i));
-        assert_string_equal(g.s, line(&german, i));
-        assert_int_equal(english.start[i + 1] - english.start[i], (int64_t)e.size + 1);
+        assert_string_equal(e.s, heed_line_text(&english, i));
+        assert_string_equal(g.s, heed_line_text(&german, i));
+        assert_int_equal(heed_line_size(&english, i), e.size);
         e.size = 0;
         assert_true(heed_grammar_pair(cx, &(heed_grammar){.seed = 4}, (uint64_t)i + 5, &e, &g, NULL));
-        others += strcmp(e.s, line(&english, i)) != 0;
+        others += strcmp(e.s, heed_line_text(&english, i)) != 0;
     }
     assert_true(others > FEW * 99 / 100);
     e.size = g.size = 0;
     for (uint64_t i = 5; i < 7; i++) assert_true(heed_grammar_pair(cx, &grammar, i, &e, &g, NULL));
-    assert_int_equal(e.size, strlen(line(&english, 0)) + strlen(line(&english, 1))); /* added, not replaced */
+    assert_int_equal(e.size, heed_line_size(&english, 0) + heed_line_size(&english, 1)); /* added, not replaced */
     heed_string_free(cx, &e);
     heed_string_free(cx, &g);
     heed_lines_free(cx, &english);
@@ -293,7 +291,7 @@ static void test_pronouns(void **state) {
     int count[2][GENDERS] = {{0}};
     make_lines(cx, (heed_grammar){.seed = 9, .kind = HEED_GRAMMAR_PRONOUN}, ASKED, &english, &german);
     for (int64_t i = 0; i < ASKED; i++) {
-        const char *e = line(&english, i), *said = heed_grammar_pronoun(line(&german, i));
+        const char *e = heed_line_text(&english, i), *said = heed_grammar_pronoun(heed_line_text(&german, i));
         assert_non_null(strstr(e, " it "));
         const bool living = of_the_living(e);
         const enum gender gender = nth_gender(e, living ? 0 : 1);

@@ -8,18 +8,7 @@
 
 #include <cmocka.h>
 
-static heed_ctx *cx;
-
-static int set_up(void **state) {
-    (void)state;
-    cx = heed_open(&(heed_config){.threads = 1});
-    return !cx;
-}
-static int tear_down(void **state) {
-    (void)state;
-    heed_close(cx);
-    return 0;
-}
+#include "../context.h"
 
 static heed_lines lines_of(const char *text) {
     heed_string s = {0};
@@ -42,7 +31,7 @@ static void test_encode(void **state) {
     heed_lines known[2] = {lines_of("a b c d e\n"), lines_of("x y\n")};
     heed_tokenizer *t[2] = {words_of(&known[0], "<unk>"), words_of(&known[1], "<unk>")};
     heed_pairs p;
-    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], 5, &p));
+    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], &(heed_pairs_opts){true, 5}, &p));
     assert_int_equal(p.n, 2);
     assert_int_equal(p.empty, 2);
     assert_int_equal(p.long_ones, 1);
@@ -52,17 +41,29 @@ static void test_encode(void **state) {
     assert_int_equal(p.id[2], heed_tokenizer_id(t[0], "</s>"));
     assert_int_equal(p.id[3], heed_tokenizer_id(t[1], "x"));
     heed_pairs_free(cx, &p);
-    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], 0, &p)); /* all of them */
+    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], NULL, &p)); /* all of them */
     assert_int_equal(p.n, 5);
-    assert_int_equal(p.start[3] - p.start[2], 1); /* an empty line is its end */
+    assert_int_equal(p.empty + p.long_ones, 0);
+    assert_int_equal(heed_pair_source(&p, 1).count, 1); /* an empty line is its end */
+    assert_int_equal(heed_pair_target(&p, 1).count, 2);
+    assert_int_equal(heed_pair_target(&p, 1).id[0], heed_tokenizer_id(t[1], "y"));
+    assert_int_equal(heed_pair_source(&p, 5).count + heed_pair_target(&p, -1).count, 0);
+    heed_pairs_free(cx, &p);
+    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], &(heed_pairs_opts){.skip_empty = true}, &p));
+    assert_int_equal(p.n, 3);
+    assert_int_equal(p.empty, 2);
+    heed_pairs_free(cx, &p);
+    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], &(heed_pairs_opts){.longest = 5}, &p));
+    assert_int_equal(p.n, 4);
+    assert_int_equal(p.long_ones, 1);
     heed_pairs_free(cx, &p);
 
     heed_lines fewer = lines_of("x\n");
-    assert_false(heed_pairs_encode(cx, &en, &fewer, t[0], t[1], 0, &p));
+    assert_false(heed_pairs_encode(cx, &en, &fewer, t[0], t[1], NULL, &p));
     assert_non_null(strstr(heed_message(cx), "the source has 5 lines, the target 1"));
     heed_clear(cx);
     heed_tokenizer *strict = words_of(&known[0], NULL);
-    assert_false(heed_pairs_encode(cx, &en, &de, strict, t[1], 0, &p));
+    assert_false(heed_pairs_encode(cx, &en, &de, strict, t[1], NULL, &p));
     assert_non_null(strstr(heed_message(cx), "source: line 5: "));
     heed_clear(cx);
     heed_tokenizer_free(cx, strict);
@@ -120,5 +121,5 @@ static void test_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_groups)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, open_cx, close_cx);
 }

@@ -155,13 +155,18 @@ static const heed_transformer_opts middling = {.width = 48,
                                                .final_norm = true};
 enum { B = 3, T = 37, S = 21, C = 48 };
 
+static struct block *middling_new(heed_ctx *cx, enum kind kind, bool norm_first, float dropout) {
+    heed_transformer_opts opts = middling;
+    opts.norm_first = norm_first;
+    opts.dropout = dropout;
+    return block_new(cx, kind, &opts);
+}
+
 /* A training step: output, gradients of the inputs, and those of all parameters, in one row. */
 static float *step_bits(int threads, enum kind kind, bool norm_first, int64_t *count) {
     enum { LONG = 257 }; /* enough work for every op to be cut */
     heed_ctx *cx = heed_open(&(heed_config){.threads = threads});
-    heed_transformer_opts opts = middling;
-    opts.norm_first = norm_first;
-    struct block *b = block_new(cx, kind, &opts);
+    struct block *b = middling_new(cx, kind, norm_first, middling.dropout);
     heed_set_training(cx, true);
     const heed_mask causal = heed_mask_causal(0);
     heed_tensor *x = heed_want_grad(cx, random_tensor(cx, 0, 3, (int64_t[]){B, LONG, C}));
@@ -228,9 +233,7 @@ static void test_batches(void **state) {
 
 static size_t step_peak(bool dry, enum kind kind, bool norm_first, bool gradients) {
     heed_ctx *cx = heed_open(&(heed_config){.threads = 2, .dry = dry});
-    heed_transformer_opts opts = middling;
-    opts.norm_first = norm_first;
-    struct block *b = block_new(cx, kind, &opts);
+    struct block *b = middling_new(cx, kind, norm_first, middling.dropout);
     heed_set_training(cx, gradients);
     heed_set_grad(cx, gradients);
     heed_memory_reset_peak(cx);
@@ -286,10 +289,7 @@ static void test_dropout(void **state) {
     for (int kind = ENCODER_LAYER; kind <= DECODER_LAYER; kind++)
         for (int pre = 0; pre < 2; pre++) {
             heed_ctx *cx = open_context();
-            heed_transformer_opts opts = middling;
-            opts.norm_first = pre;
-            opts.dropout = 1;
-            struct block *b = block_new(cx, (enum kind)kind, &opts);
+            struct block *b = middling_new(cx, (enum kind)kind, pre, 1);
             heed_set_training(cx, true);
             heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){2, 5, C});
             heed_tensor *y = block_run(cx, b, x, x, NULL, NULL), *want = x;
@@ -321,10 +321,7 @@ static void test_dropout(void **state) {
 static void check_slope(enum kind kind, bool norm_first) {
     enum { N = 2 * 5 * C };
     heed_ctx *cx = open_context();
-    heed_transformer_opts opts = middling;
-    opts.norm_first = norm_first;
-    opts.dropout = 0.3f;
-    struct block *b = block_new(cx, kind, &opts);
+    struct block *b = middling_new(cx, kind, norm_first, 0.3f);
     float numbers[N], towards[N], ahead[N];
     heed_random_normal(1, 0, 0, numbers, N);
     heed_random_normal(2, 0, 0, towards, N);
@@ -415,9 +412,7 @@ static void test_decoding(void **state) {
     enum { LONG = 11 };
     for (int pre = 0; pre < 2; pre++) {
         heed_ctx *cx = open_context();
-        heed_transformer_opts opts = middling;
-        opts.norm_first = pre;
-        struct block *b = block_new(cx, DECODER, &opts);
+        struct block *b = middling_new(cx, DECODER, pre, middling.dropout);
         heed_set_grad(cx, false);
         heed_cache *self = cache_for(cx, HEED_CACHE_GROWING, 2), *cross = cache_for(cx, HEED_CACHE_FIXED, S);
         heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){B, LONG, C});
@@ -451,9 +446,7 @@ static void test_beams(void **state) {
     const int64_t heads = middling.heads, D = C / heads;
     for (int pre = 0; pre < 2; pre++) {
         heed_ctx *cx = open_context();
-        heed_transformer_opts opts = middling;
-        opts.norm_first = pre;
-        struct block *b = block_new(cx, DECODER, &opts);
+        struct block *b = middling_new(cx, DECODER, pre, middling.dropout);
         heed_set_grad(cx, false);
         const heed_cache_opts many = {middling.layers, B * BEAMS, heads, D, D, HEED_CACHE_GROWING, S};
         heed_cache *cross = cache_for(cx, HEED_CACHE_FIXED, S), *self = heed_cache_new(cx, &many),

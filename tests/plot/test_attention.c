@@ -14,29 +14,23 @@
 
 #include <cmocka.h>
 
+#include "../context.h"
 #include "../folder.h"
 #include "base/counting.h"
 #include "plot/figure.h"
 
 enum { BATCH = 2, HEADS = 3, ROWS = 4, KEYS = 5 };
 
-static heed_ctx *cx;
 static float weights[BATCH * HEADS * ROWS * KEYS];
 static const char *const queries[ROWS] = {"the", "animal", "was", "tired"};
 static const char *const keys[KEYS] = {"das", "Tier", "war", "m\u00fcde", "."};
 
 static int set_up(void **state) {
-    (void)state;
     for (int i = 0; i < BATCH * HEADS * ROWS * KEYS; i++) weights[i] = (float)((i * 7) % 11) / 20;
-    cx = heed_open(&(heed_config){.threads = 1});
-    return make_folder(state) || !cx;
+    return open_cx(state) || make_folder(state);
 }
 
-static int tear_down(void **state) {
-    (void)state;
-    heed_close(cx);
-    return wipe_folder(state);
-}
+static int tear_down(void **state) { return close_cx(state) || wipe_folder(state); }
 
 static heed_capture_map map(void) {
     return (heed_capture_map){

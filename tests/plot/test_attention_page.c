@@ -15,13 +15,13 @@
 
 #include <cmocka.h>
 
+#include "../context.h"
 #include "../folder.h"
 #include "base/counting.h"
 #include "base/file.h"
 
 enum { BATCH = 2, HEADS = 3, ROWS = 4, KEYS = 5, LAYERS = 2, SIZE = HEADS * ROWS * KEYS };
 
-static heed_ctx *cx;
 static float weights[LAYERS][BATCH * SIZE];
 static heed_capture_map maps[LAYERS];
 static const char *const queries[ROWS] = {"<pad>", "\u2581das", "</script><script>alert(1)</script>",
@@ -40,14 +40,10 @@ static int set_up(void **state) {
                                      .keys = KEYS,
                                      .weights = weights[l]};
     }
-    cx = heed_open(&(heed_config){.threads = 1});
-    return make_folder(state) || !cx;
+    return open_cx(state) || make_folder(state);
 }
 
-static int tear_down(void **state) {
-    heed_close(cx);
-    return wipe_folder(state);
-}
+static int tear_down(void **state) { return close_cx(state) || wipe_folder(state); }
 
 static heed_attention_site site(void) {
     return (heed_attention_site){

@@ -14,20 +14,12 @@
 
 #include <cmocka.h>
 
+#include "../context.h"
 #include "../folder.h"
 #include "base/counting.h"
 
-static heed_ctx *cx;
-
-static int set_up(void **state) {
-    cx = heed_open(&(heed_config){.threads = 1});
-    return make_folder(state) || !cx;
-}
-
-static int tear_down(void **state) {
-    heed_close(cx);
-    return wipe_folder(state);
-}
+static int set_up(void **state) { return open_cx(state) || make_folder(state); }
+static int tear_down(void **state) { return close_cx(state) || wipe_folder(state); }
 
 static int entries(void) {
     int count = 0;

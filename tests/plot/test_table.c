@@ -14,24 +14,18 @@
 
 #include <cmocka.h>
 
+#include "../context.h"
 #include "../folder.h"
 
 static char path[300];
-static heed_ctx *cx;
 
 static int set_up(void **state) {
-    (void)state;
-    cx = heed_open(&(heed_config){.threads = 1});
-    if (make_folder(state) || !cx) return 1;
+    if (open_cx(state) || make_folder(state)) return 1;
     snprintf(path, sizeof path, "%s/t.csv", folder);
     return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
-    heed_close(cx);
-    return wipe_folder(state);
-}
+static int tear_down(void **state) { return close_cx(state) || wipe_folder(state); }
 
 static void expect_file(const char *wanted) {
     char text[1024];

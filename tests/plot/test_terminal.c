@@ -11,22 +11,9 @@
 
 #include <cmocka.h>
 
+#include "../context.h"
 #include "base/counting.h"
 #include "plot/terminal.h"
-
-static heed_ctx *cx;
-
-static int set_up(void **state) {
-    (void)state;
-    cx = heed_open(&(heed_config){.threads = 1});
-    return !cx;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    heed_close(cx);
-    return 0;
-}
 
 static void expect(char *text, const char *wanted) {
     assert_string_equal(heed_message(cx), "");
@@ -292,7 +279,7 @@ static void allocation_failures(void **state) {
         }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_cx, close_cx)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -56,9 +56,12 @@ static void expect_lines(heed_ctx *cx, const char *text, const char *const *expe
     assert_true(read_text(cx, text, strlen(text), &lines));
     assert_int_equal(lines.count, n);
     for (int64_t i = 0; i < n; i++) {
-        assert_string_equal(lines.text + lines.start[i], expected[i]);
-        assert_int_equal(lines.start[i + 1] - lines.start[i] - 1, strlen(expected[i]));
+        assert_string_equal(heed_line_text(&lines, i), expected[i]);
+        assert_int_equal(heed_line_size(&lines, i), strlen(expected[i]));
     }
+    assert_null(heed_line_text(&lines, -1));
+    assert_null(heed_line_text(&lines, n));
+    assert_int_equal(heed_line_size(&lines, n), 0);
     heed_lines_free(cx, &lines);
     assert_null(lines.text);
 }
@@ -87,7 +90,7 @@ static void test_gz(void **state) {
     gzclose(f);
     assert_true(heed_lines_read(cx, path, &lines));
     assert_int_equal(lines.count, 2);
-    assert_string_equal(lines.text + lines.start[1], "zwei \xC3\xBC");
+    assert_string_equal(heed_line_text(&lines, 1), "zwei \xC3\xBC");
     heed_lines_free(cx, &lines);
     unlink(path);
     close_context(cx);

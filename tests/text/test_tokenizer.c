@@ -515,7 +515,7 @@ static void test_multi30k(void **state) {
         assert_non_null(t);
         if (kind == HEED_TOKENS_BPE) assert_int_equal(heed_tokenizer_size(t), 2000);
         for (int64_t i = 0; i < lines.count; i++) {
-            const char *line = lines.text + lines.start[i];
+            const char *line = heed_line_text(&lines, i);
             heed_ids ids = {0};
             heed_string back = {0};
             assert_true(heed_encode(cx, t, line, strlen(line), true, &ids));

@@ -42,7 +42,7 @@ static void open_scene(struct scene *s, int pairs, int threads, int64_t tokens, 
         &(heed_tokenizer_opts){
             .kind = HEED_TOKENS_WORD, .pad = "<pad>", .bos = "<s>", .eos = "</s>", .unk = "<unk>", .add_eos = true});
     for (int k = 0; k < 2; k++)
-        assert_true(heed_pairs_encode(cx, &s->text[k][0], &s->text[k][1], s->tokens, s->tokens, 0, &s->pairs[k]));
+        assert_true(heed_pairs_encode(cx, &s->text[k][0], &s->text[k][1], s->tokens, s->tokens, NULL, &s->pairs[k]));
     s->translation = heed_translation_new(cx, &(heed_translation_opts){.train = {&s->pairs[0], NULL},
                                                                        .valid = {&s->pairs[1], &s->text[1][1]},
                                                                        .target = s->tokens,
@@ -110,7 +110,7 @@ static void test_resume(void **unused) {
     int64_t tokens = 0;
     struct scene s;
     open_scene(&s, PAIRS, 1, 40, 0, "dropout=0");
-    for (int64_t i = 0; i < s.pairs[0].n; i++) tokens += s.pairs[0].start[2 * i + 2] - s.pairs[0].start[2 * i + 1];
+    for (int64_t i = 0; i < s.pairs[0].n; i++) tokens += heed_pair_target(&s.pairs[0], i).count;
     close_scene(&s);
     assert_int_equal(once.seen, 2 * tokens);
     for (int64_t at = 1; at < once.steps; at += 4) {

@@ -1,7 +1,6 @@
 /* Row 4: universal approximation. A step function with n steps is a network with n hidden nodes, built here by hand
  * from steep sigmoids; beside it a network of the same size that is trained. The error of both against n. */
 #include "cli/lesson.h"
-#include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -62,9 +61,7 @@ static void train(struct lesson_run *r, const struct network *net, const float *
         heed_trainer_begin(cx, trainer);
         heed_tensor *out = heed_mlp_run(cx, &net->mlp, heed_borrow(cx, HEED_F32, x, 2, (int64_t[]){GRID, 1}, NULL));
         heed_tensor *wanted = heed_borrow(cx, HEED_F32, y, 2, (int64_t[]){GRID, 1}, NULL);
-        heed_backward(cx, heed_mse_loss(cx, out, wanted, HEED_REDUCE_MEAN));
-        heed_trainer_step(cx, trainer, NULL);
-        heed_reset(cx);
+        lesson_learn(cx, trainer, heed_mse_loss(cx, out, wanted, HEED_REDUCE_MEAN));
     }
     heed_trainer_free(cx, trainer);
 }

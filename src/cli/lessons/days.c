@@ -187,9 +187,5 @@ float days_learn(heed_ctx *cx, struct days_network *net, const struct days *d, c
     heed_tensor *logits = days_decode(cx, net, days_encode(cx, net, d), given, d->n, DAYS_MOVES);
     heed_tensor *wanted = heed_from_i32(cx, d->answer, 2, (int64_t[]){d->n, DAYS_MOVES});
     heed_tensor *loss = heed_cross_entropy(cx, logits, wanted, NULL);
-    heed_backward(cx, loss);
-    const float value = heed_item(cx, loss);
-    heed_trainer_step(cx, net->trainer, NULL);
-    heed_reset(cx);
-    return value;
+    return lesson_learn(cx, net->trainer, loss);
 }

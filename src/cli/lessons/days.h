@@ -8,7 +8,6 @@
 #define CLI_LESSONS_DAYS_H
 
 #include "cli/lesson.h"
-#include "heed/train.h"
 
 enum {
     DAYS_WEEK = 7,                /* tokens of the answer: Sunday 0 */

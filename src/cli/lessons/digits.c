@@ -2,7 +2,6 @@
  * directory of MNIST's files. */
 #include "cli/lesson.h"
 #include "heed/data.h"
-#include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,11 +73,7 @@ static float train_step(heed_ctx *cx, struct network *net, const heed_batch *b, 
     heed_trainer_begin(cx, net->trainer);
     heed_tensor *wanted = heed_borrow(cx, HEED_I32, b->label, 1, (int64_t[]){b->n}, NULL);
     heed_tensor *loss = heed_cross_entropy(cx, logits_of(cx, net, b, width), wanted, NULL);
-    heed_backward(cx, loss);
-    const float value = heed_item(cx, loss);
-    heed_trainer_step(cx, net->trainer, NULL);
-    heed_reset(cx);
-    return value;
+    return lesson_learn(cx, net->trainer, loss);
 }
 
 static void count_answers(const struct scene *s, struct answers *a, const heed_batch *b, int64_t from, const float *p) {

@@ -2,7 +2,6 @@
  * query q = W_Q x_q, and q'k_j says who fits. Texts enter as bags of words. Both matrices are learnt from questions
  * with answers; then questions are asked that were not among them. */
 #include "cli/lessons/store.h"
-#include "heed/train.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -196,10 +195,7 @@ static bool learn(struct lesson_run *r, const struct base *b, struct matrices *m
         heed_trainer_begin(cx, m->trainer);
         heed_tensor *wanted = heed_from_i32(cx, b->answer, 2, (int64_t[]){1, b->questions});
         heed_tensor *l = heed_cross_entropy(cx, scores_of(cx, b, m, b->bags, b->questions), wanted, NULL);
-        heed_backward(cx, l);
-        loss[step] = heed_item(cx, l);
-        heed_trainer_step(cx, m->trainer, NULL);
-        heed_reset(cx);
+        loss[step] = lesson_learn(cx, m->trainer, l);
     }
     return !heed_failed(cx);
 }
@@ -213,13 +209,6 @@ static float *answers_of(struct lesson_run *r, const struct base *b, const struc
 }
 
 /* ---- words and pictures ---- */
-
-static int winner(const float *weights, int n) {
-    int best = 0;
-    for (int i = 1; i < n; i++)
-        if (weights[i] > weights[best]) best = i;
-    return best;
-}
 
 /* The words of the asked questions, each asked alone: what it adds to everybody's score. */
 static void print_words(struct lesson_run *r, const struct base *b, const struct matrices *m) {
@@ -266,7 +255,7 @@ static void show_answers(struct lesson_run *r, const struct base *b, const float
     heed_figure_grid(f, 1, shown);
     for (int i = 0; i < b->asked; i++) {
         const float *w = weights + (int64_t)i * b->people;
-        const int best = winner(w, b->people);
+        const int64_t best = winner_of(w, b->people);
         char name[48], title[256];
         heed_terminal how = r->terminal;
         snprintf(title, sizeof title, "'%.200s'", b->question[b->questions + i]);
@@ -275,7 +264,7 @@ static void show_answers(struct lesson_run *r, const struct base *b, const float
         lesson_line(r, "  -> %s, weight %.2f, score %.1f\n", b->person[best], (double)w[best],
                     (double)scores[i * b->people + best]);
         snprintf(name, sizeof name, "answer_%d", i + 1);
-        lesson_result(r, name, best);
+        lesson_result(r, name, (double)best);
         snprintf(name, sizeof name, "weight_%d", i + 1);
         lesson_result(r, name, (double)w[best]);
         if (i >= shown) continue;
@@ -318,7 +307,7 @@ static void study(struct lesson_run *r, const struct base *b, struct matrices *m
     const float *scores = answers_of(r, b, m, b->bags, b->questions + b->asked, false);
     if (!weights || !scores) return;
     int right = 0;
-    for (int i = 0; i < b->questions; i++) right += winner(weights + i * b->people, b->people) == b->answer[i];
+    for (int i = 0; i < b->questions; i++) right += winner_of(weights + i * b->people, b->people) == b->answer[i];
     lesson_line(r, "loss %.2f at first, %.2f after %d steps; answers right: %d of %d\n", (double)loss[0],
                 (double)loss[STEPS - 1], STEPS, right, b->questions);
     lesson_result(r, "right", right);

@@ -4,7 +4,6 @@
  * vague: noise is laid over it before it is asked. */
 #include "cli/lessons/store.h"
 #include "heed/data.h"
-#include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,10 +137,7 @@ static bool learn(struct lesson_run *r, const heed_data *d, struct mind *m, floa
         heed_tensor *each = heed_bce_loss(cx, recall(cx, m, &p, BATCH, noise), there, HEED_REDUCE_NONE);
         each = heed_mul(cx, each, heed_from_f32(cx, matter, 1, (int64_t[]){DIGITS}));
         heed_tensor *sum = heed_affine(cx, heed_sum(cx, each, NULL, 0, false), 1.0f / BATCH, 0);
-        heed_backward(cx, sum);
-        loss[step] = heed_item(cx, sum);
-        heed_trainer_step(cx, m->trainer, NULL);
-        heed_reset(cx);
+        loss[step] = lesson_learn(cx, m->trainer, sum);
         if (step % 16 == 0) lesson_progress(r, names[m->kind], step, STEPS);
     }
     lesson_progress(r, "", 1, 1);

@@ -1,7 +1,6 @@
 /* Row 10: multi-head attention. Eight heads of 64 as they come, each with matrices of its own; then a task that takes
  * two heads: say at every place of a text which letter came just before and which came first. */
 #include "cli/lessons/store.h"
-#include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -175,10 +174,7 @@ static bool learn(struct lesson_run *r, struct network *net, struct outcome *o) 
         heed_tensor *wanted = heed_from_i32(cx, t.wanted + 2 * from, 3, (int64_t[]){BATCH, LENGTH, 2});
         heed_tensor *loss = heed_cross_entropy(cx, forward(cx, net, t.letters + from, BATCH), wanted,
                                                &(heed_cross_entropy_opts){.ignore = true, .ignore_index = -1});
-        heed_backward(cx, loss);
-        o->loss[step] = heed_item(cx, loss);
-        heed_trainer_step(cx, net->trainer, NULL);
-        heed_reset(cx);
+        o->loss[step] = lesson_learn(cx, net->trainer, loss);
         if (step % 16 == 0) lesson_progress(r, "learning, step", step, STEPS);
     }
     lesson_progress(r, "", 1, 1);

@@ -1,7 +1,6 @@
 /* Row 1: one neuron, a(w'x + b). With the identity it is linear regression, trained here by gradient descent beside the
  * exact solution; with the step function it is the perceptron (Rosenblatt 1958), trained by its own rule. */
 #include "cli/lesson.h"
-#include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,9 +75,7 @@ static void train_line(struct lesson_run *r, const struct column *x, const struc
         heed_tensor *inputs = heed_borrow(cx, HEED_F32, x->standard, 2, (int64_t[]){x->n, 1}, NULL);
         heed_tensor *wanted = heed_borrow(cx, HEED_F32, y->standard, 2, (int64_t[]){y->n, 1}, NULL);
         heed_tensor *out = heed_linear_run(cx, &neuron, inputs, HEED_ACT_NONE);
-        heed_backward(cx, heed_mse_loss(cx, out, wanted, HEED_REDUCE_MEAN));
-        heed_trainer_step(cx, trainer, NULL);
-        heed_reset(cx);
+        lesson_learn(cx, trainer, heed_mse_loss(cx, out, wanted, HEED_REDUCE_MEAN));
     }
     heed_trainer_free(cx, trainer);
     heed_params_free(cx, params);

@@ -8,21 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_MOST = 4096 };
-
 /* ---- text ---- */
-
-static int width_of(const char *s, size_t n) {
-    int width = 0;
-    for (size_t i = 0; i < n; i++) width += ((unsigned char)s[i] & 0xC0) != 0x80; /* characters, not bytes */
-    return width;
-}
 
 static void print_wrapped(const char *text, int columns) {
     int at = 0;
     for (size_t n; *text; text += n, text += strspn(text, " ")) {
         n = strcspn(text, " ");
-        const int width = width_of(text, n);
+        const int width = help_width(text, n);
         if (at > 0 && at + 1 + width > columns) {
             putchar('\n');
             at = 0;
@@ -49,7 +41,7 @@ void lesson_say(struct lesson_run *r, const char *format, ...) {
 }
 
 void lesson_line(struct lesson_run *r, const char *format, ...) {
-    char text[PATH_MOST + 64];
+    char text[PATH_ROOM + 64];
     va_list args;
     if (r->json) return;
     va_start(args, format);
@@ -111,13 +103,22 @@ float *lesson_floats(struct lesson_run *r, const double *values, int64_t n) {
     return out;
 }
 
+/* ---- learning ---- */
+
+float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss) {
+    heed_backward(cx, loss);
+    const float value = heed_item(cx, loss);
+    heed_trainer_step(cx, trainer, NULL);
+    heed_reset(cx);
+    return value;
+}
+
 /* ---- files ---- */
 
-static bool path_of(struct lesson_run *r, char path[PATH_MOST], const char *name, const char *ending) {
-    const size_t length = strlen(r->out);
-    const char *slash = length > 0 && r->out[length - 1] == '/' ? "" : "/";
-    return snprintf(path, PATH_MOST, "%s%s%s%s", r->out, slash, name, ending) < PATH_MOST ||
-           heed_fail(r->cx, HEED_ERR_FILE, "%s: the path is too long", r->out);
+static bool path_of(struct lesson_run *r, char path[PATH_ROOM], const char *name, const char *ending) {
+    char file[64];
+    snprintf(file, sizeof file, "%s%s", name, ending);
+    return directory_path(r->cx, r->out, file, path);
 }
 
 heed_figure *lesson_figure(struct lesson_run *r, double width, double height) {
@@ -129,7 +130,7 @@ heed_figure *lesson_figure(struct lesson_run *r, double width, double height) {
 
 void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name) {
     static const char *const endings[] = {".png", ".svg"};
-    char path[PATH_MOST];
+    char path[PATH_ROOM];
     for (int i = 0; f && i < 2; i++)
         if (path_of(r, path, name, endings[i]) && heed_figure_write(f, path))
             heed_json_put_text(r->cx, r->files, NULL, path);
@@ -137,7 +138,7 @@ void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name) {
 }
 
 void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows) {
-    char path[PATH_MOST];
+    char path[PATH_ROOM];
     if (r->out && path_of(r, path, name, ".csv") && heed_table_write(r->cx, path, columns, n, rows))
         heed_json_put_text(r->cx, r->files, NULL, path);
 }
@@ -165,7 +166,7 @@ static void list_files(struct lesson_run *r) {
 
 void lesson_end(struct lesson_run *r) {
     lesson_progress(r, "", 0, 0);
-    if (!heed_failed(r->cx) && r->json) { json_answer(r->cx, r->document, 2); }
+    if (!heed_failed(r->cx) && r->json) { json_answer(r->cx, stdout, r->document, 2); }
     if (!heed_failed(r->cx)) list_files(r);
     heed_json_free(r->document);
     for (struct lesson_block *b = r->blocks, *next; b; b = next) {

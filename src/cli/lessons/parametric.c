@@ -2,7 +2,6 @@
  * descent on heed's kernel-pooling model, each query leaving its own point out. */
 #include "cli/lessons/points.h"
 #include "heed/model.h"
-#include "heed/train.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -52,12 +51,7 @@ static float train_step(heed_ctx *cx, const heed_model *model, heed_trainer *tra
     heed_io_put(cx, &in, "y", heed_borrow(cx, HEED_F32, b->y, 2, (int64_t[]){n, 1}, NULL));
     heed_io_put(cx, &in, "attention_mask", heed_borrow(cx, HEED_F32, b->mask, 2, (int64_t[]){n, keys->n}, NULL));
     heed_model_forward(cx, model, &in, &out);
-    heed_tensor *loss = heed_io_get(&out, "loss");
-    heed_backward(cx, loss);
-    const float value = heed_item(cx, loss);
-    heed_trainer_step(cx, trainer, NULL);
-    heed_reset(cx);
-    return value;
+    return lesson_learn(cx, trainer, heed_io_get(&out, "loss"));
 }
 
 /* The same points with values of mean 0 and deviation 1, so that one learning rate suits any data. */

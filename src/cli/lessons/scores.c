@@ -51,18 +51,11 @@ static bool compare(struct lesson_run *r, const struct store *s, float *weights)
     return true;
 }
 
-static int64_t winner(const float *weights, int64_t n) {
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (weights[i] > weights[best]) best = i;
-    return best;
-}
-
 static void print_kinds(struct lesson_run *r, const struct store *s, const float *weights) {
     lesson_line(r, "%-14s %-24s %-12s %8s %10s", "score", "formula", "attends to", "weight", "keys");
     for (int k = 0; k < KINDS; k++) {
         const float *w = weights + k * s->n;
-        const int64_t best = winner(w, s->n);
+        const int64_t best = winner_of(w, s->n);
         char name[48];
         const bool none = !(w[best] > 0);
         lesson_line(r, "%-14s %-24s %-12s %8.4f %10.1f", kinds[k].name, kinds[k].formula,

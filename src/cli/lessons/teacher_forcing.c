@@ -1,10 +1,10 @@
 /* Row 21: teacher forcing. A decoder learns fed with the true words before, with its own, and with a mixture; and what
  * teacher forcing does not teach: to go on after a mistake. */
+#include "base/clock.h"
 #include "cli/lessons/days.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { STEPS = 300, PARTS = 20, POINTS = PARTS + 1, TESTS = 500, FEW = 100 };
 enum { FORCED, MIXED, FREE, WAYS };
@@ -34,12 +34,6 @@ struct outcome {
     double told;
     struct places end;
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void measure_places(const struct days *d, const int32_t *told, const int32_t *own, struct places *p) {
     int64_t right[2] = {0}, all[2] = {0}; /* by whether something was wrong before */
@@ -116,10 +110,10 @@ static bool learn(struct lesson_run *r, int way, const struct days *lessons, con
         points += due;
         if (step == r->steps) break;
         const struct days batch = days_part(lessons, step * DAYS_BATCH, DAYS_BATCH);
-        const double begun = now();
+        const double begun = clock_seconds();
         o->passes += feed(r, way, net, &batch, step, given) + 1;
         days_learn(r->cx, net, &batch, given);
-        seconds += now() - begun;
+        seconds += clock_seconds() - begun;
     }
     lesson_progress(r, "", 1, 1);
     return !heed_failed(r->cx);

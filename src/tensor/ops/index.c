@@ -16,10 +16,6 @@ static bool indices_ok(heed_op_call *c, int i, const char *what, int64_t limit) 
                         (long long)limit);
 }
 
-static bool axis_fail(heed_op_call *c, int axis) {
-    return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", axis, heed_shape_text(c->in[0]).s);
-}
-
 struct axis_attr {
     int axis;
 };

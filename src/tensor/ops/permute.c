@@ -3,10 +3,6 @@
 #include "tensor/moves.h"
 #include "tensor/ops.h"
 
-static bool axis_fail(heed_op_call *c, int axis) {
-    return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", axis, heed_shape_text(c->in[0]).s);
-}
-
 /* As axis_of; a scalar has an axis 0 here, as in PyTorch. */
 static int axis_or_scalar(int axis, int rank) { return axis_of(axis, rank > 0 ? rank : 1); }
 

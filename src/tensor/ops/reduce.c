@@ -31,9 +31,7 @@ static bool reduce_axes_ok(heed_op_call *c) {
     uint32_t seen = 0;
     for (int k = 0; k < a->n; k++) {
         const int axis = axis_of(a->axes[k], x->rank);
-        if (axis < 0)
-            return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", a->axes[k],
-                                heed_shape_text(x).s);
+        if (axis < 0) return axis_fail(c, a->axes[k]);
         if (seen >> axis & 1) return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is named twice", a->axes[k]);
         seen |= 1u << axis;
     }
@@ -139,8 +137,7 @@ static bool along(heed_op_call *c, int64_t *outer, int64_t *n, int64_t *inner) {
     const int axis = axis_of(named, x->rank);
     *outer = *n = *inner = 1;
     if (x->rank == 0 && (named == 0 || named == -1)) return true;
-    if (axis < 0)
-        return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", named, heed_shape_text(x).s);
+    if (axis < 0) return axis_fail(c, named);
     for (int i = 0; i < axis; i++) *outer *= x->shape[i];
     *n = x->shape[axis];
     for (int i = axis + 1; i < x->rank; i++) *inner *= x->shape[i];

@@ -117,8 +117,7 @@ static bool slice_infer(heed_op_call *c) {
     const struct part_attr *a = c->attr;
     const heed_tensor *x = c->in[0];
     const int axis = axis_of(a->axis, x->rank);
-    if (axis < 0)
-        return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", a->axis, heed_shape_text(x).s);
+    if (axis < 0) return axis_fail(c, a->axis);
     if (a->start < 0 || a->length < 0 || a->start > x->shape[axis] || a->length > x->shape[axis] - a->start)
         return heed_op_fail(c, HEED_ERR_RANGE, "%lld numbers from %lld on do not lie within axis %d of shape %s",
                             (long long)a->length, (long long)a->start, axis, heed_shape_text(x).s);
@@ -153,8 +152,7 @@ static bool split_infer(heed_op_call *c) {
     const struct split_attr *a = c->attr;
     const heed_tensor *x = c->in[0];
     const int axis = axis_of(a->axis, x->rank);
-    if (axis < 0)
-        return heed_op_fail(c, HEED_ERR_SHAPE, "axis %d is out of range for shape %s", a->axis, heed_shape_text(x).s);
+    if (axis < 0) return axis_fail(c, a->axis);
     int64_t total = 0;
     for (int j = 0; j < a->n; j++) {
         if (a->sizes[j] < 0 || a->sizes[j] > x->shape[axis] - total)

@@ -1,0 +1,40 @@
+#include "cli/vocabulary.h"
+
+static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
+
+heed_tokenizer_kind vocabulary_kind(const char *name) {
+    return name[0] == 'b' ? HEED_TOKENS_BPE : name[0] == 'w' ? HEED_TOKENS_WORD : HEED_TOKENS_CHAR;
+}
+
+heed_tokenizer *vocabulary_learn(heed_ctx *cx, const heed_lines *const *texts, int n, heed_tokenizer_kind kind,
+                                 int64_t size) {
+    const heed_tokenizer_opts opts = {.kind = kind,
+                                      .vocabulary = size,
+                                      .pad = pad_names[0],
+                                      .bos = "<s>",
+                                      .eos = end_names[0],
+                                      .unk = "<unk>",
+                                      .add_eos = true};
+    return heed_tokenizer_train(cx, texts, n, &opts);
+}
+
+/* The first of several names that the vocabulary knows. */
+static int32_t find(heed_ctx *cx, const heed_tokenizer *t, const char *what, const char *const *names) {
+    for (int i = 0; names[i]; i++)
+        if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
+    heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer has no token for %s, such as %s", what, names[0]);
+    return -1;
+}
+
+int32_t vocabulary_pad(heed_ctx *cx, const heed_tokenizer *t) { return find(cx, t, "padding", pad_names); }
+int32_t vocabulary_end(heed_ctx *cx, const heed_tokenizer *t) { return find(cx, t, "the end", end_names); }
+
+bool vocabulary_ends(heed_ctx *cx, const heed_tokenizer *t) {
+    heed_ids ids = {0};
+    heed_encode(cx, t, "a", 1, true, &ids);
+    const bool ends = ids.count > 0 && ids.id[ids.count - 1] == vocabulary_end(cx, t);
+    heed_ids_free(cx, &ids);
+    if (!heed_failed(cx) && !ends)
+        heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer does not put the end token behind a sentence");
+    return !heed_failed(cx);
+}

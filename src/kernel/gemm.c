@@ -1,9 +1,10 @@
 /* Matrix products: how the work is cut and who does it; the inner loops are in isa/gemm.c.
  *
  * A task is a block of C for some products of the batch. Within it k goes by blocks of a length that k alone decides:
- * rows of op(A) are laid side by side where that pays, B is packed strip by strip while it is used, C is stored by the
- * first block of k and added to by the others, and the epilogue follows the last. Invariant: nothing but the length of
- * the blocks of k touches the order in which an element is summed, so the cut may follow threads and caches freely. */
+ * rows of op(A) are laid side by side where that pays, B is packed strip by strip while the first rows use it, C is
+ * stored by the first block of k and added to by the others, and the epilogue follows the last. Invariant: nothing but
+ * the length of the blocks of k touches the order in which an element is summed, so the cut may follow threads and
+ * caches freely. */
 #include "kernel/gemm.h"
 #include "kernel/ints.h"
 #include <string.h>
@@ -11,6 +12,8 @@
 #define K_BLOCK   256   /* most of k in one chain of multiply-adds: a strip of B stays in the first cache */
 #define M_BLOCK   384   /* rows of A that stay in the second cache */
 #define N_BLOCK   2048  /* columns over which A is laid out once, and C stays in the last cache */
+#define KEPT      512   /* and over which B is packed once for all rows of a task, */
+#define M_MOST    2304  /* so many at most */
 #define FEW_ROWS  4     /* with fewer rows B stored (n,k) is read once, where it lies: */
 #define FEW_BLOCK 128   /* by so few columns that each of its rows is read from end to end */
 #define PANEL     320   /* columns after which the epilogue is called, while they are in cache */
@@ -22,7 +25,7 @@
 #define WAKE_WORK 65536 /* multiply-adds that are worth waking a thread */
 #define TASK_WORK ((int64_t)1 << 23) /* multiply-adds of a task, where there are enough */
 #define APART     16 /* floats between rows that are laid out: without them, rows meet in a few places of a cache */
-_Static_assert((STRIP * K_BLOCK + M_BLOCK * (K_BLOCK + APART)) * sizeof(float) <= HEED_SCRATCH,
+_Static_assert((KEPT * K_BLOCK + M_BLOCK * (K_BLOCK + APART)) * sizeof(float) <= HEED_SCRATCH,
                "the packed parts fit the scratch");
 
 struct axes {
@@ -86,25 +89,35 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
     return room;
 }
 
+/* Some rows and the columns n0 .. n0 + n of one product, for one block of k; `final` is the last of them all. */
+static void product_rows(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n,
+                         int64_t k0, int64_t k, bool final, float *strips, enum gemm_strips kept, float *room) {
+    const float *const late_bias = g->add ? g->bias : NULL;
+    const bool finish = final && (late_bias || has_epilogue(g));
+    const int64_t step = finish ? PANEL : n;
+    /* the bias costs nothing where the first block of k stores; else it comes last */
+    const float *const bias = g->add || k0 > 0 ? NULL : g->bias;
+    int64_t lda;
+    const float *const a = rows_of_a(j, g, m0, m, k0, k, n, room, &lda);
+    for (int64_t at = n0; at < n0 + n; at += step) {
+        const int64_t width = min64(step, n0 + n - at);
+        const float *const b = g->trans_b ? g->b + at * g->ldb + k0 : g->b + k0 * g->ldb + at;
+        j->isa->gemm_panel(m, width, k, g->alpha, a, lda, b, g->ldb, g->trans_b, g->c + m0 * g->ldc + at, g->ldc,
+                           g->add || k0 > 0, bias ? bias + at : NULL, strips + (kept ? (at - n0) * k : 0), kept);
+        if (finish) epilogue(j->isa, g, m0, m, at, width, late_bias);
+    }
+}
+
 /* Rows m0 .. m0 + m and columns n0 .. n0 + n of one product. */
 static void product(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n, bool last,
                     float *scratch) {
-    float *const strip = scratch, *const room = scratch + STRIP * K_BLOCK;
-    const float *const late_bias = g->add ? g->bias : NULL;
+    const int64_t parts = ceil_div(m, M_BLOCK), rows = round_up(ceil_div(m, parts), M_UNIT);
+    float *const room = scratch + (parts > 1 ? KEPT : STRIP) * K_BLOCK;
     for (int64_t k0 = 0; k0 < g->k; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, g->k - k0);
-        const bool finish = last && k0 + k == g->k && (late_bias || has_epilogue(g));
-        int64_t lda;
-        const float *const a = rows_of_a(j, g, m0, m, k0, k, n, room, &lda);
-        const int64_t step = finish ? PANEL : n;
-        /* the bias costs nothing where the first block of k stores; else it comes last */
-        const float *const bias = g->add || k0 > 0 ? NULL : g->bias;
-        for (int64_t at = n0; at < n0 + n; at += step) {
-            const int64_t width = min64(step, n0 + n - at);
-            const float *const b = g->trans_b ? g->b + at * g->ldb + k0 : g->b + k0 * g->ldb + at;
-            j->isa->gemm_panel(m, width, k, g->alpha, a, lda, b, g->ldb, g->trans_b, g->c + m0 * g->ldc + at, g->ldc,
-                               g->add || k0 > 0, bias ? bias + at : NULL, strip);
-            if (finish) epilogue(j->isa, g, m0, m, at, width, late_bias);
+        for (int64_t at = 0; at < m; at += rows) {
+            const enum gemm_strips kept = parts == 1 ? STRIPS_PASS : at == 0 ? STRIPS_KEEP : STRIPS_KEPT;
+            product_rows(j, g, m0 + at, min64(rows, m - at), n0, n, k0, k, last && k0 + k == g->k, scratch, kept, room);
         }
     }
 }
@@ -173,14 +186,16 @@ static void cut(struct job *j, int threads) {
     const struct gemm *const g = &j->g;
     const int64_t items = j->items.total, want = tasks_wanted(g->m * g->n * g->k * j->terms.total * items, threads);
     j->k_block = round_up(ceil_div(g->k, ceil_div(g->k, K_BLOCK)), 8);
-    j->m_blocks = ceil_div(g->m, M_BLOCK);
-    const int64_t widest = g->trans_b && g->m < FEW_ROWS ? FEW_BLOCK : N_BLOCK;
+    j->m_blocks = ceil_div(g->m, M_MOST);
+    const int64_t widest = g->m > M_BLOCK ? KEPT : g->trans_b && g->m < FEW_ROWS ? FEW_BLOCK : N_BLOCK;
     j->n_blocks = ceil_div(g->n, widest);
     while (true) {
-        j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), M_UNIT), M_BLOCK);
+        j->m_block = min64(round_up(ceil_div(g->m, j->m_blocks), M_UNIT), M_MOST);
         j->n_block = min64(round_up(ceil_div(g->n, j->n_blocks), STRIP), widest);
         const bool long_m = j->m_block > M_UNIT, long_n = j->n_block > STRIP;
-        if (j->m_blocks * j->n_blocks * items >= want || (!long_m && !long_n)) break;
+        const int64_t tasks = j->m_blocks * j->n_blocks * items;
+        const bool even = want == 1 || tasks % threads == 0 || tasks > 8 * threads; /* else some wait for the last */
+        if ((tasks >= want && even) || (!long_m && !long_n)) break;
         if (long_m && (j->m_block > j->n_block || !long_n))
             j->m_blocks++;
         else

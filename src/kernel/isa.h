@@ -13,6 +13,9 @@
 /* Activations that linear applies on its way out. */
 enum activation { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_SOFTPLUS };
 
+/* What a product does with the strips that it packs: lets them pass, keeps them for more rows, or has kept them. */
+enum gemm_strips { STRIPS_PASS, STRIPS_KEEP, STRIPS_KEPT };
+
 #define LSE_RUN 64 /* numbers of which lse_row tells the largest */
 
 struct additive_rows;

@@ -130,23 +130,27 @@ INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t fro
 }
 
 void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
-                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, const float *bias, float *strip) {
+                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, const float *bias, float *strips,
+                          enum gemm_strips kept) {
     struct part t = {n, k, alpha, add, trans_b, a, b, lda, ldb, c, ldc, bias};
     const int64_t column = trans_b ? ldb : 1;
     int64_t j = 0;
-    if (m <= FEW) j = fews[m](&t);
-    t.b = strip;
+    if (m <= FEW && kept == STRIPS_PASS) j = fews[m](&t);
     /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
     const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;
-    const int64_t groups = trans_b ? (k + 15) / 16 * (NR / 8) : (k + 7) / 8;
+    const bool turned = trans_b && kept != STRIPS_KEPT;
+    const int64_t groups = turned ? (k + 15) / 16 * (NR / 8) : (k + 7) / 8;
     const int64_t share = count < 8 || n * k <= LOOK_AHEAD ? 0 : (groups + count - 1) / count;
     for (; j < n; j += NR) {
-        pack_strip(strip, b + j * column, ldb, trans_b, k, n - j);
-        const float *const next = b + (j + NR) * column;
+        float *const strip = kept == STRIPS_PASS ? strips : strips + j * k;
+        const float *const next = kept == STRIPS_KEPT ? strip + NR * k : b + (j + NR) * column;
+        if (kept != STRIPS_KEPT) pack_strip(strip, b + j * column, ldb, trans_b, k, n - j);
+        t.b = strip;
         t.n = n - j, t.a = a, t.c = c + j, t.bias = bias ? bias + j : NULL;
         for (int64_t i = 0; i < count; i++) {
             const int64_t r = rows + (i < longer);
-            if (i * share < groups) look_ahead(next, ldb, trans_b, i * share, (i + 1) * share);
+            if (i * share < groups)
+                look_ahead(next, kept == STRIPS_KEPT ? NR : ldb, turned, i * share, (i + 1) * share);
             tiles[r](&t);
             t.a += r * lda, t.c += r * ldc;
         }

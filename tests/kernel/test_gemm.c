@@ -133,6 +133,9 @@ static void against_plain_loops(void **unused) {
             random_product(sets[s], pools[i % POOLS], 250 + below(300), below(60), below(30));
             random_product(sets[s], pools[i % POOLS], below(12), 900 + below(1400), below(20));
         }
+        for (int i = 0; i < 8; i++) /* strips that are kept for more rows */
+            random_product(sets[s], i % 2 ? pools[i / 2 % POOLS] : NULL, 385 + below(600), 1 + below(700),
+                           250 + below(20));
     }
 }
 
@@ -156,7 +159,8 @@ static void product(const struct isa *isa, struct pool *pool, struct matrix a, b
 
 static void same_bits_for_any_threads(void **unused) {
     (void)unused;
-    const int64_t shapes[][3] = {{64, 64, 64}, {301, 190, 77}, {70, 1500, 300}, {1, 3000, 129}, {600, 24, 520}};
+    const int64_t shapes[][3] = {{64, 64, 64},   {301, 190, 77}, {70, 1500, 300},
+                                 {1, 3000, 129}, {600, 24, 520}, {900, 600, 40}};
     for (int s = 0; s < set_count; s++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (int form = 0; form < 4; form++) {

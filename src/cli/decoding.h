@@ -6,10 +6,12 @@
 #include "heed/generate.h"
 
 /* clang-format off */
+#define LENGTH_PENALTY_OPTION                                                                                          \
+    {"length-penalty", 0, OPTION_NUMBER, "1", "X", "scores are divided by length^X: larger prefers longer ones", -100, 100, NULL}
 #define DECODING_OPTIONS                                                                                               \
     {"how to search", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},                                                  \
     {"beam", 'b', OPTION_INT, "5", "N", "beginnings that are kept; 1: the likeliest token at every place", 1, 1024, NULL}, \
-    {"length-penalty", 0, OPTION_NUMBER, "1", "X", "scores are divided by length^X: larger prefers longer ones", -100, 100, NULL}, \
+    LENGTH_PENALTY_OPTION,                                                                                             \
     {"max-length", 0, OPTION_INT, "0", "N", "most tokens, with start and end; 0: twice the source and ten more", 0, 1e9, NULL}, \
     {"min-length", 0, OPTION_INT, "0", "N", "least tokens", 0, 1e9, NULL},                                             \
     {"no-repeat", 0, OPTION_INT, "0", "N", "so many tokens in a row never come twice; 0: they may", 0, 1e6, NULL},    \

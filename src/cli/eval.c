@@ -1,5 +1,5 @@
 /* heed eval: loss and metric of a model on a data set. */
-#include "cli/options.h"
+#include "cli/decoding.h"
 #include "cli/parallel.h"
 #include "cli/task.h"
 #include <stdio.h>
@@ -12,6 +12,7 @@ static const struct option options[] = {
      NULL},
     {"batch", 'b', OPTION_INT, "500", "N", "examples at a time", 1, 1e9, NULL},
     {"beam", 0, OPTION_INT, "5", "N", "of translation: beginnings that are kept", 1, 1024, NULL},
+    LENGTH_PENALTY_OPTION,
     JSON_OPTION,
     {.name = NULL},
 };
@@ -59,7 +60,8 @@ static void evaluate_translation(const struct options *o, heed_ctx *cx, const ch
     if (t && parallel_read(cx, path, option_text(o, "part"), &t->way, lines) &&
         heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], NULL, &pairs)) {
         const heed_translation_set set = {&pairs, &lines[1]};
-        const heed_generate_opts decode = {.beams = option_int(o, "beam"), .length_penalty = 1};
+        const heed_generate_opts decode = {.beams = option_int(o, "beam"),
+                                           .length_penalty = (float)option_number(o, "length-penalty")};
         const heed_bleu_opts opts = {.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
         if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
             print_bleu(o, cx, pairs.n, &score, &bleu);

@@ -57,10 +57,10 @@ feed 'five six\none two three four five\none\n' translate model --sample --tempe
 answers_at_once 'one two\n' translate model
 
 # measuring: what eval finds is what bleu finds in what translate says
-expect 0 eval model --data corpus --beam 4 --json
+expect 0 eval model --data corpus --beam 4 --length-penalty 1.5 --json
 says '"sentences": 10'
 found=$(sed -n 's/.*"bleu": \([0-9.]*\),*/\1/p' out)
-"$HEED" translate model --beam 4 <corpus/test.en >test.hyp
+"$HEED" translate model --beam 4 --length-penalty 1.5 <corpus/test.en >test.hyp
 expect 0 bleu test.hyp corpus/test.de
 grep -qF "$(printf '%.2f' "$found" | cut -c1-4)" out || fail "eval says $found"
 

@@ -133,9 +133,11 @@ static void against_plain_loops(void **unused) {
             random_product(sets[s], pools[i % POOLS], 250 + below(300), below(60), below(30));
             random_product(sets[s], pools[i % POOLS], below(12), 900 + below(1400), below(20));
         }
-        for (int i = 0; i < 4; i++) /* strips that are kept for more rows */
-            random_product(sets[s], i % 2 ? pools[i / 2 % POOLS] : NULL, 385 + below(90), 500 + below(60),
-                           60 + below(9));
+        for (int i = 0; i < 4; i++) { /* strips that are kept for more rows */
+            struct pool *const pool = i % 2 ? pools[i / 2 % POOLS] : NULL;
+            random_product(sets[s], pool, 385 + below(90), 500 + below(60), 60 + below(9));
+            random_product(sets[s], pool, 385 + below(90), 1 + below(40), 257 + below(60));
+        }
     }
 }
 

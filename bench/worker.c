@@ -1,6 +1,7 @@
 /* heed's side of the benchmark: reads "NAME THREADS SECONDS" a line, runs that workload again and again, and answers
  * with the best time in milliseconds and the bytes that the step took at its peak. bench/run.py holds the peers' side
  * and the list of names, and gives the folder of what both read as the only argument. */
+#include "base/clock.h"
 #include "bench.h"
 #include "heed/ops.h"
 #include "heed/train.h"
@@ -8,13 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+static double now(void) { return 1e3 * clock_seconds(); } /* ms */
 
 float *numbers(heed_ctx *cx, int64_t n, uint64_t stream) {
     float *x = heed_mem_new(cx, (size_t)n * sizeof *x);

@@ -47,13 +47,13 @@ static int run(int argc, char **argv) {
     const char *out = option_need(o, "out");
     int status = EXIT_USAGE;
     if (out) {
+        const bool taken = directory_has(out, "model.safetensors") && !option_flag(o, "force");
+        heed_ctx *cx = taken ? NULL : options_open(o);
         status = EXIT_FAILED;
-        heed_ctx *cx = directory_has(out, "model.safetensors") && !option_flag(o, "force") ? NULL : options_open(o);
+        if (taken) cli_error(EXIT_FAILED, "%s: holds a model already; --force writes over it", out);
         if (cx) {
             average(o, cx, out);
             status = options_close(o, cx, EXIT_DONE);
-        } else if (directory_has(out, "model.safetensors")) {
-            cli_error(EXIT_FAILED, "%s: holds a model already; --force writes over it", out);
         }
     }
     options_free(o);

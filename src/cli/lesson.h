@@ -52,6 +52,7 @@ void lesson_progress(struct lesson_run *r, const char *what, int64_t done, int64
 /* Zeroed memory that is freed when the lesson is over; NULL when the context has failed. */
 void *lesson_room(struct lesson_run *r, int64_t n, size_t size);
 float *lesson_floats(struct lesson_run *r, const double *values, int64_t n);
+int64_t lesson_winner(const float *values, int64_t n); /* the place of the largest, the first of several */
 
 /* The rest of an update that heed_trainer_begin began: gradients of the loss, the step; gives the loss. */
 float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss);

@@ -60,9 +60,9 @@ static bool answer(struct job *j) {
     heed_translated found = {0};
     int64_t number[AT_ONCE]; /* lines draw by their own number, however many are waiting */
     for (int64_t i = 0; i < j->n; i++) number[i] = j->first + i;
-    j->opts.number = number;
-    bool ok = heed_translate_ids(j->cx, j->translator->model, j->source, j->n, &j->opts, &found);
-    j->opts.number = NULL;
+    heed_generate_opts opts = j->opts;
+    opts.number = number;
+    bool ok = heed_translate_ids(j->cx, j->translator->model, j->source, j->n, &opts, &found);
     for (int64_t i = 0; ok && i < found.n * found.n_best; i++) ok = print(j, &found, i);
     fflush(stdout);
     heed_translated_free(j->cx, &found);

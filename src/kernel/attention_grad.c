@@ -17,6 +17,15 @@
 #define MOST_PARTS   4
 #define LONG_KEYS    ((int64_t)1 << 22) /* numbers of a head's keys and values beyond which two parts must do */
 
+/* The scratch holds the room of a block. Its masks weigh most, so most queries take most: with fewer, larger heads and
+ * their keys take less than is left. */
+#define LEAST_LANES 8
+_Static_assert(BACK_FLOATS + 2 * BACK_QUERIES * ATTENTION_LANES + 2 * BACK_KEYS * (BACK_QUERIES + ATTENTION_LANES) +
+                       BACK_KEYS * (BACK_FLOATS / BACK_QUERIES) +
+                       BACK_QUERIES / LEAST_LANES * (int64_t)(sizeof(struct mask_room) / sizeof(float)) + 1024 <=
+                   ROOM,
+               "the room of a block fits the scratch");
+
 struct job {
     const struct isa *isa;
     const struct attention *a;

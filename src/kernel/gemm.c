@@ -112,7 +112,7 @@ static void product_rows(const struct job *j, const struct gemm *g, int64_t m0, 
 static void product(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n, bool last,
                     float *scratch) {
     const int64_t parts = ceil_div(m, M_BLOCK), rows = round_up(ceil_div(m, parts), M_UNIT);
-    float *const room = scratch + (parts > 1 ? KEPT : STRIP) * K_BLOCK;
+    float *const room = scratch + KEPT * K_BLOCK;
     for (int64_t k0 = 0; k0 < g->k; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, g->k - k0);
         for (int64_t at = 0; at < m; at += rows) {

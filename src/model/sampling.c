@@ -2,7 +2,8 @@
  *
  * Log-probabilities are logits less their log-sum-exp, which is taken before the rules forbid anything: what is
  * forbidden leaves its probability to nobody, as in transformers. Nothing is sorted as a whole: the best k are held in
- * a heap while the row is read once. Tokens of equal logits are ranked by number, the lower one first. */
+ * a heap, and runs of tokens whose largest logit is too small are not looked into. Tokens of equal logits are ranked by
+ * number, the lower one first. */
 #include "model/decoding.h"
 #include <math.h>
 #include <string.h>
@@ -16,11 +17,12 @@ struct row {
 /* ---- the rules ---- */
 
 static void forbid_token(const struct row *row, int32_t id) {
+    const int64_t run = id / LSE_RUN, end = (run + 1) * LSE_RUN;
+    float top = -INFINITY;
     row->logits[id] = -INFINITY;
-    float *const top = &row->tops[id / LSE_RUN];
-    *top = -INFINITY;
-    for (int64_t i = id / LSE_RUN * LSE_RUN; i < row->n && i / LSE_RUN == id / LSE_RUN; i++)
-        if (row->logits[i] > *top) *top = row->logits[i];
+    for (int64_t i = run * LSE_RUN; i < end && i < row->n; i++)
+        if (row->logits[i] > top) top = row->logits[i];
+    row->tops[run] = top;
 }
 
 static void forbid_repeats(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {

@@ -122,7 +122,7 @@ static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source
         for (count = 0; count < AT_ONCE && from + count < n; count++) {
             if (opts->max_length == 0 && like(order[from + count].length) != length) break;
             some[count] = source[order[from + count].index];
-            number[count] = (opts->number ? opts->number[order[from + count].index] : order[from + count].index);
+            number[count] = opts->number ? opts->number[order[from + count].index] : order[from + count].index;
         }
         if (o.max_length == 0) o.max_length = 2 * length + 10;
         if (o.max_length > positions) o.max_length = positions;

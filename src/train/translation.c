@@ -50,8 +50,10 @@ static heed_tensor *mask_of(heed_ctx *cx, const heed_pairs *p, const int64_t *pa
                             int32_t *room) {
     if (!ids) return NULL;
     const int64_t n = heed_dim(ids, 0), width = heed_dim(ids, 1);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < width; j++) room[i * width + j] = j < heed_pair_source(p, pair[i]).count;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t length = heed_pair_source(p, pair[i]).count;
+        for (int64_t j = 0; j < width; j++) room[i * width + j] = j < length;
+    }
     return heed_from_i32(cx, room, 2, (int64_t[]){n, width});
 }
 

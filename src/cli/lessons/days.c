@@ -130,11 +130,10 @@ void days_shift(const struct days *d, int32_t *given) {
     for (int64_t i = 0; i < d->n * DAYS_MOVES; i++) given[i] = i % DAYS_MOVES ? d->answer[i - 1] : DAYS_TODAY;
 }
 
-static int32_t best_of(const float *logits) {
-    int32_t best = 0;
-    for (int32_t k = 1; k < DAYS_WEEK; k++)
-        if (logits[k] > logits[best]) best = k;
-    return best;
+static int32_t best_of(const float *logits) { return (int32_t)lesson_winner(logits, DAYS_WEEK); }
+
+void days_prefix(const int32_t *given, int64_t n, int64_t length, int32_t *prefix) {
+    for (int64_t i = 0; i < n * length; i++) prefix[i] = given[i / length * DAYS_MOVES + i % length];
 }
 
 /* Answer number `at` of every task, from what was given up to there: what comes later is not there yet. */
@@ -143,7 +142,7 @@ static bool answer_at(heed_ctx *cx, const struct days_network *net, heed_tensor 
     const int64_t length = at + 1;
     int32_t *prefix = heed_mem_new(cx, (size_t)(n * length) * sizeof *prefix);
     if (!prefix) return false;
-    for (int64_t i = 0; i < n * length; i++) prefix[i] = given[i / length * DAYS_MOVES + i % length];
+    days_prefix(given, n, length, prefix);
     heed_scope_begin(cx);
     const float *logits = heed_f32(days_decode(cx, net, memory, prefix, n, length));
     for (int64_t i = 0; logits && i < n; i++)

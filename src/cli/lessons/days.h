@@ -59,6 +59,8 @@ heed_tensor *days_decode(heed_ctx *cx, const struct days_network *net, heed_tens
 
 /* What the decoder is given, (n, DAYS_MOVES): today, then the true answers but the last. */
 void days_shift(const struct days *d, int32_t *given);
+/* Its first `length` columns: (n, length). */
+void days_prefix(const int32_t *given, int64_t n, int64_t length, int32_t *prefix);
 /* Goes through the answers one by one, a pass of the decoder for each of the first `places`; answers (n, DAYS_MOVES)
  * may be NULL. Each is given on to the next place instead of the true one where its die, one of (n, DAYS_MOVES) numbers
  * from 0 to 1, is below share; dice NULL: everywhere. given (n, DAYS_MOVES) is what was given. */

@@ -255,7 +255,7 @@ static void show_answers(struct lesson_run *r, const struct base *b, const float
     heed_figure_grid(f, 1, shown);
     for (int i = 0; i < b->asked; i++) {
         const float *w = weights + (int64_t)i * b->people;
-        const int64_t best = winner_of(w, b->people);
+        const int64_t best = lesson_winner(w, b->people);
         char name[48], title[256];
         heed_terminal how = r->terminal;
         snprintf(title, sizeof title, "'%.200s'", b->question[b->questions + i]);
@@ -307,7 +307,7 @@ static void study(struct lesson_run *r, const struct base *b, struct matrices *m
     const float *scores = answers_of(r, b, m, b->bags, b->questions + b->asked, false);
     if (!weights || !scores) return;
     int right = 0;
-    for (int i = 0; i < b->questions; i++) right += winner_of(weights + i * b->people, b->people) == b->answer[i];
+    for (int i = 0; i < b->questions; i++) right += lesson_winner(weights + i * b->people, b->people) == b->answer[i];
     lesson_line(r, "loss %.2f at first, %.2f after %d steps; answers right: %d of %d\n", (double)loss[0],
                 (double)loss[STEPS - 1], STEPS, right, b->questions);
     lesson_result(r, "right", right);

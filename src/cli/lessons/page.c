@@ -103,6 +103,13 @@ float *lesson_floats(struct lesson_run *r, const double *values, int64_t n) {
     return out;
 }
 
+int64_t lesson_winner(const float *values, int64_t n) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (values[i] > values[best]) best = i;
+    return best;
+}
+
 /* ---- learning ---- */
 
 float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss) {

@@ -55,7 +55,7 @@ static void print_kinds(struct lesson_run *r, const struct store *s, const float
     lesson_line(r, "%-14s %-24s %-12s %8s %10s", "score", "formula", "attends to", "weight", "keys");
     for (int k = 0; k < KINDS; k++) {
         const float *w = weights + k * s->n;
-        const int64_t best = winner_of(w, s->n);
+        const int64_t best = lesson_winner(w, s->n);
         char name[48];
         const bool none = !(w[best] > 0);
         lesson_line(r, "%-14s %-24s %-12s %8.4f %10.1f", kinds[k].name, kinds[k].formula,

@@ -119,10 +119,3 @@ double map_attended(const float *weights, int64_t rows, int64_t cols) {
     }
     return rows > 0 ? sum / (double)rows : 0;
 }
-
-int64_t winner_of(const float *weights, int64_t n) {
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (weights[i] > weights[best]) best = i;
-    return best;
-}

@@ -29,6 +29,5 @@ void map_table(struct lesson_run *r, const char *file, const char *const *querie
                const char *what, const float *values, int64_t rows, int64_t cols);
 /* How many keys a query attends to: exp of the entropy of its weights, the mean over the queries. */
 double map_attended(const float *weights, int64_t rows, int64_t cols);
-int64_t winner_of(const float *weights, int64_t n); /* the place of the largest, the first of several */
 
 #endif

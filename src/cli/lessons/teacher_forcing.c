@@ -131,7 +131,7 @@ static double one_pass_difference(struct lesson_run *r, const struct days_networ
     heed_tensor *memory = days_encode(r->cx, net, &few);
     heed_copy_f32(r->cx, days_decode(r->cx, net, memory, given, N, DAYS_MOVES), at_once, N * ROW);
     for (int length = 1; length <= DAYS_MOVES; length++) {
-        for (int i = 0; i < N * length; i++) prefix[i] = given[i / length * DAYS_MOVES + i % length];
+        days_prefix(given, N, length, prefix);
         heed_copy_f32(r->cx, days_decode(r->cx, net, memory, prefix, N, length), one, N * length * DAYS_WEEK);
         for (int i = 0; !heed_failed(r->cx) && i < N * DAYS_WEEK; i++) {
             const int task = i / DAYS_WEEK, k = i % DAYS_WEEK;

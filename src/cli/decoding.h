@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define LENGTH_PENALTY_OPTION                                                                                          \
-    {"length-penalty", 0, OPTION_NUMBER, "1", "X", "scores are divided by length^X: larger prefers longer ones", -100, 100, NULL}
+    {"length-penalty", 0, OPTION_NUMBER, "1", "X", "scores are divided by length^X: larger prefers longer ones", -16, 16, NULL}
 #define DECODING_OPTIONS                                                                                               \
     {"how to search", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},                                                  \
     {"beam", 'b', OPTION_INT, "5", "N", "beginnings that are kept; 1: the likeliest token at every place", 1, 1024, NULL}, \

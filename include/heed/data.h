@@ -93,6 +93,7 @@ typedef struct heed_pairs {
     int64_t n;
     int32_t *id;
     int64_t *start;           /* (2 n + 1) */
+    int64_t *line;            /* (n): of the text */
     int64_t empty, long_ones; /* pairs that were left out, see heed_pairs_opts */
     int64_t unknown;          /* tokens that the vocabulary does not cover */
 } heed_pairs;
@@ -102,17 +103,30 @@ typedef struct heed_pairs_opts {
     bool skip_empty; /* a side is nothing but white space; counted in `empty` */
     int64_t longest; /* a side has more tokens, special ones included; counted in `long_ones`; 0: as long as may be */
 } heed_pairs_opts;
-/* Both texts have as many lines. opts NULL: all pairs are taken. *pairs is filled anew. */
-HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_lines *source, const heed_lines *target,
-                                const heed_tokenizer *source_tokens, const heed_tokenizer *target_tokens,
-                                const heed_pairs_opts *opts, heed_pairs *pairs);
+/* Lines of two languages, as many of each, and what makes tokens of them. */
+typedef struct heed_parallel_text {
+    const heed_lines *source, *target;
+    const heed_tokenizer *source_tokens, *target_tokens;
+} heed_parallel_text;
+/* opts NULL: all pairs are taken. *pairs is filled anew. */
+HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs_opts *opts,
+                                heed_pairs *pairs);
+/* The pairs again, of the text that they were made of, with other tokens by BPE-dropout: pair i has streams of its own
+ * in every epoch. One that would have more than `longest` tokens on a side (0: any) stays as it was. */
+typedef struct heed_redraw {
+    double dropout;
+    int64_t longest;
+    uint64_t seed;
+    int64_t epoch;
+} heed_redraw;
+HEED_API bool heed_pairs_redraw(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs,
+                                const heed_redraw *how, heed_pairs *drawn);
 HEED_API void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs);
 /* The ids of either side of pair i, which stay the pairs': neither to be added to nor freed. Empty: no such pair. */
 HEED_API heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i);
 HEED_API heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i);
 
-/* Pairs of like length in groups that fill to at most `tokens` places a side, padding included, or hold one pair. The
- * groups are the same for every epoch; the order in which they come is shuffled. */
+/* Pairs of like length in groups that fill to at most `tokens` places a side, padding included, or hold one pair. */
 typedef struct heed_pair_groups {
     int64_t n;
     int64_t *pair;  /* pairs, group by group */
@@ -120,6 +134,9 @@ typedef struct heed_pair_groups {
 } heed_pair_groups;
 HEED_API bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed,
                                heed_pair_groups *groups);
+/* The same in n groups, of about as many places as each other; n is at most the number of pairs. */
+HEED_API bool heed_pairs_group_into(heed_ctx *cx, const heed_pairs *pairs, int64_t n, uint64_t seed,
+                                    heed_pair_groups *groups);
 HEED_API void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups);
 /* ---- a bilingual grammar ---- of ours: English sentences, each with its one German translation. Articles, endings and
  * pronouns follow gender, number and case; verbs stand second, first or last; "bank" is a Bank or an Ufer, and "it" is

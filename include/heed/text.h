@@ -70,6 +70,15 @@ HEED_API bool heed_tokenizer_is_special(const heed_tokenizer *t, int32_t id);
  * number of contexts may encode with one tokenizer at once. */
 HEED_API bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
                           heed_ids *to);
+/* BPE-dropout (Provilkov et al. 2020): the same, but each time a pair may be merged it is passed over with probability
+ * `rate`, so that a text has other tokens with every stream of random numbers. A tokenizer that merges nothing gives
+ * what heed_encode gives. */
+typedef struct heed_merge_dropout {
+    double rate; /* 0: none, to 1: every character is a token */
+    uint64_t seed, stream;
+} heed_merge_dropout;
+HEED_API bool heed_encode_drawn(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
+                                const heed_merge_dropout *dropout, heed_ids *to);
 HEED_API bool heed_decode(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids, int64_t n, bool keep_special,
                           heed_string *to);
 

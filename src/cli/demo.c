@@ -95,7 +95,7 @@ static bool prepare(struct demo *d) {
     d->tokens = vocabulary_learn(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
     const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
     for (int set = 0; set < SETS && !heed_failed(cx); set++)
-        heed_pairs_encode(cx, &d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens,
+        heed_pairs_encode(cx, &(heed_parallel_text){&d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens},
                           set == TRAIN ? &to_train : NULL, &d->pairs[set]);
     return !heed_failed(cx);
 }

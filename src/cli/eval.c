@@ -58,7 +58,7 @@ static void evaluate_translation(const struct options *o, heed_ctx *cx, const ch
     heed_score score;
     heed_bleu bleu;
     if (t && parallel_read(cx, path, option_text(o, "part"), &t->way, lines) &&
-        heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], NULL, &pairs)) {
+        heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs)) {
         const heed_translation_set set = {&pairs, &lines[1]};
         const heed_generate_opts decode = {.beams = option_int(o, "beam"),
                                            .length_penalty = (float)option_number(o, "length-penalty")};

@@ -25,6 +25,7 @@ static const struct option options[] = {
     {"vocab", 0, OPTION_INT, "8000", "N", "its tokens at most, of words and characters 0: all there are", 0, 1 << 24, NULL},
     {"separate", 0, OPTION_FLAG, NULL, NULL, "a vocabulary and embeddings of its own for each language", 0, 0, NULL},
     {"tokenizer", 0, OPTION_FILE, NULL, "PATH", "take this tokenizer.json instead", 0, 0, NULL},
+    {"merge-dropout", 0, OPTION_NUMBER, "0", "X", "of bpe: pass over a merge so often, by chance, so that words come in other pieces in every epoch; 0.1 helps where there is little text", 0, 1, NULL},
     {"longest", 0, OPTION_INT, "0", "N", "leave out pairs with more tokens on a side; 0: more than the model has positions", 0, 1e9, NULL},
     {"the model", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
     {"model", 'm', OPTION_TEXT, NULL, "FAMILY", "'heed list' shows them; mlp by default, for translate transformer", 0, 0, NULL},
@@ -302,6 +303,10 @@ static bool usage_ok(struct train_run *r) {
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;
+    if (option_number(r->o, "merge-dropout") > 0 && strcmp(option_text(r->o, "tokens"), "bpe") != 0) {
+        cli_error(EXIT_USAGE, "train: --merge-dropout goes with --tokens bpe");
+        return false;
+    }
     return true;
 }
 

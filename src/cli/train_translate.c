@@ -20,7 +20,9 @@ struct text {
     heed_text_way way;
     heed_lines lines[SETS][2]; /* source and target, prepared */
     heed_pairs pairs[SETS];
-    heed_tokenizer *tokens[2]; /* may be one */
+    heed_tokenizer *tokens[2];   /* may be one */
+    heed_parallel_text to_train; /* of all these, what BPE-dropout makes pairs of */
+    int64_t longest;             /* most tokens of a side of them */
     heed_translation *translation;
 };
 
@@ -167,17 +169,17 @@ static int64_t longest_of(const struct train_run *r) {
 
 static bool encode(struct train_run *r, struct text *t) {
     heed_ctx *cx = r->cx;
-    const heed_pairs_opts to_train = {.skip_empty = true, .longest = longest_of(r)};
+    t->longest = longest_of(r);
+    const heed_pairs_opts to_train = {.skip_empty = true, .longest = t->longest};
     const heed_pairs *p = &t->pairs[TRAIN];
     for (int set = 0; set < SETS && !heed_failed(cx); set++) {
-        const heed_lines *lines = t->lines[set];
-        if (lines[0].count > 0)
-            heed_pairs_encode(cx, &lines[0], &lines[1], t->tokens[0], t->tokens[1], set == TRAIN ? &to_train : NULL,
-                              &t->pairs[set]);
+        const heed_parallel_text text = {&t->lines[set][0], &t->lines[set][1], t->tokens[0], t->tokens[1]};
+        if (set == TRAIN) t->to_train = text;
+        if (text.source->count > 0) heed_pairs_encode(cx, &text, set == TRAIN ? &to_train : NULL, &t->pairs[set]);
     }
     if (!heed_failed(cx) && p->n == 0)
         heed_fail(cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
-                  r->path, (long long)p->empty, (long long)p->long_ones, (long long)to_train.longest);
+                  r->path, (long long)p->empty, (long long)p->long_ones, (long long)t->longest);
     return !heed_failed(cx);
 }
 
@@ -203,6 +205,11 @@ static bool set(struct train_run *r) {
                                   .pad = vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
                                   .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
+    if (option_number(o, "merge-dropout") > 0) {
+        opts.redrawn = &t->to_train;
+        opts.merge_dropout = option_number(o, "merge-dropout");
+        opts.longest = t->longest;
+    }
     heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
     for (int i = 0; i < SETS; i++)
         if (t->pairs[i].n > 0) *sets[i] = (heed_translation_set){&t->pairs[i], i == TRAIN ? NULL : &t->lines[i][1]};
@@ -260,8 +267,8 @@ static void free_text(struct train_run *r) {
     heed_mem_free(r->cx, t);
 }
 
-static const char *const own_options[] = {"from",  "to",       "valid-data", "moses",   "lower", "tokens",
-                                          "vocab", "separate", "tokenizer",  "longest", NULL};
+static const char *const own_options[] = {"from",  "to",       "valid-data", "moses",         "lower",   "tokens",
+                                          "vocab", "separate", "tokenizer",  "merge-dropout", "longest", NULL};
 
 const struct train_kind train_translate = {
     .standard_model = "transformer",

@@ -13,8 +13,8 @@ static bool is_blank(const heed_lines *l, int64_t i) {
 
 /* Where a tokenizer has no token for the unknown, it says what it cannot encode; the line is added. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
-                   heed_ids *to) {
-    if (heed_encode(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, to)) return true;
+                   const heed_merge_dropout *drop, heed_ids *to) {
+    if (heed_encode_drawn(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, drop, to)) return true;
     if (heed_error(cx) != HEED_ERR_FORMAT && heed_error(cx) != HEED_ERR_RANGE) return false;
     char why[512];
     const heed_status status = heed_error(cx);
@@ -29,50 +29,104 @@ static int64_t count_of(heed_ids ids, int32_t id) {
     return n;
 }
 
-bool heed_pairs_encode(heed_ctx *cx, const heed_lines *source, const heed_lines *target,
-                       const heed_tokenizer *source_tokens, const heed_tokenizer *target_tokens,
-                       const heed_pairs_opts *opts, heed_pairs *pairs) {
+/* Pairs under way; ids: of all of them, taken over by the pairs in the end. */
+struct making {
+    heed_pairs pairs;
+    heed_ids ids;
+};
+
+static bool check_text(heed_ctx *cx, const heed_parallel_text *t, const void *pairs) {
     if (heed_failed(cx)) return false;
-    if (!source || !target || !source_tokens || !target_tokens || !pairs)
+    if (!t || !t->source || !t->target || !t->source_tokens || !t->target_tokens || !pairs)
         return heed_fail(cx, HEED_ERR_USAGE, "pairs: texts, tokenizers and a place for the pairs are needed");
-    if (source->count != target->count)
+    if (t->source->count != t->target->count)
         return heed_fail(cx, HEED_ERR_FORMAT, "pairs: the source has %lld lines, the target %lld",
-                         (long long)source->count, (long long)target->count);
-    const heed_pairs_opts o = opts ? *opts : (heed_pairs_opts){0};
-    heed_pairs p = {0};
-    heed_ids ids = {0};
-    p.start = data_room(cx, source->count + 1, 2, sizeof *p.start);
-    if (p.start) p.start[0] = 0;
-    for (int64_t i = 0; p.start && i < source->count && !heed_cancelled(cx); i++) {
-        const int64_t before = ids.count;
-        if (o.skip_empty && (is_blank(source, i) || is_blank(target, i))) {
-            p.empty++;
-            continue;
-        }
-        if (!encode(cx, source_tokens, "source", source, i, &ids)) break;
-        const int64_t middle = ids.count;
-        if (!encode(cx, target_tokens, "target", target, i, &ids)) break;
-        if (o.longest > 0 && (middle - before > o.longest || ids.count - middle > o.longest)) {
-            ids.count = before;
-            p.long_ones++;
-            continue;
-        }
-        p.start[2 * p.n + 1] = middle;
-        p.start[2 * ++p.n] = ids.count;
-    }
-    p.id = ids.id;
-    for (int64_t i = 0; i < p.n; i++)
-        p.unknown += count_of(heed_pair_source(&p, i), heed_tokenizer_unknown(source_tokens)) +
-                     count_of(heed_pair_target(&p, i), heed_tokenizer_unknown(target_tokens));
-    if (heed_failed(cx)) heed_pairs_free(cx, &p);
-    if (!heed_failed(cx)) *pairs = p;
+                         (long long)t->source->count, (long long)t->target->count);
+    return true;
+}
+
+static bool begin(heed_ctx *cx, int64_t most, struct making *m) {
+    *m = (struct making){0};
+    m->pairs.start = data_room(cx, most + 1, 2, sizeof *m->pairs.start);
+    m->pairs.line = data_room(cx, most + 1, 1, sizeof *m->pairs.line);
+    if (!heed_failed(cx)) m->pairs.start[0] = 0;
     return !heed_failed(cx);
+}
+
+/* Adds the tokens of line i; *middle: where those of its target begin. */
+static bool add_line(heed_ctx *cx, const heed_parallel_text *t, int64_t i, const heed_merge_dropout drop[2],
+                     struct making *m, int64_t *middle) {
+    if (!encode(cx, t->source_tokens, "source", t->source, i, &drop[0], &m->ids)) return false;
+    *middle = m->ids.count;
+    return encode(cx, t->target_tokens, "target", t->target, i, &drop[1], &m->ids);
+}
+
+/* What was added since the last pair is one more, unless a side has more than `longest` tokens: then it is gone. */
+static bool keep_line(struct making *m, int64_t line, int64_t middle, int64_t longest) {
+    heed_pairs *p = &m->pairs;
+    const int64_t before = p->start[2 * p->n], after = m->ids.count;
+    if (longest > 0 && (middle - before > longest || after - middle > longest)) return m->ids.count = before, false;
+    p->line[p->n] = line;
+    p->start[2 * p->n + 1] = middle;
+    p->start[2 * ++p->n] = after;
+    return true;
+}
+
+static bool finish(heed_ctx *cx, const heed_parallel_text *t, struct making *m, heed_pairs *pairs) {
+    heed_pairs *p = &m->pairs;
+    p->id = m->ids.id;
+    for (int64_t i = 0; i < p->n; i++)
+        p->unknown += count_of(heed_pair_source(p, i), heed_tokenizer_unknown(t->source_tokens)) +
+                      count_of(heed_pair_target(p, i), heed_tokenizer_unknown(t->target_tokens));
+    if (heed_failed(cx)) heed_pairs_free(cx, p);
+    if (!heed_failed(cx)) *pairs = *p;
+    return !heed_failed(cx);
+}
+
+bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs_opts *opts, heed_pairs *pairs) {
+    if (!check_text(cx, text, pairs)) return false;
+    const heed_pairs_opts o = opts ? *opts : (heed_pairs_opts){0};
+    const heed_merge_dropout none[2] = {{0}};
+    struct making m;
+    if (begin(cx, text->source->count, &m))
+        for (int64_t i = 0; i < text->source->count && !heed_cancelled(cx); i++) {
+            int64_t middle;
+            if (o.skip_empty && (is_blank(text->source, i) || is_blank(text->target, i)))
+                m.pairs.empty++;
+            else if (!add_line(cx, text, i, none, &m, &middle))
+                break;
+            else if (!keep_line(&m, i, middle, o.longest))
+                m.pairs.long_ones++;
+        }
+    return finish(cx, text, &m, pairs);
+}
+
+bool heed_pairs_redraw(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs, const heed_redraw *how,
+                       heed_pairs *drawn) {
+    if (!check_text(cx, text, drawn)) return false;
+    if (!pairs || !how) return heed_fail(cx, HEED_ERR_USAGE, "pairs: there are none to draw again");
+    const heed_merge_dropout none[2] = {{0}};
+    struct making m;
+    if (begin(cx, pairs->n, &m))
+        for (int64_t i = 0; i < pairs->n && !heed_cancelled(cx); i++) {
+            /* apart from the streams that shuffle epochs, which are below 2^32 */
+            const uint64_t stream = ((uint64_t)how->epoch + 1) << 32 | (uint64_t)i * 2 % ((uint64_t)1 << 32);
+            const heed_merge_dropout drop[2] = {{how->dropout, how->seed, stream},
+                                                {how->dropout, how->seed, stream + 1}};
+            int64_t middle;
+            if (!add_line(cx, text, pairs->line[i], drop, &m, &middle)) break;
+            if (keep_line(&m, pairs->line[i], middle, how->longest)) continue;
+            if (!add_line(cx, text, pairs->line[i], none, &m, &middle)) break;
+            keep_line(&m, pairs->line[i], middle, 0);
+        }
+    return finish(cx, text, &m, drawn);
 }
 
 void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs) {
     if (!pairs) return;
     heed_mem_free(cx, pairs->id);
     heed_mem_free(cx, pairs->start);
+    heed_mem_free(cx, pairs->line);
     *pairs = (heed_pairs){0};
 }
 
@@ -100,25 +154,50 @@ static int by_length(const void *a, const void *b) {
     return (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-static void fill_groups(const struct place *places, int64_t n, int64_t tokens, heed_pair_groups *g) {
-    int64_t widest = 0;
+static int64_t wider(const struct place *p) { return p->source > p->target ? p->source : p->target; }
+
+/* Where groups of at most so many places begin; returns how many there are. */
+static int64_t cut(const struct place *places, int64_t n, int64_t tokens, int64_t *start) {
+    int64_t groups = 0, widest = 0;
+    start[0] = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t width = places[i].source > places[i].target ? places[i].source : places[i].target;
-        const int64_t held = i - g->start[g->n], wider = width > widest ? width : widest;
-        widest = wider;
-        if (held > 0 && (held + 1) * wider > tokens) {
-            g->start[++g->n] = i;
+        const int64_t width = wider(&places[i]), held = i - start[groups];
+        if (width > widest) widest = width;
+        if (held > 0 && (held + 1) * widest > tokens) {
+            start[++groups] = i;
             widest = width;
         }
-        g->pair[i] = places[i].pair;
     }
-    g->start[++g->n] = n;
+    start[++groups] = n;
+    return groups;
 }
 
-bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed, heed_pair_groups *groups) {
-    if (heed_failed(cx)) return false;
-    if (!pairs || !groups || pairs->n < 1 || tokens < 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "pairs: there is nothing to group, or no room for a token");
+/* The same for a number of groups: by the fewest places that give no more, and the largest are then halved. */
+static int64_t cut_into(const struct place *places, int64_t n, int64_t want, int64_t *start) {
+    int64_t low = 1, high = 1;
+    while (cut(places, n, high, start) > want) high *= 2;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (cut(places, n, middle, start) > want)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t groups = cut(places, n, low, start);
+    for (; groups < want; groups++) {
+        int64_t largest = 0;
+        for (int64_t g = 1; g < groups; g++)
+            if (start[g + 1] - start[g] > start[largest + 1] - start[largest]) largest = g;
+        const int64_t middle = (start[largest] + start[largest + 1]) / 2;
+        memmove(start + largest + 2, start + largest + 1, (size_t)(groups - largest) * sizeof *start);
+        start[largest + 1] = middle;
+    }
+    return groups;
+}
+
+/* By places of a group, or, when that is 0, by their number. */
+static bool group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, int64_t want, uint64_t seed,
+                  heed_pair_groups *groups) {
     const int64_t n = pairs->n;
     struct place *places = data_room(cx, n, 1, sizeof *places);
     heed_pair_groups g = {0};
@@ -129,14 +208,29 @@ bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uin
             places[i] = (struct place){heed_pair_source(pairs, i).count, heed_pair_target(pairs, i).count, i,
                                        heed_random_bits(seed, 0, (uint64_t)i)};
         qsort(places, (size_t)n, sizeof *places, by_length);
-        g.start[0] = 0;
-        fill_groups(places, n, tokens, &g);
+        for (int64_t i = 0; i < n; i++) g.pair[i] = places[i].pair;
+        g.n = tokens > 0 ? cut(places, n, tokens, g.start) : cut_into(places, n, want, g.start);
         *groups = g;
     } else {
         heed_pair_groups_free(cx, &g);
     }
     heed_mem_free(cx, places);
     return !heed_failed(cx);
+}
+
+bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed, heed_pair_groups *groups) {
+    if (heed_failed(cx)) return false;
+    if (!pairs || !groups || pairs->n < 1 || tokens < 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: there is nothing to group, or no room for a token");
+    return group(cx, pairs, tokens, 0, seed, groups);
+}
+
+bool heed_pairs_group_into(heed_ctx *cx, const heed_pairs *pairs, int64_t n, uint64_t seed, heed_pair_groups *groups) {
+    if (heed_failed(cx)) return false;
+    if (!pairs || !groups || n < 1 || n > pairs->n)
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: %lld pairs do not make %lld groups",
+                         pairs ? (long long)pairs->n : 0, (long long)n);
+    return group(cx, pairs, 0, n, seed, groups);
 }
 
 void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups) {

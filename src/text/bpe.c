@@ -3,7 +3,8 @@
  *
  * Most words of a text are tokens themselves. Which tokens come out as themselves is worked out once, when the
  * tokenizer is made, so that such a word costs one look-up. Short words are merged by looking at all pairs again and
- * again, long ones with a heap, so that a word of any length takes n log n. */
+ * again, long ones with a heap, so that a word of any length takes n log n. So are words whose merges are dropped by
+ * chance (Provilkov et al. 2020): a pair that is passed over waits until another one has been merged. */
 #include "base/checked.h"
 #include "text/tokenizer.h"
 
@@ -85,21 +86,24 @@ struct long_word {
     const struct bpe *bpe;
     int32_t *symbols; /* -1: merged into one before */
     struct link *links;
-    struct waiting *heap;
-    int64_t waiting;
+    struct waiting *heap; /* `waiting` of them, and behind them those that were passed over */
+    int64_t waiting, passed;
+    struct bpe_drop *drop; /* NULL: none */
 };
 
 static bool sooner(struct waiting a, struct waiting b) { return a.rank != b.rank ? a.rank < b.rank : a.at < b.at; }
+
+static void put_waiting(struct long_word *w, struct waiting entry) {
+    int64_t i = w->waiting++;
+    for (; i > 0 && sooner(entry, w->heap[(i - 1) / 2]); i = (i - 1) / 2) w->heap[i] = w->heap[(i - 1) / 2];
+    w->heap[i] = entry;
+}
 
 static void wait_for(struct long_word *w, int64_t at) {
     const int64_t after = at < 0 ? -1 : w->links[at].after;
     if (after < 0) return;
     const struct bpe_merge m = merge_of(w->bpe, w->symbols[at], w->symbols[after]);
-    if (m.id < 0) return;
-    const struct waiting entry = {m.rank, m.id, at};
-    int64_t i = w->waiting++;
-    for (; i > 0 && sooner(entry, w->heap[(i - 1) / 2]); i = (i - 1) / 2) w->heap[i] = w->heap[(i - 1) / 2];
-    w->heap[i] = entry;
+    if (m.id >= 0) put_waiting(w, (struct waiting){m.rank, m.id, at});
 }
 
 static struct waiting next_waiting(struct long_word *w) {
@@ -114,15 +118,42 @@ static struct waiting next_waiting(struct long_word *w) {
     return top;
 }
 
+/* Whether the pair still stands as it did when it began to wait. */
+static bool is_there(const struct long_word *w, struct waiting pair) {
+    const int64_t after = w->links[pair.at].after;
+    if (w->symbols[pair.at] < 0 || after < 0) return false;
+    const struct bpe_merge now = merge_of(w->bpe, w->symbols[pair.at], w->symbols[after]);
+    return now.id == pair.id && now.rank == pair.rank;
+}
+
+static bool passes_over(struct bpe_drop *drop) {
+    return drop && heed_random_bits(drop->how.seed, drop->how.stream, drop->position++) < drop->how.rate * 0x1p32;
+}
+
+/* The next pair to merge. The place that it leaves behind the heap takes one that is passed over, or the last of
+ * those. */
+static bool next_merge(struct long_word *w, struct waiting *pair) {
+    while (w->waiting > 0) {
+        *pair = next_waiting(w);
+        const bool there = is_there(w, *pair);
+        if (there && passes_over(w->drop)) {
+            w->heap[w->waiting] = *pair;
+            w->passed++;
+        } else {
+            w->heap[w->waiting] = w->heap[w->waiting + w->passed];
+            if (there) return true;
+        }
+    }
+    return false;
+}
+
 static int64_t merge_linked(struct long_word *w, int64_t n) {
     for (int64_t i = 0; i < n; i++) w->links[i] = (struct link){i - 1, i + 1 < n ? i + 1 : -1};
     for (int64_t i = 0; i < n; i++) wait_for(w, i);
-    while (w->waiting > 0) {
-        const struct waiting top = next_waiting(w);
+    struct waiting top;
+    while (next_merge(w, &top)) {
         const int64_t after = w->links[top.at].after;
-        if (w->symbols[top.at] < 0 || after < 0) continue;
-        const struct bpe_merge now = merge_of(w->bpe, w->symbols[top.at], w->symbols[after]);
-        if (now.id != top.id || now.rank != top.rank) continue;
+        for (; w->passed > 0; w->passed--) put_waiting(w, w->heap[w->waiting]);
         w->symbols[top.at] = top.id;
         w->symbols[after] = -1;
         w->links[top.at].after = w->links[after].after;
@@ -138,11 +169,11 @@ static int64_t merge_linked(struct long_word *w, int64_t n) {
 
 /* The same for any n: at most n - 1 pairs wait at first, and each merge adds two and takes one. Returns -1 and fails
  * the context when there is no memory. */
-static int64_t merge_long(heed_ctx *cx, const struct bpe *b, int32_t *symbols, int64_t n) {
+static int64_t merge_long(heed_ctx *cx, const struct bpe *b, struct bpe_drop *drop, int32_t *symbols, int64_t n) {
     size_t links, heap;
     if (!size_mul((size_t)n, sizeof(struct link), &links) || !size_mul((size_t)n, 3 * sizeof(struct waiting), &heap))
         return heed_fail(cx, HEED_ERR_RANGE, "encode: a word of %lld characters", (long long)n), -1;
-    struct long_word w = {.bpe = b, .symbols = symbols};
+    struct long_word w = {.bpe = b, .symbols = symbols, .drop = drop};
     w.links = heed_mem_new(cx, links);
     w.heap = heed_mem_new(cx, heap);
     const int64_t left = w.links && w.heap ? merge_linked(&w, n) : -1;
@@ -187,9 +218,10 @@ static bool put_characters(heed_ctx *cx, const heed_tokenizer *t, const char *wo
     return true;
 }
 
-bool bpe_encode(heed_ctx *cx, const heed_tokenizer *t, const char *word, size_t size, heed_ids *to) {
+bool bpe_encode(heed_ctx *cx, const heed_tokenizer *t, const char *word, size_t size, struct bpe_drop *drop,
+                heed_ids *to) {
     const struct bpe *b = &t->bpe;
-    if (b->whole) {
+    if (b->whole && (!drop || b->ignore_merges)) {
         const int64_t entry = map_find(&t->vocabulary, word, size);
         const int32_t id = entry < 0 ? -1 : (int32_t)t->vocabulary.entries[entry].value;
         if (id >= 0 && b->whole[id]) return heed_ids_put(cx, to, id);
@@ -198,7 +230,8 @@ bool bpe_encode(heed_ctx *cx, const heed_tokenizer *t, const char *word, size_t 
     if (!put_characters(cx, t, word, size, to)) return false;
     const int64_t n = to->count - from;
     if (n < 2 || b->merge_count == 0) return true;
-    const int64_t left = n <= SHORT ? merge_short(b, to->id + from, n) : merge_long(cx, b, to->id + from, n);
+    const int64_t left =
+        n <= SHORT && !drop ? merge_short(b, to->id + from, n) : merge_long(cx, b, drop, to->id + from, n);
     if (left < 0) return false;
     to->count = from + left;
     return true;
@@ -229,7 +262,7 @@ static bool fill_whole(heed_ctx *cx, heed_tokenizer *t) {
     for (int64_t i = 0; ok && i < t->vocabulary.count; i++) {
         const struct map_entry *e = &t->vocabulary.entries[i];
         pieces.count = 0;
-        ok = e->size > 0 ? bpe_encode(cx, t, map_key(&t->vocabulary, i), e->size, &pieces) : true;
+        ok = e->size > 0 ? bpe_encode(cx, t, map_key(&t->vocabulary, i), e->size, NULL, &pieces) : true;
         whole[e->value] = t->bpe.ignore_merges || (pieces.count == 1 && pieces.id[0] == e->value);
     }
     t->unknown = unknown;

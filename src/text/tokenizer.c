@@ -11,6 +11,7 @@ struct encoder {
     const heed_tokenizer *t;
     struct flow flow;
     heed_string normal;
+    struct bpe_drop *drop; /* NULL: none */
     heed_ids *to;
 };
 
@@ -29,7 +30,8 @@ static bool encode_pieces(struct encoder *e, const char *text, size_t size, bool
     for (size_t i = 0; i < f->count[0]; i++) {
         const struct piece *p = &f->pieces[0][i];
         const char *word = f->text + p->start;
-        if (!(t->is_bpe ? bpe_encode(e->cx, t, word, p->size, e->to) : encode_word(e, word, p->size))) return false;
+        if (!(t->is_bpe ? bpe_encode(e->cx, t, word, p->size, e->drop, e->to) : encode_word(e, word, p->size)))
+            return false;
     }
     return true;
 }
@@ -65,12 +67,13 @@ static bool put_all(heed_ctx *cx, heed_ids *to, const heed_ids *ids) {
     return true;
 }
 
-bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special, heed_ids *to) {
+static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
+                   struct bpe_drop *drop, heed_ids *to) {
     if (heed_failed(cx)) return false;
     if (!t || !to || (!text && size > 0))
         return heed_fail(cx, HEED_ERR_USAGE, "encode: the tokenizer, text or list of ids is NULL");
     if (!utf8_check(cx, "encode", text, size)) return false;
-    struct encoder e = {.cx = cx, .t = t, .flow = {.cx = cx}, .to = to};
+    struct encoder e = {.cx = cx, .t = t, .flow = {.cx = cx}, .drop = drop, .to = to};
     const int64_t before = to->count;
     const bool ok = (!special || put_all(cx, to, &t->before)) &&
                     (size == 0 || encode_around(&e, &t->raw, text, size, true, encode_normalised)) &&
@@ -79,6 +82,19 @@ bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t
     flow_free(&e.flow);
     heed_string_free(cx, &e.normal);
     return ok;
+}
+
+bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special, heed_ids *to) {
+    return encode(cx, t, text, size, special, NULL, to);
+}
+
+bool heed_encode_drawn(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
+                       const heed_merge_dropout *dropout, heed_ids *to) {
+    if (heed_failed(cx)) return false;
+    if (!dropout || !(dropout->rate >= 0 && dropout->rate <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "encode: merges are passed over with a probability between 0 and 1");
+    struct bpe_drop drop = {.how = *dropout};
+    return encode(cx, t, text, size, special, dropout->rate > 0 ? &drop : NULL, to);
 }
 
 /* ---- looking ---- */

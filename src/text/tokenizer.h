@@ -114,7 +114,14 @@ bool bpe_start(heed_ctx *cx, struct heed_tokenizer *t, int64_t merges);
 void bpe_add_merge(struct heed_tokenizer *t, int32_t first, int32_t second, int32_t rank, int32_t id);
 bool bpe_finish(heed_ctx *cx, struct heed_tokenizer *t); /* once vocabulary and merges are all there */
 void bpe_free(heed_ctx *cx, struct bpe *b);
-bool bpe_encode(heed_ctx *cx, const struct heed_tokenizer *t, const char *word, size_t size, heed_ids *to);
+/* Merges that are passed over by chance; the next number is that of `position`. */
+struct bpe_drop {
+    heed_merge_dropout how;
+    uint64_t position;
+};
+/* drop: NULL for none */
+bool bpe_encode(heed_ctx *cx, const struct heed_tokenizer *t, const char *word, size_t size, struct bpe_drop *drop,
+                heed_ids *to);
 
 /* Learns merges. words: how often each key was seen. symbols: the tokens there are, the words' characters among them;
  * new ones are added until there are `most`. merges: pairs of ids. Ties: the highest count, then the smallest ids. */

@@ -63,6 +63,9 @@ void notes_name_data(char text[NOTES_DATA], int64_t n, const char *unit, uint64_
 /* The settings of a source: the names of its data, valid "" without any, and its batches. */
 void notes_put_source(heed_ctx *cx, heed_json at, const char *train, const char *valid, int64_t batch, int64_t micro);
 
+/* A setting, in as few digits as read back the same. */
+void notes_put_number(heed_ctx *cx, heed_json at, const char *key, double value);
+
 /* Where the run is, and the settings that its result depends on, as JSON text; free with heed_mem_free. */
 char *notes_write(struct loop *l);
 /* Takes up what notes_write wrote; fails with a sentence that says what differs when the settings are others. */

@@ -19,14 +19,16 @@ static void put_int(heed_ctx *cx, heed_json at, const char *key, int64_t value) 
     heed_json_put_text(cx, at, key, text);
 }
 static void set_int(struct loop *l, heed_json at, const char *key, int64_t value) { put_int(l->cx, at, key, value); }
-/* In as few digits as read back the same. */
-static void set_number(struct loop *l, heed_json at, const char *key, double value) {
+void notes_put_number(heed_ctx *cx, heed_json at, const char *key, double value) {
     char text[32];
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }
-    set_text(l, at, key, text);
+    heed_json_put_text(cx, at, key, text);
+}
+static void set_number(struct loop *l, heed_json at, const char *key, double value) {
+    notes_put_number(l->cx, at, key, value);
 }
 
 uint64_t notes_mix(uint64_t hash, const void *data, size_t size) {

@@ -1,4 +1,8 @@
-/* Parallel text as the loop's source. Epoch e takes the groups in the order of permutation e of the seed. */
+/* Parallel text as the loop's source. Epoch e takes the groups in the order of permutation e of the seed.
+ *
+ * With BPE-dropout every epoch has other tokens for the same pairs, of other lengths: they are grouped anew, into as
+ * many groups as there would be without it, so that an epoch always has as many updates. The tokens that were seen are
+ * counted as if it were not there. */
 #include "base/ctx.h"
 #include "train/loop.h"
 #include <math.h>
@@ -11,8 +15,11 @@
 struct heed_translation {
     heed_translation_opts opts;
     heed_loop_source source;
-    heed_pair_groups groups;
-    int64_t *tokens;                           /* target tokens of each group */
+    const heed_pairs *pairs;                   /* of the epoch under way: opts.train's, or */
+    heed_pairs drawn;                          /* those of BPE-dropout, */
+    int64_t drawn_epoch;                       /* of this epoch, -1: none */
+    heed_pair_groups groups;                   /* of them */
+    int64_t *tokens;                           /* target tokens of each group, without BPE-dropout */
     int64_t *order;                            /* of the groups in the epoch under way */
     int64_t epoch;                             /* whose order it is, -1: none */
     int64_t step;                              /* of the next batch */
@@ -95,6 +102,7 @@ static void order_epoch(heed_translation *t, int64_t epoch) {
 /* Of the epoch under way the order is known; the loop asks for no other. */
 static int64_t seen(const void *own, int64_t step) {
     heed_translation *t = (heed_translation *)(uintptr_t)own; /* its order may have to be found */
+    if (t->opts.redrawn) return (int64_t)((double)step / (double)t->groups.n * (double)t->per_epoch);
     int64_t tokens = step / t->groups.n * t->per_epoch;
     if (step % t->groups.n) order_epoch(t, step / t->groups.n);
     for (int64_t i = 0; i < step % t->groups.n; i++) tokens += t->tokens[t->order[i]];
@@ -109,11 +117,10 @@ static bool seek(heed_ctx *cx, void *own, int64_t step) {
 
 /* The next pass of the group: as many pairs as fit, at least one. */
 static int64_t pass_end(const heed_translation *t, int64_t from, int64_t end) {
-    const heed_pairs *p = t->opts.train.pairs;
     int64_t widest = 1, to = from;
     if (t->opts.micro_tokens == 0) return end;
     for (; to < end; to++) {
-        const int64_t width = width_of(p, t->groups.pair[to]);
+        const int64_t width = width_of(t->pairs, t->groups.pair[to]);
         if (width > widest) widest = width;
         if (to > from && (to - from + 1) * widest > t->opts.micro_tokens) break;
     }
@@ -126,6 +133,29 @@ static int64_t passes_of(const heed_translation *t, int64_t group) {
     return n;
 }
 
+static bool make_room(heed_ctx *cx, heed_translation *t) {
+    heed_mem_free(cx, t->room);
+    t->room = heed_mem_new(cx, (size_t)most_places(t->pairs, &t->groups) * sizeof *t->room);
+    return t->room;
+}
+
+static bool draw_epoch(heed_ctx *cx, heed_translation *t, int64_t epoch) {
+    const heed_translation_opts *o = &t->opts;
+    const heed_redraw how = {o->merge_dropout, o->longest, o->seed, epoch};
+    heed_pairs drawn;
+    heed_pair_groups groups;
+    if (!o->redrawn || t->drawn_epoch == epoch) return true;
+    if (!heed_pairs_redraw(cx, o->redrawn, o->train.pairs, &how, &drawn)) return false;
+    heed_pairs_free(cx, &t->drawn);
+    t->drawn = drawn;
+    t->pairs = &t->drawn;
+    if (!heed_pairs_group_into(cx, t->pairs, t->groups.n, o->seed + (uint64_t)epoch, &groups)) return false;
+    heed_pair_groups_free(cx, &t->groups);
+    t->groups = groups;
+    t->drawn_epoch = epoch;
+    return make_room(cx, t);
+}
+
 /* A plan meets the largest groups, the last ones, in turn. */
 static int64_t next(heed_ctx *cx, void *own) {
     heed_translation *t = own;
@@ -134,6 +164,7 @@ static int64_t next(heed_ctx *cx, void *own) {
         t->group = t->groups.n - 1 - t->step % t->groups.n;
     } else {
         order_epoch(t, t->step / t->groups.n);
+        if (!draw_epoch(cx, t, t->step / t->groups.n)) return 0;
         t->group = t->order[t->step % t->groups.n];
     }
     t->step++;
@@ -143,15 +174,14 @@ static int64_t next(heed_ctx *cx, void *own) {
 
 static bool feed(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *share) {
     heed_translation *t = own;
-    const heed_pairs *p = t->opts.train.pairs;
-    const int64_t end = t->groups.start[t->group + 1];
-    if (pass == 0) t->first[1] = t->groups.start[t->group];
+    const int64_t begin = t->groups.start[t->group], end = t->groups.start[t->group + 1];
+    if (pass == 0) t->first[1] = begin;
     t->first[0] = t->first[1];
     t->first[1] = pass_end(t, t->first[0], end);
     const int64_t *pair = t->groups.pair + t->first[0], n = t->first[1] - t->first[0];
-    const int64_t all = t->tokens[t->group], some = tokens_of(p, pair, n);
+    const int64_t all = tokens_of(t->pairs, t->groups.pair + begin, end - begin), some = tokens_of(t->pairs, pair, n);
     *share = some == all ? 1.0f : (float)some / (float)all;
-    return feed_pairs(cx, p, pair, n, t->opts.pad, t->room, in);
+    return feed_pairs(cx, t->pairs, pair, n, t->opts.pad, t->room, in);
 }
 
 /* ---- measuring ---- */
@@ -236,6 +266,7 @@ static void settings(heed_ctx *cx, void *own, heed_json at) {
     describe(t->train, o->train.pairs);
     describe(t->valid, o->valid.pairs);
     notes_put_source(cx, at, t->train, t->valid, o->tokens, o->micro_tokens);
+    if (o->redrawn) notes_put_number(cx, at, "merge-dropout", o->merge_dropout);
 }
 
 /* ---- making ---- */
@@ -248,11 +279,11 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
     }
     heed_translation *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
-    *t = (heed_translation){.opts = *opts, .epoch = -1};
+    *t = (heed_translation){.opts = *opts, .pairs = opts->train.pairs, .epoch = -1, .drawn_epoch = -1};
     if (heed_pairs_group(cx, opts->train.pairs, opts->tokens, opts->seed, &t->groups)) {
         t->tokens = heed_mem_new(cx, (size_t)t->groups.n * sizeof *t->tokens);
         t->order = heed_mem_new(cx, (size_t)t->groups.n * sizeof *t->order);
-        t->room = heed_mem_new(cx, (size_t)most_places(opts->train.pairs, &t->groups) * sizeof *t->room);
+        make_room(cx, t);
     }
     if (heed_failed(cx)) {
         heed_translation_free(cx, t);
@@ -265,6 +296,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
         t->per_epoch += t->tokens[g];
         if (passes_of(t, g) > passes) passes = passes_of(t, g);
     }
+    if (opts->redrawn && opts->micro_tokens > 0) passes = opts->train.pairs->n; /* whatever is drawn */
     t->source = (heed_loop_source){.own = t,
                                    .unit = "tokens",
                                    .metric = "bleu",
@@ -279,7 +311,9 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
                                    .feed = feed,
                                    .measure = measure,
                                    .settings = settings};
-    return t;
+    if (draw_epoch(cx, t, 0)) return t; /* a plan, which has another context, goes by its lengths */
+    heed_translation_free(cx, t);
+    return NULL;
 }
 
 void heed_translation_free(heed_ctx *cx, heed_translation *t) {
@@ -288,6 +322,7 @@ void heed_translation_free(heed_ctx *cx, heed_translation *t) {
     heed_mem_free(cx, t->tokens);
     heed_mem_free(cx, t->order);
     heed_mem_free(cx, t->room);
+    heed_pairs_free(cx, &t->drawn);
     heed_mem_free(cx, t);
 }
 

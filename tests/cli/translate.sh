@@ -86,6 +86,18 @@ wait $pid 2>/dev/null || :
 expect 0 "$@" --data corpus.tsv --steps 40 --out killed --quiet --save-every 1 --resume
 cmp whole1/model.safetensors killed/model.safetensors || fail "a killed run ended with another model"
 
+# merges passed over by chance: as many batches, the same bits, and another rate is another run
+set -- "$@" --tokens bpe --vocab 30
+expect 0 "$@" --data corpus --steps 20 --out pieces1 --quiet --merge-dropout 0.2
+expect 0 "$@" --data corpus --steps 20 --out pieces2 --quiet --merge-dropout 0.2 --threads 1
+cmp pieces1/model.safetensors pieces2/model.safetensors || fail "merges were passed over otherwise"
+expect 0 "$@" --data corpus --steps 20 --out pieces3 --quiet
+if cmp -s pieces1/model.safetensors pieces3/model.safetensors; then fail "no merge was passed over"; fi
+wrong 1 '.*another configuration: merge-dropout was 0.2, is 0.3' "$@" --data corpus --steps 20 --out pieces1 --quiet \
+    --merge-dropout 0.3 --resume
+set -- train translate --from en --to de $small
+wrong 2 'train: --merge-dropout goes with --tokens bpe' "$@" --data corpus --merge-dropout 0.2 --out never
+
 # a vocabulary for each side
 expect 0 "$@" --data corpus --steps 3 --separate --quiet --out apart
 [ -e apart/target_tokenizer.json ] || fail "the target should have its own tokenizer"

@@ -31,7 +31,7 @@ static void test_encode(void **state) {
     heed_lines known[2] = {lines_of("a b c d e\n"), lines_of("x y\n")};
     heed_tokenizer *t[2] = {words_of(&known[0], "<unk>"), words_of(&known[1], "<unk>")};
     heed_pairs p;
-    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], &(heed_pairs_opts){true, 5}, &p));
+    assert_true(heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, t[0], t[1]}, &(heed_pairs_opts){true, 5}, &p));
     assert_int_equal(p.n, 2);
     assert_int_equal(p.empty, 2);
     assert_int_equal(p.long_ones, 1);
@@ -41,7 +41,7 @@ static void test_encode(void **state) {
     assert_int_equal(p.id[2], heed_tokenizer_id(t[0], "</s>"));
     assert_int_equal(p.id[3], heed_tokenizer_id(t[1], "x"));
     heed_pairs_free(cx, &p);
-    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], NULL, &p)); /* all of them */
+    assert_true(heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, t[0], t[1]}, NULL, &p)); /* all of them */
     assert_int_equal(p.n, 5);
     assert_int_equal(p.empty + p.long_ones, 0);
     assert_int_equal(heed_pair_source(&p, 1).count, 1); /* an empty line is its end */
@@ -49,21 +49,23 @@ static void test_encode(void **state) {
     assert_int_equal(heed_pair_target(&p, 1).id[0], heed_tokenizer_id(t[1], "y"));
     assert_int_equal(heed_pair_source(&p, 5).count + heed_pair_target(&p, -1).count, 0);
     heed_pairs_free(cx, &p);
-    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], &(heed_pairs_opts){.skip_empty = true}, &p));
+    assert_true(
+        heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, t[0], t[1]}, &(heed_pairs_opts){.skip_empty = true}, &p));
     assert_int_equal(p.n, 3);
     assert_int_equal(p.empty, 2);
     heed_pairs_free(cx, &p);
-    assert_true(heed_pairs_encode(cx, &en, &de, t[0], t[1], &(heed_pairs_opts){.longest = 5}, &p));
+    assert_true(
+        heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, t[0], t[1]}, &(heed_pairs_opts){.longest = 5}, &p));
     assert_int_equal(p.n, 4);
     assert_int_equal(p.long_ones, 1);
     heed_pairs_free(cx, &p);
 
     heed_lines fewer = lines_of("x\n");
-    assert_false(heed_pairs_encode(cx, &en, &fewer, t[0], t[1], NULL, &p));
+    assert_false(heed_pairs_encode(cx, &(heed_parallel_text){&en, &fewer, t[0], t[1]}, NULL, &p));
     assert_non_null(strstr(heed_message(cx), "the source has 5 lines, the target 1"));
     heed_clear(cx);
     heed_tokenizer *strict = words_of(&known[0], NULL);
-    assert_false(heed_pairs_encode(cx, &en, &de, strict, t[1], NULL, &p));
+    assert_false(heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, strict, t[1]}, NULL, &p));
     assert_non_null(strstr(heed_message(cx), "source: line 5: "));
     heed_clear(cx);
     heed_tokenizer_free(cx, strict);
@@ -72,6 +74,50 @@ static void test_encode(void **state) {
         heed_lines_free(cx, &known[k]);
     }
     heed_lines_free(cx, &fewer);
+    heed_lines_free(cx, &en);
+    heed_lines_free(cx, &de);
+}
+
+/* Other tokens of the same lines; those that would be too long stay as they were. */
+static void test_redraw(void **state) {
+    (void)state;
+    heed_lines en = lines_of("a banana\n\nbanana banana\nban nab\n"), de = lines_of("nab\nx\nban\nbanana\n");
+    const heed_lines *known[] = {&en, &de};
+    heed_tokenizer *t =
+        heed_tokenizer_train(cx, known, 2, &(heed_tokenizer_opts){.kind = HEED_TOKENS_BPE, .vocabulary = 20});
+    const heed_parallel_text text = {&en, &de, t, t};
+    heed_pairs p, drawn, again;
+    assert_true(heed_pairs_encode(cx, &text, &(heed_pairs_opts){.skip_empty = true}, &p));
+    const int64_t lines[] = {0, 2, 3};
+    assert_int_equal(p.n, 3);
+    assert_memory_equal(p.line, lines, sizeof lines);
+    assert_true(heed_pairs_redraw(cx, &text, &p, &(heed_redraw){.dropout = 1}, &drawn));
+    assert_int_equal(drawn.n, 3);
+    assert_memory_equal(drawn.line, lines, sizeof lines);
+    assert_int_equal(heed_pair_source(&drawn, 0).count, 9); /* a letter and six, and a mark before each */
+    assert_int_equal(heed_pair_target(&drawn, 2).count, 7);
+    heed_pairs_free(cx, &drawn);
+    assert_true(heed_pairs_redraw(cx, &text, &p, &(heed_redraw){.dropout = 1, .longest = 8}, &drawn));
+    assert_int_equal(heed_pair_source(&drawn, 0).count, heed_pair_source(&p, 0).count);
+    assert_int_equal(heed_pair_target(&drawn, 2).count, heed_pair_target(&p, 2).count + 7 - 1);
+    heed_pairs_free(cx, &drawn);
+    bool differs = false;
+    for (int64_t epoch = 0; epoch < 20; epoch++) {
+        const heed_redraw how = {.dropout = 0.5, .seed = 4, .epoch = epoch};
+        assert_true(heed_pairs_redraw(cx, &text, &p, &how, &drawn) && heed_pairs_redraw(cx, &text, &p, &how, &again));
+        assert_memory_equal(drawn.start, again.start, 7 * sizeof *drawn.start);
+        assert_memory_equal(drawn.id, again.id, (size_t)drawn.start[6] * sizeof *drawn.id);
+        differs = differs || drawn.start[6] != p.start[6];
+        heed_pairs_free(cx, &drawn);
+        heed_pairs_free(cx, &again);
+    }
+    assert_true(differs);
+    assert_false(heed_pairs_redraw(cx, &text, NULL, &(heed_redraw){0}, &drawn));
+    heed_clear(cx);
+    assert_false(heed_pairs_redraw(cx, &text, &p, &(heed_redraw){.dropout = -1}, &drawn));
+    heed_clear(cx);
+    heed_pairs_free(cx, &p);
+    heed_tokenizer_free(cx, t);
     heed_lines_free(cx, &en);
     heed_lines_free(cx, &de);
 }
@@ -117,9 +163,19 @@ static void test_groups(void **state) {
     heed_pair_groups_free(cx, &again);
     assert_false(heed_pairs_group(cx, &p, 0, 7, &g));
     heed_clear(cx);
+    for (int64_t n = 1; n <= MANY; n += n < 20 ? 1 : 97) {
+        assert_true(heed_pairs_group_into(cx, &p, n, 7, &g));
+        assert_int_equal(g.n, n);
+        assert_true(g.start[0] == 0 && g.start[n] == MANY);
+        for (int64_t k = 0; k < n; k++) assert_true(g.start[k] < g.start[k + 1]);
+        heed_pair_groups_free(cx, &g);
+    }
+    assert_false(heed_pairs_group_into(cx, &p, MANY + 1, 7, &g));
+    heed_clear(cx);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_redraw),
+                                       cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests(tests, open_cx, close_cx);
 }

@@ -433,6 +433,74 @@ static void test_very_long(void **state) {
     close_context(cx);
 }
 
+/* ---- merges that are passed over ---- */
+
+/* Of "aba", a and b are merged first, then ab and a: with rate p one is left with probability (1-p)^2, three with p. */
+static void test_dropped_merges(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_tokenizer *t = parse(cx, HEAD BPE);
+    enum { TIMES = 20000 };
+    int seen[4] = {0};
+    for (uint64_t i = 0; i < TIMES; i++) {
+        heed_ids ids = {0}, again = {0};
+        const heed_merge_dropout drop = {.rate = 0.3, .seed = 1, .stream = i};
+        assert_true(heed_encode_drawn(cx, t, "aba", 3, false, &drop, &ids));
+        assert_true(heed_encode_drawn(cx, t, "aba", 3, false, &drop, &again));
+        assert_true(ids.count >= 1 && ids.count <= 3 && again.count == ids.count);
+        assert_memory_equal(ids.id, again.id, (size_t)ids.count * sizeof *ids.id);
+        seen[ids.count]++;
+        heed_ids_free(cx, &ids);
+        heed_ids_free(cx, &again);
+    }
+    const double expected[] = {0, 0.49, 0.21, 0.3};
+    for (int n = 1; n <= 3; n++)
+        if (fabs(seen[n] - expected[n] * TIMES) > 5 * sqrt(expected[n] * (1 - expected[n]) * TIMES))
+            fail_msg("%d of %d have %d tokens", seen[n], TIMES, n);
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
+/* Whatever is passed over, the text stays; nothing is at 0, and everything at 1. */
+static void test_dropped_text(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_tokenizer *t = train_on(cx, "abcabcab abcb bcabca cabcab aabbcc abacab ccbbaa cacaca abcabc bcbcbc aaaaaa",
+                                 &(heed_tokenizer_opts){.kind = HEED_TOKENS_BPE, .vocabulary = 40, .unk = "?"});
+    char text[400];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = i > 200 && i % 7 == 0 ? ' ' : "abc"[heed_random_bits(9, 9, i) % 3];
+    text[sizeof text - 1] = 'a';
+    int64_t before = 0;
+    for (int step = 0; step <= 10; step++) {
+        const heed_merge_dropout drop = {.rate = step / 10.0, .seed = 2, .stream = 3};
+        heed_ids ids = {0}, plain = {0};
+        heed_string back = {0};
+        assert_true(heed_encode_drawn(cx, t, text, sizeof text, false, &drop, &ids));
+        assert_true(heed_encode(cx, t, text, sizeof text, false, &plain));
+        assert_true(heed_decode(cx, t, ids.id, ids.count, false, &back));
+        assert_int_equal(back.size, sizeof text);
+        assert_memory_equal(back.s, text, sizeof text);
+        if (step == 0) {
+            assert_int_equal(ids.count, plain.count);
+            assert_memory_equal(ids.id, plain.id, (size_t)plain.count * sizeof *plain.id);
+        }
+        if (step == 10) assert_int_equal(ids.count, sizeof text + 1); /* the first word's mark too */
+        if (ids.count < before) fail_msg("%d tokens at rate %g", (int)ids.count, drop.rate);
+        before = ids.count;
+        heed_ids_free(cx, &ids);
+        heed_ids_free(cx, &plain);
+        heed_string_free(cx, &back);
+    }
+    heed_ids ids = {0};
+    assert_false(heed_encode_drawn(cx, t, "a", 1, false, &(heed_merge_dropout){.rate = 1.5}, &ids));
+    heed_clear(cx);
+    assert_false(heed_encode_drawn(cx, t, "a", 1, false, NULL, &ids));
+    heed_clear(cx);
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
 /* ---- bytes ---- */
 
 static void test_byte_characters(void **state) {
@@ -537,6 +605,7 @@ int main(void) {
         cmocka_unit_test(test_train_options),   cmocka_unit_test(test_several_texts),
         cmocka_unit_test(test_asking),          cmocka_unit_test(test_wrong_calls),
         cmocka_unit_test(test_long_words),      cmocka_unit_test(test_very_long),
+        cmocka_unit_test(test_dropped_merges),  cmocka_unit_test(test_dropped_text),
         cmocka_unit_test(test_byte_characters), cmocka_unit_test(test_lossy),
         cmocka_unit_test(test_multi30k),
     };

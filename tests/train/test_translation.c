@@ -2,12 +2,13 @@
  * measured. */
 #include "train/train_test.h"
 
-enum { PAIRS = 60, MANY = 400, ASIDE = 10 };
+enum { PAIRS = 60, MANY = 400, ASIDE = 10, VOCABULARY = 24, POSITIONS = 24 };
 
 /* Sentences of small words; the target turns them round. */
 struct scene {
     heed_ctx *cx;
     heed_lines text[2][2]; /* to train on and aside; source and target */
+    heed_parallel_text parallel[2];
     heed_pairs pairs[2];
     heed_tokenizer *tokens;
     heed_translation *translation;
@@ -32,25 +33,42 @@ static void write_text(heed_ctx *cx, uint64_t seed, int n, heed_lines lines[2]) 
     for (int side = 0; side < 2; side++) assert_true(heed_lines_cut(cx, &s[side], &lines[side]));
 }
 
-static void open_scene(struct scene *s, int pairs, int threads, int64_t tokens, int64_t micro, const char *dropout) {
+/* How it is trained. */
+struct way {
+    int64_t tokens, micro; /* of a batch and of a pass */
+    const char *dropout;
+    double merges; /* that are passed over: then words are made of pieces */
+};
+
+static void open_scene(struct scene *s, int pairs, int threads, struct way way) {
     *s = (struct scene){.cx = heed_open(&(heed_config){.threads = threads})};
     heed_ctx *cx = s->cx;
     for (int k = 0; k < 2; k++) write_text(cx, (uint64_t)k + 1, k ? ASIDE : pairs, s->text[k]);
     const heed_lines *texts[] = {&s->text[0][0]};
-    s->tokens = heed_tokenizer_train(
-        cx, texts, 1,
-        &(heed_tokenizer_opts){
-            .kind = HEED_TOKENS_WORD, .pad = "<pad>", .bos = "<s>", .eos = "</s>", .unk = "<unk>", .add_eos = true});
-    for (int k = 0; k < 2; k++)
-        assert_true(heed_pairs_encode(cx, &s->text[k][0], &s->text[k][1], s->tokens, s->tokens, NULL, &s->pairs[k]));
-    s->translation = heed_translation_new(cx, &(heed_translation_opts){.train = {&s->pairs[0], NULL},
-                                                                       .valid = {&s->pairs[1], &s->text[1][1]},
-                                                                       .target = s->tokens,
-                                                                       .tokens = tokens,
-                                                                       .micro_tokens = micro,
-                                                                       .pad = 0,
-                                                                       .seed = 5});
-    const char *const settings[] = {"vocab_size=9",
+    s->tokens = heed_tokenizer_train(cx, texts, 1,
+                                     &(heed_tokenizer_opts){.kind = way.merges > 0 ? HEED_TOKENS_BPE : HEED_TOKENS_WORD,
+                                                            .vocabulary = way.merges > 0 ? VOCABULARY : 0,
+                                                            .pad = "<pad>",
+                                                            .bos = "<s>",
+                                                            .eos = "</s>",
+                                                            .unk = "<unk>",
+                                                            .add_eos = true});
+    for (int k = 0; k < 2; k++) {
+        s->parallel[k] = (heed_parallel_text){&s->text[k][0], &s->text[k][1], s->tokens, s->tokens};
+        assert_true(heed_pairs_encode(cx, &s->parallel[k], NULL, &s->pairs[k]));
+    }
+    s->translation =
+        heed_translation_new(cx, &(heed_translation_opts){.train = {&s->pairs[0], NULL},
+                                                          .valid = {&s->pairs[1], &s->text[1][1]},
+                                                          .target = s->tokens,
+                                                          .tokens = way.tokens,
+                                                          .micro_tokens = way.micro,
+                                                          .pad = 0,
+                                                          .seed = 5,
+                                                          .redrawn = way.merges > 0 ? &s->parallel[0] : NULL,
+                                                          .merge_dropout = way.merges,
+                                                          .longest = POSITIONS});
+    const char *const settings[] = {way.merges > 0 ? "vocab_size=24" : "vocab_size=9",
                                     "d_model=16",
                                     "encoder_layers=1",
                                     "decoder_layers=1",
@@ -58,10 +76,10 @@ static void open_scene(struct scene *s, int pairs, int threads, int64_t tokens, 
                                     "decoder_ffn_dim=24",
                                     "encoder_attention_heads=2",
                                     "decoder_attention_heads=2",
-                                    "max_position_embeddings=16",
+                                    "max_position_embeddings=24",
                                     "init_std=0.25",
                                     "label_smoothing=0.05",
-                                    dropout};
+                                    way.dropout};
     s->model = heed_model_new(cx, heed_family_find("transformer"), settings, 12, 3);
     if (!s->translation || !s->model) fail_msg("%s", heed_message(cx));
     s->opts = (heed_loop_opts){.trainer = {.optimizer = {.kind = HEED_ADAM}, .schedule = {.lr = 0.01}, .average = 0.9},
@@ -85,12 +103,11 @@ static void close_scene(struct scene *s) {
 static bool stop_at(void *user, const heed_loop_state *state) { return state->step < *(const int64_t *)user; }
 
 /* A run that stops after update `at` (0: none) and goes on, into `dir`. */
-static heed_loop_state train(const char *dir, int threads, int64_t tokens, int64_t micro, const char *dropout,
-                             int64_t at) {
+static heed_loop_state train(const char *dir, int threads, struct way way, int64_t at) {
     heed_loop_state state;
     for (int turn = at > 0 ? 0 : 1; turn < 2; turn++) {
         struct scene s;
-        open_scene(&s, PAIRS, threads, tokens, micro, dropout);
+        open_scene(&s, PAIRS, threads, way);
         s.opts.dir = dir;
         s.opts.resume = at > 0 && turn == 1;
         if (turn == 0) s.opts.report = stop_at, s.opts.user = &at;
@@ -102,35 +119,45 @@ static heed_loop_state train(const char *dir, int threads, int64_t tokens, int64
     return state;
 }
 
-static void test_resume(void **unused) {
-    (void)unused;
+static void same_in_parts(struct way way) {
     const char *whole = in_folder("whole"), *parts = in_folder("parts");
-    const heed_loop_state once = train(whole, 1, 40, 0, "dropout=0.2", 0);
+    const heed_loop_state once = train(whole, 1, way, 0);
     assert_true(once.steps > 10);
     int64_t tokens = 0;
     struct scene s;
-    open_scene(&s, PAIRS, 1, 40, 0, "dropout=0");
+    open_scene(&s, PAIRS, 1, way);
     for (int64_t i = 0; i < s.pairs[0].n; i++) tokens += heed_pair_target(&s.pairs[0], i).count;
     close_scene(&s);
     assert_int_equal(once.seen, 2 * tokens);
     for (int64_t at = 1; at < once.steps; at += 4) {
-        const heed_loop_state twice = train(parts, 1, 40, 0, "dropout=0.2", at);
+        const heed_loop_state twice = train(parts, 1, way, at);
         assert_same_files(file_in(whole, "model.safetensors"), file_in(parts, "model.safetensors"));
         assert_true(twice.seen == once.seen && twice.best.loss == once.best.loss);
         remove_model(parts);
     }
-    train(parts, 2, 40, 0, "dropout=0.2", 0);
+    train(parts, 2, way, 0);
     assert_same_files(file_in(whole, "model.safetensors"), file_in(parts, "model.safetensors"));
     remove_model(parts);
     remove_model(whole);
+}
+
+static void test_resume(void **unused) {
+    (void)unused;
+    same_in_parts((struct way){.tokens = 40, .dropout = "dropout=0.2"});
+}
+
+static void test_resume_redrawn(void **unused) {
+    (void)unused;
+    same_in_parts((struct way){.tokens = 80, .dropout = "dropout=0.2", .merges = 0.3});
+    same_in_parts((struct way){.tokens = 80, .micro = 40, .dropout = "dropout=0.2", .merges = 0.3});
 }
 
 /* In parts the gradient is the same but for rounding. */
 static void test_micro(void **unused) {
     (void)unused;
     const char *whole = in_folder("whole"), *parts = in_folder("parts");
-    const heed_loop_state one = train(whole, 1, 60, 0, "dropout=0", 0);
-    const heed_loop_state two = train(parts, 1, 60, 20, "dropout=0", 0);
+    const heed_loop_state one = train(whole, 1, (struct way){.tokens = 60, .dropout = "dropout=0"}, 0);
+    const heed_loop_state two = train(parts, 1, (struct way){.tokens = 60, .micro = 20, .dropout = "dropout=0"}, 0);
     if (!(fabs(one.loss - two.loss) < 1e-3 * fabs(one.loss))) fail_msg("losses %g and %g", one.loss, two.loss);
     if (!(fabs(one.valid.loss - two.valid.loss) < 1e-3 * fabs(one.valid.loss))) fail_msg("validation differs");
     remove_model(parts);
@@ -140,7 +167,7 @@ static void test_micro(void **unused) {
 static void test_learns(void **unused) {
     (void)unused;
     struct scene s;
-    open_scene(&s, MANY, 1, 200, 0, "dropout=0");
+    open_scene(&s, MANY, 1, (struct way){.tokens = 200, .dropout = "dropout=0"});
     heed_loop_state state;
     char dir[300]; /* many more names are made below */
     snprintf(dir, sizeof dir, "%s", in_folder("model"));
@@ -172,7 +199,7 @@ static void test_learns(void **unused) {
 static void test_plan(void **unused) {
     (void)unused;
     struct scene s;
-    open_scene(&s, PAIRS, 1, 60, 0, "dropout=0.1");
+    open_scene(&s, PAIRS, 1, (struct way){.tokens = 60, .dropout = "dropout=0.1"});
     s.opts.dir = in_folder("model");
     heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
     heed_plan plan;
@@ -185,7 +212,7 @@ static void test_plan(void **unused) {
 static void test_bad_input(void **unused) {
     (void)unused;
     struct scene s;
-    open_scene(&s, PAIRS, 1, 60, 0, "dropout=0.1");
+    open_scene(&s, PAIRS, 1, (struct way){.tokens = 60, .dropout = "dropout=0.1"});
     heed_score score;
     const heed_translation_set no_text = {&s.pairs[1], NULL};
     assert_false(heed_translation_measure(s.cx, s.model, &no_text, s.tokens, NULL, NULL, &score, NULL));
@@ -199,8 +226,8 @@ static void test_bad_input(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resume), cmocka_unit_test(test_micro),     cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_plan),   cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_resume), cmocka_unit_test(test_resume_redrawn), cmocka_unit_test(test_micro),
+        cmocka_unit_test(test_learns), cmocka_unit_test(test_plan),           cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -78,7 +78,7 @@ struct mind {
 };
 
 struct outcome {
-    float loss[STEPS];
+    float *loss;                          /* of every step */
     float weights[GUESTS], image[PIXELS]; /* on the party that is shown */
     double star, star_first, others;      /* how often right about them */
 };
@@ -116,7 +116,7 @@ static bool open_mind(struct lesson_run *r, enum memory kind, struct mind *m) {
         !heed_params_allocate(cx, m->params) || !heed_params_init(cx, m->params, r->seed))
         return false;
     const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAM},
-                                    .schedule = {.kind = HEED_COSINE, .lr = 0.002, .steps = STEPS}};
+                                    .schedule = {.kind = HEED_COSINE, .lr = 0.002, .steps = r->steps}};
     m->trainer = heed_trainer_new(cx, m->params, &opts);
     return m->trainer;
 }
@@ -128,7 +128,7 @@ static bool learn(struct lesson_run *r, const heed_data *d, struct mind *m, floa
     if (!noises || !parties_room(r, BATCH, &p)) return false;
     heed_random_normal(r->seed, 2, 0, noises, NOISES * BATCH * PIXELS);
     for (int i = 0; i < DIGITS; i++) matter[i] = (i == STAR ? MATTER : 1) / (MATTER + DIGITS - 1);
-    for (int64_t step = 0; step < STEPS && !heed_failed(cx); step++) {
+    for (int64_t step = 0; step < r->steps && !heed_failed(cx); step++) {
         memset(p.there, 0, BATCH * DIGITS * sizeof *p.there);
         for (int64_t i = 0; i < BATCH; i++) draw_party(d, r->seed, 1, step * BATCH + i, false, &p, i);
         const float *noise = noises + step % NOISES * BATCH * PIXELS;
@@ -138,7 +138,7 @@ static bool learn(struct lesson_run *r, const heed_data *d, struct mind *m, floa
         each = heed_mul(cx, each, heed_from_f32(cx, matter, 1, (int64_t[]){DIGITS}));
         heed_tensor *sum = heed_affine(cx, heed_sum(cx, each, NULL, 0, false), 1.0f / BATCH, 0);
         loss[step] = lesson_learn(cx, m->trainer, sum);
-        if (step % 16 == 0) lesson_progress(r, names[m->kind], step, STEPS);
+        if (step % 16 == 0) lesson_progress(r, names[m->kind], step, r->steps);
     }
     lesson_progress(r, "", 1, 1);
     return !heed_failed(cx);
@@ -172,7 +172,8 @@ static bool try_memory(struct lesson_run *r, const heed_data *train, const heed_
     heed_ctx *cx = r->cx;
     struct mind m = {.params = NULL};
     double unused;
-    bool ok = open_mind(r, kind, &m) && learn(r, train, &m, o->loss) &&
+    o->loss = lesson_room(r, r->steps, sizeof *o->loss);
+    bool ok = o->loss && open_mind(r, kind, &m) && learn(r, train, &m, o->loss) &&
               examine(r, test, &m, false, &o->star, &o->others) && examine(r, test, &m, true, &o->star_first, &unused);
     if (ok) {
         heed_tensor *weights, *guests = heed_from_f32(cx, shown->guests, 3, (int64_t[]){1, GUESTS, PIXELS + 1});
@@ -299,8 +300,9 @@ static void draw(struct lesson_run *r, const struct parties *shown, const struct
     lesson_show(r, heed_terminal_images(r->cx, last, MEMORIES, SIDE, SIDE,
                                         &(heed_images){.columns = 2, .map = HEED_MAP_GREY, .high = 1, .titles = names},
                                         &r->terminal));
-    float step[STEPS];
-    for (int i = 0; i < STEPS; i++) step[i] = (float)i;
+    float *step = lesson_room(r, r->steps, sizeof *step);
+    if (!step) return;
+    for (int64_t i = 0; i < r->steps; i++) step[i] = (float)i;
     float guest[GUESTS], digit[GUESTS];
     for (int g = 0; g < GUESTS; g++) guest[g] = (float)(g + 1), digit[g] = (float)shown->digit[g];
     heed_column weights[2 + MEMORIES] = {{.name = "guest", .f32 = guest}, {.name = "digit", .f32 = digit}};
@@ -310,7 +312,7 @@ static void draw(struct lesson_run *r, const struct parties *shown, const struct
         losses[1 + k] = (heed_column){.name = names[k], .f32 = o[k].loss};
     }
     lesson_table(r, "memory", weights, 2 + MEMORIES, GUESTS);
-    lesson_table(r, "memory-loss", losses, 1 + MEMORIES, STEPS);
+    lesson_table(r, "memory-loss", losses, 1 + MEMORIES, r->steps);
 }
 
 static void study(struct lesson_run *r, const heed_data *train, const heed_data *test) {
@@ -354,5 +356,6 @@ const struct lesson memory_lesson = {
     .name = "memory",
     .rows = "12-13",
     .summary = "a party remembered: composite, forgetting, sigmoid that attends to everyone, softmax",
+    .steps = STEPS,
     .run = run,
 };

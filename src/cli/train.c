@@ -25,7 +25,7 @@ static const struct option options[] = {
     {"vocab", 0, OPTION_INT, "8000", "N", "its tokens at most, of words and characters 0: all there are", 0, 1 << 24, NULL},
     {"separate", 0, OPTION_FLAG, NULL, NULL, "a vocabulary and embeddings of its own for each language", 0, 0, NULL},
     {"tokenizer", 0, OPTION_FILE, NULL, "PATH", "take this tokenizer.json instead", 0, 0, NULL},
-    {"merge-dropout", 0, OPTION_NUMBER, "0", "X", "of bpe: pass over a merge so often, by chance, so that words come in other pieces in every epoch; 0.1 helps where there is little text", 0, 1, NULL},
+    {"merge-dropout", 0, OPTION_NUMBER, "0", "X", "of bpe: pass over a merge so often, by chance, such as 0.1, so that words come in other pieces in every epoch", 0, 1, NULL},
     {"longest", 0, OPTION_INT, "0", "N", "leave out pairs with more tokens on a side; 0: more than the model has positions", 0, 1e9, NULL},
     {"the model", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
     {"model", 'm', OPTION_TEXT, NULL, "FAMILY", "'heed list' shows them; mlp by default, for translate transformer", 0, 0, NULL},

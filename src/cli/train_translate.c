@@ -21,7 +21,7 @@ struct text {
     heed_lines lines[SETS][2]; /* source and target, prepared */
     heed_pairs pairs[SETS];
     heed_tokenizer *tokens[2];   /* may be one */
-    heed_parallel_text to_train; /* of all these, what BPE-dropout makes pairs of */
+    heed_parallel_text to_train; /* lines[TRAIN] and tokens, which BPE-dropout encodes again and again */
     int64_t longest;             /* most tokens of a side of them */
     heed_translation *translation;
 };

@@ -104,7 +104,8 @@ bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_
 bool heed_pairs_redraw(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs, const heed_redraw *how,
                        heed_pairs *drawn) {
     if (!check_text(cx, text, drawn)) return false;
-    if (!pairs || !how) return heed_fail(cx, HEED_ERR_USAGE, "pairs: there are none to draw again");
+    if (!pairs || !pairs->line || !how)
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: there are none to draw again, or their lines are not known");
     const heed_merge_dropout none[2] = {{0}};
     struct making m;
     if (begin(cx, pairs->n, &m))

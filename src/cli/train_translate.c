@@ -204,12 +204,10 @@ static bool set(struct train_run *r) {
                                   .micro_tokens = option_int(o, "micro-batch"),
                                   .pad = vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
-                                  .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
-    if (option_number(o, "merge-dropout") > 0) {
-        opts.redrawn = &t->to_train;
-        opts.merge_dropout = option_number(o, "merge-dropout");
-        opts.longest = t->longest;
-    }
+                                  .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A,
+                                  .merge_dropout = option_number(o, "merge-dropout"),
+                                  .train_text = &t->to_train,
+                                  .longest = t->longest};
     heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
     for (int i = 0; i < SETS; i++)
         if (t->pairs[i].n > 0) *sets[i] = (heed_translation_set){&t->pairs[i], i == TRAIN ? NULL : &t->lines[i][1]};

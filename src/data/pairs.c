@@ -111,7 +111,7 @@ bool heed_pairs_redraw(heed_ctx *cx, const heed_parallel_text *text, const heed_
     if (begin(cx, pairs->n, &m))
         for (int64_t i = 0; i < pairs->n && !heed_cancelled(cx); i++) {
             /* apart from the streams that shuffle epochs, which are below 2^32 */
-            const uint64_t stream = ((uint64_t)how->epoch + 1) << 32 | (uint64_t)i * 2 % ((uint64_t)1 << 32);
+            const uint64_t stream = ((uint64_t)how->epoch + 1) << 32 | (uint32_t)(2 * i);
             const heed_merge_dropout drop[2] = {{how->dropout, how->seed, stream},
                                                 {how->dropout, how->seed, stream + 1}};
             int64_t middle;

@@ -102,7 +102,7 @@ static void order_epoch(heed_translation *t, int64_t epoch) {
 /* Of the epoch under way the order is known; the loop asks for no other. */
 static int64_t seen(const void *own, int64_t step) {
     heed_translation *t = (heed_translation *)(uintptr_t)own; /* its order may have to be found */
-    if (t->opts.redrawn) return (int64_t)((double)step / (double)t->groups.n * (double)t->per_epoch);
+    if (t->opts.merge_dropout > 0) return (int64_t)((double)step / (double)t->groups.n * (double)t->per_epoch);
     int64_t tokens = step / t->groups.n * t->per_epoch;
     if (step % t->groups.n) order_epoch(t, step / t->groups.n);
     for (int64_t i = 0; i < step % t->groups.n; i++) tokens += t->tokens[t->order[i]];
@@ -144,8 +144,8 @@ static bool draw_epoch(heed_ctx *cx, heed_translation *t, int64_t epoch) {
     const heed_redraw how = {o->merge_dropout, o->longest, o->seed, epoch};
     heed_pairs drawn;
     heed_pair_groups groups;
-    if (!o->redrawn || t->drawn_epoch == epoch) return true;
-    if (!heed_pairs_redraw(cx, o->redrawn, o->train.pairs, &how, &drawn)) return false;
+    if (o->merge_dropout == 0 || t->drawn_epoch == epoch) return true;
+    if (!heed_pairs_redraw(cx, o->train_text, o->train.pairs, &how, &drawn)) return false;
     heed_pairs_free(cx, &t->drawn);
     t->drawn = drawn;
     t->pairs = &t->drawn;
@@ -266,7 +266,7 @@ static void settings(heed_ctx *cx, void *own, heed_json at) {
     describe(t->train, o->train.pairs);
     describe(t->valid, o->valid.pairs);
     notes_put_source(cx, at, t->train, t->valid, o->tokens, o->micro_tokens);
-    if (o->redrawn) notes_put_number(cx, at, "merge-dropout", o->merge_dropout);
+    if (o->merge_dropout > 0) notes_put_number(cx, at, "merge-dropout", o->merge_dropout);
 }
 
 /* ---- making ---- */
@@ -296,7 +296,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
         t->per_epoch += t->tokens[g];
         if (passes_of(t, g) > passes) passes = passes_of(t, g);
     }
-    if (opts->redrawn && opts->micro_tokens > 0) passes = opts->train.pairs->n; /* whatever is drawn */
+    if (opts->merge_dropout > 0 && opts->micro_tokens > 0) passes = opts->train.pairs->n; /* whatever is drawn */
     t->source = (heed_loop_source){.own = t,
                                    .unit = "tokens",
                                    .metric = "bleu",

@@ -57,17 +57,16 @@ static void open_scene(struct scene *s, int pairs, int threads, struct way way) 
         s->parallel[k] = (heed_parallel_text){&s->text[k][0], &s->text[k][1], s->tokens, s->tokens};
         assert_true(heed_pairs_encode(cx, &s->parallel[k], NULL, &s->pairs[k]));
     }
-    s->translation =
-        heed_translation_new(cx, &(heed_translation_opts){.train = {&s->pairs[0], NULL},
-                                                          .valid = {&s->pairs[1], &s->text[1][1]},
-                                                          .target = s->tokens,
-                                                          .tokens = way.tokens,
-                                                          .micro_tokens = way.micro,
-                                                          .pad = 0,
-                                                          .seed = 5,
-                                                          .redrawn = way.merges > 0 ? &s->parallel[0] : NULL,
-                                                          .merge_dropout = way.merges,
-                                                          .longest = POSITIONS});
+    s->translation = heed_translation_new(cx, &(heed_translation_opts){.train = {&s->pairs[0], NULL},
+                                                                       .valid = {&s->pairs[1], &s->text[1][1]},
+                                                                       .target = s->tokens,
+                                                                       .tokens = way.tokens,
+                                                                       .micro_tokens = way.micro,
+                                                                       .pad = 0,
+                                                                       .seed = 5,
+                                                                       .train_text = &s->parallel[0],
+                                                                       .merge_dropout = way.merges,
+                                                                       .longest = POSITIONS});
     const char *const settings[] = {way.merges > 0 ? "vocab_size=24" : "vocab_size=9",
                                     "d_model=16",
                                     "encoder_layers=1",
@@ -221,6 +220,13 @@ static void test_bad_input(void **unused) {
     assert_null(heed_translation_new(s.cx, &(heed_translation_opts){.tokens = 5}));
     heed_clear(s.cx);
     assert_null(heed_translation_new(s.cx, &(heed_translation_opts){.train = {&s.pairs[0], NULL}}));
+    heed_clear(s.cx);
+    heed_translation_opts no_lines = {.train = {&s.pairs[0], NULL}, .tokens = 5, .merge_dropout = 0.1};
+    assert_null(heed_translation_new(s.cx, &no_lines));
+    heed_clear(s.cx);
+    no_lines.train_text = &s.parallel[0];
+    no_lines.merge_dropout = -1;
+    assert_null(heed_translation_new(s.cx, &no_lines));
     heed_clear(s.cx);
     close_scene(&s);
 }

@@ -18,6 +18,7 @@ static const struct option options[] = {
     {"the data of translate", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
     {"from", 0, OPTION_TEXT, NULL, "LANGUAGE", "of the source, and the ending of its files: en", 0, 0, NULL},
     {"to", 0, OPTION_TEXT, NULL, "LANGUAGE", "of the target: de", 0, 0, NULL},
+    {"more", 0, OPTION_LIST, NULL, "PATH", "further pairs to train on, found as --data's are, such as what other models have translated", 0, 0, NULL},
     {"valid-data", 0, OPTION_FILE, NULL, "PATH", "to choose the best model by; a directory's own val files, or 1 in 100 pairs, by default", 0, 0, NULL},
     {"moses", 0, OPTION_FLAG, NULL, NULL, "normalise and tokenise text the Moses way first (en, de, fr)", 0, 0, NULL},
     {"lower", 0, OPTION_FLAG, NULL, NULL, "lower-case all text first", 0, 0, NULL},

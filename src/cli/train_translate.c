@@ -30,7 +30,7 @@ static struct text *text_of(const struct train_run *r) { return r->own; }
 
 /* ---- the text ---- */
 
-static void move_line(heed_ctx *cx, const heed_lines *from, int64_t i, heed_string *to) {
+static void copy_line(heed_ctx *cx, const heed_lines *from, int64_t i, heed_string *to) {
     heed_string_put(cx, to, heed_line_text(from, i), heed_line_size(from, i));
     heed_string_put(cx, to, "\n", 1);
 }
@@ -48,7 +48,7 @@ static bool keep_aside(struct train_run *r, struct text *t) {
     if (!order) return false;
     heed_random_permutation(heed_seed(cx), 0, order, n);
     for (int64_t i = 0; i < n && !heed_failed(cx); i++)
-        for (int k = 0; k < 2; k++) move_line(cx, &t->lines[TRAIN][k], order[i], &text[i < aside ? VALID : TRAIN][k]);
+        for (int k = 0; k < 2; k++) copy_line(cx, &t->lines[TRAIN][k], order[i], &text[i < aside ? VALID : TRAIN][k]);
     heed_mem_free(cx, order);
     parallel_free(cx, t->lines[TRAIN]);
     for (int set = TRAIN; set <= VALID; set++)
@@ -59,6 +59,28 @@ static bool keep_aside(struct train_run *r, struct text *t) {
     return !heed_failed(cx);
 }
 
+/* The pairs of --more, behind those of --data; none of them is kept aside. */
+static bool read_more(struct train_run *r, struct text *t) {
+    heed_ctx *cx = r->cx;
+    const char *const *paths;
+    const int n = option_list(r->o, "more", &paths);
+    for (int i = 0; i < n; i++) {
+        heed_lines more[2];
+        if (!parallel_read(cx, paths[i], "train", &t->way, more)) return false;
+        for (int k = 0; k < 2; k++) {
+            heed_string text = {0};
+            const heed_lines *const parts[] = {&t->lines[TRAIN][k], &more[k]};
+            for (int p = 0; p < 2; p++)
+                for (int64_t j = 0; j < parts[p]->count && !heed_failed(cx); j++) copy_line(cx, parts[p], j, &text);
+            heed_lines_free(cx, &t->lines[TRAIN][k]);
+            heed_lines_cut(cx, &text, &t->lines[TRAIN][k]);
+            heed_string_free(cx, &text);
+        }
+        parallel_free(cx, more);
+    }
+    return !heed_failed(cx);
+}
+
 static bool read_text(struct train_run *r, struct text *t) {
     const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
     if (!parallel_read(r->cx, r->path, "train", &t->way, t->lines[TRAIN])) return false;
@@ -66,6 +88,7 @@ static bool read_text(struct train_run *r, struct text *t) {
     if (!test && parallel_has(r->path, "test", &t->way)) test = r->path;
     if (valid && !parallel_read(r->cx, valid, "val", &t->way, t->lines[VALID])) return false;
     if (!valid && !keep_aside(r, t)) return false;
+    if (!read_more(r, t)) return false;
     return !test || parallel_read(r->cx, test, "test", &t->way, t->lines[TEST]);
 }
 
@@ -265,8 +288,9 @@ static void free_text(struct train_run *r) {
     heed_mem_free(r->cx, t);
 }
 
-static const char *const own_options[] = {"from",  "to",       "valid-data", "moses",         "lower",   "tokens",
-                                          "vocab", "separate", "tokenizer",  "merge-dropout", "longest", NULL};
+static const char *const own_options[] = {"from",          "to",      "more",  "valid-data", "moses",
+                                          "lower",         "tokens",  "vocab", "separate",   "tokenizer",
+                                          "merge-dropout", "longest", NULL};
 
 const struct train_kind train_translate = {
     .standard_model = "transformer",

@@ -98,6 +98,18 @@ wrong 1 '.*another configuration: merge-dropout was 0.2, is 0.3' "$@" --data cor
 set -- train translate --from en --to de $small
 wrong 2 'train: --merge-dropout goes with --tokens bpe' "$@" --data corpus --merge-dropout 0.2 --out never
 
+# more pairs to train on stand behind the others, and none of them is kept aside
+cat corpus.tsv corpus.tsv corpus.tsv >thrice.tsv
+expect 0 "$@" --data thrice.tsv --valid-data corpus --steps 20 --quiet --out thrice
+expect 0 "$@" --data corpus --more corpus.tsv --more corpus --steps 20 --out more
+grep -q '1200 pairs to train on in [0-9]* batches, 10 to validate, 10 to test' err || fail "there should be more pairs"
+cmp thrice/model.safetensors more/model.safetensors || fail "the same pairs from several files should be the same"
+wrong 1 '.*another' "$@" --data corpus --more corpus.tsv --steps 20 --quiet --out more --resume
+expect 0 "$@" --data corpus.tsv --more corpus --valid 0.25 --steps 2 --out more --force
+grep -q '700 pairs to train on in [0-9]* batches, 100 to validate' err || fail "a quarter of the data's own pairs"
+wrong 1 'nowhere.en: there is no such file' "$@" --data corpus --more nowhere --out never
+wrong 2 'train: --more .*' train regress --data corpus.tsv --more corpus.tsv --out never
+
 # a vocabulary for each side
 expect 0 "$@" --data corpus --steps 3 --separate --quiet --out apart
 [ -e apart/target_tokenizer.json ] || fail "the target should have its own tokenizer"

@@ -57,7 +57,7 @@ typedef struct heed_generated {
  * and are decoded together with those of like length. Of heed_model_decoding, eos_token_id and decoder_start_token_id
  * (or else bos_token_id) are taken, and forced_bos_token_id (the first token), forced_eos_token_id (the last one when
  * max_length is reached) and bad_words_ids (runs of tokens that never come) are honoured. Progress counts "sentences".
- */
+ * In a dry context no sentence ends before max_length, so that the memory of any is planned. */
 HEED_API heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
                                        const heed_generate_opts *opts);
 

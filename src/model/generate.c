@@ -76,7 +76,7 @@ static heed_tensor *input_ids(const struct batch *b) {
     const int64_t R = b->n_live * b->rows, T = b->rules->opts.uncached ? b->length : 1;
     heed_tensor *ids = heed_zeros(b->cx, HEED_I32, 2, (int64_t[]){R, T});
     if (!ids) return NULL;
-    for (int64_t row = 0; row < R; row++)
+    for (int64_t row = 0; row < R && !b->cx->config.dry; row++)
         memcpy((int32_t *)(void *)ids->data + row * T, row_ids(b, row) + b->length - T, (size_t)T * sizeof(int32_t));
     if (!b->rules->opts.uncached) return ids;
     for (int64_t row = 0; row < R; row++) b->order[row] = (int32_t)row;
@@ -84,12 +84,24 @@ static heed_tensor *input_ids(const struct batch *b) {
     return heed_cache_reorder(b->cx, b->self, b->order, R) ? ids : NULL;
 }
 
+/* In a dry context no sentence ends before it must: nothing takes more room. */
+static void suppose(const struct batch *b, int64_t rows) {
+    const struct rules *r = b->rules;
+    for (int64_t row = 0; row < rows; row++) {
+        b->count[row] = 0;
+        for (int32_t id = 0; id < r->vocabulary && b->count[row] < r->width; id++)
+            if (id != r->eos) b->found[row * r->width + b->count[row]++] = (struct candidate){id, -1};
+    }
+}
+
 static bool choose(struct batch *b) {
     heed_ctx *const cx = b->cx;
     const int64_t R = b->n_live * b->rows, V = b->rules->vocabulary;
     heed_scope_begin(cx);
     const heed_tensor *logits = decoder_step(b, input_ids(b));
-    if (logits) {
+    if (logits && cx->config.dry) {
+        suppose(b, R);
+    } else if (logits) {
         b->logits = (float *)(void *)logits->data;
         pool_run_if(!kernel_is_small(R * V), cx->pool, R, choose_task, b);
     }
@@ -140,7 +152,7 @@ static bool encode(struct batch *b, const heed_ids *source, const struct item *i
     heed_tensor *ids = heed_zeros(cx, HEED_I32, 2, (int64_t[]){n, S}), *lengths = heed_zeros(cx, HEED_I32, 1, &n);
     if (!ids || !lengths) return false;
     int32_t *to = (int32_t *)(void *)ids->data, *length = (int32_t *)(void *)lengths->data;
-    for (int64_t i = 0; i < n; i++, to += S) {
+    for (int64_t i = 0; i < n && !cx->config.dry; i++, to += S) {
         const heed_ids *from = &source[items[i].index / per_sentence];
         memcpy(to, from->id, (size_t)from->count * sizeof *to);
         for (int64_t t = from->count; t < S; t++) to[t] = m->pad;
@@ -148,7 +160,7 @@ static bool encode(struct batch *b, const heed_ids *source, const struct item *i
     }
     const heed_mask seen = heed_mask_lengths(lengths, lengths); /* with both, no bit depends on the others' lengths */
     heed_tensor *memory = heed_encoder_run(cx, &m->encoder, seq2seq_embed(cx, m, &m->source, ids, 0), &seen);
-    return heed_decoder_remember(cx, &m->decoder, memory, b->cross, length);
+    return heed_decoder_remember(cx, &m->decoder, memory, b->cross, cx->config.dry ? NULL : length);
 }
 
 static heed_cache *cache_for(const struct batch *b, int64_t sequences, heed_cache_kind kind, int64_t capacity) {
@@ -456,7 +468,6 @@ static bool check_call(heed_ctx *cx, const heed_model *model, const heed_ids *so
     if (heed_model_family(model)->forward != seq2seq_forward)
         return heed_fail(cx, HEED_ERR_USAGE, "generate: a model of family %s is no encoder-decoder",
                          heed_model_family(model)->name);
-    if (cx->config.dry) return heed_fail(cx, HEED_ERR_USAGE, "generate: a dry context computes no tokens");
     return true;
 }
 

@@ -241,7 +241,7 @@ bool heed_translation_measure(heed_ctx *cx, const heed_model *model, const heed_
         !target || !score)
         return heed_fail(cx, HEED_ERR_USAGE, "translation: a model, pairs with their text and a tokenizer are needed");
     if (!measure_loss(cx, model, set->pairs, &score->loss)) return false;
-    if (!cx->config.dry && !measure_bleu(cx, model, set, target, decode, bleu, &found)) return false;
+    if (!measure_bleu(cx, model, set, target, decode, bleu, &found)) return false;
     score->metric = found.score;
     if (details) *details = found;
     return true;

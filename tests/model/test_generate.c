@@ -444,6 +444,25 @@ static void test_memory(void **unused) {
     heed_close(cx);
 }
 
+/* A dry context counts what is taken when no sentence ends before it must. */
+static void test_planned(void **unused) {
+    (void)unused;
+    size_t peak[2];
+    for (int dry = 0; dry < 2; dry++) {
+        heed_ctx *cx = heed_open(&(heed_config){.threads = 2, .dry = dry});
+        heed_model *m = load(cx, "marian-forced");
+        heed_ids source[SOURCES];
+        for (int i = 0; i < SOURCES; i++) source[i] = sentence(cx, (uint64_t)i, 6 + i % 3);
+        const size_t held = heed_memory_use(cx).held;
+        peak[dry] = use_of(cx, m, source, 60).held_peak - held;
+        for (int i = 0; i < SOURCES; i++) heed_ids_free(cx, &source[i]);
+        heed_model_free(cx, m);
+        heed_close(cx);
+    }
+    assert_true(peak[0] > 100000);
+    assert_int_equal(peak[0], peak[1]);
+}
+
 /* Refuses the first request for memory, then the second, … */
 static void test_starved(void **unused) {
     (void)unused;
@@ -549,9 +568,10 @@ static void test_bad_input(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden), cmocka_unit_test(test_same),    cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_few),    cmocka_unit_test(test_least),   cmocka_unit_test(test_directory),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_starved), cmocka_unit_test(test_bad_input)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),  cmocka_unit_test(test_same),
+                                       cmocka_unit_test(test_samples), cmocka_unit_test(test_few),
+                                       cmocka_unit_test(test_least),   cmocka_unit_test(test_directory),
+                                       cmocka_unit_test(test_memory),  cmocka_unit_test(test_planned),
+                                       cmocka_unit_test(test_starved), cmocka_unit_test(test_bad_input)};
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

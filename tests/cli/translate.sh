@@ -110,6 +110,15 @@ grep -q '700 pairs to train on in [0-9]* batches, 100 to validate' err || fail "
 wrong 1 'nowhere.en: there is no such file' "$@" --data corpus --more nowhere --out never
 wrong 2 'train: --more .*' train regress --data corpus.tsv --more corpus.tsv --out never
 
+# a recipe of several commands, small, from the beginning and once more
+for time in first again; do
+    HEED="$HEED" "$SOURCE/recipes/multi30k-en-de.sh" corpus made --quiet $small --steps 4 --evaluate-every 2 >out 2>err ||
+        fail "the recipe should run"
+    says '^BLEU'
+done
+[ "$(wc -l <made/forward.tsv)" = 400 ] && [ "$(wc -l <made/back.tsv)" = 400 ] || fail "a translation of every line"
+cut -f 2 made/back.tsv | cmp - corpus/train.de || fail "the text itself should stand beside its translation"
+
 # a vocabulary for each side
 expect 0 "$@" --data corpus --steps 3 --separate --quiet --out apart
 [ -e apart/target_tokenizer.json ] || fail "the target should have its own tokenizer"

@@ -13,6 +13,7 @@ void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t 
         int64_t c = 0;
         for (; c + TW <= cols; c += TW) {
             vt v[TW];
+            UNROLL for (int i = 0; i < TW; i++) __builtin_prefetch(row + (TW + i) * ldi + c); /* the next ones */
             turn(v, row + c, ldi);
             UNROLL for (int i = 0; i < TW; i++) memcpy(out + (c + i) * ldo + r, v + i, sizeof *v);
         }

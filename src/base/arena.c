@@ -374,23 +374,19 @@ void arena_give(heed_ctx *cx, void *memory) {
     free_insert(a, block);
 }
 
-void arena_reset(heed_ctx *cx) {
-    if (!cx || !cx->arena) return;
-    struct arena *const a = cx->arena;
-    if (a->taken == 0 && a->chunk_count <= 1) return;
+/* Gives every block back; one chunk of `total` bytes takes the place of all there are, or the only one stays. */
+static void begin_anew(heed_ctx *cx, struct arena *a, size_t total) {
+    const struct chunk only = a->chunk_count > 0 ? a->chunks[0] : (struct chunk){0};
+    const bool stays = a->chunk_count == 1 && only.size >= total;
+    for (size_t i = 0; !stays && i < a->chunk_count; i++) chunk_free(cx, a->chunks[i]);
     cx->memory.step = 0;
-    const struct chunk only = a->chunks[0];
-    const bool join = a->chunk_count > 1;
-    const size_t total = a->total;
-    if (join)
-        for (size_t i = 0; i < a->chunk_count; i++) chunk_free(cx, a->chunks[i]);
     if (a->taken) memset(a->slots, 0, a->slot_room * sizeof *a->slots);
     memset(a->roots, 0, sizeof a->roots);
     memset(a->filled, 0, sizeof a->filled);
     a->block_count = 1;
     a->unused = 0;
     a->taken = a->chunk_count = a->total = 0;
-    if (join) {
+    if (!stays) {
         /* Refused, the arena is merely empty and grows again. */
         uint32_t block;
         (void)chunk_add(cx, a, total, &block);
@@ -400,4 +396,17 @@ void arena_reset(heed_ctx *cx) {
     a->chunk_count = 1;
     a->total = only.size;
     free_insert(a, block_new(a, (struct block){.at = (uintptr_t)only.memory, .size = only.size}));
+}
+
+void arena_reset(heed_ctx *cx) {
+    if (!cx || !cx->arena) return;
+    struct arena *const a = cx->arena;
+    if (a->taken > 0 || a->chunk_count > 1) begin_anew(cx, a, a->total);
+}
+
+size_t arena_room(const heed_ctx *cx) { return cx && cx->arena ? cx->arena->total : 0; }
+
+void arena_reserve(heed_ctx *cx, size_t total) {
+    struct arena *const a = cx ? cx->arena : NULL;
+    if (a && a->taken == 0 && a->total < total && books_ready(cx, a)) begin_anew(cx, a, total);
 }

@@ -15,5 +15,8 @@ void arena_close(heed_ctx *cx, struct arena *a);
 void *arena_take(heed_ctx *cx, size_t size);
 void arena_give(heed_ctx *cx, void *block); /* NULL is allowed */
 void arena_reset(heed_ctx *cx);
+size_t arena_room(const heed_ctx *cx); /* bytes of all chunks */
+/* Of an empty arena: one chunk of so many bytes, where it has fewer, so that steps of a plan fit without growing. */
+void arena_reserve(heed_ctx *cx, size_t total);
 
 #endif

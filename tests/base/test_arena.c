@@ -219,6 +219,28 @@ static void test_grows_by_little_near_the_budget(void **state) {
     heed_close(cx);
 }
 
+/* What is reserved is one chunk, which steps fit without growing; a smaller or refused one changes nothing. */
+static void test_reserve(void **state) {
+    (void)state;
+    for (int dry = 0; dry < 2; dry++) {
+        heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = dry, .byte_budget = 30 << 20});
+        for (int turn = 0; turn < 2; turn++) { /* of an arena that has nothing, then of one that has a chunk */
+            arena_reserve(cx, (size_t)(turn ? 16 : 8) << 20);
+            const size_t held = heed_memory_use(cx).held;
+            assert_int_equal(arena_room(cx), (turn ? 16 : 8) << 20);
+            for (int i = 0; i < 8; i++) assert_non_null(arena_take(cx, 1 << 20));
+            arena_reserve(cx, 20 << 20); /* not while blocks are taken */
+            arena_reset(cx);
+            arena_reserve(cx, 1 << 20);
+            assert_int_equal(heed_memory_use(cx).held, held);
+        }
+        arena_reserve(cx, 40 << 20); /* beyond the budget: it begins anew, and grows as it needs to */
+        assert_false(heed_failed(cx));
+        assert_non_null(arena_take(cx, 24 << 20));
+        heed_close(cx);
+    }
+}
+
 static void test_reset_survives_refusal(void **state) {
     (void)state;
     struct counting c = {0};
@@ -307,6 +329,7 @@ int main(void) {
         cmocka_unit_test(test_dry_plans_what_real_uses),
         cmocka_unit_test(test_dry_fails_where_real_does),
         cmocka_unit_test(test_grows_by_little_near_the_budget),
+        cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_reset_survives_refusal),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_many_blocks),

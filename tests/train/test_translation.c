@@ -1,5 +1,6 @@
 /* Training on parallel text: resumed anywhere, in parts and with more threads it is the same; it learns; it is
  * measured. */
+#include "base/ctx.h"
 #include "train/train_test.h"
 
 enum { PAIRS = 60, MANY = 400, ASIDE = 10, VOCABULARY = 24, POSITIONS = 24 };
@@ -195,18 +196,35 @@ static void test_learns(void **unused) {
     close_scene(&s);
 }
 
-/* A budget that is too small is refused before anything is done. */
+/* What the plan asks for is enough for batches of any size in any order, and for decoding; with more to be had no more
+ * is taken, and a byte less is refused before anything is done. */
 static void test_plan(void **unused) {
     (void)unused;
-    struct scene s;
-    open_scene(&s, PAIRS, 1, (struct way){.tokens = 60, .dropout = "dropout=0.1"});
-    s.opts.dir = in_folder("model");
-    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
-    heed_plan plan;
-    if (!heed_plan_run(dry, s.model, &s.opts, &plan)) fail_msg("%s", heed_message(dry));
-    assert_true(plan.step > 0 && plan.trainer > 2 * plan.weights);
-    heed_close(dry);
-    close_scene(&s);
+    static const int64_t more[] = {-1, 0, 1 << 26};
+    for (int i = 0; i < 3; i++) {
+        struct scene s;
+        heed_loop_state state;
+        open_scene(&s, MANY, 1, (struct way){.tokens = 300, .dropout = "dropout=0.1"});
+        s.opts.dir = in_folder("model");
+        heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+        const size_t empty = heed_memory_use(dry).held;
+        heed_plan plan;
+        if (!heed_plan_run(dry, s.model, &s.opts, &plan)) fail_msg("%s", heed_message(dry));
+        assert_true(plan.step > 0 && plan.trainer > 2 * plan.weights);
+        heed_close(dry);
+        const size_t needed = heed_memory_use(s.cx).held + plan.total - empty;
+        s.cx->config.byte_budget = (size_t)((int64_t)needed + more[i]);
+        heed_memory_reset_peak(s.cx);
+        const heed_loop_end end = heed_loop_run(s.cx, s.model, &s.opts, &state);
+        if (more[i] >= 0 && end != HEED_LOOP_DONE) fail_msg("%s", heed_message(s.cx));
+        if (more[i] < 0) assert_int_equal(heed_error(s.cx), HEED_ERR_BUDGET);
+        assert_int_equal(state.step > 0, more[i] >= 0);
+        assert_true(heed_memory_use(s.cx).held_peak <= needed);
+        heed_clear(s.cx);
+        s.cx->config.byte_budget = 0;
+        if (more[i] >= 0) remove_model(s.opts.dir);
+        close_scene(&s);
+    }
 }
 
 static void test_bad_input(void **unused) {

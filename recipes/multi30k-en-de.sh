@@ -28,7 +28,7 @@ translate() { # MODEL FROM TO: OUT/FROM-TO.txt
 
 train multi30k-de-en de-en "$@"
 train multi30k-en-de en-de-first --keep 10 "$@"
-[ -e "$out/en-de-mean" ] || "$heed" average "$out"/en-de-first/kept/* --out "$out/en-de-mean"
+[ -e "$out/en-de-mean/model.safetensors" ] || "$heed" average "$out"/en-de-first/kept/* --out "$out/en-de-mean"
 for language in en de; do text "$language" >"$out/train.$language"; done
 translate en-de-mean en de
 translate de-en de en

@@ -118,9 +118,9 @@ typedef struct heed_translation_opts {
     int32_t pad;                  /* the token that fills up */
     uint64_t seed;                /* of shuffling */
     heed_bleu_opts bleu;
-    double
-        merge_dropout; /* of BPE-dropout, by which train's pairs are encoded anew in every epoch; 0: none. It takes */
-    const heed_parallel_text *train_text; /* what they were made of, */
+    /* BPE-dropout, which encodes train's pairs anew in every epoch: */
+    double merge_dropout;                 /* 0: none. It takes */
+    const heed_parallel_text *train_text; /* what they were made of */
     int64_t longest;                      /* and the most tokens that a side may then have, 0: any */
 } heed_translation_opts;
 typedef struct heed_translation heed_translation;

@@ -59,26 +59,27 @@ static bool keep_aside(struct train_run *r, struct text *t) {
     return !heed_failed(cx);
 }
 
-/* The pairs of --more, behind those of --data; none of them is kept aside. */
+/* `more` stands behind `lines` then. */
+static void add_lines(heed_ctx *cx, heed_lines *lines, const heed_lines *more) {
+    heed_string text = {0};
+    for (int64_t i = 0; i < lines->count && !heed_failed(cx); i++) copy_line(cx, lines, i, &text);
+    for (int64_t i = 0; i < more->count && !heed_failed(cx); i++) copy_line(cx, more, i, &text);
+    heed_lines_free(cx, lines);
+    heed_lines_cut(cx, &text, lines);
+    heed_string_free(cx, &text);
+}
+
+/* The pairs of --more, of which none is kept aside. */
 static bool read_more(struct train_run *r, struct text *t) {
-    heed_ctx *cx = r->cx;
     const char *const *paths;
     const int n = option_list(r->o, "more", &paths);
     for (int i = 0; i < n; i++) {
         heed_lines more[2];
-        if (!parallel_read(cx, paths[i], "train", &t->way, more)) return false;
-        for (int k = 0; k < 2; k++) {
-            heed_string text = {0};
-            const heed_lines *const parts[] = {&t->lines[TRAIN][k], &more[k]};
-            for (int p = 0; p < 2; p++)
-                for (int64_t j = 0; j < parts[p]->count && !heed_failed(cx); j++) copy_line(cx, parts[p], j, &text);
-            heed_lines_free(cx, &t->lines[TRAIN][k]);
-            heed_lines_cut(cx, &text, &t->lines[TRAIN][k]);
-            heed_string_free(cx, &text);
-        }
-        parallel_free(cx, more);
+        if (!parallel_read(r->cx, paths[i], "train", &t->way, more)) return false;
+        for (int k = 0; k < 2; k++) add_lines(r->cx, &t->lines[TRAIN][k], &more[k]);
+        parallel_free(r->cx, more);
     }
-    return !heed_failed(cx);
+    return !heed_failed(r->cx);
 }
 
 static bool read_text(struct train_run *r, struct text *t) {

@@ -104,7 +104,8 @@ expect 0 "$@" --data thrice.tsv --valid-data corpus --steps 20 --quiet --out thr
 expect 0 "$@" --data corpus --more corpus.tsv --more corpus --steps 20 --out more
 grep -q '1200 pairs to train on in [0-9]* batches, 10 to validate, 10 to test' err || fail "there should be more pairs"
 cmp thrice/model.safetensors more/model.safetensors || fail "the same pairs from several files should be the same"
-wrong 1 '.*another' "$@" --data corpus --more corpus.tsv --steps 20 --quiet --out more --resume
+wrong 1 '.*another configuration: training data was 1200 pairs .*, is 800 pairs .*' "$@" --data corpus --more corpus.tsv \
+    --steps 20 --quiet --out more --resume
 expect 0 "$@" --data corpus.tsv --more corpus --valid 0.25 --steps 2 --out more --force
 grep -q '700 pairs to train on in [0-9]* batches, 100 to validate' err || fail "a quarter of the data's own pairs"
 wrong 1 'nowhere.en: there is no such file' "$@" --data corpus --more nowhere --out never

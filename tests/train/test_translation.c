@@ -1,6 +1,6 @@
 /* Training on parallel text: resumed anywhere, in parts and with more threads it is the same; it learns; it is
  * measured. */
-#include "base/ctx.h"
+#include "base/arena.h"
 #include "train/train_test.h"
 
 enum { PAIRS = 60, MANY = 400, ASIDE = 10, VOCABULARY = 24, POSITIONS = 24 };
@@ -196,21 +196,23 @@ static void test_learns(void **unused) {
     close_scene(&s);
 }
 
-/* What the plan asks for is enough for batches of any size in any order, and for decoding; with more to be had no more
- * is taken, and a byte less is refused before anything is done. */
+/* What the plan asks for is enough for batches of any size in any order, and for decoding; it is taken at once,
+ * whatever the first batch needs, and no more with more to be had. A byte less is refused before anything is done. */
 static void test_plan(void **unused) {
     (void)unused;
     static const int64_t more[] = {-1, 0, 1 << 26};
     for (int i = 0; i < 3; i++) {
         struct scene s;
         heed_loop_state state;
-        open_scene(&s, MANY, 1, (struct way){.tokens = 300, .dropout = "dropout=0.1"});
+        open_scene(&s, MANY, 1, (struct way){.tokens = 1000, .dropout = "dropout=0.1"});
         s.opts.dir = in_folder("model");
+        if (more[i] > 0) s.opts.epochs = 0, s.opts.steps = 1;
         heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
         const size_t empty = heed_memory_use(dry).held;
         heed_plan plan;
         if (!heed_plan_run(dry, s.model, &s.opts, &plan)) fail_msg("%s", heed_message(dry));
         assert_true(plan.step > 0 && plan.trainer > 2 * plan.weights);
+        const size_t room = arena_room(dry);
         heed_close(dry);
         const size_t needed = heed_memory_use(s.cx).held + plan.total - empty;
         s.cx->config.byte_budget = (size_t)((int64_t)needed + more[i]);
@@ -218,6 +220,7 @@ static void test_plan(void **unused) {
         const heed_loop_end end = heed_loop_run(s.cx, s.model, &s.opts, &state);
         if (more[i] >= 0 && end != HEED_LOOP_DONE) fail_msg("%s", heed_message(s.cx));
         if (more[i] < 0) assert_int_equal(heed_error(s.cx), HEED_ERR_BUDGET);
+        if (more[i] >= 0) assert_int_equal(arena_room(s.cx), room);
         assert_int_equal(state.step > 0, more[i] >= 0);
         assert_true(heed_memory_use(s.cx).held_peak <= needed);
         heed_clear(s.cx);

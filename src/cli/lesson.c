@@ -1,6 +1,7 @@
-/* heed lesson: the experiments of the course. The list of lessons is here; each is a file of cli/lessons/. */
-#include "cli/lesson.h"
+/* heed lesson: the experiments of the course. The list of lessons is here; each is a file of src/lessons/. */
+#include "lessons/lesson.h"
 #include "cli/options.h"
+#include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,8 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
     if (r.steps && !lesson->steps) return cli_error(EXIT_USAGE, "lesson %s: takes no --steps", lesson->name);
     r.cx = options_open(o);
     if (!r.cx) return EXIT_FAILED;
-    if (lesson_begin(&r)) lesson->run(&r);
+    if (r.out && !*r.out) heed_fail(r.cx, HEED_ERR_USAGE, "--out: the name of the directory is empty");
+    if (lesson_begin(&r) && (!r.out || directory_make(r.cx, r.out))) lesson->run(&r);
     lesson_end(&r);
     return options_close(o, r.cx, EXIT_DONE);
 }

@@ -1,8 +1,8 @@
 /* Points (x, y) and attention pooling over them: shared by the lessons of rows 6 to 8. */
-#ifndef CLI_LESSONS_POINTS_H
-#define CLI_LESSONS_POINTS_H
+#ifndef LESSONS_POINTS_H
+#define LESSONS_POINTS_H
 
-#include "cli/lesson.h"
+#include "lessons/lesson.h"
 
 /* n points, sorted by x when that is one number. All numbers are f32 numbers, so that models see the same. */
 struct points {

@@ -1,5 +1,5 @@
 /* Points and attention pooling over them, in double: these figures are compared with NumPy's. */
-#include "cli/lessons/points.h"
+#include "lessons/points.h"
 #include "heed/data.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Row 3: digits with one hidden layer, and what its neurons look for. On digits that heed draws itself, or on a
  * directory of MNIST's files. */
-#include "cli/lesson.h"
 #include "heed/data.h"
+#include "lessons/lesson.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Row 1: one neuron, a(w'x + b). With the identity it is linear regression, trained here by gradient descent beside the
  * exact solution; with the step function it is the perceptron (Rosenblatt 1958), trained by its own rule. */
-#include "cli/lesson.h"
+#include "lessons/lesson.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Row 9: scoring functions. All of heed's, on the same query and keys; what a scale and a temperature do. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include "io/text.h"
 #include <math.h>
 #include <stdio.h>

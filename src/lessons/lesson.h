@@ -1,11 +1,11 @@
 /* Lessons: experiments of the course that explain themselves. What they share.
  *
- * A lesson is one file of cli/lessons/. It says what is going on, computes, prints its figures and a picture in the
+ * A lesson is one file of src/lessons/. It says what is going on, computes, prints its figures and a picture in the
  * terminal, and hands its pictures and the data behind them to lesson_picture and lesson_table, which write them when
  * --out was given. Errors stick in the context: a lesson returns as soon as it sees one. With --json nothing is said;
  * the results are printed at the end. */
-#ifndef CLI_LESSON_H
-#define CLI_LESSON_H
+#ifndef LESSONS_LESSON_H
+#define LESSONS_LESSON_H
 
 #include "heed/io.h"
 #include "heed/plot.h"
@@ -64,8 +64,8 @@ void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name);
 /* Writes NAME.csv into --out. */
 void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows);
 
-/* How the command begins and ends a lesson. begin fails the context and is false when the
- * data is not there or the directory cannot be written. */
+/* How the command begins and ends a lesson; the directory of --out is there. begin fails the context and is false when
+ * the data cannot be read. */
 bool lesson_begin(struct lesson_run *r);
 void lesson_end(struct lesson_run *r);
 

@@ -1,5 +1,5 @@
 /* Row 6: average pooling, the attention that does not look at the query: f(x) = mean of y. */
-#include "cli/lessons/points.h"
+#include "lessons/points.h"
 #include <math.h>
 
 enum { KEYS = 50, GRID = 101 };

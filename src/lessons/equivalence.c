@@ -1,6 +1,6 @@
 /* Row 9, the equivalence: -|q - k|^2 / 2 = q'k - |k|^2 / 2 - |q|^2 / 2. The last part is the same for all keys and goes
  * out of the softmax; the middle one does so when all keys have the same norm. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Row 4: universal approximation. A step function with n steps is a network with n hidden nodes, built here by hand
  * from steep sigmoids; beside it a network of the same size that is trained. The error of both against n. */
-#include "cli/lesson.h"
+#include "lessons/lesson.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Row 10: multi-head attention. Eight heads of 64 as they come, each with matrices of its own; then a task that takes
  * two heads: say at every place of a text which letter came just before and which came first. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

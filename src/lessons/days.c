@@ -1,4 +1,4 @@
-#include "cli/lessons/days.h"
+#include "lessons/days.h"
 #include <stdio.h>
 
 enum { WIDTH = 32, HIDDEN = 128 };

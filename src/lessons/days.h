@@ -4,10 +4,10 @@
  * The task: today is Sunday; go so many days on or back, again and again, and name the day each time. "+ 3 - 1 + 2"
  * becomes "Wed Tue Thu". It takes what translating takes: a number means something else after a minus, every word of
  * the answer needs its own place of the source, and goes on from the word before. */
-#ifndef CLI_LESSONS_DAYS_H
-#define CLI_LESSONS_DAYS_H
+#ifndef LESSONS_DAYS_H
+#define LESSONS_DAYS_H
 
-#include "cli/lesson.h"
+#include "lessons/lesson.h"
 
 enum {
     DAYS_WEEK = 7,                /* tokens of the answer: Sunday 0 */

@@ -3,8 +3,8 @@
  *     f(x) = sum_i K((x - x_i) / h) y_i / sum_j K((x - x_j) / h)
  *
  * on both data sets of the decks or on a table of one's own, with four kernels and several widths h. */
-#include "cli/lessons/points.h"
 #include "heed/model.h"
+#include "lessons/points.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* A query, named keys, and the weights between them: shared by the lessons on attention. */
-#ifndef CLI_LESSONS_STORE_H
-#define CLI_LESSONS_STORE_H
+#ifndef LESSONS_STORE_H
+#define LESSONS_STORE_H
 
-#include "cli/lesson.h"
 #include "heed/attention.h"
+#include "lessons/lesson.h"
 
 /* A query and n keys, each of `width` numbers. */
 struct store {

@@ -1,7 +1,7 @@
 /* Row 8: attention pooling with something to learn: softmax(-|(x - x_i) w|^2 / 2), w found by stochastic gradient
  * descent on heed's kernel-pooling model, each query leaving its own point out. */
-#include "cli/lessons/points.h"
 #include "heed/model.h"
+#include "lessons/points.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -1,20 +1,26 @@
 /* What a lesson says, shows and writes. */
-#include "cli/lesson.h"
-#include "cli/options.h"
-#include "model/directory.h"
+#include "lessons/lesson.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+enum { PATH_SIZE = 4096 };
+
 /* ---- text ---- */
+
+static int characters(const char *s, size_t n) {
+    int count = 0;
+    for (size_t i = 0; i < n; i++) count += ((unsigned char)s[i] & 0xC0) != 0x80; /* not bytes */
+    return count;
+}
 
 static void print_wrapped(const char *text, int columns) {
     int at = 0;
     for (size_t n; *text; text += n, text += strspn(text, " ")) {
         n = strcspn(text, " ");
-        const int width = help_width(text, n);
+        const int width = characters(text, n);
         if (at > 0 && at + 1 + width > columns) {
             putchar('\n');
             at = 0;
@@ -41,7 +47,7 @@ void lesson_say(struct lesson_run *r, const char *format, ...) {
 }
 
 void lesson_line(struct lesson_run *r, const char *format, ...) {
-    char text[PATH_ROOM + 64];
+    char text[PATH_SIZE + 64];
     va_list args;
     if (r->json) return;
     va_start(args, format);
@@ -122,10 +128,11 @@ float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss) {
 
 /* ---- files ---- */
 
-static bool path_of(struct lesson_run *r, char path[PATH_ROOM], const char *name, const char *ending) {
-    char file[64];
-    snprintf(file, sizeof file, "%s%s", name, ending);
-    return directory_path(r->cx, r->out, file, path);
+static bool path_of(struct lesson_run *r, char path[PATH_SIZE], const char *name, const char *ending) {
+    const size_t n = strlen(r->out);
+    const char *slash = n && r->out[n - 1] == '/' ? "" : "/";
+    if (snprintf(path, PATH_SIZE, "%s%s%s%s", r->out, slash, name, ending) < PATH_SIZE) return true;
+    return heed_fail(r->cx, HEED_ERR_FILE, "%.60s...: the path is too long", r->out);
 }
 
 heed_figure *lesson_figure(struct lesson_run *r, double width, double height) {
@@ -137,7 +144,7 @@ heed_figure *lesson_figure(struct lesson_run *r, double width, double height) {
 
 void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name) {
     static const char *const endings[] = {".png", ".svg"};
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     for (int i = 0; f && i < 2; i++)
         if (path_of(r, path, name, endings[i]) && heed_figure_write(f, path))
             heed_json_put_text(r->cx, r->files, NULL, path);
@@ -145,7 +152,7 @@ void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name) {
 }
 
 void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows) {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     if (r->out && path_of(r, path, name, ".csv") && heed_table_write(r->cx, path, columns, n, rows))
         heed_json_put_text(r->cx, r->files, NULL, path);
 }
@@ -160,8 +167,7 @@ bool lesson_begin(struct lesson_run *r) {
     r->files = heed_json_put_array(r->cx, r->document, "files");
     if (!heed_failed(r->cx) && r->data && strcmp(r->data, "-") != 0 && access(r->data, R_OK) != 0)
         heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->data, strerror(errno));
-    if (r->out && !*r->out) heed_fail(r->cx, HEED_ERR_USAGE, "--out: the name of the directory is empty");
-    return !heed_failed(r->cx) && (!r->out || directory_make(r->cx, r->out));
+    return !heed_failed(r->cx);
 }
 
 static void list_files(struct lesson_run *r) {
@@ -173,7 +179,9 @@ static void list_files(struct lesson_run *r) {
 
 void lesson_end(struct lesson_run *r) {
     lesson_progress(r, "", 0, 0);
-    if (!heed_failed(r->cx) && r->json) { json_answer(r->cx, stdout, r->document, 2); }
+    char *text = r->json ? heed_json_print(r->cx, r->document, 2, NULL) : NULL;
+    if (text) puts(text);
+    heed_mem_free(r->cx, text);
     if (!heed_failed(r->cx)) list_files(r);
     heed_json_free(r->document);
     for (struct lesson_block *b = r->blocks, *next; b; b = next) {

@@ -1,7 +1,7 @@
 /* Row 21: teacher forcing. A decoder learns fed with the true words before, with its own, and with a mixture; and what
  * teacher forcing does not teach: to go on after a mistake. */
 #include "base/clock.h"
-#include "cli/lessons/days.h"
+#include "lessons/days.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

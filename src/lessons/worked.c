@@ -1,6 +1,6 @@
 /* Row 11: the worked example of the fourth deck, number by number: scores 112 and 96, divided by 8, softmax, the sum of
  * the values. Then the same by one call of the kernel. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 

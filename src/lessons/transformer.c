@@ -1,7 +1,7 @@
 /* Row 26: what each part of the Transformer is for, shown by taking it away. A small encoder-decoder and its crippled
  * sisters learn the same task for equally few steps; then the future is changed, attention is looked at, and untrained
  * stacks show what depth needs. */
-#include "cli/lessons/days.h"
+#include "lessons/days.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

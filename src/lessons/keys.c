@@ -1,7 +1,7 @@
 /* Row 14: keys and queries. Attention as a database: people are labelled by keys k_j = W_K x_j, a question becomes a
  * query q = W_Q x_q, and q'k_j says who fits. Texts enter as bags of words. Both matrices are learnt from questions
  * with answers; then questions are asked that were not among them. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Row 28: masked self-attention. Causality shown by changing the future; padding that is never read; a row that sees
  * nothing; and what the masks look like. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * as one picture, the sum of theirs, weighted; four ways to weigh, side by side on one party. Whoever remembers must
  * then say who was there: for each digit yes or no, one of them, the star, mattering more than the others. A memory is
  * vague: noise is laid over it before it is asked. */
-#include "cli/lessons/store.h"
 #include "heed/data.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Row 27: positions. Attention alone does not know the order of its keys; five ways to tell it. */
-#include "cli/lessons/store.h"
+#include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
 

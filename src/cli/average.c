@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"out", 'o', OPTION_FILE, NULL, "DIR", "the model directory to make", 0, 0, NULL},
-    {"force", 'f', OPTION_FLAG, NULL, NULL, "write although it holds a model", 0, 0, NULL},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "the model directory to make"},
+    {.name = "force", .letter = 'f', .help = "write although it holds a model"},
     {.name = NULL},
 };
+/* clang-format on */
 
 #define MOST_MODELS 1000
 

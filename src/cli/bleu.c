@@ -4,15 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"tokenize", 'k', OPTION_CHOICE, "13a", "NAME", "13a (WMT's), intl (Unicode's punctuation), none (white space)", 0,
-     0, "13a intl none"},
-    {"lowercase", 'l', OPTION_FLAG, NULL, NULL, "BLEU of the lower-cased text", 0, 0, NULL},
-    {"chrf", 'c', OPTION_FLAG, NULL, NULL, "chrF2 and chrF2++ as well", 0, 0, NULL},
-    {"width", 'w', OPTION_INT, "2", "N", "digits after the point", 0, 15, NULL},
+    {.name = "tokenize", .letter = 'k', .kind = OPTION_CHOICE, .standard = "13a", .value = "NAME",
+     .choices = "13a intl none", .help = "13a (WMT's), intl (Unicode's punctuation), none (white space)"},
+    {.name = "lowercase", .letter = 'l', .help = "BLEU of the lower-cased text"},
+    {.name = "chrf", .letter = 'c', .help = "chrF2 and chrF2++ as well"},
+    {.name = "width", .letter = 'w', .kind = OPTION_INT, .standard = "2", .value = "N", .high = 15,
+     .help = "digits after the point"},
     JSON_OPTION,
     {.name = NULL},
 };
+/* clang-format on */
 
 enum { MOST_REFERENCES = 64 };
 

@@ -42,7 +42,7 @@ static void bash_name(const struct option *o) {
 
 /* What may follow an option: its choices; nothing for a number; a path is left to readline. */
 static void bash_value(const struct option *o) {
-    if (o->kind == OPTION_FLAG || o->kind == OPTION_FILE) return;
+    if (o->kind == OPTION_FLAG || option_is_path(o)) return;
     printf("        --%s", o->name);
     if (o->letter) printf("|-%c", o->letter);
     fputs(") values='", stdout);
@@ -109,7 +109,7 @@ static void zsh_text(const char *s) {
 /* One spelling of an option; where there are two, each rules the other out. */
 static void zsh_spelling(const struct option *o, bool letter) {
     fputs("            '", stdout);
-    if (o->kind == OPTION_LIST)
+    if (option_repeats(o))
         putchar('*');
     else if (o->letter)
         printf("(-%c --%s)", o->letter, o->name);
@@ -121,7 +121,7 @@ static void zsh_spelling(const struct option *o, bool letter) {
     putchar(']');
     if (o->kind != OPTION_FLAG) {
         printf(":%s:", o->value ? o->value : "value");
-        if (o->kind == OPTION_FILE)
+        if (option_is_path(o))
             fputs("_files", stdout);
         else if (o->kind == OPTION_CHOICE || strcmp(o->value, "FAMILY") == 0) {
             putchar('(');

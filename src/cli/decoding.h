@@ -7,18 +7,26 @@
 
 /* clang-format off */
 #define LENGTH_PENALTY_OPTION                                                                                          \
-    {"length-penalty", 0, OPTION_NUMBER, "1", "X", "scores are divided by length^X: larger prefers longer ones", -16, 16, NULL}
+    {.name = "length-penalty", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = -16, .high = 16,           \
+     .help = "divide scores by length^X: larger values prefer longer outputs"}
 #define DECODING_OPTIONS                                                                                               \
-    {"how to search", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},                                                  \
-    {"beam", 'b', OPTION_INT, "5", "N", "beginnings that are kept; 1: the likeliest token at every place", 1, 1024, NULL}, \
+    {.name = "decoding", .kind = OPTION_GROUP},                                                                        \
+    {.name = "beam", .letter = 'b', .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,         \
+     .help = "beam width; 1: greedy decoding"},                                                                        \
     LENGTH_PENALTY_OPTION,                                                                                             \
-    {"max-length", 0, OPTION_INT, "0", "N", "most tokens, with start and end; 0: twice the source and ten more", 0, 1e9, NULL}, \
-    {"min-length", 0, OPTION_INT, "0", "N", "least tokens", 0, 1e9, NULL},                                             \
-    {"no-repeat", 0, OPTION_INT, "0", "N", "so many tokens in a row never come twice; 0: they may", 0, 1e6, NULL},    \
-    {"sample", 0, OPTION_FLAG, NULL, NULL, "draw at random instead of searching", 0, 0, NULL},                         \
-    {"temperature", 0, OPTION_NUMBER, "1", "X", "of drawing: smaller is safer", 1e-6, 1e6, NULL},                      \
-    {"top-k", 0, OPTION_INT, "0", "N", "draw only from the likeliest N; 0: from all", 0, 1e9, NULL},                   \
-    {"top-p", 0, OPTION_NUMBER, "1", "P", "and of these only from the fewest that make up P", 1e-9, 1, NULL}
+    {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                             \
+     .help = "maximum number of tokens, start and end included; 0: twice the source and ten more"},                    \
+    {.name = "min-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                             \
+     .help = "minimum number of tokens"},                                                                              \
+    {.name = "no-repeat", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,                              \
+     .help = "forbid repeated n-grams of this size; 0: allow all"},                                                    \
+    {.name = "sample", .help = "sample instead of searching"},                                                         \
+    {.name = "temperature", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-6, .high = 1e6,            \
+     .help = "sampling temperature; smaller: closer to greedy"},                                                       \
+    {.name = "top-k", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                                  \
+     .help = "sample from the N most probable tokens; 0: from all"},                                                   \
+    {.name = "top-p", .kind = OPTION_NUMBER, .standard = "1", .value = "P", .low = 1e-9, .high = 1,                    \
+     .help = "nucleus sampling: from the fewest tokens whose probabilities reach P"}
 /* clang-format on */
 
 /* What was asked for; false after saying which options contradict each other. */

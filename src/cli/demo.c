@@ -29,8 +29,10 @@ static const char *const set_names[SETS] = {"train", "val", "test", "pronoun"};
 
 /* clang-format off */
 static const struct option options[] = {
-    {"out", 'o', OPTION_FILE, "heed-demo", "DIR", "where the corpus, the model and the pictures go", 0, 0, NULL},
-    {"steps", 0, OPTION_INT, NULL, "N", "updates; fewer are a quicker look at a worse translator", 1, 1e6, NULL},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .standard = "heed-demo", .value = "DIR",
+     .help = "where the corpus, the model and the pictures go"},
+    {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e6,
+     .help = "updates; fewer are a quicker look at a worse translator"},
     {.name = NULL},
 };
 /* clang-format on */

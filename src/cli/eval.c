@@ -5,17 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"data", 'd', OPTION_FILE, NULL, "PATH", "as for heed train", 0, 0, NULL},
-    {"part", 0, OPTION_CHOICE, "test", "PART", "of a directory or digits, one of", 0, 0, "test val train"},
-    {"target", 't', OPTION_TEXT, NULL, "COLUMN", "of a table: name or number, several as a,b; as in training", 0, 0,
-     NULL},
-    {"batch", 'b', OPTION_INT, "500", "N", "examples at a time", 1, 1e9, NULL},
-    {"beam", 0, OPTION_INT, "5", "N", "of translation: beginnings that are kept", 1, 1024, NULL},
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH", .help = "as for heed train"},
+    {.name = "part", .kind = OPTION_CHOICE, .standard = "test", .value = "PART", .choices = "test val train",
+     .help = "of a directory or digits, one of"},
+    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "of a table: name or number, several as a,b; as in training"},
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
+     .help = "examples at a time"},
+    {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
+     .help = "of translation: beginnings that are kept"},
     LENGTH_PENALTY_OPTION,
     JSON_OPTION,
     {.name = NULL},
 };
+/* clang-format on */
 
 static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *score, bool json) {
     const char *metric = heed_loop_metric(data);

@@ -6,14 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"in", 'i', OPTION_FILE, NULL, "FILE", "inputs by name, safetensors", 0, 0, NULL},
-    {"out", 'o', OPTION_FILE, NULL, "FILE", "outputs by name, safetensors", 0, 0, NULL},
-    {"grad", 'g', OPTION_FLAG, NULL, NULL,
-     "also grad.NAME of every parameter: of the loss, or without labels of sum(logits * grad_output)", 0, 0, NULL},
-    {"attentions", 'a', OPTION_FLAG, NULL, NULL, "also the attention weights of every layer", 0, 0, NULL},
+    {.name = "in", .letter = 'i', .kind = OPTION_FILE, .value = "FILE", .help = "inputs by name, safetensors"},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "FILE", .help = "outputs by name, safetensors"},
+    {.name = "grad", .letter = 'g',
+     .help = "also grad.NAME of every parameter: of the loss, or without labels of sum(logits * grad_output)"},
+    {.name = "attentions", .letter = 'a', .help = "also the attention weights of every layer"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* ---- inputs ---- */
 

@@ -52,7 +52,7 @@ void help_overview(void) {
 static void describe(const struct option *o, char *out, size_t size) {
     const bool shown = o->standard && *o->standard && o->kind != OPTION_FLAG;
     snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == OPTION_CHOICE ? ": " : "",
-             o->kind == OPTION_CHOICE ? o->choices : "", o->kind == OPTION_LIST ? "; may be given several times" : "",
+             o->kind == OPTION_CHOICE ? o->choices : "", option_repeats(o) ? "; may be given several times" : "",
              shown ? " (default: " : "", shown ? o->standard : "", shown ? ")" : "");
 }
 

@@ -7,13 +7,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"batch", 'b', OPTION_INT, "32", "B", "examples at a time, for the plan", 1, 1e9, NULL},
-    {"length", 0, OPTION_INT, "128", "T", "tokens of an example, for models of sequences", 1, 1e9, NULL},
-    {"verbose", 'v', OPTION_FLAG, NULL, NULL, "every parameter with its shape", 0, 0, NULL},
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "32", .value = "B", .low = 1, .high = 1e9,
+     .help = "examples at a time, for the plan"},
+    {.name = "length", .kind = OPTION_INT, .standard = "128", .value = "T", .low = 1, .high = 1e9,
+     .help = "tokens of an example, for models of sequences"},
+    {.name = "verbose", .letter = 'v', .help = "every parameter with its shape"},
     JSON_OPTION,
     {.name = NULL},
 };
+/* clang-format on */
 
 /* ---- the plan ---- */
 

@@ -12,16 +12,19 @@ static const struct lesson *const lessons[] = {
 };
 enum { LESSONS = sizeof lessons / sizeof lessons[0] };
 
+/* clang-format off */
 static const struct option options[] = {
-    {"out", 'o', OPTION_FILE, NULL, "DIR", "write the pictures (PNG, SVG) and the data behind them (CSV) here", 0, 0,
-     NULL},
-    {"data", 'd', OPTION_FILE, NULL, "PATH", "data of your own; 'heed lesson' says what each lesson takes", 0, 0, NULL},
-    {"steps", 0, OPTION_INT, NULL, "N", "steps of learning, of the lessons memory, transformer and teacher-forcing", 30,
-     20000, NULL},
-    {"dark", 0, OPTION_FLAG, NULL, NULL, "pictures for a dark page", 0, 0, NULL},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR",
+     .help = "write the pictures (PNG, SVG) and the data behind them (CSV) here"},
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+     .help = "data of your own; 'heed lesson' says what each lesson takes"},
+    {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 30, .high = 20000,
+     .help = "steps of learning, of the lessons memory, transformer and teacher-forcing"},
+    {.name = "dark", .help = "pictures for a dark page"},
     JSON_OPTION,
     {.name = NULL},
 };
+/* clang-format on */
 
 static void print_list(void) {
     printf("%-24s %-4s %s\n", "name", "row", "what it shows");

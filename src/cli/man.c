@@ -46,6 +46,7 @@ static void man_option(const struct option *o) {
         fputs(": ", stdout);
         roff(o->choices);
     }
+    if (option_repeats(o)) fputs("; may be given several times", stdout);
     if (o->standard && *o->standard) {
         fputs(" (default: ", stdout);
         roff(o->standard);

@@ -4,11 +4,14 @@
 #include "model/directory.h"
 #include <stdio.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"set", 's', OPTION_LIST, NULL, "KEY=VALUE", "a key of config.json; lists as 128,64", 0, 0, NULL},
-    {"force", 'f', OPTION_FLAG, NULL, NULL, "replace a model that is there", 0, 0, NULL},
+    {.name = "set", .letter = 's', .kind = OPTION_LIST, .value = "KEY=VALUE",
+     .help = "a key of config.json; lists as 128,64"},
+    {.name = "force", .letter = 'f', .help = "replace a model that is there"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* Whether dir has a file of a model in it. */
 static bool holds_model(const char *dir) {

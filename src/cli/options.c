@@ -8,32 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 const struct option common_options[] = {
     {.name = "everywhere", .kind = OPTION_GROUP},
-    {"threads", 0, OPTION_INT, "0", "N", "threads to use; 0: as many as this process may", 0, 1024, NULL},
-    {"seed", 0, OPTION_INT, "1", "N", "of all random numbers", 0, 9007199254740992.0, NULL},
-    {"memory", 0, OPTION_BYTES, NULL, "BYTES", "most memory to take, checked before work starts (512M, 2G)", 0, 0,
-     NULL},
-    {"profile", 0, OPTION_FLAG, NULL, NULL, "say at the end where the time went, op by op", 0, 0, NULL},
-    {"quiet", 'q', OPTION_FLAG, NULL, NULL, "no progress, no messages but errors", 0, 0, NULL},
-    {"recipe", 0, OPTION_FILE, NULL, "FILE", "read options from a file, one a line; the command line stands over it", 0,
-     0, NULL},
-    {"help", 'h', OPTION_FLAG, NULL, NULL, "this help", 0, 0, NULL},
-    {NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0, 0, NULL},
+    {.name = "threads", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1024,
+     .help = "threads to use; 0: as many as this process may"},
+    {.name = "seed", .kind = OPTION_INT, .standard = "1", .value = "N", .high = 9007199254740992.0,
+     .help = "seed of all random numbers"},
+    {.name = "memory", .kind = OPTION_BYTES, .value = "BYTES",
+     .help = "maximum memory, checked before work starts (512M, 2G)"},
+    {.name = "profile", .help = "say at the end where the time went, op by op"},
+    {.name = "quiet", .letter = 'q', .help = "no progress, no messages but errors"},
+    {.name = "recipe", .kind = OPTION_FILE, .value = "FILE",
+     .help = "read options from a file, one a line; command-line options override it"},
+    {.name = "help", .letter = 'h', .help = "this help"},
+    {.name = NULL},
 };
-
-enum { OPTIONS_MOST = 64 };
+/* clang-format on */
 
 struct given {
     const struct option *option;
     const char **values;
-    int n, from_line; /* how many of them, the last ones, are from the command line, which stands over the recipe */
+    int n, from_line; /* how many of them, the last ones, are from the command line, which overrides the recipe */
 };
 
 struct options {
     const char *command;
-    char where[300]; /* what messages begin with */
-    struct given given[OPTIONS_MOST];
+    char where[300];     /* what messages begin with */
+    struct given *given; /* one per option of the tables */
     int n;
     const char **words;
     int n_words;
@@ -147,7 +149,7 @@ static bool take_value(struct options *o, struct given *g, const char *text, boo
 /* ---- the command line ---- */
 
 static bool unknown_option(const struct options *o, const char *word, size_t length) {
-    const char *names[OPTIONS_MOST];
+    const char **names = must(malloc((size_t)o->n * sizeof *names));
     char name[64];
     for (int i = 0; i < o->n; i++) names[i] = o->given[i].option->name;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
@@ -156,6 +158,7 @@ static bool unknown_option(const struct options *o, const char *word, size_t len
         cli_error(EXIT_USAGE, "%s: unknown option --%s, did you mean --%s?", o->where, name, nearest);
     else
         cli_error(EXIT_USAGE, "%s: unknown option --%s, 'heed %s --help' lists them", o->where, name, o->command);
+    free(names);
     return false;
 }
 
@@ -289,15 +292,21 @@ static bool read_recipe(struct options *o, const char *path) {
     return true;
 }
 
+static void add_table(struct options *o, const struct option *table) {
+    int rows = 0;
+    while (table && table[rows].name) rows++;
+    o->given = must(realloc(o->given, (size_t)(o->n + rows + 1) * sizeof *o->given));
+    for (int i = 0; i < rows; i++)
+        if (table[i].kind != OPTION_GROUP) o->given[o->n++] = (struct given){.option = &table[i]};
+}
+
 struct options *options_read(const char *command, const struct option *table, int argc, char **argv, int least,
                              int most, const char *words) {
     struct options *o = must(calloc(1, sizeof *o));
     o->command = command;
     snprintf(o->where, sizeof o->where, "%s", command);
-    const struct option *const tables[2] = {table, common_options};
-    for (int t = 0; t < 2; t++)
-        for (const struct option *option = tables[t]; option && option->name && o->n < OPTIONS_MOST; option++)
-            if (option->kind != OPTION_GROUP) o->given[o->n++].option = option;
+    add_table(o, table);
+    add_table(o, common_options);
     o->words = must(calloc((size_t)argc + 1, sizeof *o->words));
     bool ok = read_line(o, argc, argv);
     const char *recipe = ok ? option_text(o, "recipe") : NULL;
@@ -318,6 +327,7 @@ struct options *options_read(const char *command, const struct option *table, in
 void options_free(struct options *o) {
     if (!o) return;
     for (int i = 0; i < o->n; i++) free(o->given[i].values);
+    free(o->given);
     free(o->words);
     free(o->recipe);
     free(o);

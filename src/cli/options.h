@@ -19,9 +19,11 @@ enum option_kind {
     OPTION_FILE,   /* text that a shell completes as a path */
     OPTION_CHOICE, /* one of `choices`, separated by spaces */
     OPTION_LIST,   /* text, may be given several times */
+    OPTION_FILES,  /* paths, may be given several times */
     OPTION_GROUP,  /* not an option: `name` heads those that follow, in the help */
 };
 
+/* Rows are written with the names of their fields; what is left out is 0 or NULL. */
 struct option {
     const char *name; /* without the dashes; NULL ends the table */
     char letter;      /* -o, or 0 */
@@ -33,11 +35,14 @@ struct option {
     const char *choices; /* of OPTION_CHOICE */
 };
 
+static inline bool option_is_path(const struct option *o) { return o->kind == OPTION_FILE || o->kind == OPTION_FILES; }
+static inline bool option_repeats(const struct option *o) { return o->kind == OPTION_LIST || o->kind == OPTION_FILES; }
+
 /* --threads, --seed, --memory, --profile, --quiet, --recipe, --help: every command has them. */
 extern const struct option common_options[];
 /* For the tables of commands whose result is data. */
 #define JSON_OPTION                                                                                                    \
-    { "json", 0, OPTION_FLAG, NULL, NULL, "the result as JSON", 0, 0, NULL }
+    { .name = "json", .help = "the result as JSON" }
 /* What it asks for, with a new line behind it; indent 0: in one line. */
 void json_answer(heed_ctx *cx, FILE *to, heed_json value, int indent);
 
@@ -54,7 +59,7 @@ const char *options_command(const struct options *o); /* what messages call it *
 int options_words(const struct options *o);
 const char *options_word(const struct options *o, int i);
 
-/* Of two options that exclude each other, what the command line gives stands over what the recipe gives; false after
+/* Of two options that exclude each other, the command line overrides the recipe; false after
  * saying that both were given in one place. */
 bool options_either(struct options *o, const char *a, const char *b);
 bool option_given(const struct options *o, const char *name); /* on the command line or in the recipe */

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"data", 'd', OPTION_FILE, NULL, "FILE", "read a table, x.npy or a directory instead of standard input", 0, 0,
-     NULL},
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "FILE",
+     .help = "read a table, x.npy or a directory instead of standard input"},
     JSON_OPTION,
     {.name = NULL},
 };
+/* clang-format on */
 
 #define AT_ONCE 256 /* examples */
 

@@ -8,22 +8,28 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct option options[] = {
-    {"decode", 'd', OPTION_FLAG, NULL, NULL, "from ids back to text", 0, 0, NULL},
-    {"a tokenizer of one's own", 0, OPTION_GROUP, NULL, NULL, NULL, 0, 0, NULL},
-    {"train", 't', OPTION_CHOICE, NULL, "KIND", "learn one from text", 0, 0, "char word bpe"},
-    {"vocab", 'v', OPTION_INT, "0", "N", "most tokens, special ones included; 0: all there are", 0, 1 << 24, NULL},
-    {"out", 'o', OPTION_FILE, NULL, "DIR", "where tokenizer.json goes", 0, 0, NULL},
-    {"least", 0, OPTION_INT, "1", "N", "words and characters seen less often are unknown", 1, 1e9, NULL},
-    {"lower", 'l', OPTION_FLAG, NULL, NULL, "lower-case all text first", 0, 0, NULL},
-    {"add-bos", 0, OPTION_FLAG, NULL, NULL, "encoding puts the bos token before", 0, 0, NULL},
-    {"add-eos", 0, OPTION_FLAG, NULL, NULL, "encoding puts the eos token after", 0, 0, NULL},
-    {"pad", 0, OPTION_TEXT, "<pad>", "TEXT", "token that fills up; empty: none, as with those below", 0, 0, NULL},
-    {"bos", 0, OPTION_TEXT, "<s>", "TEXT", "token that begins a text", 0, 0, NULL},
-    {"eos", 0, OPTION_TEXT, "</s>", "TEXT", "token that ends a text", 0, 0, NULL},
-    {"unk", 0, OPTION_TEXT, "<unk>", "TEXT", "token of all that is unknown", 0, 0, NULL},
+    {.name = "decode", .letter = 'd', .help = "from ids back to text"},
+    {.name = "a tokenizer of one's own", .kind = OPTION_GROUP},
+    {.name = "train", .letter = 't', .kind = OPTION_CHOICE, .value = "KIND", .choices = "char word bpe",
+     .help = "learn one from text"},
+    {.name = "vocab", .letter = 'v', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 24,
+     .help = "most tokens, special ones included; 0: all there are"},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "where tokenizer.json goes"},
+    {.name = "least", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
+     .help = "words and characters seen less often are unknown"},
+    {.name = "lower", .letter = 'l', .help = "lower-case all text first"},
+    {.name = "add-bos", .help = "encoding puts the bos token before"},
+    {.name = "add-eos", .help = "encoding puts the eos token after"},
+    {.name = "pad", .kind = OPTION_TEXT, .standard = "<pad>", .value = "TEXT",
+     .help = "token that fills up; empty: none, as with those below"},
+    {.name = "bos", .kind = OPTION_TEXT, .standard = "<s>", .value = "TEXT", .help = "token that begins a text"},
+    {.name = "eos", .kind = OPTION_TEXT, .standard = "</s>", .value = "TEXT", .help = "token that ends a text"},
+    {.name = "unk", .kind = OPTION_TEXT, .standard = "<unk>", .value = "TEXT", .help = "token of all that is unknown"},
     {.name = NULL},
 };
+/* clang-format on */
 
 struct converter {
     heed_ctx *cx;

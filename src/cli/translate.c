@@ -7,9 +7,10 @@
 
 /* clang-format off */
 static const struct option options[] = {
-    {"n-best", 'n', OPTION_INT, "1", "N", "so many translations of each line, the best first, each after its line's number", 1, 1024, NULL},
-    {"tokens", 0, OPTION_FLAG, NULL, NULL, "leave tokens apart, as a model of Moses tokens gives them", 0, 0, NULL},
-    {"prepared", 0, OPTION_FLAG, NULL, NULL, "the input is already tokenised and lower-cased as the model's text was", 0, 0, NULL},
+    {.name = "n-best", .letter = 'n', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
+     .help = "so many translations of each line, the best first, each after its line's number"},
+    {.name = "tokens", .help = "leave tokens apart, as a model of Moses tokens gives them"},
+    {.name = "prepared", .help = "the input is already tokenised and lower-cased as the model's text was"},
     JSON_OPTION,
     DECODING_OPTIONS,
     {.name = NULL},

@@ -43,7 +43,7 @@ done
 for bytes in 100000000 100M 1g 1GiB 100MB; do expect 0 $model $set_sizes --memory $bytes; done
 wrong 1 "new: memory: .* budget of 1024 bytes" $model $set_sizes --memory 1K
 
-# recipes: one option a line; the command line stands over them, and lists add up
+# recipes: one option a line; the command line overrides them, and lists add up
 cat >recipe <<'R'
 # a comment
 set input_size=5
@@ -59,7 +59,7 @@ cp m/model.safetensors three
 expect 0 new linear m --force --recipe recipe --seed 3
 cmp m/model.safetensors three || fail "the recipe's seed should be the same as the option's"
 expect 0 new linear m --force --recipe recipe --seed 4 --set output_size=4
-if cmp -s m/model.safetensors three; then fail "the command line should stand over the recipe"; fi
+if cmp -s m/model.safetensors three; then fail "the command line should override the recipe"; fi
 expect 0 info m -v
 says '^linear.weight +\(4, 5\) +20$'
 "$HEED" new linear m --force --recipe - <recipe || fail "a recipe from standard input"
@@ -112,6 +112,9 @@ if command -v bash >/dev/null; then
     [ "$(complete heed new ml)" = mlp ] || fail "bash: a family"
     [ "$(complete heed info --ba)" = --batch ] || fail "bash: an option"
     [ "$(complete heed forward --in x)" = "" ] || fail "bash: a path is left to the shell"
+    [ "$(complete heed train translate --more x)" = "" ] || fail "bash: a path that may be given again is left to the shell"
+    if sed -n '/^    train)/,/;;$/p' bash | grep -q -- '--more)'; then fail "bash: --more should complete paths"; fi
+    grep -q "'\*--more=\[.*\]:PATH:_files'" zsh || fail "zsh: a path that may be given again"
     [ "$(complete heed help inf)" = info ] || fail "bash: help"
     [ "$(complete heed train cl)" = classify ] || fail "bash: a task"
     [ "$(complete heed lesson nad)" = nadaraya-watson ] || fail "bash: a lesson"

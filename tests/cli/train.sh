@@ -47,7 +47,7 @@ rm kinds/checkpoint.safetensors
 wrong 1 'kinds: holds a model but no checkpoint to resume from; --force begins anew' train classify --data kinds.csv --out kinds --resume
 expect 0 train classify --data kinds.csv --out kinds --steps 5 --force
 
-# recipes, which the command line stands over
+# recipes, which the command line overrides
 printf '# small\nset hidden_sizes=4\nsteps = 20\nbatch 10\nsave-every 7\n' >small.recipe
 expect 0 train classify --data kinds.csv --recipe small.recipe --out small --steps 30
 says '^trained mlp for 30 steps'
@@ -136,7 +136,7 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
         fail "the bar is too wide: $(cat screen)"
 fi
 
-# the command line stands over the recipe, also where an option excludes another
+# the command line overrides the recipe, also where an option excludes another
 printf 'epochs 500\nbatch 10\n' >long.recipe
 awk 'BEGIN { print "a,b"; for (i = 0; i < 60; i++) printf "%d,%d\n", i, 3 * i + 1 }' >line.csv
 expect 0 train regress --data line.csv --recipe long.recipe --steps 7 --out quick --json

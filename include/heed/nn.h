@@ -96,6 +96,7 @@ HEED_API heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p);
 
 typedef struct heed_linear_layer {
     heed_param *weight, *bias; /* (out,in), (out) or NULL */
+    bool transposed;           /* weight (in,out), as GPT-2's Conv1D */
 } heed_linear_layer;
 HEED_API bool heed_linear_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out, bool bias,
                                heed_linear_layer *layer);

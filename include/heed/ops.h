@@ -81,6 +81,9 @@ HEED_API heed_tensor *heed_matmul_trans(heed_ctx *cx, heed_tensor *a, bool trans
 HEED_API heed_tensor *heed_linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
 HEED_API heed_tensor *heed_linear_act(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                                       heed_activation act);
+/* act(x W + bias) with weight (in,out), as GPT-2's Conv1D stores it */
+HEED_API heed_tensor *heed_linear_transposed(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                             heed_activation act);
 
 /* ---- reductions over n axes; axes NULL means all ---- keep: reduced axes stay with size 1 */
 HEED_API heed_tensor *heed_sum(heed_ctx *cx, heed_tensor *x, const int *axes, int n, bool keep);

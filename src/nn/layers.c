@@ -22,7 +22,8 @@ bool heed_linear_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_
 heed_tensor *heed_linear_run(heed_ctx *cx, const heed_linear_layer *layer, heed_tensor *x, heed_activation act) {
     heed_tensor *weight = heed_param_tensor(cx, layer ? layer->weight : NULL);
     heed_tensor *bias = layer && layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
-    return heed_linear_act(cx, x, weight, bias, act);
+    return layer && layer->transposed ? heed_linear_transposed(cx, x, weight, bias, act)
+                                      : heed_linear_act(cx, x, weight, bias, act);
 }
 
 /* ---- embedding ---- */

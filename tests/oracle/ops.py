@@ -207,7 +207,14 @@ def product():
                        act=act,
                        kink=act == "relu")
     f.case("linear_act", [normal(0, 3), normal(2, 3), normal(2)], lambda x, w, b: F.gelu(F.linear(x, w, b)), act="gelu")
+    for act, fn in ACTS.items():
+        for shape, out, bias in [((3, 4), 5, True), ((2, 3, 7), 9, False)]:
+            f.case("linear_transposed", [normal(*shape), normal(shape[-1], out), normal(out) if bias else None],
+                   lambda x, w, b=None: fn(x @ w if b is None else x @ w + b),
+                   act=act,
+                   kink=act == "relu")
     f.large("linear", "normal 257 129", "normal 131 129", "normal 131")
+    f.large("linear_transposed", "normal 257 129", "normal 129 131", "normal 131", act="gelu")
     f.large("linear", "normal 1030 33", "normal 31 33", None)
     for act in ACTS:
         f.large("linear_act", "normal 257 129", "normal 131 129", "normal 131", act=act)

@@ -138,6 +138,7 @@ static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_t
     OP(matmul_trans, a, flag(at, "trans_a"), b, flag(at, "trans_b"));
     OP(linear, a, b, c);
     OP(linear_act, a, b, c, activation(at));
+    OP(linear_transposed, a, b, c, activation(at));
 
     OP(sum, a, over, axes.n, keep);
     OP(mean, a, over, axes.n, keep);

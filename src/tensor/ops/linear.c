@@ -1,6 +1,7 @@
 /* The linear layer with its bias and activation on the way out.   y = act(x W' + b)
  *   dpre = dy act',  dx = dpre W,  dW = dpre' x,  db = sum of dpre's rows        x (…,K), W (N,K), b (N), y (…,N)
- * x and W may be strided by rows: parts of a fused projection need no copy. */
+ * x and W may be strided by rows: parts of a fused projection need no copy. Transposed, W is stored (K,N), as GPT-2's
+ * Conv1D has it:  y = act(x W + b),  dx = dpre W',  dW = x' dpre. */
 #include "kernel/activation.h"
 #include "kernel/gemm.h"
 #include "kernel/reduce.h"
@@ -9,22 +10,28 @@
 
 struct linear_attr {
     enum activation act;
+    bool transposed;
 };
 
+static int64_t outputs_of(const heed_op_call *c) {
+    return c->in[1]->shape[((const struct linear_attr *)c->attr)->transposed ? 1 : 0];
+}
+
 static bool linear_infer(heed_op_call *c) {
-    const enum activation act = ((const struct linear_attr *)c->attr)->act;
+    const struct linear_attr *attr = c->attr;
+    const enum activation act = attr->act;
     const heed_tensor *x = c->in[0], *w = c->in[1], *b = c->in[2];
     if (!heed_op_want(c, 0, HEED_F32) || !heed_op_want(c, 1, HEED_F32) || (b && !heed_op_want(c, 2, HEED_F32)))
         return false;
-    if (x->rank < 1 || w->rank != 2 || cols_of(x) != cols_of(w))
-        return heed_op_fail(c, HEED_ERR_SHAPE, "x of shape %s does not fit a weight of shape %s: (…,in) and (out,in)",
-                            heed_shape_text(x).s, heed_shape_text(w).s);
-    if (b && (b->rank != 1 || b->shape[0] != w->shape[0]))
+    if (x->rank < 1 || w->rank != 2 || cols_of(x) != w->shape[attr->transposed ? 0 : 1])
+        return heed_op_fail(c, HEED_ERR_SHAPE, "x of shape %s does not fit a weight of shape %s: (…,in) and %s",
+                            heed_shape_text(x).s, heed_shape_text(w).s, attr->transposed ? "(in,out)" : "(out,in)");
+    if (b && (b->rank != 1 || b->shape[0] != outputs_of(c)))
         return heed_op_fail(c, HEED_ERR_SHAPE, "a bias of shape %s does not fit a weight of shape %s",
                             heed_shape_text(b).s, heed_shape_text(w).s);
     int64_t shape[HEED_MAX_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
-    shape[x->rank - 1] = w->shape[0];
+    shape[x->rank - 1] = outputs_of(c);
     if (!heed_op_out(c, 0, HEED_F32, x->rank, shape)) return false;
     const size_t bytes = (size_t)c->out[0]->count * sizeof(float);
     c->save_in = (c->wants[1] ? 1u : 0) | (c->wants[0] ? 2u : 0);
@@ -35,18 +42,19 @@ static bool linear_infer(heed_op_call *c) {
 }
 
 static bool linear_forward(heed_op_call *c) {
+    const struct linear_attr *attr = c->attr;
     const heed_tensor *x = c->in[0], *w = c->in[1], *b = c->in[2];
     struct gemm g = {.m = rows_of(x),
-                     .n = w->shape[0],
+                     .n = outputs_of(c),
                      .k = cols_of(x),
                      .a = f32_of(x),
                      .b = f32_of(w),
-                     .trans_b = true,
+                     .trans_b = !attr->transposed,
                      .c = heed_op_f32(c, 0),
-                     .ldc = w->shape[0],
+                     .ldc = outputs_of(c),
                      .alpha = 1,
                      .bias = b ? f32_of(b) : NULL,
-                     .act = ((const struct linear_attr *)c->attr)->act,
+                     .act = attr->act,
                      .pre = c->state};
     heed_row_stride(x, &g.lda);
     heed_row_stride(w, &g.ldb);
@@ -55,9 +63,10 @@ static bool linear_forward(heed_op_call *c) {
 }
 
 static bool linear_backward(heed_op_call *c) {
-    const enum activation act = ((const struct linear_attr *)c->attr)->act;
+    const struct linear_attr *attr = c->attr;
+    const enum activation act = attr->act;
     const heed_tensor *x = c->in[0], *w = c->in[1];
-    const int64_t rows = rows_of(x), in = cols_of(x), out = w->shape[0];
+    const int64_t rows = rows_of(x), in = cols_of(x), out = outputs_of(c);
     const float *dpre = c->dout[0];
     if (act != ACT_NONE) {
         kernel_act_grad(pool_of(c), c->work, dpre, act_reads_argument(act) ? c->state : f32_of(c->out[0]), rows * out,
@@ -67,11 +76,17 @@ static bool linear_backward(heed_op_call *c) {
     if (c->din[0]) {
         struct gemm g = {
             .m = rows, .n = in, .k = out, .a = dpre, .lda = out, .b = f32_of(w), .c = c->din[0], .ldc = in};
-        g.add = c->add[0], g.alpha = 1;
+        g.trans_b = attr->transposed, g.add = c->add[0], g.alpha = 1;
         heed_row_stride(w, &g.ldb);
         kernel_gemm(pool_of(c), &g);
     }
-    if (c->din[1]) {
+    if (c->din[1] && attr->transposed) {
+        struct gemm g = {
+            .m = in, .n = out, .k = rows, .a = f32_of(x), .b = dpre, .ldb = out, .c = c->din[1], .ldc = out};
+        g.trans_a = true, g.add = c->add[1], g.alpha = 1;
+        heed_row_stride(x, &g.lda);
+        kernel_gemm(pool_of(c), &g);
+    } else if (c->din[1]) {
         struct gemm g = {
             .m = out, .n = in, .k = rows, .a = dpre, .lda = out, .b = f32_of(x), .c = c->din[1], .ldc = in};
         g.trans_a = true, g.add = c->add[1], g.alpha = 1;
@@ -95,8 +110,8 @@ const heed_op op_linear = {.name = "linear",
 _Static_assert((int)HEED_ACT_SOFTPLUS == (int)ACT_SOFTPLUS && (int)HEED_ACT_GELU == (int)ACT_GELU,
                "the public activations are the kernel's");
 
-heed_tensor *heed_linear_act(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
-                             heed_activation act) {
+static heed_tensor *linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias, heed_activation act,
+                           bool transposed) {
     if (heed_failed(cx)) return NULL;
     if ((int)act < HEED_ACT_NONE || act > HEED_ACT_SOFTPLUS) {
         heed_fail(cx, HEED_ERR_USAGE, "linear: %d is not an activation", (int)act);
@@ -106,7 +121,17 @@ heed_tensor *heed_linear_act(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, 
     if (x && !heed_row_stride(x, &stride)) x = heed_contiguous(cx, x);
     if (weight && !heed_row_stride(weight, &stride)) weight = heed_contiguous(cx, weight);
     if (bias) bias = heed_contiguous(cx, bias);
-    return apply1(cx, &op_linear, &(struct linear_attr){(enum activation)act}, (heed_tensor *[]){x, weight, bias}, 3);
+    return apply1(cx, &op_linear, &(struct linear_attr){(enum activation)act, transposed},
+                  (heed_tensor *[]){x, weight, bias}, 3);
+}
+
+heed_tensor *heed_linear_act(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                             heed_activation act) {
+    return linear(cx, x, weight, bias, act, false);
+}
+heed_tensor *heed_linear_transposed(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                    heed_activation act) {
+    return linear(cx, x, weight, bias, act, true);
 }
 heed_tensor *heed_linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias) {
     return heed_linear_act(cx, x, weight, bias, HEED_ACT_NONE);

@@ -84,6 +84,11 @@ HEED_API void heed_clear(heed_ctx *cx);
 /* Records an error unless there is one already. Always returns false. For ops and readers of one's own. */
 HEED_API bool heed_fail(heed_ctx *cx, heed_status status, const char *format, ...) HEED_PRINTF(3, 4);
 HEED_API bool heed_failv(heed_ctx *cx, heed_status status, const char *format, va_list args);
+/* Says where a context has failed: puts "place: " before its message, so that a caller who knows the file or the line
+ * adds it to the error of a function that does not; `return encode(cx, ...) || heed_fail_in(cx, "line %d", i);`. Errors
+ * of memory, budget and cancellation have no place and stay as they are, as does a context that has not failed. Always
+ * returns false. */
+HEED_API bool heed_fail_in(heed_ctx *cx, const char *format, ...) HEED_PRINTF(2, 3);
 
 /* Callbacks, for rooms and programs above. heed_cancelled asks the callback and fails the context when it says stop. */
 HEED_API void heed_note(heed_ctx *cx, heed_log_level level, const char *format, ...) HEED_PRINTF(3, 4);

@@ -90,6 +90,27 @@ bool heed_fail(heed_ctx *cx, heed_status status, const char *format, ...) {
     return false;
 }
 
+static void write_words(char *out, size_t size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    write_sentence(out, size, format, args);
+    va_end(args);
+}
+
+bool heed_fail_in(heed_ctx *cx, const char *format, ...) {
+    if (!cx || cx->status == HEED_OK || cx->status == HEED_ERR_MEMORY || cx->status == HEED_ERR_BUDGET ||
+        cx->status == HEED_ERR_CANCELLED)
+        return false;
+    char place[sizeof cx->message], what[sizeof cx->message];
+    va_list args;
+    va_start(args, format);
+    write_sentence(place, sizeof place, format, args);
+    va_end(args);
+    memcpy(what, cx->message, sizeof what);
+    write_words(cx->message, sizeof cx->message, "%s: %s", place, what);
+    return false;
+}
+
 void heed_note(heed_ctx *cx, heed_log_level level, const char *format, ...) {
     if (!cx || !cx->config.log) return;
     char sentence[sizeof cx->message];

@@ -1,6 +1,5 @@
 /* Parallel text: encoded pairs, and groups of them that are padded little. */
 #include "data/data.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +13,8 @@ static bool is_blank(const heed_lines *l, int64_t i) {
 /* Where a tokenizer has no token for the unknown, it says what it cannot encode; the line is added. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
                    const heed_merge_dropout *drop, heed_ids *to) {
-    if (heed_encode_drawn(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, drop, to)) return true;
-    if (heed_error(cx) != HEED_ERR_FORMAT && heed_error(cx) != HEED_ERR_RANGE) return false;
-    char why[512];
-    const heed_status status = heed_error(cx);
-    snprintf(why, sizeof why, "%s", heed_message(cx));
-    heed_clear(cx);
-    return heed_fail(cx, status, "%s: line %lld: %s", side, (long long)i + 1, why);
+    return heed_encode_drawn(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, drop, to) ||
+           heed_fail_in(cx, "%s: line %lld", side, (long long)i + 1);
 }
 
 static int64_t count_of(heed_ids ids, int32_t id) {

@@ -70,6 +70,37 @@ static void test_first_error_sticks(void **state) {
     heed_close(cx);
 }
 
+/* The place is added to the first error, whatever the step under way; memory and cancellation have no place. */
+static void test_place_of_an_error(void **state) {
+    (void)state;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    assert_false(heed_fail_in(NULL, "line %d", 1));
+    assert_false(heed_fail_in(cx, "line %d", 1));
+    assert_false(heed_failed(cx));
+    assert_non_null(arena_take(cx, 8));
+    const size_t held = heed_memory_use(cx).step;
+    heed_fail(cx, HEED_ERR_RANGE, "encode: no token");
+    assert_false(heed_fail_in(cx, "line %d", 7));
+    assert_false(heed_fail_in(cx, "%s", "a.txt"));
+    assert_int_equal(heed_error(cx), HEED_ERR_RANGE);
+    assert_string_equal(heed_message(cx), "a.txt: line 7: encode: no token");
+    assert_int_equal(heed_memory_use(cx).step, held);
+    char text[2000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    heed_fail_in(cx, "%s", text);
+    assert_int_equal(strlen(heed_message(cx)), sizeof cx->message - 1);
+    assert_string_equal(heed_message(cx) + sizeof cx->message - 4, "...");
+    static const heed_status placeless[] = {HEED_ERR_MEMORY, HEED_ERR_BUDGET, HEED_ERR_CANCELLED};
+    for (int i = 0; i < 3; i++) {
+        heed_clear(cx);
+        heed_fail(cx, placeless[i], "as it is");
+        assert_false(heed_fail_in(cx, "line %d", 7));
+        assert_string_equal(heed_message(cx), "as it is");
+    }
+    heed_close(cx);
+}
+
 static void test_long_message(void **state) {
     (void)state;
     heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
@@ -234,7 +265,7 @@ int main(void) {
         cmocka_unit_test(test_first_error_sticks), cmocka_unit_test(test_long_message),
         cmocka_unit_test(test_bad_threads),        cmocka_unit_test(test_budget_too_small_to_open),
         cmocka_unit_test(test_callbacks),          cmocka_unit_test(test_engine_hooks),
-        cmocka_unit_test(test_refusal_sweep),
+        cmocka_unit_test(test_refusal_sweep),      cmocka_unit_test(test_place_of_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ HEED_API heed_mask heed_mask_both(heed_ctx *cx, heed_mask a, heed_mask b);
 HEED_API heed_tensor *heed_mask_bitmap(heed_ctx *cx, const heed_mask *mask, int64_t batch, int64_t heads,
                                        int64_t queries, int64_t keys);
 
-/* ---- scores, normalisers, pooling: the parts of attention, apart ---- (mission rows 7-9)
+/* ---- scores, normalisers, pooling: the parts of attention, apart ----
  *
  * q (…,Tq,Dq), k (…,Tk,Dk) -> scores (…,Tq,Tk); leading axes are the same. Every tensor gets its gradient. */
 typedef enum heed_score_kind {

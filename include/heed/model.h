@@ -46,7 +46,6 @@ typedef struct heed_family {
     const char *name;         /* on the command line: "mlp" */
     const char *type;         /* "model_type" in config.json: "heed-mlp" */
     const char *architecture; /* of "architectures": "HeedMlp" */
-    const char *rows;         /* of the mission: "2, 3" */
     const char *paper, *summary;
     const char *notes;    /* its parameters and whatever else a user must know, in sentences */
     const char *tasks;    /* what `heed train` can do with it: "regress classify" */

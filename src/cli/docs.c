@@ -6,7 +6,7 @@
 #include <string.h>
 
 static void family_page(const heed_family *f) {
-    printf("\n## %s\n\n%s (%s). Row %s of the course.\n\n", f->name, f->summary, f->paper, f->rows);
+    printf("\n## %s\n\n%s (%s).\n\n", f->name, f->summary, f->paper);
     printf("- `\"model_type\": \"%s\"`, `\"architectures\": [\"%s\"]`\n", f->type, f->architecture);
     printf("- inputs of `heed forward`: %s; `heed train`: %s\n\n%s\n\n", f->inputs, *f->tasks ? f->tasks : "-",
            f->notes);

@@ -27,13 +27,15 @@ static const struct option options[] = {
 /* clang-format on */
 
 static void print_list(void) {
-    printf("%-24s %-4s %s\n", "name", "row", "what it shows");
+    int width = 0;
     for (int i = 0; i < LESSONS; i++)
-        printf("%-24s %-4s %s\n", lessons[i]->name, lessons[i]->rows, lessons[i]->summary);
+        if ((int)strlen(lessons[i]->name) > width) width = (int)strlen(lessons[i]->name);
+    printf("%-*s  %s\n", width, "name", "what it shows");
+    for (int i = 0; i < LESSONS; i++) printf("%-*s  %s\n", width, lessons[i]->name, lessons[i]->summary);
     printf("\n'heed lesson NAME' runs one; '--out DIR' keeps its pictures and numbers. With data of your own, '--data "
            "PATH':\n\n");
     for (int i = 0; i < LESSONS; i++)
-        if (lessons[i]->data) printf("%-24s %s\n", lessons[i]->name, lessons[i]->data);
+        if (lessons[i]->data) printf("%-*s  %s\n", width, lessons[i]->name, lessons[i]->data);
 }
 
 static int print_json(const struct options *o) {
@@ -42,7 +44,6 @@ static int print_json(const struct options *o) {
     for (int i = 0; i < LESSONS; i++) {
         const heed_json at = heed_json_put_object(cx, list, NULL);
         heed_json_put_text(cx, at, "name", lessons[i]->name);
-        heed_json_put_text(cx, at, "rows", lessons[i]->rows);
         heed_json_put_text(cx, at, "summary", lessons[i]->summary);
         if (lessons[i]->data) heed_json_put_text(cx, at, "data", lessons[i]->data);
     }

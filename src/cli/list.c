@@ -24,7 +24,6 @@ static void put_family(heed_ctx *cx, heed_json list, const heed_family *f) {
     const heed_json at = heed_json_put_object(cx, list, NULL);
     heed_json_put_text(cx, at, "name", f->name);
     heed_json_put_text(cx, at, "model_type", f->type);
-    heed_json_put_text(cx, at, "rows", f->rows);
     heed_json_put_text(cx, at, "paper", f->paper);
     heed_json_put_text(cx, at, "summary", f->summary);
     put_words(cx, at, "tasks", f->tasks);
@@ -49,12 +48,30 @@ static int print_json(const struct options *o, const heed_family *only) {
     return options_close(o, cx, EXIT_DONE);
 }
 
+enum { TABLE_COLUMNS = 4 };
+
+static const char *table_cell(const heed_family *f, int column) {
+    const char *const cells[TABLE_COLUMNS] = {f->name, *f->tasks ? f->tasks : "-", f->paper, f->summary};
+    return cells[column];
+}
+
+/* Each column as wide as its widest cell, in characters; the last is not filled up. */
 static void print_table(void) {
-    printf("%-15s %-8s %-18s %-34s %s\n", "name", "row", "trains", "paper", "what it is");
-    for (int i = 0; i < heed_family_count(); i++) {
-        const heed_family *f = heed_family_at(i);
-        printf("%-15s %-8s %-18s %-34s %s\n", f->name, f->rows, *f->tasks ? f->tasks : "-", f->paper, f->summary);
-    }
+    static const heed_family head = {.name = "name", .tasks = "trains", .paper = "paper", .summary = "what it is"};
+    const int n = heed_family_count();
+    int width[TABLE_COLUMNS] = {0};
+    for (int i = -1; i < n; i++)
+        for (int k = 0; k < TABLE_COLUMNS - 1; k++) {
+            const char *cell = table_cell(i < 0 ? &head : heed_family_at(i), k);
+            const int size = help_width(cell, strlen(cell));
+            if (size > width[k]) width[k] = size;
+        }
+    for (int i = -1; i < n; i++)
+        for (int k = 0; k < TABLE_COLUMNS; k++) {
+            const char *cell = table_cell(i < 0 ? &head : heed_family_at(i), k);
+            const int fill = width[k] - help_width(cell, strlen(cell));
+            printf("%s%*s%s", cell, fill > 0 ? fill : 0, "", k < TABLE_COLUMNS - 1 ? "  " : "\n");
+        }
 }
 
 static void print_family(const heed_family *f) {
@@ -105,8 +122,8 @@ const struct command list_command = {
     .summary = "the architectures, and what each can do",
     .words = "[FAMILY]",
     .about =
-        "Lists the families of models with the row of the course that each stands for, the tasks that 'heed train' "
-        "can train it for, its paper and what it is. With FAMILY: its inputs and the keys of its config.json.",
+        "Lists the families of models with the tasks that 'heed train' can train each for, its paper and what it is. "
+        "With FAMILY: its inputs and the keys of its config.json.",
     .options = options,
     .examples = "heed list\nheed list mlp\nheed list --json\n",
     .run = run,

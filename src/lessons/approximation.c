@@ -225,7 +225,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson approximation_lesson = {
     .name = "universal-approximation",
-    .rows = "4",
     .summary = "n steps need n hidden nodes: built by hand, and trained; error against n",
     .run = run,
 };

@@ -83,7 +83,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson average_lesson = {
     .name = "average-pooling",
-    .rows = "6",
     .summary = "attention that does not look at the query: the flat line",
     .data = "a table of x, y",
     .run = run,

@@ -371,7 +371,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson digits_lesson = {
     .name = "digits",
-    .rows = "3",
     .summary = "one hidden layer reads digits; what its neurons look for",
     .data = "a directory of MNIST's four files",
     .run = run,

@@ -203,7 +203,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson equivalence_lesson = {
     .name = "distance-and-dot",
-    .rows = "9",
     .summary = "distance and dot product give the same weights when all keys have one norm",
     .data = "a table of numbers: the query, then the keys; a first column of words names them",
     .run = run,

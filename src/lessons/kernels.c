@@ -333,7 +333,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson kernels_lesson = {
     .name = "nadaraya-watson",
-    .rows = "7",
     .summary = "attention by distance: four kernels, several widths, the map of the weights",
     .data = "a table of numbers, any columns x and the last one y",
     .run = run,

@@ -334,7 +334,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson keys_lesson = {
     .name = "keys-and-queries",
-    .rows = "14",
     .summary = "attention as a database: who helps me in my exam, who when I want to have fun",
     .data = "a table of question, answer; rows without an answer are asked",
     .run = run,

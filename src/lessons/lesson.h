@@ -15,7 +15,7 @@ struct lesson_run;
 struct lesson_block;
 
 struct lesson {
-    const char *name, *rows; /* rows of the mission */
+    const char *name;
     const char *summary;
     const char *data; /* what --data takes; NULL: the lesson takes none */
     int64_t steps;    /* of learning, unless --steps says otherwise; 0: the lesson takes no --steps */

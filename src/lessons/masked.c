@@ -257,7 +257,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson masked_lesson = {
     .name = "masking",
-    .rows = "28",
     .summary = "masked self-attention: the future changed, padding, a row that sees nothing",
     .run = run,
 };

@@ -354,7 +354,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson memory_lesson = {
     .name = "memory",
-    .rows = "12-13",
     .summary = "a party remembered: composite, forgetting, sigmoid that attends to everyone, softmax",
     .steps = STEPS,
     .run = run,

@@ -323,7 +323,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson multihead_lesson = {
     .name = "multi-head",
-    .rows = "10",
     .summary = "eight heads of 64; two heads that learn two different jobs",
     .run = run,
 };

@@ -465,7 +465,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson neuron_lesson = {
     .name = "neuron",
-    .rows = "1",
     .summary = "one neuron: least squares by gradient descent, and the perceptron by its own rule",
     .data = "a table of x, y for the line; or of x1, x2, label for the perceptron",
     .run = run,

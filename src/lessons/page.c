@@ -34,10 +34,13 @@ static void print_wrapped(const char *text, int columns) {
     putchar('\n');
 }
 
+/* With --json the results alone are printed, with --quiet nothing. */
+static bool mute(const struct lesson_run *r) { return r->json || r->quiet; }
+
 void lesson_say(struct lesson_run *r, const char *format, ...) {
     char text[2048];
     va_list args;
-    if (r->json) return;
+    if (mute(r)) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -49,7 +52,7 @@ void lesson_say(struct lesson_run *r, const char *format, ...) {
 void lesson_line(struct lesson_run *r, const char *format, ...) {
     char text[PATH_SIZE + 64];
     va_list args;
-    if (r->json) return;
+    if (mute(r)) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -60,7 +63,7 @@ void lesson_line(struct lesson_run *r, const char *format, ...) {
 }
 
 void lesson_show(struct lesson_run *r, char *picture) {
-    if (picture && !r->json) {
+    if (picture && !mute(r)) {
         fputs(picture, stdout);
         putchar('\n');
         fflush(stdout);
@@ -162,7 +165,6 @@ void lesson_table(struct lesson_run *r, const char *name, const heed_column *col
 bool lesson_begin(struct lesson_run *r) {
     r->document = heed_json_new(r->cx, "lesson");
     heed_json_put_text(r->cx, r->document, "name", r->lesson->name);
-    heed_json_put_text(r->cx, r->document, "rows", r->lesson->rows);
     r->results = heed_json_put_object(r->cx, r->document, "results");
     r->files = heed_json_put_array(r->cx, r->document, "files");
     if (!heed_failed(r->cx) && r->data && strcmp(r->data, "-") != 0 && access(r->data, R_OK) != 0)

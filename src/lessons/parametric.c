@@ -372,7 +372,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson parametric_lesson = {
     .name = "parametric-pooling",
-    .rows = "8",
     .summary = "the width learnt: the path of w, a sharper map, a less smooth curve",
     .data = "a table of numbers, any columns x and the last one y",
     .run = run,

@@ -232,7 +232,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson positions_lesson = {
     .name = "positions",
-    .rows = "27",
     .summary = "where a word stands: sine and cosine, rotary, ALiBi, T5's buckets",
     .run = run,
 };

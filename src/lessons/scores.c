@@ -260,7 +260,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson scores_lesson = {
     .name = "scoring",
-    .rows = "9",
     .summary = "nine scoring functions on the same query and keys; scale and temperature",
     .data = "a table of numbers: the query, then the keys; a first column of words names them",
     .run = run,

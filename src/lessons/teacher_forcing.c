@@ -313,7 +313,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson forcing_lesson = {
     .name = "teacher-forcing",
-    .rows = "21",
     .summary = "learning from true words or from its own; one pass or many; mistakes that pile up",
     .steps = STEPS,
     .run = run,

@@ -388,7 +388,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson transformer_lesson = {
     .name = "transformer",
-    .rows = "26",
     .summary = "what each part is for: the Transformer without it",
     .steps = STEPS,
     .run = run,

@@ -131,7 +131,6 @@ static void run(struct lesson_run *r) {
 
 const struct lesson worked_lesson = {
     .name = "worked-example",
-    .rows = "11",
     .summary = "self-attention by hand: scores 112 and 96, divided by 8, softmax 0.88 and 0.12",
     .run = run,
 };

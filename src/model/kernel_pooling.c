@@ -132,7 +132,6 @@ const heed_family family_kernel_pooling = {
     .name = "kernel-pooling",
     .type = "heed-kernel-pooling",
     .architecture = "HeedKernelPooling",
-    .rows = "6, 7, 8",
     .paper = "Nadaraya 1964; Watson 1964",
     .summary = "attention pooling by a kernel, fixed or learnt",
     .notes =

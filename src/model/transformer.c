@@ -313,7 +313,6 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct
     const heed_family family_##kind = {.name = called,                                                                 \
                                        .type = #kind,                                                                  \
                                        .architecture = class_name,                                                     \
-                                       .rows = "26",                                                                   \
                                        .paper = cited,                                                                 \
                                        .summary = said,                                                                \
                                        .notes = noted,                                                                 \

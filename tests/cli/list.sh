@@ -3,8 +3,10 @@
 
 expect 0 list
 silent
-says '^name +row +trains +paper'
-for family in linear mlp kernel-pooling; do says "^$family +[0-9]"; done
+says '^name +trains +paper +what it is$'
+for family in linear mlp kernel-pooling; do says "^$family +[a-z-]"; done
+awk '{ at = NR == 1 ? index($0, "paper") : at } substr($0, at - 2, 2) != "  " || substr($0, at, 1) == " " { exit 1 }' \
+    "$scratch/out" || fail "the columns should be aligned"
 rows=$(wc -l <"$scratch/out")
 expect 0 list --json
 silent

@@ -39,18 +39,24 @@ typedef struct heed_init {
 /* ---- parameters ---- */
 
 typedef struct heed_params heed_params;
+/* Whose numbers a parameter has, and whether files hold it. */
+typedef enum heed_param_kind {
+    HEED_PARAM_OWN,   /* its own, which files hold */
+    HEED_PARAM_TIED,  /* those of `target`: another name, as for tied weights; files need not hold it */
+    HEED_PARAM_FUSED, /* its own, which files hold as its slices */
+    HEED_PARAM_SLICE, /* some rows of `target`, a fused parameter */
+} heed_param_kind;
 typedef struct heed_param {
     const char *name;
     int rank;
     int64_t shape[HEED_MAX_RANK];
     int64_t count;
-    float *value;            /* shared with the target when tied */
-    int index;               /* place in the set */
-    struct heed_param *tied; /* another name for this parameter, or part of it; NULL for one of its own */
-    int64_t offset;          /* of a part: where it begins */
-    bool part;               /* some rows of `tied`: it is what files hold */
-    bool whole;              /* files hold its parts instead */
-    bool optional;           /* a file may lack it: then it stays as it was drawn */
+    float *value; /* shared with the target, where there is one */
+    int index;    /* place in the set */
+    heed_param_kind kind;
+    struct heed_param *target; /* whose numbers it has; NULL: its own */
+    int64_t offset;            /* where they begin in the target's */
+    bool optional;             /* a file may lack it: then it stays as it was drawn */
     heed_init init;
     bool decays; /* weight decay applies: not to biases and norms */
     bool frozen; /* no gradient */
@@ -65,10 +71,12 @@ HEED_API heed_param *heed_param_add(heed_ctx *cx, heed_params *set, const char *
 /* `prefix.name` is another name for target: it shares storage and gradient and is not written to files twice. */
 HEED_API heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
                                     heed_param *target);
-/* `prefix.name` is rows of `whole`, which files hold by its parts only: so weights that are published apart, as those
- * of q, k and v, are one product. */
-HEED_API heed_param *heed_param_part(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
-                                     heed_param *whole, int64_t row, int64_t rows);
+/* `prefix.name` is `rows` rows of `fused` from `row` on. Files hold the slices and not the fused parameter: so weights
+ * that are published separately, as those of q, k and v, are one product. */
+HEED_API heed_param *heed_param_slice(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
+                                      heed_param *fused, int64_t row, int64_t rows);
+/* Do files hold it under its name? Tied and fused parameters they do not. */
+HEED_API bool heed_param_stored(const heed_param *p);
 /* A name that files may have and that is not read: what can be computed. */
 HEED_API bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const char *name);
 HEED_API bool heed_params_allocate(heed_ctx *cx, heed_params *set);

@@ -77,7 +77,7 @@ static bool gradients_open(heed_ctx *cx, const heed_params *params, struct gradi
     memset(g->block, 0, bytes); /* a parameter that is not reached has gradient zero */
     for (int i = 0; i < n; i++) {
         const heed_param *p = heed_params_at(params, i);
-        g->slots[i] = (heed_grad){.data = p->tied ? NULL : g->block + (p->value - heed_params_block(params))};
+        g->slots[i] = (heed_grad){.data = p->target ? NULL : g->block + (p->value - heed_params_block(params))};
     }
     heed_bind(cx, params, g->slots);
     return true;
@@ -167,7 +167,7 @@ static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *p
     for (int i = 0; o.arrays && o.names && i < maps; i++) add_map(&o, heed_capture_at(cx, i));
     for (int i = 0; o.arrays && o.names && g->slots && i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
-        if (p->frozen || p->whole || (p->tied && !p->part)) continue;
+        if (p->frozen || !heed_param_stored(p)) continue;
         add_gradient(&o, p, g->block + (p->value - heed_params_block(params)));
     }
     if (!heed_failed(cx)) heed_safetensors_write(cx, path, o.arrays, o.n, &(heed_pair){"format", "pt"}, 1);

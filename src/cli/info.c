@@ -65,8 +65,8 @@ static int64_t bytes_on_disk(const char *dir) {
 static void count(const heed_params *params, struct facts *f) {
     for (int i = 0; i < heed_params_count(params); i++) {
         const heed_param *p = heed_params_at(params, i);
-        if (!p->whole && (!p->tied || p->part)) f->tensors++;
-        if (p->tied) continue;
+        if (heed_param_stored(p)) f->tensors++;
+        if (p->target) continue;
         f->parameters += p->count;
         if (p->frozen) f->frozen += p->count;
     }
@@ -101,11 +101,11 @@ static void print_text(const struct options *o, const heed_model *m, const struc
     printf("\n%-48s %-24s %12s\n", "parameter", "shape", "numbers");
     for (int i = 0; i < heed_params_count(params); i++) {
         const heed_param *p = heed_params_at(params, i);
-        const bool tied = p->tied && !p->part;
-        if (p->whole) continue; /* its parts have the published names */
+        const bool tied = p->kind == HEED_PARAM_TIED;
+        if (p->kind == HEED_PARAM_FUSED) continue; /* its slices have the published names */
         shape_text(p, text, sizeof text);
         printf("%-48s %-24s %12lld%s%s%s\n", p->name, text, (long long)p->count, p->frozen ? "  frozen" : "",
-               tied ? "  tied to " : "", tied ? p->tied->name : "");
+               tied ? "  tied to " : "", tied ? p->target->name : "");
     }
 }
 

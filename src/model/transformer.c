@@ -115,8 +115,8 @@ static bool attention(heed_ctx *cx, heed_params *set, const char *prefix, const 
         heed_param_add(cx, set, path, "qkv.bias", 1, (int64_t[]){3 * C}, (heed_init){.kind = HEED_INIT_ZEROS});
     for (int i = 0; i < 3; i++) {
         snprintf(part, sizeof part, "%s.%s", path, parts[i]);
-        heed_param_part(cx, set, part, "weight", layer->in_weight, i * C, C);
-        heed_param_part(cx, set, part, "bias", layer->in_bias, i * C, C);
+        heed_param_slice(cx, set, part, "weight", layer->in_weight, i * C, C);
+        heed_param_slice(cx, set, part, "bias", layer->in_bias, i * C, C);
     }
     return linear(cx, set, path, "out_proj", C, C, init, &layer->out);
 }

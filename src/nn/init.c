@@ -75,6 +75,6 @@ bool heed_params_init(heed_ctx *cx, heed_params *set, uint64_t seed) {
     if (heed_failed(cx)) return false;
     if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
     for (int i = 0; i < set->n; i++)
-        if (!set->list[i]->tied) draw(set->list[i], seed);
+        if (!set->list[i]->target) draw(set->list[i], seed);
     return true;
 }

@@ -101,27 +101,30 @@ heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, c
     *p = *target;
     p->name = as_is.name;
     p->index = as_is.index;
-    p->tied = target->tied ? target->tied : target;
+    p->kind = HEED_PARAM_TIED;
+    p->target = target->target ? target->target : target;
     return p;
 }
 
-heed_param *heed_param_part(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, heed_param *whole,
-                            int64_t row, int64_t rows) {
+heed_param *heed_param_slice(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, heed_param *fused,
+                             int64_t row, int64_t rows) {
     if (heed_failed(cx)) return NULL;
-    if (!whole || whole->tied || whole->rank < 1 || row < 0 || rows < 0 || row > whole->shape[0] - rows) {
+    if (!fused || fused->target || fused->rank < 1 || row < 0 || rows < 0 || row > fused->shape[0] - rows) {
         heed_fail(cx, HEED_ERR_USAGE, "param: '%s' is to be rows that are not there", name ? name : "");
         return NULL;
     }
-    heed_param *p = heed_param_tie(cx, set, prefix, name, whole);
+    heed_param *p = heed_param_tie(cx, set, prefix, name, fused);
     if (!p) return NULL;
-    const int64_t size = whole->shape[0] ? whole->count / whole->shape[0] : 0;
+    const int64_t size = fused->shape[0] ? fused->count / fused->shape[0] : 0;
     p->shape[0] = rows;
     p->count = rows * size;
     p->offset = row * size;
-    p->part = whole->whole = true;
-    p->whole = false;
+    p->kind = HEED_PARAM_SLICE;
+    fused->kind = HEED_PARAM_FUSED;
     return p;
 }
+
+bool heed_param_stored(const heed_param *p) { return p && (p->kind == HEED_PARAM_OWN || p->kind == HEED_PARAM_SLICE); }
 
 bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const char *name) {
     if (heed_failed(cx)) return false;
@@ -147,8 +150,8 @@ bool heed_params_allocate(heed_ctx *cx, heed_params *set) {
     float *at = set->block;
     for (int i = 0; i < set->n; i++) {
         heed_param *p = set->list[i];
-        p->value = p->tied ? p->tied->value + p->offset : at;
-        if (!p->tied) at += p->count;
+        p->value = p->target ? p->target->value + p->offset : at;
+        if (!p->target) at += p->count;
     }
     return true;
 }
@@ -165,13 +168,13 @@ heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p) {
         heed_fail(cx, HEED_ERR_USAGE, "param: the parameter is NULL");
         return NULL;
     }
-    const heed_param *own = p->tied ? p->tied : p;
+    const heed_param *own = p->target ? p->target : p;
     const heed_params *set = cx->bound_params;
     const bool bound = set && !p->frozen && own->index < set->n && set->list[own->index] == own;
-    if (p->part) { /* rows of what is computed with as a whole */
-        heed_tensor *const whole = heed_param_tensor(cx, own);
+    if (p->count < own->count) { /* a slice, or a name that is tied to one */
+        heed_tensor *const fused = heed_param_tensor(cx, own);
         const int64_t size = own->count / own->shape[0];
-        return heed_slice(cx, whole, 0, p->offset / size, p->shape[0]);
+        return heed_slice(cx, fused, 0, p->offset / size, p->shape[0]);
     }
     return heed_borrow(cx, HEED_F32, own->value, p->rank, p->shape,
                        bound ? (heed_grad *)cx->bound_grads + own->index : NULL);
@@ -215,14 +218,14 @@ static bool is_known(const heed_params *set, const char *name) {
     const heed_param *const p = heed_params_find(set, name);
     for (int i = 0; !p && i < set->n_ignored; i++)
         if (strcmp(set->ignored[i], name) == 0) return true;
-    return p && !p->whole;
+    return p && p->kind != HEED_PARAM_FUSED;
 }
 
 static void check_one(heed_ctx *cx, heed_safetensors *st, const heed_param *p, struct complaints *c) {
-    if (p->whole) return;
+    if (p->kind == HEED_PARAM_FUSED) return;
     const int64_t i = heed_safetensors_find(cx, st, p->name);
     if (i < 0) {
-        if ((!p->tied || p->part) && !p->optional) complain(c, "missing", p->name, "");
+        if (heed_param_stored(p) && !p->optional) complain(c, "missing", p->name, "");
         return;
     }
     const heed_array *a = heed_safetensors_info(cx, st, i);
@@ -250,8 +253,7 @@ bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
                   c.n == 1 ? "es" : "", c.text);
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         heed_param *p = set->list[i];
-        const bool held = p->part || (!p->tied && !p->whole);
-        const int64_t at = held ? heed_safetensors_find(cx, st, p->name) : -1;
+        const int64_t at = heed_param_stored(p) ? heed_safetensors_find(cx, st, p->name) : -1;
         const heed_array *a = at < 0 ? NULL : heed_safetensors_get(cx, st, at);
         if (a) heed_array_to_f32(cx, a, p->value, p->count);
     }
@@ -267,7 +269,7 @@ bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
     int64_t n = 0;
     for (int i = 0; i < set->n; i++) {
         const heed_param *p = set->list[i];
-        if (p->whole || (p->tied && !p->part)) continue;
+        if (!heed_param_stored(p)) continue;
         arrays[n] = (heed_array){.name = p->name, .dtype = HEED_F32, .rank = p->rank, .data = p->value};
         memcpy(arrays[n++].shape, p->shape, sizeof p->shape);
     }

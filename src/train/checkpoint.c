@@ -20,7 +20,7 @@ static char *signature(heed_ctx *cx, const heed_params *params) {
         at += (size_t)snprintf(text + at, size - at, "%s%s (", i ? "; " : "", p->name);
         for (int k = 0; k < p->rank; k++)
             at += (size_t)snprintf(text + at, size - at, k ? ",%" PRId64 : "%" PRId64, p->shape[k]);
-        at += (size_t)snprintf(text + at, size - at, ")%s", p->tied ? " tied" : "");
+        at += (size_t)snprintf(text + at, size - at, ")%s", p->target ? " tied" : "");
     }
     return text;
 }

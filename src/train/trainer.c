@@ -57,7 +57,7 @@ heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_tra
     if (t->average && !cx->config.dry) memcpy(t->average, heed_params_block(params), (size_t)n * sizeof(float));
     for (int i = 0; i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
-        t->grads[i] = (heed_grad){.data = p->tied ? NULL : t->grad + (p->value - heed_params_block(params))};
+        t->grads[i] = (heed_grad){.data = p->target ? NULL : t->grad + (p->value - heed_params_block(params))};
     }
     return t;
 }
@@ -93,7 +93,7 @@ static bool next_stretch(const heed_trainer *t, int *i, bool by_decay, struct st
     bool open = false;
     for (; *i < count; ++*i) {
         const heed_param *p = heed_params_at(t->params, *i);
-        if (p->tied) continue;
+        if (p->target) continue;
         if (!t->grads[*i].filled || (open && by_decay && p->decays != s->decays)) {
             if (open) return true;
             continue;

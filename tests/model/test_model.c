@@ -96,7 +96,7 @@ static float step(heed_ctx *cx, heed_model *m, bool check) {
     if (learn) assert_true(heed_backward(cx, loss));
     for (int i = 0; check && i < n; i++) {
         const heed_param *p = heed_params_at(params, i);
-        assert_int_equal(grads[i].filled, !p->frozen && !p->tied); /* another name's gradient is its target's */
+        assert_int_equal(grads[i].filled, !p->frozen && !p->target); /* another name's gradient is its target's */
     }
     heed_bind(cx, NULL, NULL);
     heed_reset(cx);

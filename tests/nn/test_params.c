@@ -147,7 +147,7 @@ static void test_ties(void **state) {
     heed_params_allocate(cx, set);
     heed_params_init(cx, set, 3);
     assert_ptr_equal(head->value, table.weight->value);
-    assert_ptr_equal(again->tied, table.weight);
+    assert_ptr_equal(again->target, table.weight);
     assert_int_equal(heed_params_numbers(set), 15);
 
     float gradient[15], parts[2][15];
@@ -240,6 +240,57 @@ static void test_save_and_load(void **state) {
     close_context(cx);
 }
 
+/* One parameter that is published as rows under several names: files hold the slices, and a name that is tied to one of
+ * them is that slice and is not held. */
+static void test_slices(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    heed_param *fused = heed_param_add(cx, set, NULL, "qk", 2, (int64_t[]){5, 2}, (heed_init){HEED_INIT_NORMAL, 0, 1});
+    heed_param *q = heed_param_slice(cx, set, NULL, "q", fused, 0, 2),
+               *k = heed_param_slice(cx, set, NULL, "k", fused, 2, 3);
+    heed_param *same = heed_param_tie(cx, set, NULL, "same", k);
+    heed_params_allocate(cx, set);
+    heed_params_init(cx, set, 1);
+    assert_int_equal(fused->kind, HEED_PARAM_FUSED);
+    assert_int_equal(q->kind, HEED_PARAM_SLICE);
+    assert_int_equal(same->kind, HEED_PARAM_TIED);
+    assert_true(heed_param_stored(q) && heed_param_stored(k));
+    assert_false(heed_param_stored(fused) || heed_param_stored(same) || heed_param_stored(NULL));
+    assert_int_equal(heed_params_numbers(set), 10);
+    assert_ptr_equal(q->value, fused->value);
+    assert_ptr_equal(k->value, fused->value + 4);
+    assert_ptr_equal(same->value, k->value);
+
+    float gradient[10];
+    heed_grad grads[4] = {{.data = gradient}};
+    heed_bind(cx, set, grads);
+    heed_tensor *of_same = heed_param_tensor(cx, same);
+    assert_int_equal(heed_dim(of_same, 0), 3);
+    heed_tensor *y =
+        heed_add(cx, heed_sum(cx, of_same, NULL, 0, false), heed_sum(cx, heed_param_tensor(cx, q), NULL, 0, false));
+    assert_true(heed_backward(cx, heed_add(cx, y, heed_sum(cx, heed_param_tensor(cx, q), NULL, 0, false))));
+    for (int i = 0; i < 10; i++) assert_true(gradient[i] == (i < 4 ? 2 : 1));
+    heed_reset(cx);
+
+    float before[10];
+    const char *path = in_folder("p.safetensors");
+    memcpy(before, fused->value, sizeof before);
+    assert_true(heed_params_save(cx, set, path));
+    memset(fused->value, 0, sizeof before);
+    assert_true(heed_params_load(cx, set, path));
+    assert_memory_equal(fused->value, before, sizeof before);
+    heed_safetensors *st = heed_safetensors_open(cx, path);
+    assert_int_equal(heed_safetensors_count(st), 2);
+    assert_true(heed_safetensors_find(cx, st, "q") >= 0 && heed_safetensors_find(cx, st, "k") >= 0);
+    heed_safetensors_close(st);
+    remove(path);
+    assert_null(heed_param_slice(cx, set, NULL, "x", fused, 3, 3));
+    EXPECT_SENTENCE(cx, "param: 'x' is to be rows that are not there");
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
 /* Every wrong name is in the sentence, and nothing has changed. */
 static void test_strict(void **state) {
     (void)state;
@@ -301,9 +352,11 @@ static void test_many_wrong_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_initialisers),  cmocka_unit_test(test_fans),   cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_ties),   cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_save_and_load), cmocka_unit_test(test_strict), cmocka_unit_test(test_many_wrong_names),
+        cmocka_unit_test(test_initialisers),  cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_seeds),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_ties),          cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_save_and_load), cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_strict),        cmocka_unit_test(test_many_wrong_names),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

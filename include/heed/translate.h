@@ -1,7 +1,7 @@
-/* heed/translate.h: translating text with a model directory: tokenizers, the way text is prepared, decoding.
+/* heed/translate.h: translating text with a model directory: tokenizers, preprocessing, decoding.
  *
  * A directory holds tokenizer.json, for both languages or, beside target_tokenizer.json, for the source. config.json
- * may say how text is prepared: "translation": {"from": "en", "to": "de", "moses": true, "lower": true}. */
+ * may say how text is preprocessed: "translation": {"from": "en", "to": "de", "moses": true, "lower": true}. */
 #ifndef HEED_TRANSLATE_H
 #define HEED_TRANSLATE_H
 
@@ -12,21 +12,21 @@ extern "C" {
 #endif
 
 /* How text becomes what the tokenizers see, and back. */
-typedef struct heed_text_way {
+typedef struct heed_preprocessing {
     char from[16], to[16]; /* languages, "" where unknown */
-    bool moses;            /* normalised and tokenised the Moses way */
-    bool lower;            /* in small letters */
-} heed_text_way;
+    bool moses;            /* normalised and tokenised as Moses does */
+    bool lower;            /* lower-cased */
+} heed_preprocessing;
 typedef enum heed_text_side { HEED_SOURCE, HEED_TARGET } heed_text_side;
-HEED_API bool heed_text_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, const char *text,
-                                size_t size, heed_string *to); /* adds to `to` */
-HEED_API bool heed_text_way_put(heed_ctx *cx, heed_json config, const heed_text_way *way);
-HEED_API bool heed_text_way_get(heed_ctx *cx, heed_json config, heed_text_way *way); /* nothing said: as it is */
+HEED_API bool heed_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, const char *text,
+                              size_t size, heed_string *to); /* adds to `to` */
+HEED_API bool heed_preprocessing_put(heed_ctx *cx, heed_json config, const heed_preprocessing *prep);
+HEED_API bool heed_preprocessing_get(heed_ctx *cx, heed_json config, heed_preprocessing *prep); /* nothing said: none */
 
 typedef struct heed_translator {
     heed_model *model;
     heed_tokenizer *tokens[2]; /* of source and target, which may be one */
-    heed_text_way way;
+    heed_preprocessing preprocessing;
 } heed_translator;
 /* Opens a directory of an encoder-decoder with its tokenizers. */
 HEED_API heed_translator *heed_translator_open(heed_ctx *cx, const char *dir);
@@ -46,7 +46,7 @@ HEED_API bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const he
                                  const heed_generate_opts *opts, heed_translated *out);
 HEED_API void heed_translated_free(heed_ctx *cx, heed_translated *t);
 /* The text of a translation. plain: without undoing Moses' tokens, as BLEU on tokens wants it. Adds to `to`. */
-HEED_API bool heed_translation_text(heed_ctx *cx, const heed_text_way *way, const heed_tokenizer *tokens,
+HEED_API bool heed_translation_text(heed_ctx *cx, const heed_preprocessing *prep, const heed_tokenizer *tokens,
                                     const heed_ids *ids, bool plain, heed_string *to);
 
 #ifdef __cplusplus

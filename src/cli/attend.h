@@ -24,7 +24,7 @@ struct attend {
     const char *dir;
     heed_model *model;
     heed_tokenizer *tokenizers[2];     /* of source and target, which may be one */
-    heed_text_way way;                 /* how text is prepared for it */
+    heed_preprocessing preprocessing;  /* how text is prepared for it */
     struct attend_side source, target; /* target without ids: the model has none */
     /* One per site that looked, in the order in which they did; sites[i].maps[l] is its l-th layer. */
     heed_attention_site sites[ATTEND_SITES];

@@ -94,7 +94,7 @@ static bool name_tokens(const struct attend *a, struct attend_side *side, int64_
                              "%s: the tokenizer gives '%s' the id %d, the model has %lld tokens", a->dir,
                              shown(token).text, (int)id, (long long)size);
         side->tokens[i] = to;
-        to = put_token(to, token, a->way.moses);
+        to = put_token(to, token, a->preprocessing.moses);
         const size_t skip = strncmp(side->tokens[i], mark, strlen(mark)) == 0 ? strlen(mark) : 0;
         side->labels[i] = side->tokens[i][skip] ? side->tokens[i] + skip : side->tokens[i];
     }
@@ -105,7 +105,7 @@ static bool name_tokens(const struct attend *a, struct attend_side *side, int64_
 static bool encode(const struct attend *a, heed_text_side which, const heed_string *text,
                    const heed_tokenizer *tokenizer, bool special, heed_ids *ids) {
     heed_string prepared = {0};
-    const bool ok = heed_text_prepare(a->cx, &a->way, which, text->s, text->size, &prepared) &&
+    const bool ok = heed_preprocess(a->cx, &a->preprocessing, which, text->s, text->size, &prepared) &&
                     heed_encode(a->cx, tokenizer, prepared.s, prepared.size, special, ids);
     heed_string_free(a->cx, &prepared);
     return ok;
@@ -136,7 +136,7 @@ static bool read_target(struct attend *a, const char *given) {
     bool ok = given ? read_text(a->cx, "target", given, side) &&
                           encode(a, HEED_TARGET, &side->text, side->tokenizer, false, &ids)
                     : translate(a, &ids, &ended) &&
-                          heed_translation_text(a->cx, &a->way, side->tokenizer, &ids, false, &side->text);
+                          heed_translation_text(a->cx, &a->preprocessing, side->tokenizer, &ids, false, &side->text);
     if (ok) ok = heed_ids_put(a->cx, &side->ids, (int32_t)setting(a, "decoder_start_token_id"));
     for (int64_t i = 0; ok && i < ids.count; i++) ok = heed_ids_put(a->cx, &side->ids, ids.id[i]);
     heed_ids_free(a->cx, &ids);
@@ -229,7 +229,7 @@ bool attend_open(heed_ctx *cx, const char *dir, const char *text, const char *ta
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --target: a model of family %s has no target", family->name);
     struct attend_side *const source = &a->source;
     return load_tokenizers(a) && read_text(cx, "text", text, source) &&
-           heed_text_way_get(cx, heed_model_config(a->model), &a->way) &&
+           heed_preprocessing_get(cx, heed_model_config(a->model), &a->preprocessing) &&
            encode(a, HEED_SOURCE, &source->text, source->tokenizer, true, &source->ids) &&
            name_tokens(a, source, setting(a, "vocab_size")) && (!has_target || read_target(a, target)) &&
            run(a, has_target) && sort_maps(a, has_target);

@@ -42,7 +42,7 @@ struct demo {
     heed_ctx *cx;
     const char *out;
     char model_dir[PATH_ROOM];
-    heed_text_way way;
+    heed_preprocessing preprocessing;
     heed_lines natural[2]; /* the pronoun sentences as they are */
     heed_lines lines[SETS][2];
     heed_pairs pairs[SETS];
@@ -75,8 +75,8 @@ static bool make_corpus(struct demo *d) {
                                       .kind = set == PRONOUN ? HEED_GRAMMAR_PRONOUN : HEED_GRAMMAR_ANY};
         heed_grammar_lines(d->cx, &grammar, 0, d->sizes[set], &d->lines[set][0], &d->lines[set][1]);
         if (heed_failed(d->cx)) break;
-        write_lines(d, set_names[set], d->way.from, &d->lines[set][0]);
-        write_lines(d, set_names[set], d->way.to, &d->lines[set][1]);
+        write_lines(d, set_names[set], d->preprocessing.from, &d->lines[set][0]);
+        write_lines(d, set_names[set], d->preprocessing.to, &d->lines[set][1]);
     }
     if (heed_failed(d->cx)) return false;
     printf("1. A grammar of ours writes %lld English sentences with their German. Articles, endings, the place of\n"
@@ -92,7 +92,7 @@ static bool prepare(struct demo *d) {
     heed_ctx *cx = d->cx;
     for (int set = 0; set < SETS; set++)
         for (int side = 0; side < 2; side++)
-            if (!parallel_prepare(cx, &d->way, (heed_text_side)side, &d->lines[set][side])) return false;
+            if (!parallel_preprocess(cx, &d->preprocessing, (heed_text_side)side, &d->lines[set][side])) return false;
     const heed_lines *texts[] = {&d->lines[TRAIN][0], &d->lines[TRAIN][1]};
     d->tokens = vocabulary_learn(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
     const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
@@ -120,7 +120,7 @@ static bool make_model(struct demo *d) {
                                     "init_std=0.0884"};
     d->model = heed_model_new(d->cx, heed_family_find("transformer"), settings, sizeof settings / sizeof *settings,
                               heed_seed(d->cx));
-    return d->model && heed_text_way_put(d->cx, heed_model_config(d->model), &d->way) &&
+    return d->model && heed_preprocessing_put(d->cx, heed_model_config(d->model), &d->preprocessing) &&
            directory_make(d->cx, d->model_dir) && heed_tokenizer_save(d->cx, d->tokens, d->model_dir);
 }
 
@@ -174,7 +174,7 @@ static bool translate(struct demo *d, const heed_ids *source, int64_t n, heed_li
     bool ok =
         heed_translate_ids(d->cx, d->model, source, n, &(heed_generate_opts){.beams = 5, .length_penalty = 1}, &ids);
     for (int64_t i = 0; ok && i < n; i++)
-        ok = heed_translation_text(d->cx, &d->way, d->tokens, &ids.ids[i], false, &text) &&
+        ok = heed_translation_text(d->cx, &d->preprocessing, d->tokens, &ids.ids[i], false, &text) &&
              heed_string_put(d->cx, &text, "\n", 1);
     ok = ok && heed_lines_cut(d->cx, &text, found);
     heed_string_free(d->cx, &text);
@@ -209,8 +209,9 @@ static bool show_sentences(struct demo *d) {
     bool ok = true;
     for (int i = 0; ok && i < GRAMMAR_SHOWN; i++) {
         text.size = 0;
-        ok = heed_text_prepare(d->cx, &d->way, HEED_SOURCE, grammar_shown[i], strlen(grammar_shown[i]), &text) &&
-             heed_encode(d->cx, d->tokens, text.s, text.size, true, &source[i]);
+        ok =
+            heed_preprocess(d->cx, &d->preprocessing, HEED_SOURCE, grammar_shown[i], strlen(grammar_shown[i]), &text) &&
+            heed_encode(d->cx, d->tokens, text.s, text.size, true, &source[i]);
     }
     ok = ok && translate(d, source, GRAMMAR_SHOWN, &found);
     for (int i = 0; ok && i < GRAMMAR_SHOWN; i++)
@@ -412,7 +413,7 @@ static void free_demo(struct demo *d) {
 static int run(int argc, char **argv) {
     struct options *o = options_read("demo", options, argc, argv, 0, 0, "");
     if (!o) return EXIT_USAGE;
-    struct demo d = {.o = o, .out = option_text(o, "out"), .way = {.from = "en", .to = "de", .moses = true}};
+    struct demo d = {.o = o, .out = option_text(o, "out"), .preprocessing = {.from = "en", .to = "de", .moses = true}};
     int status = EXIT_FAILED;
     if ((d.cx = options_open_roomy(o, 0))) {
         show(&d);

@@ -62,12 +62,12 @@ static void evaluate_translation(const struct options *o, heed_ctx *cx, const ch
     heed_pairs pairs = {0};
     heed_score score;
     heed_bleu bleu;
-    if (t && parallel_read(cx, path, option_text(o, "part"), &t->way, lines) &&
+    if (t && parallel_read(cx, path, option_text(o, "part"), &t->preprocessing, lines) &&
         heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs)) {
         const heed_translation_set set = {&pairs, &lines[1]};
         const heed_generate_opts decode = {.beams = option_int(o, "beam"),
                                            .length_penalty = (float)option_number(o, "length-penalty")};
-        const heed_bleu_opts opts = {.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
+        const heed_bleu_opts opts = {.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
         if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
             print_bleu(o, cx, pairs.n, &score, &bleu);
     }

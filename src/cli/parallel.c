@@ -32,34 +32,34 @@ static bool find_file(const char *begin, const char *language, char out[PATH_ROO
 static const char *const names_of[][4] = {
     {"train", NULL}, {"val", "valid", "dev", NULL}, {"test", "test2016", "test_2016_flickr", NULL}};
 
-static bool find_part(const char *path, const char *part, const heed_text_way *way, char files[2][PATH_ROOM]) {
+static bool find_part(const char *path, const char *part, const heed_preprocessing *prep, char files[2][PATH_ROOM]) {
     char begin[PATH_ROOM];
     const int which = strcmp(part, "train") == 0 ? 0 : strcmp(part, "val") == 0 ? 1 : 2;
     for (const char *const *name = names_of[which]; *name; name++)
         if (snprintf(begin, sizeof begin, "%s/%s", path, *name) < (int)sizeof begin &&
-            find_file(begin, way->from, files[0]) && find_file(begin, way->to, files[1]))
+            find_file(begin, prep->from, files[0]) && find_file(begin, prep->to, files[1]))
             return true;
     return false;
 }
 
-bool parallel_has(const char *path, const char *part, const heed_text_way *way) {
+bool parallel_has(const char *path, const char *part, const heed_preprocessing *prep) {
     char files[2][PATH_ROOM];
-    return is_directory(path) && find_part(path, part, way, files);
+    return is_directory(path) && find_part(path, part, prep, files);
 }
 
 /* ---- reading ---- */
 
-bool parallel_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, heed_lines *lines) {
-    if (!way->moses && !way->lower) return !heed_failed(cx);
+bool parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, heed_lines *lines) {
+    if (!prep->moses && !prep->lower) return !heed_failed(cx);
     heed_string text = {0};
-    heed_lines prepared = {0};
+    heed_lines done = {0};
     for (int64_t i = 0; i < lines->count && !heed_cancelled(cx); i++)
-        if (!heed_text_prepare(cx, way, side, heed_line_text(lines, i), heed_line_size(lines, i), &text) ||
+        if (!heed_preprocess(cx, prep, side, heed_line_text(lines, i), heed_line_size(lines, i), &text) ||
             !heed_string_put(cx, &text, "\n", 1))
             break;
-    if (!heed_failed(cx) && heed_lines_cut(cx, &text, &prepared)) {
+    if (!heed_failed(cx) && heed_lines_cut(cx, &text, &done)) {
         heed_lines_free(cx, lines);
-        *lines = prepared;
+        *lines = done;
     }
     heed_string_free(cx, &text);
     return !heed_failed(cx);
@@ -87,16 +87,16 @@ static bool read_table(heed_ctx *cx, const char *path, heed_lines lines[2]) {
     return !heed_failed(cx);
 }
 
-static bool read_files(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way,
+static bool read_files(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
                        heed_lines lines[2]) {
     char files[2][PATH_ROOM];
-    if (!*way->from || !*way->to)
+    if (!*prep->from || !*prep->to)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: --from and --to, the languages, are needed to find its files", path);
-    if (is_directory(path) && !find_part(path, part, way, files))
-        return heed_fail(cx, HEED_ERR_FILE, "%s: there are no %s.%s and %s.%s, nor with .gz", path, part, way->from,
-                         part, way->to);
+    if (is_directory(path) && !find_part(path, part, prep, files))
+        return heed_fail(cx, HEED_ERR_FILE, "%s: there are no %s.%s and %s.%s, nor with .gz", path, part, prep->from,
+                         part, prep->to);
     for (int k = 0; k < 2 && !is_directory(path); k++) {
-        const char *language = k ? way->to : way->from;
+        const char *language = k ? prep->to : prep->from;
         if (!find_file(path, language, files[k]))
             return heed_fail(cx, HEED_ERR_FILE, "%s.%s: there is no such file, nor with .gz", path, language);
     }
@@ -107,12 +107,14 @@ static bool read_files(heed_ctx *cx, const char *path, const char *part, const h
     return true;
 }
 
-bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way, heed_lines lines[2]) {
+bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
+                   heed_lines lines[2]) {
     if (heed_failed(cx)) return false;
     lines[0] = lines[1] = (heed_lines){0};
-    const bool read = is_table(path) ? read_table(cx, path, lines) : read_files(cx, path, part, way, lines);
+    const bool read = is_table(path) ? read_table(cx, path, lines) : read_files(cx, path, part, prep, lines);
     if (read && lines[0].count == 0) heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path);
-    if (read && parallel_prepare(cx, way, HEED_SOURCE, &lines[0]) && parallel_prepare(cx, way, HEED_TARGET, &lines[1]))
+    if (read && parallel_preprocess(cx, prep, HEED_SOURCE, &lines[0]) &&
+        parallel_preprocess(cx, prep, HEED_TARGET, &lines[1]))
         return true;
     parallel_free(cx, lines);
     return false;

@@ -1,4 +1,4 @@
-/* Parallel text from files, prepared as a model wants it. */
+/* Parallel text from files, preprocessed as a model wants it. */
 #ifndef CLI_PARALLEL_H
 #define CLI_PARALLEL_H
 
@@ -6,11 +6,12 @@
 
 /* The source and target lines of `part` ("train", "val", "test") of a directory, or of the files PATH.LANGUAGE (also
  * .gz), or of a .tsv of two columns; each as many. False with a sentence when they are not there. */
-bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_text_way *way, heed_lines lines[2]);
-/* Prepares lines in place. */
-bool parallel_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, heed_lines *lines);
+bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
+                   heed_lines lines[2]);
+/* Preprocesses lines in place. */
+bool parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, heed_lines *lines);
 /* Whether a directory has that part. */
-bool parallel_has(const char *path, const char *part, const heed_text_way *way);
+bool parallel_has(const char *path, const char *part, const heed_preprocessing *prep);
 void parallel_free(heed_ctx *cx, heed_lines lines[2]);
 
 #endif

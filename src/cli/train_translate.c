@@ -17,7 +17,7 @@
 enum { TRAIN, VALID, TEST, SETS };
 
 struct text {
-    heed_text_way way;
+    heed_preprocessing preprocessing;
     heed_lines lines[SETS][2]; /* source and target, prepared */
     heed_pairs pairs[SETS];
     heed_tokenizer *tokens[2];   /* may be one */
@@ -75,7 +75,7 @@ static bool read_more(struct train_run *r, struct text *t) {
     const int n = option_list(r->o, "more", &paths);
     for (int i = 0; i < n; i++) {
         heed_lines more[2];
-        if (!parallel_read(r->cx, paths[i], "train", &t->way, more)) return false;
+        if (!parallel_read(r->cx, paths[i], "train", &t->preprocessing, more)) return false;
         for (int k = 0; k < 2; k++) add_lines(r->cx, &t->lines[TRAIN][k], &more[k]);
         parallel_free(r->cx, more);
     }
@@ -84,13 +84,13 @@ static bool read_more(struct train_run *r, struct text *t) {
 
 static bool read_text(struct train_run *r, struct text *t) {
     const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
-    if (!parallel_read(r->cx, r->path, "train", &t->way, t->lines[TRAIN])) return false;
-    if (!valid && !option_given(r->o, "valid") && parallel_has(r->path, "val", &t->way)) valid = r->path;
-    if (!test && parallel_has(r->path, "test", &t->way)) test = r->path;
-    if (valid && !parallel_read(r->cx, valid, "val", &t->way, t->lines[VALID])) return false;
+    if (!parallel_read(r->cx, r->path, "train", &t->preprocessing, t->lines[TRAIN])) return false;
+    if (!valid && !option_given(r->o, "valid") && parallel_has(r->path, "val", &t->preprocessing)) valid = r->path;
+    if (!test && parallel_has(r->path, "test", &t->preprocessing)) test = r->path;
+    if (valid && !parallel_read(r->cx, valid, "val", &t->preprocessing, t->lines[VALID])) return false;
     if (!valid && !keep_aside(r, t)) return false;
     if (!read_more(r, t)) return false;
-    return !test || parallel_read(r->cx, test, "test", &t->way, t->lines[TEST]);
+    return !test || parallel_read(r->cx, test, "test", &t->preprocessing, t->lines[TEST]);
 }
 
 /* ---- the vocabulary ---- */
@@ -174,7 +174,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     s.text[s.n++] = "label_smoothing=0.1";
     if (!train_add_settings(r, cx, &s)) return NULL;
     heed_model *model = heed_model_new(cx, r->family, s.text, s.n, heed_seed(r->cx));
-    if (model) heed_text_way_put(cx, heed_model_config(model), &t->way);
+    if (model) heed_preprocessing_put(cx, heed_model_config(model), &t->preprocessing);
     return model;
 }
 
@@ -210,11 +210,11 @@ static bool encode(struct train_run *r, struct text *t) {
 static bool load(struct train_run *r) {
     struct text *t = heed_mem_new(r->cx, sizeof *t);
     if (!t) return false;
-    *t = (struct text){.way = {.moses = option_flag(r->o, "moses"), .lower = option_flag(r->o, "lower")}};
+    *t = (struct text){.preprocessing = {.moses = option_flag(r->o, "moses"), .lower = option_flag(r->o, "lower")}};
     r->own = t;
     const char *from = option_text(r->o, "from"), *to = option_text(r->o, "to");
-    snprintf(t->way.from, sizeof t->way.from, "%s", from ? from : "");
-    snprintf(t->way.to, sizeof t->way.to, "%s", to ? to : "");
+    snprintf(t->preprocessing.from, sizeof t->preprocessing.from, "%s", from ? from : "");
+    snprintf(t->preprocessing.to, sizeof t->preprocessing.to, "%s", to ? to : "");
     return read_text(r, t) && make_tokenizers(r, t) && vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
 }
 
@@ -228,7 +228,7 @@ static bool set(struct train_run *r) {
                                   .micro_tokens = option_int(o, "micro-batch"),
                                   .pad = vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
-                                  .bleu.tokens = t->way.moses ? HEED_BLEU_NONE : HEED_BLEU_13A,
+                                  .bleu.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A,
                                   .merge_dropout = option_number(o, "merge-dropout"),
                                   .train_text = &t->to_train,
                                   .longest = t->longest};

@@ -48,7 +48,7 @@ static bool print(struct job *j, const heed_translated *found, int64_t i) {
     const int64_t line = j->first + i / found->n_best;
     j->text.size = 0;
     if (!heed_string_put(j->cx, &j->text, "", 0) ||
-        !heed_translation_text(j->cx, &j->translator->way, j->translator->tokens[1], &found->ids[i],
+        !heed_translation_text(j->cx, &j->translator->preprocessing, j->translator->tokens[1], &found->ids[i],
                                option_flag(j->o, "tokens"), &j->text))
         return false;
     if (option_flag(j->o, "json")) return print_json(j, line, found, i);
@@ -82,10 +82,10 @@ static bool take_line(struct job *j) {
         j->n++;
         return true;
     }
-    const heed_text_way as_is = {0};
-    const heed_text_way *way = option_flag(j->o, "prepared") ? &as_is : &j->translator->way;
+    const heed_preprocessing as_is = {0};
+    const heed_preprocessing *prep = option_flag(j->o, "prepared") ? &as_is : &j->translator->preprocessing;
     j->text.size = 0;
-    if (!heed_text_prepare(j->cx, way, HEED_SOURCE, j->in.text, j->in.size, &j->text)) return false;
+    if (!heed_preprocess(j->cx, prep, HEED_SOURCE, j->in.text, j->in.size, &j->text)) return false;
     if (!heed_encode(j->cx, j->translator->tokens[0], j->text.s, j->text.size, true, ids)) {
         char why[512];
         if (heed_error(j->cx) != HEED_ERR_FORMAT && heed_error(j->cx) != HEED_ERR_RANGE) return false;

@@ -1,5 +1,5 @@
-/* From text to text: the way is prepared, encoded, decoded in groups of like length, and turned back. */
-#include "base/ctx.h"
+/* From text to text: preprocessing, encoding, decoding in buckets of equal length, and detokenising. */
+#include "base/checked.h"
 #include "heed/translate.h"
 #include "model/directory.h"
 #include "model/seq2seq.h"
@@ -7,39 +7,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the way ---- */
+/* ---- preprocessing ---- */
 
-bool heed_text_prepare(heed_ctx *cx, const heed_text_way *way, heed_text_side side, const char *text, size_t size,
-                       heed_string *to) {
+bool heed_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, const char *text, size_t size,
+                     heed_string *to) {
     if (heed_failed(cx)) return false;
-    if (!way || !text || !to) return heed_fail(cx, HEED_ERR_USAGE, "text: a way, a text and a string are needed");
-    const char *language = side == HEED_SOURCE ? way->from : way->to;
-    if (!way->moses && !way->lower) return heed_string_put(cx, to, text, size);
+    if (!prep || !text || !to)
+        return heed_fail(cx, HEED_ERR_USAGE, "preprocess: preprocessing, a text and a string are needed");
+    const char *language = side == HEED_SOURCE ? prep->from : prep->to;
+    if (!prep->moses && !prep->lower) return heed_string_put(cx, to, text, size);
     const heed_moses_opts opts = {.language = *language ? language : "en",
-                                  .normalise = way->moses,
-                                  .tokenise = way->moses,
-                                  .lower = way->lower,
-                                  .escape = way->moses};
+                                  .normalise = prep->moses,
+                                  .tokenise = prep->moses,
+                                  .lower = prep->lower,
+                                  .escape = prep->moses};
     return heed_moses(cx, text, size, &opts, to);
 }
 
-bool heed_text_way_put(heed_ctx *cx, heed_json config, const heed_text_way *way) {
+bool heed_preprocessing_put(heed_ctx *cx, heed_json config, const heed_preprocessing *prep) {
+    if (heed_failed(cx)) return false;
+    if (!prep) return heed_fail(cx, HEED_ERR_USAGE, "preprocessing: there is none to write");
     const heed_json at = heed_json_put_object(cx, config, "translation");
-    if (*way->from) heed_json_put_text(cx, at, "from", way->from);
-    if (*way->to) heed_json_put_text(cx, at, "to", way->to);
-    heed_json_put_bool(cx, at, "moses", way->moses);
-    heed_json_put_bool(cx, at, "lower", way->lower);
+    if (*prep->from) heed_json_put_text(cx, at, "from", prep->from);
+    if (*prep->to) heed_json_put_text(cx, at, "to", prep->to);
+    heed_json_put_bool(cx, at, "moses", prep->moses);
+    heed_json_put_bool(cx, at, "lower", prep->lower);
     return !heed_failed(cx);
 }
 
-bool heed_text_way_get(heed_ctx *cx, heed_json config, heed_text_way *way) {
-    *way = (heed_text_way){0};
+bool heed_preprocessing_get(heed_ctx *cx, heed_json config, heed_preprocessing *prep) {
+    if (heed_failed(cx)) return false;
+    if (!prep) return heed_fail(cx, HEED_ERR_USAGE, "preprocessing: a place for it is needed");
+    *prep = (heed_preprocessing){0};
     const heed_json at = heed_json_find(cx, config, "translation");
     if (heed_json_kind_of(at) == HEED_JSON_NONE) return !heed_failed(cx);
-    snprintf(way->from, sizeof way->from, "%s", heed_json_text_or(cx, at, "from", ""));
-    snprintf(way->to, sizeof way->to, "%s", heed_json_text_or(cx, at, "to", ""));
-    way->moses = heed_json_bool_or(cx, at, "moses", false);
-    way->lower = heed_json_bool_or(cx, at, "lower", false);
+    snprintf(prep->from, sizeof prep->from, "%s", heed_json_text_or(cx, at, "from", ""));
+    snprintf(prep->to, sizeof prep->to, "%s", heed_json_text_or(cx, at, "to", ""));
+    prep->moses = heed_json_bool_or(cx, at, "moses", false);
+    prep->lower = heed_json_bool_or(cx, at, "lower", false);
     return !heed_failed(cx);
 }
 
@@ -66,7 +71,7 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s translates nothing: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);
     if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&
-        heed_text_way_get(cx, heed_model_config(t->model), &t->way) && covers(cx, dir, t))
+        heed_preprocessing_get(cx, heed_model_config(t->model), &t->preprocessing) && covers(cx, dir, t))
         return t;
     heed_translator_free(cx, t);
     return NULL;
@@ -86,9 +91,9 @@ int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model) {
 /* ---- decoding ---- */
 
 #define AT_ONCE 256 /* sentences at a time */
-#define LIKE    8   /* lengths that round up to the same multiple of this have the same limit, whoever else is there */
+#define BUCKET  8   /* lengths that round up to the same multiple of this have the same limit, whoever else is there */
 
-static int64_t like(int64_t length) { return (length + LIKE - 1) / LIKE * LIKE; }
+static int64_t bucket_of(int64_t length) { return (length + BUCKET - 1) / BUCKET * BUCKET; }
 
 struct sentence {
     int64_t length, index;
@@ -117,10 +122,10 @@ static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source
     heed_ids *some = heed_mem_new(cx, AT_ONCE * sizeof *some);
     int64_t number[AT_ONCE];
     for (int64_t from = 0, count; some && from < n && !heed_cancelled(cx); from += count) {
-        const int64_t length = like(order[from].length);
+        const int64_t length = bucket_of(order[from].length);
         heed_generate_opts o = *opts;
         for (count = 0; count < AT_ONCE && from + count < n; count++) {
-            if (opts->max_length == 0 && like(order[from + count].length) != length) break;
+            if (opts->max_length == 0 && bucket_of(order[from + count].length) != length) break;
             some[count] = source[order[from + count].index];
             number[count] = opts->number ? opts->number[order[from + count].index] : order[from + count].index;
         }
@@ -143,14 +148,18 @@ bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *s
     const heed_generate_opts greedy = {.beams = 1, .length_penalty = 1};
     if (!opts) opts = &greedy;
     const int64_t best = opts->n_best > 0 ? opts->n_best : 1;
+    int64_t all;
+    if (!i64_mul(n, best, &all) || all >= INT32_MAX)
+        return heed_fail(cx, HEED_ERR_RANGE, "translate: %lld hypotheses of %lld sentences are too many",
+                         (long long)best, (long long)n);
     heed_translated t = {.n = n, .n_best = best};
     struct sentence *order = heed_mem_new(cx, ((size_t)n + 1) * sizeof *order);
-    t.ids = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.ids);
-    t.score = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.score);
-    t.ended = heed_mem_new(cx, (size_t)(n * best + 1) * sizeof *t.ended);
+    t.ids = heed_mem_new(cx, ((size_t)all + 1) * sizeof *t.ids);
+    if (t.ids) memset(t.ids, 0, ((size_t)all + 1) * sizeof *t.ids); /* before anything else can fail */
+    t.score = heed_mem_new(cx, ((size_t)all + 1) * sizeof *t.score);
+    t.ended = heed_mem_new(cx, ((size_t)all + 1) * sizeof *t.ended);
     if (!heed_failed(cx)) {
-        memset(t.ids, 0, (size_t)(n * best + 1) * sizeof *t.ids);
-        for (int64_t i = 0; i < n * best; i++) t.score[i] = 0, t.ended[i] = true;
+        for (int64_t i = 0; i < all; i++) t.score[i] = 0, t.ended[i] = true;
         int64_t real = 0;
         for (int64_t i = 0; i < n; i++)
             if (source[i].count > 0) order[real++] = (struct sentence){source[i].count, i};
@@ -174,15 +183,15 @@ void heed_translated_free(heed_ctx *cx, heed_translated *t) {
     *t = (heed_translated){0};
 }
 
-bool heed_translation_text(heed_ctx *cx, const heed_text_way *way, const heed_tokenizer *tokens, const heed_ids *ids,
-                           bool plain, heed_string *to) {
+bool heed_translation_text(heed_ctx *cx, const heed_preprocessing *prep, const heed_tokenizer *tokens,
+                           const heed_ids *ids, bool plain, heed_string *to) {
     if (heed_failed(cx)) return false;
-    if (!way || !tokens || !ids || !to)
-        return heed_fail(cx, HEED_ERR_USAGE, "translate: a way, a tokenizer, ids and a string are needed");
-    if (plain || !way->moses) return heed_decode(cx, tokens, ids->id, ids->count, false, to);
+    if (!prep || !tokens || !ids || !to)
+        return heed_fail(cx, HEED_ERR_USAGE, "translate: preprocessing, a tokenizer, ids and a string are needed");
+    if (plain || !prep->moses) return heed_decode(cx, tokens, ids->id, ids->count, false, to);
     heed_string text = {0};
     if (heed_decode(cx, tokens, ids->id, ids->count, false, &text))
-        heed_moses_detokenise(cx, text.s ? text.s : "", text.size, *way->to ? way->to : "en", to);
+        heed_moses_detokenise(cx, text.s ? text.s : "", text.size, *prep->to ? prep->to : "en", to);
     heed_string_free(cx, &text);
     return !heed_failed(cx);
 }

@@ -214,7 +214,7 @@ static bool measure_bleu(heed_ctx *cx, const heed_model *model, const heed_trans
                          const heed_tokenizer *target, const heed_generate_opts *decode, const heed_bleu_opts *opts,
                          heed_bleu *bleu) {
     const heed_pairs *p = set->pairs;
-    const heed_text_way as_is = {0};
+    const heed_preprocessing as_is = {0};
     heed_translated found = {0};
     heed_string text = {0};
     heed_lines lines = {0};

@@ -21,6 +21,9 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
     bool hidden;                       /* not in the overview */
     const char *(*first)(int i);       /* the names that its first word may be, for completions; NULL after the last */
+    /* Page i of those that its first word may be, where each has options of its own; NULL after the last. `options` are
+     * then those that all of them have. */
+    const struct command *(*task)(int i);
 };
 
 extern const struct command list_command, new_command, info_command, forward_command, train_command, eval_command,
@@ -34,6 +37,8 @@ const struct command *cli_command(int i);
 int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);
 /* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, int n);
+/* Whether `word` is one of `words`, which are separated by spaces. */
+bool cli_among(const char *words, const char *word);
 
 /* "512 bytes", "1.31 MB". */
 const char *cli_size(size_t bytes, char out[32]);
@@ -47,8 +52,8 @@ struct heed_terminal cli_terminal(int widest);
 
 /* From the tables. */
 void help_overview(void);
-void help_command(const struct command *command);
-int help_width(const char *s, size_t n);                 /* characters of n bytes */
+void help_command(const struct command *command, const struct command *task); /* task NULL: the command itself */
+int help_width(const char *s, size_t n);                                      /* characters of n bytes */
 void help_wrapped(const char *text, int at, int indent); /* from column `at` on, further lines at `indent` */
 
 #endif

@@ -9,10 +9,10 @@ typedef void (*option_fn)(const struct option *option);
 
 /* The options of a command, then the common ones; none when it takes none. */
 static void each_option(const struct command *c, option_fn fn) {
-    const struct option *const tables[] = {c->options, common_options};
+    const struct option *const tables[] = {c->options, common_options}, *row;
     for (int t = 0; c->options && t < 2; t++)
-        for (const struct option *o = tables[t]; o->name; o++)
-            if (o->kind != OPTION_GROUP) fn(o);
+        for (int i = 0; (row = option_row(tables[t], i)); i++)
+            if (row->kind != OPTION_GROUP) fn(row);
 }
 
 static void print_names(const char *(*name)(int i)) {
@@ -50,14 +50,29 @@ static void bash_value(const struct option *o) {
     fputs("' ;;\n", stdout);
 }
 
-static void bash_command(const struct command *c) {
-    printf("    %s)\n        options='", c->name);
+/* The options of a page, and what may follow each. */
+static void bash_page(const struct command *c) {
+    fputs("        options='", stdout);
     each_option(c, bash_name);
-    fputs("'\n        words='", stdout);
-    print_names(c->first);
     fputs("'\n        case $last in\n", stdout);
     each_option(c, bash_value);
-    fputs("        *) given= ;;\n        esac\n        ;;\n", stdout);
+    fputs("        *) given= ;;\n        esac\n", stdout);
+}
+
+static void bash_command(const struct command *c) {
+    const struct command *task;
+    printf("    %s)\n        words='", c->name);
+    print_names(c->first);
+    fputs("'\n", stdout);
+    if (c->task) fputs("        case ${COMP_WORDS[2]} in\n", stdout);
+    for (int i = 0; c->task && (task = c->task(i)); i++) {
+        printf("        %s)\n", task->name);
+        bash_page(task);
+        fputs("        ;;\n", stdout);
+    }
+    if (c->task) fputs("        *)\n", stdout);
+    bash_page(c);
+    fputs(c->task ? "        ;;\n        esac\n    ;;\n" : "    ;;\n", stdout);
 }
 
 void docs_bash(void) {
@@ -75,7 +90,7 @@ void docs_bash(void) {
           "        words='",
           stdout);
     print_commands();
-    fputs("'\n        given=\n        ;;\n", stdout);
+    fputs("'\n        given=\n    ;;\n", stdout);
     const struct command *c;
     for (int i = 0; (c = cli_command(i)); i++)
         if (!c->hidden) bash_command(c);
@@ -137,15 +152,30 @@ static void zsh_option(const struct option *o) {
     zsh_spelling(o, false);
 }
 
-static void zsh_command(const struct command *c) {
-    printf("    %s)\n        _arguments \\\n", c->name);
+/* `first`: the command whose first words are offered. */
+static void zsh_page(const struct command *c, const struct command *first) {
+    fputs("        _arguments \\\n", stdout);
     each_option(c, zsh_option);
-    if (c->first) {
-        printf("            '1:%s:(", c->words);
-        print_names(c->first);
+    if (first->first) {
+        printf("            '1:%s:(", first->words);
+        print_names(first->first);
         fputs(")' \\\n", stdout);
     }
-    fputs("            '*:file:_files'\n        ;;\n", stdout);
+    fputs("            '*:file:_files'\n", stdout);
+}
+
+static void zsh_command(const struct command *c) {
+    const struct command *task;
+    printf("    %s)\n", c->name);
+    if (c->task) fputs("        case $words[2] in\n", stdout);
+    for (int i = 0; c->task && (task = c->task(i)); i++) {
+        printf("        %s)\n", task->name);
+        zsh_page(task, c);
+        fputs("        ;;\n", stdout);
+    }
+    if (c->task) fputs("        *)\n", stdout);
+    zsh_page(c, c);
+    fputs(c->task ? "        ;;\n        esac\n    ;;\n" : "    ;;\n", stdout);
 }
 
 void docs_zsh(void) {

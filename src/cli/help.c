@@ -70,24 +70,34 @@ static void print_option(const struct option *o) {
 }
 
 static void print_table(const struct option *table) {
-    if (table->name && table->kind != OPTION_GROUP) printf("\noptions:\n");
-    for (; table->name; table++) {
-        if (table->kind == OPTION_GROUP)
-            printf("\n%s:\n", table->name);
+    const struct option *row = option_row(table, 0);
+    if (row && row->kind != OPTION_GROUP) printf("\noptions:\n");
+    for (int i = 0; (row = option_row(table, i)); i++) {
+        if (row->kind == OPTION_GROUP)
+            printf("\n%s:\n", row->name);
         else
-            print_option(table);
+            print_option(row);
     }
 }
 
-void help_command(const struct command *command) {
-    printf("usage: heed %s%s%s%s\n\n", command->name, command->words ? " " : "", command->words ? command->words : "",
-           command->options ? " [OPTIONS]" : "");
-    help_wrapped(command->about, 0, 0);
-    if (command->options) {
-        print_table(command->options);
+static void print_tasks(const struct command *command) {
+    const struct command *task;
+    printf("\n%s is one of:\n", command->words);
+    for (int i = 0; (task = command->task(i)); i++) printf("  %-12s  %s\n", task->name, task->summary);
+}
+
+void help_command(const struct command *command, const struct command *task) {
+    const struct command *page = task ? task : command;
+    const char *words = task ? task->name : command->words;
+    printf("usage: heed %s%s%s%s\n\n", command->name, words ? " " : "", words ? words : "",
+           page->options ? " [OPTIONS]" : "");
+    help_wrapped(page->about, 0, 0);
+    if (page->task) print_tasks(page);
+    if (page->options) {
+        print_table(page->options);
         print_table(common_options);
     }
     fputs("\nexamples:\n", stdout);
-    for (const char *line = command->examples; *line; line += strcspn(line, "\n"), line += *line == '\n')
+    for (const char *line = page->examples; *line; line += strcspn(line, "\n"), line += *line == '\n')
         printf("  %.*s\n", (int)strcspn(line, "\n"), line);
 }

@@ -57,10 +57,14 @@ static int unknown_command(const char *name) {
     return cli_error(EXIT_USAGE, "%s: unknown %s, 'heed --help' lists what there is", name, what);
 }
 
-static int print_help(const char *name) {
-    const struct command *command = find_command(name);
-    if (!command) return unknown_command(name);
-    help_command(command);
+/* "train", or "train classify": the task may stand anywhere among the words. */
+static int print_help(int argc, char **argv) {
+    const struct command *command = find_command(argv[0]), *task = NULL, *page;
+    if (!command) return unknown_command(argv[0]);
+    for (int k = 1; command->task && !task && k < argc; k++)
+        for (int i = 0; !task && (page = command->task(i)); i++)
+            if (strcmp(page->name, argv[k]) == 0) task = page;
+    help_command(command, task);
     return EXIT_DONE;
 }
 
@@ -82,14 +86,14 @@ static int dispatch(int argc, char **argv) {
     if (argc < 2) return cli_error(EXIT_USAGE, "no command given: 'heed --help' lists what there is");
     const char *word = argv[1];
     if (is_help(word)) return print_overview();
-    if (strcmp(word, "help") == 0) return argc < 3 ? print_overview() : print_help(argv[2]);
+    if (strcmp(word, "help") == 0) return argc < 3 ? print_overview() : print_help(argc - 2, argv + 2);
     if (strcmp(word, "--version") == 0) {
         printf("heed %s\n", heed_version());
         return EXIT_DONE;
     }
     const struct command *command = find_command(word);
     if (!command) return unknown_command(word);
-    if (asks_for_help(argc - 1, argv + 1)) return print_help(word);
+    if (asks_for_help(argc - 1, argv + 1)) return print_help(argc - 1, argv + 1);
     return command->run(argc - 1, argv + 1);
 }
 

@@ -55,20 +55,27 @@ static void man_option(const struct option *o) {
     putchar('\n');
 }
 
+/* The options of a table; of those that it inserts only what it replaces. */
 static void man_table(const struct option *table) {
     for (; table->name; table++)
-        if (table->kind != OPTION_GROUP) man_option(table);
+        if (table->kind != OPTION_GROUP && table->kind != OPTION_TABLE) man_option(table);
 }
 
-static void man_command(const struct command *c) {
-    printf(".SS heed %s ", c->name);
-    roff(c->words ? c->words : "");
+static void man_page(const struct command *c, const char *name, const char *words) {
+    printf(".SS heed %s ", name);
+    roff(words ? words : "");
     puts(c->options ? " [OPTIONS]" : "");
     roff_paragraphs(c->about);
     if (c->options) man_table(c->options);
     fputs(".PP\nExamples:\n.PP\n.nf\n", stdout);
     roff(c->examples);
     fputs(".fi\n", stdout);
+}
+
+static void man_command(const struct command *c) {
+    const struct command *task;
+    man_page(c, c->name, c->words);
+    for (int i = 0; c->task && (task = c->task(i)); i++) man_page(task, c->name, task->name);
 }
 
 void docs_man(void) {

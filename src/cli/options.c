@@ -10,7 +10,7 @@
 
 /* clang-format off */
 const struct option common_options[] = {
-    {.name = "everywhere", .kind = OPTION_GROUP},
+    {.name = "common", .kind = OPTION_GROUP},
     {.name = "threads", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1024,
      .help = "threads to use; 0: as many as this process may"},
     {.name = "seed", .kind = OPTION_INT, .standard = "1", .value = "N", .high = 9007199254740992.0,
@@ -25,6 +25,37 @@ const struct option common_options[] = {
     {.name = NULL},
 };
 /* clang-format on */
+
+/* ---- tables ---- */
+
+static const struct option *own_row(const struct option *table, const char *name) {
+    for (; table->name; table++)
+        if (table->kind != OPTION_GROUP && table->kind != OPTION_TABLE && strcmp(table->name, name) == 0) return table;
+    return NULL;
+}
+
+static bool is_inserted(const struct option *table, const char *name) {
+    for (; table->name; table++)
+        if (table->kind == OPTION_TABLE && own_row(table->table, name)) return true;
+    return false;
+}
+
+const struct option *option_row(const struct option *table, int i) {
+    for (const struct option *row = table; row && row->name; row++) {
+        if (row->kind != OPTION_TABLE) {
+            if ((row->kind == OPTION_GROUP || !is_inserted(table, row->name)) && i-- == 0) return row;
+            continue;
+        }
+        for (const struct option *in = row->table; in->name; in++)
+            if (i-- == 0) {
+                const struct option *own = in->kind == OPTION_GROUP ? NULL : own_row(table, in->name);
+                return own ? own : in;
+            }
+    }
+    return NULL;
+}
+
+/* ---- what was given ---- */
 
 struct given {
     const struct option *option;
@@ -97,13 +128,6 @@ static bool read_bytes(const char *text, size_t *out) {
     return true;
 }
 
-static bool among(const char *choices, const char *text) {
-    const size_t length = strlen(text);
-    for (const char *at = choices; length && (at = strstr(at, text)); at += length)
-        if ((at == choices || at[-1] == ' ') && (at[length] == 0 || at[length] == ' ')) return true;
-    return false;
-}
-
 static bool wrong(const struct options *o, const struct option *t, const char *text, const char *why,
                   const char *more) {
     cli_error(EXIT_USAGE, "%s: --%s: '%s' is not %s%s", o->where, t->name, text, why, more);
@@ -125,7 +149,7 @@ static bool value_ok(const struct options *o, const struct option *t, const char
     case OPTION_BYTES:
         return read_bytes(text, &bytes) || wrong(o, t, text, "a number of bytes such as 512M or 2G", "");
     case OPTION_CHOICE:
-        return among(t->choices, text) || wrong(o, t, text, "one of: ", t->choices);
+        return cli_among(t->choices, text) || wrong(o, t, text, "one of: ", t->choices);
     default:
         return true;
     }
@@ -293,11 +317,12 @@ static bool read_recipe(struct options *o, const char *path) {
 }
 
 static void add_table(struct options *o, const struct option *table) {
+    const struct option *row;
     int rows = 0;
-    while (table && table[rows].name) rows++;
+    while (option_row(table, rows)) rows++;
     o->given = must(realloc(o->given, (size_t)(o->n + rows + 1) * sizeof *o->given));
-    for (int i = 0; i < rows; i++)
-        if (table[i].kind != OPTION_GROUP) o->given[o->n++] = (struct given){.option = &table[i]};
+    for (int i = 0; (row = option_row(table, i)); i++)
+        if (row->kind != OPTION_GROUP) o->given[o->n++] = (struct given){.option = row};
 }
 
 struct options *options_read(const char *command, const struct option *table, int argc, char **argv, int least,

@@ -21,6 +21,7 @@ enum option_kind {
     OPTION_LIST,   /* text, may be given several times */
     OPTION_FILES,  /* paths, may be given several times */
     OPTION_GROUP,  /* not an option: `name` heads those that follow, in the help */
+    OPTION_TABLE,  /* not an option: `table` is inserted here */
 };
 
 /* Rows are written with the names of their fields; what is left out is 0 or NULL. */
@@ -33,7 +34,11 @@ struct option {
     const char *help;
     double low, high;    /* both 0: any number */
     const char *choices; /* of OPTION_CHOICE */
+    const struct option *table;
 };
+/* Row i of a table with the tables that it inserts; NULL after the last. A row of the table itself replaces the one of
+ * the same name in an inserted table. */
+const struct option *option_row(const struct option *table, int i);
 
 static inline bool option_is_path(const struct option *o) { return o->kind == OPTION_FILE || o->kind == OPTION_FILES; }
 static inline bool option_repeats(const struct option *o) { return o->kind == OPTION_LIST || o->kind == OPTION_FILES; }

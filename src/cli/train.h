@@ -1,4 +1,5 @@
-/* heed train: what its tasks share. train.c is the command; a kind of task is one file. */
+/* heed train: what its tasks share. train.c is the command, train_options.c the options of all tasks; a task is one
+ * file. */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
 
@@ -15,18 +16,19 @@ struct train_settings {
     int n;
 };
 
-/* What a kind of task does. Functions fail through the context. */
-struct train_kind {
-    const char *standard_model;        /* the family when none is asked for */
-    const char *const *own_options;    /* that no other kind has, NULL-terminated */
-    const char *next, *next_how;       /* the command to type next, and what follows its directory */
-    bool (*load)(struct train_run *r); /* the data */
-    bool (*set)(struct train_run *r);  /* what it adds to the options of the loop */
+/* A task: its page of help, and what it does. Functions fail through the context. */
+struct train_task {
+    struct command page;                /* its options include train_options */
+    const char *next, *next_how;        /* the command to type next, and what follows its directory */
+    bool (*usage)(struct train_run *r); /* false after saying which options contradict each other; NULL: none do */
+    bool (*load)(struct train_run *r);  /* the data */
+    bool (*set)(struct train_run *r);   /* what it adds to the options of the loop */
     heed_model *(*model)(const struct train_run *r, heed_ctx *cx); /* fresh, its config complete */
     bool (*begin)(struct train_run *r);                            /* r->model is made: fills it; says what is there */
     void (*free)(struct train_run *r);
 };
-extern const struct train_kind train_vectors, train_translate;
+extern const struct train_task train_regress, train_classify, train_translate;
+extern const struct option train_options[]; /* of all tasks */
 
 /* One run, as it was asked for. */
 struct train_run {
@@ -34,11 +36,10 @@ struct train_run {
     heed_ctx *cx;
     int argc;
     char **argv;
-    const char *task;
-    const struct train_kind *kind;
+    const struct train_task *task;
     const heed_family *family;
     const char *path, *dir;
-    void *own; /* the kind's */
+    void *own; /* the task's */
     heed_model *model;
     const char *unit, *metric; /* of the source; metric NULL: nothing is validated */
     heed_loop_opts loop;
@@ -46,7 +47,7 @@ struct train_run {
     struct progress progress;
 };
 
-/* Adds what the user set to the kind's own settings. */
+/* Adds what the user set to the task's own settings. */
 bool train_add_settings(const struct train_run *r, heed_ctx *cx, struct train_settings *s);
 
 #endif

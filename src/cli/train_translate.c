@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_TOKENS 4096
-#define EPOCHS       30
-#define WIDTH        256
-#define VALID_MOST   1000 /* pairs kept aside where there are no files for it */
-#define WARMUP_MOST  4000
+#define WIDTH       256
+#define VALID_MOST  1000 /* pairs held out where there are no files for it */
+#define WARMUP_MOST 4000
 
 enum { TRAIN, VALID, TEST, SETS };
 
@@ -224,7 +222,7 @@ static bool set(struct train_run *r) {
     heed_loop_opts *l = &r->loop;
     const int64_t accumulate = option_given(o, "accumulate") ? option_int(o, "accumulate") : 1;
     heed_translation_opts opts = {.target = t->tokens[1],
-                                  .tokens = option_given(o, "batch") ? option_int(o, "batch") : BATCH_TOKENS,
+                                  .tokens = option_int(o, "batch"),
                                   .micro_tokens = option_int(o, "micro-batch"),
                                   .pad = vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
@@ -242,11 +240,9 @@ static bool set(struct train_run *r) {
     t->translation = heed_translation_new(r->cx, &opts);
     l->source = heed_translation_source(t->translation);
     if (!l->source) return false;
-    l->epochs = option_given(o, "epochs") ? option_int(o, "epochs") : EPOCHS;
+    l->epochs = option_int(o, "epochs");
     const int64_t steps = l->steps > 0 ? l->steps : l->epochs * l->source->per_epoch;
-    if (!option_given(o, "schedule")) l->trainer.schedule.kind = HEED_INVERSE_ROOT;
     if (!option_given(o, "warmup")) l->trainer.schedule.warmup = steps / 10 < WARMUP_MOST ? steps / 10 : WARMUP_MOST;
-    if (!option_given(o, "beta2")) l->trainer.optimizer.beta2 = 0.98;
     r->unit = l->source->unit;
     r->metric = l->source->metric;
     return true;
@@ -289,15 +285,79 @@ static void free_text(struct train_run *r) {
     heed_mem_free(r->cx, t);
 }
 
-static const char *const own_options[] = {"from",          "to",      "more",  "valid-data", "moses",
-                                          "lower",         "tokens",  "vocab", "separate",   "tokenizer",
-                                          "merge-dropout", "longest", NULL};
+/* ---- the task ---- */
 
-const struct train_kind train_translate = {
-    .standard_model = "transformer",
-    .own_options = own_options,
+static bool usage(struct train_run *r) {
+    if (option_number(r->o, "merge-dropout") > 0 && strcmp(option_text(r->o, "tokens"), "bpe") != 0) {
+        cli_error(EXIT_USAGE, "train: --merge-dropout goes with --tokens bpe");
+        return false;
+    }
+    return true;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    {.name = "data", .kind = OPTION_GROUP},
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+     .help = "parallel text: a directory, the common beginning of two files, or a .tsv of two columns"},
+    {.name = "from", .kind = OPTION_TEXT, .value = "LANGUAGE", .help = "source language, the ending of its files: en"},
+    {.name = "to", .kind = OPTION_TEXT, .value = "LANGUAGE", .help = "target language, the ending of its files: de"},
+    {.name = "more", .kind = OPTION_FILES, .value = "PATH",
+     .help = "further pairs to train on, found as --data's are, such as translations by other models"},
+    {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",
+     .help = "validation pairs; by default a directory's own val files, or 1 in 100 pairs"},
+    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
+     .help = "fraction of the pairs held out for validation, instead of files"},
+    {.name = "test", .kind = OPTION_FILE, .value = "PATH",
+     .help = "test pairs, measured once at the end; by default a directory's own test files"},
+    {.name = "longest", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "leave out pairs with more tokens on a side; 0: than the model has positions"},
+    {.name = "text", .kind = OPTION_GROUP},
+    {.name = "moses", .help = "normalise and tokenise with the Moses rules first (en, de, fr)"},
+    {.name = "lower", .help = "lower-case all text first"},
+    {.name = "tokens", .kind = OPTION_CHOICE, .standard = "bpe", .value = "KIND", .choices = "bpe word char",
+     .help = "kind of tokenizer to train, one of"},
+    {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
+     .help = "maximum vocabulary size; for word and char 0: no limit"},
+    {.name = "separate", .help = "a vocabulary and embeddings for each language instead of shared ones"},
+    {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH", .help = "use this tokenizer.json instead"},
+    {.name = "merge-dropout", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 1,
+     .help = "BPE-dropout: probability of skipping a merge, such as 0.1"},
+    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
+    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "transformer", .value = "FAMILY",
+     .help = "model family; 'heed list' shows them"},
+    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
+     .help = "number of passes over the training data"},
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "4096", .value = "N", .low = 1, .high = 1e9,
+     .help = "tokens per update, with padding, on the longer side"},
+    {.name = "micro-batch", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+     .help = "tokens per backward pass, to save memory"},
+    {.name = "beta2", .kind = OPTION_NUMBER, .standard = "0.98", .value = "X", .high = 0.9999999,
+     .help = "decay of the second moment of adam and adamw"},
+    {.name = "schedule", .kind = OPTION_CHOICE, .standard = "inverse-root", .value = "NAME",
+     .choices = "cosine linear constant step inverse-root", .help = "learning rate schedule, one of"},
+    {.name = "warmup", .kind = OPTION_INT, .value = "N", .high = 1e12,
+     .help = "number of updates of linear warm-up; by default a tenth of all, at most 4000"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+const struct train_task train_translate = {
+    .page = {.name = "translate",
+             .summary = "sentences of another language",
+             .about =
+                 "Trains an encoder-decoder on parallel text: --data is a directory with train.en, train.de, val.en, "
+                 "val.de and perhaps test.en, test.de (for --from en --to de; each may be .gz), the common beginning "
+                 "of two such files, or a .tsv of two columns. The metric while training is the BLEU of greedy "
+                 "decoding; 'heed eval' measures with beam search.\n\n"
+                 "Training takes hours on a corpus of some ten thousand pairs; --steps, --set d_model=128 and fewer "
+                 "layers make it quicker.",
+             .options = options,
+             .examples = "heed train translate --data corpus --from en --to de --out en-de --set d_model=128\n"
+                         "heed train translate --data multi30k --recipe recipes/multi30k-en-de.recipe --out en-de\n"},
     .next = "translate",
     .next_how = "   (sentences on standard input)",
+    .usage = usage,
     .load = load,
     .set = set,
     .model = new_model,

@@ -103,7 +103,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 static bool load(struct train_run *r) {
     struct vectors *v = heed_mem_new(r->cx, sizeof *v);
     if (!v) return false;
-    *v = (struct vectors){.classify = strcmp(r->task, "classify") == 0};
+    *v = (struct vectors){.classify = strcmp(r->task->page.name, "classify") == 0};
     r->own = v;
     return load_data(r) && split_data(r);
 }
@@ -173,16 +173,51 @@ static void free_vectors(struct train_run *r) {
     heed_mem_free(r->cx, v);
 }
 
-static const char *const own_options[] = {"target", "use", NULL};
+/* ---- the tasks ---- */
 
-const struct train_kind train_vectors = {
-    .standard_model = "mlp",
-    .own_options = own_options,
-    .next = "predict",
-    .next_how = " --data FILE   (or numbers on standard input)",
-    .load = load,
-    .set = set,
-    .model = new_model,
-    .begin = begin,
-    .free = free_vectors,
+/* clang-format off */
+static const struct option options[] = {
+    {.name = "data", .kind = OPTION_GROUP},
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+     .help = "csv, tsv (also .gz), x.npy,y.npy, a directory of MNIST's files, or the word digits"},
+    {.name = "test", .kind = OPTION_FILE, .value = "PATH",
+     .help = "test data, measured once at the end; by default a directory's own test part"},
+    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
+     .help = "fraction of the data held out for validation; by default 0.1, for linear regression 0"},
+    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "the column of a table to predict: name or number, several as a,b; by default the last"},
+    {.name = "use", .kind = OPTION_LIST, .value = "COLUMN",
+     .help = "a column of a table to predict from; by default all others"},
+    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
+    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",
+     .help = "model family; 'heed list' shows them"},
+    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+     .help = "number of passes over the training data; by default 10, more for small data"},
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+     .help = "examples per update; by default 128, fewer for small data"},
+    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
+     .help = "peak learning rate; by default 0.001, with sgd or linear regression 0.01"},
+    {.name = NULL},
 };
+/* clang-format on */
+
+#define TASK(task_name, said, explained, shown)                                                                        \
+    {                                                                                                                  \
+        .page = {.name = task_name, .summary = said, .about = explained, .options = options, .examples = shown},       \
+        .next = "predict", .next_how = " --data FILE   (or numbers on standard input)", .load = load, .set = set,      \
+        .model = new_model, .begin = begin, .free = free_vectors,                                                      \
+    }
+
+const struct train_task train_regress = TASK(
+    "regress", "numbers from numbers",
+    "Trains a model to predict numbers from a table of numbers. Inputs and targets are standardised; the metric is "
+    "R^2.",
+    "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
+    "heed train regress --data points.csv --model linear --out line\n");
+
+const struct train_task train_classify =
+    TASK("classify", "classes from numbers or pictures",
+         "Trains a model to predict classes from a table or from pictures. The metric is accuracy.",
+         "heed train classify --data digits --out out\n"
+         "heed train classify --data mnist --recipe recipes/mnist-mlp.recipe --out mnist-mlp\n"
+         "heed train classify --data iris.csv --target species --out iris\n");

@@ -23,8 +23,8 @@ wrong 2 "new: --seed needs a value: N" $model --seed
 wrong 2 "new: unknown option --sed, did you mean --se(t|ed)" $model --sed 3
 wrong 2 "new: unknown option --thread, did you mean --threads" $model --thread=3
 wrong 2 "new: unknown option --frobnicate, 'heed new --help' lists them" $model --frobnicate
-wrong 2 "train: unknown option --micro, did you mean --micro-batch" train classify --micro 3
-wrong 2 "train: unknown option --sched, did you mean --schedule" train classify --sched step
+wrong 2 "train classify: unknown option --micro, did you mean --micro-batch" train classify --micro 3
+wrong 2 "train classify: unknown option --sched, did you mean --schedule" train classify --sched step
 for command in new forward demo; do # whose result is no data
     wrong 2 "$command: unknown option --json, " $command --json
 done
@@ -84,20 +84,69 @@ for page in man bash zsh; do
     silent
     cp out $page
 done
+unique() { # WORDS...: neither an option nor a letter has two meanings in their help
+    "$HEED" "$@" --help | sed -n 's/^  [- ][a-z ][, ] --\([a-z0-9-]*\).*/\1/p' >options
+    [ -s options ] && [ -z "$(sort options | uniq -d)" ] || fail "an option of $* has two meanings"
+    [ -z "$("$HEED" "$@" --help | sed -n 's/^  \(-[a-z]\), --.*/\1/p' | sort | uniq -d)" ] || fail "a letter of $* has two meanings"
+}
+completed() { # WHAT: each of `options` is in the parts of the completions that were cut out
+    while read -r option; do
+        grep -q -- " --$option[ ']" bash-part || fail "bash does not complete --$option of $1"
+        grep -q -- "--$option[=[]" zsh-part || fail "zsh does not complete --$option of $1"
+    done <options
+}
 while read -r command; do
     grep -q "^.SS heed $command" man || fail "$command is not in the manual"
     grep -q "^    $command)" bash || fail "bash does not complete $command"
     grep -q "^    $command)" zsh || fail "zsh does not complete $command"
-    "$HEED" "$command" --help | sed -n 's/^  [- ][a-z ][, ] --\([a-z0-9-]*\).*/\1/p' >options
-    [ -z "$(sort options | uniq -d)" ] || fail "an option of $command has two meanings"
-    [ -z "$("$HEED" "$command" --help | sed -n 's/^  \(-[a-z]\), --.*/\1/p' | sort | uniq -d)" ] ||
-        fail "a letter of $command has two meanings"
+    unique "$command"
     while read -r option; do
         grep -qF -- "\\-\\-$(echo "$option" | sed 's/-/\\-/g')\\fR" man || fail "--$option of $command is not in the manual"
-        sed -n "/^    $command)/,/;;\$/p" bash | grep -q -- " --$option[ ']" || fail "bash does not complete --$option of $command"
-        sed -n "/^    $command)/,/^        ;;/p" zsh | grep -q -- "--$option[=[]" || fail "zsh does not complete --$option of $command"
     done <options
+    for shell in bash zsh; do sed -n "/^    $command)/,/^    ;;\$/p" $shell >$shell-part; done
+    completed "$command"
 done <commands
+
+# a task has the options of all tasks and its own, and none of another's
+expect 0 train --help
+says '^usage: heed train TASK \[OPTIONS\]$'
+says '^TASK is one of:$'
+sed -n '/^TASK is/,/^$/s/^  \([a-z]*\) .*/\1/p' out >tasks
+[ "$(sort tasks | tr '\n' ' ')" = "classify regress translate " ] || fail "the tasks: $(cat tasks)"
+says '^      --patience N '
+if grep -qE '^ .{5}--(target|from) [A-Z]' out; then fail "the options of one task should be on its own page"; fi
+while read -r task; do
+    expect 0 train "$task" --help
+    says "^usage: heed train $task \[OPTIONS\]$"
+    says '^      --patience N '
+    says '^      --threads N '
+    says "^  heed train $task .*--out "
+    cp out page
+    expect 0 help train "$task"
+    cmp -s out page || fail "heed help train $task should be the same page"
+    expect 0 train --data x "$task" -h
+    cmp -s out page || fail "the task may stand behind options"
+    grep -q "^.SS heed train $task" man || fail "$task is not in the manual"
+    unique train "$task"
+    for shell in bash zsh; do
+        sed -n "/^    train)/,/^    ;;\$/p" $shell | sed -n "/^        $task)/,/^        ;;\$/p" >$shell-part
+    done
+    completed "train $task"
+done <tasks
+expect 0 train classify --help
+says '^  -t, --target COLUMN '
+says '^  -m, --model FAMILY .*default: mlp'
+if grep -qE '^ .{5}--(from|moses|vocab) ' out; then fail "classify should not show the options of translate"; fi
+expect 0 train translate --help
+says '^      --from LANGUAGE '
+says 'default: 4096'
+says '0\.98\)$'
+if grep -qE '^ .{5}--(target|use) ' out; then fail "translate should not show the options of classify"; fi
+wrong 2 "train: expected: TASK; 'heed train --help' lists them" train
+wrong 2 "train: unknown task 'clasify', did you mean 'classify'" train clasify --data x
+wrong 2 "train: unknown task 'x', one of: regress, classify, translate" train x
+wrong 2 "train: the task comes first" train --data classify regress --out x
+
 wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models" docs fish
 if command -v groff >/dev/null; then
     groff -man -Tutf8 -ww man >/dev/null 2>"$scratch/err"
@@ -113,10 +162,13 @@ if command -v bash >/dev/null; then
     [ "$(complete heed info --ba)" = --batch ] || fail "bash: an option"
     [ "$(complete heed forward --in x)" = "" ] || fail "bash: a path is left to the shell"
     [ "$(complete heed train translate --more x)" = "" ] || fail "bash: a path that may be given again is left to the shell"
-    if sed -n '/^    train)/,/;;$/p' bash | grep -q -- '--more)'; then fail "bash: --more should complete paths"; fi
+    if grep -q -- '--more)' bash; then fail "bash: --more should complete paths"; fi
     grep -q "'\*--more=\[.*\]:PATH:_files'" zsh || fail "zsh: a path that may be given again"
     [ "$(complete heed help inf)" = info ] || fail "bash: help"
     [ "$(complete heed train cl)" = classify ] || fail "bash: a task"
+    [ "$(complete heed train classify --tar)" = --target ] || fail "bash: an option of a task"
+    [ "$(complete heed train translate --tar)" = "" ] || fail "bash: an option of another task"
+    [ "$(complete heed train translate --tokens w)" = word ] || fail "bash: the value of a task's option"
     [ "$(complete heed lesson nad)" = nadaraya-watson ] || fail "bash: a lesson"
     [ "$(complete heed train regress -m ml)" = mlp ] || fail "bash: the value of a letter"
     [ "$(complete heed train regress --optimizer = s)" = sgd ] || fail "bash: a value after '='"

@@ -67,7 +67,32 @@ static void test_repeated(void **state) {
     options_free(o);
 }
 
+/* A row of the table replaces the inserted one of its name, in that one's place. */
+static void test_inserted(void **state) {
+    (void)state;
+    static const struct option shared[] = {{.name = "training", .kind = OPTION_GROUP},
+                                           {.name = "epochs", .kind = OPTION_INT, .standard = "10", .value = "N"},
+                                           {.name = "batch", .kind = OPTION_INT, .standard = "32", .value = "N"},
+                                           {.name = NULL}},
+                               table[] = {{.name = "data", .kind = OPTION_FILE, .value = "PATH"},
+                                          {.name = "shared", .kind = OPTION_TABLE, .table = shared},
+                                          {.name = "epochs", .kind = OPTION_INT, .standard = "30", .value = "N"},
+                                          {.name = "last"},
+                                          {.name = NULL}};
+    const struct option *const rows[] = {&table[0], &shared[0], &table[2], &shared[2], &table[3]};
+    for (int i = 0; i < 5; i++) assert_ptr_equal(option_row(table, i), rows[i]);
+    assert_null(option_row(table, 5));
+    assert_null(option_row(NULL, 0));
+    struct options *o = read_words(table, 2, (const char *[]){"--batch", "7"});
+    assert_non_null(o);
+    assert_int_equal(option_int(o, "epochs"), 30);
+    assert_int_equal(option_int(o, "batch"), 7);
+    assert_false(option_flag(o, "last"));
+    options_free(o);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_many), cmocka_unit_test(test_repeated)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_many), cmocka_unit_test(test_repeated),
+                                       cmocka_unit_test(test_inserted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

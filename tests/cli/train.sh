@@ -85,13 +85,13 @@ done
 # bad input, each with one line that names it
 wrong 2 'train: expected: TASK' train
 wrong 2 "train: unknown task 'clasify', did you mean 'classify'" train clasify --data kinds.csv --out x
-wrong 2 'train: --data PATH is needed' train classify --out x
-wrong 2 'train: --out DIR is needed' train classify --data kinds.csv
+wrong 2 'train classify: --data PATH is needed' train classify --out x
+wrong 2 'train classify: --out DIR is needed' train classify --data kinds.csv
 wrong 2 "train: .*no-such-family" train classify --data kinds.csv --out x --model no-such-family
 wrong 2 'train: kernel-pooling cannot be trained to classify' train classify --data kinds.csv --out x --model kernel-pooling
-wrong 2 'train: --lr: .*' train classify --data kinds.csv --out x --lr fast
-wrong 2 'train: --steps and --epochs: ' train classify --data kinds.csv --out x --steps 3 --epochs 3
-wrong 2 'train: --resume and --force: ' train classify --data kinds.csv --out x --resume --force
+wrong 2 'train classify: --lr: .*' train classify --data kinds.csv --out x --lr fast
+wrong 2 'train classify: --steps and --epochs: ' train classify --data kinds.csv --out x --steps 3 --epochs 3
+wrong 2 'train classify: --resume and --force: ' train classify --data kinds.csv --out x --resume --force
 wrong 1 'nothing.csv: ' train classify --data nothing.csv --out x
 wrong 1 "mlp: 'hiden' is not a key" train classify --data kinds.csv --out x --set hiden=3
 wrong 1 'train: --batch: 500 is larger than the data, 180 examples to train on' train classify --data kinds.csv --out x --batch 500 --quiet
@@ -141,4 +141,4 @@ printf 'epochs 500\nbatch 10\n' >long.recipe
 awk 'BEGIN { print "a,b"; for (i = 0; i < 60; i++) printf "%d,%d\n", i, 3 * i + 1 }' >line.csv
 expect 0 train regress --data line.csv --recipe long.recipe --steps 7 --out quick --json
 says '"steps": 7'
-wrong 2 'train: --steps and --epochs: only one of them' train regress --data line.csv --steps 7 --epochs 2 --out quick2
+wrong 2 'train regress: --steps and --epochs: only one of them' train regress --data line.csv --steps 7 --epochs 2 --out quick2

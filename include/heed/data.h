@@ -111,16 +111,16 @@ typedef struct heed_parallel_text {
 /* opts NULL: all pairs are taken. *pairs is filled anew. */
 HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs_opts *opts,
                                 heed_pairs *pairs);
-/* The pairs again, of the text that they were made of, with other tokens by BPE-dropout: pair i has streams of its own
- * in every epoch. One that would have more than `longest` tokens on a side (0: any) stays as it was. */
-typedef struct heed_redraw {
-    double dropout;
+/* Encodes the pairs of a text again with BPE-dropout (Provilkov et al. 2020): pair i has random streams of its own in
+ * every epoch. A pair that would have more than `longest` tokens on a side (0: any number) keeps its tokens. */
+typedef struct heed_resample_opts {
+    double dropout; /* probability of passing over a merge */
     int64_t longest;
     uint64_t seed;
     int64_t epoch;
-} heed_redraw;
-HEED_API bool heed_pairs_redraw(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs,
-                                const heed_redraw *how, heed_pairs *drawn);
+} heed_resample_opts;
+HEED_API bool heed_pairs_resample(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs,
+                                  const heed_resample_opts *opts, heed_pairs *resampled);
 HEED_API void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs);
 /* The ids of either side of pair i, which stay the pairs': neither to be added to nor freed. Empty: no such pair. */
 HEED_API heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i);

@@ -95,26 +95,26 @@ bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_
     return finish(cx, text, &m, pairs);
 }
 
-bool heed_pairs_redraw(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs, const heed_redraw *how,
-                       heed_pairs *drawn) {
-    if (!check_text(cx, text, drawn)) return false;
-    if (!pairs || !pairs->line || !how)
-        return heed_fail(cx, HEED_ERR_USAGE, "pairs: there are none to draw again, or their lines are not known");
+bool heed_pairs_resample(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs,
+                         const heed_resample_opts *opts, heed_pairs *resampled) {
+    if (!check_text(cx, text, resampled)) return false;
+    if (!pairs || !pairs->line || !opts)
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: pairs with their lines and options are needed");
     const heed_merge_dropout none[2] = {{0}};
     struct making m;
     if (begin(cx, pairs->n, &m))
         for (int64_t i = 0; i < pairs->n && !heed_cancelled(cx); i++) {
-            /* apart from the streams that shuffle epochs, which are below 2^32 */
-            const uint64_t stream = ((uint64_t)how->epoch + 1) << 32 | (uint32_t)(2 * i);
-            const heed_merge_dropout drop[2] = {{how->dropout, how->seed, stream},
-                                                {how->dropout, how->seed, stream + 1}};
+            /* separate from the streams that shuffle epochs, which are below 2^32 */
+            const uint64_t stream = ((uint64_t)opts->epoch + 1) << 32 | (uint32_t)(2 * i);
+            const heed_merge_dropout drop[2] = {{opts->dropout, opts->seed, stream},
+                                                {opts->dropout, opts->seed, stream + 1}};
             int64_t middle;
             if (!add_line(cx, text, pairs->line[i], drop, &m, &middle)) break;
-            if (keep_line(&m, pairs->line[i], middle, how->longest)) continue;
+            if (keep_line(&m, pairs->line[i], middle, opts->longest)) continue;
             if (!add_line(cx, text, pairs->line[i], none, &m, &middle)) break;
             keep_line(&m, pairs->line[i], middle, 0);
         }
-    return finish(cx, text, &m, drawn);
+    return finish(cx, text, &m, resampled);
 }
 
 void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs) {

@@ -141,11 +141,11 @@ static bool make_room(heed_ctx *cx, heed_translation *t) {
 
 static bool draw_epoch(heed_ctx *cx, heed_translation *t, int64_t epoch) {
     const heed_translation_opts *o = &t->opts;
-    const heed_redraw how = {o->merge_dropout, o->longest, o->seed, epoch};
+    const heed_resample_opts opts = {o->merge_dropout, o->longest, o->seed, epoch};
     heed_pairs drawn;
     heed_pair_groups groups;
     if (o->merge_dropout == 0 || t->drawn_epoch == epoch) return true;
-    if (!heed_pairs_redraw(cx, o->train_text, o->train.pairs, &how, &drawn)) return false;
+    if (!heed_pairs_resample(cx, o->train_text, o->train.pairs, &opts, &drawn)) return false;
     heed_pairs_free(cx, &t->drawn);
     t->drawn = drawn;
     t->pairs = &t->drawn;

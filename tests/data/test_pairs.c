@@ -79,42 +79,43 @@ static void test_encode(void **state) {
 }
 
 /* Other tokens of the same lines; those that would be too long stay as they were. */
-static void test_redraw(void **state) {
+static void test_resample(void **state) {
     (void)state;
     heed_lines en = lines_of("a banana\n\nbanana banana\nban nab\n"), de = lines_of("nab\nx\nban\nbanana\n");
     const heed_lines *known[] = {&en, &de};
     heed_tokenizer *t =
         heed_tokenizer_train(cx, known, 2, &(heed_tokenizer_opts){.kind = HEED_TOKENS_BPE, .vocabulary = 20});
     const heed_parallel_text text = {&en, &de, t, t};
-    heed_pairs p, drawn, again;
+    heed_pairs p, resampled, again;
     assert_true(heed_pairs_encode(cx, &text, &(heed_pairs_opts){.skip_empty = true}, &p));
     const int64_t lines[] = {0, 2, 3};
     assert_int_equal(p.n, 3);
     assert_memory_equal(p.line, lines, sizeof lines);
-    assert_true(heed_pairs_redraw(cx, &text, &p, &(heed_redraw){.dropout = 1}, &drawn));
-    assert_int_equal(drawn.n, 3);
-    assert_memory_equal(drawn.line, lines, sizeof lines);
-    assert_int_equal(heed_pair_source(&drawn, 0).count, 9); /* a letter and six, and a mark before each */
-    assert_int_equal(heed_pair_target(&drawn, 2).count, 7);
-    heed_pairs_free(cx, &drawn);
-    assert_true(heed_pairs_redraw(cx, &text, &p, &(heed_redraw){.dropout = 1, .longest = 8}, &drawn));
-    assert_int_equal(heed_pair_source(&drawn, 0).count, heed_pair_source(&p, 0).count);
-    assert_int_equal(heed_pair_target(&drawn, 2).count, heed_pair_target(&p, 2).count + 7 - 1);
-    heed_pairs_free(cx, &drawn);
+    assert_true(heed_pairs_resample(cx, &text, &p, &(heed_resample_opts){.dropout = 1}, &resampled));
+    assert_int_equal(resampled.n, 3);
+    assert_memory_equal(resampled.line, lines, sizeof lines);
+    assert_int_equal(heed_pair_source(&resampled, 0).count, 9); /* a letter and six, and a mark before each */
+    assert_int_equal(heed_pair_target(&resampled, 2).count, 7);
+    heed_pairs_free(cx, &resampled);
+    assert_true(heed_pairs_resample(cx, &text, &p, &(heed_resample_opts){.dropout = 1, .longest = 8}, &resampled));
+    assert_int_equal(heed_pair_source(&resampled, 0).count, heed_pair_source(&p, 0).count);
+    assert_int_equal(heed_pair_target(&resampled, 2).count, heed_pair_target(&p, 2).count + 7 - 1);
+    heed_pairs_free(cx, &resampled);
     bool differs = false;
     for (int64_t epoch = 0; epoch < 20; epoch++) {
-        const heed_redraw how = {.dropout = 0.5, .seed = 4, .epoch = epoch};
-        assert_true(heed_pairs_redraw(cx, &text, &p, &how, &drawn) && heed_pairs_redraw(cx, &text, &p, &how, &again));
-        assert_memory_equal(drawn.start, again.start, 7 * sizeof *drawn.start);
-        assert_memory_equal(drawn.id, again.id, (size_t)drawn.start[6] * sizeof *drawn.id);
-        differs = differs || drawn.start[6] != p.start[6];
-        heed_pairs_free(cx, &drawn);
+        const heed_resample_opts opts = {.dropout = 0.5, .seed = 4, .epoch = epoch};
+        assert_true(heed_pairs_resample(cx, &text, &p, &opts, &resampled) &&
+                    heed_pairs_resample(cx, &text, &p, &opts, &again));
+        assert_memory_equal(resampled.start, again.start, 7 * sizeof *resampled.start);
+        assert_memory_equal(resampled.id, again.id, (size_t)resampled.start[6] * sizeof *resampled.id);
+        differs = differs || resampled.start[6] != p.start[6];
+        heed_pairs_free(cx, &resampled);
         heed_pairs_free(cx, &again);
     }
     assert_true(differs);
-    assert_false(heed_pairs_redraw(cx, &text, NULL, &(heed_redraw){0}, &drawn));
+    assert_false(heed_pairs_resample(cx, &text, NULL, &(heed_resample_opts){0}, &resampled));
     heed_clear(cx);
-    assert_false(heed_pairs_redraw(cx, &text, &p, &(heed_redraw){.dropout = -1}, &drawn));
+    assert_false(heed_pairs_resample(cx, &text, &p, &(heed_resample_opts){.dropout = -1}, &resampled));
     heed_clear(cx);
     heed_pairs_free(cx, &p);
     heed_tokenizer_free(cx, t);
@@ -175,7 +176,7 @@ static void test_groups(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_redraw),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_resample),
                                        cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests(tests, open_cx, close_cx);
 }

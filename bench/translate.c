@@ -80,7 +80,7 @@ static void translate(struct bench *b) {
     heed_generated *made =
         heed_generate(b->cx, b->model, b->source, b->m,
                       &(heed_generate_opts){
-                          .beams = BEAMS, .length_penalty = 1, .early_stopping = HEED_STOP_FULL, .max_length = b->n});
+                          .beams = BEAMS, .length_penalty = 1, .early_stopping = HEED_STOP_EARLY, .max_length = b->n});
     if (made && !b->step) write_translations(b, made);
     heed_mem_free(b->cx, made);
 }

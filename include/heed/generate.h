@@ -13,11 +13,11 @@
 extern "C" {
 #endif
 
-/* When a sentence with as many ended hypotheses as beams is done; transformers' early_stopping. */
+/* When beam search stops, once a sentence has as many finished hypotheses as beams: transformers' early_stopping. */
 typedef enum heed_early_stopping {
-    HEED_STOP_LIKELY,  /* false: its best beam, were it to end here, would not do better than the worst of them */
-    HEED_STOP_FULL,    /* true: at once */
-    HEED_STOP_SETTLED, /* "never": no beam could do better, however it goes on */
+    HEED_STOP_HEURISTIC,   /* false: when the best beam, ended here, would score no better than the worst of them */
+    HEED_STOP_EARLY,       /* true: at once */
+    HEED_STOP_NEVER_EARLY, /* "never": when no beam can score better, however it continues */
 } heed_early_stopping;
 
 typedef struct heed_generate_opts {

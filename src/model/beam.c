@@ -107,8 +107,8 @@ static void fill(struct search *s, const struct rules *rules, int64_t n, int64_t
 static bool may_improve(const struct search *s, const struct rules *rules, float sum, int64_t length) {
     const heed_generate_opts *o = &rules->opts;
     if (s->n_ended < o->beams) return true;
-    if (o->beams == 1 || o->early_stopping == HEED_STOP_FULL) return false;
-    if (o->early_stopping == HEED_STOP_SETTLED && o->length_penalty > 0) length = o->max_length - 1;
+    if (o->beams == 1 || o->early_stopping == HEED_STOP_EARLY) return false;
+    if (o->early_stopping == HEED_STOP_NEVER_EARLY && o->length_penalty > 0) length = o->max_length - 1;
     return normalised(rules, sum, length) > s->ended[o->beams - 1].score;
 }
 

@@ -84,8 +84,8 @@ static heed_tensor *input_ids(const struct batch *b) {
     return heed_cache_reorder(b->cx, b->self, b->order, R) ? ids : NULL;
 }
 
-/* In a dry context no sentence ends before it must: nothing takes more room. */
-static void suppose(const struct batch *b, int64_t rows) {
+/* In a dry context there are no logits: no hypothesis ends before max_length, which takes the most memory. */
+static void plan_candidates(const struct batch *b, int64_t rows) {
     const struct rules *r = b->rules;
     for (int64_t row = 0; row < rows; row++) {
         b->count[row] = 0;
@@ -100,7 +100,7 @@ static bool choose(struct batch *b) {
     heed_scope_begin(cx);
     const heed_tensor *logits = decoder_step(b, input_ids(b));
     if (logits && cx->config.dry) {
-        suppose(b, R);
+        plan_candidates(b, R);
     } else if (logits) {
         b->logits = (float *)(void *)logits->data;
         pool_run_if(!kernel_is_small(R * V), cx->pool, R, choose_task, b);
@@ -277,7 +277,7 @@ static bool check_opts(heed_ctx *cx, const heed_generate_opts *o, const struct s
     if (!isfinite(o->length_penalty) || fabsf(o->length_penalty) > 16)
         return heed_fail(cx, HEED_ERR_RANGE, "generate: a length penalty of %g is not between -16 and 16",
                          (double)o->length_penalty);
-    if ((int)o->early_stopping < HEED_STOP_LIKELY || o->early_stopping > HEED_STOP_SETTLED)
+    if ((int)o->early_stopping < HEED_STOP_HEURISTIC || o->early_stopping > HEED_STOP_NEVER_EARLY)
         return heed_fail(cx, HEED_ERR_USAGE, "generate: %d is not a kind of early stopping", (int)o->early_stopping);
     if (o->max_length < 2 || o->max_length > m->longest)
         return heed_fail(cx, HEED_ERR_RANGE,

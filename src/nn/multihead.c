@@ -53,8 +53,8 @@ bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, con
 
 /* ---- projections ---- */
 
-/* The sizes of an axis apart; t itself when there is one, NULLs for NULL. */
-static void apart(heed_ctx *cx, heed_tensor *t, int axis, const int64_t *sizes, int n, heed_tensor **out) {
+/* t split along an axis into n tensors of these sizes; t itself for one, NULLs for NULL. */
+static void split(heed_ctx *cx, heed_tensor *t, int axis, const int64_t *sizes, int n, heed_tensor **out) {
     for (int i = 0; i < n; i++) out[i] = t;
     if (t && n > 1) heed_split(cx, t, axis, sizes, n, out);
 }
@@ -74,13 +74,13 @@ static int runs_of(const heed_multihead *l, heed_tensor *const x[PARTS], int run
 static void weights_of(heed_ctx *cx, const heed_multihead *l, const int64_t *rows, int n, heed_tensor *weight[PARTS],
                        heed_tensor *bias[PARTS]) {
     if (l->in_weight) {
-        apart(cx, heed_param_tensor(cx, l->in_weight), 0, rows, n, weight);
+        split(cx, heed_param_tensor(cx, l->in_weight), 0, rows, n, weight);
     } else {
         weight[Q] = heed_param_tensor(cx, l->q_weight);
         weight[K] = heed_param_tensor(cx, l->k_weight);
         weight[V] = heed_param_tensor(cx, l->v_weight);
     }
-    apart(cx, l->in_bias ? heed_param_tensor(cx, l->in_bias) : NULL, 0, rows, n, bias);
+    split(cx, l->in_bias ? heed_param_tensor(cx, l->in_bias) : NULL, 0, rows, n, bias);
 }
 
 /* (…,C) -> (…,H,D) */
@@ -101,7 +101,7 @@ static bool project(heed_ctx *cx, const heed_multihead *l, heed_tensor *const x[
     for (int r = 0; r < n; r++) rows[r] = run[r] * C;
     weights_of(cx, l, rows, n, weight, bias);
     for (int r = 0, i = Q; r < n; i += run[r++])
-        if (x[i]) apart(cx, heed_linear(cx, x[i], weight[r], bias[r]), -1, (int64_t[]){C, C, C}, run[r], part + i);
+        if (x[i]) split(cx, heed_linear(cx, x[i], weight[r], bias[r]), -1, (int64_t[]){C, C, C}, run[r], part + i);
     for (int i = Q; i < PARTS; i++) head[i] = heads(cx, l, part[i]);
     return !heed_failed(cx);
 }

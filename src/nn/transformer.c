@@ -88,11 +88,11 @@ static bool norm_make(heed_ctx *cx, heed_params *set, const char *prefix, const 
     return layer->weight != NULL;
 }
 
-static heed_attention_opts looking(const char *site, int number, const heed_mask *mask) {
+static heed_attention_opts attention_opts(const char *site, int number, const heed_mask *mask) {
     return (heed_attention_opts){.mask = mask ? *mask : heed_mask_none(), .site = site, .layer = number};
 }
 
-static heed_tensor *feed(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x, float dropout) {
+static heed_tensor *feed_forward(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x, float dropout) {
     return heed_dropout(cx, heed_feed_forward_run(cx, layer, x), dropout);
 }
 
@@ -108,20 +108,21 @@ bool heed_encoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
            norm_make(cx, set, prefix, "norm2", opts, &layer->norm2);
 }
 
-static heed_tensor *look_around(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    const heed_attention_opts o = looking("encoder", l->number, mask);
+static heed_tensor *encoder_self_attention(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x,
+                                           const heed_mask *mask) {
+    const heed_attention_opts o = attention_opts("encoder", l->number, mask);
     return heed_dropout(cx, heed_multihead_run(cx, &l->self_attn, x, x, x, &o), l->dropout);
 }
 
 static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    x = heed_add_norm_run(cx, &l->norm1, look_around(cx, l, x, mask), x, NULL);
-    return heed_add_norm_run(cx, &l->norm2, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm1, encoder_self_attention(cx, l, x, mask), x, NULL);
+    return heed_add_norm_run(cx, &l->norm2, feed_forward(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
 static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
     heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
-    n = heed_add_norm_run(cx, &l->norm2, look_around(cx, l, n, mask), x, &x);
-    return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
+    n = heed_add_norm_run(cx, &l->norm2, encoder_self_attention(cx, l, n, mask), x, &x);
+    return heed_add(cx, x, feed_forward(cx, &l->feed_forward, n, l->dropout));
 }
 
 heed_tensor *heed_encoder_layer_run(heed_ctx *cx, const heed_encoder_layer *layer, heed_tensor *x,
@@ -148,8 +149,8 @@ bool heed_decoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
            norm_make(cx, set, prefix, "norm3", opts, &layer->norm3);
 }
 
-/* What a decoder looks at: itself and the memory, or what caches hold of both. */
-struct view {
+/* What a decoder attends to: itself and the memory, or the cached keys and values of both. */
+struct attended {
     heed_tensor *memory;
     const heed_mask *self, *cross;
     heed_cache *self_cache;
@@ -157,34 +158,36 @@ struct view {
     const int32_t *counts;
 };
 
-static heed_tensor *look_back(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    const heed_attention_opts o = looking("decoder", l->number, v->self);
+static heed_tensor *decoder_self_attention(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x,
+                                           const struct attended *v) {
+    const heed_attention_opts o = attention_opts("decoder", l->number, v->self);
     x = v->self_cache ? heed_multihead_step(cx, &l->self_attn, x, v->self_cache, v->counts, &o)
                       : heed_multihead_run(cx, &l->self_attn, x, x, x, &o);
     return heed_dropout(cx, x, l->dropout);
 }
 
-static heed_tensor *look_across(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    const heed_attention_opts o = looking("cross", l->number, v->cross);
+static heed_tensor *cross_attention(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x,
+                                    const struct attended *v) {
+    const heed_attention_opts o = attention_opts("cross", l->number, v->cross);
     x = v->cross_cache ? heed_multihead_recall(cx, &l->multihead_attn, x, v->cross_cache, &o)
                        : heed_multihead_run(cx, &l->multihead_attn, x, v->memory, v->memory, &o);
     return heed_dropout(cx, x, l->dropout);
 }
 
-static heed_tensor *decoder_post(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
-    x = heed_add_norm_run(cx, &l->norm1, look_back(cx, l, x, v), x, NULL);
-    x = heed_add_norm_run(cx, &l->norm2, look_across(cx, l, x, v), x, NULL);
-    return heed_add_norm_run(cx, &l->norm3, feed(cx, &l->feed_forward, x, l->dropout), x, NULL);
+static heed_tensor *decoder_post(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct attended *v) {
+    x = heed_add_norm_run(cx, &l->norm1, decoder_self_attention(cx, l, x, v), x, NULL);
+    x = heed_add_norm_run(cx, &l->norm2, cross_attention(cx, l, x, v), x, NULL);
+    return heed_add_norm_run(cx, &l->norm3, feed_forward(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
-static heed_tensor *decoder_pre(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+static heed_tensor *decoder_pre(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct attended *v) {
     heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
-    n = heed_add_norm_run(cx, &l->norm2, look_back(cx, l, n, v), x, &x);
-    n = heed_add_norm_run(cx, &l->norm3, look_across(cx, l, n, v), x, &x);
-    return heed_add(cx, x, feed(cx, &l->feed_forward, n, l->dropout));
+    n = heed_add_norm_run(cx, &l->norm2, decoder_self_attention(cx, l, n, v), x, &x);
+    n = heed_add_norm_run(cx, &l->norm3, cross_attention(cx, l, n, v), x, &x);
+    return heed_add(cx, x, feed_forward(cx, &l->feed_forward, n, l->dropout));
 }
 
-static heed_tensor *decoder_layer(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct view *v) {
+static heed_tensor *decoder_layer(heed_ctx *cx, const heed_decoder_layer *l, heed_tensor *x, const struct attended *v) {
     return l->norm_first ? decoder_pre(cx, l, x, v) : decoder_post(cx, l, x, v);
 }
 
@@ -195,7 +198,7 @@ heed_tensor *heed_decoder_layer_run(heed_ctx *cx, const heed_decoder_layer *laye
         heed_fail(cx, HEED_ERR_USAGE, "decoder_layer: the layer, x or memory is NULL");
         return NULL;
     }
-    return decoder_layer(cx, layer, x, &(struct view){.memory = memory, .self = self, .cross = cross});
+    return decoder_layer(cx, layer, x, &(struct attended){.memory = memory, .self = self, .cross = cross});
 }
 
 /* ---- stacks ---- */
@@ -217,8 +220,8 @@ static bool name_layer(heed_ctx *cx, const char *prefix, int number, struct name
     return name_under(cx, prefix, part, name);
 }
 
-/* One counted random number a layer: dry contexts draw the same. */
-static bool left_out(heed_ctx *cx, float p) {
+/* LayerDrop. One counted random number a layer: dry contexts draw the same. */
+static bool drop_layer(heed_ctx *cx, float p) {
     const struct engine *e = engine_of(cx);
     if (!e || !e->training || p == 0) return false;
     float u = 0;
@@ -249,7 +252,7 @@ heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_te
     }
     heed_scope_begin(cx);
     for (int i = 0; i < encoder->layers; i++)
-        if (!left_out(cx, encoder->layer_drop))
+        if (!drop_layer(cx, encoder->layer_drop))
             x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
     if (encoder->norm.weight) x = heed_norm_run(cx, &encoder->norm, x);
     return heed_scope_end(cx, x);
@@ -270,10 +273,10 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     return !opts->final_norm || norm_make(cx, set, prefix, "norm", opts, &decoder->norm);
 }
 
-static heed_tensor *decoder_stack(heed_ctx *cx, const heed_decoder *d, heed_tensor *x, const struct view *v) {
+static heed_tensor *decoder_stack(heed_ctx *cx, const heed_decoder *d, heed_tensor *x, const struct attended *v) {
     heed_scope_begin(cx);
     for (int i = 0; i < d->layers; i++)
-        if (!left_out(cx, d->layer_drop)) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
+        if (!drop_layer(cx, d->layer_drop)) x = heed_scope_keep(cx, decoder_layer(cx, &d->layer[i], x, v));
     if (d->norm.weight) x = heed_norm_run(cx, &d->norm, x);
     return heed_scope_end(cx, x);
 }
@@ -285,7 +288,7 @@ heed_tensor *heed_decoder_run(heed_ctx *cx, const heed_decoder *decoder, heed_te
         heed_fail(cx, HEED_ERR_USAGE, "decoder: the stack, x or memory is NULL");
         return NULL;
     }
-    return decoder_stack(cx, decoder, x, &(struct view){.memory = memory, .self = self, .cross = cross});
+    return decoder_stack(cx, decoder, x, &(struct attended){.memory = memory, .self = self, .cross = cross});
 }
 
 bool heed_decoder_remember(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *memory, heed_cache *cross,
@@ -306,6 +309,7 @@ heed_tensor *heed_decoder_step(heed_ctx *cx, const heed_decoder *decoder, heed_t
         heed_fail(cx, HEED_ERR_USAGE, "decoder: the stack, x or a cache is NULL");
         return NULL;
     }
-    return decoder_stack(cx, decoder, x,
-                         &(struct view){.self = &causal, .self_cache = self, .cross_cache = cross, .counts = counts});
+    return decoder_stack(
+        cx, decoder, x,
+        &(struct attended){.self = &causal, .self_cache = self, .cross_cache = cross, .counts = counts});
 }

@@ -44,9 +44,9 @@ static struct call read_call(heed_ctx *cx, heed_json at) {
     c.opts = (heed_generate_opts){.beams = heed_json_int(cx, o, "beams"),
                                   .n_best = heed_json_int_or(cx, o, "n_best", 1),
                                   .length_penalty = (float)heed_json_number_or(cx, o, "length_penalty", 1),
-                                  .early_stopping = kind == HEED_JSON_BOOL   ? HEED_STOP_FULL
-                                                    : kind == HEED_JSON_TEXT ? HEED_STOP_SETTLED
-                                                                             : HEED_STOP_LIKELY,
+                                  .early_stopping = kind == HEED_JSON_BOOL   ? HEED_STOP_EARLY
+                                                    : kind == HEED_JSON_TEXT ? HEED_STOP_NEVER_EARLY
+                                                                             : HEED_STOP_HEURISTIC,
                                   .max_length = heed_json_int_or(cx, o, "max_length", 0),
                                   .min_length = heed_json_int_or(cx, o, "min_length", 0),
                                   .no_repeat_ngram = heed_json_int_or(cx, o, "no_repeat_ngram", 0)};

@@ -58,7 +58,7 @@ static void test_golden(void **state) {
 static void test_names(void **state) {
     (void)state;
     static const char *const fused[] = {"a.in_proj_weight", "a.in_proj_bias", "a.out_proj.weight", "a.out_proj.bias"};
-    static const char *const apart[] = {"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"};
+    static const char *const separate[] = {"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"};
     heed_ctx *cx = open_context();
     heed_multihead layer;
     for (int kind = 0; kind < 2; kind++) {
@@ -66,7 +66,7 @@ static void test_names(void **state) {
         const heed_multihead_opts opts = {.width = 64, .heads = 4, .key_width = kind ? 32 : 64, .bias = !kind};
         assert_true(heed_multihead_make(cx, set, kind ? NULL : "a", &opts, &layer));
         assert_int_equal(heed_params_count(set), 4);
-        for (int i = 0; i < 4; i++) assert_string_equal(heed_params_at(set, i)->name, kind ? apart[i] : fused[i]);
+        for (int i = 0; i < 4; i++) assert_string_equal(heed_params_at(set, i)->name, kind ? separate[i] : fused[i]);
         heed_params_allocate(cx, set);
         heed_params_init(cx, set, 3);
         /* xavier uniform over (192,64), or (64,32); torch's linear over (64,64) */
@@ -107,7 +107,7 @@ static void test_products(void **state) {
     heed_ctx *cx = open_context();
     heed_multihead layer;
     struct weights w = make_layer(cx, 12, 3, 0, &layer);
-    for (int other = 0; other < 3; other++) { /* self; cross; all three apart */
+    for (int other = 0; other < 3; other++) { /* self; cross; three different tensors */
         heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){2, 5, 12});
         heed_tensor *y = other > 0 ? random_tensor(cx, 1, 3, (int64_t[]){2, 5, 12}) : x;
         heed_tensor *z = other > 1 ? random_tensor(cx, 2, 3, (int64_t[]){2, 5, 12}) : y;
@@ -126,7 +126,7 @@ static void test_products(void **state) {
     close_context(cx);
 }
 
-/* The fused products give the bits of those apart: contents that are equal, in tensors that are not. */
+/* The fused products give the bits of separate products: contents that are equal, in tensors that are not. */
 static void test_fused_is_apart(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -135,12 +135,12 @@ static void test_fused_is_apart(void **state) {
     heed_tensor *x[3];
     for (int i = 0; i < 3; i++) x[i] = random_tensor(cx, 0, 3, (int64_t[]){2, 9, 20});
     const heed_attention_opts opts = {.mask = heed_mask_causal(0)};
-    heed_tensor *apart = heed_multihead_run(cx, &layer, x[0], x[1], x[2], &opts);
+    heed_tensor *separate = heed_multihead_run(cx, &layer, x[0], x[1], x[2], &opts);
     heed_tensor *cross = heed_multihead_run(cx, &layer, x[0], x[1], x[1], &opts);
     heed_tensor *self = heed_multihead_run(cx, &layer, x[0], x[0], x[0], &opts);
     assert_non_null(self);
-    assert_memory_equal(heed_f32(apart), heed_f32(cross), sizeof(float) * 360);
-    assert_memory_equal(heed_f32(apart), heed_f32(self), sizeof(float) * 360);
+    assert_memory_equal(heed_f32(separate), heed_f32(cross), sizeof(float) * 360);
+    assert_memory_equal(heed_f32(separate), heed_f32(self), sizeof(float) * 360);
     weights_free(cx, &w);
     close_context(cx);
 }

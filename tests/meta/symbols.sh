@@ -1,5 +1,6 @@
-# libheed.so exports only heed_ names and carries its soname; libheed.a, which is the same objects, refers to nothing
-# that prints to the user's streams or ends the process. The second check is first shown an object that does.
+# libheed.so exports only heed_ names and carries its soname. libheed.a defines only heed_ names, so that it links into a
+# program that has functions of the same names as hidden ones of heed's, and it refers to nothing that prints to the
+# user's streams or ends the process. The last check is first shown an object that does.
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -17,6 +18,53 @@ echo "$exported" | grep -qx heed_open || {
 }
 readelf -d "$SHARED" | grep -q "SONAME.*\[$SONAME\]" || {
     echo "libheed.so has not the soname $SONAME"
+    exit 1
+}
+
+defined=$("$NM" -g --defined-only "$STATIC" | awk 'NF == 3 { print $3 }')
+foreign=$(echo "$defined" | grep -v '^heed_' || :)
+if [ -n "$foreign" ]; then
+    echo "libheed.a defines names that are not heed's:"
+    echo "$foreign"
+    exit 1
+fi
+cat >"$scratch/host.c" <<'END'
+#include <heed/heed.h>
+#include <string.h>
+
+static int called;
+int map_find(void) { return called++, 1; }
+int shown(void) { return called++, 1; }
+int utf8_bad(void) { return called++, 1; }
+
+int main(void) {
+    heed_ctx *cx = heed_open(NULL);
+    heed_string text = {0};
+    heed_lines lines = {0};
+    heed_ids ids = {0};
+    const heed_lines *const texts[] = {&lines};
+    const heed_tokenizer_opts opts = {.kind = HEED_TOKENS_WORD, .unk = "<unk>"};
+    heed_string_put(cx, &text, "a cat\na dog\n", 12);
+    heed_lines_cut(cx, &text, &lines);
+    heed_tokenizer *t = heed_tokenizer_train(cx, texts, 1, &opts);
+    heed_encode(cx, t, "a cow", 5, false, &ids);
+    const int right = !heed_failed(cx) && ids.count == 2 && ids.id[0] == heed_tokenizer_id(t, "a") && ids.id[1] == 0;
+    heed_ids_free(cx, &ids);
+    heed_tokenizer_free(cx, t);
+    heed_lines_free(cx, &lines);
+    heed_string_free(cx, &text);
+    heed_close(cx);
+    return !right || called || map_find() + shown() + utf8_bad() != 3;
+}
+END
+# shellcheck disable=SC2046 # flags are words
+"$CC" -I "$SOURCE/include" "$scratch/host.c" "$STATIC" $(pkg-config --libs jansson zlib cairo libutf8proc) -lm -pthread \
+    -o "$scratch/host" || {
+    echo "a program with functions map_find, shown and utf8_bad of its own does not link libheed.a"
+    exit 1
+}
+"$scratch/host" || {
+    echo "libheed.a calls a program's own map_find, shown or utf8_bad"
     exit 1
 }
 

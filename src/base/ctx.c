@@ -2,6 +2,7 @@
 #include "base/ctx.h"
 #include "base/arena.h"
 #include "base/pool.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,16 +64,14 @@ bool heed_failed(const heed_ctx *cx) { return !cx || cx->status != HEED_OK; }
 heed_status heed_error(const heed_ctx *cx) { return cx ? cx->status : HEED_ERR_USAGE; }
 const char *heed_message(const heed_ctx *cx) { return cx ? cx->message : "there is no context"; }
 
-/* Writes a sentence that always fits: one too long ends in "..." and never in half a UTF-8 character. */
+/* Writes a sentence as one printable line, whatever text of files it quotes; one too long ends in "...". */
 static void write_sentence(char *out, size_t size, const char *format, va_list args) {
-    const int length = format ? vsnprintf(out, size, format, args) : -1;
-    if (length < 0) {
+    char raw[4096];
+    const int length = format ? text_formatv(raw, sizeof raw, format, args) : -1;
+    if (length < 0)
         snprintf(out, size, "an error without a sentence");
-    } else if ((size_t)length >= size) {
-        size_t cut = size - sizeof "...";
-        while (cut > 0 && ((unsigned char)out[cut] & 0xC0) == 0x80) cut--;
-        memcpy(out + cut, "...", sizeof "...");
-    }
+    else
+        text_printable(out, size, raw, (size_t)length < sizeof raw ? (size_t)length : sizeof raw - 1);
 }
 
 bool heed_failv(heed_ctx *cx, heed_status status, const char *format, va_list args) {

@@ -1,6 +1,7 @@
 /* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. A message begins with
  * the command and, within a recipe, its file and line. */
 #include "cli/options.h"
+#include "io/text.h"
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -101,12 +102,9 @@ static bool read_int(const char *text, int64_t *out) {
     return end != text && *end == 0 && errno == 0 && strchr("0123456789+-", text[0]);
 }
 
-/* Decimal only: strtod would take 0x10 too. */
 static bool read_number(const char *text, double *out) {
-    char *end;
-    if (text[strspn(text, "0123456789+-.eE")]) return false;
-    *out = strtod(text, &end);
-    return end != text && *end == 0 && isfinite(*out);
+    bool range;
+    return number_read(text, out, &range) && isfinite(*out);
 }
 
 static bool read_bytes(const char *text, size_t *out) {

@@ -1,4 +1,4 @@
-/* Text that came from a file: shown safely in a sentence, checked as UTF-8, read as a number. */
+/* Text that came from a file: shown safely in a sentence, read as a number; and numbers written as text. */
 #define _GNU_SOURCE /* strtod_l */
 #include "io/text.h"
 
@@ -8,50 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* The length of the well-formed sequence at s, 0 when there is none. The second byte has a narrower range after E0, ED,
- * F0 and F4: that rules out overlong forms, surrogates and what lies beyond U+10FFFF. */
-static size_t utf8_sequence(const unsigned char *s, size_t n) {
-    const unsigned char c = s[0];
-    if (c < 0x80) return 1;
-    const size_t length = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
-    if (length == 0 || length > n) return 0;
-    const unsigned char low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
-    const unsigned char high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-    if (s[1] < low || s[1] > high) return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    return length;
-}
-
-size_t utf8_bad(const void *s, size_t n) {
-    const unsigned char *p = s;
-    size_t i = 0;
-    while (i < n) {
-        const size_t length = utf8_sequence(p + i, n - i);
-        if (length == 0) return i;
-        i += length;
-    }
-    return n;
-}
-
 struct shown shown_bytes(const void *s, size_t n) {
-    const unsigned char *p = s;
     struct shown out;
-    size_t used = 0, i = 0;
-    const size_t room = sizeof out.text - 8; /* a sequence of 4, then "..." and 0 */
-    while (i < n && used < room) {
-        const size_t length = utf8_sequence(p + i, n - i);
-        /* C0, DEL and C1 (C2 80 to C2 9F) can steer a terminal. */
-        const bool control = p[i] < 0x20 || p[i] == 0x7F || (p[i] == 0xC2 && length == 2 && p[i + 1] < 0xA0);
-        if (length == 0 || control)
-            out.text[used++] = '?';
-        else {
-            memcpy(out.text + used, p + i, length);
-            used += length;
-        }
-        i += length ? length : 1;
-    }
-    memcpy(out.text + used, i < n ? "..." : "", i < n ? 4 : 1);
+    text_printable(out.text, sizeof out.text, s, n);
     return out;
 }
 
@@ -107,6 +66,19 @@ bool number_read(const char *s, double *out, bool *range) {
     if (*range) return false;
     *out = value;
     return true;
+}
+
+void number_shortest(char out[NUMBER_ROOM], double value, bool single) {
+    if (!isfinite(value)) {
+        strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        double back = 0;
+        bool range;
+        text_format(out, NUMBER_ROOM, "%.*g", digits, value);
+        if (number_read(out, &back, &range) && (single ? (float)back == (float)value : back == value)) return;
+    }
 }
 
 bool text_ends(const char *s, size_t n, const char *suffix) {

@@ -1,6 +1,7 @@
 /* Keys of config.json: their kinds, standards and settings. After config_new or config_complete every key of the
  * family's table is there and of its kind, so that build functions read them without asking. */
 #include "model/config.h"
+#include "io/text.h"
 #include "model/families.h"
 #include <errno.h>
 #include <math.h>
@@ -26,10 +27,9 @@ static bool put_int(heed_ctx *cx, heed_json at, const char *key, const char *tex
 }
 
 static bool put_number(heed_ctx *cx, heed_json at, const char *key, const char *text) {
-    char *end;
-    const double value = strtod(text, &end);
-    return end != text && !*end && isfinite(value) && strchr("0123456789+-.", *text) &&
-           heed_json_put_number(cx, at, key, value);
+    double value;
+    bool range;
+    return number_read(text, &value, &range) && isfinite(value) && heed_json_put_number(cx, at, key, value);
 }
 
 static bool put_bool(heed_ctx *cx, heed_json at, const char *key, const char *text) {

@@ -2,6 +2,7 @@
  * All of them are heat maps and images as any program may draw them; here is only what fits them to weights. */
 #include "heed/attention.h"
 #include "base/checked.h"
+#include "base/text.h"
 #include "plot/figure.h"
 
 #include <math.h>
@@ -167,7 +168,7 @@ bool heed_plot_attention_sheet(heed_figure *f, const heed_capture_map *maps, int
     suit_sheet(f, maps, n, columns);
     if (!f->title) {
         char title[96];
-        snprintf(title, sizeof title, "Attention weights, dark 0 to bright %.2g", high);
+        text_format(title, sizeof title, "Attention weights, dark 0 to bright %.2g", high);
         if (!heed_figure_title(f, title)) return false;
     }
     for (int i = 0; i < n; i++) {

@@ -4,10 +4,6 @@
 #include "io/text.h"
 #include "plot/figure.h"
 
-#include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool write_text(struct file_writer *w, const char *text) { return file_write(w, text, strlen(text)); }
@@ -23,22 +19,9 @@ static bool write_cell(struct file_writer *w, const char *text) {
     return ok && write_text(w, text) && write_text(w, "\"");
 }
 
-/* Single numbers are read back through double, as the reader of tables does. */
 static bool write_number(struct file_writer *w, double value, bool single) {
-    char text[40];
-    if (!isfinite(value)) return write_text(w, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
-    const int most = single ? 9 : 17;
-    for (int digits = single ? 6 : 15; digits <= most; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        const double back = strtod(text, NULL);
-        if (single ? (float)back == (float)value : back == value) break;
-    }
-    const char *point = localeconv()->decimal_point;
-    char *at = *point && strcmp(point, ".") != 0 ? strstr(text, point) : NULL;
-    if (at) { /* a point may be several bytes in some locales */
-        memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
-        *at = '.';
-    }
+    char text[NUMBER_ROOM];
+    number_shortest(text, value, single);
     return write_text(w, text);
 }
 

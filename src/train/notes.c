@@ -1,11 +1,11 @@
 /* What a checkpoint says beside its numbers: where the run is, what it found, and the settings that its result depends
  * on, each as text, so that two runs are compared word for word. */
+#include "io/text.h"
 #include "train/loop.h"
 #include "train/trainer.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- settings ---- */
@@ -20,11 +20,8 @@ static void put_int(heed_ctx *cx, heed_json at, const char *key, int64_t value) 
 }
 static void set_int(struct loop *l, heed_json at, const char *key, int64_t value) { put_int(l->cx, at, key, value); }
 void notes_put_number(heed_ctx *cx, heed_json at, const char *key, double value) {
-    char text[32];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
+    char text[NUMBER_ROOM];
+    number_shortest(text, value, false);
     heed_json_put_text(cx, at, key, text);
 }
 static void set_number(struct loop *l, heed_json at, const char *key, double value) {

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../comma_locale.h"
 #include "counting.h"
 
 static void test_defaults(void **state) {
@@ -123,6 +124,46 @@ static void test_long_message(void **state) {
     exact[1023] = '\0';
     heed_fail(cx, HEED_ERR_USAGE, "%s", exact);
     assert_string_equal(heed_message(cx), exact);
+    heed_close(cx);
+}
+
+/* Whatever text of files a sentence quotes, and in whatever locale, it is one printable line. */
+static void test_printable_message(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        {"a\nb\r\t", "f: 'a\\nb\\r\\t'"},
+        {"\x1B[31mred\x07", "f: '\\x1B[31mred\\a'"},
+        {"\x01\x7F", "f: '\\x01\\x7F'"},
+        {"\xC2\x9B", "f: '\\u009B'"},                        /* a C1 control */
+        {"\xE2\x80\xA8\xE2\x80\xAE", "f: '\\u2028\\u202E'"}, /* a line separator; from right to left */
+        {"\xFF\xC3", "f: '\\xFF\\xC3'"},                     /* not UTF-8 */
+        {"\xC3\xA9\xF0\x9F\x98\x80\xC2\xA0", "f: '\xC3\xA9\xF0\x9F\x98\x80\xC2\xA0'"},
+        {"back\\slash", "f: 'back\\slash'"},
+    };
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        heed_fail(cx, HEED_ERR_FORMAT, "f: '%s'", cases[i].text);
+        assert_string_equal(heed_message(cx), cases[i].sentence);
+        heed_clear(cx);
+    }
+    char text[600]; /* escaped, it is longer than a sentence may be */
+    memset(text, '\n', sizeof text);
+    text[599] = 0;
+    heed_fail(cx, HEED_ERR_FORMAT, "%s", text);
+    assert_in_range(strlen(heed_message(cx)), 1020, 1023);
+    assert_null(strchr(heed_message(cx), '\n'));
+    assert_string_equal(heed_message(cx) + strlen(heed_message(cx)) - 5, "\\n...");
+    heed_clear(cx);
+    if (set_comma_locale()) {
+        heed_fail(cx, HEED_ERR_RANGE, "%g is not between %g and 1", 1.5, 0.25);
+        assert_string_equal(heed_message(cx), "1.5 is not between 0.25 and 1");
+        char own[8];
+        snprintf(own, sizeof own, "%g", 1.5);
+        assert_string_equal(own, "1,5"); /* the host's locale is as it was */
+        setlocale(LC_ALL, "C");
+    }
     heed_close(cx);
 }
 
@@ -266,6 +307,7 @@ int main(void) {
         cmocka_unit_test(test_bad_threads),        cmocka_unit_test(test_budget_too_small_to_open),
         cmocka_unit_test(test_callbacks),          cmocka_unit_test(test_engine_hooks),
         cmocka_unit_test(test_refusal_sweep),      cmocka_unit_test(test_place_of_an_error),
+        cmocka_unit_test(test_printable_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /* csv and tsv: quoting, headers, numbers, refusals; and the text helpers under them. */
+#include "../comma_locale.h"
 #include "io/text.h"
 #include "io_test.h"
-
-#include <locale.h>
 
 static heed_table *parse(heed_ctx *cx, const char *text, const heed_table_options *o) {
     return heed_table_parse(cx, "t.csv", text, strlen(text), o);
@@ -152,11 +151,17 @@ static void test_number_read(void **state) {
     assert_true(range);
     assert_true(number_read("1e-400", &value, &range)); /* rounds to 0, as it should */
     assert_true(value == 0);
-    if (setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "fr_FR.UTF-8")) {
-        assert_true(number_read("1.5", &value, &range) && value == 1.5);
-        assert_false(number_read("1,5", &value, &range));
-        setlocale(LC_ALL, "C");
-    }
+    char text[NUMBER_ROOM];
+    if (!set_comma_locale()) skip();
+    assert_true(number_read("1.5", &value, &range) && value == 1.5);
+    assert_false(number_read("1,5", &value, &range));
+    number_shortest(text, 0.1, false);
+    assert_string_equal(text, "0.1");
+    number_shortest(text, (double)0.1f, true);
+    assert_string_equal(text, "0.1");
+    number_shortest(text, 1 / 3.0, false);
+    assert_string_equal(text, "0.3333333333333333");
+    setlocale(LC_ALL, "C");
 }
 
 static void test_text(void **state) {
@@ -187,16 +192,17 @@ static void test_text(void **state) {
         assert_int_equal(utf8_bad(cases[i].text, cases[i].size), cases[i].bad);
     assert_string_equal(shown(NULL).text, "");
     assert_string_equal(shown("a\x1B[0m\x7F\xC2\x9B"
-                              "b\xFF\xC3\xA9")
+                              "b\xFF\xC3\xA9\t\n\xE2\x80\xA8\xE2\x80\xAE")
                             .text,
-                        "a?[0m??b?\xC3\xA9");
+                        "a\\x1B[0m\\x7F\\u009Bb\\xFF\xC3\xA9\\t\\n\\u2028\\u202E");
     char large[300];
     memset(large, 'x', sizeof large);
-    large[86] = '\xC3', large[87] = '\xA9'; /* never cut within a character */
+    large[91] = '\xC3', large[92] = '\xA9'; /* never cut within a character */
     const struct shown s = shown_bytes(large, sizeof large);
-    assert_int_equal(strlen(s.text), 91);
+    assert_int_equal(strlen(s.text), 94);
     assert_int_equal(utf8_bad(s.text, strlen(s.text)), strlen(s.text));
-    assert_string_equal(s.text + 88, "...");
+    assert_string_equal(s.text + 91, "...");
+    assert_string_equal(shown_bytes(large, 95).text + 90, "x\xC3\xA9xx"); /* as much as fits */
 }
 
 static void test_refusals(void **state) {

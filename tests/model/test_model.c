@@ -1,4 +1,5 @@
 /* The model room: the list of families, config.json, directories. */
+#include "comma_locale.h"
 #include "heed/model.h"
 #include "io/io_test.h"
 
@@ -141,6 +142,25 @@ static void test_round_trip(void **state) {
         assert_false(heed_failed(dry));
         heed_close(dry);
     }
+    remove_model(dir);
+}
+
+/* A host program may have set a locale with decimal commas: numbers of settings and files have points. */
+static void test_any_locale(void **state) {
+    (void)state;
+    static const char *const settings[] = {"input_size=3", "output_size=2", "dropout=0.25"};
+    char dir[512];
+    if (!set_comma_locale()) skip();
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    heed_ctx *cx = open_context();
+    heed_model *m = heed_model_new(cx, heed_family_find("mlp"), settings, 3, 1);
+    assert_true(heed_model_save(cx, m, dir));
+    setlocale(LC_ALL, "C");
+    heed_model *again = heed_model_load(cx, dir);
+    assert_true(heed_json_number(cx, heed_model_config(again), "dropout") == 0.25);
+    heed_model_free(cx, m);
+    heed_model_free(cx, again);
+    close_context(cx);
     remove_model(dir);
 }
 
@@ -329,7 +349,7 @@ int main(void) {
         cmocka_unit_test(test_families),          cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_settings),          cmocka_unit_test(test_config_is_kept),
         cmocka_unit_test(test_wrong_directories), cmocka_unit_test(test_io),
-        cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_refused_memory),    cmocka_unit_test(test_any_locale),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

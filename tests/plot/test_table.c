@@ -3,7 +3,6 @@
 #include "heed/plot.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../comma_locale.h"
 #include "../context.h"
 #include "../folder.h"
 
@@ -96,7 +96,7 @@ static void bad_input(void **state) {
     refuses(heed_table_write(cx, path, (heed_column[]){{.name = "x"}}, 1, 1),
             "table_write: column 'x' has 0 arrays, not one");
     refuses(heed_table_write(cx, path, (heed_column[]){{"x", NULL, NULL, bad}}, 1, 1),
-            "table_write: column 'x': '?' is not UTF-8 at byte 0");
+            "table_write: column 'x': '\\xFF' is not UTF-8 at byte 0");
     assert_false(heed_table_write(cx, "/no/such/folder/t.csv", (heed_column[]){{"x", f, NULL, NULL}}, 1, 1));
     assert_int_equal(heed_error(cx), HEED_ERR_FILE);
     heed_clear(cx);
@@ -106,12 +106,10 @@ static void bad_input(void **state) {
 /* A decimal comma in the program's locale does not reach the file. */
 static void any_locale(void **state) {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "C.UTF-8"};
     const float f[] = {0.25f};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (setlocale(LC_NUMERIC, names[i])) break;
+    if (!set_comma_locale()) skip();
     const bool ok = heed_table_write(cx, path, (heed_column[]){{"x", f, NULL, NULL}}, 1, 1);
-    setlocale(LC_NUMERIC, "C");
+    setlocale(LC_ALL, "C");
     assert_true(ok);
     expect_file("x\n0.25\n");
 }

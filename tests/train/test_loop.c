@@ -1,4 +1,5 @@
 /* The loop: stopped anywhere and resumed it ends with the same bits; what it keeps, logs, refuses and measures. */
+#include "comma_locale.h"
 #include "train/train_test.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -136,6 +137,26 @@ static void test_resume_from_older_checkpoint(void **state) {
     remove_model(dir);
     unlink(log);
     unlink(other_log);
+}
+
+/* The settings in a checkpoint read the same in a host program whose locale has decimal commas. */
+static void test_resume_in_any_locale(void **state) {
+    (void)state;
+    struct scene s;
+    set_scene(&s, false);
+    const char *dir = in_folder("parts");
+    const int64_t early = 5;
+    heed_loop_opts opts = s.opts;
+    opts.report = stop_at;
+    opts.user = (void *)(uintptr_t)&early;
+    assert_int_equal(train(&s, dir, opts, 1, NULL), HEED_LOOP_STOPPED);
+    if (set_comma_locale()) {
+        opts.resume = true;
+        opts.report = NULL;
+        assert_int_equal(train(&s, dir, opts, 1, NULL), HEED_LOOP_DONE);
+        setlocale(LC_ALL, "C");
+    }
+    remove_model(dir);
 }
 
 /* Cancelled within a step or an evaluation, at any question. */
@@ -513,6 +534,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume_anywhere),
         cmocka_unit_test(test_resume_from_older_checkpoint),
+        cmocka_unit_test(test_resume_in_any_locale),
         cmocka_unit_test(test_cancelled_anywhere),
         cmocka_unit_test(test_best_is_kept),
         cmocka_unit_test(test_longer),

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/options.h"
 #include "heed/model.h"
+#include "io/text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -53,8 +54,8 @@ static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, co
         const heed_array *a = heed_safetensors_get(cx, st, i);
         if (!a) return false;
         if (strcmp(a->name, "grad_output") != 0 && !among(family->inputs, a->name))
-            return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%.60s' is not an input of %s, which takes: %s grad_output",
-                             path, a->name, family->name, family->inputs);
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not an input of %s, which takes: %s grad_output", path,
+                             shown(a->name).text, family->name, family->inputs);
         heed_tensor *t = tensor_of(cx, a);
         if (t) heed_io_put(cx, in, a->name, t);
     }
@@ -84,6 +85,7 @@ static bool gradients_open(heed_ctx *cx, const heed_params *params, struct gradi
 }
 
 static void gradients_close(heed_ctx *cx, struct gradients *g) {
+    heed_reset(cx); /* the tape may still refer to the slots */
     heed_bind(cx, NULL, NULL);
     heed_mem_free(cx, g->slots);
     heed_mem_free(cx, g->block);

@@ -2,6 +2,7 @@
 #include "nn/params.h"
 #include "base/checked.h"
 #include "base/ctx.h"
+#include "io/text.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -190,12 +191,14 @@ struct complaints {
 };
 
 static void complain(struct complaints *c, const char *kind, const char *name, const char *detail) {
-    char one[200];
-    const int length = snprintf(one, sizeof one, "%s%s '%s'%s", c->n ? "; " : "", kind, name, detail);
+    const size_t room = sizeof c->text - c->used;
+    const int length =
+        snprintf(c->text + c->used, room, "%s%s '%s'%s", c->n ? "; " : "", kind, shown(name).text, detail);
     c->n++;
-    if (length < 0 || c->used + (size_t)length + 24 > sizeof c->text) return;
-    memcpy(c->text + c->used, one, (size_t)length + 1);
-    c->used += (size_t)length;
+    if (length >= 0 && (size_t)length < room)
+        c->used += (size_t)length;
+    else
+        c->text[c->used] = 0; /* only whole complaints */
 }
 
 static bool same_shape(const heed_param *p, const heed_array *a) {

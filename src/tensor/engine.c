@@ -170,6 +170,12 @@ void engine_forget_slot(heed_ctx *cx, const heed_grad *slot) {
         if (e->slots[i] == slot) e->slots[i--] = e->slots[--e->n_slots];
 }
 
+void engine_forget_slots(heed_ctx *cx, const heed_grad *first, int64_t n) {
+    struct engine *e = cx->engine;
+    for (int64_t i = 0; e && i < e->n_slots; i++)
+        if (e->slots[i] >= first && e->slots[i] < first + n) e->slots[i--] = e->slots[--e->n_slots];
+}
+
 /* Streams of one step lie next to each other; a step has room for 2^24 random ops. */
 uint64_t engine_next_stream(heed_ctx *cx) {
     struct engine *e = cx->engine;

@@ -75,8 +75,9 @@ void engine_reset(heed_ctx *cx);
 
 void *bump_take(heed_ctx *cx, size_t size);
 bool engine_note_slot(heed_ctx *cx, heed_grad *slot);
-void engine_forget_slot(heed_ctx *cx, const heed_grad *slot); /* nothing is left to put right */
-uint64_t engine_next_stream(heed_ctx *cx);                    /* of random numbers, for the next op that needs some */
+void engine_forget_slot(heed_ctx *cx, const heed_grad *slot);              /* nothing is left to put right */
+void engine_forget_slots(heed_ctx *cx, const heed_grad *first, int64_t n); /* whose owner frees them within a step */
+uint64_t engine_next_stream(heed_ctx *cx); /* of random numbers, for the next op that needs some */
 
 /* A header without numbers, of no scope yet. */
 heed_tensor *tensor_make(heed_ctx *cx, heed_dtype dtype, int rank, const int64_t *shape);

@@ -247,6 +247,7 @@ const float *heed_op_row(const heed_tensor *t, int64_t row) {
 }
 
 bool heed_row_stride(const heed_tensor *t, int64_t *stride) {
+    if (!t || !stride) return false;
     if (is_contiguous(t) || t->run == cols_of(t)) {
         *stride = is_contiguous(t) ? cols_of(t) : t->stride;
         return true;

@@ -4,6 +4,7 @@
 #include "train/trainer.h"
 #include "base/ctx.h"
 #include "kernel/rows.h"
+#include "tensor/engine.h"
 #include <math.h>
 #include <string.h>
 
@@ -40,12 +41,12 @@ heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_tra
     if (!opts_ok(cx, opts)) return NULL;
     heed_trainer *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
-    *t = (heed_trainer){.params = params, .opts = *opts};
+    *t = (heed_trainer){.params = params, .opts = *opts, .count = heed_params_count(params)};
     heed_optimizer *o = &t->opts.optimizer;
     if (o->beta1 == 0 && o->beta2 == 0 && o->eps == 0) o->beta1 = 0.9, o->beta2 = 0.999, o->eps = 1e-8;
     if (t->opts.accumulate == 0) t->opts.accumulate = 1;
     const int64_t n = heed_params_numbers(params);
-    const int count = heed_params_count(params), moments = o->kind == HEED_SGD ? o->momentum > 0 : 2;
+    const int count = t->count, moments = o->kind == HEED_SGD ? o->momentum > 0 : 2;
     t->grads = heed_mem_new(cx, (size_t)count * sizeof *t->grads);
     t->grad = block(cx, n, false);
     for (int i = 0; i < moments; i++) t->moment[i] = block(cx, n, true);
@@ -65,6 +66,7 @@ heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_tra
 void heed_trainer_free(heed_ctx *cx, heed_trainer *t) {
     if (!cx || !t) return;
     if (cx->bound_grads == t->grads) heed_bind(cx, NULL, NULL);
+    engine_forget_slots(cx, t->grads, t->count); /* the parameters may be gone */
     heed_mem_free(cx, t->grads);
     heed_mem_free(cx, t->grad);
     for (int i = 0; i < 2; i++) heed_mem_free(cx, t->moment[i]);

@@ -7,10 +7,11 @@
 struct heed_trainer {
     heed_params *params;
     heed_trainer_opts opts;
-    heed_grad *grads; /* one per parameter */
+    heed_grad *grads; /* `count`, one per parameter */
     float *grad;      /* blocks laid out as the parameters' own */
     float *moment[2]; /* velocity, or Adam's first and second; NULL when not needed */
     float *average;   /* NULL without one */
+    int count;
     int64_t steps, passes;
     double norm;
     bool swapped;

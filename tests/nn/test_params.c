@@ -350,6 +350,32 @@ static void test_many_wrong_names(void **state) {
     close_context(cx);
 }
 
+/* Names of any length, with any bytes: one printable sentence, and nothing is read beyond them. */
+static void test_hostile_names(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_params *set = two_layers(cx, 5);
+    const float number = 0;
+    const char *path = in_folder("p.safetensors");
+    for (size_t n = 1; n < 1100; n += n < 180 || n > 220 ? 37 : 1) {
+        char *name = malloc(n + 1);
+        memset(name, 'n', n);
+        memcpy(name, "\n\x1B[2Jx", n < 6 ? n : 6);
+        name[n] = 0;
+        const heed_array a = {.name = name, .dtype = HEED_F32, .data = &number};
+        heed_safetensors_write(cx, path, &a, 1, NULL, 0);
+        free(name);
+        assert_false(heed_failed(cx));
+        assert_false(heed_params_load(cx, set, path));
+        assert_non_null(strstr(heed_message(cx), "unexpected '\\n"));
+        for (const char *s = heed_message(cx); *s; s++) assert_true((unsigned char)*s >= 0x20);
+        heed_clear(cx);
+    }
+    remove(path);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_initialisers),  cmocka_unit_test(test_fans),
@@ -357,6 +383,7 @@ int main(void) {
         cmocka_unit_test(test_ties),          cmocka_unit_test(test_frozen),
         cmocka_unit_test(test_save_and_load), cmocka_unit_test(test_slices),
         cmocka_unit_test(test_strict),        cmocka_unit_test(test_many_wrong_names),
+        cmocka_unit_test(test_hostile_names),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -410,6 +410,10 @@ static void wrong_tensors_are_refused(void **state) {
     assert_failed(cx, HEED_ERR_SHAPE, "item: shape (2) is not one number");
     heed_copy_f32(cx, vec(cx, 2, 0), (float[3]){0}, 3);
     assert_failed(cx, HEED_ERR_SHAPE, "copy_f32: 3 numbers asked of shape (2)");
+    int64_t stride;
+    assert_false(heed_row_stride(NULL, &stride));
+    assert_false(heed_row_stride(vec(cx, 2, 0), NULL));
+    assert_true(heed_row_stride(vec(cx, 2, 0), &stride) && stride == 2);
     heed_close(other);
     heed_close(cx);
 }

@@ -92,6 +92,26 @@ static void test_what_stays(void **state) {
     close_context(cx);
 }
 
+/* A trainer may go within a step, before the context or the model: nothing of it is touched afterwards. */
+static void test_freed_within_a_step(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    for (int dry = 0; dry < 2; dry++) {
+        heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = dry});
+        heed_model *m = new_model(cx, &data, NULL);
+        heed_trainer *t = heed_trainer_new(cx, heed_model_params(m), &adamw);
+        heed_trainer_begin(cx, t);
+        heed_tensor *loss = loss_of(cx, m, &p, 0, 10);
+        if (dry) assert_true(heed_backward(cx, loss)); /* it notes what it filled */
+        heed_model_free(cx, m);
+        heed_trainer_free(cx, t);
+        assert_false(heed_failed(cx));
+        heed_close(cx);
+    }
+}
+
 static void test_bad_options(void **state) {
     (void)state;
     struct points p;
@@ -193,6 +213,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accumulated_is_large_batch),
         cmocka_unit_test(test_what_stays),
+        cmocka_unit_test(test_freed_within_a_step),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_checkpoint),
     };

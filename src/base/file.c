@@ -199,7 +199,7 @@ static unsigned char *read_all(struct source *s, size_t expected, size_t limit, 
     return NULL;
 }
 
-unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *size) {
+static unsigned char *read_file(heed_ctx *cx, const char *path, bool regular, size_t limit, size_t *size) {
     if (heed_failed(cx)) return NULL;
     if (!path || !size) {
         heed_fail(cx, HEED_ERR_USAGE, "read: no %s is given", path ? "size" : "path");
@@ -210,9 +210,12 @@ unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *s
     const bool standard = strcmp(path, "-") == 0;
     struct stat what = {0};
     *s = (struct source){.cx = cx, .name = standard ? "standard input" : path};
-    s->fd = standard ? STDIN_FILENO : open_to_read(cx, path, 0, &what);
+    /* With O_NONBLOCK, for a pipe that would be refused nobody is waited for. */
+    s->fd = standard ? STDIN_FILENO : open_to_read(cx, path, regular ? O_NONBLOCK : 0, &what);
     unsigned char *data = NULL;
-    if (s->fd >= 0 && source_start(s)) {
+    if (s->fd >= 0 && regular && !standard && !S_ISREG(what.st_mode))
+        heed_fail(cx, HEED_ERR_FILE, "%s: not a regular file", path);
+    if (s->fd >= 0 && !heed_failed(cx) && source_start(s)) {
         /* Files that the system makes up as they are read say 0. */
         const bool known = S_ISREG(what.st_mode) && what.st_size > 0 && (uint64_t)what.st_size < SIZE_MAX / 4;
         data = read_all(s, known ? (size_t)what.st_size : BUFFER, limit, size);
@@ -221,4 +224,12 @@ unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *s
     if (s->fd >= 0 && !standard) close(s->fd);
     heed_mem_free(cx, s);
     return data;
+}
+
+unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *size) {
+    return read_file(cx, path, false, limit, size);
+}
+
+unsigned char *file_read_regular(heed_ctx *cx, const char *path, size_t limit, size_t *size) {
+    return read_file(cx, path, true, limit, size);
 }

@@ -15,6 +15,9 @@ void file_map_close(struct file_map *map);
 /* The whole file in memory of heed's own (free with heed_mem_free), gunzipped when it begins with gzip's magic; "-" is
  * standard input. One byte 0 follows the contents and is not counted in *size. More than `limit` bytes is an error. */
 unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *size);
+/* The same, but pipes and devices are refused at once; standard input may be anything. For the files of a directory
+ * that somebody else made. */
+unsigned char *file_read_regular(heed_ctx *cx, const char *path, size_t limit, size_t *size);
 
 /* Written beside the target, synced, renamed over it by file_write_commit. After any failure nothing is left beside and
  * the target is as it was. "-" writes to standard output. file_write_abort(NULL) is allowed. */

@@ -83,6 +83,12 @@ heed_status mem_count(heed_ctx *cx, size_t size) {
 
 void mem_uncount(heed_ctx *cx, size_t size) { hold(cx, size + OVERHEAD, 0); }
 
+heed_status mem_recount(heed_ctx *cx, size_t less, size_t more) {
+    const heed_status status = more > less ? allowed(cx, less, more) : HEED_OK;
+    if (status == HEED_OK) hold(cx, less, more);
+    return status;
+}
+
 heed_status mem_try(heed_ctx *cx, size_t size, void **out) {
     size_t total;
     if (!size_add(size, OVERHEAD, &total)) return HEED_ERR_MEMORY;

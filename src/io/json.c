@@ -7,23 +7,29 @@
  * A heed_json knows its parent; the path to the parent, which only sentences need, is searched for when one is made. */
 #include "io/json.h"
 #include "base/file.h"
+#include "base/memory.h"
+#include "io/limits.h"
 #include "io/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#define JSON_MEMORY_FACTOR 16
+
 /* ---- parsing ---- */
 
-heed_json json_document(heed_ctx *cx, const char *name, json_t *root) {
+heed_json json_document(heed_ctx *cx, const char *name, json_t *root, size_t counted) {
     const size_t name_size = strlen(name) + 1;
     if (!root) heed_fail(cx, HEED_ERR_MEMORY, "%s: no memory for json", name);
     struct heed_json_doc *doc = root ? heed_mem_new(cx, sizeof *doc + name_size) : NULL;
     if (!doc) {
         json_decref(root);
+        mem_recount(cx, counted, 0);
         return (heed_json){0};
     }
     doc->cx = cx;
     doc->root = root;
+    doc->counted = counted;
     memcpy(doc->name, name, name_size);
     return (heed_json){.doc = doc, .node = root};
 }
@@ -31,6 +37,7 @@ heed_json json_document(heed_ctx *cx, const char *name, json_t *root) {
 void heed_json_free(heed_json any) {
     if (!any.doc) return;
     json_decref(any.doc->root);
+    mem_recount(any.doc->cx, any.doc->counted, 0);
     heed_mem_free(any.doc->cx, any.doc);
 }
 
@@ -53,9 +60,29 @@ static const char *scan_string(const char *s, const char *end) {
     return s < end ? s + 1 : end;
 }
 
-/* Checks the depth and counts integers that are too wide; with `out`, copies the text to it, "e0" after each of those.
- */
-static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, size_t *wide_count, char *out) {
+/* What a text holds. */
+struct census {
+    size_t wide;   /* integers that are too wide */
+    size_t memory; /* bytes that jansson takes, at most; some 240 for each byte of text do not overflow */
+};
+
+static size_t memory_of(char c, size_t length) {
+    switch (c) {
+    case '[':
+        return JSON_ARRAY_BYTES;
+    case '{':
+        return JSON_OBJECT_BYTES;
+    case '"':
+        return JSON_STRING_BYTES + length;
+    case ',':
+        return JSON_PLACE_BYTES;
+    default:
+        return c == '-' || (c >= '0' && c <= '9') ? JSON_NUMBER_BYTES : 0;
+    }
+}
+
+/* Checks the depth and counts; with `out`, copies the text to it, "e0" after each integer that is too wide. */
+static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, struct census *count, char *out) {
     const char *end = text + size, *line_start = text;
     long long line = 1;
     int depth = 0;
@@ -73,7 +100,8 @@ static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, 
         else if ((*s == '[' || *s == '{') && ++depth > JSON_MAX_DEPTH)
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld, column %lld: more than %d levels deep", name, line,
                              (long long)(next - line_start), JSON_MAX_DEPTH);
-        *wide_count += wide;
+        count->wide += wide;
+        count->memory += memory_of(*s, (size_t)(next - s));
         if (out) {
             memcpy(out, s, (size_t)(next - s));
             out += next - s;
@@ -92,43 +120,60 @@ static bool out_of_memory(const json_error_t *error, const char *text, size_t si
            (strncmp(error->text, "string or '}' expected", 22) == 0 || strncmp(error->text, "invalid token", 13) == 0);
 }
 
-static heed_json load(heed_ctx *cx, const char *name, const char *text, size_t size) {
+/* Takes over the bytes counted. */
+static heed_json load(heed_ctx *cx, const char *name, const char *text, size_t size, size_t counted) {
     json_error_t error;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (root) return json_document(cx, name, root);
-    if (out_of_memory(&error, text, size)) return json_document(cx, name, NULL);
+    if (root || out_of_memory(&error, text, size)) return json_document(cx, name, root, counted);
+    mem_recount(cx, counted, 0);
     struct shown why = shown(error.text);
     heed_fail(cx, HEED_ERR_FORMAT, "%s: line %d, column %d: %s", name, error.line, error.column, why.text);
     return (heed_json){0};
 }
 
-heed_json heed_json_parse(heed_ctx *cx, const char *name, const char *text, size_t size) {
+/* Of a kind of file that holds at most `most` bytes. Its values may take JSON_MEMORY_FACTOR times as much, which they
+ * never do but in files that are made to: 90 MB of "[[],[],..." take 7 GB. */
+static heed_json parse(heed_ctx *cx, const char *name, const char *text, size_t size, size_t most) {
     heed_json result = {0};
-    size_t wide = 0;
-    if (heed_failed(cx)) return result;
-    if (!name || !text) return heed_fail(cx, HEED_ERR_USAGE, "json_parse: name or text is NULL"), result;
-    if (size > JSON_MAX_BYTES)
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s: %zu bytes of json are over the limit of %zu", name, size,
-                         JSON_MAX_BYTES),
+    struct census count = {0};
+    if (size > most)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: %zu bytes of json are over the limit of %zu", name, size, most),
                result;
-    if (!scan(cx, name, text, size, &wide, NULL)) return result;
-    if (wide == 0) return load(cx, name, text, size);
-    char *copy = heed_mem_new(cx, size + 2 * wide);
-    if (copy && scan(cx, name, text, size, &(size_t){0}, copy)) result = load(cx, name, copy, size + 2 * wide);
+    if (!scan(cx, name, text, size, &count, NULL)) return result;
+    if (count.memory > most * JSON_MEMORY_FACTOR)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: its values would take %zu bytes, over the limit of %zu", name,
+                         count.memory, most * JSON_MEMORY_FACTOR),
+               result;
+    const heed_status status = mem_recount(cx, 0, count.memory);
+    if (status != HEED_OK) return mem_refused(cx, status, count.memory), result;
+    if (count.wide == 0) return load(cx, name, text, size, count.memory);
+    char *copy = heed_mem_new(cx, size + 2 * count.wide);
+    if (copy && scan(cx, name, text, size, &(struct census){0}, copy))
+        result = load(cx, name, copy, size + 2 * count.wide, count.memory);
+    else
+        mem_recount(cx, count.memory, 0);
     heed_mem_free(cx, copy);
     return result;
 }
 
-heed_json heed_json_open(heed_ctx *cx, const char *path) {
+heed_json heed_json_parse(heed_ctx *cx, const char *name, const char *text, size_t size) {
+    if (heed_failed(cx)) return (heed_json){0};
+    if (!name || !text) return heed_fail(cx, HEED_ERR_USAGE, "json_parse: name or text is NULL"), (heed_json){0};
+    return parse(cx, name, text, size, JSON_MAX_BYTES);
+}
+
+heed_json json_open_within(heed_ctx *cx, const char *path, size_t most) {
     heed_json result = {0};
     size_t size;
     if (heed_failed(cx)) return result;
     if (!path) return heed_fail(cx, HEED_ERR_USAGE, "json_open: path is NULL"), result;
-    unsigned char *text = file_read(cx, path, JSON_MAX_BYTES, &size);
-    if (text) result = heed_json_parse(cx, path, (const char *)text, size);
+    unsigned char *text = file_read_regular(cx, path, most, &size);
+    if (text) result = parse(cx, path, (const char *)text, size, most);
     heed_mem_free(cx, text);
     return result;
 }
+
+heed_json heed_json_open(heed_ctx *cx, const char *path) { return json_open_within(cx, path, JSON_MAX_BYTES); }
 
 /* ---- where a value stands ---- */
 

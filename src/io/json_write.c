@@ -2,6 +2,7 @@
  * 9.9999999999999998e-13. */
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "io/json.h"
 #include "io/text.h"
 
@@ -13,7 +14,9 @@
 heed_json heed_json_new(heed_ctx *cx, const char *name) {
     if (heed_failed(cx)) return (heed_json){0};
     if (!name) return heed_fail(cx, HEED_ERR_USAGE, "json_new: name is NULL"), (heed_json){0};
-    return json_document(cx, name, json_object());
+    const heed_status status = mem_recount(cx, 0, JSON_OBJECT_BYTES);
+    if (status != HEED_OK) return mem_refused(cx, status, JSON_OBJECT_BYTES), (heed_json){0};
+    return json_document(cx, name, json_object(), JSON_OBJECT_BYTES);
 }
 
 /* Whether `key` can be put into `at`: a name for an object, NULL for an array. */
@@ -27,9 +30,24 @@ static bool can_put(heed_ctx *cx, heed_json at, const char *key) {
     return true;
 }
 
+static size_t memory_of(const char *key, const json_t *value) {
+    const size_t place = key ? JSON_STRING_BYTES + strlen(key) : JSON_PLACE_BYTES;
+    if (json_is_object(value)) return place + JSON_OBJECT_BYTES;
+    if (json_is_array(value)) return place + JSON_ARRAY_BYTES;
+    if (json_is_string(value)) return place + JSON_STRING_BYTES + json_string_length(value);
+    return place + JSON_NUMBER_BYTES;
+}
+
 /* Takes over value; NULL: there was no memory for it. */
 static heed_json put(heed_ctx *cx, heed_json at, const char *key, json_t *value) {
     const int64_t index = heed_json_count(at);
+    const size_t more = memory_of(key, value), counted = at.doc->counted;
+    const heed_status status = mem_recount(at.doc->cx, counted, counted + more);
+    if (status != HEED_OK) {
+        json_decref(value);
+        return mem_refused(cx, status, more), (heed_json){0};
+    }
+    at.doc->counted += more;
     if (!value || (key ? json_object_set_new(at.node, key, value) : json_array_append_new(at.node, value)) != 0)
         return heed_fail(cx, HEED_ERR_MEMORY, "%s: no memory for json", at.doc->name), (heed_json){0};
     if (!key) return heed_json_item(cx, at, index);

@@ -1,5 +1,6 @@
 /* safetensors in shards: {"weight_map": {"name": "model-00001-of-00002.safetensors", ...}} beside the files it names.
  * Only what the index lists is part of the handle. */
+#include "io/limits.h"
 #include "io/safetensors.h"
 #include "io/text.h"
 
@@ -57,7 +58,7 @@ static bool read_index(heed_safetensors *st, const char *path, heed_json map, co
 }
 
 heed_safetensors *st_open_index(heed_ctx *cx, const char *path) {
-    const heed_json index = heed_json_open(cx, path);
+    const heed_json index = json_open_within(cx, path, IO_INDEX_LIMIT);
     const heed_json map = heed_json_object(cx, index, "weight_map");
     const size_t names = (size_t)heed_json_count(map); /* at least as many as shards */
     heed_safetensors *st = map.node ? st_new(cx) : NULL;

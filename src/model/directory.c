@@ -1,6 +1,7 @@
 /* Paths in a directory; making it, with those above it, filling and dropping it. */
 #include "model/directory.h"
 #include "base/file.h"
+#include "io/limits.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +46,6 @@ bool directory_make(heed_ctx *cx, const char *dir) {
 
 #define SOURCE_TOKENIZER "tokenizer.json"
 #define TARGET_TOKENIZER "target_tokenizer.json"
-#define MOST_TOKENIZER   ((size_t)1 << 30) /* bytes */
 
 bool directory_has_tokenizers(const char *dir) { return directory_has(dir, SOURCE_TOKENIZER); }
 
@@ -74,7 +74,7 @@ bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to) {
         if (!directory_has(from, files[i]) || !directory_path(cx, from, files[i], source) ||
             !directory_path(cx, to, files[i], target))
             continue;
-        void *text = file_read(cx, source, MOST_TOKENIZER, &size);
+        void *text = file_read_regular(cx, source, IO_TOKENIZER_LIMIT, &size);
         struct file_writer *w = text ? file_write_open(cx, target) : NULL;
         if (w) file_write(w, text, size);
         if (w) file_write_commit(w);

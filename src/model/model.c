@@ -1,4 +1,5 @@
 /* Models: a family's struct, its parameters and its config, made fresh or opened from a directory. */
+#include "io/limits.h"
 #include "model/config.h"
 #include "model/directory.h"
 #include "model/families.h"
@@ -104,7 +105,7 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
 static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
     char path[PATH_ROOM];
     if (directory_has(dir, "generation_config.json") && directory_path(cx, dir, "generation_config.json", path))
-        m->decoding = heed_json_open(cx, path);
+        m->decoding = json_open_within(cx, path, IO_CONFIG_LIMIT);
     return !heed_failed(cx);
 }
 
@@ -116,7 +117,7 @@ heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
         return NULL;
     }
     if (!directory_path(cx, dir, "config.json", path)) return NULL;
-    const heed_json config = heed_json_open(cx, path);
+    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
     if (heed_failed(cx)) return NULL;
     const heed_family *family = family_of(cx, config);
     if (!family || !config_complete(cx, family, config)) {

@@ -2,6 +2,7 @@
  * tokenizer_parts.c. Whatever the file says is checked here, so that encoding and decoding need not: ids are in range
  * and one token each, merges join tokens that there are. */
 #include "base/file.h"
+#include "io/limits.h"
 #include "io/text.h"
 #include "text/tokenizer.h"
 
@@ -210,7 +211,7 @@ heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path) {
     if (heed_failed(cx)) return NULL;
     if (!path) return heed_fail(cx, HEED_ERR_USAGE, "tokenizer_load: path is NULL"), NULL;
     const char *file = file_of(path, joined, sizeof joined);
-    unsigned char *text = file_read(cx, file, (size_t)100000000, &size);
+    unsigned char *text = file_read_regular(cx, file, IO_TOKENIZER_LIMIT, &size);
     heed_tokenizer *t = text ? tokenizer_parse(cx, file, (const char *)text, size) : NULL;
     heed_mem_free(cx, text);
     return t;

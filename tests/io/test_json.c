@@ -2,7 +2,9 @@
 #include "../comma_locale.h"
 #include "io_test.h"
 
+#include "io/limits.h"
 #include <jansson.h>
+#include <sys/stat.h>
 
 static heed_json parse(heed_ctx *cx, const char *text) { return heed_json_parse(cx, "c.json", text, strlen(text)); }
 
@@ -421,16 +423,150 @@ static void test_jansson_memory(void **state) {
     assert_int_equal(unlink(in_folder("s.json")), 0);
 }
 
+/* What jansson takes, measured: it is counted as held, and refused before it is taken when the budget is too small. */
+static size_t taken, taken_peak;
+static void *measured(size_t size) {
+    size_t *block = malloc(size + 16);
+    if (!block) return NULL;
+    block[0] = (size + 8 + 15) / 16 * 16; /* as malloc rounds */
+    taken += block[0];
+    if (taken > taken_peak) taken_peak = taken;
+    return block + 2;
+}
+static void forget(void *ptr) {
+    size_t *block = ptr;
+    if (!block) return;
+    taken -= block[-2];
+    free(block - 2);
+}
+
+static void test_memory_is_counted(void **state) {
+    (void)state;
+    static const struct {
+        const char *head, *item, *tail;
+    } kinds[] = {{"[", "[]", "]"},
+                 {"[", "{}", "]"},
+                 {"[", "1", "]"},
+                 {"[", "1.5", "]"},
+                 {"[", "\"\"", "]"},
+                 {"[", "\"some words of text in a file\"", "]"},
+                 {"[", "[[[[[]]]]]", "]"},
+                 {"[", "{\"a\":1}", "]"},
+                 {"[", "{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}", "]"},
+                 {"{", "\"%06d\":%d", "}"},
+                 {"{", "\"%06d\":\"x\"", "}"},
+                 {"{", "\"%06d\":{}", "}"}};
+    enum { ITEMS = 3000 };
+    char *text = malloc(ITEMS * 80);
+    json_set_alloc_funcs(measured, forget);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        size_t n = (size_t)sprintf(text, "%s", kinds[k].head);
+        for (int i = 0; i < ITEMS; i++) {
+            if (i) text[n++] = ',';
+            char item[80];
+            snprintf(item, sizeof item, kinds[k].item, i, i);
+            n += (size_t)sprintf(text + n, "%s", item);
+        }
+        n += (size_t)sprintf(text + n, "%s", kinds[k].tail);
+        heed_ctx *cx = open_context();
+        const size_t before = heed_memory_use(cx).held;
+        taken = taken_peak = 0;
+        heed_json j = heed_json_parse(cx, "c.json", text, n);
+        assert_false(heed_failed(cx));
+        const size_t counted = heed_memory_use(cx).held - before;
+        if (counted < taken) fail_msg("'%s': %zu bytes are counted, %zu taken", kinds[k].item, counted, taken);
+        if (counted < taken_peak * 4 / 5) fail_msg("'%s': at their peak %zu are taken", kinds[k].item, taken_peak);
+        if (counted > 4 * taken) fail_msg("'%s': %zu bytes are counted, only %zu taken", kinds[k].item, counted, taken);
+        heed_json_free(j);
+        assert_int_equal(heed_memory_use(cx).held, before);
+        heed_close(cx);
+
+        cx = heed_open(&(heed_config){.threads = 1, .byte_budget = before + counted / 2});
+        taken_peak = 0;
+        j = heed_json_parse(cx, "c.json", text, n);
+        assert_int_equal(heed_error(cx), HEED_ERR_BUDGET);
+        assert_int_equal(taken_peak, 0);
+        heed_close(cx);
+    }
+    json_set_alloc_funcs(malloc, free);
+    free(text);
+}
+
+/* What is built is counted as well. */
+static void test_building_is_counted(void **state) {
+    (void)state;
+    json_set_alloc_funcs(measured, forget);
+    heed_ctx *cx = open_context();
+    const size_t before = heed_memory_use(cx).held;
+    taken = taken_peak = 0;
+    const heed_json j = heed_json_new(cx, "c.json"), list = heed_json_put_array(cx, j, "list");
+    for (int i = 0; i < 1000; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        heed_json_put_int(cx, j, key, i);
+        heed_json_put_number(cx, list, NULL, i);
+        heed_json_put_text(cx, heed_json_put_object(cx, list, NULL), "a", "some text");
+    }
+    assert_false(heed_failed(cx));
+    assert_true(heed_memory_use(cx).held - before >= taken);
+    heed_json_free(j);
+    assert_int_equal(heed_memory_use(cx).held, before);
+    assert_int_equal(taken, 0);
+    close_context(cx);
+    cx = heed_open(&(heed_config){.threads = 1, .byte_budget = before + 100000});
+    const heed_json k = heed_json_new(cx, "c.json");
+    for (int i = 0; i < 1000 && !heed_failed(cx); i++) heed_json_put_object(cx, heed_json_put_array(cx, k, "x"), NULL);
+    assert_int_equal(heed_error(cx), HEED_ERR_BUDGET);
+    heed_json_free(k);
+    assert_int_equal(taken, 0);
+    heed_close(cx);
+    json_set_alloc_funcs(malloc, free);
+}
+
+/* A file that takes many times its size is refused before it does. */
+static void test_unfolding(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const size_t n = 12000000;
+    char *text = malloc(n);
+    memset(text, '[', n);
+    for (size_t i = 1; i + 3 <= n; i += 3) memcpy(text + i, "[],", 3);
+    memcpy(text + n - 2, "0]", 2);
+    write_bytes(in_folder("c.json"), text, n);
+    const heed_json j = json_open_within(cx, in_folder("c.json"), IO_CONFIG_LIMIT);
+    assert_int_equal(heed_json_kind_of(j), HEED_JSON_NONE);
+    EXPECT_SENTENCE(cx, "c.json: its values would take ");
+    assert_int_equal(heed_json_kind_of(json_open_within(cx, in_folder("c.json"), n - 1)), HEED_JSON_NONE);
+    EXPECT_SENTENCE(cx, "c.json: holds more than the 11999999 bytes allowed");
+    assert_int_equal(unlink(in_folder("c.json")), 0);
+    assert_int_equal(mkfifo(in_folder("c.json"), 0600), 0);
+    assert_int_equal(heed_json_kind_of(heed_json_open(cx, in_folder("c.json"))), HEED_JSON_NONE);
+    EXPECT_SENTENCE(cx, "c.json: not a regular file");
+    assert_int_equal(unlink(in_folder("c.json")), 0);
+    free(text);
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_getters),        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_wrong_kinds),    cmocka_unit_test(test_syntax),
-        cmocka_unit_test(test_depth),          cmocka_unit_test(test_wide_integers),
-        cmocka_unit_test(test_print),          cmocka_unit_test(test_print_random_numbers),
-        cmocka_unit_test(test_build_refusals), cmocka_unit_test(test_null),
-        cmocka_unit_test(test_locale),         cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_mutations),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_wrong_kinds),
+        cmocka_unit_test(test_syntax),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_wide_integers),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print_random_numbers),
+        cmocka_unit_test(test_build_refusals),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_jansson_memory),
+        cmocka_unit_test(test_memory_is_counted),
+        cmocka_unit_test(test_building_is_counted),
+        cmocka_unit_test(test_unfolding),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,14 +1,19 @@
 /* Files that are written: into a hidden file beside the target, synced, and renamed over it, so that a reader, and a
- * crash at any moment, sees the old file or the new one. Devices and pipes are written as they are. */
+ * crash at any moment, sees the old file or the new one. Devices and pipes are written as they are.
+ *
+ * The hidden file is locked (flock) as long as it is written. A process that is killed leaves it behind, without the
+ * lock: whoever writes into that directory next removes it. */
 #include "base/ctx.h"
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,9 +23,10 @@
 struct file_writer {
     heed_ctx *cx;
     int fd;
-    bool beside; /* written to temp, to be renamed to path */
-    bool broken; /* something failed; nothing more is written */
-    size_t have; /* bytes waiting in the buffer */
+    bool standard; /* the process's standard output, which is not ours to close */
+    bool beside;   /* written to temp, to be renamed to path */
+    bool broken;   /* something failed; nothing more is written */
+    size_t have;   /* bytes waiting in the buffer */
     char path[PATH_MAX], temp[PATH_MAX];
     unsigned char buffer[BUFFER];
 };
@@ -30,22 +36,80 @@ static bool refused(struct file_writer *w) {
     return heed_fail(w->cx, HEED_ERR_FILE, "%s: %s", w->path, strerror(errno));
 }
 
+/* ---- the hidden file ---- */
+
+#define HIDDEN_HEAD ".heed-"
+#define HIDDEN_TAIL ".tmp"
+
+static bool is_hidden_name(const char *name) {
+    const size_t n = strlen(name), head = sizeof HIDDEN_HEAD - 1, tail = sizeof HIDDEN_TAIL - 1;
+    return n > head + tail && memcmp(name, HIDDEN_HEAD, head) == 0 && memcmp(name + n - tail, HIDDEN_TAIL, tail) == 0;
+}
+
+/* Is the file behind fd the one of this name? */
+static bool is_same_file(int fd, int folder, const char *name) {
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Removes the file, when it is one of ours that nobody writes any more: then its lock can be had. */
+static void remove_abandoned(int folder, const char *name) {
+    struct stat what;
+    if (fstatat(folder, name, &what, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(what.st_mode)) return;
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_same_file(fd, folder, name)) unlinkat(folder, name, 0);
+    close(fd);
+}
+
+#define ENTRIES_MOST 10000 /* to look at, so that a large directory does not slow down every file */
+
+static void sweep(const char *folder) {
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    for (int i = 0; dir && i < ENTRIES_MOST && (entry = readdir(dir)); i++)
+        if (is_hidden_name(entry->d_name)) remove_abandoned(dirfd(dir), entry->d_name);
+    if (dir) closedir(dir);
+}
+
+/* The directory of a path, in place: "." without one. */
+static const char *folder_of(char *path) {
+    char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    slash[slash == path] = '\0';
+    return path;
+}
+
+/* False when somebody who sweeps was quicker, and removes the file or has done so. Where the file system has no locks,
+ * nobody gets one and nothing is removed. */
+static bool lock_new(struct file_writer *w) {
+    if (flock(w->fd, LOCK_EX | LOCK_NB) == 0) return is_same_file(w->fd, AT_FDCWD, w->temp);
+    return errno != EWOULDBLOCK;
+}
+
 /* Opens a new file in the target's directory; 0666 so that the umask decides, as for any file. */
 static bool open_beside(struct file_writer *w) {
     const char *slash = strrchr(w->path, '/');
     const int folder = slash ? (int)(slash + 1 - w->path) : 0;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
+    strcpy(w->temp, w->path);
+    sweep(folder_of(w->temp));
     for (unsigned try = 0; try < 100; try++) {
-        const int length = snprintf(w->temp, sizeof w->temp, "%.*s.heed-%ld-%lx-%u.tmp", folder, w->path,
-                                    (long)getpid(), (unsigned long)t.tv_nsec, try);
+        const int length = snprintf(w->temp, sizeof w->temp, "%.*s" HIDDEN_HEAD "%ld-%lx-%u" HIDDEN_TAIL, folder,
+                                    w->path, (long)getpid(), (unsigned long)t.tv_nsec, try);
         if (length < 0 || (size_t)length >= sizeof w->temp) {
             errno = ENAMETOOLONG;
             return refused(w);
         }
         w->fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (w->fd >= 0) return w->beside = true;
-        if (errno != EEXIST && errno != EINTR) break;
+        if (w->fd >= 0 && lock_new(w)) return w->beside = true;
+        if (w->fd >= 0)
+            close(w->fd);
+        else if (errno != EEXIST && errno != EINTR)
+            break;
+        w->fd = -1;
     }
     return refused(w);
 }
@@ -76,9 +140,9 @@ struct file_writer *file_write_open(heed_ctx *cx, const char *path) {
     w->fd = -1;
     w->beside = w->broken = false;
     w->have = 0;
-    const bool standard = strcmp(path, "-") == 0;
-    strcpy(w->path, standard ? "standard output" : path);
-    if (standard)
+    w->standard = strcmp(path, "-") == 0;
+    strcpy(w->path, w->standard ? "standard output" : path);
+    if (w->standard)
         w->fd = STDOUT_FILENO;
     else if (!open_target(w)) {
         heed_mem_free(cx, w);
@@ -121,9 +185,7 @@ bool file_write(struct file_writer *w, const void *data, size_t size) {
 
 /* So that the new name survives a power cut. The file is whole and in place by now: trouble is only worth a warning. */
 static void sync_folder(struct file_writer *w) {
-    char *slash = strrchr(w->temp, '/');
-    if (slash) slash[slash == w->temp] = '\0';
-    const int fd = open(slash ? w->temp : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = open(folder_of(w->temp), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) != 0)
         heed_note(w->cx, HEED_LOG_WARN, "%s: written, but its directory could not be synced: %s", w->path,
                   strerror(errno));
@@ -133,7 +195,7 @@ static void sync_folder(struct file_writer *w) {
 static bool close_target(struct file_writer *w) {
     const int fd = w->fd;
     w->fd = -1;
-    return fd == STDOUT_FILENO || close(fd) == 0 || errno == EINTR || refused(w);
+    return w->standard || close(fd) == 0 || errno == EINTR || refused(w);
 }
 
 static bool sync_target(struct file_writer *w) {
@@ -145,19 +207,26 @@ static bool sync_target(struct file_writer *w) {
 
 bool file_write_commit(struct file_writer *w) {
     if (!w) return false;
-    if (w->broken || heed_failed(w->cx) || !flush(w) || (w->beside && !sync_target(w)) || !close_target(w) ||
-        (w->beside && rename(w->temp, w->path) != 0 && !refused(w))) {
+    bool ok = !w->broken && !heed_failed(w->cx) && flush(w);
+    if (w->beside)
+        ok = ok && sync_target(w) && (rename(w->temp, w->path) == 0 || refused(w));
+    else
+        ok = ok && close_target(w);
+    if (!ok) {
         file_write_abort(w);
         return false;
     }
-    if (w->beside) sync_folder(w);
+    if (w->beside) {
+        sync_folder(w);
+        close(w->fd); /* only now, as the lock goes with it */
+    }
     heed_mem_free(w->cx, w);
     return true;
 }
 
 void file_write_abort(struct file_writer *w) {
     if (!w) return;
-    if (w->fd >= 0 && w->fd != STDOUT_FILENO) close(w->fd);
+    if (w->fd >= 0 && !w->standard) close(w->fd);
     if (w->beside) unlink(w->temp);
     heed_mem_free(w->cx, w);
 }

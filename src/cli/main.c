@@ -1,9 +1,13 @@
-/* The heed command: finds the command in one list, answers --help and --version, and sees to it that output that could
+/* The heed command: finds the command in one list, answers --help and --version, and makes sure that output that could
  * not be written is a failure. */
+#include "base/text.h"
 #include "cli/cli.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In the order of the overview. */
 static const struct command *const commands[] = {
@@ -20,13 +24,14 @@ const struct command *cli_command(int i) {
 }
 
 int cli_error(int status, const char *format, ...) {
+    char raw[8192], line[8192];
     va_list args;
     va_start(args, format);
-    fflush(stdout); /* results so far come before the message when both go to one place */
-    fputs("heed: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    const int length = text_formatv(raw, sizeof raw, format, args);
     va_end(args);
+    text_printable(line, sizeof line, raw, strnlen(raw, length < 0 ? 0 : sizeof raw));
+    fflush(stdout); /* results so far come before the message when both go to one place */
+    fprintf(stderr, "heed: %s\n", line);
     return status;
 }
 
@@ -97,7 +102,18 @@ static int dispatch(int argc, char **argv) {
     return command->run(argc - 1, argv + 1);
 }
 
+/* A file that is opened while a standard stream is closed would get its number, and then what is meant for that stream.
+ * So the number is taken first, by a descriptor that can only be used the wrong way round: using the stream is still an
+ * error. */
+static bool take_closed_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return false;
+    return true;
+}
+
 int main(int argc, char **argv) {
+    if (!take_closed_streams()) return EXIT_FAILED;
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit (ulimit -f) is an error of the write */
     const int status = dispatch(argc, argv);
     const bool lost = ferror(stdout) != 0;
     errno = 0;

@@ -59,7 +59,8 @@ bool log_open(struct loop *l, int64_t step) {
 }
 
 void log_close(struct loop *l) {
-    if (l->log > STDERR_FILENO && close(l->log) != 0 && errno != EINTR) refused(l);
+    const bool standard = l->opts.log && strcmp(l->opts.log, "-") == 0;
+    if (l->log >= 0 && !standard && close(l->log) != 0 && errno != EINTR) refused(l);
     l->log = -1;
 }
 

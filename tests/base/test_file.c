@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -270,6 +271,37 @@ static void *receive_slowly(void *arg) {
     return NULL;
 }
 
+/* Pipes and devices are refused at once where a file is expected; standard input may be a pipe. */
+static void test_read_regular(void **state) {
+    (void)state;
+    size_t got;
+    put(in_folder("r"), "hello", 5);
+    unsigned char *text = file_read_regular(cx, in_folder("r"), 10, &got);
+    assert_int_equal(got, 5);
+    assert_memory_equal(text, "hello", 6);
+    heed_mem_free(cx, text);
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    const char *const others[] = {in_folder("pipe"), "/dev/zero"};
+    for (int i = 0; i < 2; i++) {
+        assert_null(file_read_regular(cx, others[i], 10, &got)); /* nobody writes into the pipe: it must not wait */
+        expect_error(HEED_ERR_FILE, others[i], "not a regular file");
+    }
+    unlink(in_folder("pipe"));
+    unlink(in_folder("r"));
+    int ends[2];
+    const int before = dup(STDIN_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "hi", 2), 2);
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    text = file_read_regular(cx, "-", 10, &got);
+    dup2(before, STDIN_FILENO);
+    close(before);
+    assert_int_equal(got, 2);
+    heed_mem_free(cx, text);
+}
+
 static void test_standard_input(void **state) {
     (void)state;
     const int before = dup(STDIN_FILENO);
@@ -321,6 +353,67 @@ static void test_standard_output(void **state) {
     close(ends[0]);
     free(t.data);
     free(data);
+}
+
+/* With standard output closed, a file gets its number; it is closed like any other. */
+static void test_closed_output(void **state) {
+    (void)state;
+    fflush(stdout);
+    const int before = dup(STDOUT_FILENO);
+    close(STDOUT_FILENO);
+    struct file_writer *w = file_write_open(cx, in_folder("a"));
+    const bool committed = file_write(w, "text", 4) && file_write_commit(w);
+    const bool closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+    file_write_abort(file_write_open(cx, in_folder("b")));
+    const bool closed_again = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    assert_true(committed && closed && closed_again);
+    expect_contents(in_folder("a"), 10, "text", 4);
+    unlink(in_folder("a"));
+    assert_int_equal(entries(), 0);
+}
+
+/* What a killed process left beside is removed by whoever writes next; what is still written stays, and whatever else
+ * there is. */
+static void test_abandoned(void **state) {
+    (void)state;
+    char old[512], other[512], link[512];
+    snprintf(old, sizeof old, "%s", in_folder(".heed-123-abc-0.tmp"));
+    snprintf(other, sizeof other, "%s", in_folder(".heed-notes"));
+    snprintf(link, sizeof link, "%s", in_folder(".heed-1-1-1.tmp"));
+    put(old, "half", 4);
+    put(other, "mine", 4);
+    assert_int_equal(symlink("/etc/passwd", link), 0);
+    struct file_writer *first = file_write_open(cx, in_folder("a"));
+    file_write(first, "a", 1);
+    assert_int_equal(access(old, F_OK), -1);
+    assert_int_equal(access(other, F_OK), 0);
+    assert_int_equal(entries(), 3);
+    struct file_writer *second = file_write_open(cx, in_folder("b")); /* the first is not finished */
+    file_write(second, "b", 1);
+    assert_int_equal(entries(), 4);
+    assert_true(file_write_commit(first));
+    assert_true(file_write_commit(second));
+    expect_contents(in_folder("a"), 10, "a", 1);
+    expect_contents(in_folder("b"), 10, "b", 1);
+    const pid_t child = fork(); /* killed while it writes */
+    if (child == 0) {
+        heed_ctx *own = heed_open(&(heed_config){.threads = 1});
+        struct file_writer *w = file_write_open(own, in_folder("a"));
+        file_write(w, "half", 4);
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(entries(), 5);
+    assert_true(file_write_commit(file_write_open(cx, in_folder("c"))));
+    assert_int_equal(entries(), 5); /* a, b, c, .heed-notes and the link */
+    expect_contents(in_folder("a"), 10, "a", 1);
+    unlink(in_folder("a")), unlink(in_folder("b")), unlink(in_folder("c"));
+    unlink(other), unlink(link);
+    assert_int_equal(entries(), 0);
 }
 
 static void test_write(void **state) {
@@ -509,8 +602,11 @@ int main(void) {
         cmocka_unit_test(test_mutated_gzip),
         cmocka_unit_test(test_gzip_bomb),
         cmocka_unit_test(test_read_refused),
+        cmocka_unit_test(test_read_regular),
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_standard_output),
+        cmocka_unit_test(test_closed_output),
+        cmocka_unit_test(test_abandoned),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_write_abort),
         cmocka_unit_test(test_write_places),

@@ -28,6 +28,7 @@ HEED_API heed_tensor *heed_neg(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_abs(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_sign(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_exp(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_expm1(heed_ctx *cx, heed_tensor *x); /* exp(x) - 1 */
 HEED_API heed_tensor *heed_log(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_log1p(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_sqrt(heed_ctx *cx, heed_tensor *x);
@@ -43,6 +44,14 @@ HEED_API heed_tensor *heed_gelu(heed_ctx *cx, heed_tensor *x);      /* x Phi(x) 
 HEED_API heed_tensor *heed_gelu_tanh(heed_ctx *cx, heed_tensor *x); /* its tanh approximation, as GPT-2's */
 HEED_API heed_tensor *heed_silu(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_softplus(heed_ctx *cx, heed_tensor *x);
+HEED_API heed_tensor *heed_relu6(heed_ctx *cx, heed_tensor *x);        /* min(relu(x), 6) */
+HEED_API heed_tensor *heed_relu2(heed_ctx *cx, heed_tensor *x);        /* relu(x)^2 */
+HEED_API heed_tensor *heed_quick_gelu(heed_ctx *cx, heed_tensor *x);   /* x sigmoid(1.702 x), as CLIP's */
+HEED_API heed_tensor *heed_mish(heed_ctx *cx, heed_tensor *x);         /* x tanh(softplus(x)) */
+HEED_API heed_tensor *heed_hardswish(heed_ctx *cx, heed_tensor *x);    /* x relu6(x + 3) / 6 */
+HEED_API heed_tensor *heed_laplace(heed_ctx *cx, heed_tensor *x);      /* P(X < x), X normal, as MEGA's */
+HEED_API heed_tensor *heed_gelu_10(heed_ctx *cx, heed_tensor *x);      /* gelu within [-10, 10] */
+HEED_API heed_tensor *heed_sqrtsoftplus(heed_ctx *cx, heed_tensor *x); /* sqrt(softplus(x)) */
 HEED_API heed_tensor *heed_erf(heed_ctx *cx, heed_tensor *x);
 HEED_API heed_tensor *heed_floor(heed_ctx *cx, heed_tensor *x); /* floor, ceil, round: gradient zero */
 HEED_API heed_tensor *heed_ceil(heed_ctx *cx, heed_tensor *x);
@@ -62,7 +71,7 @@ HEED_API heed_tensor *heed_not(heed_ctx *cx, heed_tensor *a);
 HEED_API heed_tensor *heed_where(heed_ctx *cx, heed_tensor *cond, heed_tensor *a, heed_tensor *b); /* cond u8 */
 HEED_API heed_tensor *heed_cast(heed_ctx *cx, heed_tensor *x, heed_dtype to); /* among f32, i32, u8; no gradient */
 
-/* ---- products ---- */
+/* ---- activations ---- what linear applies on its way out: the functions above of the same names */
 typedef enum heed_activation {
     HEED_ACT_NONE,
     HEED_ACT_RELU,
@@ -71,8 +80,24 @@ typedef enum heed_activation {
     HEED_ACT_SILU,
     HEED_ACT_TANH,
     HEED_ACT_SIGMOID,
-    HEED_ACT_SOFTPLUS
+    HEED_ACT_SOFTPLUS,
+    HEED_ACT_LEAKY_RELU, /* slope 0.01 */
+    HEED_ACT_ELU,        /* alpha 1 */
+    HEED_ACT_RELU6,
+    HEED_ACT_RELU2,
+    HEED_ACT_QUICK_GELU,
+    HEED_ACT_MISH,
+    HEED_ACT_HARDSWISH,
+    HEED_ACT_LAPLACE,
+    HEED_ACT_GELU_10,
+    HEED_ACT_SQRTSOFTPLUS
 } heed_activation;
+/* By the name that config.json files use, which is that of transformers' ACT2FN ("gelu_new", "swish") or of torch.nn
+ * ("identity"). False when there is none; `act` may be NULL. */
+HEED_API bool heed_activation_find(const char *name, heed_activation *act);
+HEED_API const char *heed_activation_names(void); /* all of them: "linear, identity, relu, gelu, ..." */
+
+/* ---- products ---- */
 /* (…,M,K) x (…,K,N) -> (…,M,N), batch axes broadcast, vectors as torch.matmul treats them. trans_a: a is (…,K,M);
  * trans_b: b is (…,N,K). */
 HEED_API heed_tensor *heed_matmul(heed_ctx *cx, heed_tensor *a, heed_tensor *b);

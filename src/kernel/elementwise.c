@@ -7,26 +7,20 @@
 /* ---- One operand ---- */
 
 enum unary_reads kernel_unary_reads(enum unary fn) {
-    switch (fn) {
-    case UNARY_NEG:
-    case UNARY_SIGN:
-    case UNARY_AFFINE:
-    case UNARY_FLOOR:
-    case UNARY_CEIL:
-    case UNARY_ROUND:
-        return READS_NOTHING;
-    case UNARY_EXP:
-    case UNARY_EXPM1:
-    case UNARY_SQRT:
-    case UNARY_RSQRT:
-    case UNARY_RECIPROCAL:
-    case UNARY_TANH:
-    case UNARY_SIGMOID:
-    case UNARY_RELU:
-        return READS_Y;
-    default:
-        return READS_X;
-    }
+    static const enum unary_reads of[UNARY_COUNT] = {
+#define UNARY(name, NAME, parameters, reads, ...) [UNARY_##NAME] = reads,
+#include "kernel/elementwise.def"
+    };
+    return of[fn];
+}
+
+struct activation_fn kernel_activation(enum activation act) {
+    static const struct activation_fn of[ACT_COUNT] = {
+#define ACTIVATION(name, NAME, parameters, reads, value, gradient, twin, slope, names, a, b)                           \
+    [ACT_##NAME] = {UNARY_##NAME, a, b},
+#include "kernel/elementwise.def"
+    };
+    return of[act];
 }
 
 struct unary_job {

@@ -9,47 +9,28 @@
 #include "base/pool.h"
 #include "kernel/isa.h"
 
+/* The functions of one number: kernel/elementwise.def. */
 enum unary {
-    UNARY_NEG,
-    UNARY_ABS,
-    UNARY_SIGN, /* 0 at NaN, as PyTorch's */
-    UNARY_EXP,
-    UNARY_EXPM1,
-    UNARY_LOG,
-    UNARY_LOG1P,
-    UNARY_SQRT,
-    UNARY_RSQRT,
-    UNARY_SQUARE,
-    UNARY_RECIPROCAL,
-    UNARY_SIN,
-    UNARY_COS,
-    UNARY_TANH,
-    UNARY_ERF,
-    UNARY_SIGMOID,
-    UNARY_RELU,
-    UNARY_LEAKY_RELU, /* a x below 0 */
-    UNARY_ELU,        /* a (exp x - 1) below 0 */
-    UNARY_GELU,
-    UNARY_GELU_TANH,
-    UNARY_SILU,
-    UNARY_SOFTPLUS, /* x itself above 20 */
-    UNARY_AFFINE,   /* a x + b */
-    UNARY_CLAMP,    /* into [a, b]; NaN stays */
-    UNARY_POW,      /* x to the power a */
-    UNARY_FLOOR,
-    UNARY_CEIL,
-    UNARY_ROUND, /* halves to even */
-    UNARY_COUNT,
+#define UNARY(name, NAME, ...) UNARY_##NAME,
+#include "kernel/elementwise.def"
+    UNARY_COUNT
 };
 
 /* Which of its input x and its output y the gradient reads: what an op has to save. */
 enum unary_reads { READS_NOTHING, READS_X, READS_Y };
 enum unary_reads kernel_unary_reads(enum unary fn);
 
+/* An activation is a function with its parameters. Not for ACT_NONE. */
+struct activation_fn {
+    enum unary fn;
+    float a, b;
+};
+struct activation_fn kernel_activation(enum activation act);
+
 /* y = fn(x) over n floats. */
 void kernel_unary(struct pool *pool, enum unary fn, float *y, const float *x, int64_t n, float a, float b);
 /* dx = or += dy * fn'; `saved` is x or y as kernel_unary_reads says (NULL for READS_NOTHING). At kinks PyTorch's
- * values: relu'(0) = 0, abs'(0) = 0, clamp' = 1 on its bounds; steps have gradient 0. */
+ * values: relu'(0) = 0, abs'(0) = 0, clamp' = 1 at its bounds; steps have gradient 0. */
 void kernel_unary_grad(struct pool *pool, enum unary fn, float *dx, const float *dy, const float *saved, int64_t n,
                        float a, float b, bool add);
 /* y = (x == 0), on bytes. */

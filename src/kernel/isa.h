@@ -10,8 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Activations that linear applies on its way out. */
-enum activation { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_SOFTPLUS };
+/* Activations that linear applies on its way out: those of kernel/elementwise.def. */
+enum activation {
+    ACT_NONE,
+#define ACTIVATION(name, NAME, ...) ACT_##NAME,
+#include "kernel/elementwise.def"
+    ACT_COUNT
+};
 
 /* What a product does with the strips that it packs: lets them pass, keeps them for more rows, or has kept them. */
 enum gemm_strips { STRIPS_PASS, STRIPS_KEEP, STRIPS_KEPT };

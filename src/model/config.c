@@ -246,7 +246,9 @@ int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, in
 }
 
 heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key) {
-    static const char *const names[] = {"identity", "relu",    "gelu",     "gelu_tanh", "silu",
-                                        "tanh",     "sigmoid", "softplus", NULL}; /* in the order of the enum */
-    return (heed_activation)config_choice(cx, config, key, names);
+    const char *name = heed_json_text(cx, config, key);
+    heed_activation act = HEED_ACT_NONE;
+    if (name && !heed_activation_find(name, &act))
+        heed_json_fail(cx, heed_json_find(cx, config, key), "'%.40s' is not one of: %s", name, heed_activation_names());
+    return act;
 }

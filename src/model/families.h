@@ -16,7 +16,7 @@ int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low,
 int32_t config_token(heed_ctx *cx, heed_json config, const char *key, int64_t tokens);
 /* A list of such numbers, at most `most`; their count. */
 int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most);
-heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key); /* by torch.nn's names */
+heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key); /* by transformers' names */
 double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high);
 
 /* The family's own struct. */

@@ -59,7 +59,8 @@ const heed_family family_linear = {
 static const heed_key mlp_keys[] = {
     VECTOR_KEYS,
     {"hidden_sizes", HEED_KEY_INTS, "128", "width of each hidden layer"},
-    {"activation", HEED_KEY_TEXT, "relu", "identity, relu, gelu, gelu_tanh, silu, tanh, sigmoid or softplus"},
+    {"activation", HEED_KEY_TEXT, "relu",
+     "an activation by its name in transformers: relu, gelu, gelu_new, silu, tanh, ..."},
     {"dropout", HEED_KEY_NUMBER, "0", "after every hidden activation, while training"},
     {NULL, HEED_KEY_INT, NULL, NULL},
 };

@@ -44,7 +44,7 @@ static const struct kind pegasus = {.norm_first = true, .final_norm = true};
     {"decoder_attention_heads", HEED_KEY_INT, heads, "heads, which divide the width"}, \
     {"encoder_ffn_dim", HEED_KEY_INT, hidden, "width of the hidden layer"}, \
     {"decoder_ffn_dim", HEED_KEY_INT, hidden, "width of the hidden layer"}, \
-    {"activation_function", HEED_KEY_TEXT, activation, "relu, gelu, gelu_new, silu or swish"}, \
+    {"activation_function", HEED_KEY_TEXT, activation, "an activation by its name in transformers: relu, gelu, gelu_new, silu, ..."}, \
     {"max_position_embeddings", HEED_KEY_INT, "1024", "longest sequence"}, \
     {"dropout", HEED_KEY_NUMBER, "0.1", "of embeddings and of what each part of a layer gives"}, \
     {"attention_dropout", HEED_KEY_NUMBER, "0", "of attention weights"}, \
@@ -167,14 +167,6 @@ static bool decoder_layer(heed_ctx *cx, heed_params *set, int number, const stru
            norm(cx, set, prefix, "final_layer_norm", s->width, &l->norm3);
 }
 
-static heed_activation activation_of(heed_ctx *cx, heed_json config) {
-    static const char *const names[] = {"relu", "gelu", "gelu_new", "silu", "swish", NULL};
-    static const heed_activation acts[] = {HEED_ACT_RELU, HEED_ACT_GELU, HEED_ACT_GELU_TANH, HEED_ACT_SILU,
-                                           HEED_ACT_SILU};
-    const int i = config_choice(cx, config, "activation_function", names);
-    return i < 0 ? HEED_ACT_NONE : acts[i];
-}
-
 /* ---- tokens and positions ---- */
 
 static heed_param *table(heed_ctx *cx, heed_params *set, const char *prefix, int64_t rows, int64_t C, heed_init init) {
@@ -278,7 +270,7 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct
     struct sizes s = {.width = m->width,
                       .heads = config_int(cx, config, "encoder_attention_heads", 1, most),
                       .hidden = config_int(cx, config, "encoder_ffn_dim", 1, most),
-                      .act = activation_of(cx, config),
+                      .act = config_activation(cx, config, "activation_function"),
                       .norm_first = kind->norm_first,
                       .dropout = m->dropout,
                       .attention_dropout = (float)config_number(cx, config, "attention_dropout", 0, 1),

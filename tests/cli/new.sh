@@ -29,7 +29,7 @@ wrong 2 "new: mpl: unknown family, did you mean 'mlp'" new mpl x
 wrong 2 "mlp: input_size must be given: " new mlp x
 wrong 2 "mlp: 'inputsize' is not a key of its config; these are: input_size, " new mlp x -s inputsize=3
 wrong 2 "mlp: input_size: '3x' is not a whole number" new mlp x -s input_size=3x
-wrong 2 "mlp: activation: 'rlu' is not one of: identity, relu" new mlp x -s input_size=3 -s output_size=2 -s activation=rlu
+wrong 2 "mlp: activation: 'rlu' is not one of: linear, identity, relu" new mlp x -s input_size=3 -s output_size=2 -s activation=rlu
 wrong 2 "mlp: 'dropout' is not of the form key=value" new mlp x -s dropout
 wrong 1 "new: memory: .* budget" new mlp x -s input_size=3 -s output_size=2 --memory 10
 wrong 1 "memory: .* budget of 8000000 bytes" new mlp x -s input_size=1000000 -s output_size=2 --memory 8000000

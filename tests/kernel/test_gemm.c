@@ -14,6 +14,7 @@
 
 #include "kernel/gemm.h"
 #include "kernel/kernel_test.h"
+#include "kernel/twin.h"
 
 void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
 
@@ -57,28 +58,6 @@ static void gaps_are_nan(struct matrix x) {
         for (int64_t k = x.cols; k < x.ld; k++) assert_true(isnan(x.v[i * x.ld + k]));
 }
 
-static double act_in_double(enum activation act, double x) {
-    switch (act) {
-    case ACT_RELU:
-        return x > 0 ? x : 0;
-    case ACT_GELU:
-        return 0.5 * x * (1 + erf(x / sqrt(2.0)));
-    case ACT_GELU_TANH:
-        return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
-    case ACT_SILU:
-        return x / (1 + exp(-x));
-    case ACT_TANH:
-        return tanh(x);
-    case ACT_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case ACT_SOFTPLUS:
-        return log1p(exp(-fabs(x))) + (x > 0 ? x : 0);
-    case ACT_NONE:
-        break;
-    }
-    return x;
-}
-
 /* One product: a (m,k), b (k,n), c before it and c, pre after it. */
 static void check_product(const struct gemm *g, struct matrix before) {
     for (int64_t i = 0; i < g->m; i++)
@@ -96,7 +75,7 @@ static void check_product(const struct gemm *g, struct matrix before) {
             const double room = 3e-6 * (fabs((double)g->alpha) * size + fabs(old) + fabs(bias)) + 1e-6;
             const double got = (double)g->c[i * g->ldc + j];
             if (g->pre) assert_true(fabs((double)g->pre[i * g->ldc + j] - want) <= room);
-            assert_true(fabs(got - act_in_double(g->act, want)) <= 1.2 * room + 1e-6 * fabs(got));
+            assert_true(fabs(got - twin_act(g->act, want)) <= 1.2 * room + 1e-6 * fabs(got));
         }
 }
 
@@ -104,7 +83,7 @@ static void random_product(const struct isa *isa, struct pool *pool, int64_t m, 
     const uint32_t dice = next_bits();
     struct gemm g = {.m = m, .n = n, .k = k, .trans_a = dice & 1, .trans_b = dice & 2, .alpha = 1.0f};
     g.add = (dice & 12) == 4;
-    if (!g.add && (dice & 16)) g.act = (enum activation)below(ACT_SOFTPLUS + 1);
+    if (!g.add && (dice & 16)) g.act = (enum activation)below(ACT_COUNT);
     if ((dice & 96) == 32) g.alpha = next_float();
     const struct matrix a = g.trans_a ? matrix_new(k, m, below(4)) : matrix_new(m, k, below(4));
     const struct matrix b = g.trans_b ? matrix_new(n, k, below(4)) : matrix_new(k, n, below(4));

@@ -2,42 +2,56 @@
 #ifndef TESTS_KERNEL_TWIN_H
 #define TESTS_KERNEL_TWIN_H
 
-#include "kernel/isa.h"
+#include "kernel/elementwise.h"
 #include <math.h>
 
-/* ---- Functions ---- */
+/* ---- Functions: the twins of kernel/elementwise.def, and what they are made of ---- */
 
-static inline double twin_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-static inline double twin_normal(double x) { return 0.5 * erfc(-x / sqrt(2.0)); }
-static inline double twin_relu(double x) { return isnan(x) || x > 0.0 ? x : 0.0; }
-static inline double twin_gelu(double x) { return x * twin_normal(x); }
-static inline double twin_silu(double x) { return x * twin_sigmoid(x); }
-static inline double twin_softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))) + (x - x); }
-static inline double twin_gelu_inner(double x) { return sqrt(8.0 / M_PI) * (x + 0.044715 * x * x * x); } /* 2 u */
-static inline double twin_gelu_tanh(double x) { return x * twin_sigmoid(twin_gelu_inner(x)); }
+static inline double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static inline double softplus(double x) { return x > 700 ? x : log1p(exp(x)); }
+static inline double normal_cdf(double x) { return 0.5 * erfc(-x / sqrt(2)); }
+static inline double normal_density(double x) { return exp(-0.5 * x * x) / sqrt(2 * M_PI); }
+static inline double gelu_inner(double x) { return 2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x); }
+/* x p, which is 0 where p is: for the limit at infinity. */
+static inline double gated(double x, double p) { return p == 0 ? 0 : x * p; }
 
-static inline double twin_relu_grad(double x) { return x > 0.0 ? 1.0 : 0.0; }
-static inline double twin_tanh_grad(double x) { return 1.0 - tanh(x) * tanh(x); }
-static inline double twin_sigmoid_grad(double x) { return twin_sigmoid(x) * twin_sigmoid(-x); }
-static inline double twin_gelu_grad(double x) { return twin_normal(x) + x * exp(-0.5 * x * x) / sqrt(2.0 * M_PI); }
-static inline double twin_silu_grad(double x) { return twin_sigmoid(x) * (1.0 + x * twin_sigmoid(-x)); }
-static inline double twin_gelu_tanh_grad(double x) {
-    const double inner = twin_gelu_inner(x), slope = sqrt(8.0 / M_PI) * (1.0 + 3.0 * 0.044715 * x * x);
-    return twin_sigmoid(inner) * (1.0 + x * twin_sigmoid(-inner) * slope);
+#define UNARY(name, NAME, parameters, reads, value, gradient, twin, slope)                                             \
+    static inline double twin_##name(double x, double a, double b) {                                                   \
+        (void)a, (void)b;                                                                                              \
+        return twin;                                                                                                   \
+    }                                                                                                                  \
+    static inline double twin_##name##_slope(double x, double y, double a, double b) {                                 \
+        (void)x, (void)y, (void)a, (void)b;                                                                            \
+        return slope;                                                                                                  \
+    }
+#include "kernel/elementwise.def"
+
+static inline double twin_unary(enum unary fn, double x, double a, double b) {
+    static double (*const of[UNARY_COUNT])(double, double, double) = {
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = twin_##name,
+#include "kernel/elementwise.def"
+    };
+    return of[fn](x, a, b);
 }
-static inline double twin_same(double x) { return x; }
-static inline double twin_one(double x) { return x - x + 1.0; }
-
-typedef double (*twin_fn)(double);
-static inline twin_fn twin_act(enum activation act) {
-    static const twin_fn fn[] = {twin_same, twin_relu, twin_gelu,    twin_gelu_tanh,
-                                 twin_silu, tanh,      twin_sigmoid, twin_softplus};
-    return fn[act];
+/* y may be the kernel's. */
+static inline double twin_unary_slope(enum unary fn, double x, double y, double a, double b) {
+    static double (*const of[UNARY_COUNT])(double, double, double, double) = {
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = twin_##name##_slope,
+#include "kernel/elementwise.def"
+    };
+    return of[fn](x, y, a, b);
 }
-static inline twin_fn twin_act_grad(enum activation act) {
-    static const twin_fn fn[] = {twin_one,       twin_relu_grad, twin_gelu_grad,    twin_gelu_tanh_grad,
-                                 twin_silu_grad, twin_tanh_grad, twin_sigmoid_grad, twin_sigmoid};
-    return fn[act];
+static inline const char *twin_unary_name(enum unary fn) {
+    static const char *const of[UNARY_COUNT] = {
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = #name,
+#include "kernel/elementwise.def"
+    };
+    return of[fn];
+}
+
+static inline double twin_act(enum activation act, double x) {
+    const struct activation_fn f = kernel_activation(act);
+    return act == ACT_NONE ? x : twin_unary(f.fn, x, (double)f.a, (double)f.b);
 }
 
 /* ---- Rows ---- */

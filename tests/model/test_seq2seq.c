@@ -269,7 +269,7 @@ static void test_bad_config(void **unused) {
     static const struct {
         const char *family, *setting, *words;
     } bad[] = {
-        {"bart", "activation_function=step", "activation_function: 'step' is not one of: relu, gelu"},
+        {"bart", "activation_function=step", "activation_function: 'step' is not one of: linear, identity, relu, gelu"},
         {"bart", "forced_bos_token_id=9", "forced_bos_token_id: token 9 is not one of the 9 there are"},
         {"mbart", "forced_eos_token_id=two", "forced_eos_token_id: 'two' is not a whole number or null"},
         {"mbart", "encoder_layerdrop=1.5", "encoder_layerdrop: 1.5 is not between 0 and 1"},

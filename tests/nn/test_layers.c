@@ -13,11 +13,9 @@ struct layer {
 };
 
 static heed_activation activation_of(const char *name) {
-    static const char *const names[] = {"identity", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "softplus"};
-    for (int i = 0; i < 8; i++)
-        if (strcmp(names[i], name) == 0) return (heed_activation)i;
-    fail_msg("no activation %s", name);
-    return HEED_ACT_NONE;
+    heed_activation act = HEED_ACT_NONE;
+    if (!heed_activation_find(name, &act)) fail_msg("no activation %s", name);
+    return act;
 }
 
 static void make(heed_ctx *cx, heed_params *set, const char *kind, heed_json attr, struct layer *l) {

@@ -3,12 +3,10 @@ import numpy as np
 import torch
 from torch import nn
 
+import activations
 from case import Family, f32, ids, normal, smooth, stored
 
-ACTIVATIONS = {
-    "identity": nn.Identity, "relu": nn.ReLU, "gelu": nn.GELU, "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
-    "silu": nn.SiLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "softplus": nn.Softplus,
-}
+ACTIVATIONS = ["identity", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "softplus"]
 
 
 class Layers(Family):
@@ -33,7 +31,7 @@ def sequential(sizes, activation):
     for i in range(len(sizes) - 1):
         layers["layers"].append(nn.Linear(sizes[i], sizes[i + 1]))
         if i + 2 < len(sizes):
-            layers["layers"].append(ACTIVATIONS[activation]())
+            layers["layers"].append(activations.module(activation))
     layers.forward = layers["layers"].forward
     return layers
 

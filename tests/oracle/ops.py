@@ -8,6 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import activations
 from case import (Family, distinct, distinct_sizes, few, flags, given, halves, ids, normal, positive, probabilities,
                   smooth, uniform)
 
@@ -96,6 +97,15 @@ def elementwise():
         ("silu", F.silu, normal, extreme, None),
         ("softplus", F.softplus, normal, extreme, [INF, -INF]),
         ("erf", torch.erf, normal, extreme, [INF, -INF]),
+        ("expm1", torch.expm1, normal, given([-100, -20, 0, 1e-4, 20, 85]), [-INF, INF, 200, -200]),
+        ("relu6", F.relu6, smooth, given([-1, 0, 3, 6, 7]), [INF, -INF]),
+        ("relu2", lambda x: F.relu(x)**2, smooth, extreme, [INF, -INF]),
+        ("quick_gelu", activations.module("quick_gelu"), normal, extreme, None),
+        ("mish", F.mish, normal, extreme, [INF]),
+        ("hardswish", F.hardswish, smooth, given([-4, -3, 0, 3, 4]), [INF]),
+        ("laplace", activations.module("laplace"), normal, extreme, [INF, -INF]),
+        ("gelu_10", activations.module("gelu_10"), normal, extreme, [INF]),
+        ("sqrtsoftplus", activations.module("sqrtsoftplus"), normal, extreme, [INF]),
         ("floor", torch.floor, smooth, given([-1.5, -1, 0, 2.5, 3]), [INF, -INF]),
         ("ceil", torch.ceil, smooth, given([-1.5, -1, 0, 2.5, 3]), [INF, -INF]),
         ("round", torch.round, smooth, given([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, 8388609]), [INF, -INF]),
@@ -158,16 +168,7 @@ def compare():
 
 # ---- products ----
 
-ACTS = {
-    "none": lambda x: x,
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-    "silu": F.silu,
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-    "softplus": F.softplus
-}
+ACTS = ["linear", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "softplus"]  # the usual ones: more shapes
 
 
 def product():
@@ -198,7 +199,8 @@ def product():
         for shape, out in [((3, 4), 5), ((4,), 3), ((2, 3, 5), 7), ((0, 4), 3), ((2, 1, 0), 3), ((9, 18), 19),
                            ((1, 1), 1)]:
             f.case("linear", [normal(*shape), normal(out, shape[-1]), normal(out) if bias else None], F.linear)
-        for act, fn in ACTS.items():
+        for act in ACTS:
+            fn = activations.module(act)
             for shape, out in [((3, 4), 5), ((2, 3, 7), 9)]:
                 f.case("linear_act",
                        [normal(*shape), normal(out, shape[-1]),
@@ -207,7 +209,8 @@ def product():
                        act=act,
                        kink=act == "relu")
     f.case("linear_act", [normal(0, 3), normal(2, 3), normal(2)], lambda x, w, b: F.gelu(F.linear(x, w, b)), act="gelu")
-    for act, fn in ACTS.items():
+    for act in ACTS:
+        fn = activations.module(act)
         for shape, out, bias in [((3, 4), 5, True), ((2, 3, 7), 9, False)]:
             f.case("linear_transposed", [normal(*shape), normal(shape[-1], out), normal(out) if bias else None],
                    lambda x, w, b=None: fn(x @ w if b is None else x @ w + b),
@@ -218,6 +221,12 @@ def product():
     f.large("linear", "normal 1030 33", "normal 31 33", None)
     for act in ACTS:
         f.large("linear_act", "normal 257 129", "normal 131 129", "normal 131", act=act)
+    for act in activations.names():
+        if act not in ACTS:
+            f.case("linear_act", [normal(3, 7), normal(9, 7), normal(9)],
+                   lambda x, w, b: activations.module(act)(F.linear(x, w, b)),
+                   act=act,
+                   kink=act in ("leaky_relu", "elu", "relu6", "relu2", "hardswish"))
     return f
 
 

@@ -1,5 +1,5 @@
-/* Name -> call of the public function. An op is one line here: its inputs a, b, c, d in order, its attributes by name.
- */
+/* Name -> call of the public function. Functions of one number come from kernel/elementwise.def. Any other op is one
+ * line here: its inputs a, b, c, d in order, its attributes by name. */
 #include "tensor/run_op.h"
 #include <math.h>
 #include <string.h>
@@ -10,11 +10,12 @@ static bool has(struct attrs a, const char *key) {
     return heed_json_kind_of(heed_json_find(a.cx, a.at, key)) != HEED_JSON_NONE;
 }
 
-static float real(struct attrs a, const char *key) {
-    const heed_json_kind kind = heed_json_kind_of(heed_json_find(a.cx, a.at, key));
-    if (kind == HEED_JSON_TEXT) return *heed_json_text(a.cx, a.at, key) == '-' ? -INFINITY : INFINITY;
-    return (float)heed_json_number(a.cx, a.at, key);
+/* Infinities are texts. */
+static float number(heed_ctx *cx, heed_json at) {
+    if (heed_json_kind_of(at) == HEED_JSON_TEXT) return *heed_json_text(cx, at, NULL) == '-' ? -INFINITY : INFINITY;
+    return (float)heed_json_number(cx, at, NULL);
 }
+static float real(struct attrs a, const char *key) { return number(a.cx, heed_json_find(a.cx, a.at, key)); }
 
 static int whole(struct attrs a, const char *key) { return (int)heed_json_int(a.cx, a.at, key); }
 static bool flag(struct attrs a, const char *key) { return heed_json_bool_or(a.cx, a.at, key, false); }
@@ -29,9 +30,10 @@ static int choice(struct attrs a, const char *key, const char *const *names) {
 }
 
 static heed_activation activation(struct attrs a) {
-    static const char *const names[] = {"none", "relu",    "gelu",     "gelu_tanh", "silu",
-                                        "tanh", "sigmoid", "softplus", NULL};
-    return (heed_activation)choice(a, "act", names);
+    heed_activation act = HEED_ACT_NONE;
+    const char *name = heed_json_text(a.cx, a.at, "act");
+    if (name && !heed_activation_find(name, &act)) heed_json_fail(a.cx, a.at, "no activation %s", name);
+    return act;
 }
 
 static heed_reduction reduction(struct attrs a) {
@@ -71,7 +73,28 @@ static const heed_cross_entropy_opts *options(struct attrs a, heed_cross_entropy
     return o;
 }
 
-/* ---- the table ---- */
+/* ---- functions of one number: all of kernel/elementwise.def ---- */
+
+/* Parameter i: attributes are parameters in order, whatever their names. */
+static float parameter(struct attrs a, int i) {
+    heed_json value = heed_json_first(a.at);
+    while (i-- > 0) value = heed_json_next(value);
+    return number(a.cx, value);
+}
+
+static heed_tensor *unary(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *x, bool *found) {
+    *found = true;
+#define PARAMETERS_0
+#define PARAMETERS_1 , parameter(at, 0)
+#define PARAMETERS_2 , parameter(at, 0), parameter(at, 1)
+#define UNARY(name, NAME, parameters, ...)                                                                             \
+    if (strcmp(op, #name) == 0) return heed_##name(cx, x PARAMETERS_##parameters);
+#include "kernel/elementwise.def"
+    *found = false;
+    return NULL;
+}
+
+/* ---- the table of the others ---- */
 
 /* Ops of one output. */
 static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *in, int n) {
@@ -92,34 +115,6 @@ static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_t
     OP(pow, a, b);
     OP(maximum, a, b);
     OP(minimum, a, b);
-    OP(affine, a, real(at, "scale"), real(at, "shift"));
-    OP(clamp, a, real(at, "low"), real(at, "high"));
-    OP(power, a, real(at, "exponent"));
-    OP(leaky_relu, a, real(at, "slope"));
-    OP(elu, a, real(at, "alpha"));
-    OP(neg, a);
-    OP(abs, a);
-    OP(sign, a);
-    OP(exp, a);
-    OP(log, a);
-    OP(log1p, a);
-    OP(sqrt, a);
-    OP(rsqrt, a);
-    OP(square, a);
-    OP(reciprocal, a);
-    OP(sin, a);
-    OP(cos, a);
-    OP(tanh, a);
-    OP(sigmoid, a);
-    OP(relu, a);
-    OP(gelu, a);
-    OP(gelu_tanh, a);
-    OP(silu, a);
-    OP(softplus, a);
-    OP(erf, a);
-    OP(floor, a);
-    OP(ceil, a);
-    OP(round, a);
 
     OP(equal, a, b);
     OP(not_equal, a, b);
@@ -208,6 +203,8 @@ bool run_op(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *i
                        : heed_add_rms_norm(cx, in[0], in[1], in[2], real(at, "eps"), h);
         return out[0] != NULL;
     }
-    out[0] = single(cx, op, at, in, n_in);
+    bool found;
+    out[0] = unary(cx, op, at, in[0], &found);
+    if (!found) out[0] = single(cx, op, at, in, n_in);
     return out[0] != NULL;
 }

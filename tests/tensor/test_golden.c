@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,6 +301,35 @@ static void every_op_is_reached(void **state) {
     assert_int_equal(golden_wrongs(), 0);
 }
 
+/* Every name of an activation is found and has a golden case of linear_act; nothing else is found. */
+static void every_activation_is_reached(void **state) {
+    (void)state;
+    const struct golden *g = golden_open();
+    char name[40];
+    int names = 0;
+    for (const char *at = heed_activation_names(); *at; names++) {
+        const size_t length = strcspn(at, ",");
+        assert_true(length > 0 && length < sizeof name);
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        at += length;
+        at += strspn(at, ", ");
+        if (!heed_activation_find(name, NULL)) golden_wrong(name, "is not found");
+        bool reached = false;
+        for (int i = 0; i < g->n && !reached; i++)
+            reached = strcmp(g->cases[i].op, "linear_act") == 0 &&
+                      strcmp(heed_json_text(g->cases[i].attrs.cx, g->cases[i].attrs.at, "act"), name) == 0;
+        if (!reached) golden_wrong(name, "no golden case of linear_act has this activation");
+    }
+    assert_true(names > HEED_ACT_SQRTSOFTPLUS); /* each has one at least, and some have several */
+    static const char *const others[] = {"", "gel", "gelu,", "gelu, gelu_python", "Relu", "prelu", NULL};
+    for (int i = 0; i == 0 || others[i - 1]; i++)
+        if (heed_activation_find(others[i], NULL)) golden_wrong(others[i], "is found, but is no activation");
+    heed_activation act = HEED_ACT_RELU;
+    assert_true(heed_activation_find("gelu_new", &act) && act == HEED_ACT_GELU_TANH);
+    assert_true(heed_activation_find("linear", &act) && act == HEED_ACT_NONE);
+    assert_int_equal(golden_wrongs(), 0);
+}
+
 /* Does every input that wants a gradient get it without backward? */
 static bool passes_all(const struct node *n) {
     for (int i = 0; i < n->call.n_in; i++)
@@ -345,6 +375,7 @@ int main(void) {
         cmocka_unit_test(same_input_twice),
         cmocka_unit_test(dropout_is_a_mask),
         cmocka_unit_test(every_op_is_reached),
+        cmocka_unit_test(every_activation_is_reached),
         cmocka_unit_test(gradients_are_declared),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -1,93 +1,15 @@
 /* Elementwise loops of one instruction set.
  *
- * A function and its gradient stand side by side, as expressions of vectors. Each is compiled into one loop over whole
- * vectors; a remainder goes through the same loop in a padded buffer, so that an element's bits do not depend on where
- * it lies. */
+ * Functions of one number and their gradients are expressions of vectors in kernel/elementwise.def. Each is compiled
+ * into one loop over whole vectors; a remainder goes through the same loop in a padded buffer, so that an element's
+ * bits do not depend on where it lies. */
 #include "kernel/elementwise.h"
 #include "kernel/isa/vmath.h"
 
-INLINE vf v_sign(vf x) {
-    const vf one = v_set(1.0f);
-    return (vf)((vi)one & (x > 0.0f)) - (vf)((vi)one & (x < 0.0f));
-}
-
-/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1): no digits are lost near 0. */
-INLINE vf v_expm1(vf x) {
-    vf n;
-    const vf q = v_exp_reduced(v_clamp(x, -80.0f, 80.0f), &n);
-    const vf scale = (vf)(((vu)n << 23) + 0x3f800000u);
-    return v_where(x > 80.0f, v_exp(x), v_sign_of(x, q * scale + (scale - 1.0f)));
-}
-
-/* log u with u = 1 + x rounded, times x / (u - 1), which undoes the rounding (Kahan). */
-INLINE vf v_log1p(vf x) {
-    const vf u = 1.0f + x, d = u - 1.0f;
-    return v_where(d == 0.0f, x, v_where(x < INFINITY, v_log(u) * (x / d), v_log(u)));
-}
-
-/* Below 2^23 adding and taking away 2^23 rounds to the nearest whole number, halves to even; above, all are whole. */
-INLINE vf v_round(vf x) {
-    const vf a = v_abs(x), r = (a + 0x1p23f) - 0x1p23f;
-    return v_where(a < 0x1p23f, v_sign_of(x, r), x);
-}
-INLINE vf v_floor(vf x) {
-    const vf r = v_round(x);
-    return v_where(r > x, r - 1.0f, r);
-}
-INLINE vf v_ceil(vf x) { return -v_floor(-x); }
-
-/* Powers come from the C library, which is exact to the last place or so; the usual ones are products and roots. */
-INLINE vf v_pow(vf x, vf p) {
-    vf y;
-    for (int i = 0; i < VW; i++) y[i] = powf(x[i], p[i]);
-    return y;
-}
-INLINE vf v_pow_by(vf x, float p) {
-    if (p == 0.0f) return v_set(1.0f);
-    if (p == 1.0f) return x;
-    if (p == 2.0f) return x * x;
-    if (p == 3.0f) return x * x * x;
-    if (p == 0.5f) return v_sqrt(x);
-    if (p == -0.5f) return 1.0f / v_sqrt(x);
-    if (p == -1.0f) return 1.0f / x;
-    if (p == -2.0f) return 1.0f / (x * x);
-    return v_pow(x, v_set(p));
-}
-
-/* fn(x), and its gradient from dy and from s, the x or y that kernel_unary_reads names. */
-#define UNARY_TABLE(F)                                                                                                 \
-    F(NEG, -x, -dy)                                                                                                    \
-    F(ABS, v_abs(x), dy *v_sign(s))                                                                                    \
-    F(SIGN, v_sign(x), v_set(0.0f))                                                                                    \
-    F(EXP, v_exp(x), dy *s)                                                                                            \
-    F(EXPM1, v_expm1(x), dy *(s + 1.0f))                                                                               \
-    F(LOG, v_log(x), dy / s)                                                                                           \
-    F(LOG1P, v_log1p(x), dy / (s + 1.0f))                                                                              \
-    F(SQRT, v_sqrt(x), dy / (2.0f * s))                                                                                \
-    F(RSQRT, 1.0f / v_sqrt(x), -0.5f * dy * (s * s * s))                                                               \
-    F(SQUARE, x *x, 2.0f * dy * s)                                                                                     \
-    F(RECIPROCAL, 1.0f / x, -dy * s * s)                                                                               \
-    F(SIN, v_sin(x), dy *v_cos(s))                                                                                     \
-    F(COS, v_cos(x), -dy *v_sin(s))                                                                                    \
-    F(TANH, v_tanh(x), dy *(1.0f - s * s))                                                                             \
-    F(ERF, v_erf(x), dy *(1.12837917f * v_exp(-s * s)))                                                                \
-    F(SIGMOID, v_sigmoid(x), dy *(s * (1.0f - s)))                                                                     \
-    F(RELU, v_where(x < 0.0f, v_set(0.0f), x), v_where(s <= 0.0f, v_set(0.0f), dy))                                    \
-    F(LEAKY_RELU, v_where(x > 0.0f, x, x * a), v_where(s > 0.0f, dy, dy * a))                                          \
-    F(ELU, v_where(x > 0.0f, x, a * v_expm1(x)), v_where(s > 0.0f, dy, dy * (a * v_exp(s))))                           \
-    F(GELU, v_gelu(x), dy *v_gelu_grad(s))                                                                             \
-    F(GELU_TANH, v_gelu_tanh(x), dy *v_gelu_tanh_grad(s))                                                              \
-    F(SILU, v_silu(x), dy *v_silu_grad(s))                                                                             \
-    F(SOFTPLUS, v_softplus(x), dy *v_sigmoid(s))                                                                       \
-    F(AFFINE, a *x + b, a * dy)                                                                                        \
-    F(CLAMP, v_clamp(x, a, b), (vf)((vi)dy & (s >= a) & (s <= b)))                                                     \
-    F(POW, v_pow_by(x, a), a == 0.0f ? v_set(0.0f) : dy * (a * v_pow_by(s, a - 1.0f)))                                 \
-    F(FLOOR, v_floor(x), v_set(0.0f))                                                                                  \
-    F(CEIL, v_ceil(x), v_set(0.0f))                                                                                    \
-    F(ROUND, v_round(x), v_set(0.0f))
+/* ---- One operand ---- */
 
 /* n is a multiple of VW. A gradient that reads nothing gets dy for s, so that there is something to load. */
-#define UNARY_LOOPS(NAME, VALUE, GRADIENT)                                                                             \
+#define UNARY(name, NAME, parameters, reads, VALUE, GRADIENT, ...)                                                     \
     static void map_##NAME(float *y, const float *px, int64_t n, float a, float b) {                                   \
         (void)a, (void)b;                                                                                              \
         for (int64_t i = 0; i < n; i += VW) {                                                                          \
@@ -104,11 +26,13 @@ INLINE vf v_pow_by(vf x, float p) {
             v_store(dx + i, add ? v_load(dx + i) + g : g);                                                             \
         }                                                                                                              \
     }
-UNARY_TABLE(UNARY_LOOPS)
+#include "kernel/elementwise.def"
 
 void ISA_NAME(unary_map)(int fn, float *y, const float *x, int64_t n, float a, float b) {
-#define UNARY_MAP(NAME, VALUE, GRADIENT) [UNARY_##NAME] = map_##NAME,
-    static void (*const map[UNARY_COUNT])(float *, const float *, int64_t, float, float) = {UNARY_TABLE(UNARY_MAP)};
+    static void (*const map[UNARY_COUNT])(float *, const float *, int64_t, float, float) = {
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = map_##NAME,
+#include "kernel/elementwise.def"
+    };
     const int64_t rest = n % VW, body = n - rest;
     map[fn](y, x, body, a, b);
     if (rest) {
@@ -121,9 +45,10 @@ void ISA_NAME(unary_map)(int fn, float *y, const float *x, int64_t n, float a, f
 
 void ISA_NAME(unary_grad_map)(int fn, float *dx, const float *dy, const float *saved, int64_t n, float a, float b,
                               bool add) {
-#define UNARY_GRAD(NAME, VALUE, GRADIENT) [UNARY_##NAME] = grad_##NAME,
-    static void (*const grad[UNARY_COUNT])(float *, const float *, const float *, int64_t, float, float,
-                                           bool) = {UNARY_TABLE(UNARY_GRAD)};
+    static void (*const grad[UNARY_COUNT])(float *, const float *, const float *, int64_t, float, float, bool) = {
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = grad_##NAME,
+#include "kernel/elementwise.def"
+    };
     const float *s = saved ? saved : dy;
     const int64_t rest = n % VW, body = n - rest;
     const size_t bytes = (size_t)rest * sizeof(float);

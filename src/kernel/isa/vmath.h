@@ -17,6 +17,10 @@
 
 INLINE vf v_abs(vf x) { return (vf)((vu)x & 0x7fffffffu); }
 INLINE vf v_sign_of(vf sign, vf x) { return (vf)(((vu)sign & 0x80000000u) | ((vu)x & 0x7fffffffu)); }
+INLINE vf v_sign(vf x) {
+    const vf one = v_set(1.0f);
+    return (vf)((vi)one & (x > 0.0f)) - (vf)((vi)one & (x < 0.0f));
+}
 INLINE vf v_clamp(vf x, float low, float high) { return v_min(v_set(high), v_max(v_set(low), x)); }
 INLINE vf v_sqrt(vf x) {
     vf y;
@@ -42,6 +46,14 @@ INLINE vf v_exp(vf x) {
     const vf p = v_exp_reduced(x, &n) + 1.0f;
     const vf y = (vf)(((vu)p + ((vu)n << 23)) & (vu)(x >= -87.3365f));
     return v_where(x < 88.72284f, y, x + INFINITY);
+}
+
+/* e^x - 1 = 2^n (e^r - 1) + (2^n - 1): no digits are lost near 0. */
+INLINE vf v_expm1(vf x) {
+    vf n;
+    const vf q = v_exp_reduced(v_clamp(x, -80.0f, 80.0f), &n);
+    const vf scale = (vf)(((vu)n << 23) + 0x3f800000u);
+    return v_where(x > 80.0f, v_exp(x), v_sign_of(x, q * scale + (scale - 1.0f)));
 }
 
 /* x[i] = e^x[i] for x < 88, or NaN, of `count` vectors in step: one after the other, each would wait for itself. The
@@ -91,6 +103,12 @@ INLINE vf v_log(vf x) {
     return v_where((x > 0.0f) & (x < INFINITY), y, edge);
 }
 
+/* log u with u = 1 + x rounded, times x / (u - 1), which undoes the rounding (Kahan). */
+INLINE vf v_log1p(vf x) {
+    const vf u = 1.0f + x, d = u - 1.0f;
+    return v_where(d == 0.0f, x, v_where(x < INFINITY, v_log(u) * (x / d), v_log(u)));
+}
+
 /* m / (m + 2) with m = e^2|x| - 1 = 2^n (e^r - 1) + (2^n - 1): no digits are lost near 0. */
 INLINE vf v_tanh(vf x) {
     vf n;
@@ -120,6 +138,14 @@ INLINE vf v_normal_tail(vf a, vf *density) {
     p = p * s + 0.5f;
     return *density * p;
 }
+
+/* P(X < x), X normal, and its density. */
+INLINE vf v_normal(vf x) {
+    vf density;
+    const vf tail = v_normal_tail(v_min(v_set(V_TAIL), v_abs(x)), &density);
+    return v_where(x < 0.0f, tail, 1.0f - tail);
+}
+INLINE vf v_normal_density(vf x) { return v_exp(x * x * -0.5f) * 0.398942280f; }
 
 INLINE vf v_erf(vf x) {
     const vf a = v_abs(x), z = x * x;
@@ -185,6 +211,39 @@ INLINE vf v_softplus(vf x) {
     return v_max(v_set(0.0f), x) + (y + (vf)((vu)v_set(V_LN2_HIGH) & (vu)large));
 }
 
+/* sqrt(log(1 + e^x)), which is e^(x / 2) where e^x is lost beside 1 */
+INLINE vf v_sqrtsoftplus(vf x) { return v_where(x < -40.0f, v_exp(0.5f * x), v_sqrt(v_softplus(x))); }
+INLINE vf v_sqrtsoftplus_grad(vf x) {
+    return v_where(x < -40.0f, 0.5f * v_exp(0.5f * x), 0.5f * v_sigmoid(x) / v_sqrt(v_softplus(x)));
+}
+
+/* x sigmoid(1.702 x). Below -62 it is 0. */
+INLINE vf v_quick_gelu(vf x) {
+    const vf b = v_max(v_set(-62.0f), x);
+    return b / (1.0f + v_exp(b * -1.702f));
+}
+
+/* s + 1.702 x s (1 - s) */
+INLINE vf v_quick_gelu_grad(vf x) {
+    const vf b = 1.702f * v_clamp(x, -62.0f, 62.0f);
+    const vf e = v_exp(-v_abs(b));
+    const vf high = 1.0f / (1.0f + e), low = e * high;
+    return v_where(b < 0.0f, low, high) + b * (high * low);
+}
+
+/* x tanh(log(1 + e^x)) = x / (1 + q), q = e^-x / (1 + e^x / 2). Below -104 it is 0. */
+INLINE vf v_mish(vf x) {
+    const vf b = v_max(v_set(-104.0f), x), e = v_exp(-b);
+    return b / (1.0f + e / (1.0f + 0.5f / e));
+}
+
+/* t + x sigmoid(x) (1 - t) (1 + t), t = 1 / (1 + q) */
+INLINE vf v_mish_grad(vf x) {
+    const vf b = v_clamp(x, -88.0f, 88.0f), e = v_exp(-b), q = e / (1.0f + 0.5f / e);
+    const vf t = 1.0f / (1.0f + q);
+    return t + b / (1.0f + e) * (q * t) * (1.0f + t);
+}
+
 /* As double: vd has as many lanes as vf; in loops two vf64 are better, for gcc keeps what is wider than a register in
  * memory. */
 typedef double vd __attribute__((vector_size(VW * 8)));
@@ -236,6 +295,35 @@ INLINE vf v_cos(vf x) {
     for (int i = 0; v_any(far) && i < VW; i++)
         if (far[i]) y[i] = cosf(x[i]);
     return y;
+}
+
+/* Below 2^23 adding and taking away 2^23 rounds to the nearest whole number, halves to even; above, all are whole. */
+INLINE vf v_round(vf x) {
+    const vf a = v_abs(x), r = (a + 0x1p23f) - 0x1p23f;
+    return v_where(a < 0x1p23f, v_sign_of(x, r), x);
+}
+INLINE vf v_floor(vf x) {
+    const vf r = v_round(x);
+    return v_where(r > x, r - 1.0f, r);
+}
+INLINE vf v_ceil(vf x) { return -v_floor(-x); }
+
+/* Powers come from the C library, which is exact to the last place or so; the usual ones are products and roots. */
+INLINE vf v_pow(vf x, vf p) {
+    vf y;
+    for (int i = 0; i < VW; i++) y[i] = powf(x[i], p[i]);
+    return y;
+}
+INLINE vf v_pow_by(vf x, float p) {
+    if (p == 0.0f) return v_set(1.0f);
+    if (p == 1.0f) return x;
+    if (p == 2.0f) return x * x;
+    if (p == 3.0f) return x * x * x;
+    if (p == 0.5f) return v_sqrt(x);
+    if (p == -0.5f) return 1.0f / v_sqrt(x);
+    if (p == -1.0f) return 1.0f / x;
+    if (p == -2.0f) return 1.0f / (x * x);
+    return v_pow(x, v_set(p));
 }
 
 #endif

@@ -2,7 +2,7 @@
  *   dpre = dy act',  dx = dpre W,  dW = dpre' x,  db = sum of dpre's rows        x (…,K), W (N,K), b (N), y (…,N)
  * x and W may be strided by rows: parts of a fused projection need no copy. Transposed, W is stored (K,N), as GPT-2's
  * Conv1D has it:  y = act(x W + b),  dx = dpre W',  dW = x' dpre. */
-#include "kernel/activation.h"
+#include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "kernel/reduce.h"
 #include "tensor/engine.h"
@@ -15,6 +15,11 @@ struct linear_attr {
 
 static int64_t outputs_of(const heed_op_call *c) {
     return c->in[1]->shape[((const struct linear_attr *)c->attr)->transposed ? 1 : 0];
+}
+
+/* What the activation's gradient reads: its argument, which is kept as state, or the output. */
+static enum unary_reads act_reads(enum activation act) {
+    return act == ACT_NONE ? READS_NOTHING : kernel_unary_reads(kernel_activation(act).fn);
 }
 
 static bool linear_infer(heed_op_call *c) {
@@ -35,8 +40,8 @@ static bool linear_infer(heed_op_call *c) {
     if (!heed_op_out(c, 0, HEED_F32, x->rank, shape)) return false;
     const size_t bytes = (size_t)c->out[0]->count * sizeof(float);
     c->save_in = (c->wants[1] ? 1u : 0) | (c->wants[0] ? 2u : 0);
-    c->save_out = act != ACT_NONE && !act_reads_argument(act);
-    c->state_size = c->recording && act_reads_argument(act) ? bytes : 0;
+    c->save_out = act_reads(act) == READS_Y;
+    c->state_size = c->recording && act_reads(act) == READS_X ? bytes : 0;
     c->work_backward = act != ACT_NONE ? bytes : 0;
     return true;
 }
@@ -69,8 +74,9 @@ static bool linear_backward(heed_op_call *c) {
     const int64_t rows = rows_of(x), in = cols_of(x), out = outputs_of(c);
     const float *dpre = c->dout[0];
     if (act != ACT_NONE) {
-        kernel_act_grad(pool_of(c), c->work, dpre, act_reads_argument(act) ? c->state : f32_of(c->out[0]), rows * out,
-                        act);
+        const struct activation_fn a = kernel_activation(act);
+        const float *saved = act_reads(act) == READS_X ? c->state : f32_of(c->out[0]);
+        kernel_unary_grad(pool_of(c), a.fn, c->work, dpre, saved, rows * out, a.a, a.b, false);
         dpre = c->work;
     }
     if (c->din[0]) {
@@ -107,13 +113,10 @@ const heed_op op_linear = {.name = "linear",
                            .optional = 4,
                            .attr_size = sizeof(struct linear_attr)};
 
-_Static_assert((int)HEED_ACT_SOFTPLUS == (int)ACT_SOFTPLUS && (int)HEED_ACT_GELU == (int)ACT_GELU,
-               "the public activations are the kernel's");
-
 static heed_tensor *linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias, heed_activation act,
                            bool transposed) {
     if (heed_failed(cx)) return NULL;
-    if ((int)act < HEED_ACT_NONE || act > HEED_ACT_SOFTPLUS) {
+    if ((int)act < 0 || (int)act >= ACT_COUNT) {
         heed_fail(cx, HEED_ERR_USAGE, "linear: %d is not an activation", (int)act);
         return NULL;
     }

@@ -1,4 +1,5 @@
-/* Functions of one number: y = f(x), dx = dy f'(x). What the gradient reads, x or y, is all that is saved. */
+/* Functions of one number, y = f(x), dx = dy f'(x): every line of kernel/elementwise.def. What the gradient reads, x or
+ * y, is all that is saved. */
 #include "kernel/elementwise.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"
@@ -28,64 +29,28 @@ static bool unary_backward(heed_op_call *c) {
     return true;
 }
 
-#define UNARY_OP(name_)                                                                                                \
+/* The function of each op, with as many parameters as its line of the table says. */
+#define FUNCTION_0(name, NAME)                                                                                         \
+    heed_tensor *heed_##name(heed_ctx *cx, heed_tensor *x) {                                                           \
+        return apply1(cx, &op_##name, &(struct unary_attr){UNARY_##NAME, 0, 0}, &x, 1);                                \
+    }
+#define FUNCTION_1(name, NAME)                                                                                         \
+    heed_tensor *heed_##name(heed_ctx *cx, heed_tensor *x, float a) {                                                  \
+        return apply1(cx, &op_##name, &(struct unary_attr){UNARY_##NAME, a, 0}, &x, 1);                                \
+    }
+#define FUNCTION_2(name, NAME)                                                                                         \
+    heed_tensor *heed_##name(heed_ctx *cx, heed_tensor *x, float a, float b) {                                         \
+        return apply1(cx, &op_##name, &(struct unary_attr){UNARY_##NAME, a, b}, &x, 1);                                \
+    }
+#define UNARY(name_, NAME, parameters, ...)                                                                            \
     const heed_op op_##name_ = {.name = #name_,                                                                        \
                                 .infer = unary_infer,                                                                  \
                                 .forward = unary_forward,                                                              \
                                 .backward = unary_backward,                                                            \
                                 .flags = HEED_OP_ADDS,                                                                 \
-                                .attr_size = sizeof(struct unary_attr)};
-#define PLAIN(name, fn_)                                                                                               \
-    UNARY_OP(name)                                                                                                     \
-    heed_tensor *heed_##name(heed_ctx *cx, heed_tensor *x) {                                                           \
-        return apply1(cx, &op_##name, &(struct unary_attr){.fn = fn_}, &x, 1);                                         \
-    }
-
-PLAIN(neg, UNARY_NEG)
-PLAIN(abs, UNARY_ABS)
-PLAIN(sign, UNARY_SIGN)
-PLAIN(exp, UNARY_EXP)
-PLAIN(log, UNARY_LOG)
-PLAIN(log1p, UNARY_LOG1P)
-PLAIN(sqrt, UNARY_SQRT)
-PLAIN(rsqrt, UNARY_RSQRT)
-PLAIN(square, UNARY_SQUARE)
-PLAIN(reciprocal, UNARY_RECIPROCAL)
-PLAIN(sin, UNARY_SIN)
-PLAIN(cos, UNARY_COS)
-PLAIN(tanh, UNARY_TANH)
-PLAIN(sigmoid, UNARY_SIGMOID)
-PLAIN(relu, UNARY_RELU)
-PLAIN(gelu, UNARY_GELU)
-PLAIN(gelu_tanh, UNARY_GELU_TANH)
-PLAIN(silu, UNARY_SILU)
-PLAIN(softplus, UNARY_SOFTPLUS)
-PLAIN(erf, UNARY_ERF)
-PLAIN(floor, UNARY_FLOOR)
-PLAIN(ceil, UNARY_CEIL)
-PLAIN(round, UNARY_ROUND)
-
-UNARY_OP(affine)
-UNARY_OP(clamp)
-UNARY_OP(power)
-UNARY_OP(leaky_relu)
-UNARY_OP(elu)
-
-heed_tensor *heed_affine(heed_ctx *cx, heed_tensor *x, float scale, float shift) {
-    return apply1(cx, &op_affine, &(struct unary_attr){UNARY_AFFINE, scale, shift}, &x, 1);
-}
-heed_tensor *heed_clamp(heed_ctx *cx, heed_tensor *x, float low, float high) {
-    return apply1(cx, &op_clamp, &(struct unary_attr){UNARY_CLAMP, low, high}, &x, 1);
-}
-heed_tensor *heed_power(heed_ctx *cx, heed_tensor *x, float exponent) {
-    return apply1(cx, &op_power, &(struct unary_attr){UNARY_POW, exponent, 0}, &x, 1);
-}
-heed_tensor *heed_leaky_relu(heed_ctx *cx, heed_tensor *x, float slope) {
-    return apply1(cx, &op_leaky_relu, &(struct unary_attr){UNARY_LEAKY_RELU, slope, 0}, &x, 1);
-}
-heed_tensor *heed_elu(heed_ctx *cx, heed_tensor *x, float alpha) {
-    return apply1(cx, &op_elu, &(struct unary_attr){UNARY_ELU, alpha, 0}, &x, 1);
-}
+                                .attr_size = sizeof(struct unary_attr)};                                               \
+    FUNCTION_##parameters(name_, NAME)
+#include "kernel/elementwise.def"
 
 /* ---- cast: f32, i32, u8 among each other ---- towards zero; to u8: is it not 0? */
 

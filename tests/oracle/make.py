@@ -1,38 +1,38 @@
-"""Makes every golden file again: python make.py [directory]."""
+"""Makes golden files again: python make.py [MODULE...] [--into DIRECTORY]; without a name, all of them."""
+import argparse
+import importlib
 import pathlib
-import sys
 import warnings
 
 import torch
 from safetensors import safe_open
 
-import attention
-import bleu
-import blocks
-import generate
-import lessons
-import moses
-import nn
-import ops
-import optim
-import positions
-import scores
-import seq2seq
+# module: folder below tests/golden. Modules have families() of cases, or make(folder).
+MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
+           "attention": "attention", "lessons": "lessons", "seq2seq": "model",
+           "generate": "model",  # translates with those of seq2seq.py too
+           "moses": "text", "bleu": "text"}
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))
+parser.add_argument("--into", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "golden")
+arguments = parser.parse_args()
+for name in arguments.modules:
+    if name not in MODULES:
+        parser.error(f"{name} is not one of {' '.join(MODULES)}")
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore", message="reduction: 'mean' divides")  # kl_div's, which is what heed's does
-golden = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "golden"
-for folder, module in (("ops", ops), ("nn", nn), ("nn", blocks), ("train", optim), ("attention", positions),
-                       ("attention", scores), ("attention", attention)):
-    (golden / folder).mkdir(parents=True, exist_ok=True)
+for name in arguments.modules or MODULES:
+    module = importlib.import_module(name)
+    folder = arguments.into / MODULES[name]
+    folder.mkdir(parents=True, exist_ok=True)
+    if hasattr(module, "make"):
+        module.make(folder)
+        continue
     for family in module.families():
-        path = golden / folder / f"{family.name}.safetensors"
+        path = folder / f"{family.name}.safetensors"
         family.write(path)
         with safe_open(path, "numpy") as written:  # the reference reader agrees that it is a safetensors file
             assert set(written.keys()) == set(family.tensors)
-        print(f"{folder}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")
-lessons.make(golden / "lessons")
-seq2seq.make(golden / "model")
-generate.make(golden / "model")  # translates with those of seq2seq.py too
-moses.make(golden / "text")
-bleu.make(golden / "text")
+        print(f"{folder.name}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")

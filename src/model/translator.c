@@ -88,6 +88,27 @@ int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model) {
     return heed_json_int(cx, heed_model_config(model), "max_position_embeddings");
 }
 
+static bool is_blank(const char *text, size_t size) {
+    size_t n = 0;
+    while (n < size && strchr(" \t\r\n", text[n]) && text[n]) n++;
+    return n == size;
+}
+
+bool heed_translator_encode(heed_ctx *cx, const heed_translator *t, const char *text, size_t size, heed_ids *ids) {
+    if (heed_failed(cx)) return false;
+    if (!t || !text || !ids) return heed_fail(cx, HEED_ERR_USAGE, "translate: a translator, a text and ids are needed");
+    const int64_t before = ids->count, positions = heed_translator_positions(cx, t->model);
+    if (is_blank(text, size)) return !heed_failed(cx);
+    heed_string prepared = {0};
+    if (heed_preprocess(cx, &t->preprocessing, HEED_SOURCE, text, size, &prepared) &&
+        heed_encode(cx, t->tokens[0], prepared.s, prepared.size, true, ids) && ids->count - before > positions)
+        heed_fail(cx, HEED_ERR_RANGE, "a sentence of %lld tokens: the model has positions for %lld",
+                  (long long)(ids->count - before), (long long)positions);
+    if (heed_failed(cx)) ids->count = before;
+    heed_string_free(cx, &prepared);
+    return !heed_failed(cx);
+}
+
 /* ---- decoding ---- */
 
 #define AT_ONCE 256 /* sentences at a time */
@@ -193,5 +214,27 @@ bool heed_translation_text(heed_ctx *cx, const heed_preprocessing *prep, const h
     if (heed_decode(cx, tokens, ids->id, ids->count, false, &text))
         heed_moses_detokenise(cx, text.s ? text.s : "", text.size, *prep->to ? prep->to : "en", to);
     heed_string_free(cx, &text);
+    return !heed_failed(cx);
+}
+
+/* ---- all of it ---- */
+
+bool heed_translate_text(heed_ctx *cx, const heed_translator *t, const char *text, const heed_generate_opts *opts,
+                         heed_string *to) {
+    if (heed_failed(cx)) return false;
+    if (!t || !text || !to)
+        return heed_fail(cx, HEED_ERR_USAGE, "translate: a translator, a text and a string are needed");
+    if (opts && opts->n_best > 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "translate: a text has one translation, not the %lld best",
+                         (long long)opts->n_best);
+    const size_t before = to->size;
+    heed_ids source = {0};
+    heed_translated found = {0};
+    if (heed_translator_encode(cx, t, text, strlen(text), &source) &&
+        heed_translate_ids(cx, t->model, &source, 1, opts, &found) && heed_string_put(cx, to, "", 0) &&
+        !heed_translation_text(cx, &t->preprocessing, t->tokens[1], &found.ids[0], false, to))
+        to->s[to->size = before] = 0;
+    heed_translated_free(cx, &found);
+    heed_ids_free(cx, &source);
     return !heed_failed(cx);
 }

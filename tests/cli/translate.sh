@@ -56,6 +56,14 @@ feed 'five six\none two three four five\none\n' translate model --sample --tempe
 [ "$(sed -n 1p out)" = "$(cat drawn)" ] || fail "what is drawn for a line should not depend on the others"
 answers_at_once 'one two\n' translate model
 
+# the example, a program of one call
+"$EXAMPLE_TRANSLATE" model 'one two three' '' 'five six' >out 2>err || fail "the example should translate"
+feed 'one two three\n\nfive six\n' translate model --beam 5
+"$EXAMPLE_TRANSLATE" model 'one two three' '' 'five six' | cmp - out || fail "the example should translate as the command"
+status=0
+"$EXAMPLE_TRANSLATE" nowhere 'one' >out 2>err || status=$?
+[ "$status" = 1 ] && grep -q '^nowhere' err || fail "the example should say what is wrong"
+
 # measuring: what eval finds is what bleu finds in what translate says
 expect 0 eval model --data corpus --beam 4 --length-penalty 1.5 --json
 says '"sentences": 10'

@@ -26,7 +26,7 @@ deps: ## install the packages that building and testing need (Debian, as root or
 	@sh tools/deps.sh build test
 
 demo: all ## build, and show what heed can do
-	@build/release/heed demo
+	@build/release/heed demo --force
 
 test: ## build and test: gcc, sanitizers, clang, fuzz seeds
 	@sh tools/deps.sh build test

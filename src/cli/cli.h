@@ -2,13 +2,13 @@
  * lists them. From the description and its option table come --help, the man page and the shells' completions.
  *
  * Results go to standard output, messages to standard error. Exit status: 0 success, 1 failure, 2 wrong usage, 130
- * after Ctrl-C. */
+ * after Ctrl-C, 143 after SIGTERM. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include "heed/base.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 }; /* EXIT_SIGNAL + 2 after Ctrl-C */
 
 struct option; /* cli/options.h */
 
@@ -40,6 +40,8 @@ const char *cli_nearest(const char *word, const char *const *names, int n);
 /* Whether `word` is one of `words`, which are separated by spaces. */
 bool cli_among(const char *words, const char *word);
 
+/* "1 epoch", "2 batches": a number with its noun. */
+const char *cli_count(int64_t n, const char *one, const char *many, char out[48]);
 /* "512 bytes", "1.31 MB". */
 const char *cli_size(size_t bytes, char out[32]);
 

@@ -7,21 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- Ctrl-C ---- */
+/* ---- Ctrl-C and SIGTERM ---- */
 
-static volatile sig_atomic_t pressed;
+static volatile sig_atomic_t caught; /* the signal; 0: none */
 
-static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    if (pressed) _Exit(EXIT_INTERRUPTED); /* a second time: at once */
-    pressed = 1;
+static void on_signal(int number) {
+    if (caught) _Exit(EXIT_SIGNAL + number); /* a second time: at once */
+    caught = number;
 }
 
-bool interrupted(void) { return pressed; }
+bool interrupted(void) { return caught != 0; }
 
 static bool cancel(void *user) {
     (void)user;
-    return pressed;
+    return caught != 0;
 }
 
 static void say(void *user, heed_log_level level, const char *sentence) {
@@ -35,7 +34,8 @@ static double opened_at;
 
 static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel, size_t budget) {
     /* without SA_RESTART: a read that waits for a person returns */
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_signal}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_signal}, NULL);
     opened_at = clock_seconds();
     heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"),
                                             .seed = (uint64_t)option_int(o, "seed"),
@@ -99,8 +99,8 @@ static void print_profile(heed_ctx *cx) {
 
 int options_close(const struct options *o, heed_ctx *cx, int status) {
     if (!cx) return status;
-    if (pressed)
-        status = EXIT_INTERRUPTED;
+    if (caught)
+        status = EXIT_SIGNAL + caught;
     else if (heed_failed(cx))
         status = cli_error(EXIT_FAILED, "%s", heed_message(cx));
     if (option_flag(o, "profile")) print_profile(cx);

@@ -1,4 +1,13 @@
 #include "cli/decoding.h"
+#include <stdio.h>
+
+const char *decoding_name(int64_t beams, char out[48]) {
+    if (beams == 1)
+        snprintf(out, 48, "greedy decoding");
+    else
+        snprintf(out, 48, "beam %lld", (long long)beams);
+    return out;
+}
 
 bool decoding_read(struct options *o, heed_generate_opts *opts) {
     static const char *const drawing[] = {"temperature", "top-k", "top-p"};

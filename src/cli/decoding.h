@@ -29,6 +29,8 @@
      .help = "nucleus sampling: from the fewest tokens whose probabilities reach P"}
 /* clang-format on */
 
+/* "greedy decoding", "beam 5": what stands beside a score. */
+const char *decoding_name(int64_t beams, char out[48]);
 /* What was asked for; false after saying which options contradict each other. */
 bool decoding_read(struct options *o, heed_generate_opts *opts);
 

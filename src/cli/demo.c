@@ -4,7 +4,9 @@
 #include "cli/attend.h"
 #include "cli/options.h"
 #include "cli/parallel.h"
+#include "cli/program.h"
 #include "cli/progress.h"
+#include "cli/task.h"
 #include "cli/vocabulary.h"
 #include "data/data.h"
 #include "model/directory.h"
@@ -32,7 +34,8 @@ static const struct option options[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_FILE, .standard = "heed-demo", .value = "DIR",
      .help = "where the corpus, the model and the pictures go"},
     {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e6,
-     .help = "updates; fewer are a quicker look at a worse translator"},
+     .help = "number of updates; fewer give a quicker look at a worse translator"},
+    {.name = "force", .letter = 'f', .help = "overwrite a model and a corpus in DIR"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -154,7 +157,7 @@ static bool train(struct demo *d) {
         "2. A Transformer with 2 + 2 layers of 4 heads, 128 wide, %lld word pieces, %lld weights, learns from them:\n",
         (long long)heed_tokenizer_size(d->tokens), (long long)heed_params_numbers(heed_model_params(d->model)));
     fflush(stdout);
-    progress_begin(&d->progress, option_flag(d->o, "quiet"), "tokens", "bleu");
+    progress_begin(&d->progress, option_flag(d->o, "quiet"), "tokens", task_metric_label("bleu"));
     const heed_loop_end end = t ? heed_loop_run(d->cx, d->model, &loop, &d->state) : HEED_LOOP_FAILED;
     if (end == HEED_LOOP_DONE) progress_end(&d->progress, &d->state);
     if (end == HEED_LOOP_STOPPED) {
@@ -195,7 +198,7 @@ static bool measure(struct demo *d) {
         right += said && meant && strcmp(said, meant) == 0;
     }
     heed_lines_free(d->cx, &found);
-    printf("\n3. Sentences that it has never seen: BLEU %.1f on %lld of them (%.0f s of training).\n",
+    printf("\n3. Sentences that it has never seen: BLEU %.1f (greedy decoding) on %lld of them (%.0f s of training).\n",
            d->state.test.metric, (long long)d->sizes[TEST], d->state.seconds);
     printf("   \"it\" as er, sie or es: right in %lld of %lld sentences, %.1f %%.\n\n", (long long)right,
            (long long)p->n, 100.0 * (double)right / (double)p->n);
@@ -368,15 +371,34 @@ static bool look(struct demo *d) {
 static void say_next(const struct demo *d) {
     printf("written: %s/it.png, %s/it-tired.html, %s/it-wide.html (open them in a browser)\n\n", d->out, d->out,
            d->out);
-    printf("Next:\n"
-           "  echo 'The cat sleeps because it is tired.' | heed translate %s\n"
-           "  heed attend %s \"The dog sees the cat.\" --html look.html\n"
-           "  heed train translate --data %s/corpus --from en --to de --moses --out mine\n"
-           "  heed lesson   (the experiments of the course)\n",
-           d->model_dir, d->model_dir, d->out);
+    char corpus[PATH_ROOM];
+    snprintf(corpus, sizeof corpus, "%.*s/corpus", PATH_ROOM - 16, d->out);
+    fputs("Next:\n  echo 'The cat sleeps because it is tired.' | ", stdout);
+    cli_print_command(stdout, "translate", d->model_dir, (char *)NULL);
+    fputs("\n  ", stdout);
+    cli_print_command(stdout, "attend", d->model_dir, "The dog sees the cat.", "--html", "look.html", (char *)NULL);
+    fputs("\n  ", stdout);
+    cli_print_command(stdout, "train", "translate", "--data", corpus, "--from", "en", "--to", "de", "--moses", "--set",
+                      "d_model=128", "--steps", "300", "--out", "mine", (char *)NULL);
+    fputs("   (some minutes; without --steps hours)\n  ", stdout);
+    cli_print_command(stdout, "lesson", (char *)NULL);
+    fputs("   (the experiments of the course)\n", stdout);
 }
 
 /* ---- the command ---- */
+
+/* What is in DIR is not to be lost by a slip: neither a model nor a corpus. */
+static bool may_write(const struct demo *d) {
+    static const char *const kept[] = {"model.safetensors", "model/model.safetensors", "model/checkpoint.safetensors",
+                                       "corpus/train.en"};
+    if (option_flag(d->o, "force")) return true;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (directory_has(d->out, kept[i])) {
+            cli_error(EXIT_FAILED, "%s: holds %s already; --force overwrites it", d->out, kept[i]);
+            return false;
+        }
+    return true;
+}
 
 static void set_sizes(struct demo *d) {
     d->steps = option_given(d->o, "steps") ? option_int(d->o, "steps") : STEPS;
@@ -415,7 +437,7 @@ static int run(int argc, char **argv) {
     if (!o) return EXIT_USAGE;
     struct demo d = {.o = o, .out = option_text(o, "out"), .preprocessing = {.from = "en", .to = "de", .moses = true}};
     int status = EXIT_FAILED;
-    if ((d.cx = options_open_roomy(o, 0))) {
+    if (may_write(&d) && (d.cx = options_open_roomy(o, 0))) {
         show(&d);
         free_demo(&d);
         status = options_close(o, d.cx, EXIT_DONE);
@@ -433,6 +455,6 @@ const struct command demo_command = {
              "the model, a picture and pages for the browser; 'heed translate' and 'heed attend' work on the model "
              "afterwards. Needs no files and no network.",
     .options = options,
-    .examples = "heed demo\nheed demo --out demo --steps 300\n",
+    .examples = "heed demo\nheed demo --out demo --steps 300\nheed demo --force\n",
     .run = run,
 };

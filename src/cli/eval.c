@@ -15,7 +15,7 @@ static const struct option options[] = {
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
     {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
-     .help = "of translation: beginnings that are kept"},
+     .help = "beam width of translation; 1: greedy decoding"},
     LENGTH_PENALTY_OPTION,
     JSON_OPTION,
     {.name = NULL},
@@ -25,9 +25,9 @@ static const struct option options[] = {
 static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *score, bool json) {
     const char *metric = heed_loop_metric(data);
     if (!json) {
-        char text[128];
+        char text[128], examples[48];
         task_score_text(text, sizeof text, metric, score);
-        printf("%s (%lld examples)\n", text, (long long)data->n);
+        printf("%s (%s)\n", text, cli_count(data->n, "example", "examples", examples));
         return;
     }
     const heed_json result = heed_json_new(cx, "result");
@@ -43,14 +43,16 @@ static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *s
 static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, const heed_score *score,
                        const heed_bleu *bleu) {
     if (!option_flag(o, "json")) {
-        printf("BLEU %.2f, loss %.4f (%lld sentences, %s)\n", score->metric, score->loss, (long long)n,
-               bleu->signature);
+        char decoding[48], sentences[48];
+        printf("BLEU %.2f (%s), loss %.4f (%s, %s)\n", score->metric, decoding_name(option_int(o, "beam"), decoding),
+               score->loss, cli_count(n, "sentence", "sentences", sentences), bleu->signature);
         return;
     }
     const heed_json result = heed_json_new(cx, "result");
     heed_json_put_int(cx, result, "sentences", n);
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, "bleu", score->metric);
+    heed_json_put_int(cx, result, "beam", option_int(o, "beam"));
     heed_json_put_text(cx, result, "signature", bleu->signature);
     json_answer(cx, stdout, result, 2);
     heed_json_free(result);

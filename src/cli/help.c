@@ -45,7 +45,7 @@ void help_overview(void) {
     const struct command *command;
     for (int i = 0; (command = cli_command(i)); i++)
         if (!command->hidden) printf("  %-12s  %s\n", command->name, command->summary);
-    fputs("\nExit status: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C.\n", stdout);
+    fputs("\nExit status: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.\n", stdout);
 }
 
 /* What is said of an option: its help, its choices, its default. */

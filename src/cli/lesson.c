@@ -1,6 +1,7 @@
 /* heed lesson: the experiments of the course. The list of lessons is here; each is a file of src/lessons/. */
 #include "lessons/lesson.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +33,9 @@ static void print_list(void) {
         if ((int)strlen(lessons[i]->name) > width) width = (int)strlen(lessons[i]->name);
     printf("%-*s  %s\n", width, "name", "what it shows");
     for (int i = 0; i < LESSONS; i++) printf("%-*s  %s\n", width, lessons[i]->name, lessons[i]->summary);
-    printf("\n'heed lesson NAME' runs one; '--out DIR' keeps its pictures and numbers. With data of your own, '--data "
-           "PATH':\n\n");
+    printf("\n'%s lesson NAME' runs one; '--out DIR' keeps its pictures and numbers. With data of your own, '--data "
+           "PATH':\n\n",
+           cli_program());
     for (int i = 0; i < LESSONS; i++)
         if (lessons[i]->data) printf("%-*s  %s\n", width, lessons[i]->name, lessons[i]->data);
 }
@@ -68,6 +70,7 @@ static const struct lesson *find_lesson(const char *name) {
 
 static int run_lesson(const struct options *o, const struct lesson *lesson) {
     struct lesson_run r = {.lesson = lesson,
+                           .program = cli_program(),
                            .data = option_text(o, "data"),
                            .out = option_text(o, "out"),
                            .seed = (uint64_t)option_int(o, "seed"),

@@ -2,6 +2,7 @@
  * not be written is a failure. */
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/program.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,6 +34,11 @@ int cli_error(int status, const char *format, ...) {
     fflush(stdout); /* results so far come before the message when both go to one place */
     fprintf(stderr, "heed: %s\n", line);
     return status;
+}
+
+const char *cli_count(int64_t n, const char *one, const char *many, char out[48]) {
+    snprintf(out, 48, "%lld %.20s", (long long)n, n == 1 ? one : many);
+    return out;
 }
 
 const char *cli_size(size_t bytes, char out[32]) {
@@ -114,6 +120,7 @@ static bool take_closed_streams(void) {
 int main(int argc, char **argv) {
     if (!take_closed_streams()) return EXIT_FAILED;
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit (ulimit -f) is an error of the write */
+    cli_set_program(argc > 0 ? argv[0] : NULL);
     const int status = dispatch(argc, argv);
     const bool lost = ferror(stdout) != 0;
     errno = 0;

@@ -93,7 +93,7 @@ void docs_man(void) {
         ".SH FILES\nA model is a directory: config.json, model.safetensors and, where it reads text, tokenizer.json.\n"
         "A recipe holds options, one a line, without the dashes; # begins a comment.\n"
         "\\- is standard input or output; .gz inputs are read as they are.\n"
-        ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 130 after Ctrl\\-C.\n"
+        ".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 130 after Ctrl\\-C, 143 after SIGTERM.\n"
         ".SH ENVIRONMENT\n.TP\n.B HEED_ISA\nthe kernels to use, for tests: portable, baseline, avx2, avx512\n",
         stdout);
 }

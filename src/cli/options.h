@@ -77,16 +77,16 @@ const char *option_need(const struct options *o, const char *name);
 int option_list(const struct options *o, const char *name, const char *const **values);
 size_t option_bytes(const struct options *o, const char *name);
 
-/* A context with the threads, seed and budget asked for; Ctrl-C cancels what it does. NULL after saying what is wrong
- * (exit status EXIT_FAILED). */
+/* A context with the threads, seed and budget asked for; Ctrl-C and SIGTERM cancel what it does. NULL after saying what
+ * is wrong (exit status EXIT_FAILED). */
 heed_ctx *options_open(const struct options *o);
-/* The same for training: Ctrl-C cancels nothing, as it looks at interrupted() itself, and the budget is at least
+/* The same for training: signals cancel nothing, as it looks at interrupted() itself, and the budget is at least
  * `least` bytes, enough to find out what is needed; options_hold then sets the one asked for. */
 heed_ctx *options_open_roomy(const struct options *o, size_t least);
 void options_hold(const struct options *o, heed_ctx *cx);
 /* Says "heed: SENTENCE" when the context has failed, prints the profile when it was asked for, closes it, and returns
- * the exit status: `status`, or EXIT_FAILED, or EXIT_INTERRUPTED after Ctrl-C. */
+ * the exit status: `status`, or EXIT_FAILED, or EXIT_SIGNAL and its number after a signal. */
 int options_close(const struct options *o, heed_ctx *cx, int status);
-bool interrupted(void); /* Ctrl-C has been pressed */
+bool interrupted(void); /* Ctrl-C has been pressed, or SIGTERM has come */
 
 #endif

@@ -125,11 +125,15 @@ void task_free_like(heed_ctx *cx, heed_data *like) {
     heed_mem_free(cx, like);
 }
 
+const char *task_metric_label(const char *metric) {
+    return metric && strcmp(metric, "bleu") == 0 ? "greedy BLEU" : metric;
+}
+
 void task_score_text(char *out, size_t size, const char *metric, const heed_score *score) {
     if (strcmp(metric, "accuracy") == 0)
         snprintf(out, size, "accuracy %.2f %%, loss %.4g", 100 * score->metric, score->loss);
     else if (strcmp(metric, "bleu") == 0)
-        snprintf(out, size, "BLEU %.2f, loss %.4f", score->metric, score->loss);
+        snprintf(out, size, "BLEU %.2f (greedy decoding), loss %.4f", score->metric, score->loss);
     else
         snprintf(out, size, "R^2 %.6g, mean squared error %.6g", score->metric, score->loss);
 }

@@ -17,6 +17,8 @@ heed_data *task_like(heed_ctx *cx, const heed_model *model);
 void task_free_like(heed_ctx *cx, heed_data *like);
 bool task_is_classify(heed_ctx *cx, const heed_model *model);
 
+/* What a metric is called on the way: "accuracy", "greedy BLEU"; NULL of NULL. */
+const char *task_metric_label(const char *metric);
 /* Writes "accuracy 0.9812, loss 0.0641" and the like. */
 void task_score_text(char *out, size_t size, const char *metric, const heed_score *score);
 

@@ -1,5 +1,6 @@
 /* heed train: from a data set to a model directory. What is not said follows from the data. */
 #include "cli/train.h"
+#include "cli/program.h"
 #include "cli/task.h"
 #include "model/directory.h"
 #include "train/loop.h"
@@ -96,24 +97,15 @@ static bool check_budget(struct train_run *r, size_t before) {
 
 /* ---- what is said at the end ---- */
 
-/* As a shell would take it again, after a space. */
-static void print_word(FILE *f, const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+%@";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        fprintf(f, " %s", word);
-        return;
-    }
-    fputs(" '", f);
-    for (; *word; word++) *word == '\'' ? fputs("'\\''", f) : fputc(*word, f);
-    fputc('\'', f);
-}
-
 static void say_how_to_go_on(const struct train_run *r) {
-    fprintf(stderr, "heed: stopped at step %lld; go on with: heed", (long long)r->state.step);
+    fprintf(stderr, "heed: stopped at step %lld; continue with: ", (long long)r->state.step);
+    cli_print_word(stderr, cli_program());
     for (int i = 0; i < r->argc; i++) {
         const char *word = r->argv[i];
         const bool again = strcmp(word, "--resume") == 0 || strcmp(word, "-r") == 0;
-        if (!again && strcmp(word, "--force") != 0 && strcmp(word, "-f") != 0) print_word(stderr, word);
+        if (again || strcmp(word, "--force") == 0 || strcmp(word, "-f") == 0) continue;
+        fputc(' ', stderr);
+        cli_print_word(stderr, word);
     }
     fputs(" --resume\n", stderr);
 }
@@ -139,9 +131,9 @@ static void print_json(struct train_run *r, FILE *f) {
 
 static void print_summary(struct train_run *r, FILE *f, bool early) {
     const heed_loop_state *s = &r->state;
-    char text[128];
-    fprintf(f, "trained %s for %lld steps (%lld epochs) in %.1f s%s\n", r->family->name, (long long)s->step,
-            (long long)s->epoch, s->seconds, early ? ", stopped early" : "");
+    char text[128], steps[48], epochs[48];
+    fprintf(f, "trained %s for %s (%s) in %.1f s%s\n", r->family->name, cli_count(s->step, "step", "steps", steps),
+            cli_count(s->epoch, "epoch", "epochs", epochs), s->seconds, early ? ", stopped early" : "");
     if (s->best_step > 0) {
         task_score_text(text, sizeof text, r->metric, &s->best);
         fprintf(f, "validation: %s (best, step %lld)\n", text, (long long)s->best_step);
@@ -153,10 +145,8 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
         fprintf(f, "test: %s\n", text);
     }
     fprintf(f, "model: %s\n", r->dir);
-    fputs("next:", f);
-    print_word(f, "heed");
-    print_word(f, r->task->next);
-    print_word(f, r->dir);
+    fputs("next: ", f);
+    cli_print_command(f, r->task->next, r->dir, (char *)NULL);
     fprintf(f, "%s\n", r->task->next_how);
 }
 
@@ -184,7 +174,7 @@ static void train(struct train_run *r) {
     r->model = r->task->model(r, r->cx);
     if (!r->model || !r->task->begin(r) || interrupted()) return;
     const bool validates = r->loop.source ? r->loop.source->valid : r->loop.valid != NULL;
-    progress_begin(&r->progress, option_flag(r->o, "quiet"), r->unit, validates ? r->metric : NULL);
+    progress_begin(&r->progress, option_flag(r->o, "quiet"), r->unit, validates ? task_metric_label(r->metric) : NULL);
     say_end(r, heed_loop_run(r->cx, r->model, &r->loop, &r->state));
 }
 
@@ -198,11 +188,13 @@ static bool may_write(const struct options *o, const char *dir) {
     const bool resume = option_flag(o, "resume"), force = option_flag(o, "force");
     const bool model = directory_has(dir, "model.safetensors"),
                checkpoint = directory_has(dir, "checkpoint.safetensors");
+    if (resume && !checkpoint && !model && !option_flag(o, "quiet"))
+        fprintf(stderr, "heed: %s: no checkpoint to resume from; training begins anew\n", dir);
     if (force || (resume && (checkpoint || !model))) return true;
     if (resume)
-        cli_error(EXIT_FAILED, "%s: holds a model but no checkpoint to resume from; --force begins anew", dir);
+        cli_error(EXIT_FAILED, "%s: holds a model but no checkpoint to resume from; --force overwrites it", dir);
     else if (checkpoint || model)
-        cli_error(EXIT_FAILED, "%s: holds a %s already; --resume goes on with it, --force begins anew", dir,
+        cli_error(EXIT_FAILED, "%s: holds a %s already; --resume continues it, --force overwrites it", dir,
                   model ? "model" : "checkpoint");
     return !checkpoint && !model;
 }

@@ -252,10 +252,12 @@ static bool begin(struct train_run *r) {
     const struct text *t = text_of(r);
     const heed_pairs *p = &t->pairs[TRAIN];
     const heed_loop_source *from = r->loop.source;
+    char text[2][48];
     if (!directory_make(r->cx, r->dir) || !directory_save_tokenizers(r->cx, r->dir, t->tokens)) return false;
     if (option_flag(r->o, "quiet")) return true;
-    fprintf(stderr, "%s: %lld pairs to train on in %lld batches, %lld to validate, %lld to test; ", r->path,
-            (long long)p->n, (long long)from->per_epoch, (long long)t->pairs[VALID].n, (long long)t->pairs[TEST].n);
+    fprintf(stderr, "%s: %s to train on in %s, %lld to validate, %lld to test; ", r->path,
+            cli_count(p->n, "pair", "pairs", text[0]), cli_count(from->per_epoch, "batch", "batches", text[1]),
+            (long long)t->pairs[VALID].n, (long long)t->pairs[TEST].n);
     if (t->tokens[0] == t->tokens[1])
         fprintf(stderr, "%lld tokens", (long long)heed_tokenizer_size(t->tokens[0]));
     else
@@ -264,8 +266,8 @@ static bool begin(struct train_run *r) {
     fprintf(stderr, "; %s with %lld parameters\n", r->family->name,
             (long long)heed_params_numbers(heed_model_params(r->model)));
     if (p->empty + p->long_ones > 0)
-        fprintf(stderr, "heed: %s: left out %lld pairs with an empty side and %lld that are too long\n", r->path,
-                (long long)p->empty, (long long)p->long_ones);
+        fprintf(stderr, "heed: %s: left out %s with an empty side and %lld too long\n", r->path,
+                cli_count(p->empty, "pair", "pairs", text[0]), (long long)p->long_ones);
     const int64_t all = p->start[2 * p->n];
     if (p->unknown * 50 > all)
         fprintf(stderr, "heed: %s: the vocabulary does not cover %.1f %% of the tokens\n", r->path,

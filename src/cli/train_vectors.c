@@ -127,6 +127,7 @@ static bool set(struct train_run *r) {
     const struct vectors *v = vectors_of(r);
     heed_loop_opts *l = &r->loop;
     const int64_t accumulate = option_given(r->o, "accumulate") ? option_int(r->o, "accumulate") : 1;
+    char examples[48];
     l->train = v->data;
     l->train_rows = v->train_rows;
     l->n_train = v->n_train;
@@ -146,20 +147,21 @@ static bool set(struct train_run *r) {
     r->unit = "examples";
     r->metric = v->n_valid > 0 || v->test ? heed_loop_metric(v->data) : NULL;
     if (l->batch > v->n_train)
-        return heed_fail(r->cx, HEED_ERR_RANGE,
-                         "train: --batch: %lld is larger than the data, %lld examples to train on", (long long)l->batch,
-                         (long long)v->n_train);
+        return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
+                         (long long)l->batch, cli_count(v->n_train, "example", "examples", examples));
     return true;
 }
 
 static bool begin(struct train_run *r) {
     const struct vectors *v = vectors_of(r);
+    char text[2][48];
     if (!standardise(r)) return false;
     if (!option_flag(r->o, "quiet"))
-        fprintf(stderr, "%s: %lld example%s to train on, %lld to validate, %lld to test; %s with %lld parameters\n",
-                strcmp(r->path, "-") == 0 ? "standard input" : r->path, (long long)v->n_train,
-                v->n_train == 1 ? "" : "s", (long long)v->n_valid, (long long)(v->test ? v->test->n : 0),
-                r->family->name, (long long)heed_params_numbers(heed_model_params(r->model)));
+        fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %s with %s\n",
+                strcmp(r->path, "-") == 0 ? "standard input" : r->path,
+                cli_count(v->n_train, "example", "examples", text[0]), (long long)v->n_valid,
+                (long long)(v->test ? v->test->n : 0), r->family->name,
+                cli_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", text[1]));
     return true;
 }
 

@@ -77,8 +77,10 @@ static void run(struct lesson_run *r) {
     if (curve) lesson_result(r, "error_of_truth", sqrt(error));
     draw(r, &keys, &grid, curve, mean);
     write(r, &keys, truth, mean);
-    lesson_say(r, "Of all constants this is the best one, and still wrong almost everywhere. The remedy is to let the "
-                  "weights depend on the query: 'heed lesson nadaraya-watson'.");
+    lesson_say(r,
+               "Of all constants this is the best one, and still wrong almost everywhere. The remedy is to let the "
+               "weights depend on the query: '%s lesson nadaraya-watson'.",
+               r->program);
 }
 
 const struct lesson average_lesson = {

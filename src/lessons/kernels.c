@@ -328,7 +328,7 @@ static void run(struct lesson_run *r) {
     }
     first_set(r);
     if (!heed_failed(r->cx)) second_set(r, s);
-    lesson_say(r, "What width is right? It can be learnt: 'heed lesson parametric-pooling'.");
+    lesson_say(r, "What width is right? It can be learnt: '%s lesson parametric-pooling'.", r->program);
 }
 
 const struct lesson kernels_lesson = {

@@ -30,6 +30,7 @@ struct lesson_run {
     heed_ctx *cx;
     const struct lesson *lesson;
     const char *data, *out; /* the user's own; NULL: none */
+    const char *program;    /* how to call heed again */
     uint64_t seed;
     int64_t steps; /* of learning */
     bool dark, quiet, json;

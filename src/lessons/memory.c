@@ -340,8 +340,9 @@ static void study(struct lesson_run *r, const heed_data *train, const heed_data 
            "is finite, and must be given to those who matter, at the price of the others. That is the attention of "
            "all that follows.");
     lesson_say(r,
-               "Here theta is always the same; to ask a different question each time, it becomes a query: 'heed lesson "
-               "keys-and-queries'.");
+               "Here theta is always the same; to ask a different question each time, it becomes a query: '%s lesson "
+               "keys-and-queries'.",
+               r->program);
 }
 
 static void run(struct lesson_run *r) {

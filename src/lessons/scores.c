@@ -255,7 +255,8 @@ static void run(struct lesson_run *r) {
     show_scale(r, &scale, &s, warm);
     lesson_say(r,
                "Divided by sqrt(d), the weights are as soft for 1024 numbers as for 4. When distance and dot product "
-               "are the same thing: 'heed lesson distance-and-dot'.");
+               "are the same thing: '%s lesson distance-and-dot'.",
+               r->program);
 }
 
 const struct lesson scores_lesson = {

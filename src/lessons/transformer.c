@@ -214,8 +214,9 @@ static void say_parts(struct lesson_run *r, const struct outcome *o) {
                100 * o[MASK].told, 100 * o[MASK].own, o[WHOLE].change, o[MASK].change);
     lesson_say(r,
                "Heads: one that must look at a sign and at a number at once learns more slowly, and how slowly depends "
-               "on the seed; 'heed lesson multi-head' shows why. Layer norm: a network of one layer does without, so "
-               "what it is for is shown below.");
+               "on the seed; '%s lesson multi-head' shows why. Layer norm: a network of one layer does without, so "
+               "what it is for is shown below.",
+               r->program);
     lesson_result(r, "change_with_mask", o[WHOLE].change);
     lesson_result(r, "change_without_mask", o[MASK].change);
 }

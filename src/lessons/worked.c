@@ -125,8 +125,10 @@ static void run(struct lesson_run *r) {
     lesson_result(r, "weight_1", (double)e->weight[0]);
     lesson_result(r, "weight_2", (double)e->weight[1]);
     lesson_result(r, "difference", most);
-    lesson_say(r, "Every word does this for itself, all at once: softmax(Q K' / sqrt(64)) V. Eight times over, with "
-                  "eight sets of matrices: 'heed lesson multi-head'.");
+    lesson_say(r,
+               "Every word does this for itself, all at once: softmax(Q K' / sqrt(64)) V. Eight times over, with "
+               "eight sets of matrices: '%s lesson multi-head'.",
+               r->program);
 }
 
 const struct lesson worked_lesson = {

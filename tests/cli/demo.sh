@@ -6,7 +6,7 @@ expect 0 demo --steps 4 --quiet --out made/below
 silent
 says '^1\. A grammar of ours writes [0-9]+ English sentences'
 says '^2\. A Transformer with 2 \+ 2 layers of 4 heads'
-says '^3\. Sentences that it has never seen: BLEU [0-9.]+ on 40 of them'
+says '^3\. Sentences that it has never seen: BLEU [0-9.]+ \(greedy decoding\) on 40 of them'
 says 'right in [0-9]+ of 40 sentences'
 says '^4\. Where "it" looks'
 [ "$(head -c 4 made/below/it.png | tail -c 3)" = PNG ] || fail "the picture should be a PNG"
@@ -29,6 +29,18 @@ expect 0 demo --steps 4 --out again
 grep -q '^step 4/4  loss ' err || fail "progress should be plain lines where there is no terminal"
 sed 's/([0-9]* s of training)//; s/again/made\/below/g' out >second
 sed 's/([0-9]* s of training)//' first | cmp - second || fail "the same seed should give the same run"
+
+# what is there is not lost by a slip
+wrong 1 'again: holds model/model.safetensors already; --force overwrites it' demo --steps 4 --out again
+wrong 1 'again/model: holds model.safetensors already; --force overwrites it' demo --steps 4 --out again/model
+rm -r again/model
+wrong 1 'again: holds corpus/train.en already; --force overwrites it' demo --steps 4 --out again
+expect 0 demo --steps 4 --out again --force --quiet
+sed 's/([0-9]* s of training)//; s/again/made\/below/g' out | cmp - second || fail "--force should give the same run"
+
+# what to type next can be typed
+sed -n 's/^  \(.*heed translate .*\)/\1/p' out >next
+[ "$(wc -l <next)" = 1 ] && [ "$(sh ./next | wc -l)" = 1 ] || fail "the first command should run: $(cat next)"
 
 : >file
 wrong 2 "demo: 'x' is one word too many; expected: options only" demo x

@@ -39,19 +39,23 @@ for threads in 1 2; do
     rm -rf killed killed.jsonl
 done
 
-# Ctrl-C saves and says how to go on
-status=0
-"$HEED" "$@" --out 'inter rupted' --steps 1000000000 --schedule constant >out 2>err &
-pid=$!
-until [ -e 'inter rupted/checkpoint.safetensors' ]; do sleep 0.05; done
-sleep 0.2
-kill -INT $pid
-wait $pid || status=$?
-[ $status = 130 ] || fail "status $status after Ctrl-C, expected 130"
-grep -qE "^heed: stopped at step [0-9]+; go on with: heed train classify .* --out 'inter rupted' .* --resume$" err ||
-    fail "it should say how to go on"
-[ "$(wc -l <err)" = 1 ] || fail "one line is enough"
-! grep -q 'stopped at step 0;' err || fail "it should have done something"
+# Ctrl-C and SIGTERM save and say how to go on
+for signal in INT TERM; do
+    rm -rf 'inter rupted'
+    status=0
+    "$HEED" "$@" --out 'inter rupted' --steps 1000000000 --schedule constant >out 2>err &
+    pid=$!
+    until [ -e 'inter rupted/checkpoint.safetensors' ]; do sleep 0.05; done
+    sleep 0.2
+    kill -$signal $pid
+    wait $pid || status=$?
+    [ $signal = INT ] && expected=130 || expected=143
+    [ $status = $expected ] || fail "status $status after SIG$signal, expected $expected"
+    grep -qE "^heed: stopped at step [0-9]+; continue with: [^ ]*heed train classify .* --out 'inter rupted' .* --resume$" err ||
+        fail "it should say how to go on"
+    [ "$(wc -l <err)" = 1 ] || fail "one line is enough"
+    ! grep -q 'stopped at step 0;' err || fail "it should have done something"
+done
 
 # out of disk: a sentence, and what was there is there still
 status=0

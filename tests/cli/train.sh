@@ -16,7 +16,7 @@ awk 'BEGIN {
 # least squares: predictions lie on the line, within the noise
 expect 0 train regress --data line.csv --model linear --out line
 says '^model: line$'
-says '^next: heed predict line'
+says "^next: $(printf %s "$HEED" | sed 's/[.+]/\\&/g') predict line --data FILE "
 printf '1,0\n2\t-4\n0 0\n' | "$HEED" predict line >answers
 awk '{ want = NR == 1 ? 3 : NR == 2 ? 17 : 1; if ($1 < want - 0.1 || $1 > want + 0.1) exit 1 } END { exit NR != 3 }' answers ||
     fail "the line is not found: $(cat answers)"
@@ -37,15 +37,35 @@ printf '0.9,0.1\n0.2,0.8\n' | "$HEED" predict kinds >answers
 grep -q '"0": "left"' kinds/config.json || fail "config.json should name the classes"
 
 # what is there is not lost by a slip
-wrong 1 'kinds: holds a model already; --resume goes on with it, --force begins anew' train classify --data kinds.csv --out kinds
+wrong 1 'kinds: holds a model already; --resume continues it, --force overwrites it' train classify --data kinds.csv --out kinds
 expect 0 train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume
 wrong 1 'kinds/checkpoint.safetensors: a checkpoint of another configuration: .*batch was 8, is 20' \
     train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume --quiet --batch 20
 wrong 1 'kinds/checkpoint.safetensors: a checkpoint of another configuration: .*model hidden_sizes was \[128\], is \[7\]' \
     train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume --quiet --set hidden_sizes=7
 rm kinds/checkpoint.safetensors
-wrong 1 'kinds: holds a model but no checkpoint to resume from; --force begins anew' train classify --data kinds.csv --out kinds --resume
+wrong 1 'kinds: holds a model but no checkpoint to resume from; --force overwrites it' train classify --data kinds.csv --out kinds --resume
 expect 0 train classify --data kinds.csv --out kinds --steps 5 --force
+expect 0 train classify --data kinds.csv --out anew --steps 5 --resume
+grep -qx 'heed: anew: no checkpoint to resume from; training begins anew' err || fail "it should say that it begins anew"
+expect 0 train classify --data kinds.csv --out anew2 --steps 5 --resume --quiet
+silent
+expect 0 train classify --data kinds.csv --out anew --steps 5 --resume
+if grep -q anew: err; then fail "there was a checkpoint"; fi
+
+# one is one
+expect 0 train classify --data kinds.csv --out once --epochs 1 --batch 180 --force
+says '^trained mlp for 1 step \(1 epoch\) in '
+
+# what to type next can be typed, wherever the program is and whatever the directory is called
+mkdir -p bin
+cp "$HEED" bin/hee\'d
+bin/hee\'d train regress --data line.csv --model linear --steps 5 --out "it's a line" >out 2>err || fail "another name"
+says "^next: 'bin/hee'\\\\''d' predict 'it'\\\\''s a line' --data FILE "
+printf '1,0\n' | sh -c "$(sed -n 's/^next: \(.*\) --data FILE.*/\1/p' out)" >answers || fail "the next command should run"
+[ -s answers ] || fail "the next command should answer"
+(PATH="$scratch/bin:$PATH" && bin/hee\'d train regress --data line.csv --model linear --steps 5 --out short >out 2>err)
+says "^next: 'hee'\\\\''d' predict short "
 
 # recipes, which the command line overrides
 printf '# small\nset hidden_sizes=4\nsteps = 20\nbatch 10\nsave-every 7\n' >small.recipe

@@ -29,13 +29,13 @@ small="--set d_model=16 --set encoder_layers=1 --set decoder_layers=1 --set enco
 set -- train translate --from en --to de $small
 
 expect 0 "$@" --data corpus --epochs 30 --lr 0.01 --out model --log log.jsonl --keep 2
-says '^validation: BLEU [0-9.]+, loss [0-9.]+ \(best'
-says '^test: BLEU [0-9.]+'
-says '^next: heed translate model'
+says '^validation: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+ \(best'
+says '^test: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+$'
+says '^next: [^ ]*heed translate model'
 grep -q '400 pairs to train on in [0-9]* batches, 10 to validate, 10 to test; 10 tokens' err || fail "it should say what it found"
 grep -q '"tokens":[0-9]*,"valid_loss":[0-9.]*,"valid_bleu":[0-9.]*' log.jsonl || fail "the log should have tokens and BLEU"
 [ "$(ls model/kept | wc -l)" = 2 ] || fail "two models should have been kept"
-awk "BEGIN { exit !($(sed -n 's/^test: BLEU \([0-9.]*\),.*/\1/p' out) > 50) }" || fail "it should have learnt something"
+awk "BEGIN { exit !($(sed -n 's/^test: BLEU \([0-9.]*\) .*/\1/p' out) > 50) }" || fail "it should have learnt something"
 
 # translating
 feed 'one two three\n\n  \nfive six\n' translate model --beam 3
@@ -67,10 +67,16 @@ status=0
 # measuring: what eval finds is what bleu finds in what translate says
 expect 0 eval model --data corpus --beam 4 --length-penalty 1.5 --json
 says '"sentences": 10'
+says '"beam": 4'
 found=$(sed -n 's/.*"bleu": \([0-9.]*\),*/\1/p' out)
 "$HEED" translate model --beam 4 --length-penalty 1.5 <corpus/test.en >test.hyp
 expect 0 bleu test.hyp corpus/test.de
 grep -qF "$(printf '%.2f' "$found" | cut -c1-4)" out || fail "eval says $found"
+
+expect 0 eval model --data corpus
+says '^BLEU [0-9.]+ \(beam 5\), loss [0-9.]+ \(10 sentences, '
+expect 0 eval model --data corpus --beam 1
+says '^BLEU [0-9.]+ \(greedy decoding\), loss '
 
 # averaging
 expect 0 average model/kept/* --out mean
@@ -164,7 +170,7 @@ printf '\ttwo\none\t\n' >blank.tsv
 wrong 1 'blank.tsv: no pair is left: 2 have an empty side' "$@" --data blank.tsv --valid 0 --out never
 { cat corpus.tsv; awk 'BEGIN { for (i = 0; i < 100000; i++) printf "one "; print "\tone" }'; printf '\tone\n'; } >long.tsv
 expect 0 "$@" --data long.tsv --steps 1 --out long
-grep -q 'left out 1 pairs with an empty side and 1 that are too long' err || fail "it should say what was left out"
+grep -q 'left out 1 pair with an empty side and 1 too long' err || fail "it should say what was left out"
 awk 'BEGIN { for (i = 0; i < 100000; i++) printf "one "; print "" }' >long.txt
 status=0
 "$HEED" translate model <long.txt >out 2>err || status=$?

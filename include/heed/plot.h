@@ -38,6 +38,9 @@ HEED_API bool heed_figure_grid(heed_figure *f, int rows,
 HEED_API bool heed_figure_theme(heed_figure *f, heed_theme theme);
 HEED_API bool heed_figure_title(heed_figure *f, const char *text);
 HEED_API bool heed_figure_scale(heed_figure *f, double pixels); /* of a PNG, to the point; 2 when not called */
+/* One colour bar at the right, for all heat maps of the figure: they get one scale, which holds those of all, and no
+ * bar of their own. label (NULL: none) is written beside it. */
+HEED_API bool heed_figure_bar(heed_figure *f, const char *label);
 /* The panel at a place of the grid: made by the first call, the same for every later one. Belongs to the figure. */
 HEED_API heed_panel *heed_figure_panel(heed_figure *f, int row, int column);
 /* Draws the figure into a file, in the format that its name ends in: .png, .svg or .pdf. Written beside and renamed.
@@ -123,6 +126,7 @@ typedef struct heed_heatmap {
     bool numbers;                                    /* the values, written into the cells */
     bool no_bar;                                     /* no colour bar */
     bool stretch;                                    /* fills the panel instead of keeping cells square */
+    bool weights; /* of attention: numbers as ".02", none below 0.005; in the terminal a block shows its largest cell */
 } heed_heatmap;
 
 /* values (rows, cols), row 0 on top. One to a panel; curves, lines and text may lie over it, in units of cells, the
@@ -190,7 +194,8 @@ HEED_API char *heed_terminal_curves(heed_ctx *cx, const heed_series *series, int
                                     const heed_terminal *how);
 HEED_API char *heed_terminal_bars(heed_ctx *cx, const char *const *names, const float *values, int64_t n,
                                   const heed_terminal *how);
-/* A map too large for the width is shown in blocks, each the mean of its cells; the scale below says so. */
+/* A map too large for the width is shown in blocks, each the mean of its cells, or with `weights` the largest of them;
+ * the scale below says so. */
 HEED_API char *heed_terminal_heatmap(heed_ctx *cx, const float *values, int64_t rows, int64_t cols,
                                      const heed_heatmap *options, const heed_terminal *how);
 HEED_API char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t height, int64_t width,
@@ -206,17 +211,19 @@ typedef struct heed_attention_look {
     double high;                                       /* end of the colour scale, which begins at 0; 0: the largest
                                                           weight shown */
     heed_map map;
-    bool numbers;       /* the weights, written into the cells */
-    int64_t first_head; /* number of the maps' first head, in the titles of a sheet */
+    bool numbers;                  /* the weights, written into the cells: ".02", and nothing below 0.005 */
+    int64_t first_head;            /* number of the maps' first head, in the titles of a sheet */
+    const char *const *next_names; /* the token that a decoder predicts at each row, which is then labelled "es \u2192
+                                      zu"; NULL or "": none */
 } heed_attention_look;
 
-/* One head, large: queries down, keys across, tokens along both axes. A figure of one panel and no size gets one that
- * suits the tokens. */
+/* One head, large: queries down, keys across, tokens along both axes. A figure of one panel and no size gets the size
+ * of its cells, tokens and title. */
 HEED_API bool heed_plot_attention_map(heed_panel *p, const struct heed_capture_map *map, int64_t head,
                                       const heed_attention_look *look);
-/* All heads of n maps: a row of small heat maps for each, named by site and layer, on one colour scale, which the
- * figure's title says unless it has one. The figure must have no panels yet; without a size it gets one that suits
- * them. Names are not used. */
+/* All heads of n maps: a small heat map for each, a row or more of them to a layer, on one colour scale with one bar.
+ * Tokens stand at the left and at the bottom. The figure must have no panels yet; without a size it gets that of its
+ * cells, tokens and title, which is "SITE attention" unless it has one. */
 HEED_API bool heed_plot_attention_sheet(heed_figure *f, const struct heed_capture_map *maps, int n,
                                         const heed_attention_look *look);
 /* One head in the terminal. */

@@ -1,4 +1,4 @@
-/* heed attend: what a model looks at while it reads a text, in the terminal, as pictures, as numbers, as a page. */
+/* heed attend: a model's attention weights on a text, in the terminal, as pictures, as numbers, as a page. */
 #include "cli/attend.h"
 #include "cli/options.h"
 #include "io/text.h"
@@ -9,7 +9,7 @@
 /* clang-format off */
 static const struct option options[] = {
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "TEXT",
-     .help = "the translation to look at; without it the model's own"},
+     .help = "the translation to show; without it the model's own"},
     {.name = "site", .letter = 's', .kind = OPTION_TEXT, .value = "SITE",
      .help = "which attention: encoder, decoder or cross; without it the last"},
     {.name = "layer", .letter = 'l', .kind = OPTION_INT, .value = "L", .high = 1e6,
@@ -41,6 +41,7 @@ static const heed_attention_site *site_of(const struct choice *c) { return &c->a
 
 static heed_attention_look look_of(const struct choice *c) {
     return (heed_attention_look){.query_names = c->a->queries[c->site]->labels,
+                                 .next_names = c->a->queries[c->site]->next_labels,
                                  .key_names = c->a->keys[c->site]->labels,
                                  .first_head = c->head < 0 ? 0 : c->head};
 }
@@ -105,27 +106,37 @@ static int columns_of(const char *text) {
     return n;
 }
 
-/* For each token the one that it looks at most; lines are broken between tokens. */
+/* For each query the key of largest weight; lines are broken between queries. */
 static void print_most(const struct choice *c, const heed_capture_map *m, int width) {
-    static const char lead[] = "Looks most at: ";
+    static const char lead[] = "Largest weights: ";
     const struct attend_side *queries = c->a->queries[c->site], *keys = c->a->keys[c->site];
     int at = columns_of(lead);
     fputs(lead, stdout);
     for (int64_t i = 0; i < m->rows; i++) {
         const float *w = m->weights + i * m->keys;
+        const char *next = queries->next_labels ? queries->next_labels[i] : "", *arrow = *next ? " \u2192 " : "";
         int64_t best = 0;
         for (int64_t j = 1; j < m->keys; j++)
             if (w[j] > w[best]) best = j;
-        const int wide = columns_of(queries->labels[i]) + columns_of(keys->labels[best]) + 10;
+        const int wide =
+            columns_of(queries->labels[i]) + columns_of(arrow) + columns_of(next) + columns_of(keys->labels[best]) + 9;
         const bool full = i > 0 && at + wide > width;
-        printf("%s%s \u2192 %s %.2f",
+        printf("%s%s%s%s: %s %.2f",
                full ? ",\n  "
                : i  ? ", "
                     : "",
-               queries->labels[i], keys->labels[best], (double)w[best]);
+               queries->labels[i], arrow, next, keys->labels[best], (double)w[best]);
         at = full ? 2 + wide : at + wide;
     }
     putchar('\n');
+}
+
+static void print_text(heed_ctx *cx, const heed_string *text) {
+    char *shown_text = text->s ? heed_mem_new(cx, 3 * text->size + 1) : NULL;
+    if (!shown_text) return;
+    attend_show(shown_text, text->s);
+    puts(shown_text);
+    heed_mem_free(cx, shown_text);
 }
 
 static void print_map(const struct choice *c) {
@@ -143,7 +154,11 @@ static void print_map(const struct choice *c) {
     terminal.title = title;
     char *text = heed_terminal_attention(a->cx, &m, 0, &look, &terminal);
     if (text) {
-        if (a->target.text.s) printf("%s\n%s\n\n", a->source.text.s, a->target.text.s);
+        if (a->target.text.s) {
+            print_text(a->cx, &a->source.text);
+            print_text(a->cx, &a->target.text);
+            putchar('\n');
+        }
         fputs(text, stdout);
         putchar('\n');
         print_most(c, &m, terminal.width);
@@ -159,7 +174,7 @@ static void put_names(heed_ctx *cx, heed_json at, const char *key, const char *c
     for (int64_t i = 0; i < n; i++) heed_json_put_text(cx, list, NULL, names[i]);
 }
 
-/* [query][key], in millionths: what a float holds of a weight, but for the last digit */
+/* [query][key], rounded to a millionth: what a float holds of a weight, but for the last digit */
 static void print_weights(const float *w, int64_t rows, int64_t keys) {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < keys; j++) {
@@ -169,7 +184,7 @@ static void print_weights(const float *w, int64_t rows, int64_t keys) {
     putchar(']');
 }
 
-/* The words of the document first; the numbers, which may be millions, are printed as they come. */
+/* The texts of the document first; the weights, which may be millions, are printed one by one. */
 static void print_json(const struct choice *c) {
     const struct attend *a = c->a;
     const heed_attention_site *s = site_of(c);
@@ -207,19 +222,22 @@ static void print_json(const struct choice *c) {
 
 /* ---- files ---- */
 
-/* One head large, or a sheet of the layers and heads chosen. */
+/* One head, large, or a sheet of the layers and heads chosen. */
 static heed_figure *draw(const struct choice *c) {
+    enum { FEW = 24 }; /* tokens whose weights can be read in the cells */
     heed_ctx *const cx = c->a->cx;
     const heed_attention_site *s = site_of(c);
-    const heed_attention_look look = look_of(c);
+    heed_attention_look look = look_of(c);
     heed_figure *f = heed_figure_new(cx, 0, 0);
+    char title[96];
     if (c->layer >= 0 && c->head >= 0) {
-        char title[96];
         heed_panel *p = heed_figure_panel(f, 0, 0);
         snprintf(title, sizeof title, "%s attention, layer %d, head %lld", s->name, s->maps[c->layer].layer,
                  (long long)c->head);
         heed_panel_title(p, title);
-        heed_panel_labels(p, "looked at", "looking");
+        heed_panel_labels(p, c->a->keys[c->site] == &c->a->source ? "keys: source" : "keys: target",
+                          c->a->queries[c->site] == &c->a->source ? "queries: source" : "queries: target");
+        look.numbers = s->maps[c->layer].rows <= FEW && s->maps[c->layer].keys <= FEW;
         heed_plot_attention_map(p, &s->maps[c->layer], c->head, &look);
         return f;
     }
@@ -232,23 +250,54 @@ static heed_figure *draw(const struct choice *c) {
     return f;
 }
 
+/* What was written, on standard error. */
+static bool report(const struct choice *c, const char *path, const char *what) {
+    if (!option_flag(c->o, "quiet")) fprintf(stderr, "%s: %s\n", path, what);
+    return true;
+}
+
 static bool write_pictures(const struct choice *c, const char *const *kinds, int n) {
+    const heed_attention_site *s = site_of(c);
     heed_figure *f = NULL;
+    char what[96];
     bool ok = true;
+    snprintf(what, sizeof what, "%s attention, %lld maps", s->name,
+             (long long)((c->layer < 0 ? s->n_maps : 1) * (c->head < 0 ? s->maps[0].heads : 1)));
+    if (c->layer >= 0 && c->head >= 0)
+        snprintf(what, sizeof what, "%s attention, layer %d, head %lld", s->name, c->layer, (long long)c->head);
     for (int i = 0; ok && i < n; i++) {
         const char *path = option_text(c->o, kinds[i]);
         if (path && !f) f = draw(c);
-        ok = !path || heed_figure_write(f, path);
+        ok = !path || (heed_figure_write(f, path) && report(c, path, what));
     }
     heed_figure_free(f);
     return ok;
 }
 
+static bool write_npy(const struct choice *c, const char *path) {
+    const heed_attention_site *s = site_of(c);
+    const heed_capture_map *m = &s->maps[0];
+    char what[128];
+    snprintf(what, sizeof what, "%s attention, (%d, %lld, %lld, %lld) float32", s->name, s->n_maps, (long long)m->heads,
+             (long long)m->rows, (long long)m->keys);
+    return heed_capture_write(c->a->cx, path, s->name, 0) && report(c, path, what);
+}
+
+/* The last part of a path, without slashes at its end. */
+static struct shown model_name(const char *dir) {
+    size_t n = strlen(dir), from;
+    while (n > 1 && dir[n - 1] == '/') n--;
+    for (from = n; from > 0 && dir[from - 1] != '/';) from--;
+    return shown_bytes(dir + from, n - from);
+}
+
 static bool write_page(const struct choice *c, const char *path) {
     const struct attend *a = c->a;
     const char *const lines[] = {a->source.text.s, a->target.text.s};
+    char title[128];
+    snprintf(title, sizeof title, "Attention of %s", model_name(a->dir).text);
     const heed_attention_page_opts opts = {
-        .title = a->dir,
+        .title = title,
         .lines = lines,
         .n_lines = a->target.text.s ? 2 : 1,
         .site = c->site,
@@ -256,7 +305,8 @@ static bool write_page(const struct choice *c, const char *path) {
         .head = c->head < 0 ? 0 : c->head,
         .single = c->head >= 0,
     };
-    return heed_attention_page(a->cx, path, a->sites, a->n, &opts);
+    return heed_attention_page(a->cx, path, a->sites, a->n, &opts) &&
+           report(c, path, "all sites, layers and heads; open it in a browser");
 }
 
 /* ---- the command ---- */
@@ -268,8 +318,7 @@ static void attend(heed_ctx *cx, const struct options *o) {
     struct choice c = {.a = &a, .o = o};
     const char *npy = option_text(o, "npy"), *html = option_text(o, "html");
     if (attend_open(cx, options_word(o, 0), options_word(o, 1), option_text(o, "target"), &a) && choose(&c) &&
-        write_pictures(&c, pictures, 3) && (!npy || heed_capture_write(cx, npy, site_of(&c)->name, 0)) &&
-        (!html || write_page(&c, html))) {
+        write_pictures(&c, pictures, 3) && (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
         if (option_flag(o, "json"))
             print_json(&c);
         else if (!option_flag(o, "quiet"))
@@ -315,15 +364,16 @@ static int run(int argc, char **argv) {
 
 const struct command attend_command = {
     .name = "attend",
-    .summary = "what a model looks at while it reads a text",
+    .summary = "the attention weights of a model on a text",
     .words = "DIR TEXT",
     .about =
-        "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token looks at which: in the "
-        "terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a page "
-        "that holds every layer and head and needs no network; with --npy or --json the numbers.\n\n"
-        "A model that translates is shown with --target, or with its own translation. Its attention is the encoder's "
-        "within the text, the decoder's within the target, and cross, from the target to the text. The decoder's rows "
-        "are what it is fed: the start token and the target up to the token that it writes next.",
+        "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token attends to which: in "
+        "the terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a "
+        "page that holds every layer and head and needs no network; with --npy or --json the numbers.\n\n"
+        "A model that translates is shown with --target, or with its own translation. It has three kinds of attention: "
+        "encoder, within the text; decoder, within the target; cross, from the target to the text. The rows "
+        "of the last two are labelled with the token that the decoder is fed, an arrow, and the token that it "
+        "predicts.",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"

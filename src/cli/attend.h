@@ -1,4 +1,4 @@
-/* A text read by a model with everyone watching: its tokens, and who looked at whom at every site. */
+/* A text read by a model with its attention captured: the tokens, and the weights at every site. */
 #ifndef CLI_ATTEND_H
 #define CLI_ATTEND_H
 
@@ -7,15 +7,20 @@
 #include "heed/plot.h"
 #include "heed/translate.h"
 
-/* Tokens that stand along an axis. */
+/* The source or the target, tokenized. */
 struct attend_side {
     const heed_tokenizer *tokenizer;
     heed_string text; /* as it was given, or as the model wrote it */
     heed_ids ids;
-    char *letters;                 /* of the names that follow */
-    const char **tokens, **labels; /* as the vocabulary has them, and without the mark that begins a word */
-    const char **next;             /* the token that each position goes on with; NULL: not shown */
+    char *letters;       /* of the names that follow */
+    const char **tokens; /* as the vocabulary has them */
+    const char **labels; /* for people: without the mark that begins a word, control characters made visible */
+    const char **next, **next_labels; /* the token that the decoder predicts at each position; NULL: none */
 };
+
+/* Writes text to `to` with control characters as their pictures (U+2400 on), so that none reaches a terminal; up to
+ * three bytes for one, and a final 0. Returns where that is. */
+char *attend_show(char *to, const char *text);
 
 #define ATTEND_SITES 9
 
@@ -24,9 +29,9 @@ struct attend {
     const char *dir;
     heed_model *model;
     heed_tokenizer *tokenizers[2];     /* of source and target, which may be one */
-    heed_preprocessing preprocessing;  /* how text is prepared for it */
+    heed_preprocessing preprocessing;  /* how text is prepared for the model */
     struct attend_side source, target; /* target without ids: the model has none */
-    /* One per site that looked, in the order in which they did; sites[i].maps[l] is its l-th layer. */
+    /* In the order in which they were captured; sites[i].maps[l] is the l-th layer. */
     heed_attention_site sites[ATTEND_SITES];
     const struct attend_side *queries[ATTEND_SITES], *keys[ATTEND_SITES];
     int n;

@@ -1,8 +1,9 @@
-/* From a text to attention: encode, translate where the model has a target, one forward pass with every weight kept.
+/* From a text to its attention: encode, translate where the model has a target, one forward pass with every weight
+ * captured.
  *
- * Nothing here knows a family: what it takes is in its list of inputs. Sites are what the pass captured: "cross" looks
- * from the target to the source, "decoder" within the target, and whatever a model without a target captures looks
- * within its one text. */
+ * Nothing here knows a family: what it takes is in its list of inputs. Sites are what the pass captured: "cross" is
+ * attention from the target to the source, "decoder" within the target; a model without a target attends within its one
+ * text. */
 #include "cli/attend.h"
 #include "io/text.h"
 #include "model/directory.h"
@@ -62,7 +63,24 @@ static const char *token_of(const struct attend_side *side, int64_t i) {
     return token ? token : "?";
 }
 
-/* A token as a reader wants it: without the entities of Moses. Returns the end of what was written. */
+char *attend_show(char *to, const char *text) {
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        const bool c1 = c == 0xC2 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xA0;
+        if (c >= 0x20 && c != 0x7F && !c1) {
+            *to++ = *text;
+            continue;
+        }
+        /* C0 and DEL have pictures of their own; C1 (U+0080 on) share that of SUBSTITUTE */
+        to = stpcpy(to, "\u2400");
+        to[-1] = (char)(0x80 + (c1 ? 0x1A : c == 0x7F ? 0x21 : c));
+        text += c1;
+    }
+    *to = 0;
+    return to;
+}
+
+/* A token without the entities of Moses. Returns the end of what was written. */
 static char *put_token(char *to, const char *token, bool moses) {
     static const char *const entity[] = {"&apos;", "&quot;", "&amp;", "&lt;", "&gt;", "&#124;", "&#91;", "&#93;"};
     while (*token) {
@@ -81,7 +99,7 @@ static bool name_tokens(const struct attend *a, struct attend_side *side, int64_
     static const char mark[] = "\u2581";
     const int64_t n = side->ids.count;
     size_t letters = 0;
-    for (int64_t i = 0; i < n; i++) letters += strlen(token_of(side, i)) + 1;
+    for (int64_t i = 0; i < n; i++) letters += 4 * strlen(token_of(side, i)) + 2; /* a token, and its label */
     side->tokens = heed_mem_new(a->cx, 2 * (size_t)n * sizeof *side->tokens);
     char *to = side->letters = heed_mem_new(a->cx, letters + 1);
     if (!side->tokens || !to) return false;
@@ -96,7 +114,8 @@ static bool name_tokens(const struct attend *a, struct attend_side *side, int64_
         side->tokens[i] = to;
         to = put_token(to, token, a->preprocessing.moses);
         const size_t skip = strncmp(side->tokens[i], mark, strlen(mark)) == 0 ? strlen(mark) : 0;
-        side->labels[i] = side->tokens[i][skip] ? side->tokens[i] + skip : side->tokens[i];
+        side->labels[i] = to;
+        to = attend_show(to, skip && !side->tokens[i][skip] ? "\u2423" : side->tokens[i] + skip) + 1; /* a blank */
     }
     return true;
 }
@@ -108,6 +127,9 @@ static bool encode(const struct attend *a, heed_text_side which, const heed_stri
     const bool ok = heed_preprocess(a->cx, &a->preprocessing, which, text->s, text->size, &prepared) &&
                     heed_encode(a->cx, tokenizer, prepared.s, prepared.size, special, ids);
     heed_string_free(a->cx, &prepared);
+    if (ok && ids->count == 0)
+        return heed_fail(a->cx, HEED_ERR_FORMAT, "attend: the %s has no tokens",
+                         which == HEED_SOURCE ? "text" : "target");
     return ok;
 }
 
@@ -127,8 +149,7 @@ static bool translate(const struct attend *a, heed_ids *ids, bool *ended) {
     return ok;
 }
 
-/* The decoder is fed the start token and the target; row i goes on with token i of the target, the last with the end.
- */
+/* The decoder is fed the start token and the target; row i predicts token i of the target, the last the end token. */
 static bool read_target(struct attend *a, const char *given) {
     struct attend_side *const side = &a->target;
     heed_ids ids = {0};
@@ -142,11 +163,15 @@ static bool read_target(struct attend *a, const char *given) {
     heed_ids_free(a->cx, &ids);
     const int64_t own = setting(a, "decoder_vocab_size"), n = side->ids.count;
     if (!ok || !name_tokens(a, side, own > 0 ? own : setting(a, "vocab_size"))) return false;
-    side->next = heed_mem_new(a->cx, (size_t)n * sizeof *side->next);
+    const char *end = ended ? heed_tokenizer_token(side->tokenizer, (int32_t)setting(a, "eos_token_id")) : NULL;
+    if (!end) end = "";
+    side->next = heed_mem_new(a->cx, 2 * (size_t)n * sizeof *side->next + 3 * strlen(end) + 1);
     if (!side->next) return false;
-    for (int64_t i = 0; i + 1 < n; i++) side->next[i] = side->tokens[i + 1];
-    const char *end = heed_tokenizer_token(side->tokenizer, (int32_t)setting(a, "eos_token_id"));
-    side->next[n - 1] = ended && end ? end : "";
+    side->next_labels = side->next + n;
+    for (int64_t i = 0; i + 1 < n; i++) side->next[i] = side->tokens[i + 1], side->next_labels[i] = side->labels[i + 1];
+    side->next[n - 1] = end;
+    side->next_labels[n - 1] = (char *)(side->next_labels + n);
+    attend_show((char *)(side->next_labels + n), end);
     return true;
 }
 
@@ -166,10 +191,10 @@ static bool run(const struct attend *a, bool has_target) {
 }
 
 static const char *title_of(const char *name, bool has_target) {
-    if (strcmp(name, "cross") == 0) return "cross attention: the target looks at the source";
+    if (strcmp(name, "cross") == 0) return "cross attention: from the target to the source";
     if (!has_target) return NULL;
-    if (strcmp(name, "encoder") == 0) return "encoder self-attention: the source looks at itself";
-    return "decoder self-attention: the target looks back at itself";
+    if (strcmp(name, "encoder") == 0) return "encoder self-attention: within the source";
+    return "decoder self-attention: within the target, to earlier tokens";
 }
 
 static bool add_site(struct attend *a, const char *name, bool has_target) {

@@ -332,7 +332,7 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
                                   .weights = weights};
     const heed_attention_look look = {.query_names = names, .key_names = keys, .numbers = true};
     print_bars(keys, weights, n);
-    heed_figure *f = heed_figure_new(d->cx, 760, 260);
+    heed_figure *f = heed_figure_new(d->cx, 0, 0);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     snprintf(title, sizeof title, "Where \"it\" looks: %s attention, layer %d, head %lld", a[TIRED].sites[v->site].name,
              v->layer, (long long)v->head);

@@ -2,21 +2,26 @@
  * All of them are heat maps and images as any program may draw them; here is only what fits them to weights. */
 #include "heed/attention.h"
 #include "base/checked.h"
-#include "base/text.h"
 #include "plot/figure.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#define CELL      15.0  /* points that a token wants along an axis */
-#define LEAST_MAP 150.0 /* size of a large map */
-#define MOST_MAP  900.0
-#define LETTER    5.0 /* points across, of a token's name */
-/* A small map, across; a sheet of them. */
-#define SMALL_LEAST 60.0
-#define SMALL_MOST  150.0
-#define SHEET_WIDE  640.0
+/* Points to a cell of one large map, more where the weights are written into it and where there are few; and of a
+ * sheet.
+ */
+#define CELL         15.0
+#define CELL_NUMBERS 27.0
+#define CELL_SHEET   8.4 /* a token beside it can be read */
+#define CELL_LARGEST 30.0
+/* Sizes of the larger side of a map, and of all maps of a sheet together. */
+#define LEAST_MAP   150.0
+#define MOST_MAP    900.0
+#define LEAST_SMALL 60.0
+#define SHEET_WIDE  1500.0
 #define SHEET_TALL  6000.0
+#define LEAST_CELL  0.5 /* a pixel of a PNG */
 
 static heed_attention_look look_of(const heed_attention_look *look) {
     return look ? *look : (heed_attention_look){.batch = 0};
@@ -62,27 +67,43 @@ static heed_heatmap heatmap_of(const heed_attention_look *o, const float *weight
                           .row_names = o->query_names,
                           .col_names = o->key_names,
                           .scale_label = "weight",
-                          .numbers = o->numbers};
+                          .numbers = o->numbers,
+                          .weights = true};
+}
+
+/* ---- names ---- */
+
+/* Rows named "token \u2192 next" where something is predicted: the same names, or new ones in *own, which is freed by
+ * the caller. False when there is no memory. */
+static bool row_names(heed_ctx *cx, const heed_attention_look *o, int64_t rows, const char ***own) {
+    static const char arrow[] = " \u2192 ";
+    size_t size = 0;
+    *own = NULL;
+    if (!o->next_names) return true;
+    for (int64_t i = 0; i < rows; i++) {
+        const char *name = o->query_names ? o->query_names[i] : NULL, *next = o->next_names[i];
+        size += (name ? strlen(name) : 0) + (next ? strlen(next) : 0) + sizeof arrow;
+    }
+    const char **names = heed_mem_new(cx, (size_t)rows * sizeof *names + size);
+    if (!names) return false;
+    char *to = (char *)(names + rows);
+    for (int64_t i = 0; i < rows; i++) {
+        const char *name = o->query_names ? o->query_names[i] : NULL, *next = o->next_names[i];
+        names[i] = to;
+        to = stpcpy(to, name ? name : "");
+        if (next && *next) to = stpcpy(stpcpy(to, arrow), next);
+        to++;
+    }
+    *own = names;
+    return true;
 }
 
 /* ---- one head ---- */
 
-static double names_room(const char *const *names, int64_t n) {
-    size_t longest = 0;
-    for (int64_t i = 0; names && i < n; i++) {
-        size_t letters = 0;
-        for (const char *s = names[i] ? names[i] : ""; *s; s++) letters += ((unsigned char)*s & 0xC0) != 0x80;
-        if (letters > longest) longest = letters;
-    }
-    return LETTER * fmin(24, (double)longest);
-}
-
-static void suit_size(heed_figure *f, const heed_capture_map *m, const heed_attention_look *o) {
-    if (f->width > 0 || f->height > 0 || f->rows * f->cols != 1) return;
-    const double cell = CELL * (o->numbers ? 1.8 : 1), longer = fmax((double)m->rows, (double)m->keys);
-    const double square = fmin(cell, MOST_MAP / longer);
-    f->width = 120 + names_room(o->query_names, m->rows) + fmax(LEAST_MAP, square * (double)m->keys);
-    f->height = 75 + names_room(o->key_names, m->keys) * 0.75 + fmax(LEAST_MAP, square * (double)m->rows);
+static double cell_size(const heed_capture_map *m, double usual, double least_map, double most_map) {
+    const double longer = fmax((double)m->rows, (double)m->keys);
+    const double cell = fmax(usual, fmin(CELL_LARGEST, least_map / longer));
+    return fmax(LEAST_CELL, fmin(cell, most_map / longer));
 }
 
 bool heed_plot_attention_map(heed_panel *p, const heed_capture_map *map, int64_t head,
@@ -94,9 +115,15 @@ bool heed_plot_attention_map(heed_panel *p, const heed_capture_map *map, int64_t
     if (!check_map(cx, op, map, &o) || !check_head(cx, op, map, head)) return false;
     const int64_t n = map->rows * map->keys;
     const float *weights = weights_of(map, o.batch) + head * n;
-    const heed_heatmap how = heatmap_of(&o, weights, n);
-    if (!heed_panel_heatmap(p, weights, map->rows, map->keys, &how)) return false;
-    suit_size(p->figure, map, &o);
+    const char **own;
+    if (!row_names(cx, &o, map->rows, &own)) return false;
+    heed_heatmap how = heatmap_of(&o, weights, n);
+    if (own) how.row_names = own;
+    const bool ok = heed_panel_heatmap(p, weights, map->rows, map->keys, &how);
+    heed_mem_free(cx, own);
+    if (!ok) return false;
+    if (p->figure->rows * p->figure->cols == 1)
+        p->figure->cell = cell_size(map, o.numbers ? CELL_NUMBERS : CELL, LEAST_MAP, MOST_MAP);
     return (p->x_label || p->y_label) || heed_panel_labels(p, "keys", "queries");
 }
 
@@ -104,26 +131,17 @@ bool heed_plot_attention_map(heed_panel *p, const heed_capture_map *map, int64_t
 
 static const char *site_of(const heed_capture_map *m) { return m->site ? m->site : "attention"; }
 
-static bool sheet_row(heed_panel *p, const heed_capture_map *m, const heed_attention_look *o, double high,
-                      int64_t columns) {
-    heed_ctx *cx = p->figure->cx;
-    char title[96], (*text)[32];
-    const char **names;
-    snprintf(title, sizeof title, "%s, layer %d", site_of(m), m->layer);
-    names = heed_mem_new(cx, (size_t)m->heads * (sizeof *names + sizeof *text));
-    if (!names) return false;
-    text = (char(*)[32])(names + m->heads);
-    for (int64_t h = 0; h < m->heads; h++) {
-        snprintf(text[h], sizeof text[h], "head %lld", (long long)(o->first_head + h));
-        names[h] = text[h];
-    }
-    const bool ok =
-        heed_panel_title(p, title) &&
-        heed_panel_images(p, weights_of(m, o->batch), m->heads, m->rows, m->keys,
-                          &(heed_images){.columns = (int)columns, .map = o->map, .high = high, .titles = names});
-    heed_mem_free(cx, names);
-    return ok;
-}
+/* A sheet under way: a row of heads, or more, to each of n maps. */
+struct sheet {
+    heed_figure *figure;
+    const heed_capture_map *maps;
+    int n;
+    heed_attention_look look;
+    const char **rows; /* names of the rows, if not the look's own */
+    double high;
+    int64_t columns; /* heads in a row */
+    bool one_site, broken;
+};
 
 /* How many heads stand in a row. One layer alone is shown in two rows or so, several in one row each. */
 static int64_t sheet_columns(const heed_capture_map *maps, int n) {
@@ -134,48 +152,81 @@ static int64_t sheet_columns(const heed_capture_map *maps, int n) {
     return most < IN_ROW ? most : IN_ROW;
 }
 
-/* Maps as large as fit a page; each row of them has a line of words above it, each layer a title. */
-static void suit_sheet(heed_figure *f, const heed_capture_map *maps, int n, int64_t columns) {
-    double lines = 0, tall = 0;
-    if (f->width > 0 || f->height > 0) return;
-    for (int i = 0; i < n; i++) {
-        lines = fmax(lines, ceil((double)maps[i].heads / (double)columns));
-        tall = fmax(tall, (double)maps[i].rows / (double)maps[i].keys);
+static int64_t rows_of(const struct sheet *s, int map) { return (s->maps[map].heads + s->columns - 1) / s->columns; }
+
+static bool sheet_head(const struct sheet *s, int map, int64_t head, int64_t row) {
+    const heed_capture_map *m = &s->maps[map];
+    const int64_t column = head % s->columns, n = m->rows * m->keys;
+    heed_panel *p = heed_figure_panel(s->figure, (int)row, (int)column);
+    if (!p) return false;
+    const bool left = column == 0, foot = map == s->n - 1 && head + s->columns >= m->heads;
+    const float *weights = weights_of(m, s->look.batch) + head * n;
+    heed_heatmap how = heatmap_of(&s->look, weights, n);
+    how.high = s->high;
+    if (s->rows) how.row_names = s->rows;
+    if (!left) how.row_names = NULL;
+    if (!foot) how.col_names = NULL;
+    p->small = true;
+    p->bare_y = !left;
+    p->bare_x = !foot;
+    char title[32], label[96];
+    snprintf(title, sizeof title, "head %lld", (long long)(s->look.first_head + head));
+    snprintf(label, sizeof label, s->one_site ? "layer %d" : "layer %d, %s", m->layer, site_of(m));
+    return heed_panel_heatmap(p, weights, m->rows, m->keys, &how) && (!left || heed_panel_labels(p, NULL, label)) &&
+           ((row > 0 && !s->broken) || heed_panel_title(p, title)); /* columns are heads: named once */
+}
+
+static bool sheet_draw(struct sheet *s) {
+    heed_ctx *cx = s->figure->cx;
+    int64_t rows = 0, row = 0;
+    double cell = CELL_LARGEST;
+    for (int i = 0; i < s->n; i++) {
+        const heed_capture_map *m = &s->maps[i];
+        rows += rows_of(s, i);
+        s->one_site = strcmp(site_of(m), site_of(&s->maps[0])) == 0 && (i == 0 || s->one_site);
+        s->broken = rows_of(s, i) > 1 || (i > 0 && s->broken);
+        cell = fmin(cell, cell_size(m, CELL_SHEET, LEAST_SMALL, SHEET_WIDE / (double)s->columns));
     }
-    const double wide = fmax(SMALL_LEAST, fmin(SMALL_MOST, SHEET_WIDE / (double)columns));
-    f->width = 30 + wide * (double)columns;
-    f->height = fmin(SHEET_TALL, 50 + n * (30 + lines * (15 + wide * fmin(2, fmax(0.3, tall)))));
+    if (rows > INT32_MAX || !heed_figure_grid(s->figure, (int)rows, (int)s->columns)) return false;
+    for (int i = 0; i < s->n; i++) cell = fmin(cell, SHEET_TALL / (double)rows / (double)s->maps[i].rows);
+    s->figure->cell = fmax(LEAST_CELL, cell);
+    char title[96] = "attention";
+    if (s->one_site && s->maps[0].site) snprintf(title, sizeof title, "%s attention", s->maps[0].site);
+    if ((!s->figure->title && !heed_figure_title(s->figure, title)) || !heed_figure_bar(s->figure, "weight"))
+        return false;
+    for (int i = 0; i < s->n; i++) {
+        /* names are of maps of the first one's size */
+        const bool fits = s->maps[i].rows == s->maps[0].rows && s->maps[i].keys == s->maps[0].keys;
+        struct sheet one = *s;
+        if (!fits) one.rows = NULL, one.look.query_names = one.look.key_names = NULL;
+        for (int64_t h = 0; h < s->maps[i].heads; h++)
+            if (!sheet_head(&one, i, h, row + h / s->columns)) return false;
+        row += rows_of(s, i);
+    }
+    return !heed_failed(cx);
 }
 
 bool heed_plot_attention_sheet(heed_figure *f, const heed_capture_map *maps, int n, const heed_attention_look *look) {
     static const char op[] = "attention_sheet";
     enum { MOST = 1024 };
-    const heed_attention_look o = look_of(look);
+    struct sheet s = {.figure = f, .maps = maps, .n = n, .look = look_of(look)};
     if (!f || heed_failed(f->cx)) return false;
     heed_ctx *cx = f->cx;
     if (n < 1 || n > MOST || !maps) return heed_fail(cx, HEED_ERR_RANGE, "%s: %d maps: must be 1 to %d", op, n, MOST);
-    double high = 0;
     for (int i = 0; i < n; i++) {
-        if (!check_map(cx, op, &maps[i], &o)) return false;
+        if (!check_map(cx, op, &maps[i], &s.look)) return false;
         if (maps[i].heads > MOST)
             return heed_fail(cx, HEED_ERR_RANGE, "%s: %lld heads: must be at most %d", op, (long long)maps[i].heads,
                              MOST);
-        high = fmax(high, largest(weights_of(&maps[i], o.batch), maps[i].heads * maps[i].rows * maps[i].keys));
+        const int64_t weights = maps[i].heads * maps[i].rows * maps[i].keys;
+        s.high = fmax(s.high, largest(weights_of(&maps[i], s.look.batch), weights));
     }
-    high = o.high > 0 ? o.high : high > 0 ? high : 1;
-    const int64_t columns = sheet_columns(maps, n);
-    if (!heed_figure_grid(f, n, 1)) return false;
-    suit_sheet(f, maps, n, columns);
-    if (!f->title) {
-        char title[96];
-        text_format(title, sizeof title, "Attention weights, dark 0 to bright %.2g", high);
-        if (!heed_figure_title(f, title)) return false;
-    }
-    for (int i = 0; i < n; i++) {
-        heed_panel *p = heed_figure_panel(f, i, 0);
-        if (!p || !sheet_row(p, &maps[i], &o, high, columns)) return false;
-    }
-    return true;
+    s.high = s.look.high > 0 ? s.look.high : s.high > 0 ? s.high : 1;
+    s.columns = sheet_columns(maps, n);
+    if (!row_names(cx, &s.look, maps[0].rows, &s.rows)) return false;
+    const bool ok = sheet_draw(&s);
+    heed_mem_free(cx, s.rows);
+    return ok;
 }
 
 /* ---- in the terminal ---- */
@@ -187,6 +238,11 @@ char *heed_terminal_attention(heed_ctx *cx, const heed_capture_map *map, int64_t
     if (heed_failed(cx) || !check_map(cx, op, map, &o) || !check_head(cx, op, map, head)) return NULL;
     const int64_t n = map->rows * map->keys;
     const float *weights = weights_of(map, o.batch) + head * n;
-    return heed_terminal_heatmap(cx, weights, map->rows, map->keys, (const heed_heatmap[]){heatmap_of(&o, weights, n)},
-                                 how);
+    const char **own;
+    if (!row_names(cx, &o, map->rows, &own)) return NULL;
+    heed_heatmap options = heatmap_of(&o, weights, n);
+    if (own) options.row_names = own;
+    char *text = heed_terminal_heatmap(cx, weights, map->rows, map->keys, &options, how);
+    heed_mem_free(cx, own);
+    return text;
 }

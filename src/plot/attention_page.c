@@ -201,8 +201,34 @@ static bool write_script(const struct page *p) {
            file_write(p->file, "</script>\n", 10);
 }
 
-/* The sample of the page lies between these. */
+/* The page's own title, and what its sample lies between. */
+static const char title_mark[] = "<title>Attention</title>";
 static const char from_mark[] = "<!-- data -->\n", to_mark[] = "<!-- end of data -->\n";
+
+static void put_escaped(struct buffer *b, const char *text) {
+    for (const char *s = text; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+        if (c == '<' || c == '>' || c == '&')
+            buffer_format(b, "&#%d;", c);
+        else
+            buffer_put(b, c < 0x20 || c == 0x7F ? " " : s, 1);
+    }
+}
+
+/* The title and the first of the lines. */
+static bool write_title(struct page *p) {
+    const heed_attention_page_opts *const o = &p->opts;
+    struct buffer b = {.cx = p->cx};
+    buffer_text(&b, "<title>");
+    put_escaped(&b, o->title ? o->title : "Attention");
+    if (o->n_lines > 0) {
+        buffer_text(&b, ": ");
+        put_escaped(&b, o->lines[0]);
+    }
+    const bool ok = buffer_text(&b, "</title>") && file_write(p->file, b.data, b.size);
+    buffer_free(&b);
+    return ok;
+}
 
 bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_site *sites, int n,
                          const heed_attention_page_opts *opts) {
@@ -213,10 +239,14 @@ bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_si
     const unsigned char *const html = attention_page_html, *const end = html + attention_page_html_size;
     const unsigned char *const from = memmem(html, attention_page_html_size, from_mark, strlen(from_mark));
     const unsigned char *const to = memmem(html, attention_page_html_size, to_mark, strlen(to_mark));
-    if (!from || !to) return heed_fail(cx, HEED_ERR_FORMAT, "%s: the page has no place for its data", op);
+    const unsigned char *const title = memmem(html, attention_page_html_size, title_mark, strlen(title_mark));
+    if (!from || !to || !title || title > from)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: the page has no place for its data", op);
+    const unsigned char *const rest = title + strlen(title_mark);
     p.file = file_write_open(cx, path);
     if (!p.file) return false;
-    const bool ok = file_write(p.file, html, (size_t)(from - html)) && write_words(&p) && write_weights(&p) &&
+    const bool ok = file_write(p.file, html, (size_t)(title - html)) && write_title(&p) &&
+                    file_write(p.file, rest, (size_t)(from - rest)) && write_words(&p) && write_weights(&p) &&
                     write_script(&p) && file_write(p.file, to, (size_t)(end - to));
     buffer_free(&p.json);
     if (ok && !heed_failed(cx)) return file_write_commit(p.file);

@@ -104,6 +104,8 @@ function tokenParts(list, i) {
     return [list.pieces && !special(t) && t !== '\u2581' ? '\u00b7' : '', t];
 }
 const token = (list, i) => tokenParts(list, i).join('');
+/* What a decoder is fed at a row, and what it predicts there. */
+const rowLabel = (s, i) => token(s.queries, i) + (s.next && s.next[i] ? ' \u2192 ' + token(s.next, i) : '');
 function span(kind, text) {
     const e = document.createElement(kind === 'bdi' ? 'bdi' : 'span');
     if (kind !== 'bdi') e.className = kind;
@@ -312,8 +314,9 @@ function drawHeat() {
     const canvas = $('heat'), s = site(), rows = s.queries.length, cols = s.keys.length, ratio = devicePixelRatio || 1;
     const wide = canvas.clientWidth, g = canvas.getContext('2d'), font = '12.5px ' + FONT;
     g.font = font;
-    const longest = list => list.length > 80 ? 0 : Math.max(...list.map((_, i) => g.measureText(token(list, i)).width));
-    let left = Math.min(longest(s.queries) + 10, wide * .26), top = Math.min(longest(s.keys) + 12, 96);
+    const longest = (list, label) => list.length > 80 ? 0 : Math.max(...list.map((_, i) => g.measureText(label(i)).width));
+    let left = Math.min(longest(s.queries, i => rowLabel(s, i)) + 10, wide * .26);
+    let top = Math.min(longest(s.keys, j => token(s.keys, j)) + 12, 96);
     let cell = Math.min(40, (wide - left) / cols);
     const named = cell >= 11 && rows <= 80 && cols <= 80;
     if (!named) { left = 18; top = 18; cell = Math.min(40, (wide - left) / cols); }
@@ -334,7 +337,7 @@ function drawHeat() {
     g.textBaseline = 'middle';
     if (named) {
         g.textAlign = 'right';
-        s.queries.forEach((_, i) => g.fillText(fitted(g, token(s.queries, i), left - 8), left - 7, top + (i + .5) * cell));
+        s.queries.forEach((_, i) => g.fillText(fitted(g, rowLabel(s, i), left - 8), left - 7, top + (i + .5) * cell));
         g.textAlign = 'left';
         s.keys.forEach((_, j) => {
             g.save();
@@ -345,12 +348,12 @@ function drawHeat() {
         });
         if (cell >= 31) drawNumbers(g, rows, cols);
     } else {
-        g.fillText('looked at \u2192', left, 8);
+        g.fillText('keys \u2192', left, 8);
         g.save();
         g.translate(8, top);
         g.rotate(-Math.PI / 2);
         g.textAlign = 'right';
-        g.fillText('\u2190 looking', 0, 0);
+        g.fillText('\u2190 queries', 0, 0);
         g.restore();
     }
     if (state.token) {
@@ -464,12 +467,10 @@ function describe() {
     }
     const {side, index} = state.token, sums = weightsOf(side, index), strong = document.createElement('b');
     const best = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 8);
-    const [mine, other] = side === 'query' ? [s.queries, s.keys] : [s.keys, s.queries];
-    strong.textContent = token(mine, index);
-    const then = side === 'query' && s.next && s.next[index] ? ' (then ' + token(s.next, index) + ')' : '';
-    const verb = side === 'query' ? ' looks at ' : ' is looked at by ';
-    status.replaceChildren(strong, then + verb + (best.length ? '' : 'none'),
-                           best.map(([i, w]) => token(other, i) + ' ' + number(w)).join(', ') +
+    strong.textContent = side === 'query' ? rowLabel(s, index) : token(s.keys, index);
+    const verb = side === 'query' ? ' attends to ' : ' is attended to by ', name = i => side === 'query' ? token(s.keys, i) : rowLabel(s, i);
+    status.replaceChildren(strong, verb + (best.length ? '' : 'none'),
+                           best.map(([i, w]) => name(i) + ' ' + number(w)).join(', ') +
                                (best.length && chosen.maps.length > 1 ? ' (mean of the heads shown)' : ''));
 }
 function notes() {
@@ -477,7 +478,7 @@ function notes() {
     $('lines-note').textContent = (few ? 'The strongest ' + shown.toLocaleString('en') + ' of ' + chosen.total.toLocaleString('en') + '. ' : '') +
         'The strongest line is ' + number(chosen.most) + '. A token shows its own lines.';
     $('heat-note').textContent = (state.heads && state.heads.length > 1 ? 'Mean of the heads chosen, 0 to ' : 'From 0 to ') +
-        number(largest(heatValues())) + (isLarge(site().size) ? ', coloured by the root of the weight' : '') + '. Rows look at columns.';
+        number(largest(heatValues())) + (isLarge(site().size) ? ', coloured by the root of the weight' : '') + '. Rows attend to columns.';
 }
 
 /* ---- changes ---- */
@@ -631,7 +632,6 @@ addEventListener('hashchange', () => choose(fromAddress()));
 darkQuery.addEventListener('change', () => { ramps = new Map(); thumbsOf = null; choose({}); });
 new ResizeObserver(() => redraw(true)).observe($('views'));
 
-document.title = data.title || 'Attention';
 $('title').textContent = data.title || 'Attention';
 for (const text of data.lines || []) {
     const p = document.createElement('p');

@@ -44,18 +44,17 @@ static void ticks_below(struct frame *f) {
     }
     cairo_stroke(cr);
     const double top = foot + TICK_LENGTH + TICK_GAP;
-    const struct words level = {FONT_TICK, false, f->theme->soft, 0.5, 0, 0};
-    const struct words turned = {FONT_TICK, false, f->theme->soft, 1, f->x.angle == 90 ? 0.5 : 0.35, f->x.angle};
+    const struct words level = {f->font, false, f->theme->soft, 0.5, 0, 0};
+    const struct words turned = {f->font, false, f->theme->soft, 1, f->x.angle == 90 ? 0.5 : 0.35, f->x.angle};
     const double most = f->bottom - TICK_LENGTH - TICK_GAP - (f->panel->x_label ? FONT_LABEL + LABEL_GAP : 0);
-    const double length = f->x.angle == 45 ? most / 0.7071 - FONT_TICK + 0.5 : most + 0.5;
+    const double length = f->x.angle == 45 ? most / 0.7071 - f->font + 0.5 : most + 0.5;
     for (int64_t i = 0; f->x.names && i < f->x.names->n; i += f->x.every) {
         const double x = frame_x(f, (double)i);
         const char *name = f->x.names->at[i];
         if (f->x.angle == 0)
             text_draw(cr, name, x, top, level);
         else
-            text_draw(cr, text_fit(cr, name, FONT_TICK, false, length).text, x + (f->x.angle == 45 ? 2 : 0), top,
-                      turned);
+            text_draw(cr, text_fit(cr, name, f->font, false, length).text, x + (f->x.angle == 45 ? 2 : 0), top, turned);
     }
     for (int i = 0; !f->x.names && i < f->x.ticks.n; i++)
         text_draw(cr, f->x.ticks.label[i], frame_x(f, f->x.ticks.at[i]), top, level);
@@ -74,10 +73,10 @@ static void ticks_left(struct frame *f) {
     }
     cairo_stroke(cr);
     const double end = side - TICK_LENGTH - TICK_GAP;
-    const struct words how = {FONT_TICK, false, f->theme->soft, 1, 0.5, 0};
+    const struct words how = {f->font, false, f->theme->soft, 1, 0.5, 0};
     const double most = f->left - TICK_LENGTH - TICK_GAP - (f->panel->y_label ? FONT_LABEL + LABEL_GAP : 0) + 0.5;
     for (int64_t i = 0; f->y.names && i < f->y.names->n; i += f->y.every)
-        text_draw(cr, text_fit(cr, f->y.names->at[i], FONT_TICK, false, most).text, end, frame_y(f, (double)i), how);
+        text_draw(cr, text_fit(cr, f->y.names->at[i], f->font, false, most).text, end, frame_y(f, (double)i), how);
     for (int i = 0; !f->y.names && i < f->y.ticks.n; i++)
         text_draw(cr, f->y.ticks.label[i], end, frame_y(f, f->y.ticks.at[i]), how);
 }
@@ -86,9 +85,9 @@ static void ticks_left(struct frame *f) {
 static double words_left(struct frame *f) {
     double widest = 0;
     for (int i = 0; !f->y.names && i < f->y.ticks.n; i++)
-        widest = fmax(widest, text_width(f->cr, f->y.ticks.label[i], FONT_TICK, false));
+        widest = fmax(widest, text_width(f->cr, f->y.ticks.label[i], f->font, false));
     for (int64_t i = 0; f->y.names && i < f->y.names->n; i += f->y.every)
-        widest = fmax(widest, text_width(f->cr, f->y.names->at[i], FONT_TICK, false));
+        widest = fmax(widest, text_width(f->cr, f->y.names->at[i], f->font, false));
     const double most = f->left - TICK_LENGTH - TICK_GAP - FONT_LABEL - LABEL_GAP;
     return fmin(widest, most) + TICK_LENGTH + TICK_GAP + LABEL_GAP;
 }
@@ -124,10 +123,12 @@ static void axis_lines(struct frame *f) {
 static void draw_title(struct frame *f) {
     const struct rect r = f->plot;
     const double all = r.w + f->left + f->right;
-    const struct fitted title = text_fit(f->cr, f->panel->title, FONT_TITLE, true, all);
-    const bool fits = text_width(f->cr, title.text, FONT_TITLE, true) <= r.w + 2 * fmin(f->left, f->right);
-    text_draw(f->cr, title.text, fits ? r.x + r.w / 2 : r.x - f->left + all / 2, r.y - 6.5,
-              (struct words){FONT_TITLE, true, f->theme->ink, 0.5, 1, 0});
+    const bool small = f->panel->small;
+    const double size = small ? FONT_TICK : FONT_TITLE;
+    const struct fitted title = text_fit(f->cr, f->panel->title, size, !small, all);
+    const bool fits = text_width(f->cr, title.text, size, !small) <= r.w + 2 * fmin(f->left, f->right);
+    text_draw(f->cr, title.text, fits ? r.x + r.w / 2 : r.x - f->left + all / 2, r.y - (small ? 4 : 6.5),
+              (struct words){size, !small, f->theme->ink, 0.5, 1, 0});
 }
 
 void draw_axes_above(struct frame *f) {

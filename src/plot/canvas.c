@@ -191,6 +191,14 @@ static void set_defaults(cairo_t *cr) {
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
 }
 
+cairo_t *canvas_scratch(void) {
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
+    cairo_t *cr = cairo_create(surface);
+    cairo_surface_destroy(surface); /* cr keeps it */
+    set_defaults(cr);
+    return cr;
+}
+
 struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels) {
     enum format format = FORMAT_PNG;
     if (heed_failed(cx) || !format_of(cx, path, &format)) return NULL;

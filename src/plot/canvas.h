@@ -11,6 +11,7 @@ struct rect {
 };
 
 /* Sizes of text, in points. */
+#define FONT_SMALL  6.5 /* ticks of a panel that is one of many */
 #define FONT_TICK   8.0
 #define FONT_LABEL  9.0
 #define FONT_TITLE  10.0
@@ -44,6 +45,9 @@ struct rect snapped(cairo_t *cr, struct rect r);
  * gives them. False when cairo has no memory. */
 typedef struct rgb (*pixel_fn)(const void *arg, int64_t row, int64_t col);
 bool paint_pixels(cairo_t *cr, struct rect r, int64_t rows, int64_t cols, pixel_fn color, const void *arg);
+
+/* A cairo that measures text as pictures do and draws nothing that is kept; cairo_destroy frees it. */
+cairo_t *canvas_scratch(void);
 
 /* A picture of width x height points in the format that the path's suffix names; canvas_commit draws it into the file,
  * canvas_abort drops it; each frees it. All fail the context with a sentence. */

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_PANELS 4096
-#define MOST_POINTS 14400.0 /* 200 inches, the most that a PDF page may have */
+#define MOST_PANELS 16384
 
 /* ---- copies ---- */
 
@@ -96,6 +95,7 @@ void heed_figure_free(heed_figure *f) {
     for (int i = 0; f->panels && i < f->rows * f->cols; i++) panel_free(f->cx, f->panels[i]);
     heed_mem_free(f->cx, f->panels);
     heed_mem_free(f->cx, f->title);
+    heed_mem_free(f->cx, f->bar_label);
     heed_mem_free(f->cx, f);
 }
 
@@ -138,6 +138,12 @@ bool heed_figure_scale(heed_figure *f, double pixels) {
     if (!(pixels >= 0.25 && pixels <= 16))
         return heed_fail(f->cx, HEED_ERR_RANGE, "figure_scale: %g pixels to the point: must be 0.25 to 16", pixels);
     f->pixels = pixels;
+    return true;
+}
+
+bool heed_figure_bar(heed_figure *f, const char *label) {
+    if (!figure_ready(f) || !set_text(f->cx, "figure_bar", label, &f->bar_label)) return false;
+    f->bar = true;
     return true;
 }
 

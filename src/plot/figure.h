@@ -34,7 +34,7 @@ struct layer {
     int64_t rows, cols; /* of a map, of an image */
     heed_map map;       /* ... and their colours */
     double low, high;   /* ... and scale, both 0: from the data */
-    bool numbers, no_bar, stretch, own_scales;
+    bool numbers, no_bar, stretch, weights, own_scales;
     int columns;          /* of a grid of images */
     int *sizes, sizes_n;  /* of a network */
     int most;             /* nodes drawn of one layer */
@@ -48,6 +48,8 @@ struct heed_panel {
     char *title, *x_label, *y_label;
     double x_low, x_high, y_low, y_high; /* NaN: from the data */
     bool log_x, log_y, no_legend;
+    bool small;          /* small text: one of many */
+    bool bare_x, bare_y; /* no ticks: those of a neighbour do for it */
     struct layer *layers;
     int n, room;
     int colors_used;
@@ -56,12 +58,17 @@ struct heed_panel {
 struct heed_figure {
     heed_ctx *cx;
     double width, height; /* 0: by default */
-    double pixels;        /* to the point */
+    double cell;          /* without a size: heat maps get cells of so many points, and the figure what they need */
+    bool bar;             /* one colour bar for all heat maps */
+    char *bar_label;
+    double pixels; /* to the point */
     heed_theme theme;
     char *title;
     int rows, cols;
     heed_panel **panels; /* rows * cols, NULL where none was asked for; NULL before the first */
 };
+
+#define MOST_POINTS 14400.0 /* width or height of a figure: 200 inches, the most that a PDF page may have */
 
 /* Whether a call on the panel may do something. */
 static inline bool panel_ready(const heed_panel *p) { return p && !heed_failed(p->figure->cx); }

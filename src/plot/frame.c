@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#define NAME_SHARE 0.45 /* of the plot that names beside it may take */
+#define NAME_SHARE 0.45  /* of the plot that names beside it may take */
+#define NAME_MOST  110.0 /* ... and what they may take where the figure has no size of its own */
 
 /* ---- what the axes must hold ---- */
 
@@ -108,7 +109,7 @@ static bool check_log(const heed_panel *p) {
 }
 
 bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct theme *theme) {
-    *f = (struct frame){.cr = cr, .panel = p, .theme = theme, .axes = true};
+    *f = (struct frame){.cr = cr, .panel = p, .theme = theme, .axes = true, .font = p->small ? FONT_SMALL : FONT_TICK};
     if (!check_log(p)) return false;
     struct extent e = {range_none(), range_none(), false, false, false, 0};
     for (int i = 0; i < p->n; i++) {
@@ -136,6 +137,8 @@ bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct
     if (f->map && f->map->kind != LAYER_NETWORK)
         f->scale = map_scale(f->map->map, f->map->low, f->map->high, f->map->y,
                              f->map->kind == LAYER_IMAGES ? f->map->n * f->map->rows * f->map->cols : f->map->n);
+    f->has_bar = f->map && f->map->kind == LAYER_HEATMAP && !f->map->no_bar && !p->figure->bar;
+    if (f->has_bar) f->bar = (struct bar){.map = f->map->map, .scale = f->scale, .label = f->map->text};
     return true;
 }
 
@@ -166,16 +169,16 @@ double frame_y(const struct frame *f, double v) { return held(f->plot.y + f->plo
 
 /* ---- ticks that fit ---- */
 
-static double widest_label(cairo_t *cr, const struct ticks *t) {
+static double widest_label(const struct frame *f, const struct ticks *t) {
     double widest = 0;
-    for (int i = 0; i < t->n; i++) widest = fmax(widest, text_width(cr, t->label[i], FONT_TICK, false));
+    for (int i = 0; i < t->n; i++) widest = fmax(widest, text_width(f->cr, t->label[i], f->font, false));
     return widest;
 }
 
-static double widest_name(cairo_t *cr, const struct axis *a, double most) {
+static double widest_name(const struct frame *f, const struct axis *a, double most) {
     double widest = 0;
     for (int64_t i = 0; i < a->names->n; i += a->every)
-        widest = fmax(widest, fmin(most, text_width(cr, a->names->at[i], FONT_TICK, false)));
+        widest = fmax(widest, fmin(most, text_width(f->cr, a->names->at[i], f->font, false)));
     return widest;
 }
 
@@ -195,7 +198,7 @@ static void ticks_across(struct frame *f, double width) {
         double gap = (double)INFINITY;
         for (int i = 1; i < a->ticks.n; i++)
             gap = fmin(gap, width * fabs(axis_place(a, a->ticks.at[i]) - axis_place(a, a->ticks.at[i - 1])));
-        if (widest_label(f->cr, &a->ticks) + 10 <= gap) return;
+        if (widest_label(f, &a->ticks) + 10 <= gap) return;
     }
 }
 
@@ -210,33 +213,44 @@ static double names_below(struct frame *f, double width, double most) {
     const double spacing = width / (a->range.high - a->range.low);
     a->every = 1;
     a->angle = 0;
-    if (widest_name(f->cr, a, 1e9) + 5 <= spacing) return FONT_TICK;
-    a->angle = spacing < 1.45 * FONT_TICK ? 90 : 45;
-    a->every = every_fitting(a->names->n, spacing, 1.25 * FONT_TICK);
-    const double widest = widest_name(f->cr, a, most);
-    return a->angle == 90 ? widest : (widest + FONT_TICK) * 0.7071;
+    if (widest_name(f, a, 1e9) + 5 <= spacing) return f->font;
+    a->angle = spacing < 1.45 * f->font ? 90 : 45;
+    a->every = every_fitting(a->names->n, spacing, 1.25 * f->font);
+    const double widest = widest_name(f, a, most);
+    return a->angle == 90 ? widest : (widest + f->font) * 0.7071;
 }
 
 /* ---- the room around ---- */
 
+/* What names beside a plot of this width or height may take. */
+static double names_most(const struct frame *f, double size) {
+    const heed_figure *figure = f->panel->figure;
+    const bool grows = figure->cell > 0 && figure->width == 0 && figure->height == 0;
+    return fmax(NAME_SHARE * size, grows ? NAME_MOST : 0);
+}
+
 static double room_left(struct frame *f, double width, double height) {
     struct axis *a = &f->y;
-    double words;
-    if (a->names) {
-        a->every = every_fitting(a->names->n, height / (a->range.high - a->range.low), 1.2 * FONT_TICK);
-        words = widest_name(f->cr, a, NAME_SHARE * width);
+    double words = -TICK_LENGTH - TICK_GAP;
+    if (f->panel->bare_y)
+        a->names = NULL, a->ticks.n = 0;
+    else if (a->names) {
+        a->every = every_fitting(a->names->n, height / (a->range.high - a->range.low), 1.2 * f->font);
+        words = widest_name(f, a, names_most(f, width));
     } else {
         const int most = (int)(height / 26) + 1;
         choose_ticks(a, most > 8 ? 8 : most);
-        words = widest_label(f->cr, &a->ticks);
+        words = widest_label(f, &a->ticks);
     }
     return words + TICK_LENGTH + TICK_GAP + (f->panel->y_label ? FONT_LABEL + LABEL_GAP : 0);
 }
 
 static double room_below(struct frame *f, double width, double height) {
-    double words = FONT_TICK;
-    if (f->x.names)
-        words = names_below(f, width, NAME_SHARE * height);
+    double words = f->font;
+    if (f->panel->bare_x)
+        words = -TICK_LENGTH - TICK_GAP, f->x.names = NULL, f->x.ticks.n = 0;
+    else if (f->x.names)
+        words = names_below(f, width, names_most(f, height));
     else
         ticks_across(f, width);
     return words + TICK_LENGTH + TICK_GAP + (f->panel->x_label ? FONT_LABEL + LABEL_GAP : 0);
@@ -246,15 +260,10 @@ static double room_right(struct frame *f, double width, double height) {
     double overhang = 0;
     if (!f->x.names && f->x.ticks.n > 0) {
         const int last = f->x.ticks.n - 1;
-        overhang = text_width(f->cr, f->x.ticks.label[last], FONT_TICK, false) / 2 -
+        overhang = text_width(f->cr, f->x.ticks.label[last], f->font, false) / 2 -
                    width * (1 - axis_place(&f->x, f->x.ticks.at[last]));
     }
-    if (!f->map || f->map->kind != LAYER_HEATMAP || f->map->no_bar) return fmax(overhang, 2);
-    const int most = (int)(height / 28) + 1;
-    ticks_linear(&f->scale_ticks, f->scale.low, f->scale.high, most > 8 ? 8 : most, false, false);
-    const double bar = BAR_GAP + BAR_WIDE + TICK_LENGTH + TICK_GAP + widest_label(f->cr, &f->scale_ticks) +
-                       (f->map->text ? FONT_LABEL + LABEL_GAP : 0);
-    return fmax(overhang, bar);
+    return fmax(overhang, f->has_bar ? bar_measure(&f->bar, f->cr, height, f->font) : 2);
 }
 
 /* The plot of a heat map with square cells within the room given. */
@@ -267,7 +276,7 @@ static struct rect square_cells(const struct frame *f, struct rect r) {
 
 void frame_measure(struct frame *f, double width, double height) {
     const struct rect r = square_cells(f, (struct rect){0, 0, width, height});
-    f->top = f->panel->title ? FONT_TITLE + 7 : 3;
+    f->top = !f->panel->title ? 3 : f->panel->small ? FONT_TICK + 5 : FONT_TITLE + 7;
     if (!f->axes) {
         f->left = f->right = f->bottom = 2;
         return;
@@ -278,8 +287,8 @@ void frame_measure(struct frame *f, double width, double height) {
     f->right = fmax(room_right(f, r.w, r.h), legend_beside(f));
     if (f->x.names && f->x.angle == 45) { /* the first name leans out to the left */
         const double lean =
-            0.7071 * text_width(f->cr, f->x.names->at[0], FONT_TICK, false) - r.w / (double)f->x.names->n / 2;
-        f->left = fmax(f->left, fmin(lean, NAME_SHARE * r.h));
+            0.7071 * text_width(f->cr, f->x.names->at[0], f->font, false) - r.w / (double)f->x.names->n / 2;
+        f->left = fmax(f->left, fmin(lean, names_most(f, r.h)));
     }
 }
 

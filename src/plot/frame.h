@@ -16,13 +16,23 @@ struct axis {
     struct ticks ticks;
 };
 
+/* A colour bar: the map's colours from bottom to top, with ticks and a label at its right. */
+struct bar {
+    heed_map map;
+    struct range scale;
+    struct ticks ticks;
+    const char *label; /* NULL: none */
+};
+
 struct frame {
     cairo_t *cr;
     const heed_panel *panel;
     const struct theme *theme;
     const struct layer *map; /* the heat map, images or network, if any */
     struct range scale;      /* of the map's colours */
-    struct ticks scale_ticks;
+    struct bar bar;
+    bool has_bar;
+    double font;        /* size of what is written at ticks */
     bool axes;          /* there are any */
     bool empty;         /* nothing to show */
     bool legend_beside; /* not within the plot */
@@ -56,8 +66,12 @@ double legend_beside(struct frame *f); /* the room it needs at the right of a pl
 void set_stroke(struct frame *f, const heed_style *s);
 void draw_marker(struct frame *f, const heed_style *s, double x, double y);
 
+/* Chooses its ticks for this height, and gives the room that it needs at the right of a plot. */
+double bar_measure(struct bar *b, cairo_t *cr, double height, double font);
+void bar_draw(const struct bar *b, cairo_t *cr, heed_ctx *cx, const struct theme *theme, struct rect plot, double font);
+
 #define BAR_WIDE 8.0 /* of a colour bar */
-#define BAR_GAP  9.0
+#define BAR_GAP  9.0 /* from the plot */
 /* Ticks, from them to their labels, from those to the label of the axis. */
 #define TICK_LENGTH 3.0
 #define TICK_GAP    2.5

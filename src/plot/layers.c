@@ -151,6 +151,7 @@ bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_
     l.numbers = o.numbers;
     l.no_bar = o.no_bar;
     l.stretch = o.stretch;
+    l.weights = o.weights;
     l.style.color = HEED_COLOR_INK;
     if (rows < 0 || cols < 0 || !i64_mul(rows, cols, &l.n))
         return heed_fail(cx, HEED_ERR_SHAPE, "heatmap: (%lld,%lld) is no shape", (long long)rows, (long long)cols);

@@ -20,9 +20,50 @@ static struct rgb pixel(const void *arg, int64_t row, int64_t col) {
     return value_color(p, (double)p->values[row * p->cols + col]);
 }
 
-static void paint(struct frame *f, struct rect r, int64_t rows, const struct pixels *p) {
-    if (!paint_pixels(f->cr, r, rows, p->cols, pixel, p))
-        heed_fail(f->panel->figure->cx, HEED_ERR_MEMORY, "figure_write: no memory for an image");
+static void paint(cairo_t *cr, heed_ctx *cx, struct rect r, int64_t rows, const struct pixels *p) {
+    if (!paint_pixels(cr, r, rows, p->cols, pixel, p))
+        heed_fail(cx, HEED_ERR_MEMORY, "figure_write: no memory for an image");
+}
+
+/* ---- colour bars ---- */
+
+static double widest_tick(const struct bar *b, cairo_t *cr, double font) {
+    double widest = 0;
+    for (int i = 0; i < b->ticks.n; i++) widest = fmax(widest, text_width(cr, b->ticks.label[i], font, false));
+    return widest;
+}
+
+double bar_measure(struct bar *b, cairo_t *cr, double height, double font) {
+    const int most = (int)(height / 28) + 1;
+    ticks_linear(&b->ticks, b->scale.low, b->scale.high, most > 8 ? 8 : most, false, false);
+    return BAR_GAP + BAR_WIDE + TICK_LENGTH + TICK_GAP + widest_tick(b, cr, font) +
+           (b->label ? FONT_LABEL + LABEL_GAP : 0);
+}
+
+void bar_draw(const struct bar *b, cairo_t *cr, heed_ctx *cx, const struct theme *theme, struct rect plot,
+              double font) {
+    enum { STEPS = 256 };
+    float ramp[STEPS];
+    for (int i = 0; i < STEPS; i++) ramp[i] = (float)(STEPS - 1 - i) / (STEPS - 1);
+    const struct rect r = snapped(cr, (struct rect){plot.x + plot.w + BAR_GAP, plot.y, BAR_WIDE, plot.h});
+    paint(cr, cx, r, STEPS, &(struct pixels){theme, ramp, 1, b->map, {0, 1}});
+    set_color(cr, theme->axis, 1);
+    cairo_set_line_width(cr, 0.6);
+    cairo_rectangle(cr, r.x, r.y, r.w, r.h);
+    for (int i = 0; i < b->ticks.n; i++) {
+        const double y = r.y + r.h * (1 - scale_place(b->scale, b->ticks.at[i]));
+        cairo_move_to(cr, r.x + r.w, y);
+        cairo_line_to(cr, r.x + r.w + 2.5, y);
+    }
+    cairo_stroke(cr);
+    const double x = r.x + r.w + TICK_LENGTH + TICK_GAP;
+    for (int i = 0; i < b->ticks.n; i++)
+        text_draw(cr, b->ticks.label[i], x, r.y + r.h * (1 - scale_place(b->scale, b->ticks.at[i])),
+                  (struct words){font, false, theme->soft, 0, 0.5, 0});
+    if (b->label)
+        text_draw(cr, text_fit(cr, b->label, FONT_LABEL, false, r.h + 30).text,
+                  x + widest_tick(b, cr, font) + LABEL_GAP, r.y + r.h / 2,
+                  (struct words){FONT_LABEL, false, theme->ink, 0.5, 0, 90});
 }
 
 /* ---- heat maps ---- */
@@ -33,9 +74,9 @@ static void cell_numbers(struct frame *f, const struct pixels *p) {
     const double w = f->plot.w / (double)l->cols, h = f->plot.h / (double)l->rows;
     double widest = 0;
     char text[LABEL_SIZE];
-    const int decimals = values_decimals(l->y, l->n);
+    const struct cells cells = cells_of(l->y, l->n, l->weights);
     for (int64_t i = 0; i < l->n; i++) {
-        number_label(text, (double)l->y[i], decimals, false);
+        cell_label(text, (double)l->y[i], cells, false);
         widest = fmax(widest, text_width(f->cr, text, FONT_TICK, false));
     }
     const double size = fmin(FONT_TICK + 0.5, fmin(FONT_TICK * 0.88 * w / fmax(widest, 1e-9), 0.75 * h));
@@ -43,49 +84,21 @@ static void cell_numbers(struct frame *f, const struct pixels *p) {
     for (int64_t i = 0; i < l->n; i++) {
         const double v = (double)l->y[i];
         if (isnan(v)) continue; /* the cell is shown to hold none */
-        number_label(text, v, decimals, false);
+        cell_label(text, v, cells, false);
         text_draw(f->cr, text, f->plot.x + w * ((double)(i % l->cols) + 0.5),
                   f->plot.y + h * ((double)(i / l->cols) + 0.5),
                   (struct words){size, false, readable_on(value_color(p, v)), 0.5, 0.5, 0});
     }
 }
 
-/* Colours from bottom to top. */
-static void color_bar(struct frame *f) {
-    enum { STEPS = 256 };
-    cairo_t *cr = f->cr;
-    float ramp[STEPS];
-    for (int i = 0; i < STEPS; i++) ramp[i] = (float)(STEPS - 1 - i) / (STEPS - 1);
-    struct rect r = {f->plot.x + f->plot.w + BAR_GAP, f->plot.y, BAR_WIDE, f->plot.h};
-    r = snapped(cr, r);
-    paint(f, r, STEPS, &(struct pixels){f->theme, ramp, 1, f->map->map, {0, 1}});
-    set_color(cr, f->theme->axis, 1);
-    cairo_set_line_width(cr, 0.6);
-    cairo_rectangle(cr, r.x, r.y, r.w, r.h);
-    double widest = 0;
-    for (int i = 0; i < f->scale_ticks.n; i++) {
-        const double y = r.y + r.h * (1 - scale_place(f->scale, f->scale_ticks.at[i]));
-        cairo_move_to(cr, r.x + r.w, y);
-        cairo_line_to(cr, r.x + r.w + 2.5, y);
-        widest = fmax(widest, text_width(cr, f->scale_ticks.label[i], FONT_TICK, false));
-    }
-    cairo_stroke(cr);
-    for (int i = 0; i < f->scale_ticks.n; i++)
-        text_draw(cr, f->scale_ticks.label[i], r.x + r.w + 5,
-                  r.y + r.h * (1 - scale_place(f->scale, f->scale_ticks.at[i])),
-                  (struct words){FONT_TICK, false, f->theme->soft, 0, 0.5, 0});
-    if (f->map->text)
-        text_draw(cr, text_fit(cr, f->map->text, FONT_LABEL, false, r.h + 30).text, r.x + r.w + 5 + widest + 6,
-                  r.y + r.h / 2, (struct words){FONT_LABEL, false, f->theme->ink, 0.5, 0, 90});
-}
-
 void draw_heatmap(struct frame *f) {
     const struct layer *l = f->map;
     if (l->n == 0) return;
     const struct pixels p = {f->theme, l->y, l->cols, l->map, f->scale};
-    paint(f, f->plot, l->rows, &p);
+    heed_ctx *const cx = f->panel->figure->cx;
+    paint(f->cr, cx, f->plot, l->rows, &p);
     if (l->numbers) cell_numbers(f, &p);
-    if (!l->no_bar) color_bar(f);
+    if (f->has_bar) bar_draw(&f->bar, f->cr, cx, f->theme, f->plot, f->font);
 }
 
 /* ---- images ---- */
@@ -122,7 +135,7 @@ void draw_images(struct frame *f) {
         box = snapped(f->cr, box);
         const float *image = l->y + i * l->rows * l->cols;
         const struct range own = l->own_scales ? map_scale(l->map, 0, 0, image, l->rows * l->cols) : f->scale;
-        paint(f, box, l->rows, &(struct pixels){f->theme, image, l->cols, l->map, own});
+        paint(f->cr, f->panel->figure->cx, box, l->rows, &(struct pixels){f->theme, image, l->cols, l->map, own});
         set_color(f->cr, f->theme->axis, 0.8);
         cairo_rectangle(f->cr, box.x, box.y, box.w, box.h);
         cairo_stroke(f->cr);

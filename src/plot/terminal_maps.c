@@ -5,27 +5,32 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Numbers (rows, cols) shown as blocks of `block` x `block` cells. */
+#define WEIGHT_SEEN 0.02 /* of the scale: a weight below it is left blank where there is no colour */
+
+/* Numbers (rows, cols) shown as blocks of `down` x `across` cells. */
 struct sheet {
     const float *values;
-    int64_t rows, cols, block;
+    int64_t rows, cols, down, across;
     heed_map map;
     struct range scale;
+    bool weights; /* of attention: most are near 0, and the few that are not must be seen */
 };
 
 static int64_t blocks(int64_t n, int64_t block) { return (n + block - 1) / block; }
 
-/* The mean of the numbers in a block; NaN when there are none. */
+/* The mean of the numbers in a block, of weights the largest; NaN when there are none. */
 static double block_value(const struct sheet *h, int64_t row, int64_t col) {
-    double sum = 0;
+    double sum = 0, largest = -HUGE_VAL;
     int64_t count = 0;
-    for (int64_t r = row * h->block; r < (row + 1) * h->block && r < h->rows; r++)
-        for (int64_t c = col * h->block; c < (col + 1) * h->block && c < h->cols; c++)
-            if (isfinite(h->values[r * h->cols + c])) {
-                sum += (double)h->values[r * h->cols + c];
-                count++;
-            }
-    return count ? sum / (double)count : (double)NAN;
+    for (int64_t r = row * h->down; r < (row + 1) * h->down && r < h->rows; r++)
+        for (int64_t c = col * h->across; c < (col + 1) * h->across && c < h->cols; c++) {
+            const double v = (double)h->values[r * h->cols + c];
+            if (!isfinite(v)) continue;
+            sum += v;
+            largest = fmax(largest, v);
+            count++;
+        }
+    return !count ? (double)NAN : h->weights ? largest : sum / (double)count;
 }
 
 static struct rgb sheet_color(const struct sheet *h, double v) {
@@ -33,21 +38,23 @@ static struct rgb sheet_color(const struct sheet *h, double v) {
     return isnan(v) ? missing_color(theme) : map_color(h->map, theme, scale_place(h->scale, v));
 }
 
-static const char *shade(const struct screen *s, double t) {
+/* Of weights only what is next to nothing is left blank; the other letters share the scale. */
+static const char *shade(const struct screen *s, double t, bool weights) {
     static const char *const unicode[] = {" ", "\u2591", "\u2592", "\u2593", "\u2588"};
     static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"};
     const int n = s->ascii ? 10 : 5;
-    const int k = (int)(t * n);
+    const int k = !weights ? (int)(t * n) : t < WEIGHT_SEEN ? 0 : 1 + (int)(t * (n - 1));
     return (s->ascii ? ascii : unicode)[k < 0 ? 0 : k >= n ? n - 1 : k];
 }
 
 static void put_shade(struct screen *s, const struct sheet *h, double v, int wide) {
-    buffer_repeat(&s->b, isnan(v) ? (s->ascii ? "?" : "\u00b7") : shade(s, scale_place(h->scale, v)), wide);
+    const char *letter = isnan(v) ? (s->ascii ? "?" : "\u00b7") : shade(s, scale_place(h->scale, v), h->weights);
+    buffer_repeat(&s->b, letter, wide);
 }
 
 /* One line of text with one row of cells, each `wide` columns. */
 static void put_row(struct screen *s, const struct sheet *h, int64_t row, int wide) {
-    for (int64_t c = 0; c < blocks(h->cols, h->block); c++) {
+    for (int64_t c = 0; c < blocks(h->cols, h->across); c++) {
         const double v = block_value(h, row, c);
         if (s->colors == HEED_TERMINAL_PLAIN) {
             put_shade(s, h, v, wide);
@@ -61,15 +68,15 @@ static void put_row(struct screen *s, const struct sheet *h, int64_t row, int wi
 
 /* One line of text with two rows of cells, each one column: the letter is the upper one, its background the lower. */
 static void put_half_rows(struct screen *s, const struct sheet *h, int64_t row) {
-    const bool lower = row + 1 < blocks(h->rows, h->block);
-    for (int64_t c = 0; c < blocks(h->cols, h->block); c++) {
+    const bool lower = row + 1 < blocks(h->rows, h->down);
+    for (int64_t c = 0; c < blocks(h->cols, h->across); c++) {
         const double up = block_value(h, row, c), down = lower ? block_value(h, row + 1, c) : (double)NAN;
         if (s->colors == HEED_TERMINAL_PLAIN || s->ascii) {
-            const double mean = isnan(up) ? down : isnan(down) ? up : (up + down) / 2;
+            const double both = isnan(up) ? down : isnan(down) ? up : h->weights ? fmax(up, down) : (up + down) / 2;
             if (s->colors == HEED_TERMINAL_PLAIN) {
-                put_shade(s, h, mean, 1);
+                put_shade(s, h, both, 1);
             } else {
-                screen_paper(s, sheet_color(h, mean));
+                screen_paper(s, sheet_color(h, both));
                 screen_put(s, " ");
             }
             continue;
@@ -84,43 +91,47 @@ static void put_half_rows(struct screen *s, const struct sheet *h, int64_t row) 
 /* ---- heat maps ---- */
 
 struct layout {
-    int label;         /* columns of the rows' names */
-    int wide;          /* columns of a cell */
-    bool halves;       /* two rows of cells to a line */
-    bool numbers;      /* written into the cells */
-    int decimals;      /* ... of which */
+    int label;    /* columns of the rows' names */
+    int wide;     /* columns of a cell */
+    bool halves;  /* two rows of cells to a line */
+    bool numbers; /* written into the cells */
+    struct cells cells;
     struct ticks rows; /* labels where there are no names */
 };
 
-static int number_columns(const struct screen *s, const struct sheet *h, int decimals) {
+static int number_columns(const struct screen *s, const struct sheet *h, struct cells cells) {
     int widest = 0;
     char text[LABEL_SIZE];
     for (int64_t i = 0; i < h->rows * h->cols; i++) {
-        number_label(text, (double)h->values[i], decimals, s->ascii);
+        cell_label(text, (double)h->values[i], cells, s->ascii);
         const int columns = text_columns(text);
         widest = columns > widest ? columns : widest;
     }
     return widest;
 }
 
+/* Rows that have names get a line each as long as there are no more than NAMED_LINES. */
 static struct layout lay_out(struct screen *s, struct sheet *h, const heed_heatmap *o) {
+    enum { LINES = 60, NAMED_LINES = 150 };
     struct layout l = {.wide = 2};
     ticks_linear(&l.rows, -0.5, (double)h->rows - 0.5, (int)fmin(9, (double)h->rows / 2 + 1), true, s->ascii);
     l.label = widest_columns(o->row_names, h->rows);
     for (int i = 0; !o->row_names && i < l.rows.n; i++)
         l.label = text_columns(l.rows.label[i]) > l.label ? text_columns(l.rows.label[i]) : l.label;
     if (l.label > s->width / 3) l.label = s->width / 3;
-    const int64_t columns = s->width - l.label - 1, lines = s->height ? s->height : 60;
-    h->block = 1;
+    const int64_t columns = s->width - l.label - 1, lines = s->height ? s->height : o->row_names ? NAMED_LINES : LINES;
+    h->down = h->across = 1;
     if (2 * h->cols > columns || h->rows > lines) {
         l.wide = 1;
-        l.halves = true;
-        h->block = (int64_t)fmax((double)blocks(h->cols, columns), (double)blocks(h->rows, 2 * lines));
+        l.halves = !o->row_names || h->rows > lines;
+        h->across = blocks(h->cols, columns);
+        h->down = blocks(h->rows, l.halves ? 2 * lines : lines);
+        if (!o->row_names && !o->col_names) h->down = h->across = h->down > h->across ? h->down : h->across;
         return l;
     }
     if (o->numbers) {
-        l.decimals = values_decimals(h->values, h->rows * h->cols);
-        const int need = number_columns(s, h, l.decimals) + 2;
+        l.cells = cells_of(h->values, h->rows * h->cols, h->weights);
+        const int need = number_columns(s, h, l.cells) + 2;
         l.numbers = need * h->cols <= columns;
         if (l.numbers) l.wide = need;
     }
@@ -141,7 +152,7 @@ static void put_number_row(struct screen *s, const struct sheet *h, int64_t row,
     for (int64_t c = 0; c < h->cols; c++) {
         char text[LABEL_SIZE];
         const double v = (double)h->values[row * h->cols + c];
-        number_label(text, v, l->decimals, s->ascii);
+        cell_label(text, v, l->cells, s->ascii);
         const struct rgb color = sheet_color(h, v);
         screen_paper(s, color);
         screen_ink(s, readable_on(color));
@@ -151,14 +162,15 @@ static void put_number_row(struct screen *s, const struct sheet *h, int64_t row,
     screen_plain(s);
 }
 
-/* Names below the columns: level where they fit, else letter under letter. */
-static void put_names_below(struct screen *s, const struct layout *l, const char *const *names, int64_t cols) {
+/* Names below the columns: level where they fit, else letter under letter. A block has the name of its first column. */
+static void put_names_below(struct screen *s, const struct layout *l, const struct sheet *h, const char *const *names) {
     enum { DEEPEST = 12 };
-    const int widest = widest_columns(names, cols);
+    const int64_t cols = blocks(h->cols, h->across);
+    const int widest = widest_columns(names, h->cols);
     const bool level = widest < l->wide;
     const char *at[512];
     if (!level && cols > 512) return;
-    for (int64_t c = 0; !level && c < cols; c++) at[c] = names[c];
+    for (int64_t c = 0; !level && c < cols; c++) at[c] = names[c * h->across];
     for (int line = 0; line < (level ? 1 : widest < DEEPEST ? widest : DEEPEST); line++) {
         buffer_repeat(&s->b, " ", l->label + 1);
         for (int64_t c = 0; c < cols; c++) {
@@ -180,7 +192,7 @@ static void put_ramp(struct screen *s, const struct sheet *h, int columns) {
     if (s->colors == HEED_TERMINAL_PLAIN) {
         const int n = s->ascii ? 10 : 5, wide = s->ascii || columns < 12 ? 1 : 2;
         screen_put(s, s->ascii ? "[" : "\u2595");
-        for (int i = 0; i < n; i++) buffer_repeat(&s->b, shade(s, (i + 0.5) / n), wide);
+        for (int i = 0; i < n; i++) buffer_repeat(&s->b, shade(s, (i + 0.5) / n, false), wide);
         screen_put(s, s->ascii ? "]" : "\u258f");
         return;
     }
@@ -216,10 +228,10 @@ static void put_scale(struct screen *s, const struct sheet *h, const heed_heatma
     } else
         screen_put(s, high);
     screen_line(s);
-    if (h->block > 1) {
+    if (h->down > 1 || h->across > 1) {
         char note[96];
-        snprintf(note, sizeof note, "blocks: mean of %lld %s %lld", (long long)h->block, s->ascii ? "x" : "\u00d7",
-                 (long long)h->block);
+        snprintf(note, sizeof note, "blocks: %s of %lld %s %lld", h->weights ? "largest" : "mean", (long long)h->down,
+                 s->ascii ? "x" : "\u00d7", (long long)h->across);
         const int columns = text_columns(note), most = s->width - left;
         buffer_repeat(&s->b, " ", left);
         screen_cell(s, note, columns < most ? columns : most, 0);
@@ -229,10 +241,10 @@ static void put_scale(struct screen *s, const struct sheet *h, const heed_heatma
 
 static void put_heatmap(struct screen *s, struct sheet *h, const heed_heatmap *o) {
     const struct layout l = lay_out(s, h, o);
-    const int64_t rows = blocks(h->rows, h->block), cols = blocks(h->cols, h->block);
+    const int64_t rows = blocks(h->rows, h->down), cols = blocks(h->cols, h->across);
     for (int64_t row = 0; row < rows && !heed_failed(s->b.cx); row += 1 + l.halves) {
-        int64_t named = row * h->block; /* the label of the line: the first row that has one */
-        for (int64_t k = named; !o->row_names && k < (row + 1 + l.halves) * h->block && k < h->rows; k++)
+        int64_t named = row * h->down; /* the label of the line: the first row that has one */
+        for (int64_t k = named; !o->row_names && k < (row + 1 + l.halves) * h->down && k < h->rows; k++)
             for (int i = 0; i < l.rows.n; i++)
                 if ((int64_t)l.rows.at[i] == k) named = k;
         put_row_label(s, &l, o, named);
@@ -244,9 +256,9 @@ static void put_heatmap(struct screen *s, struct sheet *h, const heed_heatmap *o
             put_row(s, h, row, l.wide);
         screen_line(s);
     }
-    if (o->col_names && h->block == 1)
-        put_names_below(s, &l, o->col_names, h->cols);
-    else if (!o->col_names) {
+    if (o->col_names)
+        put_names_below(s, &l, h, o->col_names);
+    else {
         struct ticks t;
         int at[TICKS_MOST];
         const struct range r = {0, (double)h->cols - 1};
@@ -277,7 +289,12 @@ char *heed_terminal_heatmap(heed_ctx *cx, const float *values, int64_t rows, int
         !map_check(cx, op, o.map, o.low, o.high) || !check_labels(cx, op, o.row_names, rows) ||
         !check_labels(cx, op, o.col_names, cols) || !check_labels(cx, op, &o.scale_label, 1))
         return buffer_free(&s.b), NULL;
-    struct sheet h = {values, rows, cols, 1, o.map, map_scale(o.map, o.low, o.high, values, rows * cols)};
+    struct sheet h = {.values = values,
+                      .rows = rows,
+                      .cols = cols,
+                      .map = o.map,
+                      .scale = map_scale(o.map, o.low, o.high, values, rows * cols),
+                      .weights = o.weights};
     if (rows == 0 || cols == 0)
         screen_put(&s, "(no data)\n");
     else
@@ -301,9 +318,11 @@ char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t
         screen_put(&s, "(no data)\n");
         return screen_take(&s);
     }
-    struct sheet h = {images, height, width, blocks(width, s.width), o.map, {0, 1}};
+    const int64_t block = blocks(width, s.width);
+    struct sheet h = {
+        .values = images, .rows = height, .cols = width, .down = block, .across = block, .map = o.map, .scale = {0, 1}};
     const struct range all = map_scale(o.map, o.low, o.high, images, n * size);
-    const int wide = (int)blocks(width, h.block);
+    const int wide = (int)blocks(width, block);
     int64_t in_row = (s.width + GAP) / (wide + GAP);
     if (in_row < 1) in_row = 1;
     if (o.columns > 0 && o.columns < in_row) in_row = o.columns;
@@ -314,7 +333,7 @@ char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t
             screen_put(&s, i + 1 < last ? "  " : "");
         }
         if (o.titles) screen_line(&s);
-        for (int64_t row = 0; row < blocks(height, h.block); row += 2) {
+        for (int64_t row = 0; row < blocks(height, block); row += 2) {
             for (int64_t i = first; i < last; i++) {
                 h.values = images + i * size;
                 h.scale = o.own_scales ? map_scale(o.map, 0, 0, h.values, size) : all;

@@ -256,6 +256,26 @@ void number_label(char out[static LABEL_SIZE], double value, int decimals, bool 
     write_label(out, d, (struct form){0, decimals, "", size >= 9999.5}, ascii);
 }
 
+struct cells cells_of(const float *values, int64_t n, bool weights) {
+    const int decimals = weights ? 2 : values_decimals(values, n);
+    const double least = 0.5 / (double)power_of_ten(decimals);
+    bool shown = false;
+    for (int64_t i = 0; i < n; i++) shown = shown || fabs((double)values[i]) >= least;
+    return (struct cells){decimals, shown ? least : 0, weights};
+}
+
+void cell_label(char out[static LABEL_SIZE], double value, struct cells cells, bool ascii) {
+    const bool small = fabs(value) < cells.least;
+    number_label(out, small ? 0 : value, cells.decimals, ascii);
+    if (!cells.weights || isnan(value)) return;
+    if (small || cells.least == 0)
+        out[0] = '\0';
+    else if (strncmp(out, "0.", 2) == 0)
+        memmove(out, out + 1, strlen(out));
+    else if (strcmp(out, "1.00") == 0)
+        out[1] = '\0';
+}
+
 void range_add(struct range *r, double value, bool log) {
     if (!isfinite(value) || (log && !(value > 0))) return;
     if (value < r->low) r->low = value;

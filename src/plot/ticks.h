@@ -28,6 +28,16 @@ void number_label(char out[static LABEL_SIZE], double value, int decimals, bool 
 int number_decimals(double largest);
 int values_decimals(const float *values, int64_t n); /* that show all of these; none where all are whole */
 
+/* How the numbers of a heat map are written into its cells: all with as many decimals, 0 where those show nothing else.
+ * Attention weights have two, without the 0 before the point, and nothing is written below 0.005. */
+struct cells {
+    int decimals;
+    double least;
+    bool weights;
+};
+struct cells cells_of(const float *values, int64_t n, bool weights);
+void cell_label(char out[static LABEL_SIZE], double value, struct cells cells, bool ascii);
+
 /* A range of data made fit for an axis: empty or constant ones get some width; others a margin of that share of it. */
 struct range {
     double low, high;

@@ -67,14 +67,15 @@ silent
 says "^$source$"
 says "^$target$"
 says "^cross attention, layer 2, mean of 4 heads$"
-says "^ *<pad> "
-says "^Looks most at: <pad> → .* 0\.[0-9][0-9]"
-[ "$(grep -o '→' out | wc -l)" = "$T" ] || fail "every token looks at one"
+says "^ *<pad> → [^ ]* "
+says "^Largest weights: <pad> → [^:]*: .* 0\.[0-9][0-9]"
+[ "$(grep -o '→' out | wc -l)" = "$((2 * T))" ] || fail "every row says what is predicted, in the map and below it"
 expect 0 attend m "$source" --target "$target" --site encoder --layer 0 --head 1
 says "^encoder attention, layer 0, head 1$"
-[ "$(grep -o '→' out | wc -l)" = "$S" ] || fail "every token of the source"
+[ "$(sed -n '/^Largest weights:/,$p' out | grep -o ': [^ ]* [01]\.[0-9][0-9]' | wc -l)" = "$S" ] || fail "every token of the source"
+if grep -q '→' out; then fail "an encoder predicts nothing"; fi
 expect 0 attend m "$source" --target "$target" --site decoder --layer 0
-grep -q 'Looks most at: <pad> → <pad> 1.00' out || fail "the decoder's first row sees itself alone"
+grep -q '^Largest weights: <pad> → [^:]*: <pad> 1.00' out || fail "the decoder's first row sees itself alone"
 
 # JSON: what is fed, what comes next, and the weights asked for; rows sum to 1
 expect 0 attend m "$source" --target "$target" --json --layer 1
@@ -96,7 +97,14 @@ cp out own
 expect 0 attend m "$source" --json --layer 0 --head 0 --threads 2
 cmp out own || fail "the same translation and weights"
 
-# pictures and the page
+# pictures and the page; what was written is said, unless --quiet
+expect 0 attend m "$source" --target "$target" --png a.png --html a.html --npy a.npy
+[ "$(cat err)" = "a.png: cross attention, 12 maps
+a.npy: cross attention, (3, 4, $T, $S) float32
+a.html: all sites, layers and heads; open it in a browser" ] || fail "what was written"
+says "^cross attention, layer 2"
+expect 0 attend m "$source" --target "$target" --layer 1 --head 2 --png a.png
+[ "$(cat err)" = "a.png: cross attention, layer 1, head 2" ] || fail "which head was drawn"
 expect 0 attend m "$source" --target "$target" --png a.png --svg a.svg --pdf a.pdf --html a.html --npy a.npy --quiet
 silent
 [ "$(head -c 4 a.png | tail -c 3)" = PNG ] && [ "$(head -c 4 a.pdf)" = %PDF ] && grep -q '<svg' a.svg || fail "pictures"
@@ -104,6 +112,7 @@ expect 0 attend m "$source" --target "$target" --layer 1 --head 2 --svg one.svg 
 if cmp -s one.svg a.svg; then fail "one head is another picture"; fi
 expect 0 attend m "$source" --target "$target" --layer 1 --svg layer.svg --quiet
 if cmp -s layer.svg a.svg; then fail "one layer is another picture"; fi
+grep -q "<title>Attention of m: $source</title>" a.html || fail "the page's title should name the model and the text"
 grep -q '^<!DOCTYPE html>' a.html && grep -q '</html>$' a.html || fail "a whole page"
 grep -q '"start":{"site":2,"layer":2,"head":-1}' a.html || fail "the page opens with what the terminal shows"
 for id in w0-0 w0-1 w1-2 w2-0 w2-2; do grep -q "id=\"$id\">[A-Za-z0-9+/]*=*</script>" a.html || fail "weights $id"; done
@@ -113,6 +122,15 @@ expect 0 attend m "$source" --target "$target" --site encoder --layer 1 --head 1
 grep -q '"start":{"site":0,"layer":1,"head":1}' b.html || fail "the page opens with what was asked for"
 expect 0 attend m "a</script><b> \"q\" & 'x'" --target "</script>" --html c.html --quiet
 [ "$(grep -o '</script>' c.html | wc -l)" = "$(grep -o '<script' c.html | wc -l)" ] || fail "a token ends a script"
+
+# tokens and texts that hold control characters do not reach a terminal
+wicked=$(printf 'a\033[31mb\177c\302\233d')
+echo "$wicked" | "$HEED" tokens --train char --out wicked -q
+model wicked -s vocab_size=20
+expect 0 attend wicked "$wicked" --target "$wicked"
+if LC_ALL=C grep -q "$(printf '[\001-\010\013-\037\177]\|\302[\200-\237]')" out; then fail "control characters in the output"; fi
+says '^a␛\[31mb␡c␚d$'
+says '␛ → \[: '
 
 # a vocabulary of its own for the target
 cp -r m two
@@ -139,6 +157,11 @@ wrong 2 "attend: --site middle: the model has encoder, decoder and cross" attend
 wrong 1 "attend: the text is empty" attend m ""
 wrong 1 "attend: the text is empty" attend m "  "
 wrong 1 "attend: the target is empty" attend m "$source" --target ""
+echo ab | "$HEED" tokens --train word --out none -q
+model none -s vocab_size=10
+space=$(printf '\302\240') # a no-break space, which parts words and is none itself
+wrong 1 "attend: the text has no tokens" attend none "$space" --target ab --json
+wrong 1 "attend: the target has no tokens" attend none ab --target "$space" --json
 wrong 1 "attend: the text is not UTF-8 at byte 3" attend m "$(printf 'ab\377c')"
 wrong 1 "attend: the target is not UTF-8 at byte 1" attend m "$source" --target "$(printf '\300\200')"
 many=$(yes tired | head -n 60 | tr '\n' ' ')

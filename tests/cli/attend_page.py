@@ -101,12 +101,12 @@ def tests():
         shown, real = b.run("document.getElementById('keys%d').dataset.weight" % j), weight(layers - 1, every, 1, j)
         check(abs(float(shown or 0) - real) <= 0.00052, "weight %d is shown as %s, is %f" % (j, shown, real))
     best = max(range(len(wanted["keys"])), key=lambda j: weight(layers - 1, every, 1, j))
-    said = status().split(" looks at %s " % label(wanted["keys"][best]))
+    said = status().split(" attends to %s " % label(wanted["keys"][best]))
     check(len(said) == 2 and abs(float(said[1].split(",")[0]) - weight(layers - 1, every, 1, best)) <= 0.00052,
-          "the status should say what it looks at most: " + status())
+          "the status should say where the largest weight is: " + status())
     b.hover("#keys0")
     is_state(token="key 0")
-    check("is looked at by" in status(), status())
+    check("is attended to by" in status(), status())
     b.hover("h1")
     is_state(token="")
     check(int(state("lines")) == all_lines, "all lines come back")
@@ -139,7 +139,7 @@ def tests():
     is_state(site="cross")
     check(b.run("location.hash") == "#site=cross&layer=0&head=mean", "the address says what is open")
 
-    # the decoder looks back only
+    # the decoder attends to earlier tokens only
     b.key("2")
     b.hover("#queries0")
     check(int(state("lines")) == heads or int(state("lines")) == 1, "the first row sees itself alone")

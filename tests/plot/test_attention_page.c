@@ -119,6 +119,7 @@ static void words(void **state) {
     assert_string_equal(heed_message(cx), "");
     heed_json_free(doc);
     assert_null(strstr(page, "A sample")); /* the page's own sample has gone, all else is there */
+    assert_non_null(strstr(page, "<title>&#60;title&#62; &#38; \"more\": one &#60;/script&#62;</title>"));
     assert_non_null(strstr(page, "<!DOCTYPE html>"));
     assert_non_null(strstr(page, "</html>"));
     free(text);
@@ -189,7 +190,7 @@ static void nonsense(void **state) {
     fails(&s, 1, &(heed_attention_page_opts){.layer = -1},
           "attention_page: site 0, map -1, head 0 cannot be open at first");
     fails(&s, 1, &(heed_attention_page_opts){.n_lines = 1}, "attention_page: there are no lines");
-    fails(&s, 1, &(heed_attention_page_opts){.title = "\xff"}, "attention_page: '?' is not UTF-8 at byte 0");
+    fails(&s, 1, &(heed_attention_page_opts){.title = "\xff"}, "attention_page: '\\xFF' is not UTF-8 at byte 0");
     const char *const holes[KEYS] = {"a", NULL};
     s.key_names = holes;
     fails(&s, 1, NULL, "attention_page: token 1 has no name");

@@ -206,6 +206,30 @@ static void map_limits(void **state) {
 }
 
 /* The colour of a pixel cannot be read without a decoder; that themes differ can be. */
+/* One bar for all heat maps: they are drawn on one scale, that of all their numbers. */
+static void shared_bar(void **state) {
+    (void)state;
+    const float small[] = {0, 0.1f, 0.2f, 0.5f}, large[] = {0.25f, 1, 0.5f, 0.75f};
+    for (int k = 0; k < 3; k++) { /* 0: ends from the data, 1: given, 2: no bar of the figure */
+        heed_figure *f = heed_figure_new(cx, 0, 0);
+        heed_figure_grid(f, 2, 2);
+        if (k < 2) heed_figure_bar(f, "weight");
+        for (int i = 0; i < 2; i++) {
+            heed_panel_curve(heed_figure_panel(f, 0, i), NULL, small, 4, NULL);
+            heed_panel_heatmap(heed_figure_panel(f, 1, i), i ? large : small, 2, 2,
+                               &(heed_heatmap){.low = 0, .high = k == 1 ? 1 : 0});
+        }
+        assert_true(heed_figure_write(f, in_folder(k == 0 ? "own.png" : k == 1 ? "given.png" : "bars.png")));
+        heed_figure_free(f);
+    }
+    assert_same(in_folder("own.png"), in_folder("given.png"));
+    size_t n, m;
+    char *a = slurp(in_folder("own.png"), &n), *b = slurp(in_folder("bars.png"), &m);
+    assert_true(n != m || memcmp(a, b, n) != 0);
+    free(a);
+    free(b);
+}
+
 static void themes_differ(void **state) {
     (void)state;
     size_t n;
@@ -287,7 +311,7 @@ static void bad_input(void **state) {
     refuses(f, "figure_grid: the figure has panels already");
     f = heed_figure_new(cx, 0, 0);
     heed_figure_grid(f, 0, 2);
-    refuses(f, "figure_grid: 0 x 2 panels: must be 1 to 4096 in all");
+    refuses(f, "figure_grid: 0 x 2 panels: must be 1 to 16384 in all");
     f = heed_figure_new(cx, 0, 0);
     assert_null(heed_figure_panel(f, 1, 0));
     refuses(f, "figure_panel: no panel (1, 0) in a grid of 1 x 1");
@@ -296,7 +320,7 @@ static void bad_input(void **state) {
     refuses(f, "figure_scale: 100 pixels to the point: must be 0.25 to 16");
     p = one(&f);
     heed_panel_title(p, "caf\xe9");
-    refuses(f, "panel_title: 'caf?' is not UTF-8 at byte 3");
+    refuses(f, "panel_title: 'caf\\xE9' is not UTF-8 at byte 3");
     p = one(&f);
     heed_panel_limits_x(p, 2, 1);
     refuses(f, "panel_limits_x: from 2 to 1: the first must be the smaller");
@@ -428,9 +452,16 @@ static void allocation_failures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(formats),       TEST(same_bytes), TEST(themes_differ),
-        TEST(odd_data),      TEST(map_limits), TEST(bad_input),
-        TEST(nothing_given), TEST(unwritable), TEST(allocation_failures),
+        cmocka_unit_test_setup_teardown(shared_bar, set_up, tear_down),
+        TEST(formats),
+        TEST(same_bytes),
+        TEST(themes_differ),
+        TEST(odd_data),
+        TEST(map_limits),
+        TEST(bad_input),
+        TEST(nothing_given),
+        TEST(unwritable),
+        TEST(allocation_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,7 +233,7 @@ static void bad_input(void **state) {
     refuses(heed_terminal_bars(cx, NULL, v, 2, &(heed_terminal){.width = 5}),
             "terminal_bars: 5 columns, 0 lines: must be 20 to 10000 columns");
     refuses(heed_terminal_bars(cx, NULL, v, -2, NULL), "terminal_bars: -2 bars, no values");
-    refuses(heed_terminal_bars(cx, bad, v, 2, NULL), "terminal_bars: '?' is not UTF-8 at byte 0");
+    refuses(heed_terminal_bars(cx, bad, v, 2, NULL), "terminal_bars: '\\xFF' is not UTF-8 at byte 0");
     refuses(heed_terminal_curves(cx, &(heed_series){.n = 2}, 1, NULL, NULL),
             "terminal_curves: series 0: 2 points without y");
     refuses(heed_terminal_curves(cx, NULL, 1, NULL, NULL), "terminal_curves: 1 series, but no array");

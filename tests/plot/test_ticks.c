@@ -176,6 +176,29 @@ static void numbers(void **state) {
     assert_int_equal(values_decimals(NULL, 0), 0);
 }
 
+/* The numbers of a heat map: as many decimals everywhere, 0 where those show nothing; weights without what says
+ * nothing. */
+static void cells(void **state) {
+    (void)state;
+    const float mixed[] = {0.5f, 1.53e-10f, -0.25f}, tiny[] = {2e-7f, 1e-9f}, weights[] = {0.994f, 0.02f, 0.0049f, 1};
+    const struct {
+        const float *values;
+        int64_t n;
+        bool weights;
+        const char *wanted[4];
+    } cases[] = {{mixed, 3, false, {"0.50", "0.00", "\u22120.25"}},
+                 {tiny, 2, false, {"2.00\u00d710\u207b\u2077", "1.00\u00d710\u207b\u2079"}},
+                 {weights, 4, true, {".99", ".02", "", "1"}},
+                 {tiny, 2, true, {"", ""}}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int64_t i = 0; i < cases[k].n; i++) {
+            char text[LABEL_SIZE];
+            cell_label(text, (double)cases[k].values[i], cells_of(cases[k].values, cases[k].n, cases[k].weights),
+                       false);
+            assert_string_equal(text, cases[k].wanted[i]);
+        }
+}
+
 static void ranges(void **state) {
     (void)state;
     struct range r = range_none();
@@ -207,7 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_labels),  cmocka_unit_test(log_labels),  cmocka_unit_test(linear_everywhere),
         cmocka_unit_test(log_everywhere), cmocka_unit_test(whole_ticks), cmocka_unit_test(nothing_for_nonsense),
-        cmocka_unit_test(numbers),        cmocka_unit_test(ranges),
+        cmocka_unit_test(numbers),        cmocka_unit_test(cells),       cmocka_unit_test(ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,22 @@ void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budge
 
 /* ---- what is printed ---- */
 
+/* JSON leaves U+007F to U+009F in strings as they are, and some terminals obey them: they are escaped like the control
+ * characters below U+0020. */
+static void put_json(FILE *to, const char *text) {
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+        if (*s == 0x7F)
+            fputs("\\u007f", to);
+        else if (s[0] == 0xC2 && s[1] >= 0x80 && s[1] <= 0x9F)
+            fprintf(to, "\\u%04x", (unsigned)*++s);
+        else
+            putc(*s, to);
+    putc('\n', to);
+}
+
 void json_answer(heed_ctx *cx, FILE *to, heed_json value, int indent) {
     char *text = heed_json_print(cx, value, indent, NULL);
-    if (text) fprintf(to, "%s\n", text);
+    if (text) put_json(to, text);
     heed_mem_free(cx, text);
 }
 

@@ -1,16 +1,18 @@
-/* heed translate: per line of text, its translation. */
+/* heed translate: a translation of every line of text. */
 #include "heed/translate.h"
 #include "cli/decoding.h"
 #include "cli/lines.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
 static const struct option options[] = {
     {.name = "n-best", .letter = 'n', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
-     .help = "so many translations of each line, the best first, each after its line's number"},
-    {.name = "tokens", .help = "leave tokens apart, as a model of Moses tokens gives them"},
-    {.name = "prepared", .help = "the input is already tokenised and lower-cased as the model's text was"},
+     .help = "print the N best translations of each line, best first, each with line number and score"},
+    {.name = "tokens", .help = "do not detokenise: print Moses tokens separated by spaces"},
+    {.name = "prepared", .help = "the input is already tokenised and lower-cased as the training text was"},
+    STRICT_OPTION,
     JSON_OPTION,
     DECODING_OPTIONS,
     {.name = NULL},
@@ -23,11 +25,12 @@ struct job {
     const struct options *o;
     heed_ctx *cx;
     heed_translator *translator;
+    heed_translator source; /* the same, without preprocessing where the input is prepared */
     heed_generate_opts opts;
     struct cli_lines in;
-    heed_ids *source; /* (AT_ONCE) the lines not yet answered */
-    int64_t n, first; /* how many; the number of the first */
-    int64_t positions;
+    heed_ids *ids;    /* (AT_ONCE) of the lines not yet answered */
+    char **error;     /* (AT_ONCE) why a line is bad, or NULL */
+    int64_t n, first; /* how many lines; the number of the first */
     heed_string text;
 };
 
@@ -35,10 +38,12 @@ struct job {
 
 static bool print_json(struct job *j, int64_t line, const heed_translated *found, int64_t i) {
     heed_ctx *cx = j->cx;
+    const char *error = j->error[line - j->first];
     const heed_json at = heed_json_new(cx, "translation");
     heed_json_put_int(cx, at, "line", line);
     heed_json_put_text(cx, at, "translation", j->text.s);
     heed_json_put_number(cx, at, "score", (double)found->score[i]);
+    if (error) heed_json_put_text(cx, at, "error", error);
     json_answer(cx, stdout, at, 0);
     heed_json_free(at);
     return !heed_failed(cx);
@@ -53,8 +58,19 @@ static bool print(struct job *j, const heed_translated *found, int64_t i) {
         return false;
     if (option_flag(j->o, "json")) return print_json(j, line, found, i);
     if (option_given(j->o, "n-best")) printf("%lld\t%.4f\t", (long long)line, (double)found->score[i]);
+    cli_plain_line(j->text.s, j->text.size); /* a token may hold anything */
     puts(j->text.s);
     return true;
+}
+
+static void forget(struct job *j) {
+    for (int64_t i = 0; i < AT_ONCE; i++) {
+        heed_mem_free(j->cx, j->error[i]);
+        j->error[i] = NULL;
+        j->ids[i].count = 0;
+    }
+    j->first += j->n;
+    j->n = 0;
 }
 
 static bool answer(struct job *j) {
@@ -63,64 +79,62 @@ static bool answer(struct job *j) {
     for (int64_t i = 0; i < j->n; i++) number[i] = j->first + i;
     heed_generate_opts opts = j->opts;
     opts.number = number;
-    bool ok = heed_translate_ids(j->cx, j->translator->model, j->source, j->n, &opts, &found);
+    bool ok = heed_translate_ids(j->cx, j->translator->model, j->ids, j->n, &opts, &found);
     for (int64_t i = 0; ok && i < found.n * found.n_best; i++) ok = print(j, &found, i);
     fflush(stdout);
     heed_translated_free(j->cx, &found);
-    for (int64_t i = 0; i < j->n; i++) j->source[i].count = 0;
-    j->first += j->n;
-    j->n = 0;
+    forget(j);
     return ok;
 }
 
 /* ---- in ---- */
 
-/* Takes the line under way; one of nothing stays without tokens and is answered by one. */
+static bool keep_error(struct job *j) {
+    const size_t size = strlen(j->in.complaint) + 1;
+    char *error = heed_mem_new(j->cx, size);
+    if (error) memcpy(error, j->in.complaint, size);
+    j->error[j->n] = error;
+    return error != NULL;
+}
+
+/* Takes the current line. Without ids its translation is empty: a blank line, or a bad one. */
 static bool take_line(struct job *j) {
-    heed_ids *ids = &j->source[j->n];
-    if (j->in.text[strspn(j->in.text, " \t\r")] == 0) {
-        j->n++;
-        return true;
-    }
-    const heed_preprocessing as_is = {0};
-    const heed_preprocessing *prep = option_flag(j->o, "prepared") ? &as_is : &j->translator->preprocessing;
-    j->text.size = 0;
-    if (!heed_preprocess(j->cx, prep, HEED_SOURCE, j->in.text, j->in.size, &j->text)) return false;
-    if (!heed_encode(j->cx, j->translator->tokens[0], j->text.s, j->text.size, true, ids)) {
-        char why[512];
-        if (heed_error(j->cx) != HEED_ERR_FORMAT && heed_error(j->cx) != HEED_ERR_RANGE) return false;
-        snprintf(why, sizeof why, "%s", heed_message(j->cx));
-        heed_clear(j->cx);
-        return answer(j) && cli_lines_fail(&j->in, "%s", why);
-    }
-    if (ids->count > j->positions) {
-        const long long count = ids->count;
-        return answer(j) &&
-               cli_lines_fail(&j->in, "%lld tokens: the model has positions for %lld", count, (long long)j->positions);
-    }
+    if (!j->in.bad && !heed_translator_encode(j->cx, &j->source, j->in.text, j->in.size, &j->ids[j->n]) &&
+        !cli_lines_recover(&j->in))
+        return false;
+    if (j->in.bad && !keep_error(j)) return false;
     j->n++;
     return true;
 }
 
-static void translate(struct job *j) {
-    j->source = heed_mem_new(j->cx, AT_ONCE * sizeof *j->source);
-    j->positions = heed_translator_positions(j->cx, j->translator->model);
+static bool translate(struct job *j) {
+    heed_ctx *cx = j->cx;
+    j->source = *j->translator;
+    if (option_flag(j->o, "prepared")) j->source.preprocessing = (heed_preprocessing){0};
+    j->ids = heed_mem_new(cx, AT_ONCE * sizeof *j->ids);
+    j->error = heed_mem_new(cx, AT_ONCE * sizeof *j->error);
+    if (heed_failed(cx)) return heed_mem_free(cx, j->ids), false;
+    memset(j->ids, 0, AT_ONCE * sizeof *j->ids);
+    for (int i = 0; i < AT_ONCE; i++) j->error[i] = NULL;
     j->first = 1;
-    bool ok = j->source && cli_lines_open(&j->in, j->cx, "-");
-    if (j->source) memset(j->source, 0, AT_ONCE * sizeof *j->source);
+    bool ok = cli_lines_open_words(&j->in, cx, j->o, 1);
+    j->in.skip_bad = !option_flag(j->o, "strict");
     while (ok && cli_lines_next(&j->in)) {
         ok = take_line(j);
         if (ok && (j->n == AT_ONCE || !cli_lines_ready(&j->in))) ok = answer(j); /* before waiting for more */
     }
-    if (ok) answer(j);
-    cli_lines_close(&j->in);
-    for (int64_t i = 0; j->source && i < AT_ONCE; i++) heed_ids_free(j->cx, &j->source[i]);
-    heed_mem_free(j->cx, j->source);
-    heed_string_free(j->cx, &j->text);
+    if (!heed_failed(cx)) answer(j);
+    const bool good = cli_lines_close(&j->in);
+    forget(j);
+    for (int i = 0; i < AT_ONCE; i++) heed_ids_free(cx, &j->ids[i]);
+    heed_mem_free(cx, j->ids);
+    heed_mem_free(cx, j->error);
+    heed_string_free(cx, &j->text);
+    return good;
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("translate", options, argc, argv, 1, 1, "DIR");
+    struct options *o = options_read("translate", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
     struct job j = {.o = o};
     int status = EXIT_USAGE;
@@ -131,9 +145,9 @@ static int run(int argc, char **argv) {
         if ((j.cx = options_open(o))) {
             j.opts.seed = heed_seed(j.cx);
             heed_set_grad(j.cx, false);
-            if ((j.translator = heed_translator_open(j.cx, options_word(o, 0)))) translate(&j);
+            const bool good = (j.translator = heed_translator_open(j.cx, options_word(o, 0))) && translate(&j);
             heed_translator_free(j.cx, j.translator);
-            status = options_close(o, j.cx, EXIT_DONE);
+            status = options_close(o, j.cx, good ? EXIT_DONE : EXIT_FAILED);
         }
     }
     options_free(o);
@@ -142,14 +156,17 @@ static int run(int argc, char **argv) {
 
 const struct command translate_command = {
     .name = "translate",
-    .summary = "per line of text, its translation",
-    .words = "DIR",
+    .summary = "translate lines of text",
+    .words = "DIR [TEXT...]",
     .about =
-        "Reads sentences, one a line, from standard input and answers each with its translation. Text is prepared as "
-        "the model's training text was, and Moses' tokens are put together again unless --tokens leaves them. "
-        "Lines that are waiting are decoded together; the answer to a line does not depend on the others.",
+        "Translates its arguments after DIR, each a sentence, or else the lines of standard input, one a line. Text is "
+        "preprocessed as the model's training text was, and Moses tokens are detokenised unless --tokens is given. "
+        "Lines that are waiting are decoded together; a translation does not depend on the other lines.\n\n"
+        "A line that is not UTF-8 or has more tokens than the model has positions is reported on standard error and "
+        "answered with an empty line, and the exit status is 1 at the end; --strict stops there. Newlines and control "
+        "characters in a translation are printed as spaces; --json gives it exactly.",
     .options = options,
-    .examples = "echo 'A bird flies through the window.' | heed translate demo/model\n"
+    .examples = "heed translate demo/model 'A bird flies through the window.'\n"
                 "heed translate en-de --beam 5 < test.en > test.hyp\n"
                 "heed translate en-de --n-best 3 --json < test.en\n"
                 "heed translate en-de --sample --temperature 0.7 --seed 3 < test.en\n",

@@ -171,14 +171,54 @@ wrong 1 'blank.tsv: no pair is left: 2 have an empty side' "$@" --data blank.tsv
 { cat corpus.tsv; awk 'BEGIN { for (i = 0; i < 100000; i++) printf "one "; print "\tone" }'; printf '\tone\n'; } >long.tsv
 expect 0 "$@" --data long.tsv --steps 1 --out long
 grep -q 'left out 1 pair with an empty side and 1 too long' err || fail "it should say what was left out"
+
+# lines that cannot be translated are reported, answered with an empty line, and those behind them are translated
 awk 'BEGIN { for (i = 0; i < 100000; i++) printf "one "; print "" }' >long.txt
+{ printf 'one\n\377\n'; cat long.txt; printf 'five six\n'; } >bad.txt
+printf 'one\nfive six\n' | "$HEED" translate model >good.out
 status=0
-"$HEED" translate model <long.txt >out 2>err || status=$?
-[ "$status" = 1 ] || fail "a line that is too long should be refused"
-error_is 'standard input: line 1: 100001 tokens: the model has positions for 1024'
-feed 'one\n\377\n' translate model
-[ "$status" = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before a wrong one should be answered"
-grep -q '^heed: standard input: line 2: byte 1 is not UTF-8$' err || fail "the wrong line should be named"
+"$HEED" translate model <bad.txt >out 2>err || status=$?
+[ "$status" = 1 ] || fail "bad lines should fail in the end"
+printf 'heed: standard input: line 2: byte 1 is not UTF-8
+heed: standard input: line 3: a sentence of 100001 tokens: the model has positions for 1024\n' | cmp - err || fail "each bad line should be named"
+[ "$(wc -l <out)" = 4 ] && [ "$(sed -n 2,3p out | tr -d '\n')" = "" ] || fail "a bad line is answered with an empty one"
+sed -n '1p;4p' out | cmp - good.out || fail "the other lines should be translated"
+status=0
+"$HEED" translate model --json <bad.txt >out 2>err || status=$?
+[ "$status" = 1 ] && [ "$(wc -l <out)" = 4 ] || fail "bad lines should fail in the end"
+says '^\{"line":2,"translation":"","score":0.0,"error":"byte 1 is not UTF-8"\}$'
+status=0
+"$HEED" translate model --strict <bad.txt >out 2>err || status=$?
+[ "$status" = 1 ] && cmp out - <<. || fail "--strict should stop at the first bad line"
+$(sed -n 1p good.out)
+.
+[ "$(cat err)" = 'heed: standard input: line 2: byte 1 is not UTF-8' ] || fail "the wrong line should be named"
+status=0
+{ echo one; cat long.txt; echo one; } | "$HEED" translate model --strict >out 2>err || status=$?
+[ "$status" = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "--strict should stop at the first long line"
+grep -q '^heed: standard input: line 2: a sentence of 100001 tokens' err || fail "the long line should be named"
+
+# arguments instead of standard input
+expect 0 translate model one 'five six' </dev/null
+cmp out good.out || fail "arguments should be translated as lines are"
+expect 0 translate model --beam 2 'five
+six' --json
+says '^\{"line":1,'
+[ "$(wc -l <out)" = 1 ] || fail "an argument is one sentence"
+wrong 1 'text 1: byte 3 is not UTF-8' translate model --strict "$(printf 'a \377')"
+
+# tokens that hold newlines and escapes: a line stays one line, and nothing steers a terminal
+cp -r model hostile
+sed -e 's/"three": */"th\\nr\\u001b[31me\\u009be": /' model/tokenizer.json >hostile/tokenizer.json
+feed 'one two\n' translate hostile --n-best 10 --min-length 6
+[ "$status" = 0 ] && [ "$(wc -l <out)" = 10 ] || fail "a translation should be one line"
+grep -q 'th r  *\[31me e' out || fail "the token should be there: control characters are spaces"
+[ "$(tr -d '\n\t -~' <out | wc -c)" = 0 ] || fail "control characters should not be printed"
+feed 'one two\n' translate hostile --n-best 10 --min-length 6 --json
+grep -qF 'th\nr\u001b[31me\u009be' out || fail "JSON should hold the token as it is"
+[ "$(tr -d '\n -~' <out | wc -c)" = 0 ] || fail "JSON should escape control characters"
+
+# bad directories and options
 wrong 1 'vectors: mlp translates nothing' translate vectors
 expect 0 new transformer bare --set vocab_size=10 --set d_model=16 --set encoder_attention_heads=2 \
     --set decoder_attention_heads=2

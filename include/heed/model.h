@@ -21,7 +21,8 @@ typedef enum heed_key_kind {
     HEED_KEY_TEXT,
     HEED_KEY_INTS,
     HEED_KEY_TEXTS,
-    HEED_KEY_INT_OR_NULL
+    HEED_KEY_INT_OR_NULL,
+    HEED_KEY_NUMBER_OR_NULL
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;
@@ -31,57 +32,87 @@ typedef struct heed_key { /* of config.json */
 } heed_key;
 
 /* Tensors by name, going into a model or coming out of it: input_ids, attention_mask, pixel_values, x, labels, y;
- * logits, loss, … */
-#define HEED_IO_MOST 16
+ * logits, loss, … Starts as {0} and grows; the list and its names live as long as the step's tensors, until
+ * heed_reset. */
 typedef struct heed_io {
     bool loss_only; /* of inputs: nothing but the loss is wanted, which may be had without the logits */
-    int n;
-    const char *name[HEED_IO_MOST];
-    heed_tensor *tensor[HEED_IO_MOST];
+    int n, room;
+    const char **name;
+    heed_tensor **tensor;
 } heed_io;
 HEED_API heed_tensor *heed_io_get(const heed_io *io, const char *name); /* NULL when it is not there */
 HEED_API bool heed_io_put(heed_ctx *cx, heed_io *io, const char *name, heed_tensor *tensor);
 
-typedef struct heed_family {
-    const char *name;         /* on the command line: "mlp" */
-    const char *type;         /* "model_type" in config.json: "heed-mlp" */
-    const char *architecture; /* of "architectures": "HeedMlp" */
-    const char *paper, *summary;
-    const char *notes;    /* its parameters and whatever else a user must know, in sentences */
-    const char *tasks;    /* what `heed train` can do with it: "regress classify" */
-    const char *inputs;   /* the names that forward takes: "x y labels" */
-    const heed_key *keys; /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
-    /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
-     * the standard of the table, because others write such files too. */
-    const char *const *absent;
-    size_t size; /* of the family's own struct */
-    /* Reads the config (every key of the table is there, of its kind) into own and declares the parameters. */
+/* A head: what a family's body is used for, one entry of "architectures". */
+typedef struct heed_head {
+    const char *architecture; /* "BertForMaskedLM" */
+    const char *tasks;        /* what `heed train` and `heed new --task` call it: "regress classify"; "": nothing */
+    const char *inputs;       /* the names that forward takes: "input_ids attention_mask labels" */
+    bool bare;                /* the body alone: its parameters have names without the family's base */
+    const heed_key *keys;     /* of config.json, beside the family's; NULL: none */
+    /* Reads the config (every key of the tables is there, of its kind) into own and declares the parameters, those of
+     * the body first. own is zeroed; memory that it needs beside comes from heed_params_room. */
     bool (*build)(heed_ctx *cx, heed_json config, heed_params *params, void *own);
     /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs, and "attentions.L" where
-     * there is attention. While training it may add "training_loss", which is then the one to take the gradient of: the
-     * loss with its units removed. */
+     * weights are outputs of ops and not captured. While training it may add "training_loss", which is then the one to
+     * take the gradient of: the loss without its units. */
     bool (*forward)(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
     /* Inputs for `batch` examples, of `length` tokens where it reads sequences, with targets; for plans: only their
      * shapes count. */
     bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
+} heed_head;
+
+typedef struct heed_family {
+    const char *name; /* on the command line: "mlp" */
+    const char *type; /* "model_type" in config.json: "heed-mlp" */
+    const char *base; /* transformers' base_model_prefix, "bert": what the body's names begin with under a head, and
+                       * without when the body is alone; files may have them either way. NULL: no such prefix */
+    const char *timm; /* names that timm's "architecture" may have, as patterns: "vit_* deit_*"; NULL: none */
+    const char *paper, *summary;
+    const char *notes;          /* its parameters and whatever else a user must know, in sentences */
+    const heed_key *keys;       /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
+    const heed_head *heads;     /* ends with a NULL architecture; the first is the one that `heed new` makes */
+    const char *const *ignored; /* names in files that are no parameters, as patterns: "*.attn.bias"; NULL: none */
+    /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
+     * the standard of the table, because others write such files too. */
+    const char *const *absent;
+    size_t size; /* of the family's own struct */
 } heed_family;
 
 HEED_API int heed_family_count(void);
 HEED_API const heed_family *heed_family_at(int i);
 HEED_API const heed_family *heed_family_find(const char *name); /* by name or by type; NULL when unknown */
+/* The head for a task ("classify"), or the first one for NULL; by "architectures"' name. NULL when there is none. */
+HEED_API const heed_head *heed_head_for(const heed_family *family, const char *task);
+HEED_API const heed_head *heed_head_named(const heed_family *family, const char *architecture);
 
-/* A model with fresh weights. settings: "key=value" texts that stand over the defaults; lists are written 128,64 or
+/* A model with fresh weights. settings: "key=value" texts that override the defaults; lists are written 128,64 or
  * [128,64]. An unknown key, a value of the wrong kind or a missing one is a sentence. */
 HEED_API heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n,
                                     uint64_t seed);
-/* Opens a model directory. Keys of config.json that the family does not know are kept and written back. */
+/* The same with a head of its own; NULL: the family's first. */
+HEED_API heed_model *heed_model_new_as(heed_ctx *cx, const heed_family *family, const heed_head *head,
+                                       const char *const *settings, int n, uint64_t seed);
+/* Opens a model directory, with the head that "architectures" names. Keys of config.json that the family does not know
+ * are kept and written back. */
 HEED_API heed_model *heed_model_load(heed_ctx *cx, const char *dir);
+/* Opens a directory for another purpose, as fine-tuning does. */
+typedef struct heed_load_opts {
+    const char *task;            /* the head to make; NULL: the one that "architectures" names */
+    const char *const *settings; /* "key=value" texts that override config.json: num_labels=3 */
+    int n_settings;
+    bool fresh_head; /* parameters outside the body that the file lacks, or has in another shape, are drawn from
+                      * `seed`; the context's log names them, and what of the file is not used */
+    uint64_t seed;
+} heed_load_opts;
+HEED_API heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts);
 /* Writes model.safetensors and config.json into dir (made when missing, with those above it); each file is replaced as
  * a whole. */
 HEED_API bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir);
 HEED_API void heed_model_free(heed_ctx *cx, heed_model *m);
 
 HEED_API const heed_family *heed_model_family(const heed_model *m);
+HEED_API const heed_head *heed_model_head(const heed_model *m);
 HEED_API heed_params *heed_model_params(const heed_model *m);
 /* config.json: to be read, and added to before saving (class names and the like). */
 HEED_API heed_json heed_model_config(const heed_model *m);

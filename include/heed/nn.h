@@ -57,6 +57,7 @@ typedef struct heed_param {
     struct heed_param *target; /* whose numbers it has; NULL: its own */
     int64_t offset;            /* where they begin in the target's */
     bool optional;             /* a file may lack it: then it stays as it was drawn */
+    bool head;                 /* of a head, whatever its name: fine-tuning may draw it fresh */
     heed_init init;
     bool decays; /* weight decay applies: not to biases and norms */
     bool frozen; /* no gradient */
@@ -79,6 +80,8 @@ HEED_API heed_param *heed_param_slice(heed_ctx *cx, heed_params *set, const char
 HEED_API bool heed_param_stored(const heed_param *p);
 /* A name that files may have and that is not read: what can be computed. */
 HEED_API bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const char *name);
+/* Zeroed memory for `count` things of `size` bytes that goes with the set: the layers of a stack. */
+HEED_API void *heed_params_room(heed_ctx *cx, heed_params *set, size_t count, size_t size);
 HEED_API bool heed_params_allocate(heed_ctx *cx, heed_params *set);
 /* Fresh numbers for all: parameter i draws from stream i of the seed, so adding a layer at the end changes none before
  * it. */
@@ -136,10 +139,9 @@ HEED_API heed_tensor *heed_drop_path(heed_ctx *cx, heed_tensor *x, float p);
 
 /* Linear layers with an activation between them: names prefix.0.weight, prefix.2.weight, ... as torch.nn.Sequential of
  * Linear and activation has them. sizes: n + 1 widths, input first. dropout after every hidden activation. */
-#define HEED_MLP_MOST 32
 typedef struct heed_mlp {
     int layers;
-    heed_linear_layer layer[HEED_MLP_MOST];
+    heed_linear_layer *layer; /* memory of the parameter set */
     heed_activation act;
     float dropout;
 } heed_mlp;
@@ -158,12 +160,17 @@ typedef struct heed_multihead_opts {
     bool bias;
     float dropout; /* of the weights, while training */
 } heed_multihead_opts;
+/* Families fill it themselves, with names of their own. C is the width of what goes in and comes out; H query heads
+ * and G key-value heads of D numbers each, where H D need not be C. */
 typedef struct heed_multihead {
-    heed_param *in_weight;                      /* (3C,C), rows of q, k, v; or NULL and */
-    heed_param *q_weight, *k_weight, *v_weight; /* (C,C), (C,Ck), (C,Cv) */
-    heed_param *in_bias;                        /* (3C) or NULL */
-    heed_linear_layer out;
+    heed_linear_layer in; /* C -> (H + 2G) D, rows of q, k, v: one product; weight NULL: */
+    heed_linear_layer q, k,
+        v;                 /* C -> H D, Ck -> G D, Cv -> G D; without biases of their own they have rows of in.bias */
+    heed_linear_layer out; /* H D -> C */
     int64_t width, heads, key_width, value_width;
+    int64_t kv_heads, head_size;    /* G, D; 0: H, C / H */
+    const heed_rotary_opts *rotary; /* turns queries and keys; NULL: does not */
+    float scale;                    /* of scores; 0: 1 / sqrt(D) */
     float dropout;
 } heed_multihead;
 HEED_API bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_multihead_opts *opts,
@@ -186,9 +193,11 @@ HEED_API bool heed_multihead_remember(heed_ctx *cx, const heed_multihead *layer,
 HEED_API heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q,
                                             const heed_cache *cache, const heed_attention_opts *opts);
 
-/* linear2(dropout(act(linear1(x)))): names prefix.linear1.weight, ... */
+/* linear2(dropout(act(linear1(x)))): names prefix.linear1.weight, ... Gated (Shazeer 2020), which families fill in:
+ * linear2(dropout(act(gate(x)) linear1(x))). */
 typedef struct heed_feed_forward {
-    heed_linear_layer linear1, linear2; /* (hidden,C), (C,hidden) */
+    heed_linear_layer linear1, linear2; /* C -> hidden, hidden -> C */
+    heed_linear_layer gate;             /* C -> hidden; weight NULL: none */
     heed_activation act;
     float dropout;
 } heed_feed_forward;
@@ -218,7 +227,8 @@ typedef struct heed_encoder_layer {
     heed_norm_layer norm1, norm2; /* bias NULL: none */
     float dropout;
     bool norm_first;
-    int number; /* in its stack, for capture */
+    int number;       /* in its stack, for capture and caches */
+    const char *site; /* what capture calls its attention; NULL: "encoder" */
 } heed_encoder_layer;
 HEED_API bool heed_encoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
                                       const heed_transformer_opts *opts, heed_encoder_layer *layer);
@@ -239,11 +249,10 @@ HEED_API bool heed_decoder_layer_make(heed_ctx *cx, heed_params *set, const char
 HEED_API heed_tensor *heed_decoder_layer_run(heed_ctx *cx, const heed_decoder_layer *layer, heed_tensor *x,
                                              heed_tensor *memory, const heed_mask *self, const heed_mask *cross);
 
-#define HEED_STACK_MOST 64
 typedef struct heed_encoder {
     int layers;
-    heed_encoder_layer layer[HEED_STACK_MOST];
-    heed_norm_layer norm; /* weight NULL: none */
+    heed_encoder_layer *layer; /* memory of the parameter set */
+    heed_norm_layer norm;      /* weight NULL: none */
     float layer_drop;
 } heed_encoder;
 HEED_API bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
@@ -252,9 +261,14 @@ HEED_API bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *pref
 HEED_API heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
                                        const heed_mask *mask);
 
+/* The same over a cache, for decoders without an encoder: x (B,T,C) is what is new, and every position sees itself and
+ * those before it, as heed_encoder_run with a causal mask. mask: beside that, over the keys held; may be NULL. */
+HEED_API heed_tensor *heed_encoder_step(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, heed_cache *cache,
+                                        const int32_t *counts, const heed_mask *mask);
+
 typedef struct heed_decoder {
     int layers;
-    heed_decoder_layer layer[HEED_STACK_MOST];
+    heed_decoder_layer *layer;
     heed_norm_layer norm;
     float layer_drop;
 } heed_decoder;

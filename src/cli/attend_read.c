@@ -12,10 +12,11 @@
 
 #define BEAMS 5
 
-static bool takes(const heed_family *family, const char *input) {
+static bool takes(const heed_model *model, const char *input) {
     const size_t n = strlen(input);
-    for (const char *at = family->inputs; (at = strstr(at, input)); at += n)
-        if ((at == family->inputs || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
+    const char *const inputs = heed_model_head(model)->inputs;
+    for (const char *at = inputs; (at = strstr(at, input)); at += n)
+        if ((at == inputs || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
     return false;
 }
 
@@ -247,8 +248,8 @@ bool attend_open(heed_ctx *cx, const char *dir, const char *text, const char *ta
     *a = (struct attend){.cx = cx, .dir = dir, .model = heed_model_load(cx, dir)};
     if (!a->model) return false;
     const heed_family *family = heed_model_family(a->model);
-    const bool has_target = takes(family, "decoder_input_ids");
-    if (!takes(family, "input_ids"))
+    const bool has_target = takes(a->model, "decoder_input_ids");
+    if (!takes(a->model, "input_ids"))
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: a model of family %s reads no text", dir, family->name);
     if (target && !has_target)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --target: a model of family %s has no target", family->name);

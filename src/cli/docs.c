@@ -5,18 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static void family_page(const heed_family *f) {
-    printf("\n## %s\n\n%s (%s).\n\n", f->name, f->summary, f->paper);
-    printf("- `\"model_type\": \"%s\"`, `\"architectures\": [\"%s\"]`\n", f->type, f->architecture);
-    printf("- inputs of `heed forward`: %s; `heed train`: %s\n\n%s\n\n", f->inputs, *f->tasks ? f->tasks : "-",
-           f->notes);
-    fputs("| key | default | |\n|---|---|---|\n", stdout);
-    for (const heed_key *k = f->keys; k->name; k++)
+static void keys_table(const heed_key *k) {
+    for (; k->name; k++)
         printf("| `%s` | %s%s%s | %s |\n", k->name, k->standard && *k->standard ? "`" : "",
                !k->standard   ? "needed"
                : *k->standard ? k->standard
                               : "none",
                k->standard && *k->standard ? "`" : "", k->help);
+}
+
+static void family_page(const heed_family *f) {
+    printf("\n## %s\n\n%s (%s).\n\n", f->name, f->summary, f->paper);
+    printf("- `\"model_type\": \"%s\"`\n", f->type);
+    for (const heed_head *h = f->heads; h->architecture; h++)
+        printf("- `\"architectures\": [\"%s\"]`: inputs of `heed forward`: %s; `heed train`: %s\n", h->architecture,
+               h->inputs, *h->tasks ? h->tasks : "-");
+    printf("\n%s\n\n", f->notes);
+    fputs("| key | default | |\n|---|---|---|\n", stdout);
+    keys_table(f->keys);
+    for (const heed_head *h = f->heads; h->architecture; h++)
+        if (h->keys) keys_table(h->keys);
 }
 
 void docs_models(void) {

@@ -49,13 +49,14 @@ static bool among(const char *words, const char *word) {
     return false;
 }
 
-static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, const heed_family *family, heed_io *in) {
+static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, const heed_model *model, heed_io *in) {
     for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
         const heed_array *a = heed_safetensors_get(cx, st, i);
         if (!a) return false;
-        if (strcmp(a->name, "grad_output") != 0 && !among(family->inputs, a->name))
+        const char *const inputs = heed_model_head(model)->inputs;
+        if (strcmp(a->name, "grad_output") != 0 && !among(inputs, a->name))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not an input of %s, which takes: %s grad_output", path,
-                             shown(a->name).text, family->name, family->inputs);
+                             shown(a->name).text, heed_model_family(model)->name, inputs);
         heed_tensor *t = tensor_of(cx, a);
         if (t) heed_io_put(cx, in, a->name, t);
     }
@@ -161,7 +162,7 @@ static void add_map(struct outputs *o, const heed_capture_map *map) {
 static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *path, const heed_params *params,
                           const heed_io *out, const struct gradients *g) {
     const int count = heed_params_count(params), maps = heed_capture_count(cx);
-    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + maps + HEED_IO_MOST) * sizeof *o.arrays),
+    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + maps + out->n) * sizeof *o.arrays),
                         .names = heed_mem_new(cx, (size_t)(count + maps) * sizeof *o.names)};
     for (int i = 0; o.arrays && i < out->n; i++)
         if (!strstr(out->name[i], "attentions.") || option_flag(opt, "attentions"))
@@ -192,9 +193,8 @@ static void forward(heed_ctx *cx, const struct options *o, bool dry) {
     heed_io in = {0}, out = {0};
     heed_set_grad(cx, grad);
     if (option_flag(o, "attentions")) heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX});
-    if (st && (!grad || gradients_open(cx, params, &g)) &&
-        read_inputs(cx, st, in_path, heed_model_family(model), &in) && heed_model_forward(cx, model, &in, &out) &&
-        (!grad || go_back(cx, &in, &out)) && !dry)
+    if (st && (!grad || gradients_open(cx, params, &g)) && read_inputs(cx, st, in_path, model, &in) &&
+        heed_model_forward(cx, model, &in, &out) && (!grad || go_back(cx, &in, &out)) && !dry)
         write_outputs(cx, o, out_path, params, &out, &g);
     heed_capture_end(cx);
     gradients_close(cx, &g);

@@ -6,8 +6,7 @@
 
 static const struct option options[] = {JSON_OPTION, {.name = NULL}};
 
-static void put_words(heed_ctx *cx, heed_json at, const char *key, const char *words) {
-    const heed_json list = heed_json_put_array(cx, at, key);
+static void put_words(heed_ctx *cx, heed_json list, const char *words) {
     for (size_t n; (n = strcspn(words, " ")); words += n, words += strspn(words, " ")) {
         char word[64];
         snprintf(word, sizeof word, "%.*s", (int)n, words);
@@ -16,8 +15,20 @@ static void put_words(heed_ctx *cx, heed_json at, const char *key, const char *w
 }
 
 static const char *kind_name(heed_key_kind kind) {
-    static const char *const names[] = {"int", "number", "bool", "text", "ints", "texts", "int or null"};
+    static const char *const names[] = {"int",  "number", "bool",        "text",
+                                        "ints", "texts",  "int or null", "number or null"};
     return names[kind];
+}
+
+static void put_keys(heed_ctx *cx, heed_json at, const heed_key *key) {
+    const heed_json keys = heed_json_put_array(cx, at, "keys");
+    for (; key->name; key++) {
+        const heed_json one = heed_json_put_object(cx, keys, NULL);
+        heed_json_put_text(cx, one, "name", key->name);
+        heed_json_put_text(cx, one, "kind", kind_name(key->kind));
+        if (key->standard) heed_json_put_text(cx, one, "default", key->standard);
+        heed_json_put_text(cx, one, "help", key->help);
+    }
 }
 
 static void put_family(heed_ctx *cx, heed_json list, const heed_family *f) {
@@ -26,15 +37,16 @@ static void put_family(heed_ctx *cx, heed_json list, const heed_family *f) {
     heed_json_put_text(cx, at, "model_type", f->type);
     heed_json_put_text(cx, at, "paper", f->paper);
     heed_json_put_text(cx, at, "summary", f->summary);
-    put_words(cx, at, "tasks", f->tasks);
-    put_words(cx, at, "inputs", f->inputs);
-    const heed_json keys = heed_json_put_array(cx, at, "keys");
-    for (const heed_key *k = f->keys; k->name; k++) {
-        const heed_json key = heed_json_put_object(cx, keys, NULL);
-        heed_json_put_text(cx, key, "name", k->name);
-        heed_json_put_text(cx, key, "kind", kind_name(k->kind));
-        if (k->standard) heed_json_put_text(cx, key, "default", k->standard);
-        heed_json_put_text(cx, key, "help", k->help);
+    const heed_json tasks = heed_json_put_array(cx, at, "tasks");
+    for (const heed_head *h = f->heads; h->architecture; h++) put_words(cx, tasks, h->tasks);
+    put_keys(cx, at, f->keys);
+    const heed_json heads = heed_json_put_array(cx, at, "heads");
+    for (const heed_head *h = f->heads; h->architecture; h++) {
+        const heed_json head = heed_json_put_object(cx, heads, NULL);
+        heed_json_put_text(cx, head, "architecture", h->architecture);
+        put_words(cx, heed_json_put_array(cx, head, "tasks"), h->tasks);
+        put_words(cx, heed_json_put_array(cx, head, "inputs"), h->inputs);
+        if (h->keys) put_keys(cx, head, h->keys);
     }
 }
 
@@ -48,39 +60,64 @@ static int print_json(const struct options *o, const heed_family *only) {
     return options_close(o, cx, EXIT_DONE);
 }
 
+/* The tasks of all heads, one space between them. */
+static const char *tasks_of(const heed_family *f, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = 0;
+    for (const heed_head *h = f->heads; h->architecture; h++)
+        if (*h->tasks && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "", h->tasks);
+    return used ? out : "-";
+}
+
 enum { TABLE_COLUMNS = 4 };
 
-static const char *table_cell(const heed_family *f, int column) {
-    const char *const cells[TABLE_COLUMNS] = {f->name, *f->tasks ? f->tasks : "-", f->paper, f->summary};
+/* NULL: the heading. */
+static const char *table_cell(const heed_family *f, int column, char tasks[256]) {
+    static const char *const heading[TABLE_COLUMNS] = {"name", "trains", "paper", "what it is"};
+    if (!f) return heading[column];
+    const char *const cells[TABLE_COLUMNS] = {f->name, tasks_of(f, tasks, 256), f->paper, f->summary};
     return cells[column];
 }
 
 /* Each column as wide as its widest cell, in characters; the last is not filled up. */
 static void print_table(void) {
-    static const heed_family head = {.name = "name", .tasks = "trains", .paper = "paper", .summary = "what it is"};
+    char tasks[256];
     const int n = heed_family_count();
     int width[TABLE_COLUMNS] = {0};
     for (int i = -1; i < n; i++)
         for (int k = 0; k < TABLE_COLUMNS - 1; k++) {
-            const char *cell = table_cell(i < 0 ? &head : heed_family_at(i), k);
+            const char *cell = table_cell(heed_family_at(i), k, tasks);
             const int size = help_width(cell, strlen(cell));
             if (size > width[k]) width[k] = size;
         }
     for (int i = -1; i < n; i++)
         for (int k = 0; k < TABLE_COLUMNS; k++) {
-            const char *cell = table_cell(i < 0 ? &head : heed_family_at(i), k);
+            const char *cell = table_cell(heed_family_at(i), k, tasks);
             const int fill = width[k] - help_width(cell, strlen(cell));
             printf("%s%*s%s", cell, fill > 0 ? fill : 0, "", k < TABLE_COLUMNS - 1 ? "  " : "\n");
         }
 }
 
+static void print_keys(const heed_key *key) {
+    for (; key->name; key++)
+        printf("%-32s %-11s %-10s %s\n", key->name, kind_name(key->kind), key->standard ? key->standard : "(needed)",
+               key->help);
+}
+
 static void print_family(const heed_family *f) {
     printf("%s: %s (%s)\n\n", f->name, f->summary, f->paper);
     help_wrapped(f->notes, 0, 0);
-    printf("\nmodel_type  %s\ninputs      %s\ntrains      %s\n\n", f->type, f->inputs, *f->tasks ? f->tasks : "-");
-    printf("%-32s %-11s %-10s %s\n", "key", "kind", "default", "");
-    for (const heed_key *k = f->keys; k->name; k++)
-        printf("%-32s %-11s %-10s %s\n", k->name, kind_name(k->kind), k->standard ? k->standard : "(needed)", k->help);
+    printf("\nmodel_type  %s\n\n%-36s %-22s %s\n", f->type, "architecture", "trains", "inputs");
+    for (const heed_head *h = f->heads; h->architecture; h++)
+        printf("%-36s %-22s %s\n", h->architecture, *h->tasks ? h->tasks : "-", h->inputs);
+    printf("\n%-32s %-11s %-10s\n", "key", "kind", "default");
+    print_keys(f->keys);
+    for (const heed_head *h = f->heads; h->architecture; h++)
+        if (h->keys) {
+            printf("\nof %s\n", h->architecture);
+            print_keys(h->keys);
+        }
 }
 
 const heed_family *cli_family(const char *command, const char *name) {

@@ -267,7 +267,7 @@ static bool usage_ok(struct train_run *r) {
     r->dir = r->path ? option_need(r->o, "out") : NULL;
     r->family = r->dir ? cli_family("train", option_text(r->o, "model")) : NULL;
     if (!r->family) return false;
-    if (!cli_among(r->family->tasks, r->task->page.name)) {
+    if (!heed_head_for(r->family, r->task->page.name)) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
         return false;
     }

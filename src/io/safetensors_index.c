@@ -75,6 +75,20 @@ heed_safetensors *st_open_index(heed_ctx *cx, const char *path) {
     return NULL;
 }
 
+/* A pickle is a program, which heed does not run. */
+static void say_missing(heed_ctx *cx, const char *path) {
+    struct stat info;
+    char *const pickle = join(cx, path, strlen(path), "/pytorch_model.bin");
+    if (pickle && stat(pickle, &info) == 0)
+        heed_fail(cx, HEED_ERR_FILE,
+                  "%s: holds pytorch_model.bin, a Python pickle, and no model.safetensors; convert it in Python: "
+                  "AutoModel.from_pretrained('%s').save_pretrained('%s')",
+                  path, path, path);
+    else if (pickle)
+        heed_fail(cx, HEED_ERR_FILE, "%s: holds neither model.safetensors nor model.safetensors.index.json", path);
+    heed_mem_free(cx, pickle);
+}
+
 heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path) {
     struct stat info;
     if (heed_failed(cx)) return NULL;
@@ -89,8 +103,8 @@ heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path) {
         st = st_open_file(cx, whole);
     else if (whole && index && stat(index, &info) == 0)
         st = st_open_index(cx, index);
-    else
-        heed_fail(cx, HEED_ERR_FILE, "%s: holds neither model.safetensors nor model.safetensors.index.json", path);
+    else if (!heed_failed(cx))
+        say_missing(cx, path);
     heed_mem_free(cx, whole);
     heed_mem_free(cx, index);
     return st;

@@ -14,8 +14,9 @@
 #define VALUE_MOST 4096
 
 static const char *kind_text(heed_key_kind kind) {
-    static const char *const names[] = {"a whole number",      "a number",    "true or false",         "text",
-                                        "whole numbers (1,2)", "words (a,b)", "a whole number or null"};
+    static const char *const names[] = {
+        "a whole number",      "a number",    "true or false",          "text",
+        "whole numbers (1,2)", "words (a,b)", "a whole number or null", "a number or null"};
     return names[kind];
 }
 
@@ -86,53 +87,75 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
         return put_list(cx, config, key->name, s, key->kind == HEED_KEY_INTS);
     case HEED_KEY_INT_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
+    case HEED_KEY_NUMBER_OR_NULL:
+        return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name)
+                                      : put_number(cx, config, key->name, s);
     }
     return false;
 }
 
 /* ---- the table ---- */
 
-static const heed_key *find_key(const heed_family *family, const char *name, size_t length) {
-    for (const heed_key *key = family->keys; key->name; key++)
+/* The keys of the family, then those of the head. */
+struct keys {
+    const heed_key *at, *more;
+};
+static struct keys keys_of(const heed_family *family, const heed_head *head) {
+    return (struct keys){family->keys, head->keys};
+}
+static const heed_key *next_key(struct keys *k) {
+    if (!k->at->name && k->more) k->at = k->more, k->more = NULL;
+    return k->at->name ? k->at++ : NULL;
+}
+
+static const heed_key *find_key(const heed_family *family, const heed_head *head, const char *name, size_t length) {
+    struct keys k = keys_of(family, head);
+    for (const heed_key *key; (key = next_key(&k));)
         if (strncmp(key->name, name, length) == 0 && !key->name[length]) return key;
     return NULL;
 }
 
-static bool unknown_key(heed_ctx *cx, const heed_family *family, const char *name, size_t length) {
+static bool unknown_key(heed_ctx *cx, const heed_family *family, const heed_head *head, const char *name,
+                        size_t length) {
     char known[1024] = "";
     size_t used = 0;
-    for (const heed_key *key = family->keys; key->name && used < sizeof known; key++)
+    struct keys k = keys_of(family, head);
+    for (const heed_key *key; used < sizeof known && (key = next_key(&k));)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", key->name);
     return heed_fail(cx, HEED_ERR_USAGE, "%s: '%.*s' is not a key of its config; these are: %s", family->name,
                      (int)(length < 60 ? length : 60), name, known);
 }
 
-static bool set(heed_ctx *cx, const heed_family *family, heed_json config, const char *setting) {
+bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, const char *setting) {
+    if (heed_failed(cx)) return false;
     const size_t length = strcspn(setting, "=");
     if (!setting[length])
         return heed_fail(cx, HEED_ERR_USAGE, "%s: '%.60s' is not of the form key=value", family->name, setting);
-    const heed_key *key = find_key(family, setting, length);
-    if (!key) return unknown_key(cx, family, setting, length);
+    const heed_key *key = find_key(family, head, setting, length);
+    if (!key) return unknown_key(cx, family, head, setting, length);
     if (put_text(cx, config, key, setting + length + 1)) return true;
     return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: '%.60s' is not %s", family->name, key->name, setting + length + 1,
                      kind_text(key->kind));
 }
 
+static bool may_be_null(const heed_key *key) {
+    return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL;
+}
+
 /* Null counts as missing where it is no value. */
 static bool is_missing(heed_ctx *cx, heed_json config, const heed_key *key) {
     const heed_json_kind kind = heed_json_kind_of(heed_json_find(cx, config, key->name));
-    return kind == HEED_JSON_NONE || (kind == HEED_JSON_NULL && key->kind != HEED_KEY_INT_OR_NULL);
+    return kind == HEED_JSON_NONE || (kind == HEED_JSON_NULL && !may_be_null(key));
 }
 
 static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
+    if (may_be_null(key) && heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_NULL) return true;
     switch (key->kind) {
     case HEED_KEY_INT_OR_NULL:
-        if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_NULL) break;
-        heed_json_int(cx, config, key->name);
-        break;
     case HEED_KEY_INT:
         heed_json_int(cx, config, key->name);
         break;
+    case HEED_KEY_NUMBER_OR_NULL:
     case HEED_KEY_NUMBER:
         heed_json_number(cx, config, key->name);
         break;
@@ -165,8 +188,9 @@ static const char *absent(const heed_family *family, const heed_key *key) {
     return key->standard;
 }
 
-bool config_complete(heed_ctx *cx, const heed_family *family, heed_json config) {
-    for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++) {
+bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config) {
+    struct keys k = keys_of(family, head);
+    for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));) {
         const char *value = is_missing(cx, config, key) ? absent(family, key) : NULL;
         if (value && !put_text(cx, config, key, value))
             return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: its standard value is not one", family->name, key->name);
@@ -175,18 +199,25 @@ bool config_complete(heed_ctx *cx, const heed_family *family, heed_json config) 
     return !heed_failed(cx);
 }
 
-heed_json config_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n) {
+void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head) {
+    heed_json_put_text(cx, heed_json_put_array(cx, config, "architectures"), NULL, head->architecture);
+}
+
+heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *head, const char *const *settings,
+                     int n) {
     const heed_json config = heed_json_new(cx, family->name);
     heed_json_put_text(cx, config, "model_type", family->type);
-    heed_json_put_text(cx, heed_json_put_array(cx, config, "architectures"), NULL, family->architecture);
+    config_put_architecture(cx, config, head);
     heed_json_put_text(cx, config, "heed_version", heed_version());
-    for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++) /* the order of the table */
+    struct keys k = keys_of(family, head);
+    for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));) /* the order of the tables */
         key->standard ? put_text(cx, config, key, key->standard) : heed_json_put_null(cx, config, key->name);
-    for (int i = 0; i < n && !heed_failed(cx); i++) set(cx, family, config, settings[i]);
-    for (const heed_key *key = family->keys; key->name && !heed_failed(cx); key++)
+    for (int i = 0; i < n && !heed_failed(cx); i++) config_set(cx, family, head, config, settings[i]);
+    k = keys_of(family, head);
+    for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));)
         if (is_missing(cx, config, key))
             heed_fail(cx, HEED_ERR_USAGE, "%s: %s must be given: %s", family->name, key->name, key->help);
-    if (config_complete(cx, family, config)) return config;
+    if (config_complete(cx, family, head, config)) return config;
     heed_json_free(config);
     return (heed_json){0};
 }
@@ -228,6 +259,18 @@ double config_number(heed_ctx *cx, heed_json config, const char *key, double low
     if (!heed_failed(cx) && !(value >= low && value <= high))
         heed_json_fail(cx, heed_json_find(cx, config, key), "%g is not between %g and %g", value, low, high);
     return value;
+}
+
+static bool is_null(heed_ctx *cx, heed_json config, const char *key) {
+    return heed_json_kind_of(heed_json_find(cx, config, key)) <= HEED_JSON_NULL;
+}
+
+int64_t config_int_or(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t standard) {
+    return is_null(cx, config, key) ? standard : config_int(cx, config, key, low, high);
+}
+
+double config_number_or(heed_ctx *cx, heed_json config, const char *key, double low, double high, double standard) {
+    return is_null(cx, config, key) ? standard : config_number(cx, config, key, low, high);
 }
 
 int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most) {

@@ -4,10 +4,14 @@
 
 #include "heed/model.h"
 
-/* A new config: model_type, architectures, heed_version, then every key of the table with its value from settings
+/* A new config: model_type, architectures, heed_version, then every key of the tables with its value from settings
  * ("key=value") or its standard. NONE when something is wrong. */
-heed_json config_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n);
+heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *head, const char *const *settings,
+                     int n);
 /* Gives missing keys their standard values and checks the kinds of all. */
-bool config_complete(heed_ctx *cx, const heed_family *family, heed_json config);
+bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config);
+bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config,
+                const char *setting); /* "key=value" */
+void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head);
 
 #endif

@@ -8,6 +8,8 @@
 #include "model/families.def"
 #undef FAMILY
 
+#define MOST_LAYERS 4096 /* of a stack, in a config.json that can be believed */
+
 /* The place of text key `key` among `names` (NULL-terminated); -1 and a failed context when it is none of them. */
 int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names);
 /* A number of config within [low, high]; fails the context otherwise. */
@@ -18,6 +20,12 @@ int32_t config_token(heed_ctx *cx, heed_json config, const char *key, int64_t to
 int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most);
 heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key); /* by transformers' names */
 double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high);
+/* The same of keys that may be null, which stands for `standard`. */
+int64_t config_int_or(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t standard);
+double config_number_or(heed_ctx *cx, heed_json config, const char *key, double low, double high, double standard);
+
+/* Does timm call a model of this family so? */
+bool family_is_timm(const heed_family *family, const char *architecture);
 
 /* The family's own struct. */
 const void *model_own(const heed_model *m);

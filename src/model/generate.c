@@ -465,7 +465,7 @@ static heed_generated *generate(heed_ctx *cx, const struct seq2seq *m, const str
 static bool check_call(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n) {
     if (!model || n < 0 || (n > 0 && !source))
         return heed_fail(cx, HEED_ERR_USAGE, "generate: the %s", !model ? "model is NULL" : "source is NULL");
-    if (heed_model_family(model)->forward != seq2seq_forward)
+    if (heed_model_head(model)->forward != seq2seq_forward)
         return heed_fail(cx, HEED_ERR_USAGE, "generate: a model of family %s is no encoder-decoder",
                          heed_model_family(model)->name);
     return true;

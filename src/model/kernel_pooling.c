@@ -128,10 +128,15 @@ static bool pooling_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t
     return x && y && heed_io_put(cx, in, "x", x) && heed_io_put(cx, in, "y", y);
 }
 
+static const heed_head pooling_heads[] = {
+    {"HeedKernelPooling", .tasks = "", .inputs = "x y attention_mask", .build = pooling_build,
+     .forward = pooling_forward, .sample = pooling_sample},
+    {.architecture = NULL},
+};
+
 const heed_family family_kernel_pooling = {
     .name = "kernel-pooling",
     .type = "heed-kernel-pooling",
-    .architecture = "HeedKernelPooling",
     .paper = "Nadaraya 1964; Watson 1964",
     .summary = "attention pooling by a kernel, fixed or learnt",
     .notes =
@@ -141,11 +146,7 @@ const heed_family family_kernel_pooling = {
         "learnable. A query that no kernel reaches gets the mean of the values of its nearest keys. attention_mask "
         "(queries, points) takes keys away where it is 0: the query's own point, in training; a query without any "
         "key gets 0. attentions.0 is (1, 1, queries, points).",
-    .tasks = "",
-    .inputs = "x y attention_mask",
     .keys = pooling_keys,
+    .heads = pooling_heads,
     .size = sizeof(struct pooling),
-    .build = pooling_build,
-    .forward = pooling_forward,
-    .sample = pooling_sample,
 };

@@ -32,26 +32,28 @@ static bool linear_build(heed_ctx *cx, heed_json config, heed_params *params, vo
     struct mlp *m = own;
     if (!vectors_build(cx, config, params, &m->vectors)) return false;
     m->net.layers = 1;
-    return heed_linear_make(cx, params, "linear", m->vectors.inputs, m->vectors.outputs, true, &m->net.layer[0]);
+    m->net.layer = heed_params_room(cx, params, 1, sizeof *m->net.layer);
+    return m->net.layer &&
+           heed_linear_make(cx, params, "linear", m->vectors.inputs, m->vectors.outputs, true, &m->net.layer[0]);
 }
+
+static const heed_head linear_heads[] = {
+    {"HeedLinear", VECTOR_HEAD, .build = linear_build, .forward = mlp_forward, .sample = mlp_sample},
+    {.architecture = NULL},
+};
 
 const heed_family family_linear = {
     .name = "linear",
     .type = "heed-linear",
-    .architecture = "HeedLinear",
     .paper = "Rosenblatt 1958",
     .summary = "one neuron per output: linear or logistic regression",
     .notes =
         "Parameters: linear.weight (output_size, input_size), linear.bias (output_size). Numbers leave through the "
         "identity, trained by the mean squared error; classes through the logistic function (one output: class 1 "
         "against class 0) or softmax, trained by the cross entropy. " VECTOR_NOTES,
-    .tasks = "regress classify",
-    .inputs = "x y labels",
     .keys = linear_keys,
+    .heads = linear_heads,
     .size = sizeof(struct mlp),
-    .build = linear_build,
-    .forward = mlp_forward,
-    .sample = mlp_sample,
 };
 
 /* ---- mlp ---- */
@@ -65,30 +67,35 @@ static const heed_key mlp_keys[] = {
     {NULL, HEED_KEY_INT, NULL, NULL},
 };
 
+#define MOST_HIDDEN 1024 /* layers */
+
 static bool mlp_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
     struct mlp *m = own;
     if (!vectors_build(cx, config, params, &m->vectors)) return false;
-    int64_t sizes[HEED_MLP_MOST + 1] = {m->vectors.inputs};
-    const int hidden = config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, HEED_MLP_MOST - 1);
+    int64_t sizes[MOST_HIDDEN + 2] = {m->vectors.inputs};
+    const int hidden = config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, MOST_HIDDEN);
     const heed_activation act = config_activation(cx, config, "activation");
     const double dropout = config_number(cx, config, "dropout", 0, 1);
     sizes[hidden + 1] = m->vectors.outputs;
-    return !heed_failed(cx) && heed_mlp_make(cx, params, "layers", sizes, hidden + 1, act, (float)dropout, &m->net);
+    if (heed_failed(cx) || !heed_mlp_make(cx, params, "layers", sizes, hidden + 1, act, (float)dropout, &m->net))
+        return false;
+    m->net.layer[hidden].weight->head = m->net.layer[hidden].bias->head = true; /* for other classes, drawn fresh */
+    return true;
 }
+
+static const heed_head mlp_heads[] = {
+    {"HeedMlp", VECTOR_HEAD, .build = mlp_build, .forward = mlp_forward, .sample = mlp_sample},
+    {.architecture = NULL},
+};
 
 const heed_family family_mlp = {
     .name = "mlp",
     .type = "heed-mlp",
-    .architecture = "HeedMlp",
     .paper = "Rumelhart, Hinton & Williams 1986",
     .summary = "multilayer perceptron: any widths, depths and activations",
     .notes = "Parameters: layers.0.weight, layers.0.bias, layers.2.weight, ... as torch.nn.Sequential of Linear and "
              "activation names them. Losses are those of linear. " VECTOR_NOTES,
-    .tasks = "regress classify",
-    .inputs = "x y labels",
     .keys = mlp_keys,
+    .heads = mlp_heads,
     .size = sizeof(struct mlp),
-    .build = mlp_build,
-    .forward = mlp_forward,
-    .sample = mlp_sample,
 };

@@ -3,6 +3,9 @@
 #include "model/config.h"
 #include "model/directory.h"
 #include "model/families.h"
+#include "nn/params.h"
+#include "tensor/engine.h"
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,9 +20,57 @@ static const heed_family *const families[] = {
 int heed_family_count(void) { return (int)(sizeof families / sizeof *families); }
 const heed_family *heed_family_at(int i) { return i >= 0 && i < heed_family_count() ? families[i] : NULL; }
 
+/* Is this word, of n letters, among the words of a list with spaces between them? */
+static bool words_have(const char *words, const char *word, size_t n) {
+    for (size_t length; words && *words; words += length, words += *words == ' ')
+        if ((length = strcspn(words, " ")) == n && strncmp(words, word, n) == 0) return true;
+    return false;
+}
+
 const heed_family *heed_family_find(const char *name) {
     for (int i = 0; name && i < heed_family_count(); i++)
         if (strcmp(families[i]->name, name) == 0 || strcmp(families[i]->type, name) == 0) return families[i];
+    return NULL;
+}
+
+static const heed_family *family_by_type(const char *type) {
+    const heed_family *const family = heed_family_find(type);
+    return family && strcmp(family->type, type) == 0 ? family : NULL;
+}
+
+bool family_is_timm(const heed_family *family, const char *architecture) {
+    for (const char *at = family->timm; at && *at; at += *at == ' ') {
+        char pattern[64];
+        const size_t n = strcspn(at, " ");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)n, at);
+        if (fnmatch(pattern, architecture, 0) == 0) return true;
+        at += n;
+    }
+    return false;
+}
+
+static const heed_family *family_by_timm(const char *architecture) {
+    for (int i = 0; i < heed_family_count(); i++)
+        if (family_is_timm(families[i], architecture)) return families[i];
+    return NULL;
+}
+
+static const heed_family *family_by_class(const char *name) {
+    for (int i = 0; i < heed_family_count(); i++)
+        if (heed_head_named(families[i], name)) return families[i];
+    return NULL;
+}
+
+const heed_head *heed_head_named(const heed_family *family, const char *architecture) {
+    for (const heed_head *h = family && architecture ? family->heads : NULL; h && h->architecture; h++)
+        if (strcmp(h->architecture, architecture) == 0) return h;
+    return NULL;
+}
+
+const heed_head *heed_head_for(const heed_family *family, const char *task) {
+    if (!family || !task) return family ? family->heads : NULL;
+    for (const heed_head *h = family->heads; h->architecture; h++)
+        if (words_have(h->tasks, task, strlen(task))) return h;
     return NULL;
 }
 
@@ -31,16 +82,30 @@ heed_tensor *heed_io_get(const heed_io *io, const char *name) {
     return NULL;
 }
 
+static bool io_grow(heed_ctx *cx, heed_io *io) {
+    struct engine *const e = engine_of(cx);
+    const int room = io->room > 0 ? 2 * io->room : 8;
+    const char **name = e ? bump_take(cx, &e->lists, (size_t)room * sizeof *name) : NULL;
+    heed_tensor **tensor = name ? bump_take(cx, &e->lists, (size_t)room * sizeof *tensor) : NULL;
+    if (!tensor) return false;
+    for (int i = 0; i < io->n; i++) name[i] = io->name[i], tensor[i] = io->tensor[i];
+    io->name = name, io->tensor = tensor, io->room = room;
+    return true;
+}
+
 bool heed_io_put(heed_ctx *cx, heed_io *io, const char *name, heed_tensor *tensor) {
     if (heed_failed(cx)) return false;
     if (!io || !name || !tensor) return heed_fail(cx, HEED_ERR_USAGE, "io: a list, a name and a tensor are needed");
     int at = 0;
     while (at < io->n && strcmp(io->name[at], name) != 0) at++;
-    if (at == HEED_IO_MOST)
-        return heed_fail(cx, HEED_ERR_RANGE, "io: '%s' is one tensor more than the %d that fit", name, HEED_IO_MOST);
-    io->name[at] = name;
+    if (at == io->n) {
+        const size_t size = strlen(name) + 1;
+        if (at == io->room && !io_grow(cx, io)) return false;
+        char *const kept = bump_take(cx, &engine_of(cx)->lists, size);
+        if (!kept) return false;
+        io->name[io->n++] = memcpy(kept, name, size);
+    }
     io->tensor[at] = tensor;
-    if (at == io->n) io->n++;
     return true;
 }
 
@@ -48,6 +113,7 @@ bool heed_io_put(heed_ctx *cx, heed_io *io, const char *name, heed_tensor *tenso
 
 struct heed_model {
     const heed_family *family;
+    const heed_head *head;
     heed_params *params;
     heed_json config, decoding; /* generation_config.json, or nothing */
     void *own;
@@ -63,43 +129,94 @@ void heed_model_free(heed_ctx *cx, heed_model *m) {
 }
 
 /* Takes config over. The parameters have no numbers yet. */
-static heed_model *build(heed_ctx *cx, const heed_family *family, heed_json config) {
+static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config) {
     heed_model *m = heed_mem_new(cx, sizeof *m);
     if (!m) {
         heed_json_free(config);
         return NULL;
     }
-    *m = (heed_model){.family = family, .config = config};
+    *m = (heed_model){.family = family, .head = head, .config = config};
     m->params = heed_params_new(cx);
     m->own = heed_mem_new(cx, family->size);
     if (m->own) memset(m->own, 0, family->size);
-    if (m->own && m->params && family->build(cx, config, m->params, m->own) && heed_params_allocate(cx, m->params))
+    if (m->own && m->params && head->build(cx, config, m->params, m->own) && heed_params_allocate(cx, m->params))
         return m;
     heed_model_free(cx, m);
     return NULL;
 }
 
-heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n, uint64_t seed) {
+heed_model *heed_model_new_as(heed_ctx *cx, const heed_family *family, const heed_head *head,
+                              const char *const *settings, int n, uint64_t seed) {
     if (heed_failed(cx)) return NULL;
     if (!family || (n > 0 && !settings)) {
         heed_fail(cx, HEED_ERR_USAGE, "model_new: the %s NULL", family ? "settings are" : "family is");
         return NULL;
     }
-    const heed_json config = config_new(cx, family, settings, n);
-    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, config);
+    if (!head) head = family->heads;
+    const heed_json config = config_new(cx, family, head, settings, n);
+    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config);
     if (m && heed_params_init(cx, m->params, seed)) return m;
     heed_model_free(cx, m);
     return NULL;
 }
 
+heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *const *settings, int n, uint64_t seed) {
+    return heed_model_new_as(cx, family, NULL, settings, n, seed);
+}
+
+/* ---- what a directory holds ---- */
+
+/* transformers says model_type, timm architecture, diffusers _class_name. */
 static const heed_family *family_of(heed_ctx *cx, heed_json config) {
-    const char *type = heed_json_text(cx, config, "model_type");
-    const heed_family *family = heed_family_find(type);
-    if (type && (!family || strcmp(family->type, type) != 0)) {
-        heed_json_fail(cx, heed_json_find(cx, config, "model_type"), "no family of heed's is '%.60s'", type);
+    static const struct {
+        const char *key;
+        const heed_family *(*find)(const char *name);
+    } said[] = {{"model_type", family_by_type}, {"architecture", family_by_timm}, {"_class_name", family_by_class}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (heed_json_kind_of(heed_json_find(cx, config, said[i].key)) != HEED_JSON_TEXT) continue;
+        const char *const name = heed_json_text(cx, config, said[i].key);
+        const heed_family *const family = said[i].find(name);
+        if (!family)
+            heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "no family of heed's is '%.60s'", name);
+        return family;
+    }
+    heed_json_text(cx, config, "model_type"); /* says that it is missing, or no text */
+    return NULL;
+}
+
+static bool no_head(heed_ctx *cx, const heed_family *family, heed_json at, const char *asked) {
+    char known[512] = "";
+    size_t used = 0;
+    for (const heed_head *h = family->heads; h->architecture && used < sizeof known; h++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->architecture);
+    return heed_json_fail(cx, at, "'%.60s' is not an architecture of %s, which has: %s", asked, family->name, known);
+}
+
+/* The first of "architectures" that heed has; where a file names none, the body, or the family's first. */
+static const heed_head *head_of(heed_ctx *cx, const heed_family *family, heed_json config) {
+    const heed_json list = heed_json_find(cx, config, "architectures");
+    const char *first = NULL;
+    for (heed_json v = heed_json_first(list); heed_json_kind_of(v) == HEED_JSON_TEXT; v = heed_json_next(v)) {
+        const char *const name = heed_json_text(cx, v, NULL);
+        const heed_head *const head = heed_head_named(family, name);
+        if (head) return head;
+        if (!first) first = name;
+    }
+    if (first) {
+        no_head(cx, family, list, first);
         return NULL;
     }
-    return family;
+    for (const heed_head *h = family->heads; h->architecture; h++)
+        if (h->bare) return h;
+    return family->heads;
+}
+
+static const heed_head *head_for_task(heed_ctx *cx, const heed_family *family, const char *dir, const char *task) {
+    const heed_head *const head = heed_head_for(family, task);
+    if (!head)
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s has no head for %s; 'heed list %s' shows those it has", dir, family->name,
+                  task, family->name);
+    return head;
 }
 
 static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
@@ -109,26 +226,50 @@ static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
     return !heed_failed(cx);
 }
 
-heed_model *heed_model_load(heed_ctx *cx, const char *dir) {
+/* Reads the weights; with a fresh head, what the file lacks is drawn first. */
+static bool read_weights(heed_ctx *cx, heed_model *m, const char *dir, const heed_load_opts *o) {
+    struct params_file file = {.base = m->family->base, .ignored = m->family->ignored, .fresh_head = o->fresh_head};
+    if (o->fresh_head && !heed_params_init(cx, m->params, o->seed)) return false;
+    if (!params_load(cx, m->params, dir, &file)) return false;
+    if (file.fresh.n) heed_note(cx, HEED_LOG_WARN, "%s: drawn fresh: %s", dir, file.fresh.text);
+    if (file.unused.n) heed_note(cx, HEED_LOG_WARN, "%s: not used: %s", dir, file.unused.text);
+    return !heed_failed(cx);
+}
+
+/* The config of a directory with what the caller overrides. */
+static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts *o, const heed_family **family,
+                             const heed_head **head) {
     char path[PATH_ROOM];
+    heed_json config = {0};
+    if (directory_path(cx, dir, "config.json", path)) config = json_open_within(cx, path, IO_CONFIG_LIMIT);
+    if (!heed_failed(cx)) *family = family_of(cx, config);
+    if (!heed_failed(cx)) *head = o->task ? head_for_task(cx, *family, dir, o->task) : head_of(cx, *family, config);
+    if (!heed_failed(cx) && config_complete(cx, *family, *head, config)) {
+        for (int i = 0; i < o->n_settings; i++) config_set(cx, *family, *head, config, o->settings[i]);
+        if (o->task) config_put_architecture(cx, config, *head);
+    }
+    if (!heed_failed(cx)) return config;
+    heed_json_free(config);
+    return (heed_json){0};
+}
+
+heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
+    const heed_load_opts o = opts ? *opts : (heed_load_opts){0};
+    const heed_family *family = NULL;
+    const heed_head *head = NULL;
     if (heed_failed(cx)) return NULL;
-    if (!dir) {
-        heed_fail(cx, HEED_ERR_USAGE, "model_load: the directory is NULL");
+    if (!dir || (o.n_settings > 0 && !o.settings)) {
+        heed_fail(cx, HEED_ERR_USAGE, "model_load: the %s NULL", dir ? "settings are" : "directory is");
         return NULL;
     }
-    if (!directory_path(cx, dir, "config.json", path)) return NULL;
-    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
-    if (heed_failed(cx)) return NULL;
-    const heed_family *family = family_of(cx, config);
-    if (!family || !config_complete(cx, family, config)) {
-        heed_json_free(config);
-        return NULL;
-    }
-    heed_model *m = build(cx, family, config);
-    if (m && open_decoding(cx, m, dir) && heed_params_load(cx, m->params, dir)) return m;
+    const heed_json config = read_config(cx, dir, &o, &family, &head);
+    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config);
+    if (m && open_decoding(cx, m, dir) && read_weights(cx, m, dir, &o)) return m;
     heed_model_free(cx, m);
     return NULL;
 }
+
+heed_model *heed_model_load(heed_ctx *cx, const char *dir) { return heed_model_load_as(cx, dir, NULL); }
 
 bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     char path[PATH_ROOM];
@@ -142,6 +283,7 @@ bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }
+const heed_head *heed_model_head(const heed_model *m) { return m ? m->head : NULL; }
 heed_params *heed_model_params(const heed_model *m) { return m ? m->params : NULL; }
 const void *model_own(const heed_model *m) { return m ? m->own : NULL; }
 heed_json heed_model_config(const heed_model *m) { return m ? m->config : (heed_json){0}; }
@@ -154,7 +296,7 @@ bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, he
     if (!m || !in || !out)
         return heed_fail(cx, HEED_ERR_USAGE, "model_forward: the %s NULL", !m ? "model is" : "inputs or outputs are");
     *out = (heed_io){0};
-    return m->family->forward(cx, m->own, in, out) && !heed_failed(cx);
+    return m->head->forward(cx, m->own, in, out) && !heed_failed(cx);
 }
 
 bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, int64_t length, heed_io *in) {
@@ -163,5 +305,5 @@ bool heed_model_sample(heed_ctx *cx, const heed_model *m, int64_t batch, int64_t
         return heed_fail(cx, HEED_ERR_USAGE,
                          "model_sample: a model, a list and at least one example and token are needed");
     *in = (heed_io){0};
-    return m->family->sample(cx, m->own, batch, length, in) && !heed_failed(cx);
+    return m->head->sample(cx, m->own, batch, length, in) && !heed_failed(cx);
 }

@@ -1,5 +1,6 @@
 /* The way of tokens through an encoder and a decoder. */
 #include "model/seq2seq.h"
+#include "model/inputs.h"
 #include "tensor/engine.h"
 #include <string.h>
 
@@ -31,26 +32,6 @@ heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *
 
 /* ---- inputs ---- */
 
-static heed_tensor *ids_of(heed_ctx *cx, const heed_io *in, const char *name, bool needed) {
-    heed_tensor *t = heed_io_get(in, name);
-    if (!t && needed) heed_fail(cx, HEED_ERR_USAGE, "%s: this input is needed", name);
-    if (t && (t->rank != 2 || t->dtype != HEED_I32)) {
-        heed_fail(cx, HEED_ERR_SHAPE, "%s: whole numbers of shape (B,T) are needed, not %s %s", name,
-                  heed_dtype_name(t->dtype), heed_shape_text(t).s);
-        return NULL;
-    }
-    return t;
-}
-
-static heed_mask padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
-    heed_tensor *t = heed_io_get(in, "attention_mask");
-    if (!t || !ids || heed_failed(cx)) return heed_mask_none();
-    if (same_shape(t, ids)) return heed_mask_padding(cx, t);
-    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
-              heed_shape_text(ids).s);
-    return heed_mask_none();
-}
-
 /* What the labels of a row are put behind: the start token, or as mBART has it the last token that there is, where
  * padding is taken to come last. */
 static int32_t first_of(const struct seq2seq *m, const int32_t *labels, int64_t T) {
@@ -79,12 +60,12 @@ static heed_tensor *shifted(heed_ctx *cx, const struct seq2seq *m, const heed_te
 
 bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct seq2seq *m = own;
-    heed_tensor *source = ids_of(cx, in, "input_ids", true), *labels = ids_of(cx, in, "labels", false);
-    heed_tensor *target = ids_of(cx, in, "decoder_input_ids", false);
+    heed_tensor *source = input_ids(cx, in, "input_ids", true), *labels = input_ids(cx, in, "labels", false);
+    heed_tensor *target = input_ids(cx, in, "decoder_input_ids", false);
     if (labels) labels = heed_contiguous(cx, labels);
     if (!target && labels) target = shifted(cx, m, labels);
     if (!target && !heed_failed(cx)) heed_fail(cx, HEED_ERR_USAGE, "decoder_input_ids: these or labels are needed");
-    const heed_mask seen = padding(cx, in, source), causal = heed_mask_causal(0);
+    const heed_mask seen = input_padding(cx, in, source), causal = heed_mask_causal(0);
     heed_tensor *memory = heed_encoder_run(cx, &m->encoder, seq2seq_embed(cx, m, &m->source, source, 0), &seen);
     heed_tensor *hidden =
         heed_decoder_run(cx, &m->decoder, seq2seq_embed(cx, m, &m->target, target, 0), memory, &causal, &seen);

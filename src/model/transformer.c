@@ -18,6 +18,7 @@
  * and not in the file. The weights of q, k and v are published apart and kept as one, for one product.
  *     input_ids (B,S), attention_mask (B,S), decoder_input_ids (B,T), labels (B,T) -> logits (B,T,V), loss */
 #include "model/families.h"
+#include "model/parts.h"
 #include "model/seq2seq.h"
 #include <math.h>
 #include <stdio.h>
@@ -96,36 +97,21 @@ static const char *const others_absent[] = {"forced_eos_token_id=null", NULL};
 
 static bool linear(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
                    heed_init init, heed_linear_layer *layer) {
-    char path[256];
-    snprintf(path, sizeof path, "%s.%s", prefix, name);
-    layer->weight = heed_param_add(cx, set, path, "weight", 2, (int64_t[]){out, in}, init);
-    layer->bias = heed_param_add(cx, set, path, "bias", 1, &out, (heed_init){.kind = HEED_INIT_ZEROS});
-    return layer->bias != NULL;
-}
-
-/* k_proj, v_proj, q_proj of the file are rows of one weight. */
-static bool attention(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t C, int64_t heads,
-                      float dropout, heed_init init, heed_multihead *layer) {
-    static const char *const parts[] = {"q_proj", "k_proj", "v_proj"};
-    char path[256], part[300];
-    snprintf(path, sizeof path, "%s.%s", prefix, name);
-    *layer = (heed_multihead){.width = C, .heads = heads, .key_width = C, .value_width = C, .dropout = dropout};
-    layer->in_weight = heed_param_add(cx, set, path, "qkv.weight", 2, (int64_t[]){3 * C, C}, init);
-    layer->in_bias =
-        heed_param_add(cx, set, path, "qkv.bias", 1, (int64_t[]){3 * C}, (heed_init){.kind = HEED_INIT_ZEROS});
-    for (int i = 0; i < 3; i++) {
-        snprintf(part, sizeof part, "%s.%s", path, parts[i]);
-        heed_param_slice(cx, set, part, "weight", layer->in_weight, i * C, C);
-        heed_param_slice(cx, set, part, "bias", layer->in_bias, i * C, C);
-    }
-    return linear(cx, set, path, "out_proj", C, C, init, &layer->out);
+    return part_linear(cx, set, prefix, name, in, out, true, init, layer);
 }
 
 static bool norm(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t C,
                  heed_norm_layer *layer) {
-    char path[256];
-    snprintf(path, sizeof path, "%s.%s", prefix, name);
-    return heed_norm_make(cx, set, path, C, false, NORM_EPS, layer);
+    return part_norm(cx, set, prefix, name, C, NORM_EPS, layer);
+}
+
+static bool attention(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t C, int64_t heads,
+                      float dropout, heed_init init, heed_multihead *layer) {
+    static const char *const parts[] = {"q_proj", "k_proj", "v_proj"};
+    const struct part_name path = part_under(cx, prefix, name);
+    *layer = (heed_multihead){.width = C, .heads = heads, .key_width = C, .value_width = C, .dropout = dropout};
+    return part_qkv(cx, set, path.s, parts, C, init, &layer->in) &&
+           part_linear(cx, set, path.s, "out_proj", C, C, true, init, &layer->out);
 }
 
 struct sizes {
@@ -244,8 +230,8 @@ static void read_config(heed_ctx *cx, heed_json config, const struct kind *kind,
     if (m->target_size == 0) m->target_size = m->source_size;
     m->width = config_int(cx, config, "d_model", kind->learned ? 1 : 2, most);
     m->longest = config_int(cx, config, "max_position_embeddings", 1, most);
-    m->encoder.layers = (int)config_int(cx, config, "encoder_layers", 1, HEED_STACK_MOST);
-    m->decoder.layers = (int)config_int(cx, config, "decoder_layers", 1, HEED_STACK_MOST);
+    m->encoder.layers = (int)config_int(cx, config, "encoder_layers", 1, MOST_LAYERS);
+    m->decoder.layers = (int)config_int(cx, config, "decoder_layers", 1, MOST_LAYERS);
     m->encoder.layer_drop = (float)config_number(cx, config, "encoder_layerdrop", 0, 1);
     m->decoder.layer_drop = (float)config_number(cx, config, "decoder_layerdrop", 0, 1);
     m->pad = config_token(cx, config, "pad_token_id", m->source_size);
@@ -283,16 +269,18 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct
     if (!check_width(cx, config, "encoder_attention_heads", m->width, s.heads) ||
         !tables(cx, config, set, kind, m, s.init) || !entry(cx, set, kind, "model.encoder", m, s.init, &m->source))
         return false;
+    m->encoder.layer = heed_params_room(cx, set, (size_t)m->encoder.layers, sizeof *m->encoder.layer);
     for (int i = 0; i < m->encoder.layers; i++)
-        if (!encoder_layer(cx, set, i, &s, &m->encoder.layer[i])) return false;
+        if (!m->encoder.layer || !encoder_layer(cx, set, i, &s, &m->encoder.layer[i])) return false;
     if (kind->final_norm) norm(cx, set, "model.encoder", "layer_norm", m->width, &m->encoder.norm);
     s.heads = config_int(cx, config, "decoder_attention_heads", 1, most);
     s.hidden = config_int(cx, config, "decoder_ffn_dim", 1, most);
     if (heed_failed(cx) || !check_width(cx, config, "decoder_attention_heads", m->width, s.heads) ||
         !entry(cx, set, kind, "model.decoder", m, s.init, &m->target))
         return false;
+    m->decoder.layer = heed_params_room(cx, set, (size_t)m->decoder.layers, sizeof *m->decoder.layer);
     for (int i = 0; i < m->decoder.layers; i++)
-        if (!decoder_layer(cx, set, i, &s, &m->decoder.layer[i])) return false;
+        if (!m->decoder.layer || !decoder_layer(cx, set, i, &s, &m->decoder.layer[i])) return false;
     return !kind->final_norm || norm(cx, set, "model.decoder", "layer_norm", m->width, &m->decoder.norm);
 }
 
@@ -302,20 +290,20 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct
     static bool kind##_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                            \
         return build(cx, config, set, &kind, own);                                                                     \
     }                                                                                                                  \
+    static const heed_head kind##_heads[] = {                                                                          \
+        {class_name, "translate", "input_ids attention_mask decoder_input_ids labels", .build = kind##_build,          \
+         .forward = seq2seq_forward, .sample = seq2seq_sample},                                                        \
+        {.architecture = NULL},                                                                                        \
+    };                                                                                                                 \
     const heed_family family_##kind = {.name = called,                                                                 \
                                        .type = #kind,                                                                  \
-                                       .architecture = class_name,                                                     \
                                        .paper = cited,                                                                 \
                                        .summary = said,                                                                \
                                        .notes = noted,                                                                 \
-                                       .tasks = "translate",                                                           \
-                                       .inputs = "input_ids attention_mask decoder_input_ids labels",                  \
                                        .keys = kind##_keys,                                                            \
+                                       .heads = kind##_heads,                                                          \
                                        .absent = missing,                                                              \
-                                       .size = sizeof(struct seq2seq),                                                 \
-                                       .build = kind##_build,                                                          \
-                                       .forward = seq2seq_forward,                                                     \
-                                       .sample = seq2seq_sample};
+                                       .size = sizeof(struct seq2seq)};
 
 FAMILY(marian, "transformer", "MarianMTModel", "Vaswani et al. 2017",
        "the Transformer: encoder and decoder, for translation",

@@ -67,7 +67,7 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
     heed_translator *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
     *t = (heed_translator){.model = heed_model_load(cx, dir)};
-    if (t->model && heed_model_family(t->model)->forward != seq2seq_forward)
+    if (t->model && heed_model_head(t->model)->forward != seq2seq_forward)
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s translates nothing: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);
     if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&

@@ -29,6 +29,9 @@ struct vectors {
         "image_channels", HEED_KEY_INT, "1", "of pictures"                                                             \
     }
 
+/* What the head of each has. */
+#define VECTOR_HEAD .tasks = "regress classify", .inputs = "x y labels"
+
 /* And what is to be said of them. */
 #define VECTOR_NOTES                                                                                                   \
     "x is (B, input_size), or pictures (B, channels, height, width), which are flattened. With standardize_input, x "  \

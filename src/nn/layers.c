@@ -100,17 +100,19 @@ heed_tensor *heed_drop_path(heed_ctx *cx, heed_tensor *x, float p) {
 bool heed_mlp_make(heed_ctx *cx, heed_params *set, const char *prefix, const int64_t *sizes, int layers,
                    heed_activation act, float dropout, heed_mlp *mlp) {
     if (heed_failed(cx)) return false;
-    if (!mlp || !sizes || layers < 1 || layers > HEED_MLP_MOST)
-        return heed_fail(cx, HEED_ERR_USAGE, "mlp: from 1 to %d layers are possible, not %d", HEED_MLP_MOST, layers);
+    if (!mlp || !sizes || layers < 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "mlp: the mlp and its sizes are needed, and at least 1 layer, not %d",
+                         layers);
     *mlp = (heed_mlp){.layers = layers, .act = act, .dropout = dropout};
-    for (int i = 0; i < layers; i++) {
+    mlp->layer = heed_params_room(cx, set, (size_t)layers, sizeof *mlp->layer);
+    for (int i = 0; mlp->layer && i < layers; i++) {
         char name[128];
         const bool dotted = prefix && *prefix;
         /* every other place is the activation's */
         snprintf(name, sizeof name, "%s%s%d", dotted ? prefix : "", dotted ? "." : "", 2 * i);
         if (!heed_linear_make(cx, set, name, sizes[i], sizes[i + 1], true, &mlp->layer[i])) return false;
     }
-    return true;
+    return !heed_failed(cx);
 }
 
 heed_tensor *heed_mlp_run(heed_ctx *cx, const heed_mlp *mlp, heed_tensor *x) {

@@ -38,13 +38,13 @@ bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, con
     *layer = (heed_multihead){
         .width = C, .heads = opts->heads, .key_width = Ck, .value_width = Cv, .dropout = opts->dropout};
     if (Ck == C && Cv == C) {
-        layer->in_weight = projection(cx, set, prefix, "in_proj_weight", 3 * C, C);
+        layer->in.weight = projection(cx, set, prefix, "in_proj_weight", 3 * C, C);
     } else {
-        layer->q_weight = projection(cx, set, prefix, "q_proj_weight", C, C);
-        layer->k_weight = projection(cx, set, prefix, "k_proj_weight", C, Ck);
-        layer->v_weight = projection(cx, set, prefix, "v_proj_weight", C, Cv);
+        layer->q.weight = projection(cx, set, prefix, "q_proj_weight", C, C);
+        layer->k.weight = projection(cx, set, prefix, "k_proj_weight", C, Ck);
+        layer->v.weight = projection(cx, set, prefix, "v_proj_weight", C, Cv);
     }
-    if (opts->bias) layer->in_bias = heed_param_add(cx, set, prefix, "in_proj_bias", 1, (int64_t[]){3 * C}, zeros);
+    if (opts->bias) layer->in.bias = heed_param_add(cx, set, prefix, "in_proj_bias", 1, (int64_t[]){3 * C}, zeros);
     layer->out.weight = heed_param_add(cx, set, prefix, "out_proj.weight", 2, (int64_t[]){C, C},
                                        (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0});
     if (opts->bias) layer->out.bias = heed_param_add(cx, set, prefix, "out_proj.bias", 1, &C, zeros);
@@ -53,17 +53,20 @@ bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, con
 
 /* ---- projections ---- */
 
-/* t split along an axis into n tensors of these sizes; t itself for one, NULLs for NULL. */
+/* Split along an axis; t itself when there is one part, NULLs for NULL. */
 static void split(heed_ctx *cx, heed_tensor *t, int axis, const int64_t *sizes, int n, heed_tensor **out) {
     for (int i = 0; i < n; i++) out[i] = t;
     if (t && n > 1) heed_split(cx, t, axis, sizes, n, out);
 }
 
+static int64_t kv_heads(const heed_multihead *l) { return l->kv_heads > 0 ? l->kv_heads : l->heads; }
+static int64_t head_size(const heed_multihead *l) { return l->head_size > 0 ? l->head_size : l->width / l->heads; }
+
 /* How many of q, k, v in a row are made of one tensor by one weight: {3}, {1, 2}, {1, 1, 1}, … */
 static int runs_of(const heed_multihead *l, heed_tensor *const x[PARTS], int run[PARTS]) {
     int n = 0;
     for (int i = Q; i < PARTS; i++)
-        if (i > Q && l->in_weight && x[i] == x[i - 1])
+        if (i > Q && l->in.weight && x[i] == x[i - 1])
             run[n - 1]++;
         else
             run[n++] = 1;
@@ -73,51 +76,52 @@ static int runs_of(const heed_multihead *l, heed_tensor *const x[PARTS], int run
 /* The weight and bias of each run. */
 static void weights_of(heed_ctx *cx, const heed_multihead *l, const int64_t *rows, int n, heed_tensor *weight[PARTS],
                        heed_tensor *bias[PARTS]) {
-    if (l->in_weight) {
-        split(cx, heed_param_tensor(cx, l->in_weight), 0, rows, n, weight);
-    } else {
-        weight[Q] = heed_param_tensor(cx, l->q_weight);
-        weight[K] = heed_param_tensor(cx, l->k_weight);
-        weight[V] = heed_param_tensor(cx, l->v_weight);
-    }
-    split(cx, l->in_bias ? heed_param_tensor(cx, l->in_bias) : NULL, 0, rows, n, bias);
+    const heed_linear_layer *const own[PARTS] = {&l->q, &l->k, &l->v};
+    if (l->in.weight)
+        split(cx, heed_param_tensor(cx, l->in.weight), l->in.transposed ? 1 : 0, rows, n, weight);
+    else
+        for (int i = Q; i < PARTS; i++) weight[i] = heed_param_tensor(cx, own[i]->weight);
+    split(cx, l->in.bias ? heed_param_tensor(cx, l->in.bias) : NULL, 0, rows, n, bias);
+    for (int i = Q; i < PARTS && !l->in.weight; i++)
+        if (own[i]->bias) bias[i] = heed_param_tensor(cx, own[i]->bias);
 }
 
-/* (…,C) -> (…,H,D) */
-static heed_tensor *heads(heed_ctx *cx, const heed_multihead *l, heed_tensor *x) {
+/* (…,n D) -> (…,n,D) */
+static heed_tensor *heads(heed_ctx *cx, heed_tensor *x, int64_t n, int64_t D) {
     if (!x) return NULL;
-    const int64_t *n = x->shape, H = l->heads, D = l->width / H;
-    return x->rank == 3 ? heed_reshape(cx, x, 4, (int64_t[]){n[0], n[1], H, D})
-                        : heed_reshape(cx, x, 3, (int64_t[]){n[0], H, D});
+    const int64_t *s = x->shape;
+    return x->rank == 3 ? heed_reshape(cx, x, 4, (int64_t[]){s[0], s[1], n, D})
+                        : heed_reshape(cx, x, 3, (int64_t[]){s[0], n, D});
+}
+
+static heed_tensor *product(heed_ctx *cx, const heed_multihead *l, heed_tensor *x, heed_tensor *weight,
+                            heed_tensor *bias) {
+    return l->in.weight && l->in.transposed ? heed_linear_transposed(cx, x, weight, bias, HEED_ACT_NONE)
+                                            : heed_linear(cx, x, weight, bias);
 }
 
 /* The heads of x = {q, k, v}, those NULL left out: one product for every run. */
 static bool project(heed_ctx *cx, const heed_multihead *l, heed_tensor *const x[PARTS], heed_tensor *head[PARTS]) {
-    const int64_t C = l->width;
+    const int64_t D = head_size(l), H = l->heads, G = kv_heads(l), sizes[PARTS] = {H * D, G * D, G * D};
     heed_tensor *weight[PARTS], *bias[PARTS], *part[PARTS] = {NULL};
     int run[PARTS];
     const int n = runs_of(l, x, run);
-    int64_t rows[PARTS];
-    for (int r = 0; r < n; r++) rows[r] = run[r] * C;
+    int64_t rows[PARTS] = {0};
+    for (int r = 0, i = Q; r < n; i += run[r++])
+        for (int k = 0; k < run[r]; k++) rows[r] += sizes[i + k];
     weights_of(cx, l, rows, n, weight, bias);
     for (int r = 0, i = Q; r < n; i += run[r++])
-        if (x[i]) split(cx, heed_linear(cx, x[i], weight[r], bias[r]), -1, (int64_t[]){C, C, C}, run[r], part + i);
-    for (int i = Q; i < PARTS; i++) head[i] = heads(cx, l, part[i]);
+        if (x[i]) split(cx, product(cx, l, x[i], weight[r], bias[r]), -1, sizes + i, run[r], part + i);
+    for (int i = Q; i < PARTS; i++) head[i] = heads(cx, part[i], i == Q ? H : G, D);
     return !heed_failed(cx);
 }
 
-/* q, k and v of one tensor, left side by side: (…,C) -> (…,3C) */
-static heed_tensor *in_projection(heed_ctx *cx, const heed_multihead *l, heed_tensor *x) {
-    return heed_linear(cx, x, heed_param_tensor(cx, l->in_weight),
-                       l->in_bias ? heed_param_tensor(cx, l->in_bias) : NULL);
-}
-
-/* (…,H,D) -> (…,C), and W_o */
+/* (…,H,D) -> (…,H D), and W_o */
 static heed_tensor *join(heed_ctx *cx, const heed_multihead *l, heed_tensor *y) {
     if (!y) return NULL;
-    const int64_t *n = y->shape, C = l->width;
-    y = y->rank == 4 ? heed_reshape(cx, y, 3, (int64_t[]){n[0], n[1], C})
-                     : heed_reshape(cx, y, 2, (int64_t[]){n[0], C});
+    const int64_t *n = y->shape, width = l->heads * head_size(l);
+    y = y->rank == 4 ? heed_reshape(cx, y, 3, (int64_t[]){n[0], n[1], width})
+                     : heed_reshape(cx, y, 2, (int64_t[]){n[0], width});
     return heed_linear_run(cx, &l->out, y, HEED_ACT_NONE);
 }
 
@@ -134,9 +138,11 @@ static bool check(heed_ctx *cx, const heed_multihead *l, const heed_tensor *x, i
     return true;
 }
 
-static heed_attention_opts options(const heed_attention_opts *opts, float dropout) {
+static heed_attention_opts options(const heed_attention_opts *opts, const heed_multihead *l, float dropout) {
     heed_attention_opts o = opts ? *opts : (heed_attention_opts){0};
     o.dropout = dropout;
+    if (l->rotary) o.rotary = l->rotary;
+    if (l->scale != 0) o.scale = l->scale;
     return o;
 }
 
@@ -144,12 +150,13 @@ heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_
                                 heed_tensor *v, const heed_attention_opts *opts) {
     const int rank = opts && opts->query_offsets ? 2 : 3;
     if (!check(cx, layer, q, Q, rank) || !check(cx, layer, k, K, rank) || !check(cx, layer, v, V, rank)) return NULL;
-    const heed_attention_opts o = options(opts, layer->dropout);
+    const heed_attention_opts o = options(opts, layer, layer->dropout);
     heed_tensor *head[PARTS];
     heed_scope_begin(cx);
     heed_tensor *y = NULL;
-    if (q == k && k == v && layer->in_weight)
-        y = heed_self_attention(cx, in_projection(cx, layer, q), layer->heads, layer->heads, &o);
+    if (q == k && k == v && layer->in.weight) /* left side by side: (…,C) -> (…,(H + 2G) D) */
+        y = heed_self_attention(cx, heed_linear_run(cx, &layer->in, q, HEED_ACT_NONE), layer->heads, kv_heads(layer),
+                                &o);
     else if (project(cx, layer, (heed_tensor *[]){q, k, v}, head))
         y = heed_attention(cx, head[Q], head[K], head[V], &o);
     return heed_scope_end(cx, join(cx, layer, y));
@@ -160,7 +167,7 @@ heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_
 heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed_tensor *x, heed_cache *cache,
                                  const int32_t *counts, const heed_attention_opts *opts) {
     if (!check(cx, layer, x, Q, 3) || !check(cx, layer, x, K, 3) || !check(cx, layer, x, V, 3)) return NULL;
-    const heed_attention_opts o = options(opts, 0);
+    const heed_attention_opts o = options(opts, layer, 0);
     heed_tensor *head[PARTS], *y = NULL;
     heed_scope_begin(cx);
     if (project(cx, layer, (heed_tensor *[]){x, x, x}, head)) {
@@ -192,7 +199,7 @@ static heed_tensor *gathered(heed_ctx *cx, heed_tensor *q, int64_t sequences) {
 heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q, const heed_cache *cache,
                                    const heed_attention_opts *opts) {
     if (!check(cx, layer, q, Q, 3)) return NULL;
-    const heed_attention_opts o = options(opts, 0);
+    const heed_attention_opts o = options(opts, layer, 0);
     const int64_t B = q->shape[0], T = q->shape[1];
     heed_tensor *head[PARTS], *y = NULL;
     heed_scope_begin(cx);

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/ctx.h"
 #include "io/text.h"
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,10 @@ void heed_params_free(heed_ctx *cx, heed_params *set) {
     if (cx->bound_params == set) heed_bind(cx, NULL, NULL);
     for (int i = 0; i < set->n; i++) heed_mem_free(cx, set->list[i]);
     for (int i = 0; i < set->n_ignored; i++) heed_mem_free(cx, set->ignored[i]);
+    for (void *room = set->rooms, *next; room; room = next) {
+        next = *(void **)room;
+        heed_mem_free(cx, room);
+    }
     heed_mem_free(cx, set->ignored);
     heed_mem_free(cx, set->list);
     heed_mem_free(cx, set->block);
@@ -142,6 +147,21 @@ bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const
     return true;
 }
 
+void *heed_params_room(heed_ctx *cx, heed_params *set, size_t count, size_t size) {
+    size_t bytes;
+    if (heed_failed(cx)) return NULL;
+    if (!set || !size_mul(count, size, &bytes) || bytes > SIZE_MAX - 16) {
+        heed_fail(cx, HEED_ERR_USAGE, "params: %s", set ? "a room of a size that cannot be" : "the set is NULL");
+        return NULL;
+    }
+    char *const room = heed_mem_new(cx, bytes + 16); /* a link, then what is asked for, aligned */
+    if (!room) return NULL;
+    memset(room, 0, bytes + 16);
+    *(void **)(void *)room = set->rooms;
+    set->rooms = room;
+    return room + 16;
+}
+
 bool heed_params_allocate(heed_ctx *cx, heed_params *set) {
     if (heed_failed(cx)) return false;
     if (!set || set->block)
@@ -183,22 +203,15 @@ heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p) {
 
 /* ---- files ---- */
 
-/* A list of complaints that stays within one sentence. */
-struct complaints {
-    char text[800];
-    size_t used;
-    int n;
-};
-
-static void complain(struct complaints *c, const char *kind, const char *name, const char *detail) {
-    const size_t room = sizeof c->text - c->used;
-    const int length =
-        snprintf(c->text + c->used, room, "%s%s '%s'%s", c->n ? "; " : "", kind, shown(name).text, detail);
-    c->n++;
+static void list_name(struct name_list *l, const char *kind, const char *name, const char *detail) {
+    const size_t room = sizeof l->text - l->used;
+    const int length = snprintf(l->text + l->used, room, "%s%s'%s'%s", l->n ? (*kind ? "; " : ", ") : "", kind,
+                                shown(name).text, detail);
+    l->n++;
     if (length >= 0 && (size_t)length < room)
-        c->used += (size_t)length;
+        l->used += (size_t)length;
     else
-        c->text[c->used] = 0; /* only whole complaints */
+        l->text[l->used] = 0; /* only whole names */
 }
 
 static bool same_shape(const heed_param *p, const heed_array *a) {
@@ -216,52 +229,130 @@ static void shape_text(char out[96], int rank, const int64_t *shape) {
     snprintf(out + at, 96 - at, ")");
 }
 
-/* Is this a name that a file may have? */
-static bool is_known(const heed_params *set, const char *name) {
-    const heed_param *const p = heed_params_find(set, name);
-    for (int i = 0; !p && i < set->n_ignored; i++)
-        if (strcmp(set->ignored[i], name) == 0) return true;
-    return p && p->kind != HEED_PARAM_FUSED;
+/* The name behind "base.", or NULL when it does not begin so. */
+static const char *without_base(const char *name, const char *base) {
+    const size_t n = base ? strlen(base) : 0;
+    return n && strncmp(name, base, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
 }
 
-static void check_one(heed_ctx *cx, heed_safetensors *st, const heed_param *p, struct complaints *c) {
-    if (p->kind == HEED_PARAM_FUSED) return;
-    const int64_t i = heed_safetensors_find(cx, st, p->name);
-    if (i < 0) {
-        if (heed_param_stored(p) && !p->optional) complain(c, "missing", p->name, "");
-        return;
+/* The end of a norm's name in files of TensorFlow's time. */
+static bool old_name(const char *name, char *out, size_t size) {
+    static const char *const ends[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
+                                          {"LayerNorm.bias", "LayerNorm.beta"}};
+    const size_t n = strlen(name);
+    for (int i = 0; i < 2; i++) {
+        const size_t k = strlen(ends[i][0]);
+        if (n >= k && strcmp(name + n - k, ends[i][0]) == 0)
+            return snprintf(out, size, "%.*s%s", (int)(n - k), name, ends[i][1]) < (int)size;
     }
-    const heed_array *a = heed_safetensors_info(cx, st, i);
-    if (!a || same_shape(p, a)) return;
-    char want[96], got[96], detail[220];
-    shape_text(want, p->rank, p->shape);
-    shape_text(got, a->rank, a->shape);
-    snprintf(detail, sizeof detail, " is %s, not %s", got, want);
-    complain(c, "misshapen", p->name, detail);
+    return false;
 }
 
-bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
+/* The place of a parameter in the file under its own name, with or without the base, or with its old name; or -1. */
+static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const heed_param *p, const char *base) {
+    char with[512], old[512];
+    const char *const without = without_base(p->name, base);
+    const char *names[] = {p->name, without, NULL};
+    if (base && !without && snprintf(with, sizeof with, "%s.%s", base, p->name) < (int)sizeof with) names[2] = with;
+    for (int i = 0; i < 3; i++) {
+        int64_t at = names[i] ? heed_safetensors_find(cx, st, names[i]) : -1;
+        if (at < 0 && names[i] && old_name(names[i], old, sizeof old)) at = heed_safetensors_find(cx, st, old);
+        if (at >= 0) return at;
+    }
+    return -1;
+}
+
+static bool is_ignored(const heed_params *set, const struct params_file *f, const char *name) {
+    const char *const without = without_base(name, f->base);
+    for (int i = 0; i < set->n_ignored; i++)
+        if (strcmp(set->ignored[i], name) == 0) return true;
+    for (int i = 0; f->ignored && f->ignored[i]; i++)
+        if (fnmatch(f->ignored[i], name, 0) == 0 || (without && fnmatch(f->ignored[i], without, 0) == 0)) return true;
+    return false;
+}
+
+/* Does the set have a head: are the names of its body behind the base? */
+static bool has_base(const heed_params *set, const char *base) {
+    for (int i = 0; i < set->n; i++)
+        if (without_base(set->list[i]->name, base)) return true;
+    return false;
+}
+
+/* Is the first part of a file's name one of the body's? What else a file of a family with heads holds is of a head. */
+static bool is_of_body(const heed_params *set, const char *base, const char *name) {
+    if (!base) return true;
+    const char *const without = without_base(name, base), *const part = without ? without : name;
+    const size_t n = strcspn(part, ".");
+    const bool headed = has_base(set, base);
+    for (int i = 0; i < set->n; i++) {
+        const char *const own = headed ? without_base(set->list[i]->name, base) : set->list[i]->name;
+        if (own && strncmp(own, part, n) == 0 && (own[n] == '.' || !own[n])) return true;
+    }
+    return false;
+}
+
+/* Looks for every parameter: where[i] is its place in the file, or -1. */
+static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, struct params_file *f, int64_t *where,
+                  bool *read, struct name_list *wrong) {
+    const bool headed = has_base(set, f->base);
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        const heed_param *const p = set->list[i];
+        where[i] = p->kind == HEED_PARAM_FUSED ? -1 : find_in(cx, st, p, f->base);
+        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(p->name, f->base)));
+        if (where[i] < 0) {
+            if (!heed_param_stored(p) || p->optional) continue;
+            list_name(fresh ? &f->fresh : wrong, fresh ? "" : "missing ", p->name, "");
+            continue;
+        }
+        const heed_array *const a = heed_safetensors_info(cx, st, where[i]);
+        read[where[i]] = true;
+        if (a && !same_shape(p, a)) {
+            char want[96], got[96], detail[220];
+            shape_text(want, p->rank, p->shape);
+            shape_text(got, a->rank, a->shape);
+            snprintf(detail, sizeof detail, " is %s, not %s", got, want);
+            list_name(fresh ? &f->fresh : wrong, fresh ? "" : "misshapen ", p->name, detail);
+            where[i] = -1;
+        }
+    }
+    for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
+        const heed_array *const a = heed_safetensors_info(cx, st, i);
+        if (!a || read[i] || is_ignored(set, f, a->name)) continue;
+        const bool body = is_of_body(set, f->base, a->name);
+        list_name(body ? wrong : &f->unused, body ? "unexpected " : "", a->name, "");
+    }
+}
+
+bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
     if (heed_failed(cx)) return false;
     if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
     heed_safetensors *st = heed_safetensors_open(cx, path);
     if (!st) return false;
-    struct complaints c = {.n = 0};
-    for (int i = 0; i < set->n; i++) check_one(cx, st, set->list[i], &c);
-    for (int64_t i = 0; i < heed_safetensors_count(st); i++) {
-        const heed_array *a = heed_safetensors_info(cx, st, i);
-        if (a && !is_known(set, a->name)) complain(&c, "unexpected", a->name, "");
+    const size_t tensors = (size_t)heed_safetensors_count(st);
+    int64_t *where = heed_mem_new(cx, ((size_t)set->n + 1) * sizeof *where);
+    bool *read = heed_mem_new(cx, tensors + 1);
+    struct name_list wrong = {.n = 0};
+    if (!heed_failed(cx)) {
+        memset(read, 0, tensors + 1);
+        match(cx, st, set, f, where, read, &wrong);
     }
-    if (c.n)
-        heed_fail(cx, HEED_ERR_FORMAT, "%s: %d name%s do%s not fit: %s", path, c.n, c.n == 1 ? "" : "s",
-                  c.n == 1 ? "es" : "", c.text);
+    if (wrong.n)
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: %d name%s do%s not fit: %s", path, wrong.n, wrong.n == 1 ? "" : "s",
+                  wrong.n == 1 ? "es" : "", wrong.text);
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         heed_param *p = set->list[i];
-        const int64_t at = heed_param_stored(p) ? heed_safetensors_find(cx, st, p->name) : -1;
-        const heed_array *a = at < 0 ? NULL : heed_safetensors_get(cx, st, at);
+        const bool held = where[i] >= 0 && heed_param_stored(p);
+        const heed_array *a = held ? heed_safetensors_get(cx, st, where[i]) : NULL;
         if (a) heed_array_to_f32(cx, a, p->value, p->count);
     }
+    heed_mem_free(cx, read);
+    heed_mem_free(cx, where);
     heed_safetensors_close(st);
     return !heed_failed(cx);
+}
+
+bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
+    return params_load(cx, set, path, &(struct params_file){0});
 }
 
 bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {

@@ -51,7 +51,11 @@ bool heed_feed_forward_make(heed_ctx *cx, heed_params *set, const char *prefix, 
 
 heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x) {
     if (!layer) return heed_linear_run(cx, NULL, x, HEED_ACT_NONE);
-    x = heed_linear_run(cx, &layer->linear1, x, layer->act);
+    if (layer->gate.weight)
+        x = heed_mul(cx, heed_linear_run(cx, &layer->gate, x, layer->act),
+                     heed_linear_run(cx, &layer->linear1, x, HEED_ACT_NONE));
+    else
+        x = heed_linear_run(cx, &layer->linear1, x, layer->act);
     return heed_linear_run(cx, &layer->linear2, heed_dropout(cx, x, layer->dropout), HEED_ACT_NONE);
 }
 
@@ -108,21 +112,34 @@ bool heed_encoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
            norm_make(cx, set, prefix, "norm2", opts, &layer->norm2);
 }
 
+/* What an encoder looks at: x itself, or what a cache holds. */
+struct span {
+    const heed_mask *mask;
+    heed_cache *cache;
+    const int32_t *counts;
+};
+
 static heed_tensor *encoder_self_attention(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x,
-                                           const heed_mask *mask) {
-    const heed_attention_opts o = attention_opts("encoder", l->number, mask);
-    return heed_dropout(cx, heed_multihead_run(cx, &l->self_attn, x, x, x, &o), l->dropout);
+                                           const struct span *s) {
+    const heed_attention_opts o = attention_opts(l->site ? l->site : "encoder", l->number, s->mask);
+    x = s->cache ? heed_multihead_step(cx, &l->self_attn, x, s->cache, s->counts, &o)
+                 : heed_multihead_run(cx, &l->self_attn, x, x, x, &o);
+    return heed_dropout(cx, x, l->dropout);
 }
 
-static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
-    x = heed_add_norm_run(cx, &l->norm1, encoder_self_attention(cx, l, x, mask), x, NULL);
+static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {
+    x = heed_add_norm_run(cx, &l->norm1, encoder_self_attention(cx, l, x, s), x, NULL);
     return heed_add_norm_run(cx, &l->norm2, feed_forward(cx, &l->feed_forward, x, l->dropout), x, NULL);
 }
 
-static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const heed_mask *mask) {
+static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {
     heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
-    n = heed_add_norm_run(cx, &l->norm2, encoder_self_attention(cx, l, n, mask), x, &x);
+    n = heed_add_norm_run(cx, &l->norm2, encoder_self_attention(cx, l, n, s), x, &x);
     return heed_add(cx, x, feed_forward(cx, &l->feed_forward, n, l->dropout));
+}
+
+static heed_tensor *encoder_layer(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {
+    return l->norm_first ? encoder_pre(cx, l, x, s) : encoder_post(cx, l, x, s);
 }
 
 heed_tensor *heed_encoder_layer_run(heed_ctx *cx, const heed_encoder_layer *layer, heed_tensor *x,
@@ -132,7 +149,7 @@ heed_tensor *heed_encoder_layer_run(heed_ctx *cx, const heed_encoder_layer *laye
         heed_fail(cx, HEED_ERR_USAGE, "encoder_layer: the layer or x is NULL");
         return NULL;
     }
-    return layer->norm_first ? encoder_pre(cx, layer, x, mask) : encoder_post(cx, layer, x, mask);
+    return encoder_layer(cx, layer, x, &(struct span){.mask = mask});
 }
 
 /* ---- decoder layer ---- */
@@ -205,9 +222,7 @@ heed_tensor *heed_decoder_layer_run(heed_ctx *cx, const heed_decoder_layer *laye
 
 static bool check_stack(heed_ctx *cx, const char *who, const heed_transformer_opts *o, const void *made) {
     if (!check_opts(cx, who, o, made)) return false;
-    if (o->layers < 1 || o->layers > HEED_STACK_MOST)
-        return heed_fail(cx, HEED_ERR_RANGE, "%s: from 1 to %d layers are possible, not %d", who, HEED_STACK_MOST,
-                         o->layers);
+    if (o->layers < 1) return heed_fail(cx, HEED_ERR_RANGE, "%s: %d layers: at least 1 is needed", who, o->layers);
     if (!(o->layer_drop >= 0 && o->layer_drop <= 1))
         return heed_fail(cx, HEED_ERR_RANGE, "%s: a layer_drop of %g is not between 0 and 1", who,
                          (double)o->layer_drop);
@@ -236,26 +251,42 @@ bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     encoder->layers = opts->layers;
     encoder->layer_drop = opts->layer_drop;
     encoder->norm = (heed_norm_layer){0};
-    for (int i = 0; i < opts->layers; i++) {
+    encoder->layer = heed_params_room(cx, set, (size_t)opts->layers, sizeof *encoder->layer);
+    for (int i = 0; encoder->layer && i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_encoder_layer_make(cx, set, name.s, opts, &encoder->layer[i]))
             return false;
         encoder->layer[i].number = i;
     }
+    if (heed_failed(cx)) return false;
     return !opts->final_norm || norm_make(cx, set, prefix, "norm", opts, &encoder->norm);
 }
 
+static heed_tensor *encoder_stack(heed_ctx *cx, const heed_encoder *e, heed_tensor *x, const struct span *s) {
+    heed_scope_begin(cx);
+    for (int i = 0; i < e->layers; i++)
+        if (!drop_layer(cx, e->layer_drop)) x = heed_scope_keep(cx, encoder_layer(cx, &e->layer[i], x, s));
+    if (e->norm.weight) x = heed_norm_run(cx, &e->norm, x);
+    return heed_scope_end(cx, x);
+}
+
+static bool check_run(heed_ctx *cx, const heed_encoder *encoder, const heed_tensor *x) {
+    if (heed_failed(cx)) return false;
+    return (encoder && x) || heed_fail(cx, HEED_ERR_USAGE, "encoder: the stack or x is NULL");
+}
+
 heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, const heed_mask *mask) {
-    if (heed_failed(cx)) return NULL;
-    if (!encoder || !x) {
-        heed_fail(cx, HEED_ERR_USAGE, "encoder: the stack or x is NULL");
+    return check_run(cx, encoder, x) ? encoder_stack(cx, encoder, x, &(struct span){.mask = mask}) : NULL;
+}
+
+heed_tensor *heed_encoder_step(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, heed_cache *cache,
+                               const int32_t *counts, const heed_mask *mask) {
+    if (!check_run(cx, encoder, x)) return NULL;
+    if (!cache) {
+        heed_fail(cx, HEED_ERR_USAGE, "encoder: the cache is NULL");
         return NULL;
     }
-    heed_scope_begin(cx);
-    for (int i = 0; i < encoder->layers; i++)
-        if (!drop_layer(cx, encoder->layer_drop))
-            x = heed_scope_keep(cx, heed_encoder_layer_run(cx, &encoder->layer[i], x, mask));
-    if (encoder->norm.weight) x = heed_norm_run(cx, &encoder->norm, x);
-    return heed_scope_end(cx, x);
+    const heed_mask causal = mask ? heed_mask_both(cx, heed_mask_causal(0), *mask) : heed_mask_causal(0);
+    return encoder_stack(cx, encoder, x, &(struct span){.mask = &causal, .cache = cache, .counts = counts});
 }
 
 bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_transformer_opts *opts,
@@ -265,11 +296,13 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     decoder->layers = opts->layers;
     decoder->layer_drop = opts->layer_drop;
     decoder->norm = (heed_norm_layer){0};
-    for (int i = 0; i < opts->layers; i++) {
+    decoder->layer = heed_params_room(cx, set, (size_t)opts->layers, sizeof *decoder->layer);
+    for (int i = 0; decoder->layer && i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_decoder_layer_make(cx, set, name.s, opts, &decoder->layer[i]))
             return false;
         decoder->layer[i].number = i;
     }
+    if (heed_failed(cx)) return false;
     return !opts->final_norm || norm_make(cx, set, prefix, "norm", opts, &decoder->norm);
 }
 

@@ -48,7 +48,8 @@ static struct node *node_new(heed_ctx *cx, const heed_op *op, const void *attr, 
     const size_t ni = (size_t)n_in, no = (size_t)n_out;
     const size_t pointers = round16((2 * ni + 2 * no) * sizeof(void *));
     const size_t bools = round16(3 * ni * sizeof(bool)), passes = round16(ni * sizeof(int));
-    char *p = bump_take(cx, round16(sizeof(struct node)) + pointers + bools + passes + op->attr_size);
+    struct engine *const e = cx->engine;
+    char *p = bump_take(cx, &e->records, round16(sizeof(struct node)) + pointers + bools + passes + op->attr_size);
     if (!p) return NULL;
     struct node *n = (struct node *)(void *)p;
     memset(p, 0, round16(sizeof *n) + pointers + bools);
@@ -175,11 +176,11 @@ bool heed_apply(heed_ctx *cx, const heed_op *op, const void *attr, heed_tensor *
         return heed_fail(cx, HEED_ERR_USAGE, "%s: apply needs an op with infer, its inputs, outputs and attributes",
                          op && op->name ? op->name : "op");
     if (cx->config.cancel && heed_cancelled(cx)) return false;
-    const struct bump_mark before = e->bump;
+    const struct bump_mark before = e->records.at;
     struct node *n = node_new(cx, op, attr, n_in, n_out);
     if (!n) return false;
     heed_op_call *c = &n->call;
-    const struct bump_mark after = e->bump;
+    const struct bump_mark after = e->records.at;
     const bool ok = run(n, in, (bool *)(uintptr_t)c->wants);
     for (int j = 0; j < n_out; j++) {
         if (ok)
@@ -193,6 +194,6 @@ bool heed_apply(heed_ctx *cx, const heed_op *op, const void *attr, heed_tensor *
     arena_give(cx, c->work);
     storage_unref(cx, n->state);
     /* a copy of a strided input may have been recorded behind this record: then it stays until the step ends */
-    if (e->bump.chunk == after.chunk && e->bump.used == after.used) e->bump = before;
+    if (e->records.at.chunk == after.chunk && e->records.at.used == after.used) e->records.at = before;
     return ok;
 }

@@ -189,7 +189,7 @@ static bool walk_back(heed_ctx *cx, heed_tensor *y) {
         e->n_nodes--;
         node_release(n);
     }
-    e->bump = (struct bump_mark){0};
+    e->records.at = (struct bump_mark){0};
     return true;
 }
 

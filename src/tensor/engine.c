@@ -61,12 +61,11 @@ struct bump_head {
     size_t size;
 };
 
-void *bump_take(heed_ctx *cx, size_t size) {
-    struct engine *e = cx->engine;
+void *bump_take(heed_ctx *cx, struct bump *from, size_t size) {
     size = (size + 15) & ~(size_t)15;
-    struct bump_head *head = e->bump.chunk;
-    while (!head || e->bump.used + size > head->size) {
-        struct bump_head *next = head ? head->next : e->bump_first;
+    struct bump_head *head = from->at.chunk;
+    while (!head || from->at.used + size > head->size) {
+        struct bump_head *next = head ? head->next : from->first;
         if (!next) {
             const size_t bytes = size + CHUNK_HEAD > BUMP_CHUNK ? size + CHUNK_HEAD : BUMP_CHUNK;
             next = heed_mem_new(cx, bytes);
@@ -75,13 +74,13 @@ void *bump_take(heed_ctx *cx, size_t size) {
             if (head)
                 head->next = next;
             else
-                e->bump_first = next;
+                from->first = next;
         }
-        e->bump = (struct bump_mark){next, CHUNK_HEAD};
+        from->at = (struct bump_mark){next, CHUNK_HEAD};
         head = next;
     }
-    void *p = (char *)head + e->bump.used;
-    e->bump.used += size;
+    void *p = (char *)head + from->at.used;
+    from->at.used += size;
     return p;
 }
 
@@ -93,7 +92,8 @@ static void engine_close(heed_ctx *cx) {
     engine_reset(cx);
     chunks_free(cx, e->tensors.chunks);
     chunks_free(cx, e->storages.chunks);
-    chunks_free(cx, e->bump_first);
+    chunks_free(cx, e->records.first);
+    chunks_free(cx, e->lists.first);
     heed_mem_free(cx, e->nodes);
     heed_mem_free(cx, e->scopes);
     heed_mem_free(cx, e->slots);
@@ -135,7 +135,7 @@ void engine_reset(heed_ctx *cx) {
     }
     e->n_slots = 0;
     e->n_nodes = 0;
-    e->bump = (struct bump_mark){0};
+    e->records.at = e->lists.at = (struct bump_mark){0};
     slab_reset(&e->tensors);
     slab_reset(&e->storages);
     e->depth = 1;

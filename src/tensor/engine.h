@@ -55,10 +55,15 @@ struct bump_mark {
     size_t used;
 };
 
+struct bump { /* memory taken piece by piece and given back all at once; chunks are kept from step to step */
+    void *first;
+    struct bump_mark at;
+};
+
 struct engine {
     struct slab tensors, storages;
-    void *bump_first; /* records of the tape, one after another */
-    struct bump_mark bump;
+    struct bump records; /* of the tape */
+    struct bump lists;   /* tensors by name, until the step ends */
     struct node **nodes;
     int64_t n_nodes, cap_nodes;
     heed_tensor **scopes; /* the newest tensor of each open scope; [0] is the step itself */
@@ -73,7 +78,7 @@ struct engine {
 struct engine *engine_of(heed_ctx *cx); /* made at first use; NULL when the context has failed */
 void engine_reset(heed_ctx *cx);
 
-void *bump_take(heed_ctx *cx, size_t size);
+void *bump_take(heed_ctx *cx, struct bump *from, size_t size);
 bool engine_note_slot(heed_ctx *cx, heed_grad *slot);
 void engine_forget_slot(heed_ctx *cx, const heed_grad *slot);              /* nothing is left to put right */
 void engine_forget_slots(heed_ctx *cx, const heed_grad *first, int64_t n); /* whose owner frees them within a step */

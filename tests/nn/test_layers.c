@@ -250,7 +250,7 @@ static void test_wrong_use(void **state) {
     heed_params *set = heed_params_new(cx);
     heed_mlp mlp;
     assert_false(heed_mlp_make(cx, set, "m", (int64_t[]){1, 2}, 0, HEED_ACT_RELU, 0, &mlp));
-    EXPECT_SENTENCE(cx, "mlp: from 1 to 32 layers");
+    EXPECT_SENTENCE(cx, "mlp: the mlp and its sizes are needed, and at least 1 layer, not 0");
     assert_false(heed_linear_make(cx, set, "a", -1, 2, true, &(heed_linear_layer){0}));
     EXPECT_SENTENCE(cx, "param: 'weight'");
     assert_false(heed_linear_make(cx, set, "a", 1, 2, true, NULL));

@@ -70,14 +70,14 @@ static void test_names(void **state) {
         heed_params_allocate(cx, set);
         heed_params_init(cx, set, 3);
         /* xavier uniform over (192,64), or (64,32); torch's linear over (64,64) */
-        const heed_param *in = kind ? layer.k_weight : layer.in_weight;
+        const heed_param *in = kind ? layer.k.weight : layer.in.weight;
         float most = 0, most_out = 0;
         for (int64_t i = 0; i < in->count; i++) most = fmaxf(most, fabsf(in->value[i]));
         for (int64_t i = 0; i < 64 * 64; i++) most_out = fmaxf(most_out, fabsf(layer.out.weight->value[i]));
         const float side = sqrtf(6.f / (kind ? 96.f : 256.f));
         assert_true(most <= side && most > 0.99f * side);
         assert_true(most_out <= 0.125f && most_out > 0.123f);
-        for (int64_t i = 0; !kind && i < 192; i++) assert_true(layer.in_bias->value[i] == 0);
+        for (int64_t i = 0; !kind && i < 192; i++) assert_true(layer.in.bias->value[i] == 0);
         for (int64_t i = 0; !kind && i < 64; i++) assert_true(layer.out.bias->value[i] == 0);
         heed_params_free(cx, set);
     }

@@ -1,0 +1,129 @@
+/* Inputs of tokens, and what heads make of hidden states. */
+#include "model/inputs.h"
+#include "model/families.h"
+#include "tensor/engine.h"
+#include <string.h>
+
+/* ---- inputs ---- */
+
+heed_tensor *input_ids(heed_ctx *cx, const heed_io *in, const char *name, bool needed) {
+    heed_tensor *t = heed_io_get(in, name);
+    if (!t && needed) heed_fail(cx, HEED_ERR_USAGE, "%s: this input is needed", name);
+    if (t && (t->rank != 2 || t->dtype != HEED_I32)) {
+        heed_fail(cx, HEED_ERR_SHAPE, "%s: whole numbers of shape (B,T) are needed, not %s %s", name,
+                  heed_dtype_name(t->dtype), heed_shape_text(t).s);
+        return NULL;
+    }
+    return t;
+}
+
+heed_tensor *input_like(heed_ctx *cx, const heed_io *in, const char *name, const heed_tensor *like) {
+    heed_tensor *t = input_ids(cx, in, name, false);
+    if (!t || !like || same_shape(t, like)) return t;
+    heed_fail(cx, HEED_ERR_SHAPE, "%s: shape %s is not that of the tokens, %s", name, heed_shape_text(t).s,
+              heed_shape_text(like).s);
+    return NULL;
+}
+
+heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    heed_tensor *t = heed_io_get(in, "attention_mask");
+    if (!t || !ids || heed_failed(cx)) return heed_mask_none();
+    if (same_shape(t, ids)) return heed_mask_padding(cx, t);
+    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
+              heed_shape_text(ids).s);
+    return heed_mask_none();
+}
+
+heed_tensor *input_positions(heed_ctx *cx, const heed_io *in, const heed_param *table, const heed_tensor *ids,
+                             int64_t start) {
+    if (heed_failed(cx) || !ids) return NULL;
+    const int64_t length = ids->shape[1], rows = table->shape[0];
+    heed_tensor *const given = input_like(cx, in, "position_ids", ids);
+    if (given) return heed_embedding(cx, heed_param_tensor(cx, table), given);
+    if (start + length > rows) {
+        heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld",
+                  (long long)(start + length), (long long)rows);
+        return NULL;
+    }
+    return heed_slice(cx, heed_param_tensor(cx, table), 0, start, length);
+}
+
+bool input_sample(heed_ctx *cx, int64_t batch, int64_t length, heed_io *in) {
+    const int64_t shape[] = {batch, length};
+    return heed_io_put(cx, in, "input_ids", heed_zeros(cx, HEED_I32, 2, shape)) &&
+           heed_io_put(cx, in, "attention_mask", heed_cast(cx, heed_full(cx, 1, 2, shape), HEED_I32));
+}
+
+heed_tensor *labels_shifted(heed_ctx *cx, const heed_tensor *labels) {
+    if (heed_failed(cx) || !labels) return NULL;
+    const int64_t B = labels->shape[0], T = labels->shape[1];
+    heed_tensor *const t = heed_zeros(cx, HEED_I32, 2, labels->shape);
+    if (!t || cx->config.dry) return t;
+    int32_t *const to = (int32_t *)(void *)t->data;
+    for (int64_t i = 0; i < B * T; i++) to[i] = i % T + 1 < T ? i32_of(labels)[i + 1] : NO_LABEL;
+    return t;
+}
+
+/* ---- heads ---- */
+
+int64_t config_labels(heed_ctx *cx, heed_json config) {
+    const int64_t named = heed_json_count(heed_json_find(cx, config, "id2label"));
+    return named > 0 ? named : config_int(cx, config, "num_labels", 1, (int64_t)1 << 24);
+}
+
+enum problem config_problem(heed_ctx *cx, heed_json config) {
+    static const char *const names[] = {"", "regression", "single_label_classification", "multi_label_classification",
+                                        NULL};
+    return (enum problem)config_choice(cx, config, "problem_type", names);
+}
+
+static heed_tensor *as_f32(heed_ctx *cx, heed_tensor *t) {
+    return heed_type(t) == HEED_F32 ? t : heed_cast(cx, t, HEED_F32);
+}
+
+/* labels of as many numbers as wanted, in the shape of logits */
+static heed_tensor *numbers(heed_ctx *cx, heed_tensor *labels, const heed_tensor *logits) {
+    if (labels->count == logits->count) return heed_reshape(cx, as_f32(cx, labels), logits->rank, logits->shape);
+    heed_fail(cx, HEED_ERR_SHAPE, "labels: shape %s does not fit logits of shape %s", heed_shape_text(labels).s,
+              heed_shape_text(logits).s);
+    return NULL;
+}
+
+static heed_tensor *class_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *labels) {
+    if (labels->dtype != HEED_I32 || labels->count != logits->shape[0]) {
+        heed_fail(cx, HEED_ERR_SHAPE, "labels: %lld whole numbers are needed, not %s %s", (long long)logits->shape[0],
+                  heed_dtype_name(labels->dtype), heed_shape_text(labels).s);
+        return NULL;
+    }
+    labels = heed_reshape(cx, labels, 1, logits->shape);
+    return heed_cross_entropy(cx, logits, labels, &(heed_cross_entropy_opts){.ignore = true, .ignore_index = NO_LABEL});
+}
+
+bool head_classify(heed_ctx *cx, enum problem problem, const heed_io *in, heed_tensor *logits, heed_io *out) {
+    heed_tensor *const labels = heed_io_get(in, "labels");
+    if (!logits || !heed_io_put(cx, out, "logits", logits)) return false;
+    if (!labels) return true;
+    if (problem == PROBLEM_BY_LABELS)
+        problem = logits->shape[1] == 1       ? PROBLEM_REGRESSION
+                  : labels->dtype == HEED_I32 ? PROBLEM_ONE_LABEL
+                                              : PROBLEM_MANY_LABELS;
+    heed_tensor *loss = NULL;
+    if (problem == PROBLEM_ONE_LABEL)
+        loss = class_loss(cx, logits, labels);
+    else if (problem == PROBLEM_REGRESSION)
+        loss = heed_mse_loss(cx, logits, numbers(cx, labels, logits), HEED_REDUCE_MEAN);
+    else
+        loss = heed_bce_loss(cx, logits, numbers(cx, labels, logits), HEED_REDUCE_MEAN);
+    return loss && heed_io_put(cx, out, "loss", loss);
+}
+
+bool head_tokens(heed_ctx *cx, const heed_io *in, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                 heed_tensor *labels, heed_io *out) {
+    const heed_cross_entropy_opts opts = {.ignore = true, .ignore_index = NO_LABEL};
+    if (heed_failed(cx)) return false;
+    if (in->loss_only && labels)
+        return heed_io_put(cx, out, "loss", heed_linear_cross_entropy(cx, x, weight, bias, labels, &opts));
+    heed_tensor *const logits = heed_linear(cx, x, weight, bias);
+    if (!logits || !heed_io_put(cx, out, "logits", logits)) return false;
+    return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &opts));
+}

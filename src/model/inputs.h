@@ -1,0 +1,46 @@
+/* What models of tokens share: their inputs by name, and the losses of their heads. */
+#ifndef MODEL_INPUTS_H
+#define MODEL_INPUTS_H
+
+#include "heed/model.h"
+
+#define NO_LABEL (-100) /* labels that do not count, as PyTorch's ignore_index */
+
+/* i32 (B,T); fails when it is there in another shape, or needed and missing. */
+heed_tensor *input_ids(heed_ctx *cx, const heed_io *in, const char *name, bool needed);
+/* The same of the shape of `like`, such as token_type_ids. */
+heed_tensor *input_like(heed_ctx *cx, const heed_io *in, const char *name, const heed_tensor *like);
+/* Of attention_mask (B,T), 0 for padding; none when it is not there. */
+heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids);
+
+/* Rows of a learned table (P,C) for the positions of ids (B,T): position_ids where they are given, else start, start +
+ * 1, …: (T,C) or (B,T,C). Fails when there are not as many. */
+heed_tensor *input_positions(heed_ctx *cx, const heed_io *in, const heed_param *table, const heed_tensor *ids,
+                             int64_t start);
+
+/* input_ids and attention_mask of ones, for plans. */
+bool input_sample(heed_ctx *cx, int64_t batch, int64_t length, heed_io *in);
+
+/* Labels (B,T) one place to the left: what comes next; the last has none. */
+heed_tensor *labels_shifted(heed_ctx *cx, const heed_tensor *labels);
+
+/* ---- heads ---- */
+
+/* The number of classes: of id2label where it is there, else num_labels. */
+int64_t config_labels(heed_ctx *cx, heed_json config);
+#define LABEL_KEYS                                                                                                     \
+    {"num_labels", HEED_KEY_INT, "2", "number of classes, where id2label does not say; 1: a number"}, {                \
+        "problem_type", HEED_KEY_TEXT, "",                                                                             \
+            "regression, single_label_classification or multi_label_classification; empty: by the number of labels"    \
+    }
+
+enum problem { PROBLEM_BY_LABELS, PROBLEM_REGRESSION, PROBLEM_ONE_LABEL, PROBLEM_MANY_LABELS };
+enum problem config_problem(heed_ctx *cx, heed_json config);
+/* Puts logits (B,labels) and, when there are labels, the loss of the problem. */
+bool head_classify(heed_ctx *cx, enum problem problem, const heed_io *in, heed_tensor *logits, heed_io *out);
+/* Puts logits (B,T,V) = x weight' + bias and, with labels (B,T), the cross entropy; with loss_only the loss alone,
+ * without holding the logits. */
+bool head_tokens(heed_ctx *cx, const heed_io *in, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                 heed_tensor *labels, heed_io *out);
+
+#endif

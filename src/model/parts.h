@@ -1,0 +1,33 @@
+/* Layers of a family under its published names, drawn as transformers draws them: weights from `init`, biases zero. A
+ * name is prefix.name, or name alone when the prefix is empty. */
+#ifndef MODEL_PARTS_H
+#define MODEL_PARTS_H
+
+#include "heed/model.h"
+
+struct part_name {
+    char s[256];
+};
+/* "prefix.name"; a name that does not fit fails the context. */
+struct part_name part_under(heed_ctx *cx, const char *prefix, const char *name);
+/* "prefix.name.3", of layer 3 */
+struct part_name part_numbered(heed_ctx *cx, const char *prefix, const char *name, int number);
+
+bool part_linear(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
+                 bool bias, heed_init init, heed_linear_layer *layer);
+/* The same with the weight stored (in,out), as GPT-2's Conv1D. */
+bool part_conv1d(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
+                 heed_init init, heed_linear_layer *layer);
+bool part_norm(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t width, float eps,
+               heed_norm_layer *layer);
+bool part_embedding(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t rows, int64_t width,
+                    heed_init init, heed_embedding_layer *layer);
+/* The projections of q, k and v, C -> C each, which files hold apart under these names, as rows of one weight: one
+ * product. */
+bool part_qkv(heed_ctx *cx, heed_params *set, const char *prefix, const char *const names[3], int64_t width,
+              heed_init init, heed_linear_layer *layer);
+
+/* C and H of a config: fails when the heads do not divide the width. */
+bool part_heads(heed_ctx *cx, heed_json config, const char *width_key, const char *heads_key, heed_multihead *layer);
+
+#endif

@@ -49,7 +49,7 @@ static int run(int argc, char **argv) {
     const char *out = option_need(o, "out");
     int status = EXIT_USAGE;
     if (out) {
-        const bool taken = directory_has(out, "model.safetensors") && !option_flag(o, "force");
+        const bool taken = directory_has(out, WEIGHTS_FILE) && !option_flag(o, "force");
         heed_ctx *cx = taken ? NULL : options_open(o);
         status = EXIT_FAILED;
         if (taken) cli_error(EXIT_FAILED, "%s: holds a model already; --force writes over it", out);

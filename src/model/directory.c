@@ -1,4 +1,4 @@
-/* Paths in a directory; making it, with those above it, filling and dropping it. */
+/* Model directories: paths in them; making, filling and removing them. */
 #include "model/directory.h"
 #include "base/file.h"
 #include "io/limits.h"
@@ -7,6 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const struct {
+    const char *name;
+    bool tokenizer;
+} files[] = {
+    {.name = CONFIG_FILE},
+    {.name = GENERATION_CONFIG_FILE},
+    {.name = WEIGHTS_FILE},
+    {.name = TOKENIZER_FILE, .tokenizer = true},
+    {.name = TARGET_TOKENIZER_FILE, .tokenizer = true},
+};
+enum { FILES = sizeof files / sizeof *files };
 
 bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]) {
     const size_t n = strlen(dir);
@@ -44,35 +56,30 @@ bool directory_make(heed_ctx *cx, const char *dir) {
 
 /* ---- tokenizers ---- */
 
-#define SOURCE_TOKENIZER "tokenizer.json"
-#define TARGET_TOKENIZER "target_tokenizer.json"
-
-bool directory_has_tokenizers(const char *dir) { return directory_has(dir, SOURCE_TOKENIZER); }
+bool directory_has_tokenizers(const char *dir) { return directory_has(dir, TOKENIZER_FILE); }
 
 bool directory_load_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *tokens[2]) {
     char path[PATH_ROOM];
     tokens[0] = tokens[1] = heed_tokenizer_load(cx, dir);
-    if (tokens[0] && directory_has(dir, TARGET_TOKENIZER))
-        tokens[1] = directory_path(cx, dir, TARGET_TOKENIZER, path) ? heed_tokenizer_load(cx, path) : NULL;
+    if (tokens[0] && directory_has(dir, TARGET_TOKENIZER_FILE))
+        tokens[1] = directory_path(cx, dir, TARGET_TOKENIZER_FILE, path) ? heed_tokenizer_load(cx, path) : NULL;
     if (heed_failed(cx)) directory_free_tokenizers(cx, tokens);
     return !heed_failed(cx);
 }
 
 bool directory_save_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *const tokens[2]) {
     char path[PATH_ROOM];
-    if (!heed_tokenizer_save(cx, tokens[0], dir) || !directory_path(cx, dir, TARGET_TOKENIZER, path)) return false;
-    if (tokens[1] != tokens[0]) return heed_tokenizer_save(cx, tokens[1], path);
-    if (unlink(path) == 0 || errno == ENOENT) return true; /* of a model that was there before */
-    return heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
+    if (!heed_tokenizer_save(cx, tokens[0], dir)) return false;
+    if (tokens[1] == tokens[0]) return directory_remove(cx, dir, TARGET_TOKENIZER_FILE); /* of a model before */
+    return directory_path(cx, dir, TARGET_TOKENIZER_FILE, path) && heed_tokenizer_save(cx, tokens[1], path);
 }
 
 bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to) {
-    static const char *const files[] = {SOURCE_TOKENIZER, TARGET_TOKENIZER};
     char source[PATH_ROOM], target[PATH_ROOM];
-    for (int i = 0; i < 2 && !heed_failed(cx); i++) {
+    for (int i = 0; i < FILES && !heed_failed(cx); i++) {
         size_t size = 0;
-        if (!directory_has(from, files[i]) || !directory_path(cx, from, files[i], source) ||
-            !directory_path(cx, to, files[i], target))
+        if (!files[i].tokenizer || !directory_has(from, files[i].name) ||
+            !directory_path(cx, from, files[i].name, source) || !directory_path(cx, to, files[i].name, target))
             continue;
         void *text = file_read_regular(cx, source, IO_TOKENIZER_LIMIT, &size);
         struct file_writer *w = text ? file_write_open(cx, target) : NULL;
@@ -89,12 +96,18 @@ void directory_free_tokenizers(heed_ctx *cx, heed_tokenizer *tokens[2]) {
     tokens[0] = tokens[1] = NULL;
 }
 
-/* ---- dropping ---- */
+/* ---- removing ---- */
+
+bool directory_remove(heed_ctx *cx, const char *dir, const char *file) {
+    char path[PATH_ROOM];
+    if (heed_failed(cx) || !directory_path(cx, dir, file, path)) return false;
+    if (unlink(path) == 0 || errno == ENOENT) return true;
+    return heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
+}
 
 void directory_drop(const char *dir) {
-    static const char *const files[] = {"model.safetensors", "config.json", SOURCE_TOKENIZER, TARGET_TOKENIZER};
     char path[PATH_ROOM];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (snprintf(path, sizeof path, "%s/%s", dir, files[i]) < (int)sizeof path) unlink(path);
+    for (int i = 0; i < FILES; i++)
+        if (snprintf(path, sizeof path, "%s/%s", dir, files[i].name) < (int)sizeof path) unlink(path);
     rmdir(dir);
 }

@@ -6,11 +6,21 @@
 
 #define PATH_ROOM 4096
 
+/* The files that heed writes into a model directory. One more stands here and in the list of directory.c, from which
+ * they are copied and removed. */
+#define CONFIG_FILE            "config.json"
+#define GENERATION_CONFIG_FILE "generation_config.json"
+#define WEIGHTS_FILE           "model.safetensors"
+#define TOKENIZER_FILE         "tokenizer.json"
+#define TARGET_TOKENIZER_FILE  "target_tokenizer.json"
+
 /* The path of a file in dir; false with a sentence when it is too long. */
 bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
 bool directory_has(const char *dir, const char *file);
 /* Makes dir and those above it, where they are not there yet; false with a sentence when it cannot be written into. */
 bool directory_make(heed_ctx *cx, const char *dir);
+/* Removes a file of dir, which need not be there. */
+bool directory_remove(heed_ctx *cx, const char *dir, const char *file);
 /* Removes a model directory with the files that heed writes there; one that holds others stays, with them. */
 void directory_drop(const char *dir);
 

@@ -221,7 +221,7 @@ static const heed_head *head_for_task(heed_ctx *cx, const heed_family *family, c
 
 static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
     char path[PATH_ROOM];
-    if (directory_has(dir, "generation_config.json") && directory_path(cx, dir, "generation_config.json", path))
+    if (directory_has(dir, GENERATION_CONFIG_FILE) && directory_path(cx, dir, GENERATION_CONFIG_FILE, path))
         m->decoding = json_open_within(cx, path, IO_CONFIG_LIMIT);
     return !heed_failed(cx);
 }
@@ -241,7 +241,7 @@ static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts
                              const heed_head **head) {
     char path[PATH_ROOM];
     heed_json config = {0};
-    if (directory_path(cx, dir, "config.json", path)) config = json_open_within(cx, path, IO_CONFIG_LIMIT);
+    if (directory_path(cx, dir, CONFIG_FILE, path)) config = json_open_within(cx, path, IO_CONFIG_LIMIT);
     if (!heed_failed(cx)) *family = family_of(cx, config);
     if (!heed_failed(cx)) *head = o->task ? head_for_task(cx, *family, dir, o->task) : head_of(cx, *family, config);
     if (!heed_failed(cx) && config_complete(cx, *family, *head, config)) {
@@ -275,11 +275,13 @@ bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     char path[PATH_ROOM];
     if (heed_failed(cx)) return false;
     if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
-    return directory_make(cx, dir) && directory_path(cx, dir, "model.safetensors", path) &&
-           heed_params_save(cx, m->params, path) && directory_path(cx, dir, "config.json", path) &&
-           heed_json_write(cx, path, m->config) &&
-           (heed_json_kind_of(m->decoding) == HEED_JSON_NONE ||
-            (directory_path(cx, dir, "generation_config.json", path) && heed_json_write(cx, path, m->decoding)));
+    if (!directory_make(cx, dir) || !directory_path(cx, dir, WEIGHTS_FILE, path) ||
+        !heed_params_save(cx, m->params, path) || !directory_path(cx, dir, CONFIG_FILE, path) ||
+        !heed_json_write(cx, path, m->config))
+        return false;
+    if (heed_json_kind_of(m->decoding) == HEED_JSON_NONE) /* that of a model before would override config.json */
+        return directory_remove(cx, dir, GENERATION_CONFIG_FILE);
+    return directory_path(cx, dir, GENERATION_CONFIG_FILE, path) && heed_json_write(cx, path, m->decoding);
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }

@@ -2,6 +2,7 @@
 #include "comma_locale.h"
 #include "heed/model.h"
 #include "io/io_test.h"
+#include "model/directory.h"
 
 #include <sys/stat.h>
 
@@ -61,14 +62,7 @@ static heed_model *make(heed_ctx *cx, int i) {
     return m;
 }
 
-static void remove_model(const char *dir) {
-    static const char *const files[] = {"config.json", "model.safetensors", ""};
-    for (int i = 0; i < 3; i++) {
-        char path[600];
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        remove(path);
-    }
-}
+static void remove_model(const char *dir) { directory_drop(dir); }
 
 static void test_families(void **state) {
     (void)state;
@@ -264,6 +258,56 @@ static void test_config_is_kept(void **state) {
     close_context(cx);
 }
 
+static heed_tokenizer *letters(heed_ctx *cx, const char *text) {
+    heed_string s = {0};
+    heed_lines lines = {0};
+    assert_true(heed_string_put(cx, &s, text, strlen(text)) && heed_lines_cut(cx, &s, &lines));
+    const heed_lines *const texts[] = {&lines};
+    heed_tokenizer *t = heed_tokenizer_train(cx, texts, 1, &(heed_tokenizer_opts){.kind = HEED_TOKENS_CHAR});
+    assert_non_null(t);
+    heed_lines_free(cx, &lines);
+    return t;
+}
+
+/* Every file that is written is removed with the directory, and none outlives the model that it belongs to. */
+static void test_files(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    char dir[512], copy[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    snprintf(copy, sizeof copy, "%s", in_folder("copy"));
+    heed_model *plain = make(cx, 0);
+    assert_true(heed_model_save(cx, plain, dir));
+    write_text(in_folder("model/generation_config.json"), "{\"num_beams\": 3}");
+    heed_model *m = heed_model_load(cx, dir);
+    assert_int_equal(heed_json_int(cx, heed_model_decoding(m), "num_beams"), 3);
+    heed_tokenizer *tokens[2] = {letters(cx, "ab\n"), letters(cx, "cd\n")};
+    assert_true(heed_model_save(cx, m, copy) && directory_save_tokenizers(cx, dir, tokens) &&
+                directory_copy_tokenizers(cx, dir, copy));
+    heed_model_free(cx, m);
+    static const char *const all[] = {CONFIG_FILE, GENERATION_CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE,
+                                      TARGET_TOKENIZER_FILE};
+    for (int i = 0; i < 5; i++) assert_true(directory_has(copy, all[i]));
+    directory_drop(copy);
+    assert_int_not_equal(access(copy, F_OK), 0);
+
+    /* a model without generation_config.json, with one vocabulary, in the place of one with both */
+    assert_true(heed_model_save(cx, plain, dir) &&
+                directory_save_tokenizers(cx, dir, (heed_tokenizer *[2]){tokens[0], tokens[0]}));
+    assert_false(directory_has(dir, GENERATION_CONFIG_FILE) || directory_has(dir, TARGET_TOKENIZER_FILE));
+    write_text(in_folder("model/notes.txt"), "mine");
+    directory_drop(dir);
+    assert_true(directory_has(dir, "notes.txt"));
+    assert_false(directory_has(dir, WEIGHTS_FILE));
+    assert_true(directory_remove(cx, dir, "notes.txt") && directory_remove(cx, dir, "notes.txt"));
+    assert_false(directory_remove(cx, folder, "model")); /* which is a directory */
+    EXPECT_SENTENCE(cx, "/model: ");
+    directory_drop(dir);
+    heed_model_free(cx, plain);
+    for (int i = 0; i < 2; i++) heed_tokenizer_free(cx, tokens[i]);
+    close_context(cx);
+}
+
 static void test_wrong_directories(void **state) {
     (void)state;
     static const struct {
@@ -373,10 +417,15 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),          cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_settings),          cmocka_unit_test(test_config_is_kept),
-        cmocka_unit_test(test_wrong_directories), cmocka_unit_test(test_io),
-        cmocka_unit_test(test_refused_memory),    cmocka_unit_test(test_any_locale),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_config_is_kept),
+        cmocka_unit_test(test_wrong_directories),
+        cmocka_unit_test(test_io),
+        cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_any_locale),
+        cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -3,6 +3,7 @@
 #define HEED_DATA_H
 
 #include "heed/base.h"
+#include "heed/io.h"
 #include "heed/text.h"
 
 #ifdef __cplusplus
@@ -12,7 +13,11 @@ extern "C" {
 /* n examples of `width` numbers. Targets: classes (label) or `outputs` numbers each (y), or neither. Pictures say their
  * height, width and channels; an example of one is (channels, height, width). Inputs are kept as f32, or as bytes with
  * a scale and shift (x = byte * scale + shift), which is what image files are. Lists of names end in NULL. y_names also
- * names the column of the classes, as its only entry. class_names are sorted; without them class k is the number k. */
+ * names the column of the classes, as its only entry. class_names are sorted; without them class k is the number k.
+ *
+ * The inputs of a table come from `columns` columns, which x_names names. A column of numbers is one input. A column of
+ * text is one-hot: one input for each of its categories, which are sorted; that of the cell's text is 1, the others are
+ * 0. */
 typedef struct heed_data {
     int64_t n, width;
     float *x;
@@ -24,6 +29,10 @@ typedef struct heed_data {
     int64_t outputs;
     int64_t image_height, image_width, image_channels; /* 0: vectors */
     char **x_names, **y_names, **class_names;          /* NULL when unknown */
+    int64_t columns;                                   /* of a table; 0: not a table */
+    char ***categories; /* (columns): of a column of text; NULL: of numbers. NULL when all columns are */
+    int64_t *line;      /* (n): where each example stands in its table; NULL: not a table */
+    int64_t skipped;    /* rows of the table that were left out because of missing values */
 } heed_data;
 
 typedef enum heed_data_task {
@@ -31,22 +40,32 @@ typedef enum heed_data_task {
     HEED_DATA_CLASSIFY,
     HEED_DATA_INPUTS, /* no targets, for predicting them: of a table with a header the columns of `like` */
 } heed_data_task;
-/* With `like`, columns of a table that has a header are found by its names, unless `target` and `use` say otherwise;
- * width, pictures and outputs must be the same, and every class must be one of its classes. */
+/* Columns of a table are chosen by name or number (from 1), several as "a,b". With `like`, columns of a table that has
+ * a header are found by its names, unless `target` and `use` say otherwise; columns, categories, width, pictures and
+ * outputs must be the same, and every class must be one of its classes. */
 typedef struct heed_data_opts {
     heed_data_task task;
-    const char *target;     /* column of a table: its name or number (from 1), several as "a,b"; NULL: the last */
-    const char *const *use; /* columns to take as inputs, NULL-terminated; NULL: all others */
-    const char *part;       /* of a directory in a known layout: "train" or "test"; NULL: train */
-    const heed_data *like;  /* class names and columns as in this one: for the test set of a training set */
+    const char *target;       /* what to predict; NULL: the last column that is not dropped */
+    const char *const *use;   /* columns to take as inputs, NULL-terminated; NULL: all others */
+    const char *const *drop;  /* columns to leave out, NULL-terminated; NULL: none */
+    bool skip_missing;        /* leave out rows whose chosen columns have a missing value; they are counted */
+    heed_table_options table; /* delimiter, decimal mark and header of a table; all 0: found by looking */
+    const char *part;         /* of a directory in a known layout: "train" or "test"; NULL: train */
+    const heed_data *like; /* class names, columns and categories as in this one: for the test set of a training set */
 } heed_data_opts;
 
 /* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), a pair of npy
  * files ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels, height,
  * width)), by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0, 1].
- * Wrong data is named with file, line and column; NaN and infinity are refused. opts NULL: regress on the last
- * column. */
+ * Wrong data is named with file, line and column; missing values, NaN and infinity are refused, and so is a column of
+ * more than 1000 categories, or with one for nearly every row. opts NULL: regress on the last column. */
 HEED_API heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *opts);
+/* The same of a table in memory; `name` stands for it in sentences. */
+HEED_API heed_data *heed_data_parse(heed_ctx *cx, const char *name, const char *text, size_t size,
+                                    const heed_data_opts *opts);
+/* What input i is called: "age", or "colour=red" for a category; columns without names have numbers. Writes at most
+ * `size` bytes with the final 0, and gives the length that it has, as snprintf does; 0: no such input. */
+HEED_API size_t heed_data_input_name(const heed_data *data, int64_t i, char *out, size_t size);
 /* Digits drawn by strokes of our own with random slant, thickness, place and noise: n pictures of 28 x 28 bytes;
  * picture i depends on (seed, i) alone. */
 HEED_API heed_data *heed_data_digits(heed_ctx *cx, uint64_t seed, int64_t n);

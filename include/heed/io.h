@@ -195,20 +195,27 @@ HEED_API bool heed_json_write(heed_ctx *cx, const char *path, heed_json at);
 
 /* ---- csv and tsv ---- RFC 4180: cells in double quotes may hold delimiters, new lines and doubled quotes. As is or
  * gzipped, up to 8 GiB. UTF-8, with or without a byte order mark; lines end in LF or CRLF. All rows have as many cells
- * as the first. Blank lines after the last row are skipped where rows have more than one cell. */
+ * as the first. Blank lines after the last row are skipped where rows have more than one cell. Two columns of one name
+ * are refused. */
 
 typedef struct heed_table heed_table;
 
 typedef enum heed_header {
-    HEED_HEADER_AUTO, /* yes when the first row holds no number and the second at least one */
+    /* Yes when the first row holds no number and a later one does; without any number, in at least three rows of at
+     * least two cells, when no cell of the first row occurs again in its column. */
+    HEED_HEADER_AUTO,
     HEED_HEADER_YES,
     HEED_HEADER_NO,
 } heed_header;
 
 typedef struct heed_table_options {
-    char delimiter; /* 0: a tab when the name ends in .tsv or .tab (before any .gz), else a comma */
+    /* ' ': runs of spaces and tabs. 0: a tab when the name ends in .tsv or .tab (before any .gz), else whichever of
+     * tab, semicolon, comma, bar and blanks cuts the first lines into the same number of cells. */
+    char delimiter;
+    char decimal; /* of numbers, '.' or ','; 0: a comma when the delimiter is ';' and a number has one, else a point */
     heed_header header;
     bool plain_quotes; /* quotes are text like any other, as in most tsv files of sentences */
+    int64_t line;      /* number of the first line, for sentences; 0: 1 */
 } heed_table_options;
 
 HEED_API heed_table *heed_table_open(heed_ctx *cx, const char *path, const heed_table_options *options);
@@ -219,12 +226,19 @@ HEED_API void heed_table_close(heed_table *t);
 HEED_API int64_t heed_table_rows(const heed_table *t); /* without the header */
 HEED_API int64_t heed_table_columns(const heed_table *t);
 HEED_API bool heed_table_has_header(const heed_table *t);
+HEED_API char heed_table_delimiter(const heed_table *t); /* as found or as asked for; 0 of NULL */
+HEED_API char heed_table_decimal(const heed_table *t);
+HEED_API int64_t heed_table_line(const heed_table *t, int64_t row); /* on which a row begins; 0: no such row */
 /* The name of a column: without a header "1", "2", ... find gives -1, and no failure, when there is no such name. */
 HEED_API const char *heed_table_name(heed_ctx *cx, const heed_table *t, int64_t column);
 HEED_API int64_t heed_table_find(heed_ctx *cx, const heed_table *t, const char *name);
 HEED_API const char *heed_table_cell(heed_ctx *cx, const heed_table *t, int64_t row, int64_t column);
-/* A column as numbers, one per row: decimal, correctly rounded, with a point whatever the locale; nan and inf are
- * numbers, spaces around are ignored. */
+/* Whether a cell is a number: decimal, correctly rounded, with the table's decimal mark whatever the locale; nan and
+ * inf are numbers, spaces around are ignored. Neither of the two fails the context. */
+HEED_API bool heed_table_number(const heed_table *t, int64_t row, int64_t column, double *out);
+/* Whether a cell says that its value is missing: empty, NA, N/A, n/a, NULL, null, ? or nan. */
+HEED_API bool heed_table_missing(const heed_table *t, int64_t row, int64_t column);
+/* A column as such numbers, one per row. */
 HEED_API bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, double *out, int64_t n);
 
 #ifdef __cplusplus

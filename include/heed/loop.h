@@ -133,6 +133,15 @@ HEED_API bool heed_translation_measure(heed_ctx *cx, const heed_model *model, co
                                        const heed_tokenizer *target, const heed_generate_opts *decode,
                                        const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details);
 
+/* ---- what a model knows of its data ---- */
+
+/* Puts what a data set calls its columns, categories and classes into the model's config: input_names,
+ * input_categories, output_names, id2label, label2id. */
+HEED_API bool heed_model_describe(heed_ctx *cx, heed_model *model, const heed_data *data);
+/* What the config says of the data, as a data set without examples: to load others `like` it (heed_data_opts). For
+ * models of vectors. Free with heed_data_free. */
+HEED_API heed_data *heed_model_data(heed_ctx *cx, const heed_model *model);
+
 /* ---- measuring ---- */
 
 /* Mean loss and metric of a model on examples (rows NULL: all): for labels the accuracy as a fraction; for numbers R^2,

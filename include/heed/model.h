@@ -116,6 +116,10 @@ HEED_API const heed_head *heed_model_head(const heed_model *m);
 HEED_API heed_params *heed_model_params(const heed_model *m);
 /* config.json: to be read, and added to before saving (class names and the like). */
 HEED_API heed_json heed_model_config(const heed_model *m);
+/* The names of a model's n classes, from the config's "id2label" by its keys, which are the numbers from 0 to n - 1 in
+ * any order: a list that ends in NULL, in one block (heed_mem_free). NULL: there are none, or, with a failed context, a
+ * key is wrong or missing. */
+HEED_API char **heed_model_labels(heed_ctx *cx, const heed_model *m, int64_t n);
 /* Where decoding finds its tokens and rules: generation_config.json where the directory has one, which is written back,
  * else config.json; the same as transformers' generate. */
 HEED_API heed_json heed_model_decoding(const heed_model *m);

@@ -87,7 +87,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
         evaluate_translation(o, cx, dir, path);
         return;
     }
-    heed_data *like = task_like(cx, model);
+    heed_data *like = heed_model_data(cx, model);
     heed_data *data = NULL;
     heed_score score;
     if (like) {
@@ -100,7 +100,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
     if (data && heed_loop_evaluate(cx, model, data, NULL, 0, option_int(o, "batch"), &score))
         print_score(cx, data, &score, option_flag(o, "json"));
     heed_data_free(cx, data);
-    task_free_like(cx, like);
+    heed_data_free(cx, like);
     heed_model_free(cx, model);
 }
 

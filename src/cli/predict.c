@@ -180,14 +180,14 @@ static int run(int argc, char **argv) {
     int status = EXIT_FAILED;
     if (cx) {
         heed_model *model = heed_model_load(cx, options_word(o, 0));
-        const struct predictor p = {cx, model, task_like(cx, model), option_flag(o, "json")};
+        const struct predictor p = {cx, model, heed_model_data(cx, model), option_flag(o, "json")};
         const char *path = option_text(o, "data");
         heed_set_grad(cx, false);
         if (p.like && path && strcmp(path, "-") != 0)
             predict_data(&p, path);
         else if (p.like)
             predict_lines(&p);
-        task_free_like(cx, p.like);
+        heed_data_free(cx, p.like);
         heed_model_free(cx, model);
         status = options_close(o, cx, EXIT_DONE);
     }

@@ -94,7 +94,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     for (; s.n < (picture ? 7 : 5); s.n++) s.text[s.n] = text[s.n];
     if (!train_add_settings(r, cx, &s)) return NULL;
     heed_model *model = heed_model_new(cx, r->family, s.text, s.n, heed_seed(r->cx));
-    if (model) task_describe(cx, model, d);
+    if (model) heed_model_describe(cx, model, d);
     return model;
 }
 

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 heed_data *data_new(heed_ctx *cx) {
@@ -44,9 +45,37 @@ char **data_names(heed_ctx *cx, const struct word *words, int64_t n) {
 
 void heed_data_free(heed_ctx *cx, heed_data *data) {
     if (!data) return;
-    void *const parts[] = {data->x, data->bytes, data->label, data->y, data->x_names, data->y_names, data->class_names};
+    for (int64_t i = 0; data->categories && i < data->columns; i++) heed_mem_free(cx, data->categories[i]);
+    void *const parts[] = {data->x,       data->bytes,       data->label,      data->y,   data->x_names,
+                           data->y_names, data->class_names, data->categories, data->line};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) heed_mem_free(cx, parts[i]);
     heed_mem_free(cx, data);
+}
+
+int64_t data_names_count(char **names) {
+    int64_t n = 0;
+    while (names[n]) n++;
+    return n;
+}
+
+size_t heed_data_input_name(const heed_data *data, int64_t i, char *out, size_t size) {
+    const char *category = NULL;
+    int64_t column = i;
+    if (!data || i < 0 || i >= data->width) return 0;
+    for (int64_t c = 0, left = i; data->categories && c < data->columns; c++) {
+        const int64_t inputs = data->categories[c] ? data_names_count(data->categories[c]) : 1;
+        if (left < inputs) {
+            column = c;
+            if (data->categories[c]) category = data->categories[c][left];
+            break;
+        }
+        left -= inputs;
+    }
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)column + 1);
+    const int n = snprintf(out, size, "%s%s%s", data->x_names ? data->x_names[column] : number, category ? "=" : "",
+                           category ? category : "");
+    return n > 0 ? (size_t)n : 0;
 }
 
 bool data_check(heed_ctx *cx, const char *op, const heed_data *data) {

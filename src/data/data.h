@@ -18,6 +18,7 @@ heed_data *data_new(heed_ctx *cx); /* with no examples; every pointer NULL */
 void *data_room(heed_ctx *cx, int64_t rows, int64_t columns, size_t element);
 /* A list of n names that ends in NULL, in one block. */
 char **data_names(heed_ctx *cx, const struct word *words, int64_t n);
+int64_t data_names_count(char **names); /* of such a list */
 
 /* Whether data can be worked with; fails the context with a sentence that begins with `op` if not. */
 bool data_check(heed_ctx *cx, const char *op, const heed_data *data);
@@ -33,6 +34,8 @@ extern const char *const grammar_shown[GRAMMAR_SHOWN];
 
 /* The readers. Each fills `out`, which is new; what a failed one leaves in it is freed by the caller. */
 bool data_read_table(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out);
+bool data_parse_table(heed_ctx *cx, const char *name, const char *text, size_t size, const heed_data_opts *opts,
+                      heed_data *out);
 /* y_path NULL: no targets. The arrays are read by `read`: heed_npy_read or heed_idx_read. */
 bool data_read_arrays(heed_ctx *cx, heed_array *(*read)(heed_ctx *, const char *), const char *x_path,
                       const char *y_path, const heed_data_opts *opts, heed_data *out);

@@ -69,9 +69,9 @@ static bool read_npy(heed_ctx *cx, const char *path, const heed_data_opts *opts,
 
 static bool check_opts(heed_ctx *cx, const char *path, const heed_data_opts *opts) {
     if (heed_failed(cx)) return false;
-    if (!path) return heed_fail(cx, HEED_ERR_USAGE, "data_load: path is NULL");
+    if (!path) return heed_fail(cx, HEED_ERR_USAGE, "data: path or name is NULL");
     if ((unsigned)opts->task > HEED_DATA_INPUTS)
-        return heed_fail(cx, HEED_ERR_USAGE, "data_load: no task %d", (int)opts->task);
+        return heed_fail(cx, HEED_ERR_USAGE, "data: no task %d", (int)opts->task);
     const heed_data *like = opts->like;
     if (like && opts->task == HEED_DATA_CLASSIFY && like->classes < 1)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: should be like a data set that has no classes", path);
@@ -82,7 +82,7 @@ static bool check_opts(heed_ctx *cx, const char *path, const heed_data_opts *opt
 
 static bool read_any(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
     const bool folder = is_kind(path, S_IFDIR), npy = text_ends(path, strlen(path), ".npy");
-    if ((folder || npy) && (opts->target || opts->use))
+    if ((folder || npy) && (opts->target || opts->use || opts->drop || opts->skip_missing))
         return heed_fail(cx, HEED_ERR_USAGE, "%s: not a table, so no columns can be chosen", path);
     if (!folder && opts->part && strcmp(opts->part, "train") != 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, shown(opts->part).text);
@@ -103,6 +103,17 @@ static bool check_like(heed_ctx *cx, const char *path, const heed_data *like, co
                          (long long)d->image_channels, (long long)d->image_height, (long long)d->image_width,
                          (long long)like->image_channels, (long long)like->image_height, (long long)like->image_width);
     return true;
+}
+
+heed_data *heed_data_parse(heed_ctx *cx, const char *name, const char *text, size_t size, const heed_data_opts *opts) {
+    const heed_data_opts defaults = {.task = HEED_DATA_REGRESS};
+    if (!opts) opts = &defaults;
+    if (!check_opts(cx, name, opts)) return NULL;
+    if (!text) return heed_fail(cx, HEED_ERR_USAGE, "%s: the text is NULL", name), NULL;
+    heed_data *d = data_new(cx);
+    if (d && data_parse_table(cx, name, text, size, opts, d) && check_like(cx, name, opts->like, d)) return d;
+    heed_data_free(cx, d);
+    return NULL;
 }
 
 heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *opts) {

@@ -1,38 +1,19 @@
-/* Data sets from csv and tsv: which columns are inputs and targets, and their numbers. */
+/* Data sets from csv and tsv: which columns are inputs and targets. */
 #include "data/sheet.h"
 #include "io/text.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- sentences ---- */
 
-static int64_t new_lines(const char *text) {
-    int64_t n = 0;
-    for (; (text = strchr(text, '\n')); text++) n++;
-    return n;
-}
-
-/* The line on which a row begins: one for each row before it, and those within quoted cells. */
-static int64_t line_of(const struct sheet *s, int64_t row) {
-    int64_t line = 1 + row;
-    if (heed_table_has_header(s->table)) {
-        line++;
-        for (int64_t j = 0; j < s->columns; j++) line += new_lines(heed_table_name(s->cx, s->table, j));
-    }
-    for (int64_t i = 0; i < row; i++)
-        for (int64_t j = 0; j < s->columns; j++) line += new_lines(heed_table_cell(s->cx, s->table, i, j));
-    return line;
-}
-
-bool sheet_fail(const struct sheet *s, heed_status status, int64_t row, int64_t column, const char *format, ...) {
+bool sheet_fail(const struct sheet *s, heed_status status, int64_t i, int64_t column, const char *format, ...) {
     char why[512];
     va_list args;
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    const long long line = line_of(s, row);
+    const long long line = heed_table_line(s->table, s->row[i]);
     return heed_fail(s->cx, status, "%s: line %lld, column '%s': %s", s->path, line,
                      shown(heed_table_name(s->cx, s->table, column)).text, why);
 }
@@ -72,12 +53,16 @@ static int64_t find_column(const struct sheet *s, const char *name, size_t lengt
     return number <= s->columns ? number - 1 : -1;
 }
 
+/* list NULL: the column is dropped. */
 static bool claim(struct sheet *s, int64_t column, int64_t *list, int64_t *count) {
     if (s->taken[column])
-        return heed_fail(s->cx, HEED_ERR_USAGE, "%s: column '%s' is chosen twice", s->path,
-                         shown(heed_table_name(s->cx, s->table, column)).text);
-    s->taken[column] = 1;
-    list[(*count)++] = column;
+        return heed_fail(s->cx, HEED_ERR_USAGE, "%s: column '%s' is %s", s->path,
+                         shown(heed_table_name(s->cx, s->table, column)).text,
+                         s->taken[column] == SHEET_CHOSEN ? "chosen twice"
+                         : list                           ? "dropped, but needed"
+                                                          : "dropped twice");
+    s->taken[column] = list ? SHEET_CHOSEN : SHEET_DROPPED;
+    if (list) list[(*count)++] = column;
     return true;
 }
 
@@ -103,6 +88,21 @@ static bool claim_listed(struct sheet *s, const char *names, int64_t *list, int6
     }
 }
 
+static bool claim_all_listed(struct sheet *s, const char *const *names, int64_t *list, int64_t *count) {
+    for (; *names; names++)
+        if (!claim_listed(s, *names, list, count)) return false;
+    return true;
+}
+
+/* The last columns that are not dropped, `n` of them. */
+static bool claim_last(struct sheet *s, int64_t n) {
+    int64_t first = s->columns;
+    for (int64_t left = n; left > 0 && first > 0; left -= s->taken[first] == SHEET_FREE) first--;
+    for (int64_t i = first; i < s->columns; i++)
+        if (s->taken[i] == SHEET_FREE && !claim(s, i, s->target, &s->targets)) return false;
+    return true;
+}
+
 static bool choose_targets(struct sheet *s, const heed_data_opts *o) {
     const char *const *known =
         o->like && heed_table_has_header(s->table) ? (const char *const *)o->like->y_names : NULL;
@@ -113,51 +113,41 @@ static bool choose_targets(struct sheet *s, const heed_data_opts *o) {
         if (!claim_each(s, known, s->target, &s->targets)) return false;
     } else {
         /* Without names, as many of the last columns as `like` has outputs. */
-        const int64_t last = o->like && o->task == HEED_DATA_REGRESS ? o->like->outputs : 1;
-        for (int64_t i = last < s->columns ? s->columns - last : 0; i < s->columns; i++)
-            if (!claim(s, i, s->target, &s->targets)) return false;
+        if (!claim_last(s, o->like && o->task == HEED_DATA_REGRESS ? o->like->outputs : 1)) return false;
     }
     return o->task != HEED_DATA_CLASSIFY || s->targets == 1 ||
            heed_fail(s->cx, HEED_ERR_USAGE, "%s: classes are in one column, not in %lld", s->path,
                      (long long)s->targets);
 }
 
-static bool choose_inputs(struct sheet *s, const heed_data_opts *o) {
-    const char *const *known =
-        o->like && heed_table_has_header(s->table) ? (const char *const *)o->like->x_names : NULL;
-    if (o->use) known = o->use;
-    if (known && !claim_each(s, known, s->input, &s->inputs)) return false;
-    for (int64_t i = 0; !known && i < s->columns; i++)
-        if (!s->taken[i]) claim(s, i, s->input, &s->inputs);
-    return s->inputs > 0 ||
-           heed_fail(s->cx, HEED_ERR_USAGE, "%s: no column is left for the inputs%s", s->path,
-                     s->columns == 1 ? ": there is only one; columns are parted by commas, in a .tsv by tabs" : "");
-}
-
-/* ---- numbers ---- */
-
-/* A column into out[0], out[stride], ...; `numbers` is room for a column of doubles. */
-static bool read_column(const struct sheet *s, int64_t column, double *numbers, float *out, int64_t stride) {
-    if (!heed_table_numbers(s->cx, s->table, column, numbers, s->rows)) return false;
-    for (int64_t i = 0; i < s->rows; i++) {
-        out[i * stride] = (float)numbers[i];
-        if (!isfinite(out[i * stride]))
-            return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s",
-                              shown(heed_table_cell(s->cx, s->table, i, column)).text,
-                              isfinite(numbers[i]) ? "too large a number" : "not a finite number");
+/* Names are how a model finds its columns again. */
+static bool check_unnamed(const struct sheet *s) {
+    int64_t unnamed = -1;
+    for (int64_t k = 0; k < s->inputs; k++) {
+        if (*heed_table_name(s->cx, s->table, s->input[k])) continue;
+        if (unnamed >= 0)
+            return heed_fail(s->cx, HEED_ERR_FORMAT, "%s: columns %lld and %lld have no name; --drop leaves them out",
+                             s->path, (long long)unnamed + 1, (long long)s->input[k] + 1);
+        unnamed = s->input[k];
     }
     return true;
 }
 
-static float *read_columns(const struct sheet *s, const int64_t *columns, int64_t count) {
-    float *out = data_room(s->cx, s->rows, count, sizeof *out);
-    double *numbers = data_room(s->cx, s->rows, 1, sizeof *numbers);
-    bool ok = numbers;
-    for (int64_t i = 0; ok && i < count; i++) ok = read_column(s, columns[i], numbers, out + i, count);
-    heed_mem_free(s->cx, numbers);
-    if (ok) return out;
-    heed_mem_free(s->cx, out);
-    return NULL;
+static bool choose_inputs(struct sheet *s, const heed_data_opts *o) {
+    const char *const *known =
+        o->like && heed_table_has_header(s->table) ? (const char *const *)o->like->x_names : NULL;
+    if (o->use ? !claim_all_listed(s, o->use, s->input, &s->inputs)
+               : known && !claim_each(s, known, s->input, &s->inputs))
+        return false;
+    for (int64_t i = 0; !o->use && !known && i < s->columns; i++)
+        if (!s->taken[i]) claim(s, i, s->input, &s->inputs);
+    if (s->inputs == 0)
+        return heed_fail(s->cx, HEED_ERR_USAGE, "%s: no column is left for the inputs%s", s->path,
+                         s->columns == 1 ? ": there is only one; --separator says what parts columns" : "");
+    if (o->like && o->like->columns > 0 && s->inputs != o->like->columns)
+        return heed_fail(s->cx, HEED_ERR_SHAPE, "%s: %lld columns of inputs, should be %lld", s->path,
+                         (long long)s->inputs, (long long)o->like->columns);
+    return check_unnamed(s);
 }
 
 static bool keep_names(const struct sheet *s, const int64_t *columns, int64_t count, char ***out) {
@@ -175,32 +165,37 @@ static bool keep_names(const struct sheet *s, const int64_t *columns, int64_t co
 /* ---- all of it ---- */
 
 /* A single row of words alone is a header without rows. */
-static bool check_rows(const struct sheet *s) {
-    bool numbers = s->rows > 1, range;
-    double number;
-    for (int64_t i = 0; s->rows == 1 && i < s->columns; i++)
-        numbers |= number_read(heed_table_cell(s->cx, s->table, 0, i), &number, &range);
-    return numbers || heed_fail(s->cx, HEED_ERR_FORMAT, "%s: the data set is empty: no row holds a number", s->path);
+static bool check_rows(const struct sheet *s, const heed_data_opts *opts) {
+    const int64_t rows = heed_table_rows(s->table);
+    bool enough = rows > 1 || (rows == 1 && (opts->like || heed_table_has_header(s->table)));
+    for (int64_t i = 0; rows == 1 && i < s->columns; i++) enough |= heed_table_number(s->table, 0, i, NULL);
+    return enough || heed_fail(s->cx, HEED_ERR_FORMAT, "%s: the data set is empty: no row holds a number", s->path);
 }
 
-static bool open_sheet(struct sheet *s) {
-    s->table = heed_table_open(s->cx, s->path, NULL);
+/* Takes over the table. */
+static bool open_sheet(struct sheet *s, heed_table *table, const heed_data_opts *opts) {
+    s->table = table;
     if (!s->table) return false;
-    s->rows = heed_table_rows(s->table);
     s->columns = heed_table_columns(s->table);
     s->input = data_room(s->cx, s->columns, 1, sizeof *s->input);
     s->target = data_room(s->cx, s->columns, 1, sizeof *s->target);
     s->taken = data_room(s->cx, s->columns, 1, 1);
     if (!s->taken) return false;
-    memset(s->taken, 0, (size_t)s->columns);
-    return check_rows(s);
+    memset(s->taken, SHEET_FREE, (size_t)s->columns);
+    return check_rows(s, opts);
 }
 
 static void close_sheet(struct sheet *s) {
+    heed_mem_free(s->cx, s->row);
     heed_mem_free(s->cx, s->taken);
     heed_mem_free(s->cx, s->target);
     heed_mem_free(s->cx, s->input);
     heed_table_close(s->table);
+}
+
+static bool choose(struct sheet *s, const heed_data_opts *opts, heed_data *out) {
+    if (opts->drop && !claim_all_listed(s, opts->drop, NULL, NULL)) return false;
+    return choose_targets(s, opts) && choose_inputs(s, opts) && sheet_take_rows(s, opts->skip_missing, &out->skipped);
 }
 
 static bool read_targets(const struct sheet *s, const heed_data_opts *opts, heed_data *out) {
@@ -208,16 +203,33 @@ static bool read_targets(const struct sheet *s, const heed_data_opts *opts, heed
     if (!keep_names(s, s->target, s->targets, &out->y_names)) return false;
     if (opts->task == HEED_DATA_CLASSIFY) return sheet_classes(s, s->target[0], opts->like, out);
     out->outputs = s->targets;
-    return (out->y = read_columns(s, s->target, s->targets));
+    out->y = data_room(s->cx, s->rows, s->targets, sizeof *out->y);
+    for (int64_t k = 0; out->y && k < s->targets; k++)
+        if (!sheet_numbers(s, s->target[k], out->y + k, s->targets)) return false;
+    return out->y;
+}
+
+static bool keep_lines(const struct sheet *s, heed_data *out) {
+    out->line = data_room(s->cx, s->rows, 1, sizeof *out->line);
+    for (int64_t i = 0; out->line && i < s->rows; i++) out->line[i] = heed_table_line(s->table, s->row[i]);
+    return out->line;
+}
+
+static bool read_sheet(struct sheet *s, heed_table *table, const heed_data_opts *opts, heed_data *out) {
+    const bool ok = open_sheet(s, table, opts) && choose(s, opts, out) && sheet_inputs(s, opts->like, out) &&
+                    keep_names(s, s->input, s->inputs, &out->x_names) && read_targets(s, opts, out) &&
+                    keep_lines(s, out);
+    out->n = s->rows;
+    close_sheet(s);
+    return ok;
 }
 
 bool data_read_table(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
-    struct sheet s = {.cx = cx, .path = path};
-    bool ok = open_sheet(&s) && choose_targets(&s, opts) && choose_inputs(&s, opts);
-    out->n = s.rows;
-    out->width = s.inputs;
-    ok = ok && (out->x = read_columns(&s, s.input, s.inputs)) && keep_names(&s, s.input, s.inputs, &out->x_names) &&
-         read_targets(&s, opts, out);
-    close_sheet(&s);
-    return ok;
+    return read_sheet(&(struct sheet){.cx = cx, .path = path}, heed_table_open(cx, path, &opts->table), opts, out);
+}
+
+bool data_parse_table(heed_ctx *cx, const char *name, const char *text, size_t size, const heed_data_opts *opts,
+                      heed_data *out) {
+    return read_sheet(&(struct sheet){.cx = cx, .path = name}, heed_table_parse(cx, name, text, size, &opts->table),
+                      opts, out);
 }

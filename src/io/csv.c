@@ -2,12 +2,14 @@
  *
  * The text is kept once and cut up in place: a cell is unquoted where it stands, and the delimiter behind it becomes
  * the 0 that ends it. Text only ever moves left, so nothing is read after it has been overwritten. */
+#include "io/csv.h"
 #include "base/checked.h"
 #include "base/file.h"
 #include "io/array.h"
 #include "io/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct heed_table {
@@ -20,13 +22,13 @@ struct heed_table {
     size_t row_count, row_room;
     size_t columns;
     bool header;
+    char delimiter, decimal;
     char (*numbers)[24]; /* names of columns without a header */
 };
 
 struct cutter {
     heed_table *t;
     size_t at, size, line;
-    char delimiter;
     bool plain_quotes;
 };
 
@@ -64,13 +66,29 @@ static bool cut_quoted(struct cutter *c, size_t *end) {
     return bad_line(c, first_line, "a quoted cell is never closed");
 }
 
+static bool is_delimiter(const heed_table *t, char c) {
+    return c == t->delimiter || (t->delimiter == ' ' && c == '\t');
+}
+
 static bool cut_plain(struct cutter *c, size_t *end) {
     const char *s = c->t->text;
-    for (; c->at < c->size && s[c->at] != c->delimiter && s[c->at] != '\n' && s[c->at] != '\r'; c->at++)
+    for (; c->at < c->size && !is_delimiter(c->t, s[c->at]) && s[c->at] != '\n' && s[c->at] != '\r'; c->at++)
         if (s[c->at] == '"' && !c->plain_quotes)
             return bad_line(c, c->line, "a quote within a cell that does not begin with one");
     *end = c->at;
     return true;
+}
+
+/* Blanks that part cells are one delimiter however many they are; those around a row are none. */
+static void skip_blanks(struct cutter *c) {
+    while (c->t->delimiter == ' ' && c->at < c->size && is_delimiter(c->t, c->t->text[c->at])) c->at++;
+}
+
+/* Whether a row ends here; blanks were skipped. */
+static bool at_row_end(const struct cutter *c, bool after_blanks) {
+    const char here = c->t->text[c->at];
+    if (c->at == c->size) return true;
+    return c->t->delimiter == ' ' ? !after_blanks || here == '\n' || here == '\r' : !is_delimiter(c->t, here);
 }
 
 /* One cell and what ends it; *last when it is the last of its row. */
@@ -81,14 +99,16 @@ static bool cut_cell(struct cutter *c, bool *last) {
     size_t end;
     if (!push(t->cx, &t->cells, &t->cell_count, &t->cell_room, c->at + quoted)) return false;
     if (!(quoted ? cut_quoted : cut_plain)(c, &end)) return false;
-    *last = c->at == c->size || s[c->at] != c->delimiter;
+    const size_t behind = c->at;
+    skip_blanks(c);
+    *last = at_row_end(c, c->at > behind);
     if (s[c->at] == '\r') {
         if (s[c->at + 1] != '\n') return bad_line(c, c->line, "a carriage return without a line feed");
         c->at++;
     }
     if (c->at < c->size && *last && s[c->at] != '\n') return bad_line(c, c->line, "text after a closing quote");
     c->line += s[c->at] == '\n';
-    c->at += c->at < c->size;
+    c->at += c->at < c->size && (*last || t->delimiter != ' ');
     s[end] = 0;
     return true;
 }
@@ -96,7 +116,7 @@ static bool cut_cell(struct cutter *c, bool *last) {
 /* Whether only blank lines are left. */
 static bool only_blank(const struct cutter *c) {
     size_t i = c->at;
-    while (i < c->size && (c->t->text[i] == '\n' || c->t->text[i] == '\r')) i++;
+    while (i < c->size && strchr(c->t->delimiter == ' ' ? "\n\r \t" : "\n\r", c->t->text[i])) i++;
     return i == c->size;
 }
 
@@ -105,6 +125,7 @@ static bool cut_rows(struct cutter *c) {
     while (c->at < c->size && !(t->columns > 1 && only_blank(c))) {
         const size_t before = t->cell_count, line = c->line;
         bool last = false;
+        skip_blanks(c);
         if (!push(t->cx, &t->lines, &t->row_count, &t->row_room, line)) return false;
         while (!last) /* a delimiter at the very end of the text has an empty cell behind it */
             if (!cut_cell(c, &last)) return false;
@@ -126,23 +147,86 @@ static bool check_text(struct cutter *c) {
     if (size == 0) return heed_fail(c->t->cx, HEED_ERR_FORMAT, "%s: the table is empty", c->t->name);
     if (!nul && bad == size) return true;
     const char *where = nul ? nul : s + bad;
-    size_t line = 1;
+    size_t line = c->line;
     for (const char *p = s; p < where; p++) line += *p == '\n';
     return bad_line(c, line, nul ? "a NUL byte" : "not valid UTF-8");
 }
 
-static bool any_number(const heed_table *t, size_t row) {
+static const char *raw_cell(const heed_table *t, size_t row, size_t column) {
+    return t->text + t->cells[row * t->columns + column];
+}
+
+static bool is_number(const heed_table *t, const char *text) {
     double value;
     bool range;
+    return number_read_as(text, t->decimal, &value, &range);
+}
+
+static bool any_number(const heed_table *t, size_t row) {
     for (size_t i = 0; i < t->columns; i++)
-        if (number_read(t->text + t->cells[row * t->columns + i], &value, &range)) return true;
+        if (is_number(t, raw_cell(t, row, i))) return true;
     return false;
 }
 
+/* A comma where the delimiter is ';' and some number has one. */
+static char decimal_of(heed_table *t) {
+    t->decimal = ',';
+    for (size_t i = 0; t->delimiter == ';' && i < t->cell_count; i++)
+        if (strchr(t->text + t->cells[i], ',') && is_number(t, t->text + t->cells[i])) return ',';
+    return '.';
+}
+
+enum { ROWS_LOOKED_AT = 1000 };
+
+static bool occurs_again(const heed_table *t, size_t column, size_t rows) {
+    for (size_t i = 1; i < rows; i++)
+        if (strcmp(raw_cell(t, 0, column), raw_cell(t, i, column)) == 0) return true;
+    return false;
+}
+
+static bool finds_header(const heed_table *t) {
+    const size_t rows = t->row_count < ROWS_LOOKED_AT ? t->row_count : ROWS_LOOKED_AT;
+    if (rows < 2 || any_number(t, 0)) return false;
+    for (size_t i = 0; i < t->columns; i++)
+        if (strcmp(raw_cell(t, 0, i), "?") == 0) return false; /* a missing value, never a name */
+    for (size_t i = 1; i < rows; i++)
+        if (any_number(t, i)) return true;
+    for (size_t i = 0; i < t->columns; i++)
+        if (!*raw_cell(t, 0, i) || occurs_again(t, i, rows)) return false;
+    return rows > 2 && t->columns > 1;
+}
+
+struct name {
+    const char *text;
+    size_t column;
+};
+
+static int by_text(const void *a, const void *b) {
+    const struct name *x = a, *y = b;
+    const int order = strcmp(x->text, y->text);
+    return order ? order : (x->column > y->column) - (x->column < y->column);
+}
+
+/* Columns without a name may be several: they still have numbers. */
+static bool check_names(heed_table *t) {
+    size_t bytes;
+    struct name *names = size_mul(t->columns, sizeof *names, &bytes) ? heed_mem_new(t->cx, bytes) : NULL;
+    if (!names) return heed_fail(t->cx, HEED_ERR_MEMORY, "csv: too many columns");
+    for (size_t i = 0; i < t->columns; i++) names[i] = (struct name){raw_cell(t, 0, i), i};
+    qsort(names, t->columns, sizeof *names, by_text);
+    for (size_t i = 1; i < t->columns; i++)
+        if (*names[i].text && strcmp(names[i].text, names[i - 1].text) == 0) {
+            heed_fail(t->cx, HEED_ERR_FORMAT, "%s: line %zu: columns %zu and %zu are both named '%s'", t->name,
+                      t->lines[0], names[i - 1].column + 1, names[i].column + 1, shown(names[i].text).text);
+            break;
+        }
+    heed_mem_free(t->cx, names);
+    return !heed_failed(t->cx);
+}
+
 static bool name_columns(heed_table *t, heed_header header) {
-    t->header = header == HEED_HEADER_YES ||
-                (header == HEED_HEADER_AUTO && t->row_count > 1 && !any_number(t, 0) && any_number(t, 1));
-    if (t->header) return true;
+    t->header = header == HEED_HEADER_YES || (header == HEED_HEADER_AUTO && finds_header(t));
+    if (t->header) return check_names(t);
     size_t bytes;
     if (!size_mul(t->columns, sizeof *t->numbers, &bytes))
         return heed_fail(t->cx, HEED_ERR_MEMORY, "csv: too many columns");
@@ -153,10 +237,10 @@ static bool name_columns(heed_table *t, heed_header header) {
 
 /* ---- opening ---- */
 
-static char delimiter_of(const char *name) {
+static bool is_tsv(const char *name) {
     size_t n = strlen(name);
     if (text_ends(name, n, ".gz")) n -= 3;
-    return text_ends(name, n, ".tsv") || text_ends(name, n, ".tab") ? '\t' : ',';
+    return text_ends(name, n, ".tsv") || text_ends(name, n, ".tab");
 }
 
 void heed_table_close(heed_table *t) {
@@ -177,12 +261,16 @@ static heed_table *make_table(heed_ctx *cx, const char *name, char *text, size_t
         return NULL;
     }
     *t = (heed_table){.cx = cx, .text = text, .name = heed_mem_new(cx, strlen(name) + 1)};
-    struct cutter c = {.t = t, .size = size, .line = 1};
-    c.delimiter = o && o->delimiter ? o->delimiter : delimiter_of(name);
-    c.plain_quotes = o && o->plain_quotes;
+    const heed_table_options defaults = {0};
+    if (!o) o = &defaults;
+    struct cutter c = {.t = t, .size = size, .line = o->line ? (size_t)o->line : 1, .plain_quotes = o->plain_quotes};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) c.at = 3;
     if (t->name) memcpy(t->name, name, strlen(name) + 1);
-    if (t->name && check_text(&c) && cut_rows(&c) && name_columns(t, o ? o->header : HEED_HEADER_AUTO)) return t;
+    bool ok = t->name && check_text(&c);
+    if (ok) t->delimiter = o->delimiter ? o->delimiter : is_tsv(name) ? '\t' : csv_sniff(text + c.at, !c.plain_quotes);
+    ok = ok && cut_rows(&c);
+    if (ok) t->decimal = o->decimal ? o->decimal : decimal_of(t);
+    if (ok && name_columns(t, o->header)) return t;
     heed_table_close(t);
     return NULL;
 }
@@ -192,6 +280,12 @@ static bool check_options(heed_ctx *cx, const char *op, const heed_table_options
     const unsigned char d = (unsigned char)o->delimiter;
     if (d == '"' || d == '\n' || d == '\r' || d >= 0x80)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: a delimiter must be an ASCII character, not a quote or new line", op);
+    if (o->decimal && o->decimal != '.' && o->decimal != ',')
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: a decimal mark is a point or a comma", op);
+    if (o->decimal && o->decimal == o->delimiter)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%c' cannot be both the delimiter and the decimal mark", op,
+                         o->decimal);
+    if (o->line < 0) return heed_fail(cx, HEED_ERR_USAGE, "%s: no line %lld", op, (long long)o->line);
     return (unsigned)o->header <= HEED_HEADER_NO ||
            heed_fail(cx, HEED_ERR_USAGE, "%s: no header option %d", op, (int)o->header);
 }
@@ -223,10 +317,14 @@ heed_table *heed_table_open(heed_ctx *cx, const char *path, const heed_table_opt
 int64_t heed_table_rows(const heed_table *t) { return t ? (int64_t)(t->row_count - t->header) : 0; }
 int64_t heed_table_columns(const heed_table *t) { return t ? (int64_t)t->columns : 0; }
 bool heed_table_has_header(const heed_table *t) { return t && t->header; }
+char heed_table_delimiter(const heed_table *t) { return t ? t->delimiter : 0; }
+char heed_table_decimal(const heed_table *t) { return t ? t->decimal : 0; }
 
-static const char *cell(const heed_table *t, size_t row, size_t column) {
-    return t->text + t->cells[(row + t->header) * t->columns + column];
+int64_t heed_table_line(const heed_table *t, int64_t row) {
+    return row >= 0 && row < heed_table_rows(t) ? (int64_t)t->lines[(size_t)row + t->header] : 0;
 }
+
+static const char *cell(const heed_table *t, size_t row, size_t column) { return raw_cell(t, row + t->header, column); }
 
 static const char *column_name(const heed_table *t, size_t column) {
     return t->header ? t->text + t->cells[column] : t->numbers[column];
@@ -261,18 +359,47 @@ const char *heed_table_cell(heed_ctx *cx, const heed_table *t, int64_t row, int6
     return cell(t, (size_t)row, (size_t)column);
 }
 
+static bool within(const heed_table *t, int64_t row, int64_t column) {
+    return row >= 0 && row < heed_table_rows(t) && column >= 0 && column < heed_table_columns(t);
+}
+
+bool heed_table_number(const heed_table *t, int64_t row, int64_t column, double *out) {
+    double value;
+    bool range;
+    if (!within(t, row, column)) return false;
+    return number_read_as(cell(t, (size_t)row, (size_t)column), t->decimal, out ? out : &value, &range);
+}
+
+bool heed_table_missing(const heed_table *t, int64_t row, int64_t column) {
+    return within(t, row, column) && text_is_missing(cell(t, (size_t)row, (size_t)column));
+}
+
+/* What a cell is instead of a number; the other decimal mark might make it one. */
+static const char *what_else(const heed_table *t, const char *text) {
+    double value;
+    bool range;
+    if (text_is_missing(text)) return "missing";
+    if (number_read_as(text, t->decimal, &value, &range) || range) return "too large a number";
+    if (t->decimal == '.' && number_read_as(text, ',', &value, &range))
+        return "not a number with a decimal point; --decimal , takes commas";
+    if (t->decimal == ',' && number_read_as(text, '.', &value, &range))
+        return "not a number with a decimal comma; --decimal . takes points";
+    return "not a number";
+}
+
+bool table_not_number(heed_ctx *cx, const heed_table *t, int64_t row, int64_t column) {
+    const char *text = cell(t, (size_t)row, (size_t)column);
+    return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %zu, column '%s': '%s' is %s", t->name,
+                     t->lines[(size_t)row + t->header], shown(column_name(t, (size_t)column)).text, shown(text).text,
+                     what_else(t, text));
+}
+
 bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, double *out, int64_t n) {
     if (!usable(cx, "table_numbers", t, column)) return false;
     if (n != heed_table_rows(t) || (n > 0 && !out))
         return heed_fail(cx, HEED_ERR_USAGE, "table_numbers: %s has %lld rows, room is for %lld", t->name,
                          (long long)heed_table_rows(t), (long long)(out ? n : 0));
-    for (size_t i = 0; i < (size_t)n; i++) {
-        bool range;
-        const char *text = cell(t, i, (size_t)column);
-        if (!number_read(text, &out[i], &range))
-            return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %zu, column '%s': '%s' is %s", t->name,
-                             t->lines[i + t->header], shown(column_name(t, (size_t)column)).text, shown(text).text,
-                             range ? "too large a number" : "not a number");
-    }
+    for (int64_t i = 0; i < n; i++)
+        if (!heed_table_number(t, i, column, &out[i])) return table_not_number(cx, t, i, column);
     return true;
 }

@@ -27,7 +27,7 @@ static const char *skip_digits(const char *s) {
 }
 
 /* The end of the number at s, or NULL. strtod alone would also take hexadecimal, leading new lines and nan(...). */
-static const char *number_end(const char *s) {
+static const char *number_end(const char *s, char decimal) {
     if (*s == '+' || *s == '-') s++;
     static const char *const words[] = {"infinity", "inf", "nan"};
     for (int i = 0; i < 3; i++)
@@ -35,7 +35,7 @@ static const char *number_end(const char *s) {
     const char *whole = s;
     s = skip_digits(s);
     bool digits = s > whole;
-    if (*s == '.') {
+    if (*s == decimal) {
         const char *part = s + 1;
         s = skip_digits(part);
         digits = digits || s > part;
@@ -52,7 +52,7 @@ static const char *number_end(const char *s) {
 bool number_read(const char *s, double *out, bool *range) {
     *range = false;
     while (is_blank(*s)) s++;
-    const char *end = number_end(s);
+    const char *end = number_end(s, '.');
     if (!end) return false;
     const char *rest = end;
     while (is_blank(*rest)) rest++;
@@ -79,6 +79,37 @@ void number_shortest(char out[NUMBER_ROOM], double value, bool single) {
         text_format(out, NUMBER_ROOM, "%.*g", digits, value);
         if (number_read(out, &back, &range) && (single ? (float)back == (float)value : back == value)) return;
     }
+}
+
+#define LONGEST_NUMBER 400 /* characters: enough for every digit of a double */
+
+bool number_read_as(const char *s, char decimal, double *out, bool *range) {
+    char copy[LONGEST_NUMBER];
+    *range = false;
+    if (decimal == '.') return number_read(s, out, range);
+    const size_t n = strlen(s);
+    if (n >= sizeof copy || memchr(s, '.', n)) return false;
+    memcpy(copy, s, n + 1);
+    char *mark = strchr(copy, decimal);
+    if (mark) *mark = '.';
+    return number_read(copy, out, range);
+}
+
+bool number_is(const char *s, char decimal) {
+    while (is_blank(*s)) s++;
+    s = number_end(s, decimal);
+    while (s && is_blank(*s)) s++;
+    return s && !*s;
+}
+
+bool text_is_missing(const char *s) {
+    static const char *const words[] = {"NA", "N/A", "n/a", "NULL", "null", "?"};
+    while (is_blank(*s)) s++;
+    size_t n = strlen(s);
+    while (n > 0 && is_blank(s[n - 1])) n--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (n == strlen(words[i]) && memcmp(s, words[i], n) == 0) return true;
+    return n == 0 || (n == 3 && strncasecmp(s, "nan", 3) == 0);
 }
 
 bool text_ends(const char *s, size_t n, const char *suffix) {

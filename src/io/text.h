@@ -15,6 +15,13 @@ struct shown shown_bytes(const void *s, size_t n);
 /* A decimal number: [+-] digits [. digits] [e [+-] digits], or inf, infinity, nan in any case; spaces and tabs around
  * are ignored. Never depends on the locale. false: not a number, or (*range) beyond what a double can hold. */
 bool number_read(const char *s, double *out, bool *range);
+/* The same with another decimal mark, ',' or '.'. */
+bool number_read_as(const char *s, char decimal, double *out, bool *range);
+/* Whether it has that form, which is quicker; its range is not looked at. */
+bool number_is(const char *s, char decimal);
+/* Whether a cell says that its value is missing: empty, NA, N/A, n/a, NULL, null, ?, or nan in any case; blanks around
+ * are ignored. "Na" is sodium. */
+bool text_is_missing(const char *s);
 
 /* As few digits as number_read reads back as the same number (single: as the same float), with a decimal point whatever
  * the locale. */

@@ -138,11 +138,177 @@ static void test_like_without_names(void **state) {
     expect_floats(t->y, (float[]){8, 9}, 2);
     heed_data_free(cx, t);
     assert_null(load(cx, "t.csv", "7,8,9,10\n", (heed_data_opts){.like = d}));
-    EXPECT_SENTENCE(cx, "t.csv: 2 inputs, should be 1");
+    EXPECT_SENTENCE(cx, "t.csv: 2 columns of inputs, should be 1");
     assert_null(load(cx, "t.csv", "7,8,9\n", (heed_data_opts){.like = d, .target = "3", .use = NAMES("1")}));
     EXPECT_SENTENCE(cx, "t.csv: 1 targets, should be 2");
     heed_data_free(cx, d);
     close_context(cx);
+}
+
+/* ---- separators, decimal marks, missing values ---- */
+
+static void test_decimal_comma(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_data *d = load(cx, "t.csv", "a;k;y\n1,5;ja;2\n2,25;nein;-3,5\n", (heed_data_opts){0});
+    assert_int_equal(d->width, 3);
+    expect_floats(d->x, (float[]){1.5f, 1, 0, 2.25f, 0, 1}, 6);
+    expect_floats(d->y, (float[]){2, -3.5f}, 2);
+    heed_data_free(cx, d);
+    d = load(cx, "t.csv", "a b\n1,5 2\n", (heed_data_opts){.table = {.delimiter = ' ', .decimal = ','}});
+    expect_floats(d->x, (float[]){1.5f}, 1);
+    heed_data_free(cx, d);
+    d = load(cx, "t.csv", "7#8\n9#10\n", (heed_data_opts){.table = {.delimiter = '#'}});
+    expect_floats(d->y, (float[]){8, 10}, 2);
+    heed_data_free(cx, d);
+    /* Classes that are numbers have the decimal mark too. */
+    d = load(cx, "t.csv", "a;k\n0,5;1,0\n1,5;0\n", (heed_data_opts){.task = HEED_DATA_CLASSIFY});
+    assert_memory_equal(d->label, ((int32_t[]){1, 0}), 8);
+    heed_data_free(cx, d);
+    close_context(cx);
+}
+
+static void test_skip_missing(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const char *text = "a,b,note,y\n1,2,\"x\ny\",3\nNA,5,,6\n7,8,,9\n10,11,z,\n12,13,z,14\n";
+    heed_data *d = load(cx, "t.csv", text, (heed_data_opts){.skip_missing = true, .drop = NAMES("note")});
+    assert_int_equal(d->n, 3);
+    assert_int_equal(d->skipped, 2);
+    expect_floats(d->x, (float[]){1, 2, 7, 8, 12, 13}, 6);
+    expect_floats(d->y, (float[]){3, 9, 14}, 3);
+    assert_memory_equal(d->line, ((int64_t[]){2, 5, 7}), 24);
+    expect_names(d->x_names, NAMES("a", "b"));
+    heed_data_free(cx, d);
+    /* Only columns that are used matter. */
+    d = load(cx, "t.csv", text, (heed_data_opts){.use = NAMES("b"), .target = "b", .task = HEED_DATA_INPUTS});
+    assert_int_equal(d->n, 5);
+    assert_int_equal(d->skipped, 0);
+    heed_data_free(cx, d);
+    close_context(cx);
+}
+
+static void test_columns(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const char *text = "a,b,c,d\n1,2,3,4\n5,6,7,8\n";
+    heed_data *d = load(cx, "t.csv", text, (heed_data_opts){.use = NAMES("c,a"), .target = "d,b"});
+    expect_floats(d->x, (float[]){3, 1, 7, 5}, 4);
+    expect_floats(d->y, (float[]){4, 2, 8, 6}, 4);
+    heed_data_free(cx, d);
+    d = load(cx, "t.csv", text, (heed_data_opts){.use = NAMES("a,2", "c")});
+    expect_names(d->x_names, NAMES("a", "b", "c"));
+    heed_data_free(cx, d);
+    d = load(cx, "t.csv", text, (heed_data_opts){.drop = NAMES("d,a")}); /* the last that is left is the target */
+    expect_names(d->x_names, NAMES("b"));
+    expect_names(d->y_names, NAMES("c"));
+    heed_data_free(cx, d);
+    d = load(cx, "t.csv", "a,,\n1,,2\n3,,4\n", (heed_data_opts){.drop = NAMES("2")});
+    expect_floats(d->y, (float[]){2, 4}, 2);
+    heed_data_free(cx, d);
+    close_context(cx);
+}
+
+/* ---- text columns ---- */
+
+static void expect_input_name(const heed_data *d, int64_t i, const char *expected) {
+    char name[64];
+    assert_int_equal(heed_data_input_name(d, i, name, sizeof name), strlen(expected));
+    assert_string_equal(name, expected);
+}
+
+static void test_categories(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_data *d =
+        load(cx, "t.csv", "colour,size,place,y\nred,1,9A,5\n blue ,2,12,6\nred,3,\"B,7\",7\n", (heed_data_opts){0});
+    assert_int_equal(d->columns, 3);
+    assert_int_equal(d->width, 6);
+    expect_names(d->x_names, NAMES("colour", "size", "place"));
+    expect_names(d->categories[0], NAMES("blue", "red"));
+    assert_null(d->categories[1]);
+    expect_names(d->categories[2], NAMES("12", "9A", "B,7")); /* mostly text */
+    expect_floats(d->x, (float[]){0, 1, 1, 0, 1, 0, 1, 0, 2, 1, 0, 0, 0, 1, 3, 0, 0, 1}, 18);
+    expect_input_name(d, 1, "colour=red");
+    expect_input_name(d, 2, "size");
+    expect_input_name(d, 5, "place=B,7");
+    assert_int_equal(heed_data_input_name(d, 6, NULL, 0), 0);
+    assert_int_equal(heed_data_input_name(d, 0, NULL, 0), strlen("colour=blue"));
+
+    /* Others are encoded the same way, whatever they hold. */
+    const heed_data_opts like = {.task = HEED_DATA_INPUTS, .like = d};
+    heed_data *t = load(cx, "t.csv", "place,size,colour\n12,4,blue\n12,5,blue\n", like);
+    expect_floats(t->x, (float[]){1, 0, 4, 1, 0, 0, 1, 0, 5, 1, 0, 0}, 12);
+    expect_names(t->categories[0], NAMES("blue", "red"));
+    assert_int_equal(t->width, 6);
+    heed_data_free(cx, t);
+    t = heed_data_parse(cx, "line", "red,1,9A", 8, &like);
+    expect_floats(t->x, (float[]){0, 1, 1, 0, 1, 0}, 6);
+    heed_data_free(cx, t);
+    assert_null(load(cx, "t.csv", "place,size,colour\n12,4,blue\n12,5,green\n", like));
+    EXPECT_SENTENCE(cx, "t.csv: line 3, column 'colour': category 'green' is not one of the 2 known: blue, red");
+    assert_null(load(cx, "t.csv", "place,size,colour\n12,x,blue\n12,y,red\n", like));
+    EXPECT_SENTENCE(cx, "t.csv: line 2, column 'size': 'x' is not a number");
+    assert_null(load(cx, "t.csv", "place,size\n12,1\n", like));
+    EXPECT_SENTENCE(cx, "no column 'colour'");
+    assert_null(heed_data_parse(cx, "line", "red,1", 5, &like));
+    EXPECT_SENTENCE(cx, "line: 2 columns of inputs, should be 3");
+    heed_data_free(cx, d);
+
+    /* Nothing but text; without a header columns have numbers. */
+    d = load(cx, "t.csv", "sky,wind,go\nsunny,weak,yes\nrainy,strong,no\nrainy,weak,yes\n",
+             (heed_data_opts){.task = HEED_DATA_CLASSIFY});
+    assert_int_equal(d->n, 3);
+    assert_int_equal(d->width, 4);
+    expect_names(d->class_names, NAMES("no", "yes"));
+    heed_data_free(cx, d);
+    d = load(cx, "t.csv", "1,u,2\n3,v,4\n", (heed_data_opts){0});
+    assert_null(d->x_names);
+    expect_input_name(d, 0, "1");
+    expect_input_name(d, 2, "2=v");
+    heed_data_free(cx, d);
+    close_context(cx);
+}
+
+/* n rows of a column with `different` texts. */
+static char *many_texts(int n, int different) {
+    char *text = malloc((size_t)n * 24 + 16);
+    size_t at = (size_t)sprintf(text, "name,y\n");
+    for (int i = 0; i < n; i++) at += (size_t)sprintf(text + at, "n%d,%d\n", i % different, i);
+    return text;
+}
+
+static void test_many_categories(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const struct {
+        int n, different;
+        bool good;
+    } cases[] = {{40, 40, true}, {82, 41, true}, {81, 41, false}, {3000, 1000, true}, {3000, 1001, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = many_texts(cases[i].n, cases[i].different);
+        heed_data *d = load(cx, "t.csv", text, (heed_data_opts){0});
+        if (cases[i].good)
+            assert_int_equal(d->width, cases[i].different);
+        else
+            EXPECT_SENTENCE(cx, "are too many for categories; --drop leaves the column out");
+        heed_data_free(cx, d);
+        free(text);
+    }
+    close_context(cx);
+}
+
+static bool read_categories(heed_ctx *cx, const void *bytes, size_t size) {
+    heed_data *d = heed_data_parse(cx, "t", bytes, size, &(heed_data_opts){.skip_missing = true});
+    heed_data_free(cx, d);
+    return d;
+}
+
+static void test_starved(void **state) {
+    (void)state;
+    const char text[] = "a;b;c;y\n1,5;red;x;2\nNA;blue;x;3\n2;red;z;4\n";
+    starve(read_categories, text, sizeof text - 1);
+    torment(read_categories, text, sizeof text - 1, 3000);
 }
 
 static void test_refusals(void **state) {
@@ -161,8 +327,9 @@ static void test_refusals(void **state) {
         {"a,b\n", regress, HEED_ERR_FORMAT, "t.csv: the data set is empty: no row holds a number"},
         {"a,b\n1,2\n3\n", regress, HEED_ERR_FORMAT, "t.csv: line 3: 1 cells, the first row has 2"},
         {"a,b\n1,2\n3,4\nfive,6\n", regress, HEED_ERR_FORMAT, "t.csv: line 4, column 'a': 'five' is not a number"},
-        {"a,b\n1,2\n3,\n", regress, HEED_ERR_FORMAT, "t.csv: line 3, column 'b': '' is not a number"},
-        {"a,b\n1,2\nnan,4\n", regress, HEED_ERR_FORMAT, "t.csv: line 3, column 'a': 'nan' is not a finite number"},
+        {"a,b\n1,2\n3,\n", regress, HEED_ERR_FORMAT,
+         "t.csv: line 3, column 'b': a missing value (''); --skip-missing drops such rows, --drop the column"},
+        {"a,b\n1,2\nnan,4\n", regress, HEED_ERR_FORMAT, "t.csv: line 3, column 'a': a missing value ('nan')"},
         {"a,b\n1,2\n3,-inf\n", regress, HEED_ERR_FORMAT, "t.csv: line 3, column 'b': '-inf' is not a finite number"},
         {"1,2\n3,1e39\n", regress, HEED_ERR_FORMAT, "t.csv: line 2, column '2': '1e39' is too large a number"},
         {"\"a\nb\",c\n1,\"2\n\"\n", regress, HEED_ERR_FORMAT, "line 3, column 'c'"},
@@ -182,8 +349,8 @@ static void test_refusals(void **state) {
         {"a,k\n1,0\n2,-1\n", classify, HEED_ERR_RANGE, "t.csv: line 3, column 'k': class -1 is out of range, 0 to"},
         {"a,k\n1,0\n2,1e9\n", classify, HEED_ERR_RANGE, "class 1e9 is out of range, 0 to 999999"},
         {"a,k\n1,0\n2,0.5\n", classify, HEED_ERR_FORMAT, "line 3, column 'k': '0.5' is not a class"},
-        {"a,k\n1,0\n2,nan\n", classify, HEED_ERR_FORMAT, "line 3, column 'k': 'nan' is not a class"},
-        {"a,k\n1,x\n2, \n", classify, HEED_ERR_FORMAT, "line 3, column 'k': no class is given"},
+        {"a,k\n1,0\n2,nan\n", classify, HEED_ERR_FORMAT, "line 3, column 'k': a missing value ('nan')"},
+        {"a,k\n1,x\n2, \n", classify, HEED_ERR_FORMAT, "line 3, column 'k': a missing value (' ')"},
         {"a,k\n1,0\n2,2\n",
          {.task = HEED_DATA_CLASSIFY, .like = &numbers},
          HEED_ERR_RANGE,
@@ -198,8 +365,20 @@ static void test_refusals(void **state) {
          "t.csv: line 3, column 'k': class 'maybe' is not one of the 2 known"},
         {"a,b\n1,2\n", {.like = &words}, HEED_ERR_USAGE, "should be like a data set that has no numbers as targets"},
         {"a,b\n1,2\n", {.task = HEED_DATA_CLASSIFY, .like = &columns}, HEED_ERR_USAGE, "that has no classes"},
+        {"a,b,a\n1,2,3\n", regress, HEED_ERR_FORMAT, "t.csv: line 1: columns 1 and 3 are both named 'a'"},
+        {"a,b\n1,2\n", {.drop = NAMES("q")}, HEED_ERR_USAGE, "no column 'q'"},
+        {"a,b,c\n1,2,3\n", {.drop = NAMES("a,a")}, HEED_ERR_USAGE, "t.csv: column 'a' is dropped twice"},
+        {"a,b,c\n1,2,3\n", {.drop = NAMES("c"), .target = "c"}, HEED_ERR_USAGE, "column 'c' is dropped, but needed"},
+        {"a,b,c\n1,2,3\n", {.drop = NAMES("b"), .use = NAMES("a,b")}, HEED_ERR_USAGE, "column 'b' is dropped, but"},
+        {",,c\n1,2,3\n", regress, HEED_ERR_FORMAT, "t.csv: columns 1 and 2 have no name; --drop leaves them out"},
+        {"a,b\n1,2\nNULL,4\n", {.drop = NAMES("b"), .target = "b"}, HEED_ERR_USAGE, "dropped, but needed"},
+        {"a,b\n1,\n?,4\n", {.skip_missing = true}, HEED_ERR_FORMAT, "t.csv: each of the 2 rows has a missing value"},
+        {"a\tb\n1,5\t1\n2,5\t2\n", regress, HEED_ERR_FORMAT, "'1,5' is not a number with a decimal point; --decimal ,"},
+        {"a\tb\n1\t1\n2,5\t2\n3,5\t3\n", regress, HEED_ERR_FORMAT, "line 3, column 'a': '2,5' is not a number with"},
+        {"a,b\n1,x\n2,y\n3,z\n", regress, HEED_ERR_FORMAT, "line 2, column 'b': 'x' is not a number"},
+        {"a,b\n1,2\n", {.table = {.delimiter = ';', .decimal = ';'}}, HEED_ERR_USAGE, "a decimal mark is"},
         {"a,b\n1,2\n", {.part = "test"}, HEED_ERR_USAGE, "t.csv: a file has no part 'test'"},
-        {"a,b\n1,2\n", {.task = (heed_data_task)7}, HEED_ERR_USAGE, "data_load: no task 7"},
+        {"a,b\n1,2\n", {.task = (heed_data_task)7}, HEED_ERR_USAGE, "data: no task 7"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *path = written("t.csv", cases[i].text);
@@ -214,7 +393,7 @@ static void test_refusals(void **state) {
     assert_null(heed_data_load(cx, in_folder("none.csv"), NULL));
     EXPECT_SENTENCE(cx, "none.csv: No such file");
     assert_null(heed_data_load(cx, NULL, NULL));
-    EXPECT_SENTENCE(cx, "data_load: path is NULL");
+    EXPECT_SENTENCE(cx, "data: path or name is NULL");
     heed_fail(cx, HEED_ERR_USAGE, "before");
     assert_null(heed_data_load(cx, "x.csv", NULL));
     EXPECT_SENTENCE(cx, "before");
@@ -249,9 +428,12 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regress),  cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_classes),  cmocka_unit_test(test_like_without_names),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_regress),      cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_classes),      cmocka_unit_test(test_like_without_names),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_decimal_comma),
+        cmocka_unit_test(test_skip_missing), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_categories),   cmocka_unit_test(test_many_categories),
+        cmocka_unit_test(test_starved),      cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -5,8 +5,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     heed_ctx *cx = fuzz_context();
     const size_t held = fuzz_held();
-    const heed_table_options options = {
-        .delimiter = ",\t;|"[data[0] & 3], .plain_quotes = data[0] & 4, .header = (heed_header)((data[0] >> 4) % 3)};
+    const bool other = data[0] & 8; /* sniffed or blanks, and decimal commas */
+    const heed_table_options options = {.delimiter = (other ? "\0\0  " : ",\t;|")[data[0] & 3],
+                                        .decimal = other && data[0] & 1 ? ',' : 0,
+                                        .plain_quotes = data[0] & 4,
+                                        .header = (heed_header)((data[0] >> 4) % 3)};
     heed_table *t = heed_table_parse(cx, "fuzz", (const char *)data + 1, size - 1, &options);
     const int64_t rows = heed_table_rows(t), columns = heed_table_columns(t);
     size_t total = 0;

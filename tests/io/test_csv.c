@@ -16,11 +16,12 @@ static void refused(heed_ctx *cx, const char *text, size_t size, const char *par
 static void test_quoting(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    heed_table *t = parse(
-        cx, "\xEF\xBB\xBFname,\"say \"\"hi\"\"\",c\r\n\"a,b\",\"line\r\nbreak\",\"\"\r\n\"\"\"\",,3\n x ,y,z", NULL);
+    heed_table *t =
+        parse(cx, "\xEF\xBB\xBFname,\"say \"\"hi\"\"\",c\r\n\"a,b\",\"line\r\nbreak\",\"\"\r\n\"\"\"\",,3\n x ,y,z",
+              &(heed_table_options){.header = HEED_HEADER_NO});
     const char *cells[3][3] = {{"a,b", "line\r\nbreak", ""}, {"\"", "", "3"}, {" x ", "y", "z"}};
     assert_int_equal(heed_table_columns(t), 3);
-    assert_false(heed_table_has_header(t)); /* the second row holds no number */
+    assert_false(heed_table_has_header(t));
     assert_int_equal(heed_table_rows(t), 4);
     assert_string_equal(heed_table_cell(cx, t, 0, 1), "say \"hi\"");
     for (int r = 0; r < 3; r++)
@@ -43,7 +44,10 @@ static void test_header(void **state) {
         {"a,b\n1,x\n2,y\n", HEED_HEADER_AUTO, true, 2}, {"1,b\n1,x\n", HEED_HEADER_AUTO, false, 2},
         {"a,b\nc,d\n", HEED_HEADER_AUTO, false, 2},     {"a,b\n", HEED_HEADER_AUTO, false, 1},
         {"a,b\nc,d\n", HEED_HEADER_YES, true, 1},       {"a,b", HEED_HEADER_YES, true, 0},
-        {"a,b\n1,2\n", HEED_HEADER_NO, false, 2},
+        {"a,b\n1,2\n", HEED_HEADER_NO, false, 2},       {"a,b\nc,NA\nd,1\n", HEED_HEADER_AUTO, true, 2},
+        {"a,b\nx,y\nx,z\n", HEED_HEADER_AUTO, true, 2}, {"x,b\nx,y\nz,w\n", HEED_HEADER_AUTO, false, 3},
+        {"?,b\n1,y\n", HEED_HEADER_AUTO, false, 2},     {",b\n1,2\n", HEED_HEADER_AUTO, true, 1},
+        {",b\nx,y\nz,w\n", HEED_HEADER_AUTO, false, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         heed_table *t = parse(cx, cases[i].text, &(heed_table_options){.header = cases[i].header});
@@ -64,7 +68,8 @@ static void test_delimiters(void **state) {
     for (int i = 0; i < 4; i++) {
         heed_table *t = heed_table_parse(cx, names[i], "a\tb,c", 5, NULL);
         assert_int_equal(heed_table_columns(t), 2);
-        assert_string_equal(heed_table_cell(cx, t, 0, 0), i < 3 ? "a" : "a\tb");
+        assert_string_equal(heed_table_cell(cx, t, 0, 0), "a");
+        assert_int_equal(heed_table_delimiter(t), '\t');
         heed_table_close(t);
     }
     heed_table *t = parse(cx, "a;\"b;c\"\n1;2", &(heed_table_options){.delimiter = ';'});
@@ -84,6 +89,106 @@ static void test_delimiters(void **state) {
     }
     assert_null(parse(cx, "a", &(heed_table_options){.header = (heed_header)9}));
     EXPECT_SENTENCE(cx, "no header option 9");
+    close_context(cx);
+}
+
+static void test_sniffing(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const struct {
+        const char *name, *text;
+        char delimiter, decimal;
+        int64_t columns;
+        const char *last; /* cell of the last row */
+    } cases[] = {
+        {"t.csv", "a;b\n1,5;2,5\n", ';', ',', 2, "2,5"},
+        {"t.csv", "a;b\n1.5;2.5\n", ';', '.', 2, "2.5"},
+        {"t.csv", "a;b,c\n1;x,y\n", ';', '.', 2, "x,y"},
+        {"t.csv", "a\tb\n1,5\t2\n", '\t', '.', 2, "2"},
+        {"t.tsv", "a;b\n1;2\n", '\t', '.', 1, "1;2"},
+        {"t.csv", "a|b\n1|2\n", '|', '.', 2, "2"},
+        {"t.csv", "a,b\n\"x;y\",2\n\"z;w\",3\n", ',', '.', 2, "3"},
+        {"t.csv", "a,b;c\n1,2\n3,4\n", ',', '.', 2, "4"},
+        {"t.csv", "a b  c\n 1\t 2 3 \r\n4 5 6\n\n \n", ' ', '.', 3, "6"},
+        {"t.csv", "1 2\n3 4", ' ', '.', 2, "4"},
+        {"t.csv", "\"a b\"  c\n1 \"2\"\n", ' ', '.', 2, "2"},
+        {"t.csv", "one two\nthree four\n", ',', '.', 1, "three four"},
+        {"t.csv", "a b\n1 2 3\n", ',', '.', 1, "1 2 3"},
+        {"t.csv", "x\n1\n", ',', '.', 1, "1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        heed_table *t = heed_table_parse(cx, cases[i].name, cases[i].text, strlen(cases[i].text), NULL);
+        if (!t || heed_table_delimiter(t) != cases[i].delimiter || heed_table_decimal(t) != cases[i].decimal ||
+            heed_table_columns(t) != cases[i].columns)
+            fail_msg("%s: '%c', '%c', %d", cases[i].text, heed_table_delimiter(t), heed_table_decimal(t),
+                     (int)heed_table_columns(t));
+        assert_string_equal(heed_table_cell(cx, t, heed_table_rows(t) - 1, cases[i].columns - 1), cases[i].last);
+        heed_table_close(t);
+    }
+    assert_int_equal(heed_table_delimiter(NULL) + heed_table_decimal(NULL), 0);
+    REFUSED("a b\n1 \"2\"3\n", "line 2: text after a closing quote");
+    close_context(cx);
+}
+
+static void test_decimal(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    double out[3];
+    heed_table *t = parse(cx, "x;y\n-1,5e1;1.5\n 2 ;1,25\n,5;3\n", NULL);
+    assert_true(heed_table_numbers(cx, t, 0, out, 3));
+    assert_true(out[0] == -15 && out[1] == 2 && out[2] == 0.5);
+    assert_false(heed_table_numbers(cx, t, 1, out, 3));
+    EXPECT_SENTENCE(cx, "line 2, column 'y': '1.5' is not a number with a decimal comma; --decimal . takes points");
+    heed_table_close(t);
+    t = parse(cx, "x\ty\n1,5\t2\n1.000,5\t3\n", &(heed_table_options){.decimal = ','});
+    assert_true(heed_table_number(t, 0, 0, out) && out[0] == 1.5);
+    assert_false(heed_table_number(t, 1, 0, NULL));
+    assert_true(heed_table_number(t, 1, 1, NULL));
+    assert_false(heed_table_number(t, 2, 1, NULL) || heed_table_number(t, 0, -1, NULL));
+    heed_table_close(t);
+    t = parse(cx, "x\ty\n1,5\t2\n", NULL);
+    assert_false(heed_table_numbers(cx, t, 0, out, 1));
+    EXPECT_SENTENCE(cx, "'1,5' is not a number with a decimal point; --decimal , takes commas");
+    heed_table_close(t);
+    assert_null(parse(cx, "a", &(heed_table_options){.decimal = 'x'}));
+    EXPECT_SENTENCE(cx, "a decimal mark is a point or a comma");
+    assert_null(parse(cx, "a", &(heed_table_options){.decimal = ',', .delimiter = ','}));
+    EXPECT_SENTENCE(cx, "',' cannot be both the delimiter and the decimal mark");
+    close_context(cx);
+}
+
+static void test_missing(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_table *t = parse(cx, "a,b\n1,\n2, NA\n3,N/A\n4,n/a\n5,NaN\n6,NULL\n7,null\n8,?\n9,\" \"\n", NULL);
+    for (int64_t i = 0; i < 9; i++) {
+        assert_true(heed_table_missing(t, i, 1));
+        assert_false(heed_table_missing(t, i, 0));
+    }
+    double out[9];
+    assert_false(heed_table_missing(t, 9, 1) || heed_table_missing(t, 0, 2) || heed_table_missing(NULL, 0, 0));
+    assert_false(heed_table_numbers(cx, t, 1, out, 9));
+    EXPECT_SENTENCE(cx, "t.csv: line 2, column 'b': '' is missing");
+    heed_table_close(t);
+    const char *const there[] = {"Na", "None", "0", "-", "NAN1", "nullify", "n", "??"};
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++) assert_false(text_is_missing(there[i]));
+    close_context(cx);
+}
+
+static void test_lines(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_table *t = parse(cx, "a,b\n1,\"x\ny\"\n2,z\n", &(heed_table_options){.line = 10});
+    assert_int_equal(heed_table_line(t, 0), 11);
+    assert_int_equal(heed_table_line(t, 1), 13);
+    assert_int_equal(heed_table_line(t, 2) + heed_table_line(t, -1) + heed_table_line(NULL, 0), 0);
+    heed_table_close(t);
+    assert_null(parse(cx, "a,b\n1,2,3\n", &(heed_table_options){.line = 5}));
+    EXPECT_SENTENCE(cx, "t.csv: line 6: 3 cells");
+    assert_null(parse(cx, "a\xFF", &(heed_table_options){.line = 5}));
+    EXPECT_SENTENCE(cx, "t.csv: line 5: not valid UTF-8");
+    assert_null(parse(cx, "a", &(heed_table_options){.line = -1}));
+    EXPECT_SENTENCE(cx, "no line -1");
     close_context(cx);
 }
 
@@ -223,6 +328,8 @@ static void test_refusals(void **state) {
     REFUSED("\"a\" ,c\n", "text after a closing quote");
     REFUSED("a\rb\n", "t.csv: line 1: a carriage return without a line feed");
     REFUSED("a\r", "a carriage return without a line feed");
+    REFUSED("b,a,c,a\n1,2,3,4\n", "t.csv: line 1: columns 2 and 4 are both named 'a'");
+    heed_table_close(parse(cx, "a,,\n1,2,3\n", NULL)); /* several without a name */
     close_context(cx);
 }
 
@@ -295,7 +402,8 @@ int main(void) {
         cmocka_unit_test(test_quoting), cmocka_unit_test(test_header),   cmocka_unit_test(test_delimiters),
         cmocka_unit_test(test_ends),    cmocka_unit_test(test_numbers),  cmocka_unit_test(test_number_read),
         cmocka_unit_test(test_text),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_null),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_sniffing), cmocka_unit_test(test_decimal),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

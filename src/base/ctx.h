@@ -12,6 +12,8 @@ struct heed_ctx {
     heed_status status;
     char message[1024];
     heed_memory memory;
+    size_t needed;     /* after HEED_ERR_BUDGET: bytes that would have been held, */
+    bool needed_total; /* and whether that is all that the work needs, as it was planned */
     struct pool *pool;
     struct arena *arena; /* memory of the step */
     uint64_t seed;

@@ -59,10 +59,21 @@ static void hold(heed_ctx *cx, size_t less, size_t more) {
 }
 
 /* Whether `more` bytes may take the place of `less` bytes that are held. */
-static heed_status allowed(const heed_ctx *cx, size_t less, size_t more) {
+static heed_status allowed(heed_ctx *cx, size_t less, size_t more) {
     size_t held;
     if (!size_add(cx->memory.held - less, more, &held)) return HEED_ERR_MEMORY;
-    return cx->config.byte_budget != 0 && held > cx->config.byte_budget ? HEED_ERR_BUDGET : HEED_OK;
+    if (cx->config.byte_budget == 0 || held <= cx->config.byte_budget) return HEED_OK;
+    cx->needed = held;
+    cx->needed_total = false;
+    return HEED_ERR_BUDGET;
+}
+
+bool mem_over_budget(heed_ctx *cx, const char *what, size_t needed) {
+    if (heed_failed(cx)) return false;
+    cx->needed = needed;
+    cx->needed_total = true;
+    return heed_fail(cx, HEED_ERR_BUDGET, "%s: needs %zu bytes of memory, the budget is %zu", what, needed,
+                     cx->config.byte_budget);
 }
 
 bool mem_refused(heed_ctx *cx, heed_status why, size_t size) {

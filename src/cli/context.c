@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Ctrl-C and SIGTERM ---- */
 
@@ -44,7 +45,10 @@ static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel,
                                             .cancel = on_cancel});
     if (!heed_failed(cx) && option_flag(o, "profile")) engine_profile(cx, true);
     if (!heed_failed(cx)) return cx;
-    cli_error(EXIT_FAILED, "%s: %s", options_command(o), heed_message(cx));
+    if (heed_error(cx) == HEED_ERR_BUDGET)
+        options_over_budget(o, cx->needed, cx->needed_total);
+    else
+        cli_error(EXIT_FAILED, "%s: %s", options_command(o), heed_message(cx));
     heed_close(cx);
     return NULL;
 }
@@ -57,6 +61,17 @@ heed_ctx *options_open_roomy(const struct options *o, size_t least) {
 }
 
 void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
+
+int options_over_budget(const struct options *o, size_t needed, bool total) {
+    const char *asked = option_text(o, "memory"), *unit = asked + strspn(asked, "0123456789");
+    const char letter = *unit >= 'a' ? (char)(*unit - 'a' + 'A') : *unit;
+    const int shift = letter == 'K' ? 10 : letter == 'M' ? 20 : letter == 'G' ? 30 : letter == 'T' ? 40 : 0;
+    const size_t least =
+        (needed >> shift) + ((needed & (((size_t)1 << shift) - 1)) != 0); /* rounded up: it can be asked for */
+    if (shift == 0) unit = " bytes";
+    return cli_error(EXIT_FAILED, "%s: needs %s%zu%s of memory, --memory allows %.*s%s", options_command(o),
+                     total ? "" : "at least ", least, unit, (int)strspn(asked, "0123456789"), asked, unit);
+}
 
 /* ---- what is printed ---- */
 
@@ -114,6 +129,8 @@ int options_close(const struct options *o, heed_ctx *cx, int status) {
     if (!cx) return status;
     if (caught)
         status = EXIT_SIGNAL + caught;
+    else if (heed_error(cx) == HEED_ERR_BUDGET && option_given(o, "memory"))
+        status = options_over_budget(o, cx->needed, cx->needed_total);
     else if (heed_failed(cx))
         status = cli_error(EXIT_FAILED, "%s", heed_message(cx));
     if (option_flag(o, "profile")) print_profile(cx);

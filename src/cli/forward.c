@@ -181,9 +181,9 @@ static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *p
 
 /* ---- the command ---- */
 
-/* All of it; in a dry context nothing is computed or written. */
-static void forward(heed_ctx *cx, const struct options *o, bool dry) {
-    const char *in_path = option_text(o, "in"), *out_path = option_text(o, "out");
+/* All of it; in a dry context nothing is computed, and it is written to nowhere. */
+static void forward(heed_ctx *cx, const struct options *o, const char *out_path) {
+    const char *in_path = option_text(o, "in");
     const bool grad = option_flag(o, "grad");
     heed_model *model = heed_model_load(cx, options_word(o, 0));
     heed_params *params = heed_model_params(model);
@@ -194,7 +194,7 @@ static void forward(heed_ctx *cx, const struct options *o, bool dry) {
     heed_set_grad(cx, grad);
     if (option_flag(o, "attentions")) heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX});
     if (st && (!grad || gradients_open(cx, params, &g)) && read_inputs(cx, st, in_path, model, &in) &&
-        heed_model_forward(cx, model, &in, &out) && (!grad || go_back(cx, &in, &out)) && !dry)
+        heed_model_forward(cx, model, &in, &out) && (!grad || go_back(cx, &in, &out)))
         write_outputs(cx, o, out_path, params, &out, &g);
     heed_capture_end(cx);
     gradients_close(cx, &g);
@@ -206,13 +206,16 @@ static void forward(heed_ctx *cx, const struct options *o, bool dry) {
 /* A budget is held against a dry run first. Standard input can be read only once. */
 static bool fits(const struct options *o) {
     if (!option_given(o, "memory") || strcmp(option_text(o, "in"), "-") == 0) return true;
-    heed_ctx *cx = heed_open(&(heed_config){
-        .threads = (int)option_int(o, "threads"), .byte_budget = option_bytes(o, "memory"), .dry = true});
-    forward(cx, o, true);
-    const bool ok = !heed_failed(cx);
-    if (!ok) cli_error(EXIT_FAILED, "%s", heed_message(cx));
+    heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
+    forward(cx, o, "/dev/null");
+    const size_t needed = heed_memory_use(cx).held_peak;
+    const bool ok = !heed_failed(cx), fit = needed <= option_bytes(o, "memory");
+    if (!ok)
+        cli_error(EXIT_FAILED, "%s", heed_message(cx));
+    else if (!fit)
+        options_over_budget(o, needed, true);
     heed_close(cx);
-    return ok;
+    return ok && fit;
 }
 
 static int run(int argc, char **argv) {
@@ -221,7 +224,7 @@ static int run(int argc, char **argv) {
     int status = EXIT_USAGE;
     if (option_need(o, "in") && option_need(o, "out")) {
         heed_ctx *cx = fits(o) ? options_open(o) : NULL;
-        if (cx) forward(cx, o, false);
+        if (cx) forward(cx, o, option_text(o, "out"));
         status = options_close(o, cx, cx ? EXIT_DONE : EXIT_FAILED);
     }
     options_free(o);

@@ -84,6 +84,9 @@ heed_ctx *options_open(const struct options *o);
  * `least` bytes, enough to find out what is needed; options_hold then sets the one asked for. */
 heed_ctx *options_open_roomy(const struct options *o, size_t least);
 void options_hold(const struct options *o, heed_ctx *cx);
+/* Says that more memory is needed than --memory allows, in the unit in which that was given, and returns EXIT_FAILED;
+ * total: the work needs these bytes, otherwise at least these. */
+int options_over_budget(const struct options *o, size_t needed, bool total);
 /* Says "heed: SENTENCE" when the context has failed, prints the profile when it was asked for, closes it, and returns
  * the exit status: `status`, or EXIT_FAILED, or EXIT_SIGNAL and its number after a signal. */
 int options_close(const struct options *o, heed_ctx *cx, int status);

@@ -1,5 +1,6 @@
 /* heed train: from a data set to a model directory. What is not said follows from the data. */
 #include "cli/train.h"
+#include "base/memory.h"
 #include "cli/program.h"
 #include "cli/task.h"
 #include "model/directory.h"
@@ -76,19 +77,13 @@ bool train_add_settings(const struct train_run *r, heed_ctx *cx, struct train_se
 static bool check_budget(struct train_run *r, size_t before) {
     const size_t budget = option_bytes(r->o, "memory"), data = heed_memory_use(r->cx).held - before;
     heed_plan p;
-    char text[5][32];
     if (budget == 0) return true;
     heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(r->o, "threads"), .dry = true});
     heed_model *model = r->task->model(r, dry);
     if (!model || !heed_plan_run(dry, model, &r->loop, &p))
         heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
     else if (data + p.total > budget)
-        heed_fail(
-            r->cx, HEED_ERR_BUDGET,
-            "train: --memory: %zu bytes are needed and %zu allowed: data %s, weights %s, gradients and moments %s, "
-            "batches %s, tensors of a step %s, and what heed itself holds",
-            data + p.total, budget, cli_size(data, text[0]), cli_size(p.weights, text[1]), cli_size(p.trainer, text[2]),
-            cli_size(p.batches, text[3]), cli_size(p.step, text[4]));
+        mem_over_budget(r->cx, "train", data + p.total);
     heed_model_free(dry, model);
     heed_close(dry);
     options_hold(r->o, r->cx);

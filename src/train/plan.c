@@ -1,6 +1,7 @@
 /* Plans: the steps of a run gone through in a dry context, which replays the allocator of a real one without computing.
  * What a run holds is counted by the very calls that take it; a checkpoint is written to nowhere, for its buffers. */
 #include "base/arena.h"
+#include "base/memory.h"
 #include "train/loop.h"
 #include <string.h>
 
@@ -92,8 +93,7 @@ bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts) {
     if (!heed_plan_run(dry, model, opts, &plan))
         heed_fail(cx, heed_error(dry), "%s", heed_message(dry));
     else if (heed_memory_use(cx).held + plan.total - empty > cx->config.byte_budget)
-        heed_fail(cx, HEED_ERR_BUDGET, "train: %zu bytes are needed, the budget is %zu",
-                  heed_memory_use(cx).held + plan.total - empty, cx->config.byte_budget);
+        mem_over_budget(cx, "train", heed_memory_use(cx).held + plan.total - empty);
     else
         arena_reserve(cx, arena_room(dry)); /* met in another order, batches could make it grow larger than planned */
     heed_close(dry);

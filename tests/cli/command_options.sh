@@ -41,7 +41,7 @@ for bytes in 12x 1.5G -1 "" G 1GG 99999999999T; do
     wrong 2 "new: --memory: '$bytes' is not a number of bytes" $model $set_sizes --memory "$bytes"
 done
 for bytes in 100000000 100M 1g 1GiB 100MB; do expect 0 $model $set_sizes --memory $bytes; done
-wrong 1 "new: memory: .* budget of 1024 bytes" $model $set_sizes --memory 1K
+wrong 1 "new: needs at least [0-9]+K of memory, --memory allows 1K$" $model $set_sizes --memory 1K
 
 # recipes: one option a line; the command line overrides them, and lists add up
 cat >recipe <<'R'

@@ -45,5 +45,5 @@ sed -n 's/^  \(.*heed translate .*\)/\1/p' out >next
 : >file
 wrong 2 "demo: 'x' is one word too many; expected: options only" demo x
 wrong 2 'demo: --steps' demo --steps 0
-wrong 1 '.*memory: .* budget of 1024 bytes' demo --memory 1K --out none
+wrong 1 'demo: needs at least [0-9]+K of memory, --memory allows 1K$' demo --memory 1K --out none
 wrong 1 'file.*: Not a directory' demo --out file/below

@@ -109,7 +109,11 @@ wrong 1 "line/config.json: " forward line --in line/config.json --out out.st
 wrong 1 "xl: 'labels' is not an input of kernel-pooling, which takes: x y attention_mask grad_output" forward pool --in xl --out out.st
 wrong 1 "x: shape \(2,2\) does not give examples of 1 numbers" forward classes --in x --out out.st
 wrong 1 "nosuch/out.st: No such file" forward line --in x --out nosuch/out.st
-wrong 1 "memory: .* budget of 1048576 bytes" forward line --in x --out out.st --memory 1M
+wrong 1 'forward: needs [0-9]+ bytes of memory, --memory allows 1000 bytes$' forward line --in x --out out.st --memory 1000
+needed=$(sed 's/.*needs \([0-9]*\) bytes.*/\1/' err)
+wrong 1 "forward: needs $needed bytes of memory" forward line --in x --out out.st --memory $((needed - 1))
+expect 0 forward line --in x --out out.st --memory "$needed"
+wrong 1 'forward: needs at least [0-9]+M of memory, --memory allows 1M$' forward line --in - --out out.st --memory 1M
 head -c 100 xy >short
 wrong 1 "short: " forward line --in short --out out.st
 

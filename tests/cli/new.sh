@@ -31,8 +31,8 @@ wrong 2 "mlp: 'inputsize' is not a key of its config; these are: input_size, " n
 wrong 2 "mlp: input_size: '3x' is not a whole number" new mlp x -s input_size=3x
 wrong 2 "mlp: activation: 'rlu' is not one of: linear, identity, relu" new mlp x -s input_size=3 -s output_size=2 -s activation=rlu
 wrong 2 "mlp: 'dropout' is not of the form key=value" new mlp x -s dropout
-wrong 1 "new: memory: .* budget" new mlp x -s input_size=3 -s output_size=2 --memory 10
-wrong 1 "memory: .* budget of 8000000 bytes" new mlp x -s input_size=1000000 -s output_size=2 --memory 8000000
+wrong 1 "new: needs at least [0-9]+ bytes of memory, --memory allows 10 bytes$" new mlp x -s input_size=3 -s output_size=2 --memory 10
+wrong 1 "new: needs at least [0-9]+ bytes of memory, --memory allows 8000000 bytes$" new mlp x -s input_size=1000000 -s output_size=2 --memory 8000000
 if ! grep -q __asan_init "$HEED"; then # which has a line of its own to say
     wrong 1 "memory: the allocator has no " new mlp x -s input_size=1000000000000 -s output_size=2
 fi

@@ -87,13 +87,19 @@ printf '0.5,0.4\n' >one
 
 # a budget is held against a plan of the whole run, which is right to the byte
 set -- train classify --data kinds.csv --out small --steps 30 --force --quiet --threads 1
-wrong 1 'train: --memory: [0-9]+ bytes are needed and 1024 allowed: data .* weights .* batches ' "$@" --memory 1K
-needed=$(sed 's/.*--memory: \([0-9]*\) bytes are.*/\1/' err)
+wrong 1 'train classify: needs [0-9]+ bytes of memory, --memory allows 1024 bytes$' "$@" --memory 1024
+needed=$(sed 's/.*needs \([0-9]*\) bytes.*/\1/' err)
 rm -r small
-wrong 1 "train: --memory: $needed bytes are needed" "$@" --memory $((needed - 1))
+wrong 1 "train classify: needs $needed bytes of memory, --memory allows $((needed - 1)) bytes$" "$@" --memory $((needed - 1))
+# in the unit that was asked in, rounded up: what it says is enough
+for unit in K m KiB MB; do
+    wrong 1 "train classify: needs [0-9]+$unit of memory, --memory allows 1$unit$" "$@" --memory 1$unit
+    case $unit in K*) size=1024 ;; *) size=1048576 ;; esac
+    [ "$(sed 's/.*needs \([0-9]*\)[A-Za-z]* of.*/\1/' err)" = $(((needed + size - 1) / size)) ] || fail "$needed bytes in $unit"
+done
 [ ! -e small ] || fail "what was refused should leave nothing behind"
 expect 0 "$@" --memory "$needed"
-wrong 1 'train: --memory: [0-9]+ bytes are needed' "$@" --memory "$needed" --set hidden_sizes=4096
+wrong 1 'train classify: needs [0-9]+ bytes of memory' "$@" --memory "$needed" --set hidden_sizes=4096
 
 # large numbers are learnt by the learning rates of small ones
 awk -F, 'NR == 1 { print } NR > 1 { printf "%s,%s,%.3f\n", $1, $2, 1e4 * $3 + 5e4 }' line.csv >large.csv

@@ -51,7 +51,7 @@ static heed_status run_within(struct scene *s, int threads, size_t budget, size_
     s->opts.dir = in_folder("model");
     heed_loop_run(cx, m, &s->opts, NULL);
     const heed_status status = heed_error(cx);
-    if (status != HEED_OK && !strstr(heed_message(cx), "bytes are needed, the budget is"))
+    if (status != HEED_OK && !strstr(heed_message(cx), "bytes of memory, the budget is"))
         fail_msg("%s", heed_message(cx));
     *used = heed_memory_use(cx).held_peak;
     heed_model_free(cx, m);

@@ -35,57 +35,92 @@ static const struct kind mbart = {
     .norm_first = true, .learned = true, .embedding_norm = true, .final_norm = true, .wraps = true};
 static const struct kind pegasus = {.norm_first = true, .final_norm = true};
 
+/* Keys that all kinds have. Where the kinds differ in a default, each gives its own below. */
 /* clang-format off */
-#define KEYS(width, layers, heads, hidden, activation, scale, pad, bos, eos, start, forced_eos) \
-    {"vocab_size", HEED_KEY_INT, NULL, "tokens of the source, or of both"}, \
-    {"d_model", HEED_KEY_INT, width, "width"}, \
-    {"encoder_layers", HEED_KEY_INT, layers, "layers of the encoder"}, \
-    {"decoder_layers", HEED_KEY_INT, layers, "layers of the decoder"}, \
-    {"encoder_attention_heads", HEED_KEY_INT, heads, "heads, which divide the width"}, \
-    {"decoder_attention_heads", HEED_KEY_INT, heads, "heads, which divide the width"}, \
-    {"encoder_ffn_dim", HEED_KEY_INT, hidden, "width of the hidden layer"}, \
-    {"decoder_ffn_dim", HEED_KEY_INT, hidden, "width of the hidden layer"}, \
-    {"activation_function", HEED_KEY_TEXT, activation, "an activation by its name in transformers: relu, gelu, gelu_new, silu, ..."}, \
-    {"max_position_embeddings", HEED_KEY_INT, "1024", "longest sequence"}, \
-    {"dropout", HEED_KEY_NUMBER, "0.1", "of embeddings and of what each part of a layer gives"}, \
-    {"attention_dropout", HEED_KEY_NUMBER, "0", "of attention weights"}, \
-    {"activation_dropout", HEED_KEY_NUMBER, "0", "of the hidden layer"}, \
-    {"encoder_layerdrop", HEED_KEY_NUMBER, "0", "while training: how often a layer of the encoder is left out"}, \
-    {"decoder_layerdrop", HEED_KEY_NUMBER, "0", "while training: how often a layer of the decoder is left out"}, \
-    {"label_smoothing", HEED_KEY_NUMBER, "0", "while training: what each target shares with all tokens, such as 0.1"}, \
-    {"init_std", HEED_KEY_NUMBER, "0.02", "deviation of fresh weights"}, \
-    {"scale_embedding", HEED_KEY_BOOL, scale, "embeddings times the root of the width"}, \
-    {"tie_word_embeddings", HEED_KEY_BOOL, "true", "the output has the table of the target's tokens"}, \
-    {"pad_token_id", HEED_KEY_INT, pad, "what is no token"}, \
-    {"bos_token_id", HEED_KEY_INT_OR_NULL, bos, "what decoding begins with when decoder_start_token_id is null"}, \
-    {"eos_token_id", HEED_KEY_INT, eos, "the end of a sentence"}, \
-    {"decoder_start_token_id", HEED_KEY_INT_OR_NULL, start, "what the target begins with"}, \
-    {"forced_bos_token_id", HEED_KEY_INT_OR_NULL, "null", "the first token that is decoded: of mBART, the language"}, \
-    {"forced_eos_token_id", HEED_KEY_INT_OR_NULL, forced_eos, "the last token where decoding is cut short"}
+enum {
+    VOCAB_SIZE, D_MODEL, ENCODER_LAYERS, DECODER_LAYERS, ENCODER_HEADS, DECODER_HEADS, ENCODER_FFN, DECODER_FFN,
+    ACTIVATION, POSITIONS, DROPOUT, ATTENTION_DROPOUT, ACTIVATION_DROPOUT, ENCODER_LAYERDROP, DECODER_LAYERDROP,
+    LABEL_SMOOTHING, INIT_STD, SCALE_EMBEDDING, TIE, PAD, BOS, EOS, START, FORCED_BOS, FORCED_EOS, SHARED_KEYS
+};
+#define KEYS \
+    [VOCAB_SIZE] = {.name = "vocab_size", .kind = HEED_KEY_INT, \
+        .help = "number of source tokens, or of both languages"}, \
+    [D_MODEL] = {.name = "d_model", .kind = HEED_KEY_INT, .help = "width"}, \
+    [ENCODER_LAYERS] = {.name = "encoder_layers", .kind = HEED_KEY_INT, .help = "number of encoder layers"}, \
+    [DECODER_LAYERS] = {.name = "decoder_layers", .kind = HEED_KEY_INT, .help = "number of decoder layers"}, \
+    [ENCODER_HEADS] = {.name = "encoder_attention_heads", .kind = HEED_KEY_INT, \
+        .help = "number of attention heads, which divides the width"}, \
+    [DECODER_HEADS] = {.name = "decoder_attention_heads", .kind = HEED_KEY_INT, \
+        .help = "number of attention heads, which divides the width"}, \
+    [ENCODER_FFN] = {.name = "encoder_ffn_dim", .kind = HEED_KEY_INT, .help = "width of the feed-forward layer"}, \
+    [DECODER_FFN] = {.name = "decoder_ffn_dim", .kind = HEED_KEY_INT, .help = "width of the feed-forward layer"}, \
+    [ACTIVATION] = {.name = "activation_function", .kind = HEED_KEY_TEXT, \
+        .help = "activation, by transformers' name"}, \
+    [POSITIONS] = {"max_position_embeddings", HEED_KEY_INT, "1024", "maximum sequence length"}, \
+    [DROPOUT] = {"dropout", HEED_KEY_NUMBER, "0.1", "dropout of embeddings and of the sublayers' outputs"}, \
+    [ATTENTION_DROPOUT] = {"attention_dropout", HEED_KEY_NUMBER, "0", "dropout of attention weights"}, \
+    [ACTIVATION_DROPOUT] = {"activation_dropout", HEED_KEY_NUMBER, "0", \
+        "dropout after the activation of the feed-forward layer"}, \
+    [ENCODER_LAYERDROP] = {"encoder_layerdrop", HEED_KEY_NUMBER, "0", \
+        "probability of dropping an encoder layer in training (LayerDrop)"}, \
+    [DECODER_LAYERDROP] = {"decoder_layerdrop", HEED_KEY_NUMBER, "0", \
+        "probability of dropping a decoder layer in training (LayerDrop)"}, \
+    [LABEL_SMOOTHING] = {"label_smoothing", HEED_KEY_NUMBER, "0", "label smoothing in training, such as 0.1"}, \
+    [INIT_STD] = {"init_std", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"}, \
+    [SCALE_EMBEDDING] = {.name = "scale_embedding", .kind = HEED_KEY_BOOL, \
+        .help = "multiply embeddings by the square root of the width"}, \
+    [TIE] = {"tie_word_embeddings", HEED_KEY_BOOL, "true", "share the output weights with the target's embedding"}, \
+    [PAD] = {.name = "pad_token_id", .kind = HEED_KEY_INT, .help = "padding token"}, \
+    [BOS] = {.name = "bos_token_id", .kind = HEED_KEY_INT_OR_NULL, \
+        .help = "start token of decoding where decoder_start_token_id is null"}, \
+    [EOS] = {.name = "eos_token_id", .kind = HEED_KEY_INT, .help = "end-of-sentence token"}, \
+    [START] = {.name = "decoder_start_token_id", .kind = HEED_KEY_INT_OR_NULL, \
+        .help = "start token of the target"}, \
+    [FORCED_BOS] = {"forced_bos_token_id", HEED_KEY_INT_OR_NULL, "null", \
+        "token forced first in decoding: the language, for mBART"}, \
+    [FORCED_EOS] = {.name = "forced_eos_token_id", .kind = HEED_KEY_INT_OR_NULL, \
+        .help = "token forced last where decoding reaches max_length"}
+#define LARGE /* the sizes of the published models, but for the vocabulary */ \
+    [D_MODEL].standard = "1024", [ENCODER_LAYERS].standard = "12", [DECODER_LAYERS].standard = "12", \
+    [ENCODER_HEADS].standard = "16", [DECODER_HEADS].standard = "16", \
+    [ENCODER_FFN].standard = "4096", [DECODER_FFN].standard = "4096", \
+    [ACTIVATION].standard = "gelu", [SCALE_EMBEDDING].standard = "false"
 
 static const heed_key marian_keys[] = {
-    KEYS("512", "6", "8", "2048", "relu", "true", "0", "null", "2", "0", "null"),
-    {"decoder_vocab_size", HEED_KEY_INT, "0", "tokens of the target where it has its own; 0: vocab_size"},
-    {"share_encoder_decoder_embeddings", HEED_KEY_BOOL, "true", "one table for source, target and output"},
+    KEYS, /* the sizes of the paper */
+    [D_MODEL].standard = "512", [ENCODER_LAYERS].standard = "6", [DECODER_LAYERS].standard = "6",
+    [ENCODER_HEADS].standard = "8", [DECODER_HEADS].standard = "8",
+    [ENCODER_FFN].standard = "2048", [DECODER_FFN].standard = "2048",
+    [ACTIVATION].standard = "relu", [SCALE_EMBEDDING].standard = "true",
+    [PAD].standard = "0", [BOS].standard = "null", [EOS].standard = "2",
+    [START].standard = "0", [FORCED_EOS].standard = "null",
+    [SHARED_KEYS] = {"decoder_vocab_size", HEED_KEY_INT, "0", "number of target tokens; 0: vocab_size"},
+    {"share_encoder_decoder_embeddings", HEED_KEY_BOOL, "true", "share one embedding of source, target and output"},
     {NULL, HEED_KEY_INT, NULL, NULL},
 };
-/* The table has the paper's sizes and heed's vocabularies; a file without a key means those of MarianConfig. */
+/* The table has the paper's sizes and heed's vocabularies; where a file lacks a key, MarianConfig's default holds. */
 static const char *const marian_absent[] = {
     "d_model=1024", "encoder_layers=12", "decoder_layers=12", "encoder_attention_heads=16",
     "decoder_attention_heads=16", "encoder_ffn_dim=4096", "decoder_ffn_dim=4096", "activation_function=gelu",
     "scale_embedding=false", "pad_token_id=58100", "eos_token_id=0", "decoder_start_token_id=58100", NULL,
 };
 static const heed_key bart_keys[] = {
-    KEYS("1024", "12", "16", "4096", "gelu", "false", "1", "0", "2", "2", "2"),
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    KEYS, LARGE,
+    [PAD].standard = "1", [BOS].standard = "0", [EOS].standard = "2",
+    [START].standard = "2", [FORCED_EOS].standard = "2",
+    [SHARED_KEYS] = {NULL, HEED_KEY_INT, NULL, NULL},
 };
 static const heed_key mbart_keys[] = {
-    KEYS("1024", "12", "16", "4096", "gelu", "false", "1", "0", "2", "null", "2"),
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    KEYS, LARGE,
+    [PAD].standard = "1", [BOS].standard = "0", [EOS].standard = "2",
+    [START].standard = "null", [FORCED_EOS].standard = "2",
+    [SHARED_KEYS] = {NULL, HEED_KEY_INT, NULL, NULL},
 };
 static const heed_key pegasus_keys[] = {
-    KEYS("1024", "12", "16", "4096", "gelu", "false", "0", "null", "1", "0", "1"),
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    KEYS, LARGE,
+    [PAD].standard = "0", [BOS].standard = "null", [EOS].standard = "1",
+    [START].standard = "0", [FORCED_EOS].standard = "1",
+    [SHARED_KEYS] = {NULL, HEED_KEY_INT, NULL, NULL},
 };
 /* transformers' generate reads the file as it is: it forces what is written there. */
 static const char *const others_absent[] = {"forced_eos_token_id=null", NULL};

@@ -5,7 +5,8 @@ enum { WIDTH = 32, HIDDEN = 128 };
 
 const char *const days_source_names[] = {"1", "2", "3", "4", "+", "-"};
 const char *const days_answer_names[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "today"};
-const struct days_parts days_whole = {true, true, true, true, true, true, 4};
+const struct days_parts days_whole = {
+    .positions = true, .residual = true, .norm = true, .feed_forward = true, .cross = true, .mask = true, .heads = 4};
 
 /* ---- the task ---- */
 

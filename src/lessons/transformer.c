@@ -12,19 +12,31 @@ enum { LAYERS = 64, DEPTH_WIDTH = 32, STACKS = 3 }; /* of the stacks that show d
 
 static const struct variant {
     const char *name, *key; /* in print and in the results */
-    struct days_parts parts;
     heed_color color;
     heed_dash dash;
 } variants[VARIANTS] = {
-    [WHOLE] = {"the whole", "whole", {1, 1, 1, 1, 1, 1, 4}, HEED_COLOR_INK, HEED_DASH_NONE},
-    [POSITIONS] = {"no positions", "no_positions", {0, 1, 1, 1, 1, 1, 4}, HEED_COLOR_ORANGE, HEED_DASH_NONE},
-    [RESIDUAL] = {"no residuals", "no_residuals", {1, 0, 1, 1, 1, 1, 4}, HEED_COLOR_RED, HEED_DASH_NONE},
-    [FEED_FORWARD] = {"no feed-forward", "no_feed_forward", {1, 1, 1, 0, 1, 1, 4}, HEED_COLOR_GREEN, HEED_DASH_NONE},
-    [CROSS] = {"no cross attention", "no_cross", {1, 1, 1, 1, 0, 1, 4}, HEED_COLOR_PINK, HEED_DASH_LONG},
-    [MASK] = {"no mask", "no_mask", {1, 1, 1, 1, 1, 0, 4}, HEED_COLOR_BLUE, HEED_DASH_NONE},
-    [HEADS] = {"one head", "one_head", {1, 1, 1, 1, 1, 1, 1}, HEED_COLOR_SKY, HEED_DASH_LONG},
-    [NORM] = {"no layer norm", "no_norm", {1, 1, 0, 1, 1, 1, 4}, HEED_COLOR_GOLD, HEED_DASH_LONG},
+    [WHOLE] = {"the whole", "whole", HEED_COLOR_INK, HEED_DASH_NONE},
+    [POSITIONS] = {"no positions", "no_positions", HEED_COLOR_ORANGE, HEED_DASH_NONE},
+    [RESIDUAL] = {"no residuals", "no_residuals", HEED_COLOR_RED, HEED_DASH_NONE},
+    [FEED_FORWARD] = {"no feed-forward", "no_feed_forward", HEED_COLOR_GREEN, HEED_DASH_NONE},
+    [CROSS] = {"no cross attention", "no_cross", HEED_COLOR_PINK, HEED_DASH_LONG},
+    [MASK] = {"no mask", "no_mask", HEED_COLOR_BLUE, HEED_DASH_NONE},
+    [HEADS] = {"one head", "one_head", HEED_COLOR_SKY, HEED_DASH_LONG},
+    [NORM] = {"no layer norm", "no_norm", HEED_COLOR_GOLD, HEED_DASH_LONG},
 };
+
+/* The parts that a variant has: all but the one that it is named after. */
+static struct days_parts parts_of(int variant) {
+    struct days_parts parts = days_whole;
+    if (variant == POSITIONS) parts.positions = false;
+    if (variant == RESIDUAL) parts.residual = false;
+    if (variant == FEED_FORWARD) parts.feed_forward = false;
+    if (variant == CROSS) parts.cross = false;
+    if (variant == MASK) parts.mask = false;
+    if (variant == HEADS) parts.heads = 1;
+    if (variant == NORM) parts.norm = false;
+    return parts;
+}
 
 enum { AT_ENCODER, AT_DECODER, AT_CROSS, SITES };
 struct outcome {
@@ -127,7 +139,8 @@ static bool try_variant(struct lesson_run *r, int v, const struct days *lessons,
     struct days_network net;
     int32_t answers[TESTS * DAYS_MOVES], given[TESTS * DAYS_MOVES];
     *o = (struct outcome){.told = 0};
-    bool ok = days_open(r, &variants[v].parts, r->steps, &net) && learn(r, &net, lessons, variants[v].name, o) &&
+    const struct days_parts parts = parts_of(v);
+    bool ok = days_open(r, &parts, r->steps, &net) && learn(r, &net, lessons, variants[v].name, o) &&
               days_told(r, &net, tests, answers);
     if (ok) o->told = days_right(tests, answers);
     ok = ok && days_go(r, &net, tests, DAYS_MOVES, NULL, 1, given, answers);

@@ -86,7 +86,7 @@ static bool take_best(const struct search *s, const struct rules *rules, const s
     for (int64_t row = 0; row < s->rows; row++) {
         if (next[row] >= count[row]) continue;
         const struct candidate c = found[row * rules->width + next[row]];
-        if (s->score[row] + c.log_p > best->sum) *best = (struct continuation){row, c.id, s->score[row] + c.log_p};
+        if (s->score[row] + c.score > best->sum) *best = (struct continuation){row, c.id, s->score[row] + c.score};
     }
     if (best->sum == -INFINITY) return false;
     next[best->row]++;

@@ -7,7 +7,7 @@
 #define MODEL_DECODING_H
 
 #include "heed/generate.h"
-#include "kernel/isa.h"
+#include "kernel/topk.h"
 
 struct rules {
     heed_generate_opts opts; /* with defaults filled in */
@@ -20,16 +20,10 @@ struct rules {
     int64_t width; /* candidates that a row gives: 2 beams, so that enough go on when all beams could end; or 1 */
 };
 
-struct candidate {
-    int32_t id;
-    float log_p; /* of this token alone */
-};
-
 /* ---- one row of logits (V) ----
- * ids: the n tokens so far; tops: room for TOPS(V) floats. Changes logits: what the rules forbid becomes -inf. Best
- * first; fewer than rules->width when the rules allow no more. -1: the logits are not numbers. stream: of the random
- * numbers, for sampling. */
-#define TOPS(v) (((v) + LSE_RUN - 1) / LSE_RUN)
+ * ids: the n tokens so far; tops: room for topk_blocks(V) floats. Changes logits: what the rules forbid becomes -inf.
+ * Best first; fewer than rules->width when the rules allow no more. -1: the logits are not numbers. stream: of the
+ * random numbers, for sampling. */
 int64_t candidates_of(const struct rules *rules, float *logits, float *tops, const int32_t *ids, int64_t n,
                       uint64_t stream, struct candidate *out);
 

@@ -39,7 +39,7 @@ struct batch {
     int64_t *count;
     struct search_work work;
     float *logits; /* (rows, V) of the step under way */
-    float *tops;   /* (batch * beams, TOPS(V)) */
+    float *tops;   /* (batch * beams, topk_blocks(V)) */
 };
 
 /* ---- one step of the decoder ---- */
@@ -67,7 +67,7 @@ static void choose_task(void *arg, int64_t row, void *scratch) {
     const struct rules *r = b->rules;
     (void)scratch;
     b->count[row] =
-        candidates_of(r, b->logits + row * r->vocabulary, b->tops + row * TOPS(r->vocabulary), row_ids(b, row),
+        candidates_of(r, b->logits + row * r->vocabulary, b->tops + row * topk_blocks(r->vocabulary), row_ids(b, row),
                       b->length, b->searches[b->live[row / b->rows]].stream, b->found + row * r->width);
 }
 
@@ -408,7 +408,7 @@ static bool batch_room(struct batch *b, int64_t n) {
     b->order = heed_mem_new(cx, rows * sizeof *b->order);
     b->found = heed_mem_new(cx, rows * (size_t)b->rules->width * sizeof *b->found);
     b->count = heed_mem_new(cx, rows * sizeof *b->count);
-    b->tops = heed_mem_new(cx, rows * (size_t)TOPS(b->rules->vocabulary) * sizeof *b->tops);
+    b->tops = heed_mem_new(cx, rows * (size_t)topk_blocks(b->rules->vocabulary) * sizeof *b->tops);
     b->work.next = heed_mem_new(cx, K * sizeof *b->work.next);
     b->work.score = heed_mem_new(cx, K * sizeof *b->work.score);
     return !heed_failed(cx);

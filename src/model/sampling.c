@@ -1,31 +1,16 @@
 /* What comes next: one row of logits to its best tokens, or to one that is drawn.
  *
  * Log-probabilities are logits less their log-sum-exp, which is taken before the rules forbid anything: what is
- * forbidden leaves its probability to nobody, as in transformers. Nothing is sorted as a whole: the best k are held in
- * a heap, and runs of tokens whose largest logit is too small are not looked into. Tokens of equal logits are ranked by
- * number, the lower one first. */
+ * forbidden leaves its probability to nobody, as in transformers. */
 #include "model/decoding.h"
 #include <math.h>
 #include <string.h>
 
-struct row {
-    float *logits; /* (n) */
-    float *tops;   /* the largest of each LSE_RUN of them */
-    int64_t n;
-};
-
 /* ---- the rules ---- */
 
-static void forbid_token(const struct row *row, int32_t id) {
-    const int64_t run = id / LSE_RUN, end = (run + 1) * LSE_RUN;
-    float top = -INFINITY;
-    row->logits[id] = -INFINITY;
-    for (int64_t i = run * LSE_RUN; i < end && i < row->n; i++)
-        if (row->logits[i] > top) top = row->logits[i];
-    row->tops[run] = top;
-}
+static void forbid_token(const struct topk_row *row, int32_t id) { topk_set(row, id, -INFINITY); }
 
-static void forbid_repeats(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {
+static void forbid_repeats(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
     const int64_t size = rules->opts.no_repeat_ngram;
     if (size < 1 || n < size) return;
     const int32_t *last = ids + n - (size - 1);
@@ -33,7 +18,7 @@ static void forbid_repeats(const struct rules *rules, const struct row *row, con
         if (memcmp(ids + i, last, (size_t)(size - 1) * sizeof *ids) == 0) forbid_token(row, ids[i + size - 1]);
 }
 
-static void forbid_words(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {
+static void forbid_words(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
     for (int64_t i = 0, begin = 0; i < rules->n_words; begin = rules->word_end[i++]) {
         const int32_t *word = rules->words + begin;
         const int64_t before = rules->word_end[i] - begin - 1;
@@ -42,7 +27,7 @@ static void forbid_words(const struct rules *rules, const struct row *row, const
     }
 }
 
-static void forbid(const struct rules *rules, const struct row *row, const int32_t *ids, int64_t n) {
+static void forbid(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
     forbid_repeats(rules, row, ids, n);
     forbid_words(rules, row, ids, n);
     if (n < rules->opts.min_length && rules->eos >= 0) forbid_token(row, rules->eos);
@@ -52,72 +37,6 @@ static void forbid(const struct rules *rules, const struct row *row, const int32
 static int32_t forced_at(const struct rules *rules, int64_t n) {
     if (rules->forced_last >= 0 && n == rules->opts.max_length - 1) return rules->forced_last;
     return n == 1 ? rules->forced_first : -1;
-}
-
-/* ---- the best k ---- a heap whose root is the worst of them; log_p holds the logit meanwhile */
-
-static bool worse(struct candidate a, struct candidate b) {
-    return a.log_p < b.log_p || (a.log_p == b.log_p && a.id > b.id);
-}
-
-static void sink(struct candidate *heap, int64_t n, struct candidate c) {
-    int64_t at = 0;
-    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && worse(heap[child + 1], heap[child])) child++;
-        if (!worse(heap[child], c)) break;
-        heap[at] = heap[child];
-    }
-    heap[at] = c;
-}
-
-static void rise(struct candidate *heap, int64_t at, struct candidate c) {
-    for (int64_t up; at > 0 && worse(c, heap[up = (at - 1) / 2]); at = up) heap[at] = heap[up];
-    heap[at] = c;
-}
-
-struct heap {
-    struct candidate *best;
-    int64_t k, held;
-    float least; /* what is not above it is not among the best */
-};
-
-static void offer(struct heap *h, struct candidate c) {
-    if (h->held < h->k)
-        rise(h->best, h->held++, c);
-    else
-        sink(h->best, h->k, c);
-    if (h->held == h->k) h->least = h->best[0].log_p;
-}
-
-static int64_t best_first(struct heap *h) {
-    for (int64_t left = h->held; left > 1; left--) {
-        const struct candidate worst = h->best[0];
-        sink(h->best, left - 1, h->best[left - 1]);
-        h->best[left - 1] = worst;
-    }
-    return h->held;
-}
-
-/* The best k of those worse than `after`, best first; how many there are. */
-static int64_t best_after(const float *x, int64_t n, int64_t k, struct candidate after, struct candidate *best) {
-    struct heap h = {best, k, 0, -INFINITY};
-    for (int64_t i = 0; i < n; i++) {
-        const struct candidate c = {(int32_t)i, x[i]};
-        if (c.log_p > h.least && worse(c, after)) offer(&h, c);
-    }
-    return best_first(&h);
-}
-
-/* The best k of all, best first. Where there are k runs, the top of the k-th best of them is a bound that few reach. */
-static int64_t best_of(const struct row *row, int64_t k, struct candidate *best) {
-    const int64_t runs = TOPS(row->n);
-    struct heap h = {best, k, 0, -INFINITY};
-    if (best_after(row->tops, runs, k, (struct candidate){-1, INFINITY}, best) == k)
-        h.least = nextafterf(best[k - 1].log_p, -INFINITY);
-    for (int64_t r = 0; r < runs; r++)
-        for (int64_t i = r * LSE_RUN; row->tops[r] > h.least && i < row->n && i < (r + 1) * LSE_RUN; i++)
-            if (row->logits[i] > h.least) offer(&h, (struct candidate){(int32_t)i, row->logits[i]});
-    return best_first(&h);
 }
 
 /* ---- drawing ---- tokens are counted by mass, exp((x - top) / temperature) */
@@ -137,10 +56,10 @@ static struct candidate descend(const struct draw *d, int64_t most, double enoug
     struct candidate chunk[CHUNK], last = {-1, INFINITY};
     *mass = 0;
     for (int64_t count = CHUNK; count == CHUNK && most > 0; most -= count) {
-        count = best_after(d->x, d->n, most < CHUNK ? most : CHUNK, last, chunk);
+        count = topk_after(d->x, d->n, most < CHUNK ? most : CHUNK, last, chunk);
         for (int64_t i = 0; i < count; i++) {
             last = chunk[i];
-            if ((*mass += mass_of(d, last.log_p)) >= enough) return last;
+            if ((*mass += mass_of(d, last.score)) >= enough) return last;
         }
     }
     return last;
@@ -153,9 +72,9 @@ static int32_t walk(const struct draw *d, struct candidate least, double enough,
     *mass = 0;
     for (int64_t i = 0; i < d->n; i++) {
         const struct candidate c = {(int32_t)i, d->x[i]};
-        if (c.log_p == -INFINITY || worse(c, least)) continue;
+        if (c.score == -INFINITY || candidate_worse(c, least)) continue;
         last = c.id;
-        if ((*mass += mass_of(d, c.log_p)) >= enough) return last;
+        if ((*mass += mass_of(d, c.score)) >= enough) return last;
     }
     return last;
 }
@@ -184,21 +103,21 @@ static int32_t draw_token(const struct rules *rules, const struct draw *d, doubl
 
 int64_t candidates_of(const struct rules *rules, float *logits, float *tops, const int32_t *ids, int64_t n,
                       uint64_t stream, struct candidate *out) {
-    const struct row row = {logits, tops, rules->vocabulary};
+    const struct topk_row row = {logits, tops, rules->vocabulary};
     const int32_t forced = forced_at(rules, n);
     if (forced >= 0) {
         out[0] = (struct candidate){forced, 0};
         return 1;
     }
-    const float lse = isa_get()->lse_row(logits, row.n, tops);
+    const float lse = topk_log_sum_exp(&row);
     if (!isfinite(lse)) return -1;
     forbid(rules, &row, ids, n);
-    const int64_t count = best_of(&row, rules->width, out);
+    const int64_t count = topk_best(&row, rules->width, out);
     if (count > 0 && rules->opts.sample) {
-        const struct draw d = {logits, row.n, (double)out[0].log_p, (double)rules->opts.temperature};
+        const struct draw d = {logits, row.n, (double)out[0].score, (double)rules->opts.temperature};
         out[0].id = draw_token(rules, &d, uniform(rules->opts.seed, stream, (uint64_t)n));
-        out[0].log_p = logits[out[0].id];
+        out[0].score = logits[out[0].id];
     }
-    for (int64_t i = 0; i < count; i++) out[i].log_p -= lse;
+    for (int64_t i = 0; i < count; i++) out[i].score -= lse;
     return count;
 }

@@ -1,18 +1,20 @@
 # heed. CMake builds; this file installs what is missing, calls CMake and runs things. `make help` lists the targets.
 #
-# Everything is made in build/: build/release is the product, the other directories are stages of `make test`, each with
-# its log. A stage that passed is run again only when a file that it is made from has changed since.
-.PHONY: all help deps demo test bench install format fuzz clean
+# Everything is made in build/: build/release is the product, other directories are builds for the tests, each with its
+# log. build/stages keeps what the stages of the tests said (tools/stage.sh); one that passed is run again only when a
+# file that it is made from has changed since.
+.PHONY: all help deps demo test test-all check bench install docs format fuzz clean
 .NOTPARALLEL:
 
 PREFIX  ?= /usr/local
 SECONDS := 60
 TARGET  :=
 ONLY    :=
+STAGE   := release
 
 # Files and directories: a directory changes when a file is added to it or taken away.
 WATCHED := $(wildcard CMakeLists.txt Makefile heed.pc.in .clang-format) \
-           $(shell find cmake include src tests examples tools -path tests/oracle -prune -o -print 2>/dev/null)
+           $(shell find cmake include src tests examples recipes docs tools -path tests/oracle -prune -o -print 2>/dev/null)
 
 all: ## build the library and the command
 	@sh tools/deps.sh build
@@ -20,19 +22,27 @@ all: ## build the library and the command
 	@echo "built: build/release/heed"
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 deps: ## install the packages that building and testing need (Debian, as root or with sudo)
-	@sh tools/deps.sh build test
+	@sh tools/deps.sh build test all
 
 demo: all ## build, and show what heed can do
 	@build/release/heed demo --force
 
-test: ## build and test: gcc, sanitizers, clang, fuzz seeds
+test: ## build and test: as it is installed, and with ASan and UBSan (under ten minutes on two cores)
 	@sh tools/deps.sh build test
-	@MAKE="$(MAKE)" sh tools/test.sh release address thread clang fuzz
+	@MAKE="$(MAKE)" sh tools/test.sh -a release address
 
-build/%/passed: $(WATCHED)
+test-all: ## everything: also clang, TSan, all instruction sets, fuzzing, what learns for minutes, the page in Chromium
+	@sh tools/deps.sh build test all
+	@MAKE="$(MAKE)" sh tools/test.sh release address sets wide thread clang fuzz full
+
+check: ## build and run only the tests whose names match: make check ONLY=tensor [STAGE=address]
+	@sh tools/deps.sh build test
+	@sh tools/stage.sh $(STAGE) '$(ONLY)'
+
+build/stages/%.passed: $(WATCHED)
 	@sh tools/stage.sh $*
 
 bench: all ## measure heed beside PyTorch and others (fetched into build/venv): make bench [ONLY=linear]
@@ -43,13 +53,17 @@ install: all ## install under PREFIX (/usr/local), below DESTDIR when given
 	@cmake --install build/release --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
+docs: all ## write what the command prints of itself to docs/
+	@build/release/heed docs models >build/models.md
+	@cp build/models.md docs/models.md
+
 format: ## lay out the code with clang-format-14
 	@sh tools/deps.sh test
-	@find include src tests examples bench -name '*.[ch]' 2>/dev/null | xargs clang-format-14 -i
+	@find include src tests examples bench -name '*.[ch]' | xargs clang-format-14 -i
 
 fuzz: ## fuzz the file readers: make fuzz [SECONDS=60] [TARGET=npy]
-	@sh tools/deps.sh build test
-	@sh tools/fuzz.sh $(SECONDS) $(TARGET)
+	@sh tools/deps.sh build all
+	@FUZZ_SECONDS=$(SECONDS) sh tools/stage.sh fuzz '^fuzz/$(TARGET)'
 
 clean: ## remove build/
 	@rm -rf build

@@ -19,6 +19,6 @@ elseif(HEED_SANITIZE)
     message(FATAL_ERROR "HEED_SANITIZE is '${HEED_SANITIZE}'; it may be address, thread or empty")
 endif()
 if(instrument)
-    add_compile_options(${instrument} -O1 -g -fno-omit-frame-pointer)
+    add_compile_options(${instrument} -O1 -g1 -fno-omit-frame-pointer) # -g1: lines for stack traces
     add_link_options(${instrument})
 endif()

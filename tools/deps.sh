@@ -1,5 +1,6 @@
 #!/bin/sh
-# deps.sh [build] [test] [bench]: sees to it that the packages of these groups are there.
+# deps.sh [build] [test] [all] [bench]: sees to it that the packages of these groups are there: to build, for `make
+# test`, for `make test-all` besides, and for `make bench`.
 #
 # Looks first and does nothing when all is there. What is missing is installed with apt, as root or through sudo; where
 # that cannot be done, one sentence lists it and the status is 1.
@@ -11,6 +12,7 @@ list() {
 build|gcc|command -v cc|compiles heed
 build|libc6-dev|cc -E -x c -include stdio.h /dev/null|the C library's headers
 build|cmake|command -v cmake|configures the build
+build|ninja-build|command -v ninja|runs the build
 build|pkg-config|command -v pkg-config|finds the libraries
 build|libjansson-dev|pkg-config --exists jansson|reads JSON
 build|zlib1g-dev|pkg-config --exists zlib|reads .gz files
@@ -18,9 +20,11 @@ build|libcairo2-dev|pkg-config --exists cairo|draws pictures
 build|libutf8proc-dev|pkg-config --exists libutf8proc|knows Unicode's letters
 build|fonts-dejavu-core|test -n "$(fc-list)"|letters in pictures
 test|libcmocka-dev|pkg-config --exists cmocka|runs the unit tests
-test|clang-14|command -v clang-14|the second compiler that must build heed without a warning
-test|libclang-rt-14-dev|test -e "$(clang-14 -print-runtime-dir)/libclang_rt.fuzzer-$(uname -m).a"|fuzzes the file readers
 test|clang-format-14|command -v clang-format-14|checks the code's layout
+all|clang-14|command -v clang-14|the second compiler that must build heed without a warning
+all|libclang-rt-14-dev|test -e "$(clang-14 -print-runtime-dir)/libclang_rt.fuzzer-$(uname -m).a"|fuzzes the file readers
+all|chromium|for b in chromium chromium-browser google-chrome; do if command -v $b; then exit; fi; done; exit 1|shows the page that heed attend writes
+all|python3|command -v python3|drives Chromium
 bench|python3|command -v python3|runs the peer
 bench|python3-venv|python3 -c 'import ensurepip, venv'|keeps the peer (PyTorch) in an environment of its own
 END

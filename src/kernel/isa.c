@@ -5,28 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-extern const struct isa isa_baseline, isa_avx2, isa_avx512;
-#    if defined(HEED_TEST_WIDE) /* AVX-512's vectors on AVX2's instructions, to test them on any CPU */
-extern const struct isa isa_wide;
-#    endif
-#else
-extern const struct isa isa_portable;
-#endif
+/* HEED_ISA_name: in this build (cmake/kernels.cmake) */
+extern const struct isa isa_portable, isa_baseline, isa_wide, isa_avx2, isa_avx512;
 
 int isa_all(const struct isa *out[4]) {
     int n = 0;
 #if defined(__x86_64__)
     out[n++] = &isa_baseline;
     __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-#    if defined(HEED_TEST_WIDE)
-    if (avx2) out[n++] = &isa_wide;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return n;
+#    if defined(HEED_ISA_wide) /* AVX-512's vectors on AVX2's instructions, to test them on any CPU */
+    out[n++] = &isa_wide;
 #    endif
-    if (avx2) out[n++] = &isa_avx2;
-    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#    if defined(HEED_ISA_avx2)
+    out[n++] = &isa_avx2;
+#    endif
+#    if defined(HEED_ISA_avx512)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         out[n++] = &isa_avx512;
+#    endif
 #else
     out[n++] = &isa_portable;
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/ctx.h"
 #include "base/pool.h"
+#include "kernel/each_set.h"
 #include "kernel/elementwise.h"
 
 #include <math.h>
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -130,27 +129,6 @@ static void same_bits(const char *what, int pool, float **first, float *y, int64
     if (n && memcmp(*first, y, (size_t)n * sizeof(float)) != 0) fail_msg("%s: bits differ with the threads", what);
     free(y);
     if (pool == POOLS - 1) free(*first);
-}
-
-/* Runs the tests once per instruction set, in a child each, for the choice is made once per process; HEED_ISA, when
- * set, chooses one. */
-static int run_each_set(int (*tests)(void)) {
-    if (getenv("HEED_ISA")) return tests();
-    const struct isa *sets[4];
-    const int n = isa_all(sets);
-    int failed = 0;
-    for (int i = 0; i < n; i++) {
-        fflush(NULL);
-        const pid_t child = fork();
-        if (child == 0) {
-            setenv("HEED_ISA", sets[i]->name, 1);
-            fprintf(stderr, "== %s\n", sets[i]->name);
-            exit(strcmp(isa_get()->name, sets[i]->name) == 0 ? tests() : 1);
-        }
-        int status = 1;
-        if (child < 0 || waitpid(child, &status, 0) != child || status != 0) failed = 1;
-    }
-    return failed;
 }
 
 #endif

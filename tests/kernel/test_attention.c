@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "kernel/attention.h"
+#include "kernel/each_set.h"
 #include "kernel/kernel_test.h"
 
 static bool one_in(int64_t n) { return below(n) == 0; }
@@ -465,9 +466,11 @@ static void test_places(void **unused) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),       cmocka_unit_test(test_hidden_harmless),
-                                       cmocka_unit_test(test_large_scores), cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_batch),        cmocka_unit_test(test_places)};
-    return cmocka_run_group_tests(tests, open_pools, close_pools);
+static int tests(void) {
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_random),       cmocka_unit_test(test_hidden_harmless),
+                                     cmocka_unit_test(test_large_scores), cmocka_unit_test(test_threads),
+                                     cmocka_unit_test(test_batch),        cmocka_unit_test(test_places)};
+    return cmocka_run_group_tests(all, open_pools, close_pools);
 }
+
+int main(void) { return run_each_set(tests); }

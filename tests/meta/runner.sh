@@ -9,15 +9,15 @@ run() { # NAME...: tests of these kinds; leaves the status in $status and what w
     for name in "$@"; do echo "add_test($name \"$FAILS\" $name)"; done >"$scratch/CTestTestfile.cmake"
     sed -i "s|add_test(missing \"[^\"]*\"|add_test(missing \"$scratch/not-there\"|" "$scratch/CTestTestfile.cmake"
     status=0
-    (cd "$scratch" && sh "$SOURCE/tools/run_tests.sh" "$scratch") >"$scratch/output" 2>&1 || status=$?
-    counts=$(cat "$scratch/counts")
+    (cd "$scratch" && sh "$SOURCE/tools/run_tests.sh" "$scratch/stage" "$scratch") >"$scratch/output" 2>&1 || status=$?
+    counts=$(cat "$scratch/stage.counts")
 }
 demand() { # WHAT CONDITION...
     what=$1
     shift
     if "$@"; then return; fi
     echo "runner: $what"
-    cat "$scratch/output" "$scratch/log"
+    cat "$scratch/output" "$scratch/stage.log"
     exit 1
 }
 

@@ -1,0 +1,65 @@
+# The lessons on the Transformer's parts and on teacher forcing: what a dozen small networks learn, within bounds.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+result() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*\$/\1/p" out; } # NAME, of the JSON in out
+holds() { # WHAT CONDITION: an awk expression; a number that is missing or not one makes it false
+    awk "BEGIN { exit !($2) }" || fail "$1: $2"
+}
+kinds() { for kind in png svg csv; do grep -q "\.$kind\$" files || fail "some $kind should be written"; done; }
+
+# ---- the parts ----
+expect 0 lesson transformer --out parts
+silent
+listed parts
+kinds
+right() { awk -F, -v name="$1" -v column="$2" '$1 == name { print $column }' parts/transformer.csv; } # VARIANT COLUMN
+told=2 own=3
+[ "$(wc -l <parts/transformer.csv)" = 9 ] || fail "eight variants should be tried"
+holds "the whole learns" "$(right 'the whole' $told) > 97 && $(right 'the whole' $own) > 95"
+for part in positions residuals 'cross attention'; do
+    holds "no $part" "$(right "no $part" $told) < 50 && $(right "no $part" $own) < 35"
+done
+holds "no feed-forward" "$(right 'no feed-forward' $own) < $(right 'the whole' $own) - 20"
+holds "no mask: it copies" "$(right 'no mask' $told) > 97 && $(right 'no mask' $own) < 30"
+says "with the mask"
+tr '\n' ' ' <out | grep -qE "answers before it change by 0; without it by up to [1-9]" ||
+    fail "with the mask the future should change nothing, without it something"
+# The examples are right: so many days on or back from Sunday.
+sed -n 's/^source   *\([+-]\)/\1/p' out | tr ' ' '\n' >moves
+sed -n 's/^answer    *//p' out | tr ' ' '\n' >days
+paste -d' ' moves days | awk 'BEGIN { split("Sun Mon Tue Wed Thu Fri Sat", name) }
+    { day = (day + $1 + 7) % 7; if (name[day + 1] != $2) exit bad = 1 } END { exit bad || NR != 6 }' ||
+    fail "the answer should be the days of the source"
+awk -F, 'NR > 1 { for (h = 3; h <= 6; h++) s[int((NR - 2) / 12) "," h] += $h; n++ }
+    END { for (k in s) if ((s[k] - 1) ^ 2 > 1e-10) exit 1; exit n != 72 }' parts/transformer-cross.csv ||
+    fail "each day's weights should sum to 1"
+awk -F, 'NR == 2 { first = $2 } { last = $2 } END { exit !(NR == 31 && first > 1.5 && last < 0.1) }' \
+    parts/transformer-loss.csv || fail "the loss of the whole should fall"
+awk -F, 'NR == 2 { size = $2 } END { exit !(NR == 66 && size > 0 && $2 < 10 && $3 > 5 * $2 && $7 < 0.001 && $5 > 0.1) }' \
+    parts/transformer-depth.csv || fail "norms should hold the size, residuals should keep tokens apart"
+
+# ---- teacher forcing ----
+expect 0 lesson teacher-forcing --json --dark --quiet --threads 3 --out forcing
+silent
+holds "passes" "$(result forced_passes) == 300 && $(result mixed_passes) == 6 * 300 && $(result free_passes) == 6 * 300"
+holds "teacher forcing learns" "$(result forced_own) > 0.95 && $(result forced_told) > 0.97"
+holds "free running hardly does" "$(result free_own) < 0.6 && $(result free_own) < $(result mixed_own)"
+holds "from left to right" "$(result free_first_place) > 0.9 && $(result free_last_place) < 0.4"
+holds "one pass is as good as six" "$(result one_pass_difference) < 1e-3"
+holds "half-way" "$(result half_way_told) > 0.8 && $(result half_way_step) < 300"
+holds "after a mistake" "$(result after_right) > 0.8 && $(result after_wrong) < 0.4"
+awk -F, 'NR > 1 { p = NR == 2 ? $2 : p * $2; if ((p - $4) ^ 2 > 1e-10 || $3 > $2 + 0.05) exit bad = 1 }
+    END { exit bad || NR != 7 || $3 > $2 - 0.02 }' forcing/teacher-forcing-places.csv ||
+    fail "on its own it should fall behind, place by place"
+awk -F, 'NR > 1 { for (i = 5; i <= 7; i++) { if ($i < t[i]) exit 1; t[i] = $i } } END { exit !(NR == 22 && t[5] > 0) }' \
+    forcing/teacher-forcing.csv || fail "seconds should grow"
+# In words, and whatever the number of threads.
+expect 0 lesson teacher-forcing --threads 1 --out again
+listed again
+kinds
+says "^teacher forcing  *1  "
+says "^free running  *6  "
+says "exposure bias"
+cmp -s forcing/teacher-forcing-places.csv again/teacher-forcing-places.csv ||
+    fail "the number of threads should change nothing"

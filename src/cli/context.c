@@ -57,7 +57,7 @@ heed_ctx *options_open(const struct options *o) { return open_context(o, cancel,
 
 heed_ctx *options_open_roomy(const struct options *o, size_t least) {
     const size_t budget = option_bytes(o, "memory");
-    return open_context(o, NULL, budget > 0 && budget < least ? least : budget);
+    return open_context(o, cancel, budget > 0 && budget < least ? least : budget);
 }
 
 void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
@@ -72,6 +72,8 @@ int options_over_budget(const struct options *o, size_t needed, bool total) {
     return cli_error(EXIT_FAILED, "%s: needs %s%zu%s of memory, --memory allows %.*s%s", options_command(o),
                      total ? "" : "at least ", least, unit, (int)strspn(asked, "0123456789"), asked, unit);
 }
+
+void options_train(heed_ctx *cx) { cx->config.cancel = NULL; }
 
 /* ---- what is printed ---- */
 

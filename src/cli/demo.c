@@ -158,6 +158,7 @@ static bool train(struct demo *d) {
         (long long)heed_tokenizer_size(d->tokens), (long long)heed_params_numbers(heed_model_params(d->model)));
     fflush(stdout);
     progress_begin(&d->progress, option_flag(d->o, "quiet"), "tokens", task_metric_label("bleu"));
+    options_train(d->cx);
     const heed_loop_end end = t ? heed_loop_run(d->cx, d->model, &loop, &d->state) : HEED_LOOP_FAILED;
     if (end == HEED_LOOP_DONE) progress_end(&d->progress, &d->state);
     if (end == HEED_LOOP_STOPPED) {

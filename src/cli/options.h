@@ -80,10 +80,11 @@ size_t option_bytes(const struct options *o, const char *name);
 /* A context with the threads, seed and budget asked for; Ctrl-C and SIGTERM cancel what it does. NULL after saying what
  * is wrong (exit status EXIT_FAILED). */
 heed_ctx *options_open(const struct options *o);
-/* The same for training: signals cancel nothing, as it looks at interrupted() itself, and the budget is at least
- * `least` bytes, enough to find out what is needed; options_hold then sets the one asked for. */
+/* The same for training: the budget is at least `least` bytes, enough to find out what is needed; options_hold then
+ * sets the one asked for. After options_train signals cancel nothing, as the loop looks at interrupted() itself. */
 heed_ctx *options_open_roomy(const struct options *o, size_t least);
 void options_hold(const struct options *o, heed_ctx *cx);
+void options_train(heed_ctx *cx);
 /* Says that more memory is needed than --memory allows, in the unit in which that was given, and returns EXIT_FAILED;
  * total: the work needs these bytes, otherwise at least these. */
 int options_over_budget(const struct options *o, size_t needed, bool total);

@@ -1,5 +1,4 @@
 #include "cli/parallel.h"
-#include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,6 +44,16 @@ static bool find_part(const char *path, const char *part, const heed_preprocessi
 bool parallel_has(const char *path, const char *part, const heed_preprocessing *prep) {
     char files[2][PATH_ROOM];
     return is_directory(path) && find_part(path, part, prep, files);
+}
+
+const char *parallel_file(const char *path, const char *part, const heed_preprocessing *prep, heed_text_side side,
+                          char out[PATH_ROOM]) {
+    char files[2][PATH_ROOM];
+    const char *language = side == HEED_SOURCE ? prep->from : prep->to;
+    if (is_table(path)) return path;
+    if (!is_directory(path)) return find_file(path, language, out) ? out : path;
+    if (!find_part(path, part, prep, files)) return path;
+    return strcpy(out, files[side == HEED_SOURCE ? 0 : 1]);
 }
 
 /* ---- reading ---- */

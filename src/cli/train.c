@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the options of the loop ---- */
 
@@ -161,13 +162,26 @@ static void say_end(struct train_run *r, heed_loop_end end) {
 
 /* ---- the command ---- */
 
+/* The directory becomes this run's: nobody else writes into it. */
+static bool claim_directory(struct train_run *r) {
+    const bool resume = option_flag(r->o, "resume"), force = option_flag(r->o, "force");
+    if (r->lock < 0 && (!directory_make(r->cx, r->dir) || (r->lock = directory_lock(r->cx, r->dir)) < 0)) return false;
+    if (!resume && !force &&
+        (directory_has(r->dir, "model.safetensors") || directory_has(r->dir, "checkpoint.safetensors")))
+        return heed_fail(r->cx, HEED_ERR_FILE, "%s: another run has written into it meanwhile", r->dir);
+    return true;
+}
+
 static void train(struct train_run *r) {
     const size_t before = heed_memory_use(r->cx).held;
+    if (access(r->dir, F_OK) == 0 && (r->lock = directory_lock(r->cx, r->dir)) < 0) return; /* before data are read */
     if (!r->task->load(r)) return;
     set_loop(r);
     if (!r->task->set(r) || !check_budget(r, before) || interrupted()) return;
     r->model = r->task->model(r, r->cx);
-    if (!r->model || !r->task->begin(r) || interrupted()) return;
+    if (!r->model || heed_cancelled(r->cx)) return;
+    options_train(r->cx);
+    if (!claim_directory(r) || !r->task->begin(r) || interrupted()) return;
     const bool validates = r->loop.source ? r->loop.source->valid : r->loop.valid != NULL;
     progress_begin(&r->progress, option_flag(r->o, "quiet"), r->unit, validates ? task_metric_label(r->metric) : NULL);
     say_end(r, heed_loop_run(r->cx, r->model, &r->loop, &r->state));
@@ -176,6 +190,7 @@ static void train(struct train_run *r) {
 static void free_run(struct train_run *r) {
     heed_model_free(r->cx, r->model);
     r->task->free(r);
+    directory_unlock(r->lock);
 }
 
 /* What is in DIR is not to be lost by a slip. */
@@ -279,7 +294,7 @@ static int run(int argc, char **argv) {
     snprintf(name, sizeof name, "train %s", task->page.name);
     struct options *o = options_read(name, task->page.options, argc, argv, 1, 1, "TASK");
     if (!o) return EXIT_USAGE;
-    struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task};
+    struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task, .lock = -1};
     int status = EXIT_USAGE;
     if (usage_ok(&r)) {
         status = EXIT_FAILED;

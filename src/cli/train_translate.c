@@ -16,10 +16,12 @@ enum { TRAIN, VALID, TEST, SETS };
 
 struct text {
     heed_preprocessing preprocessing;
-    heed_lines lines[SETS][2]; /* source and target, prepared */
+    const char *path[SETS];    /* where they were read; NULL: nowhere, or held out of the training text */
+    heed_lines lines[SETS][2]; /* source and target, preprocessed */
     heed_pairs pairs[SETS];
     heed_tokenizer *tokens[2];   /* may be one */
     heed_parallel_text to_train; /* lines[TRAIN] and tokens, which BPE-dropout encodes again and again */
+    int64_t positions;           /* of the model: most tokens of a side of any pair */
     int64_t longest;             /* most tokens of a side of them */
     heed_translation *translation;
 };
@@ -85,6 +87,8 @@ static bool read_text(struct train_run *r, struct text *t) {
     if (!parallel_read(r->cx, r->path, "train", &t->preprocessing, t->lines[TRAIN])) return false;
     if (!valid && !option_given(r->o, "valid") && parallel_has(r->path, "val", &t->preprocessing)) valid = r->path;
     if (!test && parallel_has(r->path, "test", &t->preprocessing)) test = r->path;
+    t->path[VALID] = valid;
+    t->path[TEST] = test;
     if (valid && !parallel_read(r->cx, valid, "val", &t->preprocessing, t->lines[VALID])) return false;
     if (!valid && !keep_aside(r, t)) return false;
     if (!read_more(r, t)) return false;
@@ -178,27 +182,65 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 
 /* ---- the run ---- */
 
-/* Most tokens of a sentence to train on: the model has no positions for more, or the user finds it too long. */
-static int64_t longest_of(const struct train_run *r) {
+static int64_t positions_of(const struct train_run *r) {
     heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
     heed_model *model = new_model(r, dry);
-    const int64_t positions = model ? heed_translator_positions(dry, model) : 0, asked = option_int(r->o, "longest");
+    const int64_t positions = model ? heed_translator_positions(dry, model) : 0;
     if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
     heed_model_free(dry, model);
     heed_close(dry);
-    return asked > 0 && asked < positions ? asked : positions;
+    return positions;
+}
+
+/* Every pair of a file to measure with is needed, so the model must have positions for it. */
+static bool check_lengths(heed_ctx *cx, const struct text *t, int set) {
+    const heed_pairs *p = &t->pairs[set];
+    for (int64_t i = 0; i < p->n; i++)
+        for (int side = 0; side < 2; side++) {
+            char file[PATH_ROOM];
+            const int64_t tokens = (side ? heed_pair_target(p, i) : heed_pair_source(p, i)).count;
+            if (tokens > t->positions)
+                return heed_fail(cx, HEED_ERR_FORMAT,
+                                 "%s: line %lld: %lld tokens, the model has positions for %lld (--set "
+                                 "max_position_embeddings=N)",
+                                 parallel_file(t->path[set], set == VALID ? "val" : "test", &t->preprocessing,
+                                               side ? HEED_TARGET : HEED_SOURCE, file),
+                                 (long long)i + 1, (long long)tokens, (long long)t->positions);
+        }
+    return true;
+}
+
+/* Of the pairs held out, those that are too long are left out of the text too: pair i must be line i. */
+static bool drop_long_lines(heed_ctx *cx, struct text *t) {
+    heed_pairs *p = &t->pairs[VALID];
+    for (int side = 0; side < 2 && p->long_ones > 0; side++) {
+        heed_string text = {0};
+        for (int64_t i = 0; i < p->n; i++) copy_line(cx, &t->lines[VALID][side], p->line[i], &text);
+        heed_lines_free(cx, &t->lines[VALID][side]);
+        heed_lines_cut(cx, &text, &t->lines[VALID][side]);
+        heed_string_free(cx, &text);
+    }
+    for (int64_t i = 0; i < p->n; i++) p->line[i] = i;
+    return !heed_failed(cx);
+}
+
+static bool encode_set(heed_ctx *cx, struct text *t, int set) {
+    const heed_parallel_text text = {&t->lines[set][0], &t->lines[set][1], t->tokens[0], t->tokens[1]};
+    if (set == TRAIN) t->to_train = text;
+    if (text.source->count == 0) return true;
+    const heed_pairs_opts to_train = {.skip_empty = true, .longest = t->longest}, held_out = {.longest = t->positions};
+    if (set == TRAIN) return heed_pairs_encode(cx, &text, &to_train, &t->pairs[set]);
+    if (!t->path[set]) return heed_pairs_encode(cx, &text, &held_out, &t->pairs[set]) && drop_long_lines(cx, t);
+    return heed_pairs_encode(cx, &text, NULL, &t->pairs[set]) && check_lengths(cx, t, set);
 }
 
 static bool encode(struct train_run *r, struct text *t) {
     heed_ctx *cx = r->cx;
-    t->longest = longest_of(r);
-    const heed_pairs_opts to_train = {.skip_empty = true, .longest = t->longest};
+    const int64_t asked = option_int(r->o, "longest");
+    t->positions = positions_of(r);
+    t->longest = asked > 0 && asked < t->positions ? asked : t->positions;
     const heed_pairs *p = &t->pairs[TRAIN];
-    for (int set = 0; set < SETS && !heed_failed(cx); set++) {
-        const heed_parallel_text text = {&t->lines[set][0], &t->lines[set][1], t->tokens[0], t->tokens[1]};
-        if (set == TRAIN) t->to_train = text;
-        if (text.source->count > 0) heed_pairs_encode(cx, &text, set == TRAIN ? &to_train : NULL, &t->pairs[set]);
-    }
+    for (int set = 0; set < SETS && !heed_failed(cx); set++) encode_set(cx, t, set);
     if (!heed_failed(cx) && p->n == 0)
         heed_fail(cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
                   r->path, (long long)p->empty, (long long)p->long_ones, (long long)t->longest);
@@ -253,7 +295,9 @@ static bool begin(struct train_run *r) {
     const heed_pairs *p = &t->pairs[TRAIN];
     const heed_loop_source *from = r->loop.source;
     char text[2][48];
-    if (!directory_make(r->cx, r->dir) || !directory_save_tokenizers(r->cx, r->dir, t->tokens)) return false;
+    /* New tokens never lie beside the weights of another model: from here on there is none, until one is written. */
+    if (!option_flag(r->o, "resume") && !directory_clear(r->cx, r->dir)) return false;
+    if (!directory_save_tokenizers(r->cx, r->dir, t->tokens)) return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %s to train on in %s, %lld to validate, %lld to test; ", r->path,
             cli_count(p->n, "pair", "pairs", text[0]), cli_count(from->per_epoch, "batch", "batches", text[1]),

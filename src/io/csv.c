@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CELLS_AT_ONCE 65536 /* between questions whether to stop */
+
 struct heed_table {
     heed_ctx *cx;
     char *name; /* of the file */
@@ -97,6 +99,7 @@ static bool cut_cell(struct cutter *c, bool *last) {
     char *s = t->text;
     const bool quoted = s[c->at] == '"' && !c->plain_quotes;
     size_t end;
+    if (t->cell_count % CELLS_AT_ONCE == 0 && heed_cancelled(t->cx)) return false;
     if (!push(t->cx, &t->cells, &t->cell_count, &t->cell_room, c->at + quoted)) return false;
     if (!(quoted ? cut_quoted : cut_plain)(c, &end)) return false;
     const size_t behind = c->at;
@@ -399,7 +402,9 @@ bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, doubl
     if (n != heed_table_rows(t) || (n > 0 && !out))
         return heed_fail(cx, HEED_ERR_USAGE, "table_numbers: %s has %lld rows, room is for %lld", t->name,
                          (long long)heed_table_rows(t), (long long)(out ? n : 0));
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        if (i % CELLS_AT_ONCE == 0 && heed_cancelled(cx)) return false;
         if (!heed_table_number(t, i, column, &out[i])) return table_not_number(cx, t, i, column);
+    }
     return true;
 }

@@ -3,8 +3,10 @@
 #include "base/file.h"
 #include "io/limits.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,9 +107,31 @@ bool directory_remove(heed_ctx *cx, const char *dir, const char *file) {
     return heed_fail(cx, HEED_ERR_FILE, "%s: %s", path, strerror(errno));
 }
 
+bool directory_clear(heed_ctx *cx, const char *dir) {
+    for (int i = 0; i < FILES; i++)
+        if (!directory_remove(cx, dir, files[i].name)) return false;
+    return directory_remove(cx, dir, "checkpoint.safetensors");
+}
+
 void directory_drop(const char *dir) {
     char path[PATH_ROOM];
     for (int i = 0; i < FILES; i++)
         if (snprintf(path, sizeof path, "%s/%s", dir, files[i].name) < (int)sizeof path) unlink(path);
     rmdir(dir);
+}
+
+/* ---- locking ---- */
+
+/* The lock is on the directory itself, so that there is no file to be left behind. */
+int directory_lock(heed_ctx *cx, const char *dir) {
+    if (heed_failed(cx)) return -1;
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return heed_fail(cx, HEED_ERR_FILE, "%s: %s", dir, strerror(errno)), -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd; /* some file systems have no locks */
+    close(fd);
+    return heed_fail(cx, HEED_ERR_FILE, "%s: another process is writing into this directory", dir), -1;
+}
+
+void directory_unlock(int lock) {
+    if (lock >= 0) close(lock);
 }

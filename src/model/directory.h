@@ -21,6 +21,13 @@ bool directory_has(const char *dir, const char *file);
 bool directory_make(heed_ctx *cx, const char *dir);
 /* Removes a file of dir, which need not be there. */
 bool directory_remove(heed_ctx *cx, const char *dir, const char *file);
+/* Removes the files of a model and of its training, config.json first: from then on dir holds no model, rather than a
+ * mixture of two. False with a sentence when one cannot be removed. */
+bool directory_clear(heed_ctx *cx, const char *dir);
+/* Keeps other processes from writing into dir, until it is unlocked or this process ends, in whatever way. Below 0 with
+ * a sentence when another one has locked it. */
+int directory_lock(heed_ctx *cx, const char *dir);
+void directory_unlock(int lock);
 /* Removes a model directory with the files that heed writes there; one that holds others stays, with them. */
 void directory_drop(const char *dir);
 

@@ -8,6 +8,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- the list ---- */
 
@@ -271,13 +272,32 @@ heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_op
 
 heed_model *heed_model_load(heed_ctx *cx, const char *dir) { return heed_model_load_as(cx, dir, NULL); }
 
+/* Whether config.json says the same already. */
+static bool has_config(heed_ctx *cx, const char *path, heed_json config) {
+    size_t size, at = 0;
+    struct stat what;
+    char *text = heed_json_print(cx, config, 2, &size);
+    FILE *f = text && stat(path, &what) == 0 && S_ISREG(what.st_mode) ? fopen(path, "rbe") : NULL;
+    if (text) text[size++] = '\n'; /* as it is written */
+    while (f && at < size && getc(f) == (unsigned char)text[at]) at++;
+    const bool same = f && at == size && getc(f) == EOF;
+    if (f) fclose(f);
+    heed_mem_free(cx, text);
+    return same;
+}
+
+/* A model is two files. So that no moment shows the config of one model and the weights of another, a config that says
+ * otherwise goes first, with what belongs to it; from then on there is no model, until the new config is written. */
 bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     char path[PATH_ROOM];
     if (heed_failed(cx)) return false;
     if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
-    if (!directory_make(cx, dir) || !directory_path(cx, dir, WEIGHTS_FILE, path) ||
-        !heed_params_save(cx, m->params, path) || !directory_path(cx, dir, CONFIG_FILE, path) ||
-        !heed_json_write(cx, path, m->config))
+    if (!directory_make(cx, dir) || !directory_path(cx, dir, CONFIG_FILE, path)) return false;
+    if (!has_config(cx, path, m->config) &&
+        (!directory_remove(cx, dir, CONFIG_FILE) || !directory_remove(cx, dir, GENERATION_CONFIG_FILE)))
+        return false;
+    if (!directory_path(cx, dir, WEIGHTS_FILE, path) || !heed_params_save(cx, m->params, path) ||
+        !directory_path(cx, dir, CONFIG_FILE, path) || !heed_json_write(cx, path, m->config))
         return false;
     if (heed_json_kind_of(m->decoding) == HEED_JSON_NONE) /* that of a model before would override config.json */
         return directory_remove(cx, dir, GENERATION_CONFIG_FILE);

@@ -310,6 +310,41 @@ static void test_text(void **state) {
     assert_string_equal(shown_bytes(large, 95).text + 90, "x\xC3\xA9xx"); /* as much as fits */
 }
 
+/* A large table is left at once when it is cancelled. */
+static int64_t questions;
+static bool stop(void *user) { return ++questions > *(const int64_t *)user; }
+
+static void test_cancelled(void **state) {
+    (void)state;
+    enum { ROWS = 300000 };
+    char *text = malloc(4 * ROWS + 1);
+    for (int i = 0; i < ROWS; i++) memcpy(text + 4 * i, "1,2\n", 4);
+    int64_t patience = INT64_MAX, all;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .cancel = stop, .user = &patience});
+    questions = 0;
+    heed_table *t = heed_table_parse(cx, "t.csv", text, 4 * ROWS, NULL);
+    assert_non_null(t);
+    all = questions;
+    assert_true(all >= 5);
+    for (patience = 0; patience < all; patience++) {
+        questions = 0;
+        assert_null(heed_table_parse(cx, "t.csv", text, 4 * ROWS, NULL));
+        assert_int_equal(heed_error(cx), HEED_ERR_CANCELLED);
+        assert_int_equal(questions, patience + 1);
+        patience += 2;
+        heed_clear(cx);
+    }
+    double *numbers = malloc(ROWS * sizeof *numbers);
+    questions = 0, patience = 2;
+    assert_false(heed_table_numbers(cx, t, 0, numbers, ROWS));
+    assert_int_equal(heed_error(cx), HEED_ERR_CANCELLED);
+    heed_clear(cx);
+    heed_table_close(t);
+    heed_close(cx);
+    free(numbers);
+    free(text);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -403,7 +438,7 @@ int main(void) {
         cmocka_unit_test(test_ends),    cmocka_unit_test(test_numbers),  cmocka_unit_test(test_number_read),
         cmocka_unit_test(test_text),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_null),
         cmocka_unit_test(test_hostile), cmocka_unit_test(test_sniffing), cmocka_unit_test(test_decimal),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_lines),    cmocka_unit_test(test_cancelled),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

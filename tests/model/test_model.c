@@ -158,6 +158,57 @@ static void test_round_trip(void **state) {
     remove_model(dir);
 }
 
+/* Weights are never beside the config of another model: where it says otherwise, it goes before they are written. */
+static void test_replaced(void **state) {
+    (void)state;
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    heed_ctx *cx = open_context();
+    heed_model *a = make(cx, 2), *b = make(cx, 3);
+    char config[600], weights[600], decoding[600];
+    snprintf(config, sizeof config, "%s/config.json", dir);
+    snprintf(weights, sizeof weights, "%s/model.safetensors", dir);
+    snprintf(decoding, sizeof decoding, "%s/generation_config.json", dir);
+    assert_true(heed_model_save(cx, a, dir));
+    write_bytes(decoding, "{}", 2);
+    assert_int_equal(unlink(weights), 0);
+    assert_int_equal(mkdir(weights, 0777), 0); /* so that writing them fails */
+    assert_false(heed_model_save(cx, a, dir));
+    EXPECT_SENTENCE(cx, "model.safetensors");
+    assert_int_equal(access(config, F_OK), 0); /* the same model */
+    assert_int_equal(access(decoding, F_OK), 0);
+    assert_false(heed_model_save(cx, b, dir));
+    EXPECT_SENTENCE(cx, "model.safetensors");
+    assert_int_equal(access(config, F_OK), -1); /* another one */
+    assert_int_equal(access(decoding, F_OK), -1);
+    assert_int_equal(rmdir(weights), 0);
+    assert_true(heed_model_save(cx, b, dir));
+    heed_model *again = heed_model_load(cx, dir);
+    assert_non_null(again);
+    heed_model_free(cx, again);
+    heed_model_free(cx, a);
+    heed_model_free(cx, b);
+    close_context(cx);
+    remove_model(dir);
+}
+
+static void test_directory_lock(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const int lock = directory_lock(cx, folder);
+    assert_true(lock >= 0);
+    assert_int_equal(directory_lock(cx, folder), -1);
+    EXPECT_SENTENCE(cx, "another process is writing into this directory");
+    directory_unlock(lock);
+    const int again = directory_lock(cx, folder);
+    assert_true(again >= 0);
+    directory_unlock(again);
+    directory_unlock(-1);
+    assert_int_equal(directory_lock(cx, in_folder("none")), -1);
+    EXPECT_SENTENCE(cx, "none: No such file");
+    close_context(cx);
+}
+
 /* A host program may have set a locale with decimal commas: numbers of settings and files have points. */
 static void test_any_locale(void **state) {
     (void)state;
@@ -426,6 +477,8 @@ int main(void) {
         cmocka_unit_test(test_refused_memory),
         cmocka_unit_test(test_any_locale),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_directory_lock),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

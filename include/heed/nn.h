@@ -59,8 +59,9 @@ typedef struct heed_param {
     bool optional;             /* a file may lack it: then it stays as it was drawn */
     bool head;                 /* of a head, whatever its name: fine-tuning may draw it fresh */
     heed_init init;
-    bool decays; /* weight decay applies: not to biases and norms */
-    bool frozen; /* no gradient */
+    bool decays;    /* weight decay applies: not to biases and norms */
+    bool frozen;    /* no gradient */
+    float lr_scale; /* of the learning rate; 1 */
 } heed_param;
 
 /* Made empty, filled by the layers' make functions, then allocated: one block for all values, in order. Its memory is
@@ -90,6 +91,12 @@ HEED_API int heed_params_count(const heed_params *set);
 HEED_API heed_param *heed_params_at(const heed_params *set, int i);
 HEED_API heed_param *heed_params_find(const heed_params *set, const char *name);
 HEED_API int64_t heed_params_numbers(const heed_params *set); /* of untied parameters */
+/* Freezes the parameters whose names fit a pattern of the shell's kind ("bert.encoder.layer.[0-3].*"). How many did;
+ * none is an error. */
+HEED_API int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern);
+/* Layer-wise learning rates (Howard & Ruder 2018): decay^k for the k-th layer from the top. Layers are known by the
+ * number in their names ("layer.3."); what comes before the first is below it, what comes after the last above. */
+HEED_API bool heed_params_layer_decay(heed_ctx *cx, heed_params *set, double decay);
 /* The block of all values (untied parameters, in order, without gaps): what optimizers and averages walk over. */
 HEED_API float *heed_params_block(const heed_params *set);
 

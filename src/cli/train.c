@@ -62,12 +62,39 @@ static void set_loop(struct train_run *r) {
 
 /* ---- the model ---- */
 
-bool train_add_settings(const struct train_run *r, heed_ctx *cx, struct train_settings *s) {
+static bool add_settings(const struct train_run *r, heed_ctx *cx, struct train_settings *s) {
     const char *const *given;
     const int more = option_list(r->o, "set", &given);
     if (more > SETTINGS_MOST - s->n) return heed_fail(cx, HEED_ERR_USAGE, "train: %d settings are too many", more);
     for (int i = 0; i < more; i++) s->text[s->n++] = given[i];
     return !heed_failed(cx);
+}
+
+/* Which parameters learn, and how fast. */
+static bool set_trained(const struct train_run *r, heed_ctx *cx, heed_params *params) {
+    const char *const *patterns;
+    const int n = option_list(r->o, "freeze", &patterns);
+    for (int i = 0; i < n && !heed_failed(cx); i++) heed_params_freeze(cx, params, patterns[i]);
+    const double decay = option_number(r->o, "layer-decay");
+    return decay == 1 ? !heed_failed(cx) : heed_params_layer_decay(cx, params, decay);
+}
+
+heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct train_settings *fresh,
+                             struct train_settings *kept) {
+    const char *const init = option_text(r->o, "init"), *const task = r->task->page.name;
+    struct train_settings *const s = init ? kept : fresh;
+    heed_model *model = NULL;
+    if (heed_failed(cx) || !add_settings(r, cx, s)) return NULL;
+    if (init)
+        model = heed_model_load_as(
+            cx, init,
+            &(heed_load_opts){
+                .task = task, .settings = s->text, .n_settings = s->n, .fresh_head = true, .seed = heed_seed(r->cx)});
+    else
+        model = heed_model_new_as(cx, r->family, heed_head_for(r->family, task), s->text, s->n, heed_seed(r->cx));
+    if (model && set_trained(r, cx, heed_model_params(model))) return model;
+    heed_model_free(cx, model);
+    return NULL;
 }
 
 /* ---- the budget ---- */
@@ -268,14 +295,32 @@ static const struct train_task *task_of(int argc, char **argv) {
     return NULL;
 }
 
-static bool usage_ok(struct train_run *r) {
+/* The family of the directory that --init starts from; NULL after saying what is wrong. */
+static const heed_family *family_of_init(const struct options *o, int *status) {
+    const char *const init = option_text(o, "init"), *const model = option_text(o, "model");
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    const heed_family *family = heed_family_of(cx, init);
+    if (!family)
+        *status = cli_error(EXIT_FAILED, "%s", heed_message(cx));
+    else if (option_given(o, "model") && family != heed_family_find(model))
+        family =
+            (cli_error(EXIT_USAGE, "train: --init: %s holds a model of family %s, not %s", init, family->name, model),
+             NULL);
+    heed_close(cx);
+    return family;
+}
+
+/* *status: the exit status when it is not. */
+static bool usage_ok(struct train_run *r, int *status) {
     if (find_task(options_word(r->o, 0)) != r->task) { /* the word that looked like it was an option's value */
         cli_error(EXIT_USAGE, "train: the task comes first: heed train TASK [OPTIONS]");
         return false;
     }
     r->path = option_need(r->o, "data");
     r->dir = r->path ? option_need(r->o, "out") : NULL;
-    r->family = r->dir ? cli_family("train", option_text(r->o, "model")) : NULL;
+    if (!r->dir) return false;
+    r->family =
+        option_given(r->o, "init") ? family_of_init(r->o, status) : cli_family("train", option_text(r->o, "model"));
     if (!r->family) return false;
     if (!heed_head_for(r->family, r->task->page.name)) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
@@ -296,7 +341,7 @@ static int run(int argc, char **argv) {
     if (!o) return EXIT_USAGE;
     struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task, .lock = -1};
     int status = EXIT_USAGE;
-    if (usage_ok(&r)) {
+    if (usage_ok(&r, &status)) {
         status = EXIT_FAILED;
         if (may_write(o, r.dir) && (r.cx = options_open_roomy(o, TO_FIND_OUT))) {
             train(&r);

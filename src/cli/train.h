@@ -48,7 +48,9 @@ struct train_run {
     struct progress progress;
 };
 
-/* Adds what the user set to the task's own settings. */
-bool train_add_settings(const struct train_run *r, heed_ctx *cx, struct train_settings *s);
+/* The model of a run: fresh, with these settings and what the user set; or with --init the weights of a directory, of
+ * whose config only the `kept` settings (of the head) and the user's are changed. */
+heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct train_settings *fresh,
+                             struct train_settings *kept);
 
 #endif

@@ -104,9 +104,11 @@ static heed_tokenizer *learn(const struct train_run *r, const struct text *t, in
 
 /* A run that goes on takes the vocabularies that it began with. */
 static bool make_tokenizers(struct train_run *r, struct text *t) {
-    const char *given = option_text(r->o, "tokenizer");
+    const char *given = option_text(r->o, "tokenizer"), *init = option_text(r->o, "init");
     if (option_flag(r->o, "resume") && directory_has_tokenizers(r->dir))
         directory_load_tokenizers(r->cx, r->dir, t->tokens);
+    else if (init)
+        directory_load_tokenizers(r->cx, init, t->tokens);
     else if (given)
         t->tokens[0] = t->tokens[1] = heed_tokenizer_load(r->cx, given);
     else if (!option_flag(r->o, "separate"))
@@ -160,7 +162,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     };
     enum { SIZES = sizeof sizes / sizeof *sizes };
     char text[SIZES][80], deviation[40];
-    struct train_settings s = {.n = 0};
+    struct train_settings s = {.n = 0}, none = {.n = 0};
     if (heed_failed(cx)) return NULL;
     for (int i = 0; i < SIZES; i++) {
         if (!has_key(r->family, sizes[i].key)) continue;
@@ -174,8 +176,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     snprintf(deviation, sizeof deviation, "init_std=%.6g", fresh_deviation(r));
     s.text[s.n++] = deviation;
     s.text[s.n++] = "label_smoothing=0.1";
-    if (!train_add_settings(r, cx, &s)) return NULL;
-    heed_model *model = heed_model_new(cx, r->family, s.text, s.n, heed_seed(r->cx));
+    heed_model *model = train_make_model(r, cx, &s, &none);
     if (model) heed_preprocessing_put(cx, heed_model_config(model), &t->preprocessing);
     return model;
 }

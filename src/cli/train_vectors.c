@@ -81,7 +81,7 @@ static bool standardise(struct train_run *r) {
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct vectors *v = vectors_of(r);
     const heed_data *d = v->data;
-    struct train_settings s = {.n = 0};
+    struct train_settings s = {.n = 0}, head = {.n = 0};
     char text[7][80];
     const bool picture = d->image_height > 0;
     snprintf(text[0], sizeof text[0], "input_size=%lld", (long long)d->width);
@@ -92,8 +92,8 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     snprintf(text[5], sizeof text[5], "image_size=%lld,%lld", (long long)d->image_height, (long long)d->image_width);
     snprintf(text[6], sizeof text[6], "image_channels=%lld", (long long)d->image_channels);
     for (; s.n < (picture ? 7 : 5); s.n++) s.text[s.n] = text[s.n];
-    if (!train_add_settings(r, cx, &s)) return NULL;
-    heed_model *model = heed_model_new(cx, r->family, s.text, s.n, heed_seed(r->cx));
+    head.text[head.n++] = text[1];
+    heed_model *model = train_make_model(r, cx, &s, &head);
     if (model) heed_model_describe(cx, model, d);
     return model;
 }
@@ -155,7 +155,7 @@ static bool set(struct train_run *r) {
 static bool begin(struct train_run *r) {
     const struct vectors *v = vectors_of(r);
     char text[2][48];
-    if (!standardise(r)) return false;
+    if (!option_given(r->o, "init") && !standardise(r)) return false;
     if (!option_flag(r->o, "quiet"))
         fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %s with %s\n",
                 strcmp(r->path, "-") == 0 ? "standard input" : r->path,

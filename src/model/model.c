@@ -185,6 +185,17 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
     return NULL;
 }
 
+const heed_family *heed_family_of(heed_ctx *cx, const char *dir) {
+    char path[PATH_ROOM];
+    if (heed_failed(cx)) return NULL;
+    if (!dir) return heed_fail(cx, HEED_ERR_USAGE, "family_of: the directory is NULL"), NULL;
+    if (!directory_path(cx, dir, "config.json", path)) return NULL;
+    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
+    const heed_family *const family = heed_failed(cx) ? NULL : family_of(cx, config);
+    heed_json_free(config);
+    return family;
+}
+
 static bool no_head(heed_ctx *cx, const heed_family *family, heed_json at, const char *asked) {
     char known[512] = "";
     size_t used = 0;

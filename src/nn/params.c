@@ -4,7 +4,9 @@
 #include "base/ctx.h"
 #include "io/text.h"
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 heed_params *heed_params_new(heed_ctx *cx) {
@@ -67,7 +69,7 @@ static heed_param *append(heed_ctx *cx, heed_params *set, const char *prefix, co
         heed_mem_free(cx, p);
         return NULL;
     }
-    *p = (heed_param){.name = full, .index = set->n};
+    *p = (heed_param){.name = full, .index = set->n, .lr_scale = 1};
     set->list[set->n++] = p;
     return p;
 }
@@ -173,6 +175,68 @@ bool heed_params_allocate(heed_ctx *cx, heed_params *set) {
         heed_param *p = set->list[i];
         p->value = p->target ? p->target->value + p->offset : at;
         if (!p->target) at += p->count;
+    }
+    return true;
+}
+
+/* ---- what is trained, and how fast ---- */
+
+int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern) {
+    int n = 0;
+    if (heed_failed(cx)) return 0;
+    if (!set || !pattern) return heed_fail(cx, HEED_ERR_USAGE, "freeze: a set and a pattern are needed"), 0;
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i];
+        if (fnmatch(pattern, p->name, 0) != 0) continue;
+        n++;
+        p->frozen = true;
+        if (p->target && p->kind == HEED_PARAM_TIED) p->target->frozen = true;
+    }
+    for (int i = 0; i < set->n; i++) { /* slices share the gradient of what they are slices of */
+        heed_param *const p = set->list[i];
+        if (p->kind != HEED_PARAM_SLICE || p->frozen == p->target->frozen) continue;
+        bool all = true;
+        for (int k = 0; k < set->n; k++)
+            if (set->list[k]->kind == HEED_PARAM_SLICE && set->list[k]->target == p->target)
+                all &= set->list[k]->frozen;
+        if (all)
+            p->target->frozen = true;
+        else if (p->frozen)
+            return heed_fail(cx, HEED_ERR_USAGE,
+                             "freeze: '%s' is frozen together with the others of its attention, or "
+                             "not at all",
+                             p->name),
+                   0;
+    }
+    if (n == 0) heed_fail(cx, HEED_ERR_USAGE, "freeze: no parameter fits '%s'", shown(pattern).text);
+    return n;
+}
+
+/* The number of a layer in a dotted name, or -1. */
+static int layer_number(const char *name) {
+    for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {
+        const size_t n = strspn(at + 1, "0123456789");
+        if (n > 0 && n < 6 && at[1 + n] == '.') return atoi(at + 1);
+    }
+    return -1;
+}
+
+bool heed_params_layer_decay(heed_ctx *cx, heed_params *set, double decay) {
+    int layers = 0;
+    if (heed_failed(cx)) return false;
+    if (!set || !(decay > 0 && decay <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "layer decay: a set and a factor in (0, 1] are needed, not %g", decay);
+    for (int i = 0; i < set->n; i++) {
+        const int number = layer_number(set->list[i]->name);
+        if (number >= layers) layers = number + 1;
+    }
+    bool inside = false;
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i];
+        const int number = layer_number(p->name);
+        inside |= number >= 0;
+        const int depth = number >= 0 ? number + 1 : inside ? layers + 1 : 0;
+        p->lr_scale = (float)pow(decay, layers + 1 - depth);
     }
     return true;
 }

@@ -30,13 +30,19 @@ static const char *kind_name(const heed_trainer *t) {
     return names[t->opts.optimizer.kind];
 }
 
-/* The blocks that this trainer has. */
-static int blocks_of(const heed_trainer *t, const char *names[4], float *blocks[4]) {
+/* The blocks that this trainer has: all weights, and what belongs to those that are trained. */
+struct block {
+    const char *name;
+    float *numbers;
+    int64_t count;
+};
+
+static int blocks_of(const heed_trainer *t, struct block blocks[4]) {
     int n = 0;
-    names[n] = "weights", blocks[n++] = heed_params_block(t->params);
-    if (t->moment[0]) names[n] = "moment.0", blocks[n++] = t->moment[0];
-    if (t->moment[1]) names[n] = "moment.1", blocks[n++] = t->moment[1];
-    if (t->average) names[n] = "average", blocks[n++] = t->average;
+    blocks[n++] = (struct block){"weights", heed_params_block(t->params), heed_params_numbers(t->params)};
+    if (t->moment[0]) blocks[n++] = (struct block){"moment.0", t->moment[0], t->numbers};
+    if (t->moment[1]) blocks[n++] = (struct block){"moment.1", t->moment[1], t->numbers};
+    if (t->average) blocks[n++] = (struct block){"average", t->average, t->numbers};
     return n;
 }
 
@@ -54,16 +60,15 @@ bool heed_checkpoint_save(heed_ctx *cx, const heed_trainer *t, const char *path,
                                   {"heed.steps", steps},
                                   {"heed.parameters", parameters},
                                   {"heed.notes", notes ? notes : ""}};
-    const char *names[4];
-    float *blocks[4];
+    struct block blocks[4];
     heed_array arrays[4];
-    const int n = blocks_of(t, names, blocks);
+    const int n = blocks_of(t, blocks);
     for (int i = 0; i < n; i++)
-        arrays[i] = (heed_array){.name = names[i],
+        arrays[i] = (heed_array){.name = blocks[i].name,
                                  .dtype = HEED_F32,
                                  .rank = 1,
-                                 .data = blocks[i],
-                                 .shape = {heed_params_numbers(t->params)}};
+                                 .data = blocks[i].numbers,
+                                 .shape = {blocks[i].count}};
     heed_safetensors_write(cx, path, arrays, n, metadata, sizeof metadata / sizeof *metadata);
     heed_mem_free(cx, parameters);
     return !heed_failed(cx);
@@ -71,7 +76,7 @@ bool heed_checkpoint_save(heed_ctx *cx, const heed_trainer *t, const char *path,
 
 /* Everything is checked before anything is changed. */
 static bool fits(heed_ctx *cx, heed_safetensors *st, const heed_trainer *t, const char *path, const char *parameters,
-                 const char *const *names, int n, int64_t *steps) {
+                 const struct block *blocks, int n, int64_t *steps) {
     const char *version = heed_safetensors_metadata(cx, st, "heed.checkpoint");
     const char *kind = heed_safetensors_metadata(cx, st, "heed.optimizer");
     const char *count = heed_safetensors_metadata(cx, st, "heed.steps");
@@ -96,10 +101,10 @@ static bool fits(heed_ctx *cx, heed_safetensors *st, const heed_trainer *t, cons
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: %lld arrays where this optimizer has %d", path,
                          (long long)heed_safetensors_count(st), n);
     for (int i = 0; i < n; i++) {
-        const int64_t at = heed_safetensors_find(cx, st, names[i]);
+        const int64_t at = heed_safetensors_find(cx, st, blocks[i].name);
         const heed_array *a = at < 0 ? NULL : heed_safetensors_info(cx, st, at);
-        if (!a || a->dtype != HEED_F32 || heed_array_count(a) != heed_params_numbers(t->params))
-            return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is missing or of another size", path, names[i]);
+        if (!a || a->dtype != HEED_F32 || heed_array_count(a) != blocks[i].count)
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is missing or of another size", path, blocks[i].name);
     }
     return !heed_failed(cx);
 }
@@ -128,16 +133,16 @@ bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path) {
     if (t->swapped) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s: load with the average swapped back", path);
     heed_safetensors *st = heed_safetensors_open(cx, path);
     char *parameters = signature(cx, t->params);
-    const char *names[4];
-    float *blocks[4];
+    struct block blocks[4];
     const heed_array *arrays[4] = {0};
-    const int n = blocks_of(t, names, blocks);
+    const int n = blocks_of(t, blocks);
     int64_t steps = 0;
-    if (st && parameters && fits(cx, st, t, path, parameters, names, n, &steps)) {
-        for (int i = 0; i < n; i++) arrays[i] = heed_safetensors_get(cx, st, heed_safetensors_find(cx, st, names[i]));
+    if (st && parameters && fits(cx, st, t, path, parameters, blocks, n, &steps)) {
+        for (int i = 0; i < n; i++)
+            arrays[i] = heed_safetensors_get(cx, st, heed_safetensors_find(cx, st, blocks[i].name));
         if (!heed_failed(cx)) {
             for (int i = 0; i < n; i++)
-                memcpy(blocks[i], arrays[i]->data, (size_t)heed_params_numbers(t->params) * sizeof(float));
+                memcpy(blocks[i].numbers, arrays[i]->data, (size_t)blocks[i].count * sizeof(float));
             t->steps = steps;
             trainer_clear(t);
         }

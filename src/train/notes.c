@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- settings ---- */
@@ -62,6 +63,22 @@ static void set_model(struct loop *l, heed_json at) {
     }
 }
 
+/* Which parameters are frozen, and the learning rates of the others, where these are not all alike. */
+static void set_trained(struct loop *l, heed_json at) {
+    uint64_t frozen = 0, rates = 0;
+    int64_t n = 0;
+    for (int i = 0; i < heed_params_count(l->params); i++) {
+        const heed_param *p = heed_params_at(l->params, i);
+        if (p->frozen && !p->target) frozen = notes_mix(frozen + (uint64_t)i, p->name, strlen(p->name)), n += p->count;
+        if (p->lr_scale != 1) rates = notes_mix(rates + (uint64_t)i, &p->lr_scale, sizeof p->lr_scale);
+    }
+    char text[NOTES_DATA];
+    notes_name_data(text, n, "numbers", frozen);
+    if (n > 0) set_text(l, at, "frozen", text);
+    notes_name_data(text, 0, "rates", rates);
+    if (rates) set_text(l, at, "layer-decay", text);
+}
+
 static void set_trainer(struct loop *l, heed_json at) {
     static const char *const optimizers[] = {"sgd", "adam", "adamw"};
     static const char *const schedules[] = {"constant", "step", "linear", "cosine", "inverse-root"};
@@ -91,6 +108,7 @@ static void set_trainer(struct loop *l, heed_json at) {
     }
     set_number(l, at, "clip", t->clip);
     set_number(l, at, "average", t->average);
+    set_trained(l, at);
 }
 
 static void put_settings(struct loop *l, heed_json at) {
@@ -120,13 +138,19 @@ static void differ(struct differences *d, const char *key, const char *was, cons
                                 d->used ? "; " : "", key, was ? was : "not set", is ? is : "not set");
 }
 
-static bool settings_agree(struct loop *l, heed_json theirs, heed_json ours) {
+/* What may change from one part of a run to the next: when it ends early; and how long it is, once it is at its end. */
+static bool may_change(const struct loop *l, const char *key, const char *was, bool ended) {
+    if (strcmp(key, "patience") == 0) return true;
+    return ended && strcmp(key, "steps") == 0 && strtoll(was, NULL, 10) < l->state->steps;
+}
+
+static bool settings_agree(struct loop *l, heed_json theirs, heed_json ours, bool ended) {
     heed_ctx *cx = l->cx;
     struct differences d = {.used = 0};
     for (heed_json v = heed_json_first(theirs); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
         const char *key = heed_json_key(v), *was = heed_json_text(cx, v, NULL);
         const char *is = heed_json_text_or(cx, ours, key, NULL);
-        if (was && (!is || strcmp(was, is) != 0)) differ(&d, key, was, is);
+        if (was && (!is || strcmp(was, is) != 0) && !may_change(l, key, was, ended)) differ(&d, key, was, is);
     }
     for (heed_json v = heed_json_first(ours); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
         if (heed_json_kind_of(heed_json_find(cx, theirs, heed_json_key(v))) == HEED_JSON_NONE)
@@ -174,7 +198,10 @@ bool notes_read(struct loop *l, const char *text) {
     const heed_json notes = heed_json_parse(cx, l->checkpoint, text, strlen(text));
     const heed_json ours = heed_json_new(cx, "settings");
     put_settings(l, ours);
-    if (!heed_failed(cx) && settings_agree(l, heed_json_object(cx, notes, "settings"), ours)) {
+    const heed_json theirs = heed_json_object(cx, notes, "settings");
+    const char *const steps = heed_failed(cx) ? NULL : heed_json_text_or(cx, theirs, "steps", NULL);
+    const bool ended = steps && heed_json_int(cx, notes, "settled") >= strtoll(steps, NULL, 10);
+    if (!heed_failed(cx) && settings_agree(l, theirs, ours, ended)) {
         l->settled = heed_json_int(cx, notes, "settled");
         l->evaluated = heed_json_int(cx, notes, "evaluated");
         l->waited = heed_json_int(cx, notes, "waited");

@@ -32,6 +32,20 @@ static float *block(heed_ctx *cx, int64_t n, bool zero) {
     return b;
 }
 
+/* Lays out what is trained: frozen parameters cost neither gradient nor moments. */
+static bool lay_out(heed_ctx *cx, heed_trainer *t) {
+    t->place = heed_mem_new(cx, (size_t)t->count * sizeof *t->place);
+    for (int i = 0; t->place && i < t->count; i++) {
+        const heed_param *p = heed_params_at(t->params, i);
+        const bool trained = !p->target && !p->frozen;
+        t->place[i] = trained ? t->numbers : -1;
+        if (trained) t->numbers += p->count;
+    }
+    if (t->place && t->count > 0 && t->numbers == 0)
+        heed_fail(cx, HEED_ERR_USAGE, "trainer: all parameters are frozen: nothing is left to train");
+    return !heed_failed(cx);
+}
+
 heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_trainer_opts *opts) {
     if (heed_failed(cx)) return NULL;
     if (!params || !opts || !heed_params_block(params)) {
@@ -45,20 +59,22 @@ heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_tra
     heed_optimizer *o = &t->opts.optimizer;
     if (o->beta1 == 0 && o->beta2 == 0 && o->eps == 0) o->beta1 = 0.9, o->beta2 = 0.999, o->eps = 1e-8;
     if (t->opts.accumulate == 0) t->opts.accumulate = 1;
-    const int64_t n = heed_params_numbers(params);
     const int count = t->count, moments = o->kind == HEED_SGD ? o->momentum > 0 : 2;
     t->grads = heed_mem_new(cx, (size_t)count * sizeof *t->grads);
-    t->grad = block(cx, n, false);
-    for (int i = 0; i < moments; i++) t->moment[i] = block(cx, n, true);
-    if (opts->average > 0) t->average = block(cx, n, false);
+    if (lay_out(cx, t)) {
+        t->grad = block(cx, t->numbers, false);
+        for (int i = 0; i < moments; i++) t->moment[i] = block(cx, t->numbers, true);
+        if (opts->average > 0) t->average = block(cx, t->numbers, false);
+    }
     if (heed_failed(cx)) {
         heed_trainer_free(cx, t);
         return NULL;
     }
-    if (t->average && !cx->config.dry) memcpy(t->average, heed_params_block(params), (size_t)n * sizeof(float));
     for (int i = 0; i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
-        t->grads[i] = (heed_grad){.data = p->target ? NULL : t->grad + (p->value - heed_params_block(params))};
+        t->grads[i] = (heed_grad){.data = t->place[i] < 0 ? NULL : t->grad + t->place[i]};
+        if (t->average && t->place[i] >= 0 && !cx->config.dry)
+            memcpy(t->average + t->place[i], p->value, (size_t)p->count * sizeof(float));
     }
     return t;
 }
@@ -68,6 +84,7 @@ void heed_trainer_free(heed_ctx *cx, heed_trainer *t) {
     if (cx->bound_grads == t->grads) heed_bind(cx, NULL, NULL);
     engine_forget_slots(cx, t->grads, t->count); /* the parameters may be gone */
     heed_mem_free(cx, t->grads);
+    heed_mem_free(cx, t->place);
     heed_mem_free(cx, t->grad);
     for (int i = 0; i < 2; i++) heed_mem_free(cx, t->moment[i]);
     heed_mem_free(cx, t->average);
@@ -81,55 +98,56 @@ void heed_trainer_begin(heed_ctx *cx, heed_trainer *t) {
     heed_set_training(cx, true);
 }
 
-/* ---- stretches: [from, to) of the blocks ---- */
+/* ---- stretches: numbers that lie side by side among the weights and in the blocks ---- */
 
 struct stretch {
-    int64_t from, to;
+    float *weights;
+    int64_t from, count; /* in the blocks */
     bool decays;
+    float lr_scale;
 };
 
-/* The next stretch of filled gradients at or after parameter *i. */
-static bool next_stretch(const heed_trainer *t, int *i, bool by_decay, struct stretch *s) {
-    const int count = heed_params_count(t->params);
-    const float *base = heed_params_block(t->params);
-    bool open = false;
-    for (; *i < count; ++*i) {
-        const heed_param *p = heed_params_at(t->params, *i);
+/* The next stretch of trained parameters at or after parameter *i; `filled`: of those with a gradient; `alike`: that
+ * have one learning rate and weight decay. */
+static bool next_stretch(const heed_trainer *t, int *i, bool filled, bool alike, struct stretch *s) {
+    *s = (struct stretch){0};
+    for (; *i < t->count; ++*i) {
+        heed_param *p = heed_params_at(t->params, *i);
         if (p->target) continue;
-        if (!t->grads[*i].filled || (open && by_decay && p->decays != s->decays)) {
-            if (open) return true;
-            continue;
-        }
-        if (!open) *s = (struct stretch){p->value - base, p->value - base, p->decays};
-        open = true;
-        s->to = p->value - base + p->count;
+        const bool taken = t->place[*i] >= 0 && (!filled || t->grads[*i].filled);
+        const bool follows = s->weights && s->weights + s->count == p->value &&
+                             (!alike || (p->decays == s->decays && p->lr_scale == s->lr_scale));
+        if (s->weights && !(taken && follows)) return true;
+        if (!taken) continue;
+        if (!s->weights) *s = (struct stretch){p->value, t->place[*i], 0, p->decays, p->lr_scale};
+        s->count += p->count;
     }
-    return open;
+    return s->weights != NULL;
 }
 
 static double gradient_norm(heed_ctx *cx, const heed_trainer *t) {
     struct stretch s;
     double sum = 0;
-    for (int i = 0; next_stretch(t, &i, false, &s);)
-        sum += kernel_square_sum(cx->pool, t->grad + s.from, s.to - s.from);
+    for (int i = 0; next_stretch(t, &i, true, false, &s);)
+        sum += kernel_square_sum(cx->pool, t->grad + s.from, s.count);
     return sqrt(sum);
 }
 
 static void update(heed_ctx *cx, heed_trainer *t, float scale) {
     const heed_optimizer *o = &t->opts.optimizer;
-    float *w = heed_params_block(t->params);
-    const double lr = heed_schedule_at(&t->opts.schedule, t->steps);
     struct stretch s;
-    for (int i = 0; next_stretch(t, &i, o->weight_decay > 0, &s);) {
-        const int64_t n = s.to - s.from;
+    for (int i = 0; next_stretch(t, &i, true, true, &s);) {
         const double decay = s.decays ? o->weight_decay : 0;
+        const double lr = heed_schedule_at(&t->opts.schedule, t->steps) * (double)s.lr_scale;
         if (o->kind == HEED_SGD) {
             const struct sgd sgd = {lr, o->momentum, decay, o->nesterov, scale};
-            kernel_sgd(cx->pool, w + s.from, t->moment[0] ? t->moment[0] + s.from : NULL, t->grad + s.from, n, &sgd);
+            kernel_sgd(cx->pool, s.weights, t->moment[0] ? t->moment[0] + s.from : NULL, t->grad + s.from, s.count,
+                       &sgd);
         } else {
             const struct adam adam = {lr,           o->beta1, o->beta2, o->eps, decay, o->kind == HEED_ADAMW,
                                       t->steps + 1, scale};
-            kernel_adam(cx->pool, w + s.from, t->moment[0] + s.from, t->moment[1] + s.from, t->grad + s.from, n, &adam);
+            kernel_adam(cx->pool, s.weights, t->moment[0] + s.from, t->moment[1] + s.from, t->grad + s.from, s.count,
+                        &adam);
         }
     }
 }
@@ -141,12 +159,12 @@ void trainer_clear(heed_trainer *t) {
 
 /* The first update begins the average, as torch.optim.swa_utils.AveragedModel does: no trace of the first draw. */
 static void average(heed_ctx *cx, heed_trainer *t) {
-    const float *w = heed_params_block(t->params);
-    const int64_t n = heed_params_numbers(t->params);
-    if (t->steps == 0)
-        kernel_copy(cx->pool, t->average, w, n);
-    else
-        kernel_ema(cx->pool, t->average, w, n, t->opts.average);
+    struct stretch s;
+    for (int i = 0; next_stretch(t, &i, false, false, &s);)
+        if (t->steps == 0)
+            kernel_copy(cx->pool, t->average + s.from, s.weights, s.count);
+        else
+            kernel_ema(cx->pool, t->average + s.from, s.weights, s.count, t->opts.average);
 }
 
 bool heed_trainer_step(heed_ctx *cx, heed_trainer *t, bool *updated) {
@@ -181,11 +199,12 @@ double heed_trainer_norm(const heed_trainer *t) { return t ? t->norm : 0; }
 
 void heed_trainer_swap_average(heed_ctx *cx, heed_trainer *t) {
     if (heed_failed(cx) || !t || !t->average) return;
-    float *w = heed_params_block(t->params);
-    for (int64_t i = 0; i < heed_params_numbers(t->params); i++) {
-        const float was = w[i];
-        w[i] = t->average[i];
-        t->average[i] = was;
-    }
+    struct stretch s;
+    for (int i = 0; next_stretch(t, &i, false, false, &s);)
+        for (int64_t k = 0; k < s.count; k++) {
+            const float was = s.weights[k];
+            s.weights[k] = t->average[s.from + k];
+            t->average[s.from + k] = was;
+        }
     t->swapped = !t->swapped;
 }

@@ -8,7 +8,9 @@ struct heed_trainer {
     heed_params *params;
     heed_trainer_opts opts;
     heed_grad *grads; /* `count`, one per parameter */
-    float *grad;      /* blocks laid out as the parameters' own */
+    int64_t *place;   /* `count`: where a parameter lies in the blocks; -1: it is frozen, or another's */
+    int64_t numbers;  /* of each block: of the parameters that are trained, one after another */
+    float *grad;
     float *moment[2]; /* velocity, or Adam's first and second; NULL when not needed */
     float *average;   /* NULL without one */
     int count;

@@ -112,6 +112,74 @@ static void test_freed_within_a_step(void **state) {
     }
 }
 
+/* What is frozen costs neither gradient nor moments, and the others learn as if it were not there. */
+static void test_freeze(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    heed_model *m = new_model(cx, &data, NULL);
+    heed_params *set = heed_model_params(m);
+    const heed_param *first = heed_params_find(set, "layers.0.weight"),
+                     *last = heed_params_find(set, "layers.2.weight");
+    float *was = malloc((size_t)first->count * sizeof(float)), *moved = malloc((size_t)last->count * sizeof(float));
+    memcpy(was, first->value, (size_t)first->count * sizeof(float));
+    memcpy(moved, last->value, (size_t)last->count * sizeof(float));
+    const size_t before = heed_memory_use(cx).held;
+    heed_trainer *all = heed_trainer_new(cx, set, &adamw);
+    const size_t whole = heed_memory_use(cx).held - before;
+    heed_trainer_free(cx, all);
+    assert_int_equal(heed_params_freeze(cx, set, "layers.0.*"), 2);
+    heed_trainer *t = heed_trainer_new(cx, set, &adamw);
+    const size_t numbers = (size_t)(first->count + heed_params_find(set, "layers.0.bias")->count);
+    assert_int_equal(heed_memory_use(cx).held - before, whole - 4 * numbers * sizeof(float)); /* 2 moments, average */
+    for (int i = 0; i < 3; i++) step(cx, t, m, &p, 0, 100);
+    assert_memory_equal(was, first->value, (size_t)first->count * sizeof(float));
+    assert_true(largest_difference(moved, last->value, last->count) > 0.01f);
+    heed_trainer_free(cx, t);
+    assert_int_equal(heed_params_freeze(cx, set, "no such*"), 0);
+    EXPECT_SENTENCE(cx, "freeze: no parameter fits 'no such*'");
+    heed_params_freeze(cx, set, "*");
+    assert_null(heed_trainer_new(cx, set, &adamw));
+    EXPECT_SENTENCE(cx, "trainer: all parameters are frozen");
+    free(was);
+    free(moved);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
+/* With SGD an update is proportional to the learning rate of its layer. */
+static void test_layer_decay(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    const heed_trainer_opts sgd = {.optimizer = {.kind = HEED_SGD}, .schedule = {.lr = 1}};
+    float moved[2][2];
+    for (int k = 0; k < 2; k++) {
+        heed_model *m = new_model(cx, &data, NULL);
+        heed_params *set = heed_model_params(m);
+        const heed_param *of[2] = {heed_params_find(set, "layers.0.bias"), heed_params_find(set, "layers.2.bias")};
+        const float was[2] = {of[0]->value[0], of[1]->value[0]};
+        if (k == 1) assert_true(heed_params_layer_decay(cx, set, 0.5));
+        heed_trainer *t = heed_trainer_new(cx, set, &sgd);
+        step(cx, t, m, &p, 0, 100);
+        for (int i = 0; i < 2; i++) moved[k][i] = of[i]->value[0] - was[i];
+        heed_trainer_free(cx, t);
+        heed_model_free(cx, m);
+    }
+    /* numbers 0 and 2 make layers 1 and 3 of 3; the head above them would have the full rate */
+    assert_true(moved[0][0] != 0 && moved[0][1] != 0);
+    assert_true(fabsf(moved[1][0] / moved[0][0] - 0.125f) < 1e-3f && fabsf(moved[1][1] / moved[0][1] - 0.5f) < 1e-3f);
+    heed_model *m = new_model(cx, &data, NULL);
+    assert_false(heed_params_layer_decay(cx, heed_model_params(m), 0));
+    EXPECT_SENTENCE(cx, "layer decay: a set and a factor in (0, 1] are needed, not 0");
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
 static void test_bad_options(void **state) {
     (void)state;
     struct points p;
@@ -214,6 +282,8 @@ int main(void) {
         cmocka_unit_test(test_accumulated_is_large_batch),
         cmocka_unit_test(test_what_stays),
         cmocka_unit_test(test_freed_within_a_step),
+        cmocka_unit_test(test_freeze),
+        cmocka_unit_test(test_layer_decay),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_checkpoint),
     };

@@ -1,5 +1,6 @@
 /* heed attend: a model's attention weights on a text, in the terminal, as pictures, as numbers, as a page. */
 #include "cli/attend.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "io/text.h"
 #include <math.h>
@@ -132,11 +133,12 @@ static void print_most(const struct choice *c, const heed_capture_map *m, int wi
 }
 
 static void print_text(heed_ctx *cx, const heed_string *text) {
-    char *shown_text = text->s ? heed_mem_new(cx, 3 * text->size + 1) : NULL;
-    if (!shown_text) return;
-    attend_show(shown_text, text->s);
-    puts(shown_text);
-    heed_mem_free(cx, shown_text);
+    const size_t room = 4 * text->size + 8;
+    char *line = heed_mem_new(cx, room);
+    if (!line) return;
+    text_printable(line, room, text->s, text->size);
+    puts(line);
+    heed_mem_free(cx, line);
 }
 
 static void print_map(const struct choice *c) {

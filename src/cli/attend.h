@@ -14,13 +14,9 @@ struct attend_side {
     heed_ids ids;
     char *letters;       /* of the names that follow */
     const char **tokens; /* as the vocabulary has them */
-    const char **labels; /* for people: without the mark that begins a word, control characters made visible */
+    const char **labels; /* for people: without the mark that begins a word, control characters as escapes */
     const char **next, **next_labels; /* the token that the decoder predicts at each position; NULL: none */
 };
-
-/* Writes text to `to` with control characters as their pictures (U+2400 on), so that none reaches a terminal; up to
- * three bytes for one, and a final 0. Returns where that is. */
-char *attend_show(char *to, const char *text);
 
 #define ATTEND_SITES 9
 

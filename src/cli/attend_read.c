@@ -4,6 +4,7 @@
  * Nothing here knows a family: what it takes is in its list of inputs. Sites are what the pass captured: "cross" is
  * attention from the target to the source, "decoder" within the target; a model without a target attends within its one
  * text. */
+#include "base/text.h"
 #include "cli/attend.h"
 #include "io/text.h"
 #include "model/directory.h"
@@ -64,21 +65,11 @@ static const char *token_of(const struct attend_side *side, int64_t i) {
     return token ? token : "?";
 }
 
-char *attend_show(char *to, const char *text) {
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        const bool c1 = c == 0xC2 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xA0;
-        if (c >= 0x20 && c != 0x7F && !c1) {
-            *to++ = *text;
-            continue;
-        }
-        /* C0 and DEL have pictures of their own; C1 (U+0080 on) share that of SUBSTITUTE */
-        to = stpcpy(to, "\u2400");
-        to[-1] = (char)(0x80 + (c1 ? 0x1A : c == 0x7F ? 0x21 : c));
-        text += c1;
-    }
-    *to = 0;
-    return to;
+/* The room that text_printable needs for all of a text. */
+static size_t printable_room(const char *text) { return 4 * strlen(text) + 8; }
+
+static char *put_printable(char *to, const char *text) {
+    return to + text_printable(to, printable_room(text), text, strlen(text)) + 1;
 }
 
 /* A token without the entities of Moses. Returns the end of what was written. */
@@ -100,7 +91,7 @@ static bool name_tokens(const struct attend *a, struct attend_side *side, int64_
     static const char mark[] = "\u2581";
     const int64_t n = side->ids.count;
     size_t letters = 0;
-    for (int64_t i = 0; i < n; i++) letters += 4 * strlen(token_of(side, i)) + 2; /* a token, and its label */
+    for (int64_t i = 0; i < n; i++) letters += strlen(token_of(side, i)) + 1 + printable_room(token_of(side, i));
     side->tokens = heed_mem_new(a->cx, 2 * (size_t)n * sizeof *side->tokens);
     char *to = side->letters = heed_mem_new(a->cx, letters + 1);
     if (!side->tokens || !to) return false;
@@ -116,7 +107,7 @@ static bool name_tokens(const struct attend *a, struct attend_side *side, int64_
         to = put_token(to, token, a->preprocessing.moses);
         const size_t skip = strncmp(side->tokens[i], mark, strlen(mark)) == 0 ? strlen(mark) : 0;
         side->labels[i] = to;
-        to = attend_show(to, skip && !side->tokens[i][skip] ? "\u2423" : side->tokens[i] + skip) + 1; /* a blank */
+        to = put_printable(to, skip && !side->tokens[i][skip] ? "\u2423" : side->tokens[i] + skip); /* a blank */
     }
     return true;
 }
@@ -166,13 +157,13 @@ static bool read_target(struct attend *a, const char *given) {
     if (!ok || !name_tokens(a, side, own > 0 ? own : setting(a, "vocab_size"))) return false;
     const char *end = ended ? heed_tokenizer_token(side->tokenizer, (int32_t)setting(a, "eos_token_id")) : NULL;
     if (!end) end = "";
-    side->next = heed_mem_new(a->cx, 2 * (size_t)n * sizeof *side->next + 3 * strlen(end) + 1);
+    side->next = heed_mem_new(a->cx, 2 * (size_t)n * sizeof *side->next + printable_room(end));
     if (!side->next) return false;
     side->next_labels = side->next + n;
     for (int64_t i = 0; i + 1 < n; i++) side->next[i] = side->tokens[i + 1], side->next_labels[i] = side->labels[i + 1];
     side->next[n - 1] = end;
     side->next_labels[n - 1] = (char *)(side->next_labels + n);
-    attend_show((char *)(side->next_labels + n), end);
+    put_printable((char *)(side->next_labels + n), end);
     return true;
 }
 

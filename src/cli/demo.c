@@ -383,7 +383,7 @@ static void say_next(const struct demo *d) {
                       "d_model=128", "--steps", "300", "--out", "mine", (char *)NULL);
     fputs("   (some minutes; without --steps hours)\n  ", stdout);
     cli_print_command(stdout, "lesson", (char *)NULL);
-    fputs("   (the experiments of the course)\n", stdout);
+    fputs("   (experiments that explain themselves)\n", stdout);
 }
 
 /* ---- the command ---- */

@@ -1,4 +1,4 @@
-/* heed lesson: the experiments of the course. The list of lessons is here; each is a file of src/lessons/. */
+/* heed lesson: experiments that explain themselves. The list of lessons is here; each is a file of src/lessons/. */
 #include "lessons/lesson.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -109,10 +109,11 @@ static const char *lesson_name(int i) { return i < LESSONS ? lessons[i]->name : 
 
 const struct command lesson_command = {
     .name = "lesson",
-    .summary = "experiments of the course: explanation, numbers, pictures",
+    .summary = "experiments on attention: explanation, numbers, pictures",
     .words = "[NAME]",
-    .about = "Runs an experiment of the course: explains it in a few lines, prints its figures and draws it in the "
-             "terminal. With --out also as pictures, with the data behind them as CSV. Without NAME: the list.",
+    .about =
+        "Runs an experiment on attention or on what it is made of: explains it, prints its figures and draws it in the "
+        "terminal. With --out also as pictures, with the data behind them as CSV. Without NAME: the list.",
     .options = options,
     .examples = "heed lesson\nheed lesson neuron\nheed lesson nadaraya-watson --out pictures\n"
                 "heed lesson nadaraya-watson --data mine.csv --out pictures\nheed lesson digits --data mnist\n",

@@ -1,5 +1,6 @@
-/* Row 4: universal approximation. A step function with n steps is a network with n hidden nodes, built here by hand
- * from steep sigmoids; beside it a network of the same size that is trained. The error of both against n. */
+/* Universal approximation (Cybenko 1989; Hornik, Stinchcombe and White 1989). A step function with n steps is a network
+ * with n hidden nodes, built here by hand from steep sigmoids; beside it a network of the same size that is trained.
+ * The error of both against n. Follows Schönhuth, Bielefeld 2023. */
 #include "lessons/lesson.h"
 #include <math.h>
 #include <stdio.h>
@@ -198,10 +199,12 @@ static void run(struct lesson_run *r) {
         s->x[i] = (float)(LOW + (HIGH - LOW) * i / (GRID - 1));
         s->y[i] = (float)target((double)s->x[i]);
     }
-    lesson_say(r, "One hidden layer is enough to come as near to a continuous function as you like, if it is wide "
-                  "enough. The proof can be built: a hidden node that is a steep sigmoid is a step, and n of them make "
-                  "a staircase of n steps. Here the function is 2 sin x + x^0.8 on [0, 5]; node k fires from the left "
-                  "end of piece k on and adds what that piece has more than the one before. Nothing is trained.");
+    lesson_say(r,
+               "One hidden layer that is wide enough approximates any continuous function on an interval as closely as "
+               "you like (Cybenko 1989). The proof can be built: a hidden node that is a steep sigmoid is a step, and "
+               "n of them make "
+               "a staircase of n steps. Here the function is 2 sin x + x^0.8 on [0, 5]; node k fires from the left "
+               "end of piece k on and adds what that piece has more than the one before. Nothing is trained.");
     lesson_say(r,
                "Beside it: a network with as many hidden nodes (tanh) that is trained, %d steps of Adam. It places "
                "its bends where they are needed. Root mean square error of both:",
@@ -219,7 +222,7 @@ static void run(struct lesson_run *r) {
     write(r, s);
     lesson_say(r,
                "Twice as many steps, half the error: on logarithmic axes the staircase is a line of slope %.2f. The "
-               "trained network needs far fewer nodes, but nobody promises that training finds the best one.",
+               "trained network needs far fewer nodes, but training need not find the best one.",
                slope);
 }
 

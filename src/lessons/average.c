@@ -1,4 +1,5 @@
-/* Row 6: average pooling, the attention that does not look at the query: f(x) = mean of y. */
+/* Average pooling: attention whose weights do not depend on the query, f(x) = mean of y. Follows Schönhuth, Bielefeld
+ * 2023. */
 #include "lessons/points.h"
 #include <math.h>
 
@@ -51,8 +52,7 @@ static void run(struct lesson_run *r) {
     }
     lesson_say(r, "Attention pooling answers a query x by a weighted mean of the values y, the weights saying how much "
                   "each key x_i matters for this query. The simplest weights are all the same, 1/n: f(x) = mean of y. "
-                  "(The deck's formula leaves the 1/n out; its figure has it.) The query plays no part, so the answer "
-                  "is a flat line.");
+                  "They do not depend on the query, so the answer is a flat line.");
     const double low = r->data ? keys.x[0] : 0, high = r->data ? keys.x[keys.n - 1] : 5;
     if (!points_grid(r, low, high, GRID, &grid)) return;
     double mean = 0, spread = 0, error = 0;
@@ -85,7 +85,7 @@ static void run(struct lesson_run *r) {
 
 const struct lesson average_lesson = {
     .name = "average-pooling",
-    .summary = "attention that does not look at the query: the flat line",
+    .summary = "attention that does not depend on the query: the flat line",
     .data = "a table of x, y",
     .run = run,
 };

@@ -1,5 +1,5 @@
-/* Row 3: digits with one hidden layer, and what its neurons look for. On digits that heed draws itself, or on a
- * directory of MNIST's files. */
+/* Digits with one hidden layer, and the patterns that its neurons respond to. On digits that heed draws itself, or on a
+ * directory of MNIST's files (LeCun et al. 1998). Follows Schönhuth, Bielefeld 2023. */
 #include "heed/data.h"
 #include "lessons/lesson.h"
 #include <math.h>
@@ -55,7 +55,7 @@ static bool open_network(struct lesson_run *r, struct scene *s, int64_t steps) {
     if (!heed_mlp_make(cx, net->params, "layers", (int64_t[]){s->train->width, HIDDEN, s->train->classes}, 2,
                        HEED_ACT_RELU, 0, &net->mlp))
         return false;
-    /* small at first, so that the pictures of the weights show what was learnt and not what was drawn by lot */
+    /* small at first, so that the pictures of the weights show what was learnt and not their random start */
     net->mlp.layer[0].weight->init = (heed_init){HEED_INIT_NORMAL, 0, 0.01f};
     heed_params_allocate(cx, net->params);
     heed_params_init(cx, net->params, r->seed);
@@ -170,7 +170,7 @@ static void copy_picture(const heed_data *d, int64_t i, float *out) {
         out[k] = d->bytes ? (float)d->bytes[i * d->width + k] * d->scale + d->shift : d->x[i * d->width + k];
 }
 
-/* Which class a hidden neuron speaks for most: the largest weight from it to the outputs. */
+/* The class that a hidden neuron supports most: the largest weight from it to the outputs. */
 static int speaks_for(const struct scene *s, int neuron) {
     const float *w = s->net.mlp.layer[1].weight->value;
     int best = 0;
@@ -338,16 +338,15 @@ static void study(struct lesson_run *r, struct scene *s) {
     lesson_result(r, "accuracy", (double)s->answers.right / (double)s->test->n);
     lesson_result(r, "wrong", (double)(s->test->n - s->answers.right));
     print_confusion(r, s);
-    lesson_say(r,
-               "What four of the hidden neurons look for, as pictures of their weights: ink where it counts for the "
-               "neuron (red or bright) and against it (blue or dark), and the digit that the neuron speaks for most.");
+    lesson_say(r, "What four of the hidden neurons look for, as pictures of their weights: ink where it counts for the "
+                  "neuron (red or bright) and against it (blue or dark), and the digit that the neuron supports most.");
     show_neurons(r, s);
     draw_examples(r, s);
     draw_confusion(r, s);
     write_tables(r, s);
-    lesson_say(r,
-               "No neuron knows a whole digit. Each looks for a stroke here and none there, and the output layer adds "
-               "their votes up.");
+    lesson_say(r, "No neuron detects a whole digit. Each responds to strokes in some places and none in others; the "
+                  "output layer adds "
+                  "their votes up.");
 }
 
 static void run(struct lesson_run *r) {

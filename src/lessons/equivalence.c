@@ -1,5 +1,6 @@
-/* Row 9, the equivalence: -|q - k|^2 / 2 = q'k - |k|^2 / 2 - |q|^2 / 2. The last part is the same for all keys and goes
- * out of the softmax; the middle one does so when all keys have the same norm. */
+/* Distance and dot product: -|q - k|^2 / 2 = q'k - |k|^2 / 2 - |q|^2 / 2. The last term is the same for all keys and
+ * drops out of the softmax; the middle one does so when all keys have the same norm. Follows Martínez-Ramón, Ajith and
+ * Kurup. */
 #include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
@@ -177,11 +178,13 @@ static void run(struct lesson_run *r) {
         mean += store_norm(given.keys + i * given.width, given.width) / (float)given.n;
     for (int k = 0; k < 2; k++)
         if (!spread_keys(r, &given, mean, (float)k, &stores[k]) || !compare(r, &stores[k], &pairs[k])) return;
-    lesson_say(r,
-               "Attention by distance and attention by dot product are one and the same when all keys have the same "
-               "norm. Write the square out: -|q - k|^2 / 2 = q'k - |k|^2 / 2 - |q|^2 / 2. The query's norm is the "
-               "same for every key, and softmax does not care for what is the same for all; the keys' norms drop out "
-               "only if they are equal. (The deck's equation 6 has lost a sign and a square.)");
+    lesson_say(
+        r,
+        "Attention by distance and attention by dot product have the same weights when all keys have the same "
+        "norm. Expand the square: -|q - k|^2 / 2 = q'k - |k|^2 / 2 - |q|^2 / 2. The query's norm is the "
+        "same for every key, and softmax does not change when the same number is added to all scores; the keys' "
+        "norms drop out only if they are equal. (In the lecture that this follows, by Mart\u00ednez-Ram\u00f3n, Ajith "
+        "and Kurup, the identity lacks a sign and a square.)");
     if (r->data)
         lesson_line(r, "%s: a query and %lld keys of %lld number%s.\n", r->data, (long long)given.n,
                     (long long)given.width, given.width == 1 ? "" : "s");
@@ -197,7 +200,7 @@ static void run(struct lesson_run *r) {
     write(r, &given, pairs);
     lesson_say(r,
                "The dot product prefers long keys, the distance near ones. Adding -|k|^2 / 2 to the dot product, a "
-               "bias of each key, makes them one again whatever the norms. Layer normalisation gives all inputs of a "
+               "bias of each key, makes them equal again whatever the norms. Layer normalisation gives all inputs of a "
                "Transformer's attention the same norm, so that little is lost by its cheaper dot product.");
 }
 

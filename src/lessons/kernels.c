@@ -1,14 +1,15 @@
-/* Row 7: Nadaraya-Watson regression (Nadaraya 1964; Watson 1964), attention without anything to learn:
+/* Nadaraya-Watson regression (Nadaraya 1964; Watson 1964), attention pooling without parameters:
  *
  *     f(x) = sum_i K((x - x_i) / h) y_i / sum_j K((x - x_j) / h)
  *
- * on both data sets of the decks or on a table of one's own, with four kernels and several widths h. */
+ * with four kernels and several widths h, on the data sets of two lectures (Schönhuth, Bielefeld 2023; Martínez-Ramón,
+ * Ajith and Kurup) or on the user's. */
 #include "heed/model.h"
 #include "lessons/points.h"
 #include <math.h>
 #include <stdio.h>
 
-enum { GRID = 101, VARIANTS = 4, MAP_MOST = 200, ACROSS = 780 };
+enum { GRID = 101, VARIANTS = 4, MAP_MOST = 200, ACROSS = 880 };
 
 struct variant {
     char name[24];
@@ -25,7 +26,7 @@ struct study {
     struct variant kernels[VARIANTS], widths[VARIANTS];
 };
 
-/* ---- the first data set: the curve and the map of the deck ---- */
+/* ---- the first data set: the curve and its attention map ---- */
 
 /* heed's own model of this kind, on the same keys: the largest difference of its answers. */
 static double model_difference(struct lesson_run *r, const struct points *keys, const struct points *queries,
@@ -197,19 +198,24 @@ static void draw_answers(struct lesson_run *r, const struct study *s, const stru
                      &(heed_style){.label = "f(x)", .color = HEED_COLOR_PINK, .width = 2});
 }
 
+/* The maps share one scale and its bar, unless their weights are too different for that: then each has its own. */
 static void draw_variants(struct lesson_run *r, const struct study *s, const char *title, const struct variant *v,
-                          const char *file) {
+                          bool own_scales, const char *file) {
     const int64_t n = s->keys.n;
-    heed_figure *f = r->out ? lesson_figure(r, ACROSS, v[0].map ? 400 : 230) : NULL;
+    heed_figure *f = r->out ? lesson_figure(r, ACROSS, v[0].map ? 430 : 230) : NULL;
     if (!f) return;
     heed_figure_grid(f, v[0].map ? 2 : 1, VARIANTS);
     heed_figure_title(f, title);
+    if (!own_scales) heed_figure_bar(f, "weight");
     for (int k = 0; k < VARIANTS; k++) {
         draw_answers(r, s, &v[k], heed_figure_panel(f, 0, k), k == 0);
         heed_panel *p = v[k].map ? heed_figure_panel(f, 1, k) : NULL;
         if (!p) continue;
         heed_panel_labels(p, "keys", k == 0 ? "queries" : NULL);
-        heed_panel_heatmap(p, lesson_floats(r, v[k].map, n * n), n, n, &(heed_heatmap){.no_bar = true});
+        double high = 0;
+        for (int64_t i = 0; i < n * n; i++) high = fmax(high, v[k].map[i]);
+        heed_panel_heatmap(p, lesson_floats(r, v[k].map, n * n), n, n,
+                           &(heed_heatmap){.high = high, .scale_label = k == VARIANTS - 1 ? "weight" : NULL});
     }
     lesson_picture(r, f, file);
 }
@@ -266,17 +272,20 @@ static void study(struct lesson_run *r, struct study *s) {
         snprintf(width->name, sizeof width->name, "width %g", widths[k]);
         if (!compute_variant(r, s, kernel) || !compute_variant(r, s, width)) return;
     }
-    lesson_say(r, "Four kernels of width 1. The deck prints the triangular kernel under Epanechnikov's name; the real "
-                  "Epanechnikov kernel is the parabola below. 'Left one out' is the error at each point when it may "
-                  "not attend to itself.");
+    lesson_say(
+        r, "Four kernels of width 1. (One of the lectures that this follows, by Mart\u00ednez-Ram\u00f3n, Ajith and "
+           "Kurup, prints the triangular kernel under Epanechnikov's name; the Epanechnikov kernel is a parabola.) "
+           "'Left one out' is the error at each point when it may not attend to itself.");
     print_variants(r, s, "kernel", s->kernels);
     show_curves(r, s, s->kernels);
     lesson_say(r, "How far a kernel reaches matters more than its form. The Gaussian kernel, narrow to "
                   "wide, from a curve that follows every point to one that smooths everything away:");
     print_variants(r, s, "gaussian", s->widths);
     show_curves(r, s, s->widths);
-    draw_variants(r, s, "Four kernels of width 1, and their attention", s->kernels, "nadaraya-watson-kernels");
-    draw_variants(r, s, "The Gaussian kernel, narrow to wide", s->widths, "nadaraya-watson-widths");
+    draw_variants(r, s, "Four kernels of width 1, and their attention on one scale", s->kernels, false,
+                  "nadaraya-watson-kernels");
+    draw_variants(r, s, "The Gaussian kernel, narrow to wide; each map on its own scale", s->widths, true,
+                  "nadaraya-watson-widths");
     write_curves(r, s, s->kernels, "nadaraya-watson-kernels");
     write_curves(r, s, s->widths, "nadaraya-watson-widths");
     write_points(r, s);
@@ -318,10 +327,10 @@ static void own_set(struct lesson_run *r, struct study *s) {
 static void run(struct lesson_run *r) {
     struct study *s = lesson_room(r, 1, sizeof *s);
     if (!s || (r->data && !points_load(r, &s->keys))) return;
-    lesson_say(r,
-               "Nadaraya-Watson regression is attention without anything to learn: the answer to a query x is the mean "
-               "of the values y_i, weighted by how near their keys x_i are, K(x - x_i) divided by the sum of all. "
-               "With a Gaussian kernel the weights are a softmax of -(x - x_i)^2 / 2.");
+    lesson_say(
+        r, "Nadaraya-Watson regression (Nadaraya 1964; Watson 1964) is attention without parameters: the answer to "
+           "a query x is the mean of the values y_i, weighted by how near their keys x_i are, K(x - x_i) divided by "
+           "the sum over all keys. With a Gaussian kernel the weights are a softmax of -(x - x_i)^2 / 2.");
     if (r->data) {
         own_set(r, s);
         return;

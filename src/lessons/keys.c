@@ -1,6 +1,6 @@
-/* Row 14: keys and queries. Attention as a database: people are labelled by keys k_j = W_K x_j, a question becomes a
- * query q = W_Q x_q, and q'k_j says who fits. Texts enter as bags of words. Both matrices are learnt from questions
- * with answers; then questions are asked that were not among them. */
+/* Keys and queries. Attention as a database: people are labelled by keys k_j = W_K x_j, a question becomes a query
+ * q = W_Q x_q, and q'k_j is the score. Texts enter as bags of words. Both matrices are learnt from questions with
+ * answers; then questions are asked that were not among them. Follows CISC 7026, University of Macau. */
 #include "lessons/store.h"
 #include <ctype.h>
 #include <math.h>
@@ -107,14 +107,12 @@ static int find_person(struct lesson_run *r, struct base *b, const char *name) {
 
 /* ---- the table of questions and answers ---- */
 
-static const char *kept(struct lesson_run *r, const char *text) {
-    char *copy = text ? lesson_room(r, (int64_t)strlen(text) + 1, 1) : NULL;
-    return copy ? strcpy(copy, text) : NULL;
-}
-
 /* Row i: its question and its answer, "" when it is to be asked. */
 static bool read_row(struct lesson_run *r, const heed_table *t, int64_t i, const char *cells[2]) {
-    for (int k = 0; k < 2; k++) cells[k] = t ? kept(r, heed_table_cell(r->cx, t, i, k)) : own[i][k];
+    for (int k = 0; k < 2; k++) {
+        const char *cell = t ? heed_table_cell(r->cx, t, i, k) : own[i][k];
+        cells[k] = t && cell ? lesson_text(r, cell, 0) : cell;
+    }
     return cells[0] && cells[1];
 }
 
@@ -294,11 +292,12 @@ static void draw_all(struct lesson_run *r, const struct base *b, const float *we
 
 static void study(struct lesson_run *r, const struct base *b, struct matrices *m) {
     float loss[STEPS];
-    lesson_say(r,
-               "Attention as a database. Everybody at the party wears a label, the key k = W_K x; a question becomes a "
-               "query, q = W_Q x; and q'k says how well they fit. W_K and W_Q turn words into %d numbers. They are "
-               "learnt from %d questions of which we know who answers them.",
-               SIZE, b->questions);
+    lesson_say(
+        r,
+        "Attention as a database. Everybody has a key, k = W_K x; a question becomes a query, q = W_Q x; the "
+        "score q'k says how well they fit. W_K and W_Q map words to %d numbers. They are learnt from %d questions "
+        "with known answers.",
+        SIZE, b->questions);
     if (r->data)
         lesson_line(r, "%s: %d questions with answers, %d to be asked, %d different words.\n", r->data, b->questions,
                     b->asked, b->words);
@@ -312,14 +311,14 @@ static void study(struct lesson_run *r, const struct base *b, struct matrices *m
                 (double)loss[STEPS - 1], STEPS, right, b->questions);
     lesson_result(r, "right", right);
     lesson_result(r, "questions", b->questions);
-    lesson_say(r, "Now what was not among them:");
+    lesson_say(r, "Now questions that were not among them:");
     show_answers(r, b, weights + b->questions * b->people, scores + b->questions * b->people);
     print_words(r, b, m);
     draw_all(r, b, weights);
     lesson_say(r,
-               "The words add up: those that occur with everybody say little, those that occur with one say who. "
-               "Questions and people are described in one space of %d numbers, in which 'fits' is a dot product; "
-               "nobody had to say what the numbers mean.",
+               "The words add up: those that occur with everybody say little, those that occur with one person say "
+               "who. Questions and people are vectors in one space of %d dimensions, compared by the dot product; what "
+               "the dimensions mean was learnt too.",
                SIZE);
 }
 

@@ -1,4 +1,4 @@
-/* Lessons: experiments of the course that explain themselves. What they share.
+/* Lessons: experiments that explain themselves. What they share.
  *
  * A lesson is one file of src/lessons/. It says what is going on, computes, prints its figures and a picture in the
  * terminal, and hands its pictures and the data behind them to lesson_picture and lesson_table, which write them when
@@ -52,6 +52,9 @@ void lesson_progress(struct lesson_run *r, const char *what, int64_t done, int64
 
 /* Zeroed memory that is freed when the lesson is over; NULL when the context has failed. */
 void *lesson_room(struct lesson_run *r, int64_t n, size_t size);
+/* A copy of the user's text in the lesson's memory: control characters become spaces; cut between characters after
+ * `most` bytes, 0: not at all. */
+char *lesson_text(struct lesson_run *r, const char *text, size_t most);
 float *lesson_floats(struct lesson_run *r, const double *values, int64_t n);
 int64_t lesson_winner(const float *values, int64_t n); /* the place of the largest, the first of several */
 

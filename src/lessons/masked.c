@@ -1,5 +1,5 @@
-/* Row 28: masked self-attention. Causality shown by changing the future; padding that is never read; a row that sees
- * nothing; and what the masks look like. */
+/* Masked self-attention (Vaswani et al. 2017). Causality shown by changing the future; padding that is never read; a
+ * row that sees no key; and pictures of the masks. */
 #include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@ struct result {
     float y[WORDS * WIDTH], map[WORDS * WORDS];
 };
 
-/* Self-attention of `words` words with one head; queries, keys and values are the words through matrices drawn by lot.
- * The gradient of every word from an equally drawn gradient of the answer goes to dx, unless that is NULL. */
+/* Self-attention of `words` words with one head; queries, keys and values are the words times random matrices. The
+ * gradient of every word for a random gradient of the output goes to dx, unless that is NULL. */
 static bool attend(struct lesson_run *r, const float *words, int64_t n, const heed_mask *mask, struct result *out,
                    float *dx) {
     heed_ctx *cx = r->cx;
@@ -65,15 +65,15 @@ static void change_future(struct lesson_run *r, const float *words) {
         if (!attend(r, words, WORDS, &masks[k], &before[k], NULL) ||
             !attend(r, other, WORDS, &masks[k], &after[k], NULL))
             return;
-    lesson_say(r, "Who predicts the next word must not look at it. A causal mask hides the keys after the query: row i "
-                  "of the map ends at column i.");
+    lesson_say(r, "A model that predicts the next word must not see it. A causal mask hides the keys after the query: "
+                  "row i of the map ends at column i.");
     const heed_capture_map map = map_of(before[1].map, WORDS);
     heed_terminal how = r->terminal;
     how.title = "Causal weights: queries down, keys across";
     lesson_show(r, heed_terminal_attention(
                        r->cx, &map, 0,
                        &(heed_attention_look){.query_names = sentence, .key_names = sentence, .numbers = true}, &how));
-    lesson_say(r, "The proof: change the last word, 'mat' into another, and see whose answer changes.");
+    lesson_say(r, "The proof: replace the last word, 'mat', and see whose output changes.");
     lesson_line(r, "%-10s %22s %22s", "word", "change without a mask", "with a causal mask");
     double earlier = 0, least = HUGE_VAL;
     for (int i = 0; i < WORDS; i++) {
@@ -87,10 +87,8 @@ static void change_future(struct lesson_run *r, const float *words) {
     lesson_result(r, "causal_change", earlier);
     lesson_result(r, "plain_change", least);
     lesson_say(r, "%s",
-               earlier == 0
-                   ? "Not one bit of the earlier words has changed: the future is not looked at and then thrown "
-                     "away, it is never read."
-                   : "The earlier words have changed: that must not be.");
+               earlier == 0 ? "Not one bit of the earlier outputs has changed: the future is never read."
+                            : "The earlier words have changed: that must not be.");
     lesson_table(r, file,
                  (heed_column[]){{.name = "word", .text = sentence},
                                  {.name = "position", .f32 = row},
@@ -123,7 +121,7 @@ static void pad(struct lesson_run *r, const float *words) {
     }
     lesson_say(r,
                "Sentences of unequal length share a batch by padding. With a length of %d, the words after it are "
-               "padding; here they are NaN, to see whether anybody reads them.",
+               "padding; here they are NaN, which would spread if they were read.",
                SHORT);
     lesson_line(r, "difference from the %d words alone   %.0e", SHORT, most);
     lesson_line(r, "answers of the padding              %g (zeros, not NaN)\n", rest);
@@ -150,9 +148,9 @@ static void see_nothing(struct lesson_run *r, const float *words) {
     for (int k = 0; k < WORDS; k++) sum += (double)blind.map[BLIND * WORDS + k];
     for (int c = 0; c < WIDTH; c++) answer = fmax(answer, fabs((double)blind.y[BLIND * WIDTH + c]));
     for (int i = 0; i < WORDS * WIDTH; i++) finite = finite && isfinite(dx[i]);
-    lesson_say(r,
-               "And a query that may see no key at all? Softmax of nothing is 0/0. In heed its weights and its answer "
-               "are zeros, and it sends no gradient back:");
+    lesson_say(
+        r, "And a query that may see no key at all? Its softmax would be 0/0. In heed its weights and its output are "
+           "zeros, and so are its gradients:");
     lesson_line(r, "'%s' sees nothing. Sum of its weights  %g", sentence[BLIND], sum);
     lesson_line(r, "largest number of its answer          %g", answer);
     lesson_line(r, "gradients of all words                %s\n", finite ? "finite" : "not finite");
@@ -182,8 +180,8 @@ static heed_mask mask_number(heed_ctx *cx, int k) {
 /* What each query may see, three masks side by side. */
 static void print_masks(struct lesson_run *r, const char *const *names) {
     const char *seen = r->terminal.ascii ? "# " : "\u25a0 ", *hidden = r->terminal.ascii ? ". " : "\u00b7 ";
-    lesson_say(r, "Six masks on the same sentence: queries down, keys across. The rest of a row shares what the hidden "
-                  "keys would have had, so that every row that sees anything sums to 1.");
+    lesson_say(r, "Six masks on the same sentence: queries down, keys across. The weight of hidden keys goes to "
+                  "the others: every row that sees a key sums to 1.");
     for (int first = 0; first < MASKS; first += 3) {
         uint8_t maps[3][WORDS * WORDS];
         for (int k = 0; k < 3; k++) { /* the bitmap has one row where the mask does not depend on the query */
@@ -209,7 +207,7 @@ static void print_masks(struct lesson_run *r, const char *const *names) {
 
 static void draw_masks(struct lesson_run *r, const float *words) {
     static const char *const names[MASKS] = {"none",        "causal",   "causal, window of 3",
-                                             "blocks of 3", "length 4", "a row that sees nothing"};
+                                             "blocks of 3", "length 4", "a row that sees no key"};
     static const char *const short_names[MASKS] = {"none", "causal", "window 3", "blocks 3", "length 4", "blind row"};
     struct result maps[MASKS];
     float *all = lesson_room(r, MASKS * WORDS * WORDS, sizeof *all);
@@ -218,6 +216,7 @@ static void draw_masks(struct lesson_run *r, const float *words) {
     const char **query = mask + MASKS * WORDS * WORDS, **key = query + MASKS * WORDS * WORDS;
     heed_figure *f = lesson_figure(r, 640, 390);
     heed_figure_grid(f, 2, 3);
+    heed_figure_bar(f, "weight");
     for (int k = 0; k < MASKS; k++) {
         const heed_mask m = mask_number(r->cx, k);
         if (!attend(r, words, WORDS, &m, &maps[k], NULL)) break;
@@ -251,12 +250,12 @@ static void run(struct lesson_run *r) {
     if (!heed_failed(r->cx)) pad(r, words);
     if (!heed_failed(r->cx)) see_nothing(r, words);
     if (!heed_failed(r->cx)) draw_masks(r, words);
-    lesson_say(r, "A mask means the same everywhere in heed: in training, in decoding with a cache, and in the weights "
-                  "that are shown.");
+    lesson_say(r, "A mask means the same everywhere in heed: in training, in decoding with a cache, and in captured "
+                  "weights.");
 }
 
 const struct lesson masked_lesson = {
     .name = "masking",
-    .summary = "masked self-attention: the future changed, padding, a row that sees nothing",
+    .summary = "masked self-attention: the future changed, padding, a row that sees no key",
     .run = run,
 };

@@ -1,7 +1,7 @@
-/* Rows 12 and 13: from a composite photograph to attention. A party of five guests, pictures of digits, is remembered
- * as one picture, the sum of theirs, weighted; four ways to weigh, side by side on one party. Whoever remembers must
- * then say who was there: for each digit yes or no, one of them, the star, mattering more than the others. A memory is
- * vague: noise is laid over it before it is asked. */
+/* From composite photographs (Galton 1878) to attention. A party of five guests, pictures of digits, is remembered as
+ * one picture, the weighted sum of theirs; four kinds of weights, side by side on one party. A linear layer then
+ * predicts who was there: for each digit yes or no, one of them, the star, with a larger weight in the loss. Noise is
+ * added to the memory before it is read. Follows CISC 7026, University of Macau. */
 #include "heed/data.h"
 #include "lessons/store.h"
 #include <math.h>
@@ -33,7 +33,7 @@ static const float *picture(const heed_data *d, int64_t i, float *out) {
     return out;
 }
 
-/* A picture of this digit, from a place drawn by lot on. */
+/* A picture of this digit, the first from a random place on. */
 static int64_t find_picture(const heed_data *d, int digit, uint32_t lot) {
     for (int64_t k = 0; k < d->n; k++)
         if (d->label[(lot + (uint64_t)k) % (uint64_t)d->n] == digit)
@@ -41,7 +41,7 @@ static int64_t find_picture(const heed_data *d, int digit, uint32_t lot) {
     return 0;
 }
 
-/* Party number `at` of a stream: five different digits by lot. With `star_first` the star is met first. */
+/* Party number `at` of a stream: five different random digits. With `star_first` the star is met first. */
 static void draw_party(const heed_data *d, uint64_t seed, uint64_t stream, int64_t at, bool star_first,
                        const struct parties *p, int64_t to) {
     int64_t order[DIGITS];
@@ -204,7 +204,7 @@ static void composites(struct lesson_run *r, const heed_data *d) {
         }
     }
     lesson_say(r,
-               "Francis Galton laid portraits over each other: a composite photograph keeps what all have in common. "
+               "Francis Galton (1878) superimposed portraits: a composite photograph keeps what all have in common. "
                "%d threes, and %d sevens, as one picture each:",
                GALTON, GALTON);
     const float pair[2] = {3, 7};
@@ -323,10 +323,10 @@ static void study(struct lesson_run *r, const heed_data *train, const heed_data 
     composites(r, train);
     lesson_say(
         r,
-        "A mind is such a photograph: you meet guests x_1 ... x_n at a party, and what stays is one picture, the "
-        "sum of weight x guest, and it is vague (noise is laid over it). Asked afterwards, for each digit: was "
-        "it there? One digit, the %d, is a star and matters %.0f times as much as any other. Four ways to weigh "
-        "the guests; the readout, and theta where there is one, are learnt.",
+        "Memory as such a photograph: you meet guests x_1 ... x_n at a party and keep one picture, the weighted sum of "
+        "theirs, with noise added. Asked afterwards, for each digit: was it there? One digit, the %d, is a star and "
+        "counts %.0f times as much in the loss as any other. Four kinds of weights; the readout, and theta where there "
+        "is one, are learnt.",
         STAR, (double)MATTER);
     for (int k = 0; k < MEMORIES; k++)
         if (!try_memory(r, train, test, &shown, (enum memory)k, &o[k])) return;
@@ -334,13 +334,12 @@ static void study(struct lesson_run *r, const heed_data *train, const heed_data 
     print_outcomes(r, &shown, o);
     draw(r, &shown, o);
     lesson_say(
-        r, "Composite: all are alike. Forgetting: whoever came first fades, and were it the star. Sigmoid: a weight "
-           "is learnt for each guest, but attention costs nothing, and in a memory as vague as this more is always "
-           "better: it learns to attend to everyone, the composite again. Softmax: the weights sum to 1, attention "
-           "is finite, and must be given to those who matter, at the price of the others. That is the attention of "
-           "all that follows.");
+        r, "Composite: all weights are equal. Forgetting: the first guests fade, even the star. Sigmoid: a weight is "
+           "learnt for each guest, but attention costs nothing, and with so much noise more is always better: it "
+           "learns to attend to everyone, the composite again. Softmax: the weights sum to 1, so attention is finite; "
+           "it goes to the guests that matter, at the price of the others. All later lessons use this attention.");
     lesson_say(r,
-               "Here theta is always the same; to ask a different question each time, it becomes a query: '%s lesson "
+               "Here theta is always the same. When it depends on the question, it becomes a query: '%s lesson "
                "keys-and-queries'.",
                r->program);
 }

@@ -1,5 +1,5 @@
-/* Row 10: multi-head attention. Eight heads of 64 as they come, each with matrices of its own; then a task that takes
- * two heads: say at every place of a text which letter came just before and which came first. */
+/* Multi-head attention (Vaswani et al. 2017). Eight heads of 64 as they come, each with matrices of its own; then a
+ * task that takes two heads: say at every place of a text which letter came just before and which came first. */
 #include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
@@ -75,19 +75,21 @@ static void eight_heads(struct lesson_run *r) {
     heed_params_free(cx, params);
     if (heed_failed(cx)) return;
     const double apart = heads_apart(&map);
-    lesson_say(r,
-               "One head can look at one thing at a time. So a layer has several: each head has matrices W_q, W_k, W_v "
-               "of its own, attends, and W_o joins what they found. As in the paper, a width of %d and %d heads of %d:",
-               WIDTH, HEADS, WIDTH / HEADS);
+    lesson_say(
+        r,
+        "One head gives each position one weighted mean. So a layer has several heads: each has matrices W_q, "
+        "W_k, W_v of its own, and W_o joins their outputs. As in Vaswani et al. 2017, a width of %d and %d heads "
+        "of %d:",
+        WIDTH, HEADS, WIDTH / HEADS);
     lesson_line(r, "W_q, W_k, W_v of a head     %d x %d each", WIDTH / HEADS, WIDTH);
     lesson_line(r, "W_o, from all heads         %d x %d", WIDTH, WIDTH);
-    lesson_line(r, "numbers to learn            %lld, as many as with one head of %d", (long long)numbers, WIDTH);
+    lesson_line(r, "parameters                  %lld, as many as with one head of %d", (long long)numbers, WIDTH);
     lesson_line(r, "weight that lies elsewhere in another head  %.0f %%\n", 100 * apart);
     lesson_result(r, "numbers", (double)numbers);
     lesson_result(r, "heads_apart", apart);
     lesson_say(r,
-               "Nothing has been learnt yet: the heads differ because their matrices were drawn by lot, and that is "
-               "where learning begins. The first two on '%s %s %s ...':",
+               "Nothing has been learnt yet: the heads differ because their matrices were initialised at random."
+               " The first two on '%s %s %s ...':",
                sentence[0], sentence[1], sentence[2]);
     for (int h = 0; h < 2; h++) {
         heed_terminal how = r->terminal;
@@ -96,7 +98,8 @@ static void eight_heads(struct lesson_run *r) {
                            cx, &map, h, &(heed_attention_look){.query_names = sentence, .key_names = sentence}, &how));
     }
     heed_figure *f = lesson_figure(r, 0, 0);
-    heed_plot_attention_sheet(f, &map, 1, NULL);
+    heed_figure_title(f, "Eight heads of 64, untrained");
+    heed_plot_attention_sheet(f, &map, 1, &(heed_attention_look){.query_names = sentence, .key_names = sentence});
     lesson_picture(r, f, "multi-head-eight");
     write_eight(r, &map);
 }
@@ -257,6 +260,7 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
     const heed_attention_look look = {.query_names = names, .key_names = names, .high = 1};
     heed_figure *f = lesson_figure(r, 900, 290);
     heed_figure_grid(f, 1, 3);
+    heed_figure_bar(f, "weight");
     for (int k = 0; k < 3; k++) {
         static const char *const titles[] = {"One head alone", "Of two: head 0", "Of two: head 1"};
         const heed_capture_map *map = &o[k > 0].map;
@@ -269,7 +273,7 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
     }
     lesson_picture(r, f, "multi-head");
     f = lesson_figure(r, 0, 0);
-    heed_figure_title(f, "Two heads, two jobs: dark 0 to bright 1");
+    heed_figure_title(f, "Two heads, two jobs");
     heed_plot_attention_sheet(f, &o[1].map, 1, &look);
     lesson_picture(r, f, "multi-head-sheet");
     float step[STEPS];
@@ -306,19 +310,20 @@ static void run(struct lesson_run *r) {
     struct texts tests;
     eight_heads(r);
     if (heed_failed(r->cx) || !draw_texts(r, 11, TESTS, &tests)) return;
-    lesson_say(r,
-               "Now something to learn that takes two heads. Texts of %d letters; at every place the network must say "
-               "which letter came just before, and which one came first. A layer of attention, once with one head of "
-               "%d, once with two of %d, and nothing else:",
-               LENGTH, SMALL, SMALL / 2);
+    lesson_say(
+        r,
+        "Now a task that takes two heads. Texts of %d letters; at every position the network must predict which "
+        "letter came just before, and which one came first. A layer of attention, once with one head of %d, once "
+        "with two of %d, and nothing else:",
+        LENGTH, SMALL, SMALL / 2);
     for (int k = 0; k < 2; k++)
         if (!try_heads(r, k + 1, &tests, &o[k])) return;
     print_outcomes(r, o);
     draw_jobs(r, o, tests.letters);
     lesson_say(r,
-               "Two heads have shared the work, and nobody told them who does what: one holds on to the letter before, "
-               "the other to the first. A single head of the same width must look at both at once, and its mean of "
-               "two letters hardly says which was which.");
+               "The two heads have specialised by training alone: one attends to the letter before, the other to the "
+               "first. A single head of the same width must attend to both at once, and the mean of two letters hardly "
+               "says which was which.");
 }
 
 const struct lesson multihead_lesson = {

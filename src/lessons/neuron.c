@@ -1,4 +1,4 @@
-/* Row 1: one neuron, a(w'x + b). With the identity it is linear regression, trained here by gradient descent beside the
+/* One neuron, a(w'x + b). With the identity it is linear regression, trained here by gradient descent beside the
  * exact solution; with the step function it is the perceptron (Rosenblatt 1958), trained by its own rule. */
 #include "lessons/lesson.h"
 #include <math.h>
@@ -154,7 +154,7 @@ static void regression(struct lesson_run *r, struct column *x, struct column *y)
     lesson_say(r,
                "Linear regression is a neuron whose activation is the identity: y = w x + b. Gradient descent moves w "
                "and b a little down the slope of the mean squared error, %d times; the exact solution (least "
-               "squares) comes from a formula. They meet.",
+               "squares) comes from a formula. The two agree.",
                STEPS);
     const struct line exact = exact_line(x, y);
     train_line(r, x, y, path);
@@ -186,7 +186,7 @@ static void regression(struct lesson_run *r, struct column *x, struct column *y)
 struct classes {
     struct column x[2];
     int *label; /* 0 or 1 */
-    char name[2][64];
+    const char *name[2];
 };
 
 /* Standardised inputs with a constant 1, so that w holds the bias too. */
@@ -342,8 +342,8 @@ static void perceptron(struct lesson_run *r, struct classes *c, const double kno
     if (!l.path || !column_measure(r, &c->x[0], "x1") || !column_measure(r, &c->x[1], "x2")) return;
     lesson_say(r, "The perceptron is the same neuron with a step as its activation: it answers 1 when w'x + b >= 0, "
                   "else 0. A step has no slope, so it learns by a rule of its own: it goes through the points, and at "
-                  "each mistake adds (label - answer) x to w and (label - answer) to b. If some line parts the two "
-                  "classes, it stops making mistakes.");
+                  "each mistake adds (label - answer) x to w and (label - answer) to b. If the two "
+                  "classes are linearly separable, it stops making mistakes (Novikoff 1962).");
     learn(c, &l);
     double w[3], line[3];
     in_units(c, l.w, w);
@@ -361,8 +361,8 @@ static void perceptron(struct lesson_run *r, struct classes *c, const double kno
     lesson_line(r, "the line                  %.4g x1 %+.4g x2 %+.4g = 0\n", w[0], w[1], w[2]);
     if (l.wrong)
         lesson_say(r,
-                   "After %d passes it still makes mistakes: no line seems to part these points, and then the rule "
-                   "never rests.",
+                   "After %d passes it still makes mistakes: these points do not seem to be linearly separable, and "
+                   "then the rule does not converge.",
                    MOST_PASSES);
     lesson_result(r, "passes", (double)l.passes);
     lesson_result(r, "mistakes", (double)l.mistakes);
@@ -432,7 +432,7 @@ static bool read_labels(struct lesson_run *r, const heed_table *t, struct classe
     if (!seen[1]) return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: the third column has one label only", r->data);
     const bool swap = strcmp(seen[0], seen[1]) > 0;
     for (int64_t i = 0; c->label && swap && i < n; i++) c->label[i] = !c->label[i];
-    for (int k = 0; k < 2; k++) snprintf(c->name[k], sizeof c->name[k], "%s", seen[swap ? 1 - k : k]);
+    for (int k = 0; k < 2; k++) c->name[k] = lesson_text(r, seen[swap ? 1 - k : k], 60);
     return c->label;
 }
 

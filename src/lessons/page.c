@@ -106,6 +106,20 @@ void *lesson_room(struct lesson_run *r, int64_t n, size_t size) {
     return memset(block->data, 0, (size_t)n * size);
 }
 
+char *lesson_text(struct lesson_run *r, const char *text, size_t most) {
+    size_t n = strlen(text);
+    if (most > 0 && n > most)
+        for (n = most; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80;) n--;
+    char *out = lesson_room(r, (int64_t)n + 1, 1);
+    for (size_t i = 0; out && i < n; i++) {
+        const unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
+        const bool c1 = c == 0xC2 && next < 0xA0;
+        out[i] = c < 0x20 || c == 0x7F || c1 ? ' ' : text[i];
+        if (c1 && i + 1 < n) out[++i] = ' ';
+    }
+    return out;
+}
+
 float *lesson_floats(struct lesson_run *r, const double *values, int64_t n) {
     float *out = lesson_room(r, n, sizeof *out);
     for (int64_t i = 0; out && i < n; i++) out[i] = (float)values[i];

@@ -1,5 +1,5 @@
-/* Row 8: attention pooling with something to learn: softmax(-|(x - x_i) w|^2 / 2), w found by stochastic gradient
- * descent on heed's kernel-pooling model, each query leaving its own point out. */
+/* Attention pooling with a parameter: softmax(-|(x - x_i) w|^2 / 2), w learnt by stochastic gradient descent on heed's
+ * kernel-pooling model, each query leaving its own point out. Follows Schönhuth, Bielefeld 2023. */
 #include "heed/model.h"
 #include "lessons/points.h"
 #include <math.h>
@@ -354,7 +354,7 @@ static void run(struct lesson_run *r) {
     lesson_result(r, "learnt_attended", s->effects[3].attended);
     if (s->keys.width == 1) draw_curves(r, s);
     if (s->queries.n <= MAP_MOST) show_maps(r, s);
-    lesson_say(r, "What w does. Keys attended: how many a query listens to, exp of the entropy of its weights.%s",
+    lesson_say(r, "What w does. Keys attended: how many a query attends to, exp of the entropy of its weights.%s",
                s->keys.width > 1 ? ""
                                  : " Travel: how far the curve goes up and down in all; a rough curve travels far.");
     print_effects(r, s);

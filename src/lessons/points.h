@@ -1,4 +1,5 @@
-/* Points (x, y) and attention pooling over them: shared by the lessons of rows 6 to 8. */
+/* Points (x, y) and attention pooling over them: shared by the lessons average-pooling, nadaraya-watson and
+ * parametric-pooling. */
 #ifndef LESSONS_POINTS_H
 #define LESSONS_POINTS_H
 
@@ -11,8 +12,9 @@ struct points {
     double *unit;     /* (width): x times this is what the file held; 1 for heed's own points */
 };
 
-/* The data sets of the decks: y = 2 sin x + x^0.8 + N(0, 0.5^2), x in [0, 5), and y = 2 sin x + x + N(0, 1), x in
- * [0, 4]. `part` parts training from validation points. */
+/* y = 2 sin x + x^0.8 + N(0, 0.5^2), x in [0, 5) (Schönhuth, Bielefeld 2023, after Zhang, Lipton, Li and Smola, Dive
+ * into Deep Learning), and y = 2 sin x + x + N(0, 1), x in [0, 4] (Martínez-Ramón, Ajith and Kurup). `part`: training
+ * points 0, validation points 1. */
 enum points_set { POINTS_FIRST, POINTS_SECOND };
 double points_truth(enum points_set set, double x);
 bool points_draw(struct lesson_run *r, enum points_set set, int64_t n, uint64_t part, struct points *p);

@@ -1,4 +1,6 @@
-/* Row 27: positions. Attention alone does not know the order of its keys; five ways to tell it. */
+/* Positions. Attention alone does not depend on the order of its keys; five ways to encode where a token stands: sine
+ * and cosine (Vaswani et al. 2017), learned, rotary (Su et al. 2021), ALiBi (Press et al. 2022), T5's bias (Raffel et
+ * al. 2020). */
 #include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
@@ -52,11 +54,24 @@ static void show_sines(struct lesson_run *r) {
                     (double)row[2], (double)row[5], (double)row[10], (double)row[20]);
     }
     lesson_line(r, "%s", "");
+    int low = 0, high = 0; /* distances between which the product rises most */
+    for (int i = 0; i < LENGTH; i++)
+        for (int k = i + 1; k < LENGTH; k++)
+            if (products[k] - products[i] > products[high] - products[low]) low = i, high = k;
+    lesson_say(r,
+               "The product of two positions depends on their distance alone. It falls at first, from %.2f to %.2f at "
+               "distance 5; then it wavers on its way down to %.2f at %d: %.2f at %d, but %.2f at %d. Near positions "
+               "are alike; which of two far ones is farther it does not say. (A learned table, one row for each "
+               "position, is the second way; GPT-2 and BERT have it. It has no row for positions beyond its last.)",
+               (double)products[0], (double)products[5], (double)products[LENGTH - 1], LENGTH - 1,
+               (double)products[low], low, (double)products[high], high);
+    lesson_result(r, "sine_product_5", (double)products[5]);
+    lesson_result(r, "sine_rise", (double)products[high] - (double)products[low]);
     lesson_result(r, "sine_product_0", (double)products[0]);
     lesson_result(r, "sine_shift_difference", fabs((double)products[5] - (double)products[40 * LENGTH + 45]));
     for (int i = 0; i < LENGTH; i++) position[i] = (float)i;
-    heed_figure *f = lesson_figure(r, 820, 330);
-    heed_figure_grid(f, 1, 2);
+    heed_figure *f = lesson_figure(r, 1120, 330);
+    heed_figure_grid(f, 1, 3);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     heed_panel_title(p, "Sine positions");
     heed_panel_labels(p, "channel", "position");
@@ -65,6 +80,10 @@ static void show_sines(struct lesson_run *r) {
     heed_panel_title(p, "Dot products between positions");
     heed_panel_labels(p, "position", "position");
     heed_panel_heatmap(p, products, LENGTH, LENGTH, NULL);
+    p = heed_figure_panel(f, 0, 2);
+    heed_panel_title(p, "Their dot product falls, then wavers");
+    heed_panel_labels(p, "distance", "dot product");
+    heed_panel_curve(p, position, products, LENGTH, &(heed_style){.width = 1.8});
     lesson_picture(r, f, "positions-sine");
     for (int k = 0; k < 3; k++) from[k] = lesson_room(r, LENGTH, sizeof(float));
     if (heed_failed(cx)) return;
@@ -119,7 +138,7 @@ static void show_rotary(struct lesson_run *r, float *distance, float *decay) {
 
 /* ---- ALiBi and T5 ---- */
 
-/* Weights of the last of SPAN queries over keys that all score alike. */
+/* Weights of the last of SPAN queries over keys of equal score. */
 static bool alibi_weights(struct lesson_run *r, float *weights, float *slopes) {
     heed_ctx *cx = r->cx;
     if (!heed_alibi_slopes(cx, HEADS, slopes)) return false;
@@ -144,9 +163,9 @@ static void show_relative(struct lesson_run *r, const float *distance, const flo
         past[i + FAR] = (float)heed_t5_bucket(i, false, BUCKETS, MOST_DISTANCE);
     }
     lesson_say(r,
-               "ALiBi adds nothing to the inputs; it takes -slope x distance off the scores, a slope for each head "
-               "(%.4g, %.4g, ... %.4g for 8 heads). On keys that score alike, the steepest head looks at about %.1f "
-               "keys, the flattest at %.1f of %d:",
+               "ALiBi (Press et al. 2022) adds nothing to the inputs; it subtracts slope x distance from the scores, "
+               "with a slope for each head (%.4g, %.4g, ... %.4g for 8 heads). On keys of equal score, the head with "
+               "the largest slope attends to about %.1f keys, that with the smallest to %.1f of %d:",
                (double)slopes[0], (double)slopes[1], (double)slopes[HEADS - 1], map_attended(weights, 1, SPAN),
                map_attended(weights + (HEADS - 1) * SPAN, 1, SPAN), SPAN);
     lesson_result(r, "alibi_first_slope", (double)slopes[0]);
@@ -162,8 +181,9 @@ static void show_relative(struct lesson_run *r, const float *distance, const flo
     int last = 0; /* the nearest of those in the last bucket */
     while (last < FAR && both[FAR - last] < both[0]) last++;
     lesson_say(r,
-               "T5 learns a number for each of 32 buckets of distances. Near keys have a bucket each, far ones share: "
-               "distances 0 to 7 before the query lie in buckets %.0f to %.0f, 64 in %.0f, everything from %d on in "
+               "T5 (Raffel et al. 2020) learns a bias for each of 32 buckets of distances. Near keys have a bucket "
+               "each, far ones share: distances 0 to 7 before the query lie in buckets %.0f to %.0f, 64 in %.0f, "
+               "everything from %d on in "
                "%.0f; keys after the query have 16 buckets of their own.",
                (double)both[FAR], (double)both[FAR - 7], (double)both[FAR - 64], last, (double)both[0]);
     lesson_result(r, "t5_far_bucket", (double)both[0]);
@@ -208,30 +228,27 @@ static void run(struct lesson_run *r) {
     float distance[FAR + 1], decay[FAR + 1];
     if (heed_failed(r->cx)) return;
     lesson_say(r,
-               "Attention is a sum over keys, and a sum does not know the order of its terms. Twelve words read "
-               "backwards give the same answer (difference %.0e). With positions added to the words they do not "
-               "(%.2f). Five ways to say where a word stands:",
+               "Attention is a sum over keys, and a sum does not depend on the order of its terms. Twelve words in "
+               "reverse order give the same output (difference %.0e). With positions added to the words they do not "
+               "(%.2f). Five ways to encode the position of a word:",
                plain, told);
     lesson_result(r, "reversed_plain", plain);
     lesson_result(r, "reversed_with_positions", told);
-    lesson_say(r, "Sine and cosine (Vaswani et al. 2017), added to the input: channel pair i turns like the hand of a "
-                  "clock, each slower than the one before; together they tell positions apart as digits tell numbers.");
+    lesson_say(r, "Sine and cosine (Vaswani et al. 2017), added to the input: each pair of channels rotates with the "
+                  "position, each pair more slowly than the one before, like the hands of a clock.");
     show_sines(r);
     lesson_say(r,
-               "The product of two positions depends on their distance alone and falls with it: near positions are "
-               "alike. (A table that is learnt, one row for each position, is the second way; GPT-2 and BERT have it. "
-               "It knows no position beyond its last row.)");
-    lesson_say(r,
-               "Rotary (Su et al. 2021) turns queries and keys themselves by their position, before the dot product. "
-               "Only the angle between them is left: the same query and key, moved together, score the same.");
+               "Rotary (Su et al. 2021) rotates queries and keys themselves by their position, before the dot product. "
+               "Only the angle between them is left: the same query and key, moved together, have the same score.");
     show_rotary(r, distance, decay);
     show_relative(r, distance, decay);
-    lesson_say(r, "Sine and learnt positions are added once, at the bottom; rotary, ALiBi and T5's bias act in every "
-                  "attention, on distances, and so also work at positions that training never saw.");
+    lesson_say(r,
+               "Sine and learned positions are added once, to the input; rotary, ALiBi and T5's bias act on distances "
+               "in every attention layer, and so also work at positions beyond those of training.");
 }
 
 const struct lesson positions_lesson = {
     .name = "positions",
-    .summary = "where a word stands: sine and cosine, rotary, ALiBi, T5's buckets",
+    .summary = "positional encodings: sine and cosine, rotary, ALiBi, T5's buckets",
     .run = run,
 };

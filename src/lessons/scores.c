@@ -1,4 +1,6 @@
-/* Row 9: scoring functions. All of heed's, on the same query and keys; what a scale and a temperature do. */
+/* Scoring functions: dot product and bilinear (Luong et al. 2015), scaled (Vaswani et al. 2017), additive (Bahdanau et
+ * al. 2015), distance and kernels, on the same query and keys; what a scale and a temperature do. Follows
+ * Martínez-Ramón, Ajith and Kurup. */
 #include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@ static const struct kind {
 /* ---- the functions ---- */
 
 /* The score's own parameters. M moves every channel of the query on by one, the last one with its sign changed: in the
- * plane, a quarter turn. Those of the additive score are drawn by lot: they are what learning would find. */
+ * plane, a quarter turn. Those of the additive score are random: training would find them. */
 static bool make_parameters(struct lesson_run *r, int64_t width, heed_score_opts *o) {
     float *m = lesson_room(r, width * width, sizeof *m), *drawn = lesson_room(r, HIDDEN * (2 * width + 1), sizeof *m);
     if (!m || !drawn) return false;
@@ -59,7 +61,7 @@ static void print_kinds(struct lesson_run *r, const struct store *s, const float
         char name[48];
         const bool none = !(w[best] > 0);
         lesson_line(r, "%-14s %-24s %-12s %8.4f %10.1f", kinds[k].name, kinds[k].formula,
-                    none ? "nobody" : s->names[best], (double)w[best], none ? 0 : map_attended(w, 1, s->n));
+                    none ? "no key" : s->names[best], (double)w[best], none ? 0 : map_attended(w, 1, s->n));
         snprintf(name, sizeof name, "weight_%s", kinds[k].name);
         for (char *c = name; *c; c++)
             if (*c == ' ') *c = '_';
@@ -182,7 +184,7 @@ static void show_scale(struct lesson_run *r, const struct scale *s, const struct
     heed_figure *f = lesson_figure(r, 720, 280);
     heed_figure_grid(f, 1, 2);
     heed_panel *p = heed_figure_panel(f, 0, 0);
-    heed_panel_title(p, "The scale: 16 keys drawn by lot");
+    heed_panel_title(p, "The scale: 16 random keys");
     heed_panel_labels(p, "numbers in a key, d", "largest of 16 weights");
     heed_panel_log(p, true, false);
     heed_panel_limits_y(p, 0, 1.05);
@@ -226,9 +228,10 @@ static void run(struct lesson_run *r) {
           *warm = lesson_room(r, TEMPERATURES * s.n, sizeof *warm);
     if (!weights || !warm || !compare(r, &s, weights) || !cool(r, &s, warm) || !measure_scale(r, &scale)) return;
     lesson_say(r,
-               "Attention asks every key how well it fits the query, a score, and makes weights of the scores. What "
-               "fits is a matter of taste: here are heed's nine scores on one query and the same keys. The first five "
-               "are normalised by softmax; the last four, the kernels of Nadaraya and Watson, by their sum.");
+               "A score says how well a key fits the query; the scores are normalised to weights. Here are heed's nine "
+               "scoring functions on one query and the same keys: dot product and bilinear (Luong et al. 2015), scaled "
+               "dot product (Vaswani et al. 2017), additive (Bahdanau et al. 2015), distance, and the kernels of "
+               "Nadaraya and Watson. The first five are normalised by softmax, the kernels by their sum.");
     if (r->data)
         lesson_line(r, "%s: a query and %lld keys of %lld number%s.\n", r->data, (long long)s.n, (long long)s.width,
                     s.width == 1 ? "" : "s");
@@ -238,24 +241,26 @@ static void run(struct lesson_run *r) {
     for (int64_t i = 0; i < s.n; i++)
         same = fmax(same, fabs((double)weights[4 * s.n + i] - (double)weights[5 * s.n + i]));
     lesson_result(r, "distance_and_gaussian", same);
+    lesson_say(
+        r,
+        "The dot product favours long keys, the distance near ones. M maps the query before it is compared "
+        "(here it moves the channels on by one, in the plane a quarter turn); it need not be square, so queries "
+        "and keys may differ in size. The additive score is a small network, here with random weights. Softmax "
+        "of the distance is the Gaussian kernel: the two rows differ by %.0e. Kernels of finite width are exactly "
+        "0 beyond it.",
+        same);
     lesson_say(r,
-               "The dot product rewards long keys: 'far' counts as much as 'in the same direction'. The distance wants "
-               "the nearest. M turns the query before it is compared (here by one channel, in the plane a quarter "
-               "turn), and may be of two sizes, for queries and keys that are not alike. The additive score is a small "
-               "network; here its weights were drawn by lot. Softmax of the distance is the Gaussian kernel: the two "
-               "rows differ by %.0e. Kernels that end somewhere give exactly 0 beyond.",
-               same);
-    lesson_say(r, "The temperature t in softmax(score / t): cold, and the best key takes all; hot, and all are alike. "
-                  "With the scaled dot product:");
+               "The temperature t in softmax(score / t): at a low one the best key gets all the weight, at a high one "
+               "all keys get the same. With the scaled dot product:");
     show_temperatures(r, &s, warm);
     lesson_say(r,
-               "Why divide by sqrt(d)? A dot product of d numbers drawn by lot has a deviation of sqrt(d). Without "
-               "the division large d means a cold softmax: one key takes all, before anything was learnt, and hardly "
-               "any gradient is left. 64 queries, 16 keys:");
+               "Why divide by sqrt(d)? The dot product of two random vectors of d numbers has a standard deviation of "
+               "sqrt(d). Without the division a large d saturates the softmax before anything is learnt: one key gets "
+               "all the weight, and hardly any gradient is left. 64 queries, 16 keys:");
     show_scale(r, &scale, &s, warm);
     lesson_say(r,
                "Divided by sqrt(d), the weights are as soft for 1024 numbers as for 4. When distance and dot product "
-               "are the same thing: '%s lesson distance-and-dot'.",
+               "give the same weights: '%s lesson distance-and-dot'.",
                r->program);
 }
 

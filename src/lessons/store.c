@@ -1,10 +1,10 @@
 #include "lessons/store.h"
-#include "io/text.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { KEYS_MOST = 40, WIDTH_MOST = 4096, NAME_SIZE = 96 };
+enum { KEYS_MOST = 40, WIDTH_MOST = 4096, NAME_MOST = 80 };
 
 /* ---- a query and its keys ---- */
 
@@ -38,30 +38,31 @@ static bool read_column(struct lesson_run *r, const heed_table *t, int64_t colum
     return true;
 }
 
+static bool is_number(const char *cell) {
+    char *end;
+    strtod(cell, &end);
+    return end > cell && end[strspn(end, " \t")] == 0;
+}
+
 static bool read_store(struct lesson_run *r, const heed_table *t, struct store *s) {
     const int64_t rows = heed_table_rows(t), columns = heed_table_columns(t);
     if (rows < 3 || rows > KEYS_MOST + 1)
         return heed_fail(r->cx, HEED_ERR_RANGE, "%s: %lld rows, the lesson takes a query and 2 to %d keys", r->data,
                          (long long)rows, KEYS_MOST);
-    double number;
-    bool range;
     const char *first = heed_table_cell(r->cx, t, 0, 0);
-    const bool named = first && !number_read(first, &number, &range);
+    const bool named = first && !is_number(first);
     const int64_t width = columns - named;
     if (width < 1 || width > WIDTH_MOST)
         return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: %lld columns of numbers, the lesson takes 1 to %d", r->data,
                          (long long)width, WIDTH_MOST);
-    char(*names)[NAME_SIZE] = lesson_room(r, rows - 1, sizeof *names);
-    if (!names || !store_room(r, rows - 1, width, s)) return false;
+    if (!store_room(r, rows - 1, width, s)) return false;
     for (int64_t c = 0; c < width; c++)
         if (!read_column(r, t, c + named, c, s)) return false;
     for (int64_t i = 0; i < s->n; i++) {
-        const char *name = named ? heed_table_cell(r->cx, t, i + 1, 0) : NULL;
-        if (name)
-            snprintf(names[i], sizeof *names, "%s", shown(name).text);
-        else
-            snprintf(names[i], sizeof *names, "key %lld", (long long)i + 1);
-        s->names[i] = names[i];
+        char number[32];
+        snprintf(number, sizeof number, "key %lld", (long long)i + 1);
+        const char *name = named ? heed_table_cell(r->cx, t, i + 1, 0) : number;
+        s->names[i] = name ? lesson_text(r, name, NAME_MOST) : NULL;
     }
     return !heed_failed(r->cx);
 }

@@ -1,6 +1,6 @@
-/* Row 21: teacher forcing. A decoder learns fed with the true words before, with its own, and with a mixture; and what
- * teacher forcing does not teach: to go on after a mistake. */
-#include "base/clock.h"
+/* Teacher forcing (Williams and Zipser 1989), free running, and scheduled sampling (Bengio et al. 2015) between them: a
+ * decoder is trained on the true words before, on its own predictions, and on a mixture. And exposure bias: with
+ * teacher forcing it never sees a mistake of its own. Follows Gottwald, Ulm. */
 #include "lessons/days.h"
 #include <math.h>
 #include <stdio.h>
@@ -28,9 +28,9 @@ struct places {
 #define HALF_WAY 0.85
 
 struct outcome {
-    float own[POINTS], seconds[POINTS]; /* right on its own after every twentieth of the steps, and the seconds of
-                                           learning until then */
-    int64_t passes;                     /* of the decoder, in learning */
+    float own[POINTS],
+        spent[POINTS]; /* right on its own after every twentieth of the steps, and the passes until then */
+    int64_t passes;    /* of the decoder, in learning */
     double told;
     struct places end;
 };
@@ -99,21 +99,18 @@ static bool examine(struct lesson_run *r, const struct days_network *net, const 
 static bool learn(struct lesson_run *r, int way, const struct days *lessons, const struct days *tests,
                   struct days_network *net, struct outcome *o, struct places *half) {
     int32_t given[DAYS_BATCH * DAYS_MOVES];
-    double seconds = 0;
     int64_t points = 0;
     for (int64_t step = 0; step <= r->steps && !heed_failed(r->cx); step++) {
         const bool due = step == points * r->steps / PARTS;
-        if (due) o->seconds[points] = (float)seconds;
+        if (due) o->spent[points] = (float)o->passes;
         if (due) lesson_progress(r, ways[way].name, step, r->steps);
         if ((due || (step % 5 == 0 && half->step == 0)) && !examine(r, net, tests, step, due ? points : -1, o, half))
             return false;
         points += due;
         if (step == r->steps) break;
         const struct days batch = days_part(lessons, step * DAYS_BATCH, DAYS_BATCH);
-        const double begun = clock_seconds();
         o->passes += feed(r, way, net, &batch, step, given) + 1;
         days_learn(r->cx, net, &batch, given);
-        seconds += clock_seconds() - begun;
     }
     lesson_progress(r, "", 1, 1);
     return !heed_failed(r->cx);
@@ -149,24 +146,22 @@ static double one_pass_difference(struct lesson_run *r, const struct days_networ
 static void print_outcome(struct lesson_run *r, int way, const struct outcome *o) {
     char name[64];
     if (way == FORCED)
-        lesson_line(r, "%-18s %12s %18s %18s %10s", "", "passes/step", "right, told", "right on its own", "seconds");
-    lesson_line(r, "%-18s %12lld %16.1f %% %16.1f %% %10.1f", ways[way].name, (long long)(o->passes / r->steps),
-                100 * o->told, 100 * (double)o->own[POINTS - 1], (double)o->seconds[POINTS - 1]);
+        lesson_line(r, "%-16s %11s %13s %14s %18s", "", "passes/step", "passes in all", "right, told",
+                    "right on its own");
+    lesson_line(r, "%-16s %11lld %13lld %12.1f %% %16.1f %%", ways[way].name, (long long)(o->passes / r->steps),
+                (long long)o->passes, 100 * o->told, 100 * (double)o->own[POINTS - 1]);
     const struct {
         const char *what;
         double value;
-    } results[] = {{"own", (double)o->own[POINTS - 1]},
-                   {"told", o->told},
-                   {"passes", (double)o->passes},
-                   {"seconds", (double)o->seconds[POINTS - 1]}};
-    for (int i = 0; i < 4; i++) {
+    } results[] = {{"own", (double)o->own[POINTS - 1]}, {"told", o->told}, {"passes", (double)o->passes}};
+    for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "%s_%s", ways[way].key, results[i].what);
         lesson_result(r, name, results[i].value);
     }
 }
 
 static void draw_learning(struct lesson_run *r, const struct outcome *o) {
-    static const char *const seconds[WAYS] = {"forced_seconds", "mixed_seconds", "free_seconds"};
+    static const char *const passes[WAYS] = {"forced_passes", "mixed_passes", "free_passes"};
     float step[POINTS], percent[WAYS][POINTS];
     heed_series series[WAYS];
     heed_column columns[1 + 2 * WAYS] = {{.name = "step", .f32 = step}};
@@ -175,16 +170,16 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
     for (int i = 0; i < POINTS; i++) step[i] = (float)(i * r->steps / PARTS);
     for (int k = 0; k < 2; k++) {
         heed_panel *p = heed_figure_panel(f, 0, k);
-        heed_panel_title(p, k ? "Against the time it took" : "Against steps");
-        heed_panel_labels(p, k ? "seconds of learning" : "step", "days right on its own, %");
+        heed_panel_title(p, k ? "Against passes of the decoder" : "Against steps");
+        heed_panel_labels(p, k ? "passes, one after the other" : "step", "days right on its own, %");
         heed_panel_limits_y(p, 0, 104);
         for (int w = 0; w < WAYS; w++) {
             for (int i = 0; i < POINTS; i++) percent[w][i] = 100 * o[w].own[i];
-            heed_panel_curve(p, k ? o[w].seconds : step, percent[w], POINTS,
+            heed_panel_curve(p, k ? o[w].spent : step, percent[w], POINTS,
                              &(heed_style){.label = ways[w].name, .color = ways[w].color});
             series[w] = (heed_series){.label = ways[w].name, .x = step, .y = percent[w], .n = POINTS};
             columns[1 + w] = (heed_column){.name = ways[w].key, .f32 = o[w].own};
-            columns[1 + WAYS + w] = (heed_column){.name = seconds[w], .f32 = o[w].seconds};
+            columns[1 + WAYS + w] = (heed_column){.name = passes[w], .f32 = o[w].spent};
         }
     }
     lesson_picture(r, f, "teacher-forcing");
@@ -203,24 +198,22 @@ static void print_places(struct lesson_run *r, const char *name, const float *ri
 }
 
 static void say_places(struct lesson_run *r, const struct outcome *o, const struct places *half) {
-    lesson_line(r, "%-30s %5d   %5d   %5d   %5d   %5d   %5d", "right on its own, at place", 1, 2, 3, 4, 5, 6);
+    lesson_line(r, "%-30s %5d   %5d   %5d   %5d   %5d   %5d", "right on its own, at position", 1, 2, 3, 4, 5, 6);
     for (int w = 0; w < WAYS; w++) print_places(r, ways[w].name, o[w].end.own);
     lesson_say(r,
-               "\nFree running learns from left to right: as long as a day is wrong, those after it cannot be worked "
-               "out from it, and it is blamed for all that follows. With teacher forcing every place learns from the "
-               "first step on.");
+               "\nFree running learns from left to right: as long as a day is wrong, those after it cannot be computed "
+               "from it. With teacher forcing every position learns from the first step on.");
     lesson_say(r,
-               "The price: it has never seen a mistake of its own. The same learner at step %lld, when %.0f %% of the "
+               "The price: it has never seen a mistake of its own. The same network at step %lld, when %.0f %% of the "
                "days were right if it was told the days before:",
                (long long)half->step, 100 * half->told_mean);
-    lesson_line(r, "%-30s %5d   %5d   %5d   %5d   %5d   %5d", "place", 1, 2, 3, 4, 5, 6);
+    lesson_line(r, "%-30s %5d   %5d   %5d   %5d   %5d   %5d", "position", 1, 2, 3, 4, 5, 6);
     print_places(r, "right, told the days before", half->told);
     print_places(r, "right on its own", half->own);
     print_places(r, "told, multiplied up to there", half->product);
     lesson_say(r,
                "\nOn its own it is right %.0f %% of the time as long as all days before were, and %.0f %% after its "
-               "first mistake: whoever has lost count stays lost. One mistake spoils what follows, and long answers "
-               "suffer most. This is called exposure bias.",
+               "first mistake. One mistake spoils what follows, and long answers suffer most. This is exposure bias.",
                100 * half->after_right, 100 * half->after_wrong);
     lesson_result(r, "half_way_step", (double)half->step);
     lesson_result(r, "half_way_told", half->told_mean);
@@ -231,7 +224,7 @@ static void say_places(struct lesson_run *r, const struct outcome *o, const stru
 }
 
 static void draw_places(struct lesson_run *r, const struct outcome *o, const struct places *half) {
-    static const char *const titles[] = {"Teacher forcing half-way: mistakes pile up", "In the end, on its own"};
+    static const char *const titles[] = {"Teacher forcing half-way: errors accumulate", "In the end, on its own"};
     const struct {
         int panel;
         const float *right;
@@ -251,7 +244,7 @@ static void draw_places(struct lesson_run *r, const struct outcome *o, const str
     for (int k = 0; k < 2; k++) {
         heed_panel *p = heed_figure_panel(f, 0, k);
         heed_panel_title(p, titles[k]);
-        heed_panel_labels(p, "place in the answer", "days right, %");
+        heed_panel_labels(p, "position in the answer", "days right, %");
         heed_panel_limits_y(p, 0, 104);
         heed_panel_limits_x(p, 0.8, DAYS_MOVES + 0.2);
     }
@@ -280,10 +273,10 @@ static void run(struct lesson_run *r) {
     if (!o || !days_draw(r, 200, r->steps * DAYS_BATCH, &lessons) || !days_draw(r, 201, TESTS, &tests)) return;
     days_text(&tests, 0, source, answer);
     lesson_say(
-        r, "A decoder says a word, is given that word, and says the next. How should it learn? With teacher forcing "
-           "(Williams and Zipser 1989) it is given the true word before, whatever it said itself: like learning a "
-           "song by singing along. Free running, it is given its own. Mixed, its own ever more often (scheduled "
-           "sampling, Bengio et al. 2015). The task: today is Sunday; go so many days on or back, and name the days.");
+        r, "A decoder predicts a word, is fed that word, and predicts the next. How should it be trained? With teacher "
+           "forcing (Williams and Zipser 1989) it is fed the true word before, whatever it predicted. Free running, it "
+           "is fed its own prediction. Mixed, its own ever more often (scheduled sampling, Bengio et al. 2015). The "
+           "task: today is Sunday; go so many days on or back, and name the days.");
     lesson_line(r, "source   %s\nanswer   %s\n", source, answer);
     lesson_say(
         r,
@@ -302,9 +295,9 @@ static void run(struct lesson_run *r) {
     draw_learning(r, o);
     lesson_say(r,
                "With teacher forcing all words are known beforehand, and the causal mask lets one pass of the decoder "
-               "compute all %d places at once. Whoever is fed with its own words needs %d passes, one after the other, "
-               "and the longer the answer the more of them. It is the same: the logits of one pass and of %d differ by "
-               "%.0e at most.",
+               "compute all %d positions at once. A decoder that is fed its own words needs %d passes, one after the "
+               "other, and the longer the answer the more of them. The result is the same: the logits of one pass and "
+               "of %d differ by %.0e at most.",
                DAYS_MOVES, DAYS_MOVES, DAYS_MOVES, difference);
     lesson_result(r, "one_pass_difference", difference);
     say_places(r, o, &half[FORCED]);
@@ -313,7 +306,7 @@ static void run(struct lesson_run *r) {
 
 const struct lesson forcing_lesson = {
     .name = "teacher-forcing",
-    .summary = "learning from true words or from its own; one pass or many; mistakes that pile up",
+    .summary = "training on true words or on its own predictions; one pass or many; exposure bias",
     .steps = STEPS,
     .run = run,
 };

@@ -1,6 +1,6 @@
-/* Row 26: what each part of the Transformer is for, shown by taking it away. A small encoder-decoder and its crippled
- * sisters learn the same task for equally few steps; then the future is changed, attention is looked at, and untrained
- * stacks show what depth needs. */
+/* What each part of the Transformer (Vaswani et al. 2017) is for, shown by taking it away. A small encoder-decoder and
+ * variants without one part are trained on the same task for equally few steps; then the future is changed, attention
+ * weights are shown, and untrained stacks show what depth needs. */
 #include "lessons/days.h"
 #include <math.h>
 #include <stdio.h>
@@ -216,13 +216,13 @@ static void say_parts(struct lesson_run *r, const struct outcome *o) {
     lesson_say(r,
                "A guess is right one time in four when the day before is told, one in seven on its own. What is "
                "missed, part by part. Cross attention is the only way from the source to the answer: without it the "
-               "decoder guesses. Positions: without them the source is a bag of signs and numbers, and nobody knows "
+               "decoder guesses. Positions: without them the source is a bag of signs and numbers, and it is not known "
                "which comes first. Residuals: each part adds to what is known already; without them what cross "
                "attention fetches takes the place of the day before, and the two never meet. Feed-forward: attention "
                "fetches and mixes; that Friday and +3 make Monday is worked out here.");
     lesson_say(r,
                "The mask: without it the decoder looks at the next word given, which is the answer: %.0f %% right "
-               "while it is told, %.0f %% on its own, when nobody has written the answer yet. Change the last word "
+               "while it is told, %.0f %% on its own, when the answer is not there yet. Change the last word "
                "given, and with the mask the answers before it change by %g; without it by up to %.1f.",
                100 * o[MASK].told, 100 * o[MASK].own, o[WHOLE].change, o[MASK].change);
     lesson_say(r,
@@ -245,21 +245,24 @@ static void draw_attention(struct lesson_run *r, const struct days *d, const str
         int site;
         int64_t head;
         const char *title;
-        const char *const *queries, *const *keys;
-    } shown[SITES] = {{AT_ENCODER, o->sign_head, "Encoder", source, source},
-                      {AT_DECODER, 0, "Decoder: what follows is hidden", given, given},
-                      {AT_CROSS, o->move_head, "Cross attention: each day at its move", answer, source}};
-    lesson_say(r,
-               "What the whole looks at. In cross attention the best head puts %.2f of a day's weight on its own move, "
-               "sign and number, of the %d: nobody told it which word belongs to which. The encoder's best head puts "
-               "%.2f of a number's weight on its sign: little, since the decoder can look at both itself.",
-               o->on_move, DAYS_MOVES, o->on_sign);
+        const char *const *queries, *const *next, *const *keys;
+    } shown[SITES] = {{AT_ENCODER, o->sign_head, "Encoder", source, NULL, source},
+                      {AT_DECODER, 0, "Decoder: later words are hidden", given, answer, given},
+                      {AT_CROSS, o->move_head, "Cross attention: each day to its move", given, answer, source}};
+    lesson_say(
+        r,
+        "What the whole looks at. In cross attention the best head puts %.2f of a day's weight on its own move, "
+        "sign and number, of the %d: it learnt the alignment from the answers alone. The encoder's best head puts "
+        "%.2f of a number's weight on its sign: little, since the decoder can look at both itself.",
+        o->on_move, DAYS_MOVES, o->on_sign);
     lesson_result(r, "weight_on_sign", o->on_sign);
     lesson_result(r, "weight_on_move", o->on_move);
     heed_figure *f = lesson_figure(r, 1000, 300);
     heed_figure_grid(f, 1, SITES);
+    heed_figure_bar(f, "weight");
     for (int i = 0; i < SITES; i++) {
-        const heed_attention_look how = {.query_names = shown[i].queries, .key_names = shown[i].keys, .high = 1};
+        const heed_attention_look how = {
+            .query_names = shown[i].queries, .next_names = shown[i].next, .key_names = shown[i].keys, .high = 1};
         heed_terminal terminal = r->terminal;
         terminal.title = shown[i].title;
         if (i == AT_CROSS)

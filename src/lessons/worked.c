@@ -1,5 +1,6 @@
-/* Row 11: the worked example of the fourth deck, number by number: scores 112 and 96, divided by 8, softmax, the sum of
- * the values. Then the same by one call of the kernel. */
+/* A worked example of self-attention, number by number: scores 112 and 96, divided by 8, softmax, the sum of the
+ * values. Then the same by one call of the kernel. The numbers are those of Alammar, The Illustrated Transformer, 2018,
+ * and of Schönhuth, lecture 4, Bielefeld 2023. */
 #include "lessons/store.h"
 #include <math.h>
 #include <stdio.h>
@@ -48,13 +49,13 @@ static void print_row(struct lesson_run *r, const char *name, const float *v) {
 
 static void print_steps(struct lesson_run *r, const struct example *e) {
     const double difference = (double)e->scaled[1] - (double)e->scaled[0], sum = 1 + exp(difference);
-    lesson_line(r, "1. Scores, q1'k: every number of the query times that of the key, added up.");
+    lesson_line(r, "1. Scores, the dot products q1'k.");
     lesson_line(r, "   q1'k1 = 64 x 1 x 1.75 = %g      q1'k2 = 64 x 1 x 1.5 = %g\n", (double)e->score[0],
                 (double)e->score[1]);
-    lesson_line(r, "2. Divided by the root of the size, sqrt(64) = 8.");
+    lesson_line(r, "2. Divided by the square root of the size, sqrt(64) = 8.");
     lesson_line(r, "   %g / 8 = %g      %g / 8 = %g\n", (double)e->score[0], (double)e->scaled[0], (double)e->score[1],
                 (double)e->scaled[1]);
-    lesson_line(r, "3. Softmax: exp of each (less the largest: that changes nothing) over their sum.");
+    lesson_line(r, "3. Softmax: exp of each score, less the largest, divided by their sum.");
     lesson_line(r, "   exp(14 - 14) = 1      exp(12 - 14) = %.4f      sum %.4f", exp(difference), sum);
     lesson_line(r, "   1 / %.4f = %.2f      %.4f / %.4f = %.2f\n", sum, (double)e->weight[0], exp(difference), sum,
                 (double)e->weight[1]);
@@ -111,13 +112,12 @@ static void run(struct lesson_run *r) {
     for (int i = 0; i < VALUE; i++) most = fmax(most, fabs((double)e->z[i] - (double)e->kernel[i]));
     lesson_say(r,
                "Self-attention by hand. The sentence is 'Thinking Machines'; queries and keys have 64 numbers each. "
-               "What does 'Thinking' attend to? (The deck says that the scores after the division are 112 and 96; they "
-               "are so before it, and 14 and 12 after.)");
+               "What does 'Thinking' attend to? (The numbers are those of Alammar, The Illustrated Transformer, 2018. "
+               "Sch\u00f6nhuth, Bielefeld 2023, has 112 and 96 after the division; they are the scores before it.)");
     print_steps(r, e);
     draw(r, e);
     lesson_line(r, "The same by one call, heed_attention(q, k, v): largest difference %.0e", most);
-    lesson_line(r, "Without the division, softmax(112, 96) = %.7f and %.1e: all or nothing\n", (double)e->raw[0],
-                (double)e->raw[1]);
+    lesson_line(r, "Without the division, softmax(112, 96) = %.7f and %.1e\n", (double)e->raw[0], (double)e->raw[1]);
     lesson_result(r, "score_1", (double)e->score[0]);
     lesson_result(r, "score_2", (double)e->score[1]);
     lesson_result(r, "divided_1", (double)e->scaled[0]);

@@ -172,7 +172,8 @@ static bool sheet_head(const struct sheet *s, int map, int64_t head, int64_t row
     char title[32], label[96];
     snprintf(title, sizeof title, "head %lld", (long long)(s->look.first_head + head));
     snprintf(label, sizeof label, s->one_site ? "layer %d" : "layer %d, %s", m->layer, site_of(m));
-    return heed_panel_heatmap(p, weights, m->rows, m->keys, &how) && (!left || heed_panel_labels(p, NULL, label)) &&
+    return heed_panel_heatmap(p, weights, m->rows, m->keys, &how) &&
+           (head > 0 || heed_panel_labels(p, NULL, label)) &&       /* a layer is named once */
            ((row > 0 && !s->broken) || heed_panel_title(p, title)); /* columns are heads: named once */
 }
 
@@ -191,7 +192,8 @@ static bool sheet_draw(struct sheet *s) {
     for (int i = 0; i < s->n; i++) cell = fmin(cell, SHEET_TALL / (double)rows / (double)s->maps[i].rows);
     s->figure->cell = fmax(LEAST_CELL, cell);
     char title[96] = "attention";
-    if (s->one_site && s->maps[0].site) snprintf(title, sizeof title, "%s attention", s->maps[0].site);
+    if (s->one_site && strcmp(site_of(&s->maps[0]), title) != 0)
+        snprintf(title, sizeof title, "%s attention", s->maps[0].site);
     if ((!s->figure->title && !heed_figure_title(s->figure, title)) || !heed_figure_bar(s->figure, "weight"))
         return false;
     for (int i = 0; i < s->n; i++) {

@@ -129,8 +129,8 @@ echo "$wicked" | "$HEED" tokens --train char --out wicked -q
 model wicked -s vocab_size=20
 expect 0 attend wicked "$wicked" --target "$wicked"
 if LC_ALL=C grep -q "$(printf '[\001-\010\013-\037\177]\|\302[\200-\237]')" out; then fail "control characters in the output"; fi
-says '^a␛\[31mb␡c␚d$'
-says '␛ → \[: '
+says '^a\\x1B\[31mb\\x7Fc\\u009Bd$'
+says '\\x1B → \[: '
 
 # a vocabulary of its own for the target
 cp -r m two

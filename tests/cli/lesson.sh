@@ -114,7 +114,7 @@ expect 0 lesson neuron --data sides.csv
 says "mistakes in the last pass 0"
 printf '0,0,-1\n1,1,-1\n0,1,1\n1,0,1\n' >xor.csv
 expect 0 lesson neuron --data xor.csv
-says "no line seems to part"
+says "do not seem to be"
 for name in average-pooling nadaraya-watson parametric-pooling; do expect 0 lesson $name --data line.csv --out own; done
 expect 0 lesson parametric-pooling --data "$golden/two.csv" --out own
 

@@ -90,6 +90,7 @@ holds "learnt" "$(result right) == $(result questions) && $(result questions) > 
 expect 0 lesson positions --json
 holds "order" "$(result reversed_plain) < 1e-5 && $(result reversed_with_positions) > 0.1"
 holds "sine" "$(result sine_product_0) == 32 && $(result sine_shift_difference) < 1e-4"
+holds "falls at first, then wavers" "$(result sine_product_5) < 24 && $(result sine_rise) > 1"
 holds "rotary" "$(result rotary_difference) < 1e-3"
 holds "ALiBi and T5" "$(result alibi_first_slope) == 0.5 && $(result alibi_last_slope) == 2 ^ -8 && $(result t5_far_bucket) == 15"
 awk -F, 'NR > 1 { s = 0; for (i = 2; i <= NF; i++) { if (w[i] + 0 > $i) exit 1; w[i] = $i } }' \
@@ -117,6 +118,11 @@ awk -F, '$1 == "dot" && $2 == "alpha" { n++; if (($3 - exp(1) / (exp(1) + 2)) ^ 
     own/scoring.csv || fail "the weight of alpha"
 expect 0 lesson distance-and-dot --data own.csv --json
 holds "own keys" "$(result equal_difference) <= 1e-6 && $(result unequal_difference) > 0.05"
+printf 'query,1,0\nal\033[31mpha,1,0\n"be\nta",0,3\n' >wicked.csv
+expect 0 lesson scoring --data wicked.csv
+says "al \[31mpha"
+says "be ta"
+if grep -q "$(printf '\033')" out; then fail "control characters of the table should not be printed"; fi
 printf '1,2\n3,4\n5,6\n' >plain.csv
 expect 0 lesson scoring --data plain.csv
 says "key 2"

@@ -1,5 +1,5 @@
-# A room includes only itself and rooms before it (docs/architecture.md); so do the public headers. First the check is
-# shown two trees that break the rule, and must say so.
+# A room includes only itself and rooms before it (docs/architecture.md); so do the public headers. Lessons include only
+# each other and public headers. First the check is shown a tree that breaks the rules, and must say so.
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -33,18 +33,21 @@ check() { # ROOT: prints each #include that breaks the rule
             else if (!local && !(parts[1] == "heed")) next
             else if (!(target in order)) why = "not of the form \"ROOM/file.h\" or \"heed/ROOM.h\""
             else if (order[target] > order[room]) why = room " comes before " target
+            else if (room == "lessons" && target != room && parts[1] != "heed") why = "lessons include public headers only"
             else next
             print FILENAME ":" FNR ": " name ": " why
         }')
 }
 
-mkdir -p "$scratch/include/heed" "$scratch/src/base" "$scratch/src/tensor"
+mkdir -p "$scratch/include/heed" "$scratch/src/base" "$scratch/src/tensor" "$scratch/src/lessons"
 echo '#include "heed/tensor.h"' >"$scratch/include/heed/io.h"
 printf '#include <stdio.h>\n#include "tensor/engine.h"\n' >"$scratch/src/base/ctx.c"
 printf '#include "base/ctx.h"\n#  include "engine.h"\n#include "heed/base.h"\n' >"$scratch/src/tensor/engine.c"
+printf '#include "lessons/lesson.h"\n#include "heed/plot.h"\n#include "io/json.h"\n' >"$scratch/src/lessons/page.c"
 planted=$(check "$scratch")
 expected='include/heed/io.h:1: heed/tensor.h: io comes before tensor
 src/base/ctx.c:2: tensor/engine.h: base comes before tensor
+src/lessons/page.c:3: io/json.h: lessons include public headers only
 src/tensor/engine.c:2: engine.h: not of the form "ROOM/file.h" or "heed/ROOM.h"'
 if [ "$planted" != "$expected" ]; then
     printf 'the check itself is wrong; on the planted tree it said:\n%s\n' "$planted"

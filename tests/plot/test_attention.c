@@ -163,6 +163,8 @@ static void sheet(void **state) {
     assert_string_equal(f->title, "zeros");
     assert_true(f->rows == 5 && f->cols == 9 && f->panels[0]->layers[0].high == 1);
     assert_string_equal(f->panels[39]->title, "head 39");
+    assert_string_equal(f->panels[0]->y_label, "layer 0");
+    assert_null(f->panels[9]->y_label); /* a layer is named once */
     /* the bottom of every column has the keys */
     for (int h = 0; h < 40; h++) assert_int_equal(f->panels[h]->layers[0].names_2.at != NULL, h >= 40 - 9);
     writes(f, "sheet.svg");

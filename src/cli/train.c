@@ -74,7 +74,11 @@ static bool add_settings(const struct train_run *r, heed_ctx *cx, struct train_s
 static bool set_trained(const struct train_run *r, heed_ctx *cx, heed_params *params) {
     const char *const *patterns;
     const int n = option_list(r->o, "freeze", &patterns);
+    bool learns = n == 0;
     for (int i = 0; i < n && !heed_failed(cx); i++) heed_params_freeze(cx, params, patterns[i]);
+    for (int i = 0; i < heed_params_count(params); i++) learns |= !heed_params_at(params, i)->frozen;
+    if (!learns)
+        return heed_fail(cx, HEED_ERR_USAGE, "train: --freeze: all parameters are frozen: nothing is left to train");
     const double decay = option_number(r->o, "layer-decay");
     return decay == 1 ? !heed_failed(cx) : heed_params_layer_decay(cx, params, decay);
 }

@@ -19,7 +19,7 @@ grep -q "^heed: two: drawn fresh: 'layers.2.weight' is (2,128), not (3,128), 'la
     fail "what is drawn fresh should be said by name"
 printf '1,2\n' | "$HEED" predict three >answer
 grep -qE '^[pqr]' answer || fail "the new classes: $(cat answer)"
-wrong 1 'trainer: all parameters are frozen' train classify --data two.csv --init two --out none --freeze '*' --quiet
+wrong 1 'train: --freeze: all parameters are frozen' train classify --data two.csv --init two --out none --freeze '*' --quiet
 wrong 1 "freeze: no parameter fits 'encoder" train classify --data two.csv --init two --out none --freeze 'encoder.*' --quiet
 wrong 2 'train: --init: two holds a model of family mlp, not linear' \
     train classify --data two.csv --init two --model linear --out none

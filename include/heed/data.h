@@ -48,17 +48,18 @@ typedef struct heed_data_opts {
     const char *target;       /* what to predict; NULL: the last column that is not dropped */
     const char *const *use;   /* columns to take as inputs, NULL-terminated; NULL: all others */
     const char *const *drop;  /* columns to leave out, NULL-terminated; NULL: none */
-    bool skip_missing;        /* leave out rows whose chosen columns have a missing value; they are counted */
+    bool skip_missing;        /* leave out rows whose chosen columns have a missing value; they are counted. Without
+                                 targets none may be left */
     heed_table_options table; /* delimiter, decimal mark and header of a table; all 0: found by looking */
     const char *part;         /* of a directory in a known layout: "train" or "test"; NULL: train */
     const heed_data *like; /* class names, columns and categories as in this one: for the test set of a training set */
 } heed_data_opts;
 
 /* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), a pair of npy
- * files ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels, height,
- * width)), by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0, 1].
- * Wrong data is named with file, line and column; missing values, NaN and infinity are refused, and so is a column of
- * more than 1000 categories, or with one for nearly every row. opts NULL: regress on the last column. */
+ * or IDX files ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels,
+ * height, width)), by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0,
+ * 1]. Wrong data is named with file, line and column; missing values, NaN and infinity are refused, and so is a column
+ * of more than 1000 categories, or with one for nearly every row. opts NULL: regress on the last column. */
 HEED_API heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *opts);
 /* The same of a table in memory; `name` stands for it in sentences. */
 HEED_API heed_data *heed_data_parse(heed_ctx *cx, const char *name, const char *text, size_t size,

@@ -7,6 +7,7 @@
 #define CLI_CLI_H
 
 #include "heed/base.h"
+#include <stdio.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 }; /* EXIT_SIGNAL + 2 after Ctrl-C */
 
@@ -42,6 +43,10 @@ bool cli_among(const char *words, const char *word);
 
 /* "1 epoch", "2 batches": a number with its noun. */
 const char *cli_count(int64_t n, const char *one, const char *many, char out[48]);
+/* Text of unknown origin on one line that cannot steer a terminal: control characters are printed as escapes (\n,
+ * \x1B). */
+void cli_print_text(FILE *to, const char *text);
+
 /* "512 bytes", "1.31 MB". */
 const char *cli_size(size_t bytes, char out[32]);
 

@@ -1,6 +1,7 @@
 /* heed eval: loss and metric of a model on a data set. */
 #include "cli/decoding.h"
 #include "cli/parallel.h"
+#include "cli/tables.h"
 #include "cli/task.h"
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ static const struct option options[] = {
     {.name = "part", .kind = OPTION_CHOICE, .standard = "test", .value = "PART", .choices = "test val train",
      .help = "of a directory or digits, one of"},
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
-     .help = "of a table: name or number, several as a,b; as in training"},
+     .help = "the column of a table to predict, as in training: name or number, several as a,b"},
+    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
     {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
@@ -91,12 +93,15 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
     heed_data *data = NULL;
     heed_score score;
     if (like) {
-        const heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
-                                     .target = option_text(o, "target"),
-                                     .part = task_has_test_part(path) ? option_text(o, "part") : NULL,
-                                     .like = like};
-        data = task_load(cx, path, &opts);
+        struct table_columns columns;
+        heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
+                               .target = option_text(o, "target"),
+                               .part = task_has_test_part(path) ? option_text(o, "part") : NULL,
+                               .like = like};
+        if (table_ask(o, cx, &columns, &opts)) data = task_load(cx, path, &opts);
+        table_columns_free(cx, &columns);
     }
+    if (data) table_say_skipped(o, path, data->skipped, data->n);
     if (data && heed_loop_evaluate(cx, model, data, NULL, 0, option_int(o, "batch"), &score))
         print_score(cx, data, &score, option_flag(o, "json"));
     heed_data_free(cx, data);
@@ -108,9 +113,9 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 1, 1, "DIR");
     if (!o) return EXIT_USAGE;
     const char *path = option_need(o, "data");
-    int status = EXIT_USAGE;
-    heed_ctx *cx = path ? options_open(o) : NULL;
-    if (path) status = EXIT_FAILED;
+    const bool usage = path && table_usage(o);
+    int status = usage ? EXIT_FAILED : EXIT_USAGE;
+    heed_ctx *cx = usage ? options_open(o) : NULL;
     if (cx) {
         evaluate(o, cx, options_word(o, 0), path);
         status = options_close(o, cx, EXIT_DONE);

@@ -55,18 +55,29 @@ static void man_option(const struct option *o) {
     putchar('\n');
 }
 
-/* The options of a table; of those that it inserts only what it replaces. */
-static void man_table(const struct option *table) {
+static bool has_row(const struct option *table, const char *name) {
     for (; table->name; table++)
-        if (table->kind != OPTION_GROUP && table->kind != OPTION_TABLE) man_option(table);
+        if (table->kind != OPTION_TABLE && strcmp(table->name, name) == 0) return true;
+    return false;
 }
 
-static void man_page(const struct command *c, const char *name, const char *words) {
+/* The options of a table and of those that it inserts; of `shown`, which stands on another page, only what it
+ * replaces. */
+static void man_table(const struct option *table, const struct option *shown) {
+    for (const struct option *row = table; row->name; row++) {
+        if (row->kind != OPTION_GROUP && row->kind != OPTION_TABLE) man_option(row);
+        if (row->kind != OPTION_TABLE || row->table == shown) continue;
+        for (const struct option *in = row->table; in->name; in++)
+            if (in->kind != OPTION_GROUP && !has_row(table, in->name)) man_option(in);
+    }
+}
+
+static void man_page(const struct command *c, const char *name, const char *words, const struct option *shown) {
     printf(".SS heed %s ", name);
     roff(words ? words : "");
     puts(c->options ? " [OPTIONS]" : "");
     roff_paragraphs(c->about);
-    if (c->options) man_table(c->options);
+    if (c->options) man_table(c->options, shown);
     fputs(".PP\nExamples:\n.PP\n.nf\n", stdout);
     roff(c->examples);
     fputs(".fi\n", stdout);
@@ -74,8 +85,8 @@ static void man_page(const struct command *c, const char *name, const char *word
 
 static void man_command(const struct command *c) {
     const struct command *task;
-    man_page(c, c->name, c->words);
-    for (int i = 0; c->task && (task = c->task(i)); i++) man_page(task, c->name, task->name);
+    man_page(c, c->name, c->words, NULL);
+    for (int i = 0; c->task && (task = c->task(i)); i++) man_page(task, c->name, task->name, c->options);
 }
 
 void docs_man(void) {
@@ -88,7 +99,7 @@ void docs_man(void) {
     for (int i = 0; (c = cli_command(i)); i++)
         if (!c->hidden) man_command(c);
     fputs(".SH COMMON OPTIONS\nEvery command that takes options takes these.\n", stdout);
-    man_table(common_options);
+    man_table(common_options, NULL);
     fputs(
         ".SH FILES\nA model is a directory: config.json, model.safetensors and, where it reads text, tokenizer.json.\n"
         "A recipe holds options, one a line, without the dashes; # begins a comment.\n"

@@ -1,6 +1,7 @@
-/* heed predict: per line of numbers, a line of output: the class and its probability, or numbers. */
+/* heed predict: per line of a table, a line of output: the class and its probability, or numbers. */
 #include "cli/lines.h"
 #include "cli/options.h"
+#include "cli/tables.h"
 #include "cli/task.h"
 #include "io/text.h"
 #include <math.h>
@@ -11,7 +12,8 @@
 /* clang-format off */
 static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "FILE",
-     .help = "read a table, x.npy or a directory instead of standard input"},
+     .help = "read a table, an npy or IDX file or a directory of MNIST's files instead of standard input"},
+    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     JSON_OPTION,
     {.name = NULL},
 };
@@ -20,9 +22,12 @@ static const struct option options[] = {
 #define AT_ONCE 256 /* examples */
 
 struct predictor {
+    const struct options *o;
     heed_ctx *cx;
     const heed_model *model;
     heed_data *like;
+    const char *name; /* of the input, for messages */
+    heed_data_opts opts;
     bool json;
 };
 
@@ -48,7 +53,8 @@ static void print_class(const struct predictor *p, const double *probability) {
     snprintf(number, sizeof number, "%lld", (long long)best);
     const char *name = p->like->class_names ? p->like->class_names[best] : number;
     if (!p->json) {
-        printf("%s\t%.4f\n", name, probability[best]);
+        cli_print_text(stdout, name);
+        printf("\t%.4f\n", probability[best]);
         return;
     }
     const heed_json line = heed_json_new(p->cx, "prediction");
@@ -66,8 +72,20 @@ static void print_numbers(const struct predictor *p, const float *y, int64_t n) 
     puts(p->json ? "]" : "");
 }
 
-/* n examples, one line each. */
-static bool predict(const struct predictor *p, const float *x, int64_t n) {
+/* Where example i stands: `line` (lines of the input) is NULL where there are none. */
+static bool not_finite(const struct predictor *p, const int64_t *line, int64_t from, int64_t i) {
+    return heed_fail(p->cx, HEED_ERR_RANGE, "%s: %s %lld: the model's output is not a finite number", p->name,
+                     line ? "line" : "example", (long long)(line ? line[i] : from + i + 1));
+}
+
+static bool all_finite(const float *y, int64_t n) {
+    for (int64_t j = 0; j < n; j++)
+        if (!isfinite(y[j])) return false;
+    return true;
+}
+
+/* n examples, numbers `from` and on, one line each. */
+static bool predict(const struct predictor *p, const float *x, int64_t n, const int64_t *line, int64_t from) {
     heed_io in = {0}, out;
     heed_io_put(p->cx, &in, "x", heed_borrow(p->cx, HEED_F32, x, 2, (int64_t[]){n, p->like->width}, NULL));
     heed_tensor *logits = NULL;
@@ -76,117 +94,176 @@ static bool predict(const struct predictor *p, const float *x, int64_t n) {
     const int64_t width = heed_count(logits) / (n > 0 ? n : 1);
     double *probability = y && p->like->classes ? heed_mem_new(p->cx, (size_t)p->like->classes * sizeof(double)) : NULL;
     for (int64_t i = 0; y && i < n && !heed_failed(p->cx); i++) {
-        if (!p->like->classes) {
+        if (!all_finite(y + i * width, width)) {
+            not_finite(p, line, from, i);
+        } else if (p->like->classes) {
+            softmax(y + i * width, width, probability);
+            print_class(p, probability);
+        } else {
             print_numbers(p, y + i * width, width);
-            continue;
         }
-        softmax(y + i * width, width, probability);
-        print_class(p, probability);
     }
     heed_mem_free(p->cx, probability);
-    heed_reset(p->cx);
     fflush(stdout);
+    if (!heed_failed(p->cx)) heed_reset(p->cx);
     return !heed_failed(p->cx);
 }
 
 /* ---- lines of input ---- */
 
+/* A line is a table of one row, below the header where the first line is one. */
 struct input {
     struct cli_lines lines;
-    float *x; /* AT_ONCE examples */
-    int64_t n;
+    char *header;  /* and its new line, or NULL */
+    char *text;    /* header and line */
+    float *x;      /* AT_ONCE examples */
+    int64_t *line; /* of each */
+    int64_t n, all, skipped;
 };
-
-static char *next_number(char **at) {
-    char *start = *at + strspn(*at, " \t,;\r");
-    char *end = start + strcspn(start, " \t,;\r");
-    *at = *end ? end + 1 : end;
-    *end = 0;
-    return *start ? start : NULL;
-}
-
-/* The names of the columns, as the first line of a table. */
-static bool is_header(const struct predictor *p, const char *line) {
-    char **names = p->like->x_names;
-    for (int64_t i = 0; names && names[i]; i++) {
-        const size_t length = strlen(names[i]);
-        line += strspn(line, " \t\"");
-        if (strncmp(line, names[i], length) != 0) return false;
-        line += length;
-        line += strspn(line, " \t\",;\r");
-    }
-    return names && !*line;
-}
 
 static bool answer(const struct predictor *p, struct input *in) {
     const int64_t n = in->n;
     in->n = 0;
-    return n == 0 || predict(p, in->x, n);
+    in->all += n;
+    return n == 0 || predict(p, in->x, n, in->line, 0);
 }
 
-/* Another example; a mistake is told after the answers to the lines before it. */
-static bool read_line(const struct predictor *p, struct input *in) {
-    const int64_t width = p->like->width;
-    int64_t n = 0;
-    char *at = in->lines.text;
-    if (in->lines.number == 1 && is_header(p, at)) return true;
-    for (char *word; (word = next_number(&at)); n++) {
-        double value;
-        bool range = false;
-        if (!number_read(word, &value, &range) || !isfinite(value))
-            return answer(p, in) && cli_lines_fail(&in->lines, "'%s' is not a number", shown(word).text);
-        if (n < width) in->x[in->n * width + n] = (float)value;
+/* What is wrong with a line is told after the answers to the lines before it. */
+static bool answer_first(const struct predictor *p, struct input *in) {
+    char message[2048];
+    const heed_status status = heed_error(p->cx);
+    snprintf(message, sizeof message, "%s", heed_message(p->cx));
+    if (status != HEED_ERR_MEMORY && status != HEED_ERR_BUDGET && status != HEED_ERR_CANCELLED) {
+        heed_clear(p->cx);
+        if (!answer(p, in)) return false;
     }
-    if (n != width)
-        return answer(p, in) &&
-               cli_lines_fail(&in->lines, "%lld numbers, should be %lld", (long long)n, (long long)width);
-    return ++in->n < AT_ONCE || answer(p, in);
+    return heed_fail(p->cx, status, "%s", message);
+}
+
+/* Whether the first line names the columns; others may stand among them. */
+static bool is_header(const struct predictor *p, struct input *in) {
+    heed_table_options how = p->opts.table;
+    how.header = HEED_HEADER_YES;
+    if (!p->like->x_names) return false;
+    heed_table *t = heed_table_parse(p->cx, p->name, in->text, strlen(in->text), &how);
+    bool all = t;
+    for (char **name = p->like->x_names; all && *name; name++) all = heed_table_find(p->cx, t, *name) >= 0;
+    heed_table_close(t);
+    if (!t && heed_error(p->cx) == HEED_ERR_FORMAT) heed_clear(p->cx);
+    return all;
+}
+
+/* in->text: the header and the line, each with a new line. */
+static bool set_text(const struct predictor *p, struct input *in) {
+    const size_t before = in->header ? strlen(in->header) : 0;
+    char *text = heed_mem_resize(p->cx, in->text, before + in->lines.size + 2);
+    if (!text) return false;
+    in->text = text;
+    if (before) memcpy(text, in->header, before);
+    memcpy(text + before, in->lines.text, in->lines.size);
+    memcpy(text + before + in->lines.size, "\n", 2);
+    return true;
+}
+
+static bool is_blank(const char *text) { return text[strspn(text, " \t\r")] == 0; }
+
+static heed_data *read_row(const struct predictor *p, const struct input *in) {
+    heed_data_opts opts = p->opts;
+    opts.table.header = in->header ? HEED_HEADER_YES : HEED_HEADER_NO;
+    opts.table.line = in->lines.number - (in->header ? 1 : 0);
+    return heed_data_parse(p->cx, p->name, in->text, strlen(in->text), &opts);
+}
+
+/* Another example, or the header. */
+static bool read_line(const struct predictor *p, struct input *in) {
+    if (is_blank(in->lines.text)) {
+        in->skipped += p->opts.skip_missing;
+        return p->opts.skip_missing || (answer(p, in) && cli_lines_fail(&in->lines, "an empty line"));
+    }
+    if (!set_text(p, in)) return false;
+    if (in->lines.number == 1 && is_header(p, in)) {
+        in->header = in->text;
+        in->text = NULL;
+        return true;
+    }
+    heed_data *row = heed_failed(p->cx) ? NULL : read_row(p, in);
+    if (!row) return answer_first(p, in);
+    if (row->n == 1) {
+        memcpy(in->x + in->n * row->width, row->x, (size_t)row->width * sizeof *in->x);
+        in->line[in->n++] = in->lines.number;
+    }
+    in->skipped += row->skipped;
+    heed_data_free(p->cx, row);
+    return in->n < AT_ONCE || answer(p, in);
+}
+
+/* An IDX file begins with two bytes 0, an npy file with "\x93NUMPY". */
+static void check_binary(const struct predictor *p, const struct input *in) {
+    const char *bytes = in->lines.block;
+    if (in->lines.number == 1 && in->lines.bad && in->lines.used >= 8 &&
+        (memcmp(bytes + 1, "NUMPY", 5) == 0 || (bytes[0] == 0 && bytes[1] == 0)))
+        heed_fail(p->cx, HEED_ERR_FORMAT, "%s: an npy or IDX file instead of lines of text: give its path to --data",
+                  p->name);
 }
 
 static bool predict_lines(const struct predictor *p) {
-    struct input in = {.x = heed_mem_new(p->cx, AT_ONCE * (size_t)p->like->width * sizeof *in.x)};
-    bool ok = in.x && cli_lines_open(&in.lines, p->cx, "-");
+    struct input in = {.x = heed_mem_new(p->cx, AT_ONCE * (size_t)p->like->width * sizeof *in.x),
+                       .line = heed_mem_new(p->cx, AT_ONCE * sizeof *in.line)};
+    bool ok = in.line && cli_lines_open(&in.lines, p->cx, "-");
     while (ok && cli_lines_next(&in.lines)) {
         ok = read_line(p, &in);
         if (ok && !cli_lines_ready(&in.lines)) ok = answer(p, &in); /* before waiting for more */
     }
+    if (ok) check_binary(p, &in);
     if (ok) answer(p, &in);
+    table_say_skipped(p->o, "-", in.skipped, in.all);
+    heed_mem_free(p->cx, in.header);
+    heed_mem_free(p->cx, in.text);
     heed_mem_free(p->cx, in.x);
+    heed_mem_free(p->cx, in.line);
     return cli_lines_close(&in.lines);
 }
 
 /* ---- a data set ---- */
 
-static bool predict_data(const struct predictor *p, const char *path) {
-    const heed_data_opts opts = {
-        .task = HEED_DATA_INPUTS, .like = p->like, .part = task_has_test_part(path) ? "test" : NULL};
-    heed_data *data = task_load(p->cx, path, &opts);
-    const int64_t batch = data && data->n < AT_ONCE ? data->n : AT_ONCE;
-    heed_batches *batches = data ? heed_batches_open(p->cx, data, &(heed_batches_opts){.batch = batch}) : NULL;
-    for (int64_t done = 0; batches && done < data->n && !heed_cancelled(p->cx);) {
+static bool predict_data(const struct predictor *p) {
+    heed_data *data = task_load(p->cx, p->name, &p->opts);
+    const int64_t n = data ? data->n : 0, batch = n < AT_ONCE ? n : AT_ONCE;
+    heed_batches *batches = n > 0 ? heed_batches_open(p->cx, data, &(heed_batches_opts){.batch = batch}) : NULL;
+    for (int64_t done = 0; batches && done < n && !heed_cancelled(p->cx);) {
         const heed_batch *b = heed_batches_next(p->cx, batches);
-        if (!b || !predict(p, b->x, b->n)) break;
+        if (!b || !predict(p, b->x, b->n, data->line ? data->line + done : NULL, done)) break;
         done += b->n;
     }
+    if (data) table_say_skipped(p->o, p->name, data->skipped, n);
     heed_batches_close(p->cx, batches);
     heed_data_free(p->cx, data);
     return !heed_failed(p->cx);
 }
 
+static void predict_all(struct predictor *p) {
+    const char *path = option_text(p->o, "data");
+    const bool lines = !path || strcmp(path, "-") == 0;
+    struct table_columns columns;
+    p->name = lines ? "standard input" : path;
+    p->opts = (heed_data_opts){
+        .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && task_has_test_part(path) ? "test" : NULL};
+    if (table_ask(p->o, p->cx, &columns, &p->opts)) (lines ? predict_lines : predict_data)(p);
+    table_columns_free(p->cx, &columns);
+}
+
 static int run(int argc, char **argv) {
     struct options *o = options_read("predict", options, argc, argv, 1, 1, "DIR");
     if (!o) return EXIT_USAGE;
-    heed_ctx *cx = options_open(o);
-    int status = EXIT_FAILED;
+    const bool usage = table_usage(o);
+    heed_ctx *cx = usage ? options_open(o) : NULL;
+    int status = usage ? EXIT_FAILED : EXIT_USAGE;
     if (cx) {
         heed_model *model = heed_model_load(cx, options_word(o, 0));
-        const struct predictor p = {cx, model, heed_model_data(cx, model), option_flag(o, "json")};
-        const char *path = option_text(o, "data");
+        struct predictor p = {.o = o, .cx = cx, .model = model, .json = option_flag(o, "json")};
+        p.like = heed_model_data(cx, model);
         heed_set_grad(cx, false);
-        if (p.like && path && strcmp(path, "-") != 0)
-            predict_data(&p, path);
-        else if (p.like)
-            predict_lines(&p);
+        if (p.like) predict_all(&p);
         heed_data_free(cx, p.like);
         heed_model_free(cx, model);
         status = options_close(o, cx, EXIT_DONE);
@@ -197,13 +274,16 @@ static int run(int argc, char **argv) {
 
 const struct command predict_command = {
     .name = "predict",
-    .summary = "what a model says of each line of numbers",
+    .summary = "what a model predicts for each line of a table",
     .words = "DIR",
     .about =
-        "Reads lines of numbers, separated by commas, tabs or spaces, from standard input, and answers each with a "
-        "line: the class and its probability, or the predicted numbers, separated by tabs. Numbers are taken as "
-        "they were in the training data; pictures as values from 0 to 1, row by row.",
+        "Reads lines from standard input and answers each with a line: the class and its probability, or the predicted "
+        "numbers, separated by tabs. A line is a row of a table: values separated by commas, semicolons, tabs or "
+        "spaces, as they were in the training data; pictures are values from 0 to 1, row by row. Where the first line "
+        "names the columns of the training data, columns are found by name, in any order.\n\n"
+        "With --data the rows of a file: a table, an npy or IDX file of inputs, or a directory of MNIST's files.",
     .options = options,
-    .examples = "echo 5.1,3.5,1.4,0.2 | heed predict iris\nheed predict houses --data new.csv > prices.txt\n",
+    .examples = "echo 5.1,3.5,1.4,0.2 | heed predict iris\nheed predict houses --data new.csv > prices.txt\n"
+                "heed predict mnist --data t10k-images-idx3-ubyte.gz --json\n",
     .run = run,
 };

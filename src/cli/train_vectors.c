@@ -1,4 +1,5 @@
 /* heed train regress, classify: vectors and pictures. */
+#include "cli/tables.h"
 #include "cli/task.h"
 #include "cli/train.h"
 #include <stdio.h>
@@ -14,26 +15,27 @@ static struct vectors *vectors_of(const struct train_run *r) { return r->own; }
 
 /* ---- the data ---- */
 
+static void load_both(struct train_run *r, heed_data_opts *opts) {
+    struct vectors *v = vectors_of(r);
+    const char *test = option_text(r->o, "test");
+    v->data = task_load(r->cx, r->path, opts);
+    if (!v->data) return;
+    table_say_skipped(r->o, r->path, v->data->skipped, v->data->n);
+    if (!test && !task_has_test_part(r->path)) return;
+    if (!test) test = r->path;
+    opts->like = v->data;
+    opts->part = task_has_test_part(test) ? "test" : NULL;
+    v->test = task_load(r->cx, test, opts);
+    if (v->test) table_say_skipped(r->o, test, v->test->skipped, v->test->n);
+}
+
 static bool load_data(struct train_run *r) {
     struct vectors *v = vectors_of(r);
-    const char *const *use;
-    const int n = option_list(r->o, "use", &use);
-    const char **columns = heed_mem_new(r->cx, ((size_t)n + 1) * sizeof *columns);
-    if (!columns) return false;
-    for (int i = 0; i < n; i++) columns[i] = use[i];
-    columns[n] = NULL;
+    struct table_columns columns;
     heed_data_opts opts = {.task = v->classify ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
-                           .target = option_text(r->o, "target"),
-                           .use = n ? columns : NULL};
-    v->data = task_load(r->cx, r->path, &opts);
-    const char *test = option_text(r->o, "test");
-    if (v->data && (test || task_has_test_part(r->path))) {
-        if (!test) test = r->path;
-        opts.like = v->data;
-        opts.part = task_has_test_part(test) ? "test" : NULL;
-        v->test = task_load(r->cx, test, &opts);
-    }
-    heed_mem_free(r->cx, columns);
+                           .target = option_text(r->o, "target")};
+    if (table_ask(r->o, r->cx, &columns, &opts)) load_both(r, &opts);
+    table_columns_free(r->cx, &columns);
     if (v->data && v->classify && v->data->classes < 2)
         heed_fail(r->cx, HEED_ERR_USAGE, "%s: all examples are of one class", r->path);
     return !heed_failed(r->cx);
@@ -99,6 +101,8 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 }
 
 /* ---- the run ---- */
+
+static bool usage(struct train_run *r) { return table_usage(r->o); }
 
 static bool load(struct train_run *r) {
     struct vectors *v = heed_mem_new(r->cx, sizeof *v);
@@ -188,8 +192,7 @@ static const struct option options[] = {
      .help = "fraction of the data held out for validation; by default 0.1, for linear regression 0"},
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a table to predict: name or number, several as a,b; by default the last"},
-    {.name = "use", .kind = OPTION_LIST, .value = "COLUMN",
-     .help = "a column of a table to predict from; by default all others"},
+    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",
      .help = "model family; 'heed list' shows them"},
@@ -206,16 +209,17 @@ static const struct option options[] = {
 #define TASK(task_name, said, explained, shown)                                                                        \
     {                                                                                                                  \
         .page = {.name = task_name, .summary = said, .about = explained, .options = options, .examples = shown},       \
-        .next = "predict", .next_how = " --data FILE   (or numbers on standard input)", .load = load, .set = set,      \
-        .model = new_model, .begin = begin, .free = free_vectors,                                                      \
+        .next = "predict", .next_how = " --data FILE   (or numbers on standard input)", .usage = usage, .load = load,  \
+        .set = set, .model = new_model, .begin = begin, .free = free_vectors,                                          \
     }
 
-const struct train_task train_regress = TASK(
-    "regress", "numbers from numbers",
-    "Trains a model to predict numbers from a table of numbers. Inputs and targets are standardised; the metric is "
-    "R^2.",
-    "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
-    "heed train regress --data points.csv --model linear --out line\n");
+const struct train_task train_regress =
+    TASK("regress", "numbers from numbers",
+         "Trains a model to predict numbers from a table. Columns of text become categories, one input each (one-hot). "
+         "Inputs and targets are standardised; the metric is R^2.",
+         "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
+         "heed train regress --data houses.csv --target price --drop id,address --skip-missing --out houses\n"
+         "heed train regress --data points.csv --model linear --out line\n");
 
 const struct train_task train_classify =
     TASK("classify", "classes from numbers or pictures",

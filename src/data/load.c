@@ -1,4 +1,4 @@
-/* Opening a data set by what its path is: a directory of IDX files, npy files, or else a table. */
+/* Opening a data set by what its path is: a directory of IDX files, npy or IDX files, or else a table. */
 #include "data/data.h"
 #include "io/text.h"
 
@@ -48,21 +48,54 @@ static bool read_folder(heed_ctx *cx, const char *path, const heed_data_opts *op
     return ok;
 }
 
-/* ---- npy: "x.npy,y.npy", or "x.npy" where no targets are wanted ---- */
+/* ---- arrays: npy and IDX files, "x,y", or "x" where no targets are wanted ---- */
 
-static bool read_npy(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
-    const char *comma = strstr(path, ".npy,");
-    if (opts->task != HEED_DATA_INPUTS && !comma)
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: inputs without targets: give a pair, x.npy,y.npy", path);
-    const size_t length = comma ? (size_t)(comma - path) + strlen(".npy") : strlen(path);
-    char *x = heed_mem_new(cx, length + 1);
-    if (!x) return false;
-    memcpy(x, path, length);
-    x[length] = 0;
-    const char *y = opts->task == HEED_DATA_INPUTS ? NULL : path + length + 1;
-    const bool ok = data_read_arrays(cx, heed_npy_read, x, y, opts, out);
-    heed_mem_free(cx, x);
-    return ok;
+/* By its first bytes: two of 0, a type, a rank. What is gzipped is known by its name. */
+static bool is_idx(const char *path) {
+    const size_t n = strlen(path);
+    if (!is_kind(path, S_IFREG)) return false;
+    if (text_ends(path, n, "-ubyte.gz") || text_ends(path, n, ".idx.gz")) return true;
+    unsigned char head[4] = {1};
+    FILE *f = fopen(path, "rb");
+    const size_t read = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f) fclose(f);
+    return read == sizeof head && head[0] == 0 && head[1] == 0 && head[2] >= 8 && head[2] <= 14 && head[3] > 0;
+}
+
+static bool is_npy(const char *path) { return text_ends(path, strlen(path), ".npy"); }
+
+static heed_array *read_array(heed_ctx *cx, const char *path) {
+    return is_npy(path) ? heed_npy_read(cx, path) : heed_idx_read(cx, path);
+}
+
+static char *beginning(heed_ctx *cx, const char *path, size_t length) {
+    char *copy = heed_mem_new(cx, length + 1);
+    if (!copy) return NULL;
+    memcpy(copy, path, length);
+    copy[length] = 0;
+    return copy;
+}
+
+/* The inputs' path, to be freed, when these are arrays; *y: that of the targets, or NULL. */
+static char *find_arrays(heed_ctx *cx, const char *path, const char **y) {
+    *y = NULL;
+    for (const char *comma = strchr(path, ','); comma; comma = strchr(comma + 1, ',')) {
+        char *x = beginning(cx, path, (size_t)(comma - path));
+        if (x && (is_npy(x) || is_idx(x))) {
+            *y = comma + 1;
+            return x;
+        }
+        heed_mem_free(cx, x);
+    }
+    return is_npy(path) || is_idx(path) ? beginning(cx, path, strlen(path)) : NULL;
+}
+
+static bool read_arrays(heed_ctx *cx, const char *path, const char *x, const char *y, const heed_data_opts *opts,
+                        heed_data *out) {
+    const bool targets = opts->task != HEED_DATA_INPUTS;
+    if (targets && !y)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: inputs without targets: give a pair of files, x,y", path);
+    return data_read_arrays(cx, read_array, x, targets ? y : NULL, opts, out);
 }
 
 /* ---- any ---- */
@@ -81,12 +114,19 @@ static bool check_opts(heed_ctx *cx, const char *path, const heed_data_opts *opt
 }
 
 static bool read_any(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
-    const bool folder = is_kind(path, S_IFDIR), npy = text_ends(path, strlen(path), ".npy");
-    if ((folder || npy) && (opts->target || opts->use || opts->drop || opts->skip_missing))
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: not a table, so no columns can be chosen", path);
-    if (!folder && opts->part && strcmp(opts->part, "train") != 0)
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, shown(opts->part).text);
-    return (folder ? read_folder : npy ? read_npy : data_read_table)(cx, path, opts, out);
+    const char *y = NULL;
+    const bool folder = is_kind(path, S_IFDIR), columns = opts->target || opts->use || opts->drop || opts->skip_missing;
+    char *x = folder ? NULL : find_arrays(cx, path, &y);
+    bool ok = !heed_failed(cx);
+    if (ok && (folder || x) && columns)
+        ok = heed_fail(cx, HEED_ERR_USAGE, "%s: not a table, so no columns can be chosen", path);
+    if (ok && !folder && opts->part && strcmp(opts->part, "train") != 0)
+        ok = heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, shown(opts->part).text);
+    ok = ok && (folder ? read_folder(cx, path, opts, out)
+                : x    ? read_arrays(cx, path, x, y, opts, out)
+                       : data_read_table(cx, path, opts, out));
+    heed_mem_free(cx, x);
+    return ok;
 }
 
 static bool check_like(heed_ctx *cx, const char *path, const heed_data *like, const heed_data *d) {

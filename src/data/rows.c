@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ROWS_AT_ONCE = 1 << 16 }; /* between looks at whether to stop */
+
 const char *sheet_cell(const struct sheet *s, int64_t i, int64_t column) {
     return heed_table_cell(s->cx, s->table, s->row[i], column);
 }
@@ -22,22 +24,23 @@ static int64_t missing_in(const struct sheet *s, int64_t row) {
     return -1;
 }
 
-bool sheet_take_rows(struct sheet *s, bool skip_missing, int64_t *skipped) {
+bool sheet_take_rows(struct sheet *s, const heed_data_opts *opts, int64_t *skipped) {
     const int64_t all = heed_table_rows(s->table);
     s->row = data_room(s->cx, all, 1, sizeof *s->row);
     if (!s->row) return false;
     for (int64_t i = 0; i < all; i++) {
+        if (i % ROWS_AT_ONCE == 0 && heed_cancelled(s->cx)) return false;
         const int64_t column = missing_in(s, i);
         s->row[s->rows] = i;
         if (column < 0)
             s->rows++;
-        else if (!skip_missing)
+        else if (!opts->skip_missing)
             return sheet_fail(s, HEED_ERR_FORMAT, s->rows, column,
                               "a missing value ('%s'); --skip-missing drops such rows, --drop the column",
                               shown(heed_table_cell(s->cx, s->table, i, column)).text);
     }
     *skipped = all - s->rows;
-    return s->rows > 0 ||
+    return s->rows > 0 || opts->task == HEED_DATA_INPUTS ||
            heed_fail(s->cx, HEED_ERR_FORMAT, "%s: each of the %lld rows has a missing value", s->path, (long long)all);
 }
 
@@ -46,8 +49,10 @@ bool sheet_take_rows(struct sheet *s, bool skip_missing, int64_t *skipped) {
 bool sheet_numbers(const struct sheet *s, int64_t column, float *out, int64_t stride) {
     for (int64_t i = 0; i < s->rows; i++) {
         double number;
+        if (i % ROWS_AT_ONCE == 0 && heed_cancelled(s->cx)) return false;
         if (!heed_table_number(s->table, s->row[i], column, &number))
-            return table_not_number(s->cx, s->table, s->row[i], column);
+            return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s", shown(sheet_cell(s, i, column)).text,
+                              table_instead(s->table, s->row[i], column));
         out[i * stride] = (float)number;
         if (!isfinite(out[i * stride]))
             return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s", shown(sheet_cell(s, i, column)).text,

@@ -8,6 +8,7 @@ struct sheet {
     heed_ctx *cx;
     const char *path;
     heed_table *table;
+    const heed_data *like;                    /* what it should be like, or NULL */
     int64_t columns;                          /* of the table */
     int64_t *row, rows;                       /* which rows of the table are taken */
     int64_t *input, inputs, *target, targets; /* which columns */
@@ -23,7 +24,7 @@ bool sheet_fail(const struct sheet *s, heed_status status, int64_t i, int64_t co
     HEED_PRINTF(5, 6);
 
 /* Takes the rows without a missing value in the chosen columns; others are refused or skipped. */
-bool sheet_take_rows(struct sheet *s, bool skip_missing, int64_t *skipped);
+bool sheet_take_rows(struct sheet *s, const heed_data_opts *opts, int64_t *skipped);
 /* out->x, width, columns and categories. */
 bool sheet_inputs(const struct sheet *s, const heed_data *like, heed_data *out);
 /* A column of numbers into out[0], out[stride], ... */

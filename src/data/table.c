@@ -7,6 +7,14 @@
 
 /* ---- sentences ---- */
 
+/* Without a header, what `like` calls an input. */
+static const char *name_of(const struct sheet *s, int64_t column) {
+    if (!heed_table_has_header(s->table) && s->like && s->like->x_names && s->inputs == s->like->columns)
+        for (int64_t k = 0; k < s->inputs; k++)
+            if (s->input[k] == column) return s->like->x_names[k];
+    return heed_table_name(s->cx, s->table, column);
+}
+
 bool sheet_fail(const struct sheet *s, heed_status status, int64_t i, int64_t column, const char *format, ...) {
     char why[512];
     va_list args;
@@ -14,8 +22,8 @@ bool sheet_fail(const struct sheet *s, heed_status status, int64_t i, int64_t co
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
     const long long line = heed_table_line(s->table, s->row[i]);
-    return heed_fail(s->cx, status, "%s: line %lld, column '%s': %s", s->path, line,
-                     shown(heed_table_name(s->cx, s->table, column)).text, why);
+    return heed_fail(s->cx, status, "%s: line %lld, column '%s': %s", s->path, line, shown(name_of(s, column)).text,
+                     why);
 }
 
 #define NAMES_SHOWN 8
@@ -68,6 +76,7 @@ static bool claim(struct sheet *s, int64_t column, int64_t *list, int64_t *count
 
 static bool claim_named(struct sheet *s, const char *name, size_t length, int64_t *list, int64_t *count) {
     const int64_t column = find_column(s, name, length);
+    if (column < 0 && !list && s->like) return true; /* what `like` has left out need not be here */
     return column >= 0 ? claim(s, column, list, count) : no_column(s, name, length);
 }
 
@@ -145,8 +154,8 @@ static bool choose_inputs(struct sheet *s, const heed_data_opts *o) {
         return heed_fail(s->cx, HEED_ERR_USAGE, "%s: no column is left for the inputs%s", s->path,
                          s->columns == 1 ? ": there is only one; --separator says what parts columns" : "");
     if (o->like && o->like->columns > 0 && s->inputs != o->like->columns)
-        return heed_fail(s->cx, HEED_ERR_SHAPE, "%s: %lld columns of inputs, should be %lld", s->path,
-                         (long long)s->inputs, (long long)o->like->columns);
+        return heed_fail(s->cx, HEED_ERR_SHAPE, "%s: line %lld: %lld columns of inputs, should be %lld", s->path,
+                         (long long)heed_table_line(s->table, 0), (long long)s->inputs, (long long)o->like->columns);
     return check_unnamed(s);
 }
 
@@ -175,6 +184,7 @@ static bool check_rows(const struct sheet *s, const heed_data_opts *opts) {
 /* Takes over the table. */
 static bool open_sheet(struct sheet *s, heed_table *table, const heed_data_opts *opts) {
     s->table = table;
+    s->like = opts->like;
     if (!s->table) return false;
     s->columns = heed_table_columns(s->table);
     s->input = data_room(s->cx, s->columns, 1, sizeof *s->input);
@@ -195,7 +205,7 @@ static void close_sheet(struct sheet *s) {
 
 static bool choose(struct sheet *s, const heed_data_opts *opts, heed_data *out) {
     if (opts->drop && !claim_all_listed(s, opts->drop, NULL, NULL)) return false;
-    return choose_targets(s, opts) && choose_inputs(s, opts) && sheet_take_rows(s, opts->skip_missing, &out->skipped);
+    return choose_targets(s, opts) && choose_inputs(s, opts) && sheet_take_rows(s, opts, &out->skipped);
 }
 
 static bool read_targets(const struct sheet *s, const heed_data_opts *opts, heed_data *out) {

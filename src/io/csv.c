@@ -377,24 +377,15 @@ bool heed_table_missing(const heed_table *t, int64_t row, int64_t column) {
     return within(t, row, column) && text_is_missing(cell(t, (size_t)row, (size_t)column));
 }
 
-/* What a cell is instead of a number; the other decimal mark might make it one. */
-static const char *what_else(const heed_table *t, const char *text) {
+const char *table_instead(const heed_table *t, int64_t row, int64_t column) {
+    const char *text = cell(t, (size_t)row, (size_t)column);
     double value;
     bool range;
     if (text_is_missing(text)) return "missing";
-    if (number_read_as(text, t->decimal, &value, &range) || range) return "too large a number";
-    if (t->decimal == '.' && number_read_as(text, ',', &value, &range))
-        return "not a number with a decimal point; --decimal , takes commas";
-    if (t->decimal == ',' && number_read_as(text, '.', &value, &range))
-        return "not a number with a decimal comma; --decimal . takes points";
+    if (!number_read_as(text, t->decimal, &value, &range) && range) return "too large a number";
+    if (t->decimal == '.' && number_is(text, ',')) return "not a number with a decimal point; --decimal , takes commas";
+    if (t->decimal == ',' && number_is(text, '.')) return "not a number with a decimal comma; --decimal . takes points";
     return "not a number";
-}
-
-bool table_not_number(heed_ctx *cx, const heed_table *t, int64_t row, int64_t column) {
-    const char *text = cell(t, (size_t)row, (size_t)column);
-    return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %zu, column '%s': '%s' is %s", t->name,
-                     t->lines[(size_t)row + t->header], shown(column_name(t, (size_t)column)).text, shown(text).text,
-                     what_else(t, text));
 }
 
 bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, double *out, int64_t n) {
@@ -404,7 +395,10 @@ bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, doubl
                          (long long)heed_table_rows(t), (long long)(out ? n : 0));
     for (int64_t i = 0; i < n; i++) {
         if (i % CELLS_AT_ONCE == 0 && heed_cancelled(cx)) return false;
-        if (!heed_table_number(t, i, column, &out[i])) return table_not_number(cx, t, i, column);
+        if (!heed_table_number(t, i, column, &out[i]))
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld, column '%s': '%s' is %s", t->name,
+                             (long long)heed_table_line(t, i), shown(column_name(t, (size_t)column)).text,
+                             shown(cell(t, (size_t)i, (size_t)column)).text, table_instead(t, i, column));
     }
     return true;
 }

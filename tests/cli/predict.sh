@@ -30,13 +30,16 @@ ask ''
 # a wrong line is named, and those before it are answered
 ask '0.9,0.9\n0.1,x\n0.3,0.3\n'
 [ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
-grep -q "^heed: standard input: line 2: 'x' is not a number$" err || fail "the line should be named"
+grep -q "^heed: standard input: line 2, column 'width': 'x' is not a number$" err || fail "the line should be named"
 ask '0.9\n'
-grep -q '^heed: standard input: line 1: 1 numbers, should be 2$' err || fail "too few"
+grep -q '^heed: standard input: line 1: 1 columns of inputs, should be 2$' err || fail "too few"
 ask '0.9,0.9,0.9\n'
-grep -q '^heed: standard input: line 1: 3 numbers, should be 2$' err || fail "too many"
+grep -q '^heed: standard input: line 1: 3 columns of inputs, should be 2$' err || fail "too many"
 ask 'nan,1\n'
 [ $status = 1 ] || fail "nan is not a number to predict from"
+grep -q "^heed: standard input: line 1, column 'height': a missing value ('nan')" err || fail "nan is missing"
+ask '0.9,0.9\n\n'
+[ $status = 1 ] && grep -q '^heed: standard input: line 2: an empty line$' err || fail "an empty line"
 ask '0.9,0.9\n\377\376,1\n'
 [ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
 grep -q '^heed: standard input: line 2: byte 1 is not UTF-8$' err || fail "bytes that are not text"

@@ -134,7 +134,7 @@ static void test_npy_refusals(void **state) {
         EXPECT_SENTENCE(cx, cases[i].sentence);
     }
     assert_null(heed_data_load(cx, in_folder("x.npy"), NULL));
-    EXPECT_SENTENCE(cx, "x.npy: inputs without targets: give a pair, x.npy,y.npy");
+    EXPECT_SENTENCE(cx, "x.npy: inputs without targets: give a pair of files, x,y");
     unlink(in_folder("y.npy"));
     put_npy(cx, "x.npy", HEED_F32, 1, SHAPE(1), x);
     assert_null(heed_data_load(cx, pair(), NULL));
@@ -230,6 +230,34 @@ static void test_idx(void **state) {
     unlink(in_folder("t10k-labels.idx1-ubyte"));
 }
 
+/* Single IDX files, and pairs of them. */
+static void test_idx_files(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    char both[1200], x[512];
+    snprintf(x, sizeof x, "%s", in_folder("pictures"));
+    write_bytes(x, images, sizeof images);
+    zip(in_folder("labels-idx1-ubyte.gz"), labels, sizeof labels);
+    heed_data *d = heed_data_load(cx, x, &(heed_data_opts){.task = HEED_DATA_INPUTS});
+    assert_int_equal(d->n, 3);
+    assert_int_equal(d->image_width, 2);
+    assert_memory_equal(d->bytes, images + 16, 6);
+    assert_null(d->label);
+    heed_data_free(cx, d);
+    snprintf(both, sizeof both, "%s,%s", x, in_folder("labels-idx1-ubyte.gz"));
+    d = heed_data_load(cx, both, &classify);
+    assert_memory_equal(d->label, ((int32_t[]){4, 0, 2}), 12);
+    heed_data_free(cx, d);
+    assert_null(heed_data_load(cx, x, &classify));
+    EXPECT_SENTENCE(cx, "pictures: inputs without targets: give a pair of files, x,y");
+    assert_null(
+        heed_data_load(cx, x, &(heed_data_opts){.task = HEED_DATA_INPUTS, .drop = (const char *[]){"1", NULL}}));
+    EXPECT_SENTENCE(cx, "not a table, so no columns can be chosen");
+    unlink(x);
+    unlink(in_folder("labels-idx1-ubyte.gz"));
+    close_context(cx);
+}
+
 static bool load_pair(heed_ctx *cx, const void *bytes, size_t size) {
     (void)bytes, (void)size;
     const heed_data like = {.classes = 2, .class_names = (char *[]){"no", "yes", NULL}};
@@ -287,7 +315,7 @@ static void test_mnist(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_npy),       cmocka_unit_test(test_npy_refusals), cmocka_unit_test(test_idx),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_mnist),
+        cmocka_unit_test(test_idx_files), cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_mnist),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -138,7 +138,7 @@ static void test_like_without_names(void **state) {
     expect_floats(t->y, (float[]){8, 9}, 2);
     heed_data_free(cx, t);
     assert_null(load(cx, "t.csv", "7,8,9,10\n", (heed_data_opts){.like = d}));
-    EXPECT_SENTENCE(cx, "t.csv: 2 columns of inputs, should be 1");
+    EXPECT_SENTENCE(cx, "t.csv: line 1: 2 columns of inputs, should be 1");
     assert_null(load(cx, "t.csv", "7,8,9\n", (heed_data_opts){.like = d, .target = "3", .use = NAMES("1")}));
     EXPECT_SENTENCE(cx, "t.csv: 1 targets, should be 2");
     heed_data_free(cx, d);
@@ -179,6 +179,11 @@ static void test_skip_missing(void **state) {
     expect_floats(d->y, (float[]){3, 9, 14}, 3);
     assert_memory_equal(d->line, ((int64_t[]){2, 5, 7}), 24);
     expect_names(d->x_names, NAMES("a", "b"));
+    heed_data_free(cx, d);
+    /* Inputs alone may all be skipped. */
+    d = load(cx, "t.csv", "1,NA\n,2\n", (heed_data_opts){.skip_missing = true, .task = HEED_DATA_INPUTS});
+    assert_int_equal(d->n, 0);
+    assert_int_equal(d->skipped, 2);
     heed_data_free(cx, d);
     /* Only columns that are used matter. */
     d = load(cx, "t.csv", text, (heed_data_opts){.use = NAMES("b"), .target = "b", .task = HEED_DATA_INPUTS});
@@ -252,7 +257,7 @@ static void test_categories(void **state) {
     assert_null(load(cx, "t.csv", "place,size\n12,1\n", like));
     EXPECT_SENTENCE(cx, "no column 'colour'");
     assert_null(heed_data_parse(cx, "line", "red,1", 5, &like));
-    EXPECT_SENTENCE(cx, "line: 2 columns of inputs, should be 3");
+    EXPECT_SENTENCE(cx, "line: line 1: 2 columns of inputs, should be 3");
     heed_data_free(cx, d);
 
     /* Nothing but text; without a header columns have numbers. */

@@ -1,0 +1,26 @@
+/* Options for tables, which train, eval, predict and lesson share: an OPTION_TABLE inserts them into a command's own.
+ */
+#ifndef CLI_TABLES_H
+#define CLI_TABLES_H
+
+#include "cli/options.h"
+#include "heed/data.h"
+
+/* --use, --drop, --separator, --decimal, --skip-missing. */
+extern const struct option table_options[];
+
+/* False after saying what is wrong with them (exit status EXIT_USAGE). */
+bool table_usage(const struct options *o);
+
+/* Lists of columns, for heed_data_opts. */
+struct table_columns {
+    const char **use, **drop;
+};
+/* Puts what was asked for into opts. The lists stay until they are freed. */
+bool table_ask(const struct options *o, heed_ctx *cx, struct table_columns *columns, heed_data_opts *opts);
+void table_columns_free(heed_ctx *cx, struct table_columns *columns);
+
+/* On standard error, where rows were skipped, unless --quiet. */
+void table_say_skipped(const struct options *o, const char *path, int64_t skipped, int64_t left);
+
+#endif

@@ -19,7 +19,7 @@ int cli_error(int status, const char *format, ...) {
 }
 
 enum { MANY = 200 };
-static char names[MANY][16];
+static char names[MANY][24];
 static struct option many[MANY + 1];
 
 static void name_many(void) {

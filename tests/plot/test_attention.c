@@ -202,7 +202,7 @@ static void long_text(void **state) {
     (void)state;
     enum { N = 60 };
     static float w[N * N];
-    char text[N][8], line[128];
+    char text[N][16], line[128];
     const char *names[N];
     for (int i = 0; i < N; i++) {
         snprintf(text[i], sizeof text[i], "w%d", i);

@@ -93,13 +93,13 @@ typedef struct heed_batch {
     bool last;            /* of its epoch */
 } heed_batch;
 typedef struct heed_batches_opts {
-    int64_t batch; /* examples in each, at most as many as there are */
+    int64_t batch; /* examples in a batch, at most n_rows */
     bool shuffle;
     uint64_t seed;
     const int64_t *rows; /* which examples; NULL: all n_rows = data->n */
     int64_t n_rows;
     const float *mean, *deviation; /* standardise inputs, (x - mean) / deviation; both NULL: as they are */
-    int64_t epoch, index; /* where to begin: a resumed run goes on mid-epoch; an index may run on into later epochs */
+    int64_t epoch, index; /* the first batch: a resumed run continues mid-epoch; an index may reach into later epochs */
 } heed_batches_opts;
 HEED_API heed_batches *heed_batches_open(heed_ctx *cx, const heed_data *data, const heed_batches_opts *opts);
 /* The next batch, for ever, epoch after epoch; valid until the next call. NULL when something failed. */
@@ -114,21 +114,22 @@ typedef struct heed_pairs {
     int32_t *id;
     int64_t *start;           /* (2 n + 1) */
     int64_t *line;            /* (n): of the text */
-    int64_t empty, long_ones; /* pairs that were left out, see heed_pairs_opts */
-    int64_t unknown;          /* tokens that the vocabulary does not cover */
+    int64_t empty, long_ones; /* pairs that were skipped, see heed_pairs_opts */
+    int64_t unknown;          /* unknown tokens */
 } heed_pairs;
-/* Which pairs are left out. Those to measure with are all needed, so that pair i is line i: an empty line is then the
- * special tokens alone. */
+/* Which pairs are skipped. Validation and test sets keep all of them, so that pair i is line i; an empty line is
+ * encoded as its special tokens. */
 typedef struct heed_pairs_opts {
-    bool skip_empty; /* a side is nothing but white space; counted in `empty` */
-    int64_t longest; /* a side has more tokens, special ones included; counted in `long_ones`; 0: as long as may be */
+    bool skip_empty; /* skip pairs with a blank side; counted in `empty` */
+    int64_t
+        longest; /* maximum tokens of a side, special ones included; longer pairs are counted in `long_ones`; 0: any */
 } heed_pairs_opts;
-/* Lines of two languages, as many of each, and what makes tokens of them. */
+/* Lines of two languages, as many of one as of the other, and their tokenizers. */
 typedef struct heed_parallel_text {
     const heed_lines *source, *target;
     const heed_tokenizer *source_tokens, *target_tokens;
 } heed_parallel_text;
-/* opts NULL: all pairs are taken. *pairs is filled anew. */
+/* opts NULL: all pairs are kept. *pairs is overwritten. */
 HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs_opts *opts,
                                 heed_pairs *pairs);
 /* Encodes the pairs of a text again with BPE-dropout (Provilkov et al. 2020): pair i has random streams of its own in
@@ -146,7 +147,7 @@ HEED_API void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs);
 HEED_API heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i);
 HEED_API heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i);
 
-/* Pairs of like length in groups that fill to at most `tokens` places a side, padding included, or hold one pair. */
+/* Batches of pairs of similar length: at most `tokens` tokens a side, padding included, or a single pair. */
 typedef struct heed_pair_groups {
     int64_t n;
     int64_t *pair;  /* pairs, group by group */
@@ -154,7 +155,7 @@ typedef struct heed_pair_groups {
 } heed_pair_groups;
 HEED_API bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed,
                                heed_pair_groups *groups);
-/* The same in n groups, of about as many places as each other; n is at most the number of pairs. */
+/* The same in n groups of similar size; n is at most the number of pairs. */
 HEED_API bool heed_pairs_group_into(heed_ctx *cx, const heed_pairs *pairs, int64_t n, uint64_t seed,
                                     heed_pair_groups *groups);
 HEED_API void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups);

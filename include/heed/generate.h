@@ -1,8 +1,8 @@
 /* heed/generate.h: decoding: from source tokens to target tokens with an encoder-decoder.
  *
- * Greedy search takes the likeliest token at every place; beam search keeps several beginnings and compares what they
- * end as; sampling draws. Greedy and beam search give the tokens of transformers' `generate`; sampling is a function of
- * the seed. A sentence gives the same whatever it is batched with and for any number of threads. */
+ * Greedy search takes the most probable token at every position; beam search keeps the `beams` best partial hypotheses;
+ * sampling draws tokens at random. Greedy and beam search give the tokens of transformers' `generate`; samples are a
+ * function of the seed. The result of a sentence depends neither on its batch nor on the number of threads. */
 #ifndef HEED_GENERATE_H
 #define HEED_GENERATE_H
 
@@ -21,43 +21,43 @@ typedef enum heed_early_stopping {
 } heed_early_stopping;
 
 typedef struct heed_generate_opts {
-    int64_t beams;        /* 1: greedy */
-    int64_t n_best;       /* hypotheses of a sentence, at most as many as beams; samples of a sentence; 0: 1 */
-    float length_penalty; /* a score is the sum of log-probabilities / length^this; 0: the sum, 1: the mean */
+    int64_t beams;        /* beam width; 1: greedy */
+    int64_t n_best;       /* hypotheses returned, at most `beams`; or samples of a sentence; 0: 1 */
+    float length_penalty; /* a score is the sum of log-probabilities / length^length_penalty */
     heed_early_stopping early_stopping;
-    int64_t max_length, min_length; /* tokens with the start token and the end; max 0: the model's positions */
-    int64_t no_repeat_ngram;        /* so many tokens in a row never come twice; 0: they may */
+    int64_t max_length, min_length; /* tokens, start and end included; max 0: the model's positions */
+    int64_t no_repeat_ngram;        /* forbid repeated n-grams of this size; 0: allow all */
 
-    bool sample;           /* one beam then */
+    bool sample;           /* instead of searching, with one beam */
     float temperature;     /* divides the logits; 0: 1 */
-    int64_t top_k;         /* only the likeliest tokens are drawn from; 0: all */
-    float top_p;           /* and of these the fewest that make up this probability, in (0, 1]; 0: 1 */
-    uint64_t seed;         /* sample i of sentence s, of n_best, draws from stream number[s] n_best + i */
+    int64_t top_k;         /* sample from the top_k most probable tokens; 0: from all */
+    float top_p;           /* nucleus sampling: the fewest of these whose probabilities reach it, in (0, 1]; 0: 1 */
+    uint64_t seed;         /* sample i of sentence s has random stream number[s] n_best + i */
     const int64_t *number; /* (n) of the sentences; NULL: 0, 1, 2, … */
 
-    int64_t batch; /* sentences that are decoded at a time; 0: heed's choice */
-    bool uncached; /* every step computes all tokens anew: slow, and the same */
+    int64_t batch; /* sentences decoded at once; 0: heed's choice */
+    bool uncached; /* no key-value cache: slow, and the same tokens */
 } heed_generate_opts;
 
 typedef struct heed_hypothesis {
-    const int32_t *ids; /* without the start token and the end */
+    const int32_t *ids; /* without start and end token */
     int64_t length;
     float score;
-    bool ended; /* false: max_length was reached, or no token was allowed */
+    bool ended; /* with the end token; false: max_length was reached, or no token was allowed */
 } heed_hypothesis;
 
-/* best[s n_best + i]: hypothesis i of sentence s, the best first; samples in the order drawn. Where the rules allow
- * fewer hypotheses, the last ones are empty, with a score of -inf. One block: heed_mem_free gives back all of it. */
+/* best[s n_best + i]: hypothesis i of sentence s, best first; samples in the order drawn. Where fewer hypotheses are
+ * allowed, the last ones are empty, with a score of -inf. One block: heed_mem_free frees all of it. */
 typedef struct heed_generated {
     int64_t sentences, n_best;
     heed_hypothesis *best;
 } heed_generated;
 
-/* opts NULL: greedy. Sentences are taken as they are, with the end token or whatever else the model was trained with,
- * and are decoded together with those of like length. Of heed_model_decoding, eos_token_id and decoder_start_token_id
- * (or else bos_token_id) are taken, and forced_bos_token_id (the first token), forced_eos_token_id (the last one when
- * max_length is reached) and bad_words_ids (runs of tokens that never come) are honoured. Progress counts "sentences".
- * In a dry context no sentence ends before max_length, so that the memory of any is planned. */
+/* opts NULL: greedy. Sources are encoded sentences with the special tokens that the model was trained with; they are
+ * batched by length. From heed_model_decoding come eos_token_id, decoder_start_token_id (or else bos_token_id),
+ * forced_bos_token_id (the first token), forced_eos_token_id (the last one when max_length is reached) and
+ * bad_words_ids (token sequences that are never generated). Progress counts "sentences". In a dry context no sentence
+ * ends before max_length, so that memory is planned for all of them. */
 HEED_API heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
                                        const heed_generate_opts *opts);
 

@@ -27,7 +27,7 @@ typedef enum heed_key_kind {
 typedef struct heed_key { /* of config.json */
     const char *name;
     heed_key_kind kind;
-    const char *standard; /* its value as JSON text when it is missing; NULL: it must be given */
+    const char *standard; /* its default as JSON text; NULL: it must be given */
     const char *help;
 } heed_key;
 

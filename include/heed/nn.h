@@ -215,7 +215,7 @@ HEED_API heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forwar
 /* Layers and stacks of the Transformer: names of torch.nn.TransformerEncoderLayer (self_attn.*, linear1.*, linear2.*,
  * norm1.*, norm2.*) and TransformerDecoderLayer (and multihead_attn.*, norm3.*), in stacks after "layers.N.", with the
  * stack's own norm as "norm.*". Masks may be NULL. Capture knows the attentions as "encoder", "decoder" and "cross",
- * and their layers by number. LayerDrop (Fan et al. 2020): while training, each layer of a stack is left out with this
+ * and their layers by number. LayerDrop (Fan et al. 2020): in training, each layer of a stack is dropped with this
  * probability, for the whole batch. */
 typedef struct heed_transformer_opts {
     int64_t width, heads, hidden;
@@ -283,7 +283,7 @@ HEED_API bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *pref
                                 heed_decoder *decoder);
 HEED_API heed_tensor *heed_decoder_run(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_tensor *memory,
                                        const heed_mask *self, const heed_mask *cross);
-/* Decoding with two caches of as many layers as the stack has: memory (B,S,C) is remembered once, lengths (B) of it or
+/* Decoding with two caches, of one layer for each of the stack: memory (B,S,C) is cached once, lengths (B) of it or
  * NULL; then every step takes what is new, x (B,T,C), and gives what heed_decoder_run with a causal mask gives there.
  * The cross cache may have B / n sequences: n rows in a row, the beams of a sentence, then look at one memory. */
 HEED_API bool heed_decoder_remember(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *memory, heed_cache *cross,

@@ -1,4 +1,4 @@
-/* heed average: the mean of several checkpoints of one model. */
+/* heed average: average the weights of several checkpoints. */
 #include "cli/options.h"
 #include "heed/model.h"
 #include "model/directory.h"
@@ -7,8 +7,8 @@
 
 /* clang-format off */
 static const struct option options[] = {
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "the model directory to make"},
-    {.name = "force", .letter = 'f', .help = "write although it holds a model"},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "the model directory to write"},
+    {.name = "force", .letter = 'f', .help = "overwrite a model that is there"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -37,7 +37,7 @@ static void average(const struct options *o, heed_ctx *cx, const char *out) {
         for (int64_t i = 0; i < numbers; i++) w[i] = (float)(sum[i] / n);
         if (heed_model_save(cx, model, out) && directory_copy_tokenizers(cx, options_word(o, 0), out) &&
             !option_flag(o, "quiet"))
-            fprintf(stderr, "%s: the mean of %d models\n", out, n);
+            fprintf(stderr, "%s: average of %d models\n", out, n);
     }
     heed_mem_free(cx, sum);
     heed_model_free(cx, model);
@@ -52,7 +52,7 @@ static int run(int argc, char **argv) {
         const bool taken = directory_has(out, WEIGHTS_FILE) && !option_flag(o, "force");
         heed_ctx *cx = taken ? NULL : options_open(o);
         status = EXIT_FAILED;
-        if (taken) cli_error(EXIT_FAILED, "%s: holds a model already; --force writes over it", out);
+        if (taken) cli_error(EXIT_FAILED, "%s: holds a model already; --force overwrites it", out);
         if (cx) {
             average(o, cx, out);
             status = options_close(o, cx, EXIT_DONE);
@@ -64,12 +64,12 @@ static int run(int argc, char **argv) {
 
 const struct command average_command = {
     .name = "average",
-    .summary = "the mean of several checkpoints",
+    .summary = "average the weights of several checkpoints",
     .words = "DIR...",
     .about =
-        "Writes a model whose weights are the means of those of the models given, which must be of one configuration: "
-        "the last checkpoints of a run, as 'heed train --keep N' leaves them, are often better together than "
-        "each of them. config.json and tokenizers are those of the first.",
+        "Writes a model whose weights are the mean of those of the given models, which must have the same "
+        "configuration. The average of the last checkpoints of a run, as 'heed train --keep N' keeps them, is often "
+        "better than each of them. config.json and tokenizers are those of the first model.",
     .options = options,
     .examples = "heed train translate --data multi30k --from en --to de --keep 5 --out en-de\n"
                 "heed average en-de/kept/step-* --out en-de-mean\n",

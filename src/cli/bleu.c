@@ -1,4 +1,4 @@
-/* heed bleu: how near translations come to references, in sacreBLEU's figures and in its words. */
+/* heed bleu: BLEU and chrF of translations against references, equal to sacreBLEU's. */
 #include "cli/options.h"
 #include "heed/text.h"
 #include <stdio.h>
@@ -7,11 +7,11 @@
 /* clang-format off */
 static const struct option options[] = {
     {.name = "tokenize", .letter = 'k', .kind = OPTION_CHOICE, .standard = "13a", .value = "NAME",
-     .choices = "13a intl none", .help = "13a (WMT's), intl (Unicode's punctuation), none (white space)"},
-    {.name = "lowercase", .letter = 'l', .help = "BLEU of the lower-cased text"},
-    {.name = "chrf", .letter = 'c', .help = "chrF2 and chrF2++ as well"},
+     .choices = "13a intl none", .help = "tokenizer: 13a (WMT), intl (Unicode punctuation) or none (split at white space)"},
+    {.name = "lowercase", .letter = 'l', .help = "case-insensitive BLEU"},
+    {.name = "chrf", .letter = 'c', .help = "also print chrF2 and chrF2++"},
     {.name = "width", .letter = 'w', .kind = OPTION_INT, .standard = "2", .value = "N", .high = 15,
-     .help = "digits after the point"},
+     .help = "digits after the decimal point"},
     JSON_OPTION,
     {.name = NULL},
 };
@@ -39,7 +39,7 @@ static bool read_files(const struct options *o, heed_ctx *cx, heed_lines *lines)
     const int n = options_words(o);
     int standard_input = 0;
     for (int i = 0; i < n; i++) standard_input += strcmp(options_word(o, i), "-") == 0;
-    if (standard_input > 1) return heed_fail(cx, HEED_ERR_USAGE, "bleu: standard input can be read once only");
+    if (standard_input > 1) return heed_fail(cx, HEED_ERR_USAGE, "bleu: standard input can be read only once");
     for (int i = 0; i < n; i++) {
         if (!heed_lines_read(cx, options_word(o, i), &lines[i])) return false;
         if (lines[i].count == 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no lines", options_word(o, i));
@@ -151,10 +151,11 @@ const struct command bleu_command = {
     .words = "HYP REF...",
     .about =
         "Scores the translations in HYP, one a line, against one or several files of references, line by line: corpus "
-        "BLEU with exponential smoothing, and on request chrF2 and chrF2++. The figures are sacreBLEU's; so is the "
-        "signature, which says how they were made and which belongs beside them in any table.\n\n"
-        "Texts should be as people write them: 13a and intl part the words themselves. For texts that are tokenised "
-        "already, give --tokenize none, and compare with figures made the same way only.",
+        "BLEU with exponential smoothing, and on request chrF2 and chrF2++. Scores and signature are those of "
+        "sacreBLEU; the signature says how a score was computed and should be reported with it.\n\n"
+        "Texts should be detokenised: 13a and intl tokenise them. For texts that are tokenised already, give "
+        "--tokenize "
+        "none, and compare only with scores of the same signature.",
     .options = options,
     .examples = "heed bleu test.out test.de\n"
                 "heed bleu test.out test.ref1 test.ref2 --chrf\n"

@@ -81,7 +81,7 @@ static bool read_table(heed_ctx *cx, const char *path, heed_lines lines[2]) {
     for (int64_t i = 0; i < all.count && !heed_failed(cx); i++) {
         const char *line = heed_line_text(&all, i), *tab = strchr(line, '\t');
         if (!tab || strchr(tab + 1, '\t')) {
-            heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: two columns are needed, parted by a tab", path,
+            heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: expected two columns separated by a tab", path,
                       (long long)i + 1);
             break;
         }
@@ -111,7 +111,7 @@ static bool read_files(heed_ctx *cx, const char *path, const char *part, const h
     }
     if (!heed_lines_read(cx, files[0], &lines[0]) || !heed_lines_read(cx, files[1], &lines[1])) return false;
     if (lines[0].count != lines[1].count)
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s has %lld lines, %s %lld: they must be as many", files[0],
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s has %lld lines, %s has %lld: numbers must agree", files[0],
                          (long long)lines[0].count, files[1], (long long)lines[1].count);
     return true;
 }

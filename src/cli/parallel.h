@@ -6,7 +6,7 @@
 #include "model/directory.h"
 
 /* The source and target lines of `part` ("train", "val", "test") of a directory, or of the files PATH.LANGUAGE (also
- * .gz), or of a .tsv of two columns; each as many. False with a sentence when they are not there. */
+ * .gz), or of a .tsv of two columns; as many of one as of the other. False with a sentence when they are not there. */
 bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
                    heed_lines lines[2]);
 /* Preprocesses lines in place. */

@@ -22,12 +22,14 @@ heed_tokenizer *vocabulary_learn(heed_ctx *cx, const heed_lines *const *texts, i
 static int32_t find(heed_ctx *cx, const heed_tokenizer *t, const char *what, const char *const *names) {
     for (int i = 0; names[i]; i++)
         if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
-    heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer has no token for %s, such as %s", what, names[0]);
+    heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer has no %s, such as %s", what, names[0]);
     return -1;
 }
 
-int32_t vocabulary_pad(heed_ctx *cx, const heed_tokenizer *t) { return find(cx, t, "padding", pad_names); }
-int32_t vocabulary_end(heed_ctx *cx, const heed_tokenizer *t) { return find(cx, t, "the end", end_names); }
+int32_t vocabulary_pad(heed_ctx *cx, const heed_tokenizer *t) { return find(cx, t, "padding token", pad_names); }
+int32_t vocabulary_end(heed_ctx *cx, const heed_tokenizer *t) {
+    return find(cx, t, "end-of-sentence token", end_names);
+}
 
 bool vocabulary_ends(heed_ctx *cx, const heed_tokenizer *t) {
     heed_ids ids = {0};
@@ -35,6 +37,6 @@ bool vocabulary_ends(heed_ctx *cx, const heed_tokenizer *t) {
     const bool ends = ids.count > 0 && ids.id[ids.count - 1] == vocabulary_end(cx, t);
     heed_ids_free(cx, &ids);
     if (!heed_failed(cx) && !ends)
-        heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer does not put the end token behind a sentence");
+        heed_fail(cx, HEED_ERR_FORMAT, "train: the tokenizer does not append the end-of-sentence token");
     return !heed_failed(cx);
 }

@@ -16,7 +16,7 @@
 
 #define FARTHEST   ((int64_t)1 << 60) /* epoch or batch to begin at: counting on from there never overflows */
 #define SLOTS      3
-#define WORTHWHILE (1 << 15) /* numbers in a batch; fewer are made sooner than another thread is told */
+#define WORTHWHILE (1 << 15) /* numbers in a batch: waking a thread costs more than making fewer */
 
 struct slot {
     heed_batch batch;
@@ -30,7 +30,7 @@ struct heed_batches {
     bool shuffle;
     uint64_t seed;
     int64_t *rows;        /* the chosen examples, or NULL: all */
-    int64_t *order;       /* the examples of the epoch under way, in turn */
+    int64_t *order;       /* the examples of the current epoch in order */
     float *factor, *term; /* (width) x = in * factor + term for bytes, (in - term) * factor for f32 that is */
     bool as_is;           /* not to be changed */
     int64_t epoch, index; /* of the batch to be made next */

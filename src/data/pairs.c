@@ -10,7 +10,7 @@ static bool is_blank(const heed_lines *l, int64_t i) {
     return s[strspn(s, " \t\r")] == 0;
 }
 
-/* Where a tokenizer has no token for the unknown, it says what it cannot encode; the line is added. */
+/* A tokenizer without an unknown token says what it cannot encode. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
                    const heed_merge_dropout *drop, heed_ids *to) {
     return heed_encode_drawn(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, drop, to) ||
@@ -23,7 +23,7 @@ static int64_t count_of(heed_ids ids, int32_t id) {
     return n;
 }
 
-/* Pairs under way; ids: of all of them, taken over by the pairs in the end. */
+/* Pairs as they are made; ids: of all of them, which the pairs own in the end. */
 struct making {
     heed_pairs pairs;
     heed_ids ids;
@@ -138,7 +138,7 @@ heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i) { return side_of(p
 
 struct place {
     int64_t source, target, pair;
-    uint32_t chance; /* pairs of equal lengths fall together by chance */
+    uint32_t chance; /* pairs of equal lengths are shuffled */
 };
 
 static int by_length(const void *a, const void *b) {
@@ -151,7 +151,7 @@ static int by_length(const void *a, const void *b) {
 
 static int64_t wider(const struct place *p) { return p->source > p->target ? p->source : p->target; }
 
-/* Where groups of at most so many places begin; returns how many there are. */
+/* Where groups of at most `tokens` tokens a side begin, padding included; returns their number. */
 static int64_t cut(const struct place *places, int64_t n, int64_t tokens, int64_t *start) {
     int64_t groups = 0, widest = 0;
     start[0] = 0;
@@ -167,7 +167,7 @@ static int64_t cut(const struct place *places, int64_t n, int64_t tokens, int64_
     return groups;
 }
 
-/* The same for a number of groups: by the fewest places that give no more, and the largest are then halved. */
+/* The same for a number of groups: the smallest `tokens` that gives no more of them, then the largest are halved. */
 static int64_t cut_into(const struct place *places, int64_t n, int64_t want, int64_t *start) {
     int64_t low = 1, high = 1;
     while (cut(places, n, high, start) > want) high *= 2;
@@ -190,7 +190,7 @@ static int64_t cut_into(const struct place *places, int64_t n, int64_t want, int
     return groups;
 }
 
-/* By places of a group, or, when that is 0, by their number. */
+/* By the tokens of a group or, when that is 0, by the number of groups. */
 static bool group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, int64_t want, uint64_t seed,
                   heed_pair_groups *groups) {
     const int64_t n = pairs->n;
@@ -216,14 +216,14 @@ static bool group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, int64_t
 bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed, heed_pair_groups *groups) {
     if (heed_failed(cx)) return false;
     if (!pairs || !groups || pairs->n < 1 || tokens < 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "pairs: there is nothing to group, or no room for a token");
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: pairs and a positive number of tokens are needed");
     return group(cx, pairs, tokens, 0, seed, groups);
 }
 
 bool heed_pairs_group_into(heed_ctx *cx, const heed_pairs *pairs, int64_t n, uint64_t seed, heed_pair_groups *groups) {
     if (heed_failed(cx)) return false;
     if (!pairs || !groups || n < 1 || n > pairs->n)
-        return heed_fail(cx, HEED_ERR_USAGE, "pairs: %lld pairs do not make %lld groups",
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: %lld pairs cannot make %lld groups",
                          pairs ? (long long)pairs->n : 0, (long long)n);
     return group(cx, pairs, 0, n, seed, groups);
 }

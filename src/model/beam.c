@@ -1,4 +1,4 @@
-/* The search of one sentence: beams that go on, hypotheses that have ended.
+/* The search of one sentence: unfinished beams and finished hypotheses.
  *
  * Beam search as transformers has it: of all continuations of all beams the best 2 beams are looked at, in order. Those
  * that stop (at the end token, or all at max_length) end as hypotheses when they are among the best `beams` of them;

@@ -1,5 +1,5 @@
-/* What the files of decoding share: the rules of what may come next, the search of a sentence, and how tokens are
- * chosen from logits.
+/* What the files of decoding share: constraints on tokens, the search of a sentence, and the choice of tokens from
+ * logits.
  *
  * A hypothesis is a row of `room` ids, the start token first. All searches of a batch are at the same length, so a step
  * is one more token for each of their rows. */
@@ -14,10 +14,10 @@ struct rules {
     int64_t vocabulary;
     int32_t start, eos;                /* eos -1: there is no end */
     int32_t forced_first, forced_last; /* the first token, and the one at max_length; -1: any */
-    int32_t *words;                    /* runs that never come, one after the other */
-    int64_t *word_end;                 /* (n_words): where run i ends in words; it begins where the one before ends */
+    int32_t *words;                    /* bad_words_ids, concatenated */
+    int64_t *word_end;                 /* (n_words): where sequence i ends in words */
     int64_t n_words;
-    int64_t width; /* candidates that a row gives: 2 beams, so that enough go on when all beams could end; or 1 */
+    int64_t width; /* candidates of a row: 2 beams, so that enough are left when some end; or 1 */
 };
 
 /* ---- one row of logits (V) ----
@@ -39,7 +39,7 @@ struct ended {
 struct search {
     int64_t sentence; /* whose, in the caller's order */
     uint64_t stream;
-    int64_t rows;    /* beams under way: 1 at first */
+    int64_t rows;    /* unfinished beams: 1 at first */
     int32_t *ids;    /* (beams, max_length) */
     int32_t *spare;  /* the same, for the next step */
     float *score;    /* (beams): sums of log-probabilities, best first */

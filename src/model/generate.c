@@ -1,9 +1,9 @@
-/* Decoding of encoder-decoders: sentences are encoded in batches of like length, then all their beams take one step
- * after the other, until every search is done.
+/* Decoding of encoder-decoders: sentences of similar length are encoded in a batch, then all their beams are decoded
+ * together, token by token, until every search is finished.
  *
- * Row a K + j of a step is beam j of the a-th search under way. Keys and values of what was decoded are cached per row
- * and follow the beams; those of the source are held once per sentence, whose beams are queries of one cross attention.
- * A search that is done leaves its place to the last one. */
+ * Row a K + j of a step is beam j of the a-th unfinished search. Keys and values of the target are cached per row and
+ * reordered with the beams; those of the source are cached once per sentence, whose beams are queries of one cross
+ * attention. A finished search is replaced by the last one of the batch. */
 #include "base/checked.h"
 #include "base/pool.h"
 #include "kernel/elementwise.h"
@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_ROWS 120  /* beams, and */
-#define BATCH_IDS  4096 /* tokens of the source at a time, unless the caller says; more, and the logits lie far away */
-#define SELF_ROOM  16   /* positions that the cache begins with */
+/* Limits of a batch, unless the caller gives its size: larger ones leave the cache of the CPU. */
+#define BATCH_ROWS 120  /* beams */
+#define BATCH_IDS  4096 /* source tokens */
+#define SELF_ROOM  16   /* initial positions of the target's key-value cache */
 
 struct item { /* a sentence, or one sample of it */
     int64_t length, index;
@@ -27,10 +28,10 @@ struct batch {
     heed_ctx *cx;
     const struct seq2seq *model;
     const struct rules *rules;
-    heed_cache *self, *cross; /* kept from batch to batch while they are large enough: */
-    int64_t sentences, span;  /* for so many of so many tokens */
+    heed_cache *self, *cross; /* reused by the next batch while they are large enough: */
+    int64_t sentences, span;  /* number of sentences and their maximum length */
     struct search *searches;  /* (batch) */
-    int64_t *live;            /* (batch): the searches under way */
+    int64_t *live;            /* (batch): the unfinished searches */
     int64_t n_live, rows;     /* rows of each: 1 in the first step, then the beams */
     int64_t length;           /* tokens of every row so far */
     /* (batch * beams) each, found times rules->width */
@@ -38,7 +39,7 @@ struct batch {
     struct candidate *found;
     int64_t *count;
     struct search_work work;
-    float *logits; /* (rows, V) of the step under way */
+    float *logits; /* (rows, V) of the current step */
     float *tops;   /* (batch * beams, topk_blocks(V)) */
 };
 
@@ -71,7 +72,7 @@ static void choose_task(void *arg, int64_t row, void *scratch) {
                       b->length, b->searches[b->live[row / b->rows]].stream, b->found + row * r->width);
 }
 
-/* The last token of every row, or all of them: then the cache is filled anew. */
+/* The last token of every row; without the cache, all of them. */
 static heed_tensor *input_ids(const struct batch *b) {
     const int64_t R = b->n_live * b->rows, T = b->rules->opts.uncached ? b->length : 1;
     heed_tensor *ids = heed_zeros(b->cx, HEED_I32, 2, (int64_t[]){R, T});
@@ -113,7 +114,7 @@ static bool choose(struct batch *b) {
     return logits != NULL;
 }
 
-/* All searches take their tokens; those that are done leave, and the caches follow. */
+/* All searches take their next tokens; finished ones leave the batch, and the caches are reordered. */
 static bool advance(struct batch *b) {
     const int64_t K = b->rules->opts.beams, was = b->n_live;
     int64_t n = 0;
@@ -266,14 +267,15 @@ static heed_generated *pack(heed_ctx *cx, const struct results *from, int64_t se
 
 static bool check_opts(heed_ctx *cx, const heed_generate_opts *o, const struct seq2seq *m) {
     if (o->beams < 1 || o->beams > m->target_size)
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: %lld beams are not between 1 and the %lld tokens there are",
+        return heed_fail(cx, HEED_ERR_RANGE,
+                         "generate: a beam width of %lld is not between 1 and the vocabulary size, %lld",
                          (long long)o->beams, (long long)m->target_size);
     if (o->sample && o->beams > 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "generate: samples are drawn with one beam, not %lld",
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: sampling needs a beam width of 1, not %lld",
                          (long long)o->beams);
     if (o->n_best < 1 || (!o->sample && o->n_best > o->beams))
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: the %lld best of %lld beams", (long long)o->n_best,
-                         (long long)o->beams);
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: n_best of %lld is not between 1 and the beam width, %lld",
+                         (long long)o->n_best, (long long)o->beams);
     if (!isfinite(o->length_penalty) || fabsf(o->length_penalty) > 16)
         return heed_fail(cx, HEED_ERR_RANGE, "generate: a length penalty of %g is not between -16 and 16",
                          (double)o->length_penalty);
@@ -309,11 +311,12 @@ static heed_generate_opts completed(const heed_generate_opts *opts, const struct
 static int32_t token_of(heed_ctx *cx, heed_json at, int64_t vocabulary) {
     const int64_t id = heed_json_int(cx, at, NULL);
     if (!heed_failed(cx) && (id < 0 || id >= vocabulary))
-        heed_json_fail(cx, at, "token %lld is not one of the %lld there are", (long long)id, (long long)vocabulary);
+        heed_json_fail(cx, at, "token %lld is not below the vocabulary size, %lld", (long long)id,
+                       (long long)vocabulary);
     return heed_failed(cx) ? -1 : (int32_t)id;
 }
 
-/* Runs that never come; the end token alone is not one of them, as transformers has it. */
+/* bad_words_ids; the end token alone is skipped, as in transformers. */
 static bool read_words(heed_ctx *cx, heed_json list, struct rules *r) {
     int64_t total = 0, n = heed_json_count(list);
     for (heed_json w = heed_json_first(list); heed_json_kind_of(w) != HEED_JSON_NONE; w = heed_json_next(w)) {
@@ -367,9 +370,10 @@ static bool check_source(heed_ctx *cx, const struct seq2seq *m, const heed_ids *
                              (long long)s->count, (long long)m->longest);
         for (int64_t t = 0; t < s->count; t++)
             if (s->id[t] < 0 || s->id[t] >= m->source_size)
-                return heed_fail(cx, HEED_ERR_RANGE,
-                                 "generate: sentence %lld: token %d at place %lld is not one of the %lld there are",
-                                 (long long)i, s->id[t], (long long)t, (long long)m->source_size);
+                return heed_fail(
+                    cx, HEED_ERR_RANGE,
+                    "generate: sentence %lld: token %d at position %lld is not below the vocabulary size, %lld",
+                    (long long)i, s->id[t], (long long)t, (long long)m->source_size);
     }
     return true;
 }
@@ -466,8 +470,7 @@ static bool check_call(heed_ctx *cx, const heed_model *model, const heed_ids *so
     if (!model || n < 0 || (n > 0 && !source))
         return heed_fail(cx, HEED_ERR_USAGE, "generate: the %s", !model ? "model is NULL" : "source is NULL");
     if (heed_model_head(model)->forward != seq2seq_forward)
-        return heed_fail(cx, HEED_ERR_USAGE, "generate: a model of family %s is no encoder-decoder",
-                         heed_model_family(model)->name);
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: %s is not an encoder-decoder", heed_model_family(model)->name);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* What comes next: one row of logits to its best tokens, or to one that is drawn.
+/* The next token: one row of logits to its best tokens, or to a sampled one.
  *
  * Log-probabilities are logits less their log-sum-exp, which is taken before the rules forbid anything: what is
  * forbidden leaves its probability to nobody, as in transformers. */

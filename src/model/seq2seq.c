@@ -1,4 +1,4 @@
-/* The way of tokens through an encoder and a decoder. */
+/* Forward of encoder-decoders. */
 #include "model/seq2seq.h"
 #include "model/inputs.h"
 #include "tensor/engine.h"
@@ -14,10 +14,10 @@ heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const struct s
         return NULL;
     }
     heed_tensor *x = heed_affine(cx, heed_embedding_run(cx, &entry->tokens, ids), m->scale, 0);
-    heed_tensor *places =
-        entry->places ? heed_slice(cx, heed_param_tensor(cx, entry->places), 0, SEQ2SEQ_FIRST_PLACE + start, length)
-                      : heed_sine_positions(cx, start, length, m->width, true);
-    x = heed_add(cx, x, places);
+    heed_tensor *positions = entry->positions ? heed_slice(cx, heed_param_tensor(cx, entry->positions), 0,
+                                                           SEQ2SEQ_FIRST_POSITION + start, length)
+                                              : heed_sine_positions(cx, start, length, m->width, true);
+    x = heed_add(cx, x, positions);
     if (entry->norm.weight) x = heed_norm_run(cx, &entry->norm, x);
     return heed_dropout(cx, x, m->dropout);
 }
@@ -32,8 +32,7 @@ heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *
 
 /* ---- inputs ---- */
 
-/* What the labels of a row are put behind: the start token, or as mBART has it the last token that there is, where
- * padding is taken to come last. */
+/* The first token of the shifted labels: the start token, or for mBART the last token before the padding. */
 static int32_t first_of(const struct seq2seq *m, const int32_t *labels, int64_t T) {
     if (!m->wraps) return m->start;
     int64_t tokens = 0;

@@ -1,15 +1,15 @@
-/* What encoder-decoders of tokens share: embeddings, two stacks and the way through them. */
+/* What encoder-decoders share: embeddings, two stacks and forward. */
 #ifndef MODEL_SEQ2SEQ_H
 #define MODEL_SEQ2SEQ_H
 
 #include "heed/model.h"
 
-#define SEQ2SEQ_FIRST_PLACE 2 /* of learned positions: the rows before are left over from fairseq, and not used */
+#define SEQ2SEQ_FIRST_POSITION 2 /* of learned positions: the rows before are left over from fairseq, and not used */
 
-struct seq2seq_entry { /* how tokens come into a stack */
+struct seq2seq_entry { /* the embedding of a stack */
     heed_embedding_layer tokens;
-    heed_param *places;   /* (2 + longest, C); NULL: sine positions */
-    heed_norm_layer norm; /* weight NULL: none */
+    heed_param *positions; /* (2 + longest, C); NULL: sine positions */
+    heed_norm_layer norm;  /* weight NULL: none */
 };
 
 struct seq2seq {

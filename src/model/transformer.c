@@ -231,7 +231,7 @@ static bool entry(heed_ctx *cx, heed_params *set, const struct kind *kind, const
     char path[64];
     snprintf(path, sizeof path, "%s.embed_positions", stack);
     if (kind->learned)
-        e->places = table(cx, set, path, SEQ2SEQ_FIRST_PLACE + m->longest, m->width, init);
+        e->positions = table(cx, set, path, SEQ2SEQ_FIRST_POSITION + m->longest, m->width, init);
     else
         heed_param_ignore(cx, set, path, "weight");
     return !kind->embedding_norm || norm(cx, set, stack, "layernorm_embedding", m->width, &e->norm);

@@ -68,7 +68,7 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
     if (!t) return NULL;
     *t = (heed_translator){.model = heed_model_load(cx, dir)};
     if (t->model && heed_model_head(t->model)->forward != seq2seq_forward)
-        heed_fail(cx, HEED_ERR_USAGE, "%s: %s translates nothing: an encoder-decoder is needed", dir,
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s cannot translate: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);
     if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&
         heed_preprocessing_get(cx, heed_model_config(t->model), &t->preprocessing) && covers(cx, dir, t))

@@ -54,7 +54,7 @@ wrong 1 "blank: 2 lines, hyp has 4" bleu hyp one blank
 wrong 1 "empty: there are no lines" bleu empty one
 printf 'a\nb\nc\303\050\nd\n' >bad
 wrong 1 "bad: line 3: byte 2 is not UTF-8" bleu hyp bad
-wrong 1 "bleu: standard input can be read once only" bleu - - </dev/null
+wrong 1 "bleu: standard input can be read only once" bleu - - </dev/null
 
 # the published tokens of Multi30k against its text
 multi30k=${HEED_DATA:-$SOURCE/../shared/data}/multi30k

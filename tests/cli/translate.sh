@@ -156,12 +156,12 @@ wrong 1 'train translate: needs [0-9]+K of memory, --memory allows 1K$' "$@" --d
 # bad input
 head -n 100 corpus/val.en >odd.en
 head -n 7 corpus/val.de >odd.de
-wrong 1 'odd.en has 10 lines, odd.de 7: they must be as many' "$@" --data odd --out never
+wrong 1 'odd.en has 10 lines, odd.de has 7: numbers must agree' "$@" --data odd --out never
 wrong 1 'corpus: there are no train.en and train.xx' train translate --data corpus --from en --to xx --out never
 wrong 1 'nowhere.en: there is no such file' "$@" --data nowhere --out never
 wrong 1 'corpus: --from and --to, the languages, are needed' train translate --data corpus --out never
 printf 'one\ttwo\none two\n' >short.tsv
-wrong 1 'short.tsv: line 2: two columns are needed' "$@" --data short.tsv --out never
+wrong 1 'short.tsv: line 2: expected two columns' "$@" --data short.tsv --out never
 printf 'one\ttwo\n\377\ttwo\n' >bytes.tsv
 wrong 1 'bytes.tsv: line 2: byte 1 is not UTF-8' "$@" --data bytes.tsv --out never
 : >empty.tsv
@@ -219,7 +219,7 @@ grep -qF 'th\nr\u001b[31me\u009be' out || fail "JSON should hold the token as it
 [ "$(tr -d '\n -~' <out | wc -c)" = 0 ] || fail "JSON should escape control characters"
 
 # bad directories and options
-wrong 1 'vectors: mlp translates nothing' translate vectors
+wrong 1 'vectors: mlp cannot translate' translate vectors
 expect 0 new transformer bare --set vocab_size=10 --set d_model=16 --set encoder_attention_heads=2 \
     --set decoder_attention_heads=2
 wrong 1 'bare/tokenizer.json: ' translate bare

@@ -503,11 +503,11 @@ static void test_bad_input(void **unused) {
         heed_generate_opts opts;
         const char *words;
     } bad[] = {
-        {{.beams = 0}, "generate: 0 beams are not between 1 and the 23 tokens there are"},
-        {{.beams = 24}, "generate: 24 beams"},
-        {{.beams = 2, .n_best = 3}, "generate: the 3 best of 2 beams"},
-        {{.beams = 1, .n_best = -1}, "generate: the -1 best of 1 beams"},
-        {{.beams = 2, .sample = true}, "generate: samples are drawn with one beam, not 2"},
+        {{.beams = 0}, "generate: a beam width of 0 is not between 1 and the vocabulary size, 23"},
+        {{.beams = 24}, "generate: a beam width of 24"},
+        {{.beams = 2, .n_best = 3}, "generate: n_best of 3 is not between 1 and the beam width, 2"},
+        {{.beams = 1, .n_best = -1}, "generate: n_best of -1"},
+        {{.beams = 2, .sample = true}, "generate: sampling needs a beam width of 1, not 2"},
         {{.beams = 1, .top_p = 1.5f}, "generate: a top_p of 1.5 is not between 0 and 1"},
         {{.beams = 1, .top_p = -1}, "generate: a top_p of -1 is not between 0 and 1"},
         {{.beams = 1, .top_p = NAN}, "generate: a top_p of nan is not between 0 and 1"},
@@ -533,7 +533,7 @@ static void test_bad_input(void **unused) {
     assert_null(heed_generate(cx, m, &long_one, 1, NULL));
     EXPECT_SENTENCE(cx, "generate: sentence 0 has 33 tokens: the model has positions for 32");
     assert_null(heed_generate(cx, m, &strange, 1, NULL));
-    EXPECT_SENTENCE(cx, "generate: sentence 0: token 23 at place 2 is not one of the 23 there are");
+    EXPECT_SENTENCE(cx, "generate: sentence 0: token 23 at position 2 is not below the vocabulary size, 23");
     assert_null(heed_generate(cx, NULL, &good, 1, NULL));
     EXPECT_SENTENCE(cx, "generate: the model is NULL");
     assert_null(heed_generate(cx, m, NULL, 1, NULL));
@@ -543,7 +543,7 @@ static void test_bad_input(void **unused) {
         heed_model_new(cx, heed_family_find("mlp"), (const char *[]){"input_size=2", "output_size=1"}, 2, 1);
     assert_non_null(mlp);
     assert_null(heed_generate(cx, mlp, &good, 1, NULL));
-    EXPECT_SENTENCE(cx, "generate: a model of family mlp is no encoder-decoder");
+    EXPECT_SENTENCE(cx, "generate: mlp is not an encoder-decoder");
     heed_model_free(cx, mlp);
 
     assert_true(heed_json_put_int(cx, heed_model_config(m), "forced_eos_token_id", 99));

@@ -1,4 +1,4 @@
-# What `make install` puts where: libraries, headers, the command, heed.pc, the CMake package.
+# What `make install` puts where: libraries, headers, the command, heed.pc, the CMake package, recipes, docs.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS heed_shared EXPORT heedTargets)
@@ -18,7 +18,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.bash
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heed)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _heed)
 
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}) # as README.md links to it
+install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/heed FILES_MATCHING PATTERN "*.recipe")
+install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/heed USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.sh")
 
 # heed.pc finds itself from where it lies, so that a staged or moved tree works. An absolute libdir is kept as it is.
 foreach(dir LIBDIR INCLUDEDIR)

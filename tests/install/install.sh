@@ -36,6 +36,20 @@ demand "the soname must be a link" test -L "$lib/$SONAME"
 for header in "$SOURCE"/include/heed/*.h; do
     demand "$header must be installed" test -e "$prefix/include/heed/$(basename "$header")"
 done
+for recipe in "$SOURCE"/recipes/*; do
+    demand "$recipe must be installed" cmp "$recipe" "$prefix/share/heed/recipes/$(basename "$recipe")"
+done
+"$prefix/bin/heed" train classify --data digits --recipe "$prefix/share/heed/recipes/digits-mlp.recipe" --steps 2 \
+    --out digits --quiet >>log
+doc=$prefix/share/doc/heed
+for page in LICENSE README.md docs/architecture.md docs/pictures/demo.png; do
+    demand "$page must be installed" cmp "$SOURCE/$page" "$doc/$page"
+done
+for page in "$doc/README.md" "$doc"/docs/*.md; do # links lead somewhere, those into the source tree aside
+    for link in $(grep -oE '\]\([^):#]+\)' "$page" | tr -d '])(' | grep -v '^\.\./'); do
+        demand "$page: $link must be installed" test -e "$(dirname "$page")/$link"
+    done
+done
 if grep -rlI -F -e "$SOURCE" -e "$BUILD" "$prefix"; then
     echo "install: these files point back into the build"
     exit 1

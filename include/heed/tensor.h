@@ -130,6 +130,7 @@ struct heed_op_call {
     heed_ctx *cx;
     const heed_op *op;
     const void *attr;
+    const char *label; /* infer may set it to static text: what a profile calls it instead of the op's name */
     int n_in, n_out;
     heed_tensor **in, **out;
     bool recording;                     /* a gradient will be wanted */

@@ -47,6 +47,7 @@ void heed_close(heed_ctx *cx) {
     if (cx->engine_close) cx->engine_close(cx);
     pool_close(cx, cx->pool);
     arena_close(cx, cx->arena);
+    heed_mem_free(cx, cx->profile);
     heed_ctx last = *cx;
     heed_mem_free(&last, cx);
 }

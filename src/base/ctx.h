@@ -6,6 +6,7 @@
 
 struct pool;
 struct arena;
+struct profile;
 
 struct heed_ctx {
     heed_config config; /* with defaults filled in */
@@ -15,7 +16,8 @@ struct heed_ctx {
     size_t needed;     /* after HEED_ERR_BUDGET: bytes that would have been held, */
     bool needed_total; /* and whether that is all that the work needs, as it was planned */
     struct pool *pool;
-    struct arena *arena; /* memory of the step */
+    struct arena *arena;     /* memory of the step */
+    struct profile *profile; /* NULL: not asked for */
     uint64_t seed;
     /* The tensor room hangs its state here; base calls the functions without knowing it. */
     void *engine;

@@ -2,6 +2,7 @@
  * it unpacks to are all somebody else's word: nothing larger than the caller's limit is ever allocated for it. */
 #include "base/file.h"
 #include "base/ctx.h"
+#include "base/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,8 +82,10 @@ struct source {
 static bool read_some(struct source *s, void *out, size_t size, size_t *got) {
     ssize_t n;
     const size_t most = size < ((size_t)1 << 30) ? size : (size_t)1 << 30;
+    const struct profile_mark mark = profile_begin(s->cx);
     do n = read(s->fd, out, most);
     while (n < 0 && errno == EINTR && !heed_cancelled(s->cx));
+    profile_end(s->cx, mark, "read files", PROFILE_FORWARD);
     if (n < 0) return refused(s->cx, s->name);
     *got = (size_t)n;
     s->taken += (uint64_t)n;
@@ -153,7 +156,9 @@ static bool read_gzip(struct source *s, unsigned char *out, size_t size, size_t 
                              (unsigned long long)s->taken);
         s->z.next_in = s->next;
         s->z.avail_in = (uInt)s->have;
+        const struct profile_mark mark = profile_begin(s->cx);
         const int result = inflate(&s->z, Z_NO_FLUSH);
+        profile_end(s->cx, mark, "gunzip", PROFILE_FORWARD);
         s->next = s->z.next_in;
         s->have = s->z.avail_in;
         if (result == Z_STREAM_END)

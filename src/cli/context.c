@@ -1,8 +1,8 @@
 /* The context of a command: opened from the common options, closed with the profile and the exit status. */
 #include "base/clock.h"
 #include "base/ctx.h"
+#include "base/profile.h"
 #include "cli/options.h"
-#include "tensor/profile.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +37,13 @@ static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel,
     /* without SA_RESTART: a read that waits for a person returns */
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_signal}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_signal}, NULL);
-    opened_at = clock_seconds();
     heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"),
                                             .seed = (uint64_t)option_int(o, "seed"),
                                             .byte_budget = budget,
                                             .log = option_flag(o, "quiet") ? NULL : say,
                                             .cancel = on_cancel});
-    if (!heed_failed(cx) && option_flag(o, "profile")) engine_profile(cx, true);
+    if (!heed_failed(cx) && option_flag(o, "profile")) profile_set(cx, true);
+    opened_at = clock_seconds();
     if (!heed_failed(cx)) return cx;
     if (heed_error(cx) == HEED_ERR_BUDGET)
         options_over_budget(o, cx->needed, cx->needed_total);
@@ -105,22 +105,25 @@ static int by_time(const void *a, const void *b) {
 
 static void print_profile(heed_ctx *cx) {
     const struct profile_line *lines;
-    const int n = engine_profile_lines(cx, &lines);
+    const int n = profile_lines(cx, &lines);
     struct profile_line *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
     if (!sorted) return;
     for (int i = 0; i < n; i++) sorted[i] = lines[i];
     qsort(sorted, (size_t)n, sizeof *sorted, by_time);
     const double all = 1e3 * (clock_seconds() - opened_at);
     double ops = 0;
-    fprintf(stderr, "%-24s %10s %10s %10s %10s %10s %7s\n", "op", "forward", "ms", "backward", "ms", "total ms",
+    fprintf(stderr, "%-24s %10s %10s %10s %10s %10s %7s\n", "work", "calls", "ms", "backward", "ms", "total ms",
             "share");
     for (int i = 0; i < n; i++) {
         const struct profile_line *l = &sorted[i];
         const double ms = 1e-6 * (double)time_of(l);
         ops += ms;
-        fprintf(stderr, "%-24s %10lld %10.2f %10lld %10.2f %10.2f %6.1f%%\n", l->op->name, (long long)l->count[0],
-                1e-6 * (double)l->nanoseconds[0], (long long)l->count[1], 1e-6 * (double)l->nanoseconds[1], ms,
-                100 * ms / all);
+        fprintf(stderr, "%-24s %10lld %10.2f ", l->name, (long long)l->count[0], 1e-6 * (double)l->nanoseconds[0]);
+        if (l->count[1])
+            fprintf(stderr, "%10lld %10.2f", (long long)l->count[1], 1e-6 * (double)l->nanoseconds[1]);
+        else
+            fprintf(stderr, "%21s", "");
+        fprintf(stderr, " %10.2f %6.1f%%\n", ms, 100 * ms / all);
     }
     fprintf(stderr, "%-24s %10s %10s %10s %10s %10.2f %6.1f%%\n", "all else", "", "", "", "", all - ops,
             100 * (all - ops) / all);

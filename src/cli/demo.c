@@ -1,6 +1,7 @@
 /* heed demo: the main job, end to end. A grammar writes English sentences with their German; a Transformer learns to
  * translate them while you watch; then it translates sentences that it has never seen, and shows where "it" looks. */
 #include "base/file.h"
+#include "base/profile.h"
 #include "cli/attend.h"
 #include "cli/options.h"
 #include "cli/parallel.h"
@@ -76,7 +77,9 @@ static bool make_corpus(struct demo *d) {
         const heed_grammar grammar = {.seed = heed_seed(d->cx) + (uint64_t)set,
                                       .part = set == TRAIN ? HEED_GRAMMAR_TRAIN : HEED_GRAMMAR_HELD_OUT,
                                       .kind = set == PRONOUN ? HEED_GRAMMAR_PRONOUN : HEED_GRAMMAR_ANY};
+        const struct profile_mark mark = profile_begin(d->cx);
         heed_grammar_lines(d->cx, &grammar, 0, d->sizes[set], &d->lines[set][0], &d->lines[set][1]);
+        profile_end(d->cx, mark, "write sentences", PROFILE_FORWARD);
         if (heed_failed(d->cx)) break;
         write_lines(d, set_names[set], d->preprocessing.from, &d->lines[set][0]);
         write_lines(d, set_names[set], d->preprocessing.to, &d->lines[set][1]);
@@ -348,6 +351,7 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
 
 /* Captures belong to contexts: the second sentence gets one of its own. */
 static bool look(struct demo *d) {
+    const struct profile_mark mark = profile_begin(d->cx);
     heed_ctx *const other = heed_open(&(heed_config){.threads = 1});
     struct attend a[2] = {{.n = 0}, {.n = 0}};
     bool ok = attend_open(d->cx, d->model_dir, grammar_shown[TIRED], NULL, &a[TIRED]) &&
@@ -366,6 +370,7 @@ static bool look(struct demo *d) {
     if (a[WIDE].cx) attend_close(&a[WIDE]);
     if (a[TIRED].cx) attend_close(&a[TIRED]);
     heed_close(other);
+    profile_end(d->cx, mark, "draw attention", PROFILE_FORWARD);
     return ok && !heed_failed(d->cx);
 }
 

@@ -18,7 +18,7 @@ const struct option common_options[] = {
      .help = "seed of all random numbers"},
     {.name = "memory", .kind = OPTION_BYTES, .value = "BYTES",
      .help = "maximum memory, checked before work starts (512M, 2G)"},
-    {.name = "profile", .help = "say at the end where the time went, op by op"},
+    {.name = "profile", .help = "say at the end where the time went, by op and by other work"},
     {.name = "quiet", .letter = 'q', .help = "no progress, no messages but errors"},
     {.name = "recipe", .kind = OPTION_FILE, .value = "FILE",
      .help = "read options from a file, one a line; command-line options override it"},

@@ -1,4 +1,5 @@
 #include "cli/parallel.h"
+#include "base/profile.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,6 +61,7 @@ const char *parallel_file(const char *path, const char *part, const heed_preproc
 
 bool parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, heed_lines *lines) {
     if (!prep->moses && !prep->lower) return !heed_failed(cx);
+    const struct profile_mark mark = profile_begin(cx);
     heed_string text = {0};
     heed_lines done = {0};
     for (int64_t i = 0; i < lines->count && !heed_cancelled(cx); i++)
@@ -71,6 +73,7 @@ bool parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text
         *lines = done;
     }
     heed_string_free(cx, &text);
+    profile_end(cx, mark, "preprocess text", PROFILE_FORWARD);
     return !heed_failed(cx);
 }
 

@@ -1,6 +1,7 @@
 /* heed train: from a data set to a model directory. What is not said follows from the data. */
 #include "cli/train.h"
 #include "base/memory.h"
+#include "base/profile.h"
 #include "cli/program.h"
 #include "cli/task.h"
 #include "model/directory.h"
@@ -203,16 +204,35 @@ static bool claim_directory(struct train_run *r) {
     return true;
 }
 
-static void train(struct train_run *r) {
-    const size_t before = heed_memory_use(r->cx).held;
-    if (access(r->dir, F_OK) == 0 && (r->lock = directory_lock(r->cx, r->dir)) < 0) return; /* before data are read */
-    if (!r->task->load(r)) return;
-    set_loop(r);
-    if (!r->task->set(r) || !check_budget(r, before) || interrupted()) return;
+static bool make_model(struct train_run *r) {
     r->model = r->task->model(r, r->cx);
-    if (!r->model || heed_cancelled(r->cx)) return;
+    if (!r->model || heed_cancelled(r->cx)) return false;
     options_train(r->cx);
-    if (!claim_directory(r) || !r->task->begin(r) || interrupted()) return;
+    return claim_directory(r) && r->task->begin(r) && !interrupted();
+}
+
+/* Data, plan and model: false when there is nothing to train. */
+static bool prepare(struct train_run *r) {
+    const size_t before = heed_memory_use(r->cx).held;
+    if (access(r->dir, F_OK) == 0 && (r->lock = directory_lock(r->cx, r->dir)) < 0)
+        return false; /* before data are read */
+    struct profile_mark mark = profile_begin(r->cx);
+    const bool loaded = r->task->load(r);
+    profile_end(r->cx, mark, "load data", PROFILE_FORWARD);
+    if (!loaded) return false;
+    set_loop(r);
+    mark = profile_begin(r->cx);
+    const bool planned = r->task->set(r) && check_budget(r, before);
+    profile_end(r->cx, mark, "plan", PROFILE_FORWARD);
+    if (!planned || interrupted()) return false;
+    mark = profile_begin(r->cx);
+    const bool made = make_model(r);
+    profile_end(r->cx, mark, "initialise model", PROFILE_FORWARD);
+    return made;
+}
+
+static void train(struct train_run *r) {
+    if (!prepare(r)) return;
     const bool validates = r->loop.source ? r->loop.source->valid : r->loop.valid != NULL;
     progress_begin(&r->progress, option_flag(r->o, "quiet"), r->unit, validates ? task_metric_label(r->metric) : NULL);
     say_end(r, heed_loop_run(r->cx, r->model, &r->loop, &r->state));

@@ -61,6 +61,10 @@ static void set_param(struct train_run *r, const char *name, const float *values
     if (p) memcpy(p->value, values, (size_t)p->count * sizeof *values);
 }
 
+static bool wants(const struct train_run *r, const char *mean) {
+    return heed_params_find(heed_model_params(r->model), mean);
+}
+
 /* Means and deviations of the training examples, into a model that wants them. */
 static bool standardise(struct train_run *r) {
     const struct vectors *v = vectors_of(r);
@@ -68,6 +72,7 @@ static bool standardise(struct train_run *r) {
     const heed_data targets = {.n = d->n, .width = d->outputs, .x = d->y};
     for (int i = 0; i < (d->y ? 2 : 1); i++) {
         const heed_data *of = i == 0 ? d : &targets;
+        if (!wants(r, i == 0 ? "input_mean" : "output_mean")) continue;
         float *mean = heed_mem_new(r->cx, (size_t)of->width * sizeof *mean);
         float *deviation = heed_mem_new(r->cx, (size_t)of->width * sizeof *deviation);
         if (deviation && heed_data_moments(r->cx, of, v->train_rows, v->n_train, mean, deviation)) {

@@ -1,4 +1,5 @@
 #include "cli/vocabulary.h"
+#include "base/profile.h"
 
 static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
 
@@ -15,7 +16,10 @@ heed_tokenizer *vocabulary_learn(heed_ctx *cx, const heed_lines *const *texts, i
                                       .eos = end_names[0],
                                       .unk = "<unk>",
                                       .add_eos = true};
-    return heed_tokenizer_train(cx, texts, n, &opts);
+    const struct profile_mark mark = profile_begin(cx);
+    heed_tokenizer *t = heed_tokenizer_train(cx, texts, n, &opts);
+    profile_end(cx, mark, "train tokenizer", PROFILE_FORWARD);
+    return t;
 }
 
 /* The first of several names that the vocabulary knows. */

@@ -5,6 +5,7 @@
  * allocator: all memory is taken when the batches are opened, and nothing in the thread can fail. Where a thread would
  * not pay, the caller makes each batch when it asks for it. */
 #include "data/batches.h"
+#include "base/profile.h"
 #include "base/vectors.h"
 #include "data/data.h"
 
@@ -264,9 +265,14 @@ static const heed_batch *take_made(heed_batches *b) {
 const heed_batch *heed_batches_next(heed_ctx *cx, heed_batches *b) {
     if (heed_failed(cx)) return NULL;
     if (!b) return heed_fail(cx, HEED_ERR_USAGE, "batches_next: the batches are NULL"), NULL;
-    if (b->ahead) return take_made(b);
-    make_batch(b, &b->slot[0]);
-    return &b->slot[0].batch;
+    const struct profile_mark mark = profile_begin(cx);
+    const heed_batch *batch = &b->slot[0].batch;
+    if (b->ahead)
+        batch = take_made(b);
+    else
+        make_batch(b, &b->slot[0]);
+    profile_end(cx, mark, "prepare batches", PROFILE_FORWARD);
+    return batch;
 }
 
 int64_t heed_batches_per_epoch(const heed_batches *batches) { return batches ? batches->per_epoch : 0; }

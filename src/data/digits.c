@@ -6,6 +6,7 @@
 #include "base/ctx.h"
 #include "base/philox.h"
 #include "base/pool.h"
+#include "base/profile.h"
 #include "data/data.h"
 #include "data/strokes.h"
 
@@ -218,6 +219,8 @@ heed_data *heed_data_digits(heed_ctx *cx, uint64_t seed, int64_t n) {
     d->image_height = d->image_width = SIDE;
     d->image_channels = 1;
     struct job job = {d, seed};
+    const struct profile_mark mark = profile_begin(cx);
     pool_run(cx->pool, (n - 1) / PER_TASK + 1, draw_some, &job);
+    profile_end(cx, mark, "draw digits", PROFILE_FORWARD);
     return d;
 }

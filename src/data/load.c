@@ -1,4 +1,5 @@
 /* Opening a data set by what its path is: a directory of IDX files, npy or IDX files, or else a table. */
+#include "base/profile.h"
 #include "data/data.h"
 #include "io/text.h"
 
@@ -160,8 +161,12 @@ heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *
     const heed_data_opts defaults = {.task = HEED_DATA_REGRESS};
     if (!opts) opts = &defaults;
     if (!check_opts(cx, path, opts)) return NULL;
+    const struct profile_mark mark = profile_begin(cx);
     heed_data *d = data_new(cx);
-    if (d && read_any(cx, path, opts, d) && check_like(cx, path, opts->like, d)) return d;
-    heed_data_free(cx, d);
-    return NULL;
+    if (!d || !read_any(cx, path, opts, d) || !check_like(cx, path, opts->like, d)) {
+        heed_data_free(cx, d);
+        d = NULL;
+    }
+    profile_end(cx, mark, "load data", PROFILE_FORWARD);
+    return d;
 }

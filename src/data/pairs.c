@@ -1,4 +1,5 @@
 /* Parallel text: encoded pairs, and groups of them that are padded little. */
+#include "base/profile.h"
 #include "data/data.h"
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_
     if (!check_text(cx, text, pairs)) return false;
     const heed_pairs_opts o = opts ? *opts : (heed_pairs_opts){0};
     const heed_merge_dropout none[2] = {{0}};
+    const struct profile_mark mark = profile_begin(cx);
     struct making m;
     if (begin(cx, text->source->count, &m))
         for (int64_t i = 0; i < text->source->count && !heed_cancelled(cx); i++) {
@@ -92,7 +94,9 @@ bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_
             else if (!keep_line(&m, i, middle, o.longest))
                 m.pairs.long_ones++;
         }
-    return finish(cx, text, &m, pairs);
+    const bool ok = finish(cx, text, &m, pairs);
+    profile_end(cx, mark, "tokenize", PROFILE_FORWARD);
+    return ok;
 }
 
 bool heed_pairs_resample(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs *pairs,

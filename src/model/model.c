@@ -1,4 +1,5 @@
 /* Models: a family's struct, its parameters and its config, made fresh or opened from a directory. */
+#include "base/profile.h"
 #include "io/limits.h"
 #include "model/config.h"
 #include "model/directory.h"
@@ -274,9 +275,12 @@ heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_op
         heed_fail(cx, HEED_ERR_USAGE, "model_load: the %s NULL", dir ? "settings are" : "directory is");
         return NULL;
     }
+    const struct profile_mark mark = profile_begin(cx);
     const heed_json config = read_config(cx, dir, &o, &family, &head);
     heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config);
-    if (m && open_decoding(cx, m, dir) && read_weights(cx, m, dir, &o)) return m;
+    const bool loaded = m && open_decoding(cx, m, dir) && read_weights(cx, m, dir, &o);
+    profile_end(cx, mark, "load model", PROFILE_FORWARD);
+    if (loaded) return m;
     heed_model_free(cx, m);
     return NULL;
 }

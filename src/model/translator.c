@@ -1,5 +1,6 @@
 /* From text to text: preprocessing, encoding, decoding in buckets of equal length, and detokenising. */
 #include "base/checked.h"
+#include "base/profile.h"
 #include "heed/translate.h"
 #include "model/directory.h"
 #include "model/seq2seq.h"
@@ -185,7 +186,9 @@ bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *s
         for (int64_t i = 0; i < n; i++)
             if (source[i].count > 0) order[real++] = (struct sentence){source[i].count, i};
         qsort(order, (size_t)real, sizeof *order, by_length);
+        const struct profile_mark mark = profile_begin(cx);
         decode(cx, model, source, order, real, opts, &t);
+        profile_end(cx, mark, "search", PROFILE_FORWARD);
     }
     heed_mem_free(cx, order);
     if (heed_failed(cx))

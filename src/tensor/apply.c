@@ -1,6 +1,7 @@
 /* Running an op: check, infer, take memory, compute, record. */
 #include "base/arena.h"
-#include "tensor/profile.h"
+#include "base/profile.h"
+#include "tensor/engine.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -156,12 +157,12 @@ static void unclaim(struct node *n) {
 static bool run(struct node *n, heed_tensor *const *in, bool *wants) {
     heed_op_call *c = &n->call;
     if (!take_inputs(c, in, wants) || !c->op->infer(c) || c->cx->status != HEED_OK || !take_memory(n)) return false;
-    const int64_t began = profile_now(c->cx->engine);
+    const struct profile_mark mark = profile_begin(c->cx);
     if (!c->cx->config.dry && c->op->forward && !c->op->forward(c)) {
         heed_op_fail(c, HEED_ERR_USAGE, "forward failed");
         return false;
     }
-    profile_note(c->cx->engine, c->op, PROFILE_FORWARD, began);
+    profile_end(c->cx, mark, c->label ? c->label : c->op->name, PROFILE_FORWARD);
     arena_give(c->cx, c->work);
     c->work = NULL;
     return !c->recording || record(n);
@@ -176,6 +177,7 @@ bool heed_apply(heed_ctx *cx, const heed_op *op, const void *attr, heed_tensor *
         return heed_fail(cx, HEED_ERR_USAGE, "%s: apply needs an op with infer, its inputs, outputs and attributes",
                          op && op->name ? op->name : "op");
     if (cx->config.cancel && heed_cancelled(cx)) return false;
+    const struct profile_mark mark = profile_begin(cx);
     const struct bump_mark before = e->records.at;
     struct node *n = node_new(cx, op, attr, n_in, n_out);
     if (!n) return false;
@@ -189,6 +191,7 @@ bool heed_apply(heed_ctx *cx, const heed_op *op, const void *attr, heed_tensor *
             tensor_unref(c->out[j]);
         out[j] = ok ? c->out[j] : NULL;
     }
+    profile_end(cx, mark, "tape", PROFILE_FORWARD);
     if (ok && c->recording) return true;
     if (!ok) unclaim(n);
     arena_give(cx, c->work);

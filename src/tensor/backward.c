@@ -4,8 +4,9 @@
  * contribution to a gradient stores, the next ones add. As soon as an op is passed, what it saved, its outputs' numbers
  * and gradients are given back: the peak is what is live. */
 #include "base/arena.h"
+#include "base/profile.h"
 #include "kernel/rows.h"
-#include "tensor/profile.h"
+#include "tensor/engine.h"
 #include <string.h>
 
 /* A gradient that is shared (passed on by an op, or handed in) is copied before it is added to. */
@@ -125,7 +126,7 @@ static bool prepare_fold(struct node *n) {
 static bool node_backward(struct node *n) {
     heed_op_call *c = &n->call;
     heed_ctx *cx = c->cx;
-    const int64_t began = profile_now(cx->engine);
+    const struct profile_mark mark = profile_begin(cx);
     struct storage *few[FEW], **beside = few;
     if (c->n_in > FEW && !(beside = heed_mem_new(cx, (size_t)c->n_in * sizeof *beside))) return false;
     for (int i = 0; i < c->n_in; i++) beside[i] = NULL;
@@ -151,7 +152,7 @@ static bool node_backward(struct node *n) {
             ok = contribute(cx, t, c->out[n->pass[i]]->grad);
     }
     if (beside != few) heed_mem_free(cx, beside);
-    profile_note(cx->engine, c->op, PROFILE_BACKWARD, began);
+    profile_end(cx, mark, c->label ? c->label : c->op->name, PROFILE_BACKWARD);
     return ok;
 }
 
@@ -180,6 +181,7 @@ static void node_release(struct node *n) {
 
 static bool walk_back(heed_ctx *cx, heed_tensor *y) {
     struct engine *e = cx->engine;
+    const struct profile_mark mark = profile_begin(cx);
     y->keep = true;
     while (e->n_nodes > 0) {
         struct node *n = e->nodes[e->n_nodes - 1];
@@ -190,6 +192,7 @@ static bool walk_back(heed_ctx *cx, heed_tensor *y) {
         node_release(n);
     }
     e->records.at = (struct bump_mark){0};
+    profile_end(cx, mark, "tape", PROFILE_BACKWARD);
     return true;
 }
 

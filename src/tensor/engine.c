@@ -1,6 +1,7 @@
 /* What a context keeps of a step: headers, storages, the tape's records, scopes. */
 #include "tensor/engine.h"
 #include "base/arena.h"
+#include "base/profile.h"
 #include <string.h>
 
 #define SLAB_CHUNK 128               /* objects */
@@ -97,7 +98,6 @@ static void engine_close(heed_ctx *cx) {
     heed_mem_free(cx, e->nodes);
     heed_mem_free(cx, e->scopes);
     heed_mem_free(cx, e->slots);
-    heed_mem_free(cx, e->profile);
     heed_mem_free(cx, e);
     cx->engine = NULL;
 }
@@ -147,8 +147,10 @@ void engine_reset(heed_ctx *cx) {
 void heed_reset(heed_ctx *cx) {
     if (!cx || !cx->engine) return;
     struct engine *e = cx->engine;
+    const struct profile_mark mark = profile_begin(cx);
     engine_reset(cx);
     e->step++;
+    profile_end(cx, mark, "tape", PROFILE_FORWARD);
 }
 
 bool engine_note_slot(heed_ctx *cx, heed_grad *slot) {

@@ -72,7 +72,6 @@ struct engine {
     int64_t n_slots, cap_slots;
     bool recording, training;
     uint64_t step, random_ops;
-    struct profile *profile; /* NULL: not asked for; tensor/profile.h */
 };
 
 struct engine *engine_of(heed_ctx *cx); /* made at first use; NULL when the context has failed */

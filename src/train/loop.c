@@ -5,6 +5,7 @@
 #include "train/loop.h"
 #include "base/clock.h"
 #include "base/ctx.h"
+#include "base/profile.h"
 #include "kernel/rows.h"
 #include "model/directory.h"
 #include "train/trainer.h"
@@ -38,9 +39,11 @@ static void keep_weights(struct loop *l) {
 
 static bool write_best(struct loop *l) {
     if (!l->best_unsaved) return !heed_failed(l->cx);
+    const struct profile_mark mark = profile_begin(l->cx);
     show_best(l);
     const bool written = heed_model_save(l->cx, l->model, l->opts.dir);
     show_best(l);
+    profile_end(l->cx, mark, "write model", PROFILE_FORWARD);
     l->best_unsaved = !written;
     return written;
 }
@@ -57,11 +60,13 @@ static bool diverged(struct loop *l, const char *what, int64_t step, double valu
 
 static bool save(struct loop *l) {
     heed_ctx *cx = l->cx;
+    const struct profile_mark mark = profile_begin(cx);
     const double size = kernel_square_sum(cx->pool, heed_params_block(l->params), heed_params_numbers(l->params));
     if (heed_failed(cx)) return false;
     if (!isfinite(size)) return diverged(l, "size of the weights", l->state->step, size);
     char *notes = write_best(l) ? notes_write(l) : NULL;
     const bool saved = notes && heed_checkpoint_save(cx, l->trainer, l->checkpoint, notes);
+    profile_end(cx, mark, "write checkpoint", PROFILE_FORWARD);
     heed_mem_free(cx, notes);
     l->saved = clock_seconds();
     l->unsaved = !saved;
@@ -120,8 +125,10 @@ static bool go_back(struct loop *l, int64_t pass, double *sum) {
     heed_ctx *cx = l->cx;
     heed_io in = {0}, out;
     float share = 1;
-    if (!l->source.feed(cx, l->source.own, pass, &in, &share) || !heed_model_forward(cx, l->model, &in, &out))
-        return false;
+    const struct profile_mark mark = profile_begin(cx);
+    const bool fed = l->source.feed(cx, l->source.own, pass, &in, &share);
+    profile_end(cx, mark, "prepare batches", PROFILE_FORWARD);
+    if (!fed || !heed_model_forward(cx, l->model, &in, &out)) return false;
     const heed_tensor *loss = heed_io_get(&out, "loss");
     if (!loss) return heed_fail(cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
     heed_tensor *goal = loop_goal(&out);
@@ -132,7 +139,9 @@ static bool go_back(struct loop *l, int64_t pass, double *sum) {
 bool loop_update(struct loop *l) {
     heed_ctx *cx = l->cx;
     heed_loop_state *s = l->state;
+    const struct profile_mark mark = profile_begin(cx);
     const int64_t passes = l->source.next(cx, l->source.own);
+    profile_end(cx, mark, "prepare batches", PROFILE_FORWARD);
     if (passes < 1) return false;
     heed_trainer_begin(cx, l->trainer);
     double sum = 0.0;
@@ -160,7 +169,10 @@ static bool evaluation_is_due(const struct loop *l) {
 }
 
 bool loop_measure(struct loop *l, bool test, heed_score *score) {
-    return l->source.measure(l->cx, l->source.own, l->model, test, score);
+    const struct profile_mark mark = profile_begin(l->cx);
+    const bool ok = l->source.measure(l->cx, l->source.own, l->model, test, score);
+    profile_end(l->cx, mark, "evaluate", PROFILE_FORWARD);
+    return ok;
 }
 
 static bool is_better(const struct loop *l, const heed_score *a) {
@@ -235,12 +247,20 @@ static bool settle(struct loop *l) {
     s->evaluated = l->evaluated == s->step;
     if (has_ended(l) && !conclude(l)) return false;
     count(l);
-    if (!log_state(l)) return false;
+    const struct profile_mark mark = profile_begin(l->cx);
+    const bool logged = log_state(l);
+    profile_end(l->cx, mark, "write log", PROFILE_FORWARD);
+    if (!logged) return false;
     l->settled = s->step;
     return l->unsaved = true;
 }
 
-static bool goes_on(const struct loop *l) { return !l->opts.report || l->opts.report(l->opts.user, l->state); }
+static bool goes_on(const struct loop *l) {
+    const struct profile_mark mark = profile_begin(l->cx);
+    const bool wanted = !l->opts.report || l->opts.report(l->opts.user, l->state);
+    profile_end(l->cx, mark, "report progress", PROFILE_FORWARD);
+    return wanted;
+}
 
 static heed_loop_end run(struct loop *l) {
     heed_ctx *cx = l->cx;

@@ -3,6 +3,7 @@
  * grad is None. */
 #include "train/trainer.h"
 #include "base/ctx.h"
+#include "base/profile.h"
 #include "kernel/rows.h"
 #include "tensor/engine.h"
 #include <math.h>
@@ -126,14 +127,18 @@ static bool next_stretch(const heed_trainer *t, int *i, bool filled, bool alike,
 }
 
 static double gradient_norm(heed_ctx *cx, const heed_trainer *t) {
+    const struct profile_mark mark = profile_begin(cx);
     struct stretch s;
     double sum = 0;
     for (int i = 0; next_stretch(t, &i, true, false, &s);)
         sum += kernel_square_sum(cx->pool, t->grad + s.from, s.count);
+    profile_end(cx, mark, "gradient norm", PROFILE_FORWARD);
     return sqrt(sum);
 }
 
 static void update(heed_ctx *cx, heed_trainer *t, float scale) {
+    static const char *const names[] = {[HEED_SGD] = "sgd", [HEED_ADAM] = "adam", [HEED_ADAMW] = "adamw"};
+    const struct profile_mark mark = profile_begin(cx);
     const heed_optimizer *o = &t->opts.optimizer;
     struct stretch s;
     for (int i = 0; next_stretch(t, &i, true, true, &s);) {
@@ -150,6 +155,7 @@ static void update(heed_ctx *cx, heed_trainer *t, float scale) {
                         &adam);
         }
     }
+    profile_end(cx, mark, names[o->kind], PROFILE_FORWARD);
 }
 
 void trainer_clear(heed_trainer *t) {
@@ -159,12 +165,14 @@ void trainer_clear(heed_trainer *t) {
 
 /* The first update begins the average, as torch.optim.swa_utils.AveragedModel does: no trace of the first draw. */
 static void average(heed_ctx *cx, heed_trainer *t) {
+    const struct profile_mark mark = profile_begin(cx);
     struct stretch s;
     for (int i = 0; next_stretch(t, &i, false, false, &s);)
         if (t->steps == 0)
             kernel_copy(cx->pool, t->average + s.from, s.weights, s.count);
         else
             kernel_ema(cx->pool, t->average + s.from, s.weights, s.count, t->opts.average);
+    profile_end(cx, mark, "average of weights", PROFILE_FORWARD);
 }
 
 bool heed_trainer_step(heed_ctx *cx, heed_trainer *t, bool *updated) {

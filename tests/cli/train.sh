@@ -154,6 +154,18 @@ if [ -e "$mnist" ]; then
     tail -n 1 mnist.jsonl | grep -qE '"test_accuracy":0\.[89]' || fail "MNIST: $(tail -n 1 mnist.jsonl)"
 fi
 
+# a profile names what takes the time: less than a twentieth is not named
+expect 0 train classify --data digits --out named --epochs 2 --set activation=gelu --profile --quiet
+for work in 'linear, gelu' linear adamw 'draw digits' 'prepare batches' evaluate 'write checkpoint' 'write model'; do
+    grep -qE "^$work +[0-9]+ +[0-9.]+ " err || fail "$work should be in the profile"
+done
+awk '/^all else/ { share = $NF + 0; found = 1 } END { exit !(found && share < 5) }' err || fail "too much of the time has no name"
+gzip -c kinds.csv >kinds.csv.gz
+expect 0 train classify --data kinds.csv.gz --out named2 --steps 5 --optimizer sgd --clip 1 --average 0.9 --profile --quiet
+for work in gunzip 'load data' sgd 'gradient norm' 'average of weights'; do
+    grep -qE "^$work +[0-9]+ +[0-9.]+ " err || fail "$work should be in the profile"
+done
+
 # a bar on a terminal, never wider than it
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
     script -qec "stty columns 60; '$HEED' train classify --data digits --out bar --epochs 2" /dev/null >screen

@@ -1,7 +1,7 @@
 /* Multi-head attention against torch.nn.MultiheadAttention, and what it promises beyond: one product for what is made
  * of one tensor and no copies, packed sequences, decoding over a cache, rotary positions, dropout. */
+#include "base/profile.h"
 #include "nn/block_test.h"
-#include "tensor/profile.h"
 
 /* ---- torch ---- */
 
@@ -96,9 +96,9 @@ static struct weights make_layer(heed_ctx *cx, int64_t width, int64_t heads, flo
 
 static int64_t times(const heed_ctx *cx, const char *op, int pass) {
     const struct profile_line *lines;
-    const int n = engine_profile_lines(cx, &lines);
+    const int n = profile_lines(cx, &lines);
     for (int i = 0; i < n; i++)
-        if (strcmp(lines[i].op->name, op) == 0) return lines[i].count[pass];
+        if (strcmp(lines[i].name, op) == 0) return lines[i].count[pass];
     return 0;
 }
 
@@ -111,7 +111,7 @@ static void test_products(void **state) {
         heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){2, 5, 12});
         heed_tensor *y = other > 0 ? random_tensor(cx, 1, 3, (int64_t[]){2, 5, 12}) : x;
         heed_tensor *z = other > 1 ? random_tensor(cx, 2, 3, (int64_t[]){2, 5, 12}) : y;
-        assert_true(engine_profile(cx, true));
+        assert_true(profile_set(cx, true));
         heed_tensor *out = heed_multihead_run(cx, &layer, x, y, z, NULL);
         assert_true(heed_backward_from(cx, out, random_tensor(cx, 3, 3, (int64_t[]){2, 5, 12})));
         assert_int_equal(times(cx, "linear", PROFILE_FORWARD), 2 + other); /* with out_proj */
@@ -119,7 +119,7 @@ static void test_products(void **state) {
         assert_int_equal(times(cx, "attention", PROFILE_FORWARD), 1);
         assert_int_equal(times(cx, "contiguous", PROFILE_FORWARD), 0);
         assert_int_equal(times(cx, "contiguous", PROFILE_BACKWARD), 0);
-        engine_profile(cx, false);
+        profile_set(cx, false);
         heed_reset(cx);
     }
     weights_free(cx, &w);

@@ -22,6 +22,16 @@ static enum unary_reads act_reads(enum activation act) {
     return act == ACT_NONE ? READS_NOTHING : kernel_unary_reads(kernel_activation(act).fn);
 }
 
+/* What a profile says: the activation is computed on the way out of the product. */
+static const char *linear_label(enum activation act) {
+    static const char *const labels[ACT_COUNT] = {
+        [ACT_NONE] = "linear",
+#define ACTIVATION(name, NAME, ...) [ACT_##NAME] = "linear, " #name,
+#include "kernel/elementwise.def"
+    };
+    return labels[act];
+}
+
 static bool linear_infer(heed_op_call *c) {
     const struct linear_attr *attr = c->attr;
     const enum activation act = attr->act;
@@ -39,6 +49,7 @@ static bool linear_infer(heed_op_call *c) {
     shape[x->rank - 1] = outputs_of(c);
     if (!heed_op_out(c, 0, HEED_F32, x->rank, shape)) return false;
     const size_t bytes = (size_t)c->out[0]->count * sizeof(float);
+    c->label = linear_label(act);
     c->save_in = (c->wants[1] ? 1u : 0) | (c->wants[0] ? 2u : 0);
     c->save_out = act_reads(act) == READS_Y;
     c->state_size = c->recording && act_reads(act) == READS_X ? bytes : 0;

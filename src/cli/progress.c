@@ -11,6 +11,7 @@
 #define LINE_SECONDS   5.0
 #define BAR_CELLS      24
 #define BAR_LEAST      4
+#define LOSS_DECAY     0.98 /* of the moving average: some 50 updates */
 
 void progress_begin(struct progress *p, bool quiet, const char *unit, const char *metric) {
     *p = (struct progress){.quiet = quiet,
@@ -29,6 +30,16 @@ static void time_text(char out[24], double seconds) {
         snprintf(out, 24, "%ld:%02ld", s / 60, s % 60);
 }
 
+/* Losses of single batches jump; what is shown is their average, bias-corrected as Adam's moments are. */
+static void add_loss(struct progress *p, double loss) {
+    p->loss = LOSS_DECAY * p->loss + (1 - LOSS_DECAY) * loss;
+    p->weight = LOSS_DECAY * p->weight + (1 - LOSS_DECAY);
+}
+
+static double smooth_loss(const struct progress *p, const heed_loop_state *s) {
+    return p->weight > 0 ? p->loss / p->weight : s->loss;
+}
+
 static void state_text(const struct progress *p, const heed_loop_state *s, char *out, size_t size) {
     char left[24], valid[64] = "";
     const bool many = s->seen_per_second >= 1e4;
@@ -37,7 +48,7 @@ static void state_text(const struct progress *p, const heed_loop_state *s, char 
         snprintf(valid, sizeof valid, fabs(s->valid.metric) < 100 ? "  %s %.4f" : "  %s %.4g", p->metric,
                  s->valid.metric);
     snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s %s/s  %s left", (long long)s->step, (long long)s->steps,
-             s->loss, valid, s->seen_per_second / (many ? 1e3 : 1), many ? "k" : "", p->unit, left);
+             smooth_loss(p, s), valid, s->seen_per_second / (many ? 1e3 : 1), many ? "k" : "", p->unit, left);
 }
 
 /* Never longer than the terminal is wide: a line that wraps could not be drawn again in its place. */
@@ -60,6 +71,7 @@ static void draw(struct progress *p, const char *text, double part) {
 void progress_show(struct progress *p, const heed_loop_state *s) {
     const double t = clock_seconds();
     p->evaluated |= s->evaluated;
+    add_loss(p, s->loss);
     if (p->quiet || t - p->drawn < (p->terminal ? REDRAW_SECONDS : LINE_SECONDS)) return;
     char text[256];
     state_text(p, s, text, sizeof text);

@@ -36,6 +36,12 @@ printf '0.9,0.1\n0.2,0.8\n' | "$HEED" predict kinds >answers
 [ "$(cut -f 1 answers | tr '\n' ' ')" = "left right " ] || fail "classes: $(cat answers)"
 grep -q '"0": "left"' kinds/config.json || fail "config.json should name the classes"
 
+# the progress has the loss smoothed, the log as it is
+expect 0 train classify --data kinds.csv --out smooth --steps 60 --log smooth.jsonl --log-every 1
+sed -n 's/.*"loss":\([0-9.e-]*\),"lr".*/\1/p' smooth.jsonl |
+    awk '{ m = 0.98 * m + 0.02 * $1; w = 0.98 * w + 0.02 } END { printf "step 60/60  loss %.4g  \n", m / w }' >wanted
+grep -qF "$(cat wanted)" err || fail "the loss in the progress should be a moving average: $(cat wanted)"
+
 # what is there is not lost by a slip
 wrong 1 'kinds: holds a model already; --resume continues it, --force overwrites it' train classify --data kinds.csv --out kinds
 expect 0 train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume

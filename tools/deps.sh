@@ -18,6 +18,7 @@ build|libjansson-dev|pkg-config --exists jansson|reads JSON
 build|zlib1g-dev|pkg-config --exists zlib|reads .gz files
 build|libcairo2-dev|pkg-config --exists cairo|draws pictures
 build|libutf8proc-dev|pkg-config --exists libutf8proc|knows Unicode's letters
+build|libpcre2-dev|pkg-config --exists libpcre2-8|matches the patterns of tokenizers
 build|fonts-dejavu-core|test -n "$(fc-list)"|letters in pictures
 test|libcmocka-dev|pkg-config --exists cmocka|runs the unit tests
 test|clang-format-14|command -v clang-format-14|checks the code's layout

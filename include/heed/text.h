@@ -39,25 +39,39 @@ HEED_API void heed_lines_free(heed_ctx *cx, heed_lines *lines);
 HEED_API const char *heed_line_text(const heed_lines *lines, int64_t i); /* NULL: no such line */
 HEED_API size_t heed_line_size(const heed_lines *lines, int64_t i);      /* bytes without the 0; 0: no such line */
 
-/* ---- tokenizers ---- a tokenizer.json, as Python's `tokenizers` reads and writes it.
+/* ---- tokenizers ---- what Python's `tokenizers` reads, with the same ids, texts and offsets. docs/tokenizers.md.
+ *
  * Characters: every character is a token. Words: split at white space. BPE (Sennrich et al. 2016): pairs of the words'
  * characters merged in the order learnt; a word's first piece is marked by a leading U+2581, as SentencePiece does, so
- * that decoding is exact. */
+ * that decoding is exact. Byte-level BPE (Radford et al. 2019): the same over bytes, so that nothing is unknown.
+ * WordPiece (Wu et al. 2016): the longest pieces from the left. Unigram (Kudo 2018): the likeliest pieces. */
 typedef struct heed_tokenizer heed_tokenizer;
-typedef enum heed_tokenizer_kind { HEED_TOKENS_CHAR, HEED_TOKENS_WORD, HEED_TOKENS_BPE } heed_tokenizer_kind;
+typedef enum heed_tokenizer_kind {
+    HEED_TOKENS_CHAR,
+    HEED_TOKENS_WORD,
+    HEED_TOKENS_BPE,
+    HEED_TOKENS_BYTE_BPE,
+    HEED_TOKENS_WORDPIECE,
+    HEED_TOKENS_UNIGRAM,
+} heed_tokenizer_kind;
 typedef struct heed_tokenizer_opts {
     heed_tokenizer_kind kind;
-    int64_t vocabulary;                /* most tokens, special ones included; 0: all there are (not for BPE) */
+    int64_t vocabulary;                /* most tokens, special ones included; 0: all there are (char and word only) */
     int64_t least;                     /* words and characters seen less often are unknown; 0: 1 */
+    int64_t least_pair;                /* of BPE and WordPiece: pairs seen less often are not merged; 0: 2 */
     bool lower;                        /* text is lower-cased first (a normalizer of the file) */
     const char *pad, *bos, *eos, *unk; /* NULL: none of it; they take the first ids, in the order pad, bos, eos, unk */
+    const char *mask;                  /* the token for masked words, behind those; NULL: none */
     bool add_bos, add_eos;             /* the post-processor adds them */
 } heed_tokenizer_opts;
 /* n_texts sets of lines make one vocabulary. */
 HEED_API heed_tokenizer *heed_tokenizer_train(heed_ctx *cx, const heed_lines *const *texts, int n_texts,
                                               const heed_tokenizer_opts *opts);
-/* A tokenizer.json, or the directory that holds it. What heed cannot do as written is refused with a sentence. */
+/* A tokenizer.json, or a directory that holds it, or one with the files that older models have instead: vocab.txt,
+ * vocab.json with merges.txt, or a SentencePiece model. What heed cannot do as written is refused with a sentence. */
 HEED_API heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path);
+/* path: a file, or a directory, which gets tokenizer.json and, so that transformers' AutoTokenizer opens it,
+ * tokenizer_config.json and special_tokens_map.json where they are not there yet. */
 HEED_API bool heed_tokenizer_save(heed_ctx *cx, const heed_tokenizer *t, const char *path);
 HEED_API void heed_tokenizer_free(heed_ctx *cx, heed_tokenizer *t);
 
@@ -79,6 +93,39 @@ typedef struct heed_merge_dropout {
 } heed_merge_dropout;
 HEED_API bool heed_encode_drawn(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
                                 const heed_merge_dropout *dropout, heed_ids *to);
+/* Many lines on the context's threads: the ids of line i are to->id[start[i]] up to start[i + 1]; start holds
+ * lines->count + 1. */
+HEED_API bool heed_encode_lines(heed_ctx *cx, const heed_tokenizer *t, const heed_lines *lines, bool special,
+                                heed_ids *to, int64_t *start);
+
+/* All that is known of the tokens of a text, or of a pair of texts. */
+typedef struct heed_token {
+    int32_t id;
+    int32_t type;        /* token_type_id: which text, as the post-processor numbers them */
+    int32_t word;        /* number of the piece that the pre-tokenizers made, counted in each text; -1: added */
+    uint32_t start, end; /* where it stands in its text: characters, or bytes; 0 and 0: nowhere */
+    uint32_t text, size; /* its piece: bytes of the encoding's text */
+    bool special;        /* added by the post-processor */
+    bool padding;
+} heed_token;
+typedef struct heed_encoding { /* {0} is empty; it may be used again */
+    heed_token *token;
+    int64_t count, room;
+    heed_string text;
+} heed_encoding;
+typedef struct heed_encode_opts {
+    const char *pair; /* a second text; NULL: none */
+    size_t pair_size;
+    bool plain;                        /* without the tokens that the post-processor adds */
+    bool bytes;                        /* offsets in bytes, else in characters as Python counts them */
+    int64_t truncate;                  /* most tokens, added ones included: the longer text is cut first; 0: any */
+    int64_t pad;                       /* least tokens, filled up with the padding token; 0: none */
+    const heed_merge_dropout *dropout; /* NULL: none but the file's */
+} heed_encode_opts;
+/* Fills `to`. opts NULL: one text with special tokens. */
+HEED_API bool heed_encode_text(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size,
+                               const heed_encode_opts *opts, heed_encoding *to);
+HEED_API void heed_encoding_free(heed_ctx *cx, heed_encoding *e);
 HEED_API bool heed_decode(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids, int64_t n, bool keep_special,
                           heed_string *to);
 

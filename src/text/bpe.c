@@ -1,75 +1,82 @@
 /* Byte-pair encoding (Sennrich et al. 2016) of one word: of all neighbouring pairs the one learnt first is merged, the
  * leftmost where there are several, until no pair is known.
  *
- * Most words of a text are tokens themselves. Which tokens come out as themselves is worked out once, when the
- * tokenizer is made, so that such a word costs one look-up. Short words are merged by looking at all pairs again and
+ * Most words of a text are tokens themselves. Whether a token comes out as itself is found out when it is first met and
+ * kept, so that such a word costs one look-up from then on. Short words are merged by looking at all pairs again and
  * again, long ones with a heap, so that a word of any length takes n log n. So are words whose merges are dropped by
  * chance (Provilkov et al. 2020): a pair that is passed over waits until another one has been merged. */
 #include "base/checked.h"
+#include "io/text.h"
 #include "text/tokenizer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A piece of the word: its token and how many bytes of the word it stands for. */
+struct symbol {
+    int32_t id;
+    uint32_t size;
+};
 
 /* ---- the table of merges ---- */
 
 static uint64_t pair_of(int32_t first, int32_t second) { return (uint64_t)(uint32_t)first << 32 | (uint32_t)second; }
 
-static struct bpe_merge *slot_of(const struct bpe *b, uint64_t pair) {
-    for (uint64_t i = (pair ^ pair >> 29) * 0x9E3779B97F4A7C15u >> 32;; i++) {
-        struct bpe_merge *slot = &b->merges[i & (uint64_t)(b->slots - 1)];
-        if (slot->pair == pair || slot->pair == BPE_FREE) return slot;
-    }
+#define NO_MERGE                                                                                                       \
+    (struct bpe_merge) { UINT64_MAX, INT32_MAX, -1 }
+
+static int64_t find_merge(const struct bpe *b, uint64_t pair, struct table_step *s) {
+    *s = table_begin(&b->table, hash_number(b->table.secret, pair));
+    while (table_match(&b->table, s))
+        if (b->merges[s->entry].pair == pair) return s->entry;
+    return -1;
 }
 
-bool bpe_start(heed_ctx *cx, heed_tokenizer *t, int64_t merges) {
-    struct bpe *b = &t->bpe;
-    b->merge_count = merges;
-    b->slots = 16;
-    while (b->slots < 2 * merges) b->slots *= 2;
-    b->merges = heed_mem_new(cx, (size_t)b->slots * sizeof *b->merges);
-    for (int64_t i = 0; b->merges && i < b->slots; i++) b->merges[i].pair = BPE_FREE;
-    return b->merges;
+static struct bpe_merge merge_of(const struct bpe *b, int32_t first, int32_t second) {
+    struct table_step s;
+    const int64_t entry = find_merge(b, pair_of(first, second), &s);
+    return entry < 0 ? NO_MERGE : b->merges[entry];
 }
 
 /* The last of several for one pair holds, as in Python. */
-void bpe_add_merge(heed_tokenizer *t, int32_t first, int32_t second, int32_t rank, int32_t id) {
+static void add_merge(struct bpe *b, int32_t first, int32_t second, int32_t rank, int32_t id) {
+    struct table_step s;
     const uint64_t pair = pair_of(first, second);
-    *slot_of(&t->bpe, pair) = (struct bpe_merge){pair, rank, id};
+    const int64_t entry = find_merge(b, pair, &s);
+    if (entry < 0) table_put(&b->table, &s, (int32_t)b->merge_count);
+    b->merges[entry < 0 ? b->merge_count++ : entry] = (struct bpe_merge){pair, rank, id};
 }
 
 void bpe_free(heed_ctx *cx, struct bpe *b) {
     heed_mem_free(cx, b->merges);
+    table_free(cx, &b->table);
     heed_mem_free(cx, b->low);
-    heed_mem_free(cx, b->whole);
-    heed_mem_free(cx, b->suffix);
+    heed_mem_free(cx, b->low_inner);
+    heed_mem_free(cx, (void *)b->whole);
+    heed_string_free(cx, &b->prefix);
+    heed_string_free(cx, &b->suffix);
     *b = (struct bpe){0};
 }
 
 /* ---- merging ---- */
 
-#define NO_MERGE                                                                                                       \
-    (struct bpe_merge) { BPE_FREE, INT32_MAX, -1 }
-
-static struct bpe_merge merge_of(const struct bpe *b, int32_t first, int32_t second) {
-    const struct bpe_merge *m = slot_of(b, pair_of(first, second));
-    return m->pair == BPE_FREE ? NO_MERGE : *m;
-}
-
 #define SHORT 48 /* characters */
 
 /* n symbols in place; returns how many are left. */
-static int64_t merge_short(const struct bpe *b, int32_t *symbols, int64_t n) {
+static int64_t merge_short(const struct bpe *b, struct symbol *symbols, int64_t n) {
     struct bpe_merge next[SHORT]; /* of symbols i and i + 1 */
-    for (int64_t i = 0; i + 1 < n; i++) next[i] = merge_of(b, symbols[i], symbols[i + 1]);
+    for (int64_t i = 0; i + 1 < n; i++) next[i] = merge_of(b, symbols[i].id, symbols[i + 1].id);
     while (n > 1) {
         int64_t best = 0;
         for (int64_t i = 1; i + 1 < n; i++)
             if (next[i].rank < next[best].rank) best = i;
         if (next[best].id < 0) break;
-        symbols[best] = next[best].id;
+        symbols[best] = (struct symbol){next[best].id, symbols[best].size + symbols[best + 1].size};
         n--;
         memmove(symbols + best + 1, symbols + best + 2, (size_t)(n - best - 1) * sizeof *symbols);
         memmove(next + best, next + best + 1, (size_t)(n - best - 1) * sizeof *next);
-        if (best > 0) next[best - 1] = merge_of(b, symbols[best - 1], symbols[best]);
-        if (best + 1 < n) next[best] = merge_of(b, symbols[best], symbols[best + 1]);
+        if (best > 0) next[best - 1] = merge_of(b, symbols[best - 1].id, symbols[best].id);
+        if (best + 1 < n) next[best] = merge_of(b, symbols[best].id, symbols[best + 1].id);
     }
     return n;
 }
@@ -84,7 +91,7 @@ struct link {
 };
 struct long_word {
     const struct bpe *bpe;
-    int32_t *symbols; /* -1: merged into one before */
+    struct symbol *symbols; /* id -1: merged into one before */
     struct link *links;
     struct waiting *heap; /* `waiting` of them, and behind them those that were passed over */
     int64_t waiting, passed;
@@ -102,7 +109,7 @@ static void put_waiting(struct long_word *w, struct waiting entry) {
 static void wait_for(struct long_word *w, int64_t at) {
     const int64_t after = at < 0 ? -1 : w->links[at].after;
     if (after < 0) return;
-    const struct bpe_merge m = merge_of(w->bpe, w->symbols[at], w->symbols[after]);
+    const struct bpe_merge m = merge_of(w->bpe, w->symbols[at].id, w->symbols[after].id);
     if (m.id >= 0) put_waiting(w, (struct waiting){m.rank, m.id, at});
 }
 
@@ -121,8 +128,8 @@ static struct waiting next_waiting(struct long_word *w) {
 /* Whether the pair still stands as it did when it began to wait. */
 static bool is_there(const struct long_word *w, struct waiting pair) {
     const int64_t after = w->links[pair.at].after;
-    if (w->symbols[pair.at] < 0 || after < 0) return false;
-    const struct bpe_merge now = merge_of(w->bpe, w->symbols[pair.at], w->symbols[after]);
+    if (w->symbols[pair.at].id < 0 || after < 0) return false;
+    const struct bpe_merge now = merge_of(w->bpe, w->symbols[pair.at].id, w->symbols[after].id);
     return now.id == pair.id && now.rank == pair.rank;
 }
 
@@ -148,14 +155,14 @@ static bool next_merge(struct long_word *w, struct waiting *pair) {
 }
 
 static int64_t merge_linked(struct long_word *w, int64_t n) {
+    struct waiting top;
     for (int64_t i = 0; i < n; i++) w->links[i] = (struct link){i - 1, i + 1 < n ? i + 1 : -1};
     for (int64_t i = 0; i < n; i++) wait_for(w, i);
-    struct waiting top;
     while (next_merge(w, &top)) {
         const int64_t after = w->links[top.at].after;
         for (; w->passed > 0; w->passed--) put_waiting(w, w->heap[w->waiting]);
-        w->symbols[top.at] = top.id;
-        w->symbols[after] = -1;
+        w->symbols[top.at] = (struct symbol){top.id, w->symbols[top.at].size + w->symbols[after].size};
+        w->symbols[after].id = -1;
         w->links[top.at].after = w->links[after].after;
         if (w->links[after].after >= 0) w->links[w->links[after].after].before = top.at;
         wait_for(w, w->links[top.at].before);
@@ -163,13 +170,13 @@ static int64_t merge_linked(struct long_word *w, int64_t n) {
     }
     int64_t left = 0;
     for (int64_t i = 0; i < n; i++)
-        if (w->symbols[i] >= 0) w->symbols[left++] = w->symbols[i];
+        if (w->symbols[i].id >= 0) w->symbols[left++] = w->symbols[i];
     return left;
 }
 
 /* The same for any n: at most n - 1 pairs wait at first, and each merge adds two and takes one. Returns -1 and fails
  * the context when there is no memory. */
-static int64_t merge_long(heed_ctx *cx, const struct bpe *b, struct bpe_drop *drop, int32_t *symbols, int64_t n) {
+static int64_t merge_long(heed_ctx *cx, const struct bpe *b, struct bpe_drop *drop, struct symbol *symbols, int64_t n) {
     size_t links, heap;
     if (!size_mul((size_t)n, sizeof(struct link), &links) || !size_mul((size_t)n, 3 * sizeof(struct waiting), &heap))
         return heed_fail(cx, HEED_ERR_RANGE, "encode: a word of %lld characters", (long long)n), -1;
@@ -184,93 +191,247 @@ static int64_t merge_long(heed_ctx *cx, const struct bpe *b, struct bpe_drop *dr
 
 /* ---- a word ---- */
 
-/* The token of the character of size bytes at s, or -1. */
-static int32_t character_token(const heed_tokenizer *t, const char *s, size_t size, int32_t c, bool last) {
-    char text[64];
-    const size_t suffix = last && t->bpe.suffix ? strlen(t->bpe.suffix) : 0;
-    if (suffix == 0 && c < BPE_LOW && t->bpe.low) return t->bpe.low[c];
-    if (suffix > 0) {
-        memcpy(text, s, size);
-        memcpy(text + size, t->bpe.suffix, suffix);
-        s = text;
-    }
-    const int64_t entry = map_find(&t->vocabulary, s, size + suffix);
-    return entry < 0 ? -1 : (int32_t)t->vocabulary.entries[entry].value;
+/* A character with what goes before and after it, as the vocabulary may have it, in w->word. */
+static bool dress(struct work *w, const char *s, size_t size, bool inner, bool last) {
+    const struct bpe *b = &w->t->bpe;
+    w->word.size = 0;
+    return (!inner || !b->prefix.size || heed_string_put(w->cx, &w->word, b->prefix.s, b->prefix.size)) &&
+           heed_string_put(w->cx, &w->word, s, size) &&
+           (!last || !b->suffix.size || heed_string_put(w->cx, &w->word, b->suffix.s, b->suffix.size));
 }
 
-/* Adds the symbols of the word's characters to `to`. */
-static bool put_characters(heed_ctx *cx, const heed_tokenizer *t, const char *word, size_t size, heed_ids *to) {
+/* The token of a character, or -1. */
+static int32_t character_token(struct work *w, const char *s, size_t size, int32_t c, bool inner, bool last) {
+    const struct bpe *b = &w->t->bpe;
+    const bool bare = !(inner && b->prefix.size) && !(last && b->suffix.size);
+    if (c < BPE_LOW && !(last && b->suffix.size)) return inner ? b->low_inner[c] : b->low[c];
+    if (bare) return vocabulary_id(w->t, s, size);
+    return dress(w, s, size, inner, last) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
+}
+
+/* The symbols of a word under way: an unknown one waits, as its neighbours may be fused with it. */
+struct symbols {
+    struct symbol *at;
+    int64_t count;
+    struct symbol unknown; /* size 0: none waits */
+};
+
+static void flush_unknown(struct symbols *to) {
+    if (to->unknown.size > 0) to->at[to->count++] = to->unknown;
+    to->unknown.size = 0;
+}
+
+/* The tokens of the bytes of an unknown character; false when one of them has none. */
+static bool put_bytes(struct work *w, const char *s, size_t size, bool inner, bool last, struct symbols *to) {
+    const struct bpe *b = &w->t->bpe;
+    if ((inner && b->prefix.size) || (last && b->suffix.size)) {
+        if (!dress(w, s, size, inner, last)) return false;
+        s = w->word.s;
+        size = w->word.size;
+    }
+    for (size_t i = 0; i < size; i++)
+        if (b->byte[(unsigned char)s[i]] < 0) return false;
+    for (size_t i = 0; i < size; i++) to->at[to->count++] = (struct symbol){b->byte[(unsigned char)s[i]], 1};
+    return true;
+}
+
+static bool put_unknown(struct work *w, size_t size, struct symbols *to) {
+    const struct bpe *b = &w->t->bpe;
+    if (b->lacks_unknown)
+        return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: the unknown token is not in the vocabulary");
+    if (w->t->unknown < 0) return true; /* such characters are dropped */
+    if (to->unknown.size > 0 && b->fuse) {
+        to->unknown.size += (uint32_t)size;
+        return true;
+    }
+    flush_unknown(to);
+    to->unknown = (struct symbol){w->t->unknown, (uint32_t)size};
+    return true;
+}
+
+static bool put_characters(struct work *w, const char *word, size_t size, struct symbols *to) {
     const char *end = word + size;
-    bool unknown_before = false;
     for (const char *s = word; s < end;) {
         const char *start = s;
         const int32_t c = utf8_next(&s, end);
-        int32_t id = character_token(t, start, (size_t)(s - start), c, s == end);
-        const bool unknown = id < 0;
-        if (unknown) id = t->unknown;
-        if (id < 0)
-            return heed_fail(cx, HEED_ERR_FORMAT,
-                             "encode: '%.*s' (U+%04X) is not in the vocabulary, which has no unknown token",
-                             (int)(c < 0x20 ? 0 : s - start), start, (unsigned)c);
-        if (!(unknown && unknown_before && t->bpe.fuse) && !heed_ids_put(cx, to, id)) return false;
-        unknown_before = unknown;
+        const bool inner = start > word, last = s == end;
+        const size_t n = (size_t)(s - start);
+        const int32_t id = character_token(w, start, n, c, inner, last);
+        if (id >= 0) {
+            flush_unknown(to);
+            to->at[to->count++] = (struct symbol){id, (uint32_t)n};
+        } else if (!(w->t->bpe.byte_fallback && put_bytes(w, start, n, inner, last, to)) && !put_unknown(w, n, to))
+            return false;
     }
+    flush_unknown(to);
+    return !heed_failed(w->cx);
+}
+
+/* The token that the whole word is, and -1 when there is none. */
+static int32_t whole_token(struct work *w, const char *word, size_t size) {
+    const struct bpe *b = &w->t->bpe;
+    if (b->suffix.size == 0 || b->ignore_merges) return vocabulary_id(w->t, word, size);
+    return dress(w, word, size, false, true) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
+}
+
+enum { WHOLE_UNKNOWN, WHOLE_YES, WHOLE_NO };
+
+static bool bpe_encode(struct work *w, const char *word, size_t size) {
+    const struct bpe *b = &w->t->bpe;
+    int32_t whole = -1;
+    if (!w->drop || (b->ignore_merges && b->dropout <= 0)) {
+        whole = whole_token(w, word, size);
+        const int state = whole < 0 ? WHOLE_NO : atomic_load_explicit(&b->whole[whole], memory_order_relaxed);
+        if (whole >= 0 && (b->ignore_merges || state == WHOLE_YES)) return work_token(w, whole, 0, size, NULL, 0);
+        if (state == WHOLE_NO) whole = -1;
+    }
+    const size_t most = size + b->prefix.size * size + b->suffix.size + 1; /* a byte gives one symbol at most */
+    size_t bytes;
+    if (!size_mul(most, sizeof(struct symbol), &bytes))
+        return heed_fail(w->cx, HEED_ERR_RANGE, "encode: a word of %zu bytes", size);
+    struct symbols to = {.at = work_room(w, bytes)};
+    if (!to.at || !put_characters(w, word, size, &to)) return false;
+    int64_t n = to.count;
+    if (n > 1 && b->merge_count > 0)
+        n = n <= SHORT && !w->drop ? merge_short(b, to.at, n) : merge_long(w->cx, b, w->drop, to.at, n);
+    if (n < 0) return false;
+    if (whole >= 0) /* the same whoever finds it out */
+        atomic_store_explicit(&b->whole[whole], n == 1 && to.at[0].id == whole ? WHOLE_YES : WHOLE_NO,
+                              memory_order_relaxed);
+    size_t at = 0;
+    for (int64_t i = 0; i < n; at += to.at[i++].size)
+        if (!work_token(w, to.at[i].id, at, at + to.at[i].size, NULL, 0)) return false;
     return true;
 }
 
-bool bpe_encode(heed_ctx *cx, const heed_tokenizer *t, const char *word, size_t size, struct bpe_drop *drop,
-                heed_ids *to) {
-    const struct bpe *b = &t->bpe;
-    if (b->whole && (!drop || b->ignore_merges)) {
-        const int64_t entry = map_find(&t->vocabulary, word, size);
-        const int32_t id = entry < 0 ? -1 : (int32_t)t->vocabulary.entries[entry].value;
-        if (id >= 0 && b->whole[id]) return heed_ids_put(cx, to, id);
+/* ---- reading ---- */
+
+/* "a b", or ["a", "b"]. */
+static bool merge_parts(const struct tree *tree, node at, node *out, struct tree_node parts[2]) {
+    if (at->kind == TREE_ARRAY) {
+        const node first = tree_first(tree, at), second = first ? tree_next(tree, first) : NULL;
+        if (at->size != 2) return tree_fail(tree, at, NULL, "a merge joins two tokens");
+        if (!tree_need(tree, first, NULL, TREE_TEXT) || !tree_need(tree, second, NULL, TREE_TEXT)) return false;
+        out[0] = first;
+        out[1] = second;
+        return true;
     }
-    const int64_t from = to->count;
-    if (!put_characters(cx, t, word, size, to)) return false;
-    const int64_t n = to->count - from;
-    if (n < 2 || b->merge_count == 0) return true;
-    const int64_t left =
-        n <= SHORT && !drop ? merge_short(b, to->id + from, n) : merge_long(cx, b, drop, to->id + from, n);
-    if (left < 0) return false;
-    to->count = from + left;
+    if (!tree_need(tree, at, NULL, TREE_TEXT)) return false;
+    const char *space = memchr(at->text, ' ', at->size), *end = at->text + at->size;
+    if (!space || memchr(space + 1, ' ', (size_t)(end - space - 1)))
+        return tree_fail(tree, at, NULL, "a merge is two tokens and a space");
+    parts[0] = (struct tree_node){.text = at->text, .size = (uint32_t)(space - at->text)};
+    parts[1] = (struct tree_node){.text = space + 1, .size = (uint32_t)(end - space - 1)};
+    out[0] = &parts[0];
+    out[1] = &parts[1];
     return true;
 }
 
-/* ---- what is worked out once ---- */
-
-static bool fill_low(heed_ctx *cx, heed_tokenizer *t) {
-    int32_t *low = heed_mem_new(cx, BPE_LOW * sizeof *low);
-    if (!low) return false;
-    for (int32_t c = 0; c < BPE_LOW; c++) {
-        char text[4];
-        const size_t size = (size_t)utf8_put(text, c);
-        low[c] = character_token(t, text, size, c, false);
-    }
-    t->bpe.low = low;
+static bool read_merge(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at, int32_t rank,
+                       heed_string *work) {
+    struct tree_node parts[2];
+    node part[2] = {NULL, NULL};
+    const size_t prefix = t->bpe.prefix.size;
+    if (!merge_parts(tree, at, part, parts)) return false;
+    const size_t skip = part[1]->size >= prefix ? prefix : part[1]->size;
+    work->size = 0;
+    if (!heed_string_put(cx, work, part[0]->text, part[0]->size) ||
+        !heed_string_put(cx, work, part[1]->text + skip, part[1]->size - skip))
+        return false;
+    const int32_t ids[] = {vocabulary_id(t, part[0]->text, part[0]->size),
+                           vocabulary_id(t, part[1]->text, part[1]->size), vocabulary_id(t, work->s, work->size)};
+    for (int i = 0; i < 3; i++)
+        if (ids[i] < 0)
+            return tree_fail(tree, at, NULL, "'%s' is not in the vocabulary",
+                             i < 2 ? shown_bytes(part[i]->text, part[i]->size).text
+                                   : shown_bytes(work->s, work->size).text);
+    add_merge(&t->bpe, ids[0], ids[1], rank, ids[2]);
     return true;
 }
 
-/* With a suffix no word has the text of its token. */
-static bool fill_whole(heed_ctx *cx, heed_tokenizer *t) {
-    bool *whole = heed_mem_new(cx, (size_t)t->size * sizeof *whole), ok = true;
-    heed_ids pieces = {0};
-    const int32_t unknown = t->unknown;
-    if (!whole) return false;
-    memset(whole, 0, (size_t)t->size * sizeof *whole);
-    t->unknown = INT32_MAX; /* a token with such a piece is no word, and nothing to fail for */
-    for (int64_t i = 0; ok && i < t->vocabulary.count; i++) {
-        const struct map_entry *e = &t->vocabulary.entries[i];
-        pieces.count = 0;
-        ok = e->size > 0 ? bpe_encode(cx, t, map_key(&t->vocabulary, i), e->size, NULL, &pieces) : true;
-        whole[e->value] = t->bpe.ignore_merges || (pieces.count == 1 && pieces.id[0] == e->value);
+static bool read_merges(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node merges) {
+    heed_string work = {0};
+    t->bpe.merges = heed_mem_new(cx, (size_t)merges->size * sizeof *t->bpe.merges);
+    bool ok = t->bpe.merges && table_reserve(cx, &t->bpe.table, merges->size);
+    int32_t rank = 0;
+    for (EACH_NODE(v, tree, merges)) {
+        if (!ok) break;
+        if (v->kind == TREE_TEXT && v->size >= 8 && memcmp(v->text, "#version", 8) == 0) continue;
+        ok = read_merge(cx, t, tree, v, rank++, &work);
     }
-    t->unknown = unknown;
-    heed_ids_free(cx, &pieces);
-    t->bpe.whole = whole;
+    heed_string_free(cx, &work);
     return ok;
 }
 
-bool bpe_finish(heed_ctx *cx, heed_tokenizer *t) {
-    return fill_low(cx, t) && ((t->bpe.suffix && !t->bpe.ignore_merges) || fill_whole(cx, t));
+static bool fill_tables(heed_ctx *cx, heed_tokenizer *t) {
+    struct bpe *b = &t->bpe;
+    heed_string inner = {0};
+    b->low = heed_mem_new(cx, BPE_LOW * sizeof *b->low);
+    b->low_inner = heed_mem_new(cx, BPE_LOW * sizeof *b->low_inner);
+    b->whole = heed_mem_new(cx, (size_t)t->size + 1);
+    bool ok = b->low && b->low_inner && b->whole && heed_string_put(cx, &inner, b->prefix.s, b->prefix.size);
+    for (int64_t i = 0; ok && i < t->size; i++) atomic_init(&b->whole[i], WHOLE_UNKNOWN);
+    for (int32_t c = 0; ok && c < BPE_LOW; c++) {
+        char text[4];
+        const size_t size = (size_t)utf8_put(text, c);
+        b->low[c] = vocabulary_id(t, text, size);
+        inner.size = b->prefix.size;
+        ok = heed_string_put(cx, &inner, text, size);
+        if (ok) b->low_inner[c] = b->prefix.size ? vocabulary_id(t, inner.s, inner.size) : b->low[c];
+    }
+    heed_string_free(cx, &inner);
+    return ok;
 }
+
+void byte_tokens(const heed_tokenizer *t, int32_t byte[256]) {
+    for (int i = 0; i < 256; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i);
+        byte[i] = vocabulary_id(t, text, 6);
+    }
+}
+
+static bool option_string(const struct tree *tree, node at, const char *key, heed_string *to) {
+    const node v = tree_text(tree, at, key);
+    return !heed_failed(tree->cx) && heed_string_put(tree->cx, to, v ? v->text : "", v ? v->size : 0);
+}
+
+static bool bpe_read(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at) {
+    struct bpe *b = &t->bpe;
+    const node vocab = tree_need(tree, at, "vocab", TREE_OBJECT);
+    const node merges = vocab ? tree_need(tree, at, "merges", TREE_ARRAY) : NULL;
+    if (!merges || !read_vocabulary(cx, t, tree, vocab)) return false;
+    const node unknown = tree_text(tree, at, "unk_token");
+    b->dropout = tree_number(tree, at, "dropout", 0);
+    b->fuse = tree_bool(tree, at, "fuse_unk", false);
+    b->ignore_merges = tree_bool(tree, at, "ignore_merges", false);
+    b->byte_fallback = tree_bool(tree, at, "byte_fallback", false);
+    if (heed_failed(cx) || !option_string(tree, at, "continuing_subword_prefix", &b->prefix) ||
+        !option_string(tree, at, "end_of_word_suffix", &b->suffix))
+        return false;
+    if (!(b->dropout >= 0 && b->dropout <= 1)) return tree_fail(tree, at, "dropout", "must be between 0 and 1");
+    if (b->prefix.size > 64 || b->suffix.size > 64)
+        return tree_fail(tree, at, NULL, "a prefix or suffix of more than 64 bytes");
+    t->unknown = unknown ? vocabulary_id(t, unknown->text, unknown->size) : -1;
+    b->lacks_unknown = unknown && t->unknown < 0;
+    if (b->byte_fallback) byte_tokens(t, b->byte);
+    return read_merges(cx, t, tree, merges) && fill_tables(cx, t);
+}
+
+/* ---- words ---- */
+
+static bool word_encode(struct work *w, const char *word, size_t size) {
+    const int32_t id = vocabulary_id(w->t, word, size);
+    if (id >= 0 || w->t->unknown >= 0) return work_token(w, id >= 0 ? id : w->t->unknown, 0, size, NULL, 0);
+    return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: '%s' is not in the vocabulary, which has no unknown token",
+                     shown_bytes(word, size).text);
+}
+
+static bool word_read(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at) {
+    const node vocab = tree_need(tree, at, "vocab", TREE_OBJECT), unknown = tree_text(tree, at, "unk_token");
+    if (heed_failed(cx) || !read_vocabulary(cx, t, tree, vocab)) return false;
+    t->unknown = unknown ? vocabulary_id(t, unknown->text, unknown->size) : -1;
+    return true;
+}
+
+const struct model_kind bpe_kind = {"BPE", bpe_read, bpe_encode}, word_kind = {"WordLevel", word_read, word_encode};

@@ -7,8 +7,9 @@
 #include "base/checked.h"
 #include "text/tokenizer.h"
 
-#define LONGEST 1024 /* characters; longer words, such as a page without spaces, are learnt from in parts */
-#define LEAST   2    /* a pair seen once teaches nothing */
+#include <string.h>
+
+#define LONGEST 65536 /* characters; longer words, such as a book without spaces, are learnt from in parts */
 
 struct word {
     int64_t start, count; /* of its symbols in the array; how often it was seen */
@@ -36,8 +37,9 @@ struct learner {
     heed_ctx *cx;
     int32_t *symbols; /* -1: a character that is no token, which joins no pair */
     struct list words, chains, pairs, heap, grown;
-    int32_t *slots; /* hash table into pairs, -1: free */
-    int64_t slot_count;
+    struct table table; /* into pairs */
+    int64_t least;      /* a pair seen less often is not merged */
+    const char *prefix; /* of symbols within a word, NULL: none */
 };
 
 static bool list_grow(heed_ctx *cx, struct list *l, size_t item) {
@@ -60,38 +62,27 @@ static bool list_grow(heed_ctx *cx, struct list *l, size_t item) {
 
 static uint64_t pair_of(int32_t first, int32_t second) { return (uint64_t)(uint32_t)first << 32 | (uint32_t)second; }
 
-static int32_t *slot_of(const struct learner *l, uint64_t pair) {
-    for (uint64_t i = (pair ^ pair >> 29) * 0x9E3779B97F4A7C15u >> 32;; i++) {
-        int32_t *slot = &l->slots[i & (uint64_t)(l->slot_count - 1)];
-        if (*slot < 0 || ITEM(l->pairs, struct seen_pair, *slot).pair == pair) return slot;
-    }
-}
-
-static bool rehash(struct learner *l) {
-    const int64_t slot_count = l->slot_count ? 2 * l->slot_count : 4096;
-    int32_t *slots = heed_mem_new(l->cx, (size_t)slot_count * sizeof *slots);
-    if (!slots) return false;
-    heed_mem_free(l->cx, l->slots);
-    l->slots = slots;
-    l->slot_count = slot_count;
-    for (int64_t i = 0; i < slot_count; i++) slots[i] = -1;
-    for (int64_t i = 0; i < l->pairs.count; i++) *slot_of(l, ITEM(l->pairs, struct seen_pair, i).pair) = (int32_t)i;
-    return true;
+static struct seen_pair *find_pair(const struct learner *l, uint64_t pair, struct table_step *s) {
+    *s = table_begin(&l->table, hash_number(l->table.secret, pair));
+    while (table_match(&l->table, s))
+        if (ITEM(l->pairs, struct seen_pair, s->entry).pair == pair) return &ITEM(l->pairs, struct seen_pair, s->entry);
+    return NULL;
 }
 
 static struct seen_pair *known_pair(const struct learner *l, uint64_t pair) {
-    return &ITEM(l->pairs, struct seen_pair, *slot_of(l, pair));
+    struct table_step s;
+    return find_pair(l, pair, &s);
 }
 
 /* The same, added when it is new. */
 static struct seen_pair *any_pair(struct learner *l, uint64_t pair) {
-    if (2 * l->pairs.count >= l->slot_count && !rehash(l)) return NULL;
-    int32_t *slot = slot_of(l, pair);
-    if (*slot < 0) {
-        if (!APPEND(l->cx, l->pairs, struct seen_pair, {.pair = pair, .words = -1})) return NULL;
-        *slot = (int32_t)(l->pairs.count - 1);
-    }
-    return &ITEM(l->pairs, struct seen_pair, *slot);
+    struct table_step s;
+    if (!table_room(l->cx, &l->table)) return NULL;
+    struct seen_pair *found = find_pair(l, pair, &s);
+    if (found) return found;
+    if (!APPEND(l->cx, l->pairs, struct seen_pair, {.pair = pair, .words = -1})) return NULL;
+    table_put(&l->table, &s, (int32_t)(l->pairs.count - 1));
+    return &ITEM(l->pairs, struct seen_pair, l->pairs.count - 1);
 }
 
 /* A pair seen `count` times more, in this word. */
@@ -148,7 +139,7 @@ static bool rank_grown(struct learner *l) {
     for (int64_t i = 0; i < l->grown.count; i++) {
         struct seen_pair *p = known_pair(l, ITEM(l->grown, uint64_t, i));
         p->grown = false;
-        if (p->count >= LEAST && !heap_put(l, (struct ranked){p->count, p->pair})) return false;
+        if (p->count >= l->least && !heap_put(l, (struct ranked){p->count, p->pair})) return false;
     }
     l->grown.count = 0;
     return true;
@@ -160,22 +151,32 @@ static struct seen_pair *best_pair(struct learner *l) {
         const struct ranked top = heap_take(l);
         struct seen_pair *p = known_pair(l, top.pair);
         if (p->count == top.count) return p;
-        if (p->count >= LEAST && !heap_put(l, (struct ranked){p->count, p->pair})) return NULL;
+        if (p->count >= l->least && !heap_put(l, (struct ranked){p->count, p->pair})) return NULL;
     }
     return NULL;
 }
 
 /* ---- words ---- */
 
+/* The symbol of a character; within a word it may have a prefix. */
+static int32_t symbol_of(struct learner *l, const struct map *symbols, const char *s, size_t size, bool inner,
+                         heed_string *work) {
+    if (!inner || !l->prefix || map_find(symbols, s, size) < 0) return (int32_t)map_find(symbols, s, size);
+    work->size = 0;
+    if (!heed_string_put(l->cx, work, l->prefix, strlen(l->prefix)) || !heed_string_put(l->cx, work, s, size))
+        return -1;
+    return (int32_t)map_find(symbols, work->s, work->size);
+}
+
 static bool add_word(struct learner *l, const struct map *words, int64_t entry, const struct map *symbols,
-                     int64_t *used) {
-    const char *s = map_key(words, entry), *end = s + words->entries[entry].size;
+                     int64_t *used, heed_string *work) {
+    const char *s = map_key(words, entry), *end = s + words->entries[entry].size, *first = s;
     while (s < end) {
         struct word w = {.start = *used, .count = words->entries[entry].value};
         for (; s < end && w.size < LONGEST; w.size++) {
             const char *start = s;
             utf8_next(&s, end);
-            l->symbols[(*used)++] = (int32_t)map_find(symbols, start, (size_t)(s - start));
+            l->symbols[(*used)++] = symbol_of(l, symbols, start, (size_t)(s - start), start > first, work);
         }
         const int32_t number = (int32_t)l->words.count, *symbol = l->symbols + w.start;
         if (!APPEND(l->cx, l->words, struct word, w)) return false;
@@ -191,9 +192,11 @@ static bool add_words(struct learner *l, const struct map *words, const struct m
     if (!size_mul(words->text.size + 1, sizeof *l->symbols, &bytes))
         return heed_fail(l->cx, HEED_ERR_RANGE, "train: the text is too large for bpe");
     if (!(l->symbols = heed_mem_new(l->cx, bytes))) return false;
-    for (int64_t i = 0; i < words->count; i++)
-        if (!add_word(l, words, i, symbols, &used)) return false;
-    return true;
+    heed_string work = {0};
+    bool ok = true;
+    for (int64_t i = 0; ok && i < words->count; i++) ok = add_word(l, words, i, symbols, &used, &work);
+    heed_string_free(l->cx, &work);
+    return ok && !heed_failed(l->cx);
 }
 
 /* Merges the pair within a word, from the left; counts what came and went with it. */
@@ -226,11 +229,14 @@ static bool merge_everywhere(struct learner *l, int32_t words, struct bpe_pair p
 /* ---- learning ---- */
 
 /* The token of the joined text: a new one, or one that there is already. */
-static int64_t joined(heed_ctx *cx, struct map *symbols, struct bpe_pair pair, heed_string *work) {
+static int64_t joined(heed_ctx *cx, struct map *symbols, const char *prefix, struct bpe_pair pair, heed_string *work) {
+    const char *second = map_key(symbols, pair.second);
+    size_t size = map_size(symbols, pair.second), skip = prefix ? strlen(prefix) : 0;
+    if (skip > size || memcmp(second, prefix ? prefix : "", skip) != 0) skip = 0;
     work->size = 0;
-    const int32_t parts[2] = {pair.first, pair.second};
-    for (int i = 0; i < 2; i++)
-        if (!heed_string_put(cx, work, map_key(symbols, parts[i]), symbols->entries[parts[i]].size)) return -1;
+    if (!heed_string_put(cx, work, map_key(symbols, pair.first), map_size(symbols, pair.first)) ||
+        !heed_string_put(cx, work, second + skip, size - skip))
+        return -1;
     return map_add(cx, symbols, work->s, work->size);
 }
 
@@ -244,7 +250,7 @@ static bool learn(struct learner *l, struct map *symbols, int64_t most, struct l
         const struct bpe_pair pair = {(int32_t)(best->pair >> 32), (int32_t)best->pair};
         const int32_t words = best->words;
         best->words = -1;
-        const int64_t merged = joined(l->cx, symbols, pair, &work);
+        const int64_t merged = joined(l->cx, symbols, l->prefix, pair, &work);
         ok = merged >= 0 && APPEND(l->cx, *merges, struct bpe_pair, pair) &&
              merge_everywhere(l, words, pair, (int32_t)merged);
         if (merges->count % 256 == 0) heed_progress(l->cx, "merges", symbols->count - start, most - start);
@@ -253,13 +259,14 @@ static bool learn(struct learner *l, struct map *symbols, int64_t most, struct l
     return ok && !heed_failed(l->cx);
 }
 
-bool bpe_learn(heed_ctx *cx, const struct map *words, struct map *symbols, int64_t most, struct bpe_pair **merges,
-               int64_t *count) {
-    struct learner l = {.cx = cx};
+bool bpe_learn(heed_ctx *cx, const struct map *words, struct map *symbols, const struct bpe_learning *how,
+               struct bpe_pair **merges, int64_t *count) {
+    struct learner l = {.cx = cx, .least = how->least, .prefix = how->prefix};
     struct list learnt = {0};
-    const bool ok = rehash(&l) && add_words(&l, words, symbols) && learn(&l, symbols, most, &learnt);
-    void *const parts[] = {l.symbols, l.words.at, l.chains.at, l.pairs.at, l.heap.at, l.grown.at, l.slots};
+    const bool ok = add_words(&l, words, symbols) && learn(&l, symbols, how->most, &learnt);
+    void *const parts[] = {l.symbols, l.words.at, l.chains.at, l.pairs.at, l.heap.at, l.grown.at};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) heed_mem_free(cx, parts[i]);
+    table_free(cx, &l.table);
     if (!ok) heed_mem_free(cx, learnt.at);
     *merges = ok ? learnt.at : NULL;
     *count = ok ? learnt.count : 0;

@@ -1,50 +1,49 @@
 /* A table of counts: see the header. */
 #include "text/counts.h"
 #include "base/checked.h"
-#include "text/hash.h"
 
 #include <string.h>
 
-static uint32_t hash_of(const char *s, size_t size, int kind) {
-    return hash_bytes(s, size) + 0x9E3779B9u * (uint32_t)kind;
+static uint32_t hash_of(const struct counts *t, const char *s, size_t size, int kind) {
+    return hash_bytes(t->table.secret, s, size) + 0x9E3779B9u * (uint32_t)kind;
 }
 
-static struct count *find(const struct counts *t, const char *s, size_t size, int kind, uint32_t hash) {
-    for (size_t i = hash;; i++) {
-        struct count *c = &t->slots[i & (t->room - 1)];
-        if (!c->s) return c;
-        if (c->hash == hash && c->kind == kind && c->size == size && memcmp(c->s, s, size) == 0) return c;
+/* The entry, or NULL with the place where it belongs. */
+static struct count *find(const struct counts *t, const char *s, size_t size, int kind, struct table_step *step) {
+    *step = table_begin(&t->table, hash_of(t, s, size, kind));
+    while (table_match(&t->table, step)) {
+        struct count *c = &t->entries[step->entry];
+        if (c->kind == kind && c->size == size && memcmp(c->s, s, size) == 0) return c;
     }
+    return NULL;
 }
 
 static bool grow(struct counts *t) {
-    struct counts larger = {.cx = t->cx, .room = t->room ? 2 * t->room : 256, .used = t->used};
+    const int64_t room = t->room ? 2 * t->room : 128;
     size_t bytes;
-    if (!size_mul(larger.room, sizeof *larger.slots, &bytes) || !(larger.slots = heed_mem_new(t->cx, bytes)))
-        return heed_fail(t->cx, HEED_ERR_MEMORY, "counts: too many n-grams");
-    memset(larger.slots, 0, bytes);
-    for (size_t i = 0; i < t->room; i++) {
-        const struct count *c = &t->slots[i];
-        if (c->s) *find(&larger, c->s, c->size, c->kind, c->hash) = *c;
-    }
-    heed_mem_free(t->cx, t->slots);
-    *t = larger;
+    struct count *larger =
+        size_mul((size_t)room, sizeof *larger, &bytes) ? heed_mem_resize(t->cx, t->entries, bytes) : NULL;
+    if (!larger) return heed_fail(t->cx, HEED_ERR_MEMORY, "counts: too many n-grams");
+    t->entries = larger;
+    t->room = room;
     return true;
 }
 
 struct count *counts_at(struct counts *t, const char *s, size_t size, int kind) {
-    if (2 * t->used >= t->room && !grow(t)) return NULL;
-    const uint32_t hash = hash_of(s, size, kind);
-    struct count *c = find(t, s, size, kind, hash);
-    if (c->s) return c;
-    *c = (struct count){.s = s, .size = size, .hash = hash, .kind = kind};
-    t->used++;
+    struct table_step step;
+    if (!table_room(t->cx, &t->table) || (t->table.count == t->room && !grow(t))) return NULL;
+    struct count *c = find(t, s, size, kind, &step);
+    if (c) return c;
+    c = &t->entries[t->table.count];
+    *c = (struct count){.s = s, .size = size, .kind = kind};
+    table_put(&t->table, &step, t->table.count);
     return c;
 }
 
 struct count *counts_meet(struct counts *t, const char *s, size_t size, int kind, int turn) {
-    struct count *c = t->room ? find(t, s, size, kind, hash_of(s, size, kind)) : NULL;
-    if (!c || !c->s) return NULL;
+    struct table_step step;
+    struct count *c = find(t, s, size, kind, &step);
+    if (!c) return NULL;
     if (c->turn != turn) c->now = 0;
     c->turn = turn;
     c->now++;
@@ -53,12 +52,14 @@ struct count *counts_meet(struct counts *t, const char *s, size_t size, int kind
 
 /* A table that one very long line made large is given up rather than wiped for every short one that follows. */
 void counts_clear(struct counts *t) {
-    if (t->room > 4096 && t->used < t->room / 32) counts_free(t);
-    if (t->used > 0) memset(t->slots, 0, t->room * sizeof *t->slots);
-    t->used = 0;
+    if (t->room > 4096 && t->table.count < t->room / 32) counts_free(t);
+    if (t->table.count == 0) return;
+    for (uint64_t i = 0; i <= t->table.mask; i++) t->table.slots[i].entry = -1;
+    t->table.count = 0;
 }
 
 void counts_free(struct counts *t) {
-    heed_mem_free(t->cx, t->slots);
+    heed_mem_free(t->cx, t->entries);
+    table_free(t->cx, &t->table);
     *t = (struct counts){.cx = t->cx};
 }

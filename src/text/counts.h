@@ -3,23 +3,24 @@
 #define TEXT_COUNTS_H
 
 #include "heed/text.h"
+#include "text/table.h"
 
 /* One slice of some kind, which the table does not copy, and counts of it that are the caller's to use. */
 struct count {
-    const char *s; /* NULL: the slot is free */
+    const char *s;
     size_t size;
-    uint32_t hash;
     int kind;
     int64_t have;      /* of the text that filled the table */
     int64_t now, best; /* of the text it is held against in this turn, and the most of any turn */
     int turn;
 };
 
-/* Open addressing with linear steps, at most half full. {.cx = cx} is empty. */
+/* {.cx = cx} is empty. */
 struct counts {
     heed_ctx *cx;
-    struct count *slots;
-    size_t room, used;
+    struct count *entries;
+    int64_t room;
+    struct table table;
 };
 
 /* Its counts, all 0 when new; valid until the next call. NULL for want of memory. */

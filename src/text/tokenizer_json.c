@@ -1,228 +1,219 @@
-/* tokenizer.json, read: the vocabulary, the merges and the added tokens; the other parts are read by
- * tokenizer_parts.c. Whatever the file says is checked here, so that encoding and decoding need not: ids are in range
- * and one token each, merges join tokens that there are. */
-#include "base/file.h"
-#include "io/limits.h"
+/* tokenizer.json, read. Whatever the file says is checked here, so that encoding and decoding need not: ids are in
+ * range and one token each, merges join tokens that there are. */
 #include "io/text.h"
 #include "text/tokenizer.h"
 
-#include <stdio.h>
-#include <sys/stat.h>
-
-char *text_copy(heed_ctx *cx, const char *s) {
-    char *copy = heed_mem_new(cx, strlen(s) + 1);
-    if (copy) memcpy(copy, s, strlen(s) + 1);
-    return copy;
-}
+#include <string.h>
 
 /* ---- vocabulary ---- */
 
-/* An id, which may leave gaps but not be far beyond the tokens there are: the tables are as long as the largest. */
-static int64_t read_id(heed_ctx *cx, heed_json at, const char *key, int64_t tokens) {
-    const int64_t id = heed_json_int(cx, at, key), most = 8 * tokens + 65536;
-    if (heed_failed(cx)) return -1;
-    if (id >= 0 && id < most && id < INT32_MAX) return id;
-    return heed_json_fail(cx, at, "no id can be %lld in a vocabulary of %lld", (long long)id, (long long)tokens), -1;
-}
-
-static bool read_vocabulary(heed_ctx *cx, heed_tokenizer *t, heed_json vocab) {
-    const int64_t tokens = heed_json_count(vocab);
-    for (EACH(v, vocab)) {
-        const int64_t id = read_id(cx, v, NULL, tokens);
-        const int64_t entry = id < 0 ? -1 : map_add(cx, &t->vocabulary, heed_json_key(v), strlen(heed_json_key(v)));
-        if (entry < 0) return false;
-        t->vocabulary.entries[entry].value = id;
-        if (id >= t->size) t->size = id + 1;
-    }
-    return !heed_failed(cx);
-}
-
-static bool read_added_token(heed_ctx *cx, heed_tokenizer *t, heed_json at, int64_t tokens) {
-    const char *text = heed_json_text(cx, at, "content");
-    const int64_t id = read_id(cx, at, "id", tokens), before = t->added_text.count;
-    if (id < 0 || !text) return false;
-    if (!*text) return heed_json_fail(cx, at, "an empty token");
-    const int64_t known = map_find(&t->vocabulary, text, strlen(text));
-    if (known >= 0 && t->vocabulary.entries[known].value != id)
-        return heed_json_fail(cx, at, "'%s' has id %lld here and %lld in the vocabulary", shown(text).text,
-                              (long long)id, (long long)t->vocabulary.entries[known].value);
-    const int64_t entry = map_add(cx, &t->added_text, text, strlen(text));
-    if (entry < 0) return false;
-    if (entry < before) return heed_json_fail(cx, at, "'%s' is there twice", shown(text).text);
-    const bool special = heed_json_bool_or(cx, at, "special", false);
-    t->added[entry] = (struct added){
-        .id = (int32_t)id,
-        .special = special,
-        .word = heed_json_bool_or(cx, at, "single_word", false),
-        .left = heed_json_bool_or(cx, at, "lstrip", false),
-        .right = heed_json_bool_or(cx, at, "rstrip", false),
-        .normalised = heed_json_bool_or(cx, at, "normalized", !special),
-    };
-    if (id >= t->size) t->size = id + 1;
-    return !heed_failed(cx);
-}
-
-static bool read_added(heed_ctx *cx, heed_tokenizer *t, heed_json root) {
-    const heed_json list = heed_json_find(cx, root, "added_tokens");
-    if (heed_json_kind_of(list) == HEED_JSON_NONE || heed_json_kind_of(list) == HEED_JSON_NULL) return !heed_failed(cx);
-    if (!heed_json_array(cx, list, NULL).node) return false;
-    const int64_t n = heed_json_count(list);
-    if (!(t->added = heed_mem_new(cx, (size_t)n * sizeof *t->added))) return false;
-    for (EACH(v, list))
-        if (!read_added_token(cx, t, v, t->vocabulary.count + n)) return false;
-    return true;
-}
-
-/* An id has one text; an added token may repeat one of the vocabulary. */
-static bool name_id(heed_ctx *cx, heed_tokenizer *t, heed_json root, int64_t id, const char *text) {
-    if (t->token[id] && strcmp(t->token[id], text) != 0)
-        return heed_json_fail(cx, root, "'%s' and '%s' both have id %lld", shown(t->token[id]).text, shown(text).text,
-                              (long long)id);
-    t->token[id] = text;
-    return true;
-}
-
-static bool index_ids(heed_ctx *cx, heed_tokenizer *t, heed_json root) {
-    t->token = heed_mem_new(cx, (size_t)t->size * sizeof *t->token);
-    t->special = heed_mem_new(cx, (size_t)t->size * sizeof *t->special);
-    if (!t->token || !t->special) return false;
-    for (int64_t i = 0; i < t->size; i++) t->token[i] = NULL, t->special[i] = false;
-    for (int64_t i = 0; i < t->vocabulary.count; i++)
-        if (!name_id(cx, t, root, t->vocabulary.entries[i].value, map_key(&t->vocabulary, i))) return false;
-    for (int64_t i = 0; i < t->added_text.count; i++) {
-        if (!name_id(cx, t, root, t->added[i].id, map_key(&t->added_text, i))) return false;
-        t->special[t->added[i].id] = t->added[i].special;
-    }
-    return true;
-}
-
-/* ---- merges ---- */
-
-static int32_t token_id(const heed_tokenizer *t, const char *text, size_t size) {
+int32_t vocabulary_id(const heed_tokenizer *t, const char *text, size_t size) {
     const int64_t entry = map_find(&t->vocabulary, text, size);
     return entry < 0 ? -1 : (int32_t)t->vocabulary.entries[entry].value;
 }
 
-/* "a b", or ["a", "b"]. */
-static bool read_merge(heed_ctx *cx, heed_tokenizer *t, heed_json at, int32_t rank, heed_string *work) {
-    const char *first, *second;
-    size_t size;
-    if (heed_json_kind_of(at) == HEED_JSON_ARRAY) {
-        if (heed_json_count(at) != 2) return heed_json_fail(cx, at, "a merge joins two tokens");
-        first = heed_json_text(cx, heed_json_item(cx, at, 0), NULL);
-        second = heed_json_text(cx, heed_json_item(cx, at, 1), NULL);
-        if (!first || !second) return false;
-        size = strlen(first);
-    } else {
-        first = heed_json_text(cx, at, NULL);
-        const char *space = first ? strchr(first, ' ') : NULL;
-        if (!first) return false;
-        if (!space || strchr(space + 1, ' ')) return heed_json_fail(cx, at, "a merge is two tokens and a space");
-        size = (size_t)(space - first);
-        second = space + 1;
+/* Ids may leave gaps but not be far beyond the tokens there are: the tables are as long as the largest. */
+bool read_vocabulary(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node vocab) {
+    const int64_t tokens = vocab->size, most = 8 * tokens + 65536;
+    if (!map_reserve(cx, &t->vocabulary, tokens, 10 * (size_t)tokens)) return false;
+    for (EACH_NODE(v, tree, vocab)) {
+        const int64_t id = tree_int(tree, v, NULL, -1);
+        if (heed_failed(cx)) return false;
+        if (id < 0 || id >= most)
+            return tree_fail(tree, v, NULL, "no id can be %lld in a vocabulary of %lld", (long long)id,
+                             (long long)tokens);
+        const int64_t entry = map_add(cx, &t->vocabulary, v->key, v->key_size);
+        if (entry < 0) return false;
+        t->vocabulary.entries[entry].value = id;
+        if (id >= t->size) t->size = id + 1;
     }
-    work->size = 0;
-    if (!heed_string_put(cx, work, first, size) || !heed_string_put(cx, work, second, strlen(second))) return false;
-    const int32_t ids[] = {token_id(t, first, size), token_id(t, second, strlen(second)),
-                           token_id(t, work->s, work->size)};
-    const struct shown parts[] = {shown_bytes(first, size), shown(second), shown(work->s)};
-    for (int i = 0; i < 3; i++)
-        if (ids[i] < 0) return heed_json_fail(cx, at, "'%s' is not in the vocabulary", parts[i].text);
-    bpe_add_merge(t, ids[0], ids[1], rank, ids[2]);
     return true;
 }
 
-static bool read_bpe(heed_ctx *cx, heed_tokenizer *t, heed_json model) {
-    const heed_json merges = heed_json_array(cx, model, "merges");
-    const char *suffix = heed_json_text_or(cx, model, "end_of_word_suffix", "");
-    const char *prefix = heed_json_text_or(cx, model, "continuing_subword_prefix", "");
-    if (heed_json_number_or(cx, model, "dropout", 0) > 0)
-        return heed_json_fail(cx, model, "merges with dropout are not supported");
-    if (heed_json_bool_or(cx, model, "byte_fallback", false))
-        return heed_json_fail(cx, model, "byte_fallback is not supported");
-    t->bpe.fuse = heed_json_bool_or(cx, model, "fuse_unk", false);
-    t->bpe.ignore_merges = heed_json_bool_or(cx, model, "ignore_merges", false);
-    if (heed_failed(cx) || !bpe_start(cx, t, heed_json_count(merges))) return false;
-    if (*prefix) return heed_json_fail(cx, model, "a continuing_subword_prefix is not supported");
-    if (strlen(suffix) > 32) return heed_json_fail(cx, model, "an end_of_word_suffix of more than 32 bytes");
-    if (*suffix && !(t->bpe.suffix = text_copy(cx, suffix))) return false;
-    heed_string work = {0};
-    bool ok = true;
-    int32_t rank = 0;
-    for (EACH(v, merges))
-        if (!(ok = read_merge(cx, t, v, rank++, &work))) break;
-    heed_string_free(cx, &work);
+bool vocabulary_trie(heed_ctx *cx, heed_tokenizer *t) {
+    const int64_t n = t->vocabulary.count;
+    struct trie_key *keys = heed_mem_new(cx, (size_t)(n + 1) * sizeof *keys);
+    if (!keys) return false;
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = (struct trie_key){map_key(&t->vocabulary, i), t->vocabulary.entries[i].size,
+                                    (int32_t)t->vocabulary.entries[i].value};
+    const bool ok = trie_build(cx, &t->trie, keys, n);
+    heed_mem_free(cx, keys);
     return ok;
+}
+
+/* ---- added tokens ---- */
+
+/* The model's token has the model's id; others are numbered in the order of the file, behind the vocabulary, as in
+ * Python, which does not look at the id that the file has for them either. */
+static bool read_added_token(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at, int64_t *next) {
+    const node text = tree_need(tree, at, "content", TREE_TEXT);
+    const int64_t before = t->added_text.count, id = tree_int(tree, at, "id", 0);
+    if (!text || heed_failed(cx)) return false;
+    if (id < 0 || id > INT32_MAX / 2) return tree_fail(tree, at, "id", "no id can be %lld", (long long)id);
+    if (text->size == 0) return true; /* nothing to find */
+    const int64_t entry = map_add(cx, &t->added_text, text->text, text->size);
+    const int32_t known = vocabulary_id(t, text->text, text->size);
+    if (entry < 0) return false;
+    struct added *a = &t->added[entry];
+    const int32_t given = entry < before ? a->id : known >= 0 ? known : (int32_t)(*next)++;
+    const bool special = tree_bool(tree, at, "special", false);
+    *a = (struct added){
+        .id = given,
+        .special = special || (entry < before && a->special),
+        .word = tree_bool(tree, at, "single_word", false),
+        .left = tree_bool(tree, at, "lstrip", false),
+        .right = tree_bool(tree, at, "rstrip", false),
+        .normalized = tree_bool(tree, at, "normalized", !special),
+    };
+    if (given >= t->size) t->size = (int64_t)given + 1;
+    return !heed_failed(cx);
+}
+
+static bool read_added(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
+    const node list = tree_find(tree, tree_root(tree), "added_tokens");
+    int64_t next = t->model == &unigram_kind ? t->size : t->vocabulary.count;
+    if (!list) return true;
+    if (!tree_need(tree, list, NULL, TREE_ARRAY)) return false;
+    if (!(t->added = heed_mem_new(cx, (size_t)(list->size + 1) * sizeof *t->added))) return false;
+    for (EACH_NODE(v, tree, list))
+        if (!read_added_token(cx, t, tree, v, &next)) return false;
+    return true;
+}
+
+/* ---- texts of ids ---- */
+
+/* The entry of each id; of Unigram, whose ids are places in a list, an entry may have several. */
+static bool index_vocabulary(heed_tokenizer *t, const struct tree *tree) {
+    for (int64_t i = 0; i < t->vocabulary.count; i++) {
+        const int64_t id = t->vocabulary.entries[i].value;
+        if (t->entry[id] >= 0 && t->entry[id] != i)
+            return tree_fail(tree, tree_root(tree), NULL, "'%s' and '%s' both have id %lld",
+                             shown(map_key(&t->vocabulary, t->entry[id])).text, shown(map_key(&t->vocabulary, i)).text,
+                             (long long)id);
+        t->entry[id] = i;
+    }
+    for (int64_t i = 0; i < t->size; i++) {
+        if (t->entry[i] < 0) continue;
+        t->token[i] = map_key(&t->vocabulary, t->entry[i]);
+        t->token_size[i] = (uint32_t)map_size(&t->vocabulary, t->entry[i]);
+    }
+    return true;
+}
+
+static void note_special(heed_tokenizer *t, int32_t id) {
+    const int64_t own = map_find(&t->added_text, t->token[id], t->token_size[id]);
+    t->special[id] = own >= 0 && t->added[own].special;
+}
+
+/* Of an added token that normalizing changes the text is what it is changed to; special is who has the text of a
+ * special token. */
+static void name_added(heed_tokenizer *t) {
+    for (int64_t i = 0; i < t->added_text.count; i++) {
+        const int32_t id = t->added[i].id;
+        t->token[id] = map_key(&t->added_text, i);
+        t->token_size[id] = (uint32_t)map_size(&t->added_text, i);
+    }
+    for (int64_t i = 0; i < t->normal_text.count; i++) {
+        const int32_t id = t->added[t->normal_text.entries[i].value].id;
+        t->token[id] = map_key(&t->normal_text, i);
+        t->token_size[id] = (uint32_t)map_size(&t->normal_text, i);
+    }
+    for (int64_t i = 0; i < t->added_text.count; i++) note_special(t, t->added[i].id);
+    for (int64_t i = 0; i < t->unigram.count; i++) /* tokens that are there twice */
+        if (t->vocabulary.entries[t->unigram.entry[i]].value != i) note_special(t, (int32_t)i);
+}
+
+static bool index_ids(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
+    const size_t n = (size_t)t->size + 1;
+    t->token = heed_mem_new(cx, n * sizeof *t->token);
+    t->token_size = heed_mem_new(cx, n * sizeof *t->token_size);
+    t->special = heed_mem_new(cx, n * sizeof *t->special);
+    t->entry = heed_mem_new(cx, n * sizeof *t->entry);
+    if (!t->token || !t->token_size || !t->special || !t->entry) return false;
+    for (size_t i = 0; i < n; i++) t->token[i] = NULL, t->token_size[i] = 0, t->special[i] = false, t->entry[i] = -1;
+    for (int64_t i = 0; i < t->unigram.count; i++) t->entry[i] = t->unigram.entry[i];
+    if (!index_vocabulary(t, tree)) return false;
+    name_added(t);
+    return true;
 }
 
 /* ---- the file ---- */
 
-static bool read_model(heed_ctx *cx, heed_tokenizer *t, heed_json root) {
-    const heed_json model = heed_json_object(cx, root, "model");
-    const char *type = model.node ? heed_json_text(cx, model, "type") : NULL;
-    if (!type) return false;
-    t->is_bpe = strcmp(type, "BPE") == 0;
-    if (!t->is_bpe && strcmp(type, "WordLevel") != 0)
-        return heed_json_fail(cx, model, "a model of type '%s' is not supported: BPE and WordLevel are",
-                              shown(type).text);
-    const heed_json vocab = heed_json_object(cx, model, "vocab");
-    if (!vocab.node || !read_vocabulary(cx, t, vocab) || !read_added(cx, t, root) || !index_ids(cx, t, root))
-        return false;
-    const char *unknown = heed_json_text_or(cx, model, "unk_token", "");
-    if (heed_failed(cx)) return false;
-    t->unknown = token_id(t, unknown, strlen(unknown));
-    return !t->is_bpe || read_bpe(cx, t, model);
+/* Files of old do without a type. */
+static const struct model_kind *model_of(const struct tree *tree, node at) {
+    const struct model_kind *const kinds[] = {&bpe_kind, &wordpiece_kind, &word_kind, &unigram_kind};
+    const node type = tree_find(tree, at, "type"), vocab = tree_find(tree, at, "vocab");
+    if (!type && vocab) {
+        if (vocab->kind == TREE_ARRAY) return &unigram_kind;
+        if (tree_find(tree, at, "merges")) return &bpe_kind;
+        return tree_find(tree, at, "continuing_subword_prefix") ? &wordpiece_kind : &word_kind;
+    }
+    if (!tree_need(tree, at, "type", TREE_TEXT)) return NULL;
+    for (int i = 0; i < 4; i++)
+        if (node_is(type, kinds[i]->name)) return kinds[i];
+    tree_fail(tree, at, NULL, "a model of type '%s' is not supported", shown(type->text).text);
+    return NULL;
 }
 
-static bool read_all(heed_ctx *cx, heed_tokenizer *t, heed_json root) {
-    return heed_json_object(cx, root, NULL).node && read_model(cx, t, root) && read_unused(cx, root) &&
-           read_normalizers(cx, t, heed_json_find(cx, root, "normalizer")) &&
-           read_splitters(cx, t, heed_json_find(cx, root, "pre_tokenizer")) &&
-           read_post_processor(cx, t, heed_json_find(cx, root, "post_processor")) &&
-           read_decoder(cx, t, heed_json_find(cx, root, "decoder")) && finder_make(cx, t, false, &t->raw) &&
-           finder_make(cx, t, true, &t->normal) && (!t->is_bpe || bpe_finish(cx, t));
+static bool read_model(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
+    const node model = tree_need(tree, tree_root(tree), "model", TREE_OBJECT);
+    t->model = model ? model_of(tree, model) : NULL;
+    return t->model && t->model->read(cx, t, tree, model);
+}
+
+/* What padding and truncation are like where they are asked for. */
+static bool read_lengths(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
+    const node padding = tree_find(tree, tree_root(tree), "padding");
+    const node truncation = tree_find(tree, tree_root(tree), "truncation");
+    t->truncate_left = node_is(tree_find(tree, truncation, "direction"), "Left");
+    t->padding.id = -1;
+    if (!padding) return true;
+    const int64_t id = tree_int(tree, padding, "pad_id", 0), type = tree_int(tree, padding, "pad_type_id", 0);
+    const node token = tree_text(tree, padding, "pad_token");
+    if (heed_failed(cx)) return false;
+    if (id < 0 || id > INT32_MAX || type < 0 || type > INT32_MAX)
+        return tree_fail(tree, padding, NULL, "pad_id or pad_type_id is out of range");
+    t->padding.id = (int32_t)id;
+    t->padding.type = (int32_t)type;
+    t->padding.left = node_is(tree_find(tree, padding, "direction"), "Left");
+    return heed_string_put(cx, &t->padding.token, token ? token->text : "[PAD]", token ? token->size : 5);
+}
+
+static void note_origins(heed_tokenizer *t) {
+    for (int i = 0; i < t->pre_tokenizers.count; i++)
+        if (t->pre_tokenizers.step[i].prepend == PREPEND_FIRST) t->needs_origins = true;
+}
+
+static bool read_all(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
+    const node root = tree_root(tree), decoder = tree_find(tree, root, "decoder");
+    if (!tree_need(tree, root, NULL, TREE_OBJECT)) return false;
+    const node version = tree_find(tree, root, "version");
+    if (version && !node_is(version, "1.0")) return tree_fail(tree, version, NULL, "an unknown version");
+    t->joined = !decoder;
+    if (!read_model(cx, t, tree) || !read_added(cx, t, tree) || !read_lengths(cx, t, tree) ||
+        !steps_read(tree, tree_find(tree, root, "normalizer"), "normalizers", normalizer_kinds, &t->normalizers) ||
+        !steps_read(tree, tree_find(tree, root, "pre_tokenizer"), "pretokenizers", pre_tokenizer_kinds,
+                    &t->pre_tokenizers) ||
+        !steps_read(tree, decoder, "decoders", decoder_kinds, &t->decoders))
+        return false;
+    note_origins(t);
+    return finder_make(cx, t, false, &t->raw) && finder_make(cx, t, true, &t->normalized) && index_ids(cx, t, tree) &&
+           processors_read(t, tree, tree_find(tree, root, "post_processor"));
 }
 
 heed_tokenizer *tokenizer_parse(heed_ctx *cx, const char *name, const char *text, size_t size) {
-    const heed_json root = heed_json_parse(cx, name, text, size);
-    heed_tokenizer *t = root.node ? heed_mem_new(cx, sizeof *t) : NULL;
+    struct tree tree = {0};
+    if (!tree_parse(cx, name, text, size, &tree)) return NULL;
+    heed_tokenizer *t = heed_mem_new(cx, sizeof *t);
     bool ok = false;
     if (t) {
         *t = (heed_tokenizer){.unknown = -1, .json = heed_mem_new(cx, size + 1), .json_size = size};
         if (t->json) memcpy(t->json, text, size), t->json[size] = 0;
-        ok = t->json && read_all(cx, t, root);
+        ok = t->json && read_all(cx, t, &tree);
     }
-    heed_json_free(root);
+    tree_free(&tree);
     if (ok) return t;
     heed_tokenizer_free(cx, t);
     return NULL;
-}
-
-/* path, or tokenizer.json in it when it is a directory. */
-static const char *file_of(const char *path, char *out, size_t size) {
-    struct stat what;
-    if (strcmp(path, "-") == 0 || stat(path, &what) != 0 || !S_ISDIR(what.st_mode)) return path;
-    return (size_t)snprintf(out, size, "%s/tokenizer.json", path) < size ? out : path;
-}
-
-heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path) {
-    char joined[4096];
-    size_t size;
-    if (heed_failed(cx)) return NULL;
-    if (!path) return heed_fail(cx, HEED_ERR_USAGE, "tokenizer_load: path is NULL"), NULL;
-    const char *file = file_of(path, joined, sizeof joined);
-    unsigned char *text = file_read_regular(cx, file, IO_TOKENIZER_LIMIT, &size);
-    heed_tokenizer *t = text ? tokenizer_parse(cx, file, (const char *)text, size) : NULL;
-    heed_mem_free(cx, text);
-    return t;
-}
-
-bool heed_tokenizer_save(heed_ctx *cx, const heed_tokenizer *t, const char *path) {
-    char joined[4096];
-    if (heed_failed(cx)) return false;
-    if (!t || !path) return heed_fail(cx, HEED_ERR_USAGE, "tokenizer_save: the tokenizer or path is NULL");
-    struct file_writer *w = file_write_open(cx, file_of(path, joined, sizeof joined));
-    if (!w) return false;
-    file_write(w, t->json, t->json_size);
-    return file_write_commit(w);
 }

@@ -3,8 +3,10 @@
  *
  * Words: WordLevel, cut at white space, joined with spaces. Characters: BPE without merges, which takes every character
  * by itself, fused. BPE: Metaspace before and after; merges as "a b", which files of any age hold: no token of ours has
- * a space in it. */
+ * a space in it. Byte-level BPE as GPT-2's, WordPiece as BERT's, Unigram with Metaspace. */
 #include "text/tokenizer.h"
+
+#include <string.h>
 
 #define MARK "\xE2\x96\x81" /* U+2581 */
 
@@ -24,10 +26,10 @@ static void put_metaspace(heed_ctx *cx, heed_json root, const char *key) {
 }
 
 static void put_added(heed_ctx *cx, heed_json root, const heed_tokenizer_opts *o, const struct map *tokens) {
-    const char *const specials[] = {o->pad, o->bos, o->eos, o->unk};
+    const char *const specials[] = {o->pad, o->bos, o->eos, o->unk, o->mask};
     const heed_json list = heed_json_put_array(cx, root, "added_tokens");
     int64_t next = 0; /* two of them may share a text, and then an id */
-    for (int i = 0; i < 4 && !heed_failed(cx); i++) {
+    for (int i = 0; i < 5 && !heed_failed(cx); i++) {
         if (!specials[i] || map_find(tokens, specials[i], strlen(specials[i])) != next) continue;
         const heed_json one = heed_json_put_object(cx, list, NULL);
         heed_json_put_int(cx, one, "id", next++);
@@ -76,6 +78,59 @@ static void put_post_processor(heed_ctx *cx, heed_json root, const heed_tokenize
     if (o->add_eos) put_template_special(cx, specials, o->eos, tokens);
 }
 
+/* ---- normalizer, pre-tokenizer and decoder ---- */
+
+static void put_byte_level(heed_ctx *cx, heed_json root, const char *key) {
+    const heed_json part = heed_json_put_object(cx, root, key);
+    heed_json_put_text(cx, part, "type", "ByteLevel");
+    heed_json_put_bool(cx, part, "add_prefix_space", false);
+    heed_json_put_bool(cx, part, "trim_offsets", true);
+    heed_json_put_bool(cx, part, "use_regex", true);
+}
+
+static void put_normalizer(heed_ctx *cx, heed_json root, const heed_tokenizer_opts *o) {
+    if (o->kind != HEED_TOKENS_WORDPIECE) {
+        put_type(cx, root, "normalizer", o->lower ? "Lowercase" : NULL);
+        return;
+    }
+    const heed_json part = heed_json_put_object(cx, root, "normalizer");
+    heed_json_put_text(cx, part, "type", "BertNormalizer");
+    heed_json_put_bool(cx, part, "clean_text", true);
+    heed_json_put_bool(cx, part, "handle_chinese_chars", true);
+    heed_json_put_null(cx, part, "strip_accents");
+    heed_json_put_bool(cx, part, "lowercase", o->lower);
+}
+
+static void put_word_piece_decoder(heed_ctx *cx, heed_json root) {
+    const heed_json part = heed_json_put_object(cx, root, "decoder");
+    heed_json_put_text(cx, part, "type", "WordPiece");
+    heed_json_put_text(cx, part, "prefix", WORD_PIECE_PREFIX);
+    heed_json_put_bool(cx, part, "cleanup", true);
+}
+
+static void put_splitter(heed_ctx *cx, heed_json root, heed_tokenizer_kind kind) {
+    static const char *const types[] = {[HEED_TOKENS_WORD] = "WhitespaceSplit",
+                                        [HEED_TOKENS_WORDPIECE] = "BertPreTokenizer",
+                                        [HEED_TOKENS_UNIGRAM] = NULL};
+    if (kind == HEED_TOKENS_BPE || kind == HEED_TOKENS_UNIGRAM)
+        put_metaspace(cx, root, "pre_tokenizer");
+    else if (kind == HEED_TOKENS_BYTE_BPE)
+        put_byte_level(cx, root, "pre_tokenizer");
+    else
+        put_type(cx, root, "pre_tokenizer", types[kind]);
+}
+
+static void put_decoder(heed_ctx *cx, heed_json root, heed_tokenizer_kind kind) {
+    if (kind == HEED_TOKENS_BPE || kind == HEED_TOKENS_UNIGRAM)
+        put_metaspace(cx, root, "decoder");
+    else if (kind == HEED_TOKENS_BYTE_BPE)
+        put_byte_level(cx, root, "decoder");
+    else if (kind == HEED_TOKENS_WORDPIECE)
+        put_word_piece_decoder(cx, root);
+    else
+        put_type(cx, root, "decoder", kind == HEED_TOKENS_WORD ? NULL : "Fuse");
+}
+
 /* ---- the model ---- */
 
 static void put_vocabulary(heed_ctx *cx, heed_json model, const struct map *tokens) {
@@ -114,29 +169,55 @@ static void put_bpe(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *o,
     heed_string_free(cx, &line);
 }
 
+static void put_word_pieces(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *o, const struct map *tokens) {
+    heed_json_put_text(cx, model, "type", "WordPiece");
+    heed_json_put_text(cx, model, "unk_token", o->unk ? o->unk : "");
+    heed_json_put_text(cx, model, "continuing_subword_prefix", WORD_PIECE_PREFIX);
+    heed_json_put_int(cx, model, "max_input_chars_per_word", 100);
+    put_vocabulary(cx, model, tokens);
+}
+
+static void put_unigram(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *o, const struct map *tokens,
+                        const double *scores) {
+    heed_json_put_text(cx, model, "type", "Unigram");
+    const int64_t unknown = o->unk ? map_find(tokens, o->unk, strlen(o->unk)) : -1;
+    if (unknown >= 0)
+        heed_json_put_int(cx, model, "unk_id", unknown);
+    else
+        heed_json_put_null(cx, model, "unk_id");
+    const heed_json vocab = heed_json_put_array(cx, model, "vocab");
+    for (int64_t i = 0; i < tokens->count && !heed_failed(cx); i++) {
+        const heed_json pair = heed_json_put_array(cx, vocab, NULL);
+        heed_json_put_text(cx, pair, NULL, map_key(tokens, i));
+        heed_json_put_number(cx, pair, NULL, scores[i]);
+    }
+    heed_json_put_bool(cx, model, "byte_fallback", false);
+}
+
+static void put_model(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *o, const struct map *tokens,
+                      const struct bpe_pair *merges, int64_t merge_count, const double *scores) {
+    if (o->kind == HEED_TOKENS_WORD)
+        put_words(cx, model, o, tokens);
+    else if (o->kind == HEED_TOKENS_WORDPIECE)
+        put_word_pieces(cx, model, o, tokens);
+    else if (o->kind == HEED_TOKENS_UNIGRAM)
+        put_unigram(cx, model, o, tokens, scores);
+    else
+        put_bpe(cx, model, o, tokens, merges, merge_count);
+}
+
 heed_tokenizer *tokenizer_build(heed_ctx *cx, const heed_tokenizer_opts *o, const struct map *tokens,
-                                const struct bpe_pair *merges, int64_t merge_count) {
+                                const struct bpe_pair *merges, int64_t merge_count, const double *scores) {
     const heed_json root = heed_json_new(cx, "tokenizer.json");
-    const bool words = o->kind == HEED_TOKENS_WORD;
     heed_json_put_text(cx, root, "version", "1.0");
     heed_json_put_null(cx, root, "truncation");
     heed_json_put_null(cx, root, "padding");
     put_added(cx, root, o, tokens);
-    put_type(cx, root, "normalizer", o->lower ? "Lowercase" : NULL);
-    if (o->kind == HEED_TOKENS_BPE)
-        put_metaspace(cx, root, "pre_tokenizer");
-    else
-        put_type(cx, root, "pre_tokenizer", words ? "WhitespaceSplit" : NULL);
+    put_normalizer(cx, root, o);
+    put_splitter(cx, root, o->kind);
     put_post_processor(cx, root, o, tokens);
-    if (o->kind == HEED_TOKENS_BPE)
-        put_metaspace(cx, root, "decoder");
-    else
-        put_type(cx, root, "decoder", words ? NULL : "Fuse");
-    const heed_json model = heed_json_put_object(cx, root, "model");
-    if (words)
-        put_words(cx, model, o, tokens);
-    else
-        put_bpe(cx, model, o, tokens, merges, merge_count);
+    put_decoder(cx, root, o->kind);
+    put_model(cx, heed_json_put_object(cx, root, "model"), o, tokens, merges, merge_count, scores);
     size_t size = 0;
     char *text = heed_json_print(cx, root, 2, &size);
     if (text) text[size++] = '\n'; /* in place of the final 0 */

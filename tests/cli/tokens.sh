@@ -93,8 +93,8 @@ wrong 2 "tokens: --train: 'wrod'" tokens --train wrod --out bad
 wrong 1 'nowhere: ' tokens nowhere
 mkdir none
 wrong 1 'none/tokenizer.json: ' tokens none
-echo '{"model": {"type": "Unigram"}}' >none/tokenizer.json
-wrong 1 "none/tokenizer.json: model: a model of type 'Unigram' is not supported" tokens none
+echo '{"model": {"type": "Morph"}}' >none/tokenizer.json
+wrong 1 "none/tokenizer.json: model: a model of type 'Morph' is not supported" tokens none
 
 # whoever waits for an answer gets it
 answers_at_once 'the cat\n' tokens word

@@ -12,7 +12,7 @@ static void use(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t 
         MUST(heed_decode(cx, t, ids.id, ids.count, special, &s));
         MUST(utf8_check(cx, "decoded", s.s, s.size));
     } else
-        MUST(heed_error(cx) == HEED_ERR_FORMAT && ids.count == 0);
+        MUST((heed_error(cx) == HEED_ERR_FORMAT || heed_error(cx) == HEED_ERR_RANGE) && ids.count == 0);
     heed_clear(cx);
     heed_ids_free(cx, &ids);
     heed_string_free(cx, &s);

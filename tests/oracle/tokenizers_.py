@@ -158,6 +158,137 @@ def trained():
     return result
 
 
+# ---- every component ----
+
+NASTY = [
+    "", " ", "the river's  bank, the old bridge", "Ångström CAFÉ naïve ﬁne ½ ² ①", "  läuft \t über\n\nFluß  ",
+    "犬が river 東京 한국어 각 привет", "a\u0301\u0323\u0307b \u0344 q\u0307\u0323", "<s> NAME <mask> x NAMED</s>aNAME",
+    "120 km, 3.5 €; x_y -- don't WE'LL", "▁the▁ ▁<0x41>\u200b\ufeff\u0000z", "👩\u200d👩\u200d👧 🇩🇪!", "aaaaaaaaaaaaa banana\r\n",
+]
+
+
+def small(model, normal=None, pre=None, decoder=None, post=None, added=()):
+    """A vocabulary of a few hundred tokens: files stay small."""
+    specials = ["<unk>", "<s>", "</s>", "<pad>"]
+    kinds = {
+        "word": lambda: (models.WordLevel(unk_token="<unk>"),
+                         trainers.WordLevelTrainer(vocab_size=90, special_tokens=specials, show_progress=False)),
+        "bpe": lambda: (models.BPE(unk_token="<unk>"),
+                        trainers.BpeTrainer(vocab_size=130, special_tokens=specials, show_progress=False)),
+        "bytes": lambda: (models.BPE(), trainers.BpeTrainer(vocab_size=330, special_tokens=specials, show_progress=False,
+                                                            initial_alphabet=pre_tokenizers.ByteLevel.alphabet())),
+        "unigram": lambda: (models.Unigram(), trainers.UnigramTrainer(vocab_size=110, special_tokens=specials,
+                                                                      unk_token="<unk>", show_progress=False)),
+    }
+    if model == "pieces":  # by hand: the trainer numbers characters within words in an order that changes
+        letters = sorted(set(CORPUS) - set(" \n"))
+        words = ["the", "river", "##er", "##iver", "over", "##land", "ban", "##ana", "run", "##ning", "##s"]
+        vocab = specials + letters + ["##" + c for c in letters] + words
+        t = Tokenizer(models.WordPiece({v: i for i, v in enumerate(vocab)}, unk_token="<unk>",
+                                       max_input_chars_per_word=20))
+        t.normalizer, t.pre_tokenizer = normal, pre
+    elif model == "fallback":
+        letters = sorted(set("▁ther ivban"))
+        merges = [("t", "h"), ("th", "e"), ("r", "i"), ("▁", "the"), ("a", "n")]
+        vocab = specials + [f"<0x{i:02X}>" for i in range(256)] + letters + [a + b for a, b in merges]
+        t = Tokenizer(models.BPE({v: i for i, v in enumerate(vocab)}, merges, unk_token="<unk>", fuse_unk=True,
+                                 byte_fallback=True))
+        t.normalizer, t.pre_tokenizer = normal, pre
+    else:
+        kind, trainer = kinds[model]()
+        t = Tokenizer(kind)
+        t.normalizer, t.pre_tokenizer = normal, pre
+        t.train_from_iterator(corpus_lines(), trainer)
+    if decoder: t.decoder = decoder
+    if post: t.post_processor = post
+    t.add_special_tokens(specials)
+    t.add_tokens(list(added))
+    return t
+
+
+def charsmap():
+    """A map of SentencePiece's kind with three entries, by hand: a double array of which most is empty."""
+    import base64
+    import struct
+    texts = {b"A": "a", "½".encode(): "1/2", "ﬁ".encode(): ""}
+    blob, at = b"", {}
+    for key, value in texts.items():
+        at[key] = len(blob)
+        blob += value.encode() + b"\0"
+    units, free = [0] * 2048, [256]
+
+    def place(node, prefix):
+        labels = sorted({key[len(prefix)] for key in texts if key.startswith(prefix) and len(key) > len(prefix)})
+        base = free[0]
+        free[0] += 256
+        units[node] |= (base ^ node) << 10
+        if prefix in texts:
+            units[node] |= 1 << 8
+            units[base] = at[prefix] | 1 << 31
+        for label in labels:
+            units[base ^ label] = label
+            place(base ^ label, prefix + bytes([label]))
+
+    place(0, b"")
+    return struct.pack("<I", 4 * len(units)) + struct.pack(f"<{len(units)}I", *units) + blob
+
+
+def pipelines():
+    P, N, D, X = pre_tokenizers, normalizers, decoders, processors
+    pair = dict(special_tokens=[("<s>", 1), ("</s>", 2)])
+    added = [AddedToken("<mask>", lstrip=True, rstrip=True, special=True), AddedToken("NAME", single_word=True),
+             AddedToken("bank", normalized=True), AddedToken("  ", normalized=False)]
+    qwen = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+")
+    yield "bert", small("pieces", N.BertNormalizer(), P.BertPreTokenizer(), D.WordPiece(),
+                        X.BertProcessing(("</s>", 2), ("<s>", 1)), added)
+    yield "bert-cased", small("pieces", N.BertNormalizer(lowercase=False, strip_accents=True), P.BertPreTokenizer(),
+                              D.WordPiece(cleanup=False),
+                              X.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B:1 </s>:1", **pair))
+    yield "roberta", small("bytes", None, P.ByteLevel(), D.ByteLevel(), X.RobertaProcessing(("</s>", 2), ("<s>", 1)), added)
+    yield "gpt", small("bytes", N.NFC(), P.ByteLevel(False), D.ByteLevel(), X.ByteLevel(), added)
+    yield "qwen", small("bytes", N.NFC(), P.Sequence([P.Split(Regex(qwen), "isolated"), P.ByteLevel(False, use_regex=False)]),
+                        D.ByteLevel(), X.Sequence([X.ByteLevel(trim_offsets=False),
+                                                   X.TemplateProcessing("<s> $A", "<s> $A $B:1", **pair)]))
+    yield "byte-normalizer", small("bytes", N.ByteLevel(), P.Split(Regex(r"Ġ?\w+"), "isolated"), D.ByteLevel())
+    yield "llama", small("fallback", N.Sequence([N.Prepend("▁"), N.Replace(" ", "▁")]), None,
+                         D.Sequence([D.Replace("▁", " "), D.ByteFallback(), D.Fuse(), D.Strip(" ", 1, 0)]),
+                         X.TemplateProcessing("<s> $A", "<s> $A <s>:1 $B:1", **pair), added)
+    yield "mistral", small("fallback", None, P.Metaspace("▁", "first", False), D.Metaspace("▁", "first"))
+    yield "unigram", small("unigram", N.Sequence([N.Nmt(), N.NFKC(), N.Replace(Regex(" {2,}"), " ")]), P.Metaspace(),
+                           D.Metaspace(), X.TemplateProcessing("$A </s>", "$A </s> $B </s>", **pair), added)
+    yield "precompiled", small("unigram", N.Sequence([N.Precompiled(charsmap()), N.Strip(False, True)]),
+                               P.Sequence([P.UnicodeScripts(), P.Metaspace("▁", "first")]), D.Metaspace())
+    yield "albert", small("unigram", N.Sequence([N.NFKD(), N.StripAccents(), N.Lowercase(), N.Replace("``", '"')]),
+                          P.Sequence([P.WhitespaceSplit(), P.Metaspace()]), D.Metaspace("▁", "never"))
+    yield "digits", small("word", N.Lowercase(), P.Sequence([P.Digits(True), P.Punctuation(), P.WhitespaceSplit()]), None,
+                          None, added)
+    yield "contiguous", small("bpe", None, P.Sequence([P.Digits(False), P.Punctuation("contiguous"),
+                                                       P.CharDelimiterSplit("e")]), D.Fuse())
+    yield "fixed", small("word", N.NFD(), P.FixedLength(4), D.Replace(Regex(r"[aeiou]"), "_"))
+    yield "ctc", small("word", None, P.Split("", "isolated"), D.CTC("<pad>", "r", True))
+    yield "suffix", small("bpe", None, P.Whitespace(), D.BPEDecoder("e"))
+    for number, (regex, behavior, invert) in enumerate((
+            (r"\b", "isolated", False), (r"(?=[A-Z])|\d", "removed", False), (r"[[:alpha:]&&[^aeiou]]+", "contiguous", True),
+            (r"\h{1,2}+", "merged_with_next", False), (r"(?m:.)\w?$", "merged_with_previous", False), (r"^\w", "isolated", False),
+            (r"[^(\s|[.,])]+", "isolated", True), (r"\p{^L}|\p{Han}|\p{Punct}", "contiguous", False), (r"x*", "isolated", False),
+            (r"(?i)[k-\u006f]\W", "removed", True))):
+        yield f"regex-{number}", small("word", None, P.Split(Regex(regex), behavior, invert))
+
+
+def pipeline_case(name, t):
+    rows = []
+    for number, line in enumerate(NASTY):
+        second = NASTY[(number * 5 + 3) % len(NASTY)] if number % 2 else None
+        e = t.encode(line, second, add_special_tokens=number % 3 != 0)
+        offsets = [place for pair in e.offsets for place in pair]
+        words = [-1 if word is None else word for word in e.word_ids]
+        rows.append([line, second, number % 3 != 0, e.ids, e.type_ids, offsets, words, e.tokens, t.decode(e.ids),
+                     t.decode(e.ids, skip_special_tokens=False)])
+    state = json.loads(t.to_str())
+    return {"name": name, "tokenizer": json.dumps(state, ensure_ascii=False, separators=(",", ":")), "rows": rows}
+
+
 # ---- Unicode ----
 
 def spans(holds):
@@ -203,3 +334,4 @@ if __name__ == "__main__":
         "python": [case(name, t.to_str(), t) for name, t in python_tokenizers()],
         "heed": [{"arguments": name, **case(name, text, t)} for name, text, t in heed_tokenizers(sys.argv[1])],
     })
+    write(golden / "pipelines.json", [pipeline_case(name, t) for name, t in pipelines()])

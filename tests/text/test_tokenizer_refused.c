@@ -18,13 +18,26 @@ static void test_models_refused(void **state) {
     REFUSED("[]", "expected an object");
     REFUSED("{}", "t.json: model: missing");
     REFUSED("{\"model\":{}}", "t.json: model.type: missing");
-    REFUSED("{\"model\":{\"type\":\"Unigram\"}}", "model: a model of type 'Unigram' is not supported");
+    REFUSED("{\"model\":{\"type\":\"Morph\"}}", "model: a model of type 'Morph' is not supported");
+    REFUSED("{\"model\":{\"type\":\"Unigram\"}}", "model.vocab: missing");
+#define UNIGRAM(rest) "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]" rest "}}"
+    REFUSED(UNIGRAM(",[\"b\"]]"), "model.vocab[1]: expected a token and its score");
+    REFUSED(UNIGRAM(",[\"b\",\"x\"]]"), "model.vocab[1][1]: expected a number, found a string");
+    REFUSED(UNIGRAM("],\"unk_id\":1"), "model.unk_id: no token has id 1");
+    REFUSED("{\"model\":{\"type\":\"WordPiece\",\"vocab\":{},\"max_input_chars_per_word\":-1}}",
+            "must not be negative");
+    REFUSED("{\"version\":\"2.0\"," WORDS "}", "version: an unknown version");
+    REFUSED("{\"a\":\"\\ud800\"}", "line 1, column 13: a \\u escape that is no character");
+    REFUSED("{\"a\":\"\\q\"}", "an unknown escape");
+    REFUSED("{\"a\":01}", "not a number");
+    REFUSED("{\"a\":1.}", "not a number");
+    REFUSED("{\"a\":\"\xFF\"}", "line 1, column 7: a byte that is not UTF-8");
+    REFUSED("{} {}", "line 1, column 4: something behind the value");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":[]}}", "model.vocab: expected an object");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":\"0\"}}}", "model.vocab.a: expected an integer");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":-1}}}", "model.vocab.a: no id can be -1");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":99999999}}}", "model.vocab.a: no id can be 99999999");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":1,\"b\":1}}}", "'a' and 'b' both have id 1");
-    REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":1,\"a\":1}}}", "duplicate object key");
 #define MODEL(rest) "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}," rest "}}"
     REFUSED(MODEL("\"merges\":3"), "model.merges: expected an array");
     REFUSED("{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", "model.merges: missing");
@@ -34,20 +47,15 @@ static void test_models_refused(void **state) {
     REFUSED(MODEL("\"merges\":[[\"a\",1]]"), "expected a string");
     REFUSED(MODEL("\"merges\":[\"c b\"]"), "model.merges[0]: 'c' is not in the vocabulary");
     REFUSED(MODEL("\"merges\":[\"b a\"]"), "'ba' is not in the vocabulary");
-    REFUSED(MODEL("\"merges\":[],\"byte_fallback\":true"), "byte_fallback is not supported");
-    REFUSED(MODEL("\"merges\":[],\"dropout\":0.1"), "dropout");
-    REFUSED(MODEL("\"merges\":[],\"continuing_subword_prefix\":\"##\""), "continuing_subword_prefix");
-    REFUSED(MODEL("\"merges\":[],\"end_of_word_suffix\":\"0123456789012345678901234567890123\""), "32 bytes");
+    REFUSED(MODEL("\"merges\":[],\"dropout\":1.5"), "model.dropout: must be between 0 and 1");
+    REFUSED(MODEL("\"merges\":[],\"end_of_word_suffix\":\"0123456789012345678901234567890123"
+                  "0123456789012345678901234567890123\""),
+            "64 bytes");
     REFUSED(MODEL("\"merges\":[],\"unk_token\":4"), "model.unk_token: expected a string");
     REFUSED("{\"added_tokens\":{}," WORDS "}", "added_tokens: expected an array");
     REFUSED("{\"added_tokens\":[{\"id\":5}]," WORDS "}", "content: missing");
-    REFUSED("{\"added_tokens\":[{\"id\":5,\"content\":\"\"}]," WORDS "}", "an empty token");
-    REFUSED("{\"added_tokens\":[{\"id\":5,\"content\":\"a\"}]," WORDS "}", "'a' has id 5 here and 0 in the vocabulary");
-    REFUSED("{\"added_tokens\":[{\"id\":1,\"content\":\"x\"}]," WORDS "}", "'b' and 'x' both have id 1");
-    REFUSED("{\"added_tokens\":[{\"id\":5,\"content\":\"x\"},{\"id\":5,\"content\":\"x\"}]," WORDS "}",
-            "is there twice");
-    REFUSED("{\"truncation\":{}," WORDS "}", "truncation: truncation is not supported");
-    REFUSED("{\"padding\":{\"strategy\":{\"Fixed\":9}}," WORDS "}", "padding: padding is not supported");
+    REFUSED("{\"added_tokens\":[{\"id\":-5,\"content\":\"x\"}]," WORDS "}", "added_tokens[0].id: no id can be -5");
+    REFUSED("{\"padding\":{\"pad_id\":-1}," WORDS "}", "padding: pad_id or pad_type_id is out of range");
     close_context(cx);
 }
 
@@ -57,37 +65,51 @@ static void test_parts_refused(void **state) {
 #define PART(key, value) "{\"" key "\":" value "," WORDS "}"
     REFUSED(PART("normalizer", "3"), "normalizer: expected an object");
     REFUSED(PART("normalizer", "{}"), "normalizer.type: missing");
-    REFUSED(PART("normalizer", "{\"type\":\"BertNormalizer\"}"), "normalizer: type 'BertNormalizer' is not supported");
+    REFUSED(PART("normalizer", "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"a\"}"), "not base64");
+    REFUSED(PART("normalizer", "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/wAAAAAA\"}"), "cut off");
+    REFUSED(PART("normalizer", "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAD/\"}"),
+            "replacements that are not UTF-8");
+    REFUSED(PART("normalizer", "{\"type\":\"Replace\",\"content\":\"\"}"), "normalizer.pattern: missing");
     REFUSED(PART("normalizer", "{\"type\":\"Sequence\"}"), "normalizer.normalizers: missing");
     REFUSED(PART("normalizer", "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":\"X\"}]}"),
             "normalizer.normalizers[1]: type 'X' is not supported");
     REFUSED(PART("normalizer", "{\"type\":\"Strip\",\"strip_left\":1}"), "strip_left: expected true or false");
-    REFUSED(PART("pre_tokenizer", "{\"type\":\"Digits\"}"), "pre_tokenizer: type 'Digits' is not supported");
+    REFUSED(PART("pre_tokenizer", "{\"type\":\"Fingers\"}"), "pre_tokenizer: type 'Fingers' is not supported");
+    REFUSED(PART("pre_tokenizer", "{\"type\":\"FixedLength\",\"length\":0}"), "length: must be positive");
+    REFUSED(PART("pre_tokenizer", "{\"type\":\"CharDelimiterSplit\"}"), "pre_tokenizer.delimiter: missing");
     REFUSED(PART("pre_tokenizer", "{\"type\":\"Metaspace\",\"replacement\":\"ab\"}"), "must be one character");
     REFUSED(PART("pre_tokenizer", "{\"type\":\"Metaspace\",\"replacement\":\"\"}"), "must be one character");
     REFUSED(PART("pre_tokenizer", "{\"type\":\"Metaspace\",\"prepend_scheme\":\"x\"}"), "no prepend_scheme 'x'");
 #define SPLIT(pattern, behavior) "{\"type\":\"Split\",\"pattern\":" pattern ",\"behavior\":\"" behavior "\"}"
-    REFUSED(PART("pre_tokenizer", SPLIT("{\"String\":\"\"}", "Removed")), "an empty string splits nothing");
     REFUSED(PART("pre_tokenizer", SPLIT("{\"String\":\"a\"}", "Eaten")), "no behavior 'Eaten'");
-    REFUSED(PART("pre_tokenizer", SPLIT("{\"Regex\":\"a+\"}", "Removed")),
-            "the regular expression 'a+' is not supported");
-    REFUSED(PART("pre_tokenizer", SPLIT("{}", "Removed")), "pattern.String: missing");
-    REFUSED(PART("post_processor", "{\"type\":\"BertProcessing\"}"), "type 'BertProcessing' is not supported");
+    REFUSED(PART("pre_tokenizer", SPLIT("{\"Regex\":\"(a\"}", "Removed")),
+            "pattern.Regex: the regular expression '(a' is not supported: ')' is missing");
+    REFUSED(PART("pre_tokenizer", SPLIT("{\"Regex\":\"*a\"}", "Removed")), "the regular expression '*a'");
+    REFUSED(PART("pre_tokenizer", SPLIT("{\"Regex\":\"[a\"}", "Removed")), "']' is missing");
+    REFUSED(PART("pre_tokenizer", SPLIT("{\"Regex\":\"\\\\p{Nowhere}\"}", "Removed")), "a property that is not known");
+    REFUSED(PART("pre_tokenizer", SPLIT("{\"Regex\":\"(?~a)\"}", "Removed")), "the absent operator");
+    REFUSED(PART("pre_tokenizer", SPLIT("{}", "Removed")), "pattern: neither String nor Regex");
+    REFUSED(PART("post_processor", "{\"type\":\"Wrapping\"}"), "type 'Wrapping' is not supported");
+    REFUSED(PART("post_processor", "{\"type\":\"BertProcessing\"}"), "post_processor.cls: missing");
+    REFUSED(PART("post_processor", "{\"type\":\"BertProcessing\",\"cls\":[\"a\",0],\"sep\":[\"b\",7]}"),
+            "post_processor.sep[1]: no token has id 7");
 #define TEMPLATE(single, specials)                                                                                     \
     "{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{" specials "}}"
-    REFUSED(PART("post_processor", TEMPLATE("", "")), "a template must hold the text once");
     REFUSED(PART("post_processor", TEMPLATE("{\"Sequence\":{\"id\":\"B\"}}", "")), "a single text is called A");
     REFUSED(PART("post_processor", TEMPLATE("{\"SpecialToken\":{\"id\":\"x\"}}", "")),
             "'x' is not among its special_tokens");
-    REFUSED(PART("post_processor", TEMPLATE("{\"SpecialToken\":{\"id\":\"x\"}}", "\"x\":{\"ids\":[9]}")),
-            "no token has id 9");
-    REFUSED(PART("decoder", "{\"type\":\"WordPiece\"}"), "decoder: type 'WordPiece' is not supported");
-    REFUSED(PART("decoder", "{\"type\":\"BPEDecoder\",\"suffix\":\"\"}"), "an empty suffix");
+    REFUSED(
+        PART("post_processor", TEMPLATE("{\"SpecialToken\":{\"id\":\"x\"}}", "\"x\":{\"ids\":[9],\"tokens\":[\"x\"]}")),
+        "no token has id 9");
+    REFUSED(PART("post_processor", TEMPLATE("{\"SpecialToken\":{\"id\":\"x\"}}", "\"x\":{\"ids\":[0],\"tokens\":[]}")),
+            "as many ids as tokens are needed");
+    REFUSED(PART("decoder", "{\"type\":\"Wordless\"}"), "decoder: type 'Wordless' is not supported");
+    REFUSED(PART("decoder", "{\"type\":\"BPEDecoder\",\"suffix\":\"\"}"), "decoder.suffix: is empty");
     char deep[4096] = "{\"normalizer\":", *end = deep + strlen(deep);
-    for (int i = 0; i < 17; i++)
-        end += sprintf(end, "%s{\"type\":\"NFC\"}", i ? "," : "{\"type\":\"Sequence\",\"normalizers\":[");
-    sprintf(end, "]}," WORDS "}");
-    REFUSED(deep, "normalizer.normalizers[16]: more than 16 normalizers in a row");
+    for (int i = 0; i < 40; i++) end += sprintf(end, "{\"type\":\"Sequence\",\"normalizers\":[");
+    for (int i = 0; i < 40; i++) end += sprintf(end, "]}");
+    sprintf(end, "," WORDS "}");
+    REFUSED(deep, "sequences within sequences more than 32 deep");
     close_context(cx);
 }
 

@@ -54,6 +54,12 @@ static struct place place_of(const struct cli_lines *l) {
     return p;
 }
 
+/* A reader of tables says the place itself. */
+static bool says_place(const struct cli_lines *l) {
+    const size_t n = l->name ? strlen(l->name) : 0;
+    return n > 0 && strncmp(l->complaint, l->name, n) == 0 && l->complaint[n] == ':';
+}
+
 /* The complaint is about the current line. */
 static bool reject(struct cli_lines *l) {
     l->bad = true;
@@ -63,7 +69,10 @@ static bool reject(struct cli_lines *l) {
         return false;
     }
     l->bad_lines++;
-    cli_error(EXIT_FAILED, "%s: %s", place_of(l).text, l->complaint);
+    if (says_place(l))
+        cli_error(EXIT_FAILED, "%s", l->complaint);
+    else
+        cli_error(EXIT_FAILED, "%s: %s", place_of(l).text, l->complaint);
     return true;
 }
 
@@ -76,8 +85,8 @@ bool cli_lines_reject(struct cli_lines *l, const char *format, ...) {
 }
 
 bool cli_lines_recover(struct cli_lines *l) {
-    if (heed_error(l->cx) != HEED_ERR_FORMAT && heed_error(l->cx) != HEED_ERR_RANGE)
-        return heed_fail_in(l->cx, "%s", place_of(l).text);
+    const heed_status status = heed_error(l->cx);
+    if (status != HEED_ERR_FORMAT && status != HEED_ERR_RANGE && status != HEED_ERR_SHAPE) return false;
     snprintf(l->complaint, sizeof l->complaint, "%s", heed_message(l->cx));
     heed_clear(l->cx);
     return reject(l);
@@ -149,6 +158,7 @@ bool cli_lines_ready(struct cli_lines *l) { return next_end(l) || l->ended; }
 
 bool cli_lines_close(struct cli_lines *l) {
     if (!l->cx) return true;
+    if (l->stopped && says_place(l)) heed_fail(l->cx, HEED_ERR_FORMAT, "%s", l->complaint);
     if (l->stopped) cli_lines_fail(l, "%s", l->complaint);
     if (l->error) heed_fail(l->cx, HEED_ERR_FILE, "%s: %s", l->name, strerror(l->error));
     heed_mem_free(l->cx, l->block);

@@ -54,7 +54,7 @@ bool cli_lines_ready(struct cli_lines *l);
 /* The current line is bad for this reason. True: it is skipped; false: it ends the lines. */
 bool cli_lines_reject(struct cli_lines *l, const char *format, ...) HEED_PRINTF(2, 3);
 /* The same when the context has failed because of the current line: its message is the reason, and it is cleared. An
- * error that is not about data (memory, cancellation) stays as it is; false then. */
+ * error that is not about data (memory, cancellation, usage) stays as it is; false then. */
 bool cli_lines_recover(struct cli_lines *l);
 /* Fails the context with "NAME: line N: ..." about the current line; returns false. */
 bool cli_lines_fail(const struct cli_lines *l, const char *format, ...) HEED_PRINTF(2, 3);

@@ -14,6 +14,7 @@ static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "FILE",
      .help = "read a table, an npy or IDX file or a directory of MNIST's files instead of standard input"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
+    STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
 };
@@ -128,16 +129,18 @@ static bool answer(const struct predictor *p, struct input *in) {
     return n == 0 || predict(p, in->x, n, in->line, 0);
 }
 
-/* What is wrong with a line is told after the answers to the lines before it. */
-static bool answer_first(const struct predictor *p, struct input *in) {
-    char message[2048];
-    const heed_status status = heed_error(p->cx);
-    snprintf(message, sizeof message, "%s", heed_message(p->cx));
-    if (status != HEED_ERR_MEMORY && status != HEED_ERR_BUDGET && status != HEED_ERR_CANCELLED) {
-        heed_clear(p->cx);
-        if (!answer(p, in)) return false;
+/* A bad line that is skipped is answered by an empty one. */
+static bool answer_bad(const struct predictor *p, struct input *in) {
+    if (!answer(p, in)) return false;
+    if (p->json) {
+        const heed_json line = heed_json_new(p->cx, "prediction");
+        heed_json_put_text(p->cx, line, "error", in->lines.complaint);
+        json_answer(p->cx, stdout, line, 0);
+        heed_json_free(line);
+    } else {
+        puts("");
     }
-    return heed_fail(p->cx, status, "%s", message);
+    return !heed_failed(p->cx);
 }
 
 /* Whether the first line names the columns; others may stand among them. */
@@ -178,7 +181,7 @@ static heed_data *read_row(const struct predictor *p, const struct input *in) {
 static bool read_line(const struct predictor *p, struct input *in) {
     if (is_blank(in->lines.text)) {
         in->skipped += p->opts.skip_missing;
-        return p->opts.skip_missing || (answer(p, in) && cli_lines_fail(&in->lines, "an empty line"));
+        return p->opts.skip_missing || (cli_lines_reject(&in->lines, "an empty line") && answer_bad(p, in));
     }
     if (!set_text(p, in)) return false;
     if (in->lines.number == 1 && is_header(p, in)) {
@@ -187,7 +190,7 @@ static bool read_line(const struct predictor *p, struct input *in) {
         return true;
     }
     heed_data *row = heed_failed(p->cx) ? NULL : read_row(p, in);
-    if (!row) return answer_first(p, in);
+    if (!row) return cli_lines_recover(&in->lines) && answer_bad(p, in);
     if (row->n == 1) {
         memcpy(in->x + in->n * row->width, row->x, (size_t)row->width * sizeof *in->x);
         in->line[in->n++] = in->lines.number;
@@ -200,7 +203,7 @@ static bool read_line(const struct predictor *p, struct input *in) {
 /* An IDX file begins with two bytes 0, an npy file with "\x93NUMPY". */
 static void check_binary(const struct predictor *p, const struct input *in) {
     const char *bytes = in->lines.block;
-    if (in->lines.number == 1 && in->lines.bad && in->lines.used >= 8 &&
+    if (in->lines.number == 1 && in->lines.stopped && in->lines.used >= 8 &&
         (memcmp(bytes + 1, "NUMPY", 5) == 0 || (bytes[0] == 0 && bytes[1] == 0)))
         heed_fail(p->cx, HEED_ERR_FORMAT, "%s: an npy or IDX file instead of lines of text: give its path to --data",
                   p->name);
@@ -210,12 +213,13 @@ static bool predict_lines(const struct predictor *p) {
     struct input in = {.x = heed_mem_new(p->cx, AT_ONCE * (size_t)p->like->width * sizeof *in.x),
                        .line = heed_mem_new(p->cx, AT_ONCE * sizeof *in.line)};
     bool ok = in.line && cli_lines_open(&in.lines, p->cx, "-");
-    while (ok && cli_lines_next(&in.lines)) {
-        ok = read_line(p, &in);
+    while (ok && cli_lines_next(&in.lines)) { /* a first line that is not text ends the lines: the input is no table */
+        in.lines.skip_bad = !option_flag(p->o, "strict");
+        ok = in.lines.bad ? answer_bad(p, &in) : read_line(p, &in);
         if (ok && !cli_lines_ready(&in.lines)) ok = answer(p, &in); /* before waiting for more */
     }
-    if (ok) check_binary(p, &in);
-    if (ok) answer(p, &in);
+    if (!heed_failed(p->cx)) check_binary(p, &in);
+    if (!heed_failed(p->cx)) answer(p, &in);
     table_say_skipped(p->o, "-", in.skipped, in.all);
     heed_mem_free(p->cx, in.header);
     heed_mem_free(p->cx, in.text);
@@ -241,15 +245,16 @@ static bool predict_data(const struct predictor *p) {
     return !heed_failed(p->cx);
 }
 
-static void predict_all(struct predictor *p) {
+static bool predict_all(struct predictor *p) {
     const char *path = option_text(p->o, "data");
     const bool lines = !path || strcmp(path, "-") == 0;
     struct table_columns columns;
     p->name = lines ? "standard input" : path;
     p->opts = (heed_data_opts){
         .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && task_has_test_part(path) ? "test" : NULL};
-    if (table_ask(p->o, p->cx, &columns, &p->opts)) (lines ? predict_lines : predict_data)(p);
+    const bool good = table_ask(p->o, p->cx, &columns, &p->opts) && (lines ? predict_lines : predict_data)(p);
     table_columns_free(p->cx, &columns);
+    return good;
 }
 
 static int run(int argc, char **argv) {
@@ -263,10 +268,10 @@ static int run(int argc, char **argv) {
         struct predictor p = {.o = o, .cx = cx, .model = model, .json = option_flag(o, "json")};
         p.like = heed_model_data(cx, model);
         heed_set_grad(cx, false);
-        if (p.like) predict_all(&p);
+        const bool good = p.like && predict_all(&p);
         heed_data_free(cx, p.like);
         heed_model_free(cx, model);
-        status = options_close(o, cx, EXIT_DONE);
+        status = options_close(o, cx, good ? EXIT_DONE : EXIT_FAILED);
     }
     options_free(o);
     return status;
@@ -280,7 +285,9 @@ const struct command predict_command = {
         "Reads lines from standard input and answers each with a line: the class and its probability, or the predicted "
         "numbers, separated by tabs. A line is a row of a table: values separated by commas, semicolons, tabs or "
         "spaces, as they were in the training data; pictures are values from 0 to 1, row by row. Where the first line "
-        "names the columns of the training data, columns are found by name, in any order.\n\n"
+        "names the columns of the training data, columns are found by name, in any order. A line that "
+        "cannot be read is reported on standard error and answered with an empty line, and the exit status is 1 at the "
+        "end; --strict stops there.\n\n"
         "With --data the rows of a file: a table, an npy or IDX file of inputs, or a directory of MNIST's files.",
     .options = options,
     .examples = "echo 5.1,3.5,1.4,0.2 | heed predict iris\nheed predict houses --data new.csv > prices.txt\n"

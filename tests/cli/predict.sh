@@ -27,10 +27,16 @@ says '^\{"class":"red","probability":[0-9.e-]+,"probabilities":\[[0-9.e-]+,[0-9.
 ask ''
 [ $status = 0 ] && [ ! -s out ] || fail "no lines, no answers"
 
-# a wrong line is named, and those before it are answered
-ask '0.9,0.9\n0.1,x\n0.3,0.3\n'
-[ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
-grep -q "^heed: standard input: line 2, column 'width': 'x' is not a number$" err || fail "the line should be named"
+# a bad line is named and answered by an empty line; --strict stops there
+for strict in '' --strict; do
+    ask '0.9,0.9\n0.1,x\n0.3,0.3\n' $strict
+    [ $status = 1 ] || fail "a bad line should fail in the end"
+    [ "$(cut -f 1 out | tr '\n' ' ')" = "red $([ "$strict" ] || echo ' blue ')" ] || fail "the other lines should be answered"
+    [ "$(cat err)" = "heed: standard input: line 2, column 'width': 'x' is not a number" ] || fail "the line should be named"
+done
+ask '0.9,0.9\n0.1,x\n0.3,0.3\n' --json
+[ $status = 1 ] && [ "$(wc -l <out)" = 3 ] || fail "a line for each line"
+says '^\{"error":"standard input: line 2, column .width.: .x. is not a number"\}$'
 ask '0.9\n'
 grep -q '^heed: standard input: line 1: 1 columns of inputs, should be 2$' err || fail "too few"
 ask '0.9,0.9,0.9\n'
@@ -41,7 +47,7 @@ grep -q "^heed: standard input: line 1, column 'height': a missing value ('nan')
 ask '0.9,0.9\n\n'
 [ $status = 1 ] && grep -q '^heed: standard input: line 2: an empty line$' err || fail "an empty line"
 ask '0.9,0.9\n\377\376,1\n'
-[ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
+[ $status = 1 ] && [ "$(wc -l <out)" = 2 ] || fail "the line before should be answered"
 grep -q '^heed: standard input: line 2: byte 1 is not UTF-8$' err || fail "bytes that are not text"
 ask '0.9,0.9\0001\n'
 [ $status = 1 ] && grep -q '^heed: standard input: line 1: byte 8 is NUL$' err || fail "a NUL"

@@ -71,7 +71,7 @@ says '^R\^2 (1|0\.999[0-9]*), '
 printf 'size,colour\n1,red\n2,pink\n' >pink.csv
 expect 1 predict houses --data pink.csv
 error_is "pink.csv: line 3, column 'colour': category 'pink' is not one of the 3 known: blue, green, red$"
-feed '1,red\n2,pink\n3,red\n' predict houses
+feed '1,red\n2,pink\n3,red\n' predict houses --strict
 near 153
 grep -q "^heed: standard input: line 2, column 'colour': category 'pink' is not one of the 3 known: blue, green, red$" err ||
     fail "the category should be named"
@@ -122,7 +122,7 @@ wrong 2 "eval: --separator and --decimal: both are ','" eval two --data two.csv 
 
 # what is not finite is refused, and JSON stays JSON
 feed '1e39,3\n' predict two --json
-[ $status = 1 ] && [ ! -s out ] || fail "not finite"
+[ $status = 1 ] && grep -q "^{\"error\":" out || fail "not finite"
 grep -q "^heed: standard input: line 1, column 'a': '1e39' is too large a number$" err || fail "too large"
 feed '3,1\n1e38,-3e38\n' predict two --json
 [ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before is answered"

@@ -197,6 +197,23 @@ static void test_skipped(void **state) {
         "standard input: line 4: byte 1 is not UTF-8", "standard input: line 5: encode: no token"};
     for (int i = 0; i < 4; i++) assert_string_equal(said[i], wanted[i]);
 
+    /* a reader that says the place itself */
+    feed("a\nb\n", 4, false);
+    assert_true(cli_lines_open(&l, cx, "-"));
+    expect_line(&l, 1, "a", true);
+    l.skip_bad = true;
+    heed_fail(cx, HEED_ERR_SHAPE, "standard input: line 1, column 2: no");
+    times_said = 0;
+    assert_true(cli_lines_recover(&l));
+    assert_string_equal(said[0], "standard input: line 1, column 2: no");
+    expect_line(&l, 2, "b", true);
+    l.skip_bad = false;
+    assert_false(cli_lines_reject(&l, "standard input: line 2, column 2: no"));
+    assert_false(cli_lines_close(&l));
+    assert_string_equal(heed_message(cx), "standard input: line 2, column 2: no");
+    heed_clear(cx);
+    times_said = 4;
+
     /* what is not about data is not skipped */
     feed("a\n", 2, false);
     assert_true(cli_lines_open(&l, cx, "-"));

@@ -149,6 +149,35 @@ HEED_API heed_data *heed_model_data(heed_ctx *cx, const heed_model *model);
 HEED_API bool heed_loop_evaluate(heed_ctx *cx, const heed_model *model, const heed_data *data, const int64_t *rows,
                                  int64_t n, int64_t batch, heed_score *score);
 HEED_API const char *heed_loop_metric(const heed_data *data); /* "accuracy" or "r2" */
+/* The same on all of the data, and what is predicted for each example: its class, to label (n), or its numbers, to
+ * y (n, outputs), whichever the targets are. A prediction that is not finite fails with the example's line or number.
+ */
+HEED_API bool heed_loop_predict(heed_ctx *cx, const heed_model *model, const heed_data *data, int64_t batch,
+                                heed_score *score, int32_t *label, float *y);
+
+/* Of a class, or the mean of several; 0 where a denominator is. */
+typedef struct heed_class_score {
+    double precision, recall, f1;
+    int64_t support, predicted; /* examples of the class, and examples said to be of it */
+} heed_class_score;
+/* The figures of scikit-learn's classification_report. */
+typedef struct heed_class_report {
+    int64_t n, classes;
+    double accuracy;
+    int64_t *confusion;               /* (classes, classes): true class by predicted class; NULL beyond 4096 classes */
+    heed_class_score *score;          /* (classes) */
+    heed_class_score macro, weighted; /* means over the classes that occur or are predicted; weighted by support */
+} heed_class_report;
+HEED_API heed_class_report *heed_class_report_new(heed_ctx *cx, const int32_t *label, const int32_t *predicted,
+                                                  int64_t n, int64_t classes);
+HEED_API void heed_class_report_free(heed_ctx *cx, heed_class_report *report);
+
+/* R^2, mean absolute error and root mean squared error of each output: y and predicted are (n, outputs). */
+typedef struct heed_output_score {
+    double r2, mae, rmse;
+} heed_output_score;
+HEED_API bool heed_output_scores(heed_ctx *cx, const float *y, const float *predicted, int64_t n, int64_t outputs,
+                                 heed_output_score *scores);
 
 /* The inputs of a model as families name them: x (n, width) and, with the targets, labels (n) or y (n, outputs), for
  * `n` examples from number `from` of a batch on. They are borrowed: valid as long as the batch. */

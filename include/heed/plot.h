@@ -124,6 +124,7 @@ typedef struct heed_heatmap {
     const char *const *row_names, *const *col_names; /* as many as rows and columns */
     const char *scale_label;                         /* beside the colour bar */
     bool numbers;                                    /* the values, written into the cells */
+    const char *const *texts;                        /* rows * cols texts to write there instead; "": nothing */
     bool no_bar;                                     /* no colour bar */
     bool stretch;                                    /* fills the panel instead of keeping cells square */
     bool weights; /* of attention: numbers as ".02", none below 0.005; in the terminal a block shows its largest cell */
@@ -200,6 +201,13 @@ HEED_API char *heed_terminal_heatmap(heed_ctx *cx, const float *values, int64_t 
                                      const heed_heatmap *options, const heed_terminal *how);
 HEED_API char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t height, int64_t width,
                                     const heed_images *options, const heed_terminal *how);
+
+/* ---- confusion ---- */
+
+/* counts (classes, classes), true class by predicted class, with the counts written into the cells. The diagonal is
+ * blue and mistakes are red; the more of a true class a cell holds, the deeper it is. names: of the classes; NULL:
+ * numbered. A figure of one panel and no size gets one that suits the classes. */
+HEED_API bool heed_plot_confusion(heed_panel *p, const int64_t *counts, int64_t classes, const char *const *names);
 
 /* ---- attention ---- maps of weights, as heed_capture_at gives them or as filled in by hand (heed/attention.h). */
 

@@ -1,6 +1,7 @@
 /* heed eval: loss and metric of a model on a data set. */
 #include "cli/decoding.h"
 #include "cli/parallel.h"
+#include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
 #include <stdio.h>
@@ -19,26 +20,11 @@ static const struct option options[] = {
     {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
      .help = "beam width of translation; 1: greedy decoding"},
     LENGTH_PENALTY_OPTION,
+    {.name = "pictures", .kind = OPTION_TABLE, .table = report_options},
     JSON_OPTION,
     {.name = NULL},
 };
 /* clang-format on */
-
-static void print_score(heed_ctx *cx, const heed_data *data, const heed_score *score, bool json) {
-    const char *metric = heed_loop_metric(data);
-    if (!json) {
-        char text[128], examples[48];
-        task_score_text(text, sizeof text, metric, score);
-        printf("%s (%s)\n", text, cli_count(data->n, "example", "examples", examples));
-        return;
-    }
-    const heed_json result = heed_json_new(cx, "result");
-    heed_json_put_int(cx, result, "examples", data->n);
-    heed_json_put_number(cx, result, "loss", score->loss);
-    heed_json_put_number(cx, result, metric, score->metric);
-    json_answer(cx, stdout, result, 2);
-    heed_json_free(result);
-}
 
 /* ---- translation ---- */
 
@@ -91,7 +77,6 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
     }
     heed_data *like = heed_model_data(cx, model);
     heed_data *data = NULL;
-    heed_score score;
     if (like) {
         struct table_columns columns;
         heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
@@ -102,8 +87,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
         table_columns_free(cx, &columns);
     }
     if (data) table_say_skipped(o, path, data->skipped, data->n);
-    if (data && heed_loop_evaluate(cx, model, data, NULL, 0, option_int(o, "batch"), &score))
-        print_score(cx, data, &score, option_flag(o, "json"));
+    if (data) report_data(o, cx, model, path, data, like);
     heed_data_free(cx, data);
     heed_data_free(cx, like);
     heed_model_free(cx, model);
@@ -113,7 +97,7 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 1, 1, "DIR");
     if (!o) return EXIT_USAGE;
     const char *path = option_need(o, "data");
-    const bool usage = path && table_usage(o);
+    const bool usage = path && table_usage(o) && report_usage(o);
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
     heed_ctx *cx = usage ? options_open(o) : NULL;
     if (cx) {
@@ -126,14 +110,16 @@ static int run(int argc, char **argv) {
 
 const struct command eval_command = {
     .name = "eval",
-    .summary = "loss and the task's metric on a data set",
+    .summary = "loss and the task's metrics on a data set",
     .words = "DIR",
     .about =
-        "Measures a model on a data set: accuracy and cross entropy for classes; R^2 and the mean squared error for "
-        "numbers; BLEU and the cross entropy of a token for translation. The columns of a table with a header are "
-        "found by the names of those it was trained on.",
+        "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
+        "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix. For "
+        "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
+        "of each output. For translation: BLEU and the cross entropy of a token. The columns of a table with a header "
+        "are found by the names of those it was trained on.",
     .options = options,
-    .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --json\nheed eval en-de --data "
-                "multi30k --beam 5\n",
+    .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
+                "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n",
     .run = run,
 };

@@ -40,7 +40,7 @@ struct layer {
     int most;             /* nodes drawn of one layer */
     struct names names;   /* bars; rows of a map; titles of images; layers of a network */
     struct names names_2; /* columns of a map; inputs of a network */
-    struct names names_3; /* outputs of a network */
+    struct names names_3; /* cells of a map; outputs of a network */
 };
 
 struct heed_panel {

@@ -148,7 +148,7 @@ bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_
     heed_ctx *cx = p->figure->cx;
     const heed_heatmap o = options ? *options : (heed_heatmap){0};
     struct layer l = {.kind = LAYER_HEATMAP, .rows = rows, .cols = cols, .map = o.map, .low = o.low, .high = o.high};
-    l.numbers = o.numbers;
+    l.numbers = o.numbers || o.texts;
     l.no_bar = o.no_bar;
     l.stretch = o.stretch;
     l.weights = o.weights;
@@ -156,7 +156,8 @@ bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_
     if (rows < 0 || cols < 0 || !i64_mul(rows, cols, &l.n))
         return heed_fail(cx, HEED_ERR_SHAPE, "heatmap: (%lld,%lld) is no shape", (long long)rows, (long long)cols);
     if (map_check(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, values, l.n, &l.y) &&
-        copy_names(cx, op, o.row_names, rows, &l.names) && copy_names(cx, op, o.col_names, cols, &l.names_2))
+        copy_names(cx, op, o.row_names, rows, &l.names) && copy_names(cx, op, o.col_names, cols, &l.names_2) &&
+        copy_names(cx, op, o.texts, l.n, &l.names_3))
         copy_text(cx, op, o.scale_label, &l.text);
     return panel_add(p, &l);
 }

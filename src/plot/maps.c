@@ -68,6 +68,13 @@ void bar_draw(const struct bar *b, cairo_t *cr, heed_ctx *cx, const struct theme
 
 /* ---- heat maps ---- */
 
+/* What is written into cell i. */
+static const char *cell_text(const struct layer *l, int64_t i, struct cells cells, char room[static LABEL_SIZE]) {
+    if (l->names_3.at) return l->names_3.at[i];
+    cell_label(room, (double)l->y[i], cells, false);
+    return room;
+}
+
 /* The values in the cells, in the largest size that fits them all; none when that is too small to read. */
 static void cell_numbers(struct frame *f, const struct pixels *p) {
     const struct layer *l = f->map;
@@ -75,17 +82,14 @@ static void cell_numbers(struct frame *f, const struct pixels *p) {
     double widest = 0;
     char text[LABEL_SIZE];
     const struct cells cells = cells_of(l->y, l->n, l->weights);
-    for (int64_t i = 0; i < l->n; i++) {
-        cell_label(text, (double)l->y[i], cells, false);
-        widest = fmax(widest, text_width(f->cr, text, FONT_TICK, false));
-    }
+    for (int64_t i = 0; i < l->n; i++)
+        widest = fmax(widest, text_width(f->cr, cell_text(l, i, cells, text), FONT_TICK, false));
     const double size = fmin(FONT_TICK + 0.5, fmin(FONT_TICK * 0.88 * w / fmax(widest, 1e-9), 0.75 * h));
     if (size < 4) return;
     for (int64_t i = 0; i < l->n; i++) {
         const double v = (double)l->y[i];
         if (isnan(v)) continue; /* the cell is shown to hold none */
-        cell_label(text, v, cells, false);
-        text_draw(f->cr, text, f->plot.x + w * ((double)(i % l->cols) + 0.5),
+        text_draw(f->cr, cell_text(l, i, cells, text), f->plot.x + w * ((double)(i % l->cols) + 0.5),
                   f->plot.y + h * ((double)(i / l->cols) + 0.5),
                   (struct words){size, false, readable_on(value_color(p, v)), 0.5, 0.5, 0});
     }

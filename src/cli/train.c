@@ -265,7 +265,7 @@ enum { TASKS = sizeof tasks / sizeof *tasks };
 static const struct command *task_page(int i) { return i < TASKS ? &tasks[i]->page : NULL; }
 static const char *task_name(int i) { return i < TASKS ? tasks[i]->page.name : NULL; }
 
-static const struct train_task *find_task(const char *name) {
+const struct train_task *train_find_task(const char *name) {
     for (int i = 0; i < TASKS; i++)
         if (strcmp(name, tasks[i]->page.name) == 0) return tasks[i];
     return NULL;
@@ -310,8 +310,8 @@ static bool options_belong(const struct train_task *task, int argc, char **argv)
 /* The task is the first word that is none of the options, most often the very first. */
 static const struct train_task *task_of(int argc, char **argv) {
     const struct train_task *task = NULL;
-    for (int k = 1; !task && k < argc; k++) task = find_task(argv[k]);
-    if (task && (argv[1][0] == '-' || find_task(argv[1]))) return task;
+    for (int k = 1; !task && k < argc; k++) task = train_find_task(argv[k]);
+    if (task && (argv[1][0] == '-' || train_find_task(argv[1]))) return task;
     if (argc < 2 || argv[1][0] == '-')
         cli_error(EXIT_USAGE, "train: expected: TASK; 'heed train --help' lists them");
     else
@@ -336,7 +336,7 @@ static const heed_family *family_of_init(const struct options *o, int *status) {
 
 /* *status: the exit status when it is not. */
 static bool usage_ok(struct train_run *r, int *status) {
-    if (find_task(options_word(r->o, 0)) != r->task) { /* the word that looked like it was an option's value */
+    if (train_find_task(options_word(r->o, 0)) != r->task) { /* the word that looked like it was an option's value */
         cli_error(EXIT_USAGE, "train: the task comes first: heed train TASK [OPTIONS]");
         return false;
     }

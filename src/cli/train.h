@@ -28,7 +28,8 @@ struct train_task {
     void (*free)(struct train_run *r);
 };
 extern const struct train_task train_regress, train_classify, train_translate;
-extern const struct option train_options[]; /* of all tasks */
+extern const struct option train_options[];                 /* of all tasks */
+const struct train_task *train_find_task(const char *name); /* NULL when there is none */
 
 /* One run, as it was asked for. */
 struct train_run {

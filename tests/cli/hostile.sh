@@ -1,0 +1,237 @@
+# Every command in bad company: little memory, closed standard streams, a parser behind --json, and files of every kind
+# that are made to harm. Whatever happens is an exit status of heed's own and printable lines; nothing hangs, and under a
+# sanitizer nothing is found. A command that is not in the table below fails the test.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:exitcode=99
+UBSAN_OPTIONS=${UBSAN_OPTIONS:-}:exitcode=99
+LSAN_OPTIONS=${LSAN_OPTIONS:-}:exitcode=99
+export ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS
+
+# ---- what the commands work on ----
+
+awk 'BEGIN {
+    split("one two three four", word, " ")
+    for (i = 0; i < 40; i++) print word[1 + i % 4] " " word[1 + int(i / 4) % 4] "\t" word[1 + i % 4]
+}' >corpus.tsv
+cut -f 1 corpus.tsv | head -n 5 >lines
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 20; i++) print i "," i % 3 "," 2 * i }' >points.csv
+printf '1,2\n3,4\n' >rows
+small="--quiet --epochs 1 --set d_model=8 --set encoder_layers=1 --set decoder_layers=1 --set encoder_ffn_dim=8
+    --set decoder_ffn_dim=8 --set encoder_attention_heads=2 --set decoder_attention_heads=2 --tokens word --vocab 0"
+expect 0 train translate --data corpus.tsv $small --out tr
+expect 0 train regress --data points.csv --epochs 1 --quiet --model mlp --out mlp
+f1='\000\000\200\077'
+x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
+printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
+
+# NAME|STANDARD INPUT|ARGUMENTS: OUT is a directory for what is written
+cat >commands <<END
+list||list
+new||new mlp OUT/new -s input_size=2 -s output_size=1
+info||info tr
+forward||forward mlp --in xy --out OUT/y --grad --attentions
+train||train regress --data points.csv --model mlp --epochs 2 --out OUT/regress --log OUT/regress.jsonl --keep 1
+train||train translate --data corpus.tsv $(echo $small) --out OUT/translate
+eval||eval mlp --data points.csv
+eval||eval tr --data corpus.tsv --beam 2
+predict|rows|predict mlp
+translate|lines|translate tr --beam 2 --max-length 4
+attend||attend tr one_two --html OUT/a.html --svg OUT/a.svg --png OUT/a.png --npy OUT/a.npy
+tokens|lines|tokens tr
+tokens|lines|tokens --train bpe --vocab 30 --out OUT/tokens
+bleu||bleu lines lines
+average||average tr tr --out OUT/mean
+lesson||lesson worked-example --out OUT/lesson
+demo||demo --steps 1 --out OUT/demo
+END
+"$HEED" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' >there
+cut -d '|' -f 1 commands | sort -u >tried
+sort there | comm -23 - tried >missing
+[ ! -s missing ] || fail "these commands are not tried: $(cat missing)"
+
+control=$(printf '\001-\011\013-\037\177')
+sane() { # WHAT: after a command, its status in $status and its messages in err
+    case $status in
+    0 | 1 | 2) ;;
+    *) fail "$1: status $status" ;;
+    esac
+    if LC_ALL=C grep -q "[$control]" err; then fail "$1: control characters in the messages"; fi
+    [ $status = 0 ] || grep -q '^heed: ' err || fail "$1: it fails without a sentence"
+}
+try() { # STANDARD-INPUT ARGUMENTS...: output in out, messages in err; what takes longer than 30 seconds hangs
+    input=${1:-/dev/null}
+    shift
+    status=0
+    timeout 30 "$HEED" "$@" <"$input" >out 2>err || status=$?
+    sane "heed $*"
+}
+each() { # FUNCTION: called with NAME STANDARD-INPUT ARGUMENTS... for every line of the table
+    while IFS='|' read -r name input arguments <&3; do
+        "$1" "$name" "$input" $(echo "$arguments" | sed 's/one_two/one/')
+    done 3<commands
+}
+with() { # DIR ARGUMENTS...: the arguments with DIR in the place of OUT, in $arguments
+    into=$1
+    shift
+    arguments=$(echo "$@" | sed "s|OUT|$into|g")
+}
+
+# ---- little memory ----
+
+little() {
+    input=$2 command=$1
+    shift 2
+    [ $command != demo ] || return 0 # its training is that of train
+    for bytes in 1 200K 600K 1M 1500K 2500K 6M; do
+        rm -rf few && mkdir few
+        with few "$@"
+        try "$input" $arguments --memory $bytes
+        [ -z "$(find few -name '.heed-*')" ] || fail "heed $arguments --memory $bytes: half a file was left"
+    done
+}
+each little
+for bytes in 2911000 2800000 2500000; do
+    head -n 5 lines | awk '{ for (i = 0; i < 200; i++) print }' >many
+    try many translate tr --beam 1 --max-length 3 --threads 1 --memory $bytes
+done
+try '' forward mlp --in xy --out y --grad --memory 100M
+[ $status = 0 ] || fail "100 MB should be enough"
+
+# ---- closed streams: what is written is what is written with open ones ----
+
+closed() {
+    input=$2 command=$1
+    shift 2
+    [ $command$QUICK != demo1 ] || return 0
+    rm -rf open none && mkdir open none
+    with open "$@"
+    try "$input" $arguments
+    [ $status = 0 ] || fail "heed $arguments: status $status"
+    with none "$@"
+    status=0
+    "$HEED" $arguments <"${input:-/dev/null}" 2>err >&- || status=$?
+    sane "heed $arguments >&-"
+    same
+    [ $command != demo ] || return 0 # it takes seconds
+    rm -rf none && mkdir none
+    status=0
+    "$HEED" $arguments <"${input:-/dev/null}" >out 2>&- || status=$?
+    [ $status = 0 ] || fail "heed $arguments 2>&-: status $status"
+    same
+    rm -rf none && mkdir none
+    status=0
+    "$HEED" $arguments <&- >out 2>err || status=$?
+    sane "heed $arguments <&-"
+}
+same() { # of checkpoints and logs the times differ
+    find open none \( -name 'checkpoint.safetensors' -o -name '*.jsonl' \) -exec rm {} +
+    diff -r open none >differences || fail "$arguments: with a closed stream it writes something else: $(cat differences)"
+}
+QUICK=${QUICK:-0}
+each closed
+
+# ---- --json: a parser must take it ----
+
+# heed's own reader is strict: what is put into a config.json must be JSON
+is_json() { # FILE: one document, or one a line
+    rm -rf parsed && cp -r mlp parsed
+    for separator in ' ' ,; do
+        { sed '$d' mlp/config.json && echo ', "x": [' && sed "\$!s/\$/$separator/" "$1" && echo ']}'; } >parsed/config.json
+        "$HEED" info parsed >/dev/null 2>parsed/err && return 0
+    done
+    return 1
+}
+echo '[1, nan]' >bad
+! is_json bad || fail "the check itself is wrong: nan is not JSON"
+asked=0
+json() {
+    input=$2
+    command=$1
+    shift 2
+    if [ $command = demo ] || ! "$HEED" $command --help | grep -q -e ' --json'; then return 0; fi
+    rm -rf told && mkdir told
+    with told "$@"
+    try "$input" $arguments --json
+    [ $status = 0 ] || fail "heed $arguments --json: status $status"
+    is_json out || fail "heed $arguments --json: not JSON: $(cat out parsed/err)"
+    asked=$((asked + 1))
+}
+each json
+[ $asked -ge 10 ] || fail "only $asked commands were asked for JSON"
+
+# ---- hostile files ----
+
+nasty='\001\033[31m\nred\342\200\256\302\233'
+make() { # KIND FILE
+    rm -rf "$2"
+    case $1 in
+    empty) : >"$2" ;;
+    half) head -c $(($(wc -c <"$2.good") / 2)) "$2.good" >"$2" ;;
+    noise) head -c 2000 "$HEED" >"$2" ;;
+    folder) mkdir "$2" ;;
+    pipe) mkfifo "$2" ;;
+    endless) ln -s /dev/zero "$2" ;;
+    deep) awk 'BEGIN { for (i = 0; i < 50000; i++) printf "["; print "" }' >"$2" ;;
+    wide) awk 'BEGIN { printf "["; for (i = 0; i < 700000; i++) printf "[],"; print "0]" }' >"$2" ;;
+    steering) printf "{\"model_type\": \"\\\\u001b[31m\\\\n\", \"version\": \"$nasty\", \"model\": {\"type\": \"\\\\u001b[2J\"}}" >"$2" ;;
+    esac
+}
+kinds='empty half noise folder pipe endless deep wide steering'
+spoiled() { # FILE ARGUMENTS...: a command that reads this file, with the file spoiled in every way
+    file=$1
+    shift
+    for kind in $kinds; do
+        cp "$file" "$file.good"
+        make $kind "$file"
+        try lines "$@"
+        [ $status = 1 ] || fail "heed $*: status $status with $file as $kind"
+        [ "$(wc -l <err)" = 1 ] || fail "heed $*: one line should say what is wrong with $file as $kind"
+        rm -rf "$file" && mv "$file.good" "$file"
+    done
+}
+cp -r tr bad-tr
+cp -r mlp bad-mlp
+printf '{"num_beams": 2}' >bad-tr/generation_config.json
+spoiled bad-tr/config.json info bad-tr
+spoiled bad-tr/model.safetensors translate bad-tr
+spoiled bad-tr/tokenizer.json tokens bad-tr
+rm bad-tr/checkpoint.safetensors
+spoiled bad-mlp/checkpoint.safetensors train regress --data points.csv --epochs 1 --quiet --model mlp --out bad-mlp --resume
+spoiled xy forward mlp --in xy --out y
+kinds='empty half noise folder pipe endless deep wide' # any object will do
+spoiled bad-tr/generation_config.json translate bad-tr
+
+# names of tensors and inputs, and values of a config, that would steer a terminal
+for name in '\\u001b[2J\\n' "$(awk 'BEGIN { for (i = 0; i < 400; i++) printf "n" }')"; do
+    header="{\"$(printf "$name")\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"
+    size=${#header}
+    printf "\\$(printf %03o $((size % 256)))\\$(printf %03o $((size / 256)))\\000\\000\\000\\000\\000\\000%s$f1" "$header" >strange
+    cp strange bad-mlp/model.safetensors
+    try '' info bad-mlp
+    [ $status = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "a strange name of a tensor should be one sentence"
+    try '' forward mlp --in strange --out y
+    [ $status = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "a strange name of an input should be one sentence"
+done
+
+# data
+printf 'a,b,y\n1,2,3\n1,"2,3\n' >bad.csv
+printf 'a,b,y\n1,\033[31m,3\n' >steering.csv
+head -c 3000 "$HEED" >noise.csv
+printf 'one\t\377\n' >bytes.tsv
+printf 'one two three\n' >narrow.tsv
+for file in bad.csv steering.csv noise.csv; do
+    for command in 'train regress --model mlp --quiet --out never' 'eval mlp' 'predict mlp'; do
+        try '' $command --data $file
+        [ $file = steering.csv ] || [ $status = 1 ] || fail "heed $command --data $file: status $status"
+        if LC_ALL=C grep -q "[$control]" out; then fail "heed $command --data $file: control characters"; fi
+        rm -rf never
+    done
+done
+for file in bytes.tsv narrow.tsv; do
+    for command in "train translate $small --out never" 'eval tr'; do
+        try '' $command --data $file
+        [ $status = 1 ] || fail "heed $command --data $file: status $status"
+    done
+done
+[ ! -e never ] || fail "nothing should have been made"

@@ -11,12 +11,19 @@ static bool set_comma_locale(void) {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (setlocale(LC_ALL, names[i])) return true;
-    char dir[] = P_tmpdir "/heed-locale-XXXXXX", command[300];
+    char dir[] = P_tmpdir "/heed-locale-XXXXXX", command[500];
     if (!mkdtemp(dir)) return false;
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", dir);
-    const bool set = system(command) == 0 && setenv("LOCPATH", dir, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    snprintf(command, sizeof command,
+             "cd %s && printf 'LC_NUMERIC\\ndecimal_point \",\"\\nthousands_sep \".\"\\ngrouping 3;3\\nEND "
+             "LC_NUMERIC\\n' >source"
+             " && localedef -c -i source -f ANSI_X3.4-1968 %s/comma >log 2>&1",
+             dir, dir);
+    int status = system(command); /* not 0, as there is nothing but numbers in it */
+    setenv("LOCPATH", dir, 1);
+    const bool set = status != -1 && setlocale(LC_ALL, "comma");
     snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command) == 0 && set;
+    status = system(command);
+    return status == 0 && set;
 }
 
 #endif

@@ -33,6 +33,7 @@ info||info tr
 forward||forward mlp --in xy --out OUT/y --grad --attentions
 train||train regress --data points.csv --model mlp --epochs 2 --out OUT/regress --log OUT/regress.jsonl --keep 1
 train||train translate --data corpus.tsv $(echo $small) --out OUT/translate
+sweep||sweep regress --data points.csv --model linear --epochs 1 --grid lr=0.1,0.01 --out OUT/sweep
 eval||eval mlp --data points.csv
 eval||eval tr --data corpus.tsv --beam 2
 predict|rows|predict mlp
@@ -124,8 +125,8 @@ closed() {
     "$HEED" $arguments <&- >out 2>err || status=$?
     sane "heed $arguments <&-"
 }
-same() { # of checkpoints and logs the times differ
-    find open none \( -name 'checkpoint.safetensors' -o -name '*.jsonl' \) -exec rm {} +
+same() { # but for files that hold times
+    find open none \( -name checkpoint.safetensors -o -name '*.jsonl' -o -name 'run-*.json' -o -name sweep.csv \) -exec rm {} +
     diff -r open none >differences || fail "$arguments: with a closed stream it writes something else: $(cat differences)"
 }
 QUICK=${QUICK:-0}

@@ -47,6 +47,10 @@ const char *cli_count(int64_t n, const char *one, const char *many, char out[48]
  * \x1B). */
 void cli_print_text(FILE *to, const char *text);
 
+/* A printable text in so many columns of a table: filled with spaces, or cut with an ellipsis; to the right where
+ * `columns` is negative. */
+void cli_print_cell(FILE *to, const char *text, int columns);
+
 /* "512 bytes", "1.31 MB". */
 const char *cli_size(size_t bytes, char out[32]);
 

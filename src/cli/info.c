@@ -1,5 +1,6 @@
 /* heed info: what a model is, and what it will take: planned in a dry context, which replays the allocator of a real
  * run without computing. */
+#include "cli/coefficients.h"
 #include "cli/options.h"
 #include "heed/loop.h"
 #include <dirent.h>
@@ -87,7 +88,7 @@ static void print_plan(const char *what, const heed_plan *plan, int64_t batch) {
            (long long)batch, cli_size(plan->step, step));
 }
 
-static void print_text(const struct options *o, const heed_model *m, const struct facts *f) {
+static void print_text(const struct options *o, heed_ctx *cx, const heed_model *m, const struct facts *f) {
     const heed_family *family = heed_model_family(m);
     const heed_params *params = heed_model_params(m);
     char text[96];
@@ -97,6 +98,7 @@ static void print_text(const struct options *o, const heed_model *m, const struc
     printf("%-12s %s\n", "on disk", cli_size((size_t)f->disk, text));
     print_plan("running", &f->running, option_int(o, "batch"));
     print_plan("training", &f->training, option_int(o, "batch"));
+    coefficients_print(cx, m, stdout);
     if (!option_flag(o, "verbose")) return;
     printf("\n%-48s %-24s %12s\n", "parameter", "shape", "numbers");
     for (int i = 0; i < heed_params_count(params); i++) {
@@ -128,6 +130,7 @@ static void print_json(const struct options *o, heed_ctx *cx, const heed_model *
     heed_json_put_int(cx, doc, "length", option_int(o, "length"));
     put_plan(cx, doc, "running", &f->running);
     put_plan(cx, doc, "training", &f->training);
+    coefficients_put(cx, m, doc);
     const heed_json list = heed_json_put_object(cx, doc, "shapes");
     for (int i = 0; i < heed_params_count(params); i++) {
         const heed_param *p = heed_params_at(params, i);
@@ -149,7 +152,7 @@ static int show(const struct options *o, heed_ctx *cx, const char *dir) {
         else if (option_flag(o, "json"))
             print_json(o, cx, model, &f);
         else
-            print_text(o, model, &f);
+            print_text(o, cx, model, &f);
     }
     heed_model_free(cx, model);
     return status;
@@ -170,7 +173,8 @@ const struct command info_command = {
     .words = "DIR",
     .about =
         "Says what a model directory holds, and how much memory running it and training it (with AdamW) will take at "
-        "most, by planning a step without computing it.",
+        "most, by planning a step without computing it. Of a linear model also its coefficients and intercept, in the "
+        "units of the data.",
     .options = options,
     .examples = "heed info digits\nheed info digits --batch 128 --verbose\nheed info digits --json\n",
     .run = run,

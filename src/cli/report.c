@@ -65,27 +65,6 @@ static void name_output(const struct report *r, int64_t k, char out[NAME_ROOM]) 
 
 /* ---- text ---- */
 
-/* Text in so many columns, cut where it is wider; to the right where columns is negative. */
-static void print_cell(const char *text, int columns) {
-    const int wide = columns < 0 ? -columns : columns, has = text_columns(text);
-    if (columns < 0) printf("%*s", wide > has ? wide - has : 0, "");
-    if (has <= wide) {
-        fputs(text, stdout);
-    } else {
-        int at = 0;
-        for (const char *next; at < wide - 1; at++, text = next) {
-            for (next = text + 1; ((unsigned char)*next & 0xC0) == 0x80;) next++;
-            char one[8];
-            snprintf(one, sizeof one, "%.*s", (int)(next - text), text);
-            if (at + text_columns(one) > wide - 1) break;
-            fputs(one, stdout);
-            at += text_columns(one) - 1;
-        }
-        printf("\u2026%*s", wide - 1 - at, "");
-    }
-    if (columns > 0) printf("%*s", wide > has ? wide - has : 0, "");
-}
-
 static int widest_name(const struct report *r, int least) {
     int wide = least;
     for (int64_t i = 0; i < r->n; i++) {
@@ -96,7 +75,7 @@ static int widest_name(const struct report *r, int least) {
 }
 
 static void print_class_score(const char *name, int wide, const heed_class_score *s) {
-    print_cell(name, wide);
+    cli_print_cell(stdout, name, wide);
     printf("  %9.4f  %7.4f  %7.4f  %8lld\n", s->precision, s->recall, s->f1, (long long)s->support);
 }
 
@@ -119,14 +98,14 @@ static void print_confusion(const struct report *r) {
     int column = widest_name(r, least);
     if (column > left) column = left;
     puts("\nConfusion matrix: rows are true classes, columns predicted classes\n");
-    print_cell("", wide);
+    cli_print_cell(stdout, "", wide);
     for (int64_t j = 0; j < r->n; j++) {
         fputs("  ", stdout);
-        print_cell(r->name[j], -column);
+        cli_print_cell(stdout, r->name[j], -column);
     }
     putchar('\n');
     for (int64_t i = 0; i < r->n; i++) {
-        print_cell(r->name[i], wide);
+        cli_print_cell(stdout, r->name[i], wide);
         for (int64_t j = 0; j < r->n; j++)
             printf("  %*lld", column, (long long)c->confusion[r->class[i] * c -> classes + r -> class[j]]);
         putchar('\n');
@@ -136,7 +115,7 @@ static void print_confusion(const struct report *r) {
 static void print_classes(const struct report *r) {
     static const char average[] = "weighted average";
     const int wide = widest_name(r, (int)sizeof average - 1);
-    print_cell("class", wide);
+    cli_print_cell(stdout, "class", wide);
     puts("  precision   recall       F1   support");
     for (int64_t i = 0; i < r->n; i++) print_class_score(r->name[i], wide, &r->all->score[r->class[i]]);
     putchar('\n');
@@ -153,12 +132,12 @@ static void print_outputs(const struct report *r) {
         const int has = text_columns(name);
         if (has > wide) wide = has < NAME_WIDEST ? has : NAME_WIDEST;
     }
-    print_cell("output", wide);
+    cli_print_cell(stdout, "output", wide);
     puts("           R^2           MAE          RMSE");
     for (int64_t k = 0; k < r->data->outputs; k++) {
         const heed_output_score *s = &r->output[k];
         name_output(r, k, name);
-        print_cell(name, wide);
+        cli_print_cell(stdout, name, wide);
         printf("  %12.6g  %12.6g  %12.6g\n", s->r2, s->mae, s->rmse);
     }
 }

@@ -1,7 +1,7 @@
 /* What the terminal can show, and text made fit for it. */
+#include "plot/terminal.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "heed/plot.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,4 +27,32 @@ void cli_print_text(FILE *to, const char *text) {
         fwrite(part, 1, text_printable(part, sizeof part, text, n), to);
         text += n;
     }
+}
+
+/* The first characters of text that take at most `columns`; *took: how many they take. */
+static size_t fitting(const char *text, int columns, int *took) {
+    size_t n = 0;
+    *took = 0;
+    while (text[n]) {
+        size_t next = n + 1;
+        while (((unsigned char)text[next] & 0xC0) == 0x80) next++;
+        char one[8];
+        snprintf(one, sizeof one, "%.*s", (int)(next - n), text + n);
+        if (*took + text_columns(one) > columns) break;
+        *took += text_columns(one);
+        n = next;
+    }
+    return n;
+}
+
+void cli_print_cell(FILE *to, const char *text, int columns) {
+    const int wide = columns < 0 ? -columns : columns;
+    int has = text_columns(text);
+    size_t n = strlen(text);
+    const bool cut = has > wide;
+    if (cut) n = fitting(text, wide - 1, &has);
+    const int fill = wide - has - cut;
+    if (columns < 0) fprintf(to, "%*s", fill, "");
+    fprintf(to, "%.*s%s", (int)n, text, cut ? "\u2026" : "");
+    if (columns > 0) fprintf(to, "%*s", fill, "");
 }

@@ -153,6 +153,7 @@ static void print_json(struct train_run *r, FILE *f) {
         log_score(cx, result, "valid", r->metric, &s->best);
     }
     if (s->tested) log_score(cx, result, "test", r->metric, &s->test);
+    if (r->task->put) r->task->put(r, result);
     json_answer(cx, f, result, 2);
     heed_json_free(result);
 }
@@ -172,6 +173,7 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
         task_score_text(text, sizeof text, r->metric, &s->test);
         fprintf(f, "test: %s\n", text);
     }
+    if (r->task->print) r->task->print(r, f);
     fprintf(f, "model: %s\n", r->dir);
     fputs("next: ", f);
     cli_print_command(f, r->task->next, r->dir, (char *)NULL);

@@ -25,6 +25,8 @@ struct train_task {
     bool (*set)(struct train_run *r);   /* what it adds to the options of the loop */
     heed_model *(*model)(const struct train_run *r, heed_ctx *cx); /* fresh, its config complete */
     bool (*begin)(struct train_run *r);                            /* r->model is made: fills it; says what is there */
+    void (*print)(struct train_run *r, FILE *to);                  /* what it adds to the summary; NULL: nothing */
+    void (*put)(struct train_run *r, heed_json result);
     void (*free)(struct train_run *r);
 };
 extern const struct train_task train_regress, train_classify, train_translate;

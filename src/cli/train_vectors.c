@@ -1,4 +1,5 @@
 /* heed train regress, classify: vectors and pictures. */
+#include "cli/coefficients.h"
 #include "cli/tables.h"
 #include "cli/task.h"
 #include "cli/train.h"
@@ -174,6 +175,11 @@ static bool begin(struct train_run *r) {
     return true;
 }
 
+static void print_coefficients(struct train_run *r, FILE *to) {
+    if (coefficients_print(r->cx, r->model, to)) fputc('\n', to);
+}
+static void put_coefficients(struct train_run *r, heed_json result) { coefficients_put(r->cx, r->model, result); }
+
 static void free_vectors(struct train_run *r) {
     struct vectors *v = vectors_of(r);
     if (!v) return;
@@ -215,7 +221,8 @@ static const struct option options[] = {
     {                                                                                                                  \
         .page = {.name = task_name, .summary = said, .about = explained, .options = options, .examples = shown},       \
         .next = "predict", .next_how = " --data FILE   (or numbers on standard input)", .usage = usage, .load = load,  \
-        .set = set, .model = new_model, .begin = begin, .free = free_vectors,                                          \
+        .set = set, .model = new_model, .begin = begin, .print = print_coefficients, .put = put_coefficients,          \
+        .free = free_vectors,                                                                                          \
     }
 
 const struct train_task train_regress =

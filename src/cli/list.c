@@ -74,7 +74,7 @@ enum { TABLE_COLUMNS = 4 };
 
 /* NULL: the heading. */
 static const char *table_cell(const heed_family *f, int column, char tasks[256]) {
-    static const char *const heading[TABLE_COLUMNS] = {"name", "trains", "paper", "what it is"};
+    static const char *const heading[TABLE_COLUMNS] = {"name", "tasks", "paper", "what it is"};
     if (!f) return heading[column];
     const char *const cells[TABLE_COLUMNS] = {f->name, tasks_of(f, tasks, 256), f->paper, f->summary};
     return cells[column];
@@ -108,7 +108,7 @@ static void print_keys(const heed_key *key) {
 static void print_family(const heed_family *f) {
     printf("%s: %s (%s)\n\n", f->name, f->summary, f->paper);
     help_wrapped(f->notes, 0, 0);
-    printf("\nmodel_type  %s\n\n%-36s %-22s %s\n", f->type, "architecture", "trains", "inputs");
+    printf("\nmodel_type  %s\n\n%-36s %-22s %s\n", f->type, "architecture", "tasks", "inputs");
     for (const heed_head *h = f->heads; h->architecture; h++)
         printf("%-36s %-22s %s\n", h->architecture, *h->tasks ? h->tasks : "-", h->inputs);
     printf("\n%-32s %-11s %-10s\n", "key", "kind", "default");
@@ -158,9 +158,8 @@ const struct command list_command = {
     .name = "list",
     .summary = "the architectures, and what each can do",
     .words = "[FAMILY]",
-    .about =
-        "Lists the families of models with the tasks that 'heed train' can train each for, its paper and what it is. "
-        "With FAMILY: its inputs and the keys of its config.json.",
+    .about = "Lists the families of models with the tasks of each, one head for each task, its paper and what it is. "
+             "With FAMILY: its inputs and the keys of its config.json.",
     .options = options,
     .examples = "heed list\nheed list mlp\nheed list --json\n",
     .run = run,

@@ -108,7 +108,14 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 
 /* ---- the run ---- */
 
-static bool usage(struct train_run *r) { return table_usage(r->o); }
+/* A family with a head for the task may still be one of text, whose data these are not. */
+static bool usage(struct train_run *r) {
+    for (const heed_key *k = r->family->keys; k->name; k++)
+        if (strcmp(k->name, "input_size") == 0) return table_usage(r->o);
+    cli_error(EXIT_USAGE, "train: %s is no model of tables or pictures, which %s reads", r->family->name,
+              r->task->page.name);
+    return false;
+}
 
 static bool load(struct train_run *r) {
     struct vectors *v = heed_mem_new(r->cx, sizeof *v);

@@ -3,7 +3,7 @@
 
 expect 0 list
 silent
-says '^name +trains +paper +what it is$'
+says '^name +tasks +paper +what it is$'
 for family in linear mlp kernel-pooling; do says "^$family +[a-z-]"; done
 awk '{ at = NR == 1 ? index($0, "paper") : at } substr($0, at - 2, 2) != "  " || substr($0, at, 1) == " " { exit 1 }' \
     "$scratch/out" || fail "the columns should be aligned"

@@ -13,7 +13,8 @@
  *     heed_figure_free(f);
  *
  * Numbers that are not finite leave gaps, and so do numbers <= 0 on a logarithmic axis. Texts are UTF-8. cairo draws,
- * with memory of its own that the allocator hook and the byte budget do not see. */
+ * with memory of its own that the allocator hook and the byte budget do not see. Writing SVG and PDF fails beforehand
+ * where the system does not have more than cairo can need: 24 MB and 128 bytes for each square point of the figure. */
 #ifndef HEED_PLOT_H
 #define HEED_PLOT_H
 

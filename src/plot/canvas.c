@@ -161,7 +161,19 @@ static cairo_status_t take(void *closure, const unsigned char *data, unsigned in
     return buffer_put(closure, data, size) ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
+/* cairo keeps all of an SVG or PDF until it is finished, and crashes when memory runs out then. So that much more than
+ * it can need must be there before: fonts, and an image of the whole page twice. */
+static bool room_for_vectors(const struct canvas *c, double width, double height) {
+    const double image = width * height * VECTOR_PIXELS * VECTOR_PIXELS * 4, need = 24e6 + 2 * image;
+    void *volatile probe = malloc((size_t)need);
+    free(probe);
+    return probe ||
+           heed_fail(c->cx, HEED_ERR_MEMORY, "figure_write: %s: %.0f MB of memory are not there; a PNG needs less",
+                     shown(c->path).text, need / 1e6);
+}
+
 static bool open_surface(struct canvas *c, double width, double height, double pixels) {
+    if (c->format != FORMAT_PNG && !room_for_vectors(c, width, height)) return false;
     if (c->format == FORMAT_PNG) {
         const double w = ceil(width * pixels), h = ceil(height * pixels);
         if (w > MOST_PIXELS || h > MOST_PIXELS)

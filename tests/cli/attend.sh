@@ -186,4 +186,17 @@ error_is "standard input: 0 lines, one sentence is needed"
 cp -r m small
 model small -s vocab_size=20
 wrong 1 "small: the tokenizer gives '.*' the id [0-9]+, the model has 20 tokens" attend small "$source" --target "$target"
+# little memory: a sentence, never a crash (cairo has some where it finishes an SVG or PDF)
+if ! grep -q '^HEED_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
+    for kind in svg pdf; do
+        for limit in 18000 19000 19500 20000 20500 21000 21500 22000 24000 28000; do
+            status=0
+            (
+                ulimit -v $limit
+                "$HEED" attend m "$source" --target "$target" --layer 0 --head 0 --$kind little.$kind -q --threads 1 >out 2>err
+            ) || status=$?
+            [ $status -le 1 ] || fail "--$kind within $limit kB of address space: status $status"
+        done
+    done
+fi
 [ -z "$(find . -name '.heed-*')" ] || fail "something half-written is left"

@@ -13,8 +13,9 @@
  *     heed_figure_free(f);
  *
  * Numbers that are not finite leave gaps, and so do numbers <= 0 on a logarithmic axis. Texts are UTF-8. cairo draws,
- * with memory of its own that the allocator hook and the byte budget do not see. Writing SVG and PDF fails beforehand
- * where the system does not have more than cairo can need: 24 MB and 128 bytes for each square point of the figure. */
+ * with memory of its own that the allocator hook and the byte budget do not see; writing fails beforehand where the
+ * system does not have more than it can need: 24 MB, and for each square point of the figure 32 bytes (PNG), or 128
+ * (SVG and PDF with heat maps or images). */
 #ifndef HEED_PLOT_H
 #define HEED_PLOT_H
 

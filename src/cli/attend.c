@@ -1,7 +1,7 @@
 /* heed attend: a model's attention weights on a text, in the terminal, as pictures, as numbers, as a page. */
 #include "cli/attend.h"
 #include "base/text.h"
-#include "cli/options.h"
+#include "cli/pictures.h"
 #include "io/text.h"
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +19,7 @@ static const struct option options[] = {
      .help = "only this head, counted from 0"},
     {.name = "png", .kind = OPTION_FILE, .value = "FILE",
      .help = "a picture: one head with --layer and --head, else all of the site"},
-    {.name = "svg", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
-    {.name = "pdf", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
+    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
     {.name = "html", .kind = OPTION_FILE, .value = "FILE",
      .help = "a page to explore all sites, layers and heads in a browser"},
     {.name = "npy", .kind = OPTION_FILE, .value = "FILE",
@@ -252,26 +251,16 @@ static heed_figure *draw(const struct choice *c) {
     return f;
 }
 
-/* What was written, on standard error. */
-static bool report(const struct choice *c, const char *path, const char *what) {
-    if (!option_flag(c->o, "quiet")) fprintf(stderr, "%s: %s\n", path, what);
-    return true;
-}
-
-static bool write_pictures(const struct choice *c, const char *const *kinds, int n) {
+static bool write_pictures(const struct choice *c) {
     const heed_attention_site *s = site_of(c);
-    heed_figure *f = NULL;
     char what[96];
-    bool ok = true;
+    if (!pictures_asked(c->o)) return true;
     snprintf(what, sizeof what, "%s attention, %lld maps", s->name,
              (long long)((c->layer < 0 ? s->n_maps : 1) * (c->head < 0 ? s->maps[0].heads : 1)));
     if (c->layer >= 0 && c->head >= 0)
         snprintf(what, sizeof what, "%s attention, layer %d, head %lld", s->name, c->layer, (long long)c->head);
-    for (int i = 0; ok && i < n; i++) {
-        const char *path = option_text(c->o, kinds[i]);
-        if (path && !f) f = draw(c);
-        ok = !path || (heed_figure_write(f, path) && report(c, path, what));
-    }
+    heed_figure *f = draw(c);
+    const bool ok = pictures_write(c->o, f, what);
     heed_figure_free(f);
     return ok;
 }
@@ -282,7 +271,7 @@ static bool write_npy(const struct choice *c, const char *path) {
     char what[128];
     snprintf(what, sizeof what, "%s attention, (%d, %lld, %lld, %lld) float32", s->name, s->n_maps, (long long)m->heads,
              (long long)m->rows, (long long)m->keys);
-    return heed_capture_write(c->a->cx, path, s->name, 0) && report(c, path, what);
+    return heed_capture_write(c->a->cx, path, s->name, 0) && pictures_report(c->o, path, what);
 }
 
 /* The last part of a path, without slashes at its end. */
@@ -308,19 +297,17 @@ static bool write_page(const struct choice *c, const char *path) {
         .single = c->head >= 0,
     };
     return heed_attention_page(a->cx, path, a->sites, a->n, &opts) &&
-           report(c, path, "all sites, layers and heads; open it in a browser");
+           pictures_report(c->o, path, "all sites, layers and heads; open it in a browser");
 }
 
 /* ---- the command ---- */
-
-static const char *const pictures[] = {"png", "svg", "pdf"};
 
 static void attend(heed_ctx *cx, const struct options *o) {
     struct attend a;
     struct choice c = {.a = &a, .o = o};
     const char *npy = option_text(o, "npy"), *html = option_text(o, "html");
     if (attend_open(cx, options_word(o, 0), options_word(o, 1), option_text(o, "target"), &a) && choose(&c) &&
-        write_pictures(&c, pictures, 3) && (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
+        write_pictures(&c) && (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
         if (option_flag(o, "json"))
             print_json(&c);
         else if (!option_flag(o, "quiet"))
@@ -331,13 +318,7 @@ static void attend(heed_ctx *cx, const struct options *o) {
 
 static bool options_fit(const struct options *o) {
     const char *target = option_text(o, "target"), *npy = option_text(o, "npy"), *html = option_text(o, "html");
-    for (int i = 0; i < 3; i++) {
-        const char *path = option_text(o, pictures[i]), *end = path ? strrchr(path, '.') : NULL;
-        if (path && (!end || strcmp(end + 1, pictures[i]) != 0)) {
-            cli_error(EXIT_USAGE, "attend: --%s %s: the name must end in .%s", pictures[i], path, pictures[i]);
-            return false;
-        }
-    }
+    if (!pictures_fit(o)) return false;
     if ((npy && strcmp(npy, "-") == 0) || (html && strcmp(html, "-") == 0)) {
         cli_error(EXIT_USAGE, "attend: --npy and --html need the name of a file");
         return false;

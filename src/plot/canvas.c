@@ -17,6 +17,7 @@
 #define MOST_PIXELS 30000.0 /* cairo's images end at 32,767 */
 /* Images within SVG and PDF: so many pixels to the point, for viewers smooth what they enlarge. */
 #define VECTOR_PIXELS 4.0
+#define FONT_MEMORY   24e6 /* bytes that fontconfig, FreeType and cairo's own tables stay below */
 
 enum format { FORMAT_PNG, FORMAT_SVG, FORMAT_PDF };
 
@@ -161,24 +162,24 @@ static cairo_status_t take(void *closure, const unsigned char *data, unsigned in
     return buffer_put(closure, data, size) ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* cairo keeps all of an SVG or PDF until it is finished, and crashes when memory runs out then. So that much more than
- * it can need must be there before: fonts, and an image of the whole page twice. */
-static bool room_for_vectors(const struct canvas *c, double width, double height) {
-    const double image = width * height * VECTOR_PIXELS * VECTOR_PIXELS * 4, need = 24e6 + 2 * image;
-    void *volatile probe = malloc((size_t)need);
+/* Whether the system has so much more memory. cairo crashes when memory runs out while it finishes an SVG or PDF, and
+ * fontconfig then writes a cache of fonts that is empty and stays so: more than they can need must be there before. */
+static bool has_memory(heed_ctx *cx, const char *path, double bytes) {
+    void *volatile probe = malloc((size_t)bytes);
     free(probe);
-    return probe ||
-           heed_fail(c->cx, HEED_ERR_MEMORY, "figure_write: %s: %.0f MB of memory are not there; a PNG needs less",
-                     shown(c->path).text, need / 1e6);
+    return probe || heed_fail(cx, HEED_ERR_MEMORY, "figure_write: %s: there are no %.0f MB of memory for it",
+                              shown(path).text, ceil(bytes / 1e6));
 }
 
-static bool open_surface(struct canvas *c, double width, double height, double pixels) {
-    if (c->format != FORMAT_PNG && !room_for_vectors(c, width, height)) return false;
+static bool open_surface(struct canvas *c, double width, double height, double pixels, bool images) {
+    const bool png = c->format == FORMAT_PNG;
+    const double w = ceil(width * pixels), h = ceil(height * pixels), density = png ? pixels : VECTOR_PIXELS;
+    if (png && (w > MOST_PIXELS || h > MOST_PIXELS))
+        return heed_fail(c->cx, HEED_ERR_RANGE, "figure_write: %g x %g pixels: each must be at most %g", w, h,
+                         MOST_PIXELS);
+    const double page = 4 * width * height * density * density; /* bytes of an image as large as the figure */
+    if (!has_memory(c->cx, c->path, FONT_MEMORY + (png || images ? 2 * page : 0))) return false;
     if (c->format == FORMAT_PNG) {
-        const double w = ceil(width * pixels), h = ceil(height * pixels);
-        if (w > MOST_PIXELS || h > MOST_PIXELS)
-            return heed_fail(c->cx, HEED_ERR_RANGE, "figure_write: %g x %g pixels: each must be at most %g", w, h,
-                             MOST_PIXELS);
         c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)w, (int)h);
     } else if (c->format == FORMAT_SVG) {
         c->surface = cairo_svg_surface_create_for_stream(take, &c->bytes, width, height);
@@ -203,7 +204,8 @@ static void set_defaults(cairo_t *cr) {
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
 }
 
-cairo_t *canvas_scratch(void) {
+cairo_t *canvas_scratch(heed_ctx *cx, const char *path) {
+    if (!has_memory(cx, path, FONT_MEMORY)) return NULL;
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1, 1);
     cairo_t *cr = cairo_create(surface);
     cairo_surface_destroy(surface); /* cr keeps it */
@@ -211,13 +213,13 @@ cairo_t *canvas_scratch(void) {
     return cr;
 }
 
-struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels) {
+struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels, bool images) {
     enum format format = FORMAT_PNG;
     if (heed_failed(cx) || !format_of(cx, path, &format)) return NULL;
     struct canvas *c = heed_mem_new(cx, sizeof *c);
     if (!c) return NULL;
     *c = (struct canvas){.cx = cx, .format = format, .path = path, .bytes = {.cx = cx}};
-    if (!open_surface(c, width, height, pixels)) {
+    if (!open_surface(c, width, height, pixels, images)) {
         heed_mem_free(cx, c);
         return NULL;
     }

@@ -46,13 +46,13 @@ struct rect snapped(cairo_t *cr, struct rect r);
 typedef struct rgb (*pixel_fn)(const void *arg, int64_t row, int64_t col);
 bool paint_pixels(cairo_t *cr, struct rect r, int64_t rows, int64_t cols, pixel_fn color, const void *arg);
 
-/* A cairo that measures text as pictures do and draws nothing that is kept; cairo_destroy frees it. */
-cairo_t *canvas_scratch(void);
+/* A cairo that measures text as the picture `path` will, and draws nothing that is kept; cairo_destroy frees it. */
+cairo_t *canvas_scratch(heed_ctx *cx, const char *path);
 
-/* A picture of width x height points in the format that the path's suffix names; canvas_commit draws it into the file,
- * canvas_abort drops it; each frees it. All fail the context with a sentence. */
+/* A picture of width x height points, with images or without, in the format that the path's suffix names; canvas_commit
+ * draws it into the file, canvas_abort drops it; each frees it. All fail the context with a sentence. */
 struct canvas;
-struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels);
+struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels, bool images);
 cairo_t *canvas_cairo(struct canvas *c);
 bool canvas_commit(struct canvas *c);
 void canvas_abort(struct canvas *c);

@@ -114,9 +114,10 @@ static bool begin(struct grid *g, cairo_t *cr) {
 }
 
 /* The size of a figure of heat maps: that of their cells, and what the words need around them. */
-static bool suit_cells(struct grid *g) {
+static bool suit_cells(struct grid *g, const char *path) {
     const heed_figure *f = g->figure;
-    cairo_t *cr = canvas_scratch();
+    cairo_t *cr = canvas_scratch(f->cx, path);
+    if (!cr) return false;
     const bool ok = begin(g, cr);
     double across = 0, down = 0, title = f->title ? text_width(cr, f->title, FONT_FIGURE, true) : 0;
     g->w = g->h = LEAST;
@@ -155,6 +156,14 @@ static bool draw(struct grid *g, cairo_t *cr) {
     return !heed_failed(f->cx);
 }
 
+static bool has_images(const heed_figure *f) {
+    for (int i = 0; f->panels && i < f->rows * f->cols; i++)
+        for (int k = 0; f->panels[i] && k < f->panels[i]->n; k++)
+            if (f->panels[i]->layers[k].kind == LAYER_HEATMAP || f->panels[i]->layers[k].kind == LAYER_IMAGES)
+                return true;
+    return false;
+}
+
 bool heed_figure_write(heed_figure *f, const char *path) {
     if (!f || heed_failed(f->cx)) return false;
     struct grid g = {.figure = f, .head = f->title ? FONT_FIGURE + 8 : 0};
@@ -162,8 +171,8 @@ bool heed_figure_write(heed_figure *f, const char *path) {
     g.height = f->height > 0 ? f->height : default_size(f->rows, 290, 220);
     g.frames = heed_mem_new(f->cx, (size_t)f->rows * (size_t)f->cols * sizeof *g.frames);
     if (!g.frames) return false;
-    const bool suited = !(f->cell > 0) || f->width > 0 || f->height > 0 || suit_cells(&g);
-    struct canvas *c = suited ? canvas_open(f->cx, path, g.width, g.height, f->pixels) : NULL;
+    const bool suited = !(f->cell > 0) || f->width > 0 || f->height > 0 || suit_cells(&g, path);
+    struct canvas *c = suited ? canvas_open(f->cx, path, g.width, g.height, f->pixels, has_images(f)) : NULL;
     const bool ok = c && draw(&g, canvas_cairo(c));
     heed_mem_free(f->cx, g.frames);
     if (ok) return canvas_commit(c);

@@ -109,6 +109,8 @@ bool log_state(struct loop *l) {
     put(cx, line, "lr", s->lr);
     put(cx, line, "seconds", round(s->seconds * 1000) / 1000);
     heed_json_put_int(cx, line, l->source.unit, s->seen);
+    if (l->source.per_epoch > 0)
+        put(cx, line, "epoch", round((double)s->step / (double)l->source.per_epoch * 1e4) / 1e4);
     if (s->evaluated) log_score(cx, line, "valid", l->source.metric, &s->valid);
     if (s->tested) log_score(cx, line, "test", l->source.metric, &s->test);
     size_t size = 0;

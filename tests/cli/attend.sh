@@ -188,7 +188,9 @@ model small -s vocab_size=20
 wrong 1 "small: the tokenizer gives '.*' the id [0-9]+, the model has 20 tokens" attend small "$source" --target "$target"
 # little memory: a sentence, never a crash (cairo has some where it finishes an SVG or PDF)
 if ! grep -q '^HEED_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
-    for kind in svg pdf; do
+    echo "<fontconfig><dir>/usr/share/fonts</dir><cachedir>$scratch/fonts</cachedir></fontconfig>" >fonts.conf
+    export FONTCONFIG_FILE="$scratch/fonts.conf" # the user's cache of fonts stays out of it
+    for kind in png svg pdf; do
         for limit in 18000 19000 19500 20000 20500 21000 21500 22000 24000 28000; do
             status=0
             (
@@ -196,6 +198,7 @@ if ! grep -q '^HEED_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
                 "$HEED" attend m "$source" --target "$target" --layer 0 --head 0 --$kind little.$kind -q --threads 1 >out 2>err
             ) || status=$?
             [ $status -le 1 ] || fail "--$kind within $limit kB of address space: status $status"
+            [ $status = 0 ] || grep -q "^heed: .*emory" err || fail "--$kind within $limit kB: memory should be missed"
         done
     done
 fi

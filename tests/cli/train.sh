@@ -28,7 +28,7 @@ expect 0 train classify --data kinds.csv --out kinds --steps 300 --seed 3 --json
 silent
 says '"test_accuracy": (1\.0|0\.9[0-9]+)'
 [ "$(wc -l <log.jsonl)" = 300 ] || fail "a short run has a line for each step"
-head -n 1 log.jsonl | grep -qE '^\{"step":1,"loss":[0-9.e-]+,"lr":[0-9.e-]+,"seconds":[0-9.e-]+,"examples":[0-9]+\}$' ||
+head -n 1 log.jsonl | grep -qE '^\{"step":1,"loss":[0-9.e-]+,"lr":[0-9.e-]+,"seconds":[0-9.e-]+,"examples":[0-9]+,"epoch":[0-9.]+\}$' ||
     fail "the first line of the log: $(head -n 1 log.jsonl)"
 tail -n 1 log.jsonl | grep -qE '"valid_loss":.*"valid_accuracy":.*"test_loss":.*"test_accuracy":' ||
     fail "the last line of the log: $(tail -n 1 log.jsonl)"

@@ -1,0 +1,19 @@
+/* --png, --svg and --pdf: commands that draw one figure. */
+#ifndef CLI_PICTURES_H
+#define CLI_PICTURES_H
+
+#include "cli/options.h"
+#include "heed/plot.h"
+
+/* To be inserted in a command's table. */
+extern const struct option picture_options[];
+
+bool pictures_asked(const struct options *o);
+/* Whether the names end as their formats do; false after saying which does not. */
+bool pictures_fit(const struct options *o);
+/* "FILE: what it is" on standard error, unless --quiet. Returns true. */
+bool pictures_report(const struct options *o, const char *path, const char *what);
+/* Writes the figure in every format asked for, and reports it as `what`. */
+bool pictures_write(const struct options *o, heed_figure *f, const char *what);
+
+#endif

@@ -69,7 +69,8 @@ HEED_API heed_tensor *heed_or(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
 HEED_API heed_tensor *heed_xor(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
 HEED_API heed_tensor *heed_not(heed_ctx *cx, heed_tensor *a);
 HEED_API heed_tensor *heed_where(heed_ctx *cx, heed_tensor *cond, heed_tensor *a, heed_tensor *b); /* cond u8 */
-HEED_API heed_tensor *heed_cast(heed_ctx *cx, heed_tensor *x, heed_dtype to); /* among f32, i32, u8; no gradient */
+/* Among f32, i32, u8, bf16 and f16; no gradient. */
+HEED_API heed_tensor *heed_cast(heed_ctx *cx, heed_tensor *x, heed_dtype to);
 
 /* ---- activations ---- what linear applies on its way out: the functions above of the same names */
 typedef enum heed_activation {
@@ -102,7 +103,8 @@ HEED_API const char *heed_activation_names(void); /* all of them: "linear, ident
  * trans_b: b is (…,N,K). */
 HEED_API heed_tensor *heed_matmul(heed_ctx *cx, heed_tensor *a, heed_tensor *b);
 HEED_API heed_tensor *heed_matmul_trans(heed_ctx *cx, heed_tensor *a, bool trans_a, heed_tensor *b, bool trans_b);
-/* act(x W' + bias): x (…,in), weight (out,in), bias (out) or NULL -> (…,out) */
+/* act(x W' + bias): x (…,in), weight (out,in), bias (out) or NULL -> (…,out). The weight may be bf16 or f16: it is read
+ * as f32, bit for bit as if it had been cast, and is frozen. */
 HEED_API heed_tensor *heed_linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
 HEED_API heed_tensor *heed_linear_act(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                                       heed_activation act);
@@ -141,7 +143,8 @@ HEED_API heed_tensor *heed_add_rms_norm(heed_ctx *cx, heed_tensor *x, heed_tenso
 HEED_API heed_tensor *heed_dropout(heed_ctx *cx, heed_tensor *x, float p); /* x itself unless training and p > 0 */
 
 /* ---- indices ---- i32, checked; a bad one is named with its place */
-HEED_API heed_tensor *heed_embedding(heed_ctx *cx, heed_tensor *table, heed_tensor *ids); /* (V,C), (…) -> (…,C) */
+HEED_API heed_tensor *heed_embedding(heed_ctx *cx, heed_tensor *table,
+                                     heed_tensor *ids); /* (V,C), (…) -> (…,C); the table may be bf16 or f16, frozen */
 HEED_API heed_tensor *heed_gather(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index); /* torch.gather */
 HEED_API heed_tensor *heed_scatter_add(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index, heed_tensor *src);
 HEED_API heed_tensor *heed_index_select(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index); /* index (n) */
@@ -186,8 +189,8 @@ HEED_API heed_tensor *heed_cross_entropy(heed_ctx *cx, heed_tensor *logits, heed
  * unused. */
 HEED_API heed_tensor *heed_cross_entropy_soft(heed_ctx *cx, heed_tensor *logits, heed_tensor *p,
                                               const heed_cross_entropy_opts *opts);
-/* cross_entropy(linear(x, weight, bias), target) that never holds the logits: x (…,C), weight (V,C), bias (V) or NULL.
- */
+/* cross_entropy(linear(x, weight, bias), target) that never holds the logits: x (…,C), weight (V,C), bf16 and f16 too,
+ * bias (V) or NULL. */
 HEED_API heed_tensor *heed_linear_cross_entropy(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                                                 heed_tensor *target, const heed_cross_entropy_opts *opts);
 

@@ -9,7 +9,9 @@
  * hand.
  *
  * Shapes are PyTorch's: row-major, batch first. Letters in comments: B batch, T time, C channels, H heads, D head size,
- * V vocabulary, N rows. Types: f32 to compute in, i32 for indices, u8 for booleans (0 or 1). */
+ * V vocabulary, N rows. Types: f32 to compute in, i32 for indices, u8 for booleans (0 or 1), bf16 and f16 to store
+ * weights in: these have no gradient, and of the ops that compute only linear, linear_cross_entropy, embedding and cast
+ * read them. Ops that only move numbers take any type. */
 #ifndef HEED_TENSOR_H
 #define HEED_TENSOR_H
 

@@ -3,9 +3,10 @@
  *   C (m,n) = act(alpha * op(A) op(B) [+ C] + bias)         op(A): (m,k), op(B): (k,n)
  *
  * Every element is one chain of multiply-adds over k in blocks of fixed length, wherever it lies in the matrix: the
- * bits do not depend on threads, on m or on n, nor on how the work was cut. k = 0 gives act(0 [+ C] + bias). Why not a
- * library: measured on this kind of machine, oneDNN and MKL are no faster, change bits with the thread count, bring an
- * OpenMP run time into the host program and cannot take the epilogue on their way out. */
+ * bits do not depend on threads, on m or on n, nor on how the work was cut. k = 0 gives act(0 [+ C] + bias). B may be
+ * stored in 16 bits; the bits of C are those of the product with B as floats. Why not a library: measured on this kind
+ * of machine, oneDNN and MKL are no faster, change bits with the thread count, bring an OpenMP run time into the host
+ * program and cannot take the epilogue on their way out. */
 #ifndef KERNEL_GEMM_H
 #define KERNEL_GEMM_H
 
@@ -17,7 +18,8 @@ struct gemm {
     const float *a; /* (m,k) rows lda apart; trans_a: stored (k,m) */
     int64_t lda;
     bool trans_a;
-    const float *b; /* (k,n) rows ldb apart; trans_b: stored (n,k), as weights (out, in) are */
+    const void *b; /* (k,n) rows ldb apart; trans_b: stored (n,k), as weights (out, in) are */
+    enum stored b_type;
     int64_t ldb;
     bool trans_b;
     float *c; /* (m,n) rows ldc apart */

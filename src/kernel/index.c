@@ -43,7 +43,8 @@ int64_t kernel_index_bad(struct pool *pool, const int32_t *index, int64_t n, int
 
 struct select_job {
     const struct select *s;
-    size_t size;
+    size_t size;      /* of an element of x */
+    enum stored type; /* F32: elements are copied, whatever they are; else they become floats */
     char *y;
     const char *x;
     int64_t pieces, units, per_task; /* pieces of a row; a unit is one of them */
@@ -71,15 +72,21 @@ static void select_singles(const struct select_job *j, int64_t from, int64_t end
 
 static void select_units(const struct select_job *j, int64_t from, int64_t end) {
     const struct select *s = j->s;
-    if (s->inner == 1) {
+    const size_t to = j->type == STORED_F32 ? j->size : sizeof(float);
+    if (s->inner == 1 && j->type == STORED_F32) {
         select_singles(j, from, end);
         return;
     }
     for (int64_t u = from; u < end; u++) {
         const int64_t row = u / j->pieces, at = u % j->pieces * ROW_PART;
         const int64_t source = row / s->m * s->n + s->index[row % s->m];
-        memcpy(j->y + (size_t)(row * s->inner + at) * j->size, j->x + (size_t)(source * s->inner + at) * j->size,
-               (size_t)min64(ROW_PART, s->inner - at) * j->size);
+        char *const y = j->y + (size_t)(row * s->inner + at) * to;
+        const char *const x = j->x + (size_t)(source * s->inner + at) * j->size;
+        const int64_t n = min64(ROW_PART, s->inner - at);
+        if (j->type == STORED_F32)
+            memcpy(y, x, (size_t)n * j->size);
+        else
+            isa_get()->widen((float *)(void *)y, x, n, j->type);
     }
 }
 
@@ -89,16 +96,25 @@ static void select_task(void *arg, int64_t task, void *scratch) {
     select_units(j, task * j->per_task, min64((task + 1) * j->per_task, j->units));
 }
 
-void kernel_select(struct pool *pool, const struct select *s, size_t size, void *y, const void *x) {
+static void select_all(struct pool *pool, const struct select *s, size_t size, enum stored type, void *y,
+                       const void *x) {
     const int64_t rows = s->outer * s->m;
     if (rows == 0 || s->inner == 0) return;
-    struct select_job job = {.s = s, .size = size, .y = y, .x = x, .pieces = ceil_div(s->inner, ROW_PART)};
+    struct select_job job = {
+        .s = s, .size = size, .type = type, .y = y, .x = x, .pieces = ceil_div(s->inner, ROW_PART)};
     job.units = rows * job.pieces;
     job.per_task = ceil_div(ROW_PART, min64(s->inner, ROW_PART));
     if (kernel_is_small(rows * s->inner))
         select_units(&job, 0, job.units);
     else
         pool_run(pool, ceil_div(job.units, job.per_task), select_task, &job);
+}
+
+void kernel_select(struct pool *pool, const struct select *s, size_t size, void *y, const void *x) {
+    select_all(pool, s, size, STORED_F32, y, x);
+}
+void kernel_select_floats(struct pool *pool, const struct select *s, enum stored type, float *y, const void *x) {
+    select_all(pool, s, (size_t)stored_size(type), type, y, x);
 }
 
 /* ---- rows added back ----

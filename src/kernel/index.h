@@ -6,6 +6,7 @@
 #define KERNEL_INDEX_H
 
 #include "base/pool.h"
+#include "kernel/isa.h"
 #include "kernel/walk.h"
 
 /* The first place whose index is not in [0, limit), or -1. */
@@ -18,6 +19,8 @@ struct select {
     const int32_t *index;
 };
 void kernel_select(struct pool *pool, const struct select *s, size_t size, void *y, const void *x);
+/* The same of numbers stored as `type`, which become floats. */
+void kernel_select_floats(struct pool *pool, const struct select *s, enum stored type, float *y, const void *x);
 /* dx[o, i] = or += sum of dy[o, j] over the j with index[j] = i. work: kernel_select_grad_work bytes. */
 size_t kernel_select_grad_work(int64_t m);
 void kernel_select_grad(struct pool *pool, const struct select *s, float *dx, const float *dy, bool add, void *work);

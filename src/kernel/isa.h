@@ -18,6 +18,10 @@ enum activation {
     ACT_COUNT
 };
 
+/* How numbers are stored that are computed with as floats: weights may take 16 bits each. */
+enum stored { STORED_F32, STORED_BF16, STORED_F16, STORED_COUNT };
+static inline int64_t stored_size(enum stored type) { return type == STORED_F32 ? 4 : 2; }
+
 /* What a product does with the strips that it packs: lets them pass, keeps them for more rows, or has kept them. */
 enum gemm_strips { STRIPS_PASS, STRIPS_KEEP, STRIPS_KEPT };
 

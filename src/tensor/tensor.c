@@ -168,7 +168,7 @@ heed_tensor *heed_want_grad(heed_ctx *cx, heed_tensor *t) {
         heed_fail(cx, HEED_ERR_USAGE, "want_grad: %s",
                   !t                     ? "the tensor is NULL"
                   : t->cx != cx          ? "the tensor belongs to another context"
-                  : t->dtype != HEED_F32 ? "only f32 can have a gradient"
+                  : t->dtype != HEED_F32 ? "only f32 can have a gradient; weights of 16 bits are frozen"
                                          : "an op made this tensor: use keep_grad");
         return NULL;
     }
@@ -202,7 +202,7 @@ bool heed_copy_f32(heed_ctx *cx, const heed_tensor *t, float *out, int64_t n) {
     if (!t || !out) return heed_fail(cx, HEED_ERR_USAGE, "copy_f32: %s is NULL", t ? "the buffer" : "the tensor");
     if (t->dtype != HEED_F32 || !t->data)
         return heed_fail(cx, HEED_ERR_TYPE, "copy_f32: the tensor %s",
-                         t->data ? "is not f32" : "is no longer readable");
+                         t->data ? "is not f32 (cast it)" : "is no longer readable");
     if (n != t->count)
         return heed_fail(cx, HEED_ERR_SHAPE, "copy_f32: %lld numbers asked of shape %s", (long long)n,
                          heed_shape_text(t).s);

@@ -12,11 +12,14 @@
 
 #include <cmocka.h>
 
+#include "heed/io.h"
 #include "kernel/gemm.h"
 #include "kernel/kernel_test.h"
+#include "kernel/stored.h"
 #include "kernel/twin.h"
 
-void kernel_gemm_isa(const struct isa *isa, struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
+void kernel_gemm_isa(const struct isa *isa, int64_t cache, struct pool *pool, const struct gemm *g,
+                     const struct gemm_batch *batch);
 
 static const struct isa *sets[4];
 static int set_count;
@@ -60,12 +63,13 @@ static void gaps_are_nan(struct matrix x) {
 
 /* One product: a (m,k), b (k,n), c before it and c, pre after it. */
 static void check_product(const struct gemm *g, struct matrix before) {
+    const float *const gb = g->b;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             double sum = 0, size = 0;
             for (int64_t k = 0; k < g->k; k++) {
                 const double a = (double)(g->trans_a ? g->a[k * g->lda + i] : g->a[i * g->lda + k]);
-                const double b = (double)(g->trans_b ? g->b[j * g->ldb + k] : g->b[k * g->ldb + j]);
+                const double b = (double)(g->trans_b ? gb[j * g->ldb + k] : gb[k * g->ldb + j]);
                 sum += a * b;
                 size += fabs(a * b);
             }
@@ -92,7 +96,7 @@ static void random_product(const struct isa *isa, struct pool *pool, int64_t m, 
     if (dice & 128) g.bias = bias.v;
     if (dice & 256) g.pre = pre.v;
     g.a = a.v, g.lda = a.ld, g.b = b.v, g.ldb = b.ld, g.c = c.v, g.ldc = c.ld;
-    kernel_gemm_isa(isa, pool, &g, NULL);
+    kernel_gemm_isa(isa, 0, pool, &g, NULL);
     check_product(&g, before);
     gaps_are_nan(c);
     gaps_are_nan(pre);
@@ -135,7 +139,7 @@ static void product(const struct isa *isa, struct pool *pool, struct matrix a, b
                            .ldc = c.ld,
                            .add = add,
                            .alpha = 0.7f};
-    kernel_gemm_isa(isa, pool, &g, NULL);
+    kernel_gemm_isa(isa, 0, pool, &g, NULL);
 }
 
 static void same_bits_for_any_threads(void **unused) {
@@ -189,6 +193,163 @@ static void same_bits_in_any_place(void **unused) {
         }
 }
 
+/* Block sizes follow from that of L2, and no bit does. */
+static void same_bits_for_any_cache(void **unused) {
+    (void)unused;
+    const int64_t caches[] = {1, 64 << 10, 256 << 10, 512 << 10, 2 << 20, (int64_t)1 << 40};
+    const int64_t shapes[][3] = {{800, 700, 260}, {2500, 40, 30}, {3, 2100, 300}, {120, 1100, 513}};
+    for (int s = 0; s < set_count; s++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            const int64_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2];
+            const struct matrix a = matrix_new(m, k, 0), b = matrix_new(n, k, 0), bias = matrix_new(1, n, 0);
+            struct matrix want = {0};
+            for (size_t c = 0; c < sizeof caches / sizeof *caches; c++) {
+                const struct matrix y = matrix_new(m, n, 0);
+                const struct gemm g = {.m = m,
+                                       .n = n,
+                                       .k = k,
+                                       .a = a.v,
+                                       .lda = k,
+                                       .b = b.v,
+                                       .ldb = k,
+                                       .trans_b = true,
+                                       .c = y.v,
+                                       .ldc = n,
+                                       .alpha = 1,
+                                       .bias = bias.v,
+                                       .act = ACT_SILU};
+                kernel_gemm_isa(sets[s], caches[c], pools[c % POOLS], &g, NULL);
+                if (c == 0) {
+                    want = y;
+                    continue;
+                }
+                same_bits(y, want);
+                free(y.v);
+            }
+            free(a.v), free(b.v), free(bias.v), free(want.v);
+        }
+}
+
+/* ---- B in 16 bits ---- */
+
+/* b rounded to `type`, stored as that; b becomes what they stand for. */
+static uint16_t *stored(struct matrix b, enum stored type) {
+    const int64_t count = b.rows > 0 ? (b.rows - 1) * b.ld + b.cols : 0;
+    uint16_t *v = malloc((size_t)count * sizeof *v);
+    assert_true(v || count == 0);
+    for (int64_t i = 0; i < count; i++) {
+        v[i] = type == STORED_BF16 ? heed_f32_to_bf16(b.v[i]) : heed_f32_to_f16(b.v[i]);
+        b.v[i] = type == STORED_BF16 ? heed_bf16_to_f32(v[i]) : heed_f16_to_f32(v[i]);
+    }
+    return v;
+}
+
+/* A product with B in 16 bits has the bits of the product with the same numbers as floats. */
+static void check_stored(const struct isa *isa, struct pool *pool, int64_t m, int64_t n, int64_t k, bool trans_b,
+                         enum stored type) {
+    const uint32_t dice = next_bits();
+    const struct matrix a = matrix_new(m, k, below(4)), bias = matrix_new(1, n, 0);
+    const struct matrix b = trans_b ? matrix_new(n, k, below(4)) : matrix_new(k, n, below(4));
+    const struct matrix want = matrix_new(m, n, below(4)), c = matrix_copy(want);
+    if (k > 2 && n > 0) {
+        b.v[0] *= 1e-6f; /* f16 has it without a leading 1 */
+        if (dice & 1) b.v[1] = dice & 2 ? INFINITY : -INFINITY;
+    }
+    uint16_t *const bits = stored(b, type);
+    struct gemm g = {.m = m,
+                     .n = n,
+                     .k = k,
+                     .a = a.v,
+                     .lda = a.ld,
+                     .b = b.v,
+                     .ldb = b.ld,
+                     .trans_b = trans_b,
+                     .c = want.v,
+                     .ldc = want.ld,
+                     .alpha = 1,
+                     .add = dice & 4,
+                     .bias = dice & 8 ? bias.v : NULL,
+                     .act = dice & 4    ? ACT_NONE
+                            : dice & 16 ? ACT_GELU
+                                        : ACT_NONE};
+    kernel_gemm_isa(isa, 0, NULL, &g, NULL);
+    g.b = bits, g.b_type = type, g.c = c.v;
+    kernel_gemm_isa(isa, 0, pool, &g, NULL);
+    same_bits(c, want);
+    gaps_are_nan(c);
+    free(a.v), free(b.v), free(bias.v), free(want.v), free(c.v), free(bits);
+}
+
+static void stored_in_16_bits(void **unused) {
+    (void)unused;
+    const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 64, 65, 300};
+    const int64_t count = sizeof sizes / sizeof *sizes;
+    for (int s = 0; s < set_count; s++)
+        for (int type = STORED_BF16; type < STORED_COUNT; type++) {
+            for (int i = 0; i < 600; i++)
+                check_stored(sets[s], i % 2 ? pools[i / 2 % POOLS] : NULL, i % 3 ? 1 + below(4) : sizes[below(count)],
+                             sizes[below(count)], sizes[below(count)], i & 1, (enum stored)type);
+            check_stored(sets[s], pools[1], 500, 600, 260, true, (enum stored)type);
+            check_stored(sets[s], pools[2], 500, 600, 260, false, (enum stored)type);
+            check_stored(sets[s], pools[1], 1, 3000, 700, true, (enum stored)type);
+        }
+}
+
+/* A batch steps by numbers, not by bytes. */
+static void stored_batches(void **unused) {
+    (void)unused;
+    const struct matrix a = matrix_new(6, 20, 0), b = matrix_new(9, 20, 0), c = matrix_new(6, 3, 0),
+                        want = matrix_copy(c);
+    uint16_t *const bits = stored(b, STORED_BF16);
+    struct gemm g = {.m = 2,
+                     .n = 3,
+                     .k = 20,
+                     .a = a.v,
+                     .lda = 20,
+                     .b = b.v,
+                     .ldb = 20,
+                     .trans_b = true,
+                     .c = want.v,
+                     .ldc = 3,
+                     .alpha = 1};
+    const struct gemm_batch batch = {.axes = 1, .size = {3}, .a = {40}, .b = {60}, .c = {6}};
+    kernel_gemm_batch(NULL, &g, &batch);
+    g.b = bits, g.b_type = STORED_BF16, g.c = c.v;
+    kernel_gemm_batch(NULL, &g, &batch);
+    same_bits(c, want);
+    free(a.v), free(b.v), free(c.v), free(want.v), free(bits);
+}
+
+/* All 65536 of each, against the conversion of single numbers; and back. */
+static void every_number_of_16_bits(void **unused) {
+    (void)unused;
+    enum { COUNT = 65536 };
+    uint16_t *const all = malloc(COUNT * sizeof *all), *const back = malloc(COUNT * sizeof *back);
+    float *const y = malloc((COUNT + 3) * sizeof *y);
+    assert_true(all && back && y);
+    for (int i = 0; i < COUNT; i++) all[i] = (uint16_t)i;
+    for (int s = 0; s < set_count; s++)
+        for (int type = STORED_BF16; type < STORED_COUNT; type++)
+            for (int n = COUNT - 17; n <= COUNT; n++) { /* with any rest after the whole vectors */
+                y[n] = -7;
+                sets[s]->widen(y, all + COUNT - n, n, (enum stored)type);
+                assert_true(y[n] == -7);
+                for (int i = 0; i < n; i++) {
+                    const uint16_t bits = all[COUNT - n + i];
+                    const float want = type == STORED_BF16 ? heed_bf16_to_f32(bits) : heed_f16_to_f32(bits);
+                    if (isnan(want) ? !isnan(y[i]) : memcmp(&y[i], &want, sizeof want) != 0)
+                        fail_msg("%s, type %d: %04x is %g, not %g", sets[s]->name, type, bits, (double)y[i],
+                                 (double)want);
+                }
+            }
+    for (int type = STORED_BF16; type < STORED_COUNT; type++) {
+        kernel_widen(pools[2], (enum stored)type, y, all, COUNT);
+        kernel_narrow(pools[2], (enum stored)type, back, y, COUNT);
+        for (int i = 0; i < COUNT; i++) assert_true(isnan(y[i]) || back[i] == all[i]);
+    }
+    free(all), free(back), free(y);
+}
+
 /* Infinities and NaNs stay in the rows and columns they belong to, also where tiles are padded. */
 static void infinities_stay_put(void **unused) {
     (void)unused;
@@ -225,16 +386,16 @@ static void check_batch(const struct isa *isa, struct pool *pool, const struct g
             const int64_t x = rest % batch->size[i];
             rest /= batch->size[i];
             one.a += x * batch->a[i];
-            one.b += x * batch->b[i];
+            one.b = (const float *)one.b + x * batch->b[i];
             at += x * batch->c[i];
         }
         one.c = want.v + at;
         one.add = g->add || seen[at];
         if (seen[at]) one.bias = NULL;
         seen[at] = 1;
-        kernel_gemm_isa(isa, NULL, &one, NULL);
+        kernel_gemm_isa(isa, 0, NULL, &one, NULL);
     }
-    kernel_gemm_isa(isa, pool, g, batch);
+    kernel_gemm_isa(isa, 0, pool, g, batch);
     same_bits(c, want);
     free(want.v);
     free(seen);
@@ -333,6 +494,10 @@ int main(void) {
         cmocka_unit_test(against_plain_loops),
         cmocka_unit_test(same_bits_for_any_threads),
         cmocka_unit_test(same_bits_in_any_place),
+        cmocka_unit_test(same_bits_for_any_cache),
+        cmocka_unit_test(stored_in_16_bits),
+        cmocka_unit_test(stored_batches),
+        cmocka_unit_test(every_number_of_16_bits),
         cmocka_unit_test(infinities_stay_put),
         cmocka_unit_test(batches),
         cmocka_unit_test(bias_of_a_sum),

@@ -77,6 +77,15 @@ def given(values, dtype=f32):
     return lambda r: np.array(values, dtype=dtype)
 
 
+def bf16(make):
+    """Rounded to bfloat16, which numpy does not know: its bits, as uint16. Such inputs are stored so and are frozen."""
+    return lambda r: torch.from_numpy(make(r)).bfloat16().view(torch.int16).numpy().view(np.uint16)
+
+
+def f16(make):
+    return lambda r: make(r).astype(np.float16)
+
+
 # ---- cases ----
 
 def stored(t):
@@ -130,6 +139,10 @@ class Family:
                 wanted += [i] if i not in frozen else []
             elif t is not None and a.dtype == np.int32:
                 t = t.long()
+            elif t is not None and a.dtype == np.uint16:
+                t = torch.from_numpy(a.view(np.int16)).view(torch.bfloat16).double()
+            elif t is not None and a.dtype == np.float16:
+                t = t.double()
             tensors.append(t)
         outs = fn(*tensors)
         outs = list(outs) if isinstance(outs, (tuple, list)) else [outs]
@@ -173,7 +186,7 @@ class Family:
         text = json.dumps({"cases": self.cases, "large": self.larges}, separators=(",", ":"))
         header, at = {"__metadata__": {"list": text}}, 0
         names = sorted(self.tensors, key=lambda n: (-self.tensors[n].itemsize, n))
-        kinds = {"f4": "F32", "i4": "I32", "u1": "U8"}
+        kinds = {"f4": "F32", "i4": "I32", "u1": "U8", "u2": "BF16", "f2": "F16"}
         for n in names:
             a = self.tensors[n]
             header[n] = {"dtype": kinds[a.dtype.str[1:]], "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}

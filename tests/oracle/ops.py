@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 
 import activations
-from case import (Family, distinct, distinct_sizes, few, flags, given, halves, ids, normal, positive, probabilities,
-                  smooth, uniform)
+from case import (Family, bf16, distinct, distinct_sizes, f16, few, flags, given, halves, ids, normal, positive,
+                  probabilities, smooth, uniform)
 
 INF = math.inf
 BIG = "517 997"
@@ -163,10 +163,23 @@ def compare():
     f.case("cast", [given([0, 1, 1, 0])], lambda x: x.to(torch.uint8), to="u8", frozen=(0,))
     f.case("cast", [normal(2, 3)], lambda x: x.detach().clone(), to="f32", frozen=(0,))
     f.large("cast", f"normal {BIG}", to="i32")
+    for to, torch_to in [("bf16", torch.bfloat16), ("f16", torch.float16)]:  # there and back
+        f.case("cast", [normal(5, 37)], lambda x: x.float().to(torch_to).double(), to=to, frozen=(0,))
+        f.case("cast", [given([0, -0.0, 1e-8, 6e-8, 1e-40, 65504, 65520, 1e30, -3e38, INF, -INF, math.nan])],
+               lambda x: x.float().to(torch_to).double(),
+               to=to,
+               frozen=(0,))
+        f.case("cast", [given([-2, 0, 257, 2049, 16777217], np.int32)], lambda x: x.float().to(torch_to).double(), to=to)
+        f.case("cast", [STORED[to](normal(3, 19))], lambda x: x.clone(), to="f32")
+        f.case("cast", [STORED[to](uniform(-9, 9, 3, 5))], lambda x: x.int(), to="i32")
+        f.large("cast", f"normal {BIG}", to=to)
+        f.large("cast", f"{to} {BIG}", to="f32")
     return f
 
 
 # ---- products ----
+
+STORED = {"bf16": bf16, "f16": f16}
 
 ACTS = ["linear", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "softplus"]  # the usual ones: more shapes
 
@@ -227,6 +240,17 @@ def product():
                    lambda x, w, b: activations.module(act)(F.linear(x, w, b)),
                    act=act,
                    kink=act in ("leaky_relu", "elu", "relu6", "relu2", "hardswish"))
+    for name, store in STORED.items():  # the weight in 16 bits
+        for shape, out in [((4,), 3), ((3, 40), 70), ((2, 3, 19), 9), ((13, 33), 20), ((0, 4), 3), ((1, 1), 1)]:
+            x, w, b = normal(*shape), store(normal(out, shape[-1], scale=0.3)), normal(out)
+            f.case("linear", [x, w, b], F.linear)
+            f.case("linear_act", [x, w, None], lambda x, w, b: F.silu(F.linear(x, w)), act="silu")
+            f.case("linear_transposed", [x, store(normal(shape[-1], out, scale=0.3)), b],
+                   lambda x, w, b: F.gelu(x @ w + b),
+                   act="gelu")
+        f.large("linear", "normal 257 129", f"{name} 131 129", "normal 131")
+        f.large("linear", "normal 1 1030", f"{name} 997 1030", None)
+        f.large("linear_transposed", "normal 257 129", f"{name} 129 131", "normal 131", act="gelu")
     return f
 
 
@@ -440,6 +464,10 @@ def index():
                axis=axis)
     f.large("index_select", "normal 37 997", "ids 37 519", axis=0)
     f.large("index_select", "normal 517 37", "ids 37 997", axis=1)
+    for name, store in STORED.items():
+        for v, c, shape in [(5, 3, (4,)), (7, 40, (2, 3)), (3, 1, (5,)), (4, 6, (0,))]:
+            f.case("embedding", [store(normal(v, c)), ids(v, *shape)], lambda t, i: F.embedding(i, t))
+        f.large("embedding", f"{name} 997 129", "ids 997 517")
     return f
 
 
@@ -639,6 +667,16 @@ def loss():
             reduction="mean",
             smoothing=0,
             ignore=5)
+    for name, store in STORED.items():
+        for reduction in ["mean", "none"]:
+            for bias in (True, False):
+                f.case("linear_cross_entropy", [normal(4, 19), store(normal(37, 19)),
+                                                normal(37) if bias else None,
+                                                ids(37, 4)],
+                       lambda x, w, b, t: cross_entropy(reduction, 0.1, -100)(F.linear(x, w, b), t),
+                       smoothing=real(0.1),
+                       reduction=reduction)
+        f.large("linear_cross_entropy", "normal 517 33", f"{name} 997 33", "normal 997", "ids 997 517", reduction="mean")
     return f
 
 

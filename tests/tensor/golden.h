@@ -23,7 +23,8 @@ struct golden_case {
 };
 
 struct large_input {
-    char kind[16]; /* "normal", "positive", "uniform", "probabilities", "flags", "ids"; "" for an input left out */
+    char kind[16]; /* "normal", "positive", "uniform", "probabilities", "flags", "ids", "bf16", "f16"; "" for an input
+                      left out */
     int64_t below; /* of ids */
     int rank;
     int64_t shape[HEED_MAX_RANK];

@@ -317,7 +317,7 @@ static void wrong_inputs(void **unused) {
     said(cx, heed_embedding(cx, NULL, I(3)), "embedding: input 0 is NULL");
     said(cx, heed_embedding(cx, X, NULL), "embedding: input 1 is NULL");
     said(cx, heed_embedding(cx, X, X), "embedding: input 1 is f32, not i32");
-    said(cx, heed_embedding(cx, II(shape), I(3)), "embedding: input 0 is i32, not f32");
+    said(cx, heed_embedding(cx, II(shape), I(3)), "embedding: input 0 is i32, not f32, bf16 or f16");
     said(cx, heed_embedding(cx, heed_full(cx, 0, 1, shape), I(3)), "embedding: a table of shape (3) is not (V,C)");
     said(cx, heed_embedding(cx, X, heed_zeros(cx, HEED_I32, 8, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1})),
          "embedding: ids of shape (1,1,1,1,1,1,1,1) leave no room for one more axis");

@@ -45,7 +45,7 @@ static int free_numbers(void **state) {
     return 0;
 }
 
-/* Input i of a case: 4 bytes a number, or 1 for flags. */
+/* Input i of a case: 4 bytes a number at most. */
 static heed_array make_input(const struct large_input *x, int i) {
     heed_array a = {.dtype = HEED_F32, .rank = x->rank};
     memcpy(a.shape, x->shape, sizeof a.shape);
@@ -59,6 +59,11 @@ static heed_array make_input(const struct large_input *x, int i) {
     } else if (strcmp(x->kind, "ids") == 0) {
         a.dtype = HEED_I32;
         for (int64_t k = 0; k < n; k++) whole[k] = (int32_t)(uniforms[k + shift] * (float)x->below) % (int32_t)x->below;
+    } else if (strcmp(x->kind, "bf16") == 0 || strcmp(x->kind, "f16") == 0) {
+        a.dtype = *x->kind == 'b' ? HEED_BF16 : HEED_F16;
+        for (int64_t k = 0; k < n; k++)
+            ((uint16_t *)(void *)numbers)[k] =
+                *x->kind == 'b' ? heed_f32_to_bf16(normals[k + shift]) : heed_f32_to_f16(normals[k + shift]);
     } else if (strcmp(x->kind, "normal") == 0) {
         memcpy(numbers, normals + shift, (size_t)n * sizeof *numbers);
     } else {
@@ -135,7 +140,9 @@ static bool step(heed_ctx *cx, const struct large_case *l, const heed_array *a, 
 
 static bool run_large(heed_ctx *cx, const struct large_case *l, const heed_array *a, struct results *r) {
     const heed_op *op = golden_op(l->op);
-    const bool back = !op || !(op->flags & HEED_OP_NONDIFF);
+    bool back = false; /* where there is an input that can have a gradient */
+    for (int i = 0; i < l->n_in; i++) back |= a[i].data && a[i].dtype == HEED_F32;
+    back = back && (!op || !(op->flags & HEED_OP_NONDIFF));
     heed_grad slots[CASE_IN_MOST] = {{0}};
     for (int i = 0; i < l->n_in; i++)
         if (a[i].data) slots[i].data = malloc((size_t)heed_array_count(&a[i]) * sizeof(float));

@@ -187,7 +187,7 @@ INLINE vt sums_of(const vf acc[TW]) {
         memcpy(rows + u * TW, half, sizeof *half);
     }
     vt column[TW];
-    turn(column, rows, TW);
+    turn(column, rows, 0, TW, STORED_F32);
     UNROLL for (int step = TW / 2; step > 0; step /= 2) UNROLL for (int i = 0; i < step; i++) column[i] +=
         column[i + step];
     return column[0];

@@ -1,63 +1,83 @@
 /* The inner loops of the matrix products: B is packed into strips NR columns wide, along which the tiles of isa/tiles.h
- * run; few rows go without packing. */
+ * run; few rows go without packing. Numbers of B that are stored in 16 bits become floats on the way into the strip or,
+ * with few rows, into registers; everything after that is the same, bits included. */
 #include "kernel/isa/tiles.h"
 
 #define FEW        3    /* most rows for which B is not packed */
 #define FEW_WIDTH  512  /* columns of them at a time */
 #define LOOK_AHEAD 8192 /* floats of B beyond which it hardly lies in the first cache */
 
-void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t ldi, int64_t rows, int64_t cols) {
+INLINE const char *address(const void *from, int64_t at, const enum stored type) {
+    return (const char *)from + at * stored_size(type);
+}
+
+INLINE void transpose(float *out, int64_t ldo, const void *in, int64_t ldi, int64_t rows, int64_t cols,
+                      const enum stored type) {
     int64_t r = 0;
     for (; r + TW <= rows; r += TW) {
-        const float *row = in + r * ldi;
+        const void *const row = address(in, r * ldi, type);
         int64_t c = 0;
         for (; c + TW <= cols; c += TW) {
             vt v[TW];
-            UNROLL for (int i = 0; i < TW; i++) __builtin_prefetch(row + (TW + i) * ldi + c); /* the next ones */
-            turn(v, row + c, ldi);
+            UNROLL for (int i = 0; i < TW; i++) __builtin_prefetch(address(row, (TW + i) * ldi + c, type)); /* next */
+            turn(v, row, c, ldi, type);
             UNROLL for (int i = 0; i < TW; i++) memcpy(out + (c + i) * ldo + r, v + i, sizeof *v);
         }
         for (; c < cols; c++)
-            for (int64_t i = 0; i < TW; i++) out[c * ldo + r + i] = row[i * ldi + c];
+            for (int64_t i = 0; i < TW; i++) out[c * ldo + r + i] = read_one(row, i * ldi + c, type);
     }
     for (; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++) out[c * ldo + r] = in[r * ldi + c];
+        for (int64_t c = 0; c < cols; c++) out[c * ldo + r] = read_one(in, r * ldi + c, type);
+}
+
+void ISA_NAME(gemm_transpose)(float *out, int64_t ldo, const float *in, int64_t ldi, int64_t rows, int64_t cols) {
+    transpose(out, ldo, in, ldi, rows, cols, STORED_F32);
 }
 
 /* Up to NR columns of op(B) into a strip (k, NR), padded with zeros. */
-static void pack_strip(float *strip, const float *b, int64_t ldb, bool trans_b, int64_t k, int64_t n) {
+INLINE void pack(float *strip, const void *b, int64_t ldb, bool trans_b, int64_t k, int64_t n, const enum stored type) {
     if (n < NR) memset(strip, 0, (size_t)(k * NR) * sizeof(float));
     if (trans_b) {
-        ISA_NAME(gemm_transpose)(strip, NR, b, ldb, n < NR ? n : NR, k);
+        transpose(strip, NR, b, ldb, n < NR ? n : NR, k, type);
     } else if (n >= NR) {
         for (int64_t p = 0; p < k; p++)
-            UNROLL for (int v = 0; v < NV; v++) v_store(strip + p * NR + v * VW, v_load(b + p * ldb + v * VW));
+            UNROLL for (int v = 0; v < NV; v++) v_store(strip + p * NR + v * VW, v_read(b, p * ldb + v * VW, type));
     } else {
-        for (int64_t p = 0; p < k; p++) memcpy(strip + p * NR, b + p * ldb, (size_t)n * sizeof(float));
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t c = 0; c < n; c++) strip[p * NR + c] = read_one(b, p * ldb + c, type);
     }
 }
 
-/* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns. */
-INLINE void add_rows(const int rows, const int count, float *sums, const float *a, int64_t lda, const float *b,
-                     int64_t ldb, int64_t n) {
+static void pack_strip(float *strip, const void *b, int64_t ldb, bool trans_b, int64_t k, int64_t n, enum stored type) {
+    if (type == STORED_F32)
+        pack(strip, b, ldb, trans_b, k, n, STORED_F32);
+    else if (type == STORED_BF16)
+        pack(strip, b, ldb, trans_b, k, n, STORED_BF16);
+    else
+        pack(strip, b, ldb, trans_b, k, n, STORED_F16);
+}
+
+/* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns; b from element `at` on. */
+INLINE void add_rows(const int rows, const int count, float *sums, const float *a, int64_t lda, const void *b,
+                     int64_t at, int64_t ldb, int64_t n, const enum stored type) {
     for (int64_t j = 0; j < n; j += VW) UNROLL for (int i = 0; i < rows; i++) {
             vf s = v_load(sums + i * FEW_WIDTH + j);
-            UNROLL for (int u = 0; u < count; u++) s = v_fma(v_set(a[i * lda + u]), v_load(b + u * ldb + j), s);
+            UNROLL for (int u = 0; u < count; u++) s =
+                v_fma(v_set(a[i * lda + u]), v_read(b, at + u * ldb + j, type), s);
             v_store(sums + i * FEW_WIDTH + j, s);
         }
 }
 
 /* Few rows: B is read once and not worth packing. Stored (k,n), its rows are added to sums in the first cache, eight at
  * a time. n is a multiple of VW. */
-INLINE void few_straight(const struct part *t, const int rows, int64_t n) {
+INLINE void few_straight(const struct part *t, const int rows, int64_t n, const enum stored type) {
     for (int64_t j = 0; j < n; j += FEW_WIDTH) {
         const int64_t width = n - j < FEW_WIDTH ? n - j : FEW_WIDTH, k = t->k, lda = t->lda, ldb = t->ldb;
-        const float *b = t->b + j;
         float sums[FEW * FEW_WIDTH];
         for (int i = 0; i < rows; i++) memset(sums + i * FEW_WIDTH, 0, (size_t)width * sizeof(float));
         int64_t p = 0;
-        for (; p + 8 <= k; p += 8) add_rows(rows, 8, sums, t->a + p, lda, b + p * ldb, ldb, width);
-        for (; p < k; p++) add_rows(rows, 1, sums, t->a + p, lda, b + p * ldb, ldb, width);
+        for (; p + 8 <= k; p += 8) add_rows(rows, 8, sums, t->a + p, lda, t->raw, p * ldb + j, ldb, width, type);
+        for (; p < k; p++) add_rows(rows, 1, sums, t->a + p, lda, t->raw, p * ldb + j, ldb, width, type);
         for (int i = 0; i < rows; i++) {
             float *const c = t->c + i * t->ldc + j;
             for (int64_t v = 0; v < width; v += VW) {
@@ -68,24 +88,53 @@ INLINE void few_straight(const struct part *t, const int rows, int64_t n) {
     }
 }
 
+/* TW rows of 16 numbers become columns. Of bf16, pairs are turned as if each were one float: half the shuffles. */
+INLINE void turn16(vt out[16], const void *in, int64_t at, int64_t ldi, const enum stored type) {
+    typedef uint32_t bits __attribute__((vector_size(TW * 4)));
+    if (type != STORED_BF16) {
+        UNROLL for (int q = 0; q < 16; q += TW) turn(out + q, in, at + q, ldi, type);
+        return;
+    }
+    UNROLL for (int q = 0; q < 8; q += TW) {
+        vt pair[TW];
+        UNROLL for (int i = 0; i < TW; i++) memcpy(pair + i, address(in, at + i * ldi + 2 * q, type), sizeof *pair);
+        turn_rows(pair, pair);
+        UNROLL for (int i = 0; i < TW; i++) {
+            out[2 * (q + i)] = (vt)((bits)pair[i] << 16);
+            out[2 * (q + i) + 1] = (vt)((bits)pair[i] & 0xffff0000u);
+        }
+    }
+}
+
+/* 16 steps of k: acc[i][g] += a[i][p + u] * b[u], u = 0 .. 15, for TW rows of B. */
+INLINE void few_columns(const struct part *t, const int rows, vt acc[FEW][2], const int g, const void *b, int64_t p,
+                        const enum stored type) {
+    vt column[16];
+    turn16(column, b, g * TW * t->ldb + p, t->ldb, type);
+    UNROLL for (int u = 0; u < 16; u++) UNROLL for (int i = 0; i < rows; i++) acc[i][g] =
+        t_fma(t_set(t->a[i * t->lda + p + u]), column[u], acc[i][g]);
+}
+
 /* Stored (n,k), groups * TW of B's rows run along k together and are turned in registers, from column j of C on. */
-INLINE void few_turned(const struct part *t, const int rows, const int groups, int64_t j) {
+INLINE void few_turned(const struct part *t, const int rows, const int groups, int64_t j, const enum stored type) {
     const int64_t k = t->k, lda = t->lda, ldb = t->ldb;
-    const float *const a = t->a, *const b = t->b + j * ldb;
+    const float *const a = t->a;
+    const void *const b = address(t->raw, j * ldb, type);
     vt acc[FEW][2];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int g = 0; g < groups; g++) acc[i][g] = (vt){0};
     int64_t p = 0;
-    ROLLED for (; p + 16 <= k; p += 16) UNROLL for (int g = 0; g < groups; g++)
-        UNROLL for (int q = 0; q < 16; q += TW) {
-        vt column[TW];
-        turn(column, b + g * TW * ldb + p + q, ldb);
-        UNROLL for (int u = 0; u < TW; u++) UNROLL for (int i = 0; i < rows; i++) acc[i][g] =
-            t_fma(t_set(a[i * lda + p + q + u]), column[u], acc[i][g]);
+    /* each row by whole lines of 64 bytes: where rows meet in the cache, half a line would be gone before the other */
+    const int line = (int)(64 / stored_size(type));
+    ROLLED for (; p + line <= k; p += line) UNROLL for (int g = 0; g < groups; g++)
+        UNROLL for (int q = 0; q < line; q += 16) few_columns(t, rows, acc, g, b, p + q, type);
+    if (line > 16 && p + 16 <= k) {
+        UNROLL for (int g = 0; g < groups; g++) few_columns(t, rows, acc, g, b, p, type);
+        p += 16;
     }
     for (; p < k; p++) UNROLL for (int g = 0; g < groups; g++) {
             float column[TW];
             vt v;
-            for (int l = 0; l < TW; l++) column[l] = b[(g * TW + l) * ldb + p];
+            for (int l = 0; l < TW; l++) column[l] = read_one(b, (g * TW + l) * ldb + p, type);
             memcpy(&v, column, sizeof v);
             UNROLL for (int i = 0; i < rows; i++) acc[i][g] = t_fma(t_set(a[i * lda + p]), v, acc[i][g]);
         }
@@ -99,59 +148,75 @@ INLINE void few_turned(const struct part *t, const int rows, const int groups, i
 }
 
 /* As many columns of few rows as can be done so; returns how many. */
-INLINE int64_t few(const struct part *t, const int rows) {
+INLINE int64_t few(const struct part *t, const int rows, const enum stored type) {
     if (!t->trans_b) {
-        few_straight(t, rows, t->n - t->n % VW);
+        few_straight(t, rows, t->n - t->n % VW, type);
         return t->n - t->n % VW;
     }
     int64_t j = 0;
-    for (; j + 2 * TW <= t->n; j += 2 * TW) few_turned(t, rows, 2, j);
-    if (j + TW <= t->n) few_turned(t, rows, 1, j), j += TW;
+    for (; j + 2 * TW <= t->n; j += 2 * TW) few_turned(t, rows, 2, j, type);
+    if (j + TW <= t->n) few_turned(t, rows, 1, j, type), j += TW;
     return j;
 }
 
 #define ROWS(rows)                                                                                                     \
     static void tile_##rows(const struct part *t) { tile(t, rows); }
-#define FEW_ROWS(rows)                                                                                                 \
-    static int64_t few_##rows(const struct part *t) { return few(t, rows); }
+#define FEW_ROWS(rows, type)                                                                                           \
+    static int64_t few_##rows##_##type(const struct part *t) { return few(t, rows, STORED_##type); }
 EACH_ROWS(ROWS)
-FEW_ROWS(1)
-FEW_ROWS(2)
-FEW_ROWS(3)
+FEW_ROWS(1, F32)
+FEW_ROWS(2, F32)
+FEW_ROWS(3, F32)
+FEW_ROWS(1, BF16)
+FEW_ROWS(2, BF16)
+FEW_ROWS(3, BF16)
+FEW_ROWS(1, F16)
+FEW_ROWS(2, F16)
+FEW_ROWS(3, F16)
 
-static int64_t (*const fews[FEW + 1])(const struct part *t) = {NULL, few_1, few_2, few_3};
+static int64_t (*const fews[STORED_COUNT][FEW + 1])(const struct part *t) = {
+    [STORED_F32] = {NULL, few_1_F32, few_2_F32, few_3_F32},
+    [STORED_BF16] = {NULL, few_1_BF16, few_2_BF16, few_3_BF16},
+    [STORED_F16] = {NULL, few_1_F16, few_2_F16, few_3_F16},
+};
 static void (*const tiles[MR + 1])(const struct part *t) = TILE_TABLE(tile);
 
-/* Draws groups of eight lines of the strip that will be packed next into the cache. */
-INLINE void look_ahead(const float *next, int64_t ldb, bool trans_b, int64_t from, int64_t to) {
+/* Prefetches groups of eight lines of 64 bytes of the strip that will be packed next. */
+INLINE void look_ahead(const void *next, int64_t ldb, bool trans_b, int64_t from, int64_t to, enum stored type) {
+    const int64_t row = ldb * stored_size(type);
     for (int64_t g = from; g < to; g++) {
-        const float *line = trans_b ? next + g % (NR / 8) * 8 * ldb + g / (NR / 8) * 16 : next + g * 8 * ldb;
-        UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(line + i * ldb);
+        const char *line = (const char *)next + (trans_b ? g % (NR / 8) * 8 * row + g / (NR / 8) * 64 : g * 8 * row);
+        UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(line + i * row);
     }
 }
 
-void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
-                          int64_t ldb, bool trans_b, float *c, int64_t ldc, bool add, const float *bias, float *strips,
-                          enum gemm_strips kept) {
-    struct part t = {n, k, alpha, add, trans_b, a, b, lda, ldb, c, ldc, bias};
+void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const void *b,
+                          int64_t ldb, enum stored type, bool trans_b, float *c, int64_t ldc, bool add,
+                          const float *bias, float *strips, enum gemm_strips kept) {
+    struct part t = {n, k, alpha, add, trans_b, a, NULL, b, lda, ldb, c, ldc, bias};
     const int64_t column = trans_b ? ldb : 1;
     int64_t j = 0;
-    if (m <= FEW && kept == STRIPS_PASS) j = fews[m](&t);
+    if (m <= FEW && kept == STRIPS_PASS) j = fews[type][m](&t);
     /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
     const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;
     const bool turned = trans_b && kept != STRIPS_KEPT;
-    const int64_t groups = turned ? (k + 15) / 16 * (NR / 8) : (k + 7) / 8;
+    const int64_t groups = turned ? (k * stored_size(type) + 63) / 64 * (NR / 8) : (k + 7) / 8;
     const int64_t share = count < 8 || n * k <= LOOK_AHEAD ? 0 : (groups + count - 1) / count;
     for (; j < n; j += NR) {
         float *const strip = kept == STRIPS_PASS ? strips : strips + j * k;
-        const float *const next = kept == STRIPS_KEPT ? strip + NR * k : b + (j + NR) * column;
-        if (kept != STRIPS_KEPT) pack_strip(strip, b + j * column, ldb, trans_b, k, n - j);
+        const void *const next =
+            kept == STRIPS_KEPT ? (const void *)(strip + NR * k) : address(b, (j + NR) * column, type);
+        if (kept != STRIPS_KEPT) pack_strip(strip, address(b, j * column, type), ldb, trans_b, k, n - j, type);
         t.b = strip;
         t.n = n - j, t.a = a, t.c = c + j, t.bias = bias ? bias + j : NULL;
         for (int64_t i = 0; i < count; i++) {
             const int64_t r = rows + (i < longer);
-            if (i * share < groups)
-                look_ahead(next, kept == STRIPS_KEPT ? NR : ldb, turned, i * share, (i + 1) * share);
+            if (i * share < groups) {
+                if (kept == STRIPS_KEPT)
+                    look_ahead(next, NR, false, i * share, (i + 1) * share, STORED_F32);
+                else
+                    look_ahead(next, ldb, turned, i * share, (i + 1) * share, type);
+            }
             tiles[r](&t);
             t.a += r * lda, t.c += r * ldc;
         }

@@ -2,6 +2,7 @@
 #ifndef KERNEL_ISA_SIMD_H
 #define KERNEL_ISA_SIMD_H
 
+#include "heed/io.h"
 #include "kernel/isa.h"
 #include <string.h>
 #if defined(__x86_64__)
@@ -56,6 +57,57 @@ INLINE vf v_set(float x) { return x - (vf){0}; }
 #    define TW 8
 #endif
 typedef float vt __attribute__((vector_size(TW * 4)));
+
+/* TW numbers from element `at` on, of any stored type, which is a constant wherever this is inlined. */
+INLINE vt t_read(const void *from, int64_t at, const enum stored type) {
+    typedef uint16_t half __attribute__((vector_size(TW * 2)));
+    typedef int32_t bits __attribute__((vector_size(TW * 4)));
+    vt v;
+    half h;
+    if (type == STORED_F32) {
+        memcpy(&v, (const float *)from + at, sizeof v);
+        return v;
+    }
+    memcpy(&h, (const uint16_t *)from + at, sizeof h);
+#if TW == 8 && defined(__AVX2__) && defined(__F16C__)
+    if (type == STORED_F16) return (vt)_mm256_cvtph_ps((__m128i)h);
+    const bits b = (bits)_mm256_cvtepu16_epi32((__m128i)h); /* which gcc does not find for convertvector */
+#else
+    const bits b = __builtin_convertvector(h, bits);
+#endif
+    if (type == STORED_BF16) return (vt)(b << 16);
+    /* binary16: the exponent's bias is 112 less; 31 stands for infinity and NaN, 0 for numbers without a leading 1 */
+    const bits size = (b & 0x7fff) << 13, sign = (b & 0x8000) << 16, moved = size + (112 << 23);
+    const bits normal = moved + ((size >= 31 << 23) & (112 << 23));
+    const bits tiny = (bits)((vt)(moved + (1 << 23)) - 0x1p-14f), is_tiny = size < 1 << 23;
+    return (vt)(sign | (tiny & is_tiny) | (normal & ~is_tiny));
+}
+/* VW of them. */
+INLINE vf v_read(const void *from, int64_t at, const enum stored type) {
+#if VW == TW
+    return (vf)t_read(from, at, type);
+#else
+    vf v;
+    vt part[2];
+    if (type == STORED_F32) return v_load((const float *)from + at);
+#    if defined(__AVX512F__)
+    const uint16_t *const h = (const uint16_t *)from + at;
+    if (type == STORED_F16) return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)h));
+    if (type == STORED_BF16)
+        return (vf)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)h)), 16);
+#    endif
+    for (int i = 0; i < 2; i++) part[i] = t_read(from, at + i * TW, type);
+    memcpy(&v, part, sizeof v);
+    return v;
+#endif
+}
+
+/* One number, in places that no whole vector reaches. */
+INLINE float read_one(const void *from, int64_t at, const enum stored type) {
+    if (type == STORED_F32) return ((const float *)from)[at];
+    const uint16_t bits = ((const uint16_t *)from)[at];
+    return type == STORED_BF16 ? heed_bf16_to_f32(bits) : heed_f16_to_f32(bits);
+}
 
 /* a b + c, for the two kinds of vectors. By name where the CPU has it as one step: left to the compiler, it is fused
  * only where no branch comes in between, which sanitizers and loops unlike each other would make a matter of luck, and

@@ -42,10 +42,8 @@ typedef float vt __attribute__((vector_size(TW * 4)));
 
 INLINE vt t_set(float x) { return x - (vt){0}; }
 
-/* TW rows of TW floats become columns. */
-INLINE void turn(vt out[TW], const float *in, int64_t ldi) {
-    vt row[TW];
-    UNROLL for (int i = 0; i < TW; i++) memcpy(row + i, in + i * ldi, sizeof *row);
+/* TW rows of TW numbers become columns; out may be row. */
+INLINE void turn_rows(vt out[TW], const vt row[TW]) {
     UNROLL for (int i = 0; i < TW; i += 4) { /* four rows, in each half */
         const vt lo01 = SHUFFLE(row[i], row[i + 1], 0, 4, 1, 5), hi01 = SHUFFLE(row[i], row[i + 1], 2, 6, 3, 7);
         const vt lo23 = SHUFFLE(row[i + 2], row[i + 3], 0, 4, 1, 5), hi23 = SHUFFLE(row[i + 2], row[i + 3], 2, 6, 3, 7);
@@ -63,6 +61,13 @@ INLINE void turn(vt out[TW], const float *in, int64_t ldi) {
 #endif
 }
 
+/* The same of numbers in memory, from element `at` on. */
+INLINE void turn(vt out[TW], const void *in, int64_t at, int64_t ldi, const enum stored type) {
+    vt row[TW];
+    UNROLL for (int i = 0; i < TW; i++) row[i] = t_read(in, at + i * ldi, type);
+    turn_rows(out, row);
+}
+
 /* What C = alpha acc + start reads where nothing is to be added: adding -0 changes no number. */
 static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
 
@@ -70,7 +75,8 @@ struct part {
     int64_t n, k; /* n: columns of C from here to the edge */
     float alpha;
     bool add, trans_b;
-    const float *a, *b;
+    const float *a, *b; /* b: a packed strip */
+    const void *raw;    /* B as it is stored, rows ldb apart */
     int64_t lda, ldb;
     float *c;
     int64_t ldc;

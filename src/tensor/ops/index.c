@@ -4,6 +4,7 @@
 #include "kernel/rows.h"
 #include "tensor/moves.h"
 #include "tensor/ops.h"
+#include "tensor/stored.h"
 
 /* Input i picks among `limit` places. */
 static bool indices_ok(heed_op_call *c, int i, const char *what, int64_t limit) {
@@ -25,7 +26,7 @@ struct axis_attr {
 static bool embedding_infer(heed_op_call *c) {
     const heed_tensor *table = c->in[0], *ids = c->in[1];
     int64_t shape[HEED_MAX_RANK];
-    if (!heed_op_want(c, 0, HEED_F32) || !heed_op_want(c, 1, HEED_I32)) return false;
+    if (!want_real(c, 0) || !heed_op_want(c, 1, HEED_I32)) return false;
     if (table->rank != 2)
         return heed_op_fail(c, HEED_ERR_SHAPE, "a table of shape %s is not (V,C)", heed_shape_text(table).s);
     if (ids->rank == HEED_MAX_RANK)
@@ -46,7 +47,7 @@ static struct select embedding_rows(const heed_op_call *c) {
 static bool embedding_forward(heed_op_call *c) {
     const struct select s = embedding_rows(c);
     if (!indices_ok(c, 1, "id", s.n)) return false;
-    kernel_select(pool_of(c), &s, sizeof(float), c->out[0]->data, c->in[0]->data);
+    kernel_select_floats(pool_of(c), &s, stored_of(c->in[0]->dtype), heed_op_f32(c, 0), c->in[0]->data);
     return true;
 }
 

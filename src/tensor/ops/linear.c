@@ -1,12 +1,13 @@
 /* The linear layer with its bias and activation on the way out.   y = act(x W' + b)
  *   dpre = dy act',  dx = dpre W,  dW = dpre' x,  db = sum of dpre's rows        x (…,K), W (N,K), b (N), y (…,N)
  * x and W may be strided by rows: parts of a fused projection need no copy. Transposed, W is stored (K,N), as GPT-2's
- * Conv1D has it:  y = act(x W + b),  dx = dpre W',  dW = x' dpre. */
+ * Conv1D has it:  y = act(x W + b),  dx = dpre W',  dW = x' dpre. W may be stored in 16 bits; then it is frozen. */
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "kernel/reduce.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"
+#include "tensor/stored.h"
 
 struct linear_attr {
     enum activation act;
@@ -36,8 +37,7 @@ static bool linear_infer(heed_op_call *c) {
     const struct linear_attr *attr = c->attr;
     const enum activation act = attr->act;
     const heed_tensor *x = c->in[0], *w = c->in[1], *b = c->in[2];
-    if (!heed_op_want(c, 0, HEED_F32) || !heed_op_want(c, 1, HEED_F32) || (b && !heed_op_want(c, 2, HEED_F32)))
-        return false;
+    if (!heed_op_want(c, 0, HEED_F32) || !want_real(c, 1) || (b && !heed_op_want(c, 2, HEED_F32))) return false;
     if (x->rank < 1 || w->rank != 2 || cols_of(x) != w->shape[attr->transposed ? 0 : 1])
         return heed_op_fail(c, HEED_ERR_SHAPE, "x of shape %s does not fit a weight of shape %s: (…,in) and %s",
                             heed_shape_text(x).s, heed_shape_text(w).s, attr->transposed ? "(in,out)" : "(out,in)");
@@ -64,7 +64,8 @@ static bool linear_forward(heed_op_call *c) {
                      .n = outputs_of(c),
                      .k = cols_of(x),
                      .a = f32_of(x),
-                     .b = f32_of(w),
+                     .b = w->data,
+                     .b_type = stored_of(w->dtype),
                      .trans_b = !attr->transposed,
                      .c = heed_op_f32(c, 0),
                      .ldc = outputs_of(c),
@@ -91,9 +92,8 @@ static bool linear_backward(heed_op_call *c) {
         dpre = c->work;
     }
     if (c->din[0]) {
-        struct gemm g = {
-            .m = rows, .n = in, .k = out, .a = dpre, .lda = out, .b = f32_of(w), .c = c->din[0], .ldc = in};
-        g.trans_b = attr->transposed, g.add = c->add[0], g.alpha = 1;
+        struct gemm g = {.m = rows, .n = in, .k = out, .a = dpre, .lda = out, .b = w->data, .c = c->din[0], .ldc = in};
+        g.b_type = stored_of(w->dtype), g.trans_b = attr->transposed, g.add = c->add[0], g.alpha = 1;
         heed_row_stride(w, &g.ldb);
         kernel_gemm(pool_of(c), &g);
     }

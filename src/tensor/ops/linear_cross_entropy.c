@@ -11,6 +11,7 @@
 #include "kernel/rows.h"
 #include "tensor/ops.h"
 #include "tensor/ops/cross_entropy.h"
+#include "tensor/stored.h"
 
 enum { X, W, B, TARGET };
 
@@ -39,7 +40,7 @@ static float *early_db(const heed_op_call *c) { return (float *)c->state + (c->w
 static bool linear_ce_infer(heed_op_call *c) {
     const struct linear_ce_attr *a = c->attr;
     const heed_tensor *x = c->in[X], *w = c->in[W], *b = c->in[B];
-    if (!heed_op_want(c, X, HEED_F32) || !heed_op_want(c, W, HEED_F32) || (b && !heed_op_want(c, B, HEED_F32)) ||
+    if (!heed_op_want(c, X, HEED_F32) || !want_real(c, W) || (b && !heed_op_want(c, B, HEED_F32)) ||
         !cross_entropy_opts_ok(c, &a->opts))
         return false;
     if (x->rank < 1 || w->rank != 2 || cols_of(x) != cols_of(w) || w->shape[0] == 0)
@@ -97,7 +98,8 @@ static struct chunk take_chunk(heed_op_call *c, int64_t first, float *logits) {
                            .k = k,
                            .a = f32_of(x) + first * k,
                            .lda = k,
-                           .b = f32_of(w),
+                           .b = w->data,
+                           .b_type = stored_of(w->dtype),
                            .ldb = k,
                            .trans_b = true,
                            .c = logits,
@@ -118,7 +120,8 @@ static void chunk_grads(heed_op_call *c, const struct chunk *ch, float *dx, bool
                                .k = v,
                                .a = ch->logits,
                                .lda = v,
-                               .b = f32_of(c->in[W]),
+                               .b = c->in[W]->data,
+                               .b_type = stored_of(c->in[W]->dtype),
                                .ldb = k,
                                .c = dx + ch->first * k,
                                .ldc = k,

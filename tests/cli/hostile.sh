@@ -20,7 +20,7 @@ printf '1,2\n3,4\n' >rows
 small="--quiet --epochs 1 --set d_model=8 --set encoder_layers=1 --set decoder_layers=1 --set encoder_ffn_dim=8
     --set decoder_ffn_dim=8 --set encoder_attention_heads=2 --set decoder_attention_heads=2 --tokens word --vocab 0"
 expect 0 train translate --data corpus.tsv $small --out tr
-expect 0 train regress --data points.csv --epochs 1 --quiet --model mlp --out mlp
+expect 0 train regress --data points.csv --epochs 1 --quiet --model mlp --out mlp --log run.log
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
@@ -43,6 +43,8 @@ tokens|lines|tokens tr
 tokens|lines|tokens --train bpe --vocab 30 --out OUT/tokens
 bleu||bleu lines lines
 average||average tr tr --out OUT/mean
+plot||plot run.log --png OUT/p.png --svg OUT/p.svg --pdf OUT/p.pdf --lr
+plot||plot run.log
 lesson||lesson worked-example --out OUT/lesson
 demo||demo --steps 1 --out OUT/demo
 END

@@ -20,7 +20,7 @@ static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
      .help = "data of your own; 'heed lesson' says what each lesson takes"},
     {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 30, .high = 20000,
-     .help = "steps of learning, of the lessons memory, transformer and teacher-forcing"},
+     .help = "number of training steps (lessons memory, transformer and teacher-forcing)"},
     {.name = "dark", .help = "pictures for a dark page"},
     JSON_OPTION,
     {.name = NULL},

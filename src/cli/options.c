@@ -13,7 +13,7 @@
 const struct option common_options[] = {
     {.name = "common", .kind = OPTION_GROUP},
     {.name = "threads", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1024,
-     .help = "threads to use; 0: as many as this process may"},
+     .help = "number of threads; 0: all cores that this process may use"},
     {.name = "seed", .kind = OPTION_INT, .standard = "1", .value = "N", .high = 9007199254740992.0,
      .help = "seed of all random numbers"},
     {.name = "memory", .kind = OPTION_BYTES, .value = "BYTES",
@@ -21,7 +21,7 @@ const struct option common_options[] = {
     {.name = "profile", .help = "say at the end where the time went, by op and by other work"},
     {.name = "quiet", .letter = 'q', .help = "no progress, no messages but errors"},
     {.name = "recipe", .kind = OPTION_FILE, .value = "FILE",
-     .help = "read options from a file, one a line; command-line options override it"},
+     .help = "read options from a file, one per line; command-line options override it"},
     {.name = "help", .letter = 'h', .help = "this help"},
     {.name = NULL},
 };

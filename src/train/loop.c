@@ -79,7 +79,7 @@ static bool save_is_due(const struct loop *l) {
     return every > 0 ? l->state->step % every == 0 : clock_seconds() - l->saved > SAVE_SECONDS;
 }
 
-static bool take_up(struct loop *l) {
+static bool load_checkpoint(struct loop *l) {
     char *notes = heed_checkpoint_notes(l->cx, l->checkpoint);
     if (notes && notes_read(l, notes)) {
         if (l->state->best_step > 0 && heed_params_load(l->cx, l->params, l->opts.dir)) {
@@ -121,7 +121,7 @@ heed_tensor *loop_goal(const heed_io *out) {
 
 /* One backward pass of a batch; adds its share of the loss, which is in the units of the data whatever the gradient is
  * taken of. The mean over the batch is the mean of the parts' means, each by its share. */
-static bool go_back(struct loop *l, int64_t pass, double *sum) {
+static bool backward_pass(struct loop *l, int64_t pass, double *sum) {
     heed_ctx *cx = l->cx;
     heed_io in = {0}, out;
     float share = 1;
@@ -147,7 +147,7 @@ bool loop_update(struct loop *l) {
     double sum = 0.0;
     for (int64_t pass = 0; pass < passes && !heed_failed(cx); pass++) {
         heed_set_step(cx, (uint64_t)(s->step * l->source.passes + pass));
-        go_back(l, pass, &sum);
+        backward_pass(l, pass, &sum);
         heed_reset(cx);
     }
     if (heed_failed(cx)) return false;
@@ -215,7 +215,7 @@ static bool evaluate(struct loop *l) {
 }
 
 /* The end: what is kept is written and tested. */
-static bool conclude(struct loop *l) {
+static bool write_and_test(struct loop *l) {
     heed_loop_state *s = l->state;
     if (!l->source.valid) {
         heed_trainer_swap_average(l->cx, l->trainer);
@@ -241,11 +241,11 @@ static bool finish(struct loop *l) {
     return !heed_failed(l->cx);
 }
 
-static bool settle(struct loop *l) {
+static bool complete_step(struct loop *l) {
     heed_loop_state *s = l->state;
     if (evaluation_is_due(l) && !evaluate(l)) return false;
     s->evaluated = l->evaluated == s->step;
-    if (has_ended(l) && !conclude(l)) return false;
+    if (has_ended(l) && !write_and_test(l)) return false;
     count(l);
     const struct profile_mark mark = profile_begin(l->cx);
     const bool logged = log_state(l);
@@ -268,7 +268,7 @@ static heed_loop_end run(struct loop *l) {
     bool wanted = true;
     while (!heed_cancelled(cx)) {
         if (l->settled < s->step) {
-            if (!settle(l)) break;
+            if (!complete_step(l)) break;
             wanted = goes_on(l);
         }
         if (has_ended(l)) {
@@ -300,10 +300,12 @@ static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts 
     if ((!o->source && o->batch < 1) || o->keep < 0 || o->epochs < 0 || o->steps < 0 || o->micro_batch < 0 ||
         o->evaluate_every < 0 || o->patience < 0 || o->save_every < 0 || o->log_every < 0 ||
         (o->epochs == 0 && o->steps == 0))
-        return heed_fail(cx, HEED_ERR_RANGE, "train: batch %lld, epochs %lld, steps %lld: nothing to do, or less",
-                         (long long)o->batch, (long long)o->epochs, (long long)o->steps);
+        return heed_fail(
+            cx, HEED_ERR_RANGE,
+            "train: batch %lld, epochs %lld, steps %lld: batch and either epochs or steps must be positive",
+            (long long)o->batch, (long long)o->epochs, (long long)o->steps);
     if (o->trainer.accumulate > 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "train: a larger batch in micro-batches stands for accumulating");
+        return heed_fail(cx, HEED_ERR_USAGE, "train: instead of accumulating, use a larger batch and micro-batches");
     const bool valid = o->source ? o->source->valid : o->valid != NULL;
     if (!valid && (o->patience > 0 || o->keep > 0))
         return heed_fail(cx, HEED_ERR_USAGE, "train: %s needs validation data",
@@ -319,7 +321,7 @@ static bool count_steps(struct loop *l) {
     const heed_loop_source *from = &l->source;
     const double steps = o->steps > 0 ? (double)o->steps : (double)o->epochs * (double)from->per_epoch;
     if (from->per_epoch < 1 || from->passes < 1 || steps * (double)from->passes > (double)MOST_STEPS)
-        return heed_fail(l->cx, HEED_ERR_RANGE, "train: %lld batches in an epoch and %.0f steps: too few or too many",
+        return heed_fail(l->cx, HEED_ERR_RANGE, "train: %lld batches in an epoch and %.0f steps: out of range",
                          (long long)from->per_epoch, steps);
     l->state->steps = o->steps > 0 ? o->steps : o->epochs * from->per_epoch;
     if (l->opts.trainer.schedule.steps == 0) l->opts.trainer.schedule.steps = l->state->steps;
@@ -353,7 +355,7 @@ static bool begin(struct loop *l) {
     if (!loop_hold(l)) return false;
     l->began = clock_seconds();
     const bool resumes = o->resume && stat(l->checkpoint, &what) == 0;
-    if (resumes && !take_up(l)) return false;
+    if (resumes && !load_checkpoint(l)) return false;
     l->began_step = l->state->step;
     if (!l->source.seek(cx, l->source.own, l->state->step)) return false;
     if (!resumes && !directory_make(cx, o->dir)) return false;

@@ -14,7 +14,8 @@ static bool opts_ok(heed_ctx *cx, const heed_trainer_opts *o) {
     if ((int)p->kind < HEED_SGD || p->kind > HEED_ADAMW)
         return heed_fail(cx, HEED_ERR_USAGE, "trainer: %d is not an optimizer", (int)p->kind);
     if (!(o->schedule.lr >= 0 && isfinite(o->schedule.lr)))
-        return heed_fail(cx, HEED_ERR_RANGE, "trainer: a learning rate of %g", o->schedule.lr);
+        return heed_fail(cx, HEED_ERR_RANGE, "trainer: the learning rate is %g: must be finite and not negative",
+                         o->schedule.lr);
     if (!(p->beta1 >= 0 && p->beta1 < 1 && p->beta2 >= 0 && p->beta2 < 1 && p->eps >= 0))
         return heed_fail(cx, HEED_ERR_RANGE,
                          "trainer: betas %g, %g and eps %g: betas lie in [0, 1), eps is not negative", p->beta1,

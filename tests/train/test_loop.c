@@ -376,13 +376,13 @@ static void test_refusals(void **state) {
         EXPECT_SENTENCE(cx, sentence);                                                                                 \
     } while (0)
     REFUSED(o.batch = 101, "a batch of 101 examples is larger than the data, which has 100");
-    REFUSED(o.batch = 0, "nothing to do");
-    REFUSED(o.epochs = 0, "nothing to do");
+    REFUSED(o.batch = 0, "batch and either epochs or steps must be positive");
+    REFUSED(o.epochs = 0, "batch and either epochs or steps must be positive");
     REFUSED(o.dir = NULL, "are needed");
     REFUSED(o.train = NULL, "are needed");
     REFUSED(o.trainer.accumulate = 2, "micro-batches");
     REFUSED((o.valid = NULL, o.patience = 1), "patience needs validation data");
-    REFUSED(o.trainer.schedule.lr = -1, "a learning rate of -1");
+    REFUSED(o.trainer.schedule.lr = -1, "the learning rate is -1");
     assert_true(access(dir, F_OK) != 0); /* nothing was begun */
     REFUSED(o.dir = "/dev/null/x", "/dev/null/x: ");
     REFUSED(o.log = "/dev/null/x", "/dev/null/x: ");

@@ -193,8 +193,8 @@ static void test_bad_options(void **state) {
         const char *sentence;
     } bad[] = {
         {{.optimizer = {.kind = (heed_optimizer_kind)7}}, "7 is not an optimizer"},
-        {{.schedule = {.lr = -1}}, "a learning rate of -1"},
-        {{.schedule = {.lr = (double)NAN}}, "a learning rate of nan"},
+        {{.schedule = {.lr = -1}}, "the learning rate is -1"},
+        {{.schedule = {.lr = (double)NAN}}, "the learning rate is nan"},
         {{.optimizer = {.kind = HEED_ADAM, .beta1 = 1}}, "betas 1"},
         {{.optimizer = {.nesterov = true}}, "Nesterov needs a momentum"},
         {{.clip = -1}, "out of range"},

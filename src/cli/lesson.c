@@ -2,6 +2,7 @@
 #include "lessons/lesson.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/tables.h"
 #include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,9 @@ static const struct option options[] = {
      .help = "write the pictures (PNG, SVG) and the data behind them (CSV) here"},
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
      .help = "data of your own; 'heed lesson' says what each lesson takes"},
+    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "the column y of a table, by name or number; by default the last"},
+    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 30, .high = 20000,
      .help = "number of training steps (lessons memory, transformer and teacher-forcing)"},
     {.name = "dark", .help = "pictures for a dark page"},
@@ -81,11 +85,16 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
                            .terminal = cli_terminal(88)} /* wider is not read comfortably */;
     if (r.data && !lesson->data) return cli_error(EXIT_USAGE, "lesson %s: takes no data of your own", lesson->name);
     if (r.steps && !lesson->steps) return cli_error(EXIT_USAGE, "lesson %s: takes no --steps", lesson->name);
+    if (!table_usage(o)) return EXIT_USAGE;
     r.cx = options_open(o);
     if (!r.cx) return EXIT_FAILED;
+    struct table_columns columns;
+    r.opts.target = option_text(o, "target");
+    table_ask(o, r.cx, &columns, &r.opts);
     if (r.out && !*r.out) heed_fail(r.cx, HEED_ERR_USAGE, "--out: the name of the directory is empty");
     if (lesson_begin(&r) && (!r.out || directory_make(r.cx, r.out))) lesson->run(&r);
     lesson_end(&r);
+    table_columns_free(r.cx, &columns);
     return options_close(o, r.cx, EXIT_DONE);
 }
 

@@ -17,12 +17,12 @@ static void draw(struct lesson_run *r, const struct points *keys, const struct p
     const heed_series series[] = {{"data", x, y, keys->n, true},
                                   {"average pooling", gx, flat, grid->n, false},
                                   {"the truth", gx, gt, grid->n, false}};
-    lesson_show(
-        r, heed_terminal_curves(r->cx, series, gt ? 3 : 2, &(heed_axes){.x_label = "x", .y_label = "y"}, &r->terminal));
+    lesson_show(r, heed_terminal_curves(r->cx, series, gt ? 3 : 2,
+                                        &(heed_axes){.x_label = keys->x_name, .y_label = keys->y_name}, &r->terminal));
     heed_figure *f = lesson_figure(r, 430, 300);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     heed_panel_title(p, "Average pooling: the same answer everywhere");
-    heed_panel_labels(p, "x", "y");
+    heed_panel_labels(p, keys->x_name, keys->y_name);
     if (gt) heed_panel_curve(p, gx, gt, grid->n, &(heed_style){.label = "truth", .color = HEED_COLOR_BLUE, .width = 2});
     heed_panel_scatter(p, x, y, keys->n, &(heed_style){.label = "data", .color = HEED_COLOR_ORANGE});
     heed_panel_curve(p, gx, flat, grid->n,

@@ -180,7 +180,7 @@ static void draw_answers(struct lesson_run *r, const struct study *s, const stru
     heed_panel_title(p, v->name);
     heed_panel_legend(p, legend);
     if (s->keys.width > 1) {
-        heed_panel_labels(p, "y", "f(x), left one out");
+        heed_panel_labels(p, s->keys.y_name, "f(x), left one out");
         heed_panel_scatter(p, y, lesson_floats(r, v->left_out, s->keys.n), s->keys.n,
                            &(heed_style){.size = 3.5, .alpha = 0.7});
         heed_panel_curve(p, y, y, s->keys.n, &(heed_style){.color = HEED_COLOR_GREY, .width = 1});
@@ -188,6 +188,7 @@ static void draw_answers(struct lesson_run *r, const struct study *s, const stru
     }
     float *x = lesson_floats(r, s->keys.x, s->keys.n), *gx = lesson_floats(r, s->grid_x, GRID);
     if (!x || !gx) return;
+    if (r->data) heed_panel_labels(p, s->keys.x_name, legend ? s->keys.y_name : NULL);
     for (int64_t i = 0; i < s->keys.n; i++) x[i] *= (float)s->keys.unit[0];
     heed_panel_scatter(p, x, y, s->keys.n,
                        &(heed_style){.label = "data", .color = HEED_COLOR_ORANGE, .size = 3.5, .alpha = 0.55});
@@ -230,7 +231,9 @@ static void show_curves(struct lesson_run *r, const struct study *s, const struc
     const heed_series series[] = {{"data", x, y, s->keys.n, true},
                                   {v[0].name, gx, curve[0], GRID, false},
                                   {v[VARIANTS - 1].name, gx, curve[VARIANTS - 1], GRID, false}};
-    lesson_show(r, heed_terminal_curves(r->cx, series, 3, &(heed_axes){.x_label = "x", .y_label = "y"}, &r->terminal));
+    lesson_show(r,
+                heed_terminal_curves(r->cx, series, 3,
+                                     &(heed_axes){.x_label = s->keys.x_name, .y_label = s->keys.y_name}, &r->terminal));
 }
 
 static void write_curves(struct lesson_run *r, const struct study *s, const struct variant *v, const char *file) {

@@ -153,7 +153,7 @@ static bool fill_base(struct lesson_run *r, const heed_table *t, struct base *b)
 }
 
 static bool open_base(struct lesson_run *r, struct base *b) {
-    heed_table *t = r->data ? heed_table_open(r->cx, r->data, &(heed_table_options){.header = HEED_HEADER_NO}) : NULL;
+    heed_table *t = r->data ? lesson_open(r, HEED_HEADER_NO) : NULL;
     const bool ok = (t || !r->data) && fill_base(r, t, b);
     heed_table_close(t);
     return ok;

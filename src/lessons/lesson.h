@@ -7,6 +7,7 @@
 #ifndef LESSONS_LESSON_H
 #define LESSONS_LESSON_H
 
+#include "heed/data.h"
 #include "heed/io.h"
 #include "heed/plot.h"
 #include "heed/train.h"
@@ -30,6 +31,7 @@ struct lesson_run {
     heed_ctx *cx;
     const struct lesson *lesson;
     const char *data, *out; /* the user's own; NULL: none */
+    heed_data_opts opts;    /* of a table: its columns, separator and missing values, as the user wants them */
     const char *program;    /* how to call heed again */
     uint64_t seed;
     int64_t steps; /* of learning */
@@ -65,6 +67,10 @@ float lesson_learn(heed_ctx *cx, heed_trainer *trainer, heed_tensor *loss);
 heed_figure *lesson_figure(struct lesson_run *r, double width, double height);
 /* Writes NAME.png and NAME.svg into --out, and frees the figure. */
 void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name);
+/* Opens --data for a lesson that takes all of a table: choosing columns or rows is refused. */
+heed_table *lesson_open(struct lesson_run *r, heed_header header);
+/* Says how many rows of the user's table were skipped, if any. */
+void lesson_skipped(struct lesson_run *r, const heed_data *data);
 /* Writes NAME.csv into --out. */
 void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows);
 

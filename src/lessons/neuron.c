@@ -16,7 +16,10 @@ struct column {
     int64_t n;
     double *value, mean, deviation;
     float *standard;
+    const char *name; /* of its axis; NULL: x or y */
 };
+
+static const char *axis_of(const struct column *c, const char *otherwise) { return c->name ? c->name : otherwise; }
 
 static bool column_measure(struct lesson_run *r, struct column *c, const char *what) {
     double square = 0;
@@ -94,16 +97,16 @@ static void draw_regression(struct lesson_run *r, const struct column *x, const 
     for (int s = 0; s <= STEPS; s++) loss[s] = (float)(path[s].loss - exact->loss); /* what is left to gain */
     float *px = lesson_floats(r, x->value, x->n), *py = lesson_floats(r, y->value, y->n);
     if (!px || !py) return;
-    lesson_show(r,
-                heed_terminal_curves(r->cx,
-                                     (heed_series[]){{.label = "data", .x = px, .y = py, .n = x->n, .points = true},
-                                                     {.label = "the neuron's line", .x = ends, .y = lines[4], .n = 2}},
-                                     2, &(heed_axes){.x_label = "x", .y_label = "y"}, &r->terminal));
+    lesson_show(
+        r, heed_terminal_curves(r->cx,
+                                (heed_series[]){{.label = "data", .x = px, .y = py, .n = x->n, .points = true},
+                                                {.label = "the neuron's line", .x = ends, .y = lines[4], .n = 2}},
+                                2, &(heed_axes){.x_label = axis_of(x, "x"), .y_label = axis_of(y, "y")}, &r->terminal));
     heed_figure *f = lesson_figure(r, 640, 290);
     heed_figure_grid(f, 1, 2);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     heed_panel_title(p, "A linear neuron finds the line");
-    heed_panel_labels(p, "x", "y");
+    heed_panel_labels(p, axis_of(x, "x"), axis_of(y, "y"));
     heed_panel_scatter(p, px, py, x->n, &(heed_style){.label = "data", .color = HEED_COLOR_BLUE});
     for (int k = 0; k < 4; k++)
         heed_panel_curve(p, ends, lines[k], 2,
@@ -150,7 +153,7 @@ static void write_regression(struct lesson_run *r, const struct column *x, const
 
 static void regression(struct lesson_run *r, struct column *x, struct column *y) {
     struct line path[STEPS + 1] = {{0, 0, 0}};
-    if (!column_measure(r, x, "x") || !column_measure(r, y, "y")) return;
+    if (!column_measure(r, x, axis_of(x, "x")) || !column_measure(r, y, axis_of(y, "y"))) return;
     lesson_say(r,
                "Linear regression is a neuron whose activation is the identity: y = w x + b. Gradient descent moves w "
                "and b a little down the slope of the mean squared error, %d times; the exact solution (least "
@@ -276,15 +279,17 @@ static void draw_classes(struct lesson_run *r, const struct classes *c, const st
     const heed_series series[] = {{c->name[0], at[0][0], at[0][1], count[0], true},
                                   {c->name[1], at[1][0], at[1][1], count[1], true},
                                   {"the perceptron's line", ex, ey, 2, false}};
-    lesson_show(r,
-                heed_terminal_curves(r->cx, series, 3, &(heed_axes){.x_label = "x1", .y_label = "x2"}, &r->terminal));
+    lesson_show(
+        r, heed_terminal_curves(r->cx, series, 3,
+                                &(heed_axes){.x_label = axis_of(&c->x[0], "x1"), .y_label = axis_of(&c->x[1], "x2")},
+                                &r->terminal));
 
     high[1] += 0.3 * (high[1] - low[1]); /* room for the legend */
     line_ends(w, low, high, ex, ey);
     heed_figure *f = lesson_figure(r, 430, 380);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     heed_panel_title(p, "The perceptron's line after its mistakes");
-    heed_panel_labels(p, "x1", "x2");
+    heed_panel_labels(p, axis_of(&c->x[0], "x1"), axis_of(&c->x[1], "x2"));
     heed_panel_limits_x(p, low[0], high[0]);
     heed_panel_limits_y(p, low[1], high[1]);
     const int64_t shown = l->mistakes < PATH ? l->mistakes - 1 : 0, from = shown > 12 ? shown - 12 : 0;
@@ -404,59 +409,76 @@ static void own_classes(struct lesson_run *r) {
     perceptron(r, &c, hidden);
 }
 
-static bool read_column(struct lesson_run *r, const heed_table *t, int64_t column, struct column *c) {
-    c->n = heed_table_rows(t);
-    c->value = lesson_room(r, c->n, sizeof *c->value);
-    if (!c->value || !heed_table_numbers(r->cx, t, column, c->value, c->n)) return false;
-    for (int64_t i = 0; i < c->n; i++)
-        if (!(fabs(c->value[i]) < 1e30))
-            return heed_fail(r->cx, HEED_ERR_RANGE, "%s: row %lld, column %s: not a finite number", r->data,
-                             (long long)i + 1, heed_table_name(r->cx, t, column));
-    return true;
+/* Where the inputs of a column of the table begin among those of a row. */
+static int64_t place_of(const heed_data *d, int64_t column) {
+    int64_t at = 0;
+    for (int64_t c = 0; c < column; c++) {
+        char **words = d->categories ? d->categories[c] : NULL;
+        for (at += !words; words && *words; words++) at++;
+    }
+    return at;
 }
 
-/* Two different words or numbers, in order; whatever they are. */
-static bool read_labels(struct lesson_run *r, const heed_table *t, struct classes *c) {
-    const int64_t n = heed_table_rows(t);
-    const char *seen[2] = {heed_table_cell(r->cx, t, 0, 2), NULL};
-    c->label = lesson_room(r, n, sizeof *c->label);
-    for (int64_t i = 0; c->label && i < n; i++) {
-        const char *cell = heed_table_cell(r->cx, t, i, 2);
-        if (!cell) return false;
-        c->label[i] = strcmp(cell, seen[0]) != 0;
-        if (c->label[i] && !seen[1]) seen[1] = cell;
-        if (c->label[i] && strcmp(cell, seen[1]) != 0) seen[0] = NULL;
-        if (!seen[0])
-            return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: the third column has more than two labels", r->data);
+static bool read_column(struct lesson_run *r, const heed_data *d, int64_t column, struct column *c) {
+    if (d->categories && d->categories[column])
+        return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: column %lld holds text, not numbers", r->data,
+                         (long long)column + 1);
+    *c = (struct column){.n = d->n, .value = lesson_room(r, d->n, sizeof *c->value)};
+    for (int64_t i = 0; c->value && i < d->n; i++) c->value[i] = (double)d->x[i * d->width + place_of(d, column)];
+    if (d->x_names) c->name = lesson_text(r, d->x_names[column], 60);
+    return c->value;
+}
+
+/* Two words or two numbers, in order; whatever they are. */
+static bool read_labels(struct lesson_run *r, const heed_data *d, int64_t column, struct classes *c) {
+    char **words = d->categories ? d->categories[column] : NULL;
+    const float *x = d->x + place_of(d, column);
+    float seen[2] = {x[0], x[0]};
+    bool more = words && words[0] && words[1] && words[2];
+    for (int64_t i = 0; !words && i < d->n; i++) {
+        const float value = x[i * d->width];
+        more = more || (seen[0] != seen[1] && value != seen[0] && value != seen[1]);
+        if (seen[0] == seen[1]) seen[1] = value;
     }
-    if (!seen[1]) return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: the third column has one label only", r->data);
-    const bool swap = strcmp(seen[0], seen[1]) > 0;
-    for (int64_t i = 0; c->label && swap && i < n; i++) c->label[i] = !c->label[i];
-    for (int k = 0; k < 2; k++) c->name[k] = lesson_text(r, seen[swap ? 1 - k : k], 60);
+    if (more) return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: the third column has more than two labels", r->data);
+    if (words ? !words[1] : seen[0] == seen[1])
+        return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: the third column has one label only", r->data);
+    const float low = fminf(seen[0], seen[1]), high = fmaxf(seen[0], seen[1]);
+    c->label = lesson_room(r, d->n, sizeof *c->label);
+    for (int64_t i = 0; c->label && i < d->n; i++) c->label[i] = words ? x[i * d->width] == 0 : x[i * d->width] == high;
+    for (int k = 0; k < 2; k++) {
+        char number[32];
+        snprintf(number, sizeof number, "%g", (double)(k ? high : low));
+        c->name[k] = lesson_text(r, words ? words[k] : number, 60);
+    }
     return c->label;
 }
 
-static void given_data(struct lesson_run *r, const heed_table *t) {
-    const int64_t columns = heed_table_columns(t);
+static void given_data(struct lesson_run *r, const heed_data *d) {
     struct classes c = {.label = NULL};
-    if (columns != 2 && columns != 3) {
+    if (d->columns != 2 && d->columns != 3) {
         heed_fail(r->cx, HEED_ERR_FORMAT, "%s: %lld columns, the lesson takes two (x, y) or three (x1, x2, label)",
-                  r->data, (long long)columns);
-    } else if (heed_table_rows(t) < 2) {
+                  r->data, (long long)d->columns);
+    } else if (d->n < 2) {
         heed_fail(r->cx, HEED_ERR_FORMAT, "%s: fewer than two rows", r->data);
-    } else if (read_column(r, t, 0, &c.x[0]) && read_column(r, t, 1, &c.x[1])) {
-        if (columns == 2)
+    } else if (read_column(r, d, 0, &c.x[0]) && read_column(r, d, 1, &c.x[1])) {
+        if (d->columns == 2)
             regression(r, &c.x[0], &c.x[1]);
-        else if (read_labels(r, t, &c))
+        else if (read_labels(r, d, 2, &c))
             perceptron(r, &c, NULL);
     }
 }
 
 static void run(struct lesson_run *r) {
     if (r->data) {
-        heed_table *t = heed_table_open(r->cx, r->data, NULL);
-        if (t) given_data(r, t);
-        heed_table_close(t);
+        heed_data_opts opts = r->opts;
+        opts.task = HEED_DATA_INPUTS;
+        if (opts.target)
+            heed_fail(r->cx, HEED_ERR_USAGE, "lesson neuron: takes no --target; --use x,y gives the order");
+        heed_data *d = heed_data_load(r->cx, r->data, &opts);
+        if (d) lesson_skipped(r, d);
+        if (d) given_data(r, d);
+        heed_data_free(r->cx, d);
         return;
     }
     own_points(r);

@@ -168,6 +168,23 @@ void lesson_picture(struct lesson_run *r, heed_figure *f, const char *name) {
     heed_figure_free(f);
 }
 
+heed_table *lesson_open(struct lesson_run *r, heed_header header) {
+    heed_table_options how = r->opts.table;
+    how.header = header;
+    if (r->opts.target || r->opts.use || r->opts.drop || r->opts.skip_missing) {
+        heed_fail(r->cx, HEED_ERR_USAGE, "lesson %s: takes the whole table: no --target, --use, --drop, --skip-missing",
+                  r->lesson->name);
+        return NULL;
+    }
+    return heed_table_open(r->cx, r->data, &how);
+}
+
+void lesson_skipped(struct lesson_run *r, const heed_data *data) {
+    if (data->skipped > 0)
+        lesson_line(r, "%s: %lld of %lld rows skipped: they have missing values\n", r->data, (long long)data->skipped,
+                    (long long)(data->skipped + data->n));
+}
+
 void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows) {
     char path[PATH_SIZE];
     if (r->out && path_of(r, path, name, ".csv") && heed_table_write(r->cx, path, columns, n, rows))

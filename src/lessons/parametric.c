@@ -186,11 +186,12 @@ static void draw_maps(struct lesson_run *r, const struct scene *s) {
         else
             snprintf(title, sizeof title, "Learnt: w = %.2f", fabs(s->learning.w[0]));
         heed_panel_title(p, title);
-        const bool sorted = s->keys.width == 1;
-        heed_panel_labels(p, sorted ? "keys, sorted by x" : "keys",
-                          k        ? NULL
-                          : sorted ? "queries, sorted by x"
-                                   : "queries");
+        char keys[96] = "keys", queries[96] = "queries";
+        if (s->keys.width == 1) {
+            snprintf(keys, sizeof keys, "keys, sorted by %s", s->keys.x_name);
+            snprintf(queries, sizeof queries, "queries, sorted by %s", s->keys.x_name);
+        }
+        heed_panel_labels(p, keys, k ? NULL : queries);
         heed_panel_heatmap(p, lesson_floats(r, e->map, n * m), m, n, &(heed_heatmap){.scale_label = "weight"});
     }
     lesson_picture(r, f, "parametric-pooling-attention");
@@ -228,13 +229,15 @@ static void draw_curves(struct lesson_run *r, const struct scene *s) {
     const heed_series series[] = {{"data", x, y, s->keys.n, true},
                                   {"plain, w = 1", gx, plain, GRID, false},
                                   {"w learnt", gx, learnt, GRID, false}};
-    lesson_show(r, heed_terminal_curves(r->cx, series, 3, &(heed_axes){.x_label = "x", .y_label = "y"}, &r->terminal));
+    lesson_show(r,
+                heed_terminal_curves(r->cx, series, 3,
+                                     &(heed_axes){.x_label = s->keys.x_name, .y_label = s->keys.y_name}, &r->terminal));
     heed_figure *f = lesson_figure(r, 680, 300);
     heed_figure_grid(f, 1, 2);
     for (int k = 0; k < 2; k++) {
         heed_panel *p = heed_figure_panel(f, 0, k);
         heed_panel_title(p, k ? "Four times the learnt w: follows every point" : "Plain and learnt");
-        heed_panel_labels(p, "x", k ? NULL : "y");
+        heed_panel_labels(p, s->keys.x_name, k ? NULL : s->keys.y_name);
         if (truth)
             heed_panel_curve(p, gx, truth, GRID, &(heed_style){.label = "truth", .color = HEED_COLOR_BLUE, .width = 2});
         heed_panel_scatter(p, x, y, s->keys.n, &(heed_style){.label = "data", .color = HEED_COLOR_ORANGE});

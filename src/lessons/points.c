@@ -10,7 +10,7 @@ const char *const kernel_names[KERNELS] = {"gaussian", "boxcar", "triangular", "
 /* ---- points ---- */
 
 static bool points_room(struct lesson_run *r, int64_t n, int64_t width, struct points *p) {
-    *p = (struct points){.n = n, .width = width};
+    *p = (struct points){.n = n, .width = width, .x_name = "x", .y_name = "y"};
     p->x = lesson_room(r, n * width, sizeof *p->x);
     p->y = lesson_room(r, n, sizeof *p->y);
     p->unit = lesson_room(r, width, sizeof *p->unit);
@@ -71,11 +71,20 @@ static bool scale_column(struct lesson_run *r, struct points *p, int64_t c) {
     return true;
 }
 
+static void name_axes(struct lesson_run *r, const heed_data *data, struct points *p) {
+    enum { LONGEST = 60 };
+    if (data->x_names && data->columns == 1) p->x_name = lesson_text(r, data->x_names[0], LONGEST);
+    if (data->y_names) p->y_name = lesson_text(r, data->y_names[0], LONGEST);
+}
+
 bool points_load(struct lesson_run *r, struct points *p) {
     enum { MOST = 2000 }; /* maps have as many rows and columns */
-    heed_data *data = heed_data_load(r->cx, r->data, &(heed_data_opts){.task = HEED_DATA_REGRESS});
+    heed_data_opts opts = r->opts;
+    opts.task = HEED_DATA_REGRESS;
+    heed_data *data = heed_data_load(r->cx, r->data, &opts);
     if (!data) return false;
     bool ok = true;
+    lesson_skipped(r, data);
     if (data->n < 3 || data->n > MOST)
         ok = heed_fail(r->cx, HEED_ERR_RANGE, "%s: %lld points, the lesson takes 3 to %d", r->data, (long long)data->n,
                        MOST);
@@ -84,6 +93,7 @@ bool points_load(struct lesson_run *r, struct points *p) {
     ok = ok && points_room(r, data->n, data->width, p);
     for (int64_t i = 0; ok && i < p->n * p->width; i++) p->x[i] = (double)data->x[i];
     for (int64_t i = 0; ok && i < p->n; i++) p->y[i] = (double)data->y[i];
+    if (ok) name_axes(r, data, p);
     heed_data_free(r->cx, data);
     for (int64_t c = 0; ok && c < p->width; c++) ok = scale_column(r, p, c);
     return ok && (p->width > 1 || sort_points(r, p));

@@ -7,9 +7,10 @@
 
 /* n points, sorted by x when that is one number. All numbers are f32 numbers, so that models see the same. */
 struct points {
-    int64_t n, width; /* numbers in an x */
-    double *x, *y;    /* (n, width), (n) */
-    double *unit;     /* (width): x times this is what the file held; 1 for heed's own points */
+    int64_t n, width;            /* numbers in an x */
+    double *x, *y;               /* (n, width), (n) */
+    double *unit;                /* (width): x times this is what the file held; 1 for heed's own points */
+    const char *x_name, *y_name; /* of the axes: the columns of a table with a header, else x and y */
 };
 
 /* y = 2 sin x + x^0.8 + N(0, 0.5^2), x in [0, 5) (Schönhuth, Bielefeld 2023, after Zhang, Lipton, Li and Smola, Dive
@@ -18,8 +19,8 @@ struct points {
 enum points_set { POINTS_FIRST, POINTS_SECOND };
 double points_truth(enum points_set set, double x);
 bool points_draw(struct lesson_run *r, enum points_set set, int64_t n, uint64_t part, struct points *p);
-/* --data: a table whose last column is y. Each column of x is divided by its deviation, so that a width of 1 means the
- * same in all of them. */
+/* --data: a table whose last column is y, unless --target says otherwise. Each column of x is divided by its deviation,
+ * so that a width of 1 means the same in all of them. */
 bool points_load(struct lesson_run *r, struct points *p);
 /* n equally spaced x from low to high, without y. */
 bool points_grid(struct lesson_run *r, double low, double high, int64_t n, struct points *p);

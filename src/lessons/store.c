@@ -68,7 +68,7 @@ static bool read_store(struct lesson_run *r, const heed_table *t, struct store *
 }
 
 bool store_load(struct lesson_run *r, struct store *s) {
-    heed_table *t = heed_table_open(r->cx, r->data, NULL);
+    heed_table *t = lesson_open(r, HEED_HEADER_AUTO);
     const bool ok = t && read_store(r, t, s);
     heed_table_close(t);
     return ok;

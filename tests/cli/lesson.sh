@@ -118,7 +118,34 @@ says "do not seem to be"
 for name in average-pooling nadaraya-watson parametric-pooling; do expect 0 lesson $name --data line.csv --out own; done
 expect 0 lesson parametric-pooling --data "$golden/two.csv" --out own
 
+# Tables as people have them: the axes are named by their columns, separators and decimal commas found, rows skipped.
+printf 'height;note;weight\n1,5;a;50,5\n1,6;b;60\nNA;c;65\n1,7;d;70\n1,8;e;80\n' >people.csv
+for name in neuron average-pooling nadaraya-watson parametric-pooling; do
+    expect 0 lesson $name --data people.csv --drop note --skip-missing --out people
+    says '^people.csv: 1 of 5 rows skipped: they have missing values$'
+    says '(^| )height *$'
+    says '^ *weight *$'
+    says '60|80'
+    wrong 1 "people.csv: line 4, column 'height': a missing value" lesson $name --data people.csv --drop note
+done
+expect 0 lesson nadaraya-watson --data people.csv --use weight --target height --skip-missing
+says '(^| )weight *$'
+printf 'size,age,kind\n1,2,cat\n2,1,cat\n8,9,dog\n9,8,dog\n' >pets.csv
+expect 0 lesson neuron --data pets.csv
+says '(^| )size *$'
+says '^ *age *$'
+says 'cat'
+expect 0 lesson neuron --data pets.csv --use size,age
+says '(^| )size *$'
+printf '0 1\n1 3\n2 5\n' >blanks.txt
+expect 0 lesson neuron --data blanks.txt --json
+holds "y = 2 x + 1" "($(result w) - 2) ^ 2 <= 1e-8 && ($(result b) - 1) ^ 2 <= 1e-8"
+
 # What is wrong, in one sentence.
+wrong 1 'pets.csv: column 1 holds text, not numbers' lesson neuron --data pets.csv --use kind,size
+wrong 1 'lesson neuron: takes no --target; --use x,y gives the order' lesson neuron --data pets.csv --target size
+wrong 2 "lesson: --separator: 'xy' is not a character" lesson neuron --data pets.csv --separator xy
+wrong 1 'lesson scoring: takes the whole table: no --target, --use, --drop, --skip-missing' lesson scoring --data pets.csv --drop kind
 expect 2 lesson neuorn
 error_is "lesson: neuorn: unknown lesson, did you mean 'neuron'"
 expect 2 lesson nadarya

@@ -274,19 +274,11 @@ static bool write_npy(const struct choice *c, const char *path) {
     return heed_capture_write(c->a->cx, path, s->name, 0) && pictures_report(c->o, path, what);
 }
 
-/* The last part of a path, without slashes at its end. */
-static struct shown model_name(const char *dir) {
-    size_t n = strlen(dir), from;
-    while (n > 1 && dir[n - 1] == '/') n--;
-    for (from = n; from > 0 && dir[from - 1] != '/';) from--;
-    return shown_bytes(dir + from, n - from);
-}
-
 static bool write_page(const struct choice *c, const char *path) {
     const struct attend *a = c->a;
     const char *const lines[] = {a->source.text.s, a->target.text.s};
     char title[128];
-    snprintf(title, sizeof title, "Attention of %s", model_name(a->dir).text);
+    snprintf(title, sizeof title, "Attention of %s", shown(a->dir).text);
     const heed_attention_page_opts opts = {
         .title = title,
         .lines = lines,

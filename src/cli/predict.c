@@ -200,13 +200,14 @@ static bool read_line(const struct predictor *p, struct input *in) {
     return in->n < AT_ONCE || answer(p, in);
 }
 
-/* An IDX file begins with two bytes 0, an npy file with "\x93NUMPY". */
+/* An IDX file begins with two bytes 0, an npy file with "\x93NUMPY", a gzipped one with "\x1F\x8B"; the first byte of a
+ * bad line is gone. */
 static void check_binary(const struct predictor *p, const struct input *in) {
-    const char *bytes = in->lines.block;
-    if (in->lines.number == 1 && in->lines.stopped && in->lines.used >= 8 &&
-        (memcmp(bytes + 1, "NUMPY", 5) == 0 || (bytes[0] == 0 && bytes[1] == 0)))
-        heed_fail(p->cx, HEED_ERR_FORMAT, "%s: an npy or IDX file instead of lines of text: give its path to --data",
-                  p->name);
+    const unsigned char *bytes = (const unsigned char *)in->lines.block;
+    if (in->lines.number == 1 && in->lines.bad && in->lines.used >= 8 &&
+        (memcmp(bytes + 1, "NUMPY", 5) == 0 || bytes[1] == 0x8B || (bytes[0] == 0 && bytes[1] == 0)))
+        heed_fail(p->cx, HEED_ERR_FORMAT,
+                  "%s: an npy, IDX or gzipped file instead of lines of text: give its path to --data", p->name);
 }
 
 static bool predict_lines(const struct predictor *p) {

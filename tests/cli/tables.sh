@@ -168,6 +168,8 @@ for file in pictures-idx3-ubyte pictures-idx3-ubyte.gz; do
 done
 expect 0 eval pictures --data pictures-idx3-ubyte.gz,labels-idx1-ubyte
 says '^accuracy 100'
-expect 1 predict pictures <pictures-idx3-ubyte
-grep -q '^heed: standard input: an npy or IDX file instead of lines of text: give its path to --data$' err || fail "IDX on standard input"
+for file in pictures-idx3-ubyte pictures-idx3-ubyte.gz; do
+    expect 1 predict pictures <$file
+    error_is 'standard input: an npy, IDX or gzipped file instead of lines of text: give its path to --data$'
+done
 wrong 1 'labels-idx1-ubyte: 1 inputs, should be 2' predict pictures --data labels-idx1-ubyte

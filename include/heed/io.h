@@ -118,8 +118,9 @@ HEED_API bool heed_npy_write(heed_ctx *cx, const char *path, const heed_array *a
 HEED_API heed_array *heed_idx_read(heed_ctx *cx, const char *path);
 HEED_API heed_array *heed_idx_parse(heed_ctx *cx, const char *name, const void *bytes, size_t size);
 
-/* ---- JSON ---- parsed and held by jansson, whose memory comes from malloc: the allocator hook and the byte budget do
- * not see it. When malloc gives nothing the context fails as always.
+/* ---- JSON ---- parsed and held by jansson, whose memory comes from malloc, past the allocator hook. It is estimated
+ * from above and counted against the byte budget before it is taken; a text that would take more than 16 times the
+ * limit of its size is refused. When malloc gives nothing the context fails as always.
  *
  * Strict RFC 8259: up to 100 MB and 128 levels deep, UTF-8, no duplicate keys, nothing after the value, no \u0000.
  * Integers beyond 64 bits are kept as numbers. Errors of syntax read "config.json: line 3, column 7: ..."; errors of

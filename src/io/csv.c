@@ -143,9 +143,23 @@ static bool cut_rows(struct cutter *c) {
 
 /* ---- checks and header ---- */
 
+#define BYTES_AT_ONCE ((size_t)16 << 20) /* between questions whether to stop */
+
+/* utf8_bad in pieces; at the end of a piece, what may only be cut is looked at again with the next. */
+static size_t find_bad(heed_ctx *cx, const char *s, size_t size) {
+    size_t at = 0;
+    while (at < size && !heed_cancelled(cx)) {
+        const size_t piece = size - at < BYTES_AT_ONCE ? size - at : BYTES_AT_ONCE, good = utf8_bad(s + at, piece);
+        at += good;
+        if (good < piece && (piece - good > 3 || at + piece - good == size)) break;
+    }
+    return at;
+}
+
 static bool check_text(struct cutter *c) {
     const char *s = c->t->text + c->at;
-    const size_t size = c->size - c->at, bad = utf8_bad(s, size);
+    const size_t size = c->size - c->at, bad = find_bad(c->t->cx, s, size);
+    if (heed_failed(c->t->cx)) return false;
     const char *nul = memchr(s, 0, bad);
     if (size == 0) return heed_fail(c->t->cx, HEED_ERR_FORMAT, "%s: the table is empty", c->t->name);
     if (!nul && bad == size) return true;

@@ -130,12 +130,13 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
     if (heed_failed(cx)) return false;
     const size_t length = strcspn(setting, "=");
     if (!setting[length])
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%.60s' is not of the form key=value", family->name, setting);
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not of the form key=value", family->name,
+                         shown(setting).text);
     const heed_key *key = find_key(family, head, setting, length);
     if (!key) return unknown_key(cx, family, head, setting, length);
     if (put_text(cx, config, key, setting + length + 1)) return true;
-    return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: '%.60s' is not %s", family->name, key->name, setting + length + 1,
-                     kind_text(key->kind));
+    return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: '%s' is not %s", family->name, key->name,
+                     shown(setting + length + 1).text, kind_text(key->kind));
 }
 
 static bool may_be_null(const heed_key *key) {
@@ -233,7 +234,7 @@ int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *c
         if (used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
     }
-    if (text) heed_json_fail(cx, heed_json_find(cx, config, key), "'%.40s' is not one of: %s", text, known);
+    if (text) heed_json_fail(cx, heed_json_find(cx, config, key), "'%s' is not one of: %s", shown(text).text, known);
     return -1;
 }
 
@@ -292,6 +293,7 @@ heed_activation config_activation(heed_ctx *cx, heed_json config, const char *ke
     const char *name = heed_json_text(cx, config, key);
     heed_activation act = HEED_ACT_NONE;
     if (name && !heed_activation_find(name, &act))
-        heed_json_fail(cx, heed_json_find(cx, config, key), "'%.40s' is not one of: %s", name, heed_activation_names());
+        heed_json_fail(cx, heed_json_find(cx, config, key), "'%s' is not one of: %s", shown(name).text,
+                       heed_activation_names());
     return act;
 }

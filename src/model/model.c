@@ -1,6 +1,7 @@
 /* Models: a family's struct, its parameters and its config, made fresh or opened from a directory. */
 #include "base/profile.h"
 #include "io/limits.h"
+#include "io/text.h"
 #include "model/config.h"
 #include "model/directory.h"
 #include "model/families.h"
@@ -179,7 +180,8 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
         const char *const name = heed_json_text(cx, config, said[i].key);
         const heed_family *const family = said[i].find(name);
         if (!family)
-            heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "no family of heed's is '%.60s'", name);
+            heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "no family of heed's is '%s'",
+                           shown(name).text);
         return family;
     }
     heed_json_text(cx, config, "model_type"); /* says that it is missing, or no text */
@@ -202,7 +204,8 @@ static bool no_head(heed_ctx *cx, const heed_family *family, heed_json at, const
     size_t used = 0;
     for (const heed_head *h = family->heads; h->architecture && used < sizeof known; h++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->architecture);
-    return heed_json_fail(cx, at, "'%.60s' is not an architecture of %s, which has: %s", asked, family->name, known);
+    return heed_json_fail(cx, at, "'%s' is not an architecture of %s, which has: %s", shown(asked).text, family->name,
+                          known);
 }
 
 /* The first of "architectures" that heed has; where a file names none, the body, or the family's first. */

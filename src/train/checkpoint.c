@@ -1,5 +1,6 @@
 /* Checkpoints: the blocks of a trainer as arrays of one safetensors file, its counts and the run's notes as metadata.
  */
+#include "io/text.h"
 #include "train/trainer.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,16 +88,16 @@ static bool fits(heed_ctx *cx, heed_safetensors *st, const heed_trainer *t, cons
         size_t same = 0;
         while (theirs[same] && theirs[same] == parameters[same]) same++;
         while (same > 0 && theirs[same - 1] != ';') same--;
-        return heed_fail(cx, HEED_ERR_FORMAT,
-                         "%s: a checkpoint of another model: it has '%.60s' where this one has '%.60s'", path,
-                         theirs + same, parameters + same);
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another model: it has '%s' where this one has '%s'",
+                         path, shown(theirs + same).text, shown(parameters + same).text);
     }
     if (strcmp(kind, kind_name(t)) != 0)
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another optimizer: %s, not %s", path, kind,
-                         kind_name(t));
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another optimizer: %s, not %s", path,
+                         shown(kind).text, kind_name(t));
     char *end;
     *steps = strtoll(count, &end, 10);
-    if (*end || *steps < 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%.30s' is not a number of steps", path, count);
+    if (*end || *steps < 0)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not a number of steps", path, shown(count).text);
     if (heed_safetensors_count(st) != n)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: %lld arrays where this optimizer has %d", path,
                          (long long)heed_safetensors_count(st), n);

@@ -56,7 +56,7 @@ static void set_model(struct loop *l, heed_json at) {
     for (heed_json v = heed_json_first(heed_model_config(l->model)); heed_json_kind_of(v) != HEED_JSON_NONE;
          v = heed_json_next(v)) {
         char key[128];
-        snprintf(key, sizeof key, "model %.100s", heed_json_key(v));
+        snprintf(key, sizeof key, "model %s", shown(heed_json_key(v)).text);
         char *text = strcmp(heed_json_key(v), "heed_version") == 0 ? NULL : heed_json_print(l->cx, v, 0, NULL);
         if (text) set_text(l, at, key, text);
         heed_mem_free(l->cx, text);
@@ -128,14 +128,14 @@ static void put_settings(struct loop *l, heed_json at) {
 /* ---- comparing ---- */
 
 struct differences {
-    char text[600];
+    char text[900];
     size_t used;
 };
 
 static void differ(struct differences *d, const char *key, const char *was, const char *is) {
-    if (d->used + 160 > sizeof d->text) return; /* enough is said */
-    d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, "%s%.40s was %.40s, is %.40s",
-                                d->used ? "; " : "", key, was ? was : "not set", is ? is : "not set");
+    if (d->used + 320 > sizeof d->text) return; /* enough is said */
+    d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, "%s%s was %s, is %s", d->used ? "; " : "",
+                                key, was ? was : "not set", is ? is : "not set");
 }
 
 /* What may change from one part of a run to the next: when it ends early; and how long it is, once it is at its end. */

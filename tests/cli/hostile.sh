@@ -51,7 +51,7 @@ END
 "$HEED" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' >there
 cut -d '|' -f 1 commands | sort -u >tried
 sort there | comm -23 - tried >missing
-[ ! -s missing ] || fail "these commands are not tried: $(cat missing)"
+[ ! -s missing ] || fail "these commands are to be added to the table of this test: $(cat missing)"
 
 control=$(printf '\001-\011\013-\037\177')
 sane() { # WHAT: after a command, its status in $status and its messages in err

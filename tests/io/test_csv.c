@@ -345,6 +345,30 @@ static void test_cancelled(void **state) {
     free(text);
 }
 
+/* Text is checked piece by piece: a character that lies across two pieces is whole, and half a one is found. */
+static void test_large_text(void **state) {
+    (void)state;
+    const size_t piece = (size_t)16 << 20, size = piece + 100;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    char *text = malloc(size);
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(text, 'x', size);
+        memcpy(text + piece - shift, "\xF0\x9F\x98\x80", 4);
+        heed_table *t = heed_table_parse(cx, "t.csv", text, size, NULL);
+        if (!t) fail_msg("%s", heed_message(cx));
+        heed_table_close(t);
+        text[piece - shift + 3] = 'x';
+        assert_null(heed_table_parse(cx, "t.csv", text, size, NULL));
+        EXPECT_SENTENCE(cx, "t.csv: line 1: not valid UTF-8");
+    }
+    memset(text, 'x', size);
+    text[size - 1] = '\xC3';
+    assert_null(heed_table_parse(cx, "t.csv", text, size, NULL));
+    EXPECT_SENTENCE(cx, "t.csv: line 1: not valid UTF-8");
+    heed_close(cx);
+    free(text);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -434,11 +458,12 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quoting), cmocka_unit_test(test_header),   cmocka_unit_test(test_delimiters),
-        cmocka_unit_test(test_ends),    cmocka_unit_test(test_numbers),  cmocka_unit_test(test_number_read),
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_refusals), cmocka_unit_test(test_null),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_sniffing), cmocka_unit_test(test_decimal),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_lines),    cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_quoting),    cmocka_unit_test(test_header),   cmocka_unit_test(test_delimiters),
+        cmocka_unit_test(test_ends),       cmocka_unit_test(test_numbers),  cmocka_unit_test(test_number_read),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_refusals), cmocka_unit_test(test_null),
+        cmocka_unit_test(test_hostile),    cmocka_unit_test(test_sniffing), cmocka_unit_test(test_decimal),
+        cmocka_unit_test(test_missing),    cmocka_unit_test(test_lines),    cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_large_text),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -58,8 +58,8 @@ typedef bool (*heed_cancel_fn)(void *user);
 
 typedef struct heed_config {
     int threads;         /* 0: as many as affinity and the container's cpu quota allow */
-    uint64_t seed;       /* of the counted random numbers; 0 is a seed like any other */
-    size_t byte_budget;  /* most bytes of heed's own memory at any moment; 0: no limit */
+    uint64_t seed;       /* of the random numbers; 0 is a seed like any other */
+    size_t byte_budget;  /* maximum bytes of heed's own memory at any moment; 0: no limit */
     bool dry;            /* plan only: shapes and memory are worked out, nothing is computed */
     heed_alloc_fn alloc; /* NULL: the system's */
     heed_log_fn log;     /* NULL: silence */
@@ -105,7 +105,7 @@ HEED_API void heed_mem_free(heed_ctx *cx, void *ptr);
 typedef struct heed_memory {
     size_t held, held_peak; /* bytes taken from the allocator, all in all (dry: that would be) */
     size_t step, step_peak; /* bytes live in the step's arena: tensors, gradients, workspace */
-    int64_t system_calls;   /* how often the allocator was asked for memory */
+    int64_t system_calls;   /* number of requests to the allocator */
 } heed_memory;
 HEED_API heed_memory heed_memory_use(const heed_ctx *cx);
 HEED_API void heed_memory_reset_peak(heed_ctx *cx);
@@ -120,8 +120,8 @@ HEED_API void heed_parallel(heed_ctx *cx, int64_t tasks, heed_task_fn fn, void *
 HEED_API int heed_threads(const heed_ctx *cx);
 HEED_API int heed_threads_available(void); /* affinity and cpu.max, at least 1 */
 
-/* Counted random numbers (Philox4x32-10): number `position` of `stream` under `seed` is always the same, whoever asks.
- * Fills write numbers position, position + 1, ... ; uniform lies in [0, 1); normal is Box-Muller on uniforms; the
+/* Counter-based random numbers (Philox4x32-10): number `position` of `stream` under `seed` is always the same, whoever
+ * asks. Fills write numbers position, position + 1, ... ; uniform lies in [0, 1); normal is Box-Muller on uniforms; the
  * truncated normal lies within [low, high] (in standard deviations; low > high gives NaN). A permutation is a function
  * of (seed, stream, n). */
 HEED_API uint32_t heed_random_bits(uint64_t seed, uint64_t stream, uint64_t position);

@@ -29,7 +29,7 @@
 #define GRANULE     ((size_t)64)
 #define FIRST_CHUNK ((size_t)1 << 20)
 #define CHUNK_STEP  ((size_t)64 << 10)
-#define MOST_BYTES  (SIZE_MAX / 16) /* no machine has them; below, no sum of sizes overflows */
+#define MAX_BYTES   (SIZE_MAX / 16) /* no machine has them; below, no sum of sizes overflows */
 #define DRY_ADDRESS (UINTPTR_MAX / 8 + 1)
 #define CLASSES     512
 
@@ -261,10 +261,10 @@ static void chunk_free(heed_ctx *cx, struct chunk chunk) {
 static heed_status chunk_add(heed_ctx *cx, struct arena *a, size_t size, uint32_t *block) {
     struct chunk chunk = {.size = size};
     heed_status status = HEED_ERR_MEMORY;
-    if (size > MOST_BYTES - a->total) return status;
+    if (size > MAX_BYTES - a->total) return status;
     if (cx->config.dry) {
         status = mem_count(cx, size);
-        /* An address of nothing, a granule away from the other chunks; bounded since total <= MOST_BYTES. */
+        /* An address of nothing, a granule away from the other chunks; bounded since total <= MAX_BYTES. */
         chunk.memory = (void *)(DRY_ADDRESS + a->total + a->chunk_count * GRANULE);
     } else {
         status = mem_try(cx, size, &chunk.memory);
@@ -328,7 +328,7 @@ static void split(struct arena *a, uint32_t block, size_t size) {
 void *arena_take(heed_ctx *cx, size_t size) {
     if (heed_failed(cx)) return NULL;
     struct arena *const a = cx->arena;
-    if (size > MOST_BYTES / 2) {
+    if (size > MAX_BYTES / 2) {
         mem_refused(cx, HEED_ERR_MEMORY, size);
         return NULL;
     }

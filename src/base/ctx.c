@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_THREADS 1024
+#define MAX_THREADS 1024
 
 /* Opens what is not open yet; heed_clear calls it again after trouble, so a cleared context is as new. */
 static bool ctx_start(heed_ctx *cx) {
     if (!cx->arena) cx->arena = arena_open(cx);
     if (!cx->pool) {
         const int wanted = cx->config.threads > 0 ? cx->config.threads : heed_threads_available();
-        cx->pool = pool_open(cx, wanted < MOST_THREADS ? wanted : MOST_THREADS);
+        cx->pool = pool_open(cx, wanted < MAX_THREADS ? wanted : MAX_THREADS);
         if (cx->pool) cx->config.threads = pool_threads(cx->pool);
     }
     return !heed_failed(cx);
@@ -31,10 +31,9 @@ heed_ctx *heed_open(const heed_config *config) {
     *cx = start;
     cx->config.byte_budget = budget;
     const int threads = cx->config.threads;
-    if (threads < 0 || threads > MOST_THREADS) {
+    if (threads < 0 || threads > MAX_THREADS) {
         cx->config.threads = 0;
-        heed_fail(cx, HEED_ERR_USAGE, "open: %d threads: must be 0 (as many as there are) to %d", threads,
-                  MOST_THREADS);
+        heed_fail(cx, HEED_ERR_USAGE, "open: %d threads: must be 0 (as many as there are) to %d", threads, MAX_THREADS);
     } else {
         ctx_start(cx);
     }

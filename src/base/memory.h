@@ -13,8 +13,8 @@ void mem_uncount(heed_ctx *cx, size_t size);
  * counted before; within the budget. */
 heed_status mem_recount(heed_ctx *cx, size_t less, size_t more);
 /* Fails the context with the sentence for a refusal of `size` bytes; always returns false. */
+bool mem_refused(heed_ctx *cx, heed_status why, size_t size);
 /* Fails: `what`, planned as a whole, needs more bytes than the budget. */
 bool mem_over_budget(heed_ctx *cx, const char *what, size_t needed);
-bool mem_refused(heed_ctx *cx, heed_status why, size_t size);
 
 #endif

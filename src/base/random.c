@@ -1,5 +1,5 @@
-/* Counted random numbers: every number is a function of (seed, stream, position) alone. philox.h has the bits; here
- * they become uniform, normal and truncated normal numbers, and permutations. Number `position` comes from block
+/* Counter-based random numbers: every number is a function of (seed, stream, position) alone. philox.h has the bits;
+ * here they become uniform, normal and truncated normal numbers, and permutations. Number `position` comes from block
  * position / 4, so a fill may begin and end anywhere. */
 #include "base/philox.h"
 #include "heed/base.h"

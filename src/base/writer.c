@@ -63,12 +63,12 @@ static void remove_abandoned(int folder, const char *name) {
     close(fd);
 }
 
-#define ENTRIES_MOST 10000 /* to look at, so that a large directory does not slow down every file */
+#define MAX_ENTRIES 10000 /* to look at, so that a large directory does not slow down every write */
 
 static void sweep(const char *folder) {
     DIR *dir = opendir(folder);
     const struct dirent *entry;
-    for (int i = 0; dir && i < ENTRIES_MOST && (entry = readdir(dir)); i++)
+    for (int i = 0; dir && i < MAX_ENTRIES && (entry = readdir(dir)); i++)
         if (is_hidden_name(entry->d_name)) remove_abandoned(dirfd(dir), entry->d_name);
     if (dir) closedir(dir);
 }
@@ -174,7 +174,7 @@ bool file_write(struct file_writer *w, const void *data, size_t size) {
     if (!w || w->broken) return false;
     if (!data && size > 0) {
         w->broken = true;
-        return heed_fail(w->cx, HEED_ERR_USAGE, "%s: %zu bytes of nothing to write", w->path, size);
+        return heed_fail(w->cx, HEED_ERR_USAGE, "%s: %zu bytes to write, but the data is NULL", w->path, size);
     }
     if (size > BUFFER - w->have && !flush(w)) return false;
     if (size > BUFFER) return write_through(w, data, size);

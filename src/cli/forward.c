@@ -99,7 +99,7 @@ static heed_tensor *main_output(const heed_io *out) {
     return t;
 }
 
-static bool go_back(heed_ctx *cx, const heed_io *in, const heed_io *out) {
+static bool run_backward(heed_ctx *cx, const heed_io *in, const heed_io *out) {
     heed_tensor *loss = heed_io_get(out, "loss"), *dy = heed_io_get(in, "grad_output"), *y = main_output(out);
     for (int i = 0; i < out->n; i++) heed_keep(cx, out->tensor[i]);
     if (loss) return !heed_wants_grad(loss) || heed_backward(cx, loss);
@@ -181,7 +181,7 @@ static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *p
 
 /* ---- the command ---- */
 
-/* All of it; in a dry context nothing is computed, and it is written to nowhere. */
+/* The whole command; in a dry context nothing is computed, and it is written to nowhere. */
 static void forward(heed_ctx *cx, const struct options *o, const char *out_path) {
     const char *in_path = option_text(o, "in");
     const bool grad = option_flag(o, "grad");
@@ -194,7 +194,7 @@ static void forward(heed_ctx *cx, const struct options *o, const char *out_path)
     heed_set_grad(cx, grad);
     if (option_flag(o, "attentions")) heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX});
     if (st && (!grad || gradients_open(cx, params, &g)) && read_inputs(cx, st, in_path, model, &in) &&
-        heed_model_forward(cx, model, &in, &out) && (!grad || go_back(cx, &in, &out)))
+        heed_model_forward(cx, model, &in, &out) && (!grad || run_backward(cx, &in, &out)))
         write_outputs(cx, o, out_path, params, &out, &g);
     heed_capture_end(cx);
     gradients_close(cx, &g);

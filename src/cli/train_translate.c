@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH       256
-#define VALID_MOST  1000 /* pairs held out where there are no files for it */
-#define WARMUP_MOST 4000
+#define WIDTH      256
+#define MAX_VALID  1000 /* pairs held out where there are no files for it */
+#define MAX_WARMUP 4000
 
 enum { TRAIN, VALID, TEST, SETS };
 
@@ -21,8 +21,8 @@ struct text {
     heed_pairs pairs[SETS];
     heed_tokenizer *tokens[2];   /* may be one */
     heed_parallel_text to_train; /* lines[TRAIN] and tokens, which BPE-dropout encodes again and again */
-    int64_t positions;           /* of the model: most tokens of a side of any pair */
-    int64_t longest;             /* most tokens of a side of them */
+    int64_t positions;           /* of the model: maximum tokens per side of any pair */
+    int64_t longest;             /* maximum tokens per side of training pairs */
     heed_translation *translation;
 };
 
@@ -35,20 +35,20 @@ static void copy_line(heed_ctx *cx, const heed_lines *from, int64_t i, heed_stri
     heed_string_put(cx, to, "\n", 1);
 }
 
-/* Some of the pairs, chosen by chance, become those to validate with. */
-static bool keep_aside(struct train_run *r, struct text *t) {
+/* Moves some of the pairs, chosen at random, to the validation set. */
+static bool hold_out(struct train_run *r, struct text *t) {
     heed_ctx *cx = r->cx;
     const int64_t n = t->lines[TRAIN][0].count;
     const double share = option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.01;
-    int64_t aside = (int64_t)(share * (double)n + 0.5);
-    if (!option_given(r->o, "valid") && aside > VALID_MOST) aside = VALID_MOST;
-    if (aside < 1 || aside >= n) return !heed_failed(cx);
+    int64_t held = (int64_t)(share * (double)n + 0.5);
+    if (!option_given(r->o, "valid") && held > MAX_VALID) held = MAX_VALID;
+    if (held < 1 || held >= n) return !heed_failed(cx);
     heed_string text[2][2] = {{{0}}};
     int64_t *order = heed_mem_new(cx, (size_t)n * sizeof *order);
     if (!order) return false;
     heed_random_permutation(heed_seed(cx), 0, order, n);
     for (int64_t i = 0; i < n && !heed_failed(cx); i++)
-        for (int k = 0; k < 2; k++) copy_line(cx, &t->lines[TRAIN][k], order[i], &text[i < aside ? VALID : TRAIN][k]);
+        for (int k = 0; k < 2; k++) copy_line(cx, &t->lines[TRAIN][k], order[i], &text[i < held ? VALID : TRAIN][k]);
     heed_mem_free(cx, order);
     parallel_free(cx, t->lines[TRAIN]);
     for (int set = TRAIN; set <= VALID; set++)
@@ -59,7 +59,7 @@ static bool keep_aside(struct train_run *r, struct text *t) {
     return !heed_failed(cx);
 }
 
-/* `more` stands behind `lines` then. */
+/* Appends `more` to `lines`. */
 static void add_lines(heed_ctx *cx, heed_lines *lines, const heed_lines *more) {
     heed_string text = {0};
     for (int64_t i = 0; i < lines->count && !heed_failed(cx); i++) copy_line(cx, lines, i, &text);
@@ -69,7 +69,7 @@ static void add_lines(heed_ctx *cx, heed_lines *lines, const heed_lines *more) {
     heed_string_free(cx, &text);
 }
 
-/* The pairs of --more, of which none is kept aside. */
+/* The pairs of --more, of which none is held out. */
 static bool read_more(struct train_run *r, struct text *t) {
     const char *const *paths;
     const int n = option_list(r->o, "more", &paths);
@@ -90,7 +90,7 @@ static bool read_text(struct train_run *r, struct text *t) {
     t->path[VALID] = valid;
     t->path[TEST] = test;
     if (valid && !parallel_read(r->cx, valid, "val", &t->preprocessing, t->lines[VALID])) return false;
-    if (!valid && !keep_aside(r, t)) return false;
+    if (!valid && !hold_out(r, t)) return false;
     if (!read_more(r, t)) return false;
     return !test || parallel_read(r->cx, test, "test", &t->preprocessing, t->lines[TEST]);
 }
@@ -102,7 +102,7 @@ static heed_tokenizer *learn(const struct train_run *r, const struct text *t, in
     return vocabulary_learn(r->cx, texts, n, vocabulary_kind(option_text(r->o, "tokens")), option_int(r->o, "vocab"));
 }
 
-/* A run that goes on takes the vocabularies that it began with. */
+/* A resumed run keeps the tokenizers that it began with. */
 static bool make_tokenizers(struct train_run *r, struct text *t) {
     const char *given = option_text(r->o, "tokenizer"), *init = option_text(r->o, "init");
     if (option_flag(r->o, "resume") && directory_has_tokenizers(r->dir))
@@ -126,8 +126,9 @@ static bool has_key(const heed_family *f, const char *name) {
     return false;
 }
 
-/* Of fresh weights: embeddings of unit size where they are scaled by the root of the width, as the paper's are. */
-static double fresh_deviation(const struct train_run *r) {
+/* Standard deviation of new weights: embeddings have unit variance once they are scaled by sqrt(d_model), as in the
+ * paper (Vaswani et al. 2017). */
+static double initial_deviation(const struct train_run *r) {
     const char *const *given;
     int64_t width = WIDTH;
     const int n = option_list(r->o, "set", &given);
@@ -173,7 +174,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
             snprintf(text[i], sizeof text[i], "%s=%lld", sizes[i].key, sizes[i].value);
         s.text[s.n++] = text[i];
     }
-    snprintf(deviation, sizeof deviation, "init_std=%.6g", fresh_deviation(r));
+    snprintf(deviation, sizeof deviation, "init_std=%.6g", initial_deviation(r));
     s.text[s.n++] = deviation;
     s.text[s.n++] = "label_smoothing=0.1";
     heed_model *model = train_make_model(r, cx, &s, &none);
@@ -285,7 +286,7 @@ static bool set(struct train_run *r) {
     if (!l->source) return false;
     l->epochs = option_int(o, "epochs");
     const int64_t steps = l->steps > 0 ? l->steps : l->epochs * l->source->per_epoch;
-    if (!option_given(o, "warmup")) l->trainer.schedule.warmup = steps / 10 < WARMUP_MOST ? steps / 10 : WARMUP_MOST;
+    if (!option_given(o, "warmup")) l->trainer.schedule.warmup = steps / 10 < MAX_WARMUP ? steps / 10 : MAX_WARMUP;
     r->unit = l->source->unit;
     r->metric = l->source->metric;
     return true;

@@ -1,4 +1,4 @@
-/* Keys of config.json: their kinds, standards and settings. After config_new or config_complete every key of the
+/* Keys of config.json: their kinds, defaults and settings. After config_new or config_complete every key of the
  * family's table is there and of its kind, so that build functions read them without asking. */
 #include "model/config.h"
 #include "io/text.h"
@@ -11,7 +11,7 @@
 
 /* ---- values as text ---- */
 
-#define VALUE_MOST 4096
+#define MAX_VALUE 4096
 
 static const char *kind_text(heed_key_kind kind) {
     static const char *const names[] = {
@@ -69,7 +69,7 @@ static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, bo
 }
 
 static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const char *text) {
-    char value[VALUE_MOST];
+    char value[MAX_VALUE];
     if (strlen(text) >= sizeof value) return false;
     strcpy(value, text);
     char *s = trimmed(value);
@@ -194,7 +194,7 @@ bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *h
     for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));) {
         const char *value = is_missing(cx, config, key) ? absent(family, key) : NULL;
         if (value && !put_text(cx, config, key, value))
-            return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: its standard value is not one", family->name, key->name);
+            return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: its default is not valid", family->name, key->name);
         check_kind(cx, config, key);
     }
     return !heed_failed(cx);

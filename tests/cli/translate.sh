@@ -33,7 +33,7 @@ says '^validation: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+ \(best'
 says '^test: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+$'
 says '^next: [^ ]*heed translate model'
 grep -q '400 pairs to train on in [0-9]* batches, 10 to validate, 10 to test; 10 tokens' err || fail "it should say what it found"
-grep -q '"tokens":[0-9]*,"valid_loss":[0-9.]*,"valid_bleu":[0-9.]*' log.jsonl || fail "the log should have tokens and BLEU"
+grep -q '"tokens":[0-9]*,"epoch":[0-9.]*,"valid_loss":[0-9.]*,"valid_bleu":[0-9.]*' log.jsonl || fail "the log should have tokens and BLEU"
 [ "$(ls model/kept | wc -l)" = 2 ] || fail "two models should have been kept"
 awk "BEGIN { exit !($(sed -n 's/^test: BLEU \([0-9.]*\) .*/\1/p' out) > 50) }" || fail "it should have learnt something"
 

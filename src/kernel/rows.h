@@ -10,6 +10,10 @@
 #include "base/pool.h"
 #include "kernel/isa.h"
 
+/* Calls fn for runs of rows of `cols` numbers each, on several threads where there is enough work. */
+typedef void (*rows_fn)(const void *arg, int64_t first, int64_t rows);
+void kernel_rows(struct pool *pool, int64_t rows, int64_t cols, rows_fn fn, const void *arg);
+
 /* y_i = exp(x_i - max x) / sum_j exp(x_j - max x), along rows. A row of nothing but -inf gives zeros. NaN or +inf
  * anywhere in a row gives a row of NaN, as in PyTorch. */
 void kernel_softmax(struct pool *pool, float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows, int64_t cols);

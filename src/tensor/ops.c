@@ -2,7 +2,6 @@
 #include "tensor/ops.h"
 
 const heed_op *const all_ops[] = {
-#define OP(name) &op_##name,
+#define OP(name, ...) &op_##name,
 #include "tensor/ops.def"
-#undef OP
     NULL};

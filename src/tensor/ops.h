@@ -4,9 +4,8 @@
 
 #include "heed/ops.h"
 
-#define OP(name) extern const heed_op op_##name;
+#define OP(name, ...) extern const heed_op op_##name;
 #include "tensor/ops.def"
-#undef OP
 
 extern const heed_op *const all_ops[]; /* ends with NULL; for the tests */
 

@@ -431,6 +431,9 @@ def rows():
     f.large("layer_norm", "normal 15001 33", "positive 33", "normal 33", eps=1e-5)
     f.large("rms_norm", "normal 15001 33", "positive 33", eps=1e-5)
     f.large("dropout", wide, p=0.3)
+    for shape in [(3, 8), (2, 3, 34), (2,), (0, 4), (5, 0)]:
+        f.case("glu", [normal(*shape)], F.glu)
+    f.large("glu", "normal 517 994")
     return f
 
 

@@ -69,6 +69,13 @@ static void read_large(struct large_case *l, heed_json at, const char *family, i
     }
 }
 
+bool golden_is_whole(void) { return !getenv("HEED_OP"); }
+
+static bool is_asked_for(heed_json at) {
+    const char *only = getenv("HEED_OP");
+    return !only || strcmp(only, heed_json_text(golden.cx, at, "op")) == 0;
+}
+
 static void read_file(const char *directory, const char *file) {
     heed_ctx *cx = golden.cx;
     char path[1200], family[64];
@@ -86,10 +93,10 @@ static void read_file(const char *directory, const char *file) {
     all->cases = realloc(all->cases, (n + 1) * sizeof *all->cases);
     all->larges = realloc(all->larges, (m + 1) * sizeof *all->larges);
     for (heed_json v = heed_json_first(cases); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
-        read_case(&all->cases[all->n++], st, v, family);
+        if (is_asked_for(v)) read_case(&all->cases[all->n++], st, v, family);
     int i = 0;
-    for (heed_json v = heed_json_first(larges); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
-        read_large(&all->larges[all->n_large++], v, family, i++);
+    for (heed_json v = heed_json_first(larges); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v), i++)
+        if (is_asked_for(v)) read_large(&all->larges[all->n_large++], v, family, i);
 }
 
 static int is_golden(const struct dirent *e) { return strstr(e->d_name, ".safetensors") != NULL; }
@@ -108,7 +115,9 @@ const struct golden *golden_open(void) {
     }
     free(found);
     if (heed_failed(golden.cx)) golden_wrong("golden", "%s", heed_message(golden.cx));
-    if (golden.all.n == 0) golden_wrong("golden", "no cases in %s", directory);
+    if (golden.all.n == 0)
+        golden_wrong("golden", "no cases%s%s in %s", golden_is_whole() ? "" : " of op ",
+                     golden_is_whole() ? "" : getenv("HEED_OP"), directory);
     return &golden.all;
 }
 

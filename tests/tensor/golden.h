@@ -47,6 +47,8 @@ struct golden {
 
 const struct golden *golden_open(void); /* all files; opened at first use and the same for all tests of a program */
 void golden_close(void);
+/* Are these the cases of all ops? With HEED_OP=softmax in the environment they are those of one. */
+bool golden_is_whole(void);
 
 /* Notes that something is wrong with a case; always false. golden_wrongs gives the count since it was last asked. */
 bool golden_wrong(const char *name, const char *format, ...) HEED_PRINTF(2, 3);

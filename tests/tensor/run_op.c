@@ -1,5 +1,4 @@
-/* Name -> call of the public function. Functions of one number come from kernel/elementwise.def. Any other op is one
- * line here: its inputs a, b, c, d in order, its attributes by name. */
+/* Name -> call of the public function. Ops of one output are called as tensor/ops.def says; those of several, below. */
 #include "tensor/run_op.h"
 #include <math.h>
 #include <string.h>
@@ -79,28 +78,31 @@ static const heed_cross_entropy_opts *options(struct attrs a, heed_cross_entropy
     return o;
 }
 
-/* ---- functions of one number: all of kernel/elementwise.def ---- */
-
-/* Parameter i: attributes are parameters in order, whatever their names. */
+/* Parameter i of a function of one number: its attributes in order, whatever their names. */
 static float parameter(struct attrs a, int i) {
     heed_json value = heed_json_first(a.at);
     while (i-- > 0) value = heed_json_next(value);
     return number(a.cx, value);
 }
 
-static heed_tensor *unary(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *x, bool *found) {
-    *found = true;
+/* ---- the calls ---- */
+
+/* What the arguments of tensor/ops.def stand for. */
+#define INT(key)     whole(at, #key)
+#define REAL(key)    real(at, #key)
+#define FLAG(key)    flag(at, #key)
+#define TYPE(key)    type(at)
+#define REDUCTION    reduction(at)
+#define OPTIONS      options(at, &opts)
+#define AXES         has(at, "axes") ? axes.narrow : NULL, axes.n /* all of them where the case has none */
+#define ORDER        axes.narrow
+#define SHAPE        shape.n, shape.wide
+#define BEFORE_AFTER before.wide, after.wide
+#define ALL          in, n
+#define SLICE        heed_slice(cx, a, INT(axis), INT(start), INT(length))
 #define PARAMETERS_0
 #define PARAMETERS_1 , parameter(at, 0)
 #define PARAMETERS_2 , parameter(at, 0), parameter(at, 1)
-#define UNARY(name, NAME, parameters, ...)                                                                             \
-    if (strcmp(op, #name) == 0) return heed_##name(cx, x PARAMETERS_##parameters);
-#include "kernel/elementwise.def"
-    *found = false;
-    return NULL;
-}
-
-/* ---- the table of the others ---- */
 
 /* Ops of one output. */
 static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *in, int n) {
@@ -108,84 +110,18 @@ static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_t
                        *const d = n > 3 ? in[3] : NULL;
     const struct list axes = list(at, "axes"), shape = list(at, "shape"), before = list(at, "before"),
                       after = list(at, "after");
-    const int *const over = has(at, "axes") ? axes.narrow : NULL;
-    const bool keep = flag(at, "keep");
     heed_cross_entropy_opts opts;
-
-#define OP(name, ...)                                                                                                  \
-    if (strcmp(op, #name) == 0) return heed_##name(cx, __VA_ARGS__)
-    OP(add, a, b);
-    OP(sub, a, b);
-    OP(mul, a, b);
-    OP(div, a, b);
-    OP(pow, a, b);
-    OP(maximum, a, b);
-    OP(minimum, a, b);
-
-    OP(equal, a, b);
-    OP(not_equal, a, b);
-    OP(less, a, b);
-    OP(less_equal, a, b);
-    OP(greater, a, b);
-    OP(greater_equal, a, b);
-    OP(and, a, b);
-    OP(or, a, b);
-    OP(xor, a, b);
-    OP(not, a);
-    OP(where, a, b, c);
     if (strcmp(op, "cast") == 0) return cast(cx, a, type(at));
-
-    OP(matmul, a, b);
-    OP(matmul_trans, a, flag(at, "trans_a"), b, flag(at, "trans_b"));
-    OP(linear, a, b, c);
-    OP(linear_act, a, b, c, activation(at));
-    OP(linear_transposed, a, b, c, activation(at));
-
-    OP(sum, a, over, axes.n, keep);
-    OP(mean, a, over, axes.n, keep);
-    OP(max, a, over, axes.n, keep);
-    OP(min, a, over, axes.n, keep);
-    OP(variance, a, over, axes.n, keep, whole(at, "correction"));
-    OP(logsumexp, a, over, axes.n, keep);
-    OP(norm, a, real(at, "p"), over, axes.n, keep);
-    OP(cumsum, a, whole(at, "axis"));
-    OP(argmax, a, whole(at, "axis"), keep);
-    OP(argmin, a, whole(at, "axis"), keep);
-
-    OP(softmax, a, whole(at, "axis"));
-    OP(log_softmax, a, whole(at, "axis"));
-    OP(layer_norm, a, b, c, real(at, "eps"));
-    OP(rms_norm, a, b, real(at, "eps"));
-    OP(dropout, a, real(at, "p"));
-
-    OP(embedding, a, b);
-    OP(gather, a, whole(at, "axis"), b);
-    OP(scatter_add, a, whole(at, "axis"), b, c);
-    OP(index_select, a, whole(at, "axis"), b);
-
-    OP(reshape, a, shape.n, shape.wide);
-    OP(slice, a, whole(at, "axis"), whole(at, "start"), whole(at, "length"));
-    OP(contiguous, heed_slice(cx, a, whole(at, "axis"), whole(at, "start"), whole(at, "length")));
-    OP(detach, a);
-    OP(concat, in, n, whole(at, "axis"));
-    OP(stack, in, n, whole(at, "axis"));
-    OP(permute, a, axes.narrow);
-    OP(transpose, a, whole(at, "axis_a"), whole(at, "axis_b"));
-    OP(expand, a, shape.n, shape.wide);
-    OP(pad, a, before.wide, after.wide, real(at, "value"));
-    OP(roll, a, whole(at, "shift"), whole(at, "axis"));
-    OP(flip, a, whole(at, "axis"));
-
-    OP(mse_loss, a, b, reduction(at));
-    OP(l1_loss, a, b, reduction(at));
-    OP(huber_loss, a, b, real(at, "delta"), reduction(at));
-    OP(bce_loss, a, b, reduction(at));
-    OP(kl_loss, a, b, reduction(at));
-    OP(cross_entropy, a, b, options(at, &opts));
-    OP(cross_entropy_soft, a, b, options(at, &opts));
-    OP(linear_cross_entropy, a, b, c, d, options(at, &opts));
-#undef OP
-    heed_fail(cx, HEED_ERR_USAGE, "run_op: no line for op %s", op);
+#define CALL(name, ...)                                                                                                \
+    if (strcmp(op, #name) == 0) return heed_##name(cx, __VA_ARGS__);
+    /* other functions of these ops */
+    CALL(matmul_trans, a, FLAG(trans_a), b, FLAG(trans_b))
+    CALL(linear_act, a, b, c, activation(at))
+    CALL(linear_transposed, a, b, c, activation(at))
+#define OP CALL
+#define SEVERAL(name)
+#include "tensor/ops.def"
+    heed_fail(cx, HEED_ERR_USAGE, "run_op: there is no op %s", op);
     return NULL;
 }
 
@@ -209,8 +145,6 @@ bool run_op(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *i
                        : heed_add_rms_norm(cx, in[0], in[1], in[2], real(at, "eps"), h);
         return out[0] != NULL;
     }
-    bool found;
-    out[0] = unary(cx, op, at, in[0], &found);
-    if (!found) out[0] = single(cx, op, at, in, n_in);
+    out[0] = single(cx, op, at, in, n_in);
     return out[0] != NULL;
 }

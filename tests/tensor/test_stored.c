@@ -79,7 +79,7 @@ static void same_bits_as_f32(void **state) {
     }
     heed_clear(cx);
     assert_int_equal(golden_wrongs(), 0);
-    assert_true(cases >= 40);
+    assert_true(cases >= 40 || !golden_is_whole());
 }
 
 /* Ops that only move numbers take any type. */

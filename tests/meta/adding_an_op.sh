@@ -1,0 +1,33 @@
+# docs/adding-an-op.md shows files as they are: each block of code behind a comment that names a file is that file.
+# First the check is shown a page that is out of date.
+set -eu
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+blocks() { # PAGE: the code below <!-- FILE --> goes to $scratch/blocks/FILE; prints the names
+    rm -rf "$scratch/blocks"
+    awk -v to="$scratch/blocks/" '
+        /^<!-- [^ ]* -->$/ { name = $2; next }
+        name != "" && /^```c$/ { inside = 1; out = to name; system("mkdir -p $(dirname " out ")"); printf "" > out; print name; next }
+        inside && /^```$/ { inside = 0; name = ""; close(out); next }
+        inside { print > out }' "$1"
+}
+check() { # PAGE: names that differ
+    for name in $(blocks "$1"); do
+        cmp -s "$scratch/blocks/$name" "$SOURCE/$name" || echo "$name"
+    done
+}
+printf '<!-- src/tensor/ops/glu.c -->\n```c\nint x;\n```\n' >"$scratch/planted.md"
+if [ "$(check "$scratch/planted.md")" != src/tensor/ops/glu.c ]; then
+    echo "the check itself is wrong; on the planted page it said: $(check "$scratch/planted.md")"
+    exit 1
+fi
+
+page=$SOURCE/docs/adding-an-op.md
+[ "$(blocks "$page" | wc -l)" -ge 2 ] || { echo "$page shows no file"; exit 1; }
+found=$(check "$page")
+[ -z "$found" ] || {
+    echo "$page shows other code than:"
+    echo "$found"
+    exit 1
+}

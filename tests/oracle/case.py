@@ -97,6 +97,23 @@ def stored(t):
     return a.astype({"b": np.uint8, "u": np.uint8, "i": np.int32}.get(a.dtype.kind, f32))
 
 
+def write_tensors(path, tensors, metadata=None):
+    """A safetensors file by our own writer, because the order of a header's entries must not change from run to run."""
+    header, at = {"__metadata__": metadata} if metadata else {}, 0
+    names = sorted(tensors, key=lambda n: (-tensors[n].itemsize, n))
+    kinds = {"f4": "F32", "i8": "I64", "i4": "I32", "u1": "U8", "b1": "BOOL", "u2": "BF16", "f2": "F16"}
+    for n in names:
+        a = tensors[n]
+        header[n] = {"dtype": kinds[a.dtype.str[1:]], "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}
+        at += a.nbytes
+    head = json.dumps(header, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head)
+        for n in names:
+            f.write(np.ascontiguousarray(tensors[n]).tobytes())
+
+
 class Family:
     """The cases of one golden file, and its table of large cases, whose numbers the C test makes itself."""
 
@@ -182,18 +199,5 @@ class Family:
         self.larges.append({"op": op, "in": made, "attr": attr})
 
     def write(self, path):
-        """Our own writer, because the order of a header's entries must not change from run to run."""
         text = json.dumps({"cases": self.cases, "large": self.larges}, separators=(",", ":"))
-        header, at = {"__metadata__": {"list": text}}, 0
-        names = sorted(self.tensors, key=lambda n: (-self.tensors[n].itemsize, n))
-        kinds = {"f4": "F32", "i4": "I32", "u1": "U8", "u2": "BF16", "f2": "F16"}
-        for n in names:
-            a = self.tensors[n]
-            header[n] = {"dtype": kinds[a.dtype.str[1:]], "shape": list(a.shape), "data_offsets": [at, at + a.nbytes]}
-            at += a.nbytes
-        head = json.dumps(header, separators=(",", ":")).encode()
-        head += b" " * (-len(head) % 8)
-        with open(path, "wb") as f:
-            f.write(struct.pack("<Q", len(head)) + head)
-            for n in names:
-                f.write(np.ascontiguousarray(self.tensors[n]).tobytes())
+        write_tensors(path, self.tensors, {"list": text})

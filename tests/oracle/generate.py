@@ -6,16 +6,16 @@ source counts only when the model in double and in single precision gives the sa
 """
 import collections
 import json
-import shutil
 
 import torch
 from transformers import MarianConfig, MarianMTModel
 
+import golden
 import seq2seq
 
 SOURCES = 4  # of a call
-FORCED = dict(vocab_size=61, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
-              encoder_ffn_dim=32, decoder_ffn_dim=24, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60,
+FORCED = dict(vocab_size=61, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=4,
+              encoder_ffn_dim=20, decoder_ffn_dim=12, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60,
               forced_eos_token_id=0, max_position_embeddings=64, scale_embedding=True, activation_function="relu")
 BAD_TOKENS = [[60], [7], [0]]  # and the runs that the model likes best
 CALLS = [dict(beams=1), dict(beams=1, max_length=7), dict(beams=1, no_repeat_ngram=2), dict(beams=1, min_length=12, max_length=20),
@@ -25,16 +25,6 @@ CALLS += [dict(beams=5, length_penalty=penalty, early_stopping=stop, max_length=
 CALLS += [dict(beams=5, no_repeat_ngram=1, max_length=12, n_best=3), dict(beams=3, min_length=6, max_length=16, n_best=3)]
 CALLS += [dict(beams=5, n_best=5), dict(beams=4, n_best=4, length_penalty=0.6)]
 CALLS += [dict(beams=2, min_length=length, n_best=2) for length in (2, 3, 4, 5)]
-
-
-def lively(model):
-    """Fresh weights are small: everything would end as it begins. The end is made likely enough to come now and then."""
-    with torch.no_grad():
-        for p in model.parameters():
-            if p.requires_grad:
-                p.copy_(p * 10 if p.dim() > 1 else p + 0.2 * torch.randn_like(p))
-        model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
-        model.final_logits_bias[0, model.config.eos_token_id] += 2
 
 
 def favourites(model):
@@ -50,16 +40,14 @@ def favourites(model):
 
 
 def forced(folder):
-    torch.manual_seed(11)
-    model = MarianMTModel(MarianConfig(**FORCED)).eval()
-    lively(model)
-    path = folder / "marian-forced"
-    shutil.rmtree(path, ignore_errors=True)
-    model.save_pretrained(path)
-    (path / "generation_config.json").unlink(missing_ok=True)
+    golden.seed("marian-forced")
+    model = seq2seq.lively(MarianMTModel(MarianConfig(**FORCED)).eval(), end=2)
     words = BAD_TOKENS + favourites(model)
+    path = folder / "marian-forced"
+    golden.save(path, model, seq2seq.inputs("marian-forced", model.config))
     config = json.loads((path / "config.json").read_text())  # where the directories of older releases have it
     (path / "config.json").write_text(json.dumps(config | {"bad_words_ids": words}, indent=2) + "\n")
+    model.float()
     return model, rules_of(model, words)
 
 

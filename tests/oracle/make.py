@@ -9,7 +9,7 @@ from safetensors import safe_open
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
 MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
-           "attention": "attention", "lessons": "lessons", "seq2seq": "model",
+           "attention": "attention", "lessons": "lessons", "vectors": "model", "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
            "moses": "text", "bleu": "text", "report": "train"}
 

@@ -1,0 +1,387 @@
+/* heed against the Python that saved them: every directory below tests/golden/model, whatever its family.
+ *
+ * A directory holds a model and case.safetensors (tests/oracle/golden.py): inputs in.NAME, outputs out.NAME and the
+ * gradient of every parameter, grad.NAME. Everything is compared, and what every model promises is checked: the same
+ * bits for any number of threads and after saving and loading, and a dry run that tells the memory. A new family is one
+ * more directory; a head without one fails. */
+#include "heed/attention.h"
+#include "heed/model.h"
+#include "io/io_test.h"
+#include <dirent.h>
+#include <sys/stat.h>
+
+enum { MOST_CASES = 1000 };
+static char *cases[MOST_CASES];
+static int n_cases;
+
+static const char *path_of(const char *name, const char *file) {
+    static char path[2][800];
+    static int turn;
+    char *to = path[turn++ % 2];
+    snprintf(to, sizeof path[0], "%s/model/%s%s%s", getenv("HEED_GOLDEN"), name, *file ? "/" : "", file);
+    return to;
+}
+
+static int is_directory(const struct dirent *entry) {
+    struct stat is;
+    return entry->d_name[0] != '.' && stat(path_of(entry->d_name, ""), &is) == 0 && S_ISDIR(is.st_mode);
+}
+
+static int open_cases(void **state) {
+    struct dirent **entries;
+    const int n = scandir(path_of("", ""), &entries, is_directory, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (n_cases < MOST_CASES) cases[n_cases++] = strdup(entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
+    return n == n_cases ? make_folder(state) : -1;
+}
+
+static int close_cases(void **state) {
+    for (int i = 0; i < n_cases; i++) free(cases[i]);
+    return wipe_folder(state);
+}
+
+/* ---- a case ---- */
+
+struct golden {
+    const char *name;
+    heed_ctx *cx;
+    heed_safetensors *file; /* case.safetensors */
+    heed_model *model;
+    heed_io in, out;
+    heed_grad *slots;
+    float *block; /* all gradients */
+};
+
+static void check(const struct golden *g, bool right, const char *what) {
+    if (!right) fail_msg("%s: %s: %s", g->name, what, heed_message(g->cx));
+}
+
+/* NULL when the file lacks it */
+static const heed_array *stored(const struct golden *g, const char *prefix, const char *name) {
+    char full[300];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const int64_t at = heed_safetensors_find(g->cx, g->file, full);
+    return at < 0 ? NULL : heed_safetensors_get(g->cx, g->file, at);
+}
+
+static heed_tensor *tensor_of(heed_ctx *cx, const heed_array *a) {
+    if (a->dtype == HEED_F32) return heed_from_f32(cx, a->data, a->rank, a->shape);
+    if (a->dtype == HEED_I64) return heed_from_i64(cx, a->data, a->rank, a->shape);
+    return a->dtype == HEED_I32 ? heed_from_i32(cx, a->data, a->rank, a->shape)
+                                : heed_from_u8(cx, a->data, a->rank, a->shape);
+}
+
+static void put_inputs(struct golden *g) {
+    for (int64_t i = 0; i < heed_safetensors_count(g->file); i++) {
+        const heed_array *a = heed_safetensors_get(g->cx, g->file, i);
+        if (strncmp(a->name, "in.", 3) == 0) heed_io_put(g->cx, &g->in, a->name + 3, tensor_of(g->cx, a));
+    }
+    check(g, g->in.n > 0 && !heed_failed(g->cx), "inputs");
+}
+
+/* dir: where the model is; NULL: in the golden directory */
+static void open_golden(struct golden *g, const char *name, const char *dir, int threads, bool dry) {
+    *g = (struct golden){.name = name, .cx = heed_open(&(heed_config){.threads = threads, .dry = dry})};
+    g->file = heed_safetensors_open(g->cx, path_of(name, "case.safetensors"));
+    check(g, g->file, "case.safetensors");
+    g->model = heed_model_load(g->cx, dir ? dir : path_of(name, ""));
+    check(g, g->model, "load");
+    const heed_params *params = heed_model_params(g->model);
+    g->slots = calloc((size_t)heed_params_count(params), sizeof *g->slots);
+    g->block = calloc((size_t)heed_params_numbers(params) + 1, sizeof *g->block);
+    for (int i = 0; i < heed_params_count(params); i++) {
+        const heed_param *p = heed_params_at(params, i);
+        if (!p->target) g->slots[i].data = g->block + (p->value - heed_params_block(params));
+    }
+    heed_bind(g->cx, params, g->slots);
+    put_inputs(g);
+}
+
+static void close_golden(struct golden *g) {
+    heed_capture_end(g->cx);
+    heed_reset(g->cx);
+    heed_bind(g->cx, NULL, NULL);
+    heed_safetensors_close(g->file);
+    heed_model_free(g->cx, g->model);
+    check(g, !heed_failed(g->cx), "close");
+    heed_close(g->cx);
+    free(g->slots);
+    free(g->block);
+}
+
+static void forward(struct golden *g) {
+    g->out = (heed_io){0};
+    check(g, heed_model_forward(g->cx, g->model, &g->in, &g->out), "forward");
+}
+
+static void backward(struct golden *g) {
+    static const char *const names[] = {"logits", "action_preds", "last_hidden_state"};
+    heed_tensor *y = heed_io_get(&g->out, "loss"), *dy = heed_io_get(&g->in, "grad_output");
+    for (int i = 0; i < g->out.n; i++) heed_keep(g->cx, g->out.tensor[i]);
+    if (y)
+        check(g, !heed_wants_grad(y) || heed_backward(g->cx, y), "backward");
+    else {
+        for (size_t i = 0; !y && i < sizeof names / sizeof *names; i++) y = heed_io_get(&g->out, names[i]);
+        check(g, y && dy, "neither loss nor grad_output");
+        check(g, heed_backward_from(g->cx, y, dy), "backward");
+    }
+}
+
+/* ---- against Python ---- */
+
+static double largest(const heed_array *a) {
+    double most = 0;
+    for (int64_t i = 0; i < heed_array_count(a); i++) most = fmax(most, fabs((double)((const float *)a->data)[i]));
+    return most;
+}
+
+/* Each number within 1e-4 of itself, 1e-5 of the tensor's largest and `floor`. */
+static void near(const struct golden *g, const heed_array *want, int rank, const int64_t *shape, const float *got,
+                 double floor) {
+    const float *x = want->data;
+    const double slack = 1e-5 * largest(want) + floor;
+    if (want->dtype != HEED_F32 || want->rank != rank ||
+        memcmp(want->shape, shape, (size_t)rank * sizeof *shape) != 0 || !got)
+        fail_msg("%s: %s: another shape than Python's, or not there", g->name, want->name);
+    for (int64_t i = 0; i < heed_array_count(want); i++)
+        if (!(fabs((double)got[i] - (double)x[i]) <= 1e-4 * fabs((double)x[i]) + slack))
+            fail_msg("%s: %s[%lld] = %.9g, not %.9g", g->name, want->name, (long long)i, (double)got[i], (double)x[i]);
+}
+
+/* The map that an output "encoder_attentions.2" or "attentions.2" is, or NULL. */
+static const heed_capture_map *map_of(const struct golden *g, const char *name) {
+    for (int i = 0; i < heed_capture_count(g->cx); i++) {
+        const heed_capture_map *m = heed_capture_at(g->cx, i);
+        char called[2][80];
+        snprintf(called[0], sizeof called[0], "%s_attentions.%d", m->site, m->layer);
+        snprintf(called[1], sizeof called[1], "attentions.%d", m->layer);
+        if (strcmp(called[strcmp(m->site, "attention") == 0], name) == 0) return m;
+    }
+    return NULL;
+}
+
+/* All that Python gave, and nothing that it did not. */
+static void check_outputs(const struct golden *g) {
+    int tensors = 0, maps = 0;
+    for (int64_t i = 0; i < heed_safetensors_count(g->file); i++) {
+        const heed_array *want = heed_safetensors_get(g->cx, g->file, i);
+        if (strncmp(want->name, "out.", 4) != 0) continue;
+        heed_tensor *t = heed_io_get(&g->out, want->name + 4);
+        const heed_capture_map *m = t ? NULL : map_of(g, want->name + 4);
+        if (!t && !m) fail_msg("%s: heed does not give %s", g->name, want->name);
+        if (t) near(g, want, heed_rank(t), heed_shape(t), heed_f32(heed_contiguous(g->cx, t)), 0);
+        if (m) near(g, want, 4, (int64_t[]){m->batch, m->heads, m->rows, m->keys}, m->weights, 0);
+        tensors += t != NULL;
+        maps += m != NULL;
+    }
+    if (tensors != g->out.n || maps != heed_capture_count(g->cx))
+        fail_msg("%s: %d outputs and %d attention maps, of which Python gave %d and %d", g->name, g->out.n,
+                 heed_capture_count(g->cx), tensors, maps);
+}
+
+/* Every parameter that is trained; one that Python has no gradient of is not reached, so its gradient is zero. */
+static void check_gradients(const struct golden *g) {
+    const heed_params *params = heed_model_params(g->model);
+    double most = 0;
+    int64_t given = 0;
+    for (int64_t i = 0; i < heed_safetensors_count(g->file); i++) {
+        const heed_array *a = heed_safetensors_get(g->cx, g->file, i);
+        if (strncmp(a->name, "grad.", 5) != 0) continue;
+        given++;
+        most = fmax(most, largest(a));
+    }
+    for (int i = 0; i < heed_params_count(params); i++) {
+        const heed_param *p = heed_params_at(params, i);
+        const heed_array *want = stored(g, "grad.", p->name);
+        if (p->frozen || !heed_param_stored(p)) continue;
+        const float *got = g->block + (p->value - heed_params_block(params));
+        if (want) near(g, want, p->rank, p->shape, got, 1e-6 * most);
+        for (int64_t k = 0; !want && k < p->count; k++)
+            if (got[k] != 0) fail_msg("%s: %s has a gradient, and none in Python", g->name, p->name);
+        given -= want != NULL;
+    }
+    if (given) fail_msg("%s: Python has gradients of %lld parameters more", g->name, (long long)given);
+}
+
+static void test_results(void **state) {
+    (void)state;
+    for (int i = 0; i < n_cases; i++) {
+        struct golden g;
+        open_golden(&g, cases[i], NULL, 2, false);
+        check(&g, heed_capture_begin(g.cx, NULL), "capture");
+        forward(&g);
+        backward(&g);
+        check_outputs(&g);
+        check_gradients(&g);
+        close_golden(&g);
+    }
+}
+
+/* A loss alone is the same loss; it may be computed another way. */
+static void test_loss_only(void **state) {
+    (void)state;
+    for (int i = 0; i < n_cases; i++) {
+        struct golden g;
+        open_golden(&g, cases[i], NULL, 1, false);
+        const heed_array *want = stored(&g, "out.", "loss");
+        if (want) {
+            g.in.loss_only = true;
+            forward(&g);
+            backward(&g);
+            const heed_tensor *loss = heed_io_get(&g.out, "loss");
+            near(&g, want, heed_rank(loss), heed_shape(loss), heed_f32(loss), 0);
+            check_gradients(&g);
+        }
+        close_golden(&g);
+    }
+}
+
+/* ---- the same bits ---- */
+
+/* All outputs and all gradients, one after the other. */
+struct bits {
+    float *numbers;
+    int64_t n;
+};
+
+static struct bits all_bits(struct golden *g) {
+    forward(g);
+    backward(g);
+    const int64_t weights = heed_params_numbers(heed_model_params(g->model));
+    struct bits b = {.n = weights};
+    for (int i = 0; i < g->out.n; i++) b.n += heed_count(g->out.tensor[i]);
+    float *at = b.numbers = malloc((size_t)b.n * sizeof(float));
+    for (int i = 0; i < g->out.n; at += heed_count(g->out.tensor[i++]))
+        check(g, heed_copy_f32(g->cx, g->out.tensor[i], at, heed_count(g->out.tensor[i])), "outputs");
+    memcpy(at, g->block, (size_t)weights * sizeof(float));
+    return b;
+}
+
+static void check_same(struct golden *g, struct bits want, const char *when) {
+    const struct bits b = all_bits(g);
+    if (b.n != want.n || memcmp(b.numbers, want.numbers, (size_t)b.n * sizeof(float)) != 0)
+        fail_msg("%s: other bits %s", g->name, when);
+    free(b.numbers);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static const int counts[] = {2, 3, 8};
+    for (int i = 0; i < n_cases; i++) {
+        struct golden one, more;
+        open_golden(&one, cases[i], NULL, 1, false);
+        const struct bits first = all_bits(&one);
+        for (int k = 0; k < 3; k++) {
+            open_golden(&more, cases[i], NULL, counts[k], false);
+            check_same(&more, first, "with more threads");
+            close_golden(&more);
+        }
+        close_golden(&one);
+        free(first.numbers);
+    }
+}
+
+/* ---- saved and opened again ---- */
+
+/* Loading is strict, so a name in a file that is not a parameter's is one that can be computed: sine positions. */
+static void check_files(const struct golden *g, const char *dir) {
+    heed_safetensors *given = heed_safetensors_open(g->cx, path_of(g->name, "")),
+                     *written = heed_safetensors_open(g->cx, dir);
+    check(g, given && written, "weights");
+    int64_t left = heed_safetensors_count(written);
+    for (int64_t i = 0; i < heed_safetensors_count(given); i++) {
+        const heed_array *a = heed_safetensors_get(g->cx, given, i);
+        const int64_t at = heed_safetensors_find(g->cx, written, a->name);
+        if (at < 0 && !heed_params_find(heed_model_params(g->model), a->name)) continue;
+        if (at < 0) fail_msg("%s: %s is not saved", g->name, a->name);
+        const heed_array *b = heed_safetensors_get(g->cx, written, at);
+        if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->shape, b->shape, sizeof a->shape) != 0 ||
+            memcmp(a->data, b->data, (size_t)heed_array_count(a) * sizeof(float)) != 0)
+            fail_msg("%s: %s is saved otherwise", g->name, a->name);
+        left--;
+    }
+    if (left) fail_msg("%s: %lld tensors are saved that Python has not", g->name, (long long)left);
+    heed_safetensors_close(given);
+    heed_safetensors_close(written);
+    char path[600];
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    const heed_json before = heed_json_open(g->cx, path_of(g->name, "config.json")),
+                    after = heed_json_open(g->cx, path);
+    for (heed_json key = heed_json_first(before); heed_json_kind_of(key) != HEED_JSON_NONE; key = heed_json_next(key)) {
+        char *one = heed_json_print(g->cx, key, 0, NULL);
+        char *two = heed_json_print(g->cx, heed_json_find(g->cx, after, key.key), 0, NULL);
+        if (!one || !two || strcmp(one, two) != 0)
+            fail_msg("%s: %s was %s in config.json, and is saved as %s", g->name, key.key, one, two ? two : "nothing");
+        heed_mem_free(g->cx, one);
+        heed_mem_free(g->cx, two);
+    }
+    heed_json_free(before);
+    heed_json_free(after);
+}
+
+static void test_reload(void **state) {
+    (void)state;
+    for (int i = 0; i < n_cases; i++) {
+        struct golden g, again;
+        char dir[512];
+        snprintf(dir, sizeof dir, "%s", in_folder(cases[i]));
+        open_golden(&g, cases[i], NULL, 1, false);
+        const struct bits first = all_bits(&g);
+        check(&g, heed_model_save(g.cx, g.model, dir), "save");
+        check_files(&g, dir);
+        open_golden(&again, cases[i], dir, 1, false);
+        check_same(&again, first, "after saving and loading");
+        assert_ptr_equal(heed_model_head(again.model), heed_model_head(g.model));
+        close_golden(&again);
+        close_golden(&g);
+        free(first.numbers);
+    }
+}
+
+/* ---- memory ---- */
+
+static void test_plan(void **state) {
+    (void)state;
+    for (int i = 0; i < n_cases; i++) {
+        size_t peak[2];
+        for (int dry = 0; dry < 2; dry++) {
+            struct golden g;
+            open_golden(&g, cases[i], NULL, 1, dry);
+            forward(&g);
+            backward(&g);
+            peak[dry] = heed_memory_use(g.cx).step_peak;
+            close_golden(&g);
+        }
+        if (peak[0] != peak[1] || peak[0] == 0)
+            fail_msg("%s: %zu bytes are used, and %zu planned", cases[i], peak[0], peak[1]);
+    }
+}
+
+/* ---- none is left out ---- */
+
+static void test_all_heads(void **state) {
+    (void)state;
+    for (int i = 0; i < heed_family_count(); i++)
+        for (const heed_head *head = heed_family_at(i)->heads; head->architecture; head++) {
+            bool there = false;
+            for (int k = 0; k < n_cases && !there; k++) {
+                heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = true});
+                heed_model *m = heed_model_load(cx, path_of(cases[k], ""));
+                there = m && heed_model_head(m) == head;
+                heed_model_free(cx, m);
+                heed_close(cx);
+            }
+            if (!there) fail_msg("%s of %s has no golden directory", head->architecture, heed_family_at(i)->name);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results), cmocka_unit_test(test_loss_only), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_reload),  cmocka_unit_test(test_plan),      cmocka_unit_test(test_all_heads),
+    };
+    return cmocka_run_group_tests(tests, open_cases, close_cases);
+}

@@ -1,0 +1,96 @@
+"""A golden directory: a small model as Python saves it, with what it gives for some inputs and every gradient.
+
+    config.json, model.safetensors    the model directory
+    case.safetensors                  in.NAME    the inputs of forward; in.grad_output where there is no loss
+                                      out.NAME   its outputs: logits, loss, last_hidden_state, attentions.0, ...
+                                      grad.NAME  the gradient of the loss, or of sum(output * grad_output), by every
+                                                 parameter of model.safetensors that has one
+
+tests/model/test_golden.c holds heed against every directory below tests/golden/model. Python computes in float64 on
+float32 weights.
+"""
+import json
+import shutil
+import zlib
+
+import numpy as np
+import torch
+import transformers
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from case import write_tensors
+transformers.logging.disable_progress_bar()
+LARGEST = 40 * 1024  # bytes of a directory
+MAIN = ("logits", "action_preds", "last_hidden_state")  # what grad_output multiplies
+SKIPPED = ("past_key_values", "hidden_states", "encoder_hidden_states", "decoder_hidden_states",
+           "encoder_last_hidden_state")
+
+
+def seed(name):
+    """Random numbers of its own for each directory, so that adding one leaves the bytes of all others as they are."""
+    torch.manual_seed(zlib.crc32(name.encode()))
+
+
+def enliven(model):
+    """Fresh weights are small and biases zero: too tame to find mistakes."""
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.requires_grad:
+                p.copy_(p * 10 if p.dim() > 1 else p + 0.2 * torch.randn_like(p))
+    return model
+
+
+def flat(output):
+    """NAME: tensor; tuples of tensors, one for each layer, become NAME.LAYER."""
+    for name, value in output.items():
+        if name in SKIPPED or value is None:
+            continue
+        if isinstance(value, torch.Tensor):
+            yield name, value
+        else:
+            yield from ((f"{name}.{i}", t) for i, t in enumerate(value))
+
+
+def stored(t):
+    a = t.detach().numpy()
+    return a.astype(np.float32) if a.dtype == np.float64 else a
+
+
+def save(path, model, inputs, config=None):
+    """Writes the directory `path` for a model of transformers, or any torch module whose forward gives a dict, with its
+    config.json as a dict. inputs: tensors by the names of forward's arguments. The model is in float64 afterwards."""
+    model.eval()
+    shutil.rmtree(path, ignore_errors=True)
+    if config is None:
+        model.save_pretrained(path)
+        (path / "generation_config.json").unlink(missing_ok=True)
+    else:
+        path.mkdir(parents=True)
+        (path / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+        save_file({k: v.contiguous() for k, v in model.state_dict().items()}, path / "model.safetensors")
+    (path / "model.safetensors").chmod(0o644)
+    options = {}
+    if hasattr(model, "set_attn_implementation"):
+        model.set_attn_implementation("eager")
+        options = dict(output_attentions=True, return_dict=True)
+    wide = {k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}
+    output = dict(flat(model.double()(**wide, **options)))
+    tensors = {f"in.{k}": stored(v) for k, v in inputs.items()} | {f"out.{k}": stored(v) for k, v in output.items()}
+    if "loss" in output:
+        if output["loss"].requires_grad:
+            output["loss"].backward()
+    else:
+        main = next(output[name] for name in MAIN if name in output)
+        upstream = torch.randn(main.shape)
+        tensors["in.grad_output"] = stored(upstream)
+        main.backward(upstream.double())
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    with safe_open(path / "model.safetensors", "numpy") as file:
+        for name in file.keys():
+            if name in parameters and parameters[name].grad is not None:
+                tensors[f"grad.{name}"] = stored(parameters[name].grad)
+    write_tensors(path / "case.safetensors", tensors)
+    size = sum(f.stat().st_size for f in path.iterdir())
+    assert size <= LARGEST, f"{path.name}: {size} bytes are more than {LARGEST}"
+    print(f"model/{path.name}: {len(tensors)} tensors, {size} bytes")

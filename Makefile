@@ -40,7 +40,7 @@ test-all: ## everything: also clang, TSan, all instruction sets, fuzzing, what l
 
 check: ## build and run only the tests whose names match: make check ONLY=tensor [STAGE=address]
 	@sh tools/deps.sh build test
-	@sh tools/stage.sh $(STAGE) '$(ONLY)'
+	@sh tools/stage.sh $(STAGE) '$(value ONLY)'
 
 build/stages/%.passed: $(WATCHED)
 	@sh tools/stage.sh $*

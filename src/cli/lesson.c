@@ -24,7 +24,7 @@ static const struct option options[] = {
      .help = "the column y of a table, by name or number; by default the last"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 30, .high = 20000,
-     .help = "number of training steps (lessons memory, transformer and teacher-forcing)"},
+     .help = "number of training steps, of lessons that train for seconds (memory, transformer, ...)"},
     {.name = "dark", .help = "pictures for a dark page"},
     JSON_OPTION,
     {.name = NULL},

@@ -56,9 +56,9 @@ static void spread_bends(const struct network *net, int64_t n, uint64_t seed) {
 static void train(struct lesson_run *r, const struct network *net, const float *x, const float *y) {
     heed_ctx *cx = r->cx;
     const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAM},
-                                    .schedule = {.kind = HEED_COSINE, .lr = 0.03, .steps = STEPS}};
+                                    .schedule = {.kind = HEED_COSINE, .lr = 0.03, .steps = r->steps}};
     heed_trainer *trainer = heed_trainer_new(cx, net->params, &opts);
-    for (int step = 0; step < STEPS && !heed_failed(cx); step++) {
+    for (int64_t step = 0; step < r->steps && !heed_failed(cx); step++) {
         heed_trainer_begin(cx, trainer);
         heed_tensor *out = heed_mlp_run(cx, &net->mlp, heed_borrow(cx, HEED_F32, x, 2, (int64_t[]){GRID, 1}, NULL));
         heed_tensor *wanted = heed_borrow(cx, HEED_F32, y, 2, (int64_t[]){GRID, 1}, NULL);
@@ -206,9 +206,9 @@ static void run(struct lesson_run *r) {
                "a staircase of n steps. Here the function is 2 sin x + x^0.8 on [0, 5]; node k fires from the left "
                "end of piece k on and adds what that piece has more than the one before. Nothing is trained.");
     lesson_say(r,
-               "Beside it: a network with as many hidden nodes (tanh) that is trained, %d steps of Adam. It places "
+               "Beside it: a network with as many hidden nodes (tanh) that is trained, %lld steps of Adam. It places "
                "its bends where they are needed. Root mean square error of both:",
-               STEPS);
+               (long long)r->steps);
     lesson_line(r, "%12s %14s %14s", "hidden nodes", "built", "trained");
     compute(r, s);
     lesson_line(r, "%s", "");
@@ -230,4 +230,5 @@ const struct lesson approximation_lesson = {
     .name = "universal-approximation",
     .summary = "n steps need n hidden nodes: built by hand, and trained; error against n",
     .run = run,
+    .steps = STEPS,
 };

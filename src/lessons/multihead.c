@@ -116,7 +116,7 @@ struct network {
 
 struct outcome {
     int heads;
-    float *loss;                      /* (STEPS) */
+    float *loss;                      /* (steps) */
     double before, first;             /* how often right */
     double on_before[2], on_first[2]; /* weight of a head on the letter before, and on the first */
     heed_capture_map map;             /* on the first test text */
@@ -143,7 +143,7 @@ static bool open_network(struct lesson_run *r, int heads, struct network *n) {
     heed_ctx *cx = r->cx;
     n->params = heed_params_new(cx);
     const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAM},
-                                    .schedule = {.kind = HEED_COSINE, .lr = 0.01, .steps = STEPS}};
+                                    .schedule = {.kind = HEED_COSINE, .lr = 0.01, .steps = r->steps}};
     if (!heed_embedding_make(cx, n->params, "letter", LETTERS, SMALL, &n->letter) ||
         !heed_embedding_make(cx, n->params, "place", LENGTH, SMALL, &n->place) ||
         !heed_multihead_make(cx, n->params, "attention",
@@ -168,17 +168,17 @@ static heed_tensor *forward(heed_ctx *cx, const struct network *net, const int32
 
 static bool learn(struct lesson_run *r, struct network *net, struct outcome *o) {
     heed_ctx *cx = r->cx;
-    o->loss = lesson_room(r, STEPS, sizeof *o->loss);
+    o->loss = lesson_room(r, r->steps, sizeof *o->loss);
     struct texts t;
-    if (!o->loss || !draw_texts(r, 10, (int64_t)BATCH * STEPS, &t)) return false;
-    for (int64_t step = 0; step < STEPS && !heed_failed(cx); step++) {
+    if (!o->loss || !draw_texts(r, 10, BATCH * r->steps, &t)) return false;
+    for (int64_t step = 0; step < r->steps && !heed_failed(cx); step++) {
         const int64_t from = step * BATCH * LENGTH;
         heed_trainer_begin(cx, net->trainer);
         heed_tensor *wanted = heed_from_i32(cx, t.wanted + 2 * from, 3, (int64_t[]){BATCH, LENGTH, 2});
         heed_tensor *loss = heed_cross_entropy(cx, forward(cx, net, t.letters + from, BATCH), wanted,
                                                &(heed_cross_entropy_opts){.ignore = true, .ignore_index = -1});
         o->loss[step] = lesson_learn(cx, net->trainer, loss);
-        if (step % 16 == 0) lesson_progress(r, "learning, step", step, STEPS);
+        if (step % 16 == 0) lesson_progress(r, "learning, step", step, r->steps);
     }
     lesson_progress(r, "", 1, 1);
     return !heed_failed(cx);
@@ -276,20 +276,22 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
     heed_figure_title(f, "Two heads, two jobs");
     heed_plot_attention_sheet(f, &o[1].map, 1, &look);
     lesson_picture(r, f, "multi-head-sheet");
-    float step[STEPS];
-    for (int i = 0; i < STEPS; i++) step[i] = (float)i;
+    float *step = lesson_room(r, r->steps, sizeof *step);
+    if (!step) return;
+    for (int64_t i = 0; i < r->steps; i++) step[i] = (float)i;
     f = lesson_figure(r, 430, 260);
     heed_panel *p = heed_figure_panel(f, 0, 0);
     heed_panel_title(p, "Two jobs for one head, and for two");
     heed_panel_labels(p, "step", "loss");
-    heed_panel_curve(p, step, o[0].loss, STEPS, &(heed_style){.label = "one head of 16", .color = HEED_COLOR_ORANGE});
-    heed_panel_curve(p, step, o[1].loss, STEPS, &(heed_style){.label = "two heads of 8", .color = HEED_COLOR_BLUE});
+    heed_panel_curve(p, step, o[0].loss, r->steps,
+                     &(heed_style){.label = "one head of 16", .color = HEED_COLOR_ORANGE});
+    heed_panel_curve(p, step, o[1].loss, r->steps, &(heed_style){.label = "two heads of 8", .color = HEED_COLOR_BLUE});
     lesson_picture(r, f, "multi-head-loss");
     lesson_table(r, "multi-head-loss",
                  (heed_column[]){{.name = "step", .f32 = step},
                                  {.name = "one_head", .f32 = o[0].loss},
                                  {.name = "two_heads", .f32 = o[1].loss}},
-                 3, STEPS);
+                 3, r->steps);
     float place[2 * LENGTH * LENGTH];
     for (int i = 0; i < LENGTH * LENGTH; i++) {
         place[i] = (float)(i / LENGTH);
@@ -330,4 +332,5 @@ const struct lesson multihead_lesson = {
     .name = "multi-head",
     .summary = "eight heads of 64; two heads that learn two different jobs",
     .run = run,
+    .steps = STEPS,
 };

@@ -12,11 +12,13 @@ lessons="scoring distance-and-dot multi-head worked-example memory keys-and-quer
 expect 0 lesson
 for name in $lessons; do says "^$name  *[^ ]"; done
 
+# Some train for seconds; what they learn is tried below.
+few() { case $1 in memory | multi-head) echo "--steps 40" ;; esac }
+
 # Every lesson: pictures and tables, and what is written is what is listed.
 for name in $lessons; do
-    few=""
-    if [ "$name" = memory ]; then few="--steps 40"; fi # it learns for long; its figures are tried below
-    expect 0 lesson "$name" $few --out "made/$name"
+    # shellcheck disable=SC2046 # options are words
+    expect 0 lesson "$name" $(few "$name") --out "made/$name"
     silent
     if grep -q "$(printf '\033')" out; then fail "no escapes should go into a file"; fi
     sed -n '1,/^Written:/p' out | sed '$d' >"$name.text"
@@ -67,20 +69,22 @@ expect 0 lesson distance-and-dot --json
 holds "equal norms" "$(result equal_difference) <= 1e-6 && $(result mended_difference) <= 1e-6"
 holds "unequal norms" "$(result unequal_difference) > 0.1"
 
-expect 0 lesson multi-head --json
-holds "numbers to learn" "$(result numbers) == 4 * 512 * 512 + 4 * 512"
-holds "heads differ" "$(result heads_apart) > 0.2"
-holds "two heads do two jobs" "$(result two_heads_before) > 0.98 && $(result two_heads_first) > 0.98"
-holds "one does each" "$(result weight_on_before) > 0.9 && $(result weight_on_first) > 0.9"
-holds "one head does not" "$(result one_head_before) + $(result one_head_first) < 1.9"
+if learns; then
+    expect 0 lesson multi-head --json
+    holds "numbers to learn" "$(result numbers) == 4 * 512 * 512 + 4 * 512"
+    holds "heads differ" "$(result heads_apart) > 0.2"
+    holds "two heads do two jobs" "$(result two_heads_before) > 0.98 && $(result two_heads_first) > 0.98"
+    holds "one does each" "$(result weight_on_before) > 0.9 && $(result weight_on_first) > 0.9"
+    holds "one head does not" "$(result one_head_before) + $(result one_head_first) < 1.9"
 
-expect 0 lesson memory --json
-holds "composite" "$(result composite_sum) == 5"
-holds "forgetting" "($(result forgetting_weight_of_star) - 0.6 ^ 4) ^ 2 < 1e-10"
-holds "sigmoid attends to everyone" "$(result sigmoid_least_weight) > 0.6 && $(result sigmoid_sum) > 4.2"
-holds "softmax is finite" "($(result softmax_sum) - 1) ^ 2 < 1e-10 && $(result softmax_weight_of_star) > 0.5"
-holds "the star stays" "$(result softmax_star_first) > $(result forgetting_star_first) + 0.1"
-holds "the others do not" "$(result softmax_others) < $(result composite_others)"
+    expect 0 lesson memory --json
+    holds "composite" "$(result composite_sum) == 5"
+    holds "forgetting" "($(result forgetting_weight_of_star) - 0.6 ^ 4) ^ 2 < 1e-10"
+    holds "sigmoid attends to everyone" "$(result sigmoid_least_weight) > 0.6 && $(result sigmoid_sum) > 4.2"
+    holds "softmax is finite" "($(result softmax_sum) - 1) ^ 2 < 1e-10 && $(result softmax_weight_of_star) > 0.5"
+    holds "the star stays" "$(result softmax_star_first) > $(result forgetting_star_first) + 0.1"
+    holds "the others do not" "$(result softmax_others) < $(result composite_others)"
+fi
 
 expect 0 lesson keys-and-queries --json
 holds "Scientist" "$(result answer_1) == 4 && $(result weight_1) > 0.5"
@@ -103,7 +107,8 @@ holds "nothing seen" "$(result blind_answer) == 0 && $(result blind_gradients_fi
 
 # The number of threads changes nothing; another seed something.
 for name in multi-head keys-and-queries masking; do
-    expect 0 lesson $name --threads 3
+    # shellcheck disable=SC2046
+    expect 0 lesson $name $(few $name) --threads 3
     cmp -s out $name.text || fail "$name: the number of threads should change nothing"
 done
 expect 0 lesson masking --seed 2

@@ -40,8 +40,9 @@ struct workload {
     bool forward_only;
 };
 
-extern const struct workload attention_workloads[], translate_workloads[]; /* each ends with a NULL name */
-void translate_close(struct bench *b);                                     /* gives back what its setups took */
+/* Each ends with a NULL name. */
+extern const struct workload attention_workloads[], translate_workloads[], tokens_workloads[];
+void translate_close(struct bench *b); /* gives back what its setups took */
 
 float *numbers(heed_ctx *cx, int64_t n, uint64_t stream); /* normal ones */
 int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes);

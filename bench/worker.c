@@ -220,8 +220,8 @@ static const struct workload workloads[] = {
 };
 
 static const struct workload *find(const char *name) {
-    const struct workload *const tables[] = {workloads, attention_workloads, translate_workloads};
-    for (int t = 0; t < 3; t++)
+    const struct workload *const tables[] = {workloads, attention_workloads, translate_workloads, tokens_workloads};
+    for (int t = 0; t < 4; t++)
         for (const struct workload *w = tables[t]; w->name; w++)
             if (strcmp(w->name, name) == 0) return w;
     return NULL;

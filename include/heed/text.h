@@ -71,7 +71,7 @@ HEED_API heed_tokenizer *heed_tokenizer_train(heed_ctx *cx, const heed_lines *co
  * vocab.json with merges.txt, or a SentencePiece model. What heed cannot do as written is refused with a sentence. */
 HEED_API heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path);
 /* path: a file, or a directory, which gets tokenizer.json and, so that transformers' AutoTokenizer opens it,
- * tokenizer_config.json and special_tokens_map.json where they are not there yet. */
+ * tokenizer_config.json and special_tokens_map.json. */
 HEED_API bool heed_tokenizer_save(heed_ctx *cx, const heed_tokenizer *t, const char *path);
 HEED_API void heed_tokenizer_free(heed_ctx *cx, heed_tokenizer *t);
 

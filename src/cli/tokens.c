@@ -2,31 +2,44 @@
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/vocabulary.h"
+#include "heed/plot.h"
 #include "heed/text.h"
 #include "io/text.h"
 #include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 static const struct option options[] = {
     {.name = "decode", .letter = 'd', .help = "from ids back to text"},
+    {.name = "json", .help = "ids, pieces, offsets and types as a JSON object per line; with --decode the text"},
+    {.name = "pair", .letter = 'p', .help = "lines are two texts with a tab between them"},
+    {.name = "plain", .help = "without the special tokens that the tokenizer adds; --decode keeps them"},
+    {.name = "truncate", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 30,
+     .help = "at most N tokens per line, special ones included; 0: any number"},
+    {.name = "pad", .kind = OPTION_TEXT, .value = "N",
+     .help = "at least N tokens per line, filled up with the padding token; with --train the padding token itself "
+             "(default <pad>; of wordpiece [PAD])"},
     {.name = "a tokenizer of one's own", .kind = OPTION_GROUP},
-    {.name = "train", .letter = 't', .kind = OPTION_CHOICE, .value = "KIND", .choices = "char word bpe",
-     .help = "learn one from text"},
+    {.name = "train", .letter = 't', .kind = OPTION_CHOICE, .value = "KIND",
+     .choices = "char word bpe byte-bpe wordpiece unigram", .help = "learn one from text"},
     {.name = "vocab", .letter = 'v', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 24,
-     .help = "most tokens, special ones included; 0: all there are"},
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "where tokenizer.json goes"},
+     .help = "most tokens, special ones included; 0: all there are (char and word)"},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "where its files go"},
     {.name = "least", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
      .help = "words and characters seen less often are unknown"},
+    {.name = "min-frequency", .kind = OPTION_INT, .standard = "2", .value = "N", .low = 1, .high = 1e9,
+     .help = "pairs seen less often are not merged (bpe, byte-bpe, wordpiece)"},
     {.name = "lower", .letter = 'l', .help = "lower-case all text first"},
     {.name = "add-bos", .help = "encoding puts the bos token before"},
     {.name = "add-eos", .help = "encoding puts the eos token after"},
-    {.name = "pad", .kind = OPTION_TEXT, .standard = "<pad>", .value = "TEXT",
-     .help = "token that fills up; empty: none, as with those below"},
-    {.name = "bos", .kind = OPTION_TEXT, .standard = "<s>", .value = "TEXT", .help = "token that begins a text"},
-    {.name = "eos", .kind = OPTION_TEXT, .standard = "</s>", .value = "TEXT", .help = "token that ends a text"},
-    {.name = "unk", .kind = OPTION_TEXT, .standard = "<unk>", .value = "TEXT", .help = "token of all that is unknown"},
+    {.name = "bos", .kind = OPTION_TEXT, .value = "TEXT",
+     .help = "token that begins a text; empty: none, as with --pad and those below (default <s>; of wordpiece [CLS])"},
+    {.name = "eos", .kind = OPTION_TEXT, .value = "TEXT", .help = "token that ends a text (default </s>; [SEP])"},
+    {.name = "unk", .kind = OPTION_TEXT, .value = "TEXT",
+     .help = "unknown token (default <unk>; [UNK]; none of byte-bpe)"},
+    {.name = "mask", .kind = OPTION_TEXT, .value = "TEXT", .help = "token for masked words (default none; [MASK])"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -34,27 +47,104 @@ static const struct option options[] = {
 struct converter {
     heed_ctx *cx;
     heed_tokenizer *tokenizer;
-    bool decode;
+    bool decode, json, pair, terminal, colors;
+    heed_encode_opts opts;
     heed_string out; /* answers not yet written */
     heed_string text;
     heed_ids ids;
+    heed_encoding tokens;
     struct cli_lines in;
 };
 
-/* ---- a line ---- */
+static bool put(struct converter *c, const char *text) { return heed_string_put(c->cx, &c->out, text, strlen(text)); }
 
-static bool put_id(struct converter *c, int32_t id, bool first) {
-    char text[16];
-    const int n = snprintf(text, sizeof text, first ? "%d" : " %d", id);
-    return heed_string_put(c->cx, &c->out, text, (size_t)n);
+/* ---- encoding ---- */
+
+static bool encode(struct converter *c) {
+    const char *text = c->in.text, *tab = c->pair ? memchr(text, '\t', c->in.size) : NULL;
+    size_t size = c->in.size;
+    if (c->pair && !tab) return heed_fail(c->cx, HEED_ERR_FORMAT, "encode: a line without a tab is no pair");
+    if (tab) {
+        size = (size_t)(tab - text);
+        c->opts.pair = tab + 1;
+        c->opts.pair_size = c->in.size - size - 1;
+    }
+    return heed_encode_text(c->cx, c->tokenizer, text, size, &c->opts, &c->tokens);
+}
+
+static bool put_ids(struct converter *c) {
+    for (int64_t i = 0; i < c->tokens.count; i++) {
+        char text[16];
+        snprintf(text, sizeof text, i ? " %d" : "%d", c->tokens.token[i].id);
+        if (!put(c, text)) return false;
+    }
+    return true;
+}
+
+/* {"ids": …, "tokens": …, "offsets": …, "type_ids": …, "special_tokens_mask": …}: Python's names. */
+static bool put_object(struct converter *c) {
+    const heed_json root = heed_json_new(c->cx, "tokens"), ids = heed_json_put_array(c->cx, root, "ids"),
+                    tokens = heed_json_put_array(c->cx, root, "tokens"),
+                    offsets = heed_json_put_array(c->cx, root, "offsets"),
+                    types = heed_json_put_array(c->cx, root, "type_ids"),
+                    special = heed_json_put_array(c->cx, root, "special_tokens_mask");
+    for (int64_t i = 0; i < c->tokens.count && !heed_failed(c->cx); i++) {
+        const heed_token *t = &c->tokens.token[i];
+        c->text.size = 0;
+        heed_string_put(c->cx, &c->text, c->tokens.text.s + t->text, t->size);
+        heed_json_put_int(c->cx, ids, NULL, t->id);
+        heed_json_put_text(c->cx, tokens, NULL, c->text.s);
+        const heed_json place = heed_json_put_array(c->cx, offsets, NULL);
+        heed_json_put_int(c->cx, place, NULL, t->start);
+        heed_json_put_int(c->cx, place, NULL, t->end);
+        heed_json_put_int(c->cx, types, NULL, t->type);
+        heed_json_put_int(c->cx, special, NULL, t->special);
+    }
+    char *text = heed_json_print(c->cx, root, 0, NULL);
+    const bool ok = text && put(c, text);
+    heed_mem_free(c->cx, text);
+    heed_json_free(root);
+    return ok;
+}
+
+/* For people: the pieces side by side, each on a colour of its own or with a bar between them, and the ids below. */
+static bool put_pieces(struct converter *c) {
+    static const int backgrounds[] = {24, 58, 53, 22, 94, 60};
+    bool ok = true;
+    for (int64_t i = 0; ok && i < c->tokens.count; i++) {
+        const heed_token *t = &c->tokens.token[i];
+        char begin[32];
+        snprintf(begin, sizeof begin, "\x1B[48;5;%d;38;5;15m", t->special ? 240 : backgrounds[i % 6]);
+        c->text.size = 0;
+        ok = heed_string_put(c->cx, &c->text, c->tokens.text.s + t->text, t->size);
+        if (ok) c->text.size = cli_plain_line(c->text.s, c->text.size);
+        ok = ok &&
+             put(c, c->colors ? begin
+                    : i       ? "|"
+                              : "") &&
+             heed_string_put(c->cx, &c->out, c->text.s, c->text.size) && (!c->colors || put(c, "\x1B[0m"));
+    }
+    return ok && put(c, "\n") && put_ids(c);
+}
+
+/* The same without offsets, which nobody sees. */
+static bool put_plain_ids(struct converter *c) {
+    c->ids.count = 0;
+    if (!heed_encode(c->cx, c->tokenizer, c->in.text, c->in.size, !c->opts.plain, &c->ids)) return false;
+    for (int64_t i = 0; i < c->ids.count; i++) {
+        char text[16];
+        snprintf(text, sizeof text, i ? " %d" : "%d", c->ids.id[i]);
+        if (!put(c, text)) return false;
+    }
+    return true;
 }
 
 static bool encode_line(struct converter *c) {
-    c->ids.count = 0;
-    bool ok = heed_encode(c->cx, c->tokenizer, c->in.text, c->in.size, true, &c->ids);
-    for (int64_t i = 0; ok && i < c->ids.count; i++) ok = put_id(c, c->ids.id[i], i == 0);
-    return ok;
+    if (!c->json && !c->terminal && !c->pair && !c->opts.truncate && !c->opts.pad) return put_plain_ids(c);
+    return encode(c) && (c->json ? put_object(c) : c->terminal ? put_pieces(c) : put_ids(c));
 }
+
+/* ---- decoding ---- */
 
 /* The ids of a line of numbers. */
 static bool read_ids(struct converter *c) {
@@ -75,16 +165,34 @@ static bool read_ids(struct converter *c) {
     return true;
 }
 
+static bool put_text(struct converter *c) {
+    const heed_json root = heed_json_new(c->cx, "text");
+    heed_json_put_text(c->cx, root, "text", c->text.s);
+    char *text = heed_json_print(c->cx, root, 0, NULL);
+    const bool ok = text && put(c, text);
+    heed_mem_free(c->cx, text);
+    heed_json_free(root);
+    return ok;
+}
+
+/* A line for a line: newlines of the text are spaces, and on a terminal all control characters. --json keeps them. */
 static bool decode_line(struct converter *c) {
     c->text.size = 0;
-    return read_ids(c) && heed_decode(c->cx, c->tokenizer, c->ids.id, c->ids.count, false, &c->text) &&
-           heed_string_put(c->cx, &c->out, c->text.s, c->text.size);
+    if (!read_ids(c) || !heed_decode(c->cx, c->tokenizer, c->ids.id, c->ids.count, c->opts.plain, &c->text))
+        return false;
+    if (c->json) return put_text(c);
+    if (c->terminal) c->text.size = cli_plain_line(c->text.s, c->text.size);
+    for (size_t i = 0; i < c->text.size; i++)
+        if (c->text.s[i] == '\n') c->text.s[i] = ' ';
+    return heed_string_put(c->cx, &c->out, c->text.s, c->text.size);
 }
+
+/* ---- lines ---- */
 
 /* One answer, or none and a sentence that says which line is wrong. */
 static bool convert_line(struct converter *c) {
     const size_t before = c->out.size;
-    if ((c->decode ? decode_line : encode_line)(c)) return heed_string_put(c->cx, &c->out, "\n", 1);
+    if ((c->decode ? decode_line : encode_line)(c)) return put(c, "\n");
     c->out.size = before;
     char why[1024];
     const heed_status status = heed_error(c->cx);
@@ -105,21 +213,41 @@ static void convert_lines(struct converter *c) {
     bool ok = cli_lines_open(&c->in, c->cx, "-");
     while (ok && cli_lines_next(&c->in)) {
         ok = convert_line(c);
-        if (!cli_lines_ready(&c->in)) write_answers(c); /* before waiting for more */
+        if (!cli_lines_ready(&c->in) || c->out.size > 1 << 20) write_answers(c); /* before waiting for more */
     }
     write_answers(c);
     cli_lines_close(&c->in);
 }
 
+/* --pad of a conversion: a number of tokens, or -1 when it is none. */
+static int64_t pad_length(const struct options *o) {
+    const char *text = option_text(o, "pad");
+    int64_t length = 0;
+    for (const char *s = text ? text : "0"; *s; s++) {
+        if (*s < '0' || *s > '9' || length > 1 << 30) return -1;
+        length = 10 * length + (*s - '0');
+    }
+    return text && !*text ? -1 : length;
+}
+
 static int convert(const struct options *o) {
+    if (pad_length(o) < 0)
+        return cli_error(EXIT_USAGE, "tokens: --pad: '%s' is not a number of tokens", option_text(o, "pad"));
     struct converter c = {.cx = options_open(o), .decode = option_flag(o, "decode")};
     if (!c.cx) return EXIT_FAILED;
+    c.json = option_flag(o, "json");
+    c.pair = option_flag(o, "pair");
+    c.terminal = isatty(STDOUT_FILENO) == 1;
+    c.colors = cli_terminal(80).colors != HEED_TERMINAL_PLAIN;
+    c.opts = (heed_encode_opts){
+        .plain = option_flag(o, "plain"), .truncate = option_int(o, "truncate"), .pad = pad_length(o)};
     c.tokenizer = heed_tokenizer_load(c.cx, options_word(o, 0));
     if (c.tokenizer) convert_lines(&c);
     heed_tokenizer_free(c.cx, c.tokenizer);
     heed_string_free(c.cx, &c.out);
     heed_string_free(c.cx, &c.text);
     heed_ids_free(c.cx, &c.ids);
+    heed_encoding_free(c.cx, &c.tokens);
     return options_close(o, c.cx, EXIT_DONE);
 }
 
@@ -141,31 +269,37 @@ static heed_tokenizer *train_tokenizer(heed_ctx *cx, const struct options *o, co
     return t;
 }
 
-static const char *special(const struct options *o, const char *name) {
-    const char *text = option_text(o, name);
-    return text && *text ? text : NULL;
+/* A special token as given, or what the kind of tokenizer usually calls it. */
+static const char *special(const struct options *o, const char *name, heed_tokenizer_kind kind, const char *usual,
+                           const char *of_pieces) {
+    const char *given = option_text(o, name);
+    if (given) return *given ? given : NULL;
+    return kind == HEED_TOKENS_WORDPIECE ? of_pieces : usual;
 }
 
-static int train(const struct options *o, const char *kind, const char *dir) {
+static int train(const struct options *o, const char *name, const char *dir) {
+    const heed_tokenizer_kind kind = vocabulary_kind(name);
     const heed_tokenizer_opts opts = {
-        .kind = vocabulary_kind(kind),
+        .kind = kind,
         .vocabulary = option_int(o, "vocab"),
         .least = option_int(o, "least"),
+        .least_pair = option_int(o, "min-frequency"),
         .lower = option_flag(o, "lower"),
-        .pad = special(o, "pad"),
-        .bos = special(o, "bos"),
-        .eos = special(o, "eos"),
-        .unk = special(o, "unk"),
+        .pad = special(o, "pad", kind, "<pad>", "[PAD]"),
+        .bos = special(o, "bos", kind, "<s>", "[CLS]"),
+        .eos = special(o, "eos", kind, "</s>", "[SEP]"),
+        .unk = special(o, "unk", kind, kind == HEED_TOKENS_BYTE_BPE ? NULL : "<unk>", "[UNK]"),
+        .mask = special(o, "mask", kind, NULL, "[MASK]"),
         .add_bos = option_flag(o, "add-bos"),
         .add_eos = option_flag(o, "add-eos"),
     };
-    if (opts.kind == HEED_TOKENS_BPE && opts.vocabulary == 0)
-        return cli_error(EXIT_USAGE, "tokens: --vocab N is needed with --train bpe");
+    if (kind >= HEED_TOKENS_BPE && opts.vocabulary == 0)
+        return cli_error(EXIT_USAGE, "tokens: --vocab N is needed with --train %s", name);
     heed_ctx *cx = options_open(o);
     if (!cx) return EXIT_FAILED;
     heed_tokenizer *t = train_tokenizer(cx, o, &opts);
     if (t && directory_make(cx, dir) && heed_tokenizer_save(cx, t, dir) && !option_flag(o, "quiet"))
-        fprintf(stderr, "%s: %s with %lld tokens\n", dir, kind, (long long)heed_tokenizer_size(t));
+        fprintf(stderr, "%s: %s with %lld tokens\n", dir, name, (long long)heed_tokenizer_size(t));
     const bool wrong = !t && heed_error(cx) == HEED_ERR_USAGE;
     heed_tokenizer_free(cx, t);
     const int status = options_close(o, cx, EXIT_DONE);
@@ -196,14 +330,21 @@ const struct command tokens_command = {
     .summary = "text to token ids and back; tokenizers from text",
     .words = "DIR",
     .about =
-        "Reads lines of text from standard input and answers each with the ids of its tokens, separated by spaces, "
-        "by the tokenizer.json of DIR, which may also be the file itself. The special tokens that the file's "
-        "post-processor adds are among them; --decode turns ids back into text and drops them.\n\n"
+        "Reads lines of text from standard input and answers each with the ids of its tokens, separated by spaces. "
+        "DIR holds a tokenizer.json or what older models have instead: vocab.txt, vocab.json with merges.txt, or a "
+        "SentencePiece model; it may also be the file tokenizer.json itself. The special tokens that the tokenizer "
+        "adds are among the ids; --decode turns ids back into text and drops them. On a terminal the pieces are shown "
+        "in colour above the ids.\n\n"
+        "With --json each line is answered with an object: ids, tokens, offsets in characters, type_ids and "
+        "special_tokens_mask, as Python's tokenizers give them.\n\n"
         "With --train a tokenizer is learnt from the text files given instead of DIR, or from standard input, and "
-        "written to --out: every character a token (char), every word (word), or pieces of words (bpe). Python's "
-        "tokenizers open it and give the same ids.",
+        "written to --out: every character a token (char), every word (word), byte pairs over characters (bpe) or over "
+        "bytes (byte-bpe), BERT's pieces (wordpiece) or the likeliest pieces (unigram). Python's tokenizers and "
+        "transformers open it and give the same ids.",
     .options = options,
     .examples = "heed tokens --train bpe --vocab 8000 --out pieces train.en.gz train.de.gz\n"
-                "echo 'a bird flies through the window' | heed tokens pieces | heed tokens pieces --decode\n",
+                "echo 'a bird flies through the window' | heed tokens pieces | heed tokens pieces --decode\n"
+                "printf 'a question\\tits context\\n' | heed tokens bert-base-uncased --pair --json\n"
+                "heed tokens --train wordpiece --vocab 30000 --lower --add-bos --add-eos --out pieces <text\n",
     .run = run,
 };

@@ -1,10 +1,14 @@
 #include "cli/vocabulary.h"
 #include "base/profile.h"
+#include <string.h>
 
 static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
 
 heed_tokenizer_kind vocabulary_kind(const char *name) {
-    return name[0] == 'b' ? HEED_TOKENS_BPE : name[0] == 'w' ? HEED_TOKENS_WORD : HEED_TOKENS_CHAR;
+    static const char *const names[] = {"char", "word", "bpe", "byte-bpe", "wordpiece", "unigram"};
+    int kind = 0;
+    while (kind < HEED_TOKENS_UNIGRAM && strcmp(names[kind], name) != 0) kind++;
+    return (heed_tokenizer_kind)kind;
 }
 
 heed_tokenizer *vocabulary_learn(heed_ctx *cx, const heed_lines *const *texts, int n, heed_tokenizer_kind kind,

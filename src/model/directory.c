@@ -19,6 +19,8 @@ static const struct {
     {.name = WEIGHTS_FILE},
     {.name = TOKENIZER_FILE, .tokenizer = true},
     {.name = TARGET_TOKENIZER_FILE, .tokenizer = true},
+    {.name = TOKENIZER_CONFIG_FILE, .tokenizer = true},
+    {.name = SPECIAL_TOKENS_FILE, .tokenizer = true},
 };
 enum { FILES = sizeof files / sizeof *files };
 
@@ -58,13 +60,24 @@ bool directory_make(heed_ctx *cx, const char *dir) {
 
 /* ---- tokenizers ---- */
 
-bool directory_has_tokenizers(const char *dir) { return directory_has(dir, TOKENIZER_FILE); }
+/* tokenizer.json, or the files that older models have instead. */
+bool directory_has_tokenizers(const char *dir) {
+    static const char *const names[] = {
+        TOKENIZER_FILE,    "vocab.txt", "merges.txt",      "spiece.model", "sentencepiece.bpe.model",
+        "tokenizer.model", "spm.model", SOURCE_PIECES_FILE};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (directory_has(dir, names[i])) return true;
+    return false;
+}
 
 bool directory_load_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *tokens[2]) {
     char path[PATH_ROOM];
     tokens[0] = tokens[1] = heed_tokenizer_load(cx, dir);
-    if (tokens[0] && directory_has(dir, TARGET_TOKENIZER_FILE))
-        tokens[1] = directory_path(cx, dir, TARGET_TOKENIZER_FILE, path) ? heed_tokenizer_load(cx, path) : NULL;
+    const bool pieces = !directory_has(dir, TOKENIZER_FILE) && directory_has(dir, SOURCE_PIECES_FILE);
+    const char *target = directory_has(dir, TARGET_TOKENIZER_FILE)          ? TARGET_TOKENIZER_FILE
+                         : pieces && directory_has(dir, TARGET_PIECES_FILE) ? TARGET_PIECES_FILE
+                                                                            : NULL;
+    if (tokens[0] && target) tokens[1] = directory_path(cx, dir, target, path) ? heed_tokenizer_load(cx, path) : NULL;
     if (heed_failed(cx)) directory_free_tokenizers(cx, tokens);
     return !heed_failed(cx);
 }

@@ -13,6 +13,11 @@
 #define WEIGHTS_FILE           "model.safetensors"
 #define TOKENIZER_FILE         "tokenizer.json"
 #define TARGET_TOKENIZER_FILE  "target_tokenizer.json"
+#define TOKENIZER_CONFIG_FILE  "tokenizer_config.json"
+#define SPECIAL_TOKENS_FILE    "special_tokens_map.json"
+/* Marian's, which heed reads only. */
+#define SOURCE_PIECES_FILE "source.spm"
+#define TARGET_PIECES_FILE "target.spm"
 
 /* The path of a file in dir; false with a sentence when it is too long. */
 bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);

@@ -42,7 +42,9 @@ struct bpe {
     bool lacks_unknown; /* an unknown token is named but is not in the vocabulary */
     double dropout;
 };
-/* The likeliest pieces (unigram.c). */
+/* The likeliest pieces (unigram.c). Tokens of this score or less are never the best: they are of another model with the
+ * same vocabulary, as Marian's two. */
+#define UNIGRAM_NEVER (-1e29)
 struct unigram {
     double *score;  /* (count) */
     int32_t *entry; /* (count): in the vocabulary, where equal tokens have one */
@@ -106,6 +108,10 @@ bool processors_run(struct work *w, int64_t first, bool pair, bool special);
 
 /* ---- the tokenizer ---- */
 
+/* What special tokens are for, as tokenizer_config.json names them and in the order in which transformers adds them. */
+enum role { ROLE_BOS, ROLE_EOS, ROLE_UNK, ROLE_SEP, ROLE_PAD, ROLE_CLS, ROLE_MASK, ROLES };
+extern const char *const role_names[ROLES]; /* "bos_token", ... */
+
 struct heed_tokenizer {
     char *json;
     size_t json_size;
@@ -135,7 +141,9 @@ struct heed_tokenizer {
         bool left;
     } padding; /* id -1: the file says nothing of it */
     bool truncate_left;
+    int32_t role[ROLES]; /* the special tokens by what they are for; -1: none */
 };
+void guess_roles(heed_tokenizer *t); /* by their usual names */
 
 /* Merges that are dropped by chance; the next number is that of `position`. */
 struct bpe_drop {

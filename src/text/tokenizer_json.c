@@ -34,10 +34,13 @@ bool vocabulary_trie(heed_ctx *cx, heed_tokenizer *t) {
     const int64_t n = t->vocabulary.count;
     struct trie_key *keys = heed_mem_new(cx, (size_t)(n + 1) * sizeof *keys);
     if (!keys) return false;
-    for (int64_t i = 0; i < n; i++)
-        keys[i] = (struct trie_key){map_key(&t->vocabulary, i), t->vocabulary.entries[i].size,
-                                    (int32_t)t->vocabulary.entries[i].value};
-    const bool ok = trie_build(cx, &t->trie, keys, n);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t id = t->vocabulary.entries[i].value;
+        if (t->unigram.score && t->unigram.score[id] <= UNIGRAM_NEVER) continue;
+        keys[count++] = (struct trie_key){map_key(&t->vocabulary, i), t->vocabulary.entries[i].size, (int32_t)id};
+    }
+    const bool ok = trie_build(cx, &t->trie, keys, count);
     heed_mem_free(cx, keys);
     return ok;
 }
@@ -198,8 +201,10 @@ static bool read_all(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
         !steps_read(tree, decoder, "decoders", decoder_kinds, &t->decoders))
         return false;
     note_origins(t);
-    return finder_make(cx, t, false, &t->raw) && finder_make(cx, t, true, &t->normalized) && index_ids(cx, t, tree) &&
-           processors_read(t, tree, tree_find(tree, root, "post_processor"));
+    const bool ok = finder_make(cx, t, false, &t->raw) && finder_make(cx, t, true, &t->normalized) &&
+                    index_ids(cx, t, tree) && processors_read(t, tree, tree_find(tree, root, "post_processor"));
+    if (ok) guess_roles(t);
+    return ok;
 }
 
 heed_tokenizer *tokenizer_parse(heed_ctx *cx, const char *name, const char *text, size_t size) {

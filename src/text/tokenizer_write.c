@@ -206,6 +206,22 @@ static void put_model(heed_ctx *cx, heed_json model, const heed_tokenizer_opts *
         put_bpe(cx, model, o, tokens, merges, merge_count);
 }
 
+/* What the special tokens are for is known here, whatever they are called; BERT's first and last token have names of
+ * their own. */
+static void note_roles(const heed_tokenizer_opts *o, heed_tokenizer *t) {
+    const bool pieces = o->kind == HEED_TOKENS_WORDPIECE;
+    const char *const names[ROLES] = {
+        [ROLE_BOS] = pieces ? NULL : o->bos,
+        [ROLE_EOS] = pieces ? NULL : o->eos,
+        [ROLE_UNK] = o->unk,
+        [ROLE_SEP] = pieces ? o->eos : NULL,
+        [ROLE_PAD] = o->pad,
+        [ROLE_CLS] = pieces ? o->bos : NULL,
+        [ROLE_MASK] = o->mask,
+    };
+    for (int i = 0; i < ROLES; i++) t->role[i] = names[i] ? heed_tokenizer_id(t, names[i]) : -1;
+}
+
 heed_tokenizer *tokenizer_build(heed_ctx *cx, const heed_tokenizer_opts *o, const struct map *tokens,
                                 const struct bpe_pair *merges, int64_t merge_count, const double *scores) {
     const heed_json root = heed_json_new(cx, "tokenizer.json");
@@ -224,5 +240,6 @@ heed_tokenizer *tokenizer_build(heed_ctx *cx, const heed_tokenizer_opts *o, cons
     heed_tokenizer *t = text ? tokenizer_parse(cx, "tokenizer.json", text, size) : NULL;
     heed_mem_free(cx, text);
     heed_json_free(root);
+    if (t) note_roles(o, t);
     return t;
 }

@@ -99,7 +99,7 @@ static bool read_piece(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree,
     t->unigram.score[id] = score->number;
     t->unigram.entry[id] = (int32_t)entry;
     t->unigram.count = id + 1;
-    if (score->number < t->unigram.least) t->unigram.least = score->number;
+    if (score->number < t->unigram.least && score->number > UNIGRAM_NEVER) t->unigram.least = score->number;
     return true;
 }
 

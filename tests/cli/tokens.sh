@@ -56,6 +56,47 @@ ask 'the dog\nthe zebra\nthe cat\n' bare
 [ $status = 1 ] && [ "$(wc -l <out)" = 1 ] || fail "the line before should be answered"
 grep -q "^heed: standard input: line 2: 'zebra' is not in the vocabulary, which has no unknown token$" err || fail "the word"
 
+# pieces and offsets as JSON; pairs; lengths
+expect 0 tokens --train wordpiece --vocab 70 --out pieces --lower --add-bos --add-eos text
+ask 'the warm Dog\n' pieces --json
+says '^\{"ids": ?\['
+says '"tokens": ?\["\[CLS\]", ?"the"'
+says '"offsets": ?\[\[0, ?0\], ?\[0, ?3\]'
+ask 'the\tdog\n' pieces --pair --json
+says '"type_ids": ?\[0, ?0, ?0, ?1.*1\]'
+ask 'the dog\n' pieces --pair
+[ $status = 1 ] && grep -q '^heed: standard input: line 1: a line without a tab is no pair$' err || fail "no tab"
+ask 'the dog and the cat\n' pieces --truncate 4
+[ "$(wc -w <out)" = 4 ] || fail "four tokens"
+ask 'the\n' pieces --pad 6
+[ "$(cut -d ' ' -f 4- out)" = "0 0 0" ] || fail "filled up"
+ask 'the\n' pieces --plain
+[ "$(wc -w <out)" = 1 ] || fail "no special tokens"
+wrong 2 "tokens: --pad: 'x' is not a number of tokens" tokens pieces --pad x
+
+# every kind trains, and gives back what it can
+for kind in byte-bpe unigram; do
+    expect 0 tokens --train $kind --vocab 330 --out $kind --quiet text
+    "$HEED" tokens $kind <text | "$HEED" tokens $kind --decode | cmp - text || fail "$kind: the text should come back"
+done
+for file in tokenizer.json tokenizer_config.json special_tokens_map.json; do
+    [ -s "unigram/$file" ] || fail "$file should be written"
+done
+grep -q '"pad_token": "<pad>"' unigram/tokenizer_config.json || fail "the special tokens by role"
+
+# a line for a line, whatever a token holds; JSON keeps it
+printf '{"model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0, "b\\nc\\u001b[31m": 1}}}' >newline.json
+ask '1 0\n' newline.json --decode
+[ "$(wc -l <out)" = 1 ] || fail "one line"
+ask '1\n' newline.json --decode --json
+says '^\{"text": ?"b\\nc\\u001[bB]\[31m"\}$'
+
+# files of older models
+mkdir old
+printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nriver\n##s\n' >old/vocab.txt
+ask 'The rivers bank\n' old
+[ "$(cat out)" = "2 5 6 7 1 3" ] || fail "vocab.txt"
+
 # a line ends at \n only
 ask 'a\rsmall\vdog\n' word
 [ "$(wc -l <out)" = 1 ] && [ "$(wc -w <out)" = 3 ] || fail "one line of three words"
@@ -92,7 +133,7 @@ wrong 2 'tokens: --decode does not go with --train' tokens --train word --out ba
 wrong 2 "tokens: --train: 'wrod'" tokens --train wrod --out bad
 wrong 1 'nowhere: ' tokens nowhere
 mkdir none
-wrong 1 'none/tokenizer.json: ' tokens none
+wrong 1 'none: no tokenizer.json, vocab.txt, vocab.json with merges.txt, or SentencePiece model' tokens none
 echo '{"model": {"type": "Morph"}}' >none/tokenizer.json
 wrong 1 "none/tokenizer.json: model: a model of type 'Morph' is not supported" tokens none
 

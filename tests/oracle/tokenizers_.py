@@ -152,10 +152,21 @@ def trained():
                                  trainers.BpeTrainer(vocab_size=150, min_frequency=2, show_progress=False,
                                                      special_tokens=["<pad>", "<s>", "</s>", "<unk>"]),
                                  pre_tokenizers.Metaspace())),
+                    ("byte-bpe", make(models.BPE(), trainers.BpeTrainer(
+                        vocab_size=330, min_frequency=2, show_progress=False, special_tokens=["<pad>", "<s>", "</s>"],
+                        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()), pre_tokenizers.ByteLevel(False))),
                     ("word", make(*words(), pre_tokenizers.WhitespaceSplit()))):
         model = json.loads(t.to_str())["model"]
         result[name] = {"vocab": sorted(model["vocab"], key=model["vocab"].get), "merges": model.get("merges", [])}
     return result
+
+
+def unigram_likelihood():
+    """The sum of the scores of the corpus's pieces by the model that Python learns from it."""
+    t = make(models.Unigram(), trainers.UnigramTrainer(vocab_size=120, special_tokens=["<pad>", "<s>", "</s>", "<unk>"],
+                                                       unk_token="<unk>", show_progress=False), pre_tokenizers.Metaspace())
+    scores = [score for _, score in json.loads(t.to_str())["model"]["vocab"]]
+    return sum(scores[i] for line in corpus_lines() for i in t.encode(line, add_special_tokens=False).ids)
 
 
 # ---- every component ----
@@ -289,6 +300,100 @@ def pipeline_case(name, t):
     return {"name": name, "tokenizer": json.dumps(state, ensure_ascii=False, separators=(",", ":")), "rows": rows}
 
 
+# ---- directories without tokenizer.json ----
+
+def sentence_piece(folder, **options):
+    """A small model of the corpus; the rule `identity` has no map of characters, which would be large."""
+    import sentencepiece
+    text, prefix = pathlib.Path(folder) / "text", pathlib.Path(folder) / "model"
+    text.write_text(CORPUS)
+    sentencepiece.SentencePieceTrainer.train(input=str(text), model_prefix=str(prefix), minloglevel=2, hard_vocab_limit=False,
+                                             normalization_rule_name="identity", **{"vocab_size": 100, **options})
+    data = prefix.with_suffix(".model").read_bytes()
+    for path in pathlib.Path(folder).iterdir(): path.unlink()
+    return data
+
+
+def byte_files(specials, suffix=None):
+    t = Tokenizer(models.BPE(end_of_word_suffix=suffix or ""))
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.train_from_iterator(corpus_lines(), trainers.BpeTrainer(
+        vocab_size=320, special_tokens=specials, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    model = json.loads(t.to_str())["model"]
+    vocab, merges = model["vocab"], model["merges"]
+    if suffix:  # the trainer's order of characters with a suffix changes from run to run
+        vocab = {v: i for i, v in enumerate(specials + sorted(pre_tokenizers.ByteLevel.alphabet()))}
+        for c in sorted(pre_tokenizers.ByteLevel.alphabet()): vocab[c + suffix] = len(vocab)
+        merges = [("t", "h"), ("th", "e" + suffix), ("r", "i"), ("a", "n"), ("an", "d" + suffix), ("ri", "v")]
+        for a, b in merges: vocab.setdefault(a + b, len(vocab))
+    return {"vocab.json": json.dumps(vocab), "merges.txt": "#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in merges)}
+
+
+def directories(folder):
+    letters = sorted(set(CORPUS) - set(" \n"))
+    bert = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *("##" + c for c in letters), "the", "river", "##er", "bank"]
+    words = {"vocab.txt": "".join(v + "\n" for v in bert)}
+    end, fairseq = ["<|endoftext|>", "<|padding|>"], ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+    def config(name, **more): return {"tokenizer_config.json": json.dumps({"tokenizer_class": name, **more})}
+
+    yield "bert", {**words, **config("BertTokenizerFast")}
+    yield "bert-cased", {**words, **config("BertTokenizer", do_lower_case=False, strip_accents=False, tokenize_chinese_chars=False)}
+    yield "bert-type", {**words, "config.json": json.dumps({"model_type": "electra"})}
+    yield "bert-added", {**words, **config("BertTokenizer", additional_special_tokens=["[E1]"]),
+                         "added_tokens.json": json.dumps({"river b": len(bert)}),
+                         "special_tokens_map.json": json.dumps({"mask_token": {
+                             "content": "[MASK]", "lstrip": True, "rstrip": False, "normalized": False, "single_word": False}})}
+    yield "mpnet", {"vocab.txt": "<s>\n<pad>\n</s>\n<mask>\n" + words["vocab.txt"], **config("MPNetTokenizer")}
+    yield "gpt2", {**byte_files(end), **config("GPT2Tokenizer")}
+    yield "gpt2-bos", {**byte_files(end), **config("GPT2Tokenizer", add_bos_token=True, add_eos_token=True, add_prefix_space=True,
+                                                   pad_token="<PAD>")}
+    yield "gpt-neox", {**byte_files(end), **config("GPTNeoXTokenizer")}
+    yield "roberta", {**byte_files(fairseq), **config("RobertaTokenizer", trim_offsets=False)}
+    yield "bart", {**byte_files(fairseq), "config.json": json.dumps({"model_type": "bart"})}
+    yield "qwen2", {**byte_files(end), **config("Qwen2Tokenizer")}
+    yield "clip", {**byte_files(["<|startoftext|>", "<|endoftext|>"], "</w>"), **config("CLIPTokenizer")}
+    t5 = sentence_piece(folder, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    yield "t5", {"spiece.model": t5, **config("T5Tokenizer", extra_ids=3)}
+    yield "pegasus", {"spiece.model": t5, **config("PegasusTokenizer")}
+    yield "albert", {"spiece.model": sentence_piece(
+        folder, pad_id=0, unk_id=1, bos_id=2, eos_id=3, bos_piece="[CLS]", eos_piece="[SEP]", user_defined_symbols=["[MASK]"]),
+        **config("AlbertTokenizer", keep_accents=True)}
+    plain = sentence_piece(folder, unk_id=0, bos_id=1, eos_id=2)
+    yield "xlm-roberta", {"sentencepiece.bpe.model": plain, **config("XLMRobertaTokenizer")}
+    yield "camembert", {"sentencepiece.bpe.model": plain, **config("CamembertTokenizer")}
+    yield "mbart", {"sentencepiece.bpe.model": plain, **config("MBartTokenizer", src_lang="fr_XX")}
+    yield "generic", {"tokenizer.model": plain, **config("PreTrainedTokenizerFast")}
+    llama = sentence_piece(folder, vocab_size=400, model_type="bpe", byte_fallback=True, remove_extra_whitespaces=False,
+                           user_defined_symbols=["<tool>"])
+    yield "llama", {"tokenizer.model": llama, **config("LlamaTokenizer", add_bos_token=True)}
+    yield "llama-generic", {"tokenizer.model": llama, **config("PreTrainedTokenizerFast")}
+    yield "gemma", {"tokenizer.model": llama, **config("GemmaTokenizer", bos_token="<s>", eos_token="</s>", add_bos_token=True)}
+    yield "deberta-v2", {"spm.model": sentence_piece(folder, pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]",
+                                                     bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]"),
+                         **config("DebertaV2Tokenizer", split_by_punct=True)}
+
+
+def directory_case(name, files, folder):
+    from transformers import AutoTokenizer
+    import base64
+    for path in pathlib.Path(folder).iterdir(): path.unlink()
+    for file, data in files.items():
+        (pathlib.Path(folder) / file).write_bytes(data if isinstance(data, bytes) else data.encode())
+    t = AutoTokenizer.from_pretrained(folder).backend_tokenizer
+    rows = []
+    for number, line in enumerate(NASTY):
+        second = NASTY[(number * 5 + 3) % len(NASTY)] if number % 2 else None
+        e = t.encode(line, second)
+        offsets = [place for pair in e.offsets for place in pair]
+        words = [-1 if word is None else word for word in e.word_ids]
+        rows.append([line, second, True, e.ids, e.type_ids, offsets, words, e.tokens, t.decode(e.ids),
+                     t.decode(e.ids, skip_special_tokens=False)])
+    data = {file: base64.b64encode(d if isinstance(d, bytes) else d.encode()).decode() for file, d in files.items()}
+    for path in pathlib.Path(folder).iterdir(): path.unlink()
+    return {"name": name, "files": data, "rows": rows}
+
+
 # ---- Unicode ----
 
 def spans(holds):
@@ -331,7 +436,10 @@ if __name__ == "__main__":
     write(golden / "tokenizers.json", {
         "corpus": CORPUS,
         "trained": trained(),
+        "unigram_likelihood": unigram_likelihood(),
         "python": [case(name, t.to_str(), t) for name, t in python_tokenizers()],
         "heed": [{"arguments": name, **case(name, text, t)} for name, text, t in heed_tokenizers(sys.argv[1])],
     })
+    with tempfile.TemporaryDirectory() as work:
+        write(golden / "directories.json", [directory_case(name, files, work) for name, files in directories(work)])
     write(golden / "pipelines.json", [pipeline_case(name, t) for name, t in pipelines()])

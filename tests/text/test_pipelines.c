@@ -102,6 +102,81 @@ static void test_golden(void **state) {
     close_context(cx);
 }
 
+/* ---- directories ---- */
+
+static int base64_digit(char c) {
+    const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : 0;
+}
+
+static void write_base64(const char *path, node text) {
+    unsigned char *bytes = malloc(text->size + 4);
+    size_t n = 0;
+    for (uint32_t i = 0; i + 3 < text->size; i += 4) {
+        uint32_t bits = 0;
+        for (uint32_t k = 0; k < 4; k++) bits = bits << 6 | (uint32_t)base64_digit(text->text[i + k]);
+        for (int k = 2; k >= 0; k--) bytes[n++] = (unsigned char)(bits >> (8 * k));
+    }
+    for (uint32_t i = text->size; i > 0 && text->text[i - 1] == '='; i--) n--;
+    write_bytes(path, bytes, n);
+    free(bytes);
+}
+
+/* Files of older models, as transformers' AutoTokenizer reads them. */
+static void test_directories(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    size_t size;
+    struct tree t;
+    char *text = read_golden("directories.json", &size);
+    if (!tree_parse(cx, "directories.json", text, size, &t)) fail_msg("%s", heed_message(cx));
+    assert_true(tree_root(&t)->size >= 23);
+    for (EACH_NODE(one, &t, tree_root(&t))) {
+        const node name = tree_find(&t, one, "name");
+        for (EACH_NODE(file, &t, tree_find(&t, one, "files"))) write_base64(in_folder(file->key), file);
+        heed_tokenizer *tokenizer = heed_tokenizer_load(cx, folder);
+        if (!tokenizer) fail_msg("%s: %s", name->text, heed_message(cx));
+        for (EACH_NODE(row, &t, tree_find(&t, one, "rows"))) expect_row(cx, tokenizer, &t, row, name->text);
+        /* what it was made of can be saved, and opened again */
+        heed_tokenizer *again = tokenizer_parse(cx, "saved", tokenizer->json, tokenizer->json_size);
+        assert_non_null(again);
+        heed_tokenizer_free(cx, again);
+        heed_tokenizer_free(cx, tokenizer);
+        for (EACH_NODE(file, &t, tree_find(&t, one, "files"))) unlink(in_folder(file->key));
+    }
+    tree_free(&t);
+    free(text);
+    close_context(cx);
+}
+
+static void refuse_directory(heed_ctx *cx, const char *file, const void *bytes, size_t size, const char *sentence) {
+    write_bytes(in_folder(file), bytes, size);
+    assert_null(heed_tokenizer_load(cx, folder));
+    EXPECT_SENTENCE(cx, sentence);
+    unlink(in_folder(file));
+}
+
+static void test_directories_refused(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    assert_null(heed_tokenizer_load(cx, folder));
+    EXPECT_SENTENCE(cx, "no tokenizer.json, vocab.txt, vocab.json with merges.txt, or SentencePiece model");
+    refuse_directory(cx, "vocab.txt", "a\xFF\n", 3, "vocab.txt: byte 2 is not UTF-8");
+    refuse_directory(cx, "tokenizer.model", "", 0, "a SentencePiece model without pieces");
+    refuse_directory(cx, "tokenizer.model", "\x0A\x7F", 2, "tokenizer.model: not a SentencePiece model, or cut off");
+    refuse_directory(cx, "tokenizer.model", "\x0A\x03\x0A\x01\xFF", 5, "not a SentencePiece model");
+    refuse_directory(cx, "tokenizer.model",
+                     "\x0A\x03\x0A\x01"
+                     "a\x12\x03\xC0\x02\x07",
+                     10, "the unknown piece 7 is out of range");
+    write_bytes(in_folder("merges.txt"), "a b c\n", 6);
+    refuse_directory(cx, "vocab.json", "{\"a\":0,\"b\":1}", 13, "a merge is two tokens and a space");
+    refuse_directory(cx, "vocab.json", "{\"a\":-1}", 8, "vocab.json: a: no id can be -1");
+    unlink(in_folder("merges.txt"));
+    close_context(cx);
+}
+
 /* ---- lengths ---- */
 
 static heed_tokenizer *parse(heed_ctx *cx, const char *text) {
@@ -314,9 +389,16 @@ static void test_dropout_of_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),     cmocka_unit_test(test_lengths),         cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_many_marks), cmocka_unit_test(test_many_added),      cmocka_unit_test(test_slow_patterns),
-        cmocka_unit_test(test_nul),        cmocka_unit_test(test_dropout_of_file),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_directories),
+        cmocka_unit_test(test_directories_refused),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_many_marks),
+        cmocka_unit_test(test_many_added),
+        cmocka_unit_test(test_slow_patterns),
+        cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_dropout_of_file),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

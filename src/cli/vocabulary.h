@@ -4,7 +4,8 @@
 
 #include "heed/text.h"
 
-heed_tokenizer_kind vocabulary_kind(const char *name); /* "char", "word", "bpe", "byte-bpe", "wordpiece" or "unigram", as options name it */
+heed_tokenizer_kind
+vocabulary_kind(const char *name); /* "char", "word", "bpe", "byte-bpe", "wordpiece" or "unigram", as options name it */
 /* One for n texts, of at most `size` tokens, that appends the end-of-sentence token. */
 heed_tokenizer *vocabulary_learn(heed_ctx *cx, const heed_lines *const *texts, int n, heed_tokenizer_kind kind,
                                  int64_t size);

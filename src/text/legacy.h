@@ -12,8 +12,8 @@ enum legacy_files { LEGACY_WORDS, LEGACY_PAIRS, LEGACY_PIECES, LEGACY_MARIAN };
 struct legacy_class {
     const char *name; /* without "Fast" */
     enum legacy_files files;
-    const char *tokens[ROLES];                     /* special tokens when nothing is said of them; NULL: none */
-    const char *model;                             /* options of BPE; NULL: of Unigram or WordPiece */
+    const char *tokens[ROLES];                        /* special tokens when nothing is said of them; NULL: none */
+    const char *model;                                /* options of BPE; NULL: of Unigram or WordPiece */
     const char *normalizer, *pre_tokenizer, *decoder; /* NULL: null */
     /* What is added, "c0 A0 s0 | c0 A0 s0 B1 s1": tokens by the first letters of their roles, texts, and types; L is
      * the language. "roberta c s": that processor. NULL: bos and eos where add_bos_token and add_eos_token say so. */

@@ -147,7 +147,7 @@ wrong 1 "nosuch/config.json: No such file" attend nosuch "$source"
 mkdir empty
 "$HEED" new transformer empty --force -q -s vocab_size=70 -s d_model=16 -s encoder_layers=1 -s decoder_layers=1 \
     -s encoder_attention_heads=2 -s decoder_attention_heads=2 -s encoder_ffn_dim=16 -s decoder_ffn_dim=16
-wrong 1 "empty/tokenizer.json: No such file" attend empty "$source"
+wrong 1 "empty: no tokenizer.json" attend empty "$source"
 "$HEED" new mlp mlp -q -s input_size=2 -s output_size=1
 wrong 1 "mlp: a model of family mlp reads no text" attend mlp "$source"
 wrong 2 "attend: --layer 3: cross attention has 3 layers, counted from 0" attend m "$source" --target "$target" --layer 3

@@ -222,7 +222,7 @@ grep -qF 'th\nr\u001b[31me\u009be' out || fail "JSON should hold the token as it
 wrong 1 'vectors: mlp cannot translate' translate vectors
 expect 0 new transformer bare --set vocab_size=10 --set d_model=16 --set encoder_attention_heads=2 \
     --set decoder_attention_heads=2
-wrong 1 'bare/tokenizer.json: ' translate bare
+wrong 1 'bare: no tokenizer.json' translate bare
 cp model/tokenizer.json bare
 sed -i 's/"vocab_size": 10/"vocab_size": 5/' bare/config.json
 expect 1 translate bare

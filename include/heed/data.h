@@ -171,12 +171,16 @@ typedef enum heed_grammar_kind {
     HEED_GRAMMAR_JOINED, /* two clauses with and or but */
     HEED_GRAMMAR_PRONOUN /* "The animal didn't cross the street because it was too tired." */
 } heed_grammar_kind;
-/* A sentence is held out, about one in 16 is, by its English text alone; those that the demo shows are. */
+/* A sentence is held out, about one in 16 is, by its English text alone, with capital and stop; those that the demo
+ * shows are. */
 typedef enum heed_grammar_part { HEED_GRAMMAR_WHOLE, HEED_GRAMMAR_TRAIN, HEED_GRAMMAR_HELD_OUT } heed_grammar_part;
 typedef struct heed_grammar {
     uint64_t seed;
     heed_grammar_part part;
     heed_grammar_kind kind;
+    /* Share of pairs, 0 to 1, whose English is as people type it in haste: without its capital, without its stop, or
+     * without both. The German is whole. */
+    double casual;
 } heed_grammar;
 /* Adds pair number `index`, which depends on (grammar, index) alone, to both strings. kind, unless NULL: what it is. */
 HEED_API bool heed_grammar_pair(heed_ctx *cx, const heed_grammar *grammar, uint64_t index, heed_string *english,

@@ -26,6 +26,7 @@
 #define LONGEST  64   /* tokens of a sentence to train on */
 #define PIECES   1500
 #define LEARNING 0.004
+#define CASUAL   0.15 /* share of sentences to train on without capital or stop, as people type them */
 
 enum { TRAIN, VALID, TEST, PRONOUN, SETS };
 static const char *const set_names[SETS] = {"train", "val", "test", "pronoun"};
@@ -76,7 +77,8 @@ static bool make_corpus(struct demo *d) {
     for (int set = 0; set < SETS && !heed_failed(d->cx); set++) {
         const heed_grammar grammar = {.seed = heed_seed(d->cx) + (uint64_t)set,
                                       .part = set == TRAIN ? HEED_GRAMMAR_TRAIN : HEED_GRAMMAR_HELD_OUT,
-                                      .kind = set == PRONOUN ? HEED_GRAMMAR_PRONOUN : HEED_GRAMMAR_ANY};
+                                      .kind = set == PRONOUN ? HEED_GRAMMAR_PRONOUN : HEED_GRAMMAR_ANY,
+                                      .casual = set == TRAIN ? CASUAL : 0};
         const struct profile_mark mark = profile_begin(d->cx);
         heed_grammar_lines(d->cx, &grammar, 0, d->sizes[set], &d->lines[set][0], &d->lines[set][1]);
         profile_end(d->cx, mark, "write sentences", PROFILE_FORWARD);
@@ -122,7 +124,7 @@ static bool make_model(struct demo *d) {
                                     "encoder_ffn_dim=256",
                                     "decoder_ffn_dim=256",
                                     "max_position_embeddings=128",
-                                    "dropout=0.05",
+                                    "dropout=0",
                                     "init_std=0.0884"};
     d->model = heed_model_new(d->cx, heed_family_find("transformer"), settings, sizeof settings / sizeof *settings,
                               heed_seed(d->cx));

@@ -11,6 +11,7 @@
 
 #define STREAMS  ((uint64_t)3 << 62) /* the streams of sentences, apart from those of pictures, epochs and layers */
 #define HELD_OUT 16                  /* one sentence in so many */
+#define SHARES   1000                /* the casual ones are counted in thousandths */
 
 static heed_grammar_kind draw_kind(struct draws *d) {
     static const struct {
@@ -46,6 +47,13 @@ struct pair {
     heed_grammar_kind kind;
 };
 
+/* The first letter is the only capital of an English sentence, and its last character the only stop. */
+static void write_casually(struct writing *english, struct draws *d) {
+    const int way = draw_below(d, 4); /* 0: no capital; 1: no stop; else: neither */
+    if (way != 1 && english->text[0] >= 'A' && english->text[0] <= 'Z') english->text[0] += 'a' - 'A';
+    if (way != 0) english->text[--english->size] = 0;
+}
+
 static void make_pair(const heed_grammar *g, uint64_t index, struct pair *pair) {
     struct drawn d = {.draws = {.seed = g->seed, .stream = STREAMS + index}};
     do {
@@ -57,6 +65,8 @@ static void make_pair(const heed_grammar *g, uint64_t index, struct pair *pair) 
     } while (pair->english.words > GRAMMAR_WORDS || pair->german.words > GRAMMAR_WORDS ||
              (g->part != HEED_GRAMMAR_WHOLE &&
               heed_grammar_held_out(pair->english.text) != (g->part == HEED_GRAMMAR_HELD_OUT)));
+    if (g->casual > 0 && draw_below(&d.draws, SHARES) < (int)(g->casual * SHARES + 0.5))
+        write_casually(&pair->english, &d.draws);
 }
 
 static bool check(heed_ctx *cx, const char *op, const heed_grammar *g, const void *english, const void *german) {
@@ -67,6 +77,8 @@ static bool check(heed_ctx *cx, const char *op, const heed_grammar *g, const voi
         return heed_fail(cx, HEED_ERR_USAGE, "%s: part %d: there is no such part", op, (int)g->part);
     if ((unsigned)g->kind > HEED_GRAMMAR_PRONOUN)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: kind %d: there is no such kind", op, (int)g->kind);
+    if (!(g->casual >= 0 && g->casual <= 1))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: the casual share is %g: must be 0 to 1", op, g->casual);
     return true;
 }
 

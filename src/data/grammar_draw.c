@@ -317,7 +317,7 @@ static void draw_reason(struct drawn *d, enum about about) {
     *pronoun = (struct phrase){.determiner = PRONOUN, .noun = antecedent->noun, .plural = antecedent->plural};
     reason->subject = pronoun;
     reason->adjective = draw_adjective(d, antecedent, true, 0);
-    reason->degree = although ? &grammar_very : &grammar_too;
+    if (chance(d, 75)) reason->degree = although ? &grammar_very : &grammar_too;
     d->sentence = (struct sentence){.form = BEHIND_MAIN,
                                     .first = main,
                                     .second = reason,

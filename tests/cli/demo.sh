@@ -27,24 +27,20 @@ expect 0 attend made/below/model 'A bird flies.' --quiet --npy a.npy
 if grep -qxF "The animal didn't cross the street because it was too tired." made/below/corpus/train.en; then
     fail "the sentences that are shown should not be trained on"
 fi
-if learns; then
-    expect 0 demo --steps 4 --out again
-    grep -q '^step 4/4  loss ' err || fail "progress should be plain lines where there is no terminal"
-    sed 's/([0-9]* s of training)//; s/again/made\/below/g' out >second
-    sed 's/([0-9]* s of training)//' first | cmp - second || fail "the same seed should give the same run"
-else
-    cp -r made/below again
-fi
 
 # what is there is not lost by a slip
-wrong 1 'again: holds model/model.safetensors already; --force overwrites it' demo --steps 4 --out again
-wrong 1 'again/model: holds model.safetensors already; --force overwrites it' demo --steps 4 --out again/model
-rm -r again/model
-wrong 1 'again: holds corpus/train.en already; --force overwrites it' demo --steps 4 --out again
+cp -r made/below/model kept
+wrong 1 'made/below: holds model/model.safetensors already; --force overwrites it' demo --steps 4 --out made/below
+wrong 1 'made/below/model: holds model.safetensors already; --force overwrites it' demo --steps 4 --out made/below/model
+rm -r made/below/model
+wrong 1 'made/below: holds corpus/train.en already; --force overwrites it' demo --steps 4 --out made/below
 if learns; then
-    expect 0 demo --steps 4 --out again --force --quiet
-    sed 's/([0-9]* s of training)//; s/again/made\/below/g' out | cmp - second || fail "--force should give the same run"
+    expect 0 demo --steps 4 --out made/below --force
+    grep -q '^step 4/4  loss ' err || fail "progress should be plain lines where there is no terminal"
+    sed 's/([0-9]* s of training)//' out >second
+    sed 's/([0-9]* s of training)//' first | cmp - second || fail "the same seed should give the same run"
 else
+    mv kept made/below/model
     cp first out
 fi
 

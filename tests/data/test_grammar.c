@@ -176,6 +176,36 @@ static void test_kinds(void **state) {
     close_context(cx);
 }
 
+/* The same pairs, some of them without capital or stop; never one that is held out. */
+static void test_casual(void **state) {
+    (void)state;
+    enum { FEW = 20000 };
+    heed_ctx *cx = open_context();
+    heed_lines whole[2], casual[2];
+    int count[4] = {0};
+    make_lines(cx, (heed_grammar){.seed = 6, .part = HEED_GRAMMAR_TRAIN}, FEW, &whole[0], &whole[1]);
+    make_lines(cx, (heed_grammar){.seed = 6, .part = HEED_GRAMMAR_TRAIN, .casual = 0.4}, FEW, &casual[0], &casual[1]);
+    for (int64_t i = 0; i < FEW; i++) {
+        const char *e = heed_line_text(&casual[0], i), *other = heed_line_text(&whole[0], i);
+        assert_string_equal(heed_line_text(&casual[1], i), heed_line_text(&whole[1], i));
+        const bool small = e[0] >= 'a' && e[0] <= 'z', open = !strchr(".?", e[strlen(e) - 1]);
+        assert_int_equal(e[0], small ? other[0] + 32 : other[0]);
+        assert_int_equal(strlen(e), strlen(other) - open);
+        assert_int_equal(heed_line_size(&casual[0], i), strlen(e));
+        assert_memory_equal(e + 1, other + 1, strlen(e) - 1);
+        count[2 * open + small]++;
+    }
+    assert_in_range(count[0], FEW * 58 / 100, FEW * 62 / 100);
+    assert_in_range(count[1], FEW * 9 / 100, FEW * 11 / 100);
+    assert_in_range(count[2], FEW * 9 / 100, FEW * 11 / 100);
+    assert_in_range(count[3], FEW * 19 / 100, FEW * 21 / 100);
+    for (int k = 0; k < 2; k++) {
+        heed_lines_free(cx, &whole[k]);
+        heed_lines_free(cx, &casual[k]);
+    }
+    close_context(cx);
+}
+
 /* ---- words ---- */
 
 static void small_letters(char *s) {
@@ -382,6 +412,11 @@ static void test_refusals(void **state) {
     EXPECT_SENTENCE(cx, "grammar_pair: kind 9: there is no such kind");
     assert_false(heed_grammar_pair(cx, &(heed_grammar){.part = (heed_grammar_part)5}, 0, &e, &g, NULL));
     EXPECT_SENTENCE(cx, "grammar_pair: part 5: there is no such part");
+    for (int k = 0; k < 3; k++) {
+        const double casual = k == 0 ? -0.1 : k == 1 ? 1.1 : (double)NAN;
+        assert_false(heed_grammar_pair(cx, &(heed_grammar){.casual = casual}, 0, &e, &g, NULL));
+        EXPECT_SENTENCE(cx, "grammar_pair: the casual share is ");
+    }
     assert_false(heed_grammar_lines(cx, &grammar, 0, 0, &english, &german));
     EXPECT_SENTENCE(cx, "grammar_lines: 0 pairs: must be 1 or more");
     assert_false(heed_grammar_lines(cx, &grammar, 0, INT64_MAX, &english, &german));
@@ -400,7 +435,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_to_one), cmocka_unit_test(test_parts),    cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_kinds),      cmocka_unit_test(test_words),    cmocka_unit_test(test_pronouns),
-        cmocka_unit_test(test_shown),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_shown),      cmocka_unit_test(test_refusals), cmocka_unit_test(test_casual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static bool fill(heed_ctx *cx, const int64_t *counts, int64_t classes, struct co
             const int64_t at = i * classes + j;
             c->values[at] = shade(counts[at], sum, i == j);
             c->texts[at] = c->digits[at];
-            snprintf(c->digits[at], DIGITS, counts[at] ? "%lld" : "", (long long)counts[at]);
+            c->digits[at][0] = 0;
+            if (counts[at]) snprintf(c->digits[at], DIGITS, "%lld", (long long)counts[at]);
         }
     }
     return true;

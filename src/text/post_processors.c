@@ -164,7 +164,7 @@ static bool read_processor(heed_tokenizer *t, const struct tree *tree, node at, 
     while (kind < 4 && !node_is(type, names[kind])) kind++;
     if (kind == 4) return tree_fail(tree, at, NULL, "type '%s' is not supported", shown(type->text).text);
     if (!add_processor(tree->cx, &t->processors, &p)) return false;
-    p->kind = kind;
+    p->kind = (enum process_kind)kind;
     if (kind == PROCESS_TEMPLATE) return read_template(t, tree, at, p);
     if (kind != PROCESS_BYTES) return read_bert(t, tree, at, p);
     p->trim = tree_bool(tree, at, "trim_offsets", true);

@@ -90,8 +90,9 @@ struct template {
     struct template_part *part;
     int count, room, added; /* added: tokens */
 };
+enum process_kind { PROCESS_BERT, PROCESS_ROBERTA, PROCESS_BYTES, PROCESS_TEMPLATE };
 struct processor {
-    enum { PROCESS_BERT, PROCESS_ROBERTA, PROCESS_BYTES, PROCESS_TEMPLATE } kind;
+    enum process_kind kind;
     struct template single, pair;
     bool trim, prefix_space;
 };

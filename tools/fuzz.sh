@@ -1,12 +1,13 @@
 #!/bin/sh
-# fuzz.sh NAME: fuzzes the target tests/fuzz/fuzz_NAME.c for FUZZ_SECONDS (5) from its seeds. New inputs stay in
-# build/fuzz/corpus and serve the next run; what breaks a reader is kept in build/fuzz/finds and the status is 1.
+# fuzz.sh NAME: runs the target tests/fuzz/fuzz_NAME.c over its seeds, and with FUZZ_SECONDS fuzzes it from them. New
+# inputs stay in build/fuzz/corpus and serve the next run; what breaks a reader is kept in build/fuzz/finds and the status is 1.
 set -eu
 cd "$(dirname "$0")/.."
-name=$1 seconds=${FUZZ_SECONDS:-5}
+name=$1 seconds=${FUZZ_SECONDS:-0} runs=-1
+[ "$seconds" != 0 ] || runs=0
 corpus=build/fuzz/corpus/$name log=build/fuzz/$name.log
 mkdir -p build/fuzz/finds "$corpus"
-if ! "build/fuzz/tests/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+if ! "build/fuzz/tests/fuzz_$name" -runs="$runs" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/finds/$name-" "$corpus" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
     grep -n -A 30 -E 'ERROR|SUMMARY|runtime error' "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
     echo "fuzz: $name: broken by the input above, kept in build/fuzz/finds; all of it is in $log" >&2

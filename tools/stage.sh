@@ -7,7 +7,7 @@
 #   wide      the address build: what computes, on AVX-512's kernels compiled for AVX2 where the CPU has no AVX-512
 #   thread    gcc with ThreadSanitizer: the tests that use threads
 #   clang     the product built by clang without a warning; kernels, tensors and attention
-#   fuzz      the file readers, fuzzed by libFuzzer for FUZZ_SECONDS each, from their seeds
+#   fuzz      the file readers over their seeds, and with FUZZ_SECONDS fuzzed by libFuzzer for so long each
 #   full      the release build: what learns for minutes (the demo, lessons), and the page in Chromium
 #
 # `make test` is release and address; `make test-all` is all of them. A stage leaves in build/stages STAGE.log (what its

@@ -20,6 +20,7 @@ static struct slice slice_of(const struct texts *t, int64_t i) {
 /* Puts text with every `what`, from left to right, replaced. */
 static bool put_replaced(heed_ctx *cx, struct slice in, const char *what, size_t size, const char *with,
                          heed_string *to) {
+    if (in.size == 0) return true;
     const char *end = in.s + in.size, *kept = in.s;
     for (const char *s = in.s; size > 0 && s && (size_t)(end - s) >= size;) {
         s = memchr(s, *what, (size_t)(end - s) - size + 1);

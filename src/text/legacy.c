@@ -483,7 +483,7 @@ static bool put_template(struct legacy *l, const char *text) {
         const bool name = close && close > mark + 1;
         const size_t n = name ? (size_t)(mark - text) : strlen(text);
         bool letters = name;
-        for (const char *c = mark + 1; letters && c < close; c++) letters = *c >= 'a' && *c <= 'z';
+        for (const char *c = name ? mark + 1 : text; letters && c < close; c++) letters = *c >= 'a' && *c <= 'z';
         if (name && !letters) { /* a dollar of a regular expression */
             ok = heed_string_put(l->cx, &l->out, text, n + 1);
             text = mark + 1;

@@ -10,6 +10,7 @@
 
 #define MOST_DEEP 128
 #define MOST_SIZE ((size_t)1 << 30)
+#define MAX_NODES ((uint32_t)1 << 23) /* published tokenizers hold some two million values */
 
 struct parser {
     struct tree *t;
@@ -34,9 +35,10 @@ static uint32_t new_node(struct parser *p) {
     struct tree *t = p->t;
     if (t->count == t->room) {
         const uint32_t room = t->room ? 2 * t->room : 256;
-        struct tree_node *larger =
-            room > UINT32_MAX / 4 ? NULL : heed_mem_resize(t->cx, t->nodes, (size_t)room * sizeof *larger);
-        if (!larger) return heed_fail(t->cx, HEED_ERR_MEMORY, "%s: too many values", t->name), 0;
+        if (room > MAX_NODES)
+            return heed_fail(t->cx, HEED_ERR_FORMAT, "%s: more than %u values", t->name, (unsigned)MAX_NODES), 0;
+        struct tree_node *larger = heed_mem_resize(t->cx, t->nodes, (size_t)room * sizeof *larger);
+        if (!larger) return 0;
         t->nodes = larger;
         t->room = room;
     }

@@ -11,6 +11,20 @@ static void refused(heed_ctx *cx, const char *text, const char *sentence, int li
 #define REFUSED(text, sentence) refused(cx, text, sentence, __LINE__)
 #define WORDS                   "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0,\"b\":1}}"
 
+/* A file of values alone would take many times its size. */
+static void test_many_values(void **state) {
+    (void)state;
+    const size_t size = (size_t)1 << 25; /* twice as many bytes as values, and as many values as are allowed, twice */
+    heed_ctx *cx = open_context();
+    char *text = malloc(size + 1);
+    memset(text, '0', size);
+    for (size_t i = 0; i < size; i += 2) text[i] = i ? ',' : '[';
+    text[size] = 0;
+    REFUSED(text, "t.json: more than 8388608 values");
+    free(text);
+    close_context(cx);
+}
+
 static void test_models_refused(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -169,9 +183,8 @@ static void test_starved_training(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_models_refused),
-        cmocka_unit_test(test_parts_refused),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_values),      cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_parts_refused),    cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_starved_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
-/* heed/attention.h: who looks at whom. Scores, masks, positions, pooling, exact attention, its cache, and a way to see
- * the weights.
+/* heed/attention.h: scores, masks, positions, pooling, exact attention, the key-value cache, and capture of the
+ * weights.
  *
  * Letters: B batch, T time (Tq queries, Tk keys), H heads, G key-value heads, D size of a query and key head, E of a
  * value head. Exact attention works on (B,T,H,D), heads inside time: what a linear layer gives, reshaped, and slices of
- * a fused projection are taken as they lie. docs/attention.md explains it all with pictures. */
+ * a fused projection need no copy. docs/attention.md explains it all with pictures. */
 #ifndef HEED_ATTENTION_H
 #define HEED_ATTENTION_H
 
@@ -16,11 +16,11 @@ extern "C" {
 /* ---- masks: typed values ---- One meaning everywhere: training, running, the cache, capture.
  *
  * Key j is visible to query i when every part of the mask allows it. A row that sees no key gives zeros, and its
- * gradient is zero. What is masked is never read into a result: NaN there does no harm. Positions count from the first
- * key: query i stands at i + offset. {0} is no mask. */
+ * gradient is zero. Masked values never enter a result: NaN there does no harm. Positions count from the first
+ * key: query i has position i + offset. {0} is no mask. */
 typedef struct heed_mask {
     bool causal, windowed, blocked;
-    int64_t offset;             /* where query 0 stands among the keys, for causal, window and blocks */
+    int64_t offset;             /* position of query 0 among the keys, for causal, window and blocks */
     int64_t window;             /* |i + offset - j| < window */
     int64_t block;              /* (i + offset) / block = j / block */
     heed_tensor *key_lengths;   /* (B) i32: j < key_lengths[b] */
@@ -38,7 +38,7 @@ HEED_API heed_mask heed_mask_keep(heed_tensor *keep);
 HEED_API heed_mask heed_mask_add(heed_tensor *add);
 /* Of an attention_mask (B,Tk), 0 for padding: lengths where every row is tokens, then padding; a bitmap otherwise. */
 HEED_API heed_mask heed_mask_padding(heed_ctx *cx, heed_tensor *attention_mask);
-/* Both at once. Fails when they place the queries differently or both have lengths of the same side; two bitmaps are
+/* Both masks at once. Fails when their offsets differ or both have lengths of the same side; two bitmaps are
  * joined by and, two biases by plus. */
 HEED_API heed_mask heed_mask_both(heed_ctx *cx, heed_mask a, heed_mask b);
 /* The mask as a bitmap: u8 (B,H,Tq,Tk), with B, H, Tq 1 where it does not depend on them. `add` is not looked at. */
@@ -86,9 +86,9 @@ HEED_API heed_tensor *heed_attention_pool(heed_ctx *cx, heed_tensor *q, heed_ten
  * halved: all sines, then all cosines, as Marian's. C is even. */
 HEED_API heed_tensor *heed_sine_positions(heed_ctx *cx, int64_t start, int64_t length, int64_t width, bool halved);
 
-/* Rotary positions (Su et al. 2021): pairs of channels of x (B,T,H,D) are turned by position * base^(-2i/R), R the
- * channels that turn (0: all D). Pairs are (i, i + R/2), as LLaMA's and GPT-NeoX's, or (2i, 2i + 1) when interleaved,
- * as RoFormer's and GPT-J's. */
+/* Rotary positions (Su et al. 2021): pairs of channels of x (B,T,H,D) are rotated by position * base^(-2i/R), R the
+ * channels that are rotated (0: all D). Pairs are (i, i + R/2), as LLaMA's and GPT-NeoX's, or (2i, 2i + 1) when
+ * interleaved, as RoFormer's and GPT-J's. */
 typedef struct heed_rotary_opts {
     float base; /* 0: 10000 */
     int64_t channels;
@@ -118,7 +118,7 @@ typedef struct heed_attention_opts {
     bool alibi;    /* adds -slope_h |i + offset - j| */
     heed_tensor
         *distance_bias; /* (H or 1, Tq + Tk - 1): column j - i + Tq - 1 is added to score (i,j); with gradient */
-    const heed_rotary_opts *rotary;           /* q and k are turned on the way in, at mask.offset + i and j */
+    const heed_rotary_opts *rotary;           /* q and k are rotated first, to positions mask.offset + i and j */
     heed_tensor *query_offsets, *key_offsets; /* (B + 1) i32, both or none; no lengths then */
     const char *site; /* what capture calls this attention: "encoder", "decoder", "cross"; NULL: "attention" */
     int layer;
@@ -168,23 +168,23 @@ typedef struct heed_cache_opts {
 HEED_API heed_cache *heed_cache_new(heed_ctx *cx, const heed_cache_opts *opts);
 HEED_API void heed_cache_free(heed_ctx *cx, heed_cache *cache);
 HEED_API void heed_cache_reset(heed_cache *cache);          /* all lengths 0 */
-HEED_API int64_t heed_cache_batch(const heed_cache *cache); /* sequences that there are now */
+HEED_API int64_t heed_cache_batch(const heed_cache *cache); /* the current number of sequences */
 /* Positions appended so far (sliding: including those forgotten). */
 HEED_API int64_t heed_cache_length(const heed_cache *cache, int layer, int64_t sequence);
 /* k (B,T,G,D), v (B,T,G,E): counts (B) says how many of the T are real, NULL: all. */
 HEED_API bool heed_cache_append(heed_ctx *cx, heed_cache *cache, int layer, heed_tensor *k, heed_tensor *v,
                                 const int32_t *counts);
 /* q (B,Tq,H,D) over everything held -> (B,Tq,H,E). With a mask of positions (causal, window) the queries are those of
- * the last append: query i of a sequence of length n stands at n - counts + i, and rows from counts on are padding;
- * without one every query sees everything, as in cross attention. opts.mask.offset, lengths and packed offsets are the
- * cache's affair and must not be given; masks and biases by position run over the keys held, Tk the longest. Rotary
- * turns the queries only: keys are to be turned before they are appended. */
+ * the last append: query i of a sequence of length n has position n - counts + i, and rows from counts on are padding;
+ * without one every query sees everything, as in cross attention. opts.mask.offset, lengths and packed offsets are set
+ * by the cache and must not be given; masks and biases by position run over the keys held, Tk the longest. Rotary
+ * rotates the queries only: rotate keys before they are appended. */
 HEED_API heed_tensor *heed_cache_attend(heed_ctx *cx, const heed_cache *cache, int layer, heed_tensor *q,
                                         const heed_attention_opts *opts);
 /* Sequence b becomes what sequence index[b] was, in every layer; n may change the batch, up to the first one. */
 HEED_API bool heed_cache_reorder(heed_ctx *cx, heed_cache *cache, const int32_t *index, int64_t n);
 
-/* ---- capture: which query looked at which key ----
+/* ---- capture: the weights of attention ----
  *
  * Between begin and end every attention of the context also yields its weights, recomputed from what the kernel keeps,
  * before dropout; outputs have the same bits as without. Lists choose; NULL is all. With a function, rows are streamed

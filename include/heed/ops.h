@@ -72,7 +72,7 @@ HEED_API heed_tensor *heed_where(heed_ctx *cx, heed_tensor *cond, heed_tensor *a
 /* Among f32, i32, u8, bf16 and f16; no gradient. */
 HEED_API heed_tensor *heed_cast(heed_ctx *cx, heed_tensor *x, heed_dtype to);
 
-/* ---- activations ---- what linear applies on its way out: the functions above of the same names */
+/* ---- activations ---- what linear applies to its result: the functions above of the same names */
 typedef enum heed_activation {
     HEED_ACT_NONE,
     HEED_ACT_RELU,

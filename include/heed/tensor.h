@@ -95,8 +95,8 @@ HEED_API heed_tensor *heed_keep_grad(heed_ctx *cx, heed_tensor *t); /* its gradi
 HEED_API void heed_reset(heed_ctx *cx);                             /* ends the step: all tensors and scopes are gone */
 
 HEED_API bool heed_set_grad(heed_ctx *cx, bool on);     /* record gradients? on at first; returns what it was */
-HEED_API bool heed_set_training(heed_ctx *cx, bool on); /* dropout at work? off at first; returns what it was */
-/* Dropout masks are functions of (seed, step, how many random ops came before in the step). heed_reset adds 1 to the
+HEED_API bool heed_set_training(heed_ctx *cx, bool on); /* dropout active? off at first; returns what it was */
+/* Dropout masks are functions of (seed, step, number of random ops before it in the step). heed_reset adds 1 to the
  * step; a trainer that resumes sets it. */
 HEED_API void heed_set_step(heed_ctx *cx, uint64_t step);
 HEED_API uint64_t heed_step(const heed_ctx *cx);

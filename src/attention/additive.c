@@ -1,5 +1,5 @@
 /* Additive scores (Bahdanau et al. 2015).   s_ij = sum_c w_c tanh(q_ic + k_jc)       q (…,Tq,h), k (…,Tk,h), w (h)
- * Neither way does (…,Tq,Tk,h) exist; see kernel/additive.h. */
+ * Neither forward nor backward holds (…,Tq,Tk,h); see kernel/additive.h. */
 #include "kernel/additive.h"
 #include "attention/ops.h"
 #include "attention/pairs.h"

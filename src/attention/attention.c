@@ -235,7 +235,7 @@ static bool check_opts(heed_ctx *cx, int64_t heads, const heed_attention_opts *o
                    !is_offsets(o->key_offsets) || o->query_offsets->count != o->key_offsets->count))
         return fail(cx, HEED_ERR_SHAPE, "packed sequences need query and key offsets, i32 of equal length");
     if (packed && (o->mask.key_lengths || o->mask.query_lengths))
-        return fail(cx, HEED_ERR_USAGE, "packed sequences have no padding, and lengths no place");
+        return fail(cx, HEED_ERR_USAGE, "packed sequences take no lengths");
     if (o->alibi && heads > ALIBI_HEADS)
         return heed_fail(cx, HEED_ERR_RANGE, "attention: ALiBi for more than %d heads", ALIBI_HEADS);
     return true;
@@ -306,7 +306,7 @@ heed_tensor *heed_attention(heed_ctx *cx, heed_tensor *q, heed_tensor *k, heed_t
     }
     const int rank = o->query_offsets ? 3 : 4;
     if (!check_opts(cx, q->rank == rank ? q->shape[rank - 2] : 0, o)) return NULL;
-    if (q->rank == rank && k->rank == rank && /* else infer has the sentence */
+    if (q->rank == rank && k->rank == rank && /* else infer reports it */
         !fill_attr(cx, q->shape[0], q->shape[rank - 2], cols_of(q), q->shape[rank - 3], k->shape[rank - 3], o, &at))
         return NULL;
     if (o->rotary && o->query_offsets && !o->rotary->positions) {

@@ -46,7 +46,7 @@ static void block_free(heed_ctx *cx, const heed_cache_opts *o, const struct cach
         mem_uncount(cx, bytes);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static bool opts_ok(heed_ctx *cx, const heed_cache_opts *o) {
     if (!o) return heed_fail(cx, HEED_ERR_USAGE, "cache_new: the options are NULL");
@@ -309,7 +309,7 @@ bool heed_cache_append(heed_ctx *cx, heed_cache *cache, int layer, heed_tensor *
 }
 
 /* ---- reorder ---- Sequences that stay are not touched. A sequence is written when all who read it have: those that
- * nobody reads first, then those whose last reader is done. What is left are circles, which are turned piece by piece.
+ * nobody reads first, then those whose last reader is done. What is left are cycles, which are rotated piece by piece.
  */
 
 #define PIECE 1024
@@ -317,7 +317,7 @@ bool heed_cache_append(heed_ctx *cx, heed_cache *cache, int layer, heed_tensor *
 struct reorder {
     const heed_cache *cache;
     const int32_t *index;
-    int64_t copies, circles; /* order: sequences to be copied to, then one of each circle */
+    int64_t copies, cycles; /* order: sequences to be copied to, then one of each cycle */
 };
 
 static void plan_reorder(heed_cache *c, struct reorder *r, int64_t n) {
@@ -334,7 +334,7 @@ static void plan_reorder(heed_cache *c, struct reorder *r, int64_t n) {
     }
     for (int64_t b = 0; b < n; b++) {
         if (index[b] == b || c->uses[b] == 0) continue;
-        c->order[r->copies + r->circles++] = (int32_t)b;
+        c->order[r->copies + r->cycles++] = (int32_t)b;
         for (int32_t at = (int32_t)b; c->uses[at] > 0; at = index[at]) c->uses[at] = 0;
     }
 }
@@ -357,7 +357,7 @@ static void reorder_head(const struct reorder *r, const struct cache_layer *l, f
         const int32_t to = order[i], from = index[to];
         if (l->held[from] > 0) memcpy(x + to * batch, x + from * batch, (size_t)(l->held[from] * size) * sizeof(float));
     }
-    for (int64_t i = r->copies; i < r->copies + r->circles; i++) {
+    for (int64_t i = r->copies; i < r->copies + r->cycles; i++) {
         const int32_t start = order[i];
         int64_t longest = l->held[start];
         for (int32_t at = index[start]; at != start; at = index[at])
@@ -398,7 +398,7 @@ bool heed_cache_reorder(heed_ctx *cx, heed_cache *cache, const int32_t *index, i
                              index[b], (long long)b, (long long)cache->batch - 1);
     struct reorder r = {.cache = cache, .index = index};
     plan_reorder(cache, &r, n);
-    if (!cx->config.dry && r.copies + r.circles > 0)
+    if (!cx->config.dry && r.copies + r.cycles > 0)
         pool_run(cx->pool, cache->opts.layers * cache->opts.kv_heads, reorder_task, &r);
     for (int i = 0; i < cache->opts.layers; i++) reorder_counts(cache, &cache->layers[i], index, n);
     cache->batch = n;

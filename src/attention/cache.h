@@ -2,7 +2,7 @@
  *
  * A layer has one block: keys (B,G,room,D), then values (B,G,room,E), so that attention over one head reads memory in a
  * row. Sequence b holds positions first[b] .. first[b] + held[b], from place 0 of its rows on; `first` leaves 0 only
- * when a sliding cache forgets. Sequences beyond the batch of now have no meaning. */
+ * when a sliding cache forgets. Sequences beyond the current batch have no meaning. */
 #ifndef ATTENTION_CACHE_H
 #define ATTENTION_CACHE_H
 
@@ -17,8 +17,8 @@ struct cache_layer {
 };
 
 struct heed_cache {
-    heed_cache_opts opts; /* opts.batch is the most sequences there can be */
-    int64_t batch;        /* of now */
+    heed_cache_opts opts; /* opts.batch is the maximum number of sequences */
+    int64_t batch;        /* the current one */
     struct cache_layer *layers;
     int64_t *spare;        /* (B), for reorder, as the next */
     int32_t *order, *uses; /* (B) */
@@ -35,10 +35,10 @@ struct cache_view {
     int64_t window; /* of a sliding cache, which may hold more than its window: the mask must hide the rest; or 0 */
 };
 
-/* Stays true until the cache is changed. False and a sentence, begun by `who`, when there is no such layer. */
+/* Stays true until the cache is changed. False and a sentence, prefixed with `who`, when there is no such layer. */
 bool cache_view(heed_ctx *cx, const char *who, const heed_cache *cache, int layer, struct cache_view *view);
-/* x (B,T,H,D) turned to where it stands: what will be appended next, or what was appended last. A batch that is not the
- * cache's is left as it is: whoever takes it next has the sentence. */
+/* x (B,T,H,D) rotated to its positions: those appended next, or those appended last. A batch that is not the cache's is
+ * left as it is: the next call reports it. */
 heed_tensor *cache_turned(heed_ctx *cx, const heed_cache *cache, int layer, heed_tensor *x, bool appended,
                           const heed_rotary_opts *rotary);
 

@@ -1,6 +1,6 @@
-/* Attention over a key-value cache: q (B,Tq,H,D) against what a layer holds -> (B,Tq,H,E). No gradient, and said so.
+/* Attention over a key-value cache: q (B,Tq,H,D) against what a layer holds -> (B,Tq,H,E). No gradient.
  *
- * Where the queries of each sequence stand follows from what the last append brought: first counts, then positions. */
+ * The positions of the queries follow from what the last append brought: first counts, then positions. */
 #include "attention/attention.h"
 #include "attention/cache.h"
 #include "attention/ops.h"
@@ -13,7 +13,7 @@ enum { Y, TOP, SUM, OUTPUTS };
 
 struct cache_attr {
     struct cache_view view;
-    bool causal, placed; /* placed: the mask asks where queries stand */
+    bool causal, placed; /* placed: the mask depends on positions */
     int64_t window, block;
     float scale;
     bool alibi;
@@ -27,7 +27,7 @@ static bool check_distance(heed_op_call *c, const struct cache_view *view) {
         bias->shape[1] != distances)
         return heed_op_fail(c, HEED_ERR_SHAPE, "a distance bias of shape %s does not fit (%lld,%lld): heads, distances",
                             heed_shape_text(bias).s, (long long)q->shape[2], (long long)distances);
-    for (int64_t b = 0; b < view->batch; b++) /* query 0 would stand further back than the bias reaches */
+    for (int64_t b = 0; b < view->batch; b++) /* query 0 would be further back than the bias reaches */
         if (view->added[b] > q->shape[1])
             return heed_op_fail(c, HEED_ERR_SHAPE, "a distance bias for %lld queries, while %d positions were appended",
                                 (long long)q->shape[1], (int)view->added[b]);
@@ -111,7 +111,7 @@ static bool check_opts(heed_ctx *cx, const heed_tensor *q, const heed_attention_
     const heed_mask *m = &o->mask;
     if (!q) return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: q is NULL");
     if (m->offset != 0 || m->key_lengths || m->query_lengths || o->query_offsets || o->key_offsets)
-        return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: offset and lengths are the cache's affair");
+        return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: the cache sets offset and lengths: leave them out");
     if (o->dropout != 0) return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: there is no dropout in decoding");
     if (o->alibi && q->rank == 4 && q->shape[2] > ALIBI_HEADS)
         return heed_fail(cx, HEED_ERR_RANGE, "cache_attention: ALiBi for more than %d heads", ALIBI_HEADS);
@@ -132,7 +132,7 @@ heed_tensor *heed_cache_attend(heed_ctx *cx, const heed_cache *cache, int layer,
         return NULL;
     const struct cache_view *const view = &at.view;
     if (view->window && o->mask.blocked) {
-        heed_fail(cx, HEED_ERR_USAGE, "cache_attention: a sliding cache forgets where blocks begin");
+        heed_fail(cx, HEED_ERR_USAGE, "cache_attention: a sliding cache takes no block mask");
         return NULL;
     }
     if (view->window && (!at.window || view->window < at.window)) at.window = view->window, at.placed = true;

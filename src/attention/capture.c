@@ -1,7 +1,7 @@
-/* Capture: which query looked at which key.
+/* Capture of attention weights.
  *
  * Nothing is kept of the weights on the fast path; they are computed again for the rows that are asked for, from each
- * row's largest score and sum. So the outputs cannot differ, and nobody who does not ask pays. */
+ * row's largest score and sum. So the outputs cannot differ, and without capture it costs nothing. */
 #include "attention/attention.h"
 #include "base/ctx.h"
 #include <string.h>
@@ -55,7 +55,7 @@ bool heed_capture_begin(heed_ctx *cx, const heed_capture_opts *opts) {
     static const heed_capture_opts everything;
     const heed_capture_opts *const o = opts ? opts : &everything;
     if (heed_failed(cx)) return false;
-    if (cx->capture) return heed_fail(cx, HEED_ERR_USAGE, "capture: one is under way already");
+    if (cx->capture) return heed_fail(cx, HEED_ERR_USAGE, "capture: it has begun already");
     if (!check_list(cx, o->layers, o->n_layers, "layers") || !check_list(cx, o->heads, o->n_heads, "heads") ||
         !check_list(cx, o->rows, o->n_rows, "rows"))
         return false;

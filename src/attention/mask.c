@@ -1,5 +1,5 @@
-/* Masks: typed values that say which keys a query may see. Every reader of a mask means the same by it; the kernel has
- * its own way through rows and blocks, to which mask_bitmap is the plain twin. */
+/* Masks: typed values that say which keys a query may see. The kernel goes by rows and blocks; mask_bitmap
+ * is its plain twin, and the two agree. */
 #include "attention/mask.h"
 #include "tensor/engine.h"
 #include <string.h>
@@ -55,8 +55,7 @@ heed_mask heed_mask_both(heed_ctx *cx, heed_mask a, heed_mask b) {
         return a;
     }
     if (a.blocked && b.blocked && a.block != b.block) {
-        heed_fail(cx, HEED_ERR_USAGE, "mask: blocks of %lld and of %lld cannot both hold", (long long)a.block,
-                  (long long)b.block);
+        heed_fail(cx, HEED_ERR_USAGE, "mask: block sizes %lld and %lld differ", (long long)a.block, (long long)b.block);
         return a;
     }
     heed_mask both = {.causal = a.causal || b.causal,

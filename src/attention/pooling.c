@@ -111,7 +111,7 @@ static void hide_unseen(heed_ctx *cx, heed_tensor **q, heed_tensor **k, heed_ten
     *k = heed_where(cx, seen[1], *k, zero);
 }
 
-/* q (…,Tq,Dq), k (…,Tk,Dk): do they make scores, and of which shape? Sizes D are the score's affair. */
+/* q (…,Tq,Dq), k (…,Tk,Dk): do they make scores, and of which shape? Sizes D are checked by the score. */
 static bool score_shape(heed_ctx *cx, const heed_tensor *q, const heed_tensor *k, int64_t shape[HEED_MAX_RANK]) {
     if (!q || !k) return heed_fail(cx, HEED_ERR_USAGE, "attention_pool: the %s are NULL", q ? "keys" : "queries");
     if (!leading_fit(q, k, shape))

@@ -1,5 +1,5 @@
-/* Rotary positions.   (x_a, x_b) -> (x_a cos - x_b sin, x_a sin + x_b cos), the angle position * base^(-2i/R) for pair
- * i dx: dy turned back        x, y: (B,T,H,D) or packed (N,H,D), Su et al. 2021 */
+/* Rotary positions (Su et al. 2021).   (x_a, x_b) -> (x_a cos - x_b sin, x_a sin + x_b cos) for each pair i, the angle
+ * position * base^(-2i/R);   dx: dy rotated back        x, y: (B,T,H,D) or packed (N,H,D) */
 #include "attention/rotary.h"
 #include "attention/ops.h"
 #include "attention/strides.h"
@@ -12,7 +12,7 @@ bool rotary_options(heed_ctx *cx, const char *who, const heed_rotary_opts *opts,
     if (!(base > 0 && isfinite(base)))
         return heed_fail(cx, HEED_ERR_USAGE, "%s: rotary base %g is not a positive number", who, (double)base);
     if (channels < 0 || channels > size || channels % 2 != 0)
-        return heed_fail(cx, HEED_ERR_SHAPE, "%s: %lld channels of a head of %lld cannot turn in pairs", who,
+        return heed_fail(cx, HEED_ERR_SHAPE, "%s: %lld channels of a head of %lld cannot be rotated in pairs", who,
                          (long long)channels, (long long)size);
     *r = (struct rotary){.size = size,
                          .channels = channels,

@@ -4,11 +4,11 @@
  *
  * tanh(q + k) = 1 - 2 / (1 + e^2q e^2k): exponentials are taken once per query and once per key, a pair costs a product
  * and a division. That holds while neither exceeds ADDITIVE_CALM; rows that do, or that hold NaN, are marked, and their
- * pairs take the plain way. Either way tanh is within 4e-7 (absolute), and nothing of size queries x keys x width is
+ * pairs use tanh itself. Either way tanh is within 4e-7 (absolute), and nothing of size queries x keys x width is
  * ever held: backward works out tanh again.
  *
- * Channels go by blocks of ADDITIVE_BLOCK, each row of a block without gaps, the last one filled up with zeros. A block
- * of one batch is backward's task: only dw is summed over several, in order of the batch. */
+ * Channels are processed in blocks of ADDITIVE_BLOCK, each row of a block without gaps, the last one filled up with
+ * zeros. A block of one batch is backward's task: only dw is summed over several, in order of the batch. */
 #ifndef KERNEL_ADDITIVE_H
 #define KERNEL_ADDITIVE_H
 

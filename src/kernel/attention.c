@@ -1,16 +1,17 @@
-/* Attention, the way there: how the work is cut and who does it; the inner loops are in isa/attention.c.
+/* Attention forward: how the work is cut; the inner loops are in isa/attention.c.
  *
- * A task is some blocks of queries of some heads. Within one, blocks of keys come in order and meet the block's strips
- * one by one while they are in cache. A sequence of few queries, as in decoding, goes row by row instead: there a strip
- * would be mostly empty, and the time is that of reading the keys and values once, for all heads that share them. */
+ * A task is some blocks of queries of some heads. Within one, blocks of keys come in order and are taken by the block's
+ * strips one by one while they are in cache. A sequence of few queries, as in decoding, goes row by row instead: there
+ * a strip would be mostly empty, and the time is that of reading the keys and values once, for all heads that share
+ * them. */
 #include "kernel/attention_parts.h"
 #include "kernel/finite.h"
 #include <math.h>
 #include <string.h>
 
-#define QUERY_BLOCK 512                /* queries of a task, at most: keys and values are laid out once for so many */
+#define QUERY_BLOCK 512                /* queries of a task, at most: keys and values are copied once for so many */
 #define LEAST_BLOCK 256                /* and at least, also where that leaves threads without a task */
-#define NEAR_STRIPS 3                  /* strips for which it pays to lay keys and values side by side */
+#define NEAR_STRIPS 3                  /* strips for which copying keys and values pays */
 #define NEAR_HEAD   512                /* D + E up to which there is room for that */
 #define TASK_WORK   ((int64_t)1 << 17) /* multiply-adds that are worth a task of their own */
 

@@ -1,9 +1,9 @@
 /* Exact attention by tiles.   y = softmax(scale q k' + bias) v        Dao et al. 2022
  *
- * Keys go by blocks, queries by strips as wide as two vectors, one query a lane: running maximum and sum, no row is
- * ever held whole. Every score is one chain of multiply-adds over d and every row meets the blocks of keys in order, so
- * the bits depend neither on threads nor on what else is in the batch. Arrays have any strides, in floats; the last
- * axis has no gaps. */
+ * Keys are processed in blocks, queries in strips as wide as two vectors, one query a lane: running maximum and sum, no
+ * row is ever held whole. Every score is one chain of multiply-adds over d and every row takes the blocks of keys in
+ * order, so the bits depend neither on threads nor on what else is in the batch. Arrays have any strides, in floats;
+ * the last axis has no gaps. */
 #ifndef KERNEL_ATTENTION_H
 #define KERNEL_ATTENTION_H
 
@@ -30,9 +30,9 @@ struct attention {
         *k_offsets;         /* (B+1) or NULL. Packed: sequence b has rows from offsets[b] to offsets[b+1] */
     int64_t q_rows, k_rows; /* packed: rows in all */
     const int32_t *q_lengths, *k_lengths; /* (B) or NULL: rows that are real */
-    const int32_t *places;                /* (B) or NULL: where query 0 of each sequence stands, instead of offset */
+    const int32_t *places;                /* (B) or NULL: position of query 0 in each sequence, instead of offset */
     float scale;
-    int64_t offset; /* query i stands at i + offset among the keys */
+    int64_t offset; /* query i has position i + offset among the keys */
     bool causal;
     int64_t window, block; /* 0: none */
     const uint8_t *keep;   /* or NULL */

@@ -32,7 +32,7 @@ struct attention_row {
     float *scores, *y, *top, *sum;
 };
 
-/* The way back: `strips` strips of queries at once, whose weights and gradients of scores are (keys, ld) matrices. */
+/* Backward: `strips` strips of queries at once, whose weights and gradients of scores are (keys, ld) matrices. */
 struct attention_back {
     int64_t keys, d, e, strips, ld;
     const float *k, *v, *safe_k; /* safe_k: k, without what is not finite */

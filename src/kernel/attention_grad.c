@@ -1,4 +1,4 @@
-/* Attention, the way back.
+/* Attention backward.
  *
  *   p = exp(s - top) / sum,  dv = p' dy,  dp = dy v',  ds = p (dp - sum of dy y),  dq = scale ds k,  dk = scale ds' q
  *
@@ -10,12 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-#define BACK_QUERIES 192   /* queries that meet a block of keys at once, at most: */
-#define BACK_FLOATS  61440 /* so many that what they bring along stays in the second cache */
+#define BACK_QUERIES 192   /* queries that take a block of keys at once, at most: */
+#define BACK_FLOATS  61440 /* so many that what they bring along stays in L2 */
 #define BACK_KEYS    64
 #define WIDE_HEAD    512 /* D + E beyond which there are fewer */
 #define MOST_PARTS   4
-#define LONG_KEYS    ((int64_t)1 << 22) /* numbers of a head's keys and values beyond which two parts must do */
+#define LONG_KEYS    ((int64_t)1 << 22) /* numbers of a head's keys and values beyond which there are only two parts */
 
 /* The scratch holds the room of a block. Its masks weigh most, so most queries take most: with fewer, larger heads and
  * their keys take less than is left. */

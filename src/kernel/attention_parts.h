@@ -1,4 +1,4 @@
-/* What the ways there and back through attention have in common: who sees whom, and the strips of a mask. */
+/* What attention's forward and backward passes share: which keys a query sees, and the strips of a mask. */
 #ifndef KERNEL_ATTENTION_PARTS_H
 #define KERNEL_ATTENTION_PARTS_H
 
@@ -6,15 +6,15 @@
 #include "kernel/attention_blocks.h"
 #include "kernel/ints.h"
 
-#define KEY_BLOCK 256                                       /* keys that meet a strip at once */
-#define FEW       4                                         /* queries that go one by one instead of by strips */
-#define ROW_BLOCK 512                                       /* keys that meet such a query at once */
+#define KEY_BLOCK 256                                       /* keys that a strip takes at once */
+#define FEW       4                                         /* queries that are processed one by one, not in strips */
+#define ROW_BLOCK 512                                       /* keys that such a query takes at once */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float))) /* floats of scratch that a task has */
 
 /* One sequence of the batch. */
 struct sequence {
     int64_t b, queries, keys; /* real ones */
-    int64_t place;            /* where query 0 stands */
+    int64_t place;            /* position of query 0 */
     const float *q, *k, *v;   /* row 0, head 0 */
     int64_t row;              /* of query 0 among the rows of statistics */
 };
@@ -49,7 +49,7 @@ void strip_mask(const struct isa *isa, const struct attention *a, const struct s
 /* May some lane not see some key that another one sees? Then what is hidden must not be multiplied, even by 0. */
 static inline bool block_hides(const struct attention_block *b) { return b->from || b->add; }
 
-/* Rows that lie far apart fall into few sets of the caches: they are laid side by side in `room`. */
+/* Rows that lie far apart fall into few sets of the caches: they are copied to `room`. */
 const float *near_rows(const float *x, int64_t *ldx, int64_t rows, int64_t cols, float *room);
 /* Rows with numbers that are not finite become zeros: x itself when there are none, else a copy in `room`. *bad:
  * whether there were. */

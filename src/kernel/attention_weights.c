@@ -1,5 +1,5 @@
 /* The weights of chosen rows, from what the kernel kept of them: w = exp(score - top) / sum. Scores come from the very
- * loops of the way there, bit for bit, so that a row sums to 1 however large its scores are. */
+ * loops of the forward pass, bit for bit, so that a row sums to 1 however large its scores are. */
 #include "kernel/attention_parts.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct job {
 
 static float inverse(float sum) { return sum == 0 ? 0 : 1 / sum; }
 
-#define NEAR_HEAD 256 /* D up to which keys are laid side by side, for STRIPS strips of rows at once */
+#define NEAR_HEAD 256 /* D up to which keys are copied, for STRIPS strips of rows at once */
 #define STRIPS    8
 
 /* One block of keys for rows i .. i + n, a strip of them. */

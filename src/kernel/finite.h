@@ -1,5 +1,5 @@
-/* Numbers that are not finite. A weight of 0 hides what it weighs: 0 times NaN must be 0 there, so such rows go as
- * zeros. */
+/* Numbers that are not finite. A weight of 0 hides what it weighs: 0 times NaN must be 0 there, so such rows are
+ * replaced by zeros. */
 #ifndef KERNEL_FINITE_H
 #define KERNEL_FINITE_H
 

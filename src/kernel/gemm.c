@@ -1,10 +1,10 @@
-/* Matrix products: how the work is cut and who does it; the inner loops are in isa/gemm.c.
+/* Matrix products: how the work is cut; the inner loops are in isa/gemm.c.
  *
  * A task is a block of C for some products of the batch. Within it k goes by blocks of a length that k alone decides:
- * rows of op(A) are laid side by side where that pays, B is packed strip by strip while the first rows use it, C is
- * stored by the first block of k and added to by the others, and the epilogue follows the last. Invariant: nothing but
- * the length of the blocks of k touches the order in which an element is summed, so the cut may follow threads and
- * caches freely. */
+ * rows of op(A) are copied to contiguous memory where that pays, B is packed strip by strip while the first rows use
+ * it, C is stored by the first block of k and added to by the others, and the epilogue follows the last. Invariant:
+ * nothing but the length of the blocks of k touches the order in which an element is summed, so the cut may follow
+ * threads and caches freely. */
 #include "kernel/gemm.h"
 #include "kernel/ints.h"
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #define K_BLOCK      256 /* most of k in one chain; a strip of B is then 16 KB (AVX-512: 32 KB), half of L1 */
 #define M_UNIT       12  /* rows of a tile, at most: isa/tiles.h */
 #define STRIP        32  /* columns that isa->gemm_panel packs at once, at most: isa/tiles.h */
-#define APART        16  /* floats, one line: between rows that are laid out, or they meet in a few places of a cache */
+#define APART        16  /* floats, one line: between rows that are copied, which else share a few sets of a cache */
 #define M_LARGEST    768 /* the most that struct blocks may hold: what the scratch has room for */
 #define KEPT_LARGEST 1024
 _Static_assert((KEPT_LARGEST * K_BLOCK + M_LARGEST * (K_BLOCK + APART)) * sizeof(float) <= HEED_SCRATCH,
@@ -25,11 +25,11 @@ _Static_assert((KEPT_LARGEST * K_BLOCK + M_LARGEST * (K_BLOCK + APART)) * sizeof
  * KB of L2, one thread, CPU time) halving or doubling any one of the sizes, or those of struct blocks, changed the
  * geometric mean over 14 shapes, as y = x W', dx, dW and with gelu, by 1.3 % at most, which is what two runs differ by.
  * Packing B for one or two rows (FEW_ROWS 1) cost 11 to 15 %. */
-#define N_BLOCK   2048               /* columns over which A is laid out once; C, m rows of them, is 3 MB */
+#define N_BLOCK   2048               /* columns for which A is copied once; C, m rows of them, is 3 MB */
 #define M_MOST    2304               /* rows of a task */
 #define FEW_ROWS  4                  /* with fewer rows B stored (n,k) is read once, where it lies: */
 #define FEW_BLOCK 128                /* by so few columns that each of its rows is read from end to end */
-#define WORTH_A   128                /* columns from which on it pays to lay rows of A side by side, where they meet, */
+#define WORTH_A   128                /* columns from which on copying rows of A pays, where they share cache sets, */
 #define WIDE_A    512                /* and where they do not */
 #define WORTH_M   16                 /* and rows */
 #define WAKE_WORK 65536              /* multiply-adds that are worth waking a thread: 1.5 us at 45 a ns */
@@ -84,11 +84,11 @@ static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, in
     isa->bias_act(g->c + at, g->ldc, m, n, bias ? bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
 }
 
-/* Do rows `ld` floats apart, of which k are read, meet in a few places of a cache? Its places repeat with a power of
- * two: those that rows begin at are as far apart as the largest one that divides ld. */
-static bool rows_meet(int64_t ld, int64_t k) { return (ld & -ld) > k; }
+/* Do rows `ld` floats apart, of which k are read, share a few sets of a cache? Sets repeat with a power of two: those
+ * that rows begin at are as far apart as the largest one that divides ld. */
+static bool share_sets(int64_t ld, int64_t k) { return (ld & -ld) > k; }
 
-/* Rows m0 .. m0 + m of op(A), columns k0 .. k0 + k: where they are, or laid side by side in `room`. */
+/* Rows m0 .. m0 + m of op(A), columns k0 .. k0 + k: where they are, or copied to `room`. */
 static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t k0, int64_t k,
                               int64_t n, float *room, int64_t *ld) {
     if (g->trans_a) {
@@ -98,7 +98,7 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
     }
     const float *a = g->a + m0 * g->lda + k0;
     *ld = g->lda;
-    if (n < (rows_meet(g->lda, k) ? WORTH_A : WIDE_A) || m < WORTH_M || g->lda == k) return a;
+    if (n < (share_sets(g->lda, k) ? WORTH_A : WIDE_A) || m < WORTH_M || g->lda == k) return a;
     *ld = k + APART;
     for (int64_t i = 0; i < m; i++) memcpy(room + i * *ld, a + i * g->lda, (size_t)k * sizeof(float));
     return room;
@@ -166,13 +166,13 @@ static void run_task(void *arg, int64_t task, void *scratch) {
 static void run_nothing(const struct job *j) {
     for (int64_t item = 0; item < j->items.total; item++) {
         struct gemm g = j->g;
-        g.a = g.b = g.c; /* not looked at, perhaps NULL */
+        g.a = g.b = g.c; /* not read, perhaps NULL */
         axes_move(&j->items, item, &g);
         nothing(j, &g);
     }
 }
 
-/* Sorts the axes of the batch: those along which rows of A and C simply go on are more rows. */
+/* Sorts the axes of the batch: those along which rows of A and C continue evenly are more rows. */
 static void sort_axes(struct job *j, const struct gemm_batch *batch) {
     struct gemm *const g = &j->g;
     j->items.total = j->terms.total = 1;
@@ -196,7 +196,7 @@ static int64_t tasks_wanted(int64_t work, int threads) {
     return want < threads ? threads : min64(want, 4 * threads);
 }
 
-/* Cuts C into blocks, no larger than the caches like, of which the longer side is cut again until there are enough
+/* Cuts C into blocks, no larger than the caches allow, of which the longer side is cut again until there are enough
  * tasks; or puts several small products into a task. */
 static void cut(struct job *j, int threads) {
     const struct gemm *const g = &j->g;

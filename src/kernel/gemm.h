@@ -6,7 +6,7 @@
  * bits do not depend on threads, on m or on n, nor on how the work was cut. k = 0 gives act(0 [+ C] + bias). B may be
  * stored in 16 bits; the bits of C are those of the product with B as floats. Why not a library: measured on this kind
  * of machine, oneDNN and MKL are no faster, change bits with the thread count, bring an OpenMP run time into the host
- * program and cannot take the epilogue on their way out. */
+ * program and have no such epilogue. */
 #ifndef KERNEL_GEMM_H
 #define KERNEL_GEMM_H
 
@@ -27,7 +27,7 @@ struct gemm {
     bool add; /* C += ...; not with an activation */
     float alpha;
     const float *bias;   /* (n) or NULL */
-    enum activation act; /* on the way out, while the tile is in cache */
+    enum activation act; /* epilogue, while the tile is in cache */
     float *pre;          /* when not NULL: act's argument is kept here, (m,n) rows ldc apart, for backward */
 };
 

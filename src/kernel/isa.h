@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Activations that linear applies on its way out: those of kernel/elementwise.def. */
+/* Activations that linear applies to its result: those of kernel/elementwise.def. */
 enum activation {
     ACT_NONE,
 #define ACTIVATION(name, NAME, ...) ACT_##NAME,
@@ -22,7 +22,7 @@ enum activation {
 enum stored { STORED_F32, STORED_BF16, STORED_F16, STORED_COUNT };
 static inline int64_t stored_size(enum stored type) { return type == STORED_F32 ? 4 : 2; }
 
-/* What a product does with the strips that it packs: lets them pass, keeps them for more rows, or has kept them. */
+/* What a product does with the strips that it packs: uses them once, keeps them for more rows, or has kept them. */
 enum gemm_strips { STRIPS_PASS, STRIPS_KEEP, STRIPS_KEPT };
 
 #define LSE_RUN 64 /* numbers of which lse_row tells the largest */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TILE_SIDE     64   /* of a transposition: both sides of the tile stay in the first cache */
+#define TILE_SIDE     64   /* of a transposition: both sides of the tile stay in L1 */
 #define TILE_ELEMENTS 4096 /* TILE_SIDE squared */
 #define RUN_ELEMENTS  16384
 #define SHORT_RUN     32 /* bytes below which a call of memcpy costs more than a loop */

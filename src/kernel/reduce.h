@@ -13,7 +13,7 @@
 enum reduction {
     REDUCE_SUM,
     REDUCE_MEAN,
-    REDUCE_MAX, /* NaN wins */
+    REDUCE_MAX, /* NaN if any is NaN */
     REDUCE_MIN,
     REDUCE_VAR,       /* sum (x - mean)^2 / (N - correction) */
     REDUCE_LOGSUMEXP, /* -inf when all are -inf */
@@ -60,7 +60,7 @@ void kernel_argmax(struct pool *pool, int32_t *index, const float *x, int64_t ou
 /* The k <= n largest of each row of x (rows, n), largest first; equals by index; NaN counts as largest. */
 void kernel_topk(struct pool *pool, float *value, int32_t *index, const float *x, int64_t rows, int64_t n, int64_t k);
 
-/* ---- The engine under sums, also of gradients ---- */
+/* ---- The folding behind sums, also of gradients ---- */
 
 enum fold {
     FOLD_SUM,

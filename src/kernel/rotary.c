@@ -57,7 +57,7 @@ void kernel_angles(struct pool *pool, const struct angles *a) {
     pool_run_if(a->rows * a->pairs > 1024, pool, tasks, angles_task, &job);
 }
 
-/* ---- turning ---- */
+/* ---- rotating ---- */
 
 /* Pair i is x[i * step] and x[i * step + apart]; y may be x. */
 static inline __attribute__((always_inline)) void turn_pairs(float *y, const float *x, const float *c, const float *s,

@@ -1,7 +1,7 @@
-/* Rotary positions: pairs of channels turned by an angle that grows with the position.        Su et al. 2021
+/* Rotary positions: pairs of channels rotated by an angle that grows with the position.        Su et al. 2021
  *
  * Angles are worked out in double: cosines and sines are right to the last bit or two of a float at any position. They
- * depend on the position alone, not on where it stands in an array, so a sequence given whole and one given in pieces
+ * depend on the position alone, not on its place in an array, so a sequence given whole and one given in pieces
  * have the same bits. */
 #ifndef KERNEL_ROTARY_H
 #define KERNEL_ROTARY_H
@@ -23,7 +23,7 @@ void kernel_angles(struct pool *pool, const struct angles *a);
 
 struct rotary {
     int64_t batch, time, heads, size; /* B T H D */
-    int64_t channels;                 /* R, even, at most D: the channels that turn; the others are passed on */
+    int64_t channels;                 /* R, even, at most D: the channels that are rotated; the others are copied */
     double base;
     bool interleaved; /* pairs (2i, 2i + 1), not (i, i + R/2) */
     bool inverse, add;

@@ -59,7 +59,7 @@ int64_t kernel_norm_grad_work(int64_t rows, int64_t cols);
 void kernel_norm_grad(struct pool *pool, const struct norm_grad *grad);
 
 /* y = x / (1 - p) where random number position + i of (seed, stream) is at least p, else 0; p in [0, 1]. mask:
- * kernel_dropout_words(n) words, one bit an element, for the way back. */
+ * kernel_dropout_words(n) words, one bit an element, for backward. */
 struct dropout {
     float p;
     uint64_t seed, stream, position;

@@ -1,4 +1,4 @@
-/* Running an op: check, infer, take memory, compute, record. */
+/* Running an op: check, infer, allocate, compute, record. */
 #include "base/arena.h"
 #include "base/profile.h"
 #include "tensor/engine.h"

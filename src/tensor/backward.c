@@ -1,4 +1,4 @@
-/* Walking the record back.
+/* Backward: the tape in reverse.
  *
  * Each recorded op turns the gradients of its outputs into contributions to the gradients of its inputs. The first
  * contribution to a gradient stores, the next ones add. As soon as an op is passed, what it saved, its outputs' numbers

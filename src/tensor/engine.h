@@ -1,8 +1,8 @@
 /* The engine as the ops see it: what a tensor is, and what a context keeps of a step.
  *
- * Two counts rule a tensor's life. `refs` keeps its header: the scope it was made in, and every recorded op that takes
- * or gives it. `holds` keeps its numbers: the scope, and every recorded op that saved them. Storage is counted too,
- * because views and passed-on gradients share it. */
+ * A tensor has two reference counts. `refs` keeps its header: the scope it was made in, and every recorded op that
+ * takes or gives it. `holds` keeps its numbers: the scope, and every recorded op that saved them. Storage is counted
+ * too, because views and passed-on gradients share it. */
 #ifndef TENSOR_ENGINE_H
 #define TENSOR_ENGINE_H
 

@@ -1,4 +1,4 @@
-/* Boxes of tensors, for the ops that only move numbers about. */
+/* Boxes of tensors, for the ops that only move numbers. */
 #include "tensor/moves.h"
 
 const char move_zero[8] __attribute__((aligned(8))) = {0};

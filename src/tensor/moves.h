@@ -1,4 +1,4 @@
-/* Boxes of tensors, for the ops that only move numbers about. */
+/* Boxes of tensors, for the ops that only move numbers. */
 #ifndef TENSOR_MOVES_H
 #define TENSOR_MOVES_H
 

@@ -103,7 +103,7 @@ static void test_wrong_offsets(void **state) {
     REFUSED(PACKED(.query_offsets = I32(0, 3, 5), .key_offsets = I32(0, 1000000, 6)),
             "attention: key offsets do not rise");
     REFUSED(PACKED(.query_offsets = I32(0, 5), .key_offsets = I32(0, 6), .mask.key_lengths = I32(6)),
-            "attention: packed sequences have no padding, and lengths no place");
+            "attention: packed sequences take no lengths");
     REFUSED(PACKED(.query_offsets = I32(0, 5), .key_offsets = I32(0, 6), .rotary = &(heed_rotary_opts){0}),
             "attention: rotary of packed sequences needs the positions of the rows");
     REFUSED(PADDED(.query_offsets = I32(0, 5), .key_offsets = I32(0, 6)), "(rows, heads, size), with offsets,");

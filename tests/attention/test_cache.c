@@ -311,10 +311,13 @@ static void test_wrong_use(void **state) {
     REFUSED(ATTEND(heed_zeros(cx, HEED_F32, 2, SHAPE(B, D))), "cache_attention: q of shape (3,8) does not fit");
     REFUSED(ATTEND(heed_zeros(cx, HEED_I32, 4, SHAPE(B, 1, H, D))), "cache_attention: input 0 is i32, not f32");
     REFUSED(ATTEND(X(1, H, D), .mask = heed_mask_causal(3)),
-            "cache_attention: offset and lengths are the cache's affair");
-    REFUSED(ATTEND(X(1, H, D), .mask.key_lengths = heed_zeros(cx, HEED_I32, 1, SHAPE(B))), "are the cache's affair");
-    REFUSED(ATTEND(X(1, H, D), .mask.query_lengths = heed_zeros(cx, HEED_I32, 1, SHAPE(B))), "are the cache's affair");
-    REFUSED(ATTEND(X(1, H, D), .query_offsets = heed_zeros(cx, HEED_I32, 1, SHAPE(2))), "are the cache's affair");
+            "cache_attention: the cache sets offset and lengths: leave them out");
+    REFUSED(ATTEND(X(1, H, D), .mask.key_lengths = heed_zeros(cx, HEED_I32, 1, SHAPE(B))),
+            "the cache sets offset and lengths");
+    REFUSED(ATTEND(X(1, H, D), .mask.query_lengths = heed_zeros(cx, HEED_I32, 1, SHAPE(B))),
+            "the cache sets offset and lengths");
+    REFUSED(ATTEND(X(1, H, D), .query_offsets = heed_zeros(cx, HEED_I32, 1, SHAPE(2))),
+            "the cache sets offset and lengths");
     REFUSED(ATTEND(X(1, H, D), .dropout = 0.1f), "cache_attention: there is no dropout in decoding");
     REFUSED(ATTEND(X(1, H, D), .scale = NAN), "cache_attention: the scale is not a number");
     REFUSED(ATTEND(X(1, H, D), .mask = heed_mask_window(0, 0)), "cache_attention: a window of 0 positions");
@@ -329,8 +332,7 @@ static void test_wrong_use(void **state) {
 #undef ATTEND
 #define ATTEND(q, ...) heed_cache_attend(cx, sliding, 0, q, &(heed_attention_opts){__VA_ARGS__})
     REFUSED(ATTEND(X(1, 257, D), .alibi = true), "cache_attention: ALiBi for more than 256 heads");
-    REFUSED(ATTEND(X(1, 1, D), .mask = heed_mask_blocks(2, 0)),
-            "cache_attention: a sliding cache forgets where blocks begin");
+    REFUSED(ATTEND(X(1, 1, D), .mask = heed_mask_blocks(2, 0)), "cache_attention: a sliding cache takes no block mask");
     assert_null(heed_cache_attend(NULL, c, 0, NULL, NULL));
     heed_cache_free(cx, c);
     heed_cache_free(cx, sliding);

@@ -318,7 +318,7 @@ static void test_wrong_requests(void **state) {
     const struct scene s = scene_new(cx, TQ);
     REFUSED(scene_run(cx, &s), "capture: decoder layer 3 would make it 6912 bytes, the cap is 3456");
     assert_int_equal(heed_capture_count(cx), 1); /* what was kept before stays */
-    REFUSED(heed_capture_begin(cx, NULL), "capture: one is under way already");
+    REFUSED(heed_capture_begin(cx, NULL), "capture: it has begun already");
     assert_int_equal(heed_capture_count(cx), 1);
     heed_capture_end(cx);
     heed_capture_end(cx);

@@ -195,7 +195,7 @@ static void test_refusals(void **state) {
             "mask: both masks have key lengths");
     REFUSED(BOTH(heed_mask_lengths(NULL, LENGTHS), heed_mask_lengths(NULL, LENGTHS)),
             "mask: both masks have query lengths");
-    REFUSED(BOTH(heed_mask_blocks(2, 0), heed_mask_blocks(3, 0)), "mask: blocks of 2 and of 3 cannot both hold");
+    REFUSED(BOTH(heed_mask_blocks(2, 0), heed_mask_blocks(3, 0)), "mask: block sizes 2 and 3 differ");
     REFUSED(BOTH(heed_mask_keep(heed_zeros(cx, HEED_U8, 4, SHAPE(1, 1, 2, 3))),
                  heed_mask_keep(heed_zeros(cx, HEED_U8, 4, SHAPE(1, 1, 2, 4)))),
             "(1,1,2,3)");

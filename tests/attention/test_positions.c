@@ -400,7 +400,7 @@ static void test_wrong_rotary(void **state) {
     REFUSED(heed_rotary(cx, NULL, &plain), "rotary: input 0 is NULL");
     REFUSED(heed_rotary(cx, X, NULL), "rotary: the options are NULL");
     REFUSED(heed_rotary(cx, normals(cx, 50, 4, (int64_t[]){2, 3, 2, 7}), &plain),
-            "rotary: 7 channels of a head of 7 cannot turn in pairs");
+            "rotary: 7 channels of a head of 7 cannot be rotated in pairs");
     REFUSED(heed_rotary(cx, normals(cx, 50, 2, (int64_t[]){3, 6}), &plain), "rotary: x of shape (3,6) is neither");
     REFUSED(heed_rotary(cx, X, &(heed_rotary_opts){.channels = 8}), "rotary: 8 channels of a head of 6");
     REFUSED(heed_rotary(cx, X, &(heed_rotary_opts){.channels = 3}), "rotary: 3 channels");

@@ -561,7 +561,7 @@ static void wrong_inputs(void **unused) {
     said(cx, heed_pad(cx, X, NULL, shape, 0), "pad: the amounts before are NULL");
     said(cx, heed_pad(cx, X, shape, NULL, 0), "pad: the amounts after are NULL");
     said(cx, heed_pad(cx, X, (int64_t[]){0, -1}, shape, 0),
-         "pad: -1 before and 3 after axis 1 of shape (2,3): less than nothing");
+         "pad: -1 before and 3 after axis 1 of shape (2,3): negative");
     said(cx, heed_pad(cx, X, (int64_t[]){INT64_MAX, 0}, shape, 0),
          "pad: 9223372036854775807 before and 2 after axis 0 of shape (2,3): too large");
     said(cx, heed_pad(cx, I, shape, shape, 0.5f), "pad: 0.5 is not a value to pad i32 with");

@@ -9,7 +9,7 @@
 
 int64_t ISA_NAME(attention_lanes)(void) { return NR; }
 
-/* C (m, NR) = or += A B, the k of A's rows, or columns where it is stored turned. */
+/* C (m, NR) = or += A B, the k of A's rows, or columns where it is stored transposed. */
 struct product {
     int64_t k;
     const float *a, *b;
@@ -32,10 +32,10 @@ INLINE void put_tile(const struct product *t, const int rows) {
     }
 }
 
-INLINE void gain_tile(const struct product *t, const int rows, const bool turned) {
+INLINE void gain_tile(const struct product *t, const int rows, const bool transposed) {
     vf acc[MR][NV];
     UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch(t->c + i * t->ldc, 1);
-    tile_sums(acc, rows, turned, t->k, t->a, t->lda, t->b, t->ldb);
+    tile_sums(acc, rows, transposed, t->k, t->a, t->lda, t->b, t->ldb);
     if (t->n >= NR) {
         UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) {
             float *const c = t->c + i * t->ldc + v * VW;
@@ -52,17 +52,17 @@ INLINE void gain_tile(const struct product *t, const int rows, const bool turned
 #define ROWS(rows)                                                                                                     \
     static void put_##rows(const struct product *t) { put_tile(t, rows); }                                             \
     static void gain_##rows(const struct product *t) { gain_tile(t, rows, false); }                                    \
-    static void gain_turned_##rows(const struct product *t) { gain_tile(t, rows, true); }
+    static void gain_transposed_##rows(const struct product *t) { gain_tile(t, rows, true); }
 EACH_ROWS(ROWS)
 
 typedef void (*tile_of)(const struct product *t);
 static const tile_of put[MR + 1] = TILE_TABLE(put);
 static const tile_of gain[MR + 1] = TILE_TABLE(gain);
-static const tile_of gain_turned[MR + 1] = TILE_TABLE(gain_turned);
+static const tile_of gain_transposed[MR + 1] = TILE_TABLE(gain_transposed);
 
 /* m rows of C, shared out evenly among the tiles. */
 static void run(const tile_of *tiles, int64_t m, struct product t) {
-    const int64_t count = (m + MR - 1) / MR, step = tiles == gain_turned ? 1 : t.lda;
+    const int64_t count = (m + MR - 1) / MR, step = tiles == gain_transposed ? 1 : t.lda;
     for (int64_t i = 0; i < count; i++) {
         const int64_t rows = m / count + (i < m % count);
         tiles[rows](&t);
@@ -174,10 +174,10 @@ void ISA_NAME(attention_strip)(const struct attention_strip *s) {
     memcpy(s->top, top, sizeof top);
     for (int64_t i = 0; moved && i < b->e; i++)
         UNROLL for (int v = 0; v < NV; v++) v_store(s->yt + i * NR + v * VW, v_load(s->yt + i * NR + v * VW) * fade[v]);
-    run(gain_turned, b->e, (struct product){b->keys, b->v, s->scores, b->ldv, NR, s->yt, NR, NR, NULL});
+    run(gain_transposed, b->e, (struct product){b->keys, b->v, s->scores, b->ldv, NR, s->yt, NR, NR, NULL});
 }
 
-/* The sum over the lanes of each of TW vectors: laid out as rows, turned, and added up. */
+/* The sum over the lanes of each of TW vectors: stored as rows, transposed, and added up. */
 INLINE vt sums_of(const vf acc[TW]) {
     float rows[TW * TW];
     UNROLL for (int u = 0; u < TW; u++) {
@@ -187,7 +187,7 @@ INLINE vt sums_of(const vf acc[TW]) {
         memcpy(rows + u * TW, half, sizeof *half);
     }
     vt column[TW];
-    turn(column, rows, 0, TW, STORED_F32);
+    load_transposed(column, rows, 0, TW, STORED_F32);
     UNROLL for (int step = TW / 2; step > 0; step /= 2) UNROLL for (int i = 0; i < step; i++) column[i] +=
         column[i + step];
     return column[0];
@@ -342,7 +342,7 @@ void ISA_NAME(attention_back)(const struct attention_back *b) {
         run(put, keys, (struct product){b->e, b->v, b->dyt + at * b->e, b->ldv, NR, ds, b->ld, NR, NULL});
         strip_back(b, s);
         if (b->dqt)
-            run(gain_turned, b->d,
+            run(gain_transposed, b->d,
                 (struct product){keys, b->safe_k, ds, b->ld_safe, b->ld, b->dqt + at * b->d, NR, NR, NULL});
     }
     const int64_t queries = b->strips * NR;

@@ -1,4 +1,4 @@
-/* What linear does on its way out: bias and activation. */
+/* Epilogue of linear: bias and activation. */
 #include "kernel/isa/vmath.h"
 
 /* One loop for each activation; VALUE is an expression of x, a and b. */

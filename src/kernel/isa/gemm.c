@@ -3,9 +3,9 @@
  * with few rows, into registers; everything after that is the same, bits included. */
 #include "kernel/isa/tiles.h"
 
-#define FEW        3    /* most rows for which B is not packed */
-#define FEW_WIDTH  512  /* columns of them at a time */
-#define LOOK_AHEAD 8192 /* floats of B beyond which it hardly lies in the first cache */
+#define FEW       3    /* most rows for which B is not packed */
+#define FEW_WIDTH 512  /* columns of them at a time */
+#define PREFETCH  8192 /* floats of B beyond which it hardly fits L1 */
 
 INLINE const char *address(const void *from, int64_t at, const enum stored type) {
     return (const char *)from + at * stored_size(type);
@@ -20,7 +20,7 @@ INLINE void transpose(float *out, int64_t ldo, const void *in, int64_t ldi, int6
         for (; c + TW <= cols; c += TW) {
             vt v[TW];
             UNROLL for (int i = 0; i < TW; i++) __builtin_prefetch(address(row, (TW + i) * ldi + c, type)); /* next */
-            turn(v, row, c, ldi, type);
+            load_transposed(v, row, c, ldi, type);
             UNROLL for (int i = 0; i < TW; i++) memcpy(out + (c + i) * ldo + r, v + i, sizeof *v);
         }
         for (; c < cols; c++)
@@ -68,7 +68,7 @@ INLINE void add_rows(const int rows, const int count, float *sums, const float *
         }
 }
 
-/* Few rows: B is read once and not worth packing. Stored (k,n), its rows are added to sums in the first cache, eight at
+/* Few rows: B is read once and not worth packing. Stored (k,n), its rows are added to sums in L1, eight at
  * a time. n is a multiple of VW. */
 INLINE void few_straight(const struct part *t, const int rows, int64_t n, const enum stored type) {
     for (int64_t j = 0; j < n; j += FEW_WIDTH) {
@@ -88,17 +88,17 @@ INLINE void few_straight(const struct part *t, const int rows, int64_t n, const 
     }
 }
 
-/* TW rows of 16 numbers become columns. Of bf16, pairs are turned as if each were one float: half the shuffles. */
-INLINE void turn16(vt out[16], const void *in, int64_t at, int64_t ldi, const enum stored type) {
+/* Transposes TW rows of 16 numbers. Pairs of bf16 are transposed as if each were one float: half the shuffles. */
+INLINE void load_transposed_16(vt out[16], const void *in, int64_t at, int64_t ldi, const enum stored type) {
     typedef uint32_t bits __attribute__((vector_size(TW * 4)));
     if (type != STORED_BF16) {
-        UNROLL for (int q = 0; q < 16; q += TW) turn(out + q, in, at + q, ldi, type);
+        UNROLL for (int q = 0; q < 16; q += TW) load_transposed(out + q, in, at + q, ldi, type);
         return;
     }
     UNROLL for (int q = 0; q < 8; q += TW) {
         vt pair[TW];
         UNROLL for (int i = 0; i < TW; i++) memcpy(pair + i, address(in, at + i * ldi + 2 * q, type), sizeof *pair);
-        turn_rows(pair, pair);
+        transpose_rows(pair, pair);
         UNROLL for (int i = 0; i < TW; i++) {
             out[2 * (q + i)] = (vt)((bits)pair[i] << 16);
             out[2 * (q + i) + 1] = (vt)((bits)pair[i] & 0xffff0000u);
@@ -110,20 +110,21 @@ INLINE void turn16(vt out[16], const void *in, int64_t at, int64_t ldi, const en
 INLINE void few_columns(const struct part *t, const int rows, vt acc[FEW][2], const int g, const void *b, int64_t p,
                         const enum stored type) {
     vt column[16];
-    turn16(column, b, g * TW * t->ldb + p, t->ldb, type);
+    load_transposed_16(column, b, g * TW * t->ldb + p, t->ldb, type);
     UNROLL for (int u = 0; u < 16; u++) UNROLL for (int i = 0; i < rows; i++) acc[i][g] =
         t_fma(t_set(t->a[i * t->lda + p + u]), column[u], acc[i][g]);
 }
 
-/* Stored (n,k), groups * TW of B's rows run along k together and are turned in registers, from column j of C on. */
-INLINE void few_turned(const struct part *t, const int rows, const int groups, int64_t j, const enum stored type) {
+/* Stored (n,k), groups * TW of B's rows run along k together and are transposed in registers, from column j of C on. */
+INLINE void few_transposed(const struct part *t, const int rows, const int groups, int64_t j, const enum stored type) {
     const int64_t k = t->k, lda = t->lda, ldb = t->ldb;
     const float *const a = t->a;
     const void *const b = address(t->raw, j * ldb, type);
     vt acc[FEW][2];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int g = 0; g < groups; g++) acc[i][g] = (vt){0};
     int64_t p = 0;
-    /* each row by whole lines of 64 bytes: where rows meet in the cache, half a line would be gone before the other */
+    /* each row by whole lines of 64 bytes: where rows share cache sets, half a line would be evicted before the other
+     * is read */
     const int line = (int)(64 / stored_size(type));
     ROLLED for (; p + line <= k; p += line) UNROLL for (int g = 0; g < groups; g++)
         UNROLL for (int q = 0; q < line; q += 16) few_columns(t, rows, acc, g, b, p + q, type);
@@ -154,8 +155,8 @@ INLINE int64_t few(const struct part *t, const int rows, const enum stored type)
         return t->n - t->n % VW;
     }
     int64_t j = 0;
-    for (; j + 2 * TW <= t->n; j += 2 * TW) few_turned(t, rows, 2, j, type);
-    if (j + TW <= t->n) few_turned(t, rows, 1, j, type), j += TW;
+    for (; j + 2 * TW <= t->n; j += 2 * TW) few_transposed(t, rows, 2, j, type);
+    if (j + TW <= t->n) few_transposed(t, rows, 1, j, type), j += TW;
     return j;
 }
 
@@ -182,7 +183,7 @@ static int64_t (*const fews[STORED_COUNT][FEW + 1])(const struct part *t) = {
 static void (*const tiles[MR + 1])(const struct part *t) = TILE_TABLE(tile);
 
 /* Prefetches groups of eight lines of 64 bytes of the strip that will be packed next. */
-INLINE void look_ahead(const void *next, int64_t ldb, bool trans_b, int64_t from, int64_t to, enum stored type) {
+INLINE void prefetch_next(const void *next, int64_t ldb, bool trans_b, int64_t from, int64_t to, enum stored type) {
     const int64_t row = ldb * stored_size(type);
     for (int64_t g = from; g < to; g++) {
         const char *line = (const char *)next + (trans_b ? g % (NR / 8) * 8 * row + g / (NR / 8) * 64 : g * 8 * row);
@@ -199,9 +200,9 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
     if (m <= FEW && kept == STRIPS_PASS) j = fews[type][m](&t);
     /* Rows are shared out evenly: 8 rows are 4 + 4, which is faster than 6 + 2. */
     const int64_t count = (m + MR - 1) / MR, rows = m / count, longer = m % count;
-    const bool turned = trans_b && kept != STRIPS_KEPT;
-    const int64_t groups = turned ? (k * stored_size(type) + 63) / 64 * (NR / 8) : (k + 7) / 8;
-    const int64_t share = count < 8 || n * k <= LOOK_AHEAD ? 0 : (groups + count - 1) / count;
+    const bool transposed = trans_b && kept != STRIPS_KEPT;
+    const int64_t groups = transposed ? (k * stored_size(type) + 63) / 64 * (NR / 8) : (k + 7) / 8;
+    const int64_t share = count < 8 || n * k <= PREFETCH ? 0 : (groups + count - 1) / count;
     for (; j < n; j += NR) {
         float *const strip = kept == STRIPS_PASS ? strips : strips + j * k;
         const void *const next =
@@ -213,9 +214,9 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
             const int64_t r = rows + (i < longer);
             if (i * share < groups) {
                 if (kept == STRIPS_KEPT)
-                    look_ahead(next, NR, false, i * share, (i + 1) * share, STORED_F32);
+                    prefetch_next(next, NR, false, i * share, (i + 1) * share, STORED_F32);
                 else
-                    look_ahead(next, ldb, turned, i * share, (i + 1) * share, type);
+                    prefetch_next(next, ldb, transposed, i * share, (i + 1) * share, type);
             }
             tiles[r](&t);
             t.a += r * lda, t.c += r * ldc;

@@ -37,7 +37,7 @@ INLINE bool is_extreme(int fold) { return fold >= FOLD_MAX; }
 INLINE float identity(int fold) {
     return fold == FOLD_MIN ? INFINITY : fold == FOLD_MAX ? -INFINITY : 0.0f; /* 0 for |x| too */
 }
-/* NaN wins, and stays. */
+/* NaN if any is NaN, and stays. */
 INLINE vf join(int fold, vf acc, vf t) {
     if (!is_extreme(fold)) return acc + t;
     return v_where((fold == FOLD_MIN ? t < acc : t > acc) | (t != t), t, acc);

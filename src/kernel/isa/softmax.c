@@ -1,5 +1,5 @@
 /* Softmax and log-softmax of rows, and their gradients. A row is read for its maximum, for the sum of exponentials and
- * once more for the result: short rows stay in the first cache between. */
+ * once more for the result: short rows stay in L1 between. */
 #include "kernel/isa/vmath.h"
 
 /* Four chains at once hide the latency of each. */

@@ -42,8 +42,8 @@ typedef float vt __attribute__((vector_size(TW * 4)));
 
 INLINE vt t_set(float x) { return x - (vt){0}; }
 
-/* TW rows of TW numbers become columns; out may be row. */
-INLINE void turn_rows(vt out[TW], const vt row[TW]) {
+/* Transposes TW rows of TW numbers; out may be row. */
+INLINE void transpose_rows(vt out[TW], const vt row[TW]) {
     UNROLL for (int i = 0; i < TW; i += 4) { /* four rows, in each half */
         const vt lo01 = SHUFFLE(row[i], row[i + 1], 0, 4, 1, 5), hi01 = SHUFFLE(row[i], row[i + 1], 2, 6, 3, 7);
         const vt lo23 = SHUFFLE(row[i + 2], row[i + 3], 0, 4, 1, 5), hi23 = SHUFFLE(row[i + 2], row[i + 3], 2, 6, 3, 7);
@@ -53,7 +53,7 @@ INLINE void turn_rows(vt out[TW], const vt row[TW]) {
         out[i + 3] = SHUFFLE(hi01, hi23, 2, 3, 6, 7);
     }
 #if TW == 8
-    UNROLL for (int i = 0; i < 4; i++) { /* and the halves change places */
+    UNROLL for (int i = 0; i < 4; i++) { /* and the halves are swapped */
         const vt low = out[i], high = out[i + 4];
         out[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 8, 9, 10, 11);
         out[i + 4] = __builtin_shufflevector(low, high, 4, 5, 6, 7, 12, 13, 14, 15);
@@ -62,10 +62,10 @@ INLINE void turn_rows(vt out[TW], const vt row[TW]) {
 }
 
 /* The same of numbers in memory, from element `at` on. */
-INLINE void turn(vt out[TW], const void *in, int64_t at, int64_t ldi, const enum stored type) {
+INLINE void load_transposed(vt out[TW], const void *in, int64_t at, int64_t ldi, const enum stored type) {
     vt row[TW];
     UNROLL for (int i = 0; i < TW; i++) row[i] = t_read(in, at + i * ldi, type);
-    turn_rows(out, row);
+    transpose_rows(out, row);
 }
 
 /* What C = alpha acc + start reads where nothing is to be added: adding -0 changes no number. */
@@ -96,15 +96,15 @@ static void put_cut(const struct part *t, const float *acc, int rows) {
     }
 }
 
-/* The sums of a tile. b: (k,NR), rows ldb apart; row i of A is a column where A is stored turned, (k,rows). */
-INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool turned, int64_t k, const float *a, int64_t lda,
+/* The sums of a tile. b: (k,NR), rows ldb apart; row i of A is a column where A is stored transposed, (k,rows). */
+INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
                       const float *b, int64_t ldb) {
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
     ROLLED for (int64_t p = 0; p < k; p++) {
         vf bv[NV];
         UNROLL for (int v = 0; v < NV; v++) bv[v] = v_load(b + p * ldb + v * VW);
         UNROLL for (int i = 0; i < rows; i++) {
-            const vf s = v_set(turned ? a[p * lda + i] : a[i * lda + p]);
+            const vf s = v_set(transposed ? a[p * lda + i] : a[i * lda + p]);
             UNROLL for (int v = 0; v < NV; v++) acc[i][v] = v_fma(s, bv[v], acc[i][v]);
         }
     }

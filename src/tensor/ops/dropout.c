@@ -1,6 +1,6 @@
 /* Dropout (Srivastava et al. 2014).   y = x keep / (1 - p), dx = dy keep / (1 - p), keep_i = [u_i >= p]
- * u are counted random numbers of (seed, step, how many random ops came before): threads do not matter, nor does
- * resuming. One bit a number is kept for the way back. */
+ * u are counter-based random numbers of (seed, step, number of random ops before): the mask depends neither on threads
+ * nor on resuming. One bit a number is kept for backward. */
 #include "kernel/rows.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"

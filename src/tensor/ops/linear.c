@@ -1,4 +1,4 @@
-/* The linear layer with its bias and activation on the way out.   y = act(x W' + b)
+/* The linear layer with its bias and activation as the epilogue of the product.   y = act(x W' + b)
  *   dpre = dy act',  dx = dpre W,  dW = dpre' x,  db = sum of dpre's rows        x (…,K), W (N,K), b (N), y (…,N)
  * x and W may be strided by rows: parts of a fused projection need no copy. Transposed, W is stored (K,N), as GPT-2's
  * Conv1D has it:  y = act(x W + b),  dx = dpre W',  dW = x' dpre. W may be stored in 16 bits; then it is frozen. */

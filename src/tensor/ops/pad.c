@@ -35,7 +35,7 @@ static bool pad_infer(heed_op_call *c) {
     char value[8];
     for (int i = 0; i < x->rank; i++) {
         if (a->before[i] < 0 || a->after[i] < 0)
-            return heed_op_fail(c, HEED_ERR_RANGE, "%lld before and %lld after axis %d of shape %s: less than nothing",
+            return heed_op_fail(c, HEED_ERR_RANGE, "%lld before and %lld after axis %d of shape %s: negative",
                                 (long long)a->before[i], (long long)a->after[i], i, heed_shape_text(x).s);
         if (!i64_add(a->before[i], a->after[i], &shape[i]) || !i64_add(shape[i], x->shape[i], &shape[i]))
             return heed_op_fail(c, HEED_ERR_RANGE, "%lld before and %lld after axis %d of shape %s: too large",

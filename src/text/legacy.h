@@ -25,6 +25,53 @@ extern const struct legacy_class legacy_classes[]; /* the last has no name */
 /* The class that a model type has; NULL: none that heed knows. */
 const char *legacy_class_of(const char *model_type);
 
+/* A special token and how it is looked for. */
+struct legacy_token {
+    heed_string text;
+    bool given, left, right, word, normalized, special;
+};
+struct legacy {
+    heed_ctx *cx;
+    const char *dir;
+    const struct legacy_class *class;
+    struct tree config, specials, added, model; /* {0}: there is no such file */
+    struct legacy_token role[ROLES];
+    struct legacy_token *extra;
+    int64_t extra_count, extra_room;
+    struct map vocabulary; /* value: id */
+    double *scores;        /* of Unigram; (vocabulary) */
+    int64_t unknown;       /* of Unigram */
+    char *bytes;           /* of the SentencePiece model */
+    struct spm spm;
+    int64_t next_id; /* of the next added token that is not in the vocabulary */
+    heed_string out;
+};
+
+/* legacy.c: files, flags and special tokens */
+bool legacy_has(const char *dir, const char *file);
+char *legacy_read(struct legacy *l, const char *file, size_t *size); /* NULL when it cannot be read */
+node legacy_member(const struct tree *t, const char *key);           /* NULL: none, or no such file */
+bool legacy_flag(const struct legacy *l, const char *key, bool fallback);
+bool legacy_read_token(struct legacy *l, const struct tree *t, node v, bool special, struct legacy_token *to);
+bool legacy_token(struct legacy *l, const char *text, size_t size, bool special, struct legacy_token *to);
+void legacy_token_free(heed_ctx *cx, struct legacy_token *t);
+bool legacy_add(struct legacy *l, const char *text, size_t size, bool special); /* one more added token */
+/* legacy_model.c: vocabularies */
+enum { LEGACY_LANGUAGES = 25 };
+extern const char *const legacy_languages[LEGACY_LANGUAGES]; /* mBART's */
+int64_t legacy_extra_ids(const struct legacy *l);            /* T5's */
+bool legacy_read_words(struct legacy *l);
+bool legacy_read_vocabulary(struct legacy *l);
+bool legacy_read_pieces(struct legacy *l, const char *file);
+bool legacy_add_pieces(struct legacy *l); /* those that are added tokens */
+bool legacy_put_model(struct legacy *l);
+/* legacy_write.c: the text */
+bool legacy_put(struct legacy *l, const char *text);
+bool legacy_put_string(struct legacy *l, const char *s, size_t size); /* as JSON */
+bool legacy_put_role(struct legacy *l, enum role role);               /* the token, as JSON */
+bool legacy_put_template(struct legacy *l, const char *text);
+bool legacy_compose(struct legacy *l);
+
 /* file: NULL, or the SentencePiece model of the directory to be read. NULL and a sentence when there is nothing. */
 heed_tokenizer *legacy_load(heed_ctx *cx, const char *dir, const char *file);
 

@@ -88,10 +88,7 @@ bool work_pieces(struct work *w, const struct step *s, bool changes, piece_fn cu
 
 /* ---- matches ---- */
 
-bool work_begin_matches(struct work *w) {
-    w->match_count = 0;
-    return true;
-}
+void work_begin_matches(struct work *w) { w->match_count = 0; }
 
 bool work_match(struct work *w, size_t start, size_t end, bool is) {
     if (w->match_count == w->match_room) {

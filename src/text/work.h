@@ -62,7 +62,7 @@ typedef bool (*piece_fn)(struct work *w, const struct step *s, const struct piec
 bool work_pieces(struct work *w, const struct step *s, bool changes, piece_fn cut_piece, void *user);
 /* The matches of a pattern in a piece, with what lies between them, cut as the behavior says. Places are added to
  * `base`. */
-bool work_begin_matches(struct work *w);
+void work_begin_matches(struct work *w);
 bool work_match(struct work *w, size_t start, size_t end, bool is);
 bool work_cut_matches(struct work *w, enum behavior behavior);
 

@@ -27,11 +27,16 @@ typedef struct heed_generate_opts {
     heed_early_stopping early_stopping;
     int64_t max_length, min_length; /* tokens, start and end included; max 0: the model's positions */
     int64_t no_repeat_ngram;        /* forbid repeated n-grams of this size; 0: allow all */
+    float repetition_penalty;       /* of tokens that were generated before (Keskar et al. 2019); 0: 1, none */
+    const char *const *stop;        /* (n_stop) stop texts: a hypothesis ends with the token that completes one */
+    int n_stop;
+    const heed_tokenizer *stop_tokens; /* of the target, for stop texts */
 
     bool sample;           /* instead of searching, with one beam */
     float temperature;     /* divides the logits; 0: 1 */
     int64_t top_k;         /* sample from the top_k most probable tokens; 0: from all */
     float top_p;           /* nucleus sampling: the fewest of these whose probabilities reach it, in (0, 1]; 0: 1 */
+    float min_p;           /* of these, those of at least min_p times the largest probability, in [0, 1] */
     uint64_t seed;         /* sample i of sentence s has random stream number[s] n_best + i */
     const int64_t *number; /* (n) of the sentences; NULL: 0, 1, 2, … */
 
@@ -40,10 +45,10 @@ typedef struct heed_generate_opts {
 } heed_generate_opts;
 
 typedef struct heed_hypothesis {
-    const int32_t *ids; /* without start and end token */
+    const int32_t *ids; /* without start and end token; with a stop text */
     int64_t length;
     float score;
-    bool ended; /* with the end token; false: max_length was reached, or no token was allowed */
+    bool ended; /* by an end token or a stop text; false: max_length was reached, or no token was allowed */
 } heed_hypothesis;
 
 /* best[s n_best + i]: hypothesis i of sentence s, best first; samples in the order drawn. Where fewer hypotheses are
@@ -53,11 +58,18 @@ typedef struct heed_generated {
     heed_hypothesis *best;
 } heed_generated;
 
-/* opts NULL: greedy. Sources are encoded sentences with the special tokens that the model was trained with; they are
- * batched by length. From heed_model_decoding come eos_token_id, decoder_start_token_id (or else bos_token_id),
- * forced_bos_token_id (the first token), forced_eos_token_id (the last one when max_length is reached) and
- * bad_words_ids (token sequences that are never generated). Progress counts "sentences". In a dry context no sentence
- * ends before max_length, so that memory is planned for all of them. */
+/* Overrides the options that the model's directory gives (heed_model_decoding), under transformers' names: num_beams,
+ * num_return_sequences, length_penalty, early_stopping, max_length, max_new_tokens, min_length, min_new_tokens,
+ * no_repeat_ngram_size, repetition_penalty, do_sample, temperature, top_k, top_p, min_p. Others that would change the
+ * result are named in the log and ignored. */
+HEED_API bool heed_generate_config(heed_ctx *cx, const heed_model *model, heed_generate_opts *opts);
+
+/* opts NULL: those of the model's directory, greedy where it gives none. Sources are encoded sentences with the special
+ * tokens that the model was trained with; they are batched by length. From heed_model_decoding come eos_token_id, one
+ * or several, decoder_start_token_id (or else bos_token_id), forced_bos_token_id (the first token), forced_eos_token_id
+ * (the last one when max_length is reached), bad_words_ids (token sequences that are never generated), suppress_tokens
+ * and begin_suppress_tokens. Progress counts "sentences". In a dry context no sentence ends before max_length, so that
+ * memory is planned for all of them. */
 HEED_API heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
                                        const heed_generate_opts *opts);
 

@@ -39,9 +39,9 @@ HEED_API int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model
  *     heed_string german = {0};
  *     heed_translate_text(cx, t, "A bird flies.", &(heed_generate_opts){.beams = 5, .length_penalty = 1}, &german);
  *
- * opts NULL: greedy; n_best must be 0 or 1. An empty sentence has an empty translation. Any number of contexts may use
- * a translator at once. Many sentences are translated faster together: heed_translator_encode, heed_translate_ids and
- * heed_translation_text do it in steps. */
+ * opts NULL: those of the directory, see heed_generate; n_best must be 0 or 1. An empty sentence has an empty
+ * translation. Any number of contexts may use a translator at once. Many sentences are translated faster together:
+ * heed_translator_encode, heed_translate_ids and heed_translation_text do it in steps. */
 HEED_API bool heed_translate_text(heed_ctx *cx, const heed_translator *t, const char *text,
                                   const heed_generate_opts *opts, heed_string *to);
 /* Preprocesses and encodes a sentence and adds its ids to `ids`, none for white space. Fails when the model has fewer

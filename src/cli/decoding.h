@@ -20,18 +20,24 @@
      .help = "minimum number of tokens"},                                                                              \
     {.name = "no-repeat", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,                              \
      .help = "forbid repeated n-grams of this size; 0: allow all"},                                                    \
+    {.name = "repetition-penalty", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-3, .high = 1e3,     \
+     .help = "penalty of tokens that were generated before; 1: none"},                                                 \
     {.name = "sample", .help = "sample instead of searching"},                                                         \
     {.name = "temperature", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-6, .high = 1e6,            \
      .help = "sampling temperature; smaller: closer to greedy"},                                                       \
     {.name = "top-k", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                                  \
      .help = "sample from the N most probable tokens; 0: from all"},                                                   \
     {.name = "top-p", .kind = OPTION_NUMBER, .standard = "1", .value = "P", .low = 1e-9, .high = 1,                    \
-     .help = "nucleus sampling: from the fewest tokens whose probabilities reach P"}
+     .help = "nucleus sampling: from the fewest tokens whose probabilities reach P"},                                  \
+    {.name = "min-p", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 1,                                 \
+     .help = "sample from tokens of at least P times the largest probability"}
 /* clang-format on */
 
 /* "greedy decoding", "beam 5": what stands beside a score. */
 const char *decoding_name(int64_t beams, char out[48]);
 /* What was asked for; false after saying which options contradict each other. */
 bool decoding_read(struct options *o, heed_generate_opts *opts);
+/* Of what was not given, what the model's directory says: opts are those of decoding_read. */
+bool decoding_of_model(const struct options *o, heed_ctx *cx, const heed_model *model, heed_generate_opts *opts);
 
 #endif

@@ -28,19 +28,19 @@ static const struct option options[] = {
 
 /* ---- translation ---- */
 
-static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, const heed_score *score,
+static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, int64_t beams, const heed_score *score,
                        const heed_bleu *bleu) {
     if (!option_flag(o, "json")) {
         char decoding[48], sentences[48];
-        printf("BLEU %.2f (%s), loss %.4f (%s, %s)\n", score->metric, decoding_name(option_int(o, "beam"), decoding),
-               score->loss, cli_count(n, "sentence", "sentences", sentences), bleu->signature);
+        printf("BLEU %.2f (%s), loss %.4f (%s, %s)\n", score->metric, decoding_name(beams, decoding), score->loss,
+               cli_count(n, "sentence", "sentences", sentences), bleu->signature);
         return;
     }
     const heed_json result = heed_json_new(cx, "result");
     heed_json_put_int(cx, result, "sentences", n);
     heed_json_put_number(cx, result, "loss", score->loss);
     heed_json_put_number(cx, result, "bleu", score->metric);
-    heed_json_put_int(cx, result, "beam", option_int(o, "beam"));
+    heed_json_put_int(cx, result, "beam", beams);
     heed_json_put_text(cx, result, "signature", bleu->signature);
     json_answer(cx, stdout, result, 2);
     heed_json_free(result);
@@ -55,11 +55,15 @@ static void evaluate_translation(const struct options *o, heed_ctx *cx, const ch
     if (t && parallel_read(cx, path, option_text(o, "part"), &t->preprocessing, lines) &&
         heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs)) {
         const heed_translation_set set = {&pairs, &lines[1]};
-        const heed_generate_opts decode = {.beams = option_int(o, "beam"),
-                                           .length_penalty = (float)option_number(o, "length-penalty")};
+        heed_generate_opts decode = {.beams = option_int(o, "beam"),
+                                     .length_penalty = (float)option_number(o, "length-penalty")};
+        heed_generate_config(cx, t->model, &decode);
+        if (option_given(o, "beam")) decode.beams = option_int(o, "beam");
+        if (option_given(o, "length-penalty")) decode.length_penalty = (float)option_number(o, "length-penalty");
+        decode.n_best = 1, decode.sample = false;
         const heed_bleu_opts opts = {.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
         if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
-            print_bleu(o, cx, pairs.n, &score, &bleu);
+            print_bleu(o, cx, pairs.n, decode.beams, &score, &bleu);
     }
     heed_pairs_free(cx, &pairs);
     parallel_free(cx, lines);

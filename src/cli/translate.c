@@ -15,6 +15,7 @@ static const struct option options[] = {
     STRICT_OPTION,
     JSON_OPTION,
     DECODING_OPTIONS,
+    {.name = "stop", .kind = OPTION_LIST, .value = "TEXT", .help = "end a translation where this text is complete"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -109,6 +110,11 @@ static bool take_line(struct job *j) {
 
 static bool translate(struct job *j) {
     heed_ctx *cx = j->cx;
+    if (!decoding_of_model(j->o, cx, j->translator->model, &j->opts)) return false;
+    j->opts.n_best = option_int(j->o, "n-best");
+    if (!j->opts.sample && j->opts.n_best > j->opts.beams) j->opts.beams = j->opts.n_best;
+    j->opts.n_stop = option_list(j->o, "stop", &j->opts.stop);
+    j->opts.stop_tokens = j->translator->tokens[1];
     j->source = *j->translator;
     if (option_flag(j->o, "prepared")) j->source.preprocessing = (heed_preprocessing){0};
     j->ids = heed_mem_new(cx, AT_ONCE * sizeof *j->ids);
@@ -140,8 +146,6 @@ static int run(int argc, char **argv) {
     int status = EXIT_USAGE;
     if (decoding_read(o, &j.opts)) {
         status = EXIT_FAILED;
-        j.opts.n_best = option_int(o, "n-best");
-        if (!j.opts.sample && j.opts.n_best > j.opts.beams) j.opts.beams = j.opts.n_best;
         if ((j.cx = options_open(o))) {
             j.opts.seed = heed_seed(j.cx);
             heed_set_grad(j.cx, false);
@@ -161,7 +165,8 @@ const struct command translate_command = {
     .about =
         "Translates its arguments after DIR, each a sentence, or else the lines of standard input, one a line. Text is "
         "preprocessed as the model's training text was, and Moses tokens are detokenised unless --tokens is given. "
-        "Lines that are waiting are decoded together; a translation does not depend on the other lines.\n\n"
+        "Lines that are waiting are decoded together; a translation does not depend on the other lines. "
+        "Decoding options that are not given are those of generation_config.json, where DIR has one.\n\n"
         "A line that is not UTF-8 or has more tokens than the model has positions is reported on standard error and "
         "answered with an empty line, and the exit status is 1 at the end; --strict stops there. Newlines and control "
         "characters in a translation are printed as spaces; --json gives it exactly.",

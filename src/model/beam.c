@@ -57,7 +57,7 @@ static float normalised(const struct rules *rules, float sum, int64_t length) {
 /* A row of n ids and perhaps a last one, if it is better than the worst of a full list; those before stand above their
  * equals. */
 static void end(struct search *s, const struct rules *rules, const int32_t *ids, int64_t n, const int32_t *last,
-                float sum) {
+                bool stopped, float sum) {
     const int64_t K = rules->opts.beams, length = n - 1 + (last != NULL);
     const float score = normalised(rules, sum, length);
     int64_t at = s->n_ended;
@@ -65,7 +65,8 @@ static void end(struct search *s, const struct rules *rules, const int32_t *ids,
     if (at == K) at--;
     int32_t *const room = s->ended[at].ids;
     for (; at > 0 && score > s->ended[at - 1].score; at--) s->ended[at] = s->ended[at - 1];
-    s->ended[at] = (struct ended){room, length, score, last && *last == rules->eos};
+    const bool at_eos = last && rules_is_eos(rules, *last);
+    s->ended[at] = (struct ended){room, length, score, at_eos, at_eos || stopped};
     memcpy(room, ids + 1, (size_t)(n - 1) * sizeof *ids);
     if (last) room[n - 1] = *last;
     if (s->n_ended < K) s->n_ended++;
@@ -112,16 +113,18 @@ static bool may_improve(const struct search *s, const struct rules *rules, float
     return normalised(rules, sum, length) > s->ended[o->beams - 1].score;
 }
 
-bool search_advance(struct search *s, const struct rules *rules, int64_t n, const struct candidate *found,
+bool search_advance(struct search *s, struct rules *rules, int64_t n, const struct candidate *found,
                     const int64_t *count, struct search_work *work) {
     const int64_t K = rules->opts.beams, room = rules->opts.max_length;
     int64_t rows = 0, seen = 0;
     struct continuation c;
     memset(work->next, 0, (size_t)s->rows * sizeof *work->next);
     for (; seen < rules->width && take_best(s, rules, found, count, work->next, &c); seen++) {
-        const int32_t *from = s->ids + c.row * room;
-        if (c.id == rules->eos || n + 1 >= room) {
-            if (seen < K) end(s, rules, from, n, &c.id, c.sum);
+        int32_t *from = s->ids + c.row * room;
+        from[n] = c.id; /* n < room */
+        const bool stopped = rules_stop_text(rules, from + 1, n);
+        if (stopped || rules_is_eos(rules, c.id) || n + 1 >= room) {
+            if (seen < K) end(s, rules, from, n, &c.id, stopped, c.sum);
         } else if (rows < K) {
             memcpy(s->spare + rows * room, from, (size_t)n * sizeof *from);
             s->spare[rows * room + n] = c.id;
@@ -131,7 +134,7 @@ bool search_advance(struct search *s, const struct rules *rules, int64_t n, cons
     }
     if (seen == 0) /* the rules allow nothing: the beams end where they are */
         for (int64_t row = 0; row < s->rows; row++)
-            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, n, NULL, s->score[row]);
+            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, n, NULL, false, s->score[row]);
     if (rows == 0 || !may_improve(s, rules, work->score[0], n)) return false;
     fill(s, rules, n + 1, rows, work->score);
     memcpy(s->score, work->score, (size_t)K * sizeof *s->score);

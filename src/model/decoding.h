@@ -10,15 +10,26 @@
 #include "kernel/topk.h"
 
 struct rules {
+    heed_ctx *cx;
     heed_generate_opts opts; /* with defaults filled in */
-    int64_t vocabulary;
-    int32_t start, eos;                /* eos -1: there is no end */
+    int64_t vocabulary, positions;
+    int32_t start;
+    heed_ids eos;                      /* end tokens; none: hypotheses end at max_length */
     int32_t forced_first, forced_last; /* the first token, and the one at max_length; -1: any */
-    int32_t *words;                    /* bad_words_ids, concatenated */
-    int64_t *word_end;                 /* (n_words): where sequence i ends in words */
-    int64_t n_words;
-    int64_t width; /* candidates of a row: 2 beams, so that enough are left when some end; or 1 */
+    heed_ids words;            /* sequences that are never generated, concatenated: bad_words_ids, suppress_tokens */
+    heed_ids word_end;         /* where sequence i ends in words */
+    heed_ids begin_suppressed; /* tokens that are never the first one */
+    int64_t width;    /* candidates of a row: as many more than beams as may end, so that enough are left; or 1 */
+    heed_string text; /* of stop texts */
 };
+/* Fills in *rules, {.vocabulary = V} before: opts (NULL: those of the model's directory), and what the directory says.
+ * rules_close may be called whatever it returns. */
+bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts *opts, int64_t positions,
+                struct rules *rules);
+void rules_close(heed_ctx *cx, struct rules *rules);
+bool rules_is_eos(const struct rules *rules, int32_t id);
+/* Does the last of n tokens, without the start token, complete a stop text? */
+bool rules_stop_text(struct rules *rules, const int32_t *ids, int64_t n);
 
 /* ---- one row of logits (V) ----
  * ids: the n tokens so far; tops: room for topk_blocks(V) floats. Changes logits: what the rules forbid becomes -inf.
@@ -33,7 +44,8 @@ struct ended {
     int32_t *ids; /* without the start token */
     int64_t length;
     float score;
-    bool at_eos;
+    bool at_eos;   /* its last token is an end token */
+    bool finished; /* so it is, or a stop text was completed */
 };
 
 struct search {
@@ -56,7 +68,7 @@ struct search_work { /* room for one step */
     float *score;    /* (beams) */
 };
 /* n tokens become n + 1: found (rows, rules->width), count (rows) of them. False: the search is done. */
-bool search_advance(struct search *s, const struct rules *rules, int64_t n, const struct candidate *found,
+bool search_advance(struct search *s, struct rules *rules, int64_t n, const struct candidate *found,
                     const int64_t *count, struct search_work *work);
 
 #endif

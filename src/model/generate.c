@@ -27,7 +27,7 @@ struct item { /* a sentence, or one sample of it */
 struct batch {
     heed_ctx *cx;
     const struct seq2seq *model;
-    const struct rules *rules;
+    struct rules *rules;
     heed_cache *self, *cross; /* reused by the next batch while they are large enough: */
     int64_t sentences, span;  /* number of sentences and their maximum length */
     struct search *searches;  /* (batch) */
@@ -91,7 +91,7 @@ static void plan_candidates(const struct batch *b, int64_t rows) {
     for (int64_t row = 0; row < rows; row++) {
         b->count[row] = 0;
         for (int32_t id = 0; id < r->vocabulary && b->count[row] < r->width; id++)
-            if (id != r->eos) b->found[row * r->width + b->count[row]++] = (struct candidate){id, -1};
+            if (!rules_is_eos(r, id)) b->found[row * r->width + b->count[row]++] = (struct candidate){id, -1};
     }
 }
 
@@ -124,6 +124,7 @@ static bool advance(struct batch *b) {
                             &b->work))
             b->live[a] = -1;
     }
+    if (heed_failed(b->cx)) return false;     /* decoding for stop texts */
     for (int64_t a = 0; a < b->n_live; a++) { /* b->ids: which sentences of the cross cache stay, and where */
         int64_t from = a;
         if (b->live[a] < 0) {
@@ -241,7 +242,7 @@ static bool collect(heed_ctx *cx, struct results *to, const struct rules *rules,
         to->best[at] = (heed_hypothesis){.score = e ? e->score : -INFINITY};
         to->offset[at] = to->pool.count;
         if (!e) continue;
-        to->best[at].ended = e->at_eos;
+        to->best[at].ended = e->finished;
         to->best[at].length = e->length - e->at_eos;
         for (int64_t t = 0; t < to->best[at].length; t++)
             if (!heed_ids_put(cx, &to->pool, e->ids[t])) return false;
@@ -263,101 +264,7 @@ static heed_generated *pack(heed_ctx *cx, const struct results *from, int64_t se
     return g;
 }
 
-/* ---- rules ---- */
-
-static bool check_opts(heed_ctx *cx, const heed_generate_opts *o, const struct seq2seq *m) {
-    if (o->beams < 1 || o->beams > m->target_size)
-        return heed_fail(cx, HEED_ERR_RANGE,
-                         "generate: a beam width of %lld is not between 1 and the vocabulary size, %lld",
-                         (long long)o->beams, (long long)m->target_size);
-    if (o->sample && o->beams > 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "generate: sampling needs a beam width of 1, not %lld",
-                         (long long)o->beams);
-    if (o->n_best < 1 || (!o->sample && o->n_best > o->beams))
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: n_best of %lld is not between 1 and the beam width, %lld",
-                         (long long)o->n_best, (long long)o->beams);
-    if (!isfinite(o->length_penalty) || fabsf(o->length_penalty) > 16)
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: a length penalty of %g is not between -16 and 16",
-                         (double)o->length_penalty);
-    if ((int)o->early_stopping < HEED_STOP_HEURISTIC || o->early_stopping > HEED_STOP_NEVER_EARLY)
-        return heed_fail(cx, HEED_ERR_USAGE, "generate: %d is not a kind of early stopping", (int)o->early_stopping);
-    if (o->max_length < 2 || o->max_length > m->longest)
-        return heed_fail(cx, HEED_ERR_RANGE,
-                         "generate: a max_length of %lld is not between 2 and the model's %lld positions",
-                         (long long)o->max_length, (long long)m->longest);
-    if (o->min_length < 0 || o->min_length > o->max_length)
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: a min_length of %lld is not between 0 and max_length, %lld",
-                         (long long)o->min_length, (long long)o->max_length);
-    if (o->no_repeat_ngram < 0 || o->top_k < 0 || o->batch < 0)
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: no_repeat_ngram %lld, top_k %lld or batch %lld is negative",
-                         (long long)o->no_repeat_ngram, (long long)o->top_k, (long long)o->batch);
-    if (!(o->temperature > 0) || !isfinite(o->temperature))
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: a temperature of %g is not a positive number",
-                         (double)o->temperature);
-    if (!(o->top_p > 0 && o->top_p <= 1))
-        return heed_fail(cx, HEED_ERR_RANGE, "generate: a top_p of %g is not between 0 and 1", (double)o->top_p);
-    return true;
-}
-
-static heed_generate_opts completed(const heed_generate_opts *opts, const struct seq2seq *m) {
-    heed_generate_opts o = opts ? *opts : (heed_generate_opts){.beams = 1, .length_penalty = 1};
-    if (o.n_best == 0) o.n_best = 1;
-    if (o.max_length == 0) o.max_length = m->longest;
-    if (o.temperature == 0) o.temperature = 1;
-    if (o.top_p == 0) o.top_p = 1;
-    return o;
-}
-
-static int32_t token_of(heed_ctx *cx, heed_json at, int64_t vocabulary) {
-    const int64_t id = heed_json_int(cx, at, NULL);
-    if (!heed_failed(cx) && (id < 0 || id >= vocabulary))
-        heed_json_fail(cx, at, "token %lld is not below the vocabulary size, %lld", (long long)id,
-                       (long long)vocabulary);
-    return heed_failed(cx) ? -1 : (int32_t)id;
-}
-
-/* bad_words_ids; the end token alone is skipped, as in transformers. */
-static bool read_words(heed_ctx *cx, heed_json list, struct rules *r) {
-    int64_t total = 0, n = heed_json_count(list);
-    for (heed_json w = heed_json_first(list); heed_json_kind_of(w) != HEED_JSON_NONE; w = heed_json_next(w)) {
-        if (heed_json_kind_of(w) != HEED_JSON_ARRAY || heed_json_count(w) == 0)
-            return heed_json_fail(cx, w, "expected a list of tokens");
-        total += heed_json_count(w);
-    }
-    r->words = heed_mem_new(cx, (size_t)total * sizeof *r->words);
-    r->word_end = heed_mem_new(cx, (size_t)n * sizeof *r->word_end);
-    if (!r->words || !r->word_end) return false;
-    total = 0;
-    for (heed_json w = heed_json_first(list); heed_json_kind_of(w) != HEED_JSON_NONE; w = heed_json_next(w)) {
-        const int64_t begins = total;
-        for (heed_json t = heed_json_first(w); heed_json_kind_of(t) != HEED_JSON_NONE; t = heed_json_next(t))
-            r->words[total++] = token_of(cx, t, r->vocabulary);
-        if (heed_failed(cx)) return false;
-        if (total - begins == 1 && r->words[begins] == r->eos)
-            total = begins;
-        else
-            r->word_end[r->n_words++] = total;
-    }
-    return true;
-}
-
-static bool rules_read(heed_ctx *cx, heed_json from, struct rules *r) {
-    const heed_json words = heed_json_find(cx, from, "bad_words_ids");
-    const int32_t start = config_token(cx, from, "decoder_start_token_id", r->vocabulary),
-                  bos = config_token(cx, from, "bos_token_id", r->vocabulary);
-    r->start = start >= 0 ? start : bos;
-    r->eos = config_token(cx, from, "eos_token_id", r->vocabulary);
-    r->forced_first = config_token(cx, from, "forced_bos_token_id", r->vocabulary);
-    r->forced_last = config_token(cx, from, "forced_eos_token_id", r->vocabulary);
-    if (!heed_failed(cx) && r->start < 0)
-        return heed_fail(cx, HEED_ERR_USAGE,
-                         "generate: the model's directory gives neither decoder_start_token_id nor bos_token_id");
-    if (heed_json_kind_of(words) > HEED_JSON_NULL) {
-        heed_json_array(cx, from, "bad_words_ids");
-        if (!heed_failed(cx)) read_words(cx, words, r);
-    }
-    return !heed_failed(cx);
-}
+/* ---- all sentences ---- */
 
 static bool check_source(heed_ctx *cx, const struct seq2seq *m, const heed_ids *source, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -377,8 +284,6 @@ static bool check_source(heed_ctx *cx, const struct seq2seq *m, const heed_ids *
     }
     return true;
 }
-
-/* ---- all sentences ---- */
 
 static int longest_first(const void *a, const void *b) {
     const struct item *x = a, *y = b;
@@ -442,8 +347,8 @@ static bool run_all(struct batch *b, const heed_ids *source, const struct item *
     return true;
 }
 
-static heed_generated *generate(heed_ctx *cx, const struct seq2seq *m, const struct rules *rules,
-                                const heed_ids *source, int64_t n) {
+static heed_generated *generate(heed_ctx *cx, const struct seq2seq *m, struct rules *rules, const heed_ids *source,
+                                int64_t n) {
     const int64_t n_best = rules->opts.n_best;
     int64_t all;
     if (!i64_mul(n, n_best, &all) || all > INT32_MAX) {
@@ -480,16 +385,13 @@ heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_
     const struct seq2seq *m = model_own(model);
     struct engine *const e = engine_of(cx);
     if (!e) return NULL;
-    struct rules rules = {.opts = completed(opts, m), .vocabulary = m->target_size};
-    rules.width = rules.opts.beams > 1 ? 2 * rules.opts.beams : 1;
+    struct rules rules = {.vocabulary = m->target_size};
     const bool recording = e->recording, training = e->training;
     e->recording = e->training = false;
     heed_generated *made = NULL;
-    if (check_opts(cx, &rules.opts, m) && check_source(cx, m, source, n) &&
-        rules_read(cx, heed_model_decoding(model), &rules))
+    if (rules_open(cx, model, opts, m->longest, &rules) && check_source(cx, m, source, n))
         made = generate(cx, m, &rules, source, n);
-    heed_mem_free(cx, rules.words);
-    heed_mem_free(cx, rules.word_end);
+    rules_close(cx, &rules);
     e->recording = recording, e->training = training; /* of a failed context too */
     return made;
 }

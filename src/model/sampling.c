@@ -19,9 +19,9 @@ static void forbid_repeats(const struct rules *rules, const struct topk_row *row
 }
 
 static void forbid_words(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
-    for (int64_t i = 0, begin = 0; i < rules->n_words; begin = rules->word_end[i++]) {
-        const int32_t *word = rules->words + begin;
-        const int64_t before = rules->word_end[i] - begin - 1;
+    for (int64_t i = 0, begin = 0; i < rules->word_end.count; begin = rules->word_end.id[i++]) {
+        const int32_t *word = rules->words.id + begin;
+        const int64_t before = rules->word_end.id[i] - begin - 1;
         if (before <= n && memcmp(ids + n - before, word, (size_t)before * sizeof *ids) == 0)
             forbid_token(row, word[before]);
     }
@@ -30,7 +30,24 @@ static void forbid_words(const struct rules *rules, const struct topk_row *row, 
 static void forbid(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
     forbid_repeats(rules, row, ids, n);
     forbid_words(rules, row, ids, n);
-    if (n < rules->opts.min_length && rules->eos >= 0) forbid_token(row, rules->eos);
+    for (int64_t i = 0; n < rules->opts.min_length && i < rules->eos.count; i++) forbid_token(row, rules->eos.id[i]);
+    const int64_t first = rules->forced_first >= 0 ? 2 : 1;
+    for (int64_t i = 0; n == first && i < rules->begin_suppressed.count; i++)
+        forbid_token(row, rules->begin_suppressed.id[i]);
+}
+
+/* Repetition penalty (Keskar et al. 2019), once for every token so far. As in transformers, it applies to logits in
+ * greedy search and sampling, and to log-probabilities in beam search. */
+static float penalised(float x, float penalty) { return x < 0 ? x * penalty : x / penalty; }
+
+static void penalise(const struct rules *rules, const struct topk_row *row, float lse, const int32_t *ids, int64_t n) {
+    const float penalty = rules->opts.repetition_penalty, zero = rules->opts.beams > 1 ? lse : 0;
+    if (penalty == 1) return;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t first = 0;
+        while (ids[first] != ids[i]) first++;
+        if (first == i) topk_set(row, ids[i], zero + penalised(row->x[ids[i]] - zero, penalty));
+    }
 }
 
 /* The token that must follow n others, or -1; where both rules hold, the last one. */
@@ -47,6 +64,7 @@ struct draw {
     const float *x;
     int64_t n;
     double top, temperature;
+    double least; /* mass of a token that may be drawn */
 };
 
 static double mass_of(const struct draw *d, float x) { return exp(((double)x - d->top) / d->temperature); }
@@ -73,8 +91,10 @@ static int32_t walk(const struct draw *d, struct candidate least, double enough,
     for (int64_t i = 0; i < d->n; i++) {
         const struct candidate c = {(int32_t)i, d->x[i]};
         if (c.score == -INFINITY || candidate_worse(c, least)) continue;
+        const double own = mass_of(d, c.score);
+        if (own < d->least) continue;
         last = c.id;
-        if ((*mass += mass_of(d, c.score)) >= enough) return last;
+        if ((*mass += own) >= enough) return last;
     }
     return last;
 }
@@ -86,7 +106,8 @@ static double uniform(uint64_t seed, uint64_t stream, uint64_t position) {
     return (double)((high >> 8 << 24 | low >> 8) + 1) * 0x1p-48;
 }
 
-/* Top-k (Fan et al. 2018) first, then the nucleus (Holtzman et al. 2020) of what it left. */
+/* Top-k (Fan et al. 2018) first, then the nucleus (Holtzman et al. 2020) of what it left, then min-p (Nguyen et al.
+ * 2024), in the order of transformers. */
 static int32_t draw_token(const struct rules *rules, const struct draw *d, double u) {
     const heed_generate_opts *o = &rules->opts;
     const int64_t most = o->top_k > 0 && o->top_k < d->n ? o->top_k : d->n;
@@ -97,8 +118,17 @@ static int32_t draw_token(const struct rules *rules, const struct draw *d, doubl
         if (most == d->n) walk(d, least, (double)INFINITY, &mass);
         least = descend(d, most, (double)o->top_p * mass, &mass);
     }
-    walk(d, least, (double)INFINITY, &mass);
-    return walk(d, least, u * mass, &mass);
+    struct draw kept = *d;
+    kept.least = (double)o->min_p;
+    walk(&kept, least, (double)INFINITY, &mass);
+    return walk(&kept, least, u * mass, &mass);
+}
+
+/* The model's own score of a token that greedy search or sampling has chosen among penalised ones. */
+static float unpenalised(const struct rules *rules, const int32_t *ids, int64_t n, struct candidate c) {
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] == c.id) return penalised(c.score, 1 / rules->opts.repetition_penalty);
+    return c.score;
 }
 
 int64_t candidates_of(const struct rules *rules, float *logits, float *tops, const int32_t *ids, int64_t n,
@@ -111,13 +141,16 @@ int64_t candidates_of(const struct rules *rules, float *logits, float *tops, con
     }
     const float lse = topk_log_sum_exp(&row);
     if (!isfinite(lse)) return -1;
+    penalise(rules, &row, lse, ids, n);
     forbid(rules, &row, ids, n);
     const int64_t count = topk_best(&row, rules->width, out);
     if (count > 0 && rules->opts.sample) {
-        const struct draw d = {logits, row.n, (double)out[0].score, (double)rules->opts.temperature};
+        const struct draw d = {logits, row.n, (double)out[0].score, (double)rules->opts.temperature, 0};
         out[0].id = draw_token(rules, &d, uniform(rules->opts.seed, stream, (uint64_t)n));
         out[0].score = logits[out[0].id];
     }
+    if (count > 0 && rules->opts.beams == 1 && rules->opts.repetition_penalty != 1)
+        out[0].score = unpenalised(rules, ids, n, out[0]);
     for (int64_t i = 0; i < count; i++) out[i].score -= lse;
     return count;
 }

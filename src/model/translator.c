@@ -167,8 +167,9 @@ bool heed_translate_ids(heed_ctx *cx, const heed_model *model, const heed_ids *s
     if (heed_failed(cx)) return false;
     if (!model || (!source && n > 0) || n < 0 || !out)
         return heed_fail(cx, HEED_ERR_USAGE, "translate: a model, sentences and a place for the result are needed");
-    const heed_generate_opts greedy = {.beams = 1, .length_penalty = 1};
-    if (!opts) opts = &greedy;
+    heed_generate_opts own = {.beams = 1, .length_penalty = 1};
+    if (!opts && !heed_generate_config(cx, model, &own)) return false;
+    if (!opts) opts = &own;
     const int64_t best = opts->n_best > 0 ? opts->n_best : 1;
     int64_t all;
     if (!i64_mul(n, best, &all) || all >= INT32_MAX)

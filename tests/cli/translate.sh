@@ -64,6 +64,26 @@ status=0
 "$EXAMPLE_TRANSLATE" nowhere 'one' >out 2>err || status=$?
 [ "$status" = 1 ] && grep -q '^nowhere' err || fail "the example should say what is wrong"
 
+# options that are not given come from generation_config.json
+cp -r model configured
+echo '{"decoder_start_token_id": 0, "eos_token_id": [2], "forced_eos_token_id": 2, "num_beams": 2, "num_return_sequences": 2, "max_new_tokens": 3,
+    "no_repeat_ngram_size": 1, "repetition_penalty": 1.5, "typical_p": 0.5}' >configured/generation_config.json
+feed 'one one one\n' translate model --beam 2 --max-length 4 --no-repeat 1 --repetition-penalty 1.5
+cp out wanted
+feed 'one one one\n' translate model --beam 2 --max-length 4
+if cmp -s out wanted; then fail "the options should change something"; fi
+feed 'one one one\n' translate configured
+cmp out wanted || fail "generation_config.json should give the options"
+grep -q "^heed: generate: 'typical_p' of the model's directory is not supported and ignored$" err || fail "it should say what it ignores"
+feed 'one two one\n' translate configured --beam 3 --max-length 0 --no-repeat 0 --repetition-penalty 1
+cp out given
+feed 'one two one\n' translate model --beam 3
+cmp out given || fail "options should override generation_config.json"
+feed 'one two three four\n' translate model --beam 1 --min-length 6
+first=$(cut -d ' ' -f 1 out) second=$(cut -d ' ' -f 2 out)
+feed 'one two three four\n' translate model --beam 1 --min-length 6 --stop "${first#?} $(echo "$second" | cut -c 1)"
+[ "$(cat out)" = "$first $second" ] || fail "it should end with the token that completes the stop text"
+
 # measuring: what eval finds is what bleu finds in what translate says
 expect 0 eval model --data corpus --beam 4 --length-penalty 1.5 --json
 says '"sentences": 10'

@@ -3,8 +3,11 @@
 #include "heed/generate.h"
 #include "io/io_test.h"
 
-static const char *const models[] = {"marian-shared", "marian-apart", "bart", "marian-forced", "mbart", "pegasus"};
-enum { MODELS = 6, FORCED = 3, SOURCES = 8 }; /* from FORCED on, some tokens are and cost nothing */
+static const char *const models[] = {"marian-shared", "marian-apart", "bart",          "marian-forced",
+                                     "mbart",         "pegasus",      "marian-options"};
+/* From FORCED on, the score of a greedy hypothesis is not that of all its tokens: some are forced and cost nothing, or
+ * it is not known which end token came. */
+enum { MODELS = 7, FORCED = 3, SOURCES = 8, STOPS = 4 };
 
 static heed_model *load(heed_ctx *cx, const char *name) {
     char dir[600];
@@ -27,6 +30,8 @@ static heed_generated *generate(heed_ctx *cx, const heed_model *m, const heed_id
 struct call {
     heed_json at;
     heed_generate_opts opts;
+    bool of_directory; /* no options are given */
+    const char *stop[STOPS];
     heed_ids source[SOURCES];
     int64_t n;
     const char *model;
@@ -41,7 +46,8 @@ static struct call read_call(heed_ctx *cx, heed_json at) {
     struct call c = {.at = at, .model = heed_json_text(cx, at, "model")};
     const heed_json o = heed_json_object(cx, at, "call"), stop = heed_json_find(cx, o, "early_stopping");
     const heed_json_kind kind = heed_json_kind_of(stop);
-    c.opts = (heed_generate_opts){.beams = heed_json_int(cx, o, "beams"),
+    c.of_directory = heed_json_count(o) == 0;
+    c.opts = (heed_generate_opts){.beams = heed_json_int_or(cx, o, "beams", 1),
                                   .n_best = heed_json_int_or(cx, o, "n_best", 1),
                                   .length_penalty = (float)heed_json_number_or(cx, o, "length_penalty", 1),
                                   .early_stopping = kind == HEED_JSON_BOOL   ? HEED_STOP_EARLY
@@ -49,7 +55,11 @@ static struct call read_call(heed_ctx *cx, heed_json at) {
                                                                              : HEED_STOP_HEURISTIC,
                                   .max_length = heed_json_int_or(cx, o, "max_length", 0),
                                   .min_length = heed_json_int_or(cx, o, "min_length", 0),
-                                  .no_repeat_ngram = heed_json_int_or(cx, o, "no_repeat_ngram", 0)};
+                                  .no_repeat_ngram = heed_json_int_or(cx, o, "no_repeat_ngram", 0),
+                                  .repetition_penalty = (float)heed_json_number_or(cx, o, "repetition_penalty", 0)};
+    const heed_json stops = heed_json_find(cx, o, "stop");
+    for (int64_t i = 0; i < heed_json_count(stops); i++)
+        c.stop[c.opts.n_stop++] = heed_json_text(cx, heed_json_item(cx, stops, i), NULL);
     for (heed_json s = heed_json_first(heed_json_array(cx, at, "source")); heed_json_kind_of(s) != HEED_JSON_NONE;
          s = heed_json_next(s))
         read_ids(cx, s, &c.source[c.n++]);
@@ -61,9 +71,9 @@ static void free_call(heed_ctx *cx, struct call *c) {
     for (int i = 0; i < SOURCES; i++) heed_ids_free(cx, &c->source[i]);
 }
 
-static heed_json open_golden(heed_ctx *cx) {
+static heed_json open_golden(heed_ctx *cx, const char *name) {
     char path[600];
-    snprintf(path, sizeof path, "%s/model/generate.json", getenv("HEED_GOLDEN"));
+    snprintf(path, sizeof path, "%s/model/%s", getenv("HEED_GOLDEN"), name);
     const heed_json all = heed_json_open(cx, path);
     if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
     return all;
@@ -99,7 +109,7 @@ static void compare(heed_ctx *cx, const heed_model *m, const struct call *c, con
     bool forced = false;
     for (int k = FORCED; k < MODELS; k++) forced |= strcmp(c->model, models[k]) == 0;
     for (int64_t s = 0; s < c->n; s++)
-        for (int64_t i = 0; i < c->opts.n_best; i++) {
+        for (int64_t i = 0; i < g->n_best; i++) {
             const heed_hypothesis *h = &g->best[s * g->n_best + i];
             heed_ids want = {0};
             read_ids(cx, heed_json_item(cx, heed_json_item(cx, ids, s), i), &want);
@@ -119,29 +129,64 @@ static void compare(heed_ctx *cx, const heed_model *m, const struct call *c, con
         }
 }
 
-static void test_golden(void **unused) {
-    (void)unused;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
-    const heed_json all = open_golden(cx);
-    int number = 0, ended = 0, cut = 0;
+static heed_tokenizer *load_tokenizer(heed_ctx *cx, const char *name) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/model/%s/tokenizer.json", getenv("HEED_GOLDEN"), name);
+    heed_tokenizer *t = access(path, F_OK) == 0 ? heed_tokenizer_load(cx, path) : NULL;
+    if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
+    return t;
+}
+
+struct counts {
+    int calls, ended, cut, stopped;
+};
+
+static bool holds_stop(heed_ctx *cx, const heed_generate_opts *o, const heed_hypothesis *h) {
+    heed_string text = {0};
+    bool holds = false;
+    if (o->n_stop > 0) assert_true(heed_decode(cx, o->stop_tokens, h->ids, h->length, false, &text));
+    for (int i = 0; text.s && i < o->n_stop; i++) holds |= strstr(text.s, o->stop[i]) != NULL;
+    heed_string_free(cx, &text);
+    return holds;
+}
+
+static struct counts compare_all(heed_ctx *cx, const char *file) {
+    const heed_json all = open_golden(cx, file);
+    struct counts n = {0};
     for (int k = 0; k < MODELS; k++) {
         heed_model *m = load(cx, models[k]);
+        heed_tokenizer *tokens = load_tokenizer(cx, models[k]);
         for (heed_json at = heed_json_first(all); heed_json_kind_of(at) != HEED_JSON_NONE; at = heed_json_next(at)) {
             struct call c = read_call(cx, at);
+            c.opts.stop = c.stop, c.opts.stop_tokens = tokens;
             if (strcmp(c.model, models[k]) == 0) {
-                heed_generated *g = generate(cx, m, c.source, c.n, &c.opts);
-                compare(cx, m, &c, g, number++);
-                for (int64_t i = 0; i < c.n; i++) g->best[i].ended ? ended++ : cut++;
+                heed_generated *g = generate(cx, m, c.source, c.n, c.of_directory ? NULL : &c.opts);
+                assert_int_equal(g->n_best, heed_json_count(heed_json_item(cx, heed_json_array(cx, at, "ids"), 0)));
+                compare(cx, m, &c, g, n.calls++);
+                for (int64_t i = 0; i < c.n * g->n_best; i++) {
+                    g->best[i].ended ? n.ended++ : n.cut++;
+                    n.stopped += g->best[i].ended && holds_stop(cx, &c.opts, &g->best[i]);
+                }
                 heed_mem_free(cx, g);
             }
             free_call(cx, &c);
         }
+        heed_tokenizer_free(cx, tokens);
         heed_model_free(cx, m);
     }
-    assert_int_equal(number, heed_json_count(all));
-    assert_true(ended > 50 && cut > 50);
+    assert_int_equal(n.calls, heed_json_count(all));
     heed_json_free(all);
     assert_false(heed_failed(cx));
+    return n;
+}
+
+static void test_golden(void **unused) {
+    (void)unused;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
+    struct counts n = compare_all(cx, "generate.json");
+    assert_true(n.ended > 50 && n.cut > 50);
+    n = compare_all(cx, "generate_options.json"); /* several end tokens, repetition penalty, stop texts, … */
+    assert_true(n.ended > 20 && n.stopped > 3);
     heed_close(cx);
 }
 
@@ -172,6 +217,8 @@ static const heed_generate_opts ways[] = {
     {.beams = 3, .length_penalty = 0.6f, .n_best = 2, .no_repeat_ngram = 2},
     {.beams = 1, .sample = true, .n_best = 3, .seed = 3, .temperature = 1.5f, .top_k = 9, .top_p = 0.9f},
     {.beams = 1, .sample = true, .seed = 4},
+    {.beams = 4, .length_penalty = 1, .repetition_penalty = 1.4f, .n_best = 2},
+    {.beams = 1, .sample = true, .seed = 5, .repetition_penalty = 1.4f, .min_p = 0.05f},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -248,7 +295,10 @@ static void first_probabilities(heed_ctx *cx, const heed_model *m, const heed_id
         kept[i] = above < (double)o->top_p * total;
         if (kept[i]) nucleus += p[i];
     }
-    for (int64_t i = 0; i < V; i++) p[i] = kept[i] ? p[i] / nucleus : 0;
+    double largest = 0, left = 0;
+    for (int64_t i = 0; i < V; i++) p[i] = kept[i] ? p[i] / nucleus : 0, largest = fmax(largest, p[i]);
+    for (int64_t i = 0; i < V; i++) p[i] = p[i] < (double)o->min_p * largest ? 0 : p[i], left += p[i];
+    for (int64_t i = 0; i < V; i++) p[i] /= left;
     free(kept);
 }
 
@@ -261,6 +311,8 @@ static void test_samples(void **unused) {
         {.temperature = 2, .top_p = 1, .top_k = 4},
         {.temperature = 2, .top_p = 0.7f},
         {.temperature = 2, .top_p = 0.8f, .top_k = 6},
+        {.temperature = 1, .top_p = 1, .min_p = 0.1f},
+        {.temperature = 2, .top_p = 0.95f, .top_k = 12, .min_p = 0.3f},
     };
     heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
     heed_model *m = load(cx, "marian-shared");
@@ -409,6 +461,71 @@ static void test_directory(void **unused) {
     heed_close(cx);
 }
 
+static char noted[200];
+static void note(void *user, heed_log_level level, const char *words) {
+    (void)user;
+    if (level == HEED_LOG_WARN) snprintf(noted, sizeof noted, "%s", words);
+}
+
+/* Options of the directory override those that they are added to; what is missing or null overrides nothing. */
+static void test_config(void **unused) {
+    (void)unused;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .log = note});
+    heed_model *m = load(cx, "marian-options"), *bare = load(cx, "marian-shared");
+    const heed_generate_opts before = {.beams = 7, .length_penalty = 2, .top_k = 3, .seed = 9, .min_length = 2};
+    heed_generate_opts o = before;
+    assert_true(heed_generate_config(cx, bare, &o));
+    assert_memory_equal(&o, &before, sizeof o);
+    assert_true(heed_generate_config(cx, m, &o));
+    assert_int_equal(o.beams, 3);
+    assert_int_equal(o.n_best, 2);
+    assert_true(o.length_penalty == 0.7f && o.repetition_penalty == 1.3f);
+    assert_int_equal(o.early_stopping, HEED_STOP_EARLY);
+    assert_int_equal(o.max_length, 20); /* with the start token */
+    assert_int_equal(o.min_length, 5);
+    assert_int_equal(o.no_repeat_ngram, 3);
+    assert_false(o.sample);
+    assert_int_equal(o.top_k, 3);
+    assert_int_equal(o.seed, 9);
+    assert_string_equal(noted, "");
+
+    const heed_json at = heed_model_decoding(m);
+    heed_json_put_text(cx, at, "early_stopping", "never");
+    heed_json_put_bool(cx, at, "do_sample", true);
+    heed_json_put_number(cx, at, "temperature", 0.5);
+    heed_json_put_number(cx, at, "min_p", 0.25);
+    heed_json_put_int(cx, at, "guidance_scale", 1); /* which does nothing */
+    assert_true(heed_generate_config(cx, m, &o));
+    assert_int_equal(o.early_stopping, HEED_STOP_NEVER_EARLY);
+    assert_true(o.sample && o.temperature == 0.5f && o.min_p == 0.25f);
+    assert_int_equal(o.top_k, 50); /* as in transformers */
+    assert_string_equal(noted, "");
+    heed_json_put_number(cx, at, "guidance_scale", 1.5);
+    heed_json_put_int(cx, at, "top_k", 0);
+    assert_true(heed_generate_config(cx, m, &o));
+    assert_int_equal(o.top_k, 0);
+    assert_string_equal(noted, "generate: 'guidance_scale' of the model's directory is not supported and ignored");
+
+    heed_json_put_text(cx, at, "num_beams", "three");
+    o = before;
+    assert_false(heed_generate_config(cx, m, &o));
+    EXPECT_SENTENCE(cx, "num_beams: ");
+    assert_memory_equal(&o, &before, sizeof o);
+    assert_false(heed_generate_config(cx, NULL, &o));
+    EXPECT_SENTENCE(cx, "generate: a model and options are needed");
+    heed_json_put_int(cx, at, "num_beams", 3);
+    heed_json_put_bool(cx, at, "do_sample", false);
+    heed_ids source = sentence(cx, 1, 4);
+    const heed_json ends = heed_json_array(cx, at, "eos_token_id");
+    heed_json_put_int(cx, ends, NULL, 41);
+    assert_null(heed_generate(cx, m, &source, 1, NULL));
+    EXPECT_SENTENCE(cx, "token 41 is not below the vocabulary size, 41");
+    heed_ids_free(cx, &source);
+    heed_model_free(cx, bare);
+    heed_model_free(cx, m);
+    heed_close(cx);
+}
+
 /* ---- memory ---- */
 
 static heed_memory use_of(heed_ctx *cx, const heed_model *m, const heed_ids *source, int64_t length) {
@@ -469,11 +586,20 @@ static void test_starved(void **unused) {
     int failed = 0;
     for (int64_t n = 1;; n++) {
         heed_ctx *cx = open_context();
-        heed_model *m = load(cx, "marian-apart");
+        heed_model *m = load(cx, "marian-options");
+        heed_tokenizer *tokens = load_tokenizer(cx, "marian-options");
         heed_ids source[] = {sentence(cx, 1, 4), sentence(cx, 2, 9), sentence(cx, 3, 4)};
         const size_t blocks = books.blocks;
         books.fail_at = books.requests + n;
-        const heed_generate_opts o = {.beams = 3, .n_best = 2, .length_penalty = 1, .batch = 2};
+        const heed_generate_opts o = {.beams = 3,
+                                      .n_best = 2,
+                                      .length_penalty = 1,
+                                      .batch = 2,
+                                      .repetition_penalty = 1.1f,
+                                      .max_length = 12,
+                                      .stop = (const char *const[]){"gun"},
+                                      .n_stop = 1,
+                                      .stop_tokens = tokens};
         heed_generated *g = heed_generate(cx, m, source, 3, &o);
         const bool refused = books.requests >= books.fail_at;
         books.fail_at = 0;
@@ -487,6 +613,7 @@ static void test_starved(void **unused) {
         assert_true(books.blocks >= blocks);
         assert_true(heed_set_grad(cx, true));
         for (int i = 0; i < 3; i++) heed_ids_free(cx, &source[i]);
+        heed_tokenizer_free(cx, tokens);
         heed_model_free(cx, m);
         close_context(cx);
         if (!refused) break;
@@ -499,6 +626,7 @@ static void test_starved(void **unused) {
 
 static void test_bad_input(void **unused) {
     (void)unused;
+    static const char *const a_text[] = {"a"};
     static const struct {
         heed_generate_opts opts;
         const char *words;
@@ -513,6 +641,9 @@ static void test_bad_input(void **unused) {
         {{.beams = 1, .top_p = NAN}, "generate: a top_p of nan is not between 0 and 1"},
         {{.beams = 1, .temperature = -1}, "generate: a temperature of -1 is not a positive number"},
         {{.beams = 1, .top_k = -1}, "top_k -1"},
+        {{.beams = 1, .min_p = 1.5f}, "generate: a min_p of 1.5 is not between 0 and 1"},
+        {{.beams = 1, .repetition_penalty = -1}, "generate: a repetition penalty of -1 is not a positive number"},
+        {{.beams = 1, .n_stop = 1, .stop = a_text}, "generate: stop texts need a tokenizer"},
         {{.beams = 1, .max_length = 33}, "a max_length of 33 is not between 2 and the model's 32 positions"},
         {{.beams = 1, .max_length = 1}, "a max_length of 1 is not"},
         {{.beams = 1, .max_length = 9, .min_length = 10}, "a min_length of 10 is not between 0 and max_length, 9"},
@@ -568,10 +699,10 @@ static void test_bad_input(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),  cmocka_unit_test(test_same),
-                                       cmocka_unit_test(test_samples), cmocka_unit_test(test_few),
-                                       cmocka_unit_test(test_least),   cmocka_unit_test(test_directory),
-                                       cmocka_unit_test(test_memory),  cmocka_unit_test(test_planned),
-                                       cmocka_unit_test(test_starved), cmocka_unit_test(test_bad_input)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),  cmocka_unit_test(test_same),     cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_few),     cmocka_unit_test(test_least),    cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_config),  cmocka_unit_test(test_memory),   cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_starved), cmocka_unit_test(test_bad_input)};
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

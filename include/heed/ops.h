@@ -97,6 +97,7 @@ typedef enum heed_activation {
  * ("identity"). False when there is none; `act` may be NULL. */
 HEED_API bool heed_activation_find(const char *name, heed_activation *act);
 HEED_API const char *heed_activation_names(void); /* all of them: "linear, identity, relu, gelu, ..." */
+HEED_API heed_tensor *heed_activate(heed_ctx *cx, heed_tensor *x, heed_activation act); /* alone; x itself for none */
 
 /* ---- products ---- */
 /* (…,M,K) x (…,K,N) -> (…,M,N), batch axes broadcast, vectors as torch.matmul treats them. trans_a: a is (…,K,M);

@@ -302,6 +302,34 @@ static void every_op_is_reached(void **state) {
     assert_int_equal(golden_wrongs(), 0);
 }
 
+/* heed_activate is what linear applies: compared through a weight of 1, with the gradients. */
+static void activations_alone(void **state) {
+    (void)state;
+    static const float xs[] = {-3.5f, -1, -0.25f, 0, 0.5f, 1, 2.75f, 7}, one = 1;
+    const int64_t shape[] = {8, 1}, square[] = {1, 1};
+    heed_ctx *own = heed_open(NULL);
+    for (int act = HEED_ACT_NONE; act <= HEED_ACT_SQRTSOFTPLUS; act++) {
+        float y[2][8], dx[2][8];
+        for (int k = 0; k < 2; k++) {
+            heed_tensor *x = heed_want_grad(own, heed_from_f32(own, xs, 2, shape));
+            heed_tensor *z =
+                k ? heed_activate(own, x, (heed_activation)act)
+                  : heed_linear_act(own, x, heed_from_f32(own, &one, 2, square), NULL, (heed_activation)act);
+            assert_true(heed_copy_f32(own, z, y[k], 8));
+            heed_tensor *loss = heed_sum(own, heed_mul(own, z, heed_from_f32(own, xs, 2, shape)), NULL, 0, false);
+            assert_true(heed_backward(own, loss) && heed_copy_f32(own, heed_grad_of(own, x), dx[k], 8));
+            heed_reset(own);
+        }
+        for (int i = 0; i < 8; i++) {
+            assert_float_equal(y[0][i], y[1][i], 1e-6);
+            assert_float_equal(dx[0][i], dx[1][i], 1e-5);
+        }
+    }
+    assert_null(heed_activate(own, heed_from_f32(own, xs, 2, shape), (heed_activation)99));
+    assert_non_null(strstr(heed_message(own), "activate: there is no activation 99"));
+    heed_close(own);
+}
+
 /* Every name of an activation is found and has a golden case of linear_act; nothing else is found. */
 static void every_activation_is_reached(void **state) {
     (void)state;
@@ -377,6 +405,7 @@ int main(void) {
         cmocka_unit_test(same_input_twice),
         cmocka_unit_test(dropout_is_a_mask),
         cmocka_unit_test(every_op_is_reached),
+        cmocka_unit_test(activations_alone),
         cmocka_unit_test(every_activation_is_reached),
         cmocka_unit_test(gradients_are_declared),
     };

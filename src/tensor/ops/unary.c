@@ -51,3 +51,20 @@ static bool unary_backward(heed_op_call *c) {
                                 .attr_size = sizeof(struct unary_attr)};                                               \
     FUNCTION_##parameters(name_, NAME)
 #include "kernel/elementwise.def"
+
+heed_tensor *heed_activate(heed_ctx *cx, heed_tensor *x, heed_activation act) {
+    static const struct {
+        const heed_op *op;
+        struct unary_attr attr;
+    } of[ACT_COUNT] = {
+#define ACTIVATION(name, NAME, parameters, reads, value, gradient, twin, slope, names, a, b)                           \
+    [ACT_##NAME] = {&op_##name, {UNARY_##NAME, a, b}},
+#include "kernel/elementwise.def"
+    };
+    if (act == HEED_ACT_NONE || heed_failed(cx)) return x;
+    if ((int)act < 0 || (int)act >= ACT_COUNT) {
+        heed_fail(cx, HEED_ERR_USAGE, "activate: there is no activation %d", (int)act);
+        return NULL;
+    }
+    return apply1(cx, of[act].op, &of[act].attr, &x, 1);
+}

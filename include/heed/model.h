@@ -22,7 +22,8 @@ typedef enum heed_key_kind {
     HEED_KEY_INTS,
     HEED_KEY_TEXTS,
     HEED_KEY_INT_OR_NULL,
-    HEED_KEY_NUMBER_OR_NULL
+    HEED_KEY_NUMBER_OR_NULL,
+    HEED_KEY_TEXT_OR_NULL
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;

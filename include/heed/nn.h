@@ -232,7 +232,9 @@ typedef struct heed_encoder_layer {
     heed_multihead self_attn;
     heed_feed_forward feed_forward;
     heed_norm_layer norm1, norm2; /* bias NULL: none */
-    float dropout;
+    float dropout;                /* of the sublayers' outputs */
+    bool keeps_attention;         /* that of attention is not dropped, as DistilBERT's */
+    bool keeps_hidden;            /* that of the feed-forward layer is not, as ALBERT's */
     bool norm_first;
     int number;       /* in its stack, for capture and caches */
     const char *site; /* what capture calls its attention; NULL: "encoder" */

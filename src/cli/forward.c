@@ -93,7 +93,8 @@ static void gradients_close(heed_ctx *cx, struct gradients *g) {
 }
 
 static heed_tensor *main_output(const heed_io *out) {
-    static const char *const names[] = {"logits", "action_preds", "last_hidden_state"};
+    static const char *const names[] = {"logits", "action_preds", "last_hidden_state", "prediction_logits",
+                                        "start_logits"};
     heed_tensor *t = NULL;
     for (size_t i = 0; !t && i < sizeof names / sizeof *names; i++) t = heed_io_get(out, names[i]);
     return t;
@@ -103,7 +104,7 @@ static bool run_backward(heed_ctx *cx, const heed_io *in, const heed_io *out) {
     heed_tensor *loss = heed_io_get(out, "loss"), *dy = heed_io_get(in, "grad_output"), *y = main_output(out);
     for (int i = 0; i < out->n; i++) heed_keep(cx, out->tensor[i]);
     if (loss) return !heed_wants_grad(loss) || heed_backward(cx, loss);
-    if (!dy)
+    if (!dy || !y)
         return heed_fail(cx, HEED_ERR_USAGE, "forward: --grad needs labels or y, or grad_output, among the inputs");
     if (heed_rank(dy) != heed_rank(y) || heed_type(dy) != HEED_F32 ||
         memcmp(heed_shape(dy), heed_shape(y), (size_t)heed_rank(y) * sizeof(int64_t)) != 0)

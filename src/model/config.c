@@ -15,8 +15,8 @@
 
 static const char *kind_text(heed_key_kind kind) {
     static const char *const names[] = {
-        "a whole number",      "a number",    "true or false",          "text",
-        "whole numbers (1,2)", "words (a,b)", "a whole number or null", "a number or null"};
+        "a whole number",         "a number",         "true or false", "text", "whole numbers (1,2)", "words (a,b)",
+        "a whole number or null", "a number or null", "text or null"};
     return names[kind];
 }
 
@@ -90,6 +90,9 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_NUMBER_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name)
                                       : put_number(cx, config, key->name, s);
+    case HEED_KEY_TEXT_OR_NULL:
+        return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name)
+                                      : heed_json_put_text(cx, config, key->name, unwrapped(s, '"', '"'));
     }
     return false;
 }
@@ -140,7 +143,8 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
 }
 
 static bool may_be_null(const heed_key *key) {
-    return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL;
+    return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL ||
+           key->kind == HEED_KEY_TEXT_OR_NULL;
 }
 
 /* Null counts as missing where it is no value. */
@@ -163,6 +167,7 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     case HEED_KEY_BOOL:
         heed_json_bool(cx, config, key->name);
         break;
+    case HEED_KEY_TEXT_OR_NULL:
     case HEED_KEY_TEXT:
         heed_json_text(cx, config, key->name);
         break;

@@ -74,6 +74,7 @@ int64_t config_labels(heed_ctx *cx, heed_json config) {
 enum problem config_problem(heed_ctx *cx, heed_json config) {
     static const char *const names[] = {"", "regression", "single_label_classification", "multi_label_classification",
                                         NULL};
+    if (heed_json_kind_of(heed_json_find(cx, config, "problem_type")) == HEED_JSON_NULL) return PROBLEM_BY_LABELS;
     return (enum problem)config_choice(cx, config, "problem_type", names);
 }
 

@@ -30,8 +30,8 @@ heed_tensor *labels_shifted(heed_ctx *cx, const heed_tensor *labels);
 int64_t config_labels(heed_ctx *cx, heed_json config);
 #define LABEL_KEYS                                                                                                     \
     {"num_labels", HEED_KEY_INT, "2", "number of classes, where id2label does not say; 1: a number"}, {                \
-        "problem_type", HEED_KEY_TEXT, "",                                                                             \
-            "regression, single_label_classification or multi_label_classification; empty: by the number of labels"    \
+        "problem_type", HEED_KEY_TEXT_OR_NULL, "null",                                                                 \
+            "regression, single_label_classification or multi_label_classification; null: by the number of labels"     \
     }
 
 enum problem { PROBLEM_BY_LABELS, PROBLEM_REGRESSION, PROBLEM_ONE_LABEL, PROBLEM_MANY_LABELS };

@@ -124,18 +124,22 @@ static heed_tensor *encoder_self_attention(heed_ctx *cx, const heed_encoder_laye
     const heed_attention_opts o = attention_opts(l->site ? l->site : "encoder", l->number, s->mask);
     x = s->cache ? heed_multihead_step(cx, &l->self_attn, x, s->cache, s->counts, &o)
                  : heed_multihead_run(cx, &l->self_attn, x, x, x, &o);
-    return heed_dropout(cx, x, l->dropout);
+    return l->keeps_attention ? x : heed_dropout(cx, x, l->dropout);
+}
+
+static heed_tensor *encoder_feed_forward(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x) {
+    return feed_forward(cx, &l->feed_forward, x, l->keeps_hidden ? 0 : l->dropout);
 }
 
 static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {
     x = heed_add_norm_run(cx, &l->norm1, encoder_self_attention(cx, l, x, s), x, NULL);
-    return heed_add_norm_run(cx, &l->norm2, feed_forward(cx, &l->feed_forward, x, l->dropout), x, NULL);
+    return heed_add_norm_run(cx, &l->norm2, encoder_feed_forward(cx, l, x), x, NULL);
 }
 
 static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {
     heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
     n = heed_add_norm_run(cx, &l->norm2, encoder_self_attention(cx, l, n, s), x, &x);
-    return heed_add(cx, x, feed_forward(cx, &l->feed_forward, n, l->dropout));
+    return heed_add(cx, x, encoder_feed_forward(cx, l, n));
 }
 
 static heed_tensor *encoder_layer(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {

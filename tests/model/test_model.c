@@ -48,6 +48,11 @@ static const struct {
     {"bert", {SMALL_BERT, "tie_word_embeddings=false"}, 6, NULL},
     {"bert", {SMALL_BERT, "num_labels=3"}, 6, "classify"},
     {"bert", {SMALL_BERT, "num_labels=1", "problem_type=regression"}, 7, "regress"},
+    {"bert", {SMALL_BERT, "num_labels=3", "problem_type=multi_label_classification"}, 7, "classify"},
+    {"bert", {SMALL_BERT}, 5, "nsp"},
+    {"bert", {SMALL_BERT, "num_labels=3"}, 6, "tag"},
+    {"bert", {SMALL_BERT}, 5, "choose"},
+    {"ernie", {SMALL_BERT, "use_task_id=true"}, 6, NULL},
 #define SMALL_GPT2 "vocab_size=11", "n_embd=8", "n_layer=2", "n_head=2", "bos_token_id=0", "eos_token_id=0"
     {"gpt2", {SMALL_GPT2, "n_positions=7"}, 7, NULL},
     {"gpt2", {SMALL_GPT2, "tie_word_embeddings=false"}, 7, "lm"},

@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 from case import write_tensors
 transformers.logging.disable_progress_bar()
 LARGEST = 40 * 1024  # bytes of a directory
-MAIN = ("logits", "action_preds", "last_hidden_state")  # what grad_output multiplies
+MAIN = ("logits", "action_preds", "last_hidden_state", "prediction_logits", "start_logits")  # what grad_output multiplies
 SKIPPED = ("past_key_values", "hidden_states", "encoder_hidden_states", "decoder_hidden_states",
            "encoder_last_hidden_state")
 

@@ -24,15 +24,40 @@ def some(labels):
     return torch.where(torch.arange(labels.numel()).reshape(labels.shape) % 3 == 1, -100, labels)
 
 
-# ---- BERT ----
+# ---- encoders ----
+
+SIZES = dict(vocab_size=19, hidden_size=6, num_attention_heads=3, num_hidden_layers=2, intermediate_size=7,
+             max_position_embeddings=9)
+SMALL = SIZES | dict(num_hidden_layers=1)
+SEQUENCE = (3, 6)
+
+
+def words():
+    return dict(labels=some(torch.randint(0, 19, SEQUENCE)))
+
+
+def choices(given, choices=2):
+    """The same inputs for two questions, with so many answers each."""
+    def laid(t):
+        return t[:1].repeat(2 * choices, 1).reshape(2, choices, -1)
+    given = {name: laid(t) for name, t in given.items() if name != "task_type_ids"}
+    given["input_ids"] = torch.randint(2, 19, given["input_ids"].shape)
+    if "attention_mask" in given:
+        given["attention_mask"][1, 0, -2:] = 0
+    return given | dict(labels=torch.tensor([1, 0]))
+
+
+def span():
+    """The second start is beyond the sequence and does not count."""
+    return dict(start_positions=torch.tensor([1, 9, 4]), end_positions=torch.tensor([2, 5, 0]))
+
 
 def bert(**keys):
-    return hf.BertConfig(vocab_size=19, hidden_size=6, num_attention_heads=3, num_hidden_layers=2, intermediate_size=7,
-                         max_position_embeddings=9, **keys)
+    return hf.BertConfig(**SIZES, **keys)
 
 
 def sentences():
-    return tokens(19) | dict(token_type_ids=torch.randint(0, 2, (3, 6)))
+    return tokens(19) | dict(token_type_ids=torch.randint(0, 2, SEQUENCE))
 
 
 @case
@@ -42,7 +67,7 @@ def bert_bare():
 
 @case
 def bert_mlm():
-    return hf.BertForMaskedLM(bert(hidden_act="gelu_new")), sentences() | dict(labels=some(torch.randint(0, 19, (3, 6))))
+    return hf.BertForMaskedLM(bert(hidden_act="gelu_new")), sentences() | words()
 
 
 @case
@@ -53,6 +78,55 @@ def bert_classify():
 @case
 def bert_regress():
     return hf.BertForSequenceClassification(bert(num_labels=1)), sentences() | dict(labels=torch.randn(3))
+
+
+@case
+def bert_pretrain():
+    return hf.BertForPreTraining(bert()), sentences() | words() | dict(next_sentence_label=torch.tensor([1, 0, 1]))
+
+
+@case
+def bert_sentence():
+    return hf.BertForNextSentencePrediction(bert()), sentences() | dict(labels=torch.tensor([1, 0, 1]))
+
+
+@case
+def bert_tag():
+    return hf.BertForTokenClassification(bert(num_labels=5)), sentences() | dict(labels=some(torch.randint(0, 5, SEQUENCE)))
+
+
+@case
+def bert_answer():
+    return hf.BertForQuestionAnswering(bert()), sentences() | span()
+
+
+@case
+def bert_choose():
+    return hf.BertForMultipleChoice(bert()), choices(sentences())
+
+
+def heads(family, prefix, config, given, names="bare mlm classify tag answer choose"):
+    """A case for each head: NAME-HEAD."""
+    def add(head, name, labels=None, **keys):
+        def build():
+            inputs = given()
+            inputs = choices(inputs) if head == "choose" else inputs | (labels() if labels else {})
+            return getattr(hf, prefix + name)(config(**keys)), inputs
+        if head in names.split():
+            CASES[f"{family}-{head}"] = build
+    add("bare", "Model")
+    add("mlm", "ForMaskedLM", words)
+    add("pretrain", "ForPreTraining", lambda: words() | dict(next_sentence_label=torch.tensor([1, 0, 1])))
+    add("sentence", "ForNextSentencePrediction", lambda: dict(labels=torch.tensor([1, 0, 1])))
+    add("classify", "ForSequenceClassification", lambda: dict(labels=torch.tensor([2, 0, 1])), num_labels=3)
+    add("tag", "ForTokenClassification", lambda: dict(labels=some(torch.randint(0, 5, SEQUENCE))), num_labels=5)
+    add("answer", "ForQuestionAnswering", span)
+    add("choose", "ForMultipleChoice")
+
+
+heads("ernie", "Ernie", lambda **keys: hf.ErnieConfig(**SMALL, use_task_id=True, **keys),
+      lambda: sentences() | dict(task_type_ids=torch.randint(0, 3, SEQUENCE)),
+      "bare mlm pretrain sentence classify tag answer choose")
 
 
 # ---- GPT-2 ----

@@ -1,0 +1,153 @@
+/* The body of BERT and its kin: embeddings, layers and pooler under each family's names. */
+#include "model/encoder.h"
+#include "tensor/engine.h"
+
+const char *const encoder_ignored[] = {"embeddings.position_ids", "embeddings.token_type_ids", NULL};
+
+/* ---- make ---- */
+
+bool encoder_no_decoder(heed_ctx *cx, heed_json config) {
+    static const char *const only[] = {"absolute", NULL}, *const off[] = {"is_decoder", "add_cross_attention"};
+    if (heed_json_kind_of(heed_json_find(cx, config, "position_embedding_type")) == HEED_JSON_TEXT)
+        config_choice(cx, config, "position_embedding_type", only);
+    for (int i = 0; i < 2 && !heed_failed(cx); i++)
+        if (heed_json_kind_of(heed_json_find(cx, config, off[i])) == HEED_JSON_BOOL &&
+            heed_json_bool(cx, config, off[i]))
+            heed_json_fail(cx, heed_json_find(cx, config, off[i]), "only encoders are supported, not decoders");
+    return !heed_failed(cx);
+}
+
+bool encoder_make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, struct encoder *m) {
+    m->kind = kind;
+    m->width = config_int(cx, config, kind->key.width, 1, SIZE_LIMIT);
+    m->dropout = (float)config_number(cx, config, kind->key.dropout, 0, 1);
+    m->eps = kind->key.eps ? (float)config_number(cx, config, kind->key.eps, 0, 1) : 1e-12f;
+    m->act = config_activation(cx, config, kind->key.act);
+    m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
+    m->stack.layers = (int)config_int(cx, config, kind->key.layers, 0, MOST_LAYERS);
+    return encoder_no_decoder(cx, config);
+}
+
+/* RoBERTa's positions begin behind the padding token's number, which is the position of padding tokens. */
+static bool offset_padding(heed_ctx *cx, heed_json config, struct encoder *m) {
+    if (m->word.padding < 0)
+        return heed_json_fail(cx, heed_json_find(cx, config, "pad_token_id"),
+                              "a padding token is needed, since positions are counted from it");
+    if (m->word.padding + 1 >= m->longest)
+        return heed_json_fail(cx, heed_json_find(cx, config, "max_position_embeddings"),
+                              "no position is left behind that of the padding token, %d", m->word.padding);
+    m->position.padding = m->word.padding;
+    m->longest -= m->word.padding + 1;
+    return true;
+}
+
+bool encoder_make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
+    const struct encoder_kind *const k = m->kind;
+    const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
+                  width = k->key.embedding ? config_int(cx, config, k->key.embedding, 1, SIZE_LIMIT) : m->width;
+    const struct part_name in = part_under(cx, base, "embeddings");
+    m->longest = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
+    if (heed_failed(cx) || !part_embedding(cx, set, in.s, "word_embeddings", words, width, m->init, &m->word) ||
+        !part_embedding(cx, set, in.s, "position_embeddings", m->longest, width, m->init, &m->position))
+        return false;
+    if (k->segments &&
+        !part_embedding(cx, set, in.s, "token_type_embeddings",
+                        config_int(cx, config, "type_vocab_size", 1, SIZE_LIMIT), width, m->init, &m->segment))
+        return false;
+    if (k->tasks && heed_json_bool(cx, config, "use_task_id") &&
+        !part_embedding(cx, set, in.s, "task_type_embeddings",
+                        config_int(cx, config, "task_type_vocab_size", 1, SIZE_LIMIT), width, m->init, &m->task))
+        return false;
+    if (!part_norm(cx, set, in.s, "LayerNorm", width, m->eps, &m->norm)) return false;
+    m->word.padding = config_token(cx, config, "pad_token_id", words);
+    if (k->from_padding && !offset_padding(cx, config, m)) return false;
+    if (k->projects || (k->project && width != m->width))
+        return part_linear(cx, set, base, k->project, width, m->width, true, m->init, &m->project);
+    return !heed_failed(cx);
+}
+
+bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
+                        heed_encoder_layer *l) {
+    const struct encoder_kind *const k = m->kind;
+    const int64_t C = m->width, hidden = config_int(cx, config, k->key.hidden, 1, SIZE_LIMIT);
+    l->dropout = m->dropout;
+    l->keeps_attention = k->keeps_attention;
+    l->site = "attention";
+    l->feed_forward.act = m->act;
+    l->self_attn.dropout = (float)config_number(cx, config, k->key.attention_dropout, 0, 1);
+    return part_heads(cx, config, k->key.width, k->key.heads, &l->self_attn) &&
+           part_qkv(cx, set, prefix, k->layer.qkv, C, m->init, &l->self_attn.in) &&
+           part_linear(cx, set, prefix, k->layer.out, C, C, true, m->init, &l->self_attn.out) &&
+           part_norm(cx, set, prefix, k->layer.norm1, C, m->eps, &l->norm1) &&
+           part_linear(cx, set, prefix, k->layer.up, C, hidden, true, m->init, &l->feed_forward.linear1) &&
+           part_linear(cx, set, prefix, k->layer.down, hidden, C, true, m->init, &l->feed_forward.linear2) &&
+           part_norm(cx, set, prefix, k->layer.norm2, C, m->eps, &l->norm2);
+}
+
+bool encoder_make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m) {
+    heed_linear_layer *const pooler = &m->pool.dense;
+    if (!part_linear(cx, set, base, m->kind->pooler, m->width, m->width, true, m->init, pooler)) return false;
+    m->pool.act = HEED_ACT_TANH;
+    pooler->weight->head = pooler->bias->head = true; /* models that were trained without it lack it */
+    return true;
+}
+
+bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
+                  bool pooled, struct encoder *m) {
+    if (!encoder_make_sizes(cx, kind, config, m) || !encoder_make_embeddings(cx, config, set, base, m)) return false;
+    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    for (int i = 0; m->stack.layer && i < m->stack.layers; i++) {
+        m->stack.layer[i].number = i;
+        if (!encoder_make_layer(cx, config, set, part_numbered(cx, base, kind->stack, i).s, m, &m->stack.layer[i]))
+            return false;
+    }
+    return !heed_failed(cx) && (!pooled || encoder_make_pooler(cx, set, base, m));
+}
+
+/* ---- run ---- */
+
+/* RoBERTa's positions: p + 1, p + 2, … for tokens, p for the padding token, whose number is p. */
+static heed_tensor *offset_positions(heed_ctx *cx, const struct encoder *m, const heed_tensor *ids) {
+    heed_tensor *const t = ids ? heed_zeros(cx, HEED_I32, 2, ids->shape) : NULL;
+    if (!t || cx->config.dry) return t;
+    int32_t *const to = (int32_t *)(void *)t->data;
+    const int32_t padding = m->word.padding;
+    const int64_t T = ids->shape[1];
+    for (int64_t i = 0, seen = 0; i < ids->count; i++) {
+        if (i % T == 0) seen = 0;
+        to[i] = i32_of(ids)[i] == padding ? padding : padding + (int32_t)++seen;
+        if (seen > m->longest) {
+            heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld", (long long)T,
+                      (long long)m->longest);
+            return NULL;
+        }
+    }
+    return t;
+}
+
+/* (T,E) or (B,T,E) */
+static heed_tensor *positions(heed_ctx *cx, const struct encoder *m, const heed_io *in, const heed_tensor *ids) {
+    if (!m->kind->from_padding) return input_positions(cx, in, m->position.weight, ids, 0);
+    heed_tensor *const given = input_like(cx, in, "position_ids", ids);
+    return heed_embedding_run(cx, &m->position, given ? given : offset_positions(cx, m, ids));
+}
+
+/* Rows of a table for ids that may be given, else its row 0. */
+static heed_tensor *kinds(heed_ctx *cx, const heed_embedding_layer *table, heed_tensor *given) {
+    return given ? heed_embedding_run(cx, table, given) : heed_slice(cx, heed_param_tensor(cx, table->weight), 0, 0, 1);
+}
+
+static heed_tensor *embed(heed_ctx *cx, const struct encoder *m, const heed_io *in, heed_tensor *ids) {
+    heed_tensor *x = positions(cx, m, in, ids);
+    if (m->segment.weight) x = heed_add(cx, x, kinds(cx, &m->segment, input_like(cx, in, "token_type_ids", ids)));
+    if (m->task.weight) x = heed_add(cx, x, kinds(cx, &m->task, input_like(cx, in, "task_type_ids", ids)));
+    x = heed_norm_run(cx, &m->norm, heed_add(cx, heed_embedding_run(cx, &m->word, ids), x));
+    x = heed_dropout(cx, x, m->dropout);
+    return m->project.weight ? heed_linear_run(cx, &m->project, x, HEED_ACT_NONE) : x;
+}
+
+heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in) {
+    heed_tensor *const ids = input_ids(cx, in, "input_ids", true);
+    const heed_mask mask = input_padding(cx, in, ids);
+    return heed_encoder_run(cx, &m->stack, embed(cx, m, in, ids), &mask);
+}

@@ -1,0 +1,173 @@
+/* Encoders: every body in every head and back, what their inputs must be, and configs that are refused. Numbers are
+ * compared by test_golden.c. */
+#include "folder.h"
+#include "heed/model.h"
+#include "io/io_test.h"
+#include <math.h>
+#include <sys/stat.h>
+
+/* The smallest config of each family, and what its names begin with in a head. */
+#define SMALL                                                                                                          \
+    "vocab_size=11", "hidden_size=8", "num_hidden_layers=1", "num_attention_heads=2", "intermediate_size=6",           \
+        "max_position_embeddings=9"
+static const struct {
+    const char *family, *settings[8];
+    int n;
+} small[] = {
+    {"bert", {SMALL}, 6},
+    {"ernie", {SMALL, "use_task_id=true"}, 7},
+};
+enum { SMALLEST = sizeof small / sizeof *small };
+
+static heed_model *make_with(heed_ctx *cx, int i, const char *task, const char *setting) {
+    const heed_family *family = heed_family_find(small[i].family);
+    const char *settings[10];
+    int n = 0;
+    while (n < small[i].n) settings[n] = small[i].settings[n], n++;
+    if (setting) settings[n++] = setting;
+    return heed_model_new_as(cx, family, heed_head_for(family, task), settings, n, 7);
+}
+
+static heed_model *make(heed_ctx *cx, int i, const char *task) {
+    heed_model *m = make_with(cx, i, task, NULL);
+    if (!m) fail_msg("%s: %s", small[i].family, heed_message(cx));
+    return m;
+}
+
+static void forward_sample(heed_ctx *cx, const heed_model *m, const char *what) {
+    heed_io in = {0}, out = {0};
+    if (!heed_model_sample(cx, m, 2, 4, &in) || !heed_model_forward(cx, m, &in, &out))
+        fail_msg("%s: %s", what, heed_message(cx));
+    assert_true(out.n > 0);
+    heed_reset(cx);
+}
+
+/* Every parameter of the body has the same numbers, whatever its name begins with. */
+static void same_body(const heed_model *body, const heed_model *m, const char *base) {
+    const heed_params *set = heed_model_params(body);
+    int held = 0;
+    for (int i = 0; i < heed_params_count(set); i++) {
+        const heed_param *p = heed_params_at(set, i);
+        char name[300];
+        snprintf(name, sizeof name, "%s.%s", base, p->name);
+        const heed_param *q = heed_params_find(heed_model_params(m), name);
+        if (!q && p->head) continue; /* a pooler that this head has no use for */
+        if (!q) fail_msg("%s is not in %s", name, heed_model_head(m)->architecture);
+        assert_memory_equal(p->value, q->value, (size_t)p->count * sizeof(float));
+        held++;
+    }
+    assert_true(held > 10);
+}
+
+static void test_bodies(void **state) {
+    (void)state;
+    for (int i = 0; i < SMALLEST; i++) {
+        heed_ctx *cx = open_context();
+        const heed_family *family = heed_family_find(small[i].family);
+        heed_model *bare = make(cx, i, "embed");
+        assert_true(heed_model_head(bare)->bare);
+        assert_true(heed_model_save(cx, bare, in_folder("bare")));
+        for (const heed_head *h = family->heads; h->architecture; h++) {
+            char task[40];
+            snprintf(task, sizeof task, "%.*s", (int)strcspn(h->tasks, " "), h->tasks);
+            if (h->bare) continue;
+            heed_model *m =
+                heed_model_load_as(cx, in_folder("bare"), &(heed_load_opts){.task = task, .fresh_head = true});
+            if (!m) fail_msg("%s: %s", h->architecture, heed_message(cx));
+            assert_ptr_equal(heed_model_head(m), h);
+            same_body(bare, m, family->base);
+            forward_sample(cx, m, h->architecture);
+            assert_true(heed_model_save(cx, m, in_folder("head")));
+            heed_model *body =
+                heed_model_load_as(cx, in_folder("head"), &(heed_load_opts){.task = "embed", .fresh_head = true});
+            if (!body) fail_msg("%s: %s", h->architecture, heed_message(cx));
+            same_body(body, m, family->base);
+            heed_model_free(cx, body);
+            heed_model_free(cx, m);
+        }
+        heed_model_free(cx, bare);
+        close_context(cx);
+    }
+}
+
+/* ---- inputs ---- */
+
+static bool run(heed_ctx *cx, const heed_model *m, heed_io in) {
+    heed_io out = {0};
+    return heed_model_forward(cx, m, &in, &out);
+}
+
+static void test_inputs(void **state) {
+    (void)state;
+    const int32_t zeros[24] = {0};
+    const int64_t three = 3;
+    for (int i = 0; i < SMALLEST; i++) {
+        heed_ctx *cx = open_context();
+        heed_model *choose = make(cx, i, "choose"), *answer = make(cx, i, "qa"), *tag = make(cx, i, "tag");
+        heed_io in = {0};
+        heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, zeros, 2, (int64_t[]){2, 4}));
+        assert_false(run(cx, choose, in));
+        EXPECT_SENTENCE(cx, "input_ids: shape (B,choices,T) is needed, not (2,4)");
+        in = (heed_io){0};
+        heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, zeros, 2, (int64_t[]){2, 4}));
+        heed_io_put(cx, &in, "start_positions", heed_from_i32(cx, zeros, 1, &three));
+        heed_io_put(cx, &in, "end_positions", heed_from_i32(cx, zeros, 1, &three));
+        assert_false(run(cx, answer, in));
+        EXPECT_SENTENCE(cx, "start_positions: 2 whole numbers are needed, not i32 (3)");
+        in = (heed_io){0};
+        heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, zeros, 2, (int64_t[]){2, 4}));
+        heed_io_put(cx, &in, "labels", heed_from_i32(cx, zeros, 2, (int64_t[]){2, 3}));
+        assert_false(run(cx, tag, in));
+        EXPECT_SENTENCE(cx, "labels: shape (2,3) is not that of the tokens, (2,4)");
+        in = (heed_io){0};
+        assert_false(run(cx, tag, in));
+        EXPECT_SENTENCE(cx, "input_ids: this input is needed");
+        in = (heed_io){0};
+        heed_io_put(cx, &in, "input_ids",
+                    heed_from_i32(cx, (int32_t[12]){2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 2, (int64_t[]){1, 12}));
+        assert_false(run(cx, tag, in));
+        EXPECT_SENTENCE(cx, "a sequence of 12 tokens: the model has positions for");
+        heed_model_free(cx, choose);
+        heed_model_free(cx, answer);
+        heed_model_free(cx, tag);
+        close_context(cx);
+    }
+}
+
+/* ---- configs ---- */
+
+static void refused(int i, const char *task, const char *setting, const char *sentence) {
+    heed_ctx *cx = open_context();
+    assert_null(make_with(cx, i, task, setting));
+    EXPECT_SENTENCE(cx, sentence);
+    close_context(cx);
+}
+
+static void test_configs(void **state) {
+    (void)state;
+    refused(0, "embed", "is_decoder=true", "is_decoder: only encoders are supported");
+    refused(0, "embed", "add_cross_attention=true", "add_cross_attention: only encoders are supported");
+    refused(0, "embed", "position_embedding_type=relative_key", "'relative_key' is not one of: absolute");
+    refused(0, "qa", "num_labels=3", "num_labels: question answering has 2");
+    refused(0, "classify", "problem_type=guess", "problem_type: 'guess' is not one of");
+    refused(0, "tag", "num_labels=0", "num_labels");
+
+    /* transformers computes no loss for a problem type of "" */
+    heed_ctx *cx = open_context();
+    heed_model *m = make(cx, 0, "classify");
+    assert_int_equal(heed_json_kind_of(heed_json_find(cx, heed_model_config(m), "problem_type")), HEED_JSON_NULL);
+    heed_model_free(cx, m);
+    m = make_with(cx, 0, "classify", "problem_type=regression");
+    assert_string_equal(heed_json_text(cx, heed_model_config(m), "problem_type"), "regression");
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_configs),
+    };
+    return cmocka_run_group_tests(tests, make_folder, wipe_folder);
+}

@@ -160,7 +160,9 @@ static void mlp_step(struct bench *b) {
 
 static void epoch_setup(struct bench *b) {
     b->data = heed_data_digits(b->cx, 1, b->n);
-    b->batches = heed_batches_open(b->cx, b->data, &(heed_batches_opts){.batch = b->m, .shuffle = true, .seed = 1});
+    heed_dataset set = {0};
+    heed_data_columns(b->cx, b->data, &set);
+    b->batches = heed_batches_open(b->cx, &set, &(heed_batches_opts){.batch = b->m, .shuffle = true, .seed = 1});
     b->params = heed_params_new(b->cx);
     heed_mlp_make(b->cx, b->params, "layers", (int64_t[]){PIXELS, HIDDEN, DIGITS}, 2, HEED_ACT_RELU, 0, &b->mlp);
     heed_params_allocate(b->cx, b->params);
@@ -174,8 +176,7 @@ static void epoch_run(struct bench *b) {
         batch = heed_batches_next(b->cx, b->batches);
         if (!batch) return;
         heed_trainer_begin(b->cx, b->trainer);
-        heed_tensor *x = matrix(b, batch->x, batch->n, PIXELS, NULL);
-        heed_tensor *target = heed_borrow(b->cx, HEED_I32, batch->label, 1, &batch->n, NULL);
+        heed_tensor *x = heed_batch_tensor(b->cx, batch, "x"), *target = heed_batch_tensor(b->cx, batch, "labels");
         heed_backward(b->cx, heed_cross_entropy(b->cx, heed_mlp_run(b->cx, &b->mlp, x), target, NULL));
         heed_trainer_step(b->cx, b->trainer, NULL);
         heed_reset(b->cx);

@@ -11,9 +11,10 @@ static double accuracy(heed_ctx *cx, const heed_mlp *mlp, heed_batches *batches)
     heed_set_grad(cx, false);
     heed_set_training(cx, false);
     for (const heed_batch *b = heed_batches_next(cx, batches); b; b = b->last ? NULL : heed_batches_next(cx, batches)) {
-        heed_tensor *x = heed_borrow(cx, HEED_F32, b->x, 2, (int64_t[]){b->n, 784}, NULL);
-        const int32_t *said = heed_i32(heed_argmax(cx, heed_mlp_run(cx, mlp, x), -1, false));
-        for (int64_t i = 0; said && i < b->n; i++) right += said[i] == b->label[i];
+        const int32_t *label = heed_batch_i32(b, "labels");
+        heed_tensor *logits = heed_mlp_run(cx, mlp, heed_batch_tensor(cx, b, "x"));
+        const int32_t *said = heed_i32(heed_argmax(cx, logits, -1, false));
+        for (int64_t i = 0; said && i < b->n; i++) right += said[i] == label[i];
         seen += b->n;
         heed_reset(cx);
     }
@@ -23,9 +24,12 @@ static double accuracy(heed_ctx *cx, const heed_mlp *mlp, heed_batches *batches)
 int main(void) {
     heed_ctx *cx = heed_open(NULL);
     heed_data *train = heed_data_digits(cx, 1, N_TRAIN), *test = heed_data_digits(cx, 2, N_TEST);
+    heed_dataset train_set = {0}, test_set = {0};
+    heed_data_columns(cx, train, &train_set);
+    heed_data_columns(cx, test, &test_set);
     heed_batches *batches =
-        heed_batches_open(cx, train, &(heed_batches_opts){.batch = BATCH, .shuffle = true, .seed = 1});
-    heed_batches *others = heed_batches_open(cx, test, &(heed_batches_opts){.batch = 200});
+        heed_batches_open(cx, &train_set, &(heed_batches_opts){.batch = BATCH, .shuffle = true, .seed = 1});
+    heed_batches *others = heed_batches_open(cx, &test_set, &(heed_batches_opts){.batch = 200});
 
     heed_params *params = heed_params_new(cx);
     heed_mlp mlp;
@@ -43,9 +47,8 @@ int main(void) {
         const heed_batch *b = heed_batches_next(cx, batches);
         if (!b) break;
         heed_trainer_begin(cx, trainer);
-        heed_tensor *x = heed_borrow(cx, HEED_F32, b->x, 2, (int64_t[]){b->n, 784}, NULL);
-        heed_tensor *labels = heed_borrow(cx, HEED_I32, b->label, 1, &b->n, NULL);
-        heed_tensor *loss = heed_cross_entropy(cx, heed_mlp_run(cx, &mlp, x), labels, NULL);
+        heed_tensor *logits = heed_mlp_run(cx, &mlp, heed_batch_tensor(cx, b, "x"));
+        heed_tensor *loss = heed_cross_entropy(cx, logits, heed_batch_tensor(cx, b, "labels"), NULL);
         heed_backward(cx, loss);
         last = heed_item(cx, loss);
         heed_trainer_step(cx, trainer, NULL);

@@ -1,9 +1,8 @@
-/* heed/data.h: data sets in memory, and batches of them. */
+/* heed/data.h: loaders of data sets: tables, pictures, parallel text, and what heed draws by itself. */
 #ifndef HEED_DATA_H
 #define HEED_DATA_H
 
-#include "heed/base.h"
-#include "heed/io.h"
+#include "heed/dataset.h"
 #include "heed/text.h"
 
 #ifdef __cplusplus
@@ -79,33 +78,8 @@ HEED_API bool heed_data_split(heed_ctx *cx, const heed_data *data, double fracti
  * standardising: the deviation of a column that is constant is given as 1, so that one can divide by it. */
 HEED_API bool heed_data_moments(heed_ctx *cx, const heed_data *data, const int64_t *rows, int64_t n, float *mean,
                                 float *deviation);
-
-/* ---- batches ---- made ahead by a thread of their own; what they hold depends on (seed, epoch, position) alone: epoch
- * e is the permutation of stream e. The data must stay as it is until they are closed; what opts points to is copied.
- */
-typedef struct heed_batches heed_batches;
-typedef struct heed_batch {
-    int64_t n;            /* examples; the last batch of an epoch may be smaller */
-    const float *x;       /* (n, width) */
-    const int32_t *label; /* (n) or NULL */
-    const float *y;       /* (n, outputs) or NULL */
-    int64_t epoch, index; /* this is batch `index` of epoch `epoch` */
-    bool last;            /* of its epoch */
-} heed_batch;
-typedef struct heed_batches_opts {
-    int64_t batch; /* examples in a batch, at most n_rows */
-    bool shuffle;
-    uint64_t seed;
-    const int64_t *rows; /* which examples; NULL: all n_rows = data->n */
-    int64_t n_rows;
-    const float *mean, *deviation; /* standardise inputs, (x - mean) / deviation; both NULL: as they are */
-    int64_t epoch, index; /* the first batch: a resumed run continues mid-epoch; an index may reach into later epochs */
-} heed_batches_opts;
-HEED_API heed_batches *heed_batches_open(heed_ctx *cx, const heed_data *data, const heed_batches_opts *opts);
-/* The next batch, for ever, epoch after epoch; valid until the next call. NULL when something failed. */
-HEED_API const heed_batch *heed_batches_next(heed_ctx *cx, heed_batches *batches);
-HEED_API void heed_batches_close(heed_ctx *cx, heed_batches *batches);
-HEED_API int64_t heed_batches_per_epoch(const heed_batches *batches);
+/* A view of the data as columns: x and, where there are targets, labels or y. It borrows data's memory. */
+HEED_API bool heed_data_columns(heed_ctx *cx, const heed_data *data, heed_dataset *set);
 
 /* ---- parallel text ---- pair i is a source, id[start[2i]] to id[start[2i+1]], and its target up to id[start[2i+2]],
  * each with the special tokens that its tokenizer adds. */
@@ -147,18 +121,9 @@ HEED_API void heed_pairs_free(heed_ctx *cx, heed_pairs *pairs);
 HEED_API heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i);
 HEED_API heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i);
 
-/* Batches of pairs of similar length: at most `tokens` tokens a side, padding included, or a single pair. */
-typedef struct heed_pair_groups {
-    int64_t n;
-    int64_t *pair;  /* pairs, group by group */
-    int64_t *start; /* (n + 1): group g is pair[start[g]] to pair[start[g+1]] */
-} heed_pair_groups;
-HEED_API bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed,
-                               heed_pair_groups *groups);
-/* The same in n groups of similar size; n is at most the number of pairs. */
-HEED_API bool heed_pairs_group_into(heed_ctx *cx, const heed_pairs *pairs, int64_t n, uint64_t seed,
-                                    heed_pair_groups *groups);
-HEED_API void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups);
+/* A view of them as columns: input_ids with attention_mask, padded with the padding token, and labels. */
+HEED_API bool heed_pairs_columns(heed_ctx *cx, const heed_pairs *pairs, int32_t pad, heed_dataset *set);
+
 /* ---- a bilingual grammar ---- of ours: English sentences, each with its one German translation. Articles, endings and
  * pronouns follow gender, number and case; verbs stand second, first or last; "bank" is a Bank or an Ufer, and "it" is
  * er, sie or es, by other words of the sentence. Natural text, at most 24 words. */

@@ -5,6 +5,7 @@
 #include "heed/attention.h"
 #include "heed/base.h"
 #include "heed/data.h"
+#include "heed/dataset.h"
 #include "heed/generate.h"
 #include "heed/io.h"
 #include "heed/loop.h"

@@ -15,11 +15,24 @@
 extern "C" {
 #endif
 
-/* What one evaluation found: the mean loss of the examples and the metric of their task. Larger metrics are better. */
+/* A metric, as tasks name, print and compare it. */
+typedef struct heed_metric {
+    const char *name;  /* in logs and JSON: "accuracy" */
+    const char *label; /* for people: "accuracy" */
+    const char *text;  /* a format for its value, times scale: "accuracy %.2f %%" */
+    double scale;      /* 0: 1 */
+    const char *loss;  /* a format for the loss beside it: "loss %.4g" */
+    bool smaller;      /* is better */
+} heed_metric;
+HEED_API const heed_metric *heed_metric_find(const char *name); /* NULL: heed knows no such metric */
+
+/* What one evaluation found: the mean loss, and the task's metrics, the first of which is `metric`. */
+#define HEED_METRICS_MAX 8
 typedef struct heed_score {
-    double loss;
-    double metric;
+    double loss, metric;
+    double more[HEED_METRICS_MAX - 1];
 } heed_score;
+HEED_API double heed_score_value(const heed_score *score, int metric); /* by number from 0; -1: the loss */
 
 /* What a run has done so far; given to the report callback after every update, and written to the log. */
 typedef struct heed_loop_state {
@@ -39,11 +52,11 @@ typedef struct heed_loop_state {
 /* What the loop asks of data of any kind. What update number s (from 0) takes depends on s alone. */
 typedef struct heed_loop_source {
     void *own;
-    const char *unit;   /* what is counted: "examples", "tokens" */
-    const char *metric; /* what evaluations find beside the loss: "accuracy", "bleu" */
-    int64_t per_epoch;  /* updates in an epoch */
-    int64_t passes;     /* most backward passes in an update */
-    bool valid, test;   /* there are such sets */
+    const char *unit;                  /* what is counted: "examples", "tokens" */
+    const heed_metric *const *metrics; /* what evaluations find beside the loss; ends in NULL */
+    int64_t per_epoch;                 /* updates in an epoch */
+    int64_t passes;                    /* most backward passes in an update */
+    bool valid, test;                  /* there are such sets */
     /* Updates to go through when planning memory: `n_plan` from `plan_from` on. */
     int64_t plan_from, n_plan;
     int64_t (*seen)(const void *own, int64_t step);      /* units in the updates before `step` */
@@ -58,20 +71,18 @@ typedef struct heed_loop_source {
 typedef struct heed_loop_opts {
     const char *dir; /* the model directory to write: model.safetensors (the best by validation, else the last, with the
                         average where there is one), checkpoint.safetensors on the way */
-    heed_trainer_opts trainer;    /* its schedule's steps 0: those of the run; accumulate stays 0, see micro_batch */
-    int64_t batch, epochs, steps; /* steps stands over epochs; 0: the other */
-    int64_t micro_batch; /* examples per backward pass; 0: the whole batch. Equal to the large batch up to rounding */
-    uint64_t seed;       /* of shuffling and dropout */
-    const heed_loop_source *source;         /* instead of all that follows up to n_valid, of batch and micro_batch */
-    const heed_data *train, *valid, *test;  /* valid, test: NULL for none. test is measured once, at the end */
-    const int64_t *train_rows, *valid_rows; /* NULL: all */
-    int64_t n_train, n_valid;               /* of those rows; 0 without them */
-    int64_t evaluate_every;                 /* updates; 0: at the end of each epoch */
-    int64_t patience;                       /* evaluations without a better one before stopping early; 0: never */
-    int64_t keep;                           /* the last so many evaluated models stay in dir/kept/step-N */
-    int64_t save_every;                     /* updates between checkpoints; 0: about every ten seconds of work */
-    bool resume;                            /* from dir's checkpoint; where there is none the run begins */
-    const char *log;                        /* JSON lines go here, "-" is standard output; NULL: none */
+    heed_trainer_opts
+        trainer; /* its schedule's steps 0: those of the run; accumulate stays 0, a source has micro-batches */
+    int64_t epochs, steps;          /* steps overrides epochs; 0: the other */
+    uint64_t seed;                  /* of dropout */
+    const heed_loop_source *source; /* the data: heed_source_loop of a data set, or one's own */
+    const char *best_by;    /* the metric that chooses the best model, or "loss"; NULL: the source's first metric */
+    int64_t evaluate_every; /* updates; 0: at the end of each epoch */
+    int64_t patience;       /* evaluations without a better one before stopping early; 0: never */
+    int64_t keep;           /* the last so many evaluated models stay in dir/kept/step-N */
+    int64_t save_every;     /* updates between checkpoints; 0: about every ten seconds of work */
+    bool resume;            /* from dir's checkpoint; where there is none the run begins */
+    const char *log;        /* JSON lines go here, "-" is standard output; NULL: none */
     int64_t log_every; /* updates between lines; 0: one line each, in a long run fewer. Evaluations always have one */
     /* Called after every update; false: save a checkpoint and stop (Ctrl-C). NULL: none. */
     bool (*report)(void *user, const heed_loop_state *state);
@@ -104,6 +115,62 @@ HEED_API bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_
                              int64_t length, heed_plan *plan);
 /* The same for heed_loop_run with these options: updates, evaluations and checkpoints. Nothing is written. */
 HEED_API bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts, heed_plan *plan);
+
+/* ---- sources: data sets as the loop takes them ---- */
+
+typedef struct heed_source heed_source;
+typedef struct heed_source_opts {
+    const heed_dataset *train, *valid, *test; /* valid, test: NULL for none. test is measured once, at the end */
+    const int64_t *train_rows, *valid_rows;   /* which examples; NULL: all */
+    int64_t n_train, n_valid;                 /* of those rows; 0 without them */
+    int64_t batch, micro_batch;   /* examples per update and per backward pass; micro 0: the whole batch. Equal to the
+                                   * large batch up to rounding */
+    bool by_length;               /* batches of examples of similar length, grouped anew in each epoch */
+    int64_t tokens, micro_tokens; /* instead: tokens per update, padding included, in groups of similar length */
+    uint64_t seed;                /* of shuffling and of what is drawn */
+    void *own;                    /* of the functions: */
+    heed_transform transform;     /* of rows, in each epoch; NULL: none */
+    /* The training set of an epoch, with as many examples; it may change the one that it gave before. NULL: train. */
+    bool (*draw)(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set);
+    bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
+    const heed_metric *const *metrics; /* what it finds; ends in NULL */
+    void (*settings)(heed_ctx *cx, void *own,
+                     heed_json at); /* texts: what else a checkpoint must agree with; or NULL */
+    const char *examples;           /* what they are called: "pairs"; NULL: "examples" */
+} heed_source_opts;
+/* What opts points to must stay until it is freed. */
+HEED_API heed_source *heed_source_new(heed_ctx *cx, const heed_source_opts *opts);
+HEED_API void heed_source_free(heed_ctx *cx, heed_source *source);
+HEED_API const heed_loop_source *heed_source_loop(const heed_source *source);
+
+/* The inputs of a model: the columns of a batch, borrowed: valid as long as the batch. */
+HEED_API bool heed_loop_feed(heed_ctx *cx, const heed_batch *batch, heed_io *in);
+
+/* Runs a model over a data set, in groups of similar length where it has ragged columns. `take` (may be NULL) is given
+ * every batch and what came out; the mean loss goes to *loss (may be NULL). */
+typedef struct heed_run_opts {
+    const int64_t *rows; /* which examples; NULL: all */
+    int64_t n_rows;
+    int64_t batch;  /* examples at a time; 0: a good number, or */
+    int64_t tokens; /* so many tokens, padding included */
+    bool loss_only; /* the logits are not needed */
+    bool (*take)(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out);
+    void *own;
+} heed_run_opts;
+HEED_API bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_run_opts *opts,
+                             double *loss);
+
+/* Tables and pictures: the metric is the accuracy, or R^2 of numbers. */
+typedef struct heed_examples_opts {
+    const heed_data *train, *valid, *test;
+    const int64_t *train_rows, *valid_rows;
+    int64_t n_train, n_valid, batch, micro_batch;
+    uint64_t seed;
+} heed_examples_opts;
+typedef struct heed_examples heed_examples;
+HEED_API heed_examples *heed_examples_new(heed_ctx *cx, const heed_examples_opts *opts);
+HEED_API void heed_examples_free(heed_ctx *cx, heed_examples *examples);
+HEED_API const heed_loop_source *heed_examples_source(const heed_examples *examples);
 
 /* ---- translation ---- pairs in groups of like length; the metric is BLEU, of all pairs decoded greedily. */
 
@@ -178,11 +245,6 @@ typedef struct heed_output_score {
 } heed_output_score;
 HEED_API bool heed_output_scores(heed_ctx *cx, const float *y, const float *predicted, int64_t n, int64_t outputs,
                                  heed_output_score *scores);
-
-/* The inputs of a model as families name them: x (n, width) and, with the targets, labels (n) or y (n, outputs), for
- * `n` examples from number `from` of a batch on. They are borrowed: valid as long as the batch. */
-HEED_API bool heed_loop_feed(heed_ctx *cx, const heed_data *data, const heed_batch *batch, int64_t from, int64_t n,
-                             heed_io *in);
 
 #ifdef __cplusplus
 }

@@ -271,16 +271,16 @@ HEED_API bool heed_attention_page(heed_ctx *cx, const char *path, const heed_att
 /* ---- the data beside a picture ---- */
 
 /* A column of numbers or of text: exactly one of the three arrays is given. */
-typedef struct heed_column {
+typedef struct heed_table_column {
     const char *name;
     const float *f32;
     const double *f64;
     const char *const *text;
-} heed_column;
+} heed_table_column;
 
 /* Columns of equal length as a CSV file (RFC 4180, but lines end in LF), in a form that heed_table_open reads back to
  * the same bits; the first line holds the names. Written beside and renamed; "-" is standard output. */
-HEED_API bool heed_table_write(heed_ctx *cx, const char *path, const heed_column *columns, int n, int64_t rows);
+HEED_API bool heed_table_write(heed_ctx *cx, const char *path, const heed_table_column *columns, int n, int64_t rows);
 
 #ifdef __cplusplus
 }

@@ -162,7 +162,7 @@ static bool train(struct demo *d) {
         "2. A Transformer with 2 + 2 layers of 4 heads, 128 wide, %lld word pieces, %lld weights, learns from them:\n",
         (long long)heed_tokenizer_size(d->tokens), (long long)heed_params_numbers(heed_model_params(d->model)));
     fflush(stdout);
-    progress_begin(&d->progress, option_flag(d->o, "quiet"), "tokens", task_metric_label("bleu"));
+    progress_begin(&d->progress, option_flag(d->o, "quiet"), "tokens", heed_metric_find("bleu"));
     options_train(d->cx);
     const heed_loop_end end = t ? heed_loop_run(d->cx, d->model, &loop, &d->state) : HEED_LOOP_FAILED;
     if (end == HEED_LOOP_DONE) progress_end(&d->progress, &d->state);

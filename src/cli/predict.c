@@ -234,10 +234,12 @@ static bool predict_lines(const struct predictor *p) {
 static bool predict_data(const struct predictor *p) {
     heed_data *data = task_load(p->cx, p->name, &p->opts);
     const int64_t n = data ? data->n : 0, batch = n < AT_ONCE ? n : AT_ONCE;
-    heed_batches *batches = n > 0 ? heed_batches_open(p->cx, data, &(heed_batches_opts){.batch = batch}) : NULL;
+    heed_dataset set = {0};
+    if (n > 0) heed_data_columns(p->cx, data, &set);
+    heed_batches *batches = n > 0 ? heed_batches_open(p->cx, &set, &(heed_batches_opts){.batch = batch}) : NULL;
     for (int64_t done = 0; batches && done < n && !heed_cancelled(p->cx);) {
         const heed_batch *b = heed_batches_next(p->cx, batches);
-        if (!b || !predict(p, b->x, b->n, data->line ? data->line + done : NULL, done)) break;
+        if (!b || !predict(p, heed_batch_f32(b, "x"), b->n, data->line ? data->line + done : NULL, done)) break;
         done += b->n;
     }
     if (data) table_say_skipped(p->o, p->name, data->skipped, n);

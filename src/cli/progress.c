@@ -13,7 +13,7 @@
 #define BAR_LEAST      4
 #define LOSS_DECAY     0.98 /* of the moving average: some 50 updates */
 
-void progress_begin(struct progress *p, bool quiet, const char *unit, const char *metric) {
+void progress_begin(struct progress *p, bool quiet, const char *unit, const heed_metric *metric) {
     *p = (struct progress){.quiet = quiet,
                            .terminal = isatty(STDERR_FILENO) == 1,
                            .unit = unit,
@@ -45,7 +45,7 @@ static void state_text(const struct progress *p, const heed_loop_state *s, char 
     const bool many = s->seen_per_second >= 1e4;
     time_text(left, s->seconds_left);
     if (p->metric && p->evaluated)
-        snprintf(valid, sizeof valid, fabs(s->valid.metric) < 100 ? "  %s %.4f" : "  %s %.4g", p->metric,
+        snprintf(valid, sizeof valid, fabs(s->valid.metric) < 100 ? "  %s %.4f" : "  %s %.4g", p->metric->label,
                  s->valid.metric);
     snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s %s/s  %s left", (long long)s->step, (long long)s->steps,
              smooth_loss(p, s), valid, s->seen_per_second / (many ? 1e3 : 1), many ? "k" : "", p->unit, left);

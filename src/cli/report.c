@@ -143,8 +143,9 @@ static void print_outputs(const struct report *r) {
 }
 
 static void print_text(const struct report *r) {
+    const heed_metric *const metrics[] = {heed_metric_find(heed_loop_metric(r->data)), NULL};
     char text[128], examples[48];
-    task_score_text(text, sizeof text, heed_loop_metric(r->data), &r->score);
+    task_score_text(text, sizeof text, metrics, &r->score);
     printf("%s (%s)\n\n", text, cli_count(r->data->n, "example", "examples", examples));
     (r->all ? print_classes : print_outputs)(r);
 }

@@ -24,15 +24,13 @@ heed_data *task_load(heed_ctx *cx, const char *path, const heed_data_opts *opts)
     return heed_data_digits(cx, test ? heed_seed(cx) ^ TEST_SEED : heed_seed(cx), test ? DIGITS_TEST : DIGITS_TRAIN);
 }
 
-const char *task_metric_label(const char *metric) {
-    return metric && strcmp(metric, "bleu") == 0 ? "greedy BLEU" : metric;
-}
-
-void task_score_text(char *out, size_t size, const char *metric, const heed_score *score) {
-    if (strcmp(metric, "accuracy") == 0)
-        snprintf(out, size, "accuracy %.2f %%, loss %.4g", 100 * score->metric, score->loss);
-    else if (strcmp(metric, "bleu") == 0)
-        snprintf(out, size, "BLEU %.2f (greedy decoding), loss %.4f", score->metric, score->loss);
-    else
-        snprintf(out, size, "R^2 %.6g, mean squared error %.6g", score->metric, score->loss);
+void task_score_text(char *out, size_t size, const heed_metric *const *metrics, const heed_score *score) {
+    size_t used = 0;
+    for (int i = 0; metrics[i] && used < size; i++) {
+        const heed_metric *m = metrics[i];
+        used += (size_t)snprintf(out + used, size - used, m->text,
+                                 (m->scale != 0 ? m->scale : 1) * heed_score_value(score, i));
+        if (used < size) used += (size_t)snprintf(out + used, size - used, ", ");
+    }
+    if (used < size) snprintf(out + used, size - used, metrics[0]->loss, score->loss);
 }

@@ -8,9 +8,7 @@
 heed_data *task_load(heed_ctx *cx, const char *path, const heed_data_opts *opts);
 bool task_has_test_part(const char *path); /* a directory in a known layout, or digits */
 
-/* What a metric is called on the way: "accuracy", "greedy BLEU"; NULL of NULL. */
-const char *task_metric_label(const char *metric);
-/* Writes "accuracy 0.9812, loss 0.0641" and the like. */
-void task_score_text(char *out, size_t size, const char *metric, const heed_score *score);
+/* Writes "accuracy 98.12 %, loss 0.0641" and the like. */
+void task_score_text(char *out, size_t size, const heed_metric *const *metrics, const heed_score *score);
 
 #endif

@@ -48,7 +48,6 @@ static void set_loop(struct train_run *r) {
     r->loop = (heed_loop_opts){.dir = r->dir,
                                .trainer = trainer_opts(r),
                                .steps = option_int(o, "steps"),
-                               .micro_batch = option_int(o, "micro-batch"),
                                .seed = heed_seed(r->cx),
                                .evaluate_every = option_int(o, "evaluate-every"),
                                .patience = option_int(o, "patience"),
@@ -57,6 +56,7 @@ static void set_loop(struct train_run *r) {
                                .resume = option_flag(o, "resume"),
                                .log = option_text(o, "log"),
                                .log_every = option_int(o, "log-every"),
+                               .best_by = option_text(o, "best-by"),
                                .report = on_update,
                                .user = r};
 }
@@ -141,18 +141,19 @@ static void say_how_to_go_on(const struct train_run *r) {
 static void print_json(struct train_run *r, FILE *f) {
     heed_ctx *cx = r->cx;
     const heed_loop_state *s = &r->state;
+    const heed_metric *const *metrics = r->loop.source->metrics;
     const heed_json result = heed_json_new(cx, "result");
     heed_json_put_text(cx, result, "model", r->dir);
     heed_json_put_int(cx, result, "steps", s->step);
     heed_json_put_int(cx, result, "epochs", s->epoch);
-    heed_json_put_int(cx, result, r->unit, s->seen);
+    heed_json_put_int(cx, result, r->loop.source->unit, s->seen);
     heed_json_put_number(cx, result, "seconds", round(s->seconds * 1000) / 1000);
     heed_json_put_number(cx, result, "loss", s->loss);
     if (s->best_step > 0) {
         heed_json_put_int(cx, result, "best_step", s->best_step);
-        log_score(cx, result, "valid", r->metric, &s->best);
+        log_score(cx, result, "valid", metrics, &s->best);
     }
-    if (s->tested) log_score(cx, result, "test", r->metric, &s->test);
+    if (s->tested) log_score(cx, result, "test", metrics, &s->test);
     if (r->task->put) r->task->put(r, result);
     json_answer(cx, f, result, 2);
     heed_json_free(result);
@@ -160,17 +161,18 @@ static void print_json(struct train_run *r, FILE *f) {
 
 static void print_summary(struct train_run *r, FILE *f, bool early) {
     const heed_loop_state *s = &r->state;
-    char text[128], steps[48], epochs[48];
+    const heed_metric *const *metrics = r->loop.source->metrics;
+    char text[512], steps[48], epochs[48];
     fprintf(f, "trained %s for %s (%s) in %.1f s%s\n", r->family->name, cli_count(s->step, "step", "steps", steps),
             cli_count(s->epoch, "epoch", "epochs", epochs), s->seconds, early ? ", stopped early" : "");
     if (s->best_step > 0) {
-        task_score_text(text, sizeof text, r->metric, &s->best);
+        task_score_text(text, sizeof text, metrics, &s->best);
         fprintf(f, "validation: %s (best, step %lld)\n", text, (long long)s->best_step);
     } else {
         fprintf(f, "training: loss %.6g at the last step\n", s->loss);
     }
     if (s->tested) {
-        task_score_text(text, sizeof text, r->metric, &s->test);
+        task_score_text(text, sizeof text, metrics, &s->test);
         fprintf(f, "test: %s\n", text);
     }
     if (r->task->print) r->task->print(r, f);
@@ -235,8 +237,8 @@ static bool prepare(struct train_run *r) {
 
 static void train(struct train_run *r) {
     if (!prepare(r)) return;
-    const bool validates = r->loop.source ? r->loop.source->valid : r->loop.valid != NULL;
-    progress_begin(&r->progress, option_flag(r->o, "quiet"), r->unit, validates ? task_metric_label(r->metric) : NULL);
+    const heed_loop_source *from = r->loop.source;
+    progress_begin(&r->progress, option_flag(r->o, "quiet"), from->unit, from->valid ? from->metrics[0] : NULL);
     say_end(r, heed_loop_run(r->cx, r->model, &r->loop, &r->state));
 }
 

@@ -44,8 +44,7 @@ struct train_run {
     const char *path, *dir;
     void *own; /* the task's */
     heed_model *model;
-    int lock;                  /* on dir, or -1 */
-    const char *unit, *metric; /* of the source; metric NULL: nothing is validated */
+    int lock; /* on dir, or -1 */
     heed_loop_opts loop;
     heed_loop_state state;
     struct progress progress;

@@ -56,6 +56,8 @@ const struct option train_options[] = {
      .help = "updates between evaluations; 0: one per epoch"},
     {.name = "patience", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "number of evaluations without improvement before stopping early; 0: no early stopping"},
+    {.name = "best-by", .kind = OPTION_TEXT, .value = "METRIC",
+     .help = "the metric that chooses the best model, or loss; by default the task's first"},
     {.name = "keep", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,
      .help = "keep the last N evaluated models in DIR/kept, for 'heed average'"},
     {.name = "output", .kind = OPTION_GROUP},

@@ -287,8 +287,6 @@ static bool set(struct train_run *r) {
     l->epochs = option_int(o, "epochs");
     const int64_t steps = l->steps > 0 ? l->steps : l->epochs * l->source->per_epoch;
     if (!option_given(o, "warmup")) l->trainer.schedule.warmup = steps / 10 < MAX_WARMUP ? steps / 10 : MAX_WARMUP;
-    r->unit = l->source->unit;
-    r->metric = l->source->metric;
     return true;
 }
 

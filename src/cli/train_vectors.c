@@ -9,7 +9,8 @@
 struct vectors {
     bool classify;
     heed_data *data, *test;
-    int64_t *train_rows, *valid_rows, n_train, n_valid;
+    int64_t *train_rows, *valid_rows, n_train, n_valid, batch;
+    heed_examples *examples;
 };
 
 static struct vectors *vectors_of(const struct train_run *r) { return r->own; }
@@ -136,37 +137,40 @@ static int64_t good_batch(const struct train_run *r) {
 /* At least some 2000 updates, for small data. */
 static int64_t good_epochs(const struct train_run *r) {
     const struct vectors *v = vectors_of(r);
-    const int64_t per_epoch = (v->n_train - 1) / r->loop.batch + 1, enough = (2000 - 1) / per_epoch + 1;
+    const int64_t per_epoch = (v->n_train - 1) / v->batch + 1, enough = (2000 - 1) / per_epoch + 1;
     return enough > 10 ? enough : 10;
 }
 
 static bool set(struct train_run *r) {
-    const struct vectors *v = vectors_of(r);
+    struct vectors *v = vectors_of(r);
     heed_loop_opts *l = &r->loop;
     const int64_t accumulate = option_given(r->o, "accumulate") ? option_int(r->o, "accumulate") : 1;
     char examples[48];
-    l->train = v->data;
-    l->train_rows = v->train_rows;
-    l->n_train = v->n_train;
-    l->test = v->test;
-    if (v->n_valid > 0) {
-        l->valid = v->data;
-        l->valid_rows = v->valid_rows;
-        l->n_valid = v->n_valid;
-    }
+    v->batch = option_given(r->o, "batch") ? option_int(r->o, "batch") : good_batch(r);
     if (!option_given(r->o, "lr") && is_line(r)) l->trainer.schedule.lr = 0.01;
-    l->batch = option_given(r->o, "batch") ? option_int(r->o, "batch") : good_batch(r);
+    heed_examples_opts opts = {.train = v->data,
+                               .train_rows = v->train_rows,
+                               .n_train = v->n_train,
+                               .test = v->test,
+                               .batch = v->batch,
+                               .micro_batch = option_int(r->o, "micro-batch"),
+                               .seed = heed_seed(r->cx)};
+    if (v->n_valid > 0) {
+        opts.valid = v->data;
+        opts.valid_rows = v->valid_rows;
+        opts.n_valid = v->n_valid;
+    }
     if (accumulate > 1) {
-        l->micro_batch = l->batch;
-        l->batch *= accumulate;
+        opts.micro_batch = v->batch;
+        opts.batch = v->batch *= accumulate;
     }
     l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : good_epochs(r);
-    r->unit = "examples";
-    r->metric = v->n_valid > 0 || v->test ? heed_loop_metric(v->data) : NULL;
-    if (l->batch > v->n_train)
+    if (v->batch > v->n_train)
         return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
-                         (long long)l->batch, cli_count(v->n_train, "example", "examples", examples));
-    return true;
+                         (long long)v->batch, cli_count(v->n_train, "example", "examples", examples));
+    v->examples = heed_examples_new(r->cx, &opts);
+    l->source = heed_examples_source(v->examples);
+    return l->source;
 }
 
 static bool begin(struct train_run *r) {
@@ -192,6 +196,7 @@ static void free_vectors(struct train_run *r) {
     if (!v) return;
     heed_mem_free(r->cx, v->train_rows);
     heed_mem_free(r->cx, v->valid_rows);
+    heed_examples_free(r->cx, v->examples);
     heed_data_free(r->cx, v->test);
     heed_data_free(r->cx, v->data);
     heed_mem_free(r->cx, v);

@@ -86,16 +86,16 @@ bool data_check(heed_ctx *cx, const char *op, const heed_data *data) {
            heed_fail(cx, HEED_ERR_USAGE, "%s: the data set has no inputs", op);
 }
 
-bool data_rows(heed_ctx *cx, const char *op, const heed_data *data, const int64_t *rows, int64_t *n) {
-    if (!rows && *n == 0) *n = data->n;
-    if (!rows && *n != data->n)
+bool data_rows(heed_ctx *cx, const char *op, int64_t all, const int64_t *rows, int64_t *n) {
+    if (!rows && *n == 0) *n = all;
+    if (!rows && *n != all)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: %lld examples are asked for, but not which of the %lld", op,
-                         (long long)*n, (long long)data->n);
+                         (long long)*n, (long long)all);
     if (*n < 1) return heed_fail(cx, HEED_ERR_USAGE, "%s: no examples are chosen", op);
     for (int64_t i = 0; rows && i < *n; i++)
-        if (rows[i] < 0 || rows[i] >= data->n)
+        if (rows[i] < 0 || rows[i] >= all)
             return heed_fail(cx, HEED_ERR_RANGE, "%s: rows[%lld] is %lld, out of range for %lld examples", op,
-                             (long long)i, (long long)rows[i], (long long)data->n);
+                             (long long)i, (long long)rows[i], (long long)all);
     return true;
 }
 
@@ -196,9 +196,28 @@ static void moments_task(void *arg, int64_t task, void *scratch) {
 
 bool heed_data_moments(heed_ctx *cx, const heed_data *data, const int64_t *rows, int64_t n, float *mean,
                        float *deviation) {
-    if (!data_check(cx, "data_moments", data) || !data_rows(cx, "data_moments", data, rows, &n)) return false;
+    if (!data_check(cx, "data_moments", data) || !data_rows(cx, "data_moments", data->n, rows, &n)) return false;
     if (!mean || !deviation) return heed_fail(cx, HEED_ERR_USAGE, "data_moments: a place for the result is NULL");
     struct moments m = {data, rows, n, mean, deviation};
     pool_run_if(n * data->width > 1 << 16, cx->pool, (data->width + BLOCK - 1) / BLOCK, moments_task, &m);
+    return true;
+}
+
+bool heed_data_columns(heed_ctx *cx, const heed_data *data, heed_dataset *set) {
+    if (!data_check(cx, "data_columns", data)) return false;
+    if (!set) return heed_fail(cx, HEED_ERR_USAGE, "data_columns: a place for the columns is NULL");
+    *set = (heed_dataset){.n = data->n};
+    set->column[set->columns++] = (heed_column){.name = "x",
+                                                .type = data->x ? HEED_F32 : HEED_U8,
+                                                .rank = 1,
+                                                .shape = {data->width},
+                                                .data = data->x ? (void *)data->x : (void *)data->bytes,
+                                                .scale = data->scale,
+                                                .shift = data->shift};
+    if (data->label)
+        set->column[set->columns++] = (heed_column){.name = "labels", .type = HEED_I32, .data = data->label};
+    if (data->y)
+        set->column[set->columns++] =
+            (heed_column){.name = "y", .type = HEED_F32, .rank = 1, .shape = {data->outputs}, .data = data->y};
     return true;
 }

@@ -22,8 +22,8 @@ int64_t data_names_count(char **names); /* of such a list */
 
 /* Whether data can be worked with; fails the context with a sentence that begins with `op` if not. */
 bool data_check(heed_ctx *cx, const char *op, const heed_data *data);
-/* Whether `rows` are examples of data; without them *n, 0 or data->n, becomes data->n. */
-bool data_rows(heed_ctx *cx, const char *op, const heed_data *data, const int64_t *rows, int64_t *n);
+/* Whether `rows` are of `all` examples; without them *n, 0 or all, becomes all. */
+bool data_rows(heed_ctx *cx, const char *op, int64_t all, const int64_t *rows, int64_t *n);
 
 /* Copies the class names of `like`, where there are any and `out` has classes. */
 bool data_keep_class_names(heed_ctx *cx, const heed_data *like, heed_data *out);

@@ -1,7 +1,6 @@
-/* Parallel text: encoded pairs, and groups of them that are padded little. */
+/* Parallel text: encoded pairs. */
 #include "base/profile.h"
 #include "data/data.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- encoding ---- */
@@ -138,103 +137,20 @@ static heed_ids side_of(const heed_pairs *p, int64_t i, int side) {
 heed_ids heed_pair_source(const heed_pairs *pairs, int64_t i) { return side_of(pairs, i, 0); }
 heed_ids heed_pair_target(const heed_pairs *pairs, int64_t i) { return side_of(pairs, i, 1); }
 
-/* ---- grouping ---- */
+/* ---- as columns ---- */
 
-struct place {
-    int64_t source, target, pair;
-    uint32_t chance; /* pairs of equal lengths are shuffled */
-};
-
-static int by_length(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
-    if (x->target != y->target) return x->target < y->target ? -1 : 1;
-    if (x->source != y->source) return x->source < y->source ? -1 : 1;
-    if (x->chance != y->chance) return x->chance < y->chance ? -1 : 1;
-    return (x->pair > y->pair) - (x->pair < y->pair);
-}
-
-static int64_t wider(const struct place *p) { return p->source > p->target ? p->source : p->target; }
-
-/* Where groups of at most `tokens` tokens a side begin, padding included; returns their number. */
-static int64_t cut(const struct place *places, int64_t n, int64_t tokens, int64_t *start) {
-    int64_t groups = 0, widest = 0;
-    start[0] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t width = wider(&places[i]), held = i - start[groups];
-        if (width > widest) widest = width;
-        if (held > 0 && (held + 1) * widest > tokens) {
-            start[++groups] = i;
-            widest = width;
-        }
-    }
-    start[++groups] = n;
-    return groups;
-}
-
-/* The same for a number of groups: the smallest `tokens` that gives no more of them, then the largest are halved. */
-static int64_t cut_into(const struct place *places, int64_t n, int64_t want, int64_t *start) {
-    int64_t low = 1, high = 1;
-    while (cut(places, n, high, start) > want) high *= 2;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (cut(places, n, middle, start) > want)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    int64_t groups = cut(places, n, low, start);
-    for (; groups < want; groups++) {
-        int64_t largest = 0;
-        for (int64_t g = 1; g < groups; g++)
-            if (start[g + 1] - start[g] > start[largest + 1] - start[largest]) largest = g;
-        const int64_t middle = (start[largest] + start[largest + 1]) / 2;
-        memmove(start + largest + 2, start + largest + 1, (size_t)(groups - largest) * sizeof *start);
-        start[largest + 1] = middle;
-    }
-    return groups;
-}
-
-/* By the tokens of a group or, when that is 0, by the number of groups. */
-static bool group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, int64_t want, uint64_t seed,
-                  heed_pair_groups *groups) {
-    const int64_t n = pairs->n;
-    struct place *places = data_room(cx, n, 1, sizeof *places);
-    heed_pair_groups g = {0};
-    g.pair = data_room(cx, n, 1, sizeof *g.pair);
-    g.start = data_room(cx, n + 1, 1, sizeof *g.start);
-    if (!heed_failed(cx)) {
-        for (int64_t i = 0; i < n; i++)
-            places[i] = (struct place){heed_pair_source(pairs, i).count, heed_pair_target(pairs, i).count, i,
-                                       heed_random_bits(seed, 0, (uint64_t)i)};
-        qsort(places, (size_t)n, sizeof *places, by_length);
-        for (int64_t i = 0; i < n; i++) g.pair[i] = places[i].pair;
-        g.n = tokens > 0 ? cut(places, n, tokens, g.start) : cut_into(places, n, want, g.start);
-        *groups = g;
-    } else {
-        heed_pair_groups_free(cx, &g);
-    }
-    heed_mem_free(cx, places);
-    return !heed_failed(cx);
-}
-
-bool heed_pairs_group(heed_ctx *cx, const heed_pairs *pairs, int64_t tokens, uint64_t seed, heed_pair_groups *groups) {
+bool heed_pairs_columns(heed_ctx *cx, const heed_pairs *pairs, int32_t pad, heed_dataset *set) {
     if (heed_failed(cx)) return false;
-    if (!pairs || !groups || pairs->n < 1 || tokens < 1)
-        return heed_fail(cx, HEED_ERR_USAGE, "pairs: pairs and a positive number of tokens are needed");
-    return group(cx, pairs, tokens, 0, seed, groups);
-}
-
-bool heed_pairs_group_into(heed_ctx *cx, const heed_pairs *pairs, int64_t n, uint64_t seed, heed_pair_groups *groups) {
-    if (heed_failed(cx)) return false;
-    if (!pairs || !groups || n < 1 || n > pairs->n)
-        return heed_fail(cx, HEED_ERR_USAGE, "pairs: %lld pairs cannot make %lld groups",
-                         pairs ? (long long)pairs->n : 0, (long long)n);
-    return group(cx, pairs, 0, n, seed, groups);
-}
-
-void heed_pair_groups_free(heed_ctx *cx, heed_pair_groups *groups) {
-    if (!groups) return;
-    heed_mem_free(cx, groups->pair);
-    heed_mem_free(cx, groups->start);
-    *groups = (heed_pair_groups){0};
+    if (!pairs || !pairs->start || !set || pairs->n < 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "pairs: pairs and a place for the columns are needed");
+    const heed_column side = {.type = HEED_I32, .ragged = true, .data = pairs->id, .step = 2};
+    *set = (heed_dataset){.n = pairs->n, .columns = 2, .column = {side, side}, .counts = "labels"};
+    set->column[0].name = "input_ids";
+    set->column[0].start = pairs->start;
+    set->column[0].fill = pad;
+    set->column[0].mask = "attention_mask";
+    set->column[1].name = "labels";
+    set->column[1].start = pairs->start + 1;
+    set->column[1].fill = HEED_NO_LABEL;
+    return true;
 }

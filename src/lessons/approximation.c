@@ -178,17 +178,17 @@ static void write(struct lesson_run *r, const struct results *s) {
     float learnt[SIZES];
     for (int k = 0; k < SIZES; k++) learnt[k] = k < TRAINED ? s->learnt_error[k] : NAN;
     lesson_table(r, "universal-approximation-error",
-                 (heed_column[]){{.name = "hidden_nodes", .f32 = s->nodes},
-                                 {.name = "built", .f32 = s->steps_error},
-                                 {.name = "trained", .f32 = learnt}},
+                 (heed_table_column[]){{.name = "hidden_nodes", .f32 = s->nodes},
+                                       {.name = "built", .f32 = s->steps_error},
+                                       {.name = "trained", .f32 = learnt}},
                  3, SIZES);
     lesson_table(r, "universal-approximation",
-                 (heed_column[]){{.name = "x", .f32 = s->x},
-                                 {.name = "target", .f32 = s->y},
-                                 {.name = "built_8", .f32 = s->steps[3]},
-                                 {.name = "built_32", .f32 = s->steps[5]},
-                                 {.name = "trained_4", .f32 = s->learnt[2]},
-                                 {.name = "trained_32", .f32 = s->learnt[5]}},
+                 (heed_table_column[]){{.name = "x", .f32 = s->x},
+                                       {.name = "target", .f32 = s->y},
+                                       {.name = "built_8", .f32 = s->steps[3]},
+                                       {.name = "built_32", .f32 = s->steps[5]},
+                                       {.name = "trained_4", .f32 = s->learnt[2]},
+                                       {.name = "trained_32", .f32 = s->learnt[5]}},
                  6, GRID);
 }
 

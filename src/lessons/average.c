@@ -35,10 +35,10 @@ static void write(struct lesson_run *r, const struct points *keys, const double 
     if (!x || !f) return;
     for (int64_t i = 0; i < keys->n; i++) x[i] = keys->x[i] * keys->unit[0], f[i] = mean;
     lesson_table(r, "average-pooling",
-                 (heed_column[]){{.name = "x", .f64 = x},
-                                 {.name = "y", .f64 = keys->y},
-                                 {.name = "f", .f64 = f},
-                                 {.name = "truth", .f64 = truth}},
+                 (heed_table_column[]){{.name = "x", .f64 = x},
+                                       {.name = "y", .f64 = keys->y},
+                                       {.name = "f", .f64 = f},
+                                       {.name = "truth", .f64 = truth}},
                  truth ? 4 : 3, keys->n);
 }
 

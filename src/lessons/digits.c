@@ -65,27 +65,27 @@ static bool open_network(struct lesson_run *r, struct scene *s, int64_t steps) {
     return net->trainer;
 }
 
-static heed_tensor *logits_of(heed_ctx *cx, const struct network *net, const heed_batch *b, int64_t width) {
-    return heed_mlp_run(cx, &net->mlp, heed_borrow(cx, HEED_F32, b->x, 2, (int64_t[]){b->n, width}, NULL));
+static heed_tensor *logits_of(heed_ctx *cx, const struct network *net, const heed_batch *b) {
+    return heed_mlp_run(cx, &net->mlp, heed_batch_tensor(cx, b, "x"));
 }
 
-static float train_step(heed_ctx *cx, struct network *net, const heed_batch *b, int64_t width) {
+static float train_step(heed_ctx *cx, struct network *net, const heed_batch *b) {
     heed_trainer_begin(cx, net->trainer);
-    heed_tensor *wanted = heed_borrow(cx, HEED_I32, b->label, 1, (int64_t[]){b->n}, NULL);
-    heed_tensor *loss = heed_cross_entropy(cx, logits_of(cx, net, b, width), wanted, NULL);
+    heed_tensor *loss = heed_cross_entropy(cx, logits_of(cx, net, b), heed_batch_tensor(cx, b, "labels"), NULL);
     return lesson_learn(cx, net->trainer, loss);
 }
 
 static void count_answers(const struct scene *s, struct answers *a, const heed_batch *b, int64_t from, const float *p) {
     const int64_t classes = s->train->classes;
+    const int32_t *label = heed_batch_i32(b, "labels");
     for (int64_t i = 0; i < b->n; i++, p += classes) {
         int32_t best = 0;
         for (int32_t k = 1; k < classes; k++)
             if (p[k] > p[best]) best = k;
         a->digit[from + i] = best;
         a->certainty[from + i] = p[best];
-        a->right += best == b->label[i];
-        a->confusion[b->label[i] * classes + best] += 1;
+        a->right += best == label[i];
+        a->confusion[label[i] * classes + best] += 1;
     }
 }
 
@@ -94,13 +94,15 @@ static bool answer(struct lesson_run *r, struct scene *s) {
     const int64_t cells = s->train->classes * s->train->classes;
     a->right = 0;
     for (int64_t i = 0; i < cells; i++) a->confusion[i] = 0;
+    heed_dataset set = {0};
+    heed_data_columns(r->cx, s->test, &set);
     heed_batches *batches = heed_batches_open(
-        r->cx, s->test, &(heed_batches_opts){.batch = s->test->n < TEST_BATCH ? s->test->n : TEST_BATCH});
+        r->cx, &set, &(heed_batches_opts){.batch = s->test->n < TEST_BATCH ? s->test->n : TEST_BATCH});
     heed_set_grad(r->cx, false);
     for (int64_t at = 0; batches && at < s->test->n && !heed_failed(r->cx);) {
         const heed_batch *b = heed_batches_next(r->cx, batches);
         if (!b) break;
-        const float *p = heed_f32(heed_softmax(r->cx, logits_of(r->cx, &s->net, b, s->test->width), -1));
+        const float *p = heed_f32(heed_softmax(r->cx, logits_of(r->cx, &s->net, b), -1));
         if (p) count_answers(s, a, b, at, p);
         at += b->n;
         heed_reset(r->cx);
@@ -112,15 +114,17 @@ static bool answer(struct lesson_run *r, struct scene *s) {
 
 static bool learn(struct lesson_run *r, struct scene *s) {
     const int64_t batch = s->train->n < BATCH ? s->train->n : BATCH;
+    heed_dataset set = {0};
+    heed_data_columns(r->cx, s->train, &set);
     heed_batches *batches =
-        heed_batches_open(r->cx, s->train, &(heed_batches_opts){.batch = batch, .shuffle = true, .seed = r->seed});
+        heed_batches_open(r->cx, &set, &(heed_batches_opts){.batch = batch, .shuffle = true, .seed = r->seed});
     const int64_t per_epoch = batches ? heed_batches_per_epoch(batches) : 0;
     if (batches && open_network(r, s, per_epoch * s->epochs)) {
         lesson_line(r, "%8s %12s %16s", "epoch", "loss", "test accuracy");
         for (int epoch = 0; epoch < s->epochs && !heed_failed(r->cx); epoch++) {
             for (int64_t k = 0; k < per_epoch && !heed_failed(r->cx); k++) {
                 const heed_batch *b = heed_batches_next(r->cx, batches);
-                if (b) s->loss[epoch] += train_step(r->cx, &s->net, b, s->train->width) / (float)per_epoch;
+                if (b) s->loss[epoch] += train_step(r->cx, &s->net, b) / (float)per_epoch;
                 if (k % 16 == 0) lesson_progress(r, "learning, batch", epoch * per_epoch + k, per_epoch * s->epochs);
             }
             lesson_progress(r, "", 1, 1);
@@ -288,7 +292,7 @@ static void draw_confusion(struct lesson_run *r, const struct scene *s) {
 static void write_tables(struct lesson_run *r, const struct scene *s) {
     const int64_t classes = s->train->classes, width = s->train->width, n = s->test->n;
     float epochs[64], digit[MOST_CLASSES];
-    heed_column columns[MOST_CLASSES + 1];
+    heed_table_column columns[MOST_CLASSES + 1];
     char names[MOST_CLASSES][24];
     float *numbers = lesson_room(r, classes * classes, sizeof *numbers),
           *wanted = lesson_room(r, 2 * n, sizeof *wanted);
@@ -296,27 +300,27 @@ static void write_tables(struct lesson_run *r, const struct scene *s) {
     if (heed_failed(r->cx) || !r->out) return;
     for (int k = 0; k < s->epochs; k++) epochs[k] = (float)(k + 1);
     lesson_table(r, "digits-epochs",
-                 (heed_column[]){{.name = "epoch", .f32 = epochs},
-                                 {.name = "loss", .f32 = s->loss},
-                                 {.name = "test_accuracy", .f32 = s->accuracy}},
+                 (heed_table_column[]){{.name = "epoch", .f32 = epochs},
+                                       {.name = "loss", .f32 = s->loss},
+                                       {.name = "test_accuracy", .f32 = s->accuracy}},
                  3, s->epochs);
-    columns[0] = (heed_column){.name = "wanted", .f32 = digit};
+    columns[0] = (heed_table_column){.name = "wanted", .f32 = digit};
     for (int64_t k = 0; k < classes; k++) {
         digit[k] = (float)k;
         snprintf(names[k], sizeof names[k], "answered_%d", (int)k);
         for (int64_t i = 0; i < classes; i++) numbers[k * classes + i] = s->answers.confusion[i * classes + k];
-        columns[k + 1] = (heed_column){.name = names[k], .f32 = numbers + k * classes};
+        columns[k + 1] = (heed_table_column){.name = names[k], .f32 = numbers + k * classes};
     }
     lesson_table(r, "digits-confusion", columns, (int)classes + 1, classes);
     for (int64_t i = 0; i < n; i++) wanted[i] = (float)s->test->label[i], wanted[n + i] = (float)s->answers.digit[i];
     lesson_table(r, "digits-answers",
-                 (heed_column[]){{.name = "wanted", .f32 = wanted},
-                                 {.name = "answered", .f32 = wanted + n},
-                                 {.name = "certainty", .f32 = s->answers.certainty}},
+                 (heed_table_column[]){{.name = "wanted", .f32 = wanted},
+                                       {.name = "answered", .f32 = wanted + n},
+                                       {.name = "certainty", .f32 = s->answers.certainty}},
                  3, n);
     for (int k = 0; k < HIDDEN; k++) { /* a column for each neuron, a row for each pixel */
         snprintf(names[k], sizeof names[k], "neuron_%d", k + 1);
-        columns[k] = (heed_column){.name = names[k], .f32 = s->net.mlp.layer[0].weight->value + k * width};
+        columns[k] = (heed_table_column){.name = names[k], .f32 = s->net.mlp.layer[0].weight->value + k * width};
     }
     lesson_table(r, "digits-neurons", columns, HIDDEN, width);
 }

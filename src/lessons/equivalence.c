@@ -137,7 +137,8 @@ static void sweep(struct lesson_run *r, const struct store *s, float mean) {
     heed_panel_curve(p, spread, most, SPREADS, &(heed_style){.marker = HEED_MARKER_DISC, .width = 2});
     lesson_picture(r, f, "distance-and-dot-spread");
     lesson_table(r, "distance-and-dot-spread",
-                 (heed_column[]){{.name = "spread", .f32 = spread}, {.name = "difference", .f32 = most}}, 2, SPREADS);
+                 (heed_table_column[]){{.name = "spread", .f32 = spread}, {.name = "difference", .f32 = most}}, 2,
+                 SPREADS);
 }
 
 static void write(struct lesson_run *r, const struct store *s, const struct pair pairs[2]) {
@@ -145,13 +146,13 @@ static void write(struct lesson_run *r, const struct store *s, const struct pair
     if (!norm) return;
     for (int64_t i = 0; i < s->n; i++) norm[i] = store_norm(s->keys + i * s->width, s->width);
     lesson_table(r, "distance-and-dot",
-                 (heed_column[]){{.name = "key", .text = s->names},
-                                 {.name = "norm", .f32 = norm},
-                                 {.name = "equal_dot", .f32 = pairs[0].dot},
-                                 {.name = "equal_distance", .f32 = pairs[0].distance},
-                                 {.name = "unequal_dot", .f32 = pairs[1].dot},
-                                 {.name = "unequal_distance", .f32 = pairs[1].distance},
-                                 {.name = "unequal_mended", .f32 = pairs[1].mended}},
+                 (heed_table_column[]){{.name = "key", .text = s->names},
+                                       {.name = "norm", .f32 = norm},
+                                       {.name = "equal_dot", .f32 = pairs[0].dot},
+                                       {.name = "equal_distance", .f32 = pairs[0].distance},
+                                       {.name = "unequal_dot", .f32 = pairs[1].dot},
+                                       {.name = "unequal_distance", .f32 = pairs[1].distance},
+                                       {.name = "unequal_mended", .f32 = pairs[1].mended}},
                  7, s->n);
 }
 

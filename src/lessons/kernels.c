@@ -91,15 +91,15 @@ static void write_first(struct lesson_run *r, const struct points *keys, const s
     if (!query || !key) return;
     for (int64_t i = 0; i < n; i++) query[i] = valid->x[i / keys->n], key[i] = keys->x[i % keys->n];
     lesson_table(r, "nadaraya-watson-data",
-                 (heed_column[]){{.name = "x", .f64 = keys->x}, {.name = "y", .f64 = keys->y}}, 2, keys->n);
-    lesson_table(
-        r, "nadaraya-watson-curve",
-        (heed_column[]){{.name = "x", .f64 = grid->x}, {.name = "truth", .f64 = truth}, {.name = "f", .f64 = curve}}, 3,
-        GRID);
-    lesson_table(
-        r, "nadaraya-watson-attention",
-        (heed_column[]){{.name = "query", .f64 = query}, {.name = "key", .f64 = key}, {.name = "weight", .f64 = map}},
-        3, n);
+                 (heed_table_column[]){{.name = "x", .f64 = keys->x}, {.name = "y", .f64 = keys->y}}, 2, keys->n);
+    lesson_table(r, "nadaraya-watson-curve",
+                 (heed_table_column[]){
+                     {.name = "x", .f64 = grid->x}, {.name = "truth", .f64 = truth}, {.name = "f", .f64 = curve}},
+                 3, GRID);
+    lesson_table(r, "nadaraya-watson-attention",
+                 (heed_table_column[]){
+                     {.name = "query", .f64 = query}, {.name = "key", .f64 = key}, {.name = "weight", .f64 = map}},
+                 3, n);
 }
 
 static void first_set(struct lesson_run *r) {
@@ -237,30 +237,31 @@ static void show_curves(struct lesson_run *r, const struct study *s, const struc
 }
 
 static void write_curves(struct lesson_run *r, const struct study *s, const struct variant *v, const char *file) {
-    heed_column columns[2 + VARIANTS] = {{.name = "x", .f64 = s->grid_x}};
+    heed_table_column columns[2 + VARIANTS] = {{.name = "x", .f64 = s->grid_x}};
     int n = 1;
     if (s->keys.width > 1) return;
-    if (s->truth) columns[n++] = (heed_column){.name = "truth", .f64 = s->truth};
-    for (int k = 0; k < VARIANTS; k++) columns[n++] = (heed_column){.name = v[k].name, .f64 = v[k].curve};
+    if (s->truth) columns[n++] = (heed_table_column){.name = "truth", .f64 = s->truth};
+    for (int k = 0; k < VARIANTS; k++) columns[n++] = (heed_table_column){.name = v[k].name, .f64 = v[k].curve};
     lesson_table(r, file, columns, n, GRID);
 }
 
 /* Every point with the answers that it gets when it is left out. */
 static void write_points(struct lesson_run *r, const struct study *s) {
     const int64_t n = s->keys.n, width = s->keys.width, all = width + 1 + 2 * VARIANTS;
-    heed_column *columns = lesson_room(r, all, sizeof *columns);
+    heed_table_column *columns = lesson_room(r, all, sizeof *columns);
     char(*names)[32] = lesson_room(r, width, sizeof *names);
     if (!columns || !names || !r->out) return;
     for (int64_t c = 0; c < width; c++) {
         double *x = lesson_room(r, n, sizeof *x);
         for (int64_t i = 0; x && i < n; i++) x[i] = s->keys.x[i * width + c] * s->keys.unit[c];
         snprintf(names[c], sizeof names[c], width > 1 ? "x%lld" : "x", (long long)c + 1);
-        columns[c] = (heed_column){.name = names[c], .f64 = x};
+        columns[c] = (heed_table_column){.name = names[c], .f64 = x};
     }
-    columns[width] = (heed_column){.name = "y", .f64 = s->keys.y};
+    columns[width] = (heed_table_column){.name = "y", .f64 = s->keys.y};
     for (int k = 0; k < VARIANTS; k++) {
-        columns[width + 1 + k] = (heed_column){.name = s->kernels[k].name, .f64 = s->kernels[k].left_out};
-        columns[width + 1 + VARIANTS + k] = (heed_column){.name = s->widths[k].name, .f64 = s->widths[k].left_out};
+        columns[width + 1 + k] = (heed_table_column){.name = s->kernels[k].name, .f64 = s->kernels[k].left_out};
+        columns[width + 1 + VARIANTS + k] =
+            (heed_table_column){.name = s->widths[k].name, .f64 = s->widths[k].left_out};
     }
     if (!heed_failed(r->cx)) lesson_table(r, "nadaraya-watson-left-out", columns, (int)all, n);
 }

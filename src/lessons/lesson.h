@@ -72,7 +72,7 @@ heed_table *lesson_open(struct lesson_run *r, heed_header header);
 /* Says how many rows of the user's table were skipped, if any. */
 void lesson_skipped(struct lesson_run *r, const heed_data *data);
 /* Writes NAME.csv into --out. */
-void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows);
+void lesson_table(struct lesson_run *r, const char *name, const heed_table_column *columns, int n, int64_t rows);
 
 /* How the command begins and ends a lesson; the directory of --out is there. begin fails the context and is false when
  * the data cannot be read. */

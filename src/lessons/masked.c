@@ -90,10 +90,10 @@ static void change_future(struct lesson_run *r, const float *words) {
                earlier == 0 ? "Not one bit of the earlier outputs has changed: the future is never read."
                             : "The earlier words have changed: that must not be.");
     lesson_table(r, file,
-                 (heed_column[]){{.name = "word", .text = sentence},
-                                 {.name = "position", .f32 = row},
-                                 {.name = "change_without_mask", .f32 = plain},
-                                 {.name = "change_with_mask", .f32 = causal}},
+                 (heed_table_column[]){{.name = "word", .text = sentence},
+                                       {.name = "position", .f32 = row},
+                                       {.name = "change_without_mask", .f32 = plain},
+                                       {.name = "change_with_mask", .f32 = causal}},
                  4, WORDS);
 }
 
@@ -236,10 +236,10 @@ static void draw_masks(struct lesson_run *r, const float *words) {
     if (heed_failed(r->cx)) return;
     print_masks(r, names);
     lesson_table(r, "masking",
-                 (heed_column[]){{.name = "mask", .text = mask},
-                                 {.name = "query", .text = query},
-                                 {.name = "key", .text = key},
-                                 {.name = "weight", .f32 = all}},
+                 (heed_table_column[]){{.name = "mask", .text = mask},
+                                       {.name = "query", .text = query},
+                                       {.name = "key", .text = key},
+                                       {.name = "weight", .f32 = all}},
                  4, MASKS * WORDS * WORDS);
 }
 

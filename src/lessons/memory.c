@@ -218,8 +218,8 @@ static void composites(struct lesson_run *r, const heed_data *d) {
     heed_panel_images(p, images, DIGITS, SIDE, SIDE,
                       &(heed_images){.columns = 5, .map = HEED_MAP_INK, .titles = titles});
     lesson_picture(r, f, "memory-composites");
-    heed_column columns[DIGITS]; /* a row for each pixel */
-    for (int k = 0; k < DIGITS; k++) columns[k] = (heed_column){.name = titles[k], .f32 = images + k * PIXELS};
+    heed_table_column columns[DIGITS]; /* a row for each pixel */
+    for (int k = 0; k < DIGITS; k++) columns[k] = (heed_table_column){.name = titles[k], .f32 = images + k * PIXELS};
     lesson_table(r, "memory-composites", columns, DIGITS, PIXELS);
 }
 
@@ -305,11 +305,11 @@ static void draw(struct lesson_run *r, const struct parties *shown, const struct
     for (int64_t i = 0; i < r->steps; i++) step[i] = (float)i;
     float guest[GUESTS], digit[GUESTS];
     for (int g = 0; g < GUESTS; g++) guest[g] = (float)(g + 1), digit[g] = (float)shown->digit[g];
-    heed_column weights[2 + MEMORIES] = {{.name = "guest", .f32 = guest}, {.name = "digit", .f32 = digit}};
-    heed_column losses[1 + MEMORIES] = {{.name = "step", .f32 = step}};
+    heed_table_column weights[2 + MEMORIES] = {{.name = "guest", .f32 = guest}, {.name = "digit", .f32 = digit}};
+    heed_table_column losses[1 + MEMORIES] = {{.name = "step", .f32 = step}};
     for (int k = 0; k < MEMORIES; k++) {
-        weights[2 + k] = (heed_column){.name = names[k], .f32 = o[k].weights};
-        losses[1 + k] = (heed_column){.name = names[k], .f32 = o[k].loss};
+        weights[2 + k] = (heed_table_column){.name = names[k], .f32 = o[k].weights};
+        losses[1 + k] = (heed_table_column){.name = names[k], .f32 = o[k].loss};
     }
     lesson_table(r, "memory", weights, 2 + MEMORIES, GUESTS);
     lesson_table(r, "memory-loss", losses, 1 + MEMORIES, r->steps);

@@ -42,10 +42,10 @@ static void write_eight(struct lesson_run *r, const heed_capture_map *m) {
     static const char *const heads[HEADS] = {"head_0", "head_1", "head_2", "head_3",
                                              "head_4", "head_5", "head_6", "head_7"};
     const char *query[WORDS * WORDS], *key[WORDS * WORDS];
-    heed_column columns[2 + HEADS] = {{.name = "query", .text = query}, {.name = "key", .text = key}};
+    heed_table_column columns[2 + HEADS] = {{.name = "query", .text = query}, {.name = "key", .text = key}};
     for (int i = 0; i < WORDS * WORDS; i++) query[i] = sentence[i / WORDS], key[i] = sentence[i % WORDS];
     for (int h = 0; h < HEADS; h++)
-        columns[2 + h] = (heed_column){.name = heads[h], .f32 = m->weights + h * WORDS * WORDS};
+        columns[2 + h] = (heed_table_column){.name = heads[h], .f32 = m->weights + h * WORDS * WORDS};
     lesson_table(r, "multi-head-eight", columns, 2 + HEADS, WORDS * WORDS);
 }
 
@@ -288,9 +288,9 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
     heed_panel_curve(p, step, o[1].loss, r->steps, &(heed_style){.label = "two heads of 8", .color = HEED_COLOR_BLUE});
     lesson_picture(r, f, "multi-head-loss");
     lesson_table(r, "multi-head-loss",
-                 (heed_column[]){{.name = "step", .f32 = step},
-                                 {.name = "one_head", .f32 = o[0].loss},
-                                 {.name = "two_heads", .f32 = o[1].loss}},
+                 (heed_table_column[]){{.name = "step", .f32 = step},
+                                       {.name = "one_head", .f32 = o[0].loss},
+                                       {.name = "two_heads", .f32 = o[1].loss}},
                  3, r->steps);
     float place[2 * LENGTH * LENGTH];
     for (int i = 0; i < LENGTH * LENGTH; i++) {
@@ -299,11 +299,11 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
     }
     if (o[1].map.weights)
         lesson_table(r, "multi-head",
-                     (heed_column[]){{.name = "query", .f32 = place},
-                                     {.name = "key", .f32 = place + LENGTH * LENGTH},
-                                     {.name = "one_head", .f32 = o[0].map.weights},
-                                     {.name = "head_0", .f32 = o[1].map.weights},
-                                     {.name = "head_1", .f32 = o[1].map.weights + LENGTH * LENGTH}},
+                     (heed_table_column[]){{.name = "query", .f32 = place},
+                                           {.name = "key", .f32 = place + LENGTH * LENGTH},
+                                           {.name = "one_head", .f32 = o[0].map.weights},
+                                           {.name = "head_0", .f32 = o[1].map.weights},
+                                           {.name = "head_1", .f32 = o[1].map.weights + LENGTH * LENGTH}},
                      5, LENGTH * LENGTH);
 }
 

@@ -138,16 +138,16 @@ static void write_regression(struct lesson_run *r, const struct column *x, const
     for (int s = 0; s <= STEPS; s++)
         steps[s] = s, fit[0][s] = path[s].slope, fit[1][s] = path[s].intercept, loss[s] = path[s].loss;
     lesson_table(r, "neuron-regression",
-                 (heed_column[]){{.name = "x", .f64 = x->value},
-                                 {.name = "y", .f64 = y->value},
-                                 {.name = "neuron", .f64 = neuron},
-                                 {.name = "exact", .f64 = best}},
+                 (heed_table_column[]){{.name = "x", .f64 = x->value},
+                                       {.name = "y", .f64 = y->value},
+                                       {.name = "neuron", .f64 = neuron},
+                                       {.name = "exact", .f64 = best}},
                  4, x->n);
     lesson_table(r, "neuron-steps",
-                 (heed_column[]){{.name = "step", .f64 = steps},
-                                 {.name = "w", .f64 = fit[0]},
-                                 {.name = "b", .f64 = fit[1]},
-                                 {.name = "mean_squared_error", .f64 = loss}},
+                 (heed_table_column[]){{.name = "step", .f64 = steps},
+                                       {.name = "w", .f64 = fit[0]},
+                                       {.name = "b", .f64 = fit[1]},
+                                       {.name = "mean_squared_error", .f64 = loss}},
                  4, STEPS + 1);
 }
 
@@ -329,16 +329,16 @@ static void write_classes(struct lesson_run *r, const struct classes *c, const s
         for (int j = 0; j < 3; j++) path[(j + 1) * kept + k] = w[j];
     }
     lesson_table(r, "neuron-perceptron",
-                 (heed_column[]){{.name = "x1", .f64 = c->x[0].value},
-                                 {.name = "x2", .f64 = c->x[1].value},
-                                 {.name = "label", .f64 = label},
-                                 {.name = "output", .f64 = output}},
+                 (heed_table_column[]){{.name = "x1", .f64 = c->x[0].value},
+                                       {.name = "x2", .f64 = c->x[1].value},
+                                       {.name = "label", .f64 = label},
+                                       {.name = "output", .f64 = output}},
                  4, n);
     lesson_table(r, "neuron-mistakes",
-                 (heed_column[]){{.name = "mistake", .f64 = path},
-                                 {.name = "w1", .f64 = path + kept},
-                                 {.name = "w2", .f64 = path + 2 * kept},
-                                 {.name = "b", .f64 = path + 3 * kept}},
+                 (heed_table_column[]){{.name = "mistake", .f64 = path},
+                                       {.name = "w1", .f64 = path + kept},
+                                       {.name = "w2", .f64 = path + 2 * kept},
+                                       {.name = "b", .f64 = path + 3 * kept}},
                  4, kept);
 }
 

@@ -185,7 +185,7 @@ void lesson_skipped(struct lesson_run *r, const heed_data *data) {
                     (long long)(data->skipped + data->n));
 }
 
-void lesson_table(struct lesson_run *r, const char *name, const heed_column *columns, int n, int64_t rows) {
+void lesson_table(struct lesson_run *r, const char *name, const heed_table_column *columns, int n, int64_t rows) {
     char path[PATH_SIZE];
     if (r->out && path_of(r, path, name, ".csv") && heed_table_write(r->cx, path, columns, n, rows))
         heed_json_put_text(r->cx, r->files, NULL, path);

@@ -269,29 +269,29 @@ static void write(struct lesson_run *r, const struct scene *s) {
     float *step = lesson_room(r, l->steps + 1, sizeof *step);
     const int64_t cells = m <= MAP_MOST ? n * m : 0;
     double *row = lesson_room(r, cells, sizeof *row), *column = lesson_room(r, cells, sizeof *column);
-    heed_column path[9];
+    heed_table_column path[9];
     static const char *const names[] = {"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8"};
     if (heed_failed(r->cx)) return;
     for (int64_t i = 0; i <= l->steps; i++) step[i] = (float)i;
     for (int64_t i = 0; i < cells; i++) row[i] = (double)(i / n), column[i] = (double)(i % n);
-    path[0] = (heed_column){.name = "step", .f32 = step};
+    path[0] = (heed_table_column){.name = "step", .f32 = step};
     for (int64_t c = 0; c < width; c++)
-        path[c + 1] = (heed_column){.name = width > 1 ? names[c] : "w", .f32 = l->path + c * (l->steps + 1)};
+        path[c + 1] = (heed_table_column){.name = width > 1 ? names[c] : "w", .f32 = l->path + c * (l->steps + 1)};
     lesson_table(r, "parametric-pooling-path", path, (int)width + 1, l->steps + 1);
     if (cells)
         lesson_table(r, "parametric-pooling-attention",
-                     (heed_column[]){{.name = "query", .f64 = row},
-                                     {.name = "key", .f64 = column},
-                                     {.name = "plain", .f64 = s->effects[0].map},
-                                     {.name = "learnt", .f64 = s->effects[3].map}},
+                     (heed_table_column[]){{.name = "query", .f64 = row},
+                                           {.name = "key", .f64 = column},
+                                           {.name = "plain", .f64 = s->effects[0].map},
+                                           {.name = "learnt", .f64 = s->effects[3].map}},
                      4, cells);
     if (s->keys.width == 1)
         lesson_table(r, "parametric-pooling",
-                     (heed_column[]){{.name = "x", .f64 = s->grid_x},
-                                     {.name = "plain", .f64 = s->effects[0].curve},
-                                     {.name = "learnt", .f64 = s->effects[3].curve},
-                                     {.name = "four_times", .f64 = s->effects[5].curve},
-                                     {.name = "truth", .f64 = s->truth}},
+                     (heed_table_column[]){{.name = "x", .f64 = s->grid_x},
+                                           {.name = "plain", .f64 = s->effects[0].curve},
+                                           {.name = "learnt", .f64 = s->effects[3].curve},
+                                           {.name = "four_times", .f64 = s->effects[5].curve},
+                                           {.name = "truth", .f64 = s->truth}},
                      s->truth ? 5 : 4, GRID);
 }
 

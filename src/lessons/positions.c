@@ -90,10 +90,10 @@ static void show_sines(struct lesson_run *r) {
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < LENGTH; i++) from[k][i] = products[start[k] * LENGTH + i];
     lesson_table(r, "positions-sine",
-                 (heed_column[]){{.name = "position", .f32 = position},
-                                 {.name = "with_0", .f32 = from[0]},
-                                 {.name = "with_20", .f32 = from[1]},
-                                 {.name = "with_40", .f32 = from[2]}},
+                 (heed_table_column[]){{.name = "position", .f32 = position},
+                                       {.name = "with_0", .f32 = from[0]},
+                                       {.name = "with_20", .f32 = from[1]},
+                                       {.name = "with_40", .f32 = from[2]}},
                  4, LENGTH);
 }
 
@@ -210,16 +210,17 @@ static void show_relative(struct lesson_run *r, const float *distance, const flo
                      &(heed_style){.label = "the past only", .steps = true, .width = 1.8, .dash = HEED_DASH_LONG});
     lesson_picture(r, f, "positions-relative");
     lesson_table(r, "positions-rotary",
-                 (heed_column[]){{.name = "distance", .f32 = distance}, {.name = "product", .f32 = decay}}, 2, FAR + 1);
+                 (heed_table_column[]){{.name = "distance", .f32 = distance}, {.name = "product", .f32 = decay}}, 2,
+                 FAR + 1);
     lesson_table(r, "positions-t5",
-                 (heed_column[]){{.name = "relative", .f32 = relative},
-                                 {.name = "bucket", .f32 = both},
-                                 {.name = "bucket_of_the_past", .f32 = past}},
+                 (heed_table_column[]){{.name = "relative", .f32 = relative},
+                                       {.name = "bucket", .f32 = both},
+                                       {.name = "bucket_of_the_past", .f32 = past}},
                  3, 2 * FAR + 1);
-    heed_column columns[HEADS + 1] = {{.name = "key", .f32 = key}};
+    heed_table_column columns[HEADS + 1] = {{.name = "key", .f32 = key}};
     static const char *const names[HEADS] = {"head_0", "head_1", "head_2", "head_3",
                                              "head_4", "head_5", "head_6", "head_7"};
-    for (int h = 0; h < HEADS; h++) columns[h + 1] = (heed_column){.name = names[h], .f32 = weights + h * SPAN};
+    for (int h = 0; h < HEADS; h++) columns[h + 1] = (heed_table_column){.name = names[h], .f32 = weights + h * SPAN};
     lesson_table(r, "positions-alibi", columns, HEADS + 1, SPAN);
 }
 

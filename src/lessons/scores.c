@@ -204,10 +204,10 @@ static void show_scale(struct lesson_run *r, const struct scale *s, const struct
         heed_panel_bars(p, store->names, warm + shown[k] * store->n, store->n, &(heed_style){.label = labels[k]});
     lesson_picture(r, f, "scoring-scale");
     lesson_table(r, "scoring-scale",
-                 (heed_column[]){{.name = "d", .f32 = s->size},
-                                 {.name = "deviation", .f32 = s->deviation},
-                                 {.name = "largest_dot", .f32 = s->dot},
-                                 {.name = "largest_scaled", .f32 = s->scaled}},
+                 (heed_table_column[]){{.name = "d", .f32 = s->size},
+                                       {.name = "deviation", .f32 = s->deviation},
+                                       {.name = "largest_dot", .f32 = s->dot},
+                                       {.name = "largest_scaled", .f32 = s->scaled}},
                  4, SIZES);
 }
 

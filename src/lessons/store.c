@@ -104,10 +104,10 @@ void map_table(struct lesson_run *r, const char *file, const char *const *querie
     const char **query = lesson_room(r, rows * cols, sizeof *query), **key = lesson_room(r, rows * cols, sizeof *key);
     if (!query || !key || !r->out) return;
     for (int64_t i = 0; i < rows * cols; i++) query[i] = queries[i / cols], key[i] = keys[i % cols];
-    lesson_table(
-        r, file,
-        (heed_column[]){{.name = "query", .text = query}, {.name = "key", .text = key}, {.name = what, .f32 = values}},
-        3, rows * cols);
+    lesson_table(r, file,
+                 (heed_table_column[]){
+                     {.name = "query", .text = query}, {.name = "key", .text = key}, {.name = what, .f32 = values}},
+                 3, rows * cols);
 }
 
 double map_attended(const float *weights, int64_t rows, int64_t cols) {

@@ -164,7 +164,7 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
     static const char *const passes[WAYS] = {"forced_passes", "mixed_passes", "free_passes"};
     float step[POINTS], percent[WAYS][POINTS];
     heed_series series[WAYS];
-    heed_column columns[1 + 2 * WAYS] = {{.name = "step", .f32 = step}};
+    heed_table_column columns[1 + 2 * WAYS] = {{.name = "step", .f32 = step}};
     heed_figure *f = lesson_figure(r, 860, 290);
     heed_figure_grid(f, 1, 2);
     for (int i = 0; i < POINTS; i++) step[i] = (float)(i * r->steps / PARTS);
@@ -178,8 +178,8 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
             heed_panel_curve(p, k ? o[w].spent : step, percent[w], POINTS,
                              &(heed_style){.label = ways[w].name, .color = ways[w].color});
             series[w] = (heed_series){.label = ways[w].name, .x = step, .y = percent[w], .n = POINTS};
-            columns[1 + w] = (heed_column){.name = ways[w].key, .f32 = o[w].own};
-            columns[1 + WAYS + w] = (heed_column){.name = passes[w], .f32 = o[w].spent};
+            columns[1 + w] = (heed_table_column){.name = ways[w].key, .f32 = o[w].own};
+            columns[1 + WAYS + w] = (heed_table_column){.name = passes[w], .f32 = o[w].spent};
         }
     }
     lesson_picture(r, f, "teacher-forcing");
@@ -254,13 +254,13 @@ static void draw_places(struct lesson_run *r, const struct outcome *o, const str
     }
     lesson_picture(r, f, "teacher-forcing-places");
     lesson_table(r, "teacher-forcing-places",
-                 (heed_column[]){{.name = "place", .f32 = place},
-                                 {.name = "half_way_told", .f32 = half->told},
-                                 {.name = "half_way_own", .f32 = half->own},
-                                 {.name = "half_way_product", .f32 = half->product},
-                                 {.name = "forced", .f32 = o[FORCED].end.own},
-                                 {.name = "mixed", .f32 = o[MIXED].end.own},
-                                 {.name = "free", .f32 = o[FREE].end.own}},
+                 (heed_table_column[]){{.name = "place", .f32 = place},
+                                       {.name = "half_way_told", .f32 = half->told},
+                                       {.name = "half_way_own", .f32 = half->own},
+                                       {.name = "half_way_product", .f32 = half->product},
+                                       {.name = "forced", .f32 = o[FORCED].end.own},
+                                       {.name = "mixed", .f32 = o[MIXED].end.own},
+                                       {.name = "free", .f32 = o[FREE].end.own}},
                  7, DAYS_MOVES);
 }
 

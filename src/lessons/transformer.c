@@ -168,7 +168,7 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
     float step[POINTS], own[VARIANTS], told[VARIANTS];
     const char *names[VARIANTS];
     heed_series series[VARIANTS];
-    heed_column columns[1 + VARIANTS] = {{.name = "step", .f32 = step}};
+    heed_table_column columns[1 + VARIANTS] = {{.name = "step", .f32 = step}};
     heed_figure *f = lesson_figure(r, 960, 320);
     heed_figure_grid(f, 1, 2);
     heed_panel *p = heed_figure_panel(f, 0, 0);
@@ -182,7 +182,7 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
         own[v] = (float)(100 * o[v].own);
         told[v] = (float)(100 * o[v].told);
         series[v] = (heed_series){.label = names[v], .x = step, .y = o[v].loss, .n = POINTS};
-        columns[1 + v] = (heed_column){.name = variants[v].key, .f32 = o[v].loss};
+        columns[1 + v] = (heed_table_column){.name = variants[v].key, .f32 = o[v].loss};
         heed_panel_curve(p, step, o[v].loss, POINTS,
                          &(heed_style){.label = names[v],
                                        .color = variants[v].color,
@@ -206,9 +206,9 @@ static void draw_learning(struct lesson_run *r, const struct outcome *o) {
     lesson_show(r, heed_terminal_curves(r->cx, shown, 5, &(heed_axes){.x_label = "step"}, &how));
     lesson_table(r, "transformer-loss", columns, 1 + VARIANTS, POINTS);
     lesson_table(r, "transformer",
-                 (heed_column[]){{.name = "variant", .text = names},
-                                 {.name = "right_when_told", .f32 = told},
-                                 {.name = "right_on_its_own", .f32 = own}},
+                 (heed_table_column[]){{.name = "variant", .text = names},
+                                       {.name = "right_when_told", .f32 = told},
+                                       {.name = "right_on_its_own", .f32 = own}},
                  3, VARIANTS);
 }
 
@@ -276,10 +276,10 @@ static void draw_attention(struct lesson_run *r, const struct days *d, const str
     const char *query[DAYS_MOVES * DAYS_SOURCE], *key[DAYS_MOVES * DAYS_SOURCE];
     for (int i = 0; i < DAYS_MOVES * DAYS_SOURCE; i++)
         query[i] = answer[i / DAYS_SOURCE], key[i] = source[i % DAYS_SOURCE];
-    heed_column columns[2 + 4] = {{.name = "query", .text = query}, {.name = "key", .text = key}};
+    heed_table_column columns[2 + 4] = {{.name = "query", .text = query}, {.name = "key", .text = key}};
     static const char *const heads[] = {"head_0", "head_1", "head_2", "head_3"};
     for (int h = 0; h < 4; h++)
-        columns[2 + h] = (heed_column){.name = heads[h], .f32 = m->weights + h * DAYS_MOVES * DAYS_SOURCE};
+        columns[2 + h] = (heed_table_column){.name = heads[h], .f32 = m->weights + h * DAYS_MOVES * DAYS_SOURCE};
     lesson_table(r, "transformer-cross", columns, 6, DAYS_MOVES * DAYS_SOURCE);
 }
 
@@ -345,7 +345,7 @@ static void show_depth(struct lesson_run *r) {
     static const heed_color colors[STACKS] = {HEED_COLOR_INK, HEED_COLOR_GOLD, HEED_COLOR_RED};
     struct depth d[STACKS];
     float layer[LAYERS + 1];
-    heed_column columns[1 + 2 * STACKS] = {{.name = "layer", .f32 = layer}};
+    heed_table_column columns[1 + 2 * STACKS] = {{.name = "layer", .f32 = layer}};
     if (!go_deep(r, true, true, &d[0]) || !go_deep(r, false, true, &d[1]) || !go_deep(r, true, false, &d[2])) return;
     for (int i = 0; i <= LAYERS; i++) layer[i] = (float)i;
     lesson_say(r,
@@ -363,7 +363,7 @@ static void show_depth(struct lesson_run *r) {
         for (int s = 0; s < STACKS; s++) {
             const float *y = k ? d[s].apart : d[s].size;
             heed_panel_curve(p, layer, y, LAYERS + 1, &(heed_style){.label = names[s], .color = colors[s]});
-            columns[1 + k * STACKS + s] = (heed_column){.name = keys[k][s], .f32 = y};
+            columns[1 + k * STACKS + s] = (heed_table_column){.name = keys[k][s], .f32 = y};
             lesson_result(r, keys[k][s], (double)y[LAYERS]);
         }
     }

@@ -89,17 +89,17 @@ static void draw(struct lesson_run *r, const struct example *e) {
             .map = HEED_MAP_DIVERGING, .row_names = rows, .numbers = true, .stretch = true, .no_bar = true});
     lesson_picture(r, f, "worked-example");
     lesson_table(r, "worked-example",
-                 (heed_column[]){{.name = "word", .text = words},
-                                 {.name = "score", .f32 = e->score},
-                                 {.name = "divided", .f32 = e->scaled},
-                                 {.name = "weight", .f32 = e->weight},
-                                 {.name = "weight_not_divided", .f32 = e->raw}},
+                 (heed_table_column[]){{.name = "word", .text = words},
+                                       {.name = "score", .f32 = e->score},
+                                       {.name = "divided", .f32 = e->scaled},
+                                       {.name = "weight", .f32 = e->weight},
+                                       {.name = "weight_not_divided", .f32 = e->raw}},
                  5, WORDS);
     lesson_table(r, "worked-example-values",
-                 (heed_column[]){{.name = "v1", .f32 = values[0]},
-                                 {.name = "v2", .f32 = values[1]},
-                                 {.name = "z1", .f32 = e->z},
-                                 {.name = "kernel", .f32 = e->kernel}},
+                 (heed_table_column[]){{.name = "v1", .f32 = values[0]},
+                                       {.name = "v2", .f32 = values[1]},
+                                       {.name = "z1", .f32 = e->z},
+                                       {.name = "kernel", .f32 = e->kernel}},
                  4, VALUE);
 }
 

@@ -25,12 +25,12 @@ static bool write_number(struct file_writer *w, double value, bool single) {
     return write_text(w, text);
 }
 
-static bool check_columns(heed_ctx *cx, const heed_column *columns, int n, int64_t rows) {
+static bool check_columns(heed_ctx *cx, const heed_table_column *columns, int n, int64_t rows) {
     if (!columns || n < 1 || rows < 0)
         return heed_fail(cx, HEED_ERR_USAGE, "table_write: %d columns of %lld rows: there must be one at least", n,
                          (long long)rows);
     for (int i = 0; i < n; i++) {
-        const heed_column *c = &columns[i];
+        const heed_table_column *c = &columns[i];
         const int given = !!c->f32 + !!c->f64 + !!c->text;
         if (!c->name) return heed_fail(cx, HEED_ERR_USAGE, "table_write: column %d has no name", i);
         if (given > 1 || (given == 0 && rows > 0))
@@ -48,13 +48,13 @@ static bool write_checked(heed_ctx *cx, struct file_writer *w, const char *colum
                      shown(text).text, bad);
 }
 
-static bool write_value(heed_ctx *cx, struct file_writer *w, const heed_column *c, int64_t row) {
+static bool write_value(heed_ctx *cx, struct file_writer *w, const heed_table_column *c, int64_t row) {
     if (c->f32) return write_number(w, (double)c->f32[row], true);
     if (c->f64) return write_number(w, c->f64[row], false);
     return write_checked(cx, w, c->name, c->text[row] ? c->text[row] : "");
 }
 
-bool heed_table_write(heed_ctx *cx, const char *path, const heed_column *columns, int n, int64_t rows) {
+bool heed_table_write(heed_ctx *cx, const char *path, const heed_table_column *columns, int n, int64_t rows) {
     if (heed_failed(cx) || !check_columns(cx, columns, n, rows)) return false;
     struct file_writer *w = file_write_open(cx, path);
     bool ok = w != NULL;

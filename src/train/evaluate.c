@@ -4,19 +4,73 @@
 #include <math.h>
 #include <string.h>
 
-#define EVALUATION_BATCH 500
+#define EVALUATION_BATCH  500 /* examples */
+#define EVALUATION_TOKENS 4096
 
 const char *heed_loop_metric(const heed_data *data) { return data && data->label ? "accuracy" : "r2"; }
 
-bool heed_loop_feed(heed_ctx *cx, const heed_data *data, const heed_batch *b, int64_t from, int64_t n, heed_io *in) {
+bool heed_loop_feed(heed_ctx *cx, const heed_batch *b, heed_io *in) {
     if (heed_failed(cx)) return false;
-    if (!data || !b || !in || from < 0 || n < 1 || n > b->n - from)
-        return heed_fail(cx, HEED_ERR_USAGE, "feed: examples of a batch are needed");
+    if (!b || !in || b->n < 1) return heed_fail(cx, HEED_ERR_USAGE, "feed: a batch and a place for inputs are needed");
     *in = (heed_io){0};
-    const int64_t x[] = {n, data->width}, y[] = {n, data->outputs};
-    heed_io_put(cx, in, "x", heed_borrow(cx, HEED_F32, b->x + from * data->width, 2, x, NULL));
-    if (b->label) heed_io_put(cx, in, "labels", heed_borrow(cx, HEED_I32, b->label + from, 1, &n, NULL));
-    if (b->y) heed_io_put(cx, in, "y", heed_borrow(cx, HEED_F32, b->y + from * data->outputs, 2, y, NULL));
+    for (int k = 0; k < b->columns; k++)
+        heed_io_put(cx, in, b->column[k].name, heed_batch_tensor(cx, b, b->column[k].name));
+    return !heed_failed(cx);
+}
+
+/* ---- running over a data set ---- */
+
+static bool is_ragged(const heed_dataset *set) {
+    for (int k = 0; k < set->columns; k++)
+        if (set->column[k].ragged) return true;
+    return false;
+}
+
+static bool run_batch(heed_ctx *cx, const heed_model *model, const heed_batch *b, const heed_run_opts *o, double *sum) {
+    heed_io in, out;
+    if (!b || !heed_loop_feed(cx, b, &in)) return false;
+    in.loss_only = o->loss_only;
+    if (!heed_model_forward(cx, model, &in, &out)) return false;
+    if (sum && !heed_io_get(&out, "loss"))
+        return heed_fail(cx, HEED_ERR_USAGE, "evaluate: the model gives no loss for these targets");
+    if (sum) *sum += (double)heed_item(cx, heed_io_get(&out, "loss")) * (double)b->weight;
+    if (heed_failed(cx) || (o->take && !o->take(cx, o->own, b, &out))) return false;
+    heed_reset(cx);
+    return true;
+}
+
+bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_run_opts *opts,
+                    double *loss) {
+    const heed_run_opts o = opts ? *opts : (heed_run_opts){0};
+    if (heed_failed(cx)) return false;
+    if (!model || !set) return heed_fail(cx, HEED_ERR_USAGE, "evaluate: a model and data are needed");
+    const int64_t all = o.rows ? o.n_rows : set->n, batch = o.batch > 0 ? o.batch : EVALUATION_BATCH;
+    heed_batches_opts with = {.batch = batch < all ? batch : all, .rows = o.rows, .n_rows = o.n_rows};
+    heed_groups groups = {0};
+    if (is_ragged(set)) {
+        const heed_groups_opts by = {.tokens = o.batch > 0    ? 0
+                                               : o.tokens > 0 ? o.tokens
+                                                              : EVALUATION_TOKENS,
+                                     .examples = o.batch,
+                                     .rows = o.rows,
+                                     .n_rows = o.n_rows};
+        if (!heed_dataset_group(cx, set, &by, &groups)) return false;
+        with = (heed_batches_opts){.groups = &groups};
+    }
+    const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
+    heed_batches *batches = heed_batches_open(cx, set, &with);
+    double sum = 0, weight = 0;
+    for (int64_t done = 0; batches && done < all && !heed_cancelled(cx);) {
+        const heed_batch *b = heed_batches_next(cx, batches);
+        if (!run_batch(cx, model, b, &o, loss ? &sum : NULL)) break;
+        weight += (double)b->weight;
+        done += b->n;
+    }
+    heed_batches_close(cx, batches);
+    heed_groups_free(cx, &groups);
+    heed_set_grad(cx, recording);
+    heed_set_training(cx, training);
+    if (loss) *loss = sum / weight;
     return !heed_failed(cx);
 }
 
@@ -24,7 +78,7 @@ bool heed_loop_feed(heed_ctx *cx, const heed_data *data, const heed_batch *b, in
 
 struct tally {
     const heed_data *data;
-    double loss;
+    int64_t done; /* examples so far */
     int64_t right;
     double *missed; /* (outputs): sum of (y - prediction)^2 */
     int32_t *label; /* predictions of all examples, or NULL */
@@ -61,24 +115,27 @@ static bool keep_predictions(heed_ctx *cx, struct tally *t, const float *value, 
     return true;
 }
 
-static bool count_batch(heed_ctx *cx, struct tally *t, const heed_batch *b, const heed_io *out, int64_t done) {
-    heed_tensor *logits = heed_contiguous(cx, heed_io_get(out, "logits")), *loss = heed_io_get(out, "loss");
-    if (!heed_failed(cx) && (!logits || !loss))
-        return heed_fail(cx, HEED_ERR_USAGE, "evaluate: the model gives no logits or no loss for these targets");
+static bool count_batch(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
+    struct tally *t = own;
+    const int32_t *label = heed_batch_i32(b, "labels");
+    const float *y = heed_batch_f32(b, "y");
+    heed_tensor *logits = heed_contiguous(cx, heed_io_get(out, "logits"));
+    if (!heed_failed(cx) && !logits)
+        return heed_fail(cx, HEED_ERR_USAGE, "evaluate: the model gives no logits for these targets");
     const float *value = heed_f32(logits);
-    t->loss += (double)heed_item(cx, loss) * (double)b->n;
     const int64_t width = heed_count(logits) / b->n, outputs = t->data->outputs;
     if (heed_failed(cx)) return false;
     if (cx->config.dry) return true; /* there is nothing to count */
-    if (!value || (b->y && width != outputs))
+    if (!value || (y && width != outputs))
         return heed_fail(cx, HEED_ERR_SHAPE, "evaluate: logits of %s for %lld examples of %lld outputs",
                          heed_shape_text(logits).s, (long long)b->n, (long long)outputs);
-    if (!keep_predictions(cx, t, value, done, b->n, width)) return false;
-    for (int64_t i = 0; b->label && i < b->n; i++) t->right += class_of(value + i * width, width) == b->label[i];
-    for (int64_t i = 0; b->y && i < b->n * outputs; i++) {
-        const double miss = (double)b->y[i] - (double)value[i];
+    if (!keep_predictions(cx, t, value, t->done, b->n, width)) return false;
+    for (int64_t i = 0; label && i < b->n; i++) t->right += class_of(value + i * width, width) == label[i];
+    for (int64_t i = 0; y && i < b->n * outputs; i++) {
+        const double miss = (double)y[i] - (double)value[i];
         t->missed[i % outputs] += miss * miss;
     }
+    t->done += b->n;
     return true;
 }
 
@@ -100,20 +157,6 @@ static double r_squared(const struct tally *t, const int64_t *rows, int64_t n) {
     return sum / (double)d->outputs;
 }
 
-static bool measure(heed_ctx *cx, const heed_model *model, struct tally *t, const heed_batches_opts *opts, int64_t n) {
-    heed_batches *batches = heed_batches_open(cx, t->data, opts);
-    for (int64_t done = 0; batches && done < n && !heed_cancelled(cx);) {
-        const heed_batch *b = heed_batches_next(cx, batches);
-        heed_io in, out;
-        if (!b || !heed_loop_feed(cx, t->data, b, 0, b->n, &in)) break;
-        if (!heed_model_forward(cx, model, &in, &out) || !count_batch(cx, t, b, &out, done)) break;
-        done += b->n;
-        heed_reset(cx);
-    }
-    heed_batches_close(cx, batches);
-    return !heed_failed(cx);
-}
-
 static bool evaluate(heed_ctx *cx, const heed_model *model, struct tally *t, const int64_t *rows, int64_t n,
                      int64_t batch, heed_score *score) {
     const heed_data *data = t->data;
@@ -128,14 +171,14 @@ static bool evaluate(heed_ctx *cx, const heed_model *model, struct tally *t, con
         if (!t->missed) return false;
         memset(t->missed, 0, (size_t)data->outputs * sizeof *t->missed);
     }
-    const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
-    const heed_batches_opts opts = {.batch = batch < n ? batch : n, .rows = rows, .n_rows = rows ? n : 0};
-    const bool ok = measure(cx, model, t, &opts, n);
-    if (ok) *score = (heed_score){t->loss / (double)n, data->label ? (double)t->right / (double)n : 0.0};
+    heed_dataset set;
+    const heed_run_opts opts = {
+        .rows = rows, .n_rows = rows ? n : 0, .batch = batch < n ? batch : n, .take = count_batch, .own = t};
+    double loss = 0;
+    const bool ok = heed_data_columns(cx, data, &set) && heed_loop_over(cx, model, &set, &opts, &loss);
+    if (ok) *score = (heed_score){loss, data->label ? (double)t->right / (double)n : 0.0, {0}};
     if (ok && data->y) score->metric = r_squared(t, rows, n);
     heed_mem_free(cx, t->missed);
-    heed_set_grad(cx, recording);
-    heed_set_training(cx, training);
     return ok;
 }
 

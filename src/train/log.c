@@ -73,12 +73,15 @@ static void put(heed_ctx *cx, heed_json line, const char *key, double value) {
         heed_json_put_null(cx, line, key);
 }
 
-void log_score(heed_ctx *cx, heed_json line, const char *set, const char *metric, const heed_score *score) {
+void log_score(heed_ctx *cx, heed_json line, const char *set, const heed_metric *const *metrics,
+               const heed_score *score) {
     char key[64];
     snprintf(key, sizeof key, "%s_loss", set);
     put(cx, line, key, score->loss);
-    snprintf(key, sizeof key, "%s_%s", set, metric);
-    put(cx, line, key, score->metric);
+    for (int i = 0; metrics && metrics[i]; i++) {
+        snprintf(key, sizeof key, "%s_%s", set, metrics[i]->name);
+        put(cx, line, key, heed_score_value(score, i));
+    }
 }
 
 static bool is_due(const struct loop *l) {
@@ -111,8 +114,8 @@ bool log_state(struct loop *l) {
     heed_json_put_int(cx, line, l->source.unit, s->seen);
     if (l->source.per_epoch > 0)
         put(cx, line, "epoch", round((double)s->step / (double)l->source.per_epoch * 1e4) / 1e4);
-    if (s->evaluated) log_score(cx, line, "valid", l->source.metric, &s->valid);
-    if (s->tested) log_score(cx, line, "test", l->source.metric, &s->test);
+    if (s->evaluated) log_score(cx, line, "valid", l->source.metrics, &s->valid);
+    if (s->tested) log_score(cx, line, "test", l->source.metrics, &s->test);
     size_t size = 0;
     char *text = heed_json_print(cx, line, 0, &size);
     const bool ok = text && write_line(l, text, size);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/ctx.h"
 #include "base/profile.h"
+#include "io/text.h"
 #include "kernel/rows.h"
 #include "model/directory.h"
 #include "train/trainer.h"
@@ -175,9 +176,11 @@ bool loop_measure(struct loop *l, bool test, heed_score *score) {
     return ok;
 }
 
-static bool is_better(const struct loop *l, const heed_score *a) {
-    const heed_score *b = &l->state->best;
-    return l->state->best_step == 0 || a->metric > b->metric || (a->metric == b->metric && a->loss < b->loss);
+static bool is_better(const struct loop *l, const heed_score *found) {
+    const heed_score *best = &l->state->best;
+    const double a = heed_score_value(found, l->best_by), b = heed_score_value(best, l->best_by);
+    const bool smaller = l->best_by < 0 || l->source.metrics[l->best_by]->smaller;
+    return l->state->best_step == 0 || (smaller ? a < b : a > b) || (a == b && found->loss < best->loss);
 }
 
 /* Models that were evaluated stay for a while, to be averaged; those of a run that was killed after its checkpoint are
@@ -293,21 +296,15 @@ static heed_loop_end run(struct loop *l) {
 
 static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts *o) {
     if (heed_failed(cx)) return false;
-    if (!model || !o || !o->dir || !*o->dir || (!o->train && !o->source))
+    if (!model || !o || !o->dir || !*o->dir || !o->source)
         return heed_fail(cx, HEED_ERR_USAGE, "train: a model, options, a directory and data are needed");
-    if (!o->source && !o->train->label && !o->train->y)
-        return heed_fail(cx, HEED_ERR_USAGE, "train: the data set has no targets");
-    if ((!o->source && o->batch < 1) || o->keep < 0 || o->epochs < 0 || o->steps < 0 || o->micro_batch < 0 ||
-        o->evaluate_every < 0 || o->patience < 0 || o->save_every < 0 || o->log_every < 0 ||
-        (o->epochs == 0 && o->steps == 0))
-        return heed_fail(
-            cx, HEED_ERR_RANGE,
-            "train: batch %lld, epochs %lld, steps %lld: batch and either epochs or steps must be positive",
-            (long long)o->batch, (long long)o->epochs, (long long)o->steps);
+    if (o->keep < 0 || o->epochs < 0 || o->steps < 0 || o->evaluate_every < 0 || o->patience < 0 || o->save_every < 0 ||
+        o->log_every < 0 || (o->epochs == 0 && o->steps == 0))
+        return heed_fail(cx, HEED_ERR_RANGE, "train: epochs %lld, steps %lld: either must be positive",
+                         (long long)o->epochs, (long long)o->steps);
     if (o->trainer.accumulate > 1)
         return heed_fail(cx, HEED_ERR_USAGE, "train: instead of accumulating, use a larger batch and micro-batches");
-    const bool valid = o->source ? o->source->valid : o->valid != NULL;
-    if (!valid && (o->patience > 0 || o->keep > 0))
+    if (!o->source->valid && (o->patience > 0 || o->keep > 0))
         return heed_fail(cx, HEED_ERR_USAGE, "train: %s needs validation data",
                          o->patience > 0 ? "patience" : "keeping models");
     return true;
@@ -365,13 +362,33 @@ static bool begin(struct loop *l) {
     return true;
 }
 
+/* Which metric chooses the best model. */
+static bool choose_metric(struct loop *l) {
+    const char *name = l->opts.best_by;
+    char known[256] = "loss";
+    if (!name || !l->source.valid) return true;
+    l->best_by = -1;
+    if (strcmp(name, "loss") == 0) return true;
+    for (const heed_metric *const *m = l->source.metrics; *m; m++) {
+        l->best_by++;
+        if (strcmp((*m)->name, name) == 0) return true;
+        snprintf(known + strlen(known), sizeof known - strlen(known), ", %s", (*m)->name);
+    }
+    return heed_fail(l->cx, HEED_ERR_USAGE, "train: there is no metric '%s' to choose the best model by, one of: %s",
+                     shown(name).text, known);
+}
+
 bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {
     if (!opts_ok(cx, model, opts)) return false;
     *state = (heed_loop_state){0};
-    *l = (struct loop){
-        .cx = cx, .model = model, .params = heed_model_params(model), .opts = *opts, .state = state, .log = -1};
-    l->source = opts->source ? *opts->source : vectors_source(&l->vectors, opts);
-    return true;
+    *l = (struct loop){.cx = cx,
+                       .model = model,
+                       .params = heed_model_params(model),
+                       .opts = *opts,
+                       .state = state,
+                       .source = *opts->source,
+                       .log = -1};
+    return choose_metric(l);
 }
 
 heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {

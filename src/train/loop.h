@@ -7,15 +7,6 @@
 
 #define NOTES_DATA 64 /* bytes of the name of a set of data */
 
-/* Data sets of vectors as the loop sees them. */
-struct vectors {
-    heed_loop_opts opts;
-    heed_batches *batches;
-    const heed_batch *batch;                   /* the one under way */
-    char train[NOTES_DATA], valid[NOTES_DATA]; /* which examples, for the notes */
-};
-heed_loop_source vectors_source(struct vectors *v, const heed_loop_opts *opts);
-
 struct loop {
     heed_ctx *cx;
     heed_model *model;
@@ -24,17 +15,17 @@ struct loop {
     heed_loop_state *state;
     heed_trainer *trainer;
     heed_loop_source source;
-    struct vectors vectors; /* the source of data sets of vectors */
-    int64_t settled;        /* the last settled step */
-    int64_t evaluated;      /* the last step that was evaluated */
-    int64_t waited;         /* evaluations since the best */
-    float *best;            /* the weights of the best evaluation, or of the end */
-    bool has_best;          /* there are such */
-    bool best_unsaved;      /* model.safetensors does not have them yet */
-    bool best_shown;        /* the model's weights and `best` are exchanged */
-    bool unsaved;           /* something happened since the last checkpoint */
-    double began, saved;    /* seconds on the clock */
-    double earlier;         /* seconds of the runs that this one resumes */
+    int best_by;         /* the metric that chooses the best model, by its number; -1: the loss */
+    int64_t settled;     /* the last settled step */
+    int64_t evaluated;   /* the last step that was evaluated */
+    int64_t waited;      /* evaluations since the best */
+    float *best;         /* the weights of the best evaluation, or of the end */
+    bool has_best;       /* there are such */
+    bool best_unsaved;   /* model.safetensors does not have them yet */
+    bool best_shown;     /* the model's weights and `best` are exchanged */
+    bool unsaved;        /* something happened since the last checkpoint */
+    double began, saved; /* seconds on the clock */
+    double earlier;      /* seconds of the runs that this one resumes */
     int64_t began_step;
     char *checkpoint; /* path */
     int log;          /* a file descriptor, or -1 */
@@ -58,6 +49,8 @@ bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts);
 
 /* A number that changes when any of the bytes does. */
 uint64_t notes_mix(uint64_t hash, const void *data, size_t size);
+/* The same of a column of a data set. */
+uint64_t notes_mix_column(uint64_t hash, const heed_dataset *set, int column);
 /* Which data: how many, and the number that they were mixed to. */
 void notes_name_data(char text[NOTES_DATA], int64_t n, const char *unit, uint64_t hash);
 /* The settings of a source: the names of its data, valid "" without any, and its batches. */
@@ -76,8 +69,9 @@ bool notes_read(struct loop *l, const char *text);
 /* Opens l->opts.log for the lines after step `step`; later ones, of a run that was killed, are dropped. */
 bool log_open(struct loop *l, int64_t step);
 bool log_state(struct loop *l); /* one line */
-/* A score as "SET_loss" and "SET_METRIC"; null where it is no number. */
-void log_score(heed_ctx *cx, heed_json line, const char *set, const char *metric, const heed_score *score);
+/* A score as "SET_loss" and "SET_METRIC" of all metrics; null where it is no number. */
+void log_score(heed_ctx *cx, heed_json line, const char *set, const heed_metric *const *metrics,
+               const heed_score *score);
 void log_close(struct loop *l);
 
 #endif

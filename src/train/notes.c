@@ -1,5 +1,6 @@
 /* What a checkpoint says beside its numbers: where the run is, what it found, and the settings that its result depends
  * on, each as text, so that two runs are compared word for word. */
+#include "data/dataset.h"
 #include "io/text.h"
 #include "train/loop.h"
 #include "train/trainer.h"
@@ -38,6 +39,16 @@ uint64_t notes_mix(uint64_t hash, const void *data, size_t size) {
         hash ^= hash >> 29;
     }
     for (; size > 0; byte++, size--) hash = (hash ^ *byte) * 0x100000001B3u;
+    return hash;
+}
+
+uint64_t notes_mix_column(uint64_t hash, const heed_dataset *set, int column) {
+    const heed_column *c = &set->column[column];
+    hash = notes_mix(hash, c->shape, (size_t)c->rank * sizeof *c->shape);
+    for (int64_t i = 0; c->data && i < set->n; i++) {
+        const heed_cell cell = column_cell(c, i);
+        hash = notes_mix(hash + (uint64_t)cell.count, cell.data, (size_t)cell.count * column_bytes(c));
+    }
     return hash;
 }
 
@@ -122,6 +133,7 @@ static void put_settings(struct loop *l, heed_json at) {
     if (l->source.valid) {
         set_int(l, at, "evaluate-every", o->evaluate_every);
         set_int(l, at, "patience", o->patience);
+        if (o->best_by) set_text(l, at, "best-by", o->best_by);
     }
 }
 
@@ -161,17 +173,22 @@ static bool settings_agree(struct loop *l, heed_json theirs, heed_json ours, boo
 
 /* ---- where the run is ---- */
 
-static void put_score(heed_ctx *cx, heed_json at, const char *key, const heed_score *score) {
-    const heed_json list = heed_json_put_array(cx, at, key);
-    heed_json_put_number(cx, list, NULL, score->loss);
-    heed_json_put_number(cx, list, NULL, score->metric);
+/* The loss, then the metrics. */
+static void put_score(struct loop *l, heed_json at, const char *key, const heed_score *score) {
+    const heed_json list = heed_json_put_array(l->cx, at, key);
+    heed_json_put_number(l->cx, list, NULL, score->loss);
+    for (int i = 0; l->source.metrics[i]; i++) heed_json_put_number(l->cx, list, NULL, heed_score_value(score, i));
 }
 
 static heed_score get_score(heed_ctx *cx, heed_json at, const char *key) {
     const heed_json list = heed_json_find(cx, at, key);
-    if (heed_json_kind_of(list) == HEED_JSON_NONE) return (heed_score){0};
-    return (heed_score){heed_json_number(cx, heed_json_item(cx, list, 0), NULL),
-                        heed_json_number(cx, heed_json_item(cx, list, 1), NULL)};
+    heed_score score = {0};
+    const int64_t n = heed_json_count(list);
+    if (n > 0) score.loss = heed_json_number(cx, heed_json_item(cx, list, 0), NULL);
+    if (n > 1) score.metric = heed_json_number(cx, heed_json_item(cx, list, 1), NULL);
+    for (int i = 2; i < n && i <= HEED_METRICS_MAX; i++)
+        score.more[i - 2] = heed_json_number(cx, heed_json_item(cx, list, i), NULL);
+    return score;
 }
 
 char *notes_write(struct loop *l) {
@@ -183,9 +200,9 @@ char *notes_write(struct loop *l) {
     heed_json_put_int(cx, notes, "waited", l->waited);
     heed_json_put_number(cx, notes, "seconds", s->seconds);
     heed_json_put_number(cx, notes, "loss", s->loss);
-    if (l->evaluated > 0) put_score(cx, notes, "valid", &s->valid);
+    if (l->evaluated > 0) put_score(l, notes, "valid", &s->valid);
     heed_json_put_int(cx, notes, "best_step", s->best_step);
-    if (s->best_step > 0) put_score(cx, notes, "best", &s->best);
+    if (s->best_step > 0) put_score(l, notes, "best", &s->best);
     put_settings(l, heed_json_put_object(cx, notes, "settings"));
     char *text = heed_json_print(cx, notes, 0, NULL);
     heed_json_free(notes);

@@ -52,7 +52,8 @@ bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_trainer_o
 /* As the loop saves: the buffers of the checkpoint's text, with numbers as long as they get, and of the files. */
 static void save_nowhere(struct loop *l) {
     heed_loop_state *s = l->state;
-    const heed_score score = {-1e-300 / 3, -1e-300 / 3};
+    heed_score score = {.loss = -1e-300 / 3, .metric = -1e-300 / 3};
+    for (int i = 0; i < HEED_METRICS_MAX - 1; i++) score.more[i] = score.loss;
     s->loss = s->seconds = score.loss;
     s->valid = s->best = score;
     s->best_step = l->settled = l->evaluated = l->waited = s->steps;

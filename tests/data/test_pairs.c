@@ -132,10 +132,13 @@ static void test_groups(void **state) {
     for (int i = 0; i < 2 * MANY; i++) start[i + 1] = start[i] + 1 + heed_random_bits(3, 0, (uint64_t)i) % 40;
     start[2 * MANY] = start[2 * MANY - 1] + 300; /* one that is longer than a group */
     const heed_pairs p = {.n = MANY, .id = id, .start = start};
-    heed_pair_groups g, again;
-    assert_true(heed_pairs_group(cx, &p, PLACES, 7, &g) && heed_pairs_group(cx, &p, PLACES, 7, &again));
+    heed_dataset set;
+    heed_groups g, again;
+    assert_true(heed_pairs_columns(cx, &p, 0, &set));
+    const heed_groups_opts by = {.tokens = PLACES, .seed = 7}, other = {.tokens = PLACES, .seed = 8};
+    assert_true(heed_dataset_group(cx, &set, &by, &g) && heed_dataset_group(cx, &set, &by, &again));
     assert_int_equal(g.n, again.n);
-    assert_memory_equal(g.pair, again.pair, sizeof(int64_t) * MANY);
+    assert_memory_equal(g.row, again.row, sizeof(int64_t) * MANY);
     static bool there[MANY];
     int64_t target = 0, places = 0;
     memset(there, 0, sizeof there);
@@ -144,9 +147,9 @@ static void test_groups(void **state) {
         const int64_t n = g.start[k + 1] - g.start[k];
         assert_true(n > 0);
         for (int64_t i = g.start[k]; i < g.start[k + 1]; i++) {
-            const int64_t *at = start + 2 * g.pair[i];
-            assert_false(there[g.pair[i]]);
-            there[g.pair[i]] = true;
+            const int64_t *at = start + 2 * g.row[i];
+            assert_false(there[g.row[i]]);
+            there[g.row[i]] = true;
             for (int side = 0; side < 2; side++)
                 if (at[side + 1] - at[side] > widest) widest = at[side + 1] - at[side];
             if (at[2] - at[1] > widest_target) widest_target = at[2] - at[1];
@@ -157,21 +160,21 @@ static void test_groups(void **state) {
     }
     assert_int_equal(g.start[g.n], MANY);
     if ((double)target < 0.97 * (double)places) fail_msg("%d tokens in %d places", (int)target, (int)places);
-    heed_pair_groups_free(cx, &again);
-    assert_true(heed_pairs_group(cx, &p, PLACES, 8, &again)); /* by chance otherwise */
-    assert_memory_not_equal(g.pair, again.pair, sizeof(int64_t) * MANY);
-    heed_pair_groups_free(cx, &g);
-    heed_pair_groups_free(cx, &again);
-    assert_false(heed_pairs_group(cx, &p, 0, 7, &g));
+    heed_groups_free(cx, &again);
+    assert_true(heed_dataset_group(cx, &set, &other, &again)); /* by chance otherwise */
+    assert_memory_not_equal(g.row, again.row, sizeof(int64_t) * MANY);
+    heed_groups_free(cx, &g);
+    heed_groups_free(cx, &again);
+    assert_false(heed_dataset_group(cx, &set, &(heed_groups_opts){0}, &g));
     heed_clear(cx);
     for (int64_t n = 1; n <= MANY; n += n < 20 ? 1 : 97) {
-        assert_true(heed_pairs_group_into(cx, &p, n, 7, &g));
+        assert_true(heed_dataset_group(cx, &set, &(heed_groups_opts){.groups = n, .seed = 7}, &g));
         assert_int_equal(g.n, n);
         assert_true(g.start[0] == 0 && g.start[n] == MANY);
         for (int64_t k = 0; k < n; k++) assert_true(g.start[k] < g.start[k + 1]);
-        heed_pair_groups_free(cx, &g);
+        heed_groups_free(cx, &g);
     }
-    assert_false(heed_pairs_group_into(cx, &p, MANY + 1, 7, &g));
+    assert_false(heed_dataset_group(cx, &set, &(heed_groups_opts){.groups = MANY + 1}, &g));
     heed_clear(cx);
 }
 

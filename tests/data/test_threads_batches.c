@@ -1,5 +1,6 @@
 /* Batches: the same whoever makes them and wherever they begin; no races; every refusal. */
 #include "data/batches.h"
+#include "heed/data.h"
 #include "io/io_test.h"
 
 enum { N = 53, WIDTH = 37, OUTPUTS = 2, BATCH = 8, PER_EPOCH = 7 };
@@ -25,6 +26,12 @@ static int make_data(void **state) {
     return 0;
 }
 
+static heed_dataset columns_of(heed_ctx *cx, const heed_data *d) {
+    heed_dataset set = {0};
+    heed_data_columns(cx, d, &set);
+    return set;
+}
+
 static heed_data floats(void) {
     return (heed_data){.n = N, .width = WIDTH, .x = made.x, .y = made.y, .outputs = OUTPUTS};
 }
@@ -46,17 +53,21 @@ static void expect_batch(const heed_batch *b, const heed_data *d, const heed_bat
     assert_int_equal(b->index, index);
     assert_int_equal(b->last, index == per_epoch - 1);
     assert_int_equal(b->n, b->last ? n - index * o->batch : o->batch);
-    assert_int_equal(!b->label, !d->label);
-    assert_int_equal(!b->y, !d->y);
+    const float *b_x = heed_batch_f32(b, "x"), *b_y = heed_batch_f32(b, "y");
+    const int32_t *b_label = heed_batch_i32(b, "labels");
+    assert_int_equal(!b_label, !d->label);
+    assert_int_equal(!b_y, !d->y);
+    assert_true(b->part == 0 && b->parts == 1 && b->weight == b->n && b->total == b->n);
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t place = order[index * o->batch + i], row = o->rows ? o->rows[place] : place;
-        if (b->label) assert_int_equal(b->label[i], d->label[row]);
-        if (b->y) assert_memory_equal(b->y + i * d->outputs, d->y + row * d->outputs, OUTPUTS * sizeof(float));
+        assert_int_equal(b->row[i], row);
+        if (b_label) assert_int_equal(b_label[i], d->label[row]);
+        if (b_y) assert_memory_equal(b_y + i * d->outputs, d->y + row * d->outputs, OUTPUTS * sizeof(float));
         for (int64_t j = 0; j < d->width; j++) {
             const int64_t at = row * d->width + j;
             double x = d->x ? (double)d->x[at] : (double)d->bytes[at] * (double)d->scale + (double)d->shift;
             if (o->mean) x = (x - (double)o->mean[j]) / (double)o->deviation[j];
-            const double found = (double)b->x[i * d->width + j];
+            const double found = (double)b_x[i * d->width + j];
             if (d->x && !o->mean)
                 assert_true(found == x);
             else
@@ -79,7 +90,8 @@ static void test_contents(void **state) {
     for (int kind = 0; kind < 32; kind++) {
         const heed_data *d = &sets[kind >> 3 & 1];
         const heed_batches_opts o = opts_of(kind & 7);
-        heed_batches *b = batches_open(cx, d, &o, kind >> 4 & 1);
+        const heed_dataset set = columns_of(cx, d);
+        heed_batches *b = batches_open(cx, &set, &o, kind >> 4 & 1);
         assert_non_null(b);
         const int64_t per_epoch = heed_batches_per_epoch(b);
         assert_int_equal(per_epoch, kind & 4 ? 3 : PER_EPOCH);
@@ -95,20 +107,23 @@ static void test_any_start(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     const heed_data d = pictures();
+    const heed_dataset set = columns_of(cx, &d);
     heed_batches_opts o = opts_of(3);
-    heed_batches *whole = batches_open(cx, &d, &o, false);
+    heed_batches *whole = batches_open(cx, &set, &o, false);
     for (int64_t start = 0; start < 3 * PER_EPOCH; start++) {
         const heed_batch *expected = heed_batches_next(cx, whole);
         for (int kind = 0; kind < 4; kind++) {
             o.epoch = kind & 1 ? 0 : start / PER_EPOCH;
             o.index = kind & 1 ? start : start % PER_EPOCH;
-            heed_batches *b = batches_open(cx, &d, &o, kind >> 1);
+            heed_batches *b = batches_open(cx, &set, &o, kind >> 1);
             const heed_batch *found = heed_batches_next(cx, b);
             assert_int_equal(found->epoch, expected->epoch);
             assert_int_equal(found->index, expected->index);
             assert_int_equal(found->n, expected->n);
-            assert_memory_equal(found->x, expected->x, (size_t)(found->n * WIDTH) * sizeof(float));
-            assert_memory_equal(found->label, expected->label, (size_t)found->n * sizeof(int32_t));
+            assert_memory_equal(heed_batch_f32(found, "x"), heed_batch_f32(expected, "x"),
+                                (size_t)(found->n * WIDTH) * sizeof(float));
+            assert_memory_equal(heed_batch_i32(found, "labels"), heed_batch_i32(expected, "labels"),
+                                (size_t)found->n * sizeof(int32_t));
             heed_batches_close(cx, b);
         }
     }
@@ -121,6 +136,7 @@ static void test_held(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     const heed_data d = floats();
+    const heed_dataset set = columns_of(cx, &d);
     int64_t rows[N];
     float mean[WIDTH], deviation[WIDTH], copy[BATCH * WIDTH];
     for (int i = 0; i < N; i++) rows[i] = i;
@@ -128,7 +144,7 @@ static void test_held(void **state) {
     memcpy(deviation, made.deviation, sizeof deviation);
     heed_batches_opts o = {.batch = BATCH, .shuffle = true, .seed = 3, .rows = rows, .n_rows = N};
     o.mean = mean, o.deviation = deviation;
-    heed_batches *b = batches_open(cx, &d, &o, true);
+    heed_batches *b = batches_open(cx, &set, &o, true);
     memset(rows, 0, sizeof rows);
     memset(mean, 0, sizeof mean);
     memset(deviation, 0, sizeof deviation);
@@ -136,9 +152,9 @@ static void test_held(void **state) {
     o.mean = made.mean, o.deviation = made.deviation;
     for (int64_t i = 0; i < 20; i++) {
         const heed_batch *batch = heed_batches_next(cx, b);
-        memcpy(copy, batch->x, (size_t)batch->n * WIDTH * sizeof *copy);
+        memcpy(copy, heed_batch_f32(batch, "x"), (size_t)batch->n * WIDTH * sizeof *copy);
         usleep(500);
-        assert_memory_equal(copy, batch->x, (size_t)batch->n * WIDTH * sizeof *copy);
+        assert_memory_equal(copy, heed_batch_f32(batch, "x"), (size_t)batch->n * WIDTH * sizeof *copy);
         expect_batch(batch, &d, &o, i / PER_EPOCH, i % PER_EPOCH);
     }
     heed_batches_close(cx, b);
@@ -150,9 +166,10 @@ static void test_close(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     const heed_data d = pictures();
+    const heed_dataset set = columns_of(cx, &d);
     heed_batches_opts o = opts_of(1);
     for (int i = 0; i < 60; i++) {
-        heed_batches *b = batches_open(cx, &d, &o, true), *other = batches_open(cx, &d, &o, true);
+        heed_batches *b = batches_open(cx, &set, &o, true), *other = batches_open(cx, &set, &o, true);
         for (int k = 0; k < i % 5; k++) assert_non_null(heed_batches_next(cx, b));
         if (i % 7 == 0) {
             heed_fail(cx, HEED_ERR_USAGE, "before");
@@ -172,14 +189,18 @@ static void test_large(void **state) {
     heed_ctx *cx = open_context();
     heed_data *d = heed_data_digits(cx, 1, 300);
     const heed_batches_opts o = {.batch = 64, .shuffle = true, .seed = 9, .epoch = 2};
-    heed_batches *b = heed_batches_open(cx, d, &o), *plain = batches_open(cx, d, &o, false);
+    const heed_dataset set = columns_of(cx, d);
+    heed_batches *b = heed_batches_open(cx, &set, &o), *plain = batches_open(cx, &set, &o, false);
     for (int i = 0; i < 12; i++) {
         const heed_batch *found = heed_batches_next(cx, b), *expected = heed_batches_next(cx, plain);
         assert_int_equal(found->epoch, 2 + i / 5);
         assert_int_equal(found->n, i % 5 == 4 ? 44 : 64);
-        assert_memory_equal(found->x, expected->x, (size_t)found->n * 784 * sizeof(float));
-        assert_memory_equal(found->label, expected->label, (size_t)found->n * sizeof(int32_t));
-        for (int64_t j = 0; j < found->n * 784; j++) assert_true(found->x[j] >= 0.0f && found->x[j] <= 1.0f);
+        assert_memory_equal(heed_batch_f32(found, "x"), heed_batch_f32(expected, "x"),
+                            (size_t)found->n * 784 * sizeof(float));
+        assert_memory_equal(heed_batch_i32(found, "labels"), heed_batch_i32(expected, "labels"),
+                            (size_t)found->n * sizeof(int32_t));
+        const float *x = heed_batch_f32(found, "x");
+        for (int64_t j = 0; j < found->n * 784; j++) assert_true(x[j] >= 0.0f && x[j] <= 1.0f);
     }
     heed_batches_close(cx, b);
     heed_batches_close(cx, plain);
@@ -190,17 +211,26 @@ static void test_large(void **state) {
 static void test_refusals(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    const heed_data good = floats(), none = {.width = 1, .x = made.x}, hollow = {.n = 3, .width = 1};
+    const heed_data data = floats();
+    const heed_dataset good = columns_of(cx, &data), none = {.columns = 1, .column = {good.column[0]}},
+                       hollow = {.n = 3};
+    const heed_dataset counting = {.n = N, .columns = 1, .column = {good.column[0]}, .counts = "labels"};
+    heed_dataset nameless = good;
+    nameless.column[0].name = NULL;
     float zeros[WIDTH] = {0}, nans[WIDTH];
     for (int j = 0; j < WIDTH; j++) nans[j] = NAN;
     const struct {
-        const heed_data *data;
+        const heed_dataset *data;
         heed_batches_opts opts;
         const char *sentence;
     } cases[] = {
         {NULL, {.batch = 1}, "batches: the data set is NULL"},
         {&none, {.batch = 1}, "batches: the data set is empty"},
-        {&hollow, {.batch = 1}, "batches: the data set has no inputs"},
+        {&hollow, {.batch = 1}, "batches: a data set of 0 columns, not 1 to 8"},
+        {&nameless, {.batch = 1}, "batches: column 0 has no name"},
+        {&counting, {.batch = 1}, "batches: the data set has no column 'labels' to count"},
+        {&good, {.batch = 1, .micro = -1}, "batches: a micro-batch of -1 examples"},
+        {&good, {.batch = 1, .groups = &(heed_groups){0}}, "batches: groups are given instead of a batch"},
         {&good, {.batch = 0}, "batches: a batch of 0 examples: must be 1 or more"},
         {&good, {.batch = -1}, "batches: a batch of -1 examples"},
         {&good, {.batch = N + 1}, "batches: a batch of 54 examples is larger than the data, which has 53"},
@@ -232,8 +262,9 @@ static void test_refusals(void **state) {
 static bool take_one(heed_ctx *cx, const void *bytes, size_t size) {
     (void)bytes;
     const heed_data d = floats();
+    const heed_dataset set = columns_of(cx, &d);
     const heed_batches_opts o = opts_of(7);
-    heed_batches *b = batches_open(cx, &d, &o, size);
+    heed_batches *b = batches_open(cx, &set, &o, size);
     const bool ok = b && heed_batches_next(cx, b);
     heed_batches_close(cx, b);
     return ok;

@@ -10,6 +10,7 @@ check() { # ROOT: prints each #include that breaks the rule
             n = split("base io kernel tensor attention nn text image data model train plot lessons cli", rooms, " ")
             for (i = 1; i <= n; i++) order[rooms[i]] = i
             order["ops"] = order["tensor"]   # heed/ops.h is of the tensor room
+            order["dataset"] = order["data"]
             order["loop"] = order["train"]   # and heed/loop.h of the train room
             order["generate"] = order["translate"] = order["model"]
         }

@@ -42,9 +42,9 @@ static void written(void **state) {
     const double d[] = {0.1, 1e-300, -(double)INFINITY};
     const char *const t[] = {"plain", "a \"quote\", and\nmore", NULL};
     assert_true(heed_table_write(
-        cx, path, (heed_column[]){{"x, y", f, NULL, NULL}, {"d", NULL, d, NULL}, {"t", NULL, NULL, t}}, 3, 3));
+        cx, path, (heed_table_column[]){{"x, y", f, NULL, NULL}, {"d", NULL, d, NULL}, {"t", NULL, NULL, t}}, 3, 3));
     expect_file("\"x, y\",d,t\n0.1,0.1,plain\n-2,1e-300,\"a \"\"quote\"\", and\nmore\"\nnan,-inf,\"\"\n");
-    assert_true(heed_table_write(cx, path, (heed_column[]){{.name = "alone"}}, 1, 0));
+    assert_true(heed_table_write(cx, path, (heed_table_column[]){{.name = "alone"}}, 1, 0));
     expect_file("alone\n");
 }
 
@@ -61,7 +61,7 @@ static void round_trip(void **state) {
         memcpy(&d[i], &wide, sizeof d[i]);
     }
     memcpy(f, edges, sizeof edges);
-    assert_true(heed_table_write(cx, path, (heed_column[]){{"f", f, NULL, NULL}, {"d", NULL, d, NULL}}, 2, N));
+    assert_true(heed_table_write(cx, path, (heed_table_column[]){{"f", f, NULL, NULL}, {"d", NULL, d, NULL}}, 2, N));
     heed_table *t = heed_table_open(cx, path, NULL);
     assert_string_equal(heed_message(cx), "");
     assert_int_equal(heed_table_rows(t), N);
@@ -87,20 +87,20 @@ static void bad_input(void **state) {
     const double d[] = {1};
     const char *const bad[] = {"\xff"};
     refuses(heed_table_write(cx, path, NULL, 1, 1), "table_write: 1 columns of 1 rows: there must be one at least");
-    refuses(heed_table_write(cx, path, (heed_column[]){{"x", f, NULL, NULL}}, 1, -1),
+    refuses(heed_table_write(cx, path, (heed_table_column[]){{"x", f, NULL, NULL}}, 1, -1),
             "table_write: 1 columns of -1 rows: there must be one at least");
-    refuses(heed_table_write(cx, path, (heed_column[]){{NULL, f, NULL, NULL}}, 1, 1),
+    refuses(heed_table_write(cx, path, (heed_table_column[]){{NULL, f, NULL, NULL}}, 1, 1),
             "table_write: column 0 has no name");
-    refuses(heed_table_write(cx, path, (heed_column[]){{"x", f, d, NULL}}, 1, 1),
+    refuses(heed_table_write(cx, path, (heed_table_column[]){{"x", f, d, NULL}}, 1, 1),
             "table_write: column 'x' has 2 arrays, not one");
-    refuses(heed_table_write(cx, path, (heed_column[]){{.name = "x"}}, 1, 1),
+    refuses(heed_table_write(cx, path, (heed_table_column[]){{.name = "x"}}, 1, 1),
             "table_write: column 'x' has 0 arrays, not one");
-    refuses(heed_table_write(cx, path, (heed_column[]){{"x", NULL, NULL, bad}}, 1, 1),
+    refuses(heed_table_write(cx, path, (heed_table_column[]){{"x", NULL, NULL, bad}}, 1, 1),
             "table_write: column 'x': '\\xFF' is not UTF-8 at byte 0");
-    assert_false(heed_table_write(cx, "/no/such/folder/t.csv", (heed_column[]){{"x", f, NULL, NULL}}, 1, 1));
+    assert_false(heed_table_write(cx, "/no/such/folder/t.csv", (heed_table_column[]){{"x", f, NULL, NULL}}, 1, 1));
     assert_int_equal(heed_error(cx), HEED_ERR_FILE);
     heed_clear(cx);
-    assert_false(heed_table_write(NULL, path, (heed_column[]){{"x", f, NULL, NULL}}, 1, 1));
+    assert_false(heed_table_write(NULL, path, (heed_table_column[]){{"x", f, NULL, NULL}}, 1, 1));
 }
 
 /* A decimal comma in the program's locale does not reach the file. */
@@ -108,7 +108,7 @@ static void any_locale(void **state) {
     (void)state;
     const float f[] = {0.25f};
     if (!set_comma_locale()) skip();
-    const bool ok = heed_table_write(cx, path, (heed_column[]){{"x", f, NULL, NULL}}, 1, 1);
+    const bool ok = heed_table_write(cx, path, (heed_table_column[]){{"x", f, NULL, NULL}}, 1, 1);
     setlocale(LC_ALL, "C");
     assert_true(ok);
     expect_file("x\n0.25\n");

@@ -8,6 +8,7 @@
 struct scene {
     struct points train, valid;
     heed_data data, other;
+    heed_examples_opts on;
     heed_loop_opts opts;
 };
 
@@ -20,14 +21,11 @@ static void set_scene(struct scene *s, bool classify) {
                                            .schedule = {.kind = HEED_COSINE, .lr = 0.02, .warmup = 3},
                                            .clip = 1,
                                            .average = 0.8},
-                               .batch = 32,
-                               .micro_batch = 12,
                                .epochs = 6,
                                .seed = 5,
-                               .train = &s->data,
-                               .valid = &s->other,
-                               .test = &s->other,
                                .evaluate_every = 3};
+    s->on = (heed_examples_opts){
+        .train = &s->data, .valid = &s->other, .test = &s->other, .batch = 32, .micro_batch = 12, .seed = 5};
 }
 
 static heed_loop_end train(const struct scene *s, const char *dir, heed_loop_opts opts, int threads,
@@ -35,7 +33,7 @@ static heed_loop_end train(const struct scene *s, const char *dir, heed_loop_opt
     heed_ctx *cx = heed_open(&(heed_config){.threads = threads});
     heed_model *m = new_model(cx, &s->data, "dropout=0.2");
     opts.dir = dir;
-    const heed_loop_end end = heed_loop_run(cx, m, &opts, state);
+    const heed_loop_end end = run_on(cx, m, &s->on, &opts, state);
     if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
     heed_model_free(cx, m);
     heed_close(cx);
@@ -181,7 +179,7 @@ static void test_cancelled_anywhere(void **state) {
         questions = 0;
         stop_question = k;
         s.opts.resume = false;
-        heed_loop_end end = heed_loop_run(cx, m, &s.opts, NULL);
+        heed_loop_end end = run_on(cx, m, &s.on, &s.opts, NULL);
         stop_question = 0;
         if (heed_failed(cx)) fail_msg("cancelled at question %lld: %s", (long long)k, heed_message(cx));
         assert_true(end == HEED_LOOP_STOPPED || end == HEED_LOOP_DONE);
@@ -228,7 +226,7 @@ static void test_best_is_kept(void **state) {
     heed_model *m = new_model(cx, &s.data, NULL), *saved;
     heed_loop_state end;
     s.opts.dir = in_folder("best");
-    assert_int_equal(heed_loop_run(cx, m, &s.opts, &end), HEED_LOOP_DONE);
+    assert_int_equal(run_on(cx, m, &s.on, &s.opts, &end), HEED_LOOP_DONE);
     assert_int_equal(w.evaluations, 20);
     assert_int_equal(end.best_step, w.best_step);
     assert_true(w.best_step < 60 && end.best.metric == w.best.metric);
@@ -245,10 +243,10 @@ static void test_best_is_kept(void **state) {
     s.opts.patience = 4;
     s.opts.steps = 6000;
     w = (struct watch){0};
-    assert_int_equal(heed_loop_run(cx, m, &s.opts, &end), HEED_LOOP_EARLY);
+    assert_int_equal(run_on(cx, m, &s.on, &s.opts, &end), HEED_LOOP_EARLY);
     assert_int_equal(w.last, w.best_step + 4 * 3);
     s.opts.resume = true; /* it has ended: nothing more is done */
-    assert_int_equal(heed_loop_run(cx, m, &s.opts, &end), HEED_LOOP_EARLY);
+    assert_int_equal(run_on(cx, m, &s.on, &s.opts, &end), HEED_LOOP_EARLY);
     assert_int_equal(end.step, w.last);
     heed_model_free(cx, m);
     remove_model(s.opts.dir);
@@ -261,7 +259,7 @@ static void test_longer(void **state) {
     struct scene s;
     set_scene(&s, true);
     s.opts.trainer.schedule.kind = HEED_CONSTANT;
-    s.opts.valid = NULL;
+    s.on.valid = NULL;
     const char *whole = in_folder("whole"), *dir = in_folder("parts");
     assert_int_equal(train(&s, whole, s.opts, 1, NULL), HEED_LOOP_DONE);
     s.opts.epochs = 2;
@@ -285,9 +283,9 @@ static void test_micro_batches(void **state) {
         heed_ctx *cx = open_context();
         heed_model *m = new_model(cx, &s.data, NULL);
         s.opts.dir = in_folder("micro");
-        s.opts.micro_batch = micro[i];
-        s.opts.valid = NULL;
-        assert_int_equal(heed_loop_run(cx, m, &s.opts, NULL), HEED_LOOP_DONE);
+        s.on.micro_batch = micro[i];
+        s.on.valid = NULL;
+        assert_int_equal(run_on(cx, m, &s.on, &s.opts, NULL), HEED_LOOP_DONE);
         n = heed_params_numbers(heed_model_params(m));
         assert_true(n <= 512);
         memcpy(weights[i], heed_params_block(heed_model_params(m)), (size_t)n * sizeof(float));
@@ -368,20 +366,23 @@ static void test_refusals(void **state) {
     heed_model *m = new_model(cx, &s.data, "dropout=0.2");
     const char *dir = s.opts.dir = in_folder("refused");
     heed_loop_opts o = s.opts;
+    heed_examples_opts on = s.on;
 #define REFUSED(change, sentence)                                                                                      \
     do {                                                                                                               \
         o = s.opts;                                                                                                    \
+        on = s.on;                                                                                                     \
         change;                                                                                                        \
-        assert_int_equal(heed_loop_run(cx, m, &o, NULL), HEED_LOOP_FAILED);                                            \
+        assert_int_equal(run_on(cx, m, &on, &o, NULL), HEED_LOOP_FAILED);                                              \
         EXPECT_SENTENCE(cx, sentence);                                                                                 \
     } while (0)
-    REFUSED(o.batch = 101, "a batch of 101 examples is larger than the data, which has 100");
-    REFUSED(o.batch = 0, "batch and either epochs or steps must be positive");
-    REFUSED(o.epochs = 0, "batch and either epochs or steps must be positive");
+    REFUSED(on.batch = 101, "a batch of 101 examples is larger than the data, which has 100");
+    REFUSED(on.batch = 0, "batch 0, micro-batch 12: batch must be positive");
+    REFUSED(o.epochs = 0, "train: epochs 0, steps 0: either must be positive");
+    REFUSED(o.best_by = "bleu", "train: there is no metric 'bleu' to choose the best model by, one of: loss, accuracy");
     REFUSED(o.dir = NULL, "are needed");
-    REFUSED(o.train = NULL, "are needed");
+    REFUSED(on.train = NULL, "are needed");
     REFUSED(o.trainer.accumulate = 2, "micro-batches");
-    REFUSED((o.valid = NULL, o.patience = 1), "patience needs validation data");
+    REFUSED((on.valid = NULL, o.patience = 1), "patience needs validation data");
     REFUSED(o.trainer.schedule.lr = -1, "the learning rate is -1");
     assert_true(access(dir, F_OK) != 0); /* nothing was begun */
     REFUSED(o.dir = "/dev/null/x", "/dev/null/x: ");
@@ -391,23 +392,23 @@ static void test_refusals(void **state) {
     const int64_t early = 5;
     s.opts.report = stop_at;
     s.opts.user = (void *)(uintptr_t)&early;
-    assert_int_equal(heed_loop_run(cx, m, &s.opts, NULL), HEED_LOOP_STOPPED);
+    assert_int_equal(run_on(cx, m, &s.on, &s.opts, NULL), HEED_LOOP_STOPPED);
     s.opts.resume = true;
-    REFUSED(o.batch = 50, "a checkpoint of another configuration: batch was 32, is 50");
+    REFUSED(on.batch = 50, "a checkpoint of another configuration: batch was 32, is 50");
     REFUSED(o.trainer.schedule.lr = 0.5, "lr was 0.02, is 0.5");
-    REFUSED(o.seed = 6, "seed was 5, is 6");
+    REFUSED((o.seed = 6, on.seed = 6), "seed was 5, is 6");
     REFUSED(o.trainer.optimizer.kind = HEED_SGD, "optimizer was adamw, is sgd");
     REFUSED(o.epochs = 7, "steps was 24, is 28");
-    REFUSED(o.valid = NULL, "validation data was 100 examples");
+    REFUSED(on.valid = NULL, "validation data was 100 examples");
     s.train.x[50][1] += 0.25f;
-    REFUSED(o.batch = 32, "training data was 100 examples");
+    REFUSED(on.batch = 32, "training data was 100 examples");
     s.train.x[50][1] -= 0.25f;
     heed_model_free(cx, m);
     m = new_model(cx, &s.data, "dropout=0.3");
-    REFUSED(o.batch = 32, "model dropout was 0.2, is 0.3");
+    REFUSED(on.batch = 32, "model dropout was 0.2, is 0.3");
     heed_model_free(cx, m);
     m = new_model(cx, &s.data, "hidden_sizes=4,4");
-    REFUSED(o.batch = 32, "model hidden_sizes was [8], is [4,4]");
+    REFUSED(on.batch = 32, "model hidden_sizes was [8], is [4,4]");
 #undef REFUSED
     heed_model_free(cx, m);
     remove_model(dir);
@@ -421,12 +422,12 @@ static void test_divergence(void **state) {
     set_scene(&s, false);
     s.opts.trainer = (heed_trainer_opts){.optimizer = {.kind = HEED_SGD}, .schedule = {.lr = 10}};
     s.opts.save_every = 1;
-    s.opts.valid = NULL;
+    s.on.valid = NULL;
     s.opts.dir = in_folder("diverged");
     heed_ctx *cx = open_context();
     heed_model *m = new_model(cx, &s.data, NULL);
     heed_loop_state end;
-    assert_int_equal(heed_loop_run(cx, m, &s.opts, &end), HEED_LOOP_FAILED);
+    assert_int_equal(run_on(cx, m, &s.on, &s.opts, &end), HEED_LOOP_FAILED);
     assert_true(strstr(heed_message(cx), " of step ") && strstr(heed_message(cx), "diverged at a learning rate of 10"));
     assert_true(end.step > 0 && end.step < 24);
     EXPECT_SENTENCE(cx, "the last good state is in ");
@@ -449,7 +450,7 @@ static void test_units(void **state) {
         struct scene s;
         set_scene(&s, false);
         s.opts.trainer = (heed_trainer_opts){.optimizer = {.kind = HEED_SGD}, .schedule = {.lr = 0.05}};
-        s.opts.valid = s.opts.test = NULL;
+        s.on.valid = s.on.test = NULL;
         s.opts.dir = in_folder("units");
         for (int i = 0; i < EXAMPLES; i++)
             for (int j = 0; j < 2; j++) s.train.y[i][j] *= (float)unit[k];
@@ -461,7 +462,7 @@ static void test_units(void **state) {
         memcpy(heed_params_find(heed_model_params(m), "output_mean")->value, mean, sizeof mean);
         memcpy(heed_params_find(heed_model_params(m), "output_deviation")->value, deviation, sizeof deviation);
         heed_loop_state end;
-        assert_int_equal(heed_loop_run(cx, m, &s.opts, &end), HEED_LOOP_DONE);
+        assert_int_equal(run_on(cx, m, &s.on, &s.opts, &end), HEED_LOOP_DONE);
         loss[k] = end.loss;
         heed_model_free(cx, m);
         remove_model(s.opts.dir);
@@ -491,7 +492,7 @@ static void test_disk_full(void **state) {
     s.opts.resume = true;
     s.opts.report = NULL;
     setrlimit(RLIMIT_FSIZE, &small);
-    const heed_loop_end end = heed_loop_run(cx, m, &s.opts, NULL);
+    const heed_loop_end end = run_on(cx, m, &s.on, &s.opts, NULL);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(end, HEED_LOOP_FAILED);
     EXPECT_SENTENCE(cx, "File too large");
@@ -515,7 +516,7 @@ static void test_no_memory(void **state) {
         heed_ctx *cx = open_context();
         heed_model *m = new_model(cx, &s.data, "dropout=0.2");
         books.fail_at = books.requests + at;
-        const heed_loop_end end = heed_loop_run(cx, m, &s.opts, NULL);
+        const heed_loop_end end = run_on(cx, m, &s.on, &s.opts, NULL);
         const bool refused = books.requests >= books.fail_at;
         books.fail_at = 0;
         if (end == HEED_LOOP_FAILED) assert_int_equal(heed_error(cx), HEED_ERR_MEMORY);

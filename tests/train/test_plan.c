@@ -4,6 +4,8 @@
 struct scene {
     struct points train, valid;
     heed_data data, other;
+    heed_ctx *cx; /* of the examples, which runs and plans share */
+    heed_examples *examples;
     heed_loop_opts opts;
 };
 
@@ -16,17 +18,22 @@ static void set_scene(struct scene *s, int which) {
     draw_points(&s->valid, 2);
     s->data = classify ? classes_of(&s->train) : numbers_of(&s->train);
     s->other = classify ? classes_of(&s->valid) : numbers_of(&s->valid);
-    s->opts = (heed_loop_opts){.trainer = {.schedule = {.kind = HEED_COSINE, .lr = 1e-5}},
-                               .batch = which < 3 ? 32 : 100,
-                               .steps = 40,
-                               .seed = 5,
-                               .train = &s->data};
+    s->opts = (heed_loop_opts){.trainer = {.schedule = {.kind = HEED_COSINE, .lr = 1e-5}}, .steps = 40, .seed = 5};
+    heed_examples_opts on = {.train = &s->data, .batch = which < 3 ? 32 : 100, .seed = 5};
     s->opts.trainer.optimizer.kind = which < 2 ? HEED_SGD : which < 4 ? HEED_ADAM : HEED_ADAMW;
     if (which == 1) s->opts.trainer.optimizer.momentum = 0.9;
     if (which > 2) s->opts.trainer.average = 0.9;
-    if (which % 3 == 1) s->opts.micro_batch = 12;
-    if (which > 0) s->opts.valid = &s->other;
-    if (which > 3) s->opts.test = &s->other;
+    if (which % 3 == 1) on.micro_batch = 12;
+    if (which > 0) on.valid = &s->other;
+    if (which > 3) on.test = &s->other;
+    s->cx = open_context();
+    s->examples = heed_examples_new(s->cx, &on);
+    s->opts.source = heed_examples_source(s->examples);
+}
+
+static void close_scene(struct scene *s) {
+    heed_examples_free(s->cx, s->examples);
+    close_context(s->cx);
 }
 
 static const char *more_of(const struct scene *s) { return s->data.y ? "standardize_output=true" : "dropout=0.2"; }
@@ -74,6 +81,7 @@ static void test_planned_is_used(void **state) {
             remove_model(s.opts.dir);
             assert_int_equal(run_within(&s, threads, plan - 1, &used), HEED_ERR_BUDGET);
             assert_true(access(s.opts.dir, F_OK) != 0);
+            close_scene(&s);
         }
 }
 
@@ -111,6 +119,7 @@ static void test_refusals(void **state) {
     heed_clear(cx);
     heed_model_free(cx, m);
     heed_close(cx);
+    close_scene(&s);
 }
 
 int main(void) {

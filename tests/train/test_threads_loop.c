@@ -15,16 +15,16 @@ static void train(const heed_data *data, const char *dir, int threads) {
                                              .schedule = {.kind = HEED_LINEAR, .lr = 0.003},
                                              .clip = 1,
                                              .average = 0.9},
-                                 .batch = 200,
                                  .steps = 9,
-                                 .evaluate_every = 2,
-                                 .train = data,
-                                 .train_rows = rows,
-                                 .n_train = n,
-                                 .valid = data,
-                                 .valid_rows = valid,
-                                 .n_valid = n_valid};
-    assert_int_equal(heed_loop_run(cx, m, &opts, NULL), HEED_LOOP_DONE);
+                                 .evaluate_every = 2};
+    const heed_examples_opts on = {.train = data,
+                                   .train_rows = rows,
+                                   .n_train = n,
+                                   .valid = data,
+                                   .valid_rows = valid,
+                                   .n_valid = n_valid,
+                                   .batch = 200};
+    assert_int_equal(run_on(cx, m, &on, &opts, NULL), HEED_LOOP_DONE);
     heed_mem_free(cx, rows);
     heed_mem_free(cx, valid);
     heed_model_free(cx, m);

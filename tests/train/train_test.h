@@ -64,4 +64,15 @@ static UNUSED void assert_same_files(const char *a, const char *b) {
     free(y);
 }
 
+/* heed_loop_run on a data set. */
+static inline heed_loop_end run_on(heed_ctx *cx, heed_model *m, const heed_examples_opts *on,
+                                   const heed_loop_opts *opts, heed_loop_state *state) {
+    heed_examples *e = heed_examples_new(cx, on);
+    heed_loop_opts with = *opts;
+    with.source = heed_examples_source(e);
+    const heed_loop_end end = heed_loop_run(cx, m, &with, state);
+    heed_examples_free(cx, e);
+    return end;
+}
+
 #endif

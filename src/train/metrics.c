@@ -1,0 +1,33 @@
+/* The metrics of all tasks. */
+#include "heed/loop.h"
+#include <string.h>
+
+#define PERCENT(key, said)                                                                                             \
+    { .name = key, .label = said, .text = said " %.2f %%", .scale = 100, .loss = "loss %.4g" }
+
+static const heed_metric metrics[] = {
+    PERCENT("accuracy", "accuracy"),
+    PERCENT("f1", "F1"),
+    PERCENT("f1_macro", "macro F1"),
+    PERCENT("precision", "precision"),
+    PERCENT("recall", "recall"),
+    PERCENT("exact_match", "exact match"),
+    {.name = "matthews", .label = "Matthews correlation", .text = "Matthews correlation %.4f", .loss = "loss %.4g"},
+    {.name = "pearson", .label = "Pearson correlation", .text = "Pearson correlation %.4f", .loss = "loss %.4g"},
+    {.name = "spearman", .label = "Spearman correlation", .text = "Spearman correlation %.4f", .loss = "loss %.4g"},
+    {.name = "r2", .label = "r2", .text = "R^2 %.6g", .loss = "mean squared error %.6g"},
+    {.name = "bleu", .label = "greedy BLEU", .text = "BLEU %.2f (greedy decoding)", .loss = "loss %.4f"},
+    {.name = "perplexity", .label = "perplexity", .text = "perplexity %.4g", .loss = "loss %.4f", .smaller = true},
+};
+
+const heed_metric *heed_metric_find(const char *name) {
+    for (size_t i = 0; name && i < sizeof metrics / sizeof *metrics; i++)
+        if (strcmp(metrics[i].name, name) == 0) return &metrics[i];
+    return NULL;
+}
+
+double heed_score_value(const heed_score *score, int metric) {
+    return metric == 0                               ? score->metric
+           : metric > 0 && metric < HEED_METRICS_MAX ? score->more[metric - 1]
+                                                     : score->loss;
+}

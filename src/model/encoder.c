@@ -6,7 +6,7 @@ const char *const encoder_ignored[] = {"embeddings.position_ids", "embeddings.to
 
 /* ---- make ---- */
 
-bool encoder_no_decoder(heed_ctx *cx, heed_json config) {
+static bool no_decoder(heed_ctx *cx, heed_json config) {
     static const char *const only[] = {"absolute", NULL}, *const off[] = {"is_decoder", "add_cross_attention"};
     if (heed_json_kind_of(heed_json_find(cx, config, "position_embedding_type")) == HEED_JSON_TEXT)
         config_choice(cx, config, "position_embedding_type", only);
@@ -17,7 +17,7 @@ bool encoder_no_decoder(heed_ctx *cx, heed_json config) {
     return !heed_failed(cx);
 }
 
-bool encoder_make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, struct encoder *m) {
+static bool make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, struct encoder *m) {
     m->kind = kind;
     m->width = config_int(cx, config, kind->key.width, 1, SIZE_LIMIT);
     m->dropout = (float)config_number(cx, config, kind->key.dropout, 0, 1);
@@ -25,7 +25,7 @@ bool encoder_make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json
     m->act = config_activation(cx, config, kind->key.act);
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
     m->stack.layers = (int)config_int(cx, config, kind->key.layers, 0, MOST_LAYERS);
-    return encoder_no_decoder(cx, config);
+    return no_decoder(cx, config);
 }
 
 /* RoBERTa's positions begin behind the padding token's number, which is the position of padding tokens. */
@@ -41,7 +41,7 @@ static bool offset_padding(heed_ctx *cx, heed_json config, struct encoder *m) {
     return true;
 }
 
-bool encoder_make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
+static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     const struct encoder_kind *const k = m->kind;
     const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
                   width = k->key.embedding ? config_int(cx, config, k->key.embedding, 1, SIZE_LIMIT) : m->width;
@@ -84,7 +84,7 @@ bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const 
            part_norm(cx, set, prefix, k->layer.norm2, C, m->eps, &l->norm2);
 }
 
-bool encoder_make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m) {
+static bool make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m) {
     heed_linear_layer *const pooler = &m->pool.dense;
     if (!part_linear(cx, set, base, m->kind->pooler, m->width, m->width, true, m->init, pooler)) return false;
     m->pool.act = HEED_ACT_TANH;
@@ -92,16 +92,21 @@ bool encoder_make_pooler(heed_ctx *cx, heed_params *set, const char *base, struc
     return true;
 }
 
-bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
-                  bool pooled, struct encoder *m) {
-    if (!encoder_make_sizes(cx, kind, config, m) || !encoder_make_embeddings(cx, config, set, base, m)) return false;
+bool encoder_make_stack(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     for (int i = 0; m->stack.layer && i < m->stack.layers; i++) {
+        const struct part_name layer = part_numbered(cx, base, m->kind->stack, i);
         m->stack.layer[i].number = i;
-        if (!encoder_make_layer(cx, config, set, part_numbered(cx, base, kind->stack, i).s, m, &m->stack.layer[i]))
-            return false;
+        if (!encoder_make_layer(cx, config, set, layer.s, m, &m->stack.layer[i])) return false;
     }
-    return !heed_failed(cx) && (!pooled || encoder_make_pooler(cx, set, base, m));
+    return !heed_failed(cx);
+}
+
+bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
+                  bool pooled, struct encoder *m) {
+    if (!make_sizes(cx, kind, config, m) || !make_embeddings(cx, config, set, base, m)) return false;
+    return (kind->make_stack ? kind->make_stack : encoder_make_stack)(cx, config, set, base, m) &&
+           (!pooled || make_pooler(cx, set, base, m));
 }
 
 /* ---- run ---- */

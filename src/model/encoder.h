@@ -31,6 +31,8 @@ struct head_kind {
     const char *out;     /* W */
 };
 
+struct encoder;
+
 /* Config keys, names of parameters (those of a body without its base) and constants of a family. What is NULL the
  * family does not have. */
 struct encoder_kind {
@@ -41,6 +43,7 @@ struct encoder_kind {
         const char *eps; /* NULL: 1e-12 */
     } key;
     const char *stack; /* of layers */
+    bool (*make_stack)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
     struct {
         const char *qkv[3], *out, *norm1, *up, *down, *norm2;
     } layer;
@@ -56,8 +59,8 @@ struct encoder_kind {
         const char *bias; /* of the decoder, under a name of its own; NULL: it has none */
         bool gelu;        /* whatever the body's activation is */
     } masked;
-    struct head_kind sentence, classify, choose, tag, answer;
-    const char *sentence_logits, *sentence_label; /* of pretrain */
+    struct head_kind sentence, classify, choose, tag, answer; /* without .dense, pooled heads use the body's pooler */
+    const char *sentence_logits, *sentence_label;             /* of pretrain */
 };
 
 /* a(W x + b), then a norm; what has no weight is left out. */
@@ -97,14 +100,10 @@ struct encoder {
 /* Declares the parameters under `base`, and reads what the config says of them. */
 bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
                   bool pooled, struct encoder *m);
-/* The same in parts, for families that differ: sizes and dropout; embeddings; one layer; pooler. */
-bool encoder_make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, struct encoder *m);
-bool encoder_make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
+/* Its layers, base.stack.N: what make_stack does where it is NULL. */
+bool encoder_make_stack(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
 bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
                         heed_encoder_layer *l);
-bool encoder_make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m);
-/* Fails when a key that must be false is true: is_decoder, add_cross_attention. */
-bool encoder_no_decoder(heed_ctx *cx, heed_json config);
 /* -> h (B,T,C) */
 heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in);
 
@@ -137,13 +136,64 @@ ENCODER_HEAD(answer)
     static bool family##_##name(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                         \
         return encoder_build_##name(cx, &family##_kind, config, set, own);                                             \
     }
+#define ENCODER_BUILDS(family)                                                                                         \
+    ENCODER_BUILD(family, bare)                                                                                        \
+    ENCODER_BUILD(family, masked)                                                                                      \
+    ENCODER_BUILD(family, classify)                                                                                    \
+    ENCODER_BUILD(family, tag)                                                                                         \
+    ENCODER_BUILD(family, answer)                                                                                      \
+    ENCODER_BUILD(family, choose)
 #define ENCODER_RUN(family, name)                                                                                      \
     .build = family##_##name, .forward = encoder_run_##name, .sample = encoder_sample_##name
+
+/* The records of those heads; the keys of each are FAMILY_HEAD_keys. */
+#define ENCODER_HEADS(family, Name, inputs_)                                                                           \
+    {Name "ForMaskedLM", "mlm", inputs_ " labels", .keys = encoder_masked_keys, ENCODER_RUN(family, masked)},          \
+        {Name "ForSequenceClassification", "classify regress", inputs_ " labels", .keys = family##_classify_keys,      \
+         ENCODER_RUN(family, classify)},                                                                               \
+        {Name "ForTokenClassification", "tag", inputs_ " labels", .keys = family##_tag_keys,                           \
+         ENCODER_RUN(family, tag)},                                                                                    \
+        {Name "ForQuestionAnswering", "qa", inputs_ " start_positions end_positions", .keys = family##_answer_keys,    \
+         ENCODER_RUN(family, answer)},                                                                                 \
+        {Name "ForMultipleChoice", "choose", inputs_ " labels", .keys = family##_choose_keys,                          \
+         ENCODER_RUN(family, choose)},                                                                                 \
+    {                                                                                                                  \
+        Name "Model", "embed", inputs_, .bare = true, ENCODER_RUN(family, bare)                                        \
+    }
 
 #define ENCODER_INPUTS "input_ids attention_mask token_type_ids position_ids"
 #define PLAIN_INPUTS   "input_ids attention_mask position_ids" /* of families without segments */
 
-/* Keys that most families have under these names. */
+/* BERT's names, which many families have. */
+#define BERT_CONFIG                                                                                                    \
+    .width = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads",                             \
+    .hidden = "intermediate_size", .act = "hidden_act", .dropout = "hidden_dropout_prob",                              \
+    .attention_dropout = "attention_probs_dropout_prob", .eps = "layer_norm_eps"
+#define BERT_LAYER                                                                                                     \
+    .qkv = {"attention.self.query", "attention.self.key", "attention.self.value"}, .out = "attention.output.dense",    \
+    .norm1 = "attention.output.LayerNorm", .up = "intermediate.dense", .down = "output.dense",                         \
+    .norm2 = "output.LayerNorm"
+
+/* And its keys, with the defaults that differ. */
+#define BERT_KEYS(words, width, heads, hidden, act, dropout, padding)                                                  \
+    {"vocab_size", HEED_KEY_INT, words, "number of tokens"}, {"hidden_size", HEED_KEY_INT, width, "width"},            \
+        {"num_hidden_layers", HEED_KEY_INT, "12", "number of layers"},                                                 \
+        {"num_attention_heads", HEED_KEY_INT, heads, "number of attention heads, which divides the width"},            \
+        {"intermediate_size", HEED_KEY_INT, hidden, "width of the feed-forward layer"},                                \
+        {"hidden_act", HEED_KEY_TEXT, act, "activation, by transformers' name"},                                       \
+        {"hidden_dropout_prob", HEED_KEY_NUMBER, dropout, "dropout of embeddings and of the sublayers' outputs"},      \
+        {"attention_probs_dropout_prob", HEED_KEY_NUMBER, dropout, "dropout of attention weights"},                    \
+        {"max_position_embeddings", HEED_KEY_INT, "512", "number of positions"},                                       \
+        {"initializer_range", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"},                         \
+        {"layer_norm_eps", HEED_KEY_NUMBER, "1e-12", "epsilon of layer norms"}, {                                      \
+        "pad_token_id", HEED_KEY_INT_OR_NULL, padding, "padding token"                                                 \
+    }
+#define SEGMENT_KEYS                                                                                                   \
+    {"type_vocab_size", HEED_KEY_INT, "2", "number of segments (token_type_ids)"},                                     \
+        {"is_decoder", HEED_KEY_BOOL, "false", "must be false"},                                                       \
+        {"add_cross_attention", HEED_KEY_BOOL, "false", "must be false"}, {                                            \
+        "position_embedding_type", HEED_KEY_TEXT, "absolute", "must be absolute"                                       \
+    }
 #define TIED_KEY                                                                                                       \
     { "tie_word_embeddings", HEED_KEY_BOOL, "true", "the output layer shares the table of word embeddings" }
 #define CLASSIFIER_DROPOUT_KEY                                                                                         \
@@ -153,12 +203,9 @@ ENCODER_HEAD(answer)
     }
 #define END_OF_KEYS                                                                                                    \
     { NULL, HEED_KEY_INT, NULL, NULL }
-extern const heed_key encoder_masked_keys[];   /* tie_word_embeddings */
-extern const heed_key encoder_classify_keys[]; /* num_labels, problem_type, classifier_dropout */
-extern const heed_key encoder_tag_keys[];      /* num_labels, classifier_dropout */
-extern const heed_key encoder_choose_keys[];   /* classifier_dropout */
-extern const heed_key encoder_label_keys[];    /* num_labels, problem_type */
-extern const heed_key encoder_number_keys[];   /* num_labels */
-extern const char *const encoder_ignored[];    /* buffers of older releases */
+#define NUM_LABELS_KEY                                                                                                 \
+    { "num_labels", HEED_KEY_INT, "2", "number of labels, where id2label does not say" }
+extern const heed_key encoder_masked_keys[]; /* tie_word_embeddings */
+extern const char *const encoder_ignored[];  /* buffers of older releases */
 
 #endif

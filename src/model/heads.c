@@ -2,14 +2,7 @@
 #include "model/encoder.h"
 #include "tensor/engine.h"
 
-#define NUMBER_KEY                                                                                                     \
-    { "num_labels", HEED_KEY_INT, "2", "number of labels, where id2label does not say" }
 const heed_key encoder_masked_keys[] = {TIED_KEY, END_OF_KEYS};
-const heed_key encoder_classify_keys[] = {LABEL_KEYS, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-const heed_key encoder_label_keys[] = {LABEL_KEYS, END_OF_KEYS};
-const heed_key encoder_tag_keys[] = {NUMBER_KEY, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-const heed_key encoder_number_keys[] = {NUMBER_KEY, END_OF_KEYS};
-const heed_key encoder_choose_keys[] = {CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
 
 /* ---- parts ---- */
 

@@ -75,7 +75,10 @@ enum problem config_problem(heed_ctx *cx, heed_json config) {
     static const char *const names[] = {"", "regression", "single_label_classification", "multi_label_classification",
                                         NULL};
     if (heed_json_kind_of(heed_json_find(cx, config, "problem_type")) == HEED_JSON_NULL) return PROBLEM_BY_LABELS;
-    return (enum problem)config_choice(cx, config, "problem_type", names);
+    const int problem = config_choice(cx, config, "problem_type", names);
+    if (problem == PROBLEM_ONE_LABEL && config_labels(cx, config) == 1)
+        heed_json_fail(cx, heed_json_find(cx, config, "problem_type"), "one of several labels is needed, not of 1");
+    return heed_failed(cx) ? PROBLEM_BY_LABELS : (enum problem)problem;
 }
 
 static heed_tensor *as_f32(heed_ctx *cx, heed_tensor *t) {

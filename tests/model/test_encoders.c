@@ -6,7 +6,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-/* The smallest config of each family, and what its names begin with in a head. */
+/* The smallest config of each family. */
 #define SMALL                                                                                                          \
     "vocab_size=11", "hidden_size=8", "num_hidden_layers=1", "num_attention_heads=2", "intermediate_size=6",           \
         "max_position_embeddings=9"
@@ -16,6 +16,14 @@ static const struct {
 } small[] = {
     {"bert", {SMALL}, 6},
     {"ernie", {SMALL, "use_task_id=true"}, 7},
+    {"roberta", {SMALL}, 6},
+    {"xlm-roberta", {SMALL}, 6},
+    {"camembert", {SMALL}, 6},
+    {"distilbert",
+     {"vocab_size=11", "dim=8", "n_layers=1", "n_heads=2", "hidden_dim=6", "max_position_embeddings=9"},
+     6},
+    {"electra", {SMALL, "embedding_size=5"}, 7},
+    {"albert", {SMALL, "embedding_size=5", "inner_group_num=2"}, 8},
 };
 enum { SMALLEST = sizeof small / sizeof *small };
 
@@ -151,6 +159,12 @@ static void test_configs(void **state) {
     refused(0, "qa", "num_labels=3", "num_labels: question answering has 2");
     refused(0, "classify", "problem_type=guess", "problem_type: 'guess' is not one of");
     refused(0, "tag", "num_labels=0", "num_labels");
+    refused(2, "embed", "pad_token_id=null", "pad_token_id: a padding token is needed, since positions");
+    refused(2, "embed", "pad_token_id=9", "max_position_embeddings: no position is left behind that of the padding");
+    refused(6, "choose", "summary_type=attn", "summary_type: 'attn' is not one of: first, last, mean, cls_index");
+    refused(6, "choose", "summary_proj_to_labels=true", "summary_proj_to_labels");
+    refused(7, "pretrain", "num_labels=3", "num_labels: the order of sentences has 2, not 3");
+    refused(7, "embed", "num_hidden_groups=0", "num_hidden_groups");
 
     /* transformers computes no loss for a problem type of "" */
     heed_ctx *cx = open_context();

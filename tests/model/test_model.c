@@ -53,6 +53,13 @@ static const struct {
     {"bert", {SMALL_BERT, "num_labels=3"}, 6, "tag"},
     {"bert", {SMALL_BERT}, 5, "choose"},
     {"ernie", {SMALL_BERT, "use_task_id=true"}, 6, NULL},
+    {"roberta", {SMALL_BERT, "max_position_embeddings=7"}, 6, NULL},
+    {"xlm-roberta", {SMALL_BERT, "pad_token_id=7"}, 6, "classify"},
+    {"camembert", {SMALL_BERT}, 5, "tag"},
+    {"distilbert", {"vocab_size=11", "dim=8", "n_layers=2", "n_heads=2", "hidden_dim=6"}, 5, NULL},
+    {"electra", {SMALL_BERT, "embedding_size=5"}, 6, NULL},
+    {"electra", {SMALL_BERT, "embedding_size=5", "summary_type=mean"}, 7, "choose"},
+    {"albert", {SMALL_BERT, "embedding_size=5", "num_hidden_groups=2", "inner_group_num=2"}, 8, NULL},
 #define SMALL_GPT2 "vocab_size=11", "n_embd=8", "n_layer=2", "n_head=2", "bos_token_id=0", "eos_token_id=0"
     {"gpt2", {SMALL_GPT2, "n_positions=7"}, 7, NULL},
     {"gpt2", {SMALL_GPT2, "tie_word_embeddings=false"}, 7, "lm"},

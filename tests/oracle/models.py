@@ -129,6 +129,64 @@ heads("ernie", "Ernie", lambda **keys: hf.ErnieConfig(**SMALL, use_task_id=True,
       "bare mlm pretrain sentence classify tag answer choose")
 
 
+# Ids of padding tokens, which are not at the end alone: RoBERTa's positions do not count them.
+def padded(padding):
+    given = tokens(19)
+    given["input_ids"][given["attention_mask"] == 0] = padding
+    return given
+
+
+for name, prefix, padding in (("roberta", "Roberta", 1), ("xlm-roberta", "XLMRoberta", 1), ("camembert", "Camembert", 3)):
+    def config(prefix=prefix, padding=padding, **keys):
+        return getattr(hf, prefix + "Config")(**SMALL | dict(max_position_embeddings=11), pad_token_id=padding, **keys)
+
+    def given(padding=padding):
+        return padded(padding) | dict(token_type_ids=torch.randint(0, 2, SEQUENCE))
+    heads(name, prefix, config, given)
+
+
+def distilbert(**keys):
+    return hf.DistilBertConfig(vocab_size=19, dim=6, n_heads=3, n_layers=1, hidden_dim=7, max_position_embeddings=9, **keys)
+
+
+heads("distilbert", "DistilBert", distilbert, lambda: tokens(19))
+
+
+def electra(**keys):
+    return hf.ElectraConfig(**SMALL, embedding_size=5, **keys)
+
+
+heads("electra", "Electra", electra, sentences)
+
+
+@case
+def electra_replaced():
+    return hf.ElectraForPreTraining(electra(hidden_act="relu")), sentences() | dict(labels=torch.randint(0, 2, SEQUENCE))
+
+
+@case
+def electra_choose_mean():
+    keys = dict(summary_type="mean", summary_use_proj=False, summary_activation="tanh")
+    return hf.ElectraForMultipleChoice(electra(**keys)), choices(sentences())
+
+
+def albert(**keys):
+    return hf.AlbertConfig(**SIZES | dict(num_hidden_layers=3), embedding_size=5, **keys)
+
+
+heads("albert", "Albert", albert, sentences)
+
+
+@case
+def albert_groups():
+    return hf.AlbertModel(albert(num_hidden_groups=2, inner_group_num=2)), sentences()
+
+
+@case
+def albert_pretrain():
+    return hf.AlbertForPreTraining(albert()), sentences() | words() | dict(sentence_order_label=torch.tensor([1, 0, 1]))
+
+
 # ---- GPT-2 ----
 
 def gpt2(**keys):

@@ -1,6 +1,8 @@
 /* SentencePiece's precompiled map of characters (the normalizer Precompiled): a double-array trie (Yata et al. 2007, as
  * in darts-clone) from short texts to places in a block of replacements. As in Python's `tokenizers`, a grapheme of up
- * to five bytes is replaced by what the shortest key that begins it stands for, and else each character by itself. */
+ * to five bytes is replaced by what the shortest key that begins it stands for, and else each character by itself.
+ * `longest_match`, which Python does not read, asks for SentencePiece's own way, which transformers' slow classes use.
+ */
 #include "io/text.h"
 #include "text/step.h"
 
@@ -48,6 +50,8 @@ static bool take_apart(struct charsmap *c) {
 bool charsmap_read(const struct tree *t, node at, struct charsmap *c) {
     const node text = tree_need(t, at, "precompiled_charsmap", TREE_TEXT);
     if (!text || !(c->bytes = heed_mem_new(t->cx, (size_t)text->size + 4))) return false;
+    c->longest = tree_bool(t, at, "longest_match", false);
+    if (heed_failed(t->cx)) return false;
     if (text->size == 0) return true; /* changes nothing */
     if (!base64_read(text, c->bytes, &c->size)) return tree_fail(t, text, NULL, "not base64");
     if (!take_apart(c)) return tree_fail(t, text, NULL, "a charsmap that is cut off");
@@ -59,23 +63,33 @@ bool charsmap_read(const struct tree *t, node at, struct charsmap *c) {
 static uint32_t label_of(uint32_t unit) { return unit & (1u << 31 | 0xFF); }
 static size_t offset_of(uint32_t unit) { return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6); }
 
-/* What the shortest key that begins the text stands for; NULL: none. A trie that points outside holds no key there. */
-static const char *find(const struct charsmap *c, const char *text, size_t size, size_t *found) {
+struct found {
+    const char *text; /* NULL: no key */
+    size_t size, key; /* key: bytes of it */
+};
+
+static struct found replacement(const struct charsmap *c, size_t place, size_t key) {
+    if (place >= c->size || (c->replacements[place] & 0xC0) == 0x80) return (struct found){"", 0, key};
+    const char *text = c->replacements + place, *end = memchr(text, 0, c->size - place);
+    return (struct found){text, end ? (size_t)(end - text) : c->size - place, key};
+}
+
+/* What the shortest or the longest key that begins the text stands for. A trie that points outside holds no key there.
+ */
+static struct found find(const struct charsmap *c, const char *text, size_t size, bool longest) {
+    struct found best = {0};
     size_t at = offset_of(c->units[0]);
     for (size_t i = 0; i < size && text[i]; i++) {
         at ^= (unsigned char)text[i];
-        if (at >= c->unit_count || label_of(c->units[at]) != (unsigned char)text[i]) return NULL;
+        if (at >= c->unit_count || label_of(c->units[at]) != (unsigned char)text[i]) break;
         const uint32_t unit = c->units[at];
         at ^= offset_of(unit);
         if (!(unit >> 8 & 1)) continue;
-        if (at >= c->unit_count) return NULL;
-        const size_t place = c->units[at] & 0x7FFFFFFF;
-        if (place >= c->size || (c->replacements[place] & 0xC0) == 0x80) return *found = 0, "";
-        const char *end = memchr(c->replacements + place, 0, c->size - place);
-        *found = end ? (size_t)(end - c->replacements) - place : c->size - place;
-        return c->replacements + place;
+        if (at >= c->unit_count) break;
+        best = replacement(c, c->units[at] & 0x7FFFFFFF, i + 1);
+        if (!longest) break;
     }
-    return NULL;
+    return best;
 }
 
 /* The last character waits, as what is removed behind it may still be counted to it. */
@@ -110,39 +124,59 @@ static void replace(struct mapping *m, const char *old, size_t old_size, const c
 }
 
 static bool map_grapheme(struct mapping *m, const struct charsmap *c, const char *s, size_t size) {
-    size_t found;
-    const char *with = size < 6 ? find(c, s, size, &found) : NULL;
-    if (with) return replace(m, s, size, with, found), true;
+    struct found f = {0};
+    if (size < 6) f = find(c, s, size, false);
+    if (f.text) return replace(m, s, size, f.text, f.size), true;
     bool changed = false;
     for (const char *end = s + size; s < end;) {
         const char *begin = s;
         const int32_t one = utf8_next(&s, end);
-        with = find(c, begin, (size_t)(s - begin), &found);
-        if (with)
-            replace(m, begin, (size_t)(s - begin), with, found);
+        f = find(c, begin, (size_t)(s - begin), false);
+        if (f.text)
+            replace(m, begin, (size_t)(s - begin), f.text, f.size);
         else
             put(m, one, 0);
-        changed = changed || with;
+        changed = changed || f.text;
+    }
+    return changed;
+}
+
+static bool map_graphemes(struct mapping *m, const struct charsmap *c, const char *s, const char *end) {
+    const char *begin = s;
+    bool changed = false;
+    utf8proc_int32_t state = 0;
+    for (int32_t before = -1; s < end;) {
+        const char *at = s;
+        const int32_t one = utf8_next(&s, end);
+        if (before >= 0 && utf8proc_grapheme_break_stateful(before, one, &state)) {
+            changed = map_grapheme(m, c, begin, (size_t)(at - begin)) || changed;
+            begin = at;
+        }
+        before = one;
+    }
+    return begin < end ? map_grapheme(m, c, begin, (size_t)(end - begin)) || changed : changed;
+}
+
+/* As SentencePiece itself does: the longest key at each place. */
+static bool map_longest(struct mapping *m, const struct charsmap *c, const char *s, const char *end) {
+    bool changed = false;
+    while (s < end) {
+        const struct found f = find(c, s, (size_t)(end - s), true);
+        if (f.text) {
+            replace(m, s, f.key, f.text, f.size);
+            s += f.key;
+            changed = true;
+        } else
+            put(m, utf8_next(&s, end), 0);
     }
     return changed;
 }
 
 enum applied charsmap_apply(heed_ctx *cx, const struct charsmap *c, const struct aligned *from, struct aligned *to) {
     struct mapping m = {.t = {.cx = cx, .from = from, .to = to}, .ok = true};
-    const char *s = from->text.s, *end = s + from->text.size, *begin = s;
-    bool changed = false;
-    utf8proc_int32_t state = 0;
+    const char *s = from->text.s, *end = s + from->text.size;
     if (!c->units) return UNCHANGED;
-    for (int32_t before = -1; s < end;) {
-        const char *at = s;
-        const int32_t one = utf8_next(&s, end);
-        if (before >= 0 && utf8proc_grapheme_break_stateful(before, one, &state)) {
-            changed = map_grapheme(&m, c, begin, (size_t)(at - begin)) || changed;
-            begin = at;
-        }
-        before = one;
-    }
-    if (begin < end) changed = map_grapheme(&m, c, begin, (size_t)(end - begin)) || changed;
+    const bool changed = c->longest ? map_longest(&m, c, s, end) : map_graphemes(&m, c, s, end);
     put(&m, -1, 0);
     if (!m.ok || heed_failed(cx)) return FAILED;
     return changed ? CHANGED : UNCHANGED;

@@ -42,7 +42,8 @@ static bool put_base64(struct legacy *l, const char *bytes, size_t size) {
 static bool put_charsmap(struct legacy *l) {
     if (l->spm.charsmap_size > 0)
         return legacy_put(l, "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"") &&
-               put_base64(l, l->spm.charsmap, l->spm.charsmap_size) && legacy_put(l, "\"}");
+               put_base64(l, l->spm.charsmap, l->spm.charsmap_size) &&
+               legacy_put(l, l->class->files == LEGACY_MARIAN ? "\",\"longest_match\":true}" : "\"}");
     if (l->class->order && strcmp(l->class->order, "pegasus") == 0)
         return legacy_put(l, "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\n\"},\"content\":\" \"}");
     return legacy_put(l, NOTHING);

@@ -67,6 +67,12 @@ static bool settle(struct parts *p) {
     return ok;
 }
 
+/* The canonical combining class. */
+static uint8_t class_of(int32_t c) {
+    const utf8proc_propval_t class = c < 0x300 ? 0 : utf8proc_get_property(c)->combining_class;
+    return class == 0 || peer_is_starter(c) ? 0 : (uint8_t) class;
+}
+
 static bool decompose(struct parts *p, bool compat, const char *text, size_t size) {
     const utf8proc_option_t options =
         (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | (compat ? UTF8PROC_COMPAT : 0));
@@ -79,9 +85,9 @@ static bool decompose(struct parts *p, bool compat, const char *text, size_t siz
         if (c >= 0xA0 && !peer_keeps_whole(c)) n = utf8proc_decompose_char(c, out, 32, options, &bound);
         if (n < 1 || n > 32) n = 1, out[0] = c;
         for (utf8proc_ssize_t i = 0; i < n; i++) {
-            const utf8proc_propval_t class = out[i] < 0x300 ? 0 : utf8proc_get_property(out[i])->combining_class;
+            const uint8_t class = class_of(out[i]);
             if (class == 0 && p->pending < p->count && !settle(p)) return false;
-            if (!push(p, out[i], (uint8_t) class, i > 0)) return false;
+            if (!push(p, out[i], class, i > 0)) return false;
             if (class == 0) p->pending = p->count; /* nothing before it moves any more */
         }
     }

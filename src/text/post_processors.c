@@ -89,11 +89,13 @@ static bool read_special(const heed_tokenizer *t, const struct tree *tree, node 
     if (!tokens) return false;
     if (ids->size != tokens->size) return tree_fail(tree, special, NULL, "as many ids as tokens are needed");
     node token = tree_first(tree, tokens);
+    const int first = to->count;
     for (EACH_NODE(v, tree, ids)) {
         const int64_t id = tree_int(tree, v, NULL, -1);
         if (heed_failed(tree->cx) || !check_id(t, tree, v, id) || !tree_need(tree, token, NULL, TREE_TEXT))
             return false;
         if (!put_part(tree->cx, to, -1, type, id, token->text, token->size)) return false;
+        to->part[to->count - 1].joined = to->count > first + 1;
         token = tree_next(tree, token);
     }
     return true;
@@ -207,13 +209,14 @@ static void trim(const struct processor *p, const heed_string *texts, heed_token
 }
 
 /* Tokens in parts: part i ends at ends[i]. */
-#define MOST_PARTS 256
+#define MAX_PARTS 256
 struct parts {
     struct tokens tokens;
-    int64_t ends[MOST_PARTS];
+    int64_t ends[MAX_PARTS];
     int count;
 };
 
+/* type -1: as it was. */
 static bool put_tokens(struct work *w, struct parts *to, const struct parts *from, int part, int32_t type) {
     if (part >= from->count)
         return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: the template names a text that is not there");
@@ -221,7 +224,7 @@ static bool put_tokens(struct work *w, struct parts *to, const struct parts *fro
         heed_token *made = tokens_add(w->cx, &to->tokens);
         if (!made) return false;
         *made = from->tokens.at[i];
-        made->type = type;
+        if (type >= 0) made->type = type;
     }
     return true;
 }
@@ -242,10 +245,31 @@ static bool apply_template(struct work *w, const struct template *t, bool specia
     for (int i = 0; i < t->count; i++) {
         const struct template_part *p = &t->part[i];
         if (p->text < 0 && !special) continue;
-        if (to->count == MOST_PARTS)
-            return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: a template of more than %d parts", MOST_PARTS);
+        if (!p->joined && to->count == MAX_PARTS)
+            return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: a template of more than %d parts", MAX_PARTS);
         if (!(p->text >= 0 ? put_tokens(w, to, from, p->text, p->type) : put_added(w, to, p))) return false;
-        to->ends[to->count++] = to->tokens.count;
+        to->count += !p->joined;
+        to->ends[to->count - 1] = to->tokens.count;
+    }
+    return true;
+}
+
+/* BERT's way: the first text between cls and sep, and sep behind each of the others, before them too in RoBERTa's. What
+ * was there is no longer special, as in Python. */
+static bool apply_bert(struct work *w, const struct processor *p, const struct parts *from, struct parts *to) {
+    const struct template_part *cls = &p->single.part[0], *sep = &p->single.part[2];
+    const bool roberta = p->kind == PROCESS_ROBERTA;
+    to->tokens.count = 0;
+    to->count = from->count;
+    for (int part = 0; part < from->count; part++) {
+        struct template_part end = *sep;
+        end.type = roberta || part == 0 ? 0 : 1;
+        if (part == 0 ? !put_added(w, to, cls) : roberta && !put_added(w, to, &end)) return false;
+        const int64_t before = to->tokens.count;
+        if (!put_tokens(w, to, from, part, -1)) return false;
+        for (int64_t i = before; i < to->tokens.count; i++) to->tokens.at[i].special = false;
+        if (!put_added(w, to, &end)) return false;
+        to->ends[part] = to->tokens.count;
     }
     return true;
 }
@@ -262,8 +286,13 @@ static bool run_one(struct work *w, const struct processor *p, bool special, str
     if (p->kind == PROCESS_ROBERTA)
         for (int64_t i = 0; i < now->tokens.count; i++) now->tokens.at[i].type = 0;
     if (!special && p->kind != PROCESS_TEMPLATE) return true;
-    if (now->count > 2) return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: a second template finds more than two texts");
-    if (!apply_template(w, now->count == 2 ? &p->pair : &p->single, special, now, other)) return false;
+    if (p->kind != PROCESS_TEMPLATE) {
+        if (!apply_bert(w, p, now, other)) return false;
+    } else {
+        if (now->count > 2)
+            return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: a second template finds more than two texts");
+        if (!apply_template(w, now->count == 2 ? &p->pair : &p->single, special, now, other)) return false;
+    }
     const struct parts swap = *now;
     *now = *other;
     *other = swap;

@@ -41,6 +41,7 @@ struct charsmap { /* SentencePiece's: a double-array trie and the replacements, 
     const uint32_t *units;
     size_t unit_count, size;
     const char *replacements;
+    bool longest; /* the longest key at each place, instead of grapheme by grapheme */
 };
 
 struct step {

@@ -185,7 +185,7 @@ static bool encode(struct work *w, const char *text, size_t size, const heed_enc
         return false;
     if (o->truncate > 0) {
         const int64_t added = o->plain ? 0 : processors_added(&w->t->processors, o->pair);
-        if (added >= o->truncate)
+        if (added > o->truncate)
             return heed_fail(w->cx, HEED_ERR_RANGE, "encode: %lld tokens do not hold the %lld that are added",
                              (long long)o->truncate, (long long)added);
         truncate_tokens(w, &first, o->truncate - added);

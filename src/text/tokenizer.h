@@ -84,6 +84,7 @@ bool finder_run(struct work *w, const struct finder *f, const char *text, size_t
 struct template_part {
     int text; /* 0 or 1: the text; -1: a token */
     int32_t type, id;
+    bool joined;       /* a token that is one part with the one before it */
     heed_string token; /* its text */
 };
 struct template {

@@ -19,6 +19,7 @@ bool peer_is_other(int32_t c);       /* control, format, private use */
 bool peer_is_nonspacing(int32_t c);
 bool peer_is_mark(int32_t c);
 bool peer_keeps_whole(int32_t c); /* has no decomposition there although utf8proc knows one */
+bool peer_is_starter(int32_t c);  /* has combining class 0 there although utf8proc knows another */
 int peer_script(int32_t c);       /* a number per script; 0: goes with any */
 
 #endif

@@ -175,6 +175,7 @@ NASTY = [
     "", " ", "the river's  bank, the old bridge", "Ångström CAFÉ naïve ﬁne ½ ² ①", "  läuft \t über\n\nFluß  ",
     "犬が river 東京 한국어 각 привет", "a\u0301\u0323\u0307b \u0344 q\u0307\u0323", "<s> NAME <mask> x NAMED</s>aNAME",
     "120 km, 3.5 €; x_y -- don't WE'LL", "▁the▁ ▁<0x41>\u200b\ufeff\u0000z", "👩\u200d👩\u200d👧 🇩🇪!", "aaaaaaaaaaaaa banana\r\n",
+    "a\u0345\u0eba\u0898\u0323",  # marks that are newer than the peer's tables
 ]
 
 
@@ -279,6 +280,10 @@ def pipelines():
     yield "fixed", small("word", N.NFD(), P.FixedLength(4), D.Replace(Regex(r"[aeiou]"), "_"))
     yield "ctc", small("word", None, P.Split("", "isolated"), D.CTC("<pad>", "r", True))
     yield "suffix", small("bpe", None, P.Whitespace(), D.BPEDecoder("e"))
+    both = {"id": "both", "ids": [1, 3], "tokens": ["<s>", "<pad>"]}
+    two = X.TemplateProcessing("both $A:1", "$B:2 both:1 $A", [both, ("</s>", 2)])
+    yield "processors-bert", small("word", None, P.Whitespace(), None, X.Sequence([two, X.BertProcessing(("</s>", 2), ("<s>", 1))]))
+    yield "processors-roberta", small("bytes", None, P.ByteLevel(), D.ByteLevel(), X.Sequence([two, X.RobertaProcessing(("</s>", 2), ("<s>", 1))]))
     for number, (regex, behavior, invert) in enumerate((
             (r"\b", "isolated", False), (r"(?=[A-Z])|\d", "removed", False), (r"[[:alpha:]&&[^aeiou]]+", "contiguous", True),
             (r"\h{1,2}+", "merged_with_next", False), (r"(?m:.)\w?$", "merged_with_previous", False), (r"^\w", "isolated", False),
@@ -307,8 +312,14 @@ def sentence_piece(folder, **options):
     import sentencepiece
     text, prefix = pathlib.Path(folder) / "text", pathlib.Path(folder) / "model"
     text.write_text(CORPUS)
+    if "rules" in options:  # a map of characters of our own: texts and what they become
+        rules, hexes = pathlib.Path(folder) / "rules", lambda s: " ".join(f"{ord(c):X}" for c in s)
+        rules.write_text("".join(f"{hexes(a)}\t{hexes(b)}\n" for a, b in options.pop("rules").items()))
+        options["normalization_rule_tsv"] = str(rules)
+    else:
+        options["normalization_rule_name"] = "identity"
     sentencepiece.SentencePieceTrainer.train(input=str(text), model_prefix=str(prefix), minloglevel=2, hard_vocab_limit=False,
-                                             normalization_rule_name="identity", **{"vocab_size": 100, **options})
+                                             **{"vocab_size": 100, **options})
     data = prefix.with_suffix(".model").read_bytes()
     for path in pathlib.Path(folder).iterdir(): path.unlink()
     return data
@@ -372,6 +383,26 @@ def directories(folder):
     yield "deberta-v2", {"spm.model": sentence_piece(folder, pad_id=0, bos_id=1, eos_id=2, unk_id=3, pad_piece="[PAD]",
                                                      bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]"),
                          **config("DebertaV2Tokenizer", split_by_punct=True)}
+    yield "marian", marian(folder)
+
+
+def marian(folder):
+    from sentencepiece import sentencepiece_model_pb2 as pb
+    model = sentence_piece(folder, unk_id=0, bos_id=1, eos_id=2, rules={
+        "A": "a", "½": "1/2", "ﬁ": "fi", "a\u0301": "á", "a\u0301\u0323": "e", "\u0301": "'", "\t": " ", "▁": " ", "ü": "u"})
+    proto = pb.ModelProto()
+    proto.ParseFromString(model)
+    vocab = ["</s>", "<unk>", *(p.piece for p in proto.pieces if p.type == 1), ">>de<<", "<pad>"]
+    return {"source.spm": model, "target.spm": model, "vocab.json": json.dumps({v: i for i, v in enumerate(vocab)}),
+            "tokenizer_config.json": json.dumps({"tokenizer_class": "MarianTokenizer", "source_lang": "en", "target_lang": "de"})}
+
+
+def slow_rows(t):
+    """Of a tokenizer that is Python code all through: ids and decoded text."""
+    for number, line in enumerate([*NASTY, ">>de<< the river", "a\u0301\u0323 ba\u0301 \u0301\u0301a"]):
+        second = NASTY[(number * 5 + 3) % len(NASTY)] if number % 2 else None
+        ids = t(line, second)["input_ids"]
+        yield [line, second, True, ids, None, None, None, None, t.decode(ids, skip_special_tokens=True), t.decode(ids)]
 
 
 def directory_case(name, files, folder):
@@ -380,15 +411,15 @@ def directory_case(name, files, folder):
     for path in pathlib.Path(folder).iterdir(): path.unlink()
     for file, data in files.items():
         (pathlib.Path(folder) / file).write_bytes(data if isinstance(data, bytes) else data.encode())
-    t = AutoTokenizer.from_pretrained(folder).backend_tokenizer
-    rows = []
-    for number, line in enumerate(NASTY):
+    t = AutoTokenizer.from_pretrained(folder)
+    rows = [] if hasattr(t, "backend_tokenizer") else list(slow_rows(t))
+    for number, line in enumerate([] if rows else NASTY):
         second = NASTY[(number * 5 + 3) % len(NASTY)] if number % 2 else None
-        e = t.encode(line, second)
+        e = t.backend_tokenizer.encode(line, second)
         offsets = [place for pair in e.offsets for place in pair]
         words = [-1 if word is None else word for word in e.word_ids]
-        rows.append([line, second, True, e.ids, e.type_ids, offsets, words, e.tokens, t.decode(e.ids),
-                     t.decode(e.ids, skip_special_tokens=False)])
+        rows.append([line, second, True, e.ids, e.type_ids, offsets, words, e.tokens, t.backend_tokenizer.decode(e.ids),
+                     t.backend_tokenizer.decode(e.ids, skip_special_tokens=False)])
     data = {file: base64.b64encode(d if isinstance(d, bytes) else d.encode()).decode() for file, d in files.items()}
     for path in pathlib.Path(folder).iterdir(): path.unlink()
     return {"name": name, "files": data, "rows": rows}

@@ -9,6 +9,7 @@ from tokenizers import normalizers as N, pre_tokenizers as P
 ALL = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 utf8proc = ctypes.CDLL("libutf8proc.so.2")
 utf8proc.utf8proc_decompose_char.restype = ctypes.c_ssize_t
+utf8proc.utf8proc_get_property.restype = ctypes.POINTER(ctypes.c_int16 * 2)  # category, combining class
 
 
 def decomposed(c):
@@ -72,7 +73,7 @@ def table(name, rows, kind="struct unicode_span"):
 
 bert = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
 punctuation, clean = P.Punctuation(), removed_by(N.BertNormalizer(**{**bert, "clean_text": True}))
-nfkd = N.NFKD()
+nfkd, nfd = N.NFKD(), N.NFD()
 print("""/* Made by tests/oracle/unicode_tables.py: sets of characters as Python's `tokenizers` has them. */
 #include "text/unicode_tables.h"
 
@@ -82,6 +83,7 @@ table("other", spans(lambda c: clean(c) and c not in "\0\ufffd"))
 table("nonspacing", spans(removed_by(N.BertNormalizer(**{**bert, "strip_accents": True}))))
 table("marks", spans(removed_by(N.StripAccents())))
 table("whole", spans(lambda c: nfkd.normalize_str(c) == c and decomposed(ord(c)) != c))
+table("starters", spans(lambda c: 0 < utf8proc.utf8proc_get_property(ord(c)).contents[1] < 240 and nfd.normalize_str(f"a\u0345{c}") == f"a\u0345{c}"))
 table("scripts", script_spans(), "struct script_span")
 print("""/* clang-format on */
 
@@ -104,6 +106,7 @@ bool peer_is_other(int32_t c) { return WITHIN(c, other); }
 bool peer_is_nonspacing(int32_t c) { return WITHIN(c, nonspacing); }
 bool peer_is_mark(int32_t c) { return WITHIN(c, marks); }
 bool peer_keeps_whole(int32_t c) { return WITHIN(c, whole); }
+bool peer_is_starter(int32_t c) { return WITHIN(c, starters); }
 
 int peer_script(int32_t c) {
     size_t low = 0, high = sizeof scripts / sizeof *scripts;

@@ -53,6 +53,7 @@ static void expect_row(heed_ctx *cx, const heed_tokenizer *tokenizer, const stru
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = {"ids", "types", "offsets", "words"};
         snprintf(what, sizeof what, "%s: '%.100s': %s", name, text->text, names[i]);
+        if (item(t, row, fields[i][0])->kind == TREE_NULL) continue; /* Python does not tell */
         expect_numbers(t, item(t, row, fields[i][0]), &e, fields[i][1], fields[i][2], what);
     }
     int64_t i = 0;
@@ -89,7 +90,7 @@ static void test_golden(void **state) {
     struct tree t;
     char *text = read_golden("pipelines.json", &size);
     if (!tree_parse(cx, "pipelines.json", text, size, &t)) fail_msg("%s", heed_message(cx));
-    assert_true(tree_root(&t)->size >= 26);
+    assert_true(tree_root(&t)->size >= 28);
     for (EACH_NODE(one, &t, tree_root(&t))) {
         const node name = tree_find(&t, one, "name"), file = tree_find(&t, one, "tokenizer");
         heed_tokenizer *tokenizer = tokenizer_parse(cx, name->text, file->text, file->size);
@@ -131,7 +132,7 @@ static void test_directories(void **state) {
     struct tree t;
     char *text = read_golden("directories.json", &size);
     if (!tree_parse(cx, "directories.json", text, size, &t)) fail_msg("%s", heed_message(cx));
-    assert_true(tree_root(&t)->size >= 23);
+    assert_true(tree_root(&t)->size >= 24);
     for (EACH_NODE(one, &t, tree_root(&t))) {
         const node name = tree_find(&t, one, "name");
         for (EACH_NODE(file, &t, tree_find(&t, one, "files"))) write_base64(in_folder(file->key), file);
@@ -217,9 +218,10 @@ static void test_lengths(void **state) {
     expect_ids(cx, t, "a a a a a", &(heed_encode_opts){.pair = "b", .pair_size = 1, .truncate = 6}, "1 3 3 2 4 2");
     expect_ids(cx, t, "a a a a a", &(heed_encode_opts){.pair = "b b b b", .pair_size = 7, .truncate = 8},
                "1 3 3 3 2 4 4 2");
+    expect_ids(cx, t, "a b", &(heed_encode_opts){.truncate = 2}, "1 2");
     heed_encoding e = {0};
-    assert_false(heed_encode_text(cx, t, "a", 1, &(heed_encode_opts){.truncate = 2}, &e));
-    EXPECT_SENTENCE(cx, "encode: 2 tokens do not hold the 2 that are added");
+    assert_false(heed_encode_text(cx, t, "a", 1, &(heed_encode_opts){.truncate = 1}, &e));
+    EXPECT_SENTENCE(cx, "encode: 1 tokens do not hold the 2 that are added");
     heed_encoding_free(cx, &e);
     heed_tokenizer_free(cx, t);
     heed_tokenizer_free(cx, left);

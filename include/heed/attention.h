@@ -183,6 +183,9 @@ HEED_API heed_tensor *heed_cache_attend(heed_ctx *cx, const heed_cache *cache, i
                                         const heed_attention_opts *opts);
 /* Sequence b becomes what sequence index[b] was, in every layer; n may change the batch, up to the first one. */
 HEED_API bool heed_cache_reorder(heed_ctx *cx, heed_cache *cache, const int32_t *index, int64_t n);
+/* Another cache, for at most `batch` sequences, whose n sequences are what the index[b]-th of this one are. */
+HEED_API heed_cache *heed_cache_copy(heed_ctx *cx, const heed_cache *cache, const int32_t *index, int64_t n,
+                                     int64_t batch);
 
 /* ---- capture: the weights of attention ----
  *

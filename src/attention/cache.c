@@ -1,4 +1,5 @@
-/* The storage of the key-value cache: appending, forgetting, growing, reordering. Attention over it is elsewhere.
+/* The storage of the key-value cache: appending, forgetting, growing, reordering, copying. Attention over it is
+ * elsewhere.
  *
  * Nothing is changed before everything that can fail has succeeded. */
 #include "attention/cache.h"
@@ -386,16 +387,21 @@ static void reorder_counts(const heed_cache *c, const struct cache_layer *l, con
     memcpy(l->added, c->uses, (size_t)n * sizeof *l->added);
 }
 
+static bool index_ok(heed_ctx *cx, const char *who, const heed_cache *cache, const int32_t *index, int64_t n) {
+    for (int64_t b = 0; b < n; b++)
+        if (index[b] < 0 || index[b] >= cache->batch)
+            return heed_fail(cx, HEED_ERR_RANGE, "%s: index %d at place %lld is not between 0 and %lld", who, index[b],
+                             (long long)b, (long long)cache->batch - 1);
+    return true;
+}
+
 bool heed_cache_reorder(heed_ctx *cx, heed_cache *cache, const int32_t *index, int64_t n) {
     if (heed_failed(cx)) return false;
     if (!cache || (!index && n > 0)) return heed_fail(cx, HEED_ERR_USAGE, "cache_reorder: the cache or index is NULL");
     if (n < 0 || n > cache->opts.batch)
         return heed_fail(cx, HEED_ERR_RANGE, "cache_reorder: %lld sequences are not between 0 and %lld", (long long)n,
                          (long long)cache->opts.batch);
-    for (int64_t b = 0; b < n; b++)
-        if (index[b] < 0 || index[b] >= cache->batch)
-            return heed_fail(cx, HEED_ERR_RANGE, "cache_reorder: index %d at place %lld is not between 0 and %lld",
-                             index[b], (long long)b, (long long)cache->batch - 1);
+    if (!index_ok(cx, "cache_reorder", cache, index, n)) return false;
     struct reorder r = {.cache = cache, .index = index};
     plan_reorder(cache, &r, n);
     if (!cx->config.dry && r.copies + r.cycles > 0)
@@ -403,4 +409,66 @@ bool heed_cache_reorder(heed_ctx *cx, heed_cache *cache, const int32_t *index, i
     for (int i = 0; i < cache->opts.layers; i++) reorder_counts(cache, &cache->layers[i], index, n);
     cache->batch = n;
     return true;
+}
+
+/* ---- copy ---- */
+
+struct copy {
+    const heed_cache *from, *to;
+    const int32_t *index;
+};
+
+static void copy_head(const struct copy *c, const struct cache_layer *l, const float *from, float *to, int64_t at,
+                      int64_t size) {
+    for (int64_t b = 0; b < c->to->batch; b++)
+        if (l->held[c->index[b]] > 0)
+            memcpy(to + b * at, from + c->index[b] * at, (size_t)(l->held[c->index[b]] * size) * sizeof(float));
+}
+
+static void copy_task(void *arg, int64_t task, void *scratch) {
+    const struct copy *c = arg;
+    const heed_cache_opts *o = &c->from->opts;
+    const int64_t g = task % o->kv_heads;
+    const struct cache_layer *from = &c->from->layers[task / o->kv_heads], *to = &c->to->layers[task / o->kv_heads];
+    const struct attention_at k_at = rows_at(c->from, from->room, o->key_size),
+                              v_at = rows_at(c->from, from->room, o->value_size);
+    (void)scratch;
+    copy_head(c, from, from->k + g * k_at.head, to->k + g * k_at.head, k_at.batch, o->key_size);
+    copy_head(c, from, from->v + g * v_at.head, to->v + g * v_at.head, v_at.batch, o->value_size);
+}
+
+static void copy_counts(const struct copy *c, const struct cache_layer *from, const struct cache_layer *to) {
+    for (int64_t b = 0; b < c->to->batch; b++) {
+        to->first[b] = from->first[c->index[b]];
+        to->held[b] = from->held[c->index[b]];
+        to->added[b] = from->added[c->index[b]];
+    }
+}
+
+heed_cache *heed_cache_copy(heed_ctx *cx, const heed_cache *cache, const int32_t *index, int64_t n, int64_t batch) {
+    if (heed_failed(cx)) return NULL;
+    if (!cache || (!index && n > 0)) {
+        heed_fail(cx, HEED_ERR_USAGE, "cache_copy: the cache or index is NULL");
+        return NULL;
+    }
+    heed_cache_opts opts = cache->opts;
+    opts.batch = batch;
+    if (n < 0 || n > batch) {
+        heed_fail(cx, HEED_ERR_RANGE, "cache_copy: %lld sequences are not between 0 and %lld", (long long)n,
+                  (long long)batch);
+        return NULL;
+    }
+    if (!index_ok(cx, "cache_copy", cache, index, n) || !opts_ok(cx, &opts)) return NULL;
+    heed_cache *to = cache_make(cx, &opts);
+    for (int i = 0; to && i < opts.layers; i++)
+        if (!block_new(cx, &opts, cache->layers[i].room, &to->layers[i])) {
+            heed_cache_free(cx, to);
+            return NULL;
+        }
+    if (!to) return NULL;
+    to->batch = n;
+    struct copy c = {cache, to, index};
+    if (!cx->config.dry && n > 0) pool_run(cx->pool, opts.layers * opts.kv_heads, copy_task, &c);
+    for (int i = 0; i < opts.layers; i++) copy_counts(&c, &cache->layers[i], &to->layers[i]);
+    return to;
 }

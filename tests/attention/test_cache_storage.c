@@ -143,9 +143,10 @@ static void random_append(heed_ctx *cx, heed_cache *c, struct model *m, int64_t 
     heed_reset(cx);
 }
 
-static void random_reorder(heed_ctx *cx, heed_cache *c, struct model *m) {
+/* In place, or as a copy that takes its place. */
+static heed_cache *random_reorder(heed_ctx *cx, heed_cache *c, struct model *m) {
     int32_t index[BATCH];
-    if (m->batch == 0) return;
+    if (m->batch == 0) return c;
     const int64_t n = draw(3) ? m->batch : draw(BATCH + 1);
     for (int32_t b = 0; b < n; b++) index[b] = (int32_t)(draw(3) || b >= m->batch ? draw(m->batch) : b);
     if (n == m->batch && draw(2)) { /* a permutation */
@@ -157,8 +158,17 @@ static void random_reorder(heed_ctx *cx, heed_cache *c, struct model *m) {
             index[other] = kept;
         }
     }
-    assert_true(heed_cache_reorder(cx, c, index, n));
+    if (draw(2)) {
+        heed_cache *copy = heed_cache_copy(cx, c, index, n, BATCH);
+        if (!copy) fail_msg("%s", heed_message(cx));
+        check(cx, c, m); /* as it was */
+        heed_cache_free(cx, c);
+        c = copy;
+    } else {
+        assert_true(heed_cache_reorder(cx, c, index, n));
+    }
     model_reorder(m, index, n);
+    return c;
 }
 
 static void run_random(heed_cache_kind kind, int64_t capacity, int64_t most, int steps, int threads) {
@@ -172,7 +182,7 @@ static void run_random(heed_cache_kind kind, int64_t capacity, int64_t most, int
         if (what < 14)
             random_append(cx, c, m, most);
         else if (what < 19)
-            random_reorder(cx, c, m);
+            c = random_reorder(cx, c, m);
         if (what == 19 || m->batch == 0) {
             heed_cache_reset(c);
             model_reset(m);
@@ -473,6 +483,10 @@ static void test_wrong_use(void **state) {
     REFUSED(heed_cache_append(cx, c, 0, stranger, V, NULL), "cache_append: k belongs to another context");
     heed_close(other);
 
+    REFUSED(heed_cache_copy(cx, NULL, (int32_t[]){0}, 1, 1), "cache_copy: the cache or index is NULL");
+    REFUSED(heed_cache_copy(cx, c, (int32_t[]){0, 0}, 2, 1), "cache_copy: 2 sequences are not between 0 and 1");
+    REFUSED(heed_cache_copy(cx, c, (int32_t[]){2}, 1, 1), "cache_copy: index 2 at place 0 is not between 0 and 1");
+    REFUSED(heed_cache_copy(cx, c, (int32_t[]){0}, 0, 0), "cache_new: ");
     REFUSED(heed_cache_reorder(cx, NULL, (int32_t[]){0}, 1), "cache_reorder: the cache or index is NULL");
     REFUSED(heed_cache_reorder(cx, c, NULL, 1), "cache_reorder: the cache or index is NULL");
     REFUSED(heed_cache_reorder(cx, c, (int32_t[]){0, 0, 0}, 3), "cache_reorder: 3 sequences are not between 0 and 2");

@@ -1,8 +1,10 @@
-/* heed/generate.h: decoding: from source tokens to target tokens with an encoder-decoder.
+/* heed/generate.h: decoding: from tokens to the tokens that follow, with an encoder-decoder or a decoder alone.
  *
  * Greedy search takes the most probable token at every position; beam search keeps the `beams` best partial hypotheses;
  * sampling draws tokens at random. Greedy and beam search give the tokens of transformers' `generate`; samples are a
- * function of the seed. The result of a sentence depends neither on its batch nor on the number of threads. */
+ * function of the seed. The result of a sequence depends neither on its batch nor on the number of threads.
+ *
+ * Those who want a loop of their own take a session: tokens in, logits out, and the key-value cache is kept. */
 #ifndef HEED_GENERATE_H
 #define HEED_GENERATE_H
 
@@ -25,10 +27,13 @@ typedef struct heed_generate_opts {
     int64_t n_best;       /* hypotheses returned, at most `beams`; or samples of a sentence; 0: 1 */
     float length_penalty; /* a score is the sum of log-probabilities / length^length_penalty */
     heed_early_stopping early_stopping;
-    int64_t max_length, min_length; /* tokens, start and end included; max 0: the model's positions */
-    int64_t no_repeat_ngram;        /* forbid repeated n-grams of this size; 0: allow all */
-    float repetition_penalty;       /* of tokens that were generated before (Keskar et al. 2019); 0: 1, none */
-    const char *const *stop;        /* (n_stop) stop texts: a hypothesis ends with the token that completes one */
+    int64_t max_length, min_length; /* tokens, prompt or start token, and end included; max 0: the model's positions */
+    int64_t max_new_tokens, min_new_tokens; /* without the prompt or start token; 0: not limited so; max_new_tokens
+                                             * overrides max_length */
+    int64_t no_repeat_ngram;                /* forbid repeated n-grams of this size; 0: allow all */
+    float repetition_penalty; /* of tokens that came before, prompt included (Keskar et al. 2019); 0: 1, none */
+    const char *const *stop;  /* (n_stop) stop texts: a hypothesis ends with the token that completes one after the
+                               * prompt */
     int n_stop;
     const heed_tokenizer *stop_tokens; /* of the target, for stop texts */
 
@@ -40,15 +45,21 @@ typedef struct heed_generate_opts {
     uint64_t seed;         /* sample i of sentence s has random stream number[s] n_best + i */
     const int64_t *number; /* (n) of the sentences; NULL: 0, 1, 2, … */
 
-    int64_t batch; /* sentences decoded at once; 0: heed's choice */
+    /* Called with every token of best[sequence] as soon as it is chosen, in order; false ends that sequence after it.
+     * With a beam width of 1 only. */
+    bool (*on_token)(void *user, int64_t sequence, int32_t token);
+    void *user;
+
+    int64_t batch; /* sequences decoded at once; 0: heed's choice */
     bool uncached; /* no key-value cache: slow, and the same tokens */
 } heed_generate_opts;
 
 typedef struct heed_hypothesis {
-    const int32_t *ids; /* without start and end token; with a stop text */
+    const int32_t *ids; /* without prompt, start token and end token; with a stop text */
     int64_t length;
     float score;
-    bool ended; /* by an end token or a stop text; false: max_length was reached, or no token was allowed */
+    bool ended; /* by an end token or a stop text; false: the maximum length was reached, no token was allowed, or
+                 * on_token ended it */
 } heed_hypothesis;
 
 /* best[s n_best + i]: hypothesis i of sentence s, best first; samples in the order drawn. Where fewer hypotheses are
@@ -64,14 +75,46 @@ typedef struct heed_generated {
  * result are named in the log and ignored. */
 HEED_API bool heed_generate_config(heed_ctx *cx, const heed_model *model, heed_generate_opts *opts);
 
-/* opts NULL: those of the model's directory, greedy where it gives none. Sources are encoded sentences with the special
- * tokens that the model was trained with; they are batched by length. From heed_model_decoding come eos_token_id, one
- * or several, decoder_start_token_id (or else bos_token_id), forced_bos_token_id (the first token), forced_eos_token_id
- * (the last one when max_length is reached), bad_words_ids (token sequences that are never generated), suppress_tokens
- * and begin_suppress_tokens. Progress counts "sentences". In a dry context no sentence ends before max_length, so that
- * memory is planned for all of them. */
-HEED_API heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n,
+/* Input of an encoder-decoder are sources: encoded sentences with the special tokens that the model was trained with.
+ * Input of a decoder alone are prompts; an empty one begins with bos_token_id. Both are batched by length.
+ *
+ * opts NULL: those of the model's directory, greedy where it gives none. From heed_model_decoding come eos_token_id,
+ * one or several, decoder_start_token_id (or else bos_token_id), forced_bos_token_id (the first token),
+ * forced_eos_token_id (the last one when the maximum length is reached), bad_words_ids (token sequences that are never
+ * generated), suppress_tokens and begin_suppress_tokens. Progress counts "sentences" or "prompts". In a dry context no
+ * sequence ends before its maximum length, so that memory is planned for all of them. */
+HEED_API heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, const heed_ids *input, int64_t n,
                                        const heed_generate_opts *opts);
+
+/* ---- sessions ---- a decoding under way: the tokens of some sequences, and the state that the model has after them.
+ *
+ *     heed_session *s = heed_session_open(cx, model, NULL, 1);
+ *     for (heed_ids *next = &prompt; heed_session_append(cx, s, next) && n-- > 0; next = &one) {
+ *         one.id[0] = choose(heed_session_logits(s, 0), heed_session_vocabulary(s));
+ *         print(one.id[0]);
+ *     }
+ *     heed_session_close(cx, s);
+ *
+ * Memory is the context's, and the model must outlive the session. */
+typedef struct heed_session heed_session;
+/* n sequences without tokens. source (n): what an encoder-decoder is to encode; NULL for a decoder alone. */
+HEED_API heed_session *heed_session_open(heed_ctx *cx, const heed_model *model, const heed_ids *source, int64_t n);
+HEED_API void heed_session_close(heed_ctx *cx, heed_session *s);
+/* Adds tokens[i] to sequence i; some may have none. The tokens before are not computed again. */
+HEED_API bool heed_session_append(heed_ctx *cx, heed_session *s, const heed_ids *tokens);
+/* (V) of what follows the last token of a sequence, until the session changes; NULL when it has no token yet. */
+HEED_API const float *heed_session_logits(const heed_session *s, int64_t sequence);
+HEED_API int64_t heed_session_vocabulary(const heed_session *s);             /* V */
+HEED_API int64_t heed_session_count(const heed_session *s);                  /* of sequences */
+HEED_API heed_ids heed_session_ids(const heed_session *s, int64_t sequence); /* the session's, to be read */
+/* Sequence i becomes what sequence index[i] was, as beams do; n at most what the session was opened with. */
+HEED_API bool heed_session_reorder(heed_ctx *cx, heed_session *s, const int32_t *index, int64_t n);
+/* Another session, whose n sequences are what sequences index[i] of this one are. */
+HEED_API heed_session *heed_session_fork(heed_ctx *cx, const heed_session *s, const int32_t *index, int64_t n);
+/* heed_generate where input[i], at least one token, follows the tokens of a session's sequence i, or of its only one;
+ * the session stays as it is. The same as heed_generate of both together. */
+HEED_API heed_generated *heed_generate_from(heed_ctx *cx, const heed_session *s, const heed_ids *input, int64_t n,
+                                            const heed_generate_opts *opts);
 
 #ifdef __cplusplus
 }

@@ -61,6 +61,7 @@ typedef struct heed_head {
     /* Inputs for `batch` examples, of `length` tokens where it reads sequences, with targets; for plans: only their
      * shapes count. */
     bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
+    const struct heed_stepper *stepper; /* how it decodes (src/model/stepper.h); NULL: it cannot */
 } heed_head;
 
 typedef struct heed_family {

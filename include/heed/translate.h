@@ -49,9 +49,9 @@ HEED_API bool heed_translate_text(heed_ctx *cx, const heed_translator *t, const 
 HEED_API bool heed_translator_encode(heed_ctx *cx, const heed_translator *t, const char *text, size_t size,
                                      heed_ids *ids);
 
-/* Decodes sentences of ids, in batches of similar length. max_length 0: twice the source (rounded up to a multiple of
- * 8) and ten more, at most the model's positions. An empty input gives an empty output. Free with
- * heed_translated_free. */
+/* Decodes sentences of ids, in batches of similar length. Without max_length and max_new_tokens: twice the source
+ * (rounded up to a multiple of 8) and ten more, at most the model's positions. An empty input gives an empty output.
+ * Free with heed_translated_free. */
 typedef struct heed_translated {
     int64_t n, n_best;
     heed_ids *ids; /* (n * n_best), the best of each sentence first, without the end token */

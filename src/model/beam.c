@@ -1,7 +1,7 @@
-/* The search of one sentence: unfinished beams and finished hypotheses.
+/* The search of one sequence: unfinished beams and finished hypotheses.
  *
  * Beam search as transformers has it: of all continuations of all beams the best 2 beams are looked at, in order. Those
- * that stop (at the end token, or all at max_length) end as hypotheses when they are among the best `beams` of them;
+ * that stop (at the end token, or all at the limit) end as hypotheses when they are among the best `beams` of them;
  * the best `beams` others go on. Greedy search and sampling are one row that takes one continuation and is done when it
  * stops. */
 #include "base/checked.h"
@@ -15,11 +15,11 @@ struct search *searches_new(heed_ctx *cx, const struct rules *rules, int64_t sea
     const size_t K = (size_t)rules->opts.beams, n = (size_t)searches;
     size_t ids, each, bytes;
     const size_t small = aligned(K * sizeof(float)) + aligned(K * sizeof(int32_t)) + aligned(K * sizeof(struct ended));
-    if (!size_mul(K, (size_t)rules->opts.max_length * sizeof(int32_t), &ids) || !size_mul(ids, 3, &each) ||
+    if (!size_mul(K, (size_t)rules->room * sizeof(int32_t), &ids) || !size_mul(ids, 3, &each) ||
         !size_add(each, small + 48, &each) || !size_mul(each, n, &bytes) ||
         !size_add(bytes, n * sizeof(struct search) + 16, &bytes) || bytes > PTRDIFF_MAX) {
         heed_fail(cx, HEED_ERR_RANGE, "generate: %lld sentences of %lld beams of %lld tokens are too large",
-                  (long long)searches, (long long)K, (long long)rules->opts.max_length);
+                  (long long)searches, (long long)K, (long long)rules->room);
         return NULL;
     }
     struct search *all = heed_mem_new(cx, bytes);
@@ -34,18 +34,23 @@ struct search *searches_new(heed_ctx *cx, const struct rules *rules, int64_t sea
         s->score = (float *)(void *)at, at += aligned(K * sizeof(float));
         s->parent = (int32_t *)(void *)at, at += aligned(K * sizeof(int32_t));
         s->ended = (struct ended *)(void *)at, at += aligned(K * sizeof(struct ended));
-        for (size_t k = 0; k < K; k++) s->ended[k].ids = (int32_t *)(void *)ended + k * (size_t)rules->opts.max_length;
+        for (size_t k = 0; k < K; k++) s->ended[k].ids = (int32_t *)(void *)ended + k * (size_t)rules->room;
     }
     return all;
 }
 
-void search_begin(struct search *s, const struct rules *rules, int64_t sentence, uint64_t stream) {
+void search_begin(struct search *s, int64_t sentence, uint64_t stream) {
     s->sentence = sentence;
     s->stream = stream;
     s->rows = 1;
-    s->n_ended = 0;
-    s->ids[0] = rules->start;
+    s->n = s->prompt = s->fed = s->n_ended = 0;
     s->score[0] = 0;
+}
+
+void search_prompt(struct search *s, const struct rules *rules, heed_ids ids) {
+    if (ids.count > 0) memcpy(s->ids + s->n, ids.id, (size_t)ids.count * sizeof *s->ids);
+    s->prompt = s->n += ids.count;
+    s->limit = rules_limit(rules, s->prompt);
 }
 
 /* ---- ended hypotheses ---- */
@@ -54,11 +59,11 @@ static float normalised(const struct rules *rules, float sum, int64_t length) {
     return sum / (float)pow((double)(length > 1 ? length : 1), (double)rules->opts.length_penalty);
 }
 
-/* A row of n ids and perhaps a last one, if it is better than the worst of a full list; those before stand above their
+/* A row of ids and perhaps a last one, if it is better than the worst of a full list; those before stand above their
  * equals. */
-static void end(struct search *s, const struct rules *rules, const int32_t *ids, int64_t n, const int32_t *last,
-                bool stopped, float sum) {
-    const int64_t K = rules->opts.beams, length = n - 1 + (last != NULL);
+static void end(struct search *s, const struct rules *rules, const int32_t *ids, const int32_t *last, bool stopped,
+                float sum) {
+    const int64_t K = rules->opts.beams, new = s->n - s->prompt, length = new + (last != NULL);
     const float score = normalised(rules, sum, length);
     int64_t at = s->n_ended;
     if (at == K && !(score > s->ended[K - 1].score)) return;
@@ -67,8 +72,8 @@ static void end(struct search *s, const struct rules *rules, const int32_t *ids,
     for (; at > 0 && score > s->ended[at - 1].score; at--) s->ended[at] = s->ended[at - 1];
     const bool at_eos = last && rules_is_eos(rules, *last);
     s->ended[at] = (struct ended){room, length, score, at_eos, at_eos || stopped};
-    memcpy(room, ids + 1, (size_t)(n - 1) * sizeof *ids);
-    if (last) room[n - 1] = *last;
+    memcpy(room, ids + s->prompt, (size_t) new * sizeof *ids);
+    if (last) room[new] = *last;
     if (s->n_ended < K) s->n_ended++;
 }
 
@@ -96,7 +101,7 @@ static bool take_best(const struct search *s, const struct rules *rules, const s
 
 /* A beam for which there is no continuation is a copy of the best one that never wins. */
 static void fill(struct search *s, const struct rules *rules, int64_t n, int64_t rows, float *score) {
-    const int64_t room = rules->opts.max_length;
+    const int64_t room = rules->room;
     for (int64_t row = rows; row < rules->opts.beams; row++) {
         memcpy(s->spare + row * room, s->spare, (size_t)n * sizeof *s->ids);
         s->parent[row] = s->parent[0];
@@ -104,27 +109,34 @@ static void fill(struct search *s, const struct rules *rules, int64_t n, int64_t
     }
 }
 
-/* Could a beam, best at `sum` after `length` tokens, still do better than the worst of a full list? */
-static bool may_improve(const struct search *s, const struct rules *rules, float sum, int64_t length) {
+/* Could a beam, best at `sum` after one token more, still do better than the worst of a full list? */
+static bool may_improve(const struct search *s, const struct rules *rules, float sum) {
     const heed_generate_opts *o = &rules->opts;
+    int64_t length = s->n + 1 - s->prompt;
     if (s->n_ended < o->beams) return true;
     if (o->beams == 1 || o->early_stopping == HEED_STOP_EARLY) return false;
-    if (o->early_stopping == HEED_STOP_NEVER_EARLY && o->length_penalty > 0) length = o->max_length - 1;
+    if (o->early_stopping == HEED_STOP_NEVER_EARLY && o->length_penalty > 0) length = s->limit - s->prompt;
     return normalised(rules, sum, length) > s->ended[o->beams - 1].score;
 }
 
-bool search_advance(struct search *s, struct rules *rules, int64_t n, const struct candidate *found,
-                    const int64_t *count, struct search_work *work) {
-    const int64_t K = rules->opts.beams, room = rules->opts.max_length;
+/* Tells the caller of a token; false when that is enough. */
+static bool tell(const struct search *s, const struct rules *rules, int32_t id) {
+    const heed_generate_opts *o = &rules->opts;
+    return !o->on_token || rules_is_eos(rules, id) || o->on_token(o->user, s->sentence, id);
+}
+
+bool search_advance(struct search *s, struct rules *rules, const struct candidate *found, const int64_t *count,
+                    struct search_work *work) {
+    const int64_t K = rules->opts.beams, room = rules->room, n = s->n;
     int64_t rows = 0, seen = 0;
     struct continuation c;
     memset(work->next, 0, (size_t)s->rows * sizeof *work->next);
     for (; seen < rules->width && take_best(s, rules, found, count, work->next, &c); seen++) {
         int32_t *from = s->ids + c.row * room;
         from[n] = c.id; /* n < room */
-        const bool stopped = rules_stop_text(rules, from + 1, n);
-        if (stopped || rules_is_eos(rules, c.id) || n + 1 >= room) {
-            if (seen < K) end(s, rules, from, n, &c.id, stopped, c.sum);
+        const bool stopped = rules_stop_text(rules, from + s->prompt, n + 1 - s->prompt);
+        if (!tell(s, rules, c.id) || stopped || rules_is_eos(rules, c.id) || n + 1 >= s->limit) {
+            if (seen < K) end(s, rules, from, &c.id, stopped, c.sum);
         } else if (rows < K) {
             memcpy(s->spare + rows * room, from, (size_t)n * sizeof *from);
             s->spare[rows * room + n] = c.id;
@@ -134,12 +146,13 @@ bool search_advance(struct search *s, struct rules *rules, int64_t n, const stru
     }
     if (seen == 0) /* the rules allow nothing: the beams end where they are */
         for (int64_t row = 0; row < s->rows; row++)
-            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, n, NULL, false, s->score[row]);
-    if (rows == 0 || !may_improve(s, rules, work->score[0], n)) return false;
+            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, NULL, false, s->score[row]);
+    if (rows == 0 || !may_improve(s, rules, work->score[0])) return false;
     fill(s, rules, n + 1, rows, work->score);
     memcpy(s->score, work->score, (size_t)K * sizeof *s->score);
     int32_t *const swap = s->ids;
     s->ids = s->spare, s->spare = swap;
     s->rows = K;
+    s->n++;
     return true;
 }

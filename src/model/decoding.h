@@ -1,19 +1,22 @@
 /* What the files of decoding share: constraints on tokens, the search of a sentence, and the choice of tokens from
  * logits.
  *
- * A hypothesis is a row of `room` ids, the start token first. All searches of a batch are at the same length, so a step
- * is one more token for each of their rows. */
+ * A hypothesis is a row of ids, the prompt or start token first. A step is one more token for each row of each search;
+ * searches have lengths of their own. */
 #ifndef MODEL_DECODING_H
 #define MODEL_DECODING_H
 
 #include "heed/generate.h"
 #include "kernel/topk.h"
+#include "model/stepper.h"
 
 struct rules {
     heed_ctx *cx;
     heed_generate_opts opts; /* with defaults filled in */
     int64_t vocabulary, positions;
-    int32_t start;
+    bool capped;                       /* limits of the model's directory are no more than its positions */
+    int64_t room;                      /* of a row: the maximum limit of all searches */
+    int32_t start;                     /* -1: none */
     heed_ids eos;                      /* end tokens; none: hypotheses end at max_length */
     int32_t forced_first, forced_last; /* the first token, and the one at max_length; -1: any */
     heed_ids words;            /* sequences that are never generated, concatenated: bad_words_ids, suppress_tokens */
@@ -22,26 +25,21 @@ struct rules {
     int64_t width;    /* candidates of a row: as many more than beams as may end, so that enough are left; or 1 */
     heed_string text; /* of stop texts */
 };
-/* Fills in *rules, {.vocabulary = V} before: opts (NULL: those of the model's directory), and what the directory says.
- * rules_close may be called whatever it returns. */
-bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts *opts, int64_t positions,
-                struct rules *rules);
+/* Fills in *rules, zeros before: opts (NULL: those of the model's directory), and what the directory says. rules_close
+ * may be called whatever it returns. */
+bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts *opts,
+                const struct stepper_sizes *sizes, struct rules *rules);
 void rules_close(heed_ctx *cx, struct rules *rules);
 bool rules_is_eos(const struct rules *rules, int32_t id);
-/* Does the last of n tokens, without the start token, complete a stop text? */
+/* The maximum length of a search that begins with `prompt` tokens. */
+int64_t rules_limit(const struct rules *rules, int64_t prompt);
+/* Does the last of n new tokens complete a stop text? */
 bool rules_stop_text(struct rules *rules, const int32_t *ids, int64_t n);
 
-/* ---- one row of logits (V) ----
- * ids: the n tokens so far; tops: room for topk_blocks(V) floats. Changes logits: what the rules forbid becomes -inf.
- * Best first; fewer than rules->width when the rules allow no more. -1: the logits are not numbers. stream: of the
- * random numbers, for sampling. */
-int64_t candidates_of(const struct rules *rules, float *logits, float *tops, const int32_t *ids, int64_t n,
-                      uint64_t stream, struct candidate *out);
-
-/* ---- the search of one sentence ---- */
+/* ---- the search of one sequence ---- */
 
 struct ended {
-    int32_t *ids; /* without the start token */
+    int32_t *ids; /* new ones */
     int64_t length;
     float score;
     bool at_eos;   /* its last token is an end token */
@@ -51,24 +49,34 @@ struct ended {
 struct search {
     int64_t sentence; /* whose, in the caller's order */
     uint64_t stream;
-    int64_t rows;    /* unfinished beams: 1 at first */
-    int32_t *ids;    /* (beams, max_length) */
-    int32_t *spare;  /* the same, for the next step */
-    float *score;    /* (beams): sums of log-probabilities, best first */
-    int32_t *parent; /* (beams): the row of the step before that each comes from */
+    int64_t prompt, limit; /* tokens that it began with, and may have */
+    int64_t n, fed;        /* tokens so far, and those that the model has seen */
+    int64_t rows;          /* unfinished beams: 1 at first */
+    int32_t *ids;          /* (beams, room) */
+    int32_t *spare;        /* the same, for the next step */
+    float *score;          /* (beams): sums of log-probabilities, best first */
+    int32_t *parent;       /* (beams): the row of the step before that each comes from */
     int64_t n_ended;
     struct ended *ended; /* (beams): best first */
 };
 
 /* Memory for `searches` of them, one block; NULL and a failed context when there is none. */
 struct search *searches_new(heed_ctx *cx, const struct rules *rules, int64_t searches);
-void search_begin(struct search *s, const struct rules *rules, int64_t sentence, uint64_t stream);
+void search_begin(struct search *s, int64_t sentence, uint64_t stream);
+/* More of the prompt, of which there is room for less than rules->room tokens. */
+void search_prompt(struct search *s, const struct rules *rules, heed_ids ids);
 struct search_work { /* room for one step */
     int32_t *next;   /* (beams) */
     float *score;    /* (beams) */
 };
-/* n tokens become n + 1: found (rows, rules->width), count (rows) of them. False: the search is done. */
-bool search_advance(struct search *s, struct rules *rules, int64_t n, const struct candidate *found,
-                    const int64_t *count, struct search_work *work);
+/* One token more: found (rows, rules->width), count (rows) of them. False: the search is done. */
+bool search_advance(struct search *s, struct rules *rules, const struct candidate *found, const int64_t *count,
+                    struct search_work *work);
+
+/* ---- one row of logits (V) ----
+ * What may follow row `row` of a search. tops: room for topk_blocks(V) floats. Changes logits: what the rules forbid
+ * becomes -inf. Best first; fewer than rules->width when the rules allow no more. -1: the logits are not numbers. */
+int64_t candidates_of(const struct rules *rules, const struct search *s, int64_t row, float *logits, float *tops,
+                      struct candidate *out);
 
 #endif

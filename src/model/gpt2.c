@@ -9,6 +9,7 @@
 #include "model/families.h"
 #include "model/inputs.h"
 #include "model/parts.h"
+#include "model/stepper.h"
 #include <math.h>
 
 struct gpt2 {
@@ -143,12 +144,40 @@ static bool lm_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t leng
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 2, heed_shape(heed_io_get(in, "input_ids"))));
 }
 
+/* ---- decoding ---- */
+
+static struct stepper_sizes lm_sizes(const void *own) {
+    const struct gpt2 *m = own;
+    return (struct stepper_sizes){.vocabulary = m->output->shape[0], .positions = m->longest};
+}
+
+static bool lm_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
+    const struct gpt2 *m = own;
+    if (m->stack.layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "gpt2: a model without layers cannot decode");
+    return attention_begin(cx, state, &m->stack.layer[0].self_attn, m->stack.layers, b, 0);
+}
+
+static heed_tensor *lm_step(heed_ctx *cx, const void *own, void *state, heed_tensor *ids, const int32_t *counts) {
+    const struct gpt2 *m = own;
+    const struct attention_state *s = state;
+    int64_t start;
+    heed_tensor *at = NULL, *const table = heed_param_tensor(cx, m->position.weight);
+    if (!attention_positions(cx, s, ids, counts, m->longest, &start, &at)) return NULL;
+    heed_tensor *const positions =
+        at ? heed_embedding(cx, table, at) : heed_slice(cx, table, 0, start, heed_dim(ids, -1));
+    heed_tensor *x = heed_add(cx, heed_embedding_run(cx, &m->word, ids), positions);
+    x = attention_last(cx, heed_encoder_step(cx, &m->stack, x, s->self, counts, NULL), counts);
+    return heed_linear(cx, x, heed_param_tensor(cx, m->output), NULL);
+}
+
+static const struct heed_stepper lm_stepper = {ATTENTION_STATE, .sizes = lm_sizes, .begin = lm_begin, .step = lm_step};
+
 /* ---- the family ---- */
 
 #define INPUTS "input_ids attention_mask position_ids"
 static const heed_head gpt2_heads[] = {
     {"GPT2LMHeadModel", "lm", INPUTS " labels", .keys = lm_keys, .build = lm_build, .forward = lm_forward,
-     .sample = lm_sample},
+     .sample = lm_sample, .stepper = &lm_stepper},
     {"GPT2Model", "embed", INPUTS, .bare = true, .build = bare_build, .forward = bare_forward, .sample = bare_sample},
     {.architecture = NULL},
 };

@@ -13,8 +13,8 @@ static bool is_given(heed_ctx *cx, heed_json from, const char *key) {
     return heed_json_kind_of(heed_json_find(cx, from, key)) > HEED_JSON_NULL;
 }
 
-static void read_int(heed_ctx *cx, heed_json from, const char *key, int64_t more, int64_t *to) {
-    if (is_given(cx, from, key)) *to = config_int(cx, from, key, 0, INT32_MAX) + more;
+static void read_int(heed_ctx *cx, heed_json from, const char *key, int64_t *to) {
+    if (is_given(cx, from, key)) *to = config_int(cx, from, key, 0, INT32_MAX);
 }
 
 static void read_number(heed_ctx *cx, heed_json from, const char *key, float *to) {
@@ -67,24 +67,22 @@ bool heed_generate_config(heed_ctx *cx, const heed_model *model, heed_generate_o
     if (!model || !opts) return heed_fail(cx, HEED_ERR_USAGE, "generate: a model and options are needed");
     const heed_json from = heed_model_decoding(model);
     heed_generate_opts o = *opts;
-    int64_t min_new = 0;
-    read_int(cx, from, "num_beams", 0, &o.beams);
-    read_int(cx, from, "num_return_sequences", 0, &o.n_best);
+    read_int(cx, from, "num_beams", &o.beams);
+    read_int(cx, from, "num_return_sequences", &o.n_best);
     read_number(cx, from, "length_penalty", &o.length_penalty);
     read_early_stopping(cx, from, &o.early_stopping);
-    read_int(cx, from, "max_length", 0, &o.max_length);
-    read_int(cx, from, "max_new_tokens", 1, &o.max_length); /* and the start token */
-    read_int(cx, from, "min_length", 0, &o.min_length);
-    read_int(cx, from, "min_new_tokens", 1, &min_new);
-    if (min_new > o.min_length) o.min_length = min_new;
-    read_int(cx, from, "no_repeat_ngram_size", 0, &o.no_repeat_ngram);
+    read_int(cx, from, "max_length", &o.max_length);
+    read_int(cx, from, "max_new_tokens", &o.max_new_tokens);
+    read_int(cx, from, "min_length", &o.min_length);
+    read_int(cx, from, "min_new_tokens", &o.min_new_tokens);
+    read_int(cx, from, "no_repeat_ngram_size", &o.no_repeat_ngram);
     read_number(cx, from, "repetition_penalty", &o.repetition_penalty);
     if (is_given(cx, from, "do_sample")) {
         o.sample = heed_json_bool(cx, from, "do_sample");
         if (o.sample) o.top_k = TRANSFORMERS_TOP_K;
     }
     read_number(cx, from, "temperature", &o.temperature);
-    read_int(cx, from, "top_k", 0, &o.top_k);
+    read_int(cx, from, "top_k", &o.top_k);
     read_number(cx, from, "top_p", &o.top_p);
     read_number(cx, from, "min_p", &o.min_p);
     note_unknown(cx, from);
@@ -110,13 +108,27 @@ static bool check_search(heed_ctx *cx, const heed_generate_opts *o, const struct
                          (double)o->length_penalty);
     if ((int)o->early_stopping < HEED_STOP_HEURISTIC || o->early_stopping > HEED_STOP_NEVER_EARLY)
         return heed_fail(cx, HEED_ERR_USAGE, "generate: %d is not a kind of early stopping", (int)o->early_stopping);
-    if (o->max_length < 2 || o->max_length > r->positions)
+    if (o->on_token && o->beams > 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: streaming tokens needs a beam width of 1, not %lld",
+                         (long long)o->beams);
+    return true;
+}
+
+static bool check_lengths(heed_ctx *cx, const heed_generate_opts *o, int64_t positions) {
+    if (o->max_new_tokens == 0 && (o->max_length < 2 || o->max_length > positions))
         return heed_fail(cx, HEED_ERR_RANGE,
                          "generate: a max_length of %lld is not between 2 and the model's %lld positions",
-                         (long long)o->max_length, (long long)r->positions);
-    if (o->min_length < 0 || o->min_length > o->max_length)
+                         (long long)o->max_length, (long long)positions);
+    if (o->max_new_tokens < 0 || o->max_new_tokens >= positions)
+        return heed_fail(cx, HEED_ERR_RANGE, "generate: %lld new tokens are not fewer than the model's %lld positions",
+                         (long long)o->max_new_tokens, (long long)positions);
+    if (o->min_length < 0 || (o->max_new_tokens == 0 && o->min_length > o->max_length))
         return heed_fail(cx, HEED_ERR_RANGE, "generate: a min_length of %lld is not between 0 and max_length, %lld",
                          (long long)o->min_length, (long long)o->max_length);
+    if (o->min_new_tokens < 0 || (o->max_new_tokens > 0 && o->min_new_tokens > o->max_new_tokens))
+        return heed_fail(cx, HEED_ERR_RANGE,
+                         "generate: min_new_tokens of %lld is not between 0 and max_new_tokens, %lld",
+                         (long long)o->min_new_tokens, (long long)o->max_new_tokens);
     return true;
 }
 
@@ -216,9 +228,6 @@ static bool read_directory(heed_ctx *cx, heed_json from, struct rules *r) {
     r->start = start >= 0 ? start : bos;
     r->forced_first = config_token(cx, from, "forced_bos_token_id", r->vocabulary);
     r->forced_last = config_token(cx, from, "forced_eos_token_id", r->vocabulary);
-    if (!heed_failed(cx) && r->start < 0)
-        return heed_fail(cx, HEED_ERR_USAGE,
-                         "generate: the model's directory gives neither decoder_start_token_id nor bos_token_id");
     if (!read_tokens(cx, from, "eos_token_id", r->vocabulary, &r->eos)) return false;
     if (heed_json_kind_of(words) > HEED_JSON_NULL) {
         heed_json_array(cx, from, "bad_words_ids");
@@ -229,24 +238,33 @@ static bool read_directory(heed_ctx *cx, heed_json from, struct rules *r) {
 
 /* ---- rules ---- */
 
-bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts *opts, int64_t positions,
-                struct rules *r) {
+bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts *opts,
+                const struct stepper_sizes *sizes, struct rules *r) {
+    r->cx = cx;
+    r->vocabulary = sizes->vocabulary;
+    r->positions = sizes->positions;
     if (opts) {
         r->opts = *opts;
     } else {
-        r->opts = (heed_generate_opts){.beams = 1, .length_penalty = 1};
-        if (!heed_generate_config(cx, model, &r->opts)) return false;
-        if (r->opts.max_length > positions) r->opts.max_length = positions;
+        heed_generate_opts *const o = &r->opts;
+        *o = (heed_generate_opts){.beams = 1, .length_penalty = 1};
+        r->capped = true;
+        if (!heed_generate_config(cx, model, o)) return false;
+        if (o->max_length > r->positions) o->max_length = r->positions;
+        if (o->max_new_tokens >= r->positions) o->max_new_tokens = r->positions - 1;
     }
-    r->cx = cx;
-    r->positions = positions;
-    complete(&r->opts, positions);
-    if (!check_search(cx, &r->opts, r) || !check_tokens(cx, &r->opts) ||
+    complete(&r->opts, r->positions);
+    if (!check_search(cx, &r->opts, r) || !check_lengths(cx, &r->opts, r->positions) || !check_tokens(cx, &r->opts) ||
         !read_directory(cx, heed_model_decoding(model), r))
         return false;
     const int64_t ends = r->eos.count > 1 ? r->eos.count : 1;
     r->width = r->opts.beams > 1 ? (1 + ends) * r->opts.beams : 1;
     return true;
+}
+
+int64_t rules_limit(const struct rules *r, int64_t prompt) {
+    const int64_t limit = r->opts.max_new_tokens > 0 ? prompt + r->opts.max_new_tokens : r->opts.max_length;
+    return r->capped && limit > r->positions ? r->positions : limit;
 }
 
 void rules_close(heed_ctx *cx, struct rules *r) {

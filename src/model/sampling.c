@@ -27,11 +27,13 @@ static void forbid_words(const struct rules *rules, const struct topk_row *row, 
     }
 }
 
-static void forbid(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
+static void forbid(const struct rules *rules, const struct search *s, const struct topk_row *row, const int32_t *ids) {
+    const int64_t n = s->n;
+    const bool early = n < rules->opts.min_length || n - s->prompt < rules->opts.min_new_tokens;
     forbid_repeats(rules, row, ids, n);
     forbid_words(rules, row, ids, n);
-    for (int64_t i = 0; n < rules->opts.min_length && i < rules->eos.count; i++) forbid_token(row, rules->eos.id[i]);
-    const int64_t first = rules->forced_first >= 0 ? 2 : 1;
+    for (int64_t i = 0; early && i < rules->eos.count; i++) forbid_token(row, rules->eos.id[i]);
+    const int64_t first = s->prompt == 1 && rules->forced_first >= 0 ? 2 : s->prompt;
     for (int64_t i = 0; n == first && i < rules->begin_suppressed.count; i++)
         forbid_token(row, rules->begin_suppressed.id[i]);
 }
@@ -50,10 +52,10 @@ static void penalise(const struct rules *rules, const struct topk_row *row, floa
     }
 }
 
-/* The token that must follow n others, or -1; where both rules hold, the last one. */
-static int32_t forced_at(const struct rules *rules, int64_t n) {
-    if (rules->forced_last >= 0 && n == rules->opts.max_length - 1) return rules->forced_last;
-    return n == 1 ? rules->forced_first : -1;
+/* The token that must follow, or -1; where both rules hold, the last one. */
+static int32_t forced_next(const struct rules *rules, const struct search *s) {
+    if (rules->forced_last >= 0 && s->n == s->limit - 1) return rules->forced_last;
+    return s->n == 1 ? rules->forced_first : -1;
 }
 
 /* ---- drawing ---- tokens are counted by mass, exp((x - top) / temperature) */
@@ -131,10 +133,11 @@ static float unpenalised(const struct rules *rules, const int32_t *ids, int64_t 
     return c.score;
 }
 
-int64_t candidates_of(const struct rules *rules, float *logits, float *tops, const int32_t *ids, int64_t n,
-                      uint64_t stream, struct candidate *out) {
+int64_t candidates_of(const struct rules *rules, const struct search *s, int64_t of, float *logits, float *tops,
+                      struct candidate *out) {
     const struct topk_row row = {logits, tops, rules->vocabulary};
-    const int32_t forced = forced_at(rules, n);
+    const int32_t forced = forced_next(rules, s), *ids = s->ids + of * rules->room;
+    const int64_t n = s->n;
     if (forced >= 0) {
         out[0] = (struct candidate){forced, 0};
         return 1;
@@ -142,11 +145,11 @@ int64_t candidates_of(const struct rules *rules, float *logits, float *tops, con
     const float lse = topk_log_sum_exp(&row);
     if (!isfinite(lse)) return -1;
     penalise(rules, &row, lse, ids, n);
-    forbid(rules, &row, ids, n);
+    forbid(rules, s, &row, ids);
     const int64_t count = topk_best(&row, rules->width, out);
     if (count > 0 && rules->opts.sample) {
         const struct draw d = {logits, row.n, (double)out[0].score, (double)rules->opts.temperature, 0};
-        out[0].id = draw_token(rules, &d, uniform(rules->opts.seed, stream, (uint64_t)n));
+        out[0].id = draw_token(rules, &d, uniform(rules->opts.seed, s->stream, (uint64_t)n));
         out[0].score = logits[out[0].id];
     }
     if (count > 0 && rules->opts.beams == 1 && rules->opts.repetition_penalty != 1)

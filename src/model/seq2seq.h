@@ -2,7 +2,7 @@
 #ifndef MODEL_SEQ2SEQ_H
 #define MODEL_SEQ2SEQ_H
 
-#include "heed/model.h"
+#include "model/stepper.h"
 
 #define SEQ2SEQ_FIRST_POSITION 2 /* of learned positions: the rows before are left over from fairseq, and not used */
 
@@ -29,9 +29,6 @@ struct seq2seq {
 bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 
-/* ids (B,T) i32, standing at positions start, start + 1, … -> (B,T,C) */
-heed_tensor *seq2seq_embed(heed_ctx *cx, const struct seq2seq *m, const struct seq2seq_entry *entry, heed_tensor *ids,
-                           int64_t start);
-heed_tensor *seq2seq_logits(heed_ctx *cx, const struct seq2seq *m, heed_tensor *hidden); /* (…,C) -> (…,V) */
+extern const struct heed_stepper seq2seq_stepper;
 
 #endif

@@ -327,7 +327,7 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct
     }                                                                                                                  \
     static const heed_head kind##_heads[] = {                                                                          \
         {class_name, "translate", "input_ids attention_mask decoder_input_ids labels", .build = kind##_build,          \
-         .forward = seq2seq_forward, .sample = seq2seq_sample},                                                        \
+         .forward = seq2seq_forward, .sample = seq2seq_sample, .stepper = &seq2seq_stepper},                           \
         {.architecture = NULL},                                                                                        \
     };                                                                                                                 \
     const heed_family family_##kind = {.name = called,                                                                 \

@@ -3,7 +3,7 @@
 #include "base/profile.h"
 #include "heed/translate.h"
 #include "model/directory.h"
-#include "model/seq2seq.h"
+#include "model/stepper.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
     heed_translator *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
     *t = (heed_translator){.model = heed_model_load(cx, dir)};
-    if (t->model && heed_model_head(t->model)->forward != seq2seq_forward)
+    if (t->model && !(heed_model_head(t->model)->stepper && heed_model_head(t->model)->stepper->encodes))
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s cannot translate: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);
     if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&
@@ -141,18 +141,20 @@ static bool keep(heed_ctx *cx, const heed_generated *g, const struct sentence *o
 static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source, struct sentence *order, int64_t n,
                    const heed_generate_opts *opts, heed_translated *out) {
     const int64_t positions = heed_translator_positions(cx, model);
+    const bool limited = opts->max_length > 0 || opts->max_new_tokens > 0;
     heed_ids *some = heed_mem_new(cx, AT_ONCE * sizeof *some);
     int64_t number[AT_ONCE];
     for (int64_t from = 0, count; some && from < n && !heed_cancelled(cx); from += count) {
         const int64_t length = bucket_of(order[from].length);
         heed_generate_opts o = *opts;
         for (count = 0; count < AT_ONCE && from + count < n; count++) {
-            if (opts->max_length == 0 && bucket_of(order[from + count].length) != length) break;
+            if (!limited && bucket_of(order[from + count].length) != length) break;
             some[count] = source[order[from + count].index];
             number[count] = opts->number ? opts->number[order[from + count].index] : order[from + count].index;
         }
-        if (o.max_length == 0) o.max_length = 2 * length + 10;
+        if (!limited) o.max_length = 2 * length + 10;
         if (o.max_length > positions) o.max_length = positions;
+        if (o.max_new_tokens >= positions) o.max_new_tokens = positions - 1;
         o.number = number;
         heed_generated *g = heed_generate(cx, model, some, count, &o);
         if (g) keep(cx, g, order + from, out);

@@ -3,11 +3,11 @@
 #include "heed/generate.h"
 #include "io/io_test.h"
 
-static const char *const models[] = {"marian-shared", "marian-apart", "bart",          "marian-forced",
-                                     "mbart",         "pegasus",      "marian-options"};
+static const char *const models[] = {"marian-shared", "marian-apart", "bart",           "marian-forced",
+                                     "mbart",         "pegasus",      "marian-options", "gpt2-options"};
 /* From FORCED on, the score of a greedy hypothesis is not that of all its tokens: some are forced and cost nothing, or
  * it is not known which end token came. */
-enum { MODELS = 7, FORCED = 3, SOURCES = 8, STOPS = 4 };
+enum { MODELS = 8, FORCED = 3, SOURCES = 8, STOPS = 4 };
 
 static heed_model *load(heed_ctx *cx, const char *name) {
     char dir[600];
@@ -55,6 +55,8 @@ static struct call read_call(heed_ctx *cx, heed_json at) {
                                                                              : HEED_STOP_HEURISTIC,
                                   .max_length = heed_json_int_or(cx, o, "max_length", 0),
                                   .min_length = heed_json_int_or(cx, o, "min_length", 0),
+                                  .max_new_tokens = heed_json_int_or(cx, o, "max_new_tokens", 0),
+                                  .min_new_tokens = heed_json_int_or(cx, o, "min_new_tokens", 0),
                                   .no_repeat_ngram = heed_json_int_or(cx, o, "no_repeat_ngram", 0),
                                   .repetition_penalty = (float)heed_json_number_or(cx, o, "repetition_penalty", 0)};
     const heed_json stops = heed_json_find(cx, o, "stop");
@@ -187,6 +189,8 @@ static void test_golden(void **unused) {
     assert_true(n.ended > 50 && n.cut > 50);
     n = compare_all(cx, "generate_options.json"); /* several end tokens, repetition penalty, stop texts, … */
     assert_true(n.ended > 20 && n.stopped > 3);
+    n = compare_all(cx, "generate_lm.json"); /* prompts of a decoder alone */
+    assert_true(n.ended > 100 && n.cut > 10);
     heed_close(cx);
 }
 
@@ -481,8 +485,10 @@ static void test_config(void **unused) {
     assert_int_equal(o.n_best, 2);
     assert_true(o.length_penalty == 0.7f && o.repetition_penalty == 1.3f);
     assert_int_equal(o.early_stopping, HEED_STOP_EARLY);
-    assert_int_equal(o.max_length, 20); /* with the start token */
-    assert_int_equal(o.min_length, 5);
+    assert_int_equal(o.max_length, 0);
+    assert_int_equal(o.min_length, 2);
+    assert_int_equal(o.max_new_tokens, 19);
+    assert_int_equal(o.min_new_tokens, 4);
     assert_int_equal(o.no_repeat_ngram, 3);
     assert_false(o.sample);
     assert_int_equal(o.top_k, 3);
@@ -668,13 +674,13 @@ static void test_bad_input(void **unused) {
     assert_null(heed_generate(cx, NULL, &good, 1, NULL));
     EXPECT_SENTENCE(cx, "generate: the model is NULL");
     assert_null(heed_generate(cx, m, NULL, 1, NULL));
-    EXPECT_SENTENCE(cx, "generate: the source is NULL");
+    EXPECT_SENTENCE(cx, "generate: the input is NULL");
 
     heed_model *mlp =
         heed_model_new(cx, heed_family_find("mlp"), (const char *[]){"input_size=2", "output_size=1"}, 2, 1);
     assert_non_null(mlp);
     assert_null(heed_generate(cx, mlp, &good, 1, NULL));
-    EXPECT_SENTENCE(cx, "generate: mlp is not an encoder-decoder");
+    EXPECT_SENTENCE(cx, "generate: HeedMlp of mlp cannot decode");
     heed_model_free(cx, mlp);
 
     assert_true(heed_json_put_int(cx, heed_model_config(m), "forced_eos_token_id", 99));

@@ -138,6 +138,19 @@ static bool keep(heed_ctx *cx, const heed_generated *g, const struct sentence *o
     return !heed_failed(cx);
 }
 
+/* Tokens of a bucket's sequences under the numbers that the caller knows. */
+struct bucket_stream {
+    const heed_generate_opts *opts;
+    const struct sentence *order;
+    int64_t n_best;
+};
+
+static bool tell(void *user, int64_t sequence, int32_t token) {
+    const struct bucket_stream *s = user;
+    const int64_t to = s->order[sequence / s->n_best].index * s->n_best + sequence % s->n_best;
+    return s->opts->on_token(s->opts->user, to, token);
+}
+
 static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source, struct sentence *order, int64_t n,
                    const heed_generate_opts *opts, heed_translated *out) {
     const int64_t positions = heed_translator_positions(cx, model);
@@ -156,6 +169,8 @@ static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source
         if (o.max_length > positions) o.max_length = positions;
         if (o.max_new_tokens >= positions) o.max_new_tokens = positions - 1;
         o.number = number;
+        struct bucket_stream stream = {opts, order + from, out->n_best};
+        if (opts->on_token) o.on_token = tell, o.user = &stream;
         heed_generated *g = heed_generate(cx, model, some, count, &o);
         if (g) keep(cx, g, order + from, out);
         heed_mem_free(cx, g);

@@ -5,7 +5,7 @@
  * bits for any number of threads and after saving and loading, and a dry run that tells the memory. A new family is one
  * more directory; a head without one fails. */
 #include "heed/attention.h"
-#include "heed/model.h"
+#include "heed/generate.h"
 #include "io/io_test.h"
 #include <dirent.h>
 #include <sys/stat.h>
@@ -361,6 +361,91 @@ static void test_plan(void **state) {
     }
 }
 
+/* ---- decoding ---- */
+
+/* (B,T) of an input, with 0 where a label does not count */
+static int32_t *tokens_of(const struct golden *g, const char *name, int64_t shape[2]) {
+    const heed_tensor *t = heed_io_get(&g->in, name);
+    check(g, t && heed_rank(t) == 2, name);
+    memcpy(shape, heed_shape(t), 2 * sizeof *shape);
+    const int64_t n = heed_count(t);
+    int32_t *ids = malloc((size_t)n * sizeof *ids);
+    memcpy(ids, heed_i32(t), (size_t)n * sizeof *ids);
+    for (int64_t i = 0; i < n; i++) ids[i] = ids[i] < 0 ? 0 : ids[i];
+    return ids;
+}
+
+/* Logits (B,T,V) of forward, without padding. */
+static float *forward_logits(struct golden *g, heed_tensor *source, const int32_t *ids, const int64_t shape[2]) {
+    heed_tensor *given = heed_from_i32(g->cx, ids, 2, shape);
+    g->in = (heed_io){0};
+    if (source) heed_io_put(g->cx, &g->in, "input_ids", source);
+    heed_io_put(g->cx, &g->in, source ? "decoder_input_ids" : "input_ids", given);
+    forward(g);
+    heed_tensor *y = heed_io_get(&g->out, "logits");
+    check(g, y != NULL, "logits");
+    float *logits = malloc((size_t)heed_count(y) * sizeof *logits);
+    check(g, heed_copy_f32(g->cx, y, logits, heed_count(y)), "logits");
+    return logits;
+}
+
+/* Token by token through a session, against forward. */
+static void check_cached(struct golden *g, const heed_ids *source, int32_t *ids, const int64_t shape[2],
+                         const float *want) {
+    const int64_t B = shape[0], T = shape[1];
+    heed_session *s = heed_session_open(g->cx, g->model, source, B);
+    check(g, s != NULL, "session");
+    const int64_t V = heed_session_vocabulary(s);
+    heed_ids *one = calloc((size_t)B, sizeof *one);
+    for (int64_t t = 0; t < T; t++) {
+        for (int64_t b = 0; b < B; b++) one[b] = (heed_ids){.id = ids + b * T + t, .count = 1};
+        check(g, heed_session_append(g->cx, s, one), "append");
+        for (int64_t b = 0; b < B; b++)
+            for (int64_t v = 0; v < V; v++) {
+                const float got = heed_session_logits(s, b)[v], right = want[(b * T + t) * V + v];
+                if (!(fabsf(got - right) <= 1e-4f * fabsf(right) + 2e-5f))
+                    fail_msg("%s: with the cache a logit after %d tokens is %g, not %g", g->name, (int)t + 1,
+                             (double)got, (double)right);
+            }
+    }
+    free(one);
+    heed_session_close(g->cx, s);
+}
+
+/* Heads that decode: the cache changes nothing, and a token changes nothing before it. */
+static void test_decoding(void **state) {
+    (void)state;
+    int decoded = 0;
+    for (int i = 0; i < n_cases; i++) {
+        struct golden g;
+        open_golden(&g, cases[i], NULL, 1, false);
+        if (heed_model_head(g.model)->stepper) {
+            const bool encodes = strstr(heed_model_head(g.model)->inputs, "decoder_input_ids") != NULL;
+            int64_t from[2] = {0}, shape[2];
+            int32_t *ids = tokens_of(&g, encodes ? "labels" : "input_ids", shape);
+            int32_t *sources = encodes ? tokens_of(&g, "input_ids", from) : NULL;
+            heed_ids *source = encodes ? calloc((size_t)from[0], sizeof *source) : NULL;
+            for (int64_t b = 0; b < from[0]; b++) source[b] = (heed_ids){.id = sources + b * from[1], .count = from[1]};
+            heed_tensor *given = heed_io_get(&g.in, "input_ids");
+            float *want = forward_logits(&g, encodes ? given : NULL, ids, shape);
+            check_cached(&g, source, ids, shape, want);
+            const int64_t V = heed_dim(heed_io_get(&g.out, "logits"), -1), T = shape[1];
+            for (int64_t b = 0; b < shape[0]; b++) ids[b * T + T - 1] += ids[b * T + T - 1] > 0 ? -1 : 1;
+            float *other = forward_logits(&g, encodes ? given : NULL, ids, shape);
+            for (int64_t b = 0; b < shape[0]; b++) {
+                if (memcmp(want + b * T * V, other + b * T * V, (size_t)((T - 1) * V) * sizeof(float)) != 0)
+                    fail_msg("%s: the last token changes logits before it", g.name);
+                if (memcmp(want + ((b + 1) * T - 1) * V, other + ((b + 1) * T - 1) * V, (size_t)V * sizeof(float)) == 0)
+                    fail_msg("%s: the last token changes nothing", g.name);
+            }
+            free(ids), free(sources), free(source), free(want), free(other);
+            decoded++;
+        }
+        close_golden(&g);
+    }
+    assert_true(decoded >= 8);
+}
+
 /* ---- none is left out ---- */
 
 static void test_all_heads(void **state) {
@@ -381,8 +466,9 @@ static void test_all_heads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results), cmocka_unit_test(test_loss_only), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_reload),  cmocka_unit_test(test_plan),      cmocka_unit_test(test_all_heads),
+        cmocka_unit_test(test_results),   cmocka_unit_test(test_loss_only), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_reload),    cmocka_unit_test(test_plan),      cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_all_heads),
     };
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

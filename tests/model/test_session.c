@@ -1,6 +1,6 @@
 /* Sessions: tokens in any pieces give the logits of forward; sequences of different lengths are apart; forks and
  * reordering; prompts used again; streamed tokens; what memory is taken; and what is refused. */
-#include "heed/generate.h"
+#include "heed/translate.h"
 #include "io/io_test.h"
 
 enum { TEXTS = 4, LONGEST = 10 };
@@ -342,6 +342,28 @@ static void test_stream(void **unused) {
         }
 }
 
+/* Sentences of different buckets keep their numbers. */
+static void test_stream_of_sentences(void **unused) {
+    (void)unused;
+    heed_ctx *cx = open_context();
+    heed_model *m = load(cx, "marian-options");
+    heed_ids source[] = {text(cx, 1, 11), {0}, text(cx, 2, 2), text(cx, 3, 9)};
+    struct stream s = {.cx = cx};
+    const heed_generate_opts o = {.beams = 1, .length_penalty = 1, .min_length = 5, .on_token = take, .user = &s};
+    heed_translated found = {0};
+    check(cx, heed_translate_ids(cx, m, source, 4, &o, &found));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(found.ids[i].count, s.ids[i].count);
+        assert_int_equal(found.ids[i].count >= 4, i != 1);
+        assert_memory_equal(found.ids[i].id, s.ids[i].id, (size_t)s.ids[i].count * sizeof(int32_t));
+    }
+    heed_translated_free(cx, &found);
+    free_texts(cx, s.ids, 6);
+    free_texts(cx, source, 4);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
 /* ---- memory ---- */
 
 /* A dry context counts what prompts of different lengths take when none ends before it must. */
@@ -492,9 +514,16 @@ static void test_bad_input(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_own_loop),     cmocka_unit_test(test_forks),
-        cmocka_unit_test(test_generate_from), cmocka_unit_test(test_empty_prompt), cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_planned),       cmocka_unit_test(test_starved),      cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_own_loop),
+        cmocka_unit_test(test_forks),
+        cmocka_unit_test(test_generate_from),
+        cmocka_unit_test(test_empty_prompt),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_stream_of_sentences),
+        cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_positions),
         cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,11 +253,11 @@ static int convert(const struct options *o) {
 
 /* ---- training ---- */
 
-#define MOST_TEXTS 64
+#define MAX_TEXTS 64
 
 static heed_tokenizer *train_tokenizer(heed_ctx *cx, const struct options *o, const heed_tokenizer_opts *opts) {
-    heed_lines texts[MOST_TEXTS] = {{0}};
-    const heed_lines *list[MOST_TEXTS];
+    heed_lines texts[MAX_TEXTS] = {{0}};
+    const heed_lines *list[MAX_TEXTS];
     int n = 0;
     for (bool ok = true; ok && (n < options_words(o) || n == 0);) {
         ok = heed_lines_read(cx, options_words(o) > 0 ? options_word(o, n) : "-", &texts[n]);
@@ -307,7 +307,7 @@ static int train(const struct options *o, const char *name, const char *dir) {
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("tokens", options, argc, argv, 0, MOST_TEXTS, "DIR");
+    struct options *o = options_read("tokens", options, argc, argv, 0, MAX_TEXTS, "DIR");
     if (!o) return EXIT_USAGE;
     const char *kind = option_text(o, "train"), *dir = option_text(o, "out");
     int status;

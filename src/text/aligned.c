@@ -37,13 +37,13 @@ bool aligned_put(heed_ctx *cx, struct aligned *to, const char *text, size_t size
 
 bool aligned_put_plain(heed_ctx *cx, struct aligned *to, const char *text, size_t size, uint32_t base) {
     if (!make_room(cx, to, size)) return false;
-    struct origin *from = to->from + to->text.size;
+    const size_t at = to->text.size;
     if (!heed_string_put(cx, &to->text, text, size)) return false;
     for (size_t i = 0, n; to->tracked && i < size; i += n) {
         const unsigned char lead = (unsigned char)text[i];
         n = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
         for (size_t k = 0; k < n && i + k < size; k++)
-            from[i + k] = (struct origin){base + (uint32_t)i, base + (uint32_t)(i + n)};
+            to->from[at + i + k] = (struct origin){base + (uint32_t)i, base + (uint32_t)(i + n)};
     }
     return true;
 }

@@ -296,7 +296,8 @@ static bool bpe_encode(struct work *w, const char *word, size_t size) {
         n = n <= SHORT && !w->drop ? merge_short(b, to.at, n) : merge_long(w->cx, b, w->drop, to.at, n);
     if (n < 0) return false;
     if (whole >= 0) /* the same whoever finds it out */
-        atomic_store_explicit(&b->whole[whole], n == 1 && to.at[0].id == whole ? WHOLE_YES : WHOLE_NO,
+        atomic_store_explicit(&b->whole[whole],
+                              n == 1 && to.at[0].id == whole && to.at[0].size == size ? WHOLE_YES : WHOLE_NO,
                               memory_order_relaxed);
     size_t at = 0;
     for (int64_t i = 0; i < n; at += to.at[i++].size)

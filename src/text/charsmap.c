@@ -35,6 +35,9 @@ static bool base64_read(node at, unsigned char *to, size_t *size) {
 
 /* ---- reading ---- */
 
+static uint32_t label_of(uint32_t unit) { return unit & (1u << 31 | 0xFF); }
+static size_t offset_of(uint32_t unit) { return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6); }
+
 static bool take_apart(struct charsmap *c) {
     uint32_t trie = 0;
     if (c->size < 4) return false;
@@ -47,6 +50,18 @@ static bool take_apart(struct charsmap *c) {
     return true;
 }
 
+/* Whether the children of every unit, which lie in a block of 256, and all replacements are there. */
+static bool stays_inside(const struct charsmap *c, size_t *bad) {
+    for (*bad = 0; *bad < c->unit_count; ++*bad) {
+        const uint32_t unit = c->units[*bad];
+        if (unit >> 31) continue; /* a value, which its parent checks */
+        const size_t base = *bad ^ offset_of(unit);
+        if ((base | 0xFF) >= c->unit_count) return false;
+        if (unit >> 8 & 1 && (c->units[base] & 0x7FFFFFFF) >= c->size) return false;
+    }
+    return true;
+}
+
 bool charsmap_read(const struct tree *t, node at, struct charsmap *c) {
     const node text = tree_need(t, at, "precompiled_charsmap", TREE_TEXT);
     if (!text || !(c->bytes = heed_mem_new(t->cx, (size_t)text->size + 4))) return false;
@@ -54,14 +69,14 @@ bool charsmap_read(const struct tree *t, node at, struct charsmap *c) {
     if (heed_failed(t->cx)) return false;
     if (text->size == 0) return true; /* changes nothing */
     if (!base64_read(text, c->bytes, &c->size)) return tree_fail(t, text, NULL, "not base64");
+    size_t bad;
     if (!take_apart(c)) return tree_fail(t, text, NULL, "a charsmap that is cut off");
-    return utf8_bad(c->replacements, c->size) == c->size || tree_fail(t, text, NULL, "replacements that are not UTF-8");
+    if (utf8_bad(c->replacements, c->size) != c->size)
+        return tree_fail(t, text, NULL, "replacements that are not UTF-8");
+    return stays_inside(c, &bad) || tree_fail(t, text, NULL, "unit %zu of its trie points outside", bad);
 }
 
 /* ---- applying ---- */
-
-static uint32_t label_of(uint32_t unit) { return unit & (1u << 31 | 0xFF); }
-static size_t offset_of(uint32_t unit) { return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6); }
 
 struct found {
     const char *text; /* NULL: no key */
@@ -74,8 +89,7 @@ static struct found replacement(const struct charsmap *c, size_t place, size_t k
     return (struct found){text, end ? (size_t)(end - text) : c->size - place, key};
 }
 
-/* What the shortest or the longest key that begins the text stands for. A trie that points outside holds no key there.
- */
+/* What the shortest or the longest key that begins the text stands for. */
 static struct found find(const struct charsmap *c, const char *text, size_t size, bool longest) {
     struct found best = {0};
     size_t at = offset_of(c->units[0]);

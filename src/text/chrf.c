@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHARACTER_ORDERS = 6, MOST_WORD_ORDERS = 8, ORDERS = CHARACTER_ORDERS + MOST_WORD_ORDERS };
+enum { CHARACTER_ORDERS = 6, MAX_WORD_ORDER = 8, ORDERS = CHARACTER_ORDERS + MAX_WORD_ORDER };
 
 struct tally {
     int64_t hypothesis[ORDERS], reference[ORDERS], matches[ORDERS];
@@ -144,9 +144,8 @@ bool heed_chrf_corpus(heed_ctx *cx, const heed_lines *hypothesis, const heed_lin
     struct tally sum = {0};
     if (heed_failed(cx)) return false;
     if (!out) return heed_fail(cx, HEED_ERR_USAGE, "chrf: out is NULL");
-    if (word_order < 0 || word_order > MOST_WORD_ORDERS)
-        return heed_fail(cx, HEED_ERR_RANGE, "chrf: word order %d is not between 0 and %d", word_order,
-                         MOST_WORD_ORDERS);
+    if (word_order < 0 || word_order > MAX_WORD_ORDER)
+        return heed_fail(cx, HEED_ERR_RANGE, "chrf: word order %d is not between 0 and %d", word_order, MAX_WORD_ORDER);
     bool ok = bleu_check(cx, "chrf", hypothesis, references, n_references);
     for (int64_t i = 0; ok && i < hypothesis->count; i++)
         ok = score_line(cx, &grams, hypothesis, references, n_references, word_order, i, &sum);

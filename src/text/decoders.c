@@ -12,7 +12,7 @@ struct slice {
 };
 static struct slice slice_of(const struct texts *t, int64_t i) {
     const size_t start = texts_start(t, i);
-    return (struct slice){t->all.s + start, t->end[i] - start};
+    return (struct slice){t->all.s ? t->all.s + start : "", t->end[i] - start};
 }
 
 /* ---- replacing ---- */
@@ -22,10 +22,11 @@ static bool put_replaced(heed_ctx *cx, struct slice in, const char *what, size_t
                          heed_string *to) {
     if (in.size == 0) return true;
     const char *end = in.s + in.size, *kept = in.s;
-    for (const char *s = in.s; size > 0 && s && (size_t)(end - s) >= size;) {
+    for (const char *s = in.s; size > 0 && (size_t)(end - s) >= size;) {
         s = memchr(s, *what, (size_t)(end - s) - size + 1);
-        if (!s || memcmp(s, what, size) != 0) {
-            s += s != NULL;
+        if (!s) break;
+        if (memcmp(s, what, size) != 0) {
+            s++;
             continue;
         }
         if (!heed_string_put(cx, to, kept, (size_t)(s - kept)) || !heed_string_put(cx, to, with, strlen(with)))
@@ -90,7 +91,7 @@ static bool clean_up(heed_ctx *cx, heed_string *text, size_t from) {
     };
     heed_string other = {0};
     bool ok = true;
-    if (!memchr(text->s + from, ' ', text->size - from)) return true;
+    if (text->size == from || !memchr(text->s + from, ' ', text->size - from)) return true;
     for (size_t i = 0; ok && i < sizeof pairs / sizeof *pairs; i++) {
         other.size = 0;
         const struct slice in = {text->s + from, text->size - from};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A run of k >= 2 full stops is one character of ours, MANY_DOTS + k, until the end: no rule may part it. */
-enum { MANY_DOTS = 0x110000, MOST_CHARACTERS = 1 << 30 };
+enum { MANY_DOTS = 0x110000, MAX_CHARACTERS = 1 << 30 };
 
 struct page {
     heed_ctx *cx;
@@ -235,7 +235,7 @@ static size_t part_last_quote(const struct page *p, const int32_t *s, size_t n, 
 
 static bool turn_page(struct page *p, struct edit *e) {
     const char *s = e->text.s, *end = edit_stop(e);
-    if (e->text.size > MOST_CHARACTERS)
+    if (e->text.size > MAX_CHARACTERS)
         return heed_fail(e->cx, HEED_ERR_RANGE, "moses: a text of %zu bytes is too long", e->text.size);
     p->room = e->text.size + 1;
     if (!(p->c = heed_mem_new(e->cx, p->room * sizeof *p->c))) return false;

@@ -11,7 +11,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#define MOST_DEEP 64
+#define MAX_DEPTH 64
 #define WORD      "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 #define WORD_BARE WORD "\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}" /* of \\w and \\b outside classes: Oniguruma differs */
 #define HEX       "0-9a-fA-F"
@@ -22,8 +22,8 @@ struct translation {
     heed_string *to;
     const char *why;
     int depth;
-    int opened[MOST_DEEP];   /* groups to be closed with this one: of options that stand alone */
-    size_t begun[MOST_DEEP]; /* where the group was begun in `to` */
+    int opened[MAX_DEPTH];   /* groups to be closed with this one: of options that stand alone */
+    size_t begun[MAX_DEPTH]; /* where the group was begun in `to` */
     size_t atom;             /* where the last atom begins in `to` */
 };
 
@@ -362,7 +362,7 @@ static bool read_options(struct translation *t) {
     if (t->s == t->end || (*t->s != ')' && *t->s != ':')) return refuse(t, "an unknown option of a group");
     out[n] = ':';
     if (*t->s++ == ':') {
-        if (t->depth == MOST_DEEP - 1) return refuse(t, "groups more than 64 deep");
+        if (t->depth == MAX_DEPTH - 1) return refuse(t, "groups more than 64 deep");
         t->begun[++t->depth] = t->to->size;
         t->opened[t->depth] = 0;
     } else
@@ -383,7 +383,7 @@ static bool open_group(struct translation *t) {
         }
         if (!strchr(":=!><(|'", kind)) return refuse(t, "an unknown kind of group");
     }
-    if (t->depth == MOST_DEEP - 1) return refuse(t, "groups more than 64 deep");
+    if (t->depth == MAX_DEPTH - 1) return refuse(t, "groups more than 64 deep");
     t->begun[++t->depth] = t->to->size;
     t->opened[t->depth] = 0;
     if (!put(t, t->to, "(")) return false;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_DEEP 128
-#define MOST_SIZE ((size_t)1 << 30)
+#define MAX_DEPTH 128
+#define MAX_SIZE  ((size_t)1 << 30)
 #define MAX_NODES ((uint32_t)1 << 23) /* published tokenizers hold some two million values */
 
 struct parser {
@@ -220,7 +220,7 @@ static bool read_members(struct parser *p, uint32_t at, int depth) {
     const char close = *p->s == '{' ? '}' : ']';
     const bool object = close == '}';
     uint32_t last = 0;
-    if (depth == MOST_DEEP) return wrong(p, "more than 128 levels deep");
+    if (depth == MAX_DEPTH) return wrong(p, "more than 128 levels deep");
     p->t->nodes[at].kind = object ? TREE_OBJECT : TREE_ARRAY;
     p->s++;
     skip_blanks(p);
@@ -255,7 +255,7 @@ static bool read_value(struct parser *p, uint32_t at, int depth) {
 bool tree_parse(heed_ctx *cx, const char *name, const char *text, size_t size, struct tree *t) {
     *t = (struct tree){.cx = cx, .name = name};
     if (heed_failed(cx)) return false;
-    if (size > MOST_SIZE) return heed_fail(cx, HEED_ERR_FORMAT, "%s: more than a gigabyte of JSON", name);
+    if (size > MAX_SIZE) return heed_fail(cx, HEED_ERR_FORMAT, "%s: more than a gigabyte of JSON", name);
     const size_t bad = utf8_bad(text, size);
     struct parser p = {.t = t};
     if (!(t->text = heed_mem_new(cx, size + 1))) return false;

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST   16      /* characters of a piece */
-#define MOST_SEED 1000000 /* pieces to begin with */
-#define SHRINK    0.75    /* what is kept of the pieces in a round */
-#define ROUNDS    2       /* of expectation and maximisation before pieces are dropped */
-#define RARE      0.5     /* an expected count below it: the piece goes */
-#define PENALTY   10.0    /* of an unknown character, below the worst piece */
+#define LONGEST  16      /* characters of a piece */
+#define MAX_SEED 1000000 /* pieces to begin with */
+#define SHRINK   0.75    /* what is kept of the pieces in a round */
+#define ROUNDS   2       /* of expectation and maximisation before pieces are dropped */
+#define RARE     0.5     /* an expected count below it: the piece goes */
+#define PENALTY  10.0    /* of an unknown character, below the worst piece */
 
 struct unit { /* a piece */
     const char *text;
@@ -156,7 +156,7 @@ static bool first_units(struct learner *l, struct map *characters) {
     heed_mem_free(l->cx, list);
     if (!ok) return false;
     qsort(l->units.at + singles, (size_t)(l->units.count - singles), sizeof *l->units.at, by_score);
-    if (l->units.count > MOST_SEED) l->units.count = MOST_SEED > singles ? MOST_SEED : singles;
+    if (l->units.count > MAX_SEED) l->units.count = MAX_SEED > singles ? MAX_SEED : singles;
     double sum = 0;
     for (int64_t i = 0; i < l->units.count; i++) sum += l->units.at[i].score;
     for (int64_t i = 0; i < l->units.count; i++) l->units.at[i].score = log(l->units.at[i].score) - log(sum);

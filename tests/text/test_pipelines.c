@@ -363,6 +363,25 @@ static void test_nul(void **state) {
     close_context(cx);
 }
 
+/* A word may spell a token that only its end becomes: the second time as the first. */
+static void test_inner_token(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_tokenizer *t = parse(cx, "{\"model\":{\"type\":\"BPE\",\"continuing_subword_prefix\":\"a\",\"vocab\":{\"b\":0,"
+                                  "\"ab\":1},\"merges\":[]}}");
+    heed_encoding e = {0};
+    for (int round = 0; round < 2; round++) {
+        assert_true(heed_encode_text(cx, t, "ab", 2, NULL, &e)); /* the a is unknown and dropped */
+        assert_int_equal(e.count, 1);
+        assert_int_equal(e.token[0].id, 1);
+        assert_int_equal(e.token[0].start, 0);
+        assert_int_equal(e.token[0].end, 1);
+    }
+    heed_encoding_free(cx, &e);
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
 /* Dropout that the file asks for: other pieces, the same text, and the same again for the same seed. */
 static void test_dropout_of_file(void **state) {
     (void)state;
@@ -400,6 +419,7 @@ int main(void) {
         cmocka_unit_test(test_many_added),
         cmocka_unit_test(test_slow_patterns),
         cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_inner_token),
         cmocka_unit_test(test_dropout_of_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,6 @@
 /* Every way in which a tokenizer.json can be wrong: a sentence each; and bytes cut, changed and memory refused. */
 #include "io/io_test.h"
+#include "text/spm.h"
 #include "text/tokenizer.h"
 
 /* ---- files that are wrong ---- */
@@ -127,6 +128,45 @@ static void test_parts_refused(void **state) {
     close_context(cx);
 }
 
+/* A map of characters whose trie is one block of 256 units, of which the first is given in base64. */
+static void refuse_charsmap(heed_ctx *cx, const char *first, const char *sentence) {
+    char text[2048], *end = text;
+    end += sprintf(end, "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAQAA%s", first);
+    for (int i = 0; i < 1365 - (int)strlen(first); i++) *end++ = 'A';
+    sprintf(end, "B4AA==\"}," WORDS "}");
+    REFUSED(text, sentence);
+}
+
+static void test_tries_refused(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    refuse_charsmap(cx, "ACwB", "precompiled_charsmap: unit 0 of its trie points outside"); /* to unit 300 */
+    refuse_charsmap(cx, "AAAB", "precompiled_charsmap: unit 0 of its trie points outside"); /* to replacement 256 */
+    close_context(cx);
+}
+
+/* A merge may give one of its own parts: merging ends all the same. */
+static void test_circular_merges(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const char *text =
+        "{\"model\":{\"type\":\"BPE\",\"continuing_subword_prefix\":\"x\",\"vocab\":{\"a\":0,\"x\":1,\"xa\":2},"
+        "\"merges\":[[\"a\",\"x\"],[\"x\",\"xa\"],[\"xa\",\"x\"]]}}";
+    heed_tokenizer *t = NULL;
+    REFUSED("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[\"a b\",\"ab a\"]}}",
+            "'ab' is not in the vocabulary");
+    t = tokenizer_parse(cx, "t.json", text, strlen(text));
+    char *word = malloc(100000);
+    heed_ids ids = {0};
+    for (int i = 0; i < 100000; i++) word[i] = i % 2 ? 'x' : 'a';
+    assert_true(heed_encode(cx, t, word, 100000, true, &ids));
+    assert_true(ids.count > 0);
+    heed_ids_free(cx, &ids);
+    free(word);
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
 /* ---- hostility ---- */
 
 static bool parse_and_use(heed_ctx *cx, const void *bytes, size_t size) {
@@ -167,6 +207,29 @@ static void test_hostile(void **state) {
     free(text);
 }
 
+static bool read_pieces(heed_ctx *cx, const void *bytes, size_t size) {
+    struct spm model = {0};
+    const bool ok = spm_parse(cx, "model", bytes, size, &model);
+    spm_free(cx, &model);
+    return ok;
+}
+
+/* Of a SentencePiece model of two pieces, what they are is cut off only where a piece ends. */
+static void test_hostile_pieces(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const char model[] = "\x0A\x0E\x0A\x05<unk>\x15\x00\x00\x00\x00\x18\x02"
+                                "\x0A\x0B\x0A\x04\xE2\x96\x81"
+                                "a\x15\x00\x00\x80\xBF"
+                                "\x12\x05\x18\x02\xC0\x02\x00"
+                                "\x1A\x02\x18\x00";
+    assert_true(parse_exact(cx, read_pieces, model, sizeof model - 1));
+    assert_int_equal(truncate_everywhere(cx, read_pieces, model, sizeof model - 2), 3);
+    mutate_often(cx, read_pieces, model, sizeof model - 1, 3000);
+    close_context(cx);
+    starve(read_pieces, model, sizeof model - 1);
+}
+
 static bool train_and_drop(heed_ctx *cx, const void *bytes, size_t size) {
     (void)size;
     heed_tokenizer *t = train(cx, bytes);
@@ -183,9 +246,10 @@ static void test_starved_training(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_values),      cmocka_unit_test(test_models_refused),
-        cmocka_unit_test(test_parts_refused),    cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_starved_training),
+        cmocka_unit_test(test_many_values),     cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_parts_refused),   cmocka_unit_test(test_tries_refused),
+        cmocka_unit_test(test_circular_merges), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile_pieces),  cmocka_unit_test(test_starved_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,7 @@ typedef struct heed_multihead {
     heed_linear_layer out; /* H D -> C */
     int64_t width, heads, key_width, value_width;
     int64_t kv_heads, head_size;    /* G, D; 0: H, C / H */
-    const heed_rotary_opts *rotary; /* turns queries and keys; NULL: does not */
+    const heed_rotary_opts *rotary; /* turns queries and keys; NULL: does not. Options may give other positions */
     float scale;                    /* of scores; 0: 1 / sqrt(D) */
     float dropout;
 } heed_multihead;
@@ -205,6 +205,7 @@ HEED_API heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *
 typedef struct heed_feed_forward {
     heed_linear_layer linear1, linear2; /* C -> hidden, hidden -> C */
     heed_linear_layer gate;             /* C -> hidden; weight NULL: none */
+    bool fused;                         /* linear1 is C -> 2 hidden: first the rows of the gate, then its own */
     heed_activation act;
     float dropout;
 } heed_feed_forward;
@@ -231,7 +232,8 @@ typedef struct heed_transformer_opts {
 typedef struct heed_encoder_layer {
     heed_multihead self_attn;
     heed_feed_forward feed_forward;
-    heed_norm_layer norm1, norm2; /* bias NULL: none */
+    heed_norm_layer norm1, norm2; /* bias NULL: none; norm1's weight NULL: pre-norm without it, as ModernBERT's first */
+    int64_t window;               /* attention sees positions closer than this; 0: all */
     float dropout;                /* of the sublayers' outputs */
     bool keeps_attention;         /* that of attention is not dropped, as DistilBERT's */
     bool keeps_hidden;            /* that of the feed-forward layer is not, as ALBERT's */
@@ -269,6 +271,11 @@ HEED_API bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *pref
 /* Without gradients, two layers' temporaries are held at any time. */
 HEED_API heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
                                        const heed_mask *mask);
+
+/* The same with any options of attention that all layers share: a mask, a bias by distance, positions of the layers'
+ * rotary. What belongs to a layer (site, layer, scale, dropout, window) is the layer's. */
+HEED_API heed_tensor *heed_encoder_attend(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
+                                          const heed_attention_opts *opts);
 
 /* The same over a cache, for decoders without an encoder: x (B,T,C) is what is new, and every position sees itself and
  * those before it, as heed_encoder_run with a causal mask. mask: beside that, over the keys held; may be NULL. */

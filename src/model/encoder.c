@@ -59,7 +59,9 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
                         config_int(cx, config, "task_type_vocab_size", 1, SIZE_LIMIT), width, m->init, &m->task))
         return false;
     if (!part_norm(cx, set, in.s, "LayerNorm", width, m->eps, &m->norm)) return false;
-    m->word.padding = config_token(cx, config, "pad_token_id", words);
+    if (k->padding >= words)
+        return heed_json_fail(cx, heed_json_find(cx, config, "vocab_size"), "the padding token is %d", k->padding);
+    m->word.padding = k->padding ? k->padding : config_token(cx, config, "pad_token_id", words);
     if (k->from_padding && !offset_padding(cx, config, m)) return false;
     if (k->projects || (k->project && width != m->width))
         return part_linear(cx, set, base, k->project, width, m->width, true, m->init, &m->project);
@@ -104,7 +106,9 @@ bool encoder_make_stack(heed_ctx *cx, heed_json config, heed_params *set, const 
 
 bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
                   bool pooled, struct encoder *m) {
-    if (!make_sizes(cx, kind, config, m) || !make_embeddings(cx, config, set, base, m)) return false;
+    if (!make_sizes(cx, kind, config, m)) return false;
+    if (kind->make) return kind->make(cx, config, set, base, m);
+    if (!make_embeddings(cx, config, set, base, m)) return false;
     return (kind->make_stack ? kind->make_stack : encoder_make_stack)(cx, config, set, base, m) &&
            (!pooled || make_pooler(cx, set, base, m));
 }
@@ -143,16 +147,28 @@ static heed_tensor *kinds(heed_ctx *cx, const heed_embedding_layer *table, heed_
 }
 
 static heed_tensor *embed(heed_ctx *cx, const struct encoder *m, const heed_io *in, heed_tensor *ids) {
-    heed_tensor *x = positions(cx, m, in, ids);
-    if (m->segment.weight) x = heed_add(cx, x, kinds(cx, &m->segment, input_like(cx, in, "token_type_ids", ids)));
-    if (m->task.weight) x = heed_add(cx, x, kinds(cx, &m->task, input_like(cx, in, "task_type_ids", ids)));
-    x = heed_norm_run(cx, &m->norm, heed_add(cx, heed_embedding_run(cx, &m->word, ids), x));
-    x = heed_dropout(cx, x, m->dropout);
+    heed_tensor *x = heed_embedding_run(cx, &m->word, ids), *more = NULL;
+    if (m->position.weight) more = positions(cx, m, in, ids);
+    if (m->segment.weight) more = heed_add(cx, more, kinds(cx, &m->segment, input_like(cx, in, "token_type_ids", ids)));
+    if (m->task.weight) more = heed_add(cx, more, kinds(cx, &m->task, input_like(cx, in, "task_type_ids", ids)));
+    if (more) x = heed_add(cx, x, more);
+    x = heed_dropout(cx, heed_norm_run(cx, &m->norm, x), m->dropout);
     return m->project.weight ? heed_linear_run(cx, &m->project, x, HEED_ACT_NONE) : x;
+}
+
+/* T5's buckets, of which MPNet has as many whatever the table's size is. */
+static heed_tensor *distance_bias(heed_ctx *cx, const struct encoder *m, int64_t T) {
+    heed_tensor *const table = heed_slice(cx, heed_param_tensor(cx, m->distance), 0, 0, DISTANCE_BUCKETS);
+    return heed_t5_bias(cx, table, T, T, 0, true, 128);
 }
 
 heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in) {
     heed_tensor *const ids = input_ids(cx, in, "input_ids", true);
-    const heed_mask mask = input_padding(cx, in, ids);
-    return heed_encoder_run(cx, &m->stack, embed(cx, m, in, ids), &mask);
+    heed_attention_opts o = {.mask = input_padding(cx, in, ids)};
+    /* without a table of positions, these are the layers' rotary ones */
+    const heed_rotary_opts rotary = {.positions =
+                                         ids && !m->position.weight ? input_like(cx, in, "position_ids", ids) : NULL};
+    if (rotary.positions) o.rotary = &rotary;
+    if (m->distance && ids) o.distance_bias = distance_bias(cx, m, heed_dim(ids, 1));
+    return heed_encoder_attend(cx, &m->stack, embed(cx, m, in, ids), &o);
 }

@@ -42,7 +42,8 @@ struct encoder_kind {
         const char *layers, *heads, *hidden, *act, *dropout, *attention_dropout;
         const char *eps; /* NULL: 1e-12 */
     } key;
-    const char *stack; /* of layers */
+    const char *stack;                                                                                   /* of layers */
+    bool (*make)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m); /* all of it */
     bool (*make_stack)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
     struct {
         const char *qkv[3], *out, *norm1, *up, *down, *norm2;
@@ -54,6 +55,7 @@ struct encoder_kind {
     bool tasks;           /* task_type_ids, where the config's use_task_id says so */
     bool keeps_attention; /* the attention's output is not dropped out */
     bool from_padding;    /* positions are those of RoBERTa (offset_positions) */
+    int padding;          /* the padding token, whatever the config says; 0: as that says */
     struct {
         const char *dense, *norm, *decoder;
         const char *bias; /* of the decoder, under a name of its own; NULL: it has none */
@@ -79,7 +81,7 @@ struct encoder {
     heed_norm_layer norm;
     heed_linear_layer project;
     heed_encoder stack;
-    heed_param *distance; /* (buckets,H): T5's bias by distance */
+    heed_param *distance; /* (DISTANCE_BUCKETS or more,H): T5's bias by distance */
     float eps, dropout;
     heed_activation act;
     heed_init init;
@@ -93,7 +95,8 @@ struct encoder {
     enum problem problem;
 };
 
-#define SIZE_LIMIT ((int64_t)1 << 30)
+#define SIZE_LIMIT       ((int64_t)1 << 30)
+#define DISTANCE_BUCKETS 32
 
 /* ---- the body (encoder.c) ---- */
 
@@ -113,6 +116,8 @@ heed_tensor *transform_run(heed_ctx *cx, const struct transform *t, heed_tensor 
 /* The output layer of the masked LM, E -> V: word's table when tied, and its bias. */
 bool head_make_decoder(heed_ctx *cx, heed_json config, heed_params *set, const char *name, const char *bias_name,
                        int64_t width, bool bias, struct encoder *m);
+/* Are there 2 labels, the start and the end of an answer? */
+bool head_has_span(heed_ctx *cx, heed_json config);
 /* The dropout of a config key that may be null, which is the body's; key NULL: 0. */
 float head_dropout(heed_ctx *cx, heed_json config, const char *key, const struct encoder *m);
 

@@ -320,12 +320,16 @@ bool encoder_sample_tag(heed_ctx *cx, const void *own, int64_t batch, int64_t le
 
 /* ---- the first and last token of an answer ---- */
 
+bool head_has_span(heed_ctx *cx, heed_json config) {
+    const int64_t labels = config_labels(cx, config);
+    if (heed_failed(cx) || labels == 2) return !heed_failed(cx);
+    return heed_fail(cx, HEED_ERR_FORMAT, "num_labels: question answering has 2, start and end, not %lld",
+                     (long long)labels);
+}
+
 bool encoder_build_answer(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
                           struct encoder *m) {
-    if (config_labels(cx, config) != 2 && !heed_failed(cx))
-        return heed_fail(cx, HEED_ERR_FORMAT, "num_labels: question answering has 2, start and end, not %lld",
-                         (long long)config_labels(cx, config));
-    return encoder_make(cx, kind, config, set, kind->base, false, m) &&
+    return head_has_span(cx, config) && encoder_make(cx, kind, config, set, kind->base, false, m) &&
            make_token_head(cx, config, set, &kind->answer, m);
 }
 

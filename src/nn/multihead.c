@@ -138,10 +138,16 @@ static bool check(heed_ctx *cx, const heed_multihead *l, const heed_tensor *x, i
     return true;
 }
 
-static heed_attention_opts options(const heed_attention_opts *opts, const heed_multihead *l, float dropout) {
+/* What the caller asks for and what the layer has; both may have to do with rotary, which goes to *rotary. */
+static heed_attention_opts options(const heed_attention_opts *opts, const heed_multihead *l, float dropout,
+                                   heed_rotary_opts *rotary) {
     heed_attention_opts o = opts ? *opts : (heed_attention_opts){0};
     o.dropout = dropout;
-    if (l->rotary) o.rotary = l->rotary;
+    if (l->rotary) {
+        *rotary = *l->rotary;
+        if (o.rotary && o.rotary->positions) rotary->positions = o.rotary->positions;
+        o.rotary = rotary;
+    }
     if (l->scale != 0) o.scale = l->scale;
     return o;
 }
@@ -150,7 +156,8 @@ heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_
                                 heed_tensor *v, const heed_attention_opts *opts) {
     const int rank = opts && opts->query_offsets ? 2 : 3;
     if (!check(cx, layer, q, Q, rank) || !check(cx, layer, k, K, rank) || !check(cx, layer, v, V, rank)) return NULL;
-    const heed_attention_opts o = options(opts, layer, layer->dropout);
+    heed_rotary_opts rotary;
+    const heed_attention_opts o = options(opts, layer, layer->dropout, &rotary);
     heed_tensor *head[PARTS];
     heed_scope_begin(cx);
     heed_tensor *y = NULL;
@@ -167,7 +174,8 @@ heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_
 heed_tensor *heed_multihead_step(heed_ctx *cx, const heed_multihead *layer, heed_tensor *x, heed_cache *cache,
                                  const int32_t *counts, const heed_attention_opts *opts) {
     if (!check(cx, layer, x, Q, 3) || !check(cx, layer, x, K, 3) || !check(cx, layer, x, V, 3)) return NULL;
-    const heed_attention_opts o = options(opts, layer, 0);
+    heed_rotary_opts rotary;
+    const heed_attention_opts o = options(opts, layer, 0, &rotary);
     heed_tensor *head[PARTS], *y = NULL;
     heed_scope_begin(cx);
     if (project(cx, layer, (heed_tensor *[]){x, x, x}, head)) {
@@ -199,7 +207,8 @@ static heed_tensor *gathered(heed_ctx *cx, heed_tensor *q, int64_t sequences) {
 heed_tensor *heed_multihead_recall(heed_ctx *cx, const heed_multihead *layer, heed_tensor *q, const heed_cache *cache,
                                    const heed_attention_opts *opts) {
     if (!check(cx, layer, q, Q, 3)) return NULL;
-    const heed_attention_opts o = options(opts, layer, 0);
+    heed_rotary_opts rotary;
+    const heed_attention_opts o = options(opts, layer, 0, &rotary);
     const int64_t B = q->shape[0], T = q->shape[1];
     heed_tensor *head[PARTS], *y = NULL;
     heed_scope_begin(cx);

@@ -49,9 +49,20 @@ bool heed_feed_forward_make(heed_ctx *cx, heed_params *set, const char *prefix, 
            linear_under(cx, set, prefix, "linear2", hidden, width, bias, &layer->linear2);
 }
 
+/* act(gate x) (W x) of one weight, whose halves are read where they lie */
+static heed_tensor *gated(heed_ctx *cx, const heed_feed_forward *l, heed_tensor *x) {
+    heed_tensor *weight[2], *bias[2] = {NULL, NULL};
+    const int64_t half = l->linear1.weight->shape[0] / 2, halves[] = {half, half};
+    if (!heed_split(cx, heed_param_tensor(cx, l->linear1.weight), 0, halves, 2, weight)) return NULL;
+    if (l->linear1.bias && !heed_split(cx, heed_param_tensor(cx, l->linear1.bias), 0, halves, 2, bias)) return NULL;
+    return heed_mul(cx, heed_linear_act(cx, x, weight[0], bias[0], l->act), heed_linear(cx, x, weight[1], bias[1]));
+}
+
 heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forward *layer, heed_tensor *x) {
     if (!layer) return heed_linear_run(cx, NULL, x, HEED_ACT_NONE);
-    if (layer->gate.weight)
+    if (layer->fused)
+        x = gated(cx, layer, x);
+    else if (layer->gate.weight)
         x = heed_mul(cx, heed_linear_run(cx, &layer->gate, x, layer->act),
                      heed_linear_run(cx, &layer->linear1, x, HEED_ACT_NONE));
     else
@@ -115,13 +126,20 @@ bool heed_encoder_layer_make(heed_ctx *cx, heed_params *set, const char *prefix,
 /* What an encoder looks at: x itself, or what a cache holds. */
 struct span {
     const heed_mask *mask;
+    const heed_attention_opts *opts; /* instead of the mask, or NULL */
     heed_cache *cache;
     const int32_t *counts;
 };
 
 static heed_tensor *encoder_self_attention(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x,
                                            const struct span *s) {
-    const heed_attention_opts o = attention_opts(l->site ? l->site : "encoder", l->number, s->mask);
+    heed_attention_opts o = attention_opts(l->site ? l->site : "encoder", l->number, s->mask);
+    if (s->opts) {
+        o = *s->opts;
+        o.site = l->site ? l->site : "encoder";
+        o.layer = l->number;
+    }
+    if (l->window > 0) o.mask = heed_mask_both(cx, heed_mask_window(l->window, o.mask.offset), o.mask);
     x = s->cache ? heed_multihead_step(cx, &l->self_attn, x, s->cache, s->counts, &o)
                  : heed_multihead_run(cx, &l->self_attn, x, x, x, &o);
     return l->keeps_attention ? x : heed_dropout(cx, x, l->dropout);
@@ -137,7 +155,7 @@ static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed
 }
 
 static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s) {
-    heed_tensor *n = heed_norm_run(cx, &l->norm1, x);
+    heed_tensor *n = l->norm1.weight ? heed_norm_run(cx, &l->norm1, x) : x;
     n = heed_add_norm_run(cx, &l->norm2, encoder_self_attention(cx, l, n, s), x, &x);
     return heed_add(cx, x, encoder_feed_forward(cx, l, n));
 }
@@ -280,6 +298,11 @@ static bool check_run(heed_ctx *cx, const heed_encoder *encoder, const heed_tens
 
 heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, const heed_mask *mask) {
     return check_run(cx, encoder, x) ? encoder_stack(cx, encoder, x, &(struct span){.mask = mask}) : NULL;
+}
+
+heed_tensor *heed_encoder_attend(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
+                                 const heed_attention_opts *opts) {
+    return check_run(cx, encoder, x) ? encoder_stack(cx, encoder, x, &(struct span){.opts = opts}) : NULL;
 }
 
 heed_tensor *heed_encoder_step(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, heed_cache *cache,

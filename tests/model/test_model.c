@@ -60,6 +60,9 @@ static const struct {
     {"electra", {SMALL_BERT, "embedding_size=5"}, 6, NULL},
     {"electra", {SMALL_BERT, "embedding_size=5", "summary_type=mean"}, 7, "choose"},
     {"albert", {SMALL_BERT, "embedding_size=5", "num_hidden_groups=2", "inner_group_num=2"}, 8, NULL},
+    {"mpnet", {SMALL_BERT}, 5, NULL},
+    {"modernbert", {SMALL_BERT, "pad_token_id=5", "local_attention=4"}, 7, NULL},
+    {"modernbert", {SMALL_BERT, "pad_token_id=5", "classifier_pooling=mean", "norm_bias=true"}, 8, "classify"},
 #define SMALL_GPT2 "vocab_size=11", "n_embd=8", "n_layer=2", "n_head=2", "bos_token_id=0", "eos_token_id=0"
     {"gpt2", {SMALL_GPT2, "n_positions=7"}, 7, NULL},
     {"gpt2", {SMALL_GPT2, "tie_word_embeddings=false"}, 7, "lm"},

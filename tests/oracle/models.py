@@ -187,6 +187,36 @@ def albert_pretrain():
     return hf.AlbertForPreTraining(albert()), sentences() | words() | dict(sentence_order_label=torch.tensor([1, 0, 1]))
 
 
+def mpnet(**keys):
+    return hf.MPNetConfig(**SMALL | dict(max_position_embeddings=11), **keys)
+
+
+heads("mpnet", "MPNet", mpnet, lambda: padded(1))
+
+
+@case
+def mpnet_far():
+    return hf.MPNetModel(hf.MPNetConfig(**SMALL | dict(max_position_embeddings=22), relative_attention_num_buckets=33)), tokens(19, length=20)
+
+
+def modernbert(**keys):
+    ends = dict(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, pad_token_id=0)
+    sizes = dict(vocab_size=19, hidden_size=6, intermediate_size=5, num_hidden_layers=2, num_attention_heads=3,
+                 max_position_embeddings=9, local_attention=8)
+    return hf.ModernBertConfig(**sizes | ends | keys)
+
+
+heads("modernbert", "ModernBert", modernbert, lambda: tokens(19))
+
+
+@case
+def modernbert_mean():
+    keys = dict(classifier_pooling="mean", norm_bias=True, attention_bias=True, mlp_bias=True, classifier_bias=True,
+                layer_types=["sliding_attention", "full_attention"], local_attention=7, hidden_activation="silu", num_labels=3)
+    given = tokens(19) | dict(position_ids=torch.randint(0, 30, SEQUENCE), labels=torch.tensor([2, 0, 1]))
+    return hf.ModernBertForSequenceClassification(modernbert(**keys)), given
+
+
 # ---- GPT-2 ----
 
 def gpt2(**keys):

@@ -13,6 +13,7 @@
 #include "heed/nn.h"
 #include "heed/ops.h"
 #include "heed/plot.h"
+#include "heed/task.h"
 #include "heed/tensor.h"
 #include "heed/train.h"
 #include "heed/translate.h"

@@ -28,6 +28,11 @@ HEED_API const heed_metric *heed_metric_find(const char *name); /* NULL: heed kn
 
 /* What one evaluation found: the mean loss, and the task's metrics, the first of which is `metric`. */
 #define HEED_METRICS_MAX 8
+/* A list of metrics by their names, separated by spaces; it ends in NULL. */
+typedef struct heed_metrics {
+    const heed_metric *list[HEED_METRICS_MAX + 1];
+} heed_metrics;
+HEED_API bool heed_metrics_find(heed_ctx *cx, const char *names, heed_metrics *metrics);
 typedef struct heed_score {
     double loss, metric;
     double more[HEED_METRICS_MAX - 1];
@@ -133,7 +138,7 @@ typedef struct heed_source_opts {
     /* The training set of an epoch, with as many examples; it may change the one that it gave before. NULL: train. */
     bool (*draw)(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set);
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
-    const heed_metric *const *metrics; /* what it finds; ends in NULL */
+    const char *metrics; /* what it finds, by name: "accuracy f1_macro"; the first is the score's `metric` */
     void (*settings)(heed_ctx *cx, void *own,
                      heed_json at); /* texts: what else a checkpoint must agree with; or NULL */
     const char *examples;           /* what they are called: "pairs"; NULL: "examples" */

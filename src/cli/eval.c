@@ -4,6 +4,7 @@
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
+#include "cli/texts.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,10 @@ static const struct option options[] = {
      .help = "of a directory or digits, one of"},
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a table to predict, as in training: name or number, several as a,b"},
+    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "of a table of texts, the column of the text: name or number; by default the first"},
+    {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "the column of a second text; by default the second of three"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
@@ -77,6 +82,11 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
     if (model && heed_head_for(heed_model_family(model), "translate") == heed_model_head(model)) {
         heed_model_free(cx, model);
         evaluate_translation(o, cx, dir, path);
+        return;
+    }
+    if (model && cli_among(heed_model_head(model)->inputs, "input_ids")) {
+        heed_model_free(cx, model);
+        texts_evaluate(o, cx, dir, path);
         return;
     }
     heed_data *like = heed_model_data(cx, model);

@@ -143,9 +143,10 @@ static void print_outputs(const struct report *r) {
 }
 
 static void print_text(const struct report *r) {
-    const heed_metric *const metrics[] = {heed_metric_find(heed_loop_metric(r->data)), NULL};
+    heed_metrics metrics;
     char text[128], examples[48];
-    task_score_text(text, sizeof text, metrics, &r->score);
+    heed_metrics_find(r->cx, heed_loop_metric(r->data), &metrics);
+    task_score_text(text, sizeof text, metrics.list, &r->score);
     printf("%s (%s)\n\n", text, cli_count(r->data->n, "example", "examples", examples));
     (r->all ? print_classes : print_outputs)(r);
 }

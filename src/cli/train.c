@@ -112,7 +112,7 @@ static bool check_budget(struct train_run *r, size_t before) {
     heed_plan p;
     if (budget == 0) return true;
     heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(r->o, "threads"), .dry = true});
-    heed_model *model = r->task->model(r, dry);
+    heed_model *model = r->how->model(r, dry);
     if (!model || !heed_plan_run(dry, model, &r->loop, &p))
         heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
     else if (data + p.total > budget)
@@ -154,7 +154,7 @@ static void print_json(struct train_run *r, FILE *f) {
         log_score(cx, result, "valid", metrics, &s->best);
     }
     if (s->tested) log_score(cx, result, "test", metrics, &s->test);
-    if (r->task->put) r->task->put(r, result);
+    if (r->how->put) r->how->put(r, result);
     json_answer(cx, f, result, 2);
     heed_json_free(result);
 }
@@ -175,11 +175,11 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
         task_score_text(text, sizeof text, metrics, &s->test);
         fprintf(f, "test: %s\n", text);
     }
-    if (r->task->print) r->task->print(r, f);
+    if (r->how->print) r->how->print(r, f);
     fprintf(f, "model: %s\n", r->dir);
     fputs("next: ", f);
-    cli_print_command(f, r->task->next, r->dir, (char *)NULL);
-    fprintf(f, "%s\n", r->task->next_how);
+    cli_print_command(f, r->how->next, r->dir, (char *)NULL);
+    fprintf(f, "%s\n", r->how->next_how);
 }
 
 static void say_end(struct train_run *r, heed_loop_end end) {
@@ -209,10 +209,10 @@ static bool claim_directory(struct train_run *r) {
 }
 
 static bool make_model(struct train_run *r) {
-    r->model = r->task->model(r, r->cx);
+    r->model = r->how->model(r, r->cx);
     if (!r->model || heed_cancelled(r->cx)) return false;
     options_train(r->cx);
-    return claim_directory(r) && r->task->begin(r) && !interrupted();
+    return claim_directory(r) && r->how->begin(r) && !interrupted();
 }
 
 /* Data, plan and model: false when there is nothing to train. */
@@ -221,12 +221,12 @@ static bool prepare(struct train_run *r) {
     if (access(r->dir, F_OK) == 0 && (r->lock = directory_lock(r->cx, r->dir)) < 0)
         return false; /* before data are read */
     struct profile_mark mark = profile_begin(r->cx);
-    const bool loaded = r->task->load(r);
+    const bool loaded = r->how->load(r);
     profile_end(r->cx, mark, "load data", PROFILE_FORWARD);
     if (!loaded) return false;
     set_loop(r);
     mark = profile_begin(r->cx);
-    const bool planned = r->task->set(r) && check_budget(r, before);
+    const bool planned = r->how->set(r) && check_budget(r, before);
     profile_end(r->cx, mark, "plan", PROFILE_FORWARD);
     if (!planned || interrupted()) return false;
     mark = profile_begin(r->cx);
@@ -244,7 +244,7 @@ static void train(struct train_run *r) {
 
 static void free_run(struct train_run *r) {
     heed_model_free(r->cx, r->model);
-    r->task->free(r);
+    r->how->free(r);
     directory_unlock(r->lock);
 }
 
@@ -354,10 +354,12 @@ static bool usage_ok(struct train_run *r, int *status) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
         return false;
     }
+    if (r->task->text && cli_among(heed_head_for(r->family, r->task->page.name)->inputs, "input_ids"))
+        r->how = r->task->text;
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;
-    return !r->task->usage || r->task->usage(r);
+    return !r->how->usage || r->how->usage(r);
 }
 
 static int run(int argc, char **argv) {
@@ -367,7 +369,7 @@ static int run(int argc, char **argv) {
     snprintf(name, sizeof name, "train %s", task->page.name);
     struct options *o = options_read(name, task->page.options, argc, argv, 1, 1, "TASK");
     if (!o) return EXIT_USAGE;
-    struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task, .lock = -1};
+    struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task, .how = task, .lock = -1};
     int status = EXIT_USAGE;
     if (usage_ok(&r, &status)) {
         status = EXIT_FAILED;

@@ -19,6 +19,7 @@ struct train_settings {
 /* A task: its page of help, and what it does. Functions fail through the context. */
 struct train_task {
     struct command page;                /* its options include train_options */
+    const struct train_task *text;      /* the same for families that read text; NULL: there is none */
     const char *next, *next_how;        /* the command to type next, and what follows its directory */
     bool (*usage)(struct train_run *r); /* false after saying which options contradict each other; NULL: none do */
     bool (*load)(struct train_run *r);  /* the data */
@@ -29,7 +30,8 @@ struct train_task {
     void (*put)(struct train_run *r, heed_json result);
     void (*free)(struct train_run *r);
 };
-extern const struct train_task train_regress, train_classify, train_translate;
+extern const struct train_task train_regress, train_classify, train_translate, train_text;
+extern const struct option text_options[];                  /* of tasks with text: columns, lengths, tokenizers */
 extern const struct option train_options[];                 /* of all tasks */
 const struct train_task *train_find_task(const char *name); /* NULL when there is none */
 
@@ -39,7 +41,8 @@ struct train_run {
     heed_ctx *cx;
     int argc;
     char **argv;
-    const struct train_task *task;
+    const struct train_task *task; /* its page and name */
+    const struct train_task *how;  /* what it does: task, or its text */
     const heed_family *family;
     const char *path, *dir;
     void *own; /* the task's */

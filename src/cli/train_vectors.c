@@ -208,7 +208,7 @@ static void free_vectors(struct train_run *r) {
 static const struct option options[] = {
     {.name = "data", .kind = OPTION_GROUP},
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
-     .help = "csv, tsv (also .gz), x.npy,y.npy, a directory of MNIST's files, or the word digits"},
+     .help = "csv, tsv (also .gz), x.npy,y.npy, a directory of MNIST's files, the word digits, or a table of texts"},
     {.name = "test", .kind = OPTION_FILE, .value = "PATH",
      .help = "test data, measured once at the end; by default a directory's own test part"},
     {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
@@ -216,6 +216,7 @@ static const struct option options[] = {
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a table to predict: name or number, several as a,b; by default the last"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
+    {.name = "texts", .kind = OPTION_TABLE, .table = text_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",
      .help = "model family; 'heed list' shows them"},
@@ -232,9 +233,9 @@ static const struct option options[] = {
 #define TASK(task_name, said, explained, shown)                                                                        \
     {                                                                                                                  \
         .page = {.name = task_name, .summary = said, .about = explained, .options = options, .examples = shown},       \
-        .next = "predict", .next_how = " --data FILE   (or numbers on standard input)", .usage = usage, .load = load,  \
-        .set = set, .model = new_model, .begin = begin, .print = print_coefficients, .put = put_coefficients,          \
-        .free = free_vectors,                                                                                          \
+        .text = &train_text, .next = "predict", .next_how = " --data FILE   (or numbers on standard input)",           \
+        .usage = usage, .load = load, .set = set, .model = new_model, .begin = begin, .print = print_coefficients,     \
+        .put = put_coefficients, .free = free_vectors,                                                                 \
     }
 
 const struct train_task train_regress =

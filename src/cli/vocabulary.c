@@ -26,6 +26,30 @@ heed_tokenizer *vocabulary_learn(heed_ctx *cx, const heed_lines *const *texts, i
     return t;
 }
 
+heed_tokenizer *vocabulary_of_encoder(heed_ctx *cx, const heed_lines *const *texts, int n, heed_tokenizer_kind kind,
+                                      int64_t size) {
+    const heed_tokenizer_opts opts = {.kind = kind,
+                                      .vocabulary = size,
+                                      .pad = "[PAD]",
+                                      .bos = "[CLS]",
+                                      .eos = "[SEP]",
+                                      .unk = "[UNK]",
+                                      .mask = "[MASK]",
+                                      .lower = true,
+                                      .add_bos = true,
+                                      .add_eos = true};
+    const struct profile_mark mark = profile_begin(cx);
+    heed_tokenizer *t = heed_tokenizer_train(cx, texts, n, &opts);
+    profile_end(cx, mark, "train tokenizer", PROFILE_FORWARD);
+    return t;
+}
+
+int32_t vocabulary_padding(const heed_tokenizer *t) {
+    for (int i = 0; pad_names[i]; i++)
+        if (heed_tokenizer_id(t, pad_names[i]) >= 0) return heed_tokenizer_id(t, pad_names[i]);
+    return 0;
+}
+
 /* The first of several names that the vocabulary knows. */
 static int32_t find(heed_ctx *cx, const heed_tokenizer *t, const char *what, const char *const *names) {
     for (int i = 0; names[i]; i++)

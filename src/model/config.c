@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_LABELS ((int64_t)1 << 24)
+
 /* ---- values as text ---- */
 
 #define MAX_VALUE 4096
@@ -129,6 +131,22 @@ static bool unknown_key(heed_ctx *cx, const heed_family *family, const heed_head
                      (int)(length < 60 ? length : 60), name, known);
 }
 
+/* Names of other labels go when their number changes: as in transformers they are then LABEL_0, LABEL_1, … */
+static void rename_labels(heed_ctx *cx, heed_json config) {
+    const int64_t n = heed_json_int(cx, config, "num_labels");
+    const int64_t named = heed_json_count(heed_json_find(cx, config, "id2label"));
+    if (named == 0 || named == n || n < 1 || n > MOST_LABELS) return;
+    const heed_json label_of = heed_json_put_object(cx, config, "id2label");
+    const heed_json id_of = heed_json_put_object(cx, config, "label2id");
+    for (int64_t i = 0; i < n && !heed_failed(cx); i++) {
+        char number[24], name[32];
+        snprintf(number, sizeof number, "%lld", (long long)i);
+        snprintf(name, sizeof name, "LABEL_%lld", (long long)i);
+        heed_json_put_text(cx, label_of, number, name);
+        heed_json_put_int(cx, id_of, name, i);
+    }
+}
+
 bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, const char *setting) {
     if (heed_failed(cx)) return false;
     const size_t length = strcspn(setting, "=");
@@ -137,7 +155,10 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
                          shown(setting).text);
     const heed_key *key = find_key(family, head, setting, length);
     if (!key) return unknown_key(cx, family, head, setting, length);
-    if (put_text(cx, config, key, setting + length + 1)) return true;
+    if (put_text(cx, config, key, setting + length + 1)) {
+        if (strcmp(key->name, "num_labels") == 0) rename_labels(cx, config);
+        return !heed_failed(cx);
+    }
     return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: '%s' is not %s", family->name, key->name,
                      shown(setting + length + 1).text, kind_text(key->kind));
 }

@@ -6,7 +6,6 @@
 struct heed_examples {
     heed_examples_opts opts;
     heed_dataset train, valid, test;
-    const heed_metric *metrics[2];
     heed_source *source;
 };
 
@@ -24,7 +23,7 @@ heed_examples *heed_examples_new(heed_ctx *cx, const heed_examples_opts *opts) {
         return heed_fail(cx, HEED_ERR_USAGE, "train: the data set has no targets"), NULL;
     heed_examples *e = heed_mem_new(cx, sizeof *e);
     if (!e) return NULL;
-    *e = (heed_examples){.opts = *opts, .metrics = {heed_metric_find(heed_loop_metric(opts->train))}};
+    *e = (heed_examples){.opts = *opts};
     heed_data_columns(cx, opts->train, &e->train);
     if (opts->valid) heed_data_columns(cx, opts->valid, &e->valid);
     if (opts->test) heed_data_columns(cx, opts->test, &e->test);
@@ -40,7 +39,7 @@ heed_examples *heed_examples_new(heed_ctx *cx, const heed_examples_opts *opts) {
                                                         .seed = opts->seed,
                                                         .own = e,
                                                         .measure = measure,
-                                                        .metrics = e->metrics});
+                                                        .metrics = heed_loop_metric(opts->train)});
     if (e->source) return e;
     heed_examples_free(cx, e);
     return NULL;

@@ -1,5 +1,7 @@
 /* The metrics of all tasks. */
 #include "heed/loop.h"
+#include "io/text.h"
+#include <stdio.h>
 #include <string.h>
 
 #define PERCENT(key, said)                                                                                             \
@@ -24,6 +26,20 @@ const heed_metric *heed_metric_find(const char *name) {
     for (size_t i = 0; name && i < sizeof metrics / sizeof *metrics; i++)
         if (strcmp(metrics[i].name, name) == 0) return &metrics[i];
     return NULL;
+}
+
+bool heed_metrics_find(heed_ctx *cx, const char *names, heed_metrics *found) {
+    if (heed_failed(cx)) return false;
+    *found = (heed_metrics){{NULL}};
+    for (int n = 0; names && *names; n++) {
+        char name[32];
+        const size_t length = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        if (n == HEED_METRICS_MAX || length >= sizeof name || !(found->list[n] = heed_metric_find(name)))
+            return heed_fail(cx, HEED_ERR_USAGE, "metrics: '%s' is not one, or one too many", shown(name).text);
+        names += length + strspn(names + length, " ");
+    }
+    return true;
 }
 
 double heed_score_value(const heed_score *score, int metric) {

@@ -11,6 +11,7 @@
 
 struct heed_source {
     heed_source_opts opts;
+    heed_metrics metrics;
     heed_loop_source loop;
     heed_dataset drawn;    /* of the epoch under way, where it is drawn */
     int64_t drawn_epoch;   /* which epoch, -1: none */
@@ -182,7 +183,7 @@ static bool opts_ok(heed_ctx *cx, const heed_source_opts *o) {
         return heed_fail(cx, HEED_ERR_RANGE, "train: batch %lld, micro-batch %lld: batch must be positive",
                          (long long)(o->tokens ? o->tokens : o->batch),
                          (long long)(o->tokens ? o->micro_tokens : o->micro_batch));
-    if ((o->valid || o->test) && (!o->measure || !o->metrics || !o->metrics[0]))
+    if ((o->valid || o->test) && (!o->measure || !o->metrics || !*o->metrics))
         return heed_fail(cx, HEED_ERR_USAGE, "train: a way to measure and metrics are needed for validation");
     if (o->tokens == 0 && o->batch > examples_of(o))
         return heed_fail(cx, HEED_ERR_RANGE, "train: a batch of %lld examples is larger than the data, which has %lld",
@@ -224,7 +225,7 @@ static void set_loop(heed_ctx *cx, heed_source *s) {
     const int64_t per_epoch = is_grouped(s) ? s->groups.n : (examples_of(o) - 1) / o->batch + 1;
     s->loop = (heed_loop_source){.own = s,
                                  .unit = o->tokens > 0 ? "tokens" : "examples",
-                                 .metrics = o->metrics,
+                                 .metrics = s->metrics.list,
                                  .per_epoch = per_epoch,
                                  .valid = o->valid != NULL,
                                  .test = o->test != NULL,
@@ -249,7 +250,7 @@ heed_source *heed_source_new(heed_ctx *cx, const heed_source_opts *opts) {
     heed_source *s = heed_mem_new(cx, sizeof *s);
     if (!s) return NULL;
     *s = (heed_source){.opts = *opts, .drawn_epoch = -1, .grouped_epoch = opts->draw ? -1 : 0, .ordered = -1};
-    if (make_groups(cx, s)) {
+    if (heed_metrics_find(cx, opts->metrics, &s->metrics) && make_groups(cx, s)) {
         count_units(s);
         set_loop(cx, s);
         draw_epoch(cx, s, 0); /* a plan, which has another context, goes by its lengths */

@@ -6,7 +6,6 @@ struct heed_translation {
     heed_translation_opts opts;
     heed_dataset train, valid, test;
     heed_pairs drawn; /* of an epoch with BPE-dropout */
-    const heed_metric *metrics[2];
     heed_source *source;
 };
 
@@ -98,7 +97,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
     }
     heed_translation *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
-    *t = (heed_translation){.opts = *opts, .metrics = {heed_metric_find("bleu")}};
+    *t = (heed_translation){.opts = *opts};
     if (make_columns(cx, t))
         t->source = heed_source_new(cx, &(heed_source_opts){.train = &t->train,
                                                             .valid = opts->valid.pairs ? &t->valid : NULL,
@@ -109,7 +108,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
                                                             .own = t,
                                                             .draw = opts->merge_dropout != 0 ? draw : NULL,
                                                             .measure = measure,
-                                                            .metrics = t->metrics,
+                                                            .metrics = "bleu",
                                                             .settings = settings,
                                                             .examples = "pairs"});
     if (t->source) return t;

@@ -7,7 +7,7 @@ trap 'rm -rf "$scratch"' EXIT
 check() { # ROOT: prints each #include that breaks the rule
     (cd "$1" && find include src -name '*.[ch]' -o -name '*.def') | sort | (cd "$1" && xargs awk '
         BEGIN {
-            n = split("base io kernel tensor attention nn text image data model train plot lessons cli", rooms, " ")
+            n = split("base io kernel tensor attention nn text image data model train task plot lessons cli", rooms, " ")
             for (i = 1; i <= n; i++) order[rooms[i]] = i
             order["ops"] = order["tensor"]   # heed/ops.h is of the tensor room
             order["dataset"] = order["data"]

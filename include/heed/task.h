@@ -1,0 +1,119 @@
+/* heed/task.h: models of text for use and for fine-tuning: a Hugging Face directory, texts in, answers out.
+ *
+ *     heed_text_model *m = heed_text_model_open(cx, "all-MiniLM-L6-v2", "embed");
+ *     const char *texts[] = {"A man is eating food.", "Someone eats."};
+ *     float *vectors = heed_embed(cx, m, texts, 2);            (2, heed_text_width(m))
+ *
+ * A task (classify, tag, mlm, …) says how its data are read and what is measured; heed train and heed eval go by it,
+ * and so may a program. */
+#ifndef HEED_TASK_H
+#define HEED_TASK_H
+
+#include "heed/loop.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- from text to inputs ---- */
+
+/* How a model takes text. */
+typedef struct heed_text_reader {
+    const heed_tokenizer *tokens;
+    int64_t longest; /* most tokens of an input, special ones included; what is longer is cut. 0: any */
+    int32_t pad;     /* the padding token */
+    bool types;      /* the model takes token_type_ids */
+} heed_text_reader;
+/* Of a model, with the positions that it has; longest 0: as many as these. */
+HEED_API bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t longest,
+                                  heed_text_reader *reader);
+
+typedef struct heed_text_input {
+    const char *text;
+    size_t size;
+    const char *pair; /* a second text; NULL: none */
+    size_t pair_size;
+} heed_text_input;
+/* The columns of inputs: input_ids with attention_mask and, where the model takes them, token_type_ids. */
+HEED_API void heed_text_columns(const heed_text_reader *reader, heed_dataset *set);
+/* A text as the cells of these columns, which are valid until the encoding is used again. *cut (may be NULL) becomes
+ * true when it was too long. */
+HEED_API bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_text_input *text,
+                              heed_encoding *room, heed_ids *ids, heed_cell *cells, bool *cut);
+
+/* ---- tasks ---- */
+
+typedef struct heed_text_task heed_text_task;
+HEED_API const heed_text_task *heed_text_task_find(const char *name); /* "classify"; NULL: there is none */
+HEED_API const char *heed_text_task_name(const heed_text_task *task);
+HEED_API const char *heed_text_task_metrics(const heed_text_task *task); /* by name: "accuracy f1_macro" */
+
+/* Data of a task: read, then encoded for a model's tokenizer. */
+typedef struct heed_task_data heed_task_data;
+typedef struct heed_task_opts {
+    const char *text, *pair, *target; /* columns of a table, by name or number (from 1); NULL: the first; the second of
+                                       * three or more; the last */
+    heed_table_options table;
+    const heed_task_data *like; /* labels as in this one: for the test set of a training set */
+    char **labels;              /* or as in this list, which ends in NULL */
+    double masked;              /* of masked words: the share of tokens; 0: 0.15 */
+    bool whole_words;           /* of masked words: all pieces of a word or none */
+} heed_task_opts;
+HEED_API heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const char *path,
+                                        const heed_task_opts *opts);
+HEED_API bool heed_task_encode(heed_ctx *cx, heed_task_data *data, const heed_text_reader *reader);
+HEED_API void heed_task_free(heed_ctx *cx, heed_task_data *data);
+
+HEED_API int64_t heed_task_count(const heed_task_data *data);                 /* examples */
+HEED_API int64_t heed_task_cut(const heed_task_data *data);                   /* of them, texts that were too long */
+HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /* classes, with their names; 0: none */
+HEED_API const heed_lines *heed_task_texts(const heed_task_data *data);       /* to train a tokenizer on */
+HEED_API const heed_dataset *heed_task_columns(const heed_task_data *data);   /* once encoded */
+/* What is drawn anew in each epoch; NULL: nothing. own: of the transform. */
+HEED_API heed_transform heed_task_transform(const heed_task_data *data, const void **own);
+
+/* Loss and metrics of a model on encoded data (rows NULL: all). predicted (may be NULL): the class of each example, or
+ * of each word where words are tagged. */
+HEED_API bool heed_task_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows,
+                                int64_t n, heed_score *score, int32_t *predicted);
+
+/* ---- using a model ---- */
+
+typedef struct heed_text_model {
+    heed_model *model;
+    heed_tokenizer *tokens;
+    heed_text_reader reader;
+    int64_t labels; /* of the head */
+    char **label;   /* their names; NULL: unknown */
+    int pooling;    /* of embeddings, see heed_embed */
+    bool normalise;
+} heed_text_model;
+/* task: what the directory's head must be for; "embed" takes the body of any. */
+HEED_API heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char *task);
+HEED_API void heed_text_model_free(heed_ctx *cx, heed_text_model *m);
+
+/* Probabilities of the labels, or the numbers of a regression: out (n, labels). *cut (may be NULL): texts that were too
+ * long and were cut. */
+HEED_API bool heed_classify(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
+                            int64_t *cut);
+
+/* Vectors of texts, out (n, heed_text_width), pooled as the directory's sentence-transformers files say: the mean of
+ * the last hidden states, that of the class token, or their maxima; normalised to length 1 where they say so. */
+enum { HEED_POOL_MEAN, HEED_POOL_CLS, HEED_POOL_MAX };
+HEED_API int64_t heed_text_width(heed_ctx *cx, const heed_text_model *m);
+HEED_API bool heed_embed(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
+                         int64_t *cut);
+
+/* The likeliest tokens for each mask token of a text: `found` (masks, top) in the order of the masks, best first; at
+ * most `room` masks are filled. Returns their number; -1 when something failed. */
+typedef struct heed_filled {
+    int32_t id;
+    float probability;
+} heed_filled;
+HEED_API int64_t heed_fill(heed_ctx *cx, const heed_text_model *m, const heed_text_input *text, int top, int64_t room,
+                           heed_filled *found);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

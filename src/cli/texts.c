@@ -1,0 +1,100 @@
+#include "cli/texts.h"
+#include "cli/report.h"
+#include "cli/tables.h"
+#include "cli/task.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- where the files are ---- */
+
+static const char *const names_of[][5] = {{"train", NULL}, {"dev", "valid", "val", "validation", NULL}, {"test", NULL}};
+static const char *const endings[] = {".tsv", ".csv", ".txt", ".jsonl", ".json", ".conll"};
+
+const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]) {
+    struct stat what;
+    const int which = strcmp(part, "train") == 0 ? 0 : strcmp(part, "test") == 0 ? 2 : 1;
+    if (stat(path, &what) != 0 || !S_ISDIR(what.st_mode)) return path;
+    for (const char *const *name = names_of[which]; *name; name++)
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+            for (int zipped = 0; zipped < 2; zipped++)
+                if (snprintf(out, PATH_ROOM, "%s/%s%s%s", path, *name, endings[i], zipped ? ".gz" : "") < PATH_ROOM &&
+                    access(out, F_OK) == 0)
+                    return out;
+    return NULL;
+}
+
+heed_task_opts texts_opts(const struct options *o) {
+    const char *delimiter = option_text(o, "separator");
+    heed_task_opts opts = {
+        .text = option_text(o, "text"), .pair = option_text(o, "pair"), .target = option_text(o, "target")};
+    if (delimiter) opts.table.delimiter = strcmp(delimiter, "tab") == 0 ? '\t' : delimiter[0];
+    return opts;
+}
+
+/* ---- heed eval ---- */
+
+static void print_score(const struct options *o, heed_ctx *cx, const heed_task_data *data, const heed_metrics *metrics,
+                        const heed_score *score) {
+    const int64_t n = heed_task_count(data);
+    char text[512], examples[48];
+    if (!option_flag(o, "json")) {
+        task_score_text(text, sizeof text, metrics->list, score);
+        printf("%s (%s)\n", text, cli_count(n, "example", "examples", examples));
+        return;
+    }
+    const heed_json result = heed_json_new(cx, "result");
+    heed_json_put_int(cx, result, "examples", n);
+    heed_json_put_number(cx, result, "loss", score->loss);
+    for (int i = 0; metrics->list[i]; i++)
+        heed_json_put_number(cx, result, metrics->list[i]->name, heed_score_value(score, i));
+    json_answer(cx, stdout, result, 2);
+    heed_json_free(result);
+}
+
+/* The task that a head is for: the first of its tasks that heed knows data of. */
+static const heed_text_task *task_of(heed_ctx *cx, const heed_text_model *m) {
+    const heed_head *head = heed_model_head(m->model);
+    char name[32];
+    if (m->labels == 1 && cli_among(head->tasks, "regress")) return heed_text_task_find("regress");
+    for (const char *at = head->tasks; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        if (heed_text_task_find(name)) return heed_text_task_find(name);
+    }
+    heed_fail(cx, HEED_ERR_USAGE, "eval: %s is for no task that heed measures", head->architecture);
+    return NULL;
+}
+
+static const char *first_task(const heed_head *head, char out[32]) {
+    snprintf(out, 32, "%.*s", (int)strcspn(head->tasks, " "), head->tasks);
+    return out;
+}
+
+void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    char file[PATH_ROOM], name[32];
+    const heed_family *family = heed_family_of(cx, dir);
+    heed_model *model = family ? heed_model_load(cx, dir) : NULL;
+    if (!model) return;
+    first_task(heed_model_head(model), name);
+    heed_model_free(cx, model);
+    heed_text_model *m = heed_text_model_open(cx, dir, name);
+    const heed_text_task *task = m ? task_of(cx, m) : NULL;
+    const char *part = texts_part(path, option_text(o, "part"), file);
+    heed_task_opts opts = texts_opts(o);
+    heed_metrics metrics;
+    heed_score score;
+    if (!heed_failed(cx) && !part)
+        heed_fail(cx, HEED_ERR_FILE, "%s: there is no file for part %s", path, option_text(o, "part"));
+    if (m) opts.labels = m->label;
+    heed_task_data *data = heed_failed(cx) ? NULL : heed_task_read(cx, task, part, &opts);
+    if (data && heed_task_encode(cx, data, &m->reader) &&
+        heed_metrics_find(cx, heed_text_task_metrics(task), &metrics)) {
+        int32_t *predicted = heed_mem_new(cx, (size_t)heed_task_count(data) * sizeof *predicted);
+        if (predicted && heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted))
+            print_score(o, cx, data, &metrics, &score);
+        heed_mem_free(cx, predicted);
+    }
+    heed_task_free(cx, data);
+    heed_text_model_free(cx, m);
+}

@@ -1,0 +1,19 @@
+/* Data of text tasks by path: files, or directories with parts. */
+#ifndef CLI_TEXTS_H
+#define CLI_TEXTS_H
+
+#include "cli/options.h"
+#include "heed/task.h"
+#include "model/directory.h"
+
+/* The file of a directory that holds `part` ("train", "valid", "test") under one of its usual names; path itself when
+ * it is a file. NULL: the directory has none. */
+const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]);
+
+/* What the options of the command say of the data. */
+heed_task_opts texts_opts(const struct options *o);
+
+/* heed eval for models of text. */
+void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
+
+#endif

@@ -1,0 +1,229 @@
+/* heed train for models of text: any task of heed/task.h. */
+#include "cli/task.h"
+#include "cli/texts.h"
+#include "cli/train.h"
+#include "cli/vocabulary.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { TRAIN, VALID, TEST, SETS };
+
+struct texts {
+    const heed_text_task *task;
+    heed_task_data *data[SETS]; /* NULL: none; validation may be rows of TRAIN */
+    int64_t *train_rows, *valid_rows, n_train, n_valid;
+    heed_tokenizer *tokens;
+    heed_text_reader reader;
+    heed_source *source;
+    int64_t batch;
+};
+
+static struct texts *texts_of(const struct train_run *r) { return r->own; }
+
+/* ---- the data ---- */
+
+static bool read_set(struct train_run *r, int set, const char *path) {
+    struct texts *t = texts_of(r);
+    heed_task_opts opts = texts_opts(r->o);
+    opts.like = t->data[TRAIN];
+    t->data[set] = path ? heed_task_read(r->cx, t->task, path, &opts) : NULL;
+    return !heed_failed(r->cx);
+}
+
+static bool read_sets(struct train_run *r) {
+    char file[PATH_ROOM];
+    const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
+    const char *train = texts_part(r->path, "train", file);
+    if (!train) return heed_fail(r->cx, HEED_ERR_FILE, "%s: there is no file train.tsv, nor .csv or .txt", r->path);
+    const bool directory = train == file;
+    if (!read_set(r, TRAIN, train)) return false;
+    const bool given = valid || option_given(r->o, "valid");
+    if (!read_set(r, VALID, valid ? valid : directory && !given ? texts_part(r->path, "valid", file) : NULL))
+        return false;
+    return read_set(r, TEST,
+                    test        ? texts_part(test, "test", file)
+                    : directory ? texts_part(r->path, "test", file)
+                                : NULL);
+}
+
+static bool make_tokenizer(struct train_run *r) {
+    struct texts *t = texts_of(r);
+    const char *path = option_text(r->o, "tokenizer"), *init = option_text(r->o, "init");
+    if (path || init) {
+        t->tokens = heed_tokenizer_load(r->cx, path ? path : init);
+    } else {
+        const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN])};
+        t->tokens = vocabulary_of_encoder(r->cx, texts, 1, vocabulary_kind(option_text(r->o, "tokens")),
+                                          option_int(r->o, "vocab"));
+    }
+    return t->tokens;
+}
+
+/* Examples for validation, where no file holds them. */
+static bool split(struct train_run *r) {
+    struct texts *t = texts_of(r);
+    const double fraction = option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.1;
+    const int64_t n = heed_task_count(t->data[TRAIN]);
+    const heed_data all = {.n = n, .width = 1, .x = &(float){0}};
+    t->n_train = n;
+    if (t->data[VALID] || fraction == 0 || n < 10) return true;
+    return heed_data_split(r->cx, &all, fraction, heed_seed(r->cx), &t->train_rows, &t->n_train, &t->valid_rows,
+                           &t->n_valid);
+}
+
+/* ---- the model ---- */
+
+static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
+    const struct texts *t = texts_of(r);
+    struct train_settings fresh = {.n = 0}, kept = {.n = 0};
+    char text[4][64];
+    char **names;
+    const int64_t labels = heed_task_labels(t->data[TRAIN], &names);
+    const bool numbers = strcmp(r->task->page.name, "regress") == 0;
+    snprintf(text[0], sizeof text[0], "vocab_size=%lld", (long long)heed_tokenizer_size(t->tokens));
+    snprintf(text[1], sizeof text[1], "pad_token_id=%d", (int)vocabulary_padding(t->tokens));
+    snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : labels));
+    fresh.text[fresh.n++] = text[0];
+    fresh.text[fresh.n++] = text[1];
+    if (numbers || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
+    if (numbers) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=regression";
+    if (labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=single_label_classification";
+    heed_model *model = train_make_model(r, cx, &fresh, &kept);
+    if (model && labels > 0)
+        heed_model_describe(cx, model, &(heed_data){.label = &(int32_t){0}, .classes = labels, .class_names = names});
+    return model;
+}
+
+static bool set_reader(struct train_run *r) {
+    struct texts *t = texts_of(r);
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *model = new_model(r, dry);
+    if (!model || !heed_text_reader_of(dry, model, t->tokens, option_int(r->o, "max-length"), &t->reader))
+        heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    heed_model_free(dry, model);
+    heed_close(dry);
+    return !heed_failed(r->cx);
+}
+
+static bool load(struct train_run *r) {
+    struct texts *t = heed_mem_new(r->cx, sizeof *t);
+    if (!t) return false;
+    *t = (struct texts){.task = heed_text_task_find(r->task->page.name)};
+    r->own = t;
+    if (!read_sets(r) || !make_tokenizer(r) || !set_reader(r)) return false;
+    for (int i = 0; i < SETS; i++)
+        if (t->data[i] && !heed_task_encode(r->cx, t->data[i], &t->reader)) return false;
+    return split(r);
+}
+
+/* ---- the run ---- */
+
+static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {
+    const struct texts *t = own;
+    if (test) return heed_task_measure(cx, model, t->data[TEST], NULL, 0, score, NULL);
+    if (t->data[VALID]) return heed_task_measure(cx, model, t->data[VALID], NULL, 0, score, NULL);
+    return heed_task_measure(cx, model, t->data[TRAIN], t->valid_rows, t->n_valid, score, NULL);
+}
+
+static const heed_dataset *columns_of(const struct texts *t, int set) {
+    return t->data[set] ? heed_task_columns(t->data[set]) : NULL;
+}
+
+static bool set(struct train_run *r) {
+    struct texts *t = texts_of(r);
+    heed_loop_opts *l = &r->loop;
+    const int64_t accumulate = option_given(r->o, "accumulate") ? option_int(r->o, "accumulate") : 1;
+    const bool init = option_given(r->o, "init");
+    char examples[48];
+    t->batch = option_given(r->o, "batch") ? option_int(r->o, "batch") : 32;
+    if (!option_given(r->o, "batch") && t->batch > t->n_train) t->batch = t->n_train;
+    heed_source_opts opts = {.train = columns_of(t, TRAIN),
+                             .valid = t->valid_rows ? columns_of(t, TRAIN) : columns_of(t, VALID),
+                             .test = columns_of(t, TEST),
+                             .train_rows = t->train_rows,
+                             .n_train = t->train_rows ? t->n_train : 0,
+                             .valid_rows = t->valid_rows,
+                             .n_valid = t->n_valid,
+                             .batch = t->batch,
+                             .micro_batch = option_int(r->o, "micro-batch"),
+                             .by_length = true,
+                             .seed = heed_seed(r->cx),
+                             .own = t,
+                             .measure = measure,
+                             .metrics = heed_text_task_metrics(t->task)};
+    if (accumulate > 1) {
+        opts.micro_batch = t->batch;
+        opts.batch = t->batch *= accumulate;
+    }
+    if (t->batch > t->n_train)
+        return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
+                         (long long)t->batch, cli_count(t->n_train, "example", "examples", examples));
+    if (!option_given(r->o, "lr")) l->trainer.schedule.lr = init ? 5e-5 : 5e-4;
+    l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : init ? 3 : 10;
+    t->source = heed_source_new(r->cx, &opts);
+    l->source = heed_source_loop(t->source);
+    return l->source;
+}
+
+static bool begin(struct train_run *r) {
+    const struct texts *t = texts_of(r);
+    const char *init = option_text(r->o, "init"), *path = option_text(r->o, "tokenizer");
+    char text[2][48];
+    /* New tokens never lie beside the weights of another model: from here on there is none, until one is written. */
+    if (!option_flag(r->o, "resume") && !directory_clear(r->cx, r->dir)) return false;
+    if (init && !path && directory_has(init, TOKENIZER_FILE) ? !directory_copy_tokenizers(r->cx, init, r->dir)
+                                                             : !heed_tokenizer_save(r->cx, t->tokens, r->dir))
+        return false;
+    if (option_flag(r->o, "quiet")) return true;
+    fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %lld tokens; %s with %s\n", r->path,
+            cli_count(t->n_train, "example", "examples", text[0]),
+            (long long)(t->valid_rows ? t->n_valid : heed_task_count(t->data[VALID])),
+            (long long)heed_task_count(t->data[TEST]), (long long)heed_tokenizer_size(t->tokens), r->family->name,
+            cli_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", text[1]));
+    int64_t cut = 0;
+    for (int i = 0; i < SETS; i++) cut += heed_task_cut(t->data[i]);
+    if (cut > 0)
+        fprintf(stderr, "heed: %s: %s longer than %lld tokens, truncated\n", r->path,
+                cli_count(cut, "text is", "texts are", text[0]), (long long)t->reader.longest);
+    return true;
+}
+
+static void free_texts(struct train_run *r) {
+    struct texts *t = texts_of(r);
+    if (!t) return;
+    heed_source_free(r->cx, t->source);
+    for (int i = 0; i < SETS; i++) heed_task_free(r->cx, t->data[i]);
+    heed_tokenizer_free(r->cx, t->tokens);
+    heed_mem_free(r->cx, t->train_rows);
+    heed_mem_free(r->cx, t->valid_rows);
+    heed_mem_free(r->cx, t);
+}
+
+/* clang-format off */
+const struct option text_options[] = {
+    {.name = "text", .kind = OPTION_GROUP},
+    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "of a table of texts, the column of the text: name or number; by default the first"},
+    {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN",
+     .help = "the column of a second text; by default the second of three"},
+    {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "truncate texts to N tokens; 0: to as many as the model has positions"},
+    {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",
+     .help = "validation texts; by default a directory's own dev or valid file"},
+    {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH",
+     .help = "use this tokenizer instead of that of --init, or of training one"},
+    {.name = "tokens", .kind = OPTION_CHOICE, .standard = "wordpiece", .value = "KIND",
+     .choices = "wordpiece bpe byte-bpe unigram word char", .help = "kind of tokenizer to train, one of"},
+    {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
+     .help = "maximum vocabulary size of a tokenizer to train"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+const struct train_task train_text = {.next = "eval",
+                                      .next_how = " --data FILE",
+                                      .load = load,
+                                      .set = set,
+                                      .model = new_model,
+                                      .begin = begin,
+                                      .free = free_texts};

@@ -1,0 +1,80 @@
+/* From text to the inputs of a model. */
+#include "task/task.h"
+#include <string.h>
+
+#define ANY_LENGTH ((int64_t)1 << 20)
+
+static bool takes(const heed_model *m, const char *input) {
+    const size_t n = strlen(input);
+    for (const char *at = heed_model_head(m)->inputs; (at = strstr(at, input)); at += n)
+        if ((at == heed_model_head(m)->inputs || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return true;
+    return false;
+}
+
+/* As many as a model's sample has tokens at most; 0: it has no limit. */
+static int64_t positions_of(heed_ctx *cx, const heed_model *m) {
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_io in = {0};
+    int64_t positions = 0;
+    if (!dry) return heed_fail(cx, HEED_ERR_MEMORY, "text: no memory to look at the model"), 0;
+    if (heed_model_sample(dry, m, 1, ANY_LENGTH, &in)) positions = heed_dim(heed_io_get(&in, "input_ids"), 1);
+    if (heed_failed(dry)) heed_fail(cx, heed_error(dry), "%s", heed_message(dry));
+    heed_close(dry);
+    return positions < ANY_LENGTH ? positions : 0;
+}
+
+/* The padding token: what config.json says, or the tokenizer by its usual names. */
+static int32_t pad_of(heed_ctx *cx, const heed_model *m, const heed_tokenizer *t) {
+    static const char *const names[] = {"[PAD]", "<pad>", "<|endoftext|>"};
+    const heed_json pad = heed_json_find(cx, heed_model_config(m), "pad_token_id");
+    if (heed_json_kind_of(pad) == HEED_JSON_INT) return (int32_t)heed_json_int(cx, pad, NULL);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
+    return 0;
+}
+
+bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t longest,
+                         heed_text_reader *reader) {
+    if (heed_failed(cx)) return false;
+    if (!model || !tokens || !reader)
+        return heed_fail(cx, HEED_ERR_USAGE, "text: a model, its tokenizer and a place for the reader are needed");
+    if (!takes(model, "input_ids"))
+        return heed_fail(cx, HEED_ERR_USAGE, "text: %s is no model of text", heed_model_family(model)->name);
+    const int64_t positions = positions_of(cx, model);
+    const int64_t words = heed_json_int_or(cx, heed_model_config(model), "vocab_size", heed_tokenizer_size(tokens));
+    if (!heed_failed(cx) && heed_tokenizer_size(tokens) > words)
+        return heed_fail(cx, HEED_ERR_FORMAT, "text: the tokenizer has %lld tokens, the model's vocabulary %lld",
+                         (long long)heed_tokenizer_size(tokens), (long long)words);
+    *reader =
+        (heed_text_reader){.tokens = tokens, .pad = pad_of(cx, model, tokens), .types = takes(model, "token_type_ids")};
+    reader->longest = longest > 0 && (positions == 0 || longest < positions) ? longest : positions;
+    return !heed_failed(cx);
+}
+
+void heed_text_columns(const heed_text_reader *reader, heed_dataset *set) {
+    set->column[set->columns++] = (heed_column){
+        .name = "input_ids", .type = HEED_I32, .ragged = true, .fill = reader->pad, .mask = "attention_mask"};
+    if (reader->types)
+        set->column[set->columns++] = (heed_column){.name = "token_type_ids", .type = HEED_I32, .ragged = true};
+}
+
+bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_text_input *text, heed_encoding *room,
+                     heed_ids *ids, heed_cell *cells, bool *cut) {
+    const heed_encode_opts opts = {.pair = text->pair, .pair_size = text->pair_size};
+    if (!heed_encode_text(cx, reader->tokens, text->text, text->size, &opts, room)) return false;
+    const bool is_long = reader->longest > 0 && room->count > reader->longest;
+    if (is_long) { /* once more, with an end that is a special token */
+        heed_encode_opts shorter = opts;
+        shorter.truncate = reader->longest;
+        if (!heed_encode_text(cx, reader->tokens, text->text, text->size, &shorter, room)) return false;
+    }
+    if (cut && is_long) *cut = true;
+    ids->count = 0;
+    for (int64_t i = 0; i < room->count; i++)
+        if (!heed_ids_put(cx, ids, room->token[i].id)) return false;
+    for (int64_t i = 0; reader->types && i < room->count; i++)
+        if (!heed_ids_put(cx, ids, room->token[i].type)) return false;
+    cells[0] = (heed_cell){ids->id, room->count};
+    if (reader->types) cells[1] = (heed_cell){ids->id + room->count, room->count};
+    return true;
+}

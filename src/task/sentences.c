@@ -1,0 +1,265 @@
+/* Sentences, or pairs of them, and their classes or numbers, from a table. */
+#include "base/ctx.h"
+#include "io/text.h"
+#include "task/task.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* A column by name or number; -1 with a sentence. */
+static int64_t find_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, const char *name,
+                           int64_t otherwise) {
+    if (!name) return otherwise;
+    int64_t at = heed_table_find(cx, t, name);
+    char *end;
+    const long long number = strtoll(name, &end, 10);
+    if (at < 0 && *name && !*end && number >= 1 && number <= heed_table_columns(t)) at = number - 1;
+    if (at < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: there is no column '%s'", d->name, shown(name).text);
+    return at;
+}
+
+struct columns {
+    int64_t text, pair, target; /* pair -1: none */
+};
+
+static bool choose_columns(heed_ctx *cx, const heed_task_data *d, const heed_table *t, struct columns *c) {
+    const heed_task_opts *o = &d->opts;
+    const int64_t n = heed_table_columns(t);
+    if (n < 2)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: one column: a text and its label are needed, separated by a tab",
+                         d->name);
+    c->text = find_column(cx, d, t, o->text, 0);
+    c->target = find_column(cx, d, t, o->target, n - 1);
+    c->pair = find_column(cx, d, t, o->pair, n > 2 && !o->text ? 1 : -1);
+    if (heed_failed(cx)) return false;
+    if (c->text == c->target || c->pair == c->target || c->text == c->pair)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: text, pair and target are the same column", d->name);
+    return true;
+}
+
+static bool put_line(heed_ctx *cx, heed_string *to, const char *cell) {
+    const size_t before = to->size;
+    if (!heed_string_put(cx, to, cell, strlen(cell)) || !heed_string_put(cx, to, "\n", 1)) return false;
+    for (size_t i = before; i + 1 < to->size; i++)
+        if (to->s[i] == '\n') to->s[i] = ' '; /* of a quoted cell */
+    return true;
+}
+
+static bool read_texts(heed_ctx *cx, const heed_table *t, int64_t column, heed_lines *to) {
+    heed_string text = {0};
+    for (int64_t i = 0; i < heed_table_rows(t) && !heed_cancelled(cx); i++)
+        if (!put_line(cx, &text, heed_table_cell(cx, t, i, column))) break;
+    const bool ok = !heed_failed(cx) && heed_lines_cut(cx, &text, to);
+    heed_string_free(cx, &text);
+    return ok;
+}
+
+static bool read_classes(heed_ctx *cx, heed_task_data *d, const heed_table *t, int64_t column) {
+    const int64_t n = heed_table_rows(t);
+    char **known = task_known_labels(&d->opts);
+    const char **cells = heed_mem_new(cx, (size_t)n * sizeof *cells);
+    d->label = heed_mem_new(cx, (size_t)n * sizeof *d->label);
+    for (int64_t i = 0; d->label && cells && i < n; i++) cells[i] = heed_table_cell(cx, t, i, column);
+    if (!heed_failed(cx))
+        d->names = known ? task_copy_names(cx, known, &d->classes) : task_names(cx, cells, n, &d->classes);
+    for (int64_t i = 0; d->names && i < n; i++) {
+        d->label[i] = task_label(d->names, d->classes, cells[i]);
+        if (d->label[i] >= 0) continue;
+        heed_fail(cx, HEED_ERR_RANGE, "%s: line %lld: label '%s' is not one of the model's %lld", d->name,
+                  (long long)heed_table_line(t, i), shown(cells[i]).text, (long long)d->classes);
+        break;
+    }
+    heed_mem_free(cx, cells);
+    if (!heed_failed(cx) && d->classes < 2)
+        heed_fail(cx, HEED_ERR_USAGE, "%s: all examples are of one class, '%s'", d->name, shown(d->names[0]).text);
+    return !heed_failed(cx);
+}
+
+static bool read_numbers(heed_ctx *cx, heed_task_data *d, const heed_table *t, int64_t column) {
+    const int64_t n = heed_table_rows(t);
+    d->y = heed_mem_new(cx, (size_t)n * sizeof *d->y);
+    for (int64_t i = 0; d->y && i < n; i++) {
+        double value;
+        if (!heed_table_number(t, i, column, &value) || !isfinite(value))
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: '%s' is not a number to regress on", d->name,
+                             (long long)heed_table_line(t, i), shown(heed_table_cell(cx, t, i, column)).text);
+        d->y[i] = (float)value;
+    }
+    return d->y;
+}
+
+static bool read_table(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *d) {
+    heed_table_options how = opts->table;
+    const size_t n = strlen(path);
+    const bool tabs = how.delimiter == '\t' || (n > 4 && strcmp(path + n - 4, ".tsv") == 0) ||
+                      (n > 7 && strcmp(path + n - 7, ".tsv.gz") == 0);
+    if (tabs) how.delimiter = '\t', how.plain_quotes = true;
+    heed_table *t = heed_table_open(cx, path, &how);
+    struct columns c = {.pair = -1};
+    bool ok = t && choose_columns(cx, d, t, &c);
+    if (ok && heed_table_rows(t) == 0) ok = heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no examples", d->name);
+    ok = ok && read_texts(cx, t, c.text, &d->text) && (c.pair < 0 || read_texts(cx, t, c.pair, &d->pair));
+    if (ok)
+        ok = strcmp(d->task->name, "classify") == 0 ? read_classes(cx, d, t, c.target)
+                                                    : read_numbers(cx, d, t, c.target);
+    if (ok && (d->line = heed_mem_new(cx, (size_t)heed_table_rows(t) * sizeof *d->line)))
+        for (int64_t i = 0; i < heed_table_rows(t); i++) d->line[i] = heed_table_line(t, i);
+    heed_table_close(t);
+    return ok && !heed_failed(cx);
+}
+
+/* ---- encoding ---- */
+
+static heed_text_input text_of(const heed_task_data *d, int64_t i) {
+    heed_text_input t = {.text = heed_line_text(&d->text, i), .size = heed_line_size(&d->text, i)};
+    if (d->pair.count) t.pair = heed_line_text(&d->pair, i), t.pair_size = heed_line_size(&d->pair, i);
+    return t;
+}
+
+static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *d) {
+    heed_encoding room = {0};
+    heed_ids ids = {0};
+    heed_text_columns(reader, &d->set);
+    const int labels = d->set.columns++;
+    d->set.column[labels] = (heed_column){.name = "labels", .type = d->label ? HEED_I32 : HEED_F32};
+    for (int64_t i = 0; i < d->text.count && !heed_cancelled(cx); i++) {
+        const heed_text_input text = text_of(d, i);
+        heed_cell cells[HEED_COLUMNS_MAX];
+        bool cut = false;
+        cells[labels] = (heed_cell){d->label ? (void *)(d->label + i) : (void *)(d->y + i), 1};
+        if (!heed_text_cells(cx, reader, &text, &room, &ids, cells, &cut)) {
+            heed_fail_in(cx, "%s: line %lld", d->name, (long long)d->line[i]);
+            break;
+        }
+        if (!heed_dataset_add(cx, &d->set, cells)) break;
+        d->cut += cut;
+    }
+    heed_encoding_free(cx, &room);
+    heed_ids_free(cx, &ids);
+    return !heed_failed(cx);
+}
+
+/* ---- measuring ---- */
+
+static int64_t best_of(const float *logits, int64_t n) {
+    int64_t best = 0;
+    for (int64_t j = 1; j < n; j++)
+        if (logits[j] > logits[best]) best = j;
+    return best;
+}
+
+/* All logits; those of rows that were not run are not touched. */
+static float *run(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
+                  int64_t width, double *loss) {
+    struct task_logits t = {.width = width, .n = d->set.n};
+    t.value = heed_mem_new(cx, (size_t)(d->set.n * width) * sizeof *t.value);
+    const heed_run_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = task_take_logits, .own = &t};
+    if (t.value && heed_loop_over(cx, model, &d->set, &opts, loss)) return t.value;
+    heed_mem_free(cx, t.value);
+    return NULL;
+}
+
+/* The correlation of the confusion matrix (Matthews 1975; of several classes Gorodkin 2004). */
+static double matthews(const heed_class_report *r) {
+    double right = 0, all = (double)r->n, cross = 0, truth = 0, said = 0;
+    if (!r->confusion) return 0;
+    for (int64_t k = 0; k < r->classes; k++) {
+        const double t = (double)r->score[k].support, p = (double)r->score[k].predicted;
+        right += (double)r->confusion[k * r->classes + k];
+        cross += t * p;
+        truth += t * t;
+        said += p * p;
+    }
+    const double under = sqrt(all * all - said) * sqrt(all * all - truth);
+    return under > 0 ? (right * all - cross) / under : 0;
+}
+
+static bool measure_classes(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
+                            int64_t n, heed_score *score, int32_t *predicted) {
+    float *logits = run(cx, model, d, rows, n, d->classes, &score->loss);
+    int32_t *truth = heed_mem_new(cx, 2 * (size_t)n * sizeof *truth), *said = truth ? truth + n : NULL;
+    for (int64_t i = 0; logits && truth && i < n && !cx->config.dry; i++) {
+        const int64_t row = rows ? rows[i] : i;
+        truth[i] = d->label[row];
+        said[i] = (int32_t)best_of(logits + row * d->classes, d->classes);
+        if (predicted) predicted[i] = said[i];
+    }
+    if (cx->config.dry && truth) memset(truth, 0, 2 * (size_t)n * sizeof *truth);
+    heed_class_report *r = heed_failed(cx) ? NULL : heed_class_report_new(cx, truth, said, n, d->classes);
+    if (r) {
+        score->metric = r->accuracy;
+        score->more[0] = r->macro.f1;
+        score->more[1] = matthews(r);
+    }
+    heed_class_report_free(cx, r);
+    heed_mem_free(cx, truth);
+    heed_mem_free(cx, logits);
+    return !heed_failed(cx);
+}
+
+static double pearson(const double *x, const double *y, int64_t n) {
+    double mx = 0, my = 0, xy = 0, xx = 0, yy = 0;
+    for (int64_t i = 0; i < n; i++) mx += x[i], my += y[i];
+    mx /= (double)n, my /= (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        xy += (x[i] - mx) * (y[i] - my);
+        xx += (x[i] - mx) * (x[i] - mx);
+        yy += (y[i] - my) * (y[i] - my);
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+}
+
+struct ranked {
+    double value;
+    int64_t at;
+};
+
+static int by_value(const void *a, const void *b) {
+    const struct ranked *x = a, *y = b;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Ranks from 1; of equal values their mean. */
+static void rank(struct ranked *room, double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) room[i] = (struct ranked){x[i], i};
+    qsort(room, (size_t)n, sizeof *room, by_value);
+    for (int64_t i = 0, j; i < n; i = j) {
+        for (j = i; j < n && room[j].value == room[i].value; j++) {}
+        for (int64_t k = i; k < j; k++) x[room[k].at] = (double)(i + j + 1) / 2;
+    }
+}
+
+static bool measure_numbers(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
+                            int64_t n, heed_score *score, int32_t *predicted) {
+    (void)predicted;
+    float *said = run(cx, model, d, rows, n, 1, &score->loss);
+    double *x = heed_mem_new(cx, 2 * (size_t)n * sizeof *x), *y = x ? x + n : NULL;
+    struct ranked *room = heed_mem_new(cx, (size_t)n * sizeof *room);
+    if (!heed_failed(cx) && !cx->config.dry) {
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t row = rows ? rows[i] : i;
+            x[i] = (double)d->y[row];
+            y[i] = (double)said[row];
+        }
+        score->metric = pearson(x, y, n);
+        rank(room, x, n);
+        rank(room, y, n);
+        score->more[0] = pearson(x, y, n);
+    }
+    heed_mem_free(cx, room);
+    heed_mem_free(cx, x);
+    heed_mem_free(cx, said);
+    return !heed_failed(cx);
+}
+
+/* ---- the tasks ---- */
+
+const heed_text_task task_classify = {.name = "classify",
+                                      .metrics = "accuracy f1_macro matthews",
+                                      .read = read_table,
+                                      .encode = encode,
+                                      .measure = measure_classes};
+const heed_text_task task_regress = {
+    .name = "regress", .metrics = "pearson spearman", .read = read_table, .encode = encode, .measure = measure_numbers};

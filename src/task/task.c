@@ -1,0 +1,148 @@
+/* Tasks by name, and what they share. */
+#include "task/task.h"
+#include "base/ctx.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress};
+
+const heed_text_task *heed_text_task_find(const char *name) {
+    for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
+        if (strcmp(tasks[i]->name, name) == 0) return tasks[i];
+    return NULL;
+}
+
+const char *heed_text_task_name(const heed_text_task *task) { return task ? task->name : NULL; }
+const char *heed_text_task_metrics(const heed_text_task *task) { return task ? task->metrics : NULL; }
+
+/* ---- data ---- */
+
+heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const char *path, const heed_task_opts *opts) {
+    if (heed_failed(cx)) return NULL;
+    if (!task || !path) return heed_fail(cx, HEED_ERR_USAGE, "task: a task and the path of its data are needed"), NULL;
+    heed_task_data *d = heed_mem_new(cx, sizeof *d);
+    if (!d) return NULL;
+    const heed_task_opts none = {0};
+    *d = (heed_task_data){.task = task, .opts = opts ? *opts : none};
+    snprintf(d->name, sizeof d->name, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+    if (task->read(cx, path, &d->opts, d)) return d;
+    heed_task_free(cx, d);
+    return NULL;
+}
+
+bool heed_task_encode(heed_ctx *cx, heed_task_data *data, const heed_text_reader *reader) {
+    if (heed_failed(cx)) return false;
+    if (!data || !reader) return heed_fail(cx, HEED_ERR_USAGE, "task: data and a reader are needed");
+    heed_dataset_free(cx, &data->set);
+    data->cut = 0;
+    return data->task->encode(cx, reader, data);
+}
+
+void heed_task_free(heed_ctx *cx, heed_task_data *d) {
+    if (!d) return;
+    if (d->task->free) d->task->free(cx, d);
+    heed_dataset_free(cx, &d->set);
+    heed_lines_free(cx, &d->text);
+    heed_lines_free(cx, &d->pair);
+    heed_mem_free(cx, d->line);
+    heed_mem_free(cx, d->label);
+    heed_mem_free(cx, d->y);
+    heed_mem_free(cx, d->names);
+    heed_mem_free(cx, d);
+}
+
+int64_t heed_task_count(const heed_task_data *data) { return !data ? 0 : data->set.n ? data->set.n : data->text.count; }
+int64_t heed_task_cut(const heed_task_data *data) { return data ? data->cut : 0; }
+const heed_lines *heed_task_texts(const heed_task_data *data) { return data ? &data->text : NULL; }
+const heed_dataset *heed_task_columns(const heed_task_data *data) { return data && data->set.n ? &data->set : NULL; }
+
+int64_t heed_task_labels(const heed_task_data *data, char ***names) {
+    if (names) *names = data ? data->names : NULL;
+    return data ? data->classes : 0;
+}
+
+heed_transform heed_task_transform(const heed_task_data *data, const void **own) {
+    if (own) *own = data;
+    return data ? data->task->transform : NULL;
+}
+
+bool heed_task_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows,
+                       int64_t n, heed_score *score, int32_t *predicted) {
+    if (heed_failed(cx)) return false;
+    if (!model || !data || !data->set.n || !score)
+        return heed_fail(cx, HEED_ERR_USAGE, "task: a model, encoded data and a place for the score are needed");
+    *score = (heed_score){0};
+    return data->task->measure(cx, model, data, rows, rows ? n : data->set.n, score, predicted);
+}
+
+/* ---- labels ---- */
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+char **task_names(heed_ctx *cx, const char *const *texts, int64_t n, int64_t *count) {
+    const char **sorted = heed_mem_new(cx, ((size_t)n + 1) * sizeof *sorted);
+    if (!sorted) return NULL;
+    int64_t different = 0;
+    size_t bytes = 0;
+    memcpy(sorted, texts, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_text);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(sorted[i], sorted[different - 1]) != 0) {
+            sorted[different++] = sorted[i];
+            bytes += strlen(sorted[i]) + 1;
+        }
+    char **names = heed_mem_new(cx, ((size_t)different + 1) * sizeof *names + bytes);
+    char *at = names ? (char *)(names + different + 1) : NULL;
+    for (int64_t i = 0; names && i < different; i++) {
+        names[i] = strcpy(at, sorted[i]);
+        at += strlen(sorted[i]) + 1;
+    }
+    if (names) names[different] = NULL;
+    *count = different;
+    heed_mem_free(cx, sorted);
+    return names;
+}
+
+char **task_copy_names(heed_ctx *cx, char **names, int64_t *count) {
+    int64_t n = 0;
+    size_t bytes = 0;
+    for (; names[n]; n++) bytes += strlen(names[n]) + 1;
+    char **copy = heed_mem_new(cx, ((size_t)n + 1) * sizeof *copy + bytes);
+    char *at = copy ? (char *)(copy + n + 1) : NULL;
+    for (int64_t i = 0; copy && i < n; i++) {
+        copy[i] = strcpy(at, names[i]);
+        at += strlen(names[i]) + 1;
+    }
+    if (copy) copy[n] = NULL;
+    *count = n;
+    return copy;
+}
+
+/* The list need not be sorted: a model's labels are in its own order. */
+int32_t task_label(char **names, int64_t count, const char *text) {
+    for (int64_t i = 0; i < count; i++)
+        if (strcmp(names[i], text) == 0) return (int32_t)i;
+    return -1;
+}
+
+char **task_known_labels(const heed_task_opts *opts) {
+    return opts->labels ? opts->labels : opts->like ? opts->like->names : NULL;
+}
+
+/* ---- logits ---- */
+
+bool task_take_logits(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out) {
+    struct task_logits *t = own;
+    heed_tensor *logits = heed_contiguous(cx, heed_io_get(out, "logits"));
+    const float *value = heed_f32(logits);
+    if (heed_failed(cx) || !logits) return heed_fail(cx, HEED_ERR_USAGE, "task: the model gives no logits");
+    if (cx->config.dry) return true;
+    const int64_t width = heed_count(logits) / batch->n;
+    if (width != t->width)
+        return heed_fail(cx, HEED_ERR_SHAPE, "task: logits of %s for %lld examples and %lld labels",
+                         heed_shape_text(logits).s, (long long)batch->n, (long long)t->width);
+    for (int64_t i = 0; i < batch->n; i++)
+        memcpy(t->value + batch->row[i] * width, value + i * width, (size_t)width * sizeof *value);
+    return true;
+}

@@ -1,0 +1,52 @@
+/* Tasks from the inside. A task is one file: a record and its functions. */
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+
+#include "heed/task.h"
+
+struct heed_text_task {
+    const char *name;
+    const char *metrics; /* by name; the first chooses the best model */
+    bool (*read)(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *data);
+    bool (*encode)(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *data);
+    bool (*measure)(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows, int64_t n,
+                    heed_score *score, int32_t *predicted);
+    heed_transform transform;                         /* of encoded rows, its own is the data; NULL: none */
+    void (*free)(heed_ctx *cx, heed_task_data *data); /* of data->own; NULL: there is nothing */
+};
+
+struct heed_task_data {
+    const heed_text_task *task;
+    heed_task_opts opts;   /* without what it points to */
+    char name[256];        /* of the file, for sentences */
+    heed_lines text, pair; /* examples; pair.count 0: single texts */
+    int64_t *line;         /* (n) of the file */
+    int32_t *label;        /* (n) classes, or */
+    float *y;              /* (n) numbers */
+    char **names;          /* of the classes, sorted; ends in NULL */
+    int64_t classes;
+    heed_dataset set;
+    int64_t cut;
+    void *own; /* the task's */
+};
+
+extern const heed_text_task task_classify, task_regress;
+
+/* ---- what tasks share ---- */
+
+/* A sorted list of the different texts among n, which ends in NULL, in one block. */
+char **task_names(heed_ctx *cx, const char *const *texts, int64_t n, int64_t *count);
+int32_t task_label(char **names, int64_t count, const char *text); /* -1: none of them */
+char **task_copy_names(heed_ctx *cx, char **names, int64_t *count);
+/* The labels to go by: those of opts, or NULL. */
+char **task_known_labels(const heed_task_opts *opts);
+
+/* Logits (n, width) of all examples in their order, from heed_loop_over. */
+struct task_logits {
+    float *value;
+    int64_t width, n;
+    bool dry;
+};
+bool task_take_logits(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out);
+
+#endif

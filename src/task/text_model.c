@@ -1,0 +1,268 @@
+/* Using a model of text: a directory with its tokenizer, texts in, answers out. */
+#include "base/ctx.h"
+#include "base/file.h"
+#include "io/text.h"
+#include "model/directory.h"
+#include "task/task.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+/* sentence-transformers' files, where there are any: how to pool, and how long texts may be. */
+static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int64_t *longest) {
+    char path[4096];
+    heed_json modules = {0}, pooling = {0}, limits = {0};
+    if (directory_has(dir, "modules.json") && directory_path(cx, dir, "modules.json", path)) {
+        modules = heed_json_open(cx, path);
+        m->normalise = false;
+        for (heed_json v = heed_json_first(modules); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
+            const char *type = heed_json_text_or(cx, v, "type", "");
+            if (type && strstr(type, "Normalize")) m->normalise = true;
+        }
+    }
+    if (directory_has(dir, "1_Pooling/config.json") && directory_path(cx, dir, "1_Pooling/config.json", path)) {
+        pooling = heed_json_open(cx, path);
+        if (heed_json_bool_or(cx, pooling, "pooling_mode_cls_token", false)) m->pooling = HEED_POOL_CLS;
+        if (heed_json_bool_or(cx, pooling, "pooling_mode_max_tokens", false)) m->pooling = HEED_POOL_MAX;
+    }
+    if (directory_has(dir, "sentence_bert_config.json") && directory_path(cx, dir, "sentence_bert_config.json", path)) {
+        limits = heed_json_open(cx, path);
+        *longest = heed_json_int_or(cx, limits, "max_seq_length", 0);
+    }
+    heed_json_free(modules);
+    heed_json_free(pooling);
+    heed_json_free(limits);
+    return !heed_failed(cx);
+}
+
+static bool is_for(const heed_head *head, const char *task) {
+    const size_t n = strlen(task);
+    for (const char *at = head->tasks; (at = strstr(at, task)); at += n)
+        if ((at == head->tasks || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return true;
+    return false;
+}
+
+static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
+    if (strcmp(task, "embed") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task});
+    heed_model *model = heed_model_load(cx, dir);
+    if (!model || is_for(heed_model_head(model), task)) return model;
+    heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s; 'heed train %s --init %s' makes a model that is", dir,
+              heed_model_head(model)->architecture, task, task, dir);
+    heed_model_free(cx, model);
+    return NULL;
+}
+
+heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char *task) {
+    if (heed_failed(cx)) return NULL;
+    if (!dir || !task) return heed_fail(cx, HEED_ERR_USAGE, "text: a directory and a task are needed"), NULL;
+    heed_text_model *m = heed_mem_new(cx, sizeof *m);
+    int64_t longest = 0;
+    if (!m) return NULL;
+    *m = (heed_text_model){.normalise = false};
+    m->model = load(cx, dir, task);
+    m->tokens = m->model ? heed_tokenizer_load(cx, dir) : NULL;
+    if (m->tokens && read_pooling(cx, dir, m, &longest) &&
+        heed_text_reader_of(cx, m->model, m->tokens, longest, &m->reader)) {
+        const heed_json config = heed_model_config(m->model);
+        const heed_json names = heed_json_find(cx, config, "id2label");
+        m->labels = heed_json_kind_of(names) == HEED_JSON_OBJECT ? heed_json_count(names)
+                                                                 : heed_json_int_or(cx, config, "num_labels", 2);
+        m->label = m->labels > 0 ? heed_model_labels(cx, m->model, m->labels) : NULL;
+    }
+    if (!heed_failed(cx)) return m;
+    heed_text_model_free(cx, m);
+    return NULL;
+}
+
+void heed_text_model_free(heed_ctx *cx, heed_text_model *m) {
+    if (!m) return;
+    heed_mem_free(cx, m->label);
+    heed_tokenizer_free(cx, m->tokens);
+    heed_model_free(cx, m->model);
+    heed_mem_free(cx, m);
+}
+
+/* ---- running ---- */
+
+/* Encodes the texts and runs the model over them, sorted by length. */
+static bool run(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n,
+                bool (*take)(heed_ctx *, void *, const heed_batch *, const heed_io *), void *own, int64_t *cut) {
+    heed_dataset set = {0};
+    heed_encoding room = {0};
+    heed_ids ids = {0};
+    int64_t too_long = 0;
+    if (heed_failed(cx)) return false;
+    if (!m || (n > 0 && !texts) || n < 0) return heed_fail(cx, HEED_ERR_USAGE, "text: a model and texts are needed");
+    heed_text_columns(&m->reader, &set);
+    for (int64_t i = 0; i < n && !heed_cancelled(cx); i++) {
+        heed_cell cells[HEED_COLUMNS_MAX];
+        bool is_long = false;
+        if (!heed_text_cells(cx, &m->reader, &texts[i], &room, &ids, cells, &is_long)) {
+            heed_fail_in(cx, "text %lld", (long long)i + 1);
+            break;
+        }
+        if (!heed_dataset_add(cx, &set, cells)) break;
+        too_long += is_long;
+    }
+    heed_encoding_free(cx, &room);
+    heed_ids_free(cx, &ids);
+    const bool ok = !heed_failed(cx) &&
+                    (n == 0 || heed_loop_over(cx, m->model, &set, &(heed_run_opts){.take = take, .own = own}, NULL));
+    heed_dataset_free(cx, &set);
+    if (cut) *cut = too_long;
+    return ok;
+}
+
+/* ---- classes ---- */
+
+static bool all_finite(heed_ctx *cx, const float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");
+    return true;
+}
+
+static void softmax(float *x, int64_t n) {
+    double most = (double)x[0], sum = 0;
+    for (int64_t j = 1; j < n; j++) most = fmax(most, (double)x[j]);
+    for (int64_t j = 0; j < n; j++) sum += exp((double)x[j] - most);
+    for (int64_t j = 0; j < n; j++) x[j] = (float)(exp((double)x[j] - most) / sum);
+}
+
+/* Several labels may hold at once. */
+static bool is_multi_label(heed_ctx *cx, const heed_text_model *m) {
+    const char *problem = heed_json_text_or(cx, heed_model_config(m->model), "problem_type", "");
+    return problem && strcmp(problem, "multi_label_classification") == 0;
+}
+
+bool heed_classify(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
+                   int64_t *cut) {
+    struct task_logits t = {.value = out, .width = m ? m->labels : 0, .n = n};
+    if (!run(cx, m, texts, n, task_take_logits, &t, cut) || !all_finite(cx, out, n * m->labels)) return false;
+    const bool several = is_multi_label(cx, m);
+    for (int64_t i = 0; i < n && m->labels > 1; i++) {
+        float *p = out + i * m->labels;
+        if (!several) softmax(p, m->labels);
+        for (int64_t j = 0; several && j < m->labels; j++) p[j] = (float)(1 / (1 + exp(-(double)p[j])));
+    }
+    return !heed_failed(cx);
+}
+
+/* ---- embeddings ---- */
+
+struct pooled {
+    const heed_text_model *m;
+    int64_t width;
+    float *out;
+};
+
+static void pool(const struct pooled *p, const float *h, int64_t length, float *to) {
+    const int64_t width = p->width;
+    if (p->m->pooling == HEED_POOL_CLS) {
+        memcpy(to, h, (size_t)width * sizeof *to);
+        return;
+    }
+    for (int64_t j = 0; j < width; j++) {
+        double sum = 0, most = (double)h[j];
+        for (int64_t i = 0; i < length; i++) {
+            sum += (double)h[i * width + j];
+            most = fmax(most, (double)h[i * width + j]);
+        }
+        to[j] = (float)(p->m->pooling == HEED_POOL_MAX ? most : sum / (double)length);
+    }
+}
+
+static void normalise(float *x, int64_t n) {
+    double square = 0;
+    for (int64_t j = 0; j < n; j++) square += (double)x[j] * (double)x[j];
+    const double length = fmax(sqrt(square), 1e-12);
+    for (int64_t j = 0; j < n; j++) x[j] = (float)((double)x[j] / length);
+}
+
+static bool take_states(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
+    const struct pooled *p = own;
+    heed_tensor *states = heed_contiguous(cx, heed_io_get(out, "last_hidden_state"));
+    const float *h = heed_f32(states);
+    const int32_t *mask = heed_batch_i32(b, "attention_mask");
+    if (!h || !mask) return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "embed: no hidden states");
+    const int64_t longest = heed_dim(states, 1);
+    for (int64_t i = 0; i < b->n; i++) {
+        int64_t length = 0;
+        while (length < longest && mask[i * longest + length]) length++;
+        float *to = p->out + b->row[i] * p->width;
+        pool(p, h + i * longest * p->width, length, to);
+        if (p->m->normalise) normalise(to, p->width);
+    }
+    return true;
+}
+
+int64_t heed_text_width(heed_ctx *cx, const heed_text_model *m) {
+    static const char *const keys[] = {"hidden_size", "d_model", "dim", "n_embd"};
+    for (size_t i = 0; m && i < sizeof keys / sizeof *keys; i++) {
+        const int64_t width = heed_json_int_or(cx, heed_model_config(m->model), keys[i], 0);
+        if (width > 0) return width;
+    }
+    heed_fail(cx, HEED_ERR_USAGE, "text: the model does not say how wide its hidden states are");
+    return 0;
+}
+
+bool heed_embed(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
+                int64_t *cut) {
+    struct pooled p = {.m = m, .width = heed_text_width(cx, m), .out = out};
+    return run(cx, m, texts, n, take_states, &p, cut) && all_finite(cx, out, n * p.width);
+}
+
+/* ---- masked words ---- */
+
+static int32_t mask_token(heed_ctx *cx, const heed_text_model *m) {
+    static const char *const names[] = {"[MASK]", "<mask>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (heed_tokenizer_id(m->tokens, names[i]) >= 0) return heed_tokenizer_id(m->tokens, names[i]);
+    heed_fail(cx, HEED_ERR_FORMAT, "fill: the tokenizer has no mask token, such as [MASK]");
+    return -1;
+}
+
+struct filling {
+    int32_t mask;
+    int top;
+    int64_t room, n;
+    heed_filled *found;
+};
+
+/* The `top` largest of n probabilities, best first; of equals the smaller id. */
+static void best_tokens(const float *p, int64_t n, int top, heed_filled *to) {
+    int held = 0;
+    for (int64_t id = 0; id < n; id++) {
+        if (held == top && !(p[id] > to[held - 1].probability)) continue;
+        int at = held < top ? held++ : held - 1;
+        for (; at > 0 && to[at - 1].probability < p[id]; at--) to[at] = to[at - 1];
+        to[at] = (heed_filled){(int32_t)id, p[id]};
+    }
+    for (; held < top; held++) to[held] = (heed_filled){-1, 0};
+}
+
+static bool take_masks(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
+    struct filling *f = own;
+    heed_tensor *logits = heed_io_get(out, "logits");
+    const int32_t *ids = heed_batch_i32(b, "input_ids");
+    if (!logits || !ids) return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "fill: no logits");
+    const int64_t length = heed_dim(logits, 1), words = heed_dim(logits, 2);
+    const float *p = heed_f32(heed_contiguous(cx, heed_softmax(cx, logits, -1)));
+    for (int64_t i = 0; p && i < length; i++) {
+        if (ids[i] != f->mask) continue;
+        if (!all_finite(cx, p + i * words, words)) return false;
+        if (f->n < f->room) best_tokens(p + i * words, words, f->top, f->found + f->n * f->top);
+        f->n++;
+    }
+    return !heed_failed(cx);
+}
+
+int64_t heed_fill(heed_ctx *cx, const heed_text_model *m, const heed_text_input *text, int top, int64_t room,
+                  heed_filled *found) {
+    if (heed_failed(cx)) return -1;
+    if (!m || !text || top < 1 || (room > 0 && !found))
+        return heed_fail(cx, HEED_ERR_USAGE, "fill: a model, a text and a place for the tokens are needed"), -1;
+    struct filling f = {.mask = mask_token(cx, m), .top = top, .room = room, .found = found};
+    return !heed_failed(cx) && run(cx, m, text, 1, take_masks, &f, NULL) ? f.n : -1;
+}

@@ -102,6 +102,12 @@ heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct tra
     return NULL;
 }
 
+bool train_has_key(const heed_family *f, const char *name) {
+    for (const heed_key *k = f->keys; k->name; k++)
+        if (strcmp(k->name, name) == 0) return true;
+    return false;
+}
+
 /* ---- the budget ---- */
 
 #define TO_FIND_OUT ((size_t)32 << 20) /* what may be taken in any case, to read data and say what they need */

@@ -53,6 +53,8 @@ struct train_run {
     struct progress progress;
 };
 
+bool train_has_key(const heed_family *family, const char *name); /* of config.json */
+
 /* The model of a run: fresh, with these settings and what the user set; or with --init the weights of a directory, of
  * whose config only the `kept` settings (of the head) and the user's are changed. */
 heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct train_settings *fresh,

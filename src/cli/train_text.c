@@ -73,6 +73,19 @@ static bool split(struct train_run *r) {
 
 /* ---- the model ---- */
 
+/* A model from scratch is small enough to be trained on a CPU within the hour; --set makes it larger. */
+static const struct {
+    const char *key, *setting;
+} sizes[] = {{"hidden_size", "hidden_size=256"},
+             {"num_hidden_layers", "num_hidden_layers=4"},
+             {"num_attention_heads", "num_attention_heads=4"},
+             {"intermediate_size", "intermediate_size=1024"},
+             {"embedding_size", "embedding_size=128"},
+             {"dim", "dim=256"},
+             {"n_layers", "n_layers=4"},
+             {"n_heads", "n_heads=4"},
+             {"hidden_dim", "hidden_dim=1024"}};
+
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct texts *t = texts_of(r);
     struct train_settings fresh = {.n = 0}, kept = {.n = 0};
@@ -85,6 +98,8 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : labels));
     fresh.text[fresh.n++] = text[0];
     fresh.text[fresh.n++] = text[1];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (train_has_key(r->family, sizes[i].key)) fresh.text[fresh.n++] = sizes[i].setting;
     if (numbers || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
     if (numbers) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=regression";
     if (labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=single_label_classification";

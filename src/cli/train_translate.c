@@ -120,12 +120,6 @@ static bool make_tokenizers(struct train_run *r, struct text *t) {
 
 /* ---- the model ---- */
 
-static bool has_key(const heed_family *f, const char *name) {
-    for (const heed_key *k = f->keys; k->name; k++)
-        if (strcmp(k->name, name) == 0) return true;
-    return false;
-}
-
 /* Standard deviation of new weights: embeddings have unit variance once they are scaled by sqrt(d_model), as in the
  * paper (Vaswani et al. 2017). */
 static double initial_deviation(const struct train_run *r) {
@@ -166,7 +160,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     struct train_settings s = {.n = 0}, none = {.n = 0};
     if (heed_failed(cx)) return NULL;
     for (int i = 0; i < SIZES; i++) {
-        if (!has_key(r->family, sizes[i].key)) continue;
+        if (!train_has_key(r->family, sizes[i].key)) continue;
         const bool truth = strncmp(sizes[i].key, "share", 5) == 0;
         if (truth)
             snprintf(text[i], sizeof text[i], "%s=%s", sizes[i].key, sizes[i].value ? "true" : "false");

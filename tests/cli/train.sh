@@ -192,6 +192,3 @@ awk 'BEGIN { print "a,b"; for (i = 0; i < 60; i++) printf "%d,%d\n", i, 3 * i + 
 expect 0 train regress --data line.csv --recipe long.recipe --steps 7 --out quick --json
 says '"steps": 7'
 wrong 2 'train regress: --steps and --epochs: only one of them' train regress --data line.csv --steps 7 --epochs 2 --out quick2
-
-wrong 2 'train: bert is no model of tables or pictures, which classify reads' \
-    train classify --model bert --data kinds.csv --out none

@@ -110,8 +110,9 @@ HEED_API heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed
 typedef struct heed_plan {
     size_t total; /* all of it, at the worst moment */
     size_t weights, trainer,
-        batches; /* of that, what is held throughout: with gradients, moments, averages, the best */
-    size_t step; /* and the tensors of a step, at most */
+        batches;   /* of that, what is held throughout: with gradients, moments, averages, the best */
+    size_t step;   /* and the tensors of a step, at most */
+    size_t mapped; /* beside the total: weights that are read from mapped files, memory that processes share */
 } heed_plan;
 
 /* For a context opened with `dry` in which the model was made or loaded, and nothing else is done. Steps on `batch`

@@ -100,7 +100,7 @@ HEED_API heed_model *heed_model_new_as(heed_ctx *cx, const heed_family *family, 
 /* Opens a model directory, with the head that "architectures" names. Keys of config.json that the family does not know
  * are kept and written back. */
 HEED_API heed_model *heed_model_load(heed_ctx *cx, const char *dir);
-/* Opens a directory for another purpose, as fine-tuning does. */
+/* Opens a directory for another purpose, as fine-tuning does, or only to run it. */
 typedef struct heed_load_opts {
     const char *task;            /* the head to make; NULL: the one that "architectures" names */
     const char *const *settings; /* "key=value" texts that override config.json: num_labels=3 */
@@ -108,10 +108,12 @@ typedef struct heed_load_opts {
     bool fresh_head; /* parameters outside the body that the file lacks, or has in another shape, are drawn from
                       * `seed`; the context's log names them, and what of the file is not used */
     uint64_t seed;
+    bool map; /* for running, not for training: the weights stay in the file (heed_params_map) */
 } heed_load_opts;
 HEED_API heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts);
 /* Writes model.safetensors and config.json into dir (made when missing, with those above it); each file is replaced as
- * a whole. */
+ * a whole. Weights that came in bf16 or f16 and have not changed are written so; once trained, all are f32, and a
+ * "dtype" in config.json says so. */
 HEED_API bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir);
 HEED_API void heed_model_free(heed_ctx *cx, heed_model *m);
 

@@ -51,16 +51,21 @@ typedef struct heed_param {
     int rank;
     int64_t shape[HEED_MAX_RANK];
     int64_t count;
-    float *value; /* shared with the target, where there is one */
-    int index;    /* place in the set */
+    float *value;      /* shared with the target, where there is one; NULL: the set is mapped, and only read */
+    const void *data;  /* what is read: value, or the numbers of the file */
+    heed_dtype dtype;  /* of data: f32, or bf16 and f16 when mapped */
+    heed_dtype stored; /* in the file that it came from; it is saved so where that loses nothing */
+    int index;         /* place in the set */
     heed_param_kind kind;
     struct heed_param *target; /* whose numbers it has; NULL: its own */
     int64_t offset;            /* where they begin in the target's */
     bool optional;             /* a file may lack it: then it stays as it was drawn */
     bool head;                 /* of a head, whatever its name: fine-tuning may draw it fresh */
+    bool wide; /* f32 is needed: others than linear and embedding read it. All but matrices, unless said otherwise */
     heed_init init;
-    bool decays;    /* weight decay applies: not to biases and norms */
-    bool frozen;    /* no gradient */
+    bool decays; /* weight decay applies: not to biases and norms */
+    bool frozen; /* no gradient */
+    bool buffer; /* not a parameter: computed, as the running mean of batch norm; frozen, and no pattern changes it */
     float lr_scale; /* of the learning rate; 1 */
 } heed_param;
 
@@ -70,6 +75,11 @@ HEED_API heed_params *heed_params_new(heed_ctx *cx);
 HEED_API void heed_params_free(heed_ctx *cx, heed_params *set);
 HEED_API heed_param *heed_param_add(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int rank,
                                     const int64_t *shape, heed_init init);
+/* Numbers that belong to a model and are not trained: saved, loaded and kept in checkpoints like parameters, without
+ * gradient, moments, average and weight decay. Whoever computes them writes `value` between steps. Whole numbers, as
+ * torch's num_batches_tracked, are saved as such when `stored` is set to HEED_I64. */
+HEED_API heed_param *heed_param_buffer(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int rank,
+                                       const int64_t *shape, heed_init init);
 /* `prefix.name` is another name for target: it shares storage and gradient and is not written to files twice. */
 HEED_API heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
                                     heed_param *target);
@@ -90,7 +100,7 @@ HEED_API bool heed_params_init(heed_ctx *cx, heed_params *set, uint64_t seed);
 HEED_API int heed_params_count(const heed_params *set);
 HEED_API heed_param *heed_params_at(const heed_params *set, int i);
 HEED_API heed_param *heed_params_find(const heed_params *set, const char *name);
-HEED_API int64_t heed_params_numbers(const heed_params *set); /* of untied parameters */
+HEED_API int64_t heed_params_numbers(const heed_params *set); /* of untied parameters and buffers */
 /* Freezes the parameters whose names fit a pattern of the shell's kind ("bert.encoder.layer.[0-3].*"). How many did;
  * none is an error. */
 HEED_API int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern);
@@ -103,12 +113,27 @@ HEED_API float *heed_params_block(const heed_params *set);
 /* Files. Strict: every missing, unexpected and misshapen name is listed in one sentence, and nothing is changed then.
  */
 HEED_API bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path);
+/* Instead of allocating and loading, for running a model: the numbers stay in the file, which is mapped, as f32, bf16
+ * or f16, and processes that map one file share its memory. Copied are only vectors that are not f32, slices of a fused
+ * parameter that lie apart, and what is not aligned in the file. The set cannot be written. While it lives the file may
+ * be replaced by renaming, as heed does, but not shortened: that would end the process with SIGBUS. */
+HEED_API bool heed_params_map(heed_ctx *cx, heed_params *set, const char *path);
+HEED_API size_t heed_params_mapped(const heed_params *set); /* bytes that are read from mapped files */
+/* A mapped set becomes one of its own memory, in f32; trainers do it by themselves. */
+HEED_API bool heed_params_own(heed_ctx *cx, heed_params *set);
+/* Where all parameters that came from files in bf16 or f16 still have numbers that these types can hold, they are
+ * saved so, else everything is f32. */
 HEED_API bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path);
 
 /* Where the gradients of a set go in this context: one heed_grad per parameter index (tied ones use their target's).
  * NULL unbinds. */
 HEED_API void heed_bind(heed_ctx *cx, const heed_params *set, heed_grad *grads);
+/* As f32, for any op. Of a matrix that is mapped in 16 bits this is a copy for the step: what goes into heed_linear,
+ * heed_linear_cross_entropy or heed_embedding, which read such weights, is got with heed_param_weight. */
 HEED_API heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p);
+HEED_API heed_tensor *heed_param_weight(heed_ctx *cx, const heed_param *p);
+/* n rows from `row` on, as f32: of a table of positions. */
+HEED_API heed_tensor *heed_param_rows(heed_ctx *cx, const heed_param *p, int64_t row, int64_t n);
 
 /* ---- layers ---- */
 

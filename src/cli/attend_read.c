@@ -236,7 +236,7 @@ static bool sort_maps(struct attend *a, bool has_target) {
 }
 
 bool attend_open(heed_ctx *cx, const char *dir, const char *text, const char *target, struct attend *a) {
-    *a = (struct attend){.cx = cx, .dir = dir, .model = heed_model_load(cx, dir)};
+    *a = (struct attend){.cx = cx, .dir = dir, .model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true})};
     if (!a->model) return false;
     const heed_family *family = heed_model_family(a->model);
     const bool has_target = takes(a->model, "decoder_input_ids");

@@ -78,7 +78,7 @@ static void evaluate_translation(const struct options *o, heed_ctx *cx, const ch
 /* ---- vectors ---- */
 
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_model *model = heed_model_load(cx, dir);
+    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     if (model && heed_head_for(heed_model_family(model), "translate") == heed_model_head(model)) {
         heed_model_free(cx, model);
         evaluate_translation(o, cx, dir, path);

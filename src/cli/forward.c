@@ -186,7 +186,7 @@ static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *p
 static void forward(heed_ctx *cx, const struct options *o, const char *out_path) {
     const char *in_path = option_text(o, "in");
     const bool grad = option_flag(o, "grad");
-    heed_model *model = heed_model_load(cx, options_word(o, 0));
+    heed_model *model = heed_model_load_as(cx, options_word(o, 0), &(heed_load_opts){.map = !grad});
     heed_params *params = heed_model_params(model);
     unsigned char *bytes = NULL;
     heed_safetensors *st = model ? open_inputs(cx, in_path, &bytes) : NULL;

@@ -25,7 +25,7 @@ static const struct option options[] = {
 /* Of running, or of training with AdamW. */
 static bool make_plan(const struct options *o, const char *dir, bool training, heed_plan *plan) {
     heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
-    heed_model *model = heed_model_load(dry, dir);
+    heed_model *model = heed_model_load_as(dry, dir, &(heed_load_opts){.map = !training});
     const heed_trainer_opts adamw = {.optimizer = {.kind = HEED_ADAMW}, .schedule = {.lr = 1e-3}, .clip = 1};
     const bool ok =
         heed_plan_step(dry, model, training ? &adamw : NULL, option_int(o, "batch"), option_int(o, "length"), plan);
@@ -38,7 +38,7 @@ static bool make_plan(const struct options *o, const char *dir, bool training, h
 /* ---- facts ---- */
 
 struct facts {
-    int64_t parameters, frozen; /* numbers */
+    int64_t parameters, frozen, buffers; /* numbers */
     int tensors;
     int64_t disk;
     heed_plan running, training;
@@ -68,8 +68,8 @@ static void count(const heed_params *params, struct facts *f) {
         const heed_param *p = heed_params_at(params, i);
         if (heed_param_stored(p)) f->tensors++;
         if (p->target) continue;
-        f->parameters += p->count;
-        if (p->frozen) f->frozen += p->count;
+        *(p->buffer ? &f->buffers : &f->parameters) += p->count;
+        if (p->frozen && !p->buffer) f->frozen += p->count;
     }
 }
 
@@ -83,9 +83,11 @@ static void shape_text(const heed_param *p, char *out, size_t size) {
 }
 
 static void print_plan(const char *what, const heed_plan *plan, int64_t batch) {
-    char total[32], step[32];
-    printf("%-12s %s at batch %lld, of which %s are tensors of the step\n", what, cli_size(plan->total, total),
+    char total[32], step[32], mapped[32];
+    printf("%-12s %s at batch %lld, of which %s are tensors of the step", what, cli_size(plan->total, total),
            (long long)batch, cli_size(plan->step, step));
+    if (plan->mapped) printf("; beside that %s of weights, mapped from the file", cli_size(plan->mapped, mapped));
+    putchar('\n');
 }
 
 static void print_text(const struct options *o, heed_ctx *cx, const heed_model *m, const struct facts *f) {
@@ -94,7 +96,9 @@ static void print_text(const struct options *o, heed_ctx *cx, const heed_model *
     char text[96];
     printf("%-12s %s (%s): %s\n", "family", family->name, family->type, family->summary);
     printf("%-12s %lld in %d tensors", "parameters", (long long)f->parameters, f->tensors);
-    printf(f->frozen ? ", %lld of them frozen\n" : "\n", (long long)f->frozen);
+    if (f->frozen) printf(", %lld of them frozen", (long long)f->frozen);
+    if (f->buffers) printf("; %lld numbers in buffers", (long long)f->buffers);
+    putchar('\n');
     printf("%-12s %s\n", "on disk", cli_size((size_t)f->disk, text));
     print_plan("running", &f->running, option_int(o, "batch"));
     print_plan("training", &f->training, option_int(o, "batch"));
@@ -106,7 +110,10 @@ static void print_text(const struct options *o, heed_ctx *cx, const heed_model *
         const bool tied = p->kind == HEED_PARAM_TIED;
         if (p->kind == HEED_PARAM_FUSED) continue; /* its slices have the published names */
         shape_text(p, text, sizeof text);
-        printf("%-48s %-24s %12lld%s%s%s\n", p->name, text, (long long)p->count, p->frozen ? "  frozen" : "",
+        printf("%-48s %-24s %12lld%s%s%s\n", p->name, text, (long long)p->count,
+               p->buffer   ? "  buffer"
+               : p->frozen ? "  frozen"
+                           : "",
                tied ? "  tied to " : "", tied ? p->target->name : "");
     }
 }
@@ -115,6 +122,7 @@ static void put_plan(heed_ctx *cx, heed_json at, const char *key, const heed_pla
     const heed_json object = heed_json_put_object(cx, at, key);
     heed_json_put_int(cx, object, "bytes", (int64_t)plan->total);
     heed_json_put_int(cx, object, "step_bytes", (int64_t)plan->step);
+    heed_json_put_int(cx, object, "mapped_bytes", (int64_t)plan->mapped);
 }
 
 static void print_json(const struct options *o, heed_ctx *cx, const heed_model *m, const struct facts *f) {
@@ -124,6 +132,7 @@ static void print_json(const struct options *o, heed_ctx *cx, const heed_model *
     heed_json_put_text(cx, doc, "model_type", heed_model_family(m)->type);
     heed_json_put_int(cx, doc, "parameters", f->parameters);
     heed_json_put_int(cx, doc, "frozen", f->frozen);
+    heed_json_put_int(cx, doc, "buffers", f->buffers);
     heed_json_put_int(cx, doc, "tensors", f->tensors);
     heed_json_put_int(cx, doc, "disk_bytes", f->disk);
     heed_json_put_int(cx, doc, "batch", option_int(o, "batch"));
@@ -142,7 +151,7 @@ static void print_json(const struct options *o, heed_ctx *cx, const heed_model *
 }
 
 static int show(const struct options *o, heed_ctx *cx, const char *dir) {
-    heed_model *model = heed_model_load(cx, dir);
+    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     int status = EXIT_DONE;
     if (model) {
         struct facts f = {.disk = bytes_on_disk(dir)};

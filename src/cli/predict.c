@@ -267,7 +267,7 @@ static int run(int argc, char **argv) {
     heed_ctx *cx = usage ? options_open(o) : NULL;
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
     if (cx) {
-        heed_model *model = heed_model_load(cx, options_word(o, 0));
+        heed_model *model = heed_model_load_as(cx, options_word(o, 0), &(heed_load_opts){.map = true});
         struct predictor p = {.o = o, .cx = cx, .model = model, .json = option_flag(o, "json")};
         p.like = heed_model_data(cx, model);
         heed_set_grad(cx, false);

@@ -143,7 +143,7 @@ static heed_tensor *positions(heed_ctx *cx, const struct encoder *m, const heed_
 
 /* Rows of a table for ids that may be given, else its row 0. */
 static heed_tensor *kinds(heed_ctx *cx, const heed_embedding_layer *table, heed_tensor *given) {
-    return given ? heed_embedding_run(cx, table, given) : heed_slice(cx, heed_param_tensor(cx, table->weight), 0, 0, 1);
+    return given ? heed_embedding_run(cx, table, given) : heed_param_rows(cx, table->weight, 0, 1);
 }
 
 static heed_tensor *embed(heed_ctx *cx, const struct encoder *m, const heed_io *in, heed_tensor *ids) {

@@ -136,7 +136,7 @@ static bool lm_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io
     const struct gpt2 *m = own;
     heed_tensor *const h = run_body(cx, m, in), *labels = input_like(cx, in, "labels", heed_io_get(in, "input_ids"));
     if (labels) labels = labels_shifted(cx, heed_contiguous(cx, labels));
-    return head_tokens(cx, in, h, heed_param_tensor(cx, m->output), NULL, labels, out);
+    return head_tokens(cx, in, h, heed_param_weight(cx, m->output), NULL, labels, out);
 }
 
 static bool lm_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {

@@ -146,7 +146,7 @@ bool encoder_build_masked(heed_ctx *cx, const struct encoder_kind *kind, heed_js
 bool encoder_run_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct encoder *m = own;
     heed_tensor *const x = transform_run(cx, &m->transform, encoder_run(cx, m, in));
-    return head_tokens(cx, in, x, heed_param_tensor(cx, m->decoder),
+    return head_tokens(cx, in, x, heed_param_weight(cx, m->decoder),
                        m->decoder_bias ? heed_param_tensor(cx, m->decoder_bias) : NULL,
                        input_like(cx, in, "labels", heed_io_get(in, "input_ids")), out);
 }
@@ -196,7 +196,7 @@ bool encoder_run_pretrain(heed_ctx *cx, const void *own, const heed_io *in, heed
     const bool loss = labels && next;
     heed_io found = {0};
     if (loss) heed_io_put(cx, &sentence, "labels", next);
-    if (!head_tokens(cx, &words, x, heed_param_tensor(cx, m->decoder), heed_param_tensor(cx, m->decoder_bias),
+    if (!head_tokens(cx, &words, x, heed_param_weight(cx, m->decoder), heed_param_tensor(cx, m->decoder_bias),
                      loss ? labels : NULL, &found))
         return false;
     heed_tensor *const of_words = heed_io_get(&found, "logits"), *const words_loss = heed_io_get(&found, "loss");

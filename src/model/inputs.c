@@ -39,13 +39,13 @@ heed_tensor *input_positions(heed_ctx *cx, const heed_io *in, const heed_param *
     if (heed_failed(cx) || !ids) return NULL;
     const int64_t length = ids->shape[1], rows = table->shape[0];
     heed_tensor *const given = input_like(cx, in, "position_ids", ids);
-    if (given) return heed_embedding(cx, heed_param_tensor(cx, table), given);
+    if (given) return heed_embedding(cx, heed_param_weight(cx, table), given);
     if (start + length > rows) {
         heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld",
                   (long long)(start + length), (long long)rows);
         return NULL;
     }
-    return heed_slice(cx, heed_param_tensor(cx, table), 0, start, length);
+    return heed_param_rows(cx, table, start, length);
 }
 
 bool input_sample(heed_ctx *cx, int64_t batch, int64_t length, heed_io *in) {

@@ -50,6 +50,7 @@ static bool pooling_build(heed_ctx *cx, heed_json config, heed_params *params, v
     if (learnable) m->w = heed_param_add(cx, params, NULL, "w", 1, &m->inputs, (heed_init){.kind = HEED_INIT_ONES});
     if (heed_failed(cx)) return false;
     m->keys->frozen = m->values->frozen = true;
+    m->keys->wide = m->values->wide = true;
     return true;
 }
 

@@ -131,8 +131,8 @@ void heed_model_free(heed_ctx *cx, heed_model *m) {
     heed_mem_free(cx, m);
 }
 
-/* Takes config over. The parameters have no numbers yet. */
-static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config) {
+/* Takes config over. The parameters have no numbers yet; those that will be mapped no memory either. */
+static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, bool map) {
     heed_model *m = heed_mem_new(cx, sizeof *m);
     if (!m) {
         heed_json_free(config);
@@ -142,7 +142,8 @@ static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_hea
     m->params = heed_params_new(cx);
     m->own = heed_mem_new(cx, family->size);
     if (m->own) memset(m->own, 0, family->size);
-    if (m->own && m->params && head->build(cx, config, m->params, m->own) && heed_params_allocate(cx, m->params))
+    if (m->own && m->params && head->build(cx, config, m->params, m->own) &&
+        (map || heed_params_allocate(cx, m->params)))
         return m;
     heed_model_free(cx, m);
     return NULL;
@@ -157,7 +158,7 @@ heed_model *heed_model_new_as(heed_ctx *cx, const heed_family *family, const hee
     }
     if (!head) head = family->heads;
     const heed_json config = config_new(cx, family, head, settings, n);
-    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config);
+    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config, false);
     if (m && heed_params_init(cx, m->params, seed)) return m;
     heed_model_free(cx, m);
     return NULL;
@@ -244,9 +245,10 @@ static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
 
 /* Reads the weights; with a fresh head, what the file lacks is drawn first. */
 static bool read_weights(heed_ctx *cx, heed_model *m, const char *dir, const heed_load_opts *o) {
-    struct params_file file = {.base = m->family->base, .ignored = m->family->ignored, .fresh_head = o->fresh_head};
-    if (o->fresh_head && !heed_params_init(cx, m->params, o->seed)) return false;
-    if (!params_load(cx, m->params, dir, &file)) return false;
+    struct params_file file = {
+        .base = m->family->base, .ignored = m->family->ignored, .fresh_head = o->fresh_head, .seed = o->seed};
+    if (o->fresh_head && !o->map && !heed_params_init(cx, m->params, o->seed)) return false;
+    if (!(o->map ? params_map : params_load)(cx, m->params, dir, &file)) return false;
     if (file.fresh.n) heed_note(cx, HEED_LOG_WARN, "%s: drawn fresh: %s", dir, file.fresh.text);
     if (file.unused.n) heed_note(cx, HEED_LOG_WARN, "%s: not used: %s", dir, file.unused.text);
     return !heed_failed(cx);
@@ -280,7 +282,7 @@ heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_op
     }
     const struct profile_mark mark = profile_begin(cx);
     const heed_json config = read_config(cx, dir, &o, &family, &head);
-    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config);
+    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config, o.map);
     const bool loaded = m && open_decoding(cx, m, dir) && read_weights(cx, m, dir, &o);
     profile_end(cx, mark, "load model", PROFILE_FORWARD);
     if (loaded) return m;
@@ -304,13 +306,28 @@ static bool has_config(heed_ctx *cx, const char *path, heed_json config) {
     return same;
 }
 
+/* The type of the weights that config.json states is that of the file that is written: "auto" of transformers' loaders
+ * goes by it. */
+static bool put_dtype(heed_ctx *cx, const heed_model *m) {
+    static const char *const keys[] = {"dtype", "torch_dtype"};
+    bool narrow;
+    if (params_as_stored(m->params, &narrow) && narrow) return true;
+    for (int i = 0; i < 2; i++) {
+        const heed_json said = heed_json_find(cx, m->config, keys[i]);
+        const char *const type = heed_json_kind_of(said) == HEED_JSON_TEXT ? heed_json_text(cx, said, NULL) : "";
+        if (strcmp(type, "bfloat16") == 0 || strcmp(type, "float16") == 0)
+            heed_json_put_text(cx, m->config, keys[i], "float32");
+    }
+    return !heed_failed(cx);
+}
+
 /* A model is two files. So that no moment shows the config of one model and the weights of another, a config that says
  * otherwise goes first, with what belongs to it; from then on there is no model, until the new config is written. */
 bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     char path[PATH_ROOM];
     if (heed_failed(cx)) return false;
     if (!m || !dir || !*dir) return heed_fail(cx, HEED_ERR_USAGE, "model_save: a model and a directory are needed");
-    if (!directory_make(cx, dir) || !directory_path(cx, dir, CONFIG_FILE, path)) return false;
+    if (!put_dtype(cx, m) || !directory_make(cx, dir) || !directory_path(cx, dir, CONFIG_FILE, path)) return false;
     if (!has_config(cx, path, m->config) &&
         (!directory_remove(cx, dir, CONFIG_FILE) || !directory_remove(cx, dir, GENERATION_CONFIG_FILE)))
         return false;

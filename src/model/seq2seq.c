@@ -9,9 +9,8 @@
 /* (length,C) from position `start` on */
 static heed_tensor *position_rows(heed_ctx *cx, const struct seq2seq *m, const struct seq2seq_entry *entry,
                                   int64_t start, int64_t length) {
-    return entry->positions
-               ? heed_slice(cx, heed_param_tensor(cx, entry->positions), 0, SEQ2SEQ_FIRST_POSITION + start, length)
-               : heed_sine_positions(cx, start, length, m->width, true);
+    return entry->positions ? heed_param_rows(cx, entry->positions, SEQ2SEQ_FIRST_POSITION + start, length)
+                            : heed_sine_positions(cx, start, length, m->width, true);
 }
 
 /* ids (B,T), positions (T,C) or (B,T,C) -> (B,T,C) */
@@ -39,7 +38,7 @@ static heed_tensor *bias_of(heed_ctx *cx, const struct seq2seq *m) {
 }
 
 static heed_tensor *logits_of(heed_ctx *cx, const struct seq2seq *m, heed_tensor *hidden) {
-    return heed_linear(cx, hidden, heed_param_tensor(cx, m->output), bias_of(cx, m));
+    return heed_linear(cx, hidden, heed_param_weight(cx, m->output), bias_of(cx, m));
 }
 
 /* ---- inputs ---- */
@@ -89,7 +88,7 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
     if (in->loss_only && labels)
         return heed_io_put(
             cx, out, "loss",
-            heed_linear_cross_entropy(cx, hidden, heed_param_tensor(cx, m->output), bias_of(cx, m), labels, &loss));
+            heed_linear_cross_entropy(cx, hidden, heed_param_weight(cx, m->output), bias_of(cx, m), labels, &loss));
     heed_tensor *logits = logits_of(cx, m, hidden);
     if (!heed_io_put(cx, out, "logits", logits)) return false;
     return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &loss));

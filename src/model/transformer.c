@@ -219,9 +219,9 @@ static bool tables(heed_ctx *cx, heed_json config, heed_params *set, const struc
     else
         m->output = table(cx, set, "lm_head", m->target_size, m->width, init);
     m->source.tokens.padding = m->target.tokens.padding = m->pad;
-    m->logits_bias = heed_param_add(cx, set, NULL, "final_logits_bias", 2, (int64_t[]){1, m->target_size},
-                                    (heed_init){.kind = HEED_INIT_ZEROS});
-    if (m->logits_bias) m->logits_bias->frozen = m->logits_bias->optional = true; /* a buffer of the Python class */
+    m->logits_bias = heed_param_buffer(cx, set, NULL, "final_logits_bias", 2, (int64_t[]){1, m->target_size},
+                                       (heed_init){.kind = HEED_INIT_ZEROS});
+    if (m->logits_bias) m->logits_bias->optional = true;
     return !heed_failed(cx);
 }
 

@@ -67,7 +67,7 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
     if (heed_failed(cx)) return NULL;
     heed_translator *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
-    *t = (heed_translator){.model = heed_model_load(cx, dir)};
+    *t = (heed_translator){.model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true})};
     if (t->model && !(heed_model_head(t->model)->stepper && heed_model_head(t->model)->stepper->encodes))
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s cannot translate: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);

@@ -27,7 +27,7 @@ static void fill(heed_param *p, float value) {
     for (int64_t i = 0; i < p->count; i++) p->value[i] = value;
 }
 
-static void draw(heed_param *p, uint64_t seed) {
+void params_draw(heed_param *p, uint64_t seed) {
     const double a = (double)p->init.a, b = (double)p->init.b;
     double in, out;
     fans(p, &in, &out);
@@ -75,6 +75,6 @@ bool heed_params_init(heed_ctx *cx, heed_params *set, uint64_t seed) {
     if (heed_failed(cx)) return false;
     if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
     for (int i = 0; i < set->n; i++)
-        if (!set->list[i]->target) draw(set->list[i], seed);
+        if (!set->list[i]->target) params_draw(set->list[i], seed);
     return true;
 }

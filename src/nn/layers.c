@@ -20,7 +20,7 @@ bool heed_linear_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_
 }
 
 heed_tensor *heed_linear_run(heed_ctx *cx, const heed_linear_layer *layer, heed_tensor *x, heed_activation act) {
-    heed_tensor *weight = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    heed_tensor *weight = heed_param_weight(cx, layer ? layer->weight : NULL);
     heed_tensor *bias = layer && layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
     return layer && layer->transposed ? heed_linear_transposed(cx, x, weight, bias, act)
                                       : heed_linear_act(cx, x, weight, bias, act);
@@ -47,7 +47,7 @@ static heed_tensor *is_token(heed_ctx *cx, heed_tensor *ids, int32_t token) {
 }
 
 heed_tensor *heed_embedding_run(heed_ctx *cx, const heed_embedding_layer *layer, heed_tensor *ids) {
-    heed_tensor *x = heed_embedding(cx, heed_param_tensor(cx, layer ? layer->weight : NULL), ids);
+    heed_tensor *x = heed_embedding(cx, heed_param_weight(cx, layer ? layer->weight : NULL), ids);
     if (!x || layer->padding < 0 || !heed_wants_grad(x)) return x;
     return heed_where(cx, is_token(cx, ids, layer->padding), heed_detach(cx, x), x);
 }

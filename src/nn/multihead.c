@@ -78,9 +78,9 @@ static void weights_of(heed_ctx *cx, const heed_multihead *l, const int64_t *row
                        heed_tensor *bias[PARTS]) {
     const heed_linear_layer *const own[PARTS] = {&l->q, &l->k, &l->v};
     if (l->in.weight)
-        split(cx, heed_param_tensor(cx, l->in.weight), l->in.transposed ? 1 : 0, rows, n, weight);
+        split(cx, heed_param_weight(cx, l->in.weight), l->in.transposed ? 1 : 0, rows, n, weight);
     else
-        for (int i = Q; i < PARTS; i++) weight[i] = heed_param_tensor(cx, own[i]->weight);
+        for (int i = Q; i < PARTS; i++) weight[i] = heed_param_weight(cx, own[i]->weight);
     split(cx, l->in.bias ? heed_param_tensor(cx, l->in.bias) : NULL, 0, rows, n, bias);
     for (int i = Q; i < PARTS && !l->in.weight; i++)
         if (own[i]->bias) bias[i] = heed_param_tensor(cx, own[i]->bias);

@@ -24,9 +24,11 @@ void heed_params_free(heed_ctx *cx, heed_params *set) {
         next = *(void **)room;
         heed_mem_free(cx, room);
     }
+    heed_safetensors_close(set->file);
     heed_mem_free(cx, set->ignored);
     heed_mem_free(cx, set->list);
     heed_mem_free(cx, set->block);
+    heed_mem_free(cx, set->copied);
     heed_mem_free(cx, set);
 }
 
@@ -44,11 +46,12 @@ heed_param *heed_params_find(const heed_params *set, const char *name) {
 /* A parameter and its name in one piece. */
 static heed_param *append(heed_ctx *cx, heed_params *set, const char *prefix, const char *name) {
     if (heed_failed(cx)) return NULL;
-    if (!set || !name || !*name || set->block) {
+    const bool filled = set && (set->block || set->file);
+    if (!set || !name || !*name || filled) {
         heed_fail(cx, HEED_ERR_USAGE, "param: %s",
-                  !set         ? "the set is NULL"
-                  : set->block ? "the set is allocated already"
-                               : "a name is needed");
+                  !set     ? "the set is NULL"
+                  : filled ? "the set is allocated already"
+                           : "a name is needed");
         return NULL;
     }
     const bool dotted = prefix && *prefix;
@@ -93,7 +96,17 @@ heed_param *heed_param_add(heed_ctx *cx, heed_params *set, const char *prefix, c
     p->count = count;
     p->init = init;
     p->decays = rank > 1;
+    p->wide = rank != 2;
     set->numbers = numbers;
+    return p;
+}
+
+heed_param *heed_param_buffer(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int rank,
+                              const int64_t *shape, heed_init init) {
+    heed_param *p = heed_param_add(cx, set, prefix, name, rank, shape, init);
+    if (!p) return NULL;
+    p->buffer = p->frozen = p->wide = true;
+    p->decays = false;
     return p;
 }
 
@@ -166,17 +179,30 @@ void *heed_params_room(heed_ctx *cx, heed_params *set, size_t count, size_t size
 
 bool heed_params_allocate(heed_ctx *cx, heed_params *set) {
     if (heed_failed(cx)) return false;
-    if (!set || set->block)
+    if (!set || set->block || set->file)
         return heed_fail(cx, HEED_ERR_USAGE, "params: %s", set ? "allocated already" : "the set is NULL");
     set->block = heed_mem_new(cx, (size_t)set->numbers * sizeof(float));
     if (!set->block) return false;
     float *at = set->block;
     for (int i = 0; i < set->n; i++) {
         heed_param *p = set->list[i];
-        p->value = p->target ? p->target->value + p->offset : at;
-        if (!p->target) at += p->count;
+        if (p->target) continue;
+        p->data = p->value = at;
+        p->dtype = HEED_F32;
+        at += p->count;
     }
+    params_share(set);
     return true;
+}
+
+void params_share(heed_params *set) {
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i], *const t = p->target;
+        if (!t) continue;
+        p->dtype = t->dtype;
+        p->value = t->value ? t->value + p->offset : NULL;
+        p->data = t->data ? (const char *)t->data + (size_t)p->offset * heed_dtype_size(t->dtype) : NULL;
+    }
 }
 
 /* ---- what is trained, and how fast ---- */
@@ -188,7 +214,7 @@ int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern) {
     for (int i = 0; i < set->n; i++) {
         heed_param *const p = set->list[i];
         if (fnmatch(pattern, p->name, 0) != 0) continue;
-        n++;
+        n++; /* a buffer is frozen already */
         p->frozen = true;
         if (p->target && p->kind == HEED_PARAM_TIED) p->target->frozen = true;
     }
@@ -247,7 +273,7 @@ void heed_bind(heed_ctx *cx, const heed_params *set, heed_grad *grads) {
     cx->bound_grads = set ? grads : NULL;
 }
 
-heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p) {
+heed_tensor *heed_param_weight(heed_ctx *cx, const heed_param *p) {
     if (heed_failed(cx)) return NULL;
     if (!p) {
         heed_fail(cx, HEED_ERR_USAGE, "param: the parameter is NULL");
@@ -257,181 +283,20 @@ heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p) {
     const heed_params *set = cx->bound_params;
     const bool bound = set && !p->frozen && own->index < set->n && set->list[own->index] == own;
     if (p->count < own->count) { /* a slice, or a name that is tied to one */
-        heed_tensor *const fused = heed_param_tensor(cx, own);
+        heed_tensor *const fused = heed_param_weight(cx, own);
         const int64_t size = own->count / own->shape[0];
         return heed_slice(cx, fused, 0, p->offset / size, p->shape[0]);
     }
-    return heed_borrow(cx, HEED_F32, own->value, p->rank, p->shape,
+    return heed_borrow(cx, own->dtype, own->data, p->rank, p->shape,
                        bound ? (heed_grad *)cx->bound_grads + own->index : NULL);
 }
 
-/* ---- files ---- */
-
-static void list_name(struct name_list *l, const char *kind, const char *name, const char *detail) {
-    const size_t room = sizeof l->text - l->used;
-    const int length = snprintf(l->text + l->used, room, "%s%s'%s'%s", l->n ? (*kind ? "; " : ", ") : "", kind,
-                                shown(name).text, detail);
-    l->n++;
-    if (length >= 0 && (size_t)length < room)
-        l->used += (size_t)length;
-    else
-        l->text[l->used] = 0; /* only whole names */
+static heed_tensor *as_f32(heed_ctx *cx, heed_tensor *t) {
+    return t && heed_type(t) != HEED_F32 ? heed_cast(cx, t, HEED_F32) : t;
 }
 
-static bool same_shape(const heed_param *p, const heed_array *a) {
-    if (p->rank != a->rank) return false;
-    for (int i = 0; i < p->rank; i++)
-        if (p->shape[i] != a->shape[i]) return false;
-    return true;
-}
+heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p) { return as_f32(cx, heed_param_weight(cx, p)); }
 
-static void shape_text(char out[96], int rank, const int64_t *shape) {
-    size_t at = 0;
-    out[at++] = '(';
-    for (int i = 0; i < rank && at < 80; i++)
-        at += (size_t)snprintf(out + at, 96 - at, i ? ",%lld" : "%lld", (long long)shape[i]);
-    snprintf(out + at, 96 - at, ")");
-}
-
-/* The name behind "base.", or NULL when it does not begin so. */
-static const char *without_base(const char *name, const char *base) {
-    const size_t n = base ? strlen(base) : 0;
-    return n && strncmp(name, base, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
-}
-
-/* The end of a norm's name in files of TensorFlow's time. */
-static bool old_name(const char *name, char *out, size_t size) {
-    static const char *const ends[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
-                                          {"LayerNorm.bias", "LayerNorm.beta"}};
-    const size_t n = strlen(name);
-    for (int i = 0; i < 2; i++) {
-        const size_t k = strlen(ends[i][0]);
-        if (n >= k && strcmp(name + n - k, ends[i][0]) == 0)
-            return snprintf(out, size, "%.*s%s", (int)(n - k), name, ends[i][1]) < (int)size;
-    }
-    return false;
-}
-
-/* The place of a parameter in the file under its own name, with or without the base, or with its old name; or -1. */
-static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const heed_param *p, const char *base) {
-    char with[512], old[512];
-    const char *const without = without_base(p->name, base);
-    const char *names[] = {p->name, without, NULL};
-    if (base && !without && snprintf(with, sizeof with, "%s.%s", base, p->name) < (int)sizeof with) names[2] = with;
-    for (int i = 0; i < 3; i++) {
-        int64_t at = names[i] ? heed_safetensors_find(cx, st, names[i]) : -1;
-        if (at < 0 && names[i] && old_name(names[i], old, sizeof old)) at = heed_safetensors_find(cx, st, old);
-        if (at >= 0) return at;
-    }
-    return -1;
-}
-
-static bool is_ignored(const heed_params *set, const struct params_file *f, const char *name) {
-    const char *const without = without_base(name, f->base);
-    for (int i = 0; i < set->n_ignored; i++)
-        if (strcmp(set->ignored[i], name) == 0) return true;
-    for (int i = 0; f->ignored && f->ignored[i]; i++)
-        if (fnmatch(f->ignored[i], name, 0) == 0 || (without && fnmatch(f->ignored[i], without, 0) == 0)) return true;
-    return false;
-}
-
-/* Does the set have a head: are the names of its body behind the base? */
-static bool has_base(const heed_params *set, const char *base) {
-    for (int i = 0; i < set->n; i++)
-        if (without_base(set->list[i]->name, base)) return true;
-    return false;
-}
-
-/* Is the first part of a file's name one of the body's? What else a file of a family with heads holds is of a head. */
-static bool is_of_body(const heed_params *set, const char *base, const char *name) {
-    if (!base) return true;
-    const char *const without = without_base(name, base), *const part = without ? without : name;
-    const size_t n = strcspn(part, ".");
-    const bool headed = has_base(set, base);
-    for (int i = 0; i < set->n; i++) {
-        const char *const own = headed ? without_base(set->list[i]->name, base) : set->list[i]->name;
-        if (own && strncmp(own, part, n) == 0 && (own[n] == '.' || !own[n])) return true;
-    }
-    return false;
-}
-
-/* Looks for every parameter: where[i] is its place in the file, or -1. */
-static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, struct params_file *f, int64_t *where,
-                  bool *read, struct name_list *wrong) {
-    const bool headed = has_base(set, f->base);
-    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
-        const heed_param *const p = set->list[i];
-        where[i] = p->kind == HEED_PARAM_FUSED ? -1 : find_in(cx, st, p, f->base);
-        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(p->name, f->base)));
-        if (where[i] < 0) {
-            if (!heed_param_stored(p) || p->optional) continue;
-            list_name(fresh ? &f->fresh : wrong, fresh ? "" : "missing ", p->name, "");
-            continue;
-        }
-        const heed_array *const a = heed_safetensors_info(cx, st, where[i]);
-        read[where[i]] = true;
-        if (a && !same_shape(p, a)) {
-            char want[96], got[96], detail[220];
-            shape_text(want, p->rank, p->shape);
-            shape_text(got, a->rank, a->shape);
-            snprintf(detail, sizeof detail, " is %s, not %s", got, want);
-            list_name(fresh ? &f->fresh : wrong, fresh ? "" : "misshapen ", p->name, detail);
-            where[i] = -1;
-        }
-    }
-    for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
-        const heed_array *const a = heed_safetensors_info(cx, st, i);
-        if (!a || read[i] || is_ignored(set, f, a->name)) continue;
-        const bool body = is_of_body(set, f->base, a->name);
-        list_name(body ? wrong : &f->unused, body ? "unexpected " : "", a->name, "");
-    }
-}
-
-bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
-    if (heed_failed(cx)) return false;
-    if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
-    heed_safetensors *st = heed_safetensors_open(cx, path);
-    if (!st) return false;
-    const size_t tensors = (size_t)heed_safetensors_count(st);
-    int64_t *where = heed_mem_new(cx, ((size_t)set->n + 1) * sizeof *where);
-    bool *read = heed_mem_new(cx, tensors + 1);
-    struct name_list wrong = {.n = 0};
-    if (!heed_failed(cx)) {
-        memset(read, 0, tensors + 1);
-        match(cx, st, set, f, where, read, &wrong);
-    }
-    if (wrong.n)
-        heed_fail(cx, HEED_ERR_FORMAT, "%s: %d name%s do%s not fit: %s", path, wrong.n, wrong.n == 1 ? "" : "s",
-                  wrong.n == 1 ? "es" : "", wrong.text);
-    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
-        heed_param *p = set->list[i];
-        const bool held = where[i] >= 0 && heed_param_stored(p);
-        const heed_array *a = held ? heed_safetensors_get(cx, st, where[i]) : NULL;
-        if (a) heed_array_to_f32(cx, a, p->value, p->count);
-    }
-    heed_mem_free(cx, read);
-    heed_mem_free(cx, where);
-    heed_safetensors_close(st);
-    return !heed_failed(cx);
-}
-
-bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
-    return params_load(cx, set, path, &(struct params_file){0});
-}
-
-bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
-    if (heed_failed(cx)) return false;
-    if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
-    heed_array *arrays = heed_mem_new(cx, (size_t)set->n * sizeof *arrays);
-    if (!arrays) return false;
-    int64_t n = 0;
-    for (int i = 0; i < set->n; i++) {
-        const heed_param *p = set->list[i];
-        if (!heed_param_stored(p)) continue;
-        arrays[n] = (heed_array){.name = p->name, .dtype = HEED_F32, .rank = p->rank, .data = p->value};
-        memcpy(arrays[n++].shape, p->shape, sizeof p->shape);
-    }
-    heed_safetensors_write(cx, path, arrays, n, &(heed_pair){"format", "pt"}, 1);
-    heed_mem_free(cx, arrays);
-    return !heed_failed(cx);
+heed_tensor *heed_param_rows(heed_ctx *cx, const heed_param *p, int64_t row, int64_t n) {
+    return as_f32(cx, heed_slice(cx, heed_param_weight(cx, p), 0, row, n));
 }

@@ -2,6 +2,7 @@
  * What a run holds is counted by the very calls that take it; a checkpoint is written to nowhere, for its buffers. */
 #include "base/arena.h"
 #include "base/memory.h"
+#include "nn/params.h"
 #include "train/loop.h"
 #include <string.h>
 
@@ -23,7 +24,9 @@ static size_t grown(const heed_ctx *dry, size_t *before) {
 static void finish(const heed_ctx *dry, const heed_model *model, heed_plan *plan) {
     plan->total = heed_memory_use(dry).held_peak;
     plan->step = heed_memory_use(dry).step_peak;
-    plan->weights = (size_t)heed_params_numbers(heed_model_params(model)) * sizeof(float);
+    const heed_params *const set = heed_model_params(model);
+    plan->weights = set->block ? (size_t)set->numbers * sizeof(float) : set->copied_size;
+    plan->mapped = heed_params_mapped(set);
 }
 
 bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_trainer_opts *trainer, int64_t batch,

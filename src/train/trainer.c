@@ -5,6 +5,7 @@
 #include "base/ctx.h"
 #include "base/profile.h"
 #include "kernel/rows.h"
+#include "nn/params.h"
 #include "tensor/engine.h"
 #include <math.h>
 #include <string.h>
@@ -50,11 +51,11 @@ static bool lay_out(heed_ctx *cx, heed_trainer *t) {
 
 heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_trainer_opts *opts) {
     if (heed_failed(cx)) return NULL;
-    if (!params || !opts || !heed_params_block(params)) {
+    if (!params || !opts || !(params->block || params->file)) {
         heed_fail(cx, HEED_ERR_USAGE, "trainer: %s", opts ? "allocated parameters are needed" : "the options are NULL");
         return NULL;
     }
-    if (!opts_ok(cx, opts)) return NULL;
+    if (!opts_ok(cx, opts) || !heed_params_own(cx, params)) return NULL;
     heed_trainer *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
     *t = (heed_trainer){.params = params, .opts = *opts, .count = heed_params_count(params)};

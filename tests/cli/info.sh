@@ -8,7 +8,7 @@ silent
 says '^family +mlp \(heed-mlp\): '
 says '^parameters +205098 in 6 tensors, 1568 of them frozen$'
 says '^on disk +[0-9.]+ KB$'
-says '^running +[0-9.]+ MB at batch 32, '
+says '^running +[0-9.]+ [KM]B at batch 32, .*; beside that 820.39 KB of weights, mapped from the file$'
 says '^training +[0-9.]+ MB at batch 32, '
 if grep -q layers.0 out; then fail "parameters are listed with --verbose only"; fi
 expect 0 info m --verbose
@@ -24,10 +24,19 @@ expect 0 info m --json --batch 64 --threads 1
 [ "$(number disk_bytes)" = "$(wc -c <m/model.safetensors)" ] || fail "bytes on disk"
 [ "$(number batch)" = 64 ] || fail "batch"
 running=$(number bytes 1) training=$(number bytes 2)
-[ "$running" -gt $((205098 * 4)) ] || fail "running holds the weights"
-[ $((training - running)) -gt $((3 * 203530 * 4)) ] || fail "training holds gradients and moments"
+[ "$(number mapped_bytes 1)" = $((205098 * 4)) ] || fail "running reads the weights where they are"
+[ "$(number mapped_bytes 2)" = 0 ] || fail "training has weights of its own"
+[ $((training - running)) -gt $((4 * 203530 * 4)) ] || fail "training holds weights, gradients and moments"
 expect 0 info m --json --batch 128 --threads 1
 [ "$(number bytes 1)" -gt "$running" ] && [ "$(number bytes 2)" -gt "$training" ] || fail "a larger batch takes more"
+
+# weights of 16 bits stay as they are; a tied output layer and a buffer are not counted
+expect 0 info "$SOURCE/tests/golden/model/gpt2-lm-bf16" --json
+[ "$(number mapped_bytes 1)" = "$((2 * (21 * 6 + 10 * 6 + 2 * (6 * 18 + 6 * 6 + 2 * 6 * 24))))" ] || fail "matrices in bf16 are mapped"
+expect 0 info "$SOURCE/tests/golden/model/bart"
+says '^parameters .*; [0-9]+ numbers in buffers$'
+expect 0 info "$SOURCE/tests/golden/model/bart" --verbose
+says '^final_logits_bias .*  buffer$'
 
 wrong 2 "info: expected: DIR" info
 wrong 2 "info: --batch: 0 is not between 1 and 1000000000" info m --batch 0

@@ -300,7 +300,7 @@ static void check_files(const struct golden *g, const char *dir) {
         if (at < 0) fail_msg("%s: %s is not saved", g->name, a->name);
         const heed_array *b = heed_safetensors_get(g->cx, written, at);
         if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->shape, b->shape, sizeof a->shape) != 0 ||
-            memcmp(a->data, b->data, (size_t)heed_array_count(a) * sizeof(float)) != 0)
+            memcmp(a->data, b->data, (size_t)heed_array_count(a) * heed_dtype_size(a->dtype)) != 0)
             fail_msg("%s: %s is saved otherwise", g->name, a->name);
         left--;
     }
@@ -339,6 +339,63 @@ static void test_reload(void **state) {
         close_golden(&again);
         close_golden(&g);
         free(first.numbers);
+    }
+}
+
+/* ---- mapped ---- */
+
+/* The weights read from the file, in the types that it has. */
+static void check_mapped(const char *name, const char *dir) {
+    struct golden own, g;
+    open_golden(&own, name, dir, 1, false);
+    const struct bits want = all_bits(&own);
+    g = (struct golden){.name = name, .cx = heed_open(&(heed_config){.threads = 1})};
+    g.file = heed_safetensors_open(g.cx, path_of(name, "case.safetensors"));
+    g.model = heed_model_load_as(g.cx, dir ? dir : path_of(name, ""), &(heed_load_opts){.map = true});
+    check(&g, g.model, "map");
+    put_inputs(&g);
+    forward(&g);
+    const float *at = want.numbers;
+    for (int i = 0; i < g.out.n; at += heed_count(g.out.tensor[i++])) {
+        const heed_tensor *t = heed_contiguous(g.cx, g.out.tensor[i]);
+        if (memcmp(heed_f32(t), at, (size_t)heed_count(t) * sizeof(float)) != 0)
+            fail_msg("%s: %s has other bits when the weights are mapped", name, g.out.name[i]);
+    }
+    check(&g, heed_model_save(g.cx, g.model, in_folder("mapped")), "save");
+    if (!dir) check_files(&g, in_folder("mapped"));
+    heed_reset(g.cx);
+    heed_params *set = heed_model_params(g.model);
+    check(&g, heed_params_own(g.cx, set) && heed_params_mapped(set) == 0, "own");
+    assert_memory_equal(heed_params_block(set), heed_params_block(heed_model_params(own.model)),
+                        (size_t)heed_params_numbers(set) * sizeof(float));
+    close_golden(&g);
+    close_golden(&own);
+    free(want.numbers);
+}
+
+static void round_to(heed_params *set, heed_dtype dtype) {
+    for (int i = 0; i < heed_params_count(set); i++) {
+        heed_param *p = heed_params_at(set, i);
+        if (p->kind != HEED_PARAM_FUSED) p->stored = dtype;
+        for (int64_t k = 0; !p->target && k < p->count; k++)
+            p->value[k] = dtype == HEED_BF16 ? heed_bf16_to_f32(heed_f32_to_bf16(p->value[k]))
+                                             : heed_f16_to_f32(heed_f32_to_f16(p->value[k]));
+    }
+}
+
+/* As they are, and every family in 16 bits too. */
+static void test_mapped(void **state) {
+    (void)state;
+    for (int i = 0; i < n_cases; i++) {
+        struct golden g;
+        char dir[512];
+        check_mapped(cases[i], NULL);
+        snprintf(dir, sizeof dir, "%s", in_folder("narrow"));
+        open_golden(&g, cases[i], NULL, 1, false);
+        round_to(heed_model_params(g.model), i % 2 ? HEED_BF16 : HEED_F16);
+        check(&g, heed_model_save(g.cx, g.model, dir), "save");
+        close_golden(&g);
+        check_mapped(cases[i], dir);
     }
 }
 
@@ -466,9 +523,9 @@ static void test_all_heads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_results),   cmocka_unit_test(test_loss_only), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_reload),    cmocka_unit_test(test_plan),      cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_all_heads),
+        cmocka_unit_test(test_results),  cmocka_unit_test(test_loss_only), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_reload),   cmocka_unit_test(test_mapped),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_decoding), cmocka_unit_test(test_all_heads),
     };
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -234,8 +234,25 @@ def gpt2_lm():
     return hf.GPT2LMHeadModel(gpt2()), given | dict(labels=some(given["input_ids"]))
 
 
+# ---- weights stored in 16 bits: the directory's, and then computed with in float64 ----
+
+@case
+def bert_mlm_bf16():
+    return *bert_mlm(), torch.bfloat16
+
+
+@case
+def gpt2_lm_bf16():
+    return *gpt2_lm(), torch.bfloat16
+
+
+@case
+def gpt2_lm_f16():
+    return *gpt2_lm(), torch.float16
+
+
 def make(folder):
     for name, build in CASES.items():
         golden.seed(name)
-        model, inputs = build()
-        golden.save(folder / name, golden.enliven(model), inputs)
+        model, inputs, *stored = build()
+        golden.save(folder / name, golden.enliven(model).to(*stored), inputs)

@@ -1,0 +1,416 @@
+/* Parameter sets and files: names, types and numbers. */
+#include "io/safetensors.h"
+#include "io/text.h"
+#include "nn/params.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+static void list_name(struct name_list *l, const char *kind, const char *name, const char *detail) {
+    const size_t room = sizeof l->text - l->used;
+    const int length = snprintf(l->text + l->used, room, "%s%s'%s'%s", l->n ? (*kind ? "; " : ", ") : "", kind,
+                                shown(name).text, detail);
+    l->n++;
+    if (length >= 0 && (size_t)length < room)
+        l->used += (size_t)length;
+    else
+        l->text[l->used] = 0; /* only whole names */
+}
+
+static bool same_shape(const heed_param *p, const heed_array *a) {
+    if (p->rank != a->rank) return false;
+    for (int i = 0; i < p->rank; i++)
+        if (p->shape[i] != a->shape[i]) return false;
+    return true;
+}
+
+static void shape_text(char out[96], int rank, const int64_t *shape) {
+    size_t at = 0;
+    out[at++] = '(';
+    for (int i = 0; i < rank && at < 80; i++)
+        at += (size_t)snprintf(out + at, 96 - at, i ? ",%lld" : "%lld", (long long)shape[i]);
+    snprintf(out + at, 96 - at, ")");
+}
+
+/* The name behind "base.", or NULL when it does not begin so. */
+static const char *without_base(const char *name, const char *base) {
+    const size_t n = base ? strlen(base) : 0;
+    return n && strncmp(name, base, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
+}
+
+/* The end of a norm's name in files of TensorFlow's time. */
+static bool old_name(const char *name, char *out, size_t size) {
+    static const char *const ends[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
+                                          {"LayerNorm.bias", "LayerNorm.beta"}};
+    const size_t n = strlen(name);
+    for (int i = 0; i < 2; i++) {
+        const size_t k = strlen(ends[i][0]);
+        if (n >= k && strcmp(name + n - k, ends[i][0]) == 0)
+            return snprintf(out, size, "%.*s%s", (int)(n - k), name, ends[i][1]) < (int)size;
+    }
+    return false;
+}
+
+/* The place of a parameter in the file under its own name, with or without the base, or with its old name; or -1. */
+static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const heed_param *p, const char *base) {
+    char with[512], old[512];
+    const char *const without = without_base(p->name, base);
+    const char *names[] = {p->name, without, NULL};
+    if (base && !without && snprintf(with, sizeof with, "%s.%s", base, p->name) < (int)sizeof with) names[2] = with;
+    for (int i = 0; i < 3; i++) {
+        int64_t at = names[i] ? heed_safetensors_find(cx, st, names[i]) : -1;
+        if (at < 0 && names[i] && old_name(names[i], old, sizeof old)) at = heed_safetensors_find(cx, st, old);
+        if (at >= 0) return at;
+    }
+    return -1;
+}
+
+static bool is_ignored(const heed_params *set, const struct params_file *f, const char *name) {
+    const char *const without = without_base(name, f->base);
+    for (int i = 0; i < set->n_ignored; i++)
+        if (strcmp(set->ignored[i], name) == 0) return true;
+    for (int i = 0; f->ignored && f->ignored[i]; i++)
+        if (fnmatch(f->ignored[i], name, 0) == 0 || (without && fnmatch(f->ignored[i], without, 0) == 0)) return true;
+    return false;
+}
+
+/* Does the set have a head: are the names of its body behind the base? */
+static bool has_base(const heed_params *set, const char *base) {
+    for (int i = 0; i < set->n; i++)
+        if (without_base(set->list[i]->name, base)) return true;
+    return false;
+}
+
+/* Is the first part of a file's name one of the body's? What else a file of a family with heads holds is of a head. */
+static bool is_of_body(const heed_params *set, const char *base, const char *name) {
+    if (!base) return true;
+    const char *const without = without_base(name, base), *const part = without ? without : name;
+    const size_t n = strcspn(part, ".");
+    const bool headed = has_base(set, base);
+    for (int i = 0; i < set->n; i++) {
+        const char *const own = headed ? without_base(set->list[i]->name, base) : set->list[i]->name;
+        if (own && strncmp(own, part, n) == 0 && (own[n] == '.' || !own[n])) return true;
+    }
+    return false;
+}
+
+/* Looks for every parameter: where[i] is its place in the file, or -1. */
+static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, struct params_file *f, int64_t *where,
+                  bool *read, struct name_list *wrong) {
+    const bool headed = has_base(set, f->base);
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        const heed_param *const p = set->list[i];
+        where[i] = p->kind == HEED_PARAM_FUSED ? -1 : find_in(cx, st, p, f->base);
+        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(p->name, f->base)));
+        if (where[i] < 0) {
+            if (!heed_param_stored(p) || p->optional) continue;
+            list_name(fresh ? &f->fresh : wrong, fresh ? "" : "missing ", p->name, "");
+            continue;
+        }
+        const heed_array *const a = heed_safetensors_info(cx, st, where[i]);
+        read[where[i]] = true;
+        if (a && !same_shape(p, a)) {
+            char want[96], got[96], detail[220];
+            shape_text(want, p->rank, p->shape);
+            shape_text(got, a->rank, a->shape);
+            snprintf(detail, sizeof detail, " is %s, not %s", got, want);
+            list_name(fresh ? &f->fresh : wrong, fresh ? "" : "misshapen ", p->name, detail);
+            where[i] = -1;
+        }
+    }
+    for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
+        const heed_array *const a = heed_safetensors_info(cx, st, i);
+        if (!a || read[i] || is_ignored(set, f, a->name)) continue;
+        const bool body = is_of_body(set, f->base, a->name);
+        list_name(body ? wrong : &f->unused, body ? "unexpected " : "", a->name, "");
+    }
+}
+
+/* The file, and where in it every parameter is; complains of everything at once. */
+struct matched {
+    heed_safetensors *file;
+    int64_t *where; /* per parameter; -1: not there, or a parameter that files do not hold */
+};
+
+static void matched_free(heed_ctx *cx, struct matched *m) {
+    heed_mem_free(cx, m->where);
+    heed_safetensors_close(m->file);
+}
+
+static bool match_file(heed_ctx *cx, const heed_params *set, const char *path, struct params_file *f,
+                       struct matched *m) {
+    *m = (struct matched){.file = heed_safetensors_open(cx, path)};
+    if (!m->file) return false;
+    const size_t tensors = (size_t)heed_safetensors_count(m->file);
+    m->where = heed_mem_new(cx, ((size_t)set->n + 1) * sizeof *m->where);
+    bool *read = heed_mem_new(cx, tensors + 1);
+    struct name_list wrong = {.n = 0};
+    if (!heed_failed(cx)) {
+        memset(read, 0, tensors + 1);
+        match(cx, m->file, set, f, m->where, read, &wrong);
+    }
+    if (wrong.n)
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: %d name%s do%s not fit: %s", path, wrong.n, wrong.n == 1 ? "" : "s",
+                  wrong.n == 1 ? "es" : "", wrong.text);
+    for (int i = 0; i < set->n && !heed_failed(cx); i++)
+        if (!heed_param_stored(set->list[i])) m->where[i] = -1;
+    heed_mem_free(cx, read);
+    if (!heed_failed(cx)) return true;
+    matched_free(cx, m);
+    return false;
+}
+
+static bool is_narrow(heed_dtype dtype) { return dtype == HEED_BF16 || dtype == HEED_F16; }
+
+/* Which type a parameter is saved in again. */
+static void note_type(heed_param *p, heed_dtype dtype) {
+    if (!p->buffer || p->stored != HEED_I64) p->stored = is_narrow(dtype) ? dtype : HEED_F32;
+}
+
+/* ---- copied ---- */
+
+bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
+    struct matched m;
+    if (heed_failed(cx)) return false;
+    if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
+    if (!match_file(cx, set, path, f, &m)) return false;
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        heed_param *p = set->list[i];
+        const heed_array *a = m.where[i] >= 0 ? heed_safetensors_get(cx, m.file, m.where[i]) : NULL;
+        if (a && heed_array_to_f32(cx, a, p->value, p->count)) note_type(p, a->dtype);
+        if (!a && p->optional && !p->target && !f->fresh_head) params_draw(p, f->seed);
+    }
+    matched_free(cx, &m);
+    return !heed_failed(cx);
+}
+
+bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
+    return params_load(cx, set, path, &(struct params_file){0});
+}
+
+/* ---- mapped ---- */
+
+/* How a parameter with numbers of its own is held. */
+struct held {
+    heed_dtype dtype;
+    const void *mapped; /* NULL: copied */
+    bool missing;       /* from the file, or a slice is: drawn */
+};
+static const struct held drawn = {HEED_F32, NULL, true};
+
+static size_t bytes_of(const heed_param *p, heed_dtype dtype) { return (size_t)p->count * heed_dtype_size(dtype); }
+
+/* An array of the file as p can be read from there, if it can. */
+static struct held array_held(const heed_param *p, const heed_array *a) {
+    const heed_dtype type = is_narrow(a->dtype) && !p->wide ? a->dtype : HEED_F32;
+    return (struct held){type, type == a->dtype ? a->data : NULL, false};
+}
+
+/* Slices that are all of one type are one parameter of that type; where they lie side by side in the file they are read
+ * there. Any that is missing makes it f32. */
+static struct held fused_held(heed_ctx *cx, const heed_params *set, const heed_param *p, const struct matched *m) {
+    struct held all = {.dtype = HEED_F32};
+    bool first = true, one_type = true, together = true;
+    const char *begin = NULL;
+    for (int i = 0; i < set->n; i++) {
+        const heed_param *const s = set->list[i];
+        if (s->target != p || s->kind != HEED_PARAM_SLICE) continue;
+        const heed_array *const a = m->where[i] >= 0 ? heed_safetensors_info(cx, m->file, m->where[i]) : NULL;
+        if (!a) return drawn;
+        const struct held h = array_held(p, a);
+        const size_t offset = (size_t)s->offset * heed_dtype_size(h.dtype);
+        const char *const from = h.mapped;
+        if (first) all.dtype = h.dtype, begin = from && s->offset == 0 ? from : NULL;
+        one_type &= h.dtype == all.dtype;
+        together &= begin && from && (uintptr_t)from - (uintptr_t)begin == offset;
+        first = false;
+    }
+    if (!one_type) return (struct held){.dtype = HEED_F32};
+    if (together) all.mapped = begin;
+    return all;
+}
+
+static struct held held_of(heed_ctx *cx, const heed_params *set, int i, const struct matched *m) {
+    const heed_param *const p = set->list[i];
+    if (p->kind == HEED_PARAM_FUSED) return fused_held(cx, set, p, m);
+    const heed_array *const a = m->where[i] >= 0 ? heed_safetensors_info(cx, m->file, m->where[i]) : NULL;
+    return a ? array_held(p, a) : drawn;
+}
+
+static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* Numbers of an array to a parameter's memory, which is of the same type or f32. */
+static bool copy_array(heed_ctx *cx, const heed_array *a, const heed_param *p) {
+    void *const to = (void *)(uintptr_t)p->data;
+    if (a->dtype != p->dtype) return heed_array_to_f32(cx, a, to, p->count);
+    if (p->count > 0) memcpy(to, a->data, bytes_of(p, p->dtype));
+    return true;
+}
+
+/* Places every parameter in the file or in the memory beside it, then fills that. */
+static bool place(heed_ctx *cx, heed_params *set, const struct matched *m, const struct params_file *f) {
+    size_t size = 0;
+    for (int i = 0; i < set->n; i++) {
+        const struct held h = set->list[i]->target ? (struct held){0} : held_of(cx, set, i, m);
+        if (!set->list[i]->target && !h.mapped) size += aligned(bytes_of(set->list[i], h.dtype));
+    }
+    if (heed_failed(cx) || !(set->copied = heed_mem_new(cx, size + 64))) return false;
+    set->copied_size = size;
+    char *at = (char *)set->copied + (64 - (uintptr_t)set->copied % 64) % 64;
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i];
+        if (p->target) continue;
+        const struct held h = held_of(cx, set, i, m);
+        p->dtype = h.dtype;
+        p->data = h.mapped ? h.mapped : at;
+        if (h.mapped) set->mapped += bytes_of(p, h.dtype);
+        if (h.mapped) continue;
+        at += aligned(bytes_of(p, h.dtype));
+        if (!h.missing) continue;
+        p->value = (float *)(uintptr_t)p->data;
+        params_draw(p, f->seed);
+        p->value = NULL;
+    }
+    params_share(set);
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        heed_param *const p = set->list[i];
+        if (m->where[i] < 0) continue;
+        heed_array a = *heed_safetensors_info(cx, m->file, m->where[i]);
+        note_type(p, a.dtype);
+        if (p->data == a.data) continue;
+        a.data = m->file->list[m->where[i]]->bytes; /* aligned or not */
+        copy_array(cx, &a, p);
+    }
+    return !heed_failed(cx);
+}
+
+static void let_go(heed_ctx *cx, heed_params *set) {
+    heed_safetensors_close(set->file);
+    heed_mem_free(cx, set->copied);
+    set->file = NULL, set->copied = NULL;
+    set->copied_size = set->mapped = 0;
+}
+
+bool params_map(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
+    struct matched m;
+    if (heed_failed(cx)) return false;
+    if (!set || set->block || set->file)
+        return heed_fail(cx, HEED_ERR_USAGE, "params: %s", set ? "allocated already" : "the set is NULL");
+    if (!match_file(cx, set, path, f, &m)) return false;
+    set->file = m.file;
+    const bool placed = place(cx, set, &m, f);
+    heed_mem_free(cx, m.where);
+    if (placed) return true;
+    let_go(cx, set);
+    for (int i = 0; i < set->n; i++) set->list[i]->data = NULL;
+    return false;
+}
+
+bool heed_params_map(heed_ctx *cx, heed_params *set, const char *path) {
+    return params_map(cx, set, path, &(struct params_file){0});
+}
+
+size_t heed_params_mapped(const heed_params *set) { return set ? set->mapped : 0; }
+
+bool heed_params_own(heed_ctx *cx, heed_params *set) {
+    if (heed_failed(cx)) return false;
+    if (!set || (!set->block && !set->file)) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
+    if (set->block) return true;
+    float *const block = heed_mem_new(cx, (size_t)set->numbers * sizeof *block), *at = block;
+    for (int i = 0; block && i < set->n; i++) {
+        const heed_param *const p = set->list[i];
+        if (p->target) continue;
+        const heed_array a = {.name = p->name, .dtype = p->dtype, .rank = 1, .shape = {p->count}, .data = p->data};
+        heed_array_to_f32(cx, &a, at, p->count);
+        at += p->count;
+    }
+    if (heed_failed(cx)) {
+        heed_mem_free(cx, block);
+        return false;
+    }
+    let_go(cx, set);
+    set->block = at = block;
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i];
+        if (p->target) continue;
+        p->data = p->value = at;
+        p->dtype = HEED_F32;
+        at += p->count;
+    }
+    params_share(set);
+    return true;
+}
+
+/* ---- saved ---- */
+
+/* Does the type hold the number? NaN stays what it was. */
+static bool holds(heed_dtype dtype, float x) {
+    if (dtype == HEED_I64) return x >= -0x1p63f && x < 0x1p63f && (float)(int64_t)x == x;
+    const float back = dtype == HEED_BF16  ? heed_bf16_to_f32(heed_f32_to_bf16(x))
+                       : dtype == HEED_F16 ? heed_f16_to_f32(heed_f32_to_f16(x))
+                                           : x;
+    return memcmp(&back, &x, sizeof x) == 0;
+}
+
+static bool all_hold(const heed_param *p) {
+    if (p->dtype != HEED_F32 || p->stored == HEED_F32) return true;
+    const float *const x = p->data;
+    for (int64_t i = 0; i < p->count; i++)
+        if (!holds(p->stored, x[i])) return false;
+    return true;
+}
+
+bool params_as_stored(const heed_params *set, bool *narrow) {
+    *narrow = false;
+    bool all = true;
+    for (int i = 0; i < set->n; i++) {
+        const heed_param *const p = set->list[i];
+        if (!heed_param_stored(p) || !is_narrow(p->stored)) continue;
+        *narrow = true;
+        all = all && all_hold(p);
+    }
+    return all;
+}
+
+/* The numbers of p in another type, in memory of their own. */
+static void *converted(heed_ctx *cx, const heed_param *p, heed_dtype dtype) {
+    void *const to = heed_mem_new(cx, bytes_of(p, dtype));
+    const float *const x = p->data;
+    if (!to || dtype == HEED_F32) {
+        const heed_array a = {.name = p->name, .dtype = p->dtype, .rank = 1, .shape = {p->count}, .data = p->data};
+        if (to) heed_array_to_f32(cx, &a, to, p->count);
+        return to;
+    }
+    for (int64_t i = 0; i < p->count; i++)
+        if (dtype == HEED_I64)
+            ((int64_t *)to)[i] = (int64_t)x[i];
+        else
+            ((uint16_t *)to)[i] = dtype == HEED_BF16 ? heed_f32_to_bf16(x[i]) : heed_f32_to_f16(x[i]);
+    return to;
+}
+
+bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
+    bool narrow;
+    if (heed_failed(cx)) return false;
+    if (!set || (!set->block && !set->file)) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
+    heed_array *arrays = heed_mem_new(cx, (size_t)set->n * sizeof *arrays);
+    if (!arrays) return false;
+    const bool as_stored = params_as_stored(set, &narrow);
+    int64_t n = 0;
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        const heed_param *p = set->list[i];
+        if (!heed_param_stored(p)) continue;
+        const bool whole = p->stored == HEED_I64 && all_hold(p);
+        const heed_dtype dtype = whole || (as_stored && is_narrow(p->stored)) ? p->stored : HEED_F32;
+        arrays[n] = (heed_array){.name = p->name, .dtype = dtype, .rank = p->rank, .data = p->data};
+        memcpy(arrays[n].shape, p->shape, sizeof p->shape);
+        if (dtype != p->dtype) arrays[n].data = converted(cx, p, dtype);
+        n++;
+    }
+    heed_safetensors_write(cx, path, arrays, n, &(heed_pair){"format", "pt"}, 1);
+    for (int i = 0, k = 0; i < set->n && k < n; i++)
+        if (heed_param_stored(set->list[i]) && arrays[k++].data != set->list[i]->data)
+            heed_mem_free(cx, (void *)(uintptr_t)arrays[k - 1].data);
+    heed_mem_free(cx, arrays);
+    return !heed_failed(cx);
+}

@@ -40,13 +40,13 @@ static void close_coefficients(heed_ctx *cx, struct coefficients *c) {
 /* False, and not failed, when the model has none. */
 static bool open_coefficients(heed_ctx *cx, const heed_model *model, struct coefficients *c) {
     *c = (struct coefficients){0};
-    const heed_params *params = heed_model_params(model);
+    heed_params *params = heed_model_params(model);
     const heed_param *w = heed_params_find(params, "linear.weight");
     if (heed_failed(cx) || strcmp(heed_model_family(model)->name, "linear") != 0 || !w || w->rank != 2) return false;
     c->data = heed_model_data(cx, model);
     c->outputs = w->shape[0];
     c->inputs = w->shape[1];
-    if (c->data && c->data->image_height == 0) {
+    if (c->data && c->data->image_height == 0 && heed_params_own(cx, params)) {
         c->weight = heed_mem_new(cx, (size_t)w->count * sizeof *c->weight);
         c->intercept = heed_mem_new(cx, (size_t)c->outputs * sizeof *c->intercept);
     }

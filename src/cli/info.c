@@ -83,11 +83,10 @@ static void shape_text(const heed_param *p, char *out, size_t size) {
 }
 
 static void print_plan(const char *what, const heed_plan *plan, int64_t batch) {
-    char total[32], step[32], mapped[32];
-    printf("%-12s %s at batch %lld, of which %s are tensors of the step", what, cli_size(plan->total, total),
+    char total[32], step[32];
+    printf("%-12s %s at batch %lld, of which %s are tensors of the step\n", what, cli_size(plan->total, total),
            (long long)batch, cli_size(plan->step, step));
-    if (plan->mapped) printf("; beside that %s of weights, mapped from the file", cli_size(plan->mapped, mapped));
-    putchar('\n');
+    if (plan->mapped) printf("%-12s and %s of weights, read from the mapped file\n", "", cli_size(plan->mapped, total));
 }
 
 static void print_text(const struct options *o, heed_ctx *cx, const heed_model *m, const struct facts *f) {

@@ -8,7 +8,8 @@ silent
 says '^family +mlp \(heed-mlp\): '
 says '^parameters +205098 in 6 tensors, 1568 of them frozen$'
 says '^on disk +[0-9.]+ KB$'
-says '^running +[0-9.]+ [KM]B at batch 32, .*; beside that 820.39 KB of weights, mapped from the file$'
+says '^running +[0-9.]+ [KM]B at batch 32, '
+says '^ +and 820.39 KB of weights, read from the mapped file$'
 says '^training +[0-9.]+ MB at batch 32, '
 if grep -q layers.0 out; then fail "parameters are listed with --verbose only"; fi
 expect 0 info m --verbose

@@ -161,13 +161,13 @@ static heed_tensor *lm_step(heed_ctx *cx, const void *own, void *state, heed_ten
     const struct gpt2 *m = own;
     const struct attention_state *s = state;
     int64_t start;
-    heed_tensor *at = NULL, *const table = heed_param_tensor(cx, m->position.weight);
+    heed_tensor *at = NULL;
     if (!attention_positions(cx, s, ids, counts, m->longest, &start, &at)) return NULL;
-    heed_tensor *const positions =
-        at ? heed_embedding(cx, table, at) : heed_slice(cx, table, 0, start, heed_dim(ids, -1));
+    heed_tensor *const positions = at ? heed_embedding_run(cx, &m->position, at)
+                                      : heed_param_rows(cx, m->position.weight, start, heed_dim(ids, -1));
     heed_tensor *x = heed_add(cx, heed_embedding_run(cx, &m->word, ids), positions);
     x = attention_last(cx, heed_encoder_step(cx, &m->stack, x, s->self, counts, NULL), counts);
-    return heed_linear(cx, x, heed_param_tensor(cx, m->output), NULL);
+    return heed_linear(cx, x, heed_param_weight(cx, m->output), NULL);
 }
 
 static const struct heed_stepper lm_stepper = {ATTENTION_STATE, .sizes = lm_sizes, .begin = lm_begin, .step = lm_step};

@@ -2,7 +2,7 @@
 
 For each kind a model of odd sizes that the command HEED made: Python finds every parameter, gives heed's logits, and generates
 from the directory what it generates with the rules of its config.json; what Python saves again, heed opens and gives the same.
-Prints the largest difference of logits.
+Prints the largest difference of logits. Encoders: every head of every family, by the class that Auto finds.
 """
 import json
 import pathlib
@@ -71,6 +71,48 @@ def check(name, settings, path):
     print(f"{name:14} {sum(p.numel() for p in model.parameters()):6} numbers, logits of {want.abs().max().item():.2f}: {error:.1e}, back {back:.1e}")
 
 
+BERT = dict(vocab_size=37, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=10, max_position_embeddings=19)
+ENCODERS = {"bert": BERT, "ernie": BERT | dict(use_task_id="true"), "roberta": BERT, "xlm-roberta": BERT | dict(pad_token_id=3),
+            "camembert": BERT, "distilbert": dict(vocab_size=37, dim=12, n_layers=2, n_heads=3, hidden_dim=10, max_position_embeddings=19),
+            "electra": BERT | dict(embedding_size=7), "albert": BERT | dict(embedding_size=7, inner_group_num=2), "mpnet": BERT,
+            "modernbert": BERT | dict(pad_token_id=3, local_attention=6)}
+HEADS = {"mlm": "ForMaskedLM", "classify": "ForSequenceClassification", "tag": "ForTokenClassification", "qa": "ForQuestionAnswering",
+         "choose": "ForMultipleChoice", "embed": "", "pretrain": "ForPreTraining", "nsp": "ForNextSentencePrediction"}
+
+
+def check_encoder(family, task, path):
+    """A head that the command made, in the class that Auto finds for it; and again what Python saves of it."""
+    folder = path / "heed"
+    settings = ENCODERS[family] | (dict(num_labels=5) if task in ("classify", "tag") else {})
+    heed("new", family, folder, "--task", task, "--quiet", "--seed", 3, *[a for k, v in settings.items() for a in ("--set", f"{k}={v}")])
+    model, report = getattr(transformers, "AutoModel" + HEADS[task]).from_pretrained(folder, output_loading_info=True)
+    assert not any(report[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")), (family, task, report)
+    assert type(model).__name__ in json.loads((folder / "config.json").read_text())["architectures"]
+    torch.manual_seed(1)
+    mask = torch.ones(4, 9, dtype=torch.long)
+    mask[0, 6:], mask[1, 2], mask[2, :3] = 0, 0, 0
+    given = dict(input_ids=torch.randint(4, 37, (4, 9)), attention_mask=mask)
+    if task == "choose":
+        given = {k: t.reshape(2, 2, 9) for k, t in given.items()}
+    with torch.no_grad():
+        want = {k: t for k, t in model.eval()(**given).items() if isinstance(t, torch.Tensor)}
+    model.save_pretrained(path / "python")
+    for place in (folder, path / "python"):
+        save_file({k: t.int() for k, t in given.items()}, path / "in.safetensors")
+        heed("forward", place, "--in", path / "in.safetensors", "--out", path / "out.safetensors")
+        got = load_file(path / "out.safetensors")
+        assert got.keys() == want.keys(), (family, task, got.keys(), want.keys())
+        error = max((got[k] - want[k]).abs().max().item() for k in want)
+        assert error < 1e-4, (family, task, error)
+    print(f"{family:14} {task:9} {error:.1e}")
+
+
 for name, settings in CASES.items():
     with tempfile.TemporaryDirectory() as path:
         check(name, settings, pathlib.Path(path))
+for family in ENCODERS:
+    for task in HEADS:
+        no_such = task == "nsp" and family not in ("bert", "ernie") or task == "pretrain" and family not in ("bert", "ernie", "electra", "albert")
+        with tempfile.TemporaryDirectory() as path:
+            if not no_such:
+                check_encoder(family, task, pathlib.Path(path))

@@ -158,8 +158,7 @@ static heed_tensor *embed(heed_ctx *cx, const struct encoder *m, const heed_io *
 
 /* T5's buckets, of which MPNet has as many whatever the table's size is. */
 static heed_tensor *distance_bias(heed_ctx *cx, const struct encoder *m, int64_t T) {
-    heed_tensor *const table = heed_slice(cx, heed_param_tensor(cx, m->distance), 0, 0, DISTANCE_BUCKETS);
-    return heed_t5_bias(cx, table, T, T, 0, true, 128);
+    return heed_t5_bias(cx, heed_param_rows(cx, m->distance, 0, DISTANCE_BUCKETS), T, T, 0, true, 128);
 }
 
 heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in) {

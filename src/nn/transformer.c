@@ -53,7 +53,7 @@ bool heed_feed_forward_make(heed_ctx *cx, heed_params *set, const char *prefix, 
 static heed_tensor *gated(heed_ctx *cx, const heed_feed_forward *l, heed_tensor *x) {
     heed_tensor *weight[2], *bias[2] = {NULL, NULL};
     const int64_t half = l->linear1.weight->shape[0] / 2, halves[] = {half, half};
-    if (!heed_split(cx, heed_param_tensor(cx, l->linear1.weight), 0, halves, 2, weight)) return NULL;
+    if (!heed_split(cx, heed_param_weight(cx, l->linear1.weight), 0, halves, 2, weight)) return NULL;
     if (l->linear1.bias && !heed_split(cx, heed_param_tensor(cx, l->linear1.bias), 0, halves, 2, bias)) return NULL;
     return heed_mul(cx, heed_linear_act(cx, x, weight[0], bias[0], l->act), heed_linear(cx, x, weight[1], bias[1]));
 }

@@ -232,7 +232,8 @@ static bool prepare(struct train_run *r) {
     if (!loaded) return false;
     set_loop(r);
     mark = profile_begin(r->cx);
-    const bool planned = r->how->set(r) && check_budget(r, before);
+    const bool planned =
+        r->how->set(r) && loop_metric(r->cx, r->loop.source, r->loop.best_by, &(int){0}) && check_budget(r, before);
     profile_end(r->cx, mark, "plan", PROFILE_FORWARD);
     if (!planned || interrupted()) return false;
     mark = profile_begin(r->cx);

@@ -362,19 +362,18 @@ static bool begin(struct loop *l) {
     return true;
 }
 
-/* Which metric chooses the best model. */
-static bool choose_metric(struct loop *l) {
-    const char *name = l->opts.best_by;
+bool loop_metric(heed_ctx *cx, const heed_loop_source *source, const char *name, int *number) {
     char known[256] = "loss";
-    if (!name || !l->source.valid) return true;
-    l->best_by = -1;
+    *number = 0;
+    if (!name || !source->valid) return true;
+    *number = -1;
     if (strcmp(name, "loss") == 0) return true;
-    for (const heed_metric *const *m = l->source.metrics; *m; m++) {
-        l->best_by++;
+    for (const heed_metric *const *m = source->metrics; *m; m++) {
+        ++*number;
         if (strcmp((*m)->name, name) == 0) return true;
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s", (*m)->name);
     }
-    return heed_fail(l->cx, HEED_ERR_USAGE, "train: there is no metric '%s' to choose the best model by, one of: %s",
+    return heed_fail(cx, HEED_ERR_USAGE, "train: there is no metric '%s' to choose the best model by, one of: %s",
                      shown(name).text, known);
 }
 
@@ -388,7 +387,7 @@ bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_
                        .state = state,
                        .source = *opts->source,
                        .log = -1};
-    return choose_metric(l);
+    return loop_metric(cx, opts->source, opts->best_by, &l->best_by);
 }
 
 heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {

@@ -35,6 +35,8 @@ struct loop {
 
 /* Fills *l; false when the options make no sense. */
 bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state);
+/* The number of the metric of that name, which chooses the best model; -1: the loss. NULL: the first. */
+bool loop_metric(heed_ctx *cx, const heed_loop_source *source, const char *name, int *number);
 bool loop_hold(struct loop *l); /* counts the steps and takes the memory that a run holds throughout */
 bool loop_update(struct loop *l);
 bool loop_measure(struct loop *l, bool test, heed_score *score);

@@ -221,11 +221,11 @@ static const struct option options[] = {
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",
      .help = "model family; 'heed list' shows them"},
     {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
-     .help = "number of passes over the training data; by default 10, more for small data"},
+     .help = "number of passes over the training data; by default 10, more for small data; of texts 3 with --init"},
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
-     .help = "examples per update; by default 128, fewer for small data"},
+     .help = "examples per update; by default 128, of texts 32, fewer for small data"},
     {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
-     .help = "peak learning rate; by default 0.001, with sgd or linear regression 0.01"},
+     .help = "peak learning rate; by default 0.001, with sgd or linear regression 0.01; of texts 0.0005, with --init 0.00005"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -239,16 +239,23 @@ static const struct option options[] = {
     }
 
 const struct train_task train_regress =
-    TASK("regress", "numbers from numbers",
+    TASK("regress", "numbers from numbers or texts",
          "Trains a model to predict numbers from a table. Columns of text become categories, one input each (one-hot). "
-         "Inputs and targets are standardised; the metric is R^2.",
+         "Inputs and targets are standardised; the metric is R^2.\n\n"
+         "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
+         "them, and a number; the metrics are Pearson's and Spearman's correlation.",
          "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
          "heed train regress --data houses.csv --target price --drop id,address --skip-missing --out houses\n"
-         "heed train regress --data points.csv --model linear --out line\n");
+         "heed train regress --data points.csv --model linear --out line\n"
+         "heed train regress --data sts.tsv --init all-MiniLM-L6-v2 --out similarity\n");
 
 const struct train_task train_classify =
-    TASK("classify", "classes from numbers or pictures",
-         "Trains a model to predict classes from a table or from pictures. The metric is accuracy.",
+    TASK("classify", "classes from numbers, pictures or texts",
+         "Trains a model to predict classes from a table or from pictures. The metric is accuracy.\n\n"
+         "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
+         "them, and a class; the metrics are accuracy, macro F1 and Matthews' correlation. --data may be a directory "
+         "with train.tsv, dev.tsv and test.tsv.",
          "heed train classify --data digits --out out\n"
          "heed train classify --data mnist --recipe recipes/mnist-mlp.recipe --out mnist-mlp\n"
-         "heed train classify --data iris.csv --target species --out iris\n");
+         "heed train classify --data iris.csv --target species --out iris\n"
+         "heed train classify --data sst2 --init all-MiniLM-L6-v2 --epochs 1 --out sentiment\n");

@@ -136,7 +136,7 @@ done <tasks
 expect 0 train classify --help
 says '^  -t, --target COLUMN '
 says '^  -m, --model FAMILY .*default: mlp'
-if grep -qE '^ .{5}--(from|moses|vocab) ' out; then fail "classify should not show the options of translate"; fi
+if grep -qE '^ .{5}--(from|moses|separate) ' out; then fail "classify should not show the options of translate"; fi
 expect 0 train translate --help
 says '^      --from LANGUAGE '
 says 'default: 4096'

@@ -50,6 +50,7 @@ typedef struct heed_generate_opts {
     bool (*on_token)(void *user, int64_t sequence, int32_t token);
     void *user;
 
+    bool fit;      /* maximum lengths beyond the model's positions are cut to them, not refused */
     int64_t batch; /* sequences decoded at once; 0: heed's choice */
     bool uncached; /* no key-value cache: slow, and the same tokens */
 } heed_generate_opts;
@@ -89,9 +90,10 @@ HEED_API heed_generated *heed_generate(heed_ctx *cx, const heed_model *model, co
 /* ---- sessions ---- a decoding under way: the tokens of some sequences, and the state that the model has after them.
  *
  *     heed_session *s = heed_session_open(cx, model, NULL, 1);
- *     for (heed_ids *next = &prompt; heed_session_append(cx, s, next) && n-- > 0; next = &one) {
- *         one.id[0] = choose(heed_session_logits(s, 0), heed_session_vocabulary(s));
- *         print(one.id[0]);
+ *     heed_session_append(cx, s, &prompt);
+ *     for (int i = 0; i < 40 && !heed_failed(cx); i++) {
+ *         int32_t next = choose(heed_session_logits(s, 0), heed_session_vocabulary(s));
+ *         heed_session_append(cx, s, &(heed_ids){.id = &next, .count = 1});
  *     }
  *     heed_session_close(cx, s);
  *
@@ -115,6 +117,34 @@ HEED_API heed_session *heed_session_fork(heed_ctx *cx, const heed_session *s, co
  * the session stays as it is. The same as heed_generate of both together. */
 HEED_API heed_generated *heed_generate_from(heed_ctx *cx, const heed_session *s, const heed_ids *input, int64_t n,
                                             const heed_generate_opts *opts);
+
+/* ---- text ---- */
+
+/* A directory of a model that decodes, with its tokenizers: of sources or prompts, and of what is generated; where both
+ * are one, they are the same. */
+typedef struct heed_generator {
+    heed_model *model;
+    heed_tokenizer *tokens[2];
+    bool encodes;      /* an encoder-decoder: texts are its sources; otherwise they are prompts */
+    int64_t positions; /* maximum number of tokens of a text */
+} heed_generator;
+HEED_API heed_generator *heed_generator_open(heed_ctx *cx, const char *dir);
+HEED_API void heed_generator_free(heed_ctx *cx, heed_generator *g);
+/* Adds what follows a prompt, UTF-8 that ends with 0, or what a source becomes, to `to`:
+ *
+ *     heed_generator *g = heed_generator_open(cx, "gpt2");
+ *     heed_string text = {0};
+ *     heed_generate_text(cx, g, "Once upon a time", &(heed_generate_opts){.beams = 1, .max_new_tokens = 50}, &text);
+ *
+ * Without opts->stop_tokens stop texts are those of tokens[1]. Any number of contexts may use a generator at once. */
+HEED_API bool heed_generate_text(heed_ctx *cx, const heed_generator *g, const char *text,
+                                 const heed_generate_opts *opts, heed_string *to);
+/* The same in steps: encodes a text and adds its tokens to `ids`, failing when the model has not enough positions; and
+ * adds the text of n generated tokens, as it continues that of `prompt`, up to the first stop text. */
+HEED_API bool heed_generator_encode(heed_ctx *cx, const heed_generator *g, const char *text, size_t size,
+                                    heed_ids *ids);
+HEED_API bool heed_generator_decode(heed_ctx *cx, const heed_generator *g, const heed_ids *prompt, const int32_t *ids,
+                                    int64_t n, const heed_generate_opts *opts, heed_string *to);
 
 #ifdef __cplusplus
 }

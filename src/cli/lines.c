@@ -177,13 +177,16 @@ static size_t control_at(const char *s, size_t n) {
     return n >= 3 && u[0] == 0xE2 && u[1] == 0x80 && (u[2] == 0xA8 || u[2] == 0xA9) ? 3 : 0;
 }
 
-size_t cli_plain_line(char *text, size_t size) {
+static size_t plain(char *text, size_t size, const char *kept) {
     size_t to = 0;
     for (size_t at = 0; at < size;) {
-        const size_t control = control_at(text + at, size - at);
+        const size_t control = text[at] && strchr(kept, text[at]) ? 0 : control_at(text + at, size - at);
         text[to++] = control ? ' ' : text[at];
         at += control ? control : 1;
     }
     text[to] = 0;
     return to;
 }
+
+size_t cli_plain_line(char *text, size_t size) { return plain(text, size, ""); }
+size_t cli_plain_text(char *text, size_t size) { return plain(text, size, "\n\t"); }

@@ -65,5 +65,7 @@ bool cli_lines_close(struct cli_lines *l);
 /* Makes text of a model one line that cannot steer a terminal: control characters and line separators become spaces.
  * Changes text (size bytes, followed by 0) in place and returns its size. */
 size_t cli_plain_line(char *text, size_t size);
+/* The same, but newlines and tabs stay. */
+size_t cli_plain_text(char *text, size_t size);
 
 #endif

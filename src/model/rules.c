@@ -247,12 +247,11 @@ bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts 
         r->opts = *opts;
     } else {
         heed_generate_opts *const o = &r->opts;
-        *o = (heed_generate_opts){.beams = 1, .length_penalty = 1};
-        r->capped = true;
+        *o = (heed_generate_opts){.beams = 1, .length_penalty = 1, .fit = true};
         if (!heed_generate_config(cx, model, o)) return false;
-        if (o->max_length > r->positions) o->max_length = r->positions;
-        if (o->max_new_tokens >= r->positions) o->max_new_tokens = r->positions - 1;
     }
+    if (r->opts.fit && r->opts.max_length > r->positions) r->opts.max_length = r->positions;
+    if (r->opts.fit && r->opts.max_new_tokens >= r->positions) r->opts.max_new_tokens = r->positions - 1;
     complete(&r->opts, r->positions);
     if (!check_search(cx, &r->opts, r) || !check_lengths(cx, &r->opts, r->positions) || !check_tokens(cx, &r->opts) ||
         !read_directory(cx, heed_model_decoding(model), r))
@@ -264,7 +263,7 @@ bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts 
 
 int64_t rules_limit(const struct rules *r, int64_t prompt) {
     const int64_t limit = r->opts.max_new_tokens > 0 ? prompt + r->opts.max_new_tokens : r->opts.max_length;
-    return r->capped && limit > r->positions ? r->positions : limit;
+    return r->opts.fit && limit > r->positions ? r->positions : limit;
 }
 
 void rules_close(heed_ctx *cx, struct rules *r) {

@@ -153,7 +153,6 @@ static bool tell(void *user, int64_t sequence, int32_t token) {
 
 static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source, struct sentence *order, int64_t n,
                    const heed_generate_opts *opts, heed_translated *out) {
-    const int64_t positions = heed_translator_positions(cx, model);
     const bool limited = opts->max_length > 0 || opts->max_new_tokens > 0;
     heed_ids *some = heed_mem_new(cx, AT_ONCE * sizeof *some);
     int64_t number[AT_ONCE];
@@ -166,8 +165,7 @@ static bool decode(heed_ctx *cx, const heed_model *model, const heed_ids *source
             number[count] = opts->number ? opts->number[order[from + count].index] : order[from + count].index;
         }
         if (!limited) o.max_length = 2 * length + 10;
-        if (o.max_length > positions) o.max_length = positions;
-        if (o.max_new_tokens >= positions) o.max_new_tokens = positions - 1;
+        o.fit = true;
         o.number = number;
         struct bucket_stream stream = {opts, order + from, out->n_best};
         if (opts->on_token) o.on_token = tell, o.user = &stream;

@@ -38,6 +38,7 @@ eval||eval mlp --data points.csv
 eval||eval tr --data corpus.tsv --beam 2
 predict|rows|predict mlp
 translate|lines|translate tr --beam 2 --max-length 4
+generate|lines|generate tr --max-tokens 4
 attend||attend tr one_two --html OUT/a.html --svg OUT/a.svg --png OUT/a.png --npy OUT/a.npy
 tokens|lines|tokens tr
 tokens|lines|tokens --train bpe --vocab 30 --out OUT/tokens

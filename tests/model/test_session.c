@@ -45,6 +45,12 @@ static void near(const float *got, const float *want, int64_t n) {
             fail_msg("logit %d is %g, not %g", (int)i, (double)got[i], (double)want[i]);
 }
 
+#define REFUSED(call, words)                                                                                           \
+    do {                                                                                                               \
+        assert_false(call);                                                                                            \
+        EXPECT_SENTENCE(cx, words);                                                                                    \
+    } while (0)
+
 /* ---- the same as forward ---- */
 
 struct kind {
@@ -289,6 +295,46 @@ static void test_empty_prompt(void **unused) {
     close_context(cx);
 }
 
+/* ---- text ---- */
+
+/* Words of the tokenizer: 27 and 32, which 4, 6 and 15 follow (tests/golden/model/generate_lm.json). */
+static void test_text(void **unused) {
+    (void)unused;
+    heed_ctx *cx = open_context();
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/model/gpt2-options", getenv("HEED_GOLDEN"));
+    heed_generator *g = heed_generator_open(cx, dir);
+    check(cx, g && !g->encodes && g->positions == 40);
+    heed_generate_opts o = {.beams = 1, .length_penalty = 1, .max_new_tokens = 15};
+    heed_string text = {0};
+    check(cx, heed_generate_text(cx, g, "gin pis", &o, &text));
+    assert_string_equal(text.s, " kar man gen"); /* with the space that parts it from the prompt */
+    o.stop = (const char *const[]){"n g", "r m"}, o.n_stop = 2;
+    check(cx, heed_generate_text(cx, g, "gin pis", &o, &text)); /* added, up to the stop text */
+    assert_string_equal(text.s, " kar man gen ka");
+    heed_ids ids = {0};
+    check(cx, heed_generator_encode(cx, g, "gin pis", 7, &ids) && ids.count == 2 && ids.id[0] == 27);
+    text.size = 0;
+    check(cx, heed_generator_decode(cx, g, &ids, (int32_t[]){4, 41, 6}, 3, NULL, &text)); /* 41 is not a token */
+    assert_string_equal(text.s, " kar man");
+    text.size = 0;
+    check(cx, heed_generator_decode(cx, g, NULL, (int32_t[]){4, 6}, 2, NULL, &text));
+    assert_string_equal(text.s, "kar man");
+    char many[4 * 40 + 1];
+    for (int i = 0; i < 40; i++) memcpy(many + 4 * i, "gin ", 5);
+    REFUSED(heed_generator_encode(cx, g, many, 160, &ids), "a text of 40 tokens: the model has positions for 40");
+    assert_int_equal(ids.count, 2);
+    REFUSED(heed_generate_text(cx, g, NULL, &o, &text), "generate: a generator, a text and a string are needed");
+    REFUSED(heed_generate_text(cx, g, "a\xFF", &o, &text), "byte 2 is not UTF-8");
+    heed_ids_free(cx, &ids);
+    heed_string_free(cx, &text);
+    heed_generator_free(cx, g);
+    snprintf(dir, sizeof dir, "%s/model/gpt2-bare", getenv("HEED_GOLDEN"));
+    REFUSED(heed_generator_open(cx, dir), "GPT2Model of gpt2 cannot decode");
+    heed_generator_free(cx, NULL);
+    close_context(cx);
+}
+
 /* ---- streamed tokens ---- */
 
 struct stream {
@@ -438,12 +484,6 @@ static void test_starved(void **unused) {
 
 /* ---- what is refused ---- */
 
-#define REFUSED(call, words)                                                                                           \
-    do {                                                                                                               \
-        assert_false(call);                                                                                            \
-        EXPECT_SENTENCE(cx, words);                                                                                    \
-    } while (0)
-
 static void test_positions(void **unused) {
     (void)unused;
     heed_ctx *cx = open_context();
@@ -514,17 +554,12 @@ static void test_bad_input(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_own_loop),
-        cmocka_unit_test(test_forks),
-        cmocka_unit_test(test_generate_from),
-        cmocka_unit_test(test_empty_prompt),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_stream_of_sentences),
-        cmocka_unit_test(test_planned),
-        cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_pieces),       cmocka_unit_test(test_own_loop),
+        cmocka_unit_test(test_forks),        cmocka_unit_test(test_generate_from),
+        cmocka_unit_test(test_empty_prompt), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_stream),       cmocka_unit_test(test_stream_of_sentences),
+        cmocka_unit_test(test_planned),      cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_positions),    cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

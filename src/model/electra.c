@@ -85,7 +85,6 @@ static bool electra_replaced(heed_ctx *cx, heed_json config, heed_params *set, v
 static heed_tensor *replaced_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *labels, heed_tensor *mask) {
     labels = heed_cast(cx, labels, HEED_F32);
     if (!mask) return heed_bce_loss(cx, logits, labels, HEED_REDUCE_MEAN);
-    mask = heed_cast(cx, mask, HEED_F32);
     heed_tensor *const each = heed_bce_loss(cx, logits, heed_mul(cx, labels, mask), HEED_REDUCE_NONE);
     return heed_div(cx, heed_sum(cx, heed_mul(cx, each, mask), NULL, 0, false), heed_sum(cx, mask, NULL, 0, false));
 }
@@ -94,7 +93,7 @@ static bool run_replaced(heed_ctx *cx, const void *own, const heed_io *in, heed_
     const struct encoder *m = own;
     heed_tensor *const h = transform_run(cx, &m->transform, encoder_run(cx, m, in)),
                        *const ids = heed_io_get(in, "input_ids"), *const labels = input_like(cx, in, "labels", ids),
-                       *const mask = input_like(cx, in, "attention_mask", ids);
+                       *const mask = input_mask(cx, in, ids);
     heed_tensor *logits = heed_linear_run(cx, &m->output, h, HEED_ACT_NONE);
     if (!logits) return false;
     logits = heed_reshape(cx, logits, 2, heed_shape(ids));

@@ -25,44 +25,44 @@ static heed_tensor *vector_at(heed_ctx *cx, heed_tensor *h, int64_t at) {
     return heed_reshape(cx, heed_slice(cx, h, 1, at, 1), 2, shape);
 }
 
-/* attention_mask (B,T) as numbers (B,T,1) */
-static heed_tensor *mask_numbers(heed_ctx *cx, heed_tensor *mask) {
-    return heed_reshape(cx, heed_cast(cx, mask, HEED_F32), 3, (int64_t[]){heed_dim(mask, 0), heed_dim(mask, 1), 1});
-}
-
-/* The first of each row that is not masked, as numbers (B,T,1): 1 there, 0 elsewhere; the first of a row of zeros. */
+/* Of a mask (B,T): 1 at the first place of each row that is not masked, 0 elsewhere; at the first of a row of zeros. */
 static heed_tensor *first_seen(heed_ctx *cx, const heed_tensor *mask) {
-    const int64_t B = heed_dim(mask, 0), T = heed_dim(mask, 1), shape[] = {B, T, 1};
-    heed_tensor *const t = heed_zeros(cx, HEED_F32, 3, shape);
+    const int64_t B = heed_dim(mask, 0), T = heed_dim(mask, 1);
+    heed_tensor *const t = heed_zeros(cx, HEED_F32, 2, heed_shape(mask));
     if (!t || cx->config.dry) return t;
-    float *const to = (float *)(void *)t->data;
     for (int64_t b = 0; b < B; b++) {
         int64_t i = 0;
-        while (i < T && !i32_of(mask)[b * T + i]) i++;
-        to[b * T + (i < T ? i : 0)] = 1;
+        while (i < T && f32_of(mask)[b * T + i] == 0) i++;
+        ((float *)(void *)t->data)[b * T + (i < T ? i : 0)] = 1;
     }
     return t;
 }
 
+/* h (B,T,C) and weights (B,T) -> the sum of each sequence (B,C), divided by that of the weights when it is a mean */
+static heed_tensor *weighted(heed_ctx *cx, heed_tensor *h, heed_tensor *weights, bool mean) {
+    const int time[] = {1};
+    if (!weights) return NULL;
+    weights = heed_reshape(cx, weights, 3, (int64_t[]){heed_dim(h, 0), heed_dim(h, 1), 1});
+    heed_tensor *const sum = heed_sum(cx, heed_mul(cx, h, weights), time, 1, false);
+    return mean ? heed_div(cx, sum, heed_sum(cx, weights, time, 1, false)) : sum;
+}
+
 /* h (B,T,C) -> (B,C): the vector of each sequence */
 static heed_tensor *select_vector(heed_ctx *cx, const struct encoder *m, const heed_io *in, heed_tensor *h) {
-    heed_tensor *const mask = input_like(cx, in, "attention_mask", heed_io_get(in, "input_ids"));
-    const int time[] = {1};
+    const bool masked = m->pooling == POOL_UNMASKED_FIRST || m->pooling == POOL_UNMASKED_MEAN;
     if (!h) return NULL;
+    heed_tensor *const mask = masked ? input_mask(cx, in, heed_io_get(in, "input_ids")) : NULL;
     switch (m->pooling) {
     case POOL_LAST:
         return vector_at(cx, h, heed_dim(h, 1) - 1);
     case POOL_UNMASKED_MEAN:
-        if (mask) {
-            heed_tensor *const w = mask_numbers(cx, mask);
-            return heed_div(cx, heed_sum(cx, heed_mul(cx, h, w), time, 1, false), heed_sum(cx, w, time, 1, false));
-        }
-        return heed_mean(cx, h, time, 1, false);
+        if (mask) return weighted(cx, h, mask, true);
+        return heed_mean(cx, h, (int[]){1}, 1, false);
     case POOL_MEAN:
-        return heed_mean(cx, h, time, 1, false);
+        return heed_mean(cx, h, (int[]){1}, 1, false);
     case POOL_UNMASKED_FIRST:
-        if (mask) return heed_sum(cx, heed_mul(cx, h, first_seen(cx, mask)), time, 1, false);
-        return vector_at(cx, h, 0);
+        if (mask) return weighted(cx, h, first_seen(cx, mask), false);
+        break;
     case POOL_FIRST:
         break;
     }

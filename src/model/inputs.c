@@ -25,13 +25,23 @@ heed_tensor *input_like(heed_ctx *cx, const heed_io *in, const char *name, const
     return NULL;
 }
 
-heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+/* attention_mask in the shape of ids, of any type; NULL when it is not there */
+static heed_tensor *attention_mask(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
     heed_tensor *t = heed_io_get(in, "attention_mask");
-    if (!t || !ids || heed_failed(cx)) return heed_mask_none();
-    if (same_shape(t, ids)) return heed_mask_padding(cx, t);
+    if (!t || !ids || heed_failed(cx) || same_shape(t, ids)) return heed_failed(cx) || !ids ? NULL : t;
     heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
               heed_shape_text(ids).s);
-    return heed_mask_none();
+    return NULL;
+}
+
+heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    heed_tensor *const t = attention_mask(cx, in, ids);
+    return t ? heed_mask_padding(cx, t) : heed_mask_none();
+}
+
+heed_tensor *input_mask(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    heed_tensor *const t = attention_mask(cx, in, ids);
+    return t && heed_type(t) != HEED_F32 ? heed_cast(cx, t, HEED_F32) : t;
 }
 
 heed_tensor *input_positions(heed_ctx *cx, const heed_io *in, const heed_param *table, const heed_tensor *ids,

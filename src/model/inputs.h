@@ -12,6 +12,8 @@ heed_tensor *input_ids(heed_ctx *cx, const heed_io *in, const char *name, bool n
 heed_tensor *input_like(heed_ctx *cx, const heed_io *in, const char *name, const heed_tensor *like);
 /* Of attention_mask (B,T), 0 for padding; none when it is not there. */
 heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids);
+/* The same as numbers, f32 (B,T); NULL when it is not there. */
+heed_tensor *input_mask(heed_ctx *cx, const heed_io *in, const heed_tensor *ids);
 
 /* Rows of a learned table (P,C) for the positions of ids (B,T): position_ids where they are given, else start, start +
  * 1, …: (T,C) or (B,T,C). Fails when there are not as many. */

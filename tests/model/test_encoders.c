@@ -147,6 +147,39 @@ static void test_inputs(void **state) {
     }
 }
 
+/* A mask may be of bytes or of numbers, and counts wherever it is looked at. */
+static void test_masks(void **state) {
+    (void)state;
+    static const struct {
+        int i;
+        const char *task, *setting;
+    } heads[] = {{0, "tag", NULL}, {6, "pretrain", NULL}, {9, "classify", "classifier_pooling=mean"}};
+    const int32_t ids[] = {2, 3, 4, 0, 0, 2, 3, 4, 6, 7}, seen[] = {1, 1, 1, 0, 0, 1, 1, 1, 1, 1};
+    const int64_t shape[] = {2, 5};
+    for (int k = 0; k < 3; k++) {
+        heed_ctx *cx = open_context();
+        heed_model *m = make_with(cx, heads[k].i, heads[k].task, heads[k].setting);
+        float first[100], found[100];
+        for (int type = 0; type < 3; type++) {
+            heed_io in = {0}, out = {0};
+            heed_tensor *const mask = heed_from_i32(cx, seen, 2, shape);
+            heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, ids, 2, shape));
+            heed_io_put(cx, &in, "attention_mask",
+                        type == 0   ? mask
+                        : type == 1 ? heed_cast(cx, mask, HEED_F32)
+                                    : heed_cast(cx, mask, HEED_U8));
+            if (heads[k].i == 6) heed_io_put(cx, &in, "labels", heed_zeros(cx, HEED_I32, 2, shape));
+            if (!heed_model_forward(cx, m, &in, &out)) fail_msg("%s: %s", heads[k].task, heed_message(cx));
+            heed_tensor *const y = heed_io_get(&out, heads[k].i == 6 ? "loss" : "logits");
+            assert_true(heed_copy_f32(cx, y, type ? found : first, heed_count(y)));
+            if (type) assert_memory_equal(first, found, (size_t)heed_count(y) * sizeof *found);
+            heed_reset(cx);
+        }
+        heed_model_free(cx, m);
+        close_context(cx);
+    }
+}
+
 /* ---- configs ---- */
 
 static void refused(int i, const char *task, const char *setting, const char *sentence) {
@@ -220,10 +253,8 @@ static void test_modernbert_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_configs),
-        cmocka_unit_test(test_modernbert_files),
+        cmocka_unit_test(test_bodies),  cmocka_unit_test(test_inputs),           cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_configs), cmocka_unit_test(test_modernbert_files),
     };
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

@@ -53,6 +53,11 @@ HEED_API int heed_dataset_find(const heed_dataset *set, const char *name); /* th
 HEED_API int64_t heed_dataset_length(const heed_dataset *set, int column, int64_t i);
 HEED_API int64_t heed_dataset_width(const heed_dataset *set, int64_t i); /* the longest of them */
 
+/* The last `fraction` (at least 0, less than 1) of a permutation of (seed) of n examples becomes *second, the rest
+ * *first: owned by the caller (heed_mem_free). Neither is empty, unless fraction is 0. */
+HEED_API bool heed_rows_split(heed_ctx *cx, int64_t n, double fraction, uint64_t seed, int64_t **first,
+                              int64_t *n_first, int64_t **second, int64_t *n_second);
+
 /* ---- groups: batches of examples of similar length ---- */
 typedef struct heed_groups {
     int64_t n;

@@ -86,6 +86,8 @@ HEED_API const heed_family *heed_family_at(int i);
 HEED_API const heed_family *heed_family_find(const char *name); /* by name or by type; NULL when unknown */
 /* Of the model in a directory, by its config.json. */
 HEED_API const heed_family *heed_family_of(heed_ctx *cx, const char *dir);
+/* And its head. Neither reads the weights. */
+HEED_API const heed_head *heed_head_of(heed_ctx *cx, const char *dir);
 /* The head for a task ("classify"), or the first one for NULL; by "architectures"' name. NULL when there is none. */
 HEED_API const heed_head *heed_head_for(const heed_family *family, const char *task);
 HEED_API const heed_head *heed_head_named(const heed_family *family, const char *architecture);

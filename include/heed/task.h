@@ -41,6 +41,38 @@ HEED_API void heed_text_columns(const heed_text_reader *reader, heed_dataset *se
 HEED_API bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_text_input *text,
                               heed_encoding *room, heed_ids *ids, heed_cell *cells, bool *cut);
 
+/* ---- vocabularies ---- with the special tokens that models want */
+
+/* "char", "word", "bpe", "byte-bpe", "wordpiece" or "unigram" */
+HEED_API heed_tokenizer_kind heed_vocabulary_kind(const char *name);
+/* One for n texts, of at most `size` tokens, that appends the end-of-sentence token: for translating. */
+HEED_API heed_tokenizer *heed_vocabulary_train(heed_ctx *cx, const heed_lines *const *texts, int n,
+                                               heed_tokenizer_kind kind, int64_t size);
+/* The same for an encoder: text between [CLS] and [SEP], with [PAD], [UNK] and [MASK]. */
+HEED_API heed_tokenizer *heed_vocabulary_train_encoder(heed_ctx *cx, const heed_lines *const *texts, int n,
+                                                       heed_tokenizer_kind kind, int64_t size);
+HEED_API int32_t heed_vocabulary_padding(const heed_tokenizer *t); /* by its usual names; 0: none has them */
+/* The ids of the padding and end-of-sentence tokens, by their usual names; -1 and a failed context without one. */
+HEED_API int32_t heed_vocabulary_pad(heed_ctx *cx, const heed_tokenizer *t);
+HEED_API int32_t heed_vocabulary_end(heed_ctx *cx, const heed_tokenizer *t);
+/* Fails the context when it does not append the end-of-sentence token: translations would never end. */
+HEED_API bool heed_vocabulary_ends(heed_ctx *cx, const heed_tokenizer *t);
+
+/* ---- parallel text ---- */
+
+/* The source and target lines of `part` ("train", "val", "test") of a directory, or of the files PATH.LANGUAGE (also
+ * .gz), or of a .tsv of two columns; as many of one as of the other, preprocessed. False with a sentence when they are
+ * not there. */
+HEED_API bool heed_parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
+                                 heed_lines lines[2]);
+HEED_API bool heed_parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side,
+                                       heed_lines *lines); /* in place */
+HEED_API bool heed_parallel_has(const char *path, const char *part, const heed_preprocessing *prep);
+/* The file that holds a side of a part, for sentences; where it is not found, `path`. out: 4096 bytes. */
+HEED_API const char *heed_parallel_file(const char *path, const char *part, const heed_preprocessing *prep,
+                                        heed_text_side side, char *out);
+HEED_API void heed_parallel_free(heed_ctx *cx, heed_lines lines[2]);
+
 /* ---- tasks ---- */
 
 typedef struct heed_text_task heed_text_task;

@@ -4,12 +4,11 @@
 #include "base/profile.h"
 #include "cli/attend.h"
 #include "cli/options.h"
-#include "cli/parallel.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/task.h"
-#include "cli/vocabulary.h"
 #include "data/data.h"
+#include "heed/task.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
@@ -100,9 +99,10 @@ static bool prepare(struct demo *d) {
     heed_ctx *cx = d->cx;
     for (int set = 0; set < SETS; set++)
         for (int side = 0; side < 2; side++)
-            if (!parallel_preprocess(cx, &d->preprocessing, (heed_text_side)side, &d->lines[set][side])) return false;
+            if (!heed_parallel_preprocess(cx, &d->preprocessing, (heed_text_side)side, &d->lines[set][side]))
+                return false;
     const heed_lines *texts[] = {&d->lines[TRAIN][0], &d->lines[TRAIN][1]};
-    d->tokens = vocabulary_learn(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
+    d->tokens = heed_vocabulary_train(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
     const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
     for (int set = 0; set < SETS && !heed_failed(cx); set++)
         heed_pairs_encode(cx, &(heed_parallel_text){&d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens},
@@ -144,7 +144,7 @@ static bool train(struct demo *d) {
                                         .test = {&d->pairs[TEST], &d->lines[TEST][1]},
                                         .target = d->tokens,
                                         .tokens = BATCH,
-                                        .pad = vocabulary_pad(d->cx, d->tokens),
+                                        .pad = heed_vocabulary_pad(d->cx, d->tokens),
                                         .seed = heed_seed(d->cx),
                                         .bleu.tokens = HEED_BLEU_NONE};
     heed_translation *t = heed_translation_new(d->cx, &opts);
@@ -435,9 +435,9 @@ static void free_demo(struct demo *d) {
     heed_tokenizer_free(d->cx, d->tokens);
     for (int set = 0; set < SETS; set++) {
         heed_pairs_free(d->cx, &d->pairs[set]);
-        parallel_free(d->cx, d->lines[set]);
+        heed_parallel_free(d->cx, d->lines[set]);
     }
-    parallel_free(d->cx, d->natural);
+    heed_parallel_free(d->cx, d->natural);
 }
 
 static int run(int argc, char **argv) {

@@ -1,10 +1,9 @@
 /* heed eval: loss and metric of a model on a data set. */
 #include "cli/decoding.h"
-#include "cli/parallel.h"
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
-#include "cli/texts.h"
+#include "cli/train.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -31,80 +30,20 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-/* ---- translation ---- */
-
-static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, int64_t beams, const heed_score *score,
-                       const heed_bleu *bleu) {
-    if (!option_flag(o, "json")) {
-        char decoding[48], sentences[48];
-        printf("BLEU %.2f (%s), loss %.4f (%s, %s)\n", score->metric, decoding_name(beams, decoding), score->loss,
-               cli_count(n, "sentence", "sentences", sentences), bleu->signature);
-        return;
-    }
-    const heed_json result = heed_json_new(cx, "result");
-    heed_json_put_int(cx, result, "sentences", n);
-    heed_json_put_number(cx, result, "loss", score->loss);
-    heed_json_put_number(cx, result, "bleu", score->metric);
-    heed_json_put_int(cx, result, "beam", beams);
-    heed_json_put_text(cx, result, "signature", bleu->signature);
-    json_answer(cx, stdout, result, 2);
-    heed_json_free(result);
-}
-
-static void evaluate_translation(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_translator *t = heed_translator_open(cx, dir);
-    heed_lines lines[2] = {{0}};
-    heed_pairs pairs = {0};
-    heed_score score;
-    heed_bleu bleu;
-    if (t && parallel_read(cx, path, option_text(o, "part"), &t->preprocessing, lines) &&
-        heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs)) {
-        const heed_translation_set set = {&pairs, &lines[1]};
-        heed_generate_opts decode = {.beams = option_int(o, "beam"),
-                                     .length_penalty = (float)option_number(o, "length-penalty")};
-        heed_generate_config(cx, t->model, &decode);
-        if (option_given(o, "beam")) decode.beams = option_int(o, "beam");
-        if (option_given(o, "length-penalty")) decode.length_penalty = (float)option_number(o, "length-penalty");
-        decode.n_best = 1, decode.sample = false;
-        const heed_bleu_opts opts = {.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
-        if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
-            print_bleu(o, cx, pairs.n, decode.beams, &score, &bleu);
-    }
-    heed_pairs_free(cx, &pairs);
-    parallel_free(cx, lines);
-    heed_translator_free(cx, t);
-}
-
-/* ---- vectors ---- */
-
+/* By the first task that the model's head is for. */
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
-    if (model && heed_head_for(heed_model_family(model), "translate") == heed_model_head(model)) {
-        heed_model_free(cx, model);
-        evaluate_translation(o, cx, dir, path);
-        return;
+    const heed_head *head = heed_head_of(cx, dir);
+    const struct train_task *task = NULL;
+    for (const char *at = head ? head->tasks : ""; *at && !task; at += strcspn(at, " "), at += strspn(at, " ")) {
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        task = train_find_task(name);
     }
-    if (model && cli_among(heed_model_head(model)->inputs, "input_ids")) {
-        heed_model_free(cx, model);
-        texts_evaluate(o, cx, dir, path);
-        return;
-    }
-    heed_data *like = heed_model_data(cx, model);
-    heed_data *data = NULL;
-    if (like) {
-        struct table_columns columns;
-        heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
-                               .target = option_text(o, "target"),
-                               .part = task_has_test_part(path) ? option_text(o, "part") : NULL,
-                               .like = like};
-        if (table_ask(o, cx, &columns, &opts)) data = task_load(cx, path, &opts);
-        table_columns_free(cx, &columns);
-    }
-    if (data) table_say_skipped(o, path, data->skipped, data->n);
-    if (data) report_data(o, cx, model, path, data, like);
-    heed_data_free(cx, data);
-    heed_data_free(cx, like);
-    heed_model_free(cx, model);
+    if (task && task->text && cli_among(head->inputs, "input_ids")) task = task->text;
+    if (task)
+        task->evaluate(o, cx, dir, path);
+    else if (head)
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s is for no task that heed measures", dir, head->architecture);
 }
 
 static int run(int argc, char **argv) {

@@ -73,12 +73,9 @@ static const char *first_task(const heed_head *head, char out[32]) {
 
 void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
     char file[PATH_ROOM], name[32];
-    const heed_family *family = heed_family_of(cx, dir);
-    heed_model *model = family ? heed_model_load(cx, dir) : NULL;
-    if (!model) return;
-    first_task(heed_model_head(model), name);
-    heed_model_free(cx, model);
-    heed_text_model *m = heed_text_model_open(cx, dir, name);
+    const heed_head *head = heed_head_of(cx, dir);
+    if (!head) return;
+    heed_text_model *m = heed_text_model_open(cx, dir, first_task(head, name));
     const heed_text_task *task = m ? task_of(cx, m) : NULL;
     const char *part = texts_part(path, option_text(o, "part"), file);
     heed_task_opts opts = texts_opts(o);

@@ -1,8 +1,8 @@
 /* heed tokens: text to ids, line by line, and back; and a tokenizer of one's own from text. */
 #include "cli/lines.h"
 #include "cli/options.h"
-#include "cli/vocabulary.h"
 #include "heed/plot.h"
+#include "heed/task.h"
 #include "heed/text.h"
 #include "io/text.h"
 #include "model/directory.h"
@@ -278,7 +278,7 @@ static const char *special(const struct options *o, const char *name, heed_token
 }
 
 static int train(const struct options *o, const char *name, const char *dir) {
-    const heed_tokenizer_kind kind = vocabulary_kind(name);
+    const heed_tokenizer_kind kind = heed_vocabulary_kind(name);
     const heed_tokenizer_opts opts = {
         .kind = kind,
         .vocabulary = option_int(o, "vocab"),

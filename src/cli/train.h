@@ -1,5 +1,5 @@
-/* heed train: what its tasks share. train.c is the command, train_options.c the options of all tasks; a task is one
- * file. */
+/* Tasks: what heed train and heed eval do for each. train.c is the command, train_options.c the options of all tasks; a
+ * task is one file. */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
 
@@ -29,6 +29,8 @@ struct train_task {
     void (*print)(struct train_run *r, FILE *to);                  /* what it adds to the summary; NULL: nothing */
     void (*put)(struct train_run *r, heed_json result);
     void (*free)(struct train_run *r);
+    /* heed eval: loads the model of a directory, measures it on the data of a path and prints what it finds. */
+    void (*evaluate)(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 };
 extern const struct train_task train_regress, train_classify, train_translate, train_text;
 extern const struct option text_options[];                  /* of tasks with text: columns, lengths, tokenizers */

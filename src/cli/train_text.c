@@ -2,7 +2,6 @@
 #include "cli/task.h"
 #include "cli/texts.h"
 #include "cli/train.h"
-#include "cli/vocabulary.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -53,8 +52,8 @@ static bool make_tokenizer(struct train_run *r) {
         t->tokens = heed_tokenizer_load(r->cx, path ? path : init);
     } else {
         const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN])};
-        t->tokens = vocabulary_of_encoder(r->cx, texts, 1, vocabulary_kind(option_text(r->o, "tokens")),
-                                          option_int(r->o, "vocab"));
+        t->tokens = heed_vocabulary_train_encoder(r->cx, texts, 1, heed_vocabulary_kind(option_text(r->o, "tokens")),
+                                                  option_int(r->o, "vocab"));
     }
     return t->tokens;
 }
@@ -64,10 +63,9 @@ static bool split(struct train_run *r) {
     struct texts *t = texts_of(r);
     const double fraction = option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.1;
     const int64_t n = heed_task_count(t->data[TRAIN]);
-    const heed_data all = {.n = n, .width = 1, .x = &(float){0}};
     t->n_train = n;
     if (t->data[VALID] || fraction == 0 || n < 10) return true;
-    return heed_data_split(r->cx, &all, fraction, heed_seed(r->cx), &t->train_rows, &t->n_train, &t->valid_rows,
+    return heed_rows_split(r->cx, n, fraction, heed_seed(r->cx), &t->train_rows, &t->n_train, &t->valid_rows,
                            &t->n_valid);
 }
 
@@ -94,7 +92,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const int64_t labels = heed_task_labels(t->data[TRAIN], &names);
     const bool numbers = strcmp(r->task->page.name, "regress") == 0;
     snprintf(text[0], sizeof text[0], "vocab_size=%lld", (long long)heed_tokenizer_size(t->tokens));
-    snprintf(text[1], sizeof text[1], "pad_token_id=%d", (int)vocabulary_padding(t->tokens));
+    snprintf(text[1], sizeof text[1], "pad_token_id=%d", (int)heed_vocabulary_padding(t->tokens));
     snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : labels));
     fresh.text[fresh.n++] = text[0];
     fresh.text[fresh.n++] = text[1];
@@ -241,4 +239,5 @@ const struct train_task train_text = {.next = "eval",
                                       .set = set,
                                       .model = new_model,
                                       .begin = begin,
-                                      .free = free_texts};
+                                      .free = free_texts,
+                                      .evaluate = texts_evaluate};

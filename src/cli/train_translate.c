@@ -1,7 +1,7 @@
 /* heed train translate: an encoder-decoder from parallel text. */
-#include "cli/parallel.h"
+#include "cli/decoding.h"
 #include "cli/train.h"
-#include "cli/vocabulary.h"
+#include "heed/task.h"
 #include "model/directory.h"
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool hold_out(struct train_run *r, struct text *t) {
     for (int64_t i = 0; i < n && !heed_failed(cx); i++)
         for (int k = 0; k < 2; k++) copy_line(cx, &t->lines[TRAIN][k], order[i], &text[i < held ? VALID : TRAIN][k]);
     heed_mem_free(cx, order);
-    parallel_free(cx, t->lines[TRAIN]);
+    heed_parallel_free(cx, t->lines[TRAIN]);
     for (int set = TRAIN; set <= VALID; set++)
         for (int k = 0; k < 2; k++) {
             heed_lines_cut(cx, &text[set][k], &t->lines[set][k]);
@@ -75,31 +75,32 @@ static bool read_more(struct train_run *r, struct text *t) {
     const int n = option_list(r->o, "more", &paths);
     for (int i = 0; i < n; i++) {
         heed_lines more[2];
-        if (!parallel_read(r->cx, paths[i], "train", &t->preprocessing, more)) return false;
+        if (!heed_parallel_read(r->cx, paths[i], "train", &t->preprocessing, more)) return false;
         for (int k = 0; k < 2; k++) add_lines(r->cx, &t->lines[TRAIN][k], &more[k]);
-        parallel_free(r->cx, more);
+        heed_parallel_free(r->cx, more);
     }
     return !heed_failed(r->cx);
 }
 
 static bool read_text(struct train_run *r, struct text *t) {
     const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
-    if (!parallel_read(r->cx, r->path, "train", &t->preprocessing, t->lines[TRAIN])) return false;
-    if (!valid && !option_given(r->o, "valid") && parallel_has(r->path, "val", &t->preprocessing)) valid = r->path;
-    if (!test && parallel_has(r->path, "test", &t->preprocessing)) test = r->path;
+    if (!heed_parallel_read(r->cx, r->path, "train", &t->preprocessing, t->lines[TRAIN])) return false;
+    if (!valid && !option_given(r->o, "valid") && heed_parallel_has(r->path, "val", &t->preprocessing)) valid = r->path;
+    if (!test && heed_parallel_has(r->path, "test", &t->preprocessing)) test = r->path;
     t->path[VALID] = valid;
     t->path[TEST] = test;
-    if (valid && !parallel_read(r->cx, valid, "val", &t->preprocessing, t->lines[VALID])) return false;
+    if (valid && !heed_parallel_read(r->cx, valid, "val", &t->preprocessing, t->lines[VALID])) return false;
     if (!valid && !hold_out(r, t)) return false;
     if (!read_more(r, t)) return false;
-    return !test || parallel_read(r->cx, test, "test", &t->preprocessing, t->lines[TEST]);
+    return !test || heed_parallel_read(r->cx, test, "test", &t->preprocessing, t->lines[TEST]);
 }
 
 /* ---- the vocabulary ---- */
 
 static heed_tokenizer *learn(const struct train_run *r, const struct text *t, int first, int n) {
     const heed_lines *texts[2] = {&t->lines[TRAIN][first], &t->lines[TRAIN][1]};
-    return vocabulary_learn(r->cx, texts, n, vocabulary_kind(option_text(r->o, "tokens")), option_int(r->o, "vocab"));
+    return heed_vocabulary_train(r->cx, texts, n, heed_vocabulary_kind(option_text(r->o, "tokens")),
+                                 option_int(r->o, "vocab"));
 }
 
 /* A resumed run keeps the tokenizers that it began with. */
@@ -134,8 +135,8 @@ static double initial_deviation(const struct train_run *r) {
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct text *t = text_of(r);
     const bool separate = t->tokens[0] != t->tokens[1];
-    const long long pad = vocabulary_pad(cx, t->tokens[1]);
-    const long long end = vocabulary_end(cx, t->tokens[1]);
+    const long long pad = heed_vocabulary_pad(cx, t->tokens[1]);
+    const long long end = heed_vocabulary_end(cx, t->tokens[1]);
     const struct {
         const char *key;
         long long value;
@@ -199,8 +200,8 @@ static bool check_lengths(heed_ctx *cx, const struct text *t, int set) {
                 return heed_fail(cx, HEED_ERR_FORMAT,
                                  "%s: line %lld: %lld tokens, the model has positions for %lld (--set "
                                  "max_position_embeddings=N)",
-                                 parallel_file(t->path[set], set == VALID ? "val" : "test", &t->preprocessing,
-                                               side ? HEED_TARGET : HEED_SOURCE, file),
+                                 heed_parallel_file(t->path[set], set == VALID ? "val" : "test", &t->preprocessing,
+                                                    side ? HEED_TARGET : HEED_SOURCE, file),
                                  (long long)i + 1, (long long)tokens, (long long)t->positions);
         }
     return true;
@@ -251,7 +252,7 @@ static bool load(struct train_run *r) {
     const char *from = option_text(r->o, "from"), *to = option_text(r->o, "to");
     snprintf(t->preprocessing.from, sizeof t->preprocessing.from, "%s", from ? from : "");
     snprintf(t->preprocessing.to, sizeof t->preprocessing.to, "%s", to ? to : "");
-    return read_text(r, t) && make_tokenizers(r, t) && vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
+    return read_text(r, t) && make_tokenizers(r, t) && heed_vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
 }
 
 static bool set(struct train_run *r) {
@@ -262,7 +263,7 @@ static bool set(struct train_run *r) {
     heed_translation_opts opts = {.target = t->tokens[1],
                                   .tokens = option_int(o, "batch"),
                                   .micro_tokens = option_int(o, "micro-batch"),
-                                  .pad = vocabulary_pad(r->cx, t->tokens[1]),
+                                  .pad = heed_vocabulary_pad(r->cx, t->tokens[1]),
                                   .seed = heed_seed(r->cx),
                                   .bleu.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A,
                                   .merge_dropout = option_number(o, "merge-dropout"),
@@ -320,9 +321,53 @@ static void free_text(struct train_run *r) {
     directory_free_tokenizers(r->cx, t->tokens);
     for (int set_number = 0; set_number < SETS; set_number++) {
         heed_pairs_free(r->cx, &t->pairs[set_number]);
-        parallel_free(r->cx, t->lines[set_number]);
+        heed_parallel_free(r->cx, t->lines[set_number]);
     }
     heed_mem_free(r->cx, t);
+}
+
+/* ---- heed eval ---- */
+
+static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, int64_t beams, const heed_score *score,
+                       const heed_bleu *bleu) {
+    if (!option_flag(o, "json")) {
+        char decoding[48], sentences[48];
+        printf("BLEU %.2f (%s), loss %.4f (%s, %s)\n", score->metric, decoding_name(beams, decoding), score->loss,
+               cli_count(n, "sentence", "sentences", sentences), bleu->signature);
+        return;
+    }
+    const heed_json result = heed_json_new(cx, "result");
+    heed_json_put_int(cx, result, "sentences", n);
+    heed_json_put_number(cx, result, "loss", score->loss);
+    heed_json_put_number(cx, result, "bleu", score->metric);
+    heed_json_put_int(cx, result, "beam", beams);
+    heed_json_put_text(cx, result, "signature", bleu->signature);
+    json_answer(cx, stdout, result, 2);
+    heed_json_free(result);
+}
+
+static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    heed_translator *t = heed_translator_open(cx, dir);
+    heed_lines lines[2] = {{0}};
+    heed_pairs pairs = {0};
+    heed_score score;
+    heed_bleu bleu;
+    if (t && heed_parallel_read(cx, path, option_text(o, "part"), &t->preprocessing, lines) &&
+        heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs)) {
+        const heed_translation_set set = {&pairs, &lines[1]};
+        heed_generate_opts decode = {.beams = option_int(o, "beam"),
+                                     .length_penalty = (float)option_number(o, "length-penalty")};
+        heed_generate_config(cx, t->model, &decode);
+        if (option_given(o, "beam")) decode.beams = option_int(o, "beam");
+        if (option_given(o, "length-penalty")) decode.length_penalty = (float)option_number(o, "length-penalty");
+        decode.n_best = 1, decode.sample = false;
+        const heed_bleu_opts opts = {.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
+        if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
+            print_bleu(o, cx, pairs.n, decode.beams, &score, &bleu);
+    }
+    heed_pairs_free(cx, &pairs);
+    heed_parallel_free(cx, lines);
+    heed_translator_free(cx, t);
 }
 
 /* ---- the task ---- */
@@ -403,4 +448,5 @@ const struct train_task train_translate = {
     .model = new_model,
     .begin = begin,
     .free = free_text,
+    .evaluate = evaluate,
 };

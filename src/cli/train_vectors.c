@@ -1,5 +1,6 @@
 /* heed train regress, classify: vectors and pictures. */
 #include "cli/coefficients.h"
+#include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
 #include "cli/train.h"
@@ -202,6 +203,28 @@ static void free_vectors(struct train_run *r) {
     heed_mem_free(r->cx, v);
 }
 
+/* ---- heed eval ---- */
+
+static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    heed_model *model = heed_model_load(cx, dir);
+    heed_data *like = heed_model_data(cx, model);
+    heed_data *data = NULL;
+    if (like) {
+        struct table_columns columns;
+        heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
+                               .target = option_text(o, "target"),
+                               .part = task_has_test_part(path) ? option_text(o, "part") : NULL,
+                               .like = like};
+        if (table_ask(o, cx, &columns, &opts)) data = task_load(cx, path, &opts);
+        table_columns_free(cx, &columns);
+    }
+    if (data) table_say_skipped(o, path, data->skipped, data->n);
+    if (data) report_data(o, cx, model, path, data, like);
+    heed_data_free(cx, data);
+    heed_data_free(cx, like);
+    heed_model_free(cx, model);
+}
+
 /* ---- the tasks ---- */
 
 /* clang-format off */
@@ -235,7 +258,7 @@ static const struct option options[] = {
         .page = {.name = task_name, .summary = said, .about = explained, .options = options, .examples = shown},       \
         .text = &train_text, .next = "predict", .next_how = " --data FILE   (or numbers on standard input)",           \
         .usage = usage, .load = load, .set = set, .model = new_model, .begin = begin, .print = print_coefficients,     \
-        .put = put_coefficients, .free = free_vectors,                                                                 \
+        .put = put_coefficients, .free = free_vectors, .evaluate = evaluate,                                           \
     }
 
 const struct train_task train_regress =

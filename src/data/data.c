@@ -103,15 +103,15 @@ bool data_rows(heed_ctx *cx, const char *op, int64_t all, const int64_t *rows, i
 
 #define SPLIT_STREAM UINT64_MAX /* no epoch has this number: a split is not an epoch's order */
 
-bool heed_data_split(heed_ctx *cx, const heed_data *data, double fraction, uint64_t seed, int64_t **train,
-                     int64_t *n_train, int64_t **valid, int64_t *n_valid) {
-    if (!data_check(cx, "data_split", data)) return false;
+bool heed_rows_split(heed_ctx *cx, int64_t n, double fraction, uint64_t seed, int64_t **train, int64_t *n_train,
+                     int64_t **valid, int64_t *n_valid) {
+    if (heed_failed(cx)) return false;
+    if (n < 1) return heed_fail(cx, HEED_ERR_USAGE, "data_split: the data set is empty");
     if (!train || !n_train || !valid || !n_valid)
         return heed_fail(cx, HEED_ERR_USAGE, "data_split: a place for the result is NULL");
     if (!(fraction >= 0.0 && fraction < 1.0))
         return heed_fail(cx, HEED_ERR_RANGE, "data_split: the fraction is %g: must be at least 0 and less than 1",
                          fraction);
-    const int64_t n = data->n;
     if (fraction > 0.0 && n < 2) return heed_fail(cx, HEED_ERR_RANGE, "data_split: one example cannot be split");
     int64_t last = (int64_t)((double)n * fraction + 0.5);
     if (fraction > 0.0) last = last < 1 ? 1 : last > n - 1 ? n - 1 : last;
@@ -128,6 +128,12 @@ bool heed_data_split(heed_ctx *cx, const heed_data *data, double fraction, uint6
     *valid = last_part;
     *n_valid = last;
     return true;
+}
+
+bool heed_data_split(heed_ctx *cx, const heed_data *data, double fraction, uint64_t seed, int64_t **train,
+                     int64_t *n_train, int64_t **valid, int64_t *n_valid) {
+    return data_check(cx, "data_split", data) &&
+           heed_rows_split(cx, data->n, fraction, seed, train, n_train, valid, n_valid);
 }
 
 /* ---- moments ---- */

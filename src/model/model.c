@@ -271,6 +271,15 @@ static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts
     return (heed_json){0};
 }
 
+const heed_head *heed_head_of(heed_ctx *cx, const char *dir) {
+    const heed_family *family = NULL;
+    const heed_head *head = NULL;
+    if (heed_failed(cx)) return NULL;
+    if (!dir) return heed_fail(cx, HEED_ERR_USAGE, "head_of: the directory is NULL"), NULL;
+    heed_json_free(read_config(cx, dir, &(heed_load_opts){0}, &family, &head));
+    return heed_failed(cx) ? NULL : head;
+}
+
 heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
     const heed_load_opts o = opts ? *opts : (heed_load_opts){0};
     const heed_family *family = NULL;

@@ -1,5 +1,7 @@
-#include "cli/parallel.h"
+/* Parallel text from files, preprocessed as a model wants it. */
 #include "base/profile.h"
+#include "heed/task.h"
+#include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,13 +44,13 @@ static bool find_part(const char *path, const char *part, const heed_preprocessi
     return false;
 }
 
-bool parallel_has(const char *path, const char *part, const heed_preprocessing *prep) {
+bool heed_parallel_has(const char *path, const char *part, const heed_preprocessing *prep) {
     char files[2][PATH_ROOM];
     return is_directory(path) && find_part(path, part, prep, files);
 }
 
-const char *parallel_file(const char *path, const char *part, const heed_preprocessing *prep, heed_text_side side,
-                          char out[PATH_ROOM]) {
+const char *heed_parallel_file(const char *path, const char *part, const heed_preprocessing *prep, heed_text_side side,
+                               char *out) {
     char files[2][PATH_ROOM];
     const char *language = side == HEED_SOURCE ? prep->from : prep->to;
     if (is_table(path)) return path;
@@ -59,7 +61,7 @@ const char *parallel_file(const char *path, const char *part, const heed_preproc
 
 /* ---- reading ---- */
 
-bool parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, heed_lines *lines) {
+bool heed_parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, heed_lines *lines) {
     if (!prep->moses && !prep->lower) return !heed_failed(cx);
     const struct profile_mark mark = profile_begin(cx);
     heed_string text = {0};
@@ -119,20 +121,20 @@ static bool read_files(heed_ctx *cx, const char *path, const char *part, const h
     return true;
 }
 
-bool parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
-                   heed_lines lines[2]) {
+bool heed_parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
+                        heed_lines lines[2]) {
     if (heed_failed(cx)) return false;
     lines[0] = lines[1] = (heed_lines){0};
     const bool read = is_table(path) ? read_table(cx, path, lines) : read_files(cx, path, part, prep, lines);
     if (read && lines[0].count == 0) heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path);
-    if (read && parallel_preprocess(cx, prep, HEED_SOURCE, &lines[0]) &&
-        parallel_preprocess(cx, prep, HEED_TARGET, &lines[1]))
+    if (read && heed_parallel_preprocess(cx, prep, HEED_SOURCE, &lines[0]) &&
+        heed_parallel_preprocess(cx, prep, HEED_TARGET, &lines[1]))
         return true;
-    parallel_free(cx, lines);
+    heed_parallel_free(cx, lines);
     return false;
 }
 
-void parallel_free(heed_ctx *cx, heed_lines lines[2]) {
+void heed_parallel_free(heed_ctx *cx, heed_lines lines[2]) {
     heed_lines_free(cx, &lines[0]);
     heed_lines_free(cx, &lines[1]);
 }

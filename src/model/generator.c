@@ -17,7 +17,7 @@ static bool covers(heed_ctx *cx, const char *dir, const heed_generator *g, const
 }
 
 static bool open_directory(heed_ctx *cx, const char *dir, heed_generator *g) {
-    if (!(g->model = heed_model_load(cx, dir))) return false;
+    if (!(g->model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true}))) return false;
     const struct heed_stepper *const stepper = stepper_of(cx, g->model, dir);
     if (!stepper || !directory_load_tokenizers(cx, dir, g->tokens)) return false;
     const struct stepper_sizes sizes = stepper->sizes(model_own(g->model));

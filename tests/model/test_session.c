@@ -508,6 +508,11 @@ static void test_positions(void **unused) {
             "generate: prompt 0 begins with 10 tokens: with 31 new ones, the model's 40 positions are too few");
     REFUSED(heed_generate(cx, m, &ten, 1, &short_),
             "generate: prompt 0 begins with 10 tokens: a maximum of 10 leaves no room");
+    heed_generate_opts fit = new;
+    fit.fit = true;
+    heed_generated *cut = heed_generate(cx, m, &ten, 1, &fit);
+    check(cx, cut && cut->best[0].length <= 30);
+    heed_mem_free(cx, cut);
     /* options of the directory end where the positions do */
     check(cx, heed_json_put_int(cx, heed_model_decoding(m), "max_new_tokens", 100));
     heed_generated *g = heed_generate(cx, m, &ten, 1, NULL);

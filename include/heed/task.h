@@ -1,8 +1,8 @@
 /* heed/task.h: models of text for use and for fine-tuning: a Hugging Face directory, texts in, answers out.
  *
  *     heed_text_model *m = heed_text_model_open(cx, "all-MiniLM-L6-v2", "embed");
- *     const char *texts[] = {"A man is eating food.", "Someone eats."};
- *     float *vectors = heed_embed(cx, m, texts, 2);            (2, heed_text_width(m))
+ *     const heed_text_input texts[] = {{"A man is eating food."}, {"Someone eats."}};
+ *     heed_embed(cx, m, texts, 2, vectors, NULL);              (2, heed_text_width(cx, m))
  *
  * A task (classify, tag, mlm, …) says how its data are read and what is measured; heed train and heed eval go by it,
  * and so may a program. */
@@ -30,7 +30,7 @@ HEED_API bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const h
 
 typedef struct heed_text_input {
     const char *text;
-    size_t size;
+    size_t size;      /* bytes; 0: up to its final 0 */
     const char *pair; /* a second text; NULL: none */
     size_t pair_size;
 } heed_text_input;

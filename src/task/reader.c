@@ -60,13 +60,15 @@ void heed_text_columns(const heed_text_reader *reader, heed_dataset *set) {
 
 bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_text_input *text, heed_encoding *room,
                      heed_ids *ids, heed_cell *cells, bool *cut) {
-    const heed_encode_opts opts = {.pair = text->pair, .pair_size = text->pair_size};
-    if (!heed_encode_text(cx, reader->tokens, text->text, text->size, &opts, room)) return false;
+    const size_t size = text->size ? text->size : strlen(text->text);
+    const heed_encode_opts opts = {.pair = text->pair,
+                                   .pair_size = text->pair && !text->pair_size ? strlen(text->pair) : text->pair_size};
+    if (!heed_encode_text(cx, reader->tokens, text->text, size, &opts, room)) return false;
     const bool is_long = reader->longest > 0 && room->count > reader->longest;
     if (is_long) { /* once more, with an end that is a special token */
         heed_encode_opts shorter = opts;
         shorter.truncate = reader->longest;
-        if (!heed_encode_text(cx, reader->tokens, text->text, text->size, &shorter, room)) return false;
+        if (!heed_encode_text(cx, reader->tokens, text->text, size, &shorter, room)) return false;
     }
     if (cut && is_long) *cut = true;
     ids->count = 0;

@@ -90,7 +90,8 @@ static bool make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct
     heed_linear_layer *const pooler = &m->pool.dense;
     if (!part_linear(cx, set, base, m->kind->pooler, m->width, m->width, true, m->init, pooler)) return false;
     m->pool.act = HEED_ACT_TANH;
-    pooler->weight->head = pooler->bias->head = true; /* models that were trained without it lack it */
+    pooler->weight->head = pooler->bias->head = true;           /* models that were trained without it lack it */
+    pooler->weight->optional = pooler->bias->optional = !*base; /* the states of tokens can do without */
     return true;
 }
 

@@ -211,7 +211,7 @@ const struct legacy_class legacy_classes[] = {
      .files = LEGACY_MARIAN,
      .tokens = {[ROLE_EOS] = "</s>", [ROLE_UNK] = "<unk>", [ROLE_PAD] = "<pad>"},
      .normalizer = NORMALIZERS("$charsmap$," REGEX(" {2,}", " ") "," REGEX("\\\\A +| +\\\\z", "")),
-     .pre_tokenizer = META("always", "true"),
+     .pre_tokenizer = META("always", "false"),
      .decoder =
          DECODERS(META("always", "true") ",{\"type\":\"Fuse\"}," REGEX("(?<=<unk>|</s>|<pad>)(?! )", " ") "," STRIPPED),
      .post = "A0 e0 | A0 B0 e0",

@@ -280,6 +280,7 @@ static bool put_unigram(struct legacy *l) {
     snprintf(unknown, sizeof unknown, "],\"unk_id\":%lld", (long long)l->unknown);
     l->next_id = s.count;
     return ok && s.ok && legacy_put(l, l->unknown >= 0 ? unknown : "],\"unk_id\":null") &&
+           legacy_put(l, l->class->files == LEGACY_MARIAN ? ",\"single_precision\":true" : "") &&
            legacy_put(l, fallback ? ",\"byte_fallback\":true}" : ",\"byte_fallback\":false}");
 }
 

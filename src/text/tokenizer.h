@@ -51,6 +51,7 @@ struct unigram {
     int64_t count;
     double least;
     bool byte_fallback;
+    bool single; /* scores add up in single precision */
     int32_t byte[256];
 };
 /* The longest pieces from the left (wordpiece.c). */

@@ -20,9 +20,15 @@ static void offer(struct best *to, double score, size_t start, int32_t id) {
     if (to->start == UINT32_MAX || score > to->score) *to = (struct best){score, (uint32_t)start, id};
 }
 
+/* Scores add up in double, as in Python's `tokenizers`, or in float, as in SentencePiece: it breaks ties. */
+static double sum_of(const struct unigram *u, double a, double b) {
+    return u->single ? (double)((float)a + (float)b) : a + b;
+}
+
 static bool find_best(struct work *w, const char *text, size_t size, struct best *best) {
     const heed_tokenizer *t = w->t;
-    const double unknown = t->unigram.least - UNKNOWN_PENALTY;
+    const struct unigram *u = &t->unigram;
+    const double unknown = sum_of(u, u->least, -UNKNOWN_PENALTY);
     best[0] = (struct best){0, 0, -1};
     for (size_t i = 1; i <= size; i++) best[i].start = UINT32_MAX;
     for (size_t at = 0, length; at < size; at += length) {
@@ -34,17 +40,17 @@ static bool find_best(struct work *w, const char *text, size_t size, struct best
         for (size_t i = at; i < size && (place = trie_step(&t->trie, place, (uint8_t)text[i])); i++) {
             const int32_t id = t->trie.value[place];
             if (id < 0) continue;
-            offer(&best[i + 1], here + t->unigram.score[id], at, id);
+            offer(&best[i + 1], sum_of(u, here, u->score[id]), at, id);
             single = single || i + 1 - at == length;
         }
         if (single) continue;
         struct best *next = &best[at + length];
-        if (next->start != UINT32_MAX && !(here + unknown > next->score)) continue;
+        if (next->start != UINT32_MAX && !(sum_of(u, here, unknown) > next->score)) continue;
         if (t->unknown < 0)
             return heed_fail(w->cx, HEED_ERR_FORMAT,
                              "encode: '%.*s' is not in the vocabulary, which has no unknown token",
                              (int)(lead < 0x20 ? 0 : length), text + at);
-        offer(next, here + unknown, at, t->unknown);
+        offer(next, sum_of(u, here, unknown), at, t->unknown);
     }
     return true;
 }
@@ -116,6 +122,7 @@ static bool unigram_read(heed_ctx *cx, heed_tokenizer *t, const struct tree *tre
     for (EACH_NODE(v, tree, vocab))
         if (!(ok = ok && read_piece(cx, t, tree, v, id++))) break;
     t->unigram.byte_fallback = tree_bool(tree, at, "byte_fallback", false);
+    t->unigram.single = tree_bool(tree, at, "single_precision", false); /* which Python does not read */
     const int64_t unknown = tree_int(tree, at, "unk_id", -1);
     if (!ok || heed_failed(cx)) return false;
     if (unknown < -1 || unknown >= n) return tree_fail(tree, at, "unk_id", "no token has id %lld", (long long)unknown);

@@ -382,6 +382,18 @@ static void test_inner_token(void **state) {
     close_context(cx);
 }
 
+/* SentencePiece's ties: in single precision another order of the same pieces is best. */
+static void test_single_precision(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+#define TIED "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",0],[\"aa\",-1.6],[\"aaa\",-2.586]]"
+    heed_tokenizer *t[] = {parse(cx, TIED "}}"), parse(cx, TIED ",\"single_precision\":true}}")};
+    expect_ids(cx, t[0], "aaaaaaa", NULL, "1 1 2");
+    expect_ids(cx, t[1], "aaaaaaa", NULL, "1 2 1");
+    for (int i = 0; i < 2; i++) heed_tokenizer_free(cx, t[i]);
+    close_context(cx);
+}
+
 /* Dropout that the file asks for: other pieces, the same text, and the same again for the same seed. */
 static void test_dropout_of_file(void **state) {
     (void)state;
@@ -420,6 +432,7 @@ int main(void) {
         cmocka_unit_test(test_slow_patterns),
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_inner_token),
+        cmocka_unit_test(test_single_precision),
         cmocka_unit_test(test_dropout_of_file),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -289,6 +289,8 @@ def compare(args, folder):
         attention.extras(worker, failed)
     if args.only in "Transformer":
         translate.extras(Worker(args.worker, folder), failed)
+    if args.only in "tokens":
+        tokens.extras(worker, failed)
     for threads, ratios in linear.items():
         if len(ratios) == 2 * len(SHAPES):
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -9,6 +9,9 @@ FOLDER = None
 KINDS = ("BPE", "byte-level BPE", "WordPiece", "Unigram", "WordLevel", "Llama 3's pattern")
 LARGE = len(KINDS)  # the file of 128,000 tokens
 TOKENS = 128000
+MANY_ADDED = LARGE + 1  # added tokens of 4,000 lengths
+LENGTHS = 4000
+LOAD_SECONDS = 0.3
 
 
 def share(folder):
@@ -66,6 +69,14 @@ def build_large():
                    "model": {"type": "BPE", "vocab": vocab, "merges": merges}}, f)
 
 
+def build_added():
+    """x, xx, xxx, ... as added tokens."""
+    rows = [{"id": 2 + i, "content": "x" * (i + 1), "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+            for i in range(LENGTHS)]
+    with open(os.path.join(FOLDER, f"tokenizer-{MANY_ADDED}.json"), "w") as f:
+        json.dump({"version": "1.0", "added_tokens": rows, "model": {"type": "WordLevel", "vocab": {"<unk>": 0, "y": 1}, "unk_token": "<unk>"}}, f)
+
+
 def peer(kind):
     from tokenizers import Tokenizer
     path = os.path.join(FOLDER, f"tokenizer-{kind}.json")
@@ -98,3 +109,30 @@ def lines():
         yield f"tokens: {name}, with offsets", tokens_offsets, (0, 0, kind), (2,)
         yield f"tokens: {name}, ids of many lines", tokens_lines, (0, 0, kind), (2, 3)
     yield f"tokens: loading {TOKENS} tokens", tokens_load, (0, 0, LARGE), (1 / 0.6,)
+
+
+def extras(worker, failed):
+    """What has no peer's time: two threads against one, the seconds of loading, and long lines twice as long."""
+    import math
+    for kind, name in enumerate(KINDS):
+        peer(kind)
+        one = two = math.inf
+        for _ in range(8):
+            one = min(one, worker.best("tokens_lines", (0, 0, kind), 1, 0.3)[0])
+            two = min(two, worker.best("tokens_lines", (0, 0, kind), 2, 0.3)[0])
+        print(f"  tokens: {name}, many lines: {one / two:.2f} times as fast on 2 threads (at least 1.8)", flush=True)
+        if one < 1.8 * two: failed.append(f"tokens: {name}: {one / two:.2f} times as fast on 2 threads < 1.8")
+    peer(LARGE)
+    seconds = min(worker.best("tokens_load", (0, 0, LARGE), 1, 0.5)[0] for _ in range(4)) / 1e3
+    print(f"  tokens: loading {TOKENS} tokens: {seconds:.3f} s (at most {LOAD_SECONDS})", flush=True)
+    if seconds > LOAD_SECONDS: failed.append(f"tokens: loading {TOKENS} tokens takes {seconds:.3f} s")
+    build_added()
+    for what, title, size, kinds in ((0, "one line of 10 MB", 10_000_000, range(len(KINDS))), (1, "200 KB of combining marks", 200_000, (2, 3)),
+                                     (2, f"added tokens of {LENGTHS} lengths, 1 MB", 1_000_000, (MANY_ADDED,))):
+        for kind in kinds:
+            half, (whole, peak) = worker.best("tokens_long", (size // 2, what, kind), 1, 0), worker.best("tokens_long", (size, what, kind), 1, 0)
+            half = min(half[0], worker.best("tokens_long", (size // 2, what, kind), 1, 0)[0])
+            whole = min(whole, worker.best("tokens_long", (size, what, kind), 1, 0)[0])
+            name = KINDS[kind] if kind < len(KINDS) else "WordLevel"
+            print(f"  tokens: {title}, {name}: {whole:.0f} ms, {whole / half:.2f} times that of half (at most 3)", flush=True)
+            if whole > 3 * half: failed.append(f"tokens: {title}, {name}: {whole / half:.2f} times the time of half")

@@ -4,6 +4,7 @@
  * as it is; what lies between is normalized, and tokens that were added as normal text are looked for in that; what is
  * left is cut into pieces, and the model turns each into tokens, to which the post-processors add theirs. */
 #include "text/tokenizer.h"
+#include "base/checked.h"
 #include "io/text.h"
 
 #include <string.h>
@@ -279,11 +280,23 @@ static void encode_share(void *arg, int64_t task, void *scratch) {
 }
 
 static bool gather(heed_ctx *cx, struct batch *b, int64_t tasks, heed_ids *to) {
+    int64_t count = to->count;
     for (int64_t task = 0; task < tasks; task++) {
         const struct share *s = &b->shares[task];
         if (heed_failed(s->cx)) return heed_fail(cx, heed_error(s->cx), "%s", heed_message(s->cx));
-        for (int64_t i = 0; i < s->ids.count; i++)
-            if (!heed_ids_put(cx, to, s->ids.id[i])) return false;
+        count += s->ids.count;
+    }
+    if (count > to->room) {
+        size_t bytes;
+        int32_t *larger = size_mul((size_t)count, sizeof *larger, &bytes) ? heed_mem_resize(cx, to->id, bytes) : NULL;
+        if (!larger) return heed_fail(cx, HEED_ERR_MEMORY, "encode: too many tokens");
+        to->id = larger;
+        to->room = count;
+    }
+    for (int64_t task = 0; task < tasks; task++) {
+        const heed_ids *ids = &b->shares[task].ids;
+        if (ids->count > 0) memcpy(to->id + to->count, ids->id, (size_t)ids->count * sizeof *ids->id);
+        to->count += ids->count;
     }
     for (int64_t i = 0; i < b->lines->count; i++) b->start[i + 1] += b->start[i];
     return true;

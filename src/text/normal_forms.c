@@ -99,7 +99,7 @@ static bool decompose(struct parts *p, bool compat, const char *text, size_t siz
 /* The one character that a and b make, or -1. */
 static int32_t composed(int32_t a, int32_t b) {
     utf8proc_int32_t pair[3] = {a, b, 0};
-    if (b < 0x300) return -1;
+    if (b < 0x300 || b == 0x11A7) return -1; /* U+11A7 is no final consonant, but utf8proc drops it as one */
     const utf8proc_ssize_t n =
         utf8proc_normalize_utf32(pair, 2, (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
     return n == 1 && !peer_keeps_whole(pair[0]) ? pair[0] : -1;

@@ -382,6 +382,23 @@ static void test_inner_token(void **state) {
     close_context(cx);
 }
 
+/* U+11A7 lies just before the final consonants of Hangul and composes with nothing. */
+static void test_hangul(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_tokenizer *t = parse(cx, "{\"normalizer\":{\"type\":\"NFC\"},\"model\":{\"type\":\"Unigram\",\"unk_id\":0,"
+                                  "\"vocab\":[[\"?\",0]]}}");
+    heed_encoding e = {0};
+    const char *given = "\xE1\x84\x86\xE1\x85\xAA\xE1\x86\xA7", *wanted = "\xEB\xAB\x84\xE1\x86\xA7";
+    assert_true(heed_encode_text(cx, t, given, strlen(given), NULL, &e));
+    assert_int_equal(e.count, 1);
+    assert_int_equal(e.token[0].size, strlen(wanted));
+    assert_memory_equal(e.text.s + e.token[0].text, wanted, strlen(wanted));
+    heed_encoding_free(cx, &e);
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
 /* SentencePiece's ties: in single precision another order of the same pieces is best. */
 static void test_single_precision(void **state) {
     (void)state;
@@ -432,6 +449,7 @@ int main(void) {
         cmocka_unit_test(test_slow_patterns),
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_inner_token),
+        cmocka_unit_test(test_hangul),
         cmocka_unit_test(test_single_precision),
         cmocka_unit_test(test_dropout_of_file),
     };

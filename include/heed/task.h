@@ -99,8 +99,10 @@ HEED_API void heed_task_free(heed_ctx *cx, heed_task_data *data);
 HEED_API int64_t heed_task_count(const heed_task_data *data);                 /* examples */
 HEED_API int64_t heed_task_cut(const heed_task_data *data);                   /* of them, texts that were too long */
 HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /* classes, with their names; 0: none */
-HEED_API const heed_lines *heed_task_texts(const heed_task_data *data);       /* to train a tokenizer on */
-HEED_API const heed_dataset *heed_task_columns(const heed_task_data *data);   /* once encoded */
+/* The true class of each example, or of each word where words are tagged; NULL: there are none. */
+HEED_API const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n);
+HEED_API const heed_lines *heed_task_texts(const heed_task_data *data);     /* to train a tokenizer on */
+HEED_API const heed_dataset *heed_task_columns(const heed_task_data *data); /* once encoded */
 /* What is drawn anew in each epoch; NULL: nothing. own: of the transform. */
 HEED_API heed_transform heed_task_transform(const heed_task_data *data, const void **own);
 

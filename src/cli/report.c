@@ -37,6 +37,7 @@ struct report {
     const struct options *o;
     heed_ctx *cx;
     const heed_data *data, *like;
+    heed_metrics metrics;
     heed_score score;
     /* classes: those that occur or are predicted, by number */
     heed_class_report *all;
@@ -143,10 +144,8 @@ static void print_outputs(const struct report *r) {
 }
 
 static void print_text(const struct report *r) {
-    heed_metrics metrics;
-    char text[128], examples[48];
-    heed_metrics_find(r->cx, heed_loop_metric(r->data), &metrics);
-    task_score_text(text, sizeof text, metrics.list, &r->score);
+    char text[512], examples[48];
+    task_score_text(text, sizeof text, r->metrics.list, &r->score);
     printf("%s (%s)\n\n", text, cli_count(r->data->n, "example", "examples", examples));
     (r->all ? print_classes : print_outputs)(r);
 }
@@ -205,7 +204,8 @@ static void print_json(const struct report *r) {
     const heed_json result = heed_json_new(r->cx, "result");
     heed_json_put_int(r->cx, result, "examples", r->data->n);
     heed_json_put_number(r->cx, result, "loss", r->score.loss);
-    heed_json_put_number(r->cx, result, heed_loop_metric(r->data), r->score.metric);
+    for (int i = 0; r->metrics.list[i]; i++)
+        heed_json_put_number(r->cx, result, r->metrics.list[i]->name, heed_score_value(&r->score, i));
     (r->all ? put_classes : put_outputs)(r, result);
     json_answer(r->cx, stdout, result, 2);
     heed_json_free(result);
@@ -300,15 +300,37 @@ static bool find_classes(struct report *r) {
     return r->name;
 }
 
+static bool report_on_classes(struct report *r, const int32_t *label) {
+    const heed_data *d = r->data;
+    r->all = heed_class_report_new(r->cx, d->label, label, d->n, d->classes);
+    return r->all && find_classes(r);
+}
+
 static bool measure(struct report *r, const heed_model *model, int32_t *label, float *y) {
     const heed_data *d = r->data;
+    if (!heed_metrics_find(r->cx, heed_loop_metric(d), &r->metrics)) return false;
     if (!heed_loop_predict(r->cx, model, d, option_int(r->o, "batch"), &r->score, label, y)) return false;
     if (!isfinite(r->score.loss) || !isfinite(r->score.metric))
         return heed_fail(r->cx, HEED_ERR_RANGE, "the loss is not a finite number");
-    if (label) return (r->all = heed_class_report_new(r->cx, d->label, label, d->n, d->classes)) && find_classes(r);
+    if (label) return report_on_classes(r, label);
     r->predicted = y;
     r->output = heed_mem_new(r->cx, (size_t)d->outputs * sizeof *r->output);
     return r->output && heed_output_scores(r->cx, d->y, y, d->n, d->outputs, r->output);
+}
+
+static void publish(struct report *r, bool ok) {
+    if (ok && write_pictures(r)) (option_flag(r->o, "json") ? print_json : print_text)(r);
+    heed_class_report_free(r->cx, r->all);
+    heed_mem_free(r->cx, r->class);
+    heed_mem_free(r->cx, r->name);
+    heed_mem_free(r->cx, r->output);
+}
+
+bool report_classes(const struct options *o, heed_ctx *cx, const heed_data *data, const int32_t *predicted,
+                    const heed_metrics *metrics, const heed_score *score) {
+    struct report r = {.o = o, .cx = cx, .data = data, .like = data, .metrics = *metrics, .score = *score};
+    publish(&r, report_on_classes(&r, predicted));
+    return !heed_failed(cx);
 }
 
 bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
@@ -318,11 +340,7 @@ bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model,
     int32_t *label = data->label ? heed_mem_new(cx, n * sizeof *label) : NULL;
     float *y = data->label ? NULL : heed_mem_new(cx, n * (size_t)data->outputs * sizeof *y);
     const bool ok = !heed_failed(cx) && (measure(&r, model, label, y) || heed_fail_in(cx, "%s", path));
-    if (ok && write_pictures(&r)) (option_flag(o, "json") ? print_json : print_text)(&r);
-    heed_class_report_free(cx, r.all);
-    heed_mem_free(cx, r.class);
-    heed_mem_free(cx, r.name);
-    heed_mem_free(cx, r.output);
+    publish(&r, ok);
     heed_mem_free(cx, label);
     heed_mem_free(cx, y);
     return !heed_failed(cx);

@@ -1,4 +1,4 @@
-/* What heed eval says of the predictions for a data set of vectors. */
+/* What heed eval says of the predictions for a data set. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -14,5 +14,8 @@ bool report_usage(const struct options *o);
  * pictures that were asked for. path: of the data, for messages; like: what the model knows of its data. */
 bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
                  const heed_data *data, const heed_data *like);
+/* The same of classes that were predicted already; data: true classes with their names. */
+bool report_classes(const struct options *o, heed_ctx *cx, const heed_data *data, const int32_t *predicted,
+                    const heed_metrics *metrics, const heed_score *score);
 
 #endif

@@ -87,9 +87,18 @@ void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, cons
     heed_task_data *data = heed_failed(cx) ? NULL : heed_task_read(cx, task, part, &opts);
     if (data && heed_task_encode(cx, data, &m->reader) &&
         heed_metrics_find(cx, heed_text_task_metrics(task), &metrics)) {
-        int32_t *predicted = heed_mem_new(cx, (size_t)heed_task_count(data) * sizeof *predicted);
-        if (predicted && heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted))
-            print_score(o, cx, data, &metrics, &score);
+        int64_t n;
+        heed_data truth = {.classes = heed_task_labels(data, &truth.class_names)};
+        const int32_t *label = heed_task_truth(data, &n);
+        int32_t *predicted = heed_mem_new(cx, (size_t)(n ? n : 1) * sizeof *predicted);
+        truth.n = n;
+        if (label) memcpy(&truth.label, &label, sizeof label); /* it is only read */
+        if (predicted && heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted)) {
+            if (label)
+                report_classes(o, cx, &truth, predicted, &metrics, &score);
+            else
+                print_score(o, cx, data, &metrics, &score);
+        }
         heed_mem_free(cx, predicted);
     }
     heed_task_free(cx, data);

@@ -62,6 +62,11 @@ int64_t heed_task_labels(const heed_task_data *data, char ***names) {
     return data ? data->classes : 0;
 }
 
+const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n) {
+    *n = data && data->label ? data->text.count : 0;
+    return data ? data->label : NULL;
+}
+
 heed_transform heed_task_transform(const heed_task_data *data, const void **own) {
     if (own) *own = data;
     return data ? data->task->transform : NULL;

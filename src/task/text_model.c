@@ -45,8 +45,8 @@ static bool is_for(const heed_head *head, const char *task) {
 }
 
 static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
-    if (strcmp(task, "embed") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task});
-    heed_model *model = heed_model_load(cx, dir);
+    if (strcmp(task, "embed") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task, .map = true});
+    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     if (!model || is_for(heed_model_head(model), task)) return model;
     heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s; 'heed train %s --init %s' makes a model that is", dir,
               heed_model_head(model)->architecture, task, task, dir);

@@ -15,6 +15,9 @@ says '"valid_matthews": 1'
 grep -q '"LABEL_0"' films/config.json && fail "labels have their names"
 expect 0 eval films --data films.tsv
 says 'accuracy 100.00 %, macro F1 100.00 %, Matthews correlation 1.0000'
+expect 0 eval films --data films.tsv --png confusion.png
+says '^neg .* 60$'
+[ -s confusion.png ] || fail 'a picture of the confusion matrix'
 expect 0 eval films --data films.tsv --json
 says '"examples": 120'
 expect 0 classify films 'the red film is good and fine' 'the old film is bad and dull'

@@ -12,34 +12,34 @@
 
 /* clang-format off */
 static const struct option options[] = {
-    {.name = "decode", .letter = 'd', .help = "from ids back to text"},
-    {.name = "json", .help = "ids, pieces, offsets and types as a JSON object per line; with --decode the text"},
-    {.name = "pair", .letter = 'p', .help = "lines are two texts with a tab between them"},
-    {.name = "plain", .help = "without the special tokens that the tokenizer adds; --decode keeps them"},
+    {.name = "decode", .letter = 'd', .help = "decode: from ids back to text"},
+    {.name = "json", .help = "a JSON object per line: ids, tokens, offsets, type_ids; with --decode the text"},
+    {.name = "pair", .letter = 'p', .help = "each line is a pair of texts, separated by a tab"},
+    {.name = "plain", .help = "do not add special tokens; with --decode do not skip them"},
     {.name = "truncate", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 30,
-     .help = "at most N tokens per line, special ones included; 0: any number"},
+     .help = "truncate to N tokens, special tokens included; 0: do not truncate"},
     {.name = "pad", .kind = OPTION_TEXT, .value = "N",
-     .help = "at least N tokens per line, filled up with the padding token; with --train the padding token itself "
-             "(default <pad>; of wordpiece [PAD])"},
-    {.name = "a tokenizer of one's own", .kind = OPTION_GROUP},
+     .help = "pad to N tokens with the padding token; with --train the padding token itself (default <pad>; of "
+             "wordpiece [PAD])"},
+    {.name = "training a tokenizer", .kind = OPTION_GROUP},
     {.name = "train", .letter = 't', .kind = OPTION_CHOICE, .value = "KIND",
-     .choices = "char word bpe byte-bpe wordpiece unigram", .help = "learn one from text"},
+     .choices = "char word bpe byte-bpe wordpiece unigram", .help = "train a tokenizer of this kind on text"},
     {.name = "vocab", .letter = 'v', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 24,
-     .help = "most tokens, special ones included; 0: all there are (char and word)"},
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "where its files go"},
+     .help = "vocabulary size, special tokens included; 0: all characters or words (char and word)"},
+    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "directory to write the tokenizer to"},
     {.name = "least", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
-     .help = "words and characters seen less often are unknown"},
+     .help = "minimum frequency of words and characters; rarer ones are unknown"},
     {.name = "min-frequency", .kind = OPTION_INT, .standard = "2", .value = "N", .low = 1, .high = 1e9,
-     .help = "pairs seen less often are not merged (bpe, byte-bpe, wordpiece)"},
-    {.name = "lower", .letter = 'l', .help = "lower-case all text first"},
-    {.name = "add-bos", .help = "encoding puts the bos token before"},
-    {.name = "add-eos", .help = "encoding puts the eos token after"},
+     .help = "minimum frequency of a pair to be merged (bpe, byte-bpe, wordpiece)"},
+    {.name = "lower", .letter = 'l', .help = "lowercase all text"},
+    {.name = "add-bos", .help = "add the beginning-of-sequence token to every text"},
+    {.name = "add-eos", .help = "add the end-of-sequence token to every text"},
     {.name = "bos", .kind = OPTION_TEXT, .value = "TEXT",
-     .help = "token that begins a text; empty: none, as with --pad and those below (default <s>; of wordpiece [CLS])"},
-    {.name = "eos", .kind = OPTION_TEXT, .value = "TEXT", .help = "token that ends a text (default </s>; [SEP])"},
+     .help = "beginning-of-sequence token; empty: none, as with --pad and those below (default <s>; of wordpiece [CLS])"},
+    {.name = "eos", .kind = OPTION_TEXT, .value = "TEXT", .help = "end-of-sequence token (default </s>; [SEP])"},
     {.name = "unk", .kind = OPTION_TEXT, .value = "TEXT",
      .help = "unknown token (default <unk>; [UNK]; none of byte-bpe)"},
-    {.name = "mask", .kind = OPTION_TEXT, .value = "TEXT", .help = "token for masked words (default none; [MASK])"},
+    {.name = "mask", .kind = OPTION_TEXT, .value = "TEXT", .help = "mask token (default none; [MASK])"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -107,24 +107,36 @@ static bool put_object(struct converter *c) {
     return ok;
 }
 
-/* For people: the pieces side by side, each on a colour of its own or with a bar between them, and the ids below. */
-static bool put_pieces(struct converter *c) {
+/* What begins and ends token i on a terminal with colours: white on dark, so that it can be read whatever the
+ * terminal's own background is. Special tokens are grey. */
+static const char *color_of(const struct converter *c, int64_t i) {
     static const int backgrounds[] = {24, 58, 53, 22, 94, 60};
+    static char begin[32];
+    if (!c->colors) return "";
+    snprintf(begin, sizeof begin, "\x1B[48;5;%d;38;5;231m", c->tokens.token[i].special ? 240 : backgrounds[i % 6]);
+    return begin;
+}
+static const char *end_of_color(const struct converter *c) { return c->colors ? "\x1B[0m" : ""; }
+
+/* For people: the pieces side by side, each on a colour of its own or with a bar between them, and below the ids on the
+ * same colours. */
+static bool put_pieces(struct converter *c) {
     bool ok = true;
     for (int64_t i = 0; ok && i < c->tokens.count; i++) {
         const heed_token *t = &c->tokens.token[i];
-        char begin[32];
-        snprintf(begin, sizeof begin, "\x1B[48;5;%d;38;5;15m", t->special ? 240 : backgrounds[i % 6]);
         c->text.size = 0;
         ok = heed_string_put(c->cx, &c->text, c->tokens.text.s + t->text, t->size);
         if (ok) c->text.size = cli_plain_line(c->text.s, c->text.size);
-        ok = ok &&
-             put(c, c->colors ? begin
-                    : i       ? "|"
-                              : "") &&
-             heed_string_put(c->cx, &c->out, c->text.s, c->text.size) && (!c->colors || put(c, "\x1B[0m"));
+        ok = ok && put(c, i && !c->colors ? "|" : "") && put(c, color_of(c, i)) &&
+             heed_string_put(c->cx, &c->out, c->text.s, c->text.size) && put(c, end_of_color(c));
     }
-    return ok && put(c, "\n") && put_ids(c);
+    ok = ok && put(c, "\n");
+    for (int64_t i = 0; ok && i < c->tokens.count; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", c->tokens.token[i].id);
+        ok = put(c, i ? " " : "") && put(c, color_of(c, i)) && put(c, id) && put(c, end_of_color(c));
+    }
+    return ok;
 }
 
 /* The same without offsets, which nobody sees. */
@@ -330,21 +342,27 @@ const struct command tokens_command = {
     .summary = "text to token ids and back; tokenizers from text",
     .words = "DIR",
     .about =
-        "Reads lines of text from standard input and answers each with the ids of its tokens, separated by spaces. "
-        "DIR holds a tokenizer.json or what older models have instead: vocab.txt, vocab.json with merges.txt, or a "
-        "SentencePiece model; it may also be the file tokenizer.json itself. The special tokens that the tokenizer "
-        "adds are among the ids; --decode turns ids back into text and drops them. On a terminal the pieces are shown "
-        "in colour above the ids.\n\n"
+        "Encodes lines of text from standard input: each is answered with its token ids, separated by spaces. DIR "
+        "holds "
+        "a tokenizer.json or what older models have instead: vocab.txt, vocab.json with merges.txt, or a SentencePiece "
+        "model; it may also be the file tokenizer.json itself. Special tokens are added as the tokenizer says; "
+        "--decode "
+        "turns ids back into text and skips them. In a terminal each token is shown on a colour of its own above its "
+        "id; "
+        "NO_COLOR and pipes are respected.\n\n"
         "With --json each line is answered with an object: ids, tokens, offsets in characters, type_ids and "
         "special_tokens_mask, as Python's tokenizers give them.\n\n"
-        "With --train a tokenizer is learnt from the text files given instead of DIR, or from standard input, and "
-        "written to --out: every character a token (char), every word (word), byte pairs over characters (bpe) or over "
-        "bytes (byte-bpe), BERT's pieces (wordpiece) or the likeliest pieces (unigram). Python's tokenizers and "
-        "transformers open it and give the same ids.",
+        "With --train a tokenizer is trained on the text files given instead of DIR, or on standard input, and written "
+        "to --out: characters (char), words (word), byte-pair encoding over characters (bpe) or over bytes (byte-bpe, "
+        "as "
+        "GPT-2's), WordPiece (wordpiece, as BERT's) or a unigram language model (unigram, as T5's). Python's "
+        "tokenizers "
+        "and transformers' AutoTokenizer open it and give the same ids.",
     .options = options,
-    .examples = "heed tokens --train bpe --vocab 8000 --out pieces train.en.gz train.de.gz\n"
-                "echo 'a bird flies through the window' | heed tokens pieces | heed tokens pieces --decode\n"
-                "printf 'a question\\tits context\\n' | heed tokens bert-base-uncased --pair --json\n"
-                "heed tokens --train wordpiece --vocab 30000 --lower --add-bos --add-eos --out pieces <text\n",
+    .examples = "echo 'a bird flies through the window' | heed tokens gpt2\n"
+                "echo '64 6512 17607' | heed tokens gpt2 --decode\n"
+                "printf 'a question\\tits context\\n' | heed tokens bert-base-uncased --pair --truncate 384 --json\n"
+                "heed tokens --train bpe --vocab 8000 --out bpe train.en.gz train.de.gz\n"
+                "heed tokens --train wordpiece --vocab 30000 --lower --add-bos --add-eos --out wordpiece <text\n",
     .run = run,
 };

@@ -91,6 +91,22 @@ ask '1 0\n' newline.json --decode
 ask '1\n' newline.json --decode --json
 says '^\{"text": ?"b\\nc\\u001[bB]\[31m"\}$'
 
+# in a terminal the tokens and their ids on the same colours, with NO_COLOR a bar between tokens; in a pipe ids alone
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+    esc=$(printf '\033')
+    echo 'the cat' >line
+    "$HEED" tokens pieces <line >ids
+    TERM=xterm-256color script -qec "'$HEED' tokens pieces <line" /dev/null </dev/null | tr -d '\r' >screen
+    grep -q "^$esc\[48;5;240;38;5;231m\[CLS\]$esc\[0m$esc\[48;5;58;38;5;231mthe$esc\[0m" screen || fail "tokens in colour"
+    sed "s/$esc\[[0-9;]*m//g" screen | tail -n 1 | cmp - ids || fail "ids below the tokens"
+    NO_COLOR=1 TERM=xterm-256color script -qec "'$HEED' tokens pieces <line" /dev/null </dev/null | tr -d '\r' >screen
+    [ "$(head -n 1 screen | cut -c 1-10)" = "[CLS]|the|" ] || fail "no colours"
+    grep -q "$esc" screen && fail "NO_COLOR"
+    TERM=xterm-256color "$HEED" tokens pieces <line | cmp - ids || fail "a pipe"
+else
+    echo "skipped: no script(1)"
+fi
+
 # files of older models
 mkdir old
 printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nriver\n##s\n' >old/vocab.txt

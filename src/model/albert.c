@@ -7,8 +7,11 @@
 static bool make_groups(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     const int layers = m->stack.layers, groups = (int)config_int(cx, config, "num_hidden_groups", 1, MOST_LAYERS),
               inner = (int)config_int(cx, config, "inner_group_num", 1, MOST_LAYERS);
-    heed_encoder_layer *const own =
-        heed_failed(cx) ? NULL : heed_params_room(cx, set, (size_t)groups * (size_t)inner, sizeof *own);
+    if (heed_failed(cx)) return false;
+    if ((layers > groups ? layers : groups) * (int64_t)inner > MOST_LAYERS)
+        return heed_json_fail(cx, heed_json_find(cx, config, "inner_group_num"), "more than %d layers in all",
+                              MOST_LAYERS);
+    heed_encoder_layer *const own = heed_params_room(cx, set, (size_t)groups * (size_t)inner, sizeof *own);
     m->stack.layer = heed_params_room(cx, set, (size_t)layers * (size_t)inner, sizeof *m->stack.layer);
     for (int i = 0; own && i < groups * inner; i++) {
         const struct part_name group = part_numbered(cx, base, m->kind->stack, i / inner),

@@ -202,6 +202,8 @@ static void test_configs(void **state) {
     refused(6, "choose", "summary_proj_to_labels=true", "summary_proj_to_labels");
     refused(7, "pretrain", "num_labels=3", "num_labels: the order of sentences has 2, not 3");
     refused(7, "embed", "num_hidden_groups=0", "num_hidden_groups");
+    refused(7, "embed", "num_hidden_groups=4000", "inner_group_num: more than 4096 layers in all");
+    refused(7, "embed", "num_hidden_layers=4000", "inner_group_num: more than 4096 layers in all");
     refused(8, "embed", "relative_attention_num_buckets=16", "relative_attention_num_buckets: 16 is not between 32");
     refused(8, "embed", "vocab_size=1", "vocab_size: the padding token is 1");
     refused(9, "embed", "num_attention_heads=8", "num_attention_heads: rotary positions need heads of an even size");

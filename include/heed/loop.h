@@ -162,6 +162,9 @@ typedef struct heed_run_opts {
     bool loss_only; /* the logits are not needed */
     bool (*take)(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out);
     void *own;
+    heed_transform transform; /* of rows, with epoch 0 and this seed; NULL: none */
+    const void *transform_own;
+    uint64_t seed;
 } heed_run_opts;
 HEED_API bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_run_opts *opts,
                              double *loss);

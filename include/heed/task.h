@@ -88,6 +88,7 @@ typedef struct heed_task_opts {
     heed_table_options table;
     const heed_task_data *like; /* labels as in this one: for the test set of a training set */
     char **labels;              /* or as in this list, which ends in NULL */
+    int64_t longest;            /* most tokens of a sequence of masked words; 0: 128 */
     double masked;              /* of masked words: the share of tokens; 0: 0.15 */
     bool whole_words;           /* of masked words: all pieces of a word or none */
 } heed_task_opts;

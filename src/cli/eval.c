@@ -18,6 +18,12 @@ static const struct option options[] = {
      .help = "of a table of texts, the column of the text: name or number; by default the first"},
     {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a second text; by default the second of three"},
+    {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
+             "sequence; 0: 128"},
+    {.name = "masked", .kind = OPTION_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
+     .help = "fraction of the words to mask"},
+    {.name = "whole-words", .help = "mask all tokens of a word or none"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
@@ -69,10 +75,12 @@ const struct command eval_command = {
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
         "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix. For "
         "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
-        "of each output. For translation: BLEU and the cross entropy of a token. The columns of a table with a header "
+        "of each output. For masked words: their perplexity and accuracy, with a fixed masking. For translation: BLEU "
+        "and the cross entropy of a token. The columns of a table with a header "
         "are found by the names of those it was trained on.",
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
-                "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n",
+                "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n"
+                "heed eval encoder --data other.txt\n",
     .run = run,
 };

@@ -384,6 +384,9 @@ bool options_either(struct options *o, const char *a, const char *b) {
     return true;
 }
 
+bool option_known(const struct options *o, const char *name) {
+    return find((struct options *)(uintptr_t)o, name, strlen(name));
+}
 bool option_given(const struct options *o, const char *name) {
     const struct given *g = look(o, name);
     return g && g->n > 0;

@@ -67,6 +67,7 @@ const char *options_word(const struct options *o, int i);
 /* Of two options that exclude each other, the command line overrides the recipe; false after
  * saying that both were given in one place. */
 bool options_either(struct options *o, const char *a, const char *b);
+bool option_known(const struct options *o, const char *name); /* the table has it */
 bool option_given(const struct options *o, const char *name); /* on the command line or in the recipe */
 bool option_flag(const struct options *o, const char *name);
 int64_t option_int(const struct options *o, const char *name);

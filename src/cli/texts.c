@@ -25,10 +25,17 @@ const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]) 
     return NULL;
 }
 
+/* Tasks have those options that their data need. */
+static const char *text_of(const struct options *o, const char *name) {
+    return option_known(o, name) ? option_text(o, name) : NULL;
+}
+
 heed_task_opts texts_opts(const struct options *o) {
-    const char *delimiter = option_text(o, "separator");
-    heed_task_opts opts = {
-        .text = option_text(o, "text"), .pair = option_text(o, "pair"), .target = option_text(o, "target")};
+    const char *delimiter = text_of(o, "separator");
+    heed_task_opts opts = {.text = text_of(o, "text"), .pair = text_of(o, "pair"), .target = text_of(o, "target")};
+    if (option_known(o, "max-length")) opts.longest = option_int(o, "max-length");
+    if (option_known(o, "masked")) opts.masked = option_number(o, "masked");
+    if (option_known(o, "whole-words")) opts.whole_words = option_flag(o, "whole-words");
     if (delimiter) opts.table.delimiter = strcmp(delimiter, "tab") == 0 ? '\t' : delimiter[0];
     return opts;
 }
@@ -84,6 +91,8 @@ void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, cons
     if (!heed_failed(cx) && !part)
         heed_fail(cx, HEED_ERR_FILE, "%s: there is no file for part %s", path, option_text(o, "part"));
     if (m) opts.labels = m->label;
+    if (m && opts.longest > 0 && (m->reader.longest == 0 || opts.longest < m->reader.longest))
+        m->reader.longest = opts.longest;
     heed_task_data *data = heed_failed(cx) ? NULL : heed_task_read(cx, task, part, &opts);
     if (data && heed_task_encode(cx, data, &m->reader) &&
         heed_metrics_find(cx, heed_text_task_metrics(task), &metrics)) {

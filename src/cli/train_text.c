@@ -2,6 +2,7 @@
 #include "cli/task.h"
 #include "cli/texts.h"
 #include "cli/train.h"
+#include "train/loop.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ struct texts {
     const heed_text_task *task;
     heed_task_data *data[SETS]; /* NULL: none; validation may be rows of TRAIN */
     int64_t *train_rows, *valid_rows, n_train, n_valid;
+    heed_task_opts opts;
     heed_tokenizer *tokens;
     heed_text_reader reader;
     heed_source *source;
@@ -23,9 +25,8 @@ static struct texts *texts_of(const struct train_run *r) { return r->own; }
 
 static bool read_set(struct train_run *r, int set, const char *path) {
     struct texts *t = texts_of(r);
-    heed_task_opts opts = texts_opts(r->o);
-    opts.like = t->data[TRAIN];
-    t->data[set] = path ? heed_task_read(r->cx, t->task, path, &opts) : NULL;
+    t->opts.like = t->data[TRAIN];
+    t->data[set] = path ? heed_task_read(r->cx, t->task, path, &t->opts) : NULL;
     return !heed_failed(r->cx);
 }
 
@@ -121,7 +122,7 @@ static bool set_reader(struct train_run *r) {
 static bool load(struct train_run *r) {
     struct texts *t = heed_mem_new(r->cx, sizeof *t);
     if (!t) return false;
-    *t = (struct texts){.task = heed_text_task_find(r->task->page.name)};
+    *t = (struct texts){.task = heed_text_task_find(r->task->page.name), .opts = texts_opts(r->o)};
     r->own = t;
     if (!read_sets(r) || !make_tokenizer(r) || !set_reader(r)) return false;
     for (int i = 0; i < SETS; i++)
@@ -136,6 +137,17 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
     if (test) return heed_task_measure(cx, model, t->data[TEST], NULL, 0, score, NULL);
     if (t->data[VALID]) return heed_task_measure(cx, model, t->data[VALID], NULL, 0, score, NULL);
     return heed_task_measure(cx, model, t->data[TRAIN], t->valid_rows, t->n_valid, score, NULL);
+}
+
+/* What the task draws anew in each epoch. */
+static void transform(const void *own, uint64_t seed, int64_t epoch, int64_t row, const heed_cell *cells) {
+    const void *data;
+    heed_task_transform(((const struct texts *)own)->data[TRAIN], &data)(data, seed, epoch, row, cells);
+}
+
+static void settings(heed_ctx *cx, void *own, heed_json at) {
+    const struct texts *t = own;
+    if (t->opts.masked > 0) notes_put_number(cx, at, "masked", t->opts.masked);
 }
 
 static const heed_dataset *columns_of(const struct texts *t, int set) {
@@ -162,6 +174,8 @@ static bool set(struct train_run *r) {
                              .by_length = true,
                              .seed = heed_seed(r->cx),
                              .own = t,
+                             .transform = heed_task_transform(t->data[TRAIN], NULL) ? transform : NULL,
+                             .settings = settings,
                              .measure = measure,
                              .metrics = heed_text_task_metrics(t->task)};
     if (accumulate > 1) {
@@ -213,12 +227,17 @@ static void free_texts(struct train_run *r) {
 }
 
 /* clang-format off */
-const struct option text_options[] = {
+const struct option text_column_options[] = {
     {.name = "text", .kind = OPTION_GROUP},
     {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "of a table of texts, the column of the text: name or number; by default the first"},
     {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a second text; by default the second of three"},
+    {.name = NULL},
+};
+
+const struct option text_options[] = {
+    {.name = "text", .kind = OPTION_GROUP},
     {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "truncate texts to N tokens; 0: to as many as the model has positions"},
     {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",

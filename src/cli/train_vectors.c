@@ -239,6 +239,7 @@ static const struct option options[] = {
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a table to predict: name or number, several as a,b; by default the last"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
+    {.name = "columns", .kind = OPTION_TABLE, .table = text_column_options},
     {.name = "texts", .kind = OPTION_TABLE, .table = text_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",

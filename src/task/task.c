@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_masked};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
@@ -133,6 +133,16 @@ int32_t task_label(char **names, int64_t count, const char *text) {
 
 char **task_known_labels(const heed_task_opts *opts) {
     return opts->labels ? opts->labels : opts->like ? opts->like->names : NULL;
+}
+
+/* ---- masked words ---- */
+
+int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens) {
+    static const char *const names[] = {"[MASK]", "<mask>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (heed_tokenizer_id(tokens, names[i]) >= 0) return heed_tokenizer_id(tokens, names[i]);
+    heed_fail(cx, HEED_ERR_FORMAT, "%s: the tokenizer has no mask token, such as [MASK]", task);
+    return -1;
 }
 
 /* ---- logits ---- */

@@ -30,7 +30,7 @@ struct heed_task_data {
     void *own; /* the task's */
 };
 
-extern const heed_text_task task_classify, task_regress;
+extern const heed_text_task task_classify, task_regress, task_masked;
 
 /* ---- what tasks share ---- */
 
@@ -40,6 +40,9 @@ int32_t task_label(char **names, int64_t count, const char *text); /* -1: none o
 char **task_copy_names(heed_ctx *cx, char **names, int64_t *count);
 /* The labels to go by: those of opts, or NULL. */
 char **task_known_labels(const heed_task_opts *opts);
+
+/* By its usual names; -1 with a sentence that begins with the task's name. */
+int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens);
 
 /* Logits (n, width) of all examples in their order, from heed_loop_over. */
 struct task_logits {

@@ -215,14 +215,6 @@ bool heed_embed(heed_ctx *cx, const heed_text_model *m, const heed_text_input *t
 
 /* ---- masked words ---- */
 
-static int32_t mask_token(heed_ctx *cx, const heed_text_model *m) {
-    static const char *const names[] = {"[MASK]", "<mask>"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (heed_tokenizer_id(m->tokens, names[i]) >= 0) return heed_tokenizer_id(m->tokens, names[i]);
-    heed_fail(cx, HEED_ERR_FORMAT, "fill: the tokenizer has no mask token, such as [MASK]");
-    return -1;
-}
-
 struct filling {
     int32_t mask;
     int top;
@@ -263,6 +255,6 @@ int64_t heed_fill(heed_ctx *cx, const heed_text_model *m, const heed_text_input 
     if (heed_failed(cx)) return -1;
     if (!m || !text || top < 1 || (room > 0 && !found))
         return heed_fail(cx, HEED_ERR_USAGE, "fill: a model, a text and a place for the tokens are needed"), -1;
-    struct filling f = {.mask = mask_token(cx, m), .top = top, .room = room, .found = found};
+    struct filling f = {.mask = task_mask_token(cx, "fill", m->tokens), .top = top, .room = room, .found = found};
     return !heed_failed(cx) && run(cx, m, text, 1, take_masks, &f, NULL) ? f.n : -1;
 }

@@ -57,6 +57,9 @@ bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *s
         if (!heed_dataset_group(cx, set, &by, &groups)) return false;
         with = (heed_batches_opts){.groups = &groups};
     }
+    with.transform = o.transform;
+    with.own = o.transform_own;
+    with.seed = o.seed;
     const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
     heed_batches *batches = heed_batches_open(cx, set, &with);
     double sum = 0, weight = 0;

@@ -1,0 +1,53 @@
+/* heed train mlm: encoders from plain text. train_text.c does the work. */
+#include "cli/train.h"
+
+/* clang-format off */
+static const struct option options[] = {
+    {.name = "data", .kind = OPTION_GROUP},
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+     .help = "plain text (also .gz), documents separated by blank lines; or a directory with train.txt and perhaps "
+             "valid.txt and test.txt"},
+    {.name = "test", .kind = OPTION_FILE, .value = "PATH",
+     .help = "test text, measured once at the end; by default a directory's own test file"},
+    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
+     .help = "fraction of the sequences held out for validation; by default 0.1"},
+    {.name = "masking", .kind = OPTION_GROUP},
+    {.name = "masked", .kind = OPTION_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
+     .help = "fraction of the words to predict, at least one of each sequence"},
+    {.name = "whole-words", .help = "mask all tokens of a word or none"},
+    {.name = "texts", .kind = OPTION_TABLE, .table = text_options},
+    {.name = "max-length", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+     .help = "tokens of a sequence, special ones included; at most as many as the model has positions"},
+    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
+    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "bert", .value = "FAMILY",
+     .help = "model family; 'heed list' shows them"},
+    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+     .help = "number of passes over the training data; by default 10, with --init 3"},
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+     .help = "sequences per update; by default 32"},
+    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
+     .help = "peak learning rate; by default 5e-4, with --init 5e-5"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+const struct train_task train_mlm = {
+    .page = {.name = "mlm",
+             .summary = "masked words of plain text",
+             .about =
+                 "Pre-trains an encoder to predict masked words (Devlin et al. 2019). Lines of a document are joined, "
+                 "and packed into sequences of --max-length tokens. In each epoch other words are chosen: 80 % of them "
+                 "become the mask token, 10 % a random token, 10 % stay. The metrics are the perplexity and the "
+                 "accuracy of masked words, measured with a fixed masking.\n\n"
+                 "Without --init the model is small (4 layers, width 256; --set changes it) and a tokenizer is trained "
+                 "on the text. With --init a model is trained further. The result opens in transformers' "
+                 "AutoModelForMaskedLM, and is what 'heed train classify --init DIR' and the like start from.",
+             .options = options,
+             .examples = "heed train mlm --data text.txt --out encoder\n"
+                         "heed train mlm --data text.txt --whole-words --vocab 16000 --set num_hidden_layers=6 "
+                         "--out encoder\n"
+                         "heed train mlm --data reports.txt --init bert-base-uncased --steps 1000 --warmup 100 "
+                         "--out report-bert\n"
+                         "heed eval encoder --data other.txt\n"},
+    .text = &train_text,
+};

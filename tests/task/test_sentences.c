@@ -155,7 +155,6 @@ static void test_refusals(void **state) {
         const char *text, *sentence;
     } cases[] = {
         {classify, "", "the table is empty"},
-        {classify, "text\tlabel\n", "there are no examples"},
         {classify, "a\tx\nb\tx\nc\tx\n", "all examples are of one class, 'x'"},
         {classify, "one\ntwo\n", "one column: a text and its label are needed"},
         {regress, "text\ty\na\t1\nb\tfew\n", "line 3: 'few' is not a number to regress on"},

@@ -36,6 +36,7 @@ struct batch {
     void *state;
     const heed_ids **source; /* (batch) */
     struct search *searches; /* (batch) */
+    int32_t *place;          /* (batch) */
     int64_t *live;           /* (batch): the unfinished searches */
     int64_t n_live, rows;    /* rows of each: 1 in the first step, then the beams */
     /* (batch * beams) each, found times rules->width */
@@ -159,32 +160,70 @@ static heed_ids prompt_of(const struct batch *b, int64_t index) {
     return (heed_ids){.id = &b->rules->start, .count = 1};
 }
 
-static bool begin_state(struct batch *b, const struct item *items, int64_t n) {
+/* The distinct sentences of a batch, in order: place[i] is that of item i, live their first searches. */
+static int64_t distinct(struct batch *b, const struct item *items, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t sentence = items[i].index / b->per_sentence;
+        if (i == 0 || sentence != items[i - 1].index / b->per_sentence) {
+            b->source[count] = &b->input[sentence];
+            b->order[count] = b->session && b->session->n > 1 ? (int32_t)sentence : 0;
+            b->live[count++] = i;
+        }
+        b->place[i] = (int32_t)(count - 1);
+    }
+    return count;
+}
+
+static bool begin_state(struct batch *b, int64_t distinct, int64_t n) {
     const int64_t rows = n * b->rules->opts.beams;
     int64_t longest = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t sentence = items[i].index / b->per_sentence, prompt = b->searches[i].prompt;
-        b->source[i] = &b->input[sentence];
-        b->order[i] = b->session && b->session->n > 1 ? (int32_t)sentence : 0;
-        if (prompt > longest) longest = prompt;
-    }
-    if (b->session) return b->stepper->copy(b->cx, b->session->state, b->state, b->order, n, rows);
+    for (int64_t i = 0; i < n; i++)
+        if (b->searches[i].prompt > longest) longest = b->searches[i].prompt;
+    if (b->session) return b->stepper->copy(b->cx, b->session->state, b->state, b->order, distinct, rows);
     const int64_t room = longest + MORE_ROOM < b->rules->room ? longest + MORE_ROOM : b->rules->room;
     return b->stepper->begin(b->cx, b->own, b->state,
-                             &(struct stepper_begin){b->encodes ? b->source : NULL, n, rows, room});
+                             &(struct stepper_begin){b->encodes ? b->source : NULL, distinct, n, rows, room});
+}
+
+/* Samples of one sentence have its prompt in common, which is fed once but for its last token; then each has a row. */
+static bool share_prompts(struct batch *b, int64_t distinct, int64_t n) {
+    heed_ctx *const cx = b->cx;
+    bool any = false, good = true;
+    b->n_live = distinct;
+    for (int64_t a = 0; a < distinct; a++) {
+        struct search *const s = &b->searches[b->live[a]];
+        any |= --s->n > s->fed;
+    }
+    if (any && !b->rules->opts.uncached) {
+        const int32_t *counts;
+        heed_scope_begin(cx);
+        heed_tensor *const ids = new_tokens(b, &counts);
+        good = ids && b->stepper->step(cx, b->own, b->state, ids, counts);
+        heed_scope_end(cx, NULL);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        struct search *const s = &b->searches[i];
+        s->n = s->prompt;
+        s->fed = s->n - 1;
+    }
+    return good && b->stepper->reorder(cx, b->state, b->place, n, 1);
 }
 
 static bool begin(struct batch *b, const struct item *items, int64_t n) {
-    b->n_live = n, b->rows = 1;
+    const int64_t sentences = distinct(b, items, n);
+    b->rows = 1;
     for (int64_t i = 0; i < n; i++) {
         struct search *const s = &b->searches[i];
-        b->live[i] = i;
         search_begin(s, items[i].index, stream_of(&b->rules->opts, items[i].index));
         search_prompt(s, b->rules, held_of(b, items[i].index));
         s->fed = s->n;
         search_prompt(s, b->rules, prompt_of(b, items[i].index));
     }
-    return begin_state(b, items, n);
+    if (!begin_state(b, sentences, n) || (b->per_sentence > 1 && !share_prompts(b, sentences, n))) return false;
+    b->n_live = n;
+    for (int64_t i = 0; i < n; i++) b->live[i] = i;
+    return true;
 }
 
 static bool run(struct batch *b, const struct item *items, int64_t n) {
@@ -309,6 +348,7 @@ static bool batch_room(struct batch *b, int64_t n) {
     const size_t K = (size_t)b->rules->opts.beams, rows = (size_t)n * K;
     b->searches = searches_new(cx, b->rules, n);
     b->live = heed_mem_new(cx, (size_t)n * sizeof *b->live);
+    b->place = heed_mem_new(cx, (size_t)n * sizeof *b->place);
     b->source = heed_mem_new(cx, (size_t)n * sizeof *b->source);
     if ((b->state = heed_mem_new(cx, b->stepper->size))) memset(b->state, 0, b->stepper->size);
     b->counts = heed_mem_new(cx, rows * sizeof *b->counts);
@@ -323,8 +363,8 @@ static bool batch_room(struct batch *b, int64_t n) {
 
 static void batch_free(struct batch *b) {
     if (b->state) b->stepper->end(b->cx, b->state);
-    void *const all[] = {b->searches, b->live,  b->source, b->state,     b->counts,    b->order,
-                         b->found,    b->count, b->tops,   b->work.next, b->work.score};
+    void *const all[] = {b->searches, b->place, b->live,  b->source, b->state,     b->counts,
+                         b->order,    b->found, b->count, b->tops,   b->work.next, b->work.score};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) heed_mem_free(b->cx, all[i]);
 }
 

@@ -47,8 +47,8 @@ void heed_session_close(heed_ctx *cx, heed_session *s) {
 static bool begin(heed_ctx *cx, heed_session *s, const heed_ids *source) {
     const heed_ids **list = heed_mem_new(cx, (size_t)s->n * sizeof *list);
     for (int64_t i = 0; list && source && i < s->n; i++) list[i] = &source[i];
-    const struct stepper_begin b = {source ? list : NULL, s->n, s->n,
-                                    s->sizes.positions < 16 ? s->sizes.positions : 16};
+    const int64_t n = s->n, room = s->sizes.positions < 16 ? s->sizes.positions : 16;
+    const struct stepper_begin b = {source ? list : NULL, n, n, n, room};
     const struct inference was = inference_begin(cx);
     const bool good = list && s->stepper->begin(cx, model_own(s->model), s->state, &b);
     inference_end(was);

@@ -53,7 +53,7 @@ static heed_cache *cache_like(heed_ctx *cx, const heed_multihead *like, int laye
 /* Do the caches of the last begin fit, and are not far too long? */
 static bool fits(const struct attention_state *s, const struct stepper_begin *b, int64_t span) {
     if (!s->self || b->rows > s->rows) return false;
-    return span == 0 || (b->n <= heed_cache_batch(s->cross) && span <= s->span && 2 * span >= s->span);
+    return span == 0 || (b->sequences <= heed_cache_batch(s->cross) && span <= s->span && 2 * span >= s->span);
 }
 
 bool attention_begin(heed_ctx *cx, struct attention_state *s, const heed_multihead *like, int layers,
@@ -66,7 +66,7 @@ bool attention_begin(heed_ctx *cx, struct attention_state *s, const heed_multihe
         s->rows = b->rows, s->span = span;
         s->index = heed_mem_new(cx, (size_t)b->rows * sizeof *s->index);
         s->self = cache_like(cx, like, layers, b->rows, HEED_CACHE_GROWING, b->room);
-        if (span > 0) s->cross = cache_like(cx, like, layers, b->n, HEED_CACHE_FIXED, span);
+        if (span > 0) s->cross = cache_like(cx, like, layers, b->sequences, HEED_CACHE_FIXED, span);
         if (heed_failed(cx)) return attention_end(cx, s), false;
     }
     s->per = 1;

@@ -17,7 +17,7 @@ struct stepper_sizes {
 struct stepper_begin {
     const heed_ids *const *source; /* (n) what an encoder encodes; NULL where there is no encoder */
     int64_t n;                     /* sequences, of one row each at first */
-    int64_t rows;                  /* maximum number of rows later */
+    int64_t sequences, rows;       /* their maximum numbers later */
     int64_t room;                  /* positions to begin with, where a cache grows */
 };
 

@@ -440,6 +440,30 @@ static void test_planned(void **unused) {
     assert_int_equal(peak[0], peak[1]);
 }
 
+/* The prompt of eight samples is computed once. */
+static void test_shared_prompt(void **unused) {
+    (void)unused;
+    size_t peak[2][2];
+    for (int dry = 0; dry < 2; dry++)
+        for (int many = 0; many < 2; many++) {
+            heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = dry});
+            heed_model *m = load(cx, "gpt2-options");
+            heed_ids prompt = text(cx, 1, 34);
+            const heed_generate_opts o = {
+                .beams = 1, .sample = true, .n_best = many ? 8 : 2, .max_length = 40, .min_length = 40};
+            heed_generated *g = heed_generate(cx, m, &prompt, 1, &o);
+            check(cx, g && g->best[1].length == 6);
+            peak[dry][many] = heed_memory_use(cx).step_peak;
+            heed_mem_free(cx, g);
+            heed_ids_free(cx, &prompt);
+            heed_model_free(cx, m);
+            heed_close(cx);
+        }
+    assert_int_equal(peak[0][0], peak[0][1]); /* that of the prompt, which is longer than eight tokens */
+    assert_int_equal(peak[0][0], peak[1][0]);
+    assert_int_equal(peak[0][1], peak[1][1]);
+}
+
 static bool use(heed_ctx *cx, const heed_model *m, const heed_ids *prompt, bool encodes) {
     heed_session *s = heed_session_open(cx, m, encodes ? prompt : NULL, 2), *fork = NULL;
     heed_generated *g = NULL;
@@ -563,8 +587,9 @@ int main(void) {
         cmocka_unit_test(test_forks),        cmocka_unit_test(test_generate_from),
         cmocka_unit_test(test_empty_prompt), cmocka_unit_test(test_text),
         cmocka_unit_test(test_stream),       cmocka_unit_test(test_stream_of_sentences),
-        cmocka_unit_test(test_planned),      cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_positions),    cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_planned),      cmocka_unit_test(test_shared_prompt),
+        cmocka_unit_test(test_starved),      cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

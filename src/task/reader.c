@@ -17,7 +17,7 @@ static int64_t positions_of(heed_ctx *cx, const heed_model *m) {
     heed_io in = {0};
     int64_t positions = 0;
     if (!dry) return heed_fail(cx, HEED_ERR_MEMORY, "text: no memory to look at the model"), 0;
-    if (heed_model_sample(dry, m, 1, ANY_LENGTH, &in)) positions = heed_dim(heed_io_get(&in, "input_ids"), 1);
+    if (heed_model_sample(dry, m, 1, ANY_LENGTH, &in)) positions = heed_dim(heed_io_get(&in, "input_ids"), -1);
     if (heed_failed(dry)) heed_fail(cx, heed_error(dry), "%s", heed_message(dry));
     heed_close(dry);
     return positions < ANY_LENGTH ? positions : 0;

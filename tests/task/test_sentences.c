@@ -116,6 +116,30 @@ static void test_classify(void **state) {
     heed_task_free(cx, d);
 }
 
+/* As many tokens as there are positions: RoBERTa's padding token takes some, and choices are no positions. */
+static void test_longest(void **state) {
+    (void)state;
+    static const struct {
+        const char *family, *task;
+        int64_t longest;
+    } models[] = {{"bert", "choose", 10}, {"bert", "tag", 10}, {"roberta", "classify", 8}, {"mpnet", "choose", 8}};
+    const char *const settings[] = {"vocab_size=60",         "hidden_size=16",       "num_hidden_layers=1",
+                                    "num_attention_heads=2", "intermediate_size=24", "max_position_embeddings=10"};
+    write_file(in_folder("longest.tsv"), table);
+    heed_task_data *d = heed_task_read(cx, heed_text_task_find("classify"), in_folder("longest.tsv"), NULL);
+    heed_tokenizer *t = tokenizer_of(heed_task_texts(d));
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const heed_family *family = heed_family_find(models[i].family);
+        heed_model *m = heed_model_new_as(cx, family, heed_head_for(family, models[i].task), settings, 6, 3);
+        heed_text_reader reader;
+        assert_true(m && heed_text_reader_of(cx, m, t, 0, &reader));
+        assert_int_equal(reader.longest, models[i].longest);
+        heed_model_free(cx, m);
+    }
+    heed_tokenizer_free(cx, t);
+    heed_task_free(cx, d);
+}
+
 static void test_embed(void **state) {
     (void)state;
     heed_string s = {0};
@@ -177,7 +201,7 @@ static int open_all(void **state) { return make_folder(state) || open_cx(state);
 static int close_all(void **state) { return close_cx(state) || wipe_folder(state); }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_classify), cmocka_unit_test(test_embed),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_classify), cmocka_unit_test(test_longest),
+                                       cmocka_unit_test(test_embed), cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

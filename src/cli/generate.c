@@ -219,6 +219,14 @@ static bool stream(struct job *j) {
 static bool take_text(struct job *j, const char *text, size_t size) {
     heed_ids *const ids = &j->ids[j->n];
     if (!heed_generator_encode(j->cx, j->generator, text, size, ids)) return false;
+    if (!j->generator->encodes && j->opts.max_new_tokens == 0 && ids->count >= j->opts.max_length) {
+        const int64_t n = ids->count;
+        ids->count = 0;
+        return heed_fail(j->cx, HEED_ERR_RANGE,
+                         "a prompt of %lld tokens: generation_config.json allows %lld with those "
+                         "that follow; --max-tokens overrides it",
+                         (long long)n, (long long)j->opts.max_length);
+    }
     if (ids->count > 0 || j->starts || j->generator->encodes) return true;
     return heed_fail(j->cx, HEED_ERR_FORMAT, "an empty prompt: the model's directory gives no bos_token_id");
 }

@@ -98,6 +98,13 @@ expect 0 generate "$SOURCE/tests/golden/model/marian-options" 'gin pis kar'
 long=$(awk 'BEGIN { for (i = 0; i < 38; i++) printf "fas " }')
 expect 0 generate "$lm" "$long" --beam 1 --min-tokens 2
 [ "$(wc -w <out)" = 2 ] || fail "two positions are left"
+cp -r "$lm" short
+chmod -R u+w short
+sed 's/"max_new_tokens": 12/"max_length": 4/; s/"min_new_tokens": 4/"min_new_tokens": 0/' "$lm/generation_config.json" >short/generation_config.json
+feed 'gin pis kar man gen\ngin pis\n' generate short
+[ "$status" = 1 ] && [ -z "$(sed -n 1p out)" ] && [ "$(sed -n 2p out | wc -w)" -le 2 ] || fail "max_length counts the prompt"
+grep -q '^heed: standard input: line 1: a prompt of 5 tokens: generation_config.json allows 4 ' err || fail "a prompt beyond max_length"
+expect 0 generate short 'gin pis kar man gen' --max-tokens 3
 wrong 1 'prompt 2: a text of 40 tokens: the model has positions for 40' generate "$lm" fas "$long fas fas"
 wrong 1 "$SOURCE/tests/golden/model/bert-mlm: BertForMaskedLM of bert cannot decode" generate "$SOURCE/tests/golden/model/bert-mlm" x
 wrong 1 'nowhere' generate nowhere x

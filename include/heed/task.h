@@ -20,9 +20,10 @@ extern "C" {
 /* How a model takes text. */
 typedef struct heed_text_reader {
     const heed_tokenizer *tokens;
-    int64_t longest; /* most tokens of an input, special ones included; what is longer is cut. 0: any */
-    int32_t pad;     /* the padding token */
-    bool types;      /* the model takes token_type_ids */
+    int64_t longest;   /* most tokens of an input, special ones included; what is longer is cut. 0: any */
+    int32_t pad;       /* the padding token */
+    bool types;        /* the model takes token_type_ids */
+    bool prefix_space; /* single words are encoded with a space before them, see heed_encode_opts */
 } heed_text_reader;
 /* Of a model, with the positions that it has; longest 0: as many as these. */
 HEED_API bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t longest,
@@ -33,6 +34,8 @@ typedef struct heed_text_input {
     size_t size;      /* bytes; 0: up to its final 0 */
     const char *pair; /* a second text; NULL: none */
     size_t pair_size;
+    const heed_word *words; /* instead of the text: a sentence as its words; NULL: none */
+    int64_t n_words;
 } heed_text_input;
 /* The columns of inputs: input_ids with attention_mask and, where the model takes them, token_type_ids. */
 HEED_API void heed_text_columns(const heed_text_reader *reader, heed_dataset *set);
@@ -97,8 +100,10 @@ HEED_API heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task
 HEED_API bool heed_task_encode(heed_ctx *cx, heed_task_data *data, const heed_text_reader *reader);
 HEED_API void heed_task_free(heed_ctx *cx, heed_task_data *data);
 
-HEED_API int64_t heed_task_count(const heed_task_data *data);                 /* examples */
-HEED_API int64_t heed_task_cut(const heed_task_data *data);                   /* of them, texts that were too long */
+HEED_API int64_t heed_task_count(const heed_task_data *data);        /* examples */
+HEED_API int64_t heed_task_cut(const heed_task_data *data);          /* texts that were too long, or words beyond */
+HEED_API const char *heed_task_cut_name(const heed_task_data *data); /* which of the two: "text", "word" */
+HEED_API const char *heed_task_metrics(const heed_task_data *data);  /* of the task on these data, by name */
 HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /* classes, with their names; 0: none */
 /* The true class of each example, or of each word where words are tagged; NULL: there are none. */
 HEED_API const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n);
@@ -107,8 +112,8 @@ HEED_API const heed_dataset *heed_task_columns(const heed_task_data *data); /* o
 /* What is drawn anew in each epoch; NULL: nothing. own: of the transform. */
 HEED_API heed_transform heed_task_transform(const heed_task_data *data, const void **own);
 
-/* Loss and metrics of a model on encoded data (rows NULL: all). predicted (may be NULL): the class of each example, or
- * of each word where words are tagged. */
+/* Loss and metrics of a model on encoded data (rows NULL: all). predicted (may be NULL): the class of each example of
+ * classify; of tag the tag of each word of the file, -1: it has none. */
 HEED_API bool heed_task_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows,
                                 int64_t n, heed_score *score, int32_t *predicted);
 
@@ -131,6 +136,20 @@ HEED_API void heed_text_model_free(heed_ctx *cx, heed_text_model *m);
  * long and were cut. */
 HEED_API bool heed_classify(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
                             int64_t *cut);
+
+/* Tags of words: of each sentence's words (heed_text_input.words), one sentence after the other, the number of the
+ * likeliest label and its probability (may be NULL). -1: the word has no token. *cut (may be NULL): words that were
+ * left out because their sentences were too long; they have -1 as well. */
+HEED_API bool heed_tag(heed_ctx *cx, const heed_text_model *m, const heed_text_input *sentences, int64_t n,
+                       int32_t *tag, float *score, int64_t *cut);
+/* Where the labels are those of chunks (O, B-PER, I-PER, …; also E- and S-): the chunks of n words of a sentence, as
+ * seqeval finds them. At most `room` are written; returns how many there are. */
+typedef struct heed_chunk {
+    const char *type; /* the model's */
+    int64_t first, last;
+} heed_chunk;
+HEED_API int64_t heed_tag_chunks(const heed_text_model *m, const int32_t *tag, int64_t n, heed_chunk *found,
+                                 int64_t room);
 
 /* Vectors of texts, out (n, heed_text_width), pooled as the directory's sentence-transformers files say: the mean of
  * the last hidden states, that of the class token, or their maxima; normalised to length 1 where they say so. */

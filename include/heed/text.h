@@ -113,9 +113,17 @@ typedef struct heed_encoding { /* {0} is empty; it may be used again */
     int64_t count, room;
     heed_string text;
 } heed_encoding;
+typedef struct heed_word {
+    const char *text;
+    size_t size;
+} heed_word;
 typedef struct heed_encode_opts {
     const char *pair; /* a second text; NULL: none */
     size_t pair_size;
+    const heed_word *words; /* instead of the text: words, which are encoded one by one. heed_token.word is then the
+                             * number of the word, and offsets count in it; NULL: none */
+    int64_t n_words;
+    bool prefix_space;                 /* byte-level BPE begins texts and words with a space, whatever the file says */
     bool plain;                        /* without the tokens that the post-processor adds */
     bool bytes;                        /* offsets in bytes, else in characters as Python counts them */
     int64_t truncate;                  /* most tokens, added ones included: the longer text is cut first; 0: any */

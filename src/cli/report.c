@@ -45,6 +45,7 @@ struct report {
     char (*name)[NAME_ROOM];
     /* numbers */
     const float *predicted; /* (examples, outputs) */
+    bool words;             /* examples are words */
     heed_output_score *output;
 };
 
@@ -146,7 +147,8 @@ static void print_outputs(const struct report *r) {
 static void print_text(const struct report *r) {
     char text[512], examples[48];
     task_score_text(text, sizeof text, r->metrics.list, &r->score);
-    printf("%s (%s)\n\n", text, cli_count(r->data->n, "example", "examples", examples));
+    printf("%s (%s)\n\n", text,
+           cli_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
     (r->all ? print_classes : print_outputs)(r);
 }
 
@@ -202,7 +204,7 @@ static void put_outputs(const struct report *r, heed_json result) {
 
 static void print_json(const struct report *r) {
     const heed_json result = heed_json_new(r->cx, "result");
-    heed_json_put_int(r->cx, result, "examples", r->data->n);
+    heed_json_put_int(r->cx, result, r->words ? "words" : "examples", r->data->n);
     heed_json_put_number(r->cx, result, "loss", r->score.loss);
     for (int i = 0; r->metrics.list[i]; i++)
         heed_json_put_number(r->cx, result, r->metrics.list[i]->name, heed_score_value(&r->score, i));
@@ -225,7 +227,7 @@ static heed_figure *draw_confusion(const struct report *r) {
     const char **names = heed_mem_new(r->cx, (size_t)r->n * sizeof *names);
     char title[96], examples[48];
     snprintf(title, sizeof title, "Accuracy %.2f %% (%s)", 100 * c->accuracy,
-             cli_count(r->data->n, "example", "examples", examples));
+             cli_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
     for (int64_t i = 0; names && i < r->n; i++) {
         names[i] = r->name[i];
         for (int64_t j = 0; j < r->n; j++)
@@ -327,8 +329,9 @@ static void publish(struct report *r, bool ok) {
 }
 
 bool report_classes(const struct options *o, heed_ctx *cx, const heed_data *data, const int32_t *predicted,
-                    const heed_metrics *metrics, const heed_score *score) {
-    struct report r = {.o = o, .cx = cx, .data = data, .like = data, .metrics = *metrics, .score = *score};
+                    const heed_metrics *metrics, const heed_score *score, bool words) {
+    struct report r = {
+        .o = o, .cx = cx, .data = data, .like = data, .metrics = *metrics, .score = *score, .words = words};
     publish(&r, report_on_classes(&r, predicted));
     return !heed_failed(cx);
 }

@@ -14,8 +14,8 @@ bool report_usage(const struct options *o);
  * pictures that were asked for. path: of the data, for messages; like: what the model knows of its data. */
 bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
                  const heed_data *data, const heed_data *like);
-/* The same of classes that were predicted already; data: true classes with their names. */
+/* The same of classes that were predicted already; data: true classes with their names; words: they are words. */
 bool report_classes(const struct options *o, heed_ctx *cx, const heed_data *data, const int32_t *predicted,
-                    const heed_metrics *metrics, const heed_score *score);
+                    const heed_metrics *metrics, const heed_score *score, bool words);
 
 #endif

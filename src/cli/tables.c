@@ -44,8 +44,7 @@ static char meaning_of(const struct meaning *list, const char *text) {
     return 0;
 }
 
-/* 0: none was asked for, or what was asked for is none. */
-static char separator_of(const struct options *o) {
+char table_separator(const struct options *o) {
     const char *text = option_text(o, "separator");
     if (!text || meaning_of(separators, text)) return text ? meaning_of(separators, text) : 0;
     const bool good = text[0] && !text[1] && (unsigned char)*text < 0x80 && !strchr("\"\n\r", *text);
@@ -59,11 +58,11 @@ static char decimal_of(const struct options *o) {
 
 bool table_usage(const struct options *o) {
     const char *separator = option_text(o, "separator"), *decimal = option_text(o, "decimal");
-    if (separator && !separator_of(o))
+    if (separator && !table_separator(o))
         cli_error(EXIT_USAGE, "%s: --separator: '%s' is not a character, tab or space", options_command(o), separator);
     else if (decimal && !decimal_of(o))
         cli_error(EXIT_USAGE, "%s: --decimal: '%s' is not a point or a comma", options_command(o), decimal);
-    else if (decimal && separator_of(o) == decimal_of(o))
+    else if (decimal && table_separator(o) == decimal_of(o))
         cli_error(EXIT_USAGE, "%s: --separator and --decimal: both are '%c'", options_command(o), decimal_of(o));
     else
         return true;
@@ -75,7 +74,7 @@ bool table_ask(const struct options *o, heed_ctx *cx, struct table_columns *colu
     opts->use = columns->use;
     opts->drop = columns->drop;
     opts->skip_missing = option_flag(o, "skip-missing");
-    opts->table.delimiter = separator_of(o);
+    opts->table.delimiter = table_separator(o);
     opts->table.decimal = decimal_of(o);
     return !heed_failed(cx);
 }

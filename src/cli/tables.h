@@ -12,6 +12,9 @@ extern const struct option table_options[];
 /* False after saying what is wrong with them (exit status EXIT_USAGE). */
 bool table_usage(const struct options *o);
 
+/* Of --separator; 0: none was asked for, or what was asked for is none. */
+char table_separator(const struct options *o);
+
 /* Lists of columns, for heed_data_opts. */
 struct table_columns {
     const char **use, **drop;

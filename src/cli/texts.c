@@ -31,13 +31,24 @@ static const char *text_of(const struct options *o, const char *name) {
 }
 
 heed_task_opts texts_opts(const struct options *o) {
-    const char *delimiter = text_of(o, "separator");
     heed_task_opts opts = {.text = text_of(o, "text"), .pair = text_of(o, "pair"), .target = text_of(o, "target")};
     if (option_known(o, "max-length")) opts.longest = option_int(o, "max-length");
     if (option_known(o, "masked")) opts.masked = option_number(o, "masked");
     if (option_known(o, "whole-words")) opts.whole_words = option_flag(o, "whole-words");
-    if (delimiter) opts.table.delimiter = strcmp(delimiter, "tab") == 0 ? '\t' : delimiter[0];
+    if (option_known(o, "separator")) opts.table.delimiter = table_separator(o);
     return opts;
+}
+
+void texts_say_cut(const char *path, const heed_task_data *data, int64_t cut, int64_t longest) {
+    const bool words = strcmp(heed_task_cut_name(data), "word") == 0;
+    char count[48];
+    if (cut == 0) return;
+    if (words)
+        fprintf(stderr, "heed: %s: sentences longer than %lld tokens are truncated: %s left out\n", path,
+                (long long)longest, cli_count(cut, "word is", "words are", count));
+    else
+        fprintf(stderr, "heed: %s: %s longer than %lld tokens, truncated\n", path,
+                cli_count(cut, "text is", "texts are", count), (long long)longest);
 }
 
 /* ---- heed eval ---- */
@@ -78,6 +89,30 @@ static const char *first_task(const heed_head *head, char out[32]) {
     return out;
 }
 
+static void measure(const struct options *o, heed_ctx *cx, const heed_text_model *m, const heed_task_data *data) {
+    heed_metrics metrics;
+    heed_score score;
+    int64_t n;
+    const int32_t *label = heed_task_truth(data, &n);
+    heed_data truth = {.classes = heed_task_labels(data, &truth.class_names)};
+    int32_t *predicted = heed_mem_new(cx, (size_t)(n ? n : 1) * sizeof *predicted);
+    truth.label = heed_mem_new(cx, (size_t)(n ? n : 1) * sizeof *truth.label);
+    if (!heed_failed(cx) && heed_metrics_find(cx, heed_task_metrics(data), &metrics) &&
+        heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted)) {
+        for (int64_t i = 0; label && i < n; i++) {
+            if (predicted[i] < 0) continue; /* a word that was cut */
+            predicted[truth.n] = predicted[i];
+            truth.label[truth.n++] = label[i];
+        }
+        if (truth.n > 0)
+            report_classes(o, cx, &truth, predicted, &metrics, &score, strcmp(heed_task_cut_name(data), "word") == 0);
+        else
+            print_score(o, cx, data, &metrics, &score);
+    }
+    heed_mem_free(cx, predicted);
+    heed_mem_free(cx, truth.label);
+}
+
 void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
     char file[PATH_ROOM], name[32];
     const heed_head *head = heed_head_of(cx, dir);
@@ -86,29 +121,15 @@ void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, cons
     const heed_text_task *task = m ? task_of(cx, m) : NULL;
     const char *part = texts_part(path, option_text(o, "part"), file);
     heed_task_opts opts = texts_opts(o);
-    heed_metrics metrics;
-    heed_score score;
     if (!heed_failed(cx) && !part)
         heed_fail(cx, HEED_ERR_FILE, "%s: there is no file for part %s", path, option_text(o, "part"));
     if (m) opts.labels = m->label;
     if (m && opts.longest > 0 && (m->reader.longest == 0 || opts.longest < m->reader.longest))
         m->reader.longest = opts.longest;
     heed_task_data *data = heed_failed(cx) ? NULL : heed_task_read(cx, task, part, &opts);
-    if (data && heed_task_encode(cx, data, &m->reader) &&
-        heed_metrics_find(cx, heed_text_task_metrics(task), &metrics)) {
-        int64_t n;
-        heed_data truth = {.classes = heed_task_labels(data, &truth.class_names)};
-        const int32_t *label = heed_task_truth(data, &n);
-        int32_t *predicted = heed_mem_new(cx, (size_t)(n ? n : 1) * sizeof *predicted);
-        truth.n = n;
-        if (label) memcpy(&truth.label, &label, sizeof label); /* it is only read */
-        if (predicted && heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted)) {
-            if (label)
-                report_classes(o, cx, &truth, predicted, &metrics, &score);
-            else
-                print_score(o, cx, data, &metrics, &score);
-        }
-        heed_mem_free(cx, predicted);
+    if (data && heed_task_encode(cx, data, &m->reader)) {
+        if (!option_flag(o, "quiet")) texts_say_cut(part, data, heed_task_cut(data), m->reader.longest);
+        measure(o, cx, m, data);
     }
     heed_task_free(cx, data);
     heed_text_model_free(cx, m);

@@ -13,6 +13,9 @@ const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]);
 /* What the options of the command say of the data. */
 heed_task_opts texts_opts(const struct options *o);
 
+/* Says on standard error how many texts, or words, of the data were cut; nothing when none were. */
+void texts_say_cut(const char *path, const heed_task_data *data, int64_t cut, int64_t longest);
+
 /* heed eval for models of text. */
 void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 

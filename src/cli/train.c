@@ -184,8 +184,9 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
     if (r->how->print) r->how->print(r, f);
     fprintf(f, "model: %s\n", r->dir);
     fputs("next: ", f);
-    cli_print_command(f, r->how->next, r->dir, (char *)NULL);
-    fprintf(f, "%s\n", r->how->next_how);
+    const struct train_task *says = r->task->next && !r->task->load ? r->task : r->how;
+    cli_print_command(f, says->next, r->dir, (char *)NULL);
+    fprintf(f, "%s\n", says->next_how);
 }
 
 static void say_end(struct train_run *r, heed_loop_end end) {
@@ -271,7 +272,8 @@ static bool may_write(const struct options *o, const char *dir) {
     return !checkpoint && !model;
 }
 
-static const struct train_task *const tasks[] = {&train_regress, &train_classify, &train_mlm, &train_translate};
+static const struct train_task *const tasks[] = {&train_regress, &train_classify, &train_tag, &train_mlm,
+                                                 &train_translate};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 static const struct command *task_page(int i) { return i < TASKS ? &tasks[i]->page : NULL; }
 static const char *task_name(int i) { return i < TASKS ? tasks[i]->page.name : NULL; }
@@ -366,6 +368,7 @@ static bool usage_ok(struct train_run *r, int *status) {
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;
+    if (!r->task->load && r->task->usage && !r->task->usage(r)) return false;
     return !r->how->usage || r->how->usage(r);
 }
 

@@ -19,7 +19,8 @@ struct train_settings {
 /* A task: its page of help, and what it does. Functions fail through the context. */
 struct train_task {
     struct command page;                /* its options include train_options */
-    const struct train_task *text;      /* the same for families that read text; NULL: there is none */
+    const struct train_task *text;      /* the same for families that read text; NULL: there is none. A task of text
+                                         * alone has no load of its own, but may have usage and next */
     const char *next, *next_how;        /* the command to type next, and what follows its directory */
     bool (*usage)(struct train_run *r); /* false after saying which options contradict each other; NULL: none do */
     bool (*load)(struct train_run *r);  /* the data */
@@ -32,7 +33,7 @@ struct train_task {
     /* heed eval: loads the model of a directory, measures it on the data of a path and prints what it finds. */
     void (*evaluate)(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 };
-extern const struct train_task train_regress, train_classify, train_mlm, train_translate, train_text;
+extern const struct train_task train_regress, train_classify, train_tag, train_mlm, train_translate, train_text;
 extern const struct option text_column_options[];           /* of tasks with tables of texts */
 extern const struct option text_options[];                  /* of tasks with text: lengths, tokenizers */
 extern const struct option train_options[];                 /* of all tasks */

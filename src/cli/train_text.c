@@ -92,6 +92,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     char **names;
     const int64_t labels = heed_task_labels(t->data[TRAIN], &names);
     const bool numbers = strcmp(r->task->page.name, "regress") == 0;
+    const bool classes = strcmp(r->task->page.name, "classify") == 0;
     snprintf(text[0], sizeof text[0], "vocab_size=%lld", (long long)heed_tokenizer_size(t->tokens));
     snprintf(text[1], sizeof text[1], "pad_token_id=%d", (int)heed_vocabulary_padding(t->tokens));
     snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : labels));
@@ -101,7 +102,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
         if (train_has_key(r->family, sizes[i].key)) fresh.text[fresh.n++] = sizes[i].setting;
     if (numbers || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
     if (numbers) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=regression";
-    if (labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=single_label_classification";
+    if (classes) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=single_label_classification";
     heed_model *model = train_make_model(r, cx, &fresh, &kept);
     if (model && labels > 0)
         heed_model_describe(cx, model, &(heed_data){.label = &(int32_t){0}, .classes = labels, .class_names = names});
@@ -177,7 +178,7 @@ static bool set(struct train_run *r) {
                              .transform = heed_task_transform(t->data[TRAIN], NULL) ? transform : NULL,
                              .settings = settings,
                              .measure = measure,
-                             .metrics = heed_text_task_metrics(t->task)};
+                             .metrics = heed_task_metrics(t->data[TRAIN])};
     if (accumulate > 1) {
         opts.micro_batch = t->batch;
         opts.batch = t->batch *= accumulate;
@@ -209,9 +210,7 @@ static bool begin(struct train_run *r) {
             cli_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", text[1]));
     int64_t cut = 0;
     for (int i = 0; i < SETS; i++) cut += heed_task_cut(t->data[i]);
-    if (cut > 0)
-        fprintf(stderr, "heed: %s: %s longer than %lld tokens, truncated\n", r->path,
-                cli_count(cut, "text is", "texts are", text[0]), (long long)t->reader.longest);
+    texts_say_cut(r->path, t->data[TRAIN], cut, t->reader.longest);
     return true;
 }
 

@@ -33,6 +33,14 @@ static int32_t pad_of(heed_ctx *cx, const heed_model *m, const heed_tokenizer *t
     return 0;
 }
 
+/* Families whose words begin with a space: single words get one, as add_prefix_space in transformers' examples. */
+static bool wants_space(const heed_model *m) {
+    static const char *const names[] = {"roberta", "gpt2", "bloom", "deberta"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(heed_model_family(m)->name, names[i]) == 0) return true;
+    return false;
+}
+
 bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t longest,
                          heed_text_reader *reader) {
     if (heed_failed(cx)) return false;
@@ -45,8 +53,10 @@ bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_token
     if (!heed_failed(cx) && heed_tokenizer_size(tokens) > words)
         return heed_fail(cx, HEED_ERR_FORMAT, "text: the tokenizer has %lld tokens, the model's vocabulary %lld",
                          (long long)heed_tokenizer_size(tokens), (long long)words);
-    *reader =
-        (heed_text_reader){.tokens = tokens, .pad = pad_of(cx, model, tokens), .types = takes(model, "token_type_ids")};
+    *reader = (heed_text_reader){.tokens = tokens,
+                                 .pad = pad_of(cx, model, tokens),
+                                 .types = takes(model, "token_type_ids"),
+                                 .prefix_space = wants_space(model)};
     reader->longest = longest > 0 && (positions == 0 || longest < positions) ? longest : positions;
     return !heed_failed(cx);
 }
@@ -60,9 +70,12 @@ void heed_text_columns(const heed_text_reader *reader, heed_dataset *set) {
 
 bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_text_input *text, heed_encoding *room,
                      heed_ids *ids, heed_cell *cells, bool *cut) {
-    const size_t size = text->size ? text->size : strlen(text->text);
+    const size_t size = text->size || !text->text ? text->size : strlen(text->text);
     const heed_encode_opts opts = {.pair = text->pair,
-                                   .pair_size = text->pair && !text->pair_size ? strlen(text->pair) : text->pair_size};
+                                   .pair_size = text->pair && !text->pair_size ? strlen(text->pair) : text->pair_size,
+                                   .words = text->words,
+                                   .n_words = text->n_words,
+                                   .prefix_space = text->words && reader->prefix_space};
     if (!heed_encode_text(cx, reader->tokens, text->text, size, &opts, room)) return false;
     const bool is_long = reader->longest > 0 && room->count > reader->longest;
     if (is_long) { /* once more, with an end that is a special token */

@@ -143,13 +143,6 @@ static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data 
 
 /* ---- measuring ---- */
 
-static int64_t best_of(const float *logits, int64_t n) {
-    int64_t best = 0;
-    for (int64_t j = 1; j < n; j++)
-        if (logits[j] > logits[best]) best = j;
-    return best;
-}
-
 /* All logits; those of rows that were not run are not touched. */
 static float *run(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
                   int64_t width, double *loss) {
@@ -183,7 +176,7 @@ static bool measure_classes(heed_ctx *cx, const heed_model *model, const heed_ta
     for (int64_t i = 0; logits && truth && i < n && !cx->config.dry; i++) {
         const int64_t row = rows ? rows[i] : i;
         truth[i] = d->label[row];
-        said[i] = (int32_t)best_of(logits + row * d->classes, d->classes);
+        said[i] = (int32_t)task_best(logits + row * d->classes, d->classes);
         if (predicted) predicted[i] = said[i];
     }
     if (cx->config.dry && truth) memset(truth, 0, 2 * (size_t)n * sizeof *truth);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_masked};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag, &task_masked};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
@@ -54,6 +54,12 @@ void heed_task_free(heed_ctx *cx, heed_task_data *d) {
 
 int64_t heed_task_count(const heed_task_data *data) { return !data ? 0 : data->set.n ? data->set.n : data->text.count; }
 int64_t heed_task_cut(const heed_task_data *data) { return data ? data->cut : 0; }
+const char *heed_task_cut_name(const heed_task_data *data) {
+    return data && data->task->cut ? data->task->cut : "text";
+}
+const char *heed_task_metrics(const heed_task_data *data) {
+    return !data ? NULL : data->task->metrics_of ? data->task->metrics_of(data) : data->task->metrics;
+}
 const heed_lines *heed_task_texts(const heed_task_data *data) { return data ? &data->text : NULL; }
 const heed_dataset *heed_task_columns(const heed_task_data *data) { return data && data->set.n ? &data->set : NULL; }
 
@@ -63,7 +69,7 @@ int64_t heed_task_labels(const heed_task_data *data, char ***names) {
 }
 
 const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n) {
-    *n = data && data->label ? data->text.count : 0;
+    *n = !data || !data->label ? 0 : data->labels ? data->labels : data->text.count;
     return data ? data->label : NULL;
 }
 
@@ -146,6 +152,13 @@ int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *to
 }
 
 /* ---- logits ---- */
+
+int64_t task_best(const float *x, int64_t n) {
+    int64_t best = 0;
+    for (int64_t j = 1; j < n; j++)
+        if (x[j] > x[best]) best = j;
+    return best;
+}
 
 bool task_take_logits(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out) {
     struct task_logits *t = own;

@@ -6,7 +6,9 @@
 
 struct heed_text_task {
     const char *name;
-    const char *metrics; /* by name; the first chooses the best model */
+    const char *metrics;                                   /* by name; the first chooses the best model */
+    const char *(*metrics_of)(const heed_task_data *data); /* where they depend on the data; NULL: they do not */
+    const char *cut;                                       /* what is cut when it is too long; NULL: "text" */
     bool (*read)(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *data);
     bool (*encode)(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *data);
     bool (*measure)(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows, int64_t n,
@@ -21,7 +23,8 @@ struct heed_task_data {
     char name[256];        /* of the file, for sentences */
     heed_lines text, pair; /* examples; pair.count 0: single texts */
     int64_t *line;         /* (n) of the file */
-    int32_t *label;        /* (n) classes, or */
+    int32_t *label;        /* (n) classes, of words (labels) of them, or */
+    int64_t labels;        /* 0: one for each example */
     float *y;              /* (n) numbers */
     char **names;          /* of the classes, sorted; ends in NULL */
     int64_t classes;
@@ -30,7 +33,7 @@ struct heed_task_data {
     void *own; /* the task's */
 };
 
-extern const heed_text_task task_classify, task_regress, task_masked;
+extern const heed_text_task task_classify, task_regress, task_tag, task_masked;
 
 /* ---- what tasks share ---- */
 
@@ -43,6 +46,8 @@ char **task_known_labels(const heed_task_opts *opts);
 
 /* By its usual names; -1 with a sentence that begins with the task's name. */
 int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens);
+
+int64_t task_best(const float *x, int64_t n); /* the place of the largest, the first of equals */
 
 /* Logits (n, width) of all examples in their order, from heed_loop_over. */
 struct task_logits {

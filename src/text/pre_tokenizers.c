@@ -246,7 +246,7 @@ static bool cut_bytes(struct work *w, const struct step *s, const struct piece *
     struct matcher *m = user;
     const char *text = w->text + p->start;
     size_t size = p->size, shift = 0, start, end;
-    if (s->prefix_space && *text != ' ') {
+    if ((s->prefix_space || w->prefix_space) && *text != ' ') {
         w->word.size = 0;
         if (!heed_string_put(w->cx, &w->word, " ", 1) || !heed_string_put(w->cx, &w->word, text, size)) return false;
         text = w->word.s;

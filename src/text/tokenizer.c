@@ -93,13 +93,13 @@ static bool count_characters(struct work *w, int64_t from) {
     return true;
 }
 
-/* Adds the tokens of one text. */
-static bool encode_text(struct work *w, const char *text, size_t size, bool bytes) {
+/* Adds the tokens of one text; of a text that is word number `word` among others they bear that number. */
+static bool encode_text(struct work *w, const char *text, size_t size, bool bytes, int64_t word) {
     const int64_t from = w->tokens.count;
     if (!work_split(w, text, size)) return false;
     for (size_t i = 0; i < w->pieces.count; i++) {
         const struct piece p = w->pieces.at[i];
-        w->number = (int32_t)i;
+        w->number = (int32_t)(word >= 0 ? word : (int64_t)i);
         w->piece = p.start;
         if (!(p.id >= 0 ? work_token(w, p.id, 0, p.size, w->text + p.start, p.size)
                         : w->t->model->encode(w, w->text + p.start, p.size)))
@@ -170,19 +170,29 @@ static bool check_text(heed_ctx *cx, const char *text, size_t size) {
     return utf8_check(cx, "encode", text, size);
 }
 
+static bool encode_words(struct work *w, const heed_encode_opts *o) {
+    for (int64_t i = 0; i < o->n_words; i++)
+        if (!check_text(w->cx, o->words[i].text, o->words[i].size) ||
+            !encode_text(w, o->words[i].text, o->words[i].size, o->bytes, i))
+            return false;
+    return true;
+}
+
 /* The tokens of a text, or of two, in w->tokens. */
 static bool encode(struct work *w, const char *text, size_t size, const heed_encode_opts *o) {
     struct bpe_drop drop = {.how = {.rate = w->t->bpe.dropout, .seed = heed_seed(w->cx)}};
     w->tokens.count = 0;
     w->texts.size = 0;
     w->type = 0;
+    w->prefix_space = o->prefix_space;
     if (o->dropout) drop.how = *o->dropout;
     if (!o->dropout && drop.how.rate > 0) drop.how.stream = hash_bytes(1, text, size);
     w->drop = drop.how.rate > 0 ? &drop : NULL;
-    if (!check_text(w->cx, text, size) || !encode_text(w, text, size, o->bytes)) return false;
+    if (o->words ? !encode_words(w, o) : !check_text(w->cx, text, size) || !encode_text(w, text, size, o->bytes, -1))
+        return false;
     int64_t first = w->tokens.count;
     w->type = 1;
-    if (o->pair && (!check_text(w->cx, o->pair, o->pair_size) || !encode_text(w, o->pair, o->pair_size, o->bytes)))
+    if (o->pair && (!check_text(w->cx, o->pair, o->pair_size) || !encode_text(w, o->pair, o->pair_size, o->bytes, -1)))
         return false;
     if (o->truncate > 0) {
         const int64_t added = o->plain ? 0 : processors_added(&w->t->processors, o->pair);

@@ -11,7 +11,8 @@ from safetensors import safe_open
 MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
            "attention": "attention", "lessons": "lessons", "vectors": "model", "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
-           "generate_options": "model", "generate_lm": "model", "moses": "text", "bleu": "text", "report": "train"}
+           "generate_options": "model", "generate_lm": "model", "moses": "text", "bleu": "text", "report": "train",
+           "tags": "task"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

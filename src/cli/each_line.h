@@ -1,0 +1,36 @@
+/* Commands that answer every line of standard input, or every text of the command line, with a model of text: tag,
+ * answer, choose. Lines that are waiting are answered together; bad ones are reported and answered by an empty line. */
+#ifndef CLI_EACH_LINE_H
+#define CLI_EACH_LINE_H
+
+#include "cli/lines.h"
+#include "heed/task.h"
+
+struct each_line {
+    const struct options *o;
+    heed_ctx *cx;
+    heed_text_model *m;
+    struct cli_lines in;
+    heed_string text; /* of the lines that wait */
+    size_t *start;    /* line i begins at text.s + start[i] */
+    char **error;     /* why line i is bad; NULL: it is not */
+    int64_t n, first; /* how many lines wait; the number of the first */
+    int64_t cut;      /* for the command: what was too long so far */
+    const void *own;  /* the command's */
+};
+
+struct each_line_command {
+    const char *task;                       /* of the model: "tag" */
+    bool (*check)(struct each_line *e);     /* the current line, e->in; may reject it. NULL: every line is good */
+    bool (*answer)(struct each_line *e);    /* prints a line for each of the lines that wait */
+    void (*end)(const struct each_line *e); /* says what was cut; NULL: nothing */
+};
+int each_line_run(const struct each_line_command *c, const struct option *options, int argc, char **argv);
+
+char *each_line_text(const struct each_line *e, int64_t i); /* of a line that waits; "" of a bad one */
+/* The object of line i, with its number and, of a bad line, its error. */
+heed_json each_line_json(const struct each_line *e, int64_t i);
+/* Puts a part of a text. */
+void each_line_put(const struct each_line *e, heed_json at, const char *key, const char *text, size_t size);
+
+#endif

@@ -27,6 +27,7 @@ void heed_params_free(heed_ctx *cx, heed_params *set) {
     heed_safetensors_close(set->file);
     heed_mem_free(cx, set->ignored);
     heed_mem_free(cx, set->list);
+    heed_mem_free(cx, set->slots);
     heed_mem_free(cx, set->block);
     heed_mem_free(cx, set->copied);
     heed_mem_free(cx, set);
@@ -37,10 +38,35 @@ heed_param *heed_params_at(const heed_params *set, int i) { return set && i >= 0
 int64_t heed_params_numbers(const heed_params *set) { return set ? set->numbers : 0; }
 float *heed_params_block(const heed_params *set) { return set ? set->block : NULL; }
 
+/* The slot of a name: where it is, or where it would be. cap is a power of two. */
+static int *slot_of(const heed_params *set, const char *name) {
+    const unsigned mask = 2 * (unsigned)set->cap - 1;
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (const char *at = name; *at; at++) hash = (hash ^ (unsigned char)*at) * 16777619u;
+    unsigned i = (hash ^ hash >> 15) & mask;
+    while (set->slots[i] && strcmp(set->list[set->slots[i] - 1]->name, name) != 0) i = (i + 1) & mask;
+    return &set->slots[i];
+}
+
 heed_param *heed_params_find(const heed_params *set, const char *name) {
-    for (int i = 0; name && i < heed_params_count(set); i++)
-        if (strcmp(set->list[i]->name, name) == 0) return set->list[i];
-    return NULL;
+    const int *const slot = set && name && set->slots ? slot_of(set, name) : NULL;
+    return slot && *slot ? set->list[*slot - 1] : NULL;
+}
+
+static bool grow(heed_ctx *cx, heed_params *set) {
+    const int cap = set->cap ? 2 * set->cap : 32;
+    int *const slots = heed_mem_new(cx, 2 * (size_t)cap * sizeof *slots);
+    void *const grown = slots ? heed_mem_resize(cx, set->list, (size_t)cap * sizeof *set->list) : NULL;
+    if (!grown) {
+        heed_mem_free(cx, slots);
+        return false;
+    }
+    heed_mem_free(cx, set->slots);
+    set->list = grown;
+    set->cap = cap;
+    set->slots = memset(slots, 0, 2 * (size_t)cap * sizeof *slots);
+    for (int i = 0; i < set->n; i++) *slot_of(set, set->list[i]->name) = i + 1;
+    return true;
 }
 
 /* A parameter and its name in one piece. */
@@ -56,24 +82,20 @@ static heed_param *append(heed_ctx *cx, heed_params *set, const char *prefix, co
     }
     const bool dotted = prefix && *prefix;
     const size_t length = (dotted ? strlen(prefix) + 1 : 0) + strlen(name) + 1;
-    if (set->n == set->cap) {
-        const int cap = set->cap ? 2 * set->cap : 32;
-        void *grown = heed_mem_resize(cx, set->list, (size_t)cap * sizeof *set->list);
-        if (!grown) return NULL;
-        set->list = grown;
-        set->cap = cap;
-    }
+    if (set->n == set->cap && !grow(cx, set)) return NULL;
     heed_param *p = heed_mem_new(cx, sizeof *p + length);
     if (!p) return NULL;
     char *full = (char *)(p + 1);
     snprintf(full, length, "%s%s%s", dotted ? prefix : "", dotted ? "." : "", name);
-    if (heed_params_find(set, full)) {
+    int *const slot = slot_of(set, full);
+    if (*slot) {
         heed_fail(cx, HEED_ERR_USAGE, "param: '%s' is there already", full);
         heed_mem_free(cx, p);
         return NULL;
     }
     *p = (heed_param){.name = full, .index = set->n, .lr_scale = 1};
     set->list[set->n++] = p;
+    *slot = set->n;
     return p;
 }
 

@@ -7,6 +7,7 @@
 struct heed_params {
     heed_param **list;
     int n, cap;
+    int *slots;   /* a hash table of 2 cap places by name: 0, or a place in the list and 1 */
     float *block; /* of all values; NULL while the set is not allocated, or mapped: */
     heed_safetensors *file;
     void *copied; /* what of a mapped set is not read from the file */

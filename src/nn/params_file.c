@@ -65,16 +65,6 @@ static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const heed_param *p, 
     return -1;
 }
 
-/* The same under another name of a parameter that the file does not hold under its own: one that is tied to it. */
-static int64_t find_tied(heed_ctx *cx, heed_safetensors *st, const heed_params *set, const heed_param *p,
-                         const char *base) {
-    int64_t at = -1;
-    for (int i = 0; i < set->n && at < 0; i++)
-        if (set->list[i]->kind == HEED_PARAM_TIED && set->list[i]->target == p)
-            at = find_in(cx, st, set->list[i], base);
-    return at;
-}
-
 static bool is_ignored(const heed_params *set, const struct params_file *f, const char *name) {
     const char *const without = without_base(name, f->base);
     for (int i = 0; i < set->n_ignored; i++)
@@ -104,14 +94,25 @@ static bool is_of_body(const heed_params *set, const char *base, const char *nam
     return false;
 }
 
+/* Where every parameter is in the file, or -1. One that is not there under its own name may be under that of another
+ * which is tied to it. */
+static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set, const char *base, int64_t *where) {
+    for (int i = 0; i < set->n && !heed_failed(cx); i++)
+        where[i] = set->list[i]->kind == HEED_PARAM_FUSED ? -1 : find_in(cx, st, set->list[i], base);
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        const heed_param *const p = set->list[i], *const target = p->target;
+        if (p->kind == HEED_PARAM_TIED && target->kind == HEED_PARAM_OWN && where[target->index] < 0)
+            where[target->index] = where[i];
+    }
+}
+
 /* Looks for every parameter: where[i] is its place in the file, or -1. */
 static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, struct params_file *f, int64_t *where,
                   bool *read, struct name_list *wrong) {
     const bool headed = has_base(set, f->base);
+    find_all(cx, st, set, f->base, where);
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *const p = set->list[i];
-        where[i] = p->kind == HEED_PARAM_FUSED ? -1 : find_in(cx, st, p, f->base);
-        if (where[i] < 0 && p->kind == HEED_PARAM_OWN) where[i] = find_tied(cx, st, set, p, f->base);
         const bool fresh = f->fresh_head && (p->head || (headed && !without_base(p->name, f->base)));
         if (where[i] < 0) {
             if (!heed_param_stored(p) || (p->optional && !p->head)) continue;

@@ -136,6 +136,32 @@ static void test_names(void **state) {
 }
 
 /* A table that is embedding and output at once: one storage, one gradient, the sum of both uses. */
+/* Names are found whatever their number: a deep network has tens of thousands. */
+static void test_many_names(void **state) {
+    (void)state;
+    enum { MANY = 50000 };
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    const heed_init zeros = {.kind = HEED_INIT_ZEROS};
+    char name[64];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "bert.encoder.layer.%d.output", i);
+        assert_non_null(heed_param_add(cx, set, name, "bias", 0, NULL, zeros));
+    }
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "bert.encoder.layer.%d.output.bias", i);
+        const heed_param *p = heed_params_find(set, name);
+        assert_true(p && p->index == i);
+    }
+    assert_null(heed_params_find(set, "bert.encoder.layer.50000.output.bias"));
+    assert_null(heed_params_find(set, ""));
+    assert_null(heed_param_add(cx, set, "bert.encoder.layer.7.output", "bias", 0, NULL, zeros));
+    EXPECT_SENTENCE(cx, "'bert.encoder.layer.7.output.bias' is there already");
+    assert_int_equal(heed_params_count(set), MANY);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
 static void test_ties(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -378,11 +404,17 @@ static void test_hostile_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_initialisers),  cmocka_unit_test(test_fans),
-        cmocka_unit_test(test_seeds),         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_ties),          cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_save_and_load), cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_strict),        cmocka_unit_test(test_many_wrong_names),
+        cmocka_unit_test(test_initialisers),
+        cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_many_wrong_names),
         cmocka_unit_test(test_hostile_names),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -4,6 +4,7 @@
 #include "text/legacy.h"
 #include "base/file.h"
 #include "io/limits.h"
+#include "io/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -152,6 +153,10 @@ static bool choose_class(struct legacy *l, const char *file) {
     for (int i = 0; i < 3 && !l->class; i++)
         if (named[i] && named[i]->kind == TREE_TEXT) {
             const struct legacy_class *c = class_named(named[i]->text, named[i]->size);
+            if (!c && (i == 0 || legacy_class_of(named[i]->text))) /* as another class it would give wrong ids */
+                return heed_fail(l->cx, HEED_ERR_FORMAT,
+                                 "%s: the tokenizer of %s '%s' is not supported without tokenizer.json", l->dir,
+                                 i < 2 ? "class" : "model type", shown(named[i]->text).text);
             if (c && has_files(l, c, file)) l->class = c;
         }
     for (int i = 0; i < 4 && !l->class; i++) {
@@ -180,7 +185,7 @@ static bool add_class_tokens(struct legacy *l) {
         snprintf(text, sizeof text, "<extra_id_%lld>", (long long)i);
         ok = legacy_add(l, text, strlen(text), true);
     }
-    for (int i = 0; ok && strcmp(order, "mbart") == 0 && i < LEGACY_LANGUAGES; i++)
+    for (int i = 0; ok && i < legacy_language_count(l); i++)
         ok = legacy_add(l, legacy_languages[i], strlen(legacy_languages[i]), true);
     if (ok && strcmp(order, "pegasus") == 0) ok = legacy_add(l, "<mask_1>", 8, true);
     for (int64_t i = 2; ok && strcmp(order, "pegasus") == 0 && i < 103; i++) {

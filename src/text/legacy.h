@@ -7,7 +7,7 @@
 #include "text/tokenizer.h"
 
 /* What a tokenizer class of transformers makes of its files. Texts are JSON in which $name$ stands for what depends on
- * tokenizer_config.json: see fill_in in legacy.c. */
+ * tokenizer_config.json: see fill_in in legacy_write.c. */
 enum legacy_files { LEGACY_WORDS, LEGACY_PAIRS, LEGACY_PIECES, LEGACY_MARIAN };
 struct legacy_class {
     const char *name; /* without "Fast" */
@@ -22,7 +22,7 @@ struct legacy_class {
     bool mask_left;    /* the mask token takes the spaces before it */
 };
 extern const struct legacy_class legacy_classes[]; /* the last has no name */
-/* The class that a model type has; NULL: none that heed knows. */
+/* The class that a model type has; "": one that heed lacks; NULL: the type is not known. */
 const char *legacy_class_of(const char *model_type);
 
 /* A special token and how it is looked for. */
@@ -57,8 +57,9 @@ bool legacy_token(struct legacy *l, const char *text, size_t size, bool special,
 void legacy_token_free(heed_ctx *cx, struct legacy_token *t);
 bool legacy_add(struct legacy *l, const char *text, size_t size, bool special); /* one more added token */
 /* legacy_model.c: vocabularies */
-enum { LEGACY_LANGUAGES = 25 };
-extern const char *const legacy_languages[LEGACY_LANGUAGES]; /* mBART's */
+enum { LEGACY_LANGUAGES = 52 };
+extern const char *const legacy_languages[LEGACY_LANGUAGES]; /* mBART-50's; the first 25 are mBART's */
+int legacy_language_count(const struct legacy *l);           /* how many of them the class has */
 int64_t legacy_extra_ids(const struct legacy *l);            /* T5's */
 bool legacy_read_words(struct legacy *l);
 bool legacy_read_vocabulary(struct legacy *l);

@@ -144,8 +144,16 @@ static void put_spm_from(struct scored *s, int64_t first) {
 }
 
 const char *const legacy_languages[LEGACY_LANGUAGES] = {
-    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT", "ja_XX", "kk_KZ",
-    "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN"};
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT",
+    "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK",
+    "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE",
+    "km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN",
+    "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
+
+int legacy_language_count(const struct legacy *l) {
+    const char *order = l->class->order ? l->class->order : "";
+    return strcmp(order, "mbart50") == 0 ? LEGACY_LANGUAGES : strcmp(order, "mbart") == 0 ? 25 : 0;
+}
 
 int64_t legacy_extra_ids(const struct legacy *l) {
     const node v = legacy_member(&l->config, "extra_ids");
@@ -162,13 +170,13 @@ static void put_numbered(struct scored *s, const char *format, int64_t i, double
 static void order_pieces(struct scored *s, const char *order) {
     struct legacy *l = s->l;
     l->unknown = l->spm.unk_id;
-    if (strcmp(order, "fairseq") == 0 || strcmp(order, "mbart") == 0) {
+    if (strcmp(order, "fairseq") == 0 || strncmp(order, "mbart", 5) == 0) {
         put_role(s, ROLE_BOS, "<s>");
         put_role(s, ROLE_PAD, "<pad>");
         put_role(s, ROLE_EOS, "</s>");
         put_role(s, ROLE_UNK, "<unk>");
         put_spm_from(s, 3);
-        for (int i = 0; i < LEGACY_LANGUAGES && *order == 'm'; i++)
+        for (int i = 0; i < legacy_language_count(l); i++)
             put_piece(s, legacy_languages[i], strlen(legacy_languages[i]), 0);
         put_role(s, ROLE_MASK, "<mask>");
         l->unknown = 3;

@@ -66,6 +66,7 @@ static bool fill_in(struct legacy *l, const char *name, size_t size) {
     if (IS("accents")) return legacy_put(l, !accents ? "null" : accents->number != 0 ? "true" : "false");
     if (IS("chinese")) return legacy_put(l, legacy_flag(l, "tokenize_chinese_chars", true) ? "true" : "false");
     if (IS("prefix")) return legacy_put(l, legacy_flag(l, "add_prefix_space", false) ? "true" : "false");
+    if (IS("spaced")) return legacy_put(l, legacy_flag(l, "add_prefix_space", true) ? "true" : "false");
     if (IS("scheme")) return legacy_put(l, no_prefix ? "never" : "always");
     if (IS("first")) return legacy_put(l, no_prefix ? "first" : "always");
     if (IS("llama")) return legacy_put(l, no_prefix ? "never" : legacy_flag(l, "legacy", false) ? "always" : "first");

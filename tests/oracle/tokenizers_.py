@@ -384,6 +384,14 @@ def directories(folder):
                                                      bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]"),
                          **config("DebertaV2Tokenizer", split_by_punct=True)}
     yield "marian", marian(folder)
+    yield "mbart50", {"sentencepiece.bpe.model": plain, **config("MBart50Tokenizer", src_lang="sl_SI")}
+    yield "big-bird", {"spiece.model": sentence_piece(folder, pad_id=0, eos_id=1, bos_id=2, unk_id=3, user_defined_symbols=["[CLS]", "[SEP]", "[MASK]"]),
+                       **config("BigBirdTokenizer")}
+    yield "xlnet", {"spiece.model": sentence_piece(folder, unk_id=0, bos_id=1, eos_id=2, control_symbols=["<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>"]),
+                    "config.json": json.dumps({"model_type": "xlnet"})}
+    yield "blenderbot", {**byte_files(fairseq), **config("BlenderbotTokenizer")}
+    funnel = words["vocab.txt"].replace("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]", "<pad>\n<unk>\n<cls>\n<sep>\n<mask>")
+    yield "funnel", {"vocab.txt": funnel, **config("FunnelTokenizer")}
 
 
 def marian(folder):

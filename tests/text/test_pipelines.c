@@ -132,7 +132,7 @@ static void test_directories(void **state) {
     struct tree t;
     char *text = read_golden("directories.json", &size);
     if (!tree_parse(cx, "directories.json", text, size, &t)) fail_msg("%s", heed_message(cx));
-    assert_true(tree_root(&t)->size >= 24);
+    assert_true(tree_root(&t)->size >= 29);
     for (EACH_NODE(one, &t, tree_root(&t))) {
         const node name = tree_find(&t, one, "name");
         for (EACH_NODE(file, &t, tree_find(&t, one, "files"))) write_base64(in_folder(file->key), file);
@@ -171,6 +171,12 @@ static void test_directories_refused(void **state) {
                      "\x0A\x03\x0A\x01"
                      "a\x12\x03\xC0\x02\x07",
                      10, "the unknown piece 7 is out of range");
+    write_bytes(in_folder("vocab.txt"), "a\n", 2);
+    refuse_directory(cx, "tokenizer_config.json", "{\"tokenizer_class\":\"TapasTokenizer\"}", 36,
+                     "the tokenizer of class 'TapasTokenizer' is not supported without tokenizer.json");
+    refuse_directory(cx, "config.json", "{\"model_type\":\"tapas\"}", 22,
+                     "the tokenizer of model type 'tapas' is not supported without tokenizer.json");
+    unlink(in_folder("vocab.txt"));
     write_bytes(in_folder("merges.txt"), "a b c\n", 6);
     refuse_directory(cx, "vocab.json", "{\"a\":0,\"b\":1}", 13, "a merge is two tokens and a space");
     refuse_directory(cx, "vocab.json", "{\"a\":-1}", 8, "vocab.json: a: no id can be -1");

@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 
 import attention
+import encoders
 import tokens
 import training
 import translate
@@ -263,10 +264,11 @@ def compare(args, folder):
     worker, rows, failed, linear = Worker(args.worker, folder), [], [], {1: [], 2: []}
     translate.share(worker, folder)
     tokens.share(folder)
+    encoders.share(folder)
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}; ratio = peer / heed, above 1 heed is faster")
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
     measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
-    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines()):
+    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines(), encoders.lines()):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):
@@ -291,6 +293,8 @@ def compare(args, folder):
         translate.extras(Worker(args.worker, folder), failed)
     if args.only in "tokens":
         tokens.extras(worker, failed)
+    if args.only in "MiniLM-L6 fine-tuning":
+        encoders.extras(Worker(args.worker, folder), failed)
     for threads, ratios in linear.items():
         if len(ratios) == 2 * len(SHAPES):
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -1,4 +1,4 @@
-/* heed tokens: text to ids, line by line, and back; and a tokenizer of one's own from text. */
+/* heed tokens: text to ids, line by line, and back; and training tokenizers on text. */
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "heed/plot.h"
@@ -63,7 +63,7 @@ static bool put(struct converter *c, const char *text) { return heed_string_put(
 static bool encode(struct converter *c) {
     const char *text = c->in.text, *tab = c->pair ? memchr(text, '\t', c->in.size) : NULL;
     size_t size = c->in.size;
-    if (c->pair && !tab) return heed_fail(c->cx, HEED_ERR_FORMAT, "encode: a line without a tab is no pair");
+    if (c->pair && !tab) return heed_fail(c->cx, HEED_ERR_FORMAT, "encode: a pair needs a tab between its texts");
     if (tab) {
         size = (size_t)(tab - text);
         c->opts.pair = tab + 1;
@@ -139,7 +139,7 @@ static bool put_pieces(struct converter *c) {
     return ok;
 }
 
-/* The same without offsets, which nobody sees. */
+/* The same without offsets, which are not shown. */
 static bool put_plain_ids(struct converter *c) {
     c->ids.count = 0;
     if (!heed_encode(c->cx, c->tokenizer, c->in.text, c->in.size, !c->opts.plain, &c->ids)) return false;

@@ -192,7 +192,7 @@ static int64_t merge_long(heed_ctx *cx, const struct bpe *b, struct bpe_drop *dr
 /* ---- a word ---- */
 
 /* A character with what goes before and after it, as the vocabulary may have it, in w->word. */
-static bool dress(struct work *w, const char *s, size_t size, bool inner, bool last) {
+static bool with_affixes(struct work *w, const char *s, size_t size, bool inner, bool last) {
     const struct bpe *b = &w->t->bpe;
     w->word.size = 0;
     return (!inner || !b->prefix.size || heed_string_put(w->cx, &w->word, b->prefix.s, b->prefix.size)) &&
@@ -206,7 +206,7 @@ static int32_t character_token(struct work *w, const char *s, size_t size, int32
     const bool bare = !(inner && b->prefix.size) && !(last && b->suffix.size);
     if (c < BPE_LOW && !(last && b->suffix.size)) return inner ? b->low_inner[c] : b->low[c];
     if (bare) return vocabulary_id(w->t, s, size);
-    return dress(w, s, size, inner, last) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
+    return with_affixes(w, s, size, inner, last) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
 }
 
 /* The symbols of a word under way: an unknown one waits, as its neighbours may be fused with it. */
@@ -225,7 +225,7 @@ static void flush_unknown(struct symbols *to) {
 static bool put_bytes(struct work *w, const char *s, size_t size, bool inner, bool last, struct symbols *to) {
     const struct bpe *b = &w->t->bpe;
     if ((inner && b->prefix.size) || (last && b->suffix.size)) {
-        if (!dress(w, s, size, inner, last)) return false;
+        if (!with_affixes(w, s, size, inner, last)) return false;
         s = w->word.s;
         size = w->word.size;
     }
@@ -271,7 +271,7 @@ static bool put_characters(struct work *w, const char *word, size_t size, struct
 static int32_t whole_token(struct work *w, const char *word, size_t size) {
     const struct bpe *b = &w->t->bpe;
     if (b->suffix.size == 0 || b->ignore_merges) return vocabulary_id(w->t, word, size);
-    return dress(w, word, size, false, true) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
+    return with_affixes(w, word, size, false, true) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
 }
 
 enum { WHOLE_UNKNOWN, WHOLE_YES, WHOLE_NO };

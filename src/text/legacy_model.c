@@ -53,7 +53,7 @@ bool legacy_read_vocabulary(struct legacy *l) {
         for (EACH_NODE(v, &t, tree_root(&t))) {
             const int64_t id = tree_int(&t, v, NULL, -1);
             if (!heed_failed(l->cx) && (id < 0 || id > INT32_MAX / 4))
-                tree_fail(&t, v, NULL, "no id can be %lld", (long long)id);
+                tree_fail(&t, v, NULL, "id %lld is out of range", (long long)id);
             ok = !heed_failed(l->cx) && add_word(l, v->key, v->key_size, id);
             if (!ok) break;
         }
@@ -319,6 +319,6 @@ bool legacy_put_model(struct legacy *l) {
     const bool generic = l->class->order && strcmp(l->class->order, "generic") == 0;
     const bool bpe = generic ? l->spm.model_type == 2 : l->class->model != NULL;
     if (!bpe && l->spm.model_type != 1)
-        return heed_fail(l->cx, HEED_ERR_FORMAT, "%s: a SentencePiece model of another kind than unigram", l->dir);
+        return heed_fail(l->cx, HEED_ERR_FORMAT, "%s: a SentencePiece model that is not unigram", l->dir);
     return bpe ? put_bpe(l) : put_unigram(l);
 }

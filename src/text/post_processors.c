@@ -113,7 +113,7 @@ static bool read_template_part(const heed_tokenizer *t, const struct tree *tree,
     const node name = tree_need(tree, text, "id", TREE_TEXT);
     if (!name) return false;
     const bool second = node_is(name, "B");
-    if (!second && !node_is(name, "A")) return tree_fail(tree, name, NULL, "texts are called A and B");
+    if (!second && !node_is(name, "A")) return tree_fail(tree, name, NULL, "sequences are A and B");
     return put_part(tree->cx, to, second, type, 0, "", 0);
 }
 
@@ -129,7 +129,7 @@ static bool read_template(const heed_tokenizer *t, const struct tree *tree, node
         for (EACH_NODE(v, tree, list)) {
             if (!read_template_part(t, tree, specials, v, to)) return false;
             if (i == 0 && to->part[to->count - 1].text == 1)
-                return tree_fail(tree, v, NULL, "a single text is called A");
+                return tree_fail(tree, v, NULL, "a single text is sequence A");
         }
     }
     return true;
@@ -219,7 +219,7 @@ struct parts {
 /* type -1: as it was. */
 static bool put_tokens(struct work *w, struct parts *to, const struct parts *from, int part, int32_t type) {
     if (part >= from->count)
-        return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: the template names a text that is not there");
+        return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: the template has a sequence that is not given");
     for (int64_t i = part ? from->ends[part - 1] : 0; i < from->ends[part]; i++) {
         heed_token *made = tokens_add(w->cx, &to->tokens);
         if (!made) return false;

@@ -267,7 +267,7 @@ static bool byte_level(struct work *w, const struct step *s) {
 
 /* ---- others ---- */
 
-/* A piece for each run of one script. What goes with any script and comes first is nobody's. */
+/* A piece for each run of one script. Characters of no script before the first run are dropped. */
 static bool cut_scripts(struct work *w, const struct step *step, const struct piece *p, void *user) {
     (void)step, (void)user;
     const char *text = w->text, *end = text + p->start + p->size;

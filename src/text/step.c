@@ -31,7 +31,7 @@ static struct step *add_step(heed_ctx *cx, struct steps *to) {
     return &to->step[to->count++];
 }
 
-/* Files of old do without a type where the options tell it. */
+/* Older files leave the type out where the options tell it. */
 static const char *guessed_type(const struct tree *t, node at) {
     if (tree_find(t, at, "clean_text")) return "BertNormalizer";
     if (tree_find(t, at, "strip_left")) return "Strip";
@@ -112,7 +112,7 @@ bool read_behavior(const struct tree *t, node at, const char *key, struct step *
     return v && tree_fail(t, v, NULL, "no behavior '%s'", shown(v->text).text);
 }
 
-/* Files of old say add_prefix_space. */
+/* Older files say add_prefix_space. */
 bool read_metaspace(const struct tree *t, node at, struct step *s) {
     static const char *const schemes[] = {"never", "first", "always"};
     int32_t mark = 0x2581;

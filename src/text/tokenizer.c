@@ -197,7 +197,8 @@ static bool encode(struct work *w, const char *text, size_t size, const heed_enc
     if (o->truncate > 0) {
         const int64_t added = o->plain ? 0 : processors_added(&w->t->processors, o->pair);
         if (added > o->truncate)
-            return heed_fail(w->cx, HEED_ERR_RANGE, "encode: %lld tokens do not hold the %lld that are added",
+            return heed_fail(w->cx, HEED_ERR_RANGE,
+                             "encode: a maximum length of %lld is less than the %lld special tokens that are added",
                              (long long)o->truncate, (long long)added);
         truncate_tokens(w, &first, o->truncate - added);
     }
@@ -230,7 +231,7 @@ bool heed_encode_drawn(heed_ctx *cx, const heed_tokenizer *t, const char *text, 
                        const heed_merge_dropout *dropout, heed_ids *to) {
     if (heed_failed(cx)) return false;
     if (!dropout || !(dropout->rate >= 0 && dropout->rate <= 1))
-        return heed_fail(cx, HEED_ERR_RANGE, "encode: merges are dropped with a probability between 0 and 1");
+        return heed_fail(cx, HEED_ERR_RANGE, "encode: the dropout rate must be between 0 and 1");
     return encode_ids(cx, t, text, size, &(heed_encode_opts){.plain = !special, .dropout = dropout}, to);
 }
 

@@ -20,7 +20,7 @@ bool read_vocabulary(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, n
         const int64_t id = tree_int(tree, v, NULL, -1);
         if (heed_failed(cx)) return false;
         if (id < 0 || id >= most)
-            return tree_fail(tree, v, NULL, "no id can be %lld in a vocabulary of %lld", (long long)id,
+            return tree_fail(tree, v, NULL, "id %lld is out of range for a vocabulary of %lld", (long long)id,
                              (long long)tokens);
         const int64_t entry = map_add(cx, &t->vocabulary, v->key, v->key_size);
         if (entry < 0) return false;
@@ -53,7 +53,7 @@ static bool read_added_token(heed_ctx *cx, heed_tokenizer *t, const struct tree 
     const node text = tree_need(tree, at, "content", TREE_TEXT);
     const int64_t before = t->added_text.count, id = tree_int(tree, at, "id", 0);
     if (!text || heed_failed(cx)) return false;
-    if (id < 0 || id > INT32_MAX / 2) return tree_fail(tree, at, "id", "no id can be %lld", (long long)id);
+    if (id < 0 || id > INT32_MAX / 2) return tree_fail(tree, at, "id", "id %lld is out of range", (long long)id);
     if (text->size == 0) return true; /* nothing to find */
     const int64_t entry = map_add(cx, &t->added_text, text->text, text->size);
     const int32_t known = vocabulary_id(t, text->text, text->size);
@@ -143,7 +143,7 @@ static bool index_ids(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) 
 
 /* ---- the file ---- */
 
-/* Files of old do without a type. */
+/* Older files leave the type out. */
 static const struct model_kind *model_of(const struct tree *tree, node at) {
     const struct model_kind *const kinds[] = {&bpe_kind, &wordpiece_kind, &word_kind, &unigram_kind};
     const node type = tree_find(tree, at, "type"), vocab = tree_find(tree, at, "vocab");

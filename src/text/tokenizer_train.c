@@ -177,14 +177,14 @@ static bool check_options(heed_ctx *cx, const heed_lines *const *texts, int n, c
     if ((unsigned)o->kind > HEED_TOKENS_UNIGRAM)
         return heed_fail(cx, HEED_ERR_USAGE, "train: no kind of tokenizer %d", (int)o->kind);
     if (o->vocabulary < 0 || o->vocabulary > INT32_MAX / 4 || o->least < 0)
-        return heed_fail(cx, HEED_ERR_RANGE, "train: a vocabulary of %lld, seen at least %lld times, makes no sense",
+        return heed_fail(cx, HEED_ERR_RANGE, "train: a vocabulary of %lld, seen at least %lld times, is out of range",
                          (long long)o->vocabulary, (long long)o->least);
     static const char *const sized[] = {[HEED_TOKENS_BPE] = "bpe",
                                         [HEED_TOKENS_BYTE_BPE] = "byte-level bpe",
                                         [HEED_TOKENS_WORDPIECE] = "wordpiece",
                                         [HEED_TOKENS_UNIGRAM] = "unigram"};
     if (sized[o->kind] && o->vocabulary == 0)
-        return heed_fail(cx, HEED_ERR_USAGE, "train: %s needs a size of its vocabulary", sized[o->kind]);
+        return heed_fail(cx, HEED_ERR_USAGE, "train: %s needs a vocabulary size", sized[o->kind]);
     if ((o->add_bos && !o->bos) || (o->add_eos && !o->eos))
         return heed_fail(cx, HEED_ERR_USAGE, "train: there is no %s token to add",
                          o->add_bos && !o->bos ? "bos" : "eos");

@@ -92,7 +92,7 @@ static bool read_string(struct parser *p, const char **text, uint32_t *size) {
         const char letter = *p->s++;
         if (letter == 'u') {
             const int32_t c = read_unicode(p);
-            if (c < 0) return wrong(p, "a \\u escape that is no character");
+            if (c < 0) return wrong(p, "an invalid \\u escape");
             to += utf8_put(to, c);
             continue;
         }
@@ -101,7 +101,7 @@ static bool read_string(struct parser *p, const char **text, uint32_t *size) {
         if (!*escape) return wrong(p, "an unknown escape in a string");
         *to++ = escape[1];
     }
-    if (p->s >= p->end) return wrong(p, "a string without an end");
+    if (p->s >= p->end) return wrong(p, "an unterminated string");
     p->s++;
     *to = 0;
     *text = begin;
@@ -201,7 +201,7 @@ static bool read_member(struct parser *p, uint32_t parent, bool object, int dept
     uint32_t key_size = 0;
     if (object) {
         skip_blanks(p);
-        if (p->s == p->end || *p->s != '"') return wrong(p, "a key in quotes is missing");
+        if (p->s == p->end || *p->s != '"') return wrong(p, "expected a key in quotes");
         p->s++;
         if (!read_string(p, &key, &key_size)) return false;
         skip_blanks(p);
@@ -271,7 +271,7 @@ bool tree_parse(heed_ctx *cx, const char *name, const char *text, size_t size, s
     }
     ok = ok && read_value(&p, 1, 0);
     skip_blanks(&p);
-    if (ok && p.s < p.end) ok = wrong(&p, "something behind the value");
+    if (ok && p.s < p.end) ok = wrong(&p, "unexpected text after the value");
     if (!ok) tree_free(t);
     return ok;
 }

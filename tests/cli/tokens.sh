@@ -65,7 +65,7 @@ says '"offsets": ?\[\[0, ?0\], ?\[0, ?3\]'
 ask 'the\tdog\n' pieces --pair --json
 says '"type_ids": ?\[0, ?0, ?0, ?1.*1\]'
 ask 'the dog\n' pieces --pair
-[ $status = 1 ] && grep -q '^heed: standard input: line 1: a line without a tab is no pair$' err || fail "no tab"
+[ $status = 1 ] && grep -q '^heed: standard input: line 1: a pair needs a tab between its texts$' err || fail "no tab"
 ask 'the dog and the cat\n' pieces --truncate 4
 [ "$(wc -w <out)" = 4 ] || fail "four tokens"
 ask 'the\n' pieces --pad 6

@@ -179,7 +179,7 @@ static void test_directories_refused(void **state) {
     unlink(in_folder("vocab.txt"));
     write_bytes(in_folder("merges.txt"), "a b c\n", 6);
     refuse_directory(cx, "vocab.json", "{\"a\":0,\"b\":1}", 13, "a merge is two tokens and a space");
-    refuse_directory(cx, "vocab.json", "{\"a\":-1}", 8, "vocab.json: a: no id can be -1");
+    refuse_directory(cx, "vocab.json", "{\"a\":-1}", 8, "vocab.json: a: id -1 is out of range");
     unlink(in_folder("merges.txt"));
     close_context(cx);
 }
@@ -227,7 +227,7 @@ static void test_lengths(void **state) {
     expect_ids(cx, t, "a b", &(heed_encode_opts){.truncate = 2}, "1 2");
     heed_encoding e = {0};
     assert_false(heed_encode_text(cx, t, "a", 1, &(heed_encode_opts){.truncate = 1}, &e));
-    EXPECT_SENTENCE(cx, "encode: 1 tokens do not hold the 2 that are added");
+    EXPECT_SENTENCE(cx, "encode: a maximum length of 1 is less than the 2 special tokens that are added");
     heed_encoding_free(cx, &e);
     heed_tokenizer_free(cx, t);
     heed_tokenizer_free(cx, left);

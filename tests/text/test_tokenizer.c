@@ -311,7 +311,7 @@ static void test_train_options(void **state) {
     heed_tokenizer_opts o = bpe;
     o.vocabulary = 0;
     assert_null(train_on(cx, "abc", &o));
-    EXPECT_SENTENCE(cx, "train: bpe needs a size of its vocabulary");
+    EXPECT_SENTENCE(cx, "train: bpe needs a vocabulary size");
     o.vocabulary = 3;
     assert_null(train_on(cx, "abc", &o));
     EXPECT_SENTENCE(cx, "train: a vocabulary of 3 cannot hold 0 special tokens and 4 characters");

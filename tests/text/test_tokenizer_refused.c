@@ -42,16 +42,17 @@ static void test_models_refused(void **state) {
     REFUSED("{\"model\":{\"type\":\"WordPiece\",\"vocab\":{},\"max_input_chars_per_word\":-1}}",
             "must not be negative");
     REFUSED("{\"version\":\"2.0\"," WORDS "}", "version: an unknown version");
-    REFUSED("{\"a\":\"\\ud800\"}", "line 1, column 13: a \\u escape that is no character");
+    REFUSED("{\"a\":\"\\ud800\"}", "line 1, column 13: an invalid \\u escape");
     REFUSED("{\"a\":\"\\q\"}", "an unknown escape");
     REFUSED("{\"a\":01}", "not a number");
     REFUSED("{\"a\":1.}", "not a number");
     REFUSED("{\"a\":\"\xFF\"}", "line 1, column 7: a byte that is not UTF-8");
-    REFUSED("{} {}", "line 1, column 4: something behind the value");
+    REFUSED("{} {}", "line 1, column 4: unexpected text after the value");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":[]}}", "model.vocab: expected an object");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":\"0\"}}}", "model.vocab.a: expected an integer");
-    REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":-1}}}", "model.vocab.a: no id can be -1");
-    REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":99999999}}}", "model.vocab.a: no id can be 99999999");
+    REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":-1}}}", "model.vocab.a: id -1 is out of range");
+    REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":99999999}}}",
+            "model.vocab.a: id 99999999 is out of range");
     REFUSED("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":1,\"b\":1}}}", "'a' and 'b' both have id 1");
 #define MODEL(rest) "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2}," rest "}}"
     REFUSED(MODEL("\"merges\":3"), "model.merges: expected an array");
@@ -69,7 +70,8 @@ static void test_models_refused(void **state) {
     REFUSED(MODEL("\"merges\":[],\"unk_token\":4"), "model.unk_token: expected a string");
     REFUSED("{\"added_tokens\":{}," WORDS "}", "added_tokens: expected an array");
     REFUSED("{\"added_tokens\":[{\"id\":5}]," WORDS "}", "content: missing");
-    REFUSED("{\"added_tokens\":[{\"id\":-5,\"content\":\"x\"}]," WORDS "}", "added_tokens[0].id: no id can be -5");
+    REFUSED("{\"added_tokens\":[{\"id\":-5,\"content\":\"x\"}]," WORDS "}",
+            "added_tokens[0].id: id -5 is out of range");
     REFUSED("{\"padding\":{\"pad_id\":-1}," WORDS "}", "padding: pad_id or pad_type_id is out of range");
     close_context(cx);
 }
@@ -110,7 +112,7 @@ static void test_parts_refused(void **state) {
             "post_processor.sep[1]: no token has id 7");
 #define TEMPLATE(single, specials)                                                                                     \
     "{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{" specials "}}"
-    REFUSED(PART("post_processor", TEMPLATE("{\"Sequence\":{\"id\":\"B\"}}", "")), "a single text is called A");
+    REFUSED(PART("post_processor", TEMPLATE("{\"Sequence\":{\"id\":\"B\"}}", "")), "a single text is sequence A");
     REFUSED(PART("post_processor", TEMPLATE("{\"SpecialToken\":{\"id\":\"x\"}}", "")),
             "'x' is not among its special_tokens");
     REFUSED(

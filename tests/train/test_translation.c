@@ -279,7 +279,7 @@ static void test_bad_input(void **unused) {
     no_lines.train_text = &s.parallel[0];
     no_lines.merge_dropout = -1;
     assert_null(heed_translation_new(s.cx, &no_lines));
-    EXPECT_SENTENCE(s.cx, "encode: merges are dropped with a probability between 0 and 1");
+    EXPECT_SENTENCE(s.cx, "encode: the dropout rate must be between 0 and 1");
     close_scene(&s);
 }
 

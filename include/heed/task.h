@@ -91,9 +91,11 @@ typedef struct heed_task_opts {
     heed_table_options table;
     const heed_task_data *like; /* labels as in this one: for the test set of a training set */
     char **labels;              /* or as in this list, which ends in NULL */
-    int64_t longest;            /* most tokens of a sequence of masked words; 0: 128 */
+    int64_t longest;            /* most tokens of a sequence: of masked words, 0: 128; of questions, 0: 384 */
     double masked;              /* of masked words: the share of tokens; 0: 0.15 */
     bool whole_words;           /* of masked words: all pieces of a word or none */
+    int64_t stride;             /* of questions: tokens that windows over a long context share; 0: 128 */
+    int64_t longest_answer;     /* of questions: most tokens of an answer; 0: 30 */
 } heed_task_opts;
 HEED_API heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const char *path,
                                         const heed_task_opts *opts);
@@ -103,7 +105,11 @@ HEED_API void heed_task_free(heed_ctx *cx, heed_task_data *data);
 HEED_API int64_t heed_task_count(const heed_task_data *data);        /* examples */
 HEED_API int64_t heed_task_cut(const heed_task_data *data);          /* texts that were too long, or words beyond */
 HEED_API const char *heed_task_cut_name(const heed_task_data *data); /* which of the two: "text", "word" */
-HEED_API const char *heed_task_metrics(const heed_task_data *data);  /* of the task on these data, by name */
+/* Where an example may become several rows of the columns, windows of a long context: how many examples there are, and
+ * which of them a row is part of. */
+HEED_API int64_t heed_task_examples(const heed_task_data *data);
+HEED_API int64_t heed_task_example(const heed_task_data *data, int64_t row);
+HEED_API const char *heed_task_metrics(const heed_task_data *data);           /* of the task on these data, by name */
 HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /* classes, with their names; 0: none */
 /* The true class of each example, or of each word where words are tagged; NULL: there are none. */
 HEED_API const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n);
@@ -150,6 +156,23 @@ typedef struct heed_chunk {
 } heed_chunk;
 HEED_API int64_t heed_tag_chunks(const heed_text_model *m, const int32_t *tag, int64_t n, heed_chunk *found,
                                  int64_t room);
+
+/* The answer to a question, a part of its context: of each (question, context) pair of texts the n_best likeliest
+ * spans, best first, out (n, n_best). Long contexts are read in windows that overlap. */
+typedef struct heed_answer_opts {
+    int64_t longest, stride; /* tokens of a window, and tokens that two of them share; 0: 384, 128 */
+    int64_t longest_answer;  /* most tokens; 0: 30 */
+    int64_t n_best;          /* 0: 1; at most 20 are found */
+    bool none;               /* there may be no answer (SQuAD 2.0) */
+} heed_answer_opts;
+typedef struct heed_answered {
+    int64_t start, end;  /* bytes of the context, */
+    int64_t first, last; /* and characters; the last is the one behind it */
+    float score;         /* probability among the 20 best spans */
+    bool none;           /* no answer, or no further one */
+} heed_answered;
+HEED_API bool heed_answer(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n,
+                          const heed_answer_opts *opts, heed_answered *out);
 
 /* Vectors of texts, out (n, heed_text_width), pooled as the directory's sentence-transformers files say: the mean of
  * the last hidden states, that of the class token, or their maxima; normalised to length 1 where they say so. */

@@ -21,6 +21,10 @@ static const struct option options[] = {
     {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
              "sequence; 0: 128"},
+    {.name = "stride", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+     .help = "of questions: tokens that two windows over a long context share"},
+    {.name = "max-answer", .kind = OPTION_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
+     .help = "of questions: maximum tokens of an answer"},
     {.name = "masked", .kind = OPTION_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
      .help = "fraction of the words to mask"},
     {.name = "whole-words", .help = "mask all tokens of a word or none"},

@@ -9,7 +9,9 @@
 
 /* ---- where the files are ---- */
 
-static const char *const names_of[][5] = {{"train", NULL}, {"dev", "valid", "val", "validation", NULL}, {"test", NULL}};
+static const char *const names_of[][7] = {{"train", "train-v1.1", "train-v2.0", NULL},
+                                          {"dev", "valid", "val", "validation", "dev-v1.1", "dev-v2.0", NULL},
+                                          {"test", NULL}};
 static const char *const endings[] = {".tsv", ".csv", ".txt", ".jsonl", ".json", ".conll"};
 
 const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]) {
@@ -33,6 +35,8 @@ static const char *text_of(const struct options *o, const char *name) {
 heed_task_opts texts_opts(const struct options *o) {
     heed_task_opts opts = {.text = text_of(o, "text"), .pair = text_of(o, "pair"), .target = text_of(o, "target")};
     if (option_known(o, "max-length")) opts.longest = option_int(o, "max-length");
+    if (option_known(o, "stride")) opts.stride = option_int(o, "stride");
+    if (option_known(o, "max-answer")) opts.longest_answer = option_int(o, "max-answer");
     if (option_known(o, "masked")) opts.masked = option_number(o, "masked");
     if (option_known(o, "whole-words")) opts.whole_words = option_flag(o, "whole-words");
     if (option_known(o, "separator")) opts.table.delimiter = table_separator(o);

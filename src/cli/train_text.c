@@ -59,15 +59,47 @@ static bool make_tokenizer(struct train_run *r) {
     return t->tokens;
 }
 
+/* Examples may be several rows of the data set: the rows of those that were chosen, in the order of the data. */
+static bool expand_rows(struct train_run *r, int64_t examples) {
+    struct texts *t = texts_of(r);
+    const heed_task_data *data = t->data[TRAIN];
+    const int64_t rows = heed_task_count(data);
+    if (rows == examples) return true;
+    bool *valid = heed_mem_new(r->cx, (size_t)examples * sizeof *valid);
+    int64_t *both = heed_mem_new(r->cx, (size_t)rows * sizeof *both),
+            *more = heed_mem_new(r->cx, (size_t)rows * sizeof *more);
+    if (!heed_failed(r->cx)) {
+        memset(valid, 0, (size_t)examples * sizeof *valid);
+        for (int64_t i = 0; i < t->n_valid; i++) valid[t->valid_rows[i]] = true;
+        heed_mem_free(r->cx, t->train_rows);
+        heed_mem_free(r->cx, t->valid_rows);
+        t->n_train = t->n_valid = 0;
+        t->train_rows = both;
+        t->valid_rows = more;
+        for (int64_t i = 0; i < rows; i++) {
+            if (valid[heed_task_example(data, i)])
+                more[t->n_valid++] = i;
+            else
+                both[t->n_train++] = i;
+        }
+    } else {
+        heed_mem_free(r->cx, both);
+        heed_mem_free(r->cx, more);
+    }
+    heed_mem_free(r->cx, valid);
+    return !heed_failed(r->cx);
+}
+
 /* Examples for validation, where no file holds them. */
 static bool split(struct train_run *r) {
     struct texts *t = texts_of(r);
     const double fraction = option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.1;
-    const int64_t n = heed_task_count(t->data[TRAIN]);
-    t->n_train = n;
+    const int64_t n = heed_task_examples(t->data[TRAIN]);
+    t->n_train = heed_task_count(t->data[TRAIN]);
     if (t->data[VALID] || fraction == 0 || n < 10) return true;
     return heed_rows_split(r->cx, n, fraction, heed_seed(r->cx), &t->train_rows, &t->n_train, &t->valid_rows,
-                           &t->n_valid);
+                           &t->n_valid) &&
+           expand_rows(r, n);
 }
 
 /* ---- the model ---- */
@@ -95,12 +127,13 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const bool classes = strcmp(r->task->page.name, "classify") == 0;
     snprintf(text[0], sizeof text[0], "vocab_size=%lld", (long long)heed_tokenizer_size(t->tokens));
     snprintf(text[1], sizeof text[1], "pad_token_id=%d", (int)heed_vocabulary_padding(t->tokens));
-    snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : labels));
+    const bool spans = strcmp(r->task->page.name, "qa") == 0; /* labels are start and end */
+    snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : spans ? 2 : labels));
     fresh.text[fresh.n++] = text[0];
     fresh.text[fresh.n++] = text[1];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (train_has_key(r->family, sizes[i].key)) fresh.text[fresh.n++] = sizes[i].setting;
-    if (numbers || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
+    if (numbers || spans || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
     if (numbers) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=regression";
     if (classes) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=single_label_classification";
     heed_model *model = train_make_model(r, cx, &fresh, &kept);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag, &task_masked};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag, &task_qa, &task_masked};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
@@ -56,6 +56,12 @@ int64_t heed_task_count(const heed_task_data *data) { return !data ? 0 : data->s
 int64_t heed_task_cut(const heed_task_data *data) { return data ? data->cut : 0; }
 const char *heed_task_cut_name(const heed_task_data *data) {
     return data && data->task->cut ? data->task->cut : "text";
+}
+int64_t heed_task_examples(const heed_task_data *data) {
+    return data && data->task->examples ? data->task->examples(data) : heed_task_count(data);
+}
+int64_t heed_task_example(const heed_task_data *data, int64_t row) {
+    return data && data->task->example_of ? data->task->example_of(data, row) : row;
 }
 const char *heed_task_metrics(const heed_task_data *data) {
     return !data ? NULL : data->task->metrics_of ? data->task->metrics_of(data) : data->task->metrics;

@@ -13,6 +13,8 @@ struct heed_text_task {
     bool (*encode)(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *data);
     bool (*measure)(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows, int64_t n,
                     heed_score *score, int32_t *predicted);
+    int64_t (*examples)(const heed_task_data *data); /* where an example may be several rows; NULL: rows are examples */
+    int64_t (*example_of)(const heed_task_data *data, int64_t row);
     heed_transform transform;                         /* of encoded rows, its own is the data; NULL: none */
     void (*free)(heed_ctx *cx, heed_task_data *data); /* of data->own; NULL: there is nothing */
 };
@@ -33,7 +35,7 @@ struct heed_task_data {
     void *own; /* the task's */
 };
 
-extern const heed_text_task task_classify, task_regress, task_tag, task_masked;
+extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_masked;
 
 /* ---- what tasks share ---- */
 

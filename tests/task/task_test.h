@@ -20,6 +20,27 @@ static UNUSED heed_json open_golden(heed_ctx *cx, const char *name) {
     return doc;
 }
 
+/* Of the golden file of pipelines. */
+static UNUSED heed_tokenizer *tokenizer_named(heed_ctx *cx, const char *name) {
+    const char *root = getenv("HEED_GOLDEN");
+    char path[1024];
+    struct tree t;
+    size_t size;
+    snprintf(path, sizeof path, "%s/text/pipelines.json", root ? root : HEED_SOURCE_DIR "/tests/golden");
+    char *text = read_bytes(path, &size);
+    heed_tokenizer *found = NULL;
+    assert_true(tree_parse(cx, "pipelines.json", text, size, &t));
+    for (EACH_NODE(one, &t, tree_root(&t))) {
+        const node file = tree_find(&t, one, "tokenizer");
+        if (!found && strcmp(tree_find(&t, one, "name")->text, name) == 0)
+            found = tokenizer_parse(cx, name, file->text, file->size);
+    }
+    tree_free(&t);
+    free(text);
+    if (!found) fail_msg("%s: %s", name, heed_message(cx));
+    return found;
+}
+
 static UNUSED void write_text(const char *name, const char *text) { write_bytes(in_folder(name), text, strlen(text)); }
 
 /* A tokenizer of single words and of pieces that continue them: a, b, … h, and ##a to ##h. */

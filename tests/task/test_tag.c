@@ -4,26 +4,6 @@
 
 /* ---- words one by one, against Python ---- */
 
-static heed_tokenizer *tokenizer_named(heed_ctx *cx, const char *name) {
-    const char *root = getenv("HEED_GOLDEN");
-    char path[1024];
-    struct tree t;
-    size_t size;
-    snprintf(path, sizeof path, "%s/text/pipelines.json", root ? root : HEED_SOURCE_DIR "/tests/golden");
-    char *text = read_bytes(path, &size);
-    heed_tokenizer *found = NULL;
-    assert_true(tree_parse(cx, "pipelines.json", text, size, &t));
-    for (EACH_NODE(one, &t, tree_root(&t))) {
-        const node file = tree_find(&t, one, "tokenizer");
-        if (!found && strcmp(tree_find(&t, one, "name")->text, name) == 0)
-            found = tokenizer_parse(cx, name, file->text, file->size);
-    }
-    tree_free(&t);
-    free(text);
-    if (!found) fail_msg("%s: %s", name, heed_message(cx));
-    return found;
-}
-
 static void test_words(void **state) {
     (void)state;
     heed_ctx *cx = open_context();

@@ -38,8 +38,11 @@ static struct bpe_merge merge_of(const struct bpe *b, int32_t first, int32_t sec
     return entry < 0 ? NO_MERGE : b->merges[entry];
 }
 
-/* The last of several for one pair holds, as in Python. */
-static void add_merge(struct bpe *b, int32_t first, int32_t second, int32_t rank, int32_t id) {
+void bpe_expect_merge(const struct bpe *b, int32_t first, int32_t second) {
+    __builtin_prefetch(&b->table.slots[hash_number(b->table.secret, pair_of(first, second)) & b->table.mask]);
+}
+
+void bpe_add_merge(struct bpe *b, int32_t first, int32_t second, int32_t rank, int32_t id) {
     struct table_step s;
     const uint64_t pair = pair_of(first, second);
     const int64_t entry = find_merge(b, pair, &s);
@@ -274,8 +277,6 @@ static int32_t whole_token(struct work *w, const char *word, size_t size) {
     return with_affixes(w, word, size, false, true) ? vocabulary_id(w->t, w->word.s, w->word.size) : -1;
 }
 
-enum { WHOLE_UNKNOWN, WHOLE_YES, WHOLE_NO };
-
 static bool bpe_encode(struct work *w, const char *word, size_t size) {
     const struct bpe *b = &w->t->bpe;
     int32_t whole = -1;
@@ -303,120 +304,6 @@ static bool bpe_encode(struct work *w, const char *word, size_t size) {
     for (int64_t i = 0; i < n; at += to.at[i++].size)
         if (!work_token(w, to.at[i].id, at, at + to.at[i].size, NULL, 0)) return false;
     return true;
-}
-
-/* ---- reading ---- */
-
-/* "a b", or ["a", "b"]. */
-static bool merge_parts(const struct tree *tree, node at, node *out, struct tree_node parts[2]) {
-    if (at->kind == TREE_ARRAY) {
-        const node first = tree_first(tree, at), second = first ? tree_next(tree, first) : NULL;
-        if (at->size != 2) return tree_fail(tree, at, NULL, "a merge joins two tokens");
-        if (!tree_need(tree, first, NULL, TREE_TEXT) || !tree_need(tree, second, NULL, TREE_TEXT)) return false;
-        out[0] = first;
-        out[1] = second;
-        return true;
-    }
-    if (!tree_need(tree, at, NULL, TREE_TEXT)) return false;
-    const char *space = memchr(at->text, ' ', at->size), *end = at->text + at->size;
-    if (!space || memchr(space + 1, ' ', (size_t)(end - space - 1)))
-        return tree_fail(tree, at, NULL, "a merge is two tokens and a space");
-    parts[0] = (struct tree_node){.text = at->text, .size = (uint32_t)(space - at->text)};
-    parts[1] = (struct tree_node){.text = space + 1, .size = (uint32_t)(end - space - 1)};
-    out[0] = &parts[0];
-    out[1] = &parts[1];
-    return true;
-}
-
-static bool read_merge(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at, int32_t rank,
-                       heed_string *work) {
-    struct tree_node parts[2];
-    node part[2] = {NULL, NULL};
-    const size_t prefix = t->bpe.prefix.size;
-    if (!merge_parts(tree, at, part, parts)) return false;
-    const size_t skip = part[1]->size >= prefix ? prefix : part[1]->size;
-    work->size = 0;
-    if (!heed_string_put(cx, work, part[0]->text, part[0]->size) ||
-        !heed_string_put(cx, work, part[1]->text + skip, part[1]->size - skip))
-        return false;
-    const int32_t ids[] = {vocabulary_id(t, part[0]->text, part[0]->size),
-                           vocabulary_id(t, part[1]->text, part[1]->size), vocabulary_id(t, work->s, work->size)};
-    for (int i = 0; i < 3; i++)
-        if (ids[i] < 0)
-            return tree_fail(tree, at, NULL, "'%s' is not in the vocabulary",
-                             i < 2 ? shown_bytes(part[i]->text, part[i]->size).text
-                                   : shown_bytes(work->s, work->size).text);
-    add_merge(&t->bpe, ids[0], ids[1], rank, ids[2]);
-    return true;
-}
-
-static bool read_merges(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node merges) {
-    heed_string work = {0};
-    t->bpe.merges = heed_mem_new(cx, (size_t)merges->size * sizeof *t->bpe.merges);
-    bool ok = t->bpe.merges && table_reserve(cx, &t->bpe.table, merges->size);
-    int32_t rank = 0;
-    for (EACH_NODE(v, tree, merges)) {
-        if (!ok) break;
-        if (v->kind == TREE_TEXT && v->size >= 8 && memcmp(v->text, "#version", 8) == 0) continue;
-        ok = read_merge(cx, t, tree, v, rank++, &work);
-    }
-    heed_string_free(cx, &work);
-    return ok;
-}
-
-static bool fill_tables(heed_ctx *cx, heed_tokenizer *t) {
-    struct bpe *b = &t->bpe;
-    heed_string inner = {0};
-    b->low = heed_mem_new(cx, BPE_LOW * sizeof *b->low);
-    b->low_inner = heed_mem_new(cx, BPE_LOW * sizeof *b->low_inner);
-    b->whole = heed_mem_new(cx, (size_t)t->size + 1);
-    bool ok = b->low && b->low_inner && b->whole && heed_string_put(cx, &inner, b->prefix.s, b->prefix.size);
-    for (int64_t i = 0; ok && i < t->size; i++) atomic_init(&b->whole[i], WHOLE_UNKNOWN);
-    for (int32_t c = 0; ok && c < BPE_LOW; c++) {
-        char text[4];
-        const size_t size = (size_t)utf8_put(text, c);
-        b->low[c] = vocabulary_id(t, text, size);
-        inner.size = b->prefix.size;
-        ok = heed_string_put(cx, &inner, text, size);
-        if (ok) b->low_inner[c] = b->prefix.size ? vocabulary_id(t, inner.s, inner.size) : b->low[c];
-    }
-    heed_string_free(cx, &inner);
-    return ok;
-}
-
-void byte_tokens(const heed_tokenizer *t, int32_t byte[256]) {
-    for (int i = 0; i < 256; i++) {
-        char text[8];
-        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i);
-        byte[i] = vocabulary_id(t, text, 6);
-    }
-}
-
-static bool option_string(const struct tree *tree, node at, const char *key, heed_string *to) {
-    const node v = tree_text(tree, at, key);
-    return !heed_failed(tree->cx) && heed_string_put(tree->cx, to, v ? v->text : "", v ? v->size : 0);
-}
-
-static bool bpe_read(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at) {
-    struct bpe *b = &t->bpe;
-    const node vocab = tree_need(tree, at, "vocab", TREE_OBJECT);
-    const node merges = vocab ? tree_need(tree, at, "merges", TREE_ARRAY) : NULL;
-    if (!merges || !read_vocabulary(cx, t, tree, vocab)) return false;
-    const node unknown = tree_text(tree, at, "unk_token");
-    b->dropout = tree_number(tree, at, "dropout", 0);
-    b->fuse = tree_bool(tree, at, "fuse_unk", false);
-    b->ignore_merges = tree_bool(tree, at, "ignore_merges", false);
-    b->byte_fallback = tree_bool(tree, at, "byte_fallback", false);
-    if (heed_failed(cx) || !option_string(tree, at, "continuing_subword_prefix", &b->prefix) ||
-        !option_string(tree, at, "end_of_word_suffix", &b->suffix))
-        return false;
-    if (!(b->dropout >= 0 && b->dropout <= 1)) return tree_fail(tree, at, "dropout", "must be between 0 and 1");
-    if (b->prefix.size > 64 || b->suffix.size > 64)
-        return tree_fail(tree, at, NULL, "a prefix or suffix of more than 64 bytes");
-    t->unknown = unknown ? vocabulary_id(t, unknown->text, unknown->size) : -1;
-    b->lacks_unknown = unknown && t->unknown < 0;
-    if (b->byte_fallback) byte_tokens(t, b->byte);
-    return read_merges(cx, t, tree, merges) && fill_tables(cx, t);
 }
 
 /* ---- words ---- */

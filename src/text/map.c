@@ -10,8 +10,12 @@ static bool same(const struct map *m, int64_t entry, const char *key, size_t siz
 }
 
 int64_t map_find(const struct map *m, const char *key, size_t size) {
+    return map_find_hash(m, key, size, map_hash(m, key, size));
+}
+
+int64_t map_find_hash(const struct map *m, const char *key, size_t size, uint32_t hash) {
     if (m->count == 0) return -1;
-    struct table_step s = table_begin(&m->table, hash_bytes(m->table.secret, key, size));
+    struct table_step s = table_begin(&m->table, hash);
     while (table_match(&m->table, &s))
         if (same(m, s.entry, key, size)) return s.entry;
     return -1;

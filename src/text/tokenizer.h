@@ -27,13 +27,14 @@ struct bpe_merge {
     uint64_t pair; /* first << 32 | second */
     int32_t rank, id;
 };
+enum { WHOLE_UNKNOWN, WHOLE_YES, WHOLE_NO };
 #define BPE_LOW 0x3000 /* characters below have their token in a table */
 struct bpe {
     struct bpe_merge *merges;
     int64_t merge_count;
     struct table table;
     int32_t *low, *low_inner;   /* (BPE_LOW): the token of a character that begins a word, and within one; -1: none */
-    _Atomic uint8_t *whole;     /* (tokens): whether the pieces of this token's text are the token; 0: not known yet */
+    _Atomic uint8_t *whole;     /* (tokens): WHOLE_...: whether the pieces of this token's text are the token */
     heed_string prefix, suffix; /* of a word's characters but the first; after its last */
     int32_t byte[256];          /* the tokens of bytes for byte_fallback, -1: none */
     bool fuse;                  /* unknown neighbours are one token */
@@ -154,6 +155,10 @@ struct bpe_drop {
     uint64_t position;
 };
 void bpe_free(heed_ctx *cx, struct bpe *b);
+bool bpe_read(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at); /* bpe_read.c */
+/* The last of several merges of one pair holds, as in Python. `bpe_expect_merge` fetches what adding one will need. */
+void bpe_add_merge(struct bpe *b, int32_t first, int32_t second, int32_t rank, int32_t id);
+void bpe_expect_merge(const struct bpe *b, int32_t first, int32_t second);
 void byte_tokens(const heed_tokenizer *t, int32_t byte[256]); /* "<0x00>" to "<0xFF>", -1: none */
 
 /* Learns merges. words: how often each key was seen. symbols: the tokens there are, the words' characters among them;

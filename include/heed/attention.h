@@ -64,6 +64,9 @@ typedef struct heed_score_opts {
     heed_tensor *m;           /* bilinear */
     heed_tensor *wq, *wk, *w; /* additive; wq and wk may be NULL when q and k are projected already (Dq = Dk = h) */
     heed_tensor *sharpness;   /* distance and kernels: one number, 1 / width; NULL: 1 */
+    const char *site;         /* of heed_attention_pool, what capture calls it; NULL: "attention" */
+    int layer;
+    int64_t row; /* the number of the first query: of a recurrent decoder, which runs step by step */
 } heed_score_opts;
 HEED_API heed_tensor *heed_scores(heed_ctx *cx, heed_tensor *q, heed_tensor *k, const heed_score_opts *opts);
 
@@ -75,7 +78,8 @@ typedef enum heed_normaliser {
 } heed_normaliser;
 /* scores (B,Tq,Tk) or (B,H,Tq,Tk) -> weights; hidden ones are 0. mask may be NULL. */
 HEED_API heed_tensor *heed_normalise(heed_ctx *cx, heed_tensor *scores, heed_normaliser how, const heed_mask *mask);
-/* Score, normalise, pool: v (…,Tk,E) -> (…,Tq,E); *weights, when wanted, (…,Tq,Tk). */
+/* Score, normalise, pool: v (…,Tk,E) -> (…,Tq,E); *weights, when wanted, (…,Tq,Tk). Captured, with axes before those of
+ * scores as B and H. */
 HEED_API heed_tensor *heed_attention_pool(heed_ctx *cx, heed_tensor *q, heed_tensor *k, heed_tensor *v,
                                           const heed_score_opts *score, heed_normaliser how, const heed_mask *mask,
                                           heed_tensor **weights);
@@ -212,6 +216,10 @@ typedef struct heed_capture_opts {
     heed_capture_fn fn;
     void *user;
 } heed_capture_opts;
+/* For attention that is made of other ops: hands its weights over, (B,H,Tq,Tk), (B,Tq,Tk) or (Tq,Tk). row: the number
+ * of the first query; what is kept of row 0 to row - 1 of this attention goes on with these rows, so that the steps of
+ * a recurrent decoder become one map. site NULL: "attention". Without a capture nothing happens. */
+HEED_API bool heed_capture_weights(heed_ctx *cx, const char *site, int layer, int64_t row, heed_tensor *weights);
 HEED_API bool heed_capture_begin(heed_ctx *cx, const heed_capture_opts *opts);
 HEED_API void heed_capture_end(heed_ctx *cx); /* what was kept is gone */
 /* What was kept: one map per attention that ran, (batch, heads, rows, keys) in the order chosen. */

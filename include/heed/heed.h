@@ -2,6 +2,7 @@
 #ifndef HEED_HEED_H
 #define HEED_HEED_H
 
+#include "heed/attend.h"
 #include "heed/attention.h"
 #include "heed/base.h"
 #include "heed/data.h"

@@ -54,14 +54,16 @@ typedef struct heed_head {
     /* Reads the config (every key of the tables is there, of its kind) into own and declares the parameters, those of
      * the body first. own is zeroed; memory that it needs beside comes from heed_params_room. */
     bool (*build)(heed_ctx *cx, heed_json config, heed_params *params, void *own);
-    /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs, and "attentions.L" where
-     * weights are outputs of ops and not captured. While training it may add "training_loss", which is then the one to
+    /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs. Attention that is made of
+     * ops is handed to heed_capture_weights. While training it may add "training_loss", which is then the one to
      * take the gradient of: the loss without its units. */
     bool (*forward)(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
     /* Inputs for `batch` examples, of `length` tokens where it reads sequences, with targets; for plans: only their
      * shapes count. */
     bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
     const struct heed_stepper *stepper; /* how it decodes (src/model/stepper.h); NULL: it cannot */
+    /* Of models of vectors with attention: what key i is called (heed/attend.h); NULL: its number. */
+    void (*name_key)(const void *own, int64_t i, char *name, size_t size);
 } heed_head;
 
 typedef struct heed_family {

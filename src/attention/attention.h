@@ -13,5 +13,7 @@
 bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top, const float *sum, const char *site,
                        int layer);
 bool capture_wants(const heed_ctx *cx, const char *site, int layer);
+/* What was kept, as the caller's: the list, its weights and its sites are heed_mem_free's. */
+heed_capture_map *capture_take(heed_ctx *cx, int *n);
 
 #endif

@@ -1,9 +1,11 @@
 /* Capture of attention weights.
  *
  * Nothing is kept of the weights on the fast path; they are computed again for the rows that are asked for, from each
- * row's largest score and sum. So the outputs cannot differ, and without capture it costs nothing. */
+ * row's largest score and sum. So the outputs cannot differ, and without capture it costs nothing. Where attention is
+ * made of ops its weights are a tensor, and are copied. */
 #include "attention/attention.h"
 #include "base/ctx.h"
+#include "tensor/engine.h"
 #include <string.h>
 
 #define DEFAULT_CAP ((size_t)256 << 20)
@@ -98,22 +100,25 @@ bool capture_wants(const heed_ctx *cx, const char *site, int layer) {
 
 /* One attention's rows, as they are asked for. */
 struct request {
-    const struct attention *a;
+    const struct attention *a; /* NULL: */
+    const float *given;        /* (batch, all_heads, queries, keys) */
     const float *top, *sum;
     const char *site;
     int layer;
-    int64_t heads, rows;
+    int64_t first; /* row of query 0 */
+    int64_t batch, all_heads, queries, keys;
+    int64_t heads, rows; /* of those asked for */
 };
 
 static bool check_request(heed_ctx *cx, const struct capture *c, const struct request *r) {
     for (int64_t i = 0; c->opts.heads && i < r->heads; i++)
-        if (c->opts.heads[i] < 0 || c->opts.heads[i] >= r->a->heads)
+        if (c->opts.heads[i] < 0 || c->opts.heads[i] >= r->all_heads)
             return heed_fail(cx, HEED_ERR_RANGE, "capture: head %lld: %s layer %d has heads 0 to %lld",
-                             (long long)c->opts.heads[i], r->site, r->layer, (long long)r->a->heads - 1);
+                             (long long)c->opts.heads[i], r->site, r->layer, (long long)r->all_heads - 1);
     for (int64_t i = 0; c->opts.rows && i < r->rows; i++)
-        if (c->opts.rows[i] < 0 || c->opts.rows[i] >= r->a->queries)
+        if (c->opts.rows[i] < 0 || c->opts.rows[i] >= r->queries)
             return heed_fail(cx, HEED_ERR_RANGE, "capture: row %lld: %s layer %d has rows 0 to %lld",
-                             (long long)c->opts.rows[i], r->site, r->layer, (long long)r->a->queries - 1);
+                             (long long)c->opts.rows[i], r->site, r->layer, (long long)r->queries - 1);
     return true;
 }
 
@@ -122,41 +127,47 @@ static int64_t head_at(const struct capture *c, int64_t i) { return c->opts.head
 static void weights(heed_ctx *cx, const struct capture *c, const struct request *r, int64_t b, int64_t head,
                     int64_t from, int64_t n, float *out, int64_t ld) {
     const int64_t *const rows = c->opts.rows ? c->opts.rows + from : NULL;
+    for (int64_t i = 0; !r->a && i < n; i++)
+        memcpy(out + i * ld,
+               r->given + ((b * r->all_heads + head) * r->queries + (rows ? rows[i] : from + i)) * r->keys,
+               (size_t)r->keys * sizeof(float));
+    if (!r->a) return;
     kernel_attention_weights(cx->pool, r->a, r->top, r->sum, b, head, rows, from, n, out, ld);
 }
 
 /* Rows are computed by the chunk and handed over one by one. */
 static bool stream(heed_ctx *cx, const struct capture *c, const struct request *r) {
-    const size_t row = (size_t)r->a->keys * sizeof(float), cap = c->opts.byte_cap;
+    const size_t row = (size_t)r->keys * sizeof(float), cap = c->opts.byte_cap;
     if (row > cap)
         return heed_fail(cx, HEED_ERR_BUDGET, "capture: a row of %s layer %d takes %zu bytes, the cap is %zu", r->site,
                          r->layer, row, cap);
     /* rows a power of two apart would share a set of the cache */
-    const int64_t gap = row + GAP * sizeof(float) <= cap ? GAP : 0, ld = r->a->keys + gap;
+    const int64_t gap = row + GAP * sizeof(float) <= cap ? GAP : 0, ld = r->keys + gap;
     const size_t wide = (size_t)ld * sizeof(float), bytes = cap < CHUNK ? cap : wide > CHUNK ? wide : CHUNK;
     const int64_t fit = wide ? (int64_t)(bytes / wide) : r->rows, most = fit < r->rows ? fit : r->rows;
     float *const out = heed_mem_new(cx, (size_t)most * wide);
     if (!out) return false;
-    for (int64_t b = 0; b < r->a->batch; b++)
+    for (int64_t b = 0; b < r->batch; b++)
         for (int64_t h = 0; h < r->heads; h++)
             for (int64_t at = 0; at < r->rows; at += most) {
                 const int64_t n = at + most < r->rows ? most : r->rows - at;
                 weights(cx, c, r, b, head_at(c, h), at, n, out, ld);
                 for (int64_t i = 0; i < n; i++)
-                    c->opts.fn(c->opts.user, &(heed_captured){.site = r->site,
-                                                              .layer = r->layer,
-                                                              .batch = b,
-                                                              .head = head_at(c, h),
-                                                              .row = c->opts.rows ? c->opts.rows[at + i] : at + i,
-                                                              .keys = r->a->keys,
-                                                              .weights = out + i * ld});
+                    c->opts.fn(c->opts.user,
+                               &(heed_captured){.site = r->site,
+                                                .layer = r->layer,
+                                                .batch = b,
+                                                .head = head_at(c, h),
+                                                .row = r->first + (c->opts.rows ? c->opts.rows[at + i] : at + i),
+                                                .keys = r->keys,
+                                                .weights = out + i * ld});
             }
     heed_mem_free(cx, out);
     return true;
 }
 
 static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
-    const int64_t plane = r->rows * r->a->keys, count = r->a->batch * r->heads * plane;
+    const int64_t plane = r->rows * r->keys, count = r->batch * r->heads * plane;
     const size_t bytes = (size_t)count * sizeof(float);
     if (c->kept + bytes > c->opts.byte_cap)
         return heed_fail(
@@ -178,26 +189,93 @@ static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
         return false;
     }
     strcpy(site, r->site);
-    for (int64_t b = 0; b < r->a->batch; b++)
+    for (int64_t b = 0; b < r->batch; b++)
         for (int64_t h = 0; h < r->heads; h++)
-            weights(cx, c, r, b, head_at(c, h), 0, r->rows, out + (b * r->heads + h) * plane, r->a->keys);
-    c->maps[c->count++] = (heed_capture_map){site, r->layer, r->a->batch, r->heads, r->rows, r->a->keys, out};
+            weights(cx, c, r, b, head_at(c, h), 0, r->rows, out + (b * r->heads + h) * plane, r->keys);
+    c->maps[c->count++] = (heed_capture_map){site, r->layer, r->batch, r->heads, r->rows, r->keys, out};
     c->kept += bytes;
     return true;
 }
 
+/* The map that these rows go on with: one of the same attention, of as many rows as come before them. */
+static heed_capture_map *begun(const struct capture *c, const struct request *r) {
+    for (int i = c->count; r->first > 0 && i-- > 0;) {
+        heed_capture_map *const m = &c->maps[i];
+        if (m->layer == r->layer && strcmp(m->site, r->site) == 0)
+            return m->batch == r->batch && m->heads == r->heads && m->rows == r->first && m->keys == r->keys ? m : NULL;
+    }
+    return NULL;
+}
+
+/* Adds the rows to each head of m. */
+static bool keep_on(heed_ctx *cx, struct capture *c, const struct request *r, heed_capture_map *m) {
+    const int64_t planes = m->batch * m->heads, old = m->rows * m->keys, more = r->rows * m->keys;
+    const size_t bytes = (size_t)(planes * more) * sizeof(float);
+    if (c->kept + bytes > c->opts.byte_cap)
+        return heed_fail(cx, HEED_ERR_BUDGET, "capture: %s layer %d would make it %zu bytes, the cap is %zu", r->site,
+                         r->layer, c->kept + bytes, c->opts.byte_cap);
+    float *const all = heed_mem_new(cx, (size_t)(planes * (old + more)) * sizeof *all);
+    if (!all) return false;
+    for (int64_t p = 0; p < planes; p++) {
+        float *const to = all + p * (old + more);
+        memcpy(to, m->weights + p * old, (size_t)old * sizeof *all);
+        weights(cx, c, r, p / m->heads, head_at(c, p % m->heads), 0, r->rows, to + old, m->keys);
+    }
+    heed_mem_free(cx, (void *)(uintptr_t)m->weights);
+    m->weights = all;
+    m->rows += r->rows;
+    c->kept += bytes;
+    return true;
+}
+
+static bool capture(heed_ctx *cx, struct request r) {
+    struct capture *const c = capture_of(cx);
+    r.heads = c->opts.heads ? c->opts.n_heads : r.all_heads;
+    r.rows = c->opts.rows ? c->opts.n_rows : r.queries;
+    if (!check_request(cx, c, &r)) return false;
+    if (c->opts.fn) return stream(cx, c, &r);
+    heed_capture_map *const before = c->opts.rows ? NULL : begun(c, &r);
+    return before ? keep_on(cx, c, &r, before) : keep(cx, c, &r);
+}
+
 bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top, const float *sum, const char *site,
                        int layer) {
+    return capture(cx, (struct request){.a = a,
+                                        .top = top,
+                                        .sum = sum,
+                                        .site = site,
+                                        .layer = layer,
+                                        .batch = a->batch,
+                                        .all_heads = a->heads,
+                                        .queries = a->queries,
+                                        .keys = a->keys});
+}
+
+bool heed_capture_weights(heed_ctx *cx, const char *site, int layer, int64_t row, heed_tensor *t) {
+    if (heed_failed(cx)) return false;
+    if (!site) site = "attention";
+    if (!t || t->dtype != HEED_F32 || t->rank < 2 || row < 0)
+        return heed_fail(cx, HEED_ERR_SHAPE, "capture: weights of f32 and of shape (B,H,Tq,Tk) are needed, not %s",
+                         t ? heed_shape_text(t).s : "NULL");
+    if (!capture_wants(cx, site, layer) || cx->config.dry) return true;
+    struct request r = {.site = site, .layer = layer, .first = row, .batch = 1, .all_heads = 1};
+    for (int i = 0; i + 3 < t->rank; i++) r.batch *= t->shape[i];
+    if (t->rank == 3) r.batch = t->shape[0];
+    if (t->rank > 3) r.all_heads = t->shape[t->rank - 3];
+    r.queries = t->shape[t->rank - 2];
+    r.keys = t->shape[t->rank - 1];
+    t = heed_contiguous(cx, t);
+    if (!t) return false;
+    r.given = f32_of(t);
+    return capture(cx, r);
+}
+
+heed_capture_map *capture_take(heed_ctx *cx, int *n) {
     struct capture *const c = capture_of(cx);
-    const struct request r = {.a = a,
-                              .top = top,
-                              .sum = sum,
-                              .site = site,
-                              .layer = layer,
-                              .heads = c->opts.heads ? c->opts.n_heads : a->heads,
-                              .rows = c->opts.rows ? c->opts.n_rows : a->queries};
-    if (!check_request(cx, c, &r)) return false;
-    return c->opts.fn ? stream(cx, c, &r) : keep(cx, c, &r);
+    heed_capture_map *const maps = c ? c->maps : NULL;
+    *n = c ? c->count : 0;
+    if (c) c->maps = NULL, c->count = c->room = 0, c->kept = 0;
+    return maps;
 }
 
 /* ---- to a file ---- */

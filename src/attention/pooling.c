@@ -135,6 +135,7 @@ heed_tensor *heed_attention_pool(heed_ctx *cx, heed_tensor *q, heed_tensor *k, h
         if (planes.keep) hide_unseen(cx, &q, &k, planes.keep);
         kept[1] = heed_normalise(cx, scores_seen(cx, q, k, score, planes.keep), how, mask);
         kept[0] = apply1(cx, &op_pool_values, NULL, (heed_tensor *[]){kept[1], v}, 2);
+        if (kept[0] && score) heed_capture_weights(cx, score->site, score->layer, score->row, kept[1]);
     }
     if (heed_failed(cx)) kept[0] = kept[1] = NULL;
     heed_scope_end_many(cx, kept, weights ? 2 : 1);

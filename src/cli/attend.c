@@ -11,6 +11,8 @@
 static const struct option options[] = {
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "TEXT",
      .help = "the translation to show; without it the model's own"},
+    {.name = "pair", .kind = OPTION_TEXT, .value = "TEXT",
+     .help = "a second text, read together with the first (BERT)"},
     {.name = "site", .letter = 's', .kind = OPTION_TEXT, .value = "SITE",
      .help = "which attention: encoder, decoder or cross; without it the last"},
     {.name = "layer", .letter = 'l', .kind = OPTION_INT, .value = "L", .high = 1e6,
@@ -37,12 +39,17 @@ struct choice {
     int64_t head;    /* -1: all of them, or their mean */
 };
 
-static const heed_attention_site *site_of(const struct choice *c) { return &c->a->sites[c->site]; }
+static const heed_attended_site *site_of(const struct choice *c) { return &c->a->found->sites[c->site]; }
+
+/* " attention" behind a name that does not say so itself. */
+static const char *behind(const heed_attended_site *s) {
+    return strncmp(s->name, "attention", 9) == 0 ? "" : " attention";
+}
 
 static heed_attention_look look_of(const struct choice *c) {
-    return (heed_attention_look){.query_names = c->a->queries[c->site]->labels,
-                                 .next_names = c->a->queries[c->site]->next_labels,
-                                 .key_names = c->a->keys[c->site]->labels,
+    return (heed_attention_look){.query_names = site_of(c)->queries->labels,
+                                 .next_names = site_of(c)->queries->next_labels,
+                                 .key_names = site_of(c)->keys->labels,
                                  .first_head = c->head < 0 ? 0 : c->head};
 }
 
@@ -55,7 +62,7 @@ static heed_capture_map head_of(const heed_capture_map *m, int64_t h) {
 }
 
 static bool choose(struct choice *c) {
-    const struct attend *a = c->a;
+    const heed_attended *a = c->a->found;
     const char *name = option_text(c->o, "site");
     c->site = name ? 0 : a->n - 1;
     while (name && c->site < a->n && strcmp(a->sites[c->site].name, name) != 0) c->site++;
@@ -67,17 +74,18 @@ static bool choose(struct choice *c) {
                      : i + 1 < a->n ? ", "
                                     : " and ",
                      a->sites[i].name);
-        return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
+        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
     }
-    const heed_attention_site *s = site_of(c);
+    const heed_attended_site *s = site_of(c);
     c->layer = option_given(c->o, "layer") ? (int)option_int(c->o, "layer") : -1;
     c->head = option_given(c->o, "head") ? option_int(c->o, "head") : -1;
     if (c->layer >= s->n_maps)
-        return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --layer %d: %s attention has %d layer%s, counted from 0",
-                         c->layer, s->name, s->n_maps, s->n_maps == 1 ? "" : "s");
+        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --layer %d: %s%s has %d layer%s, counted from 0", c->layer,
+                         s->name, behind(s), s->n_maps, s->n_maps == 1 ? "" : "s");
     if (c->head >= s->maps[0].heads)
-        return heed_fail(a->cx, HEED_ERR_USAGE, "attend: --head %lld: %s attention has %lld head%s, counted from 0",
-                         (long long)c->head, s->name, (long long)s->maps[0].heads, s->maps[0].heads == 1 ? "" : "s");
+        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --head %lld: %s%s has %lld head%s, counted from 0",
+                         (long long)c->head, s->name, behind(s), (long long)s->maps[0].heads,
+                         s->maps[0].heads == 1 ? "" : "s");
     return true;
 }
 
@@ -85,7 +93,7 @@ static bool choose(struct choice *c) {
 
 /* The one map that is shown: a head of a layer, or the mean of the layer's heads in `mean`. */
 static heed_capture_map map_of(const struct choice *c, float *mean) {
-    const heed_attention_site *s = site_of(c);
+    const heed_attended_site *s = site_of(c);
     const heed_capture_map *m = &s->maps[c->layer < 0 ? s->n_maps - 1 : c->layer];
     if (c->head >= 0) return head_of(m, c->head);
     const int64_t n = m->rows * m->keys;
@@ -109,7 +117,7 @@ static int columns_of(const char *text) {
 /* For each query the key of largest weight; lines are broken between queries. */
 static void print_most(const struct choice *c, const heed_capture_map *m, int width) {
     static const char lead[] = "Largest weights: ";
-    const struct attend_side *queries = c->a->queries[c->site], *keys = c->a->keys[c->site];
+    const heed_axis *queries = site_of(c)->queries, *keys = site_of(c)->keys;
     int at = columns_of(lead);
     fputs(lead, stdout);
     for (int64_t i = 0; i < m->rows; i++) {
@@ -131,33 +139,36 @@ static void print_most(const struct choice *c, const heed_capture_map *m, int wi
     putchar('\n');
 }
 
-static void print_text(heed_ctx *cx, const heed_string *text) {
-    const size_t room = 4 * text->size + 8;
+static void print_text(heed_ctx *cx, const char *text) {
+    const size_t room = 4 * strlen(text) + 8;
     char *line = heed_mem_new(cx, room);
     if (!line) return;
-    text_printable(line, room, text->s, text->size);
+    text_printable(line, room, text, strlen(text));
     puts(line);
     heed_mem_free(cx, line);
 }
 
 static void print_map(const struct choice *c) {
     const struct attend *a = c->a;
-    const heed_attention_site *s = site_of(c);
+    const heed_attended_site *s = site_of(c);
     float *mean = heed_mem_new(a->cx, (size_t)(s->maps[0].rows * s->maps[0].keys) * sizeof *mean);
     if (!mean) return;
     const heed_capture_map m = map_of(c, mean);
     const heed_attention_look look = look_of(c);
     char title[128], head[48];
-    snprintf(head, sizeof head, c->head < 0 ? "mean of %lld heads" : "head %lld",
-             (long long)(c->head < 0 ? s->maps[0].heads : c->head));
-    snprintf(title, sizeof title, "%s attention, layer %d, %s", s->name, m.layer, head);
+    const bool mean_of = c->head < 0 && s->maps[0].heads > 1;
+    snprintf(head, sizeof head, mean_of ? "mean of %lld heads" : "head %lld",
+             (long long)(mean_of       ? s->maps[0].heads
+                         : c->head > 0 ? c->head
+                                       : 0));
+    snprintf(title, sizeof title, "%s%s, layer %d, %s", s->name, behind(s), m.layer, head);
     heed_terminal terminal = cli_terminal(160);
     terminal.title = title;
     char *text = heed_terminal_attention(a->cx, &m, 0, &look, &terminal);
     if (text) {
-        if (a->target.text.s) {
-            print_text(a->cx, &a->source.text);
-            print_text(a->cx, &a->target.text);
+        if (a->found->target) {
+            print_text(a->cx, a->found->text);
+            print_text(a->cx, a->found->target);
             putchar('\n');
         }
         fputs(text, stdout);
@@ -188,15 +199,16 @@ static void print_weights(const float *w, int64_t rows, int64_t keys) {
 /* The texts of the document first; the weights, which may be millions, are printed one by one. */
 static void print_json(const struct choice *c) {
     const struct attend *a = c->a;
-    const heed_attention_site *s = site_of(c);
-    const struct attend_side *queries = a->queries[c->site], *keys = a->keys[c->site];
+    const heed_attended_site *s = site_of(c);
+    const heed_axis *queries = s->queries, *keys = s->keys;
     const heed_json doc = heed_json_new(a->cx, "attention");
-    heed_json_put_text(a->cx, doc, "text", a->source.text.s);
-    if (a->target.text.s) heed_json_put_text(a->cx, doc, "target", a->target.text.s);
+    if (a->found->text) heed_json_put_text(a->cx, doc, "text", a->found->text);
+    if (a->found->pair) heed_json_put_text(a->cx, doc, "pair", a->found->pair);
+    if (a->found->target) heed_json_put_text(a->cx, doc, "target", a->found->target);
     heed_json_put_text(a->cx, doc, "site", s->name);
-    put_names(a->cx, doc, "queries", queries->tokens, queries->ids.count);
-    put_names(a->cx, doc, "keys", keys->tokens, keys->ids.count);
-    if (queries->next) put_names(a->cx, doc, "next", queries->next, queries->ids.count);
+    put_names(a->cx, doc, "queries", queries->tokens, queries->n);
+    put_names(a->cx, doc, "keys", keys->tokens, keys->n);
+    if (queries->next) put_names(a->cx, doc, "next", queries->next, queries->n);
     const heed_json layers = heed_json_put_array(a->cx, doc, "layers"),
                     heads = heed_json_put_array(a->cx, doc, "heads");
     const int first = c->layer < 0 ? 0 : c->layer, last = c->layer < 0 ? s->n_maps - 1 : c->layer;
@@ -227,17 +239,19 @@ static void print_json(const struct choice *c) {
 static heed_figure *draw(const struct choice *c) {
     enum { FEW = 24 }; /* tokens whose weights can be read in the cells */
     heed_ctx *const cx = c->a->cx;
-    const heed_attention_site *s = site_of(c);
+    const heed_attended_site *s = site_of(c);
     heed_attention_look look = look_of(c);
     heed_figure *f = heed_figure_new(cx, 0, 0);
     char title[96];
     if (c->layer >= 0 && c->head >= 0) {
         heed_panel *p = heed_figure_panel(f, 0, 0);
-        snprintf(title, sizeof title, "%s attention, layer %d, head %lld", s->name, s->maps[c->layer].layer,
+        snprintf(title, sizeof title, "%s%s, layer %d, head %lld", s->name, behind(s), s->maps[c->layer].layer,
                  (long long)c->head);
         heed_panel_title(p, title);
-        heed_panel_labels(p, c->a->keys[c->site] == &c->a->source ? "keys: source" : "keys: target",
-                          c->a->queries[c->site] == &c->a->source ? "queries: source" : "queries: target");
+        char below[64], beside[64];
+        snprintf(below, sizeof below, "keys: %s", s->keys->what);
+        snprintf(beside, sizeof beside, "queries: %s", s->queries->what);
+        heed_panel_labels(p, below, beside);
         look.numbers = s->maps[c->layer].rows <= FEW && s->maps[c->layer].keys <= FEW;
         heed_plot_attention_map(p, &s->maps[c->layer], c->head, &look);
         return f;
@@ -252,13 +266,13 @@ static heed_figure *draw(const struct choice *c) {
 }
 
 static bool write_pictures(const struct choice *c) {
-    const heed_attention_site *s = site_of(c);
+    const heed_attended_site *s = site_of(c);
     char what[96];
     if (!pictures_asked(c->o)) return true;
-    snprintf(what, sizeof what, "%s attention, %lld maps", s->name,
+    snprintf(what, sizeof what, "%s%s, %lld maps", s->name, behind(s),
              (long long)((c->layer < 0 ? s->n_maps : 1) * (c->head < 0 ? s->maps[0].heads : 1)));
     if (c->layer >= 0 && c->head >= 0)
-        snprintf(what, sizeof what, "%s attention, layer %d, head %lld", s->name, c->layer, (long long)c->head);
+        snprintf(what, sizeof what, "%s%s, layer %d, head %lld", s->name, behind(s), c->layer, (long long)c->head);
     heed_figure *f = draw(c);
     const bool ok = pictures_write(c->o, f, what);
     heed_figure_free(f);
@@ -266,29 +280,47 @@ static bool write_pictures(const struct choice *c) {
 }
 
 static bool write_npy(const struct choice *c, const char *path) {
-    const heed_attention_site *s = site_of(c);
+    heed_ctx *const cx = c->a->cx;
+    const heed_attended_site *s = site_of(c);
     const heed_capture_map *m = &s->maps[0];
+    const size_t plane = (size_t)(m->heads * m->rows * m->keys);
     char what[128];
-    snprintf(what, sizeof what, "%s attention, (%d, %lld, %lld, %lld) float32", s->name, s->n_maps, (long long)m->heads,
-             (long long)m->rows, (long long)m->keys);
-    return heed_capture_write(c->a->cx, path, s->name, 0) && pictures_report(c->o, path, what);
+    snprintf(what, sizeof what, "%s%s, (%d, %lld, %lld, %lld) float32", s->name, behind(s), s->n_maps,
+             (long long)m->heads, (long long)m->rows, (long long)m->keys);
+    float *const all = heed_mem_new(cx, (size_t)s->n_maps * plane * sizeof *all);
+    if (!all) return false;
+    for (int l = 0; l < s->n_maps; l++) memcpy(all + (size_t)l * plane, s->maps[l].weights, plane * sizeof *all);
+    heed_npy_write(cx, path,
+                   &(heed_array){.name = "attention",
+                                 .dtype = HEED_F32,
+                                 .rank = 4,
+                                 .shape = {s->n_maps, m->heads, m->rows, m->keys},
+                                 .data = all});
+    heed_mem_free(cx, all);
+    return !heed_failed(cx) && pictures_report(c->o, path, what);
 }
 
 static bool write_page(const struct choice *c, const char *path) {
-    const struct attend *a = c->a;
-    const char *const lines[] = {a->source.text.s, a->target.text.s};
+    const heed_attended *a = c->a->found;
+    const char *lines[3];
+    int n_lines = 0;
     char title[128];
-    snprintf(title, sizeof title, "Attention of %s", shown(a->dir).text);
+    heed_attention_site sites[ATTEND_SITES];
+    if (!attend_sites(c->a, sites)) return false;
+    if (a->text) lines[n_lines++] = a->text;
+    if (a->pair) lines[n_lines++] = a->pair;
+    if (a->target) lines[n_lines++] = a->target;
+    snprintf(title, sizeof title, "Attention of %s", shown(c->a->dir).text);
     const heed_attention_page_opts opts = {
         .title = title,
         .lines = lines,
-        .n_lines = a->target.text.s ? 2 : 1,
+        .n_lines = n_lines,
         .site = c->site,
         .layer = c->layer < 0 ? site_of(c)->n_maps - 1 : c->layer,
         .head = c->head < 0 ? 0 : c->head,
         .single = c->head >= 0,
     };
-    return heed_attention_page(a->cx, path, a->sites, a->n, &opts) &&
+    return heed_attention_page(c->a->cx, path, sites, a->n, &opts) &&
            pictures_report(c->o, path, "all sites, layers and heads; open it in a browser");
 }
 
@@ -298,8 +330,9 @@ static void attend(heed_ctx *cx, const struct options *o) {
     struct attend a;
     struct choice c = {.a = &a, .o = o};
     const char *npy = option_text(o, "npy"), *html = option_text(o, "html");
-    if (attend_open(cx, options_word(o, 0), options_word(o, 1), option_text(o, "target"), &a) && choose(&c) &&
-        write_pictures(&c) && (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
+    const struct attend_words words = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target")};
+    if (attend_open(cx, options_word(o, 0), &words, &a) && choose(&c) && write_pictures(&c) &&
+        (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
         if (option_flag(o, "json"))
             print_json(&c);
         else if (!option_flag(o, "quiet"))
@@ -315,7 +348,10 @@ static bool options_fit(const struct options *o) {
         cli_error(EXIT_USAGE, "attend: --npy and --html need the name of a file");
         return false;
     }
-    if (target && strcmp(target, "-") == 0 && strcmp(options_word(o, 1), "-") == 0) {
+    const char *const read[] = {options_word(o, 1), option_text(o, "pair"), target};
+    int standard = 0;
+    for (int i = 0; i < 3; i++) standard += read[i] && strcmp(read[i], "-") == 0;
+    if (standard > 1) {
         cli_error(EXIT_USAGE, "attend: standard input can be the text or the target, not both");
         return false;
     }
@@ -348,11 +384,15 @@ const struct command attend_command = {
         "A model that translates is shown with --target, or with its own translation. It has three kinds of attention: "
         "encoder, within the text; decoder, within the target; cross, from the target to the text. The rows "
         "of the last two are labelled with the token that the decoder is fed, an arrow, and the token that it "
-        "predicts.",
+        "predicts. A model that reads pairs is given the second text with --pair. For a model of vectors, such as "
+        "kernel-pooling, TEXT is rows of numbers (0.5,1; 2,3), or lines of standard input: every row is a query, and "
+        "the keys are the model's points.",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"
         "heed attend en-de \"the animal was tired\" --site encoder --layer 2 --head 0 --png it.png\n"
-        "heed attend en-de \"the animal was tired\" --target \"das Tier war m\u00fcde\" --html it.html --quiet\n",
+        "heed attend en-de \"the animal was tired\" --target \"das Tier war m\u00fcde\" --html it.html --quiet\n"
+        "heed attend bert \"how old are you?\" --pair \"I am six.\" --html pair.html\n"
+        "heed attend kernels \"0.5; 1.5; 2.5\" --png weights.png\n",
     .run = run,
 };

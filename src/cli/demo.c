@@ -236,17 +236,20 @@ static bool show_sentences(struct demo *d) {
 enum { TIRED, WIDE }; /* of grammar_shown */
 static const char *const pages[] = {"it-tired.html", "it-wide.html"};
 
-static int64_t place_of(const struct attend_side *side, const char *word) {
-    for (int64_t i = 0; i < side->ids.count; i++)
-        if (strcmp(side->labels[i], word) == 0) return i;
+static int64_t place_of(const heed_axis *axis, const char *word) {
+    for (int64_t i = 0; i < axis->n; i++)
+        if (strcmp(axis->labels[i], word) == 0) return i;
     return -1;
 }
 
 static int site_of(const struct attend *a, const char *name) {
-    for (int i = 0; i < a->n; i++)
-        if (strcmp(a->sites[i].name, name) == 0) return i;
+    for (int i = 0; i < a->found->n; i++)
+        if (strcmp(a->found->sites[i].name, name) == 0) return i;
     return 0;
 }
+
+static const heed_axis *source_of(const struct attend *a) { return a->found->sites[site_of(a, "encoder")].queries; }
+static const heed_axis *target_of(const struct attend *a) { return a->found->sites[site_of(a, "cross")].queries; }
 
 /* Where to look: the decoder's step that writes the pronoun behind "weil", across to the source. Of a translator that
  * has not learnt to write it, "it" itself in the encoder. */
@@ -257,13 +260,13 @@ struct view {
 };
 
 static const float *row_of(const struct attend *a, const struct view *v, int which) {
-    const heed_capture_map *m = &a[which].sites[v->site].maps[v->layer];
+    const heed_capture_map *m = &a[which].found->sites[v->site].maps[v->layer];
     return m->weights + (v->head * m->rows + v->row[which]) * m->keys;
 }
 
 /* The layer and head in which the two sentences differ most. */
 static void choose_head(const struct attend a[2], struct view *v) {
-    const heed_attention_site *site = &a[TIRED].sites[v->site];
+    const heed_attended_site *site = &a[TIRED].found->sites[v->site];
     struct view at = *v;
     double most = -1;
     for (at.layer = 0; at.layer < site->n_maps; at.layer++)
@@ -277,17 +280,18 @@ static void choose_head(const struct attend a[2], struct view *v) {
 
 static struct view view_of(const struct attend a[2]) {
     struct view v = {.site = site_of(&a[TIRED], "cross"), .across = true};
-    for (int k = 0; k < 2; k++) v.row[k] = place_of(&a[k].target, "weil");
+    for (int k = 0; k < 2; k++) v.row[k] = place_of(target_of(&a[k]), "weil");
     if (v.row[TIRED] < 0 || v.row[WIDE] < 0) {
         v = (struct view){.site = site_of(&a[TIRED], "encoder")};
-        for (int k = 0; k < 2; k++) v.row[k] = place_of(&a[k].source, "it");
+        for (int k = 0; k < 2; k++) v.row[k] = place_of(source_of(&a[k]), "it");
     }
     if (v.row[TIRED] >= 0 && v.row[WIDE] >= 0) choose_head(a, &v);
     return v;
 }
 
 static bool write_page(struct demo *d, const struct attend *a, int which, const struct view *v) {
-    const char *const said[] = {a->source.text.s, a->target.text.s};
+    const char *const said[] = {a->found->text, a->found->target};
+    heed_attention_site sites[ATTEND_SITES];
     char path[PATH_ROOM];
     const heed_attention_page_opts opts = {.title = "heed demo: where \"it\" looks",
                                            .lines = said,
@@ -296,7 +300,8 @@ static bool write_page(struct demo *d, const struct attend *a, int which, const 
                                            .layer = v->layer,
                                            .head = v->head,
                                            .single = true};
-    return directory_path(d->cx, d->out, pages[which], path) && heed_attention_page(d->cx, path, a->sites, a->n, &opts);
+    return attend_sites(a, sites) && directory_path(d->cx, d->out, pages[which], path) &&
+           heed_attention_page(d->cx, path, sites, a->found->n, &opts);
 }
 
 #define BAR 24 /* cells of a weight of 1 */
@@ -319,17 +324,18 @@ static void print_bars(const char *const *keys, const float *weights, int64_t n)
 
 /* Both sentences have their words in the same places, but for the last one: two rows of one map. */
 static bool draw_it(struct demo *d, const struct attend a[2], const struct view *v) {
-    const int64_t n = a[TIRED].source.ids.count;
+    const heed_axis *const source = source_of(&a[TIRED]);
+    const int64_t n = source->n;
     const char *const names[] = {v->across ? "es: tired" : "it: tired", v->across ? "sie: wide" : "it: wide"};
     float *weights = heed_mem_new(d->cx, 2 * (size_t)n * sizeof *weights);
     const char **keys = heed_mem_new(d->cx, (size_t)n * sizeof *keys);
     char path[PATH_ROOM], title[96];
     if (!weights || !keys) return false;
     for (int k = 0; k < 2; k++) memcpy(weights + k * n, row_of(a, v, k), (size_t)n * sizeof *weights);
-    for (int64_t i = 0; i < n; i++) keys[i] = a[TIRED].source.labels[i];
-    const int64_t last = place_of(&a[TIRED].source, "tired");
+    for (int64_t i = 0; i < n; i++) keys[i] = source->labels[i];
+    const int64_t last = place_of(source, "tired");
     if (last >= 0) keys[last] = "tired/wide";
-    const heed_capture_map map = {.site = a[TIRED].sites[v->site].name,
+    const heed_capture_map map = {.site = a[TIRED].found->sites[v->site].name,
                                   .layer = v->layer,
                                   .batch = 1,
                                   .heads = 1,
@@ -340,8 +346,8 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
     print_bars(keys, weights, n);
     heed_figure *f = heed_figure_new(d->cx, 0, 0);
     heed_panel *p = heed_figure_panel(f, 0, 0);
-    snprintf(title, sizeof title, "Where \"it\" looks: %s attention, layer %d, head %lld", a[TIRED].sites[v->site].name,
-             v->layer, (long long)v->head);
+    snprintf(title, sizeof title, "Where \"it\" looks: %s attention, layer %d, head %lld",
+             a[TIRED].found->sites[v->site].name, v->layer, (long long)v->head);
     heed_panel_title(p, title);
     heed_plot_attention_map(p, &map, 0, &look);
     const bool ok = directory_path(d->cx, d->out, "it.png", path) && heed_figure_write(f, path);
@@ -351,27 +357,24 @@ static bool draw_it(struct demo *d, const struct attend a[2], const struct view 
     return ok && !heed_failed(d->cx);
 }
 
-/* Captures belong to contexts: the second sentence gets one of its own. */
 static bool look(struct demo *d) {
     const struct profile_mark mark = profile_begin(d->cx);
-    heed_ctx *const other = heed_open(&(heed_config){.threads = 1});
-    struct attend a[2] = {{.n = 0}, {.n = 0}};
-    bool ok = attend_open(d->cx, d->model_dir, grammar_shown[TIRED], NULL, &a[TIRED]) &&
-              attend_open(other, d->model_dir, grammar_shown[WIDE], NULL, &a[WIDE]);
+    struct attend a[2] = {{.cx = NULL}, {.cx = NULL}};
+    bool ok = true;
+    for (int k = 0; ok && k < 2; k++)
+        ok = attend_open(d->cx, d->model_dir, &(struct attend_words){.text = grammar_shown[k]}, &a[k]);
     if (ok) {
         const struct view v = view_of(a);
         printf("4. Where \"it\" looks: %s, in the head in which the two sentences\n"
                "   differ most (%s attention, layer %d, head %lld):\n\n",
                v.across ? "what the decoder looks at as it writes es or sie" : "the word it in the encoder",
-               a[TIRED].sites[v.site].name, v.layer, (long long)v.head);
-        if (a[TIRED].source.ids.count == a[WIDE].source.ids.count && v.row[TIRED] >= 0 && v.row[WIDE] >= 0)
+               a[TIRED].found->sites[v.site].name, v.layer, (long long)v.head);
+        if (source_of(&a[TIRED])->n == source_of(&a[WIDE])->n && v.row[TIRED] >= 0 && v.row[WIDE] >= 0)
             ok = draw_it(d, a, &v);
         for (int k = 0; ok && k < 2; k++) ok = write_page(d, &a[k], k, &v);
     }
-    if (heed_failed(other)) heed_fail(d->cx, heed_error(other), "%s", heed_message(other));
     if (a[WIDE].cx) attend_close(&a[WIDE]);
     if (a[TIRED].cx) attend_close(&a[TIRED]);
-    heed_close(other);
     profile_end(d->cx, mark, "draw attention", PROFILE_FORWARD);
     return ok && !heed_failed(d->cx);
 }

@@ -160,14 +160,12 @@ static void add_map(struct outputs *o, const heed_capture_map *map) {
                                      .data = map->weights};
 }
 
-static bool write_outputs(heed_ctx *cx, const struct options *opt, const char *path, const heed_params *params,
-                          const heed_io *out, const struct gradients *g) {
+static bool write_outputs(heed_ctx *cx, const char *path, const heed_params *params, const heed_io *out,
+                          const struct gradients *g) {
     const int count = heed_params_count(params), maps = heed_capture_count(cx);
     struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + maps + out->n) * sizeof *o.arrays),
                         .names = heed_mem_new(cx, (size_t)(count + maps) * sizeof *o.names)};
-    for (int i = 0; o.arrays && i < out->n; i++)
-        if (!strstr(out->name[i], "attentions.") || option_flag(opt, "attentions"))
-            add_tensor(cx, &o, out->name[i], out->tensor[i]);
+    for (int i = 0; o.arrays && i < out->n; i++) add_tensor(cx, &o, out->name[i], out->tensor[i]);
     for (int i = 0; o.arrays && o.names && i < maps; i++) add_map(&o, heed_capture_at(cx, i));
     for (int i = 0; o.arrays && o.names && g->slots && i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
@@ -196,7 +194,7 @@ static void forward(heed_ctx *cx, const struct options *o, const char *out_path)
     if (option_flag(o, "attentions")) heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX});
     if (st && (!grad || gradients_open(cx, params, &g)) && read_inputs(cx, st, in_path, model, &in) &&
         heed_model_forward(cx, model, &in, &out) && (!grad || run_backward(cx, &in, &out)))
-        write_outputs(cx, o, out_path, params, &out, &g);
+        write_outputs(cx, out_path, params, &out, &g);
     heed_capture_end(cx);
     gradients_close(cx, &g);
     heed_safetensors_close(st);

@@ -11,6 +11,7 @@
 #include "heed/attention.h"
 #include "model/families.h"
 #include <math.h>
+#include <stdio.h>
 
 enum kernel { GAUSSIAN, BOXCAR, TRIANGULAR, EPANECHNIKOV };
 
@@ -98,7 +99,7 @@ static heed_tensor *queries_of(heed_ctx *cx, const struct pooling *m, const heed
     return heed_reshape(cx, x, 2, (int64_t[]){x ? heed_count(x) / m->inputs : 0, m->inputs});
 }
 
-/* x (B,d), y (B,outputs) -> logits (B,outputs), attentions.0 (1,1,B,n) */
+/* x (B,d), y (B,outputs) -> logits (B,outputs); captured (1,1,B,n) */
 static bool pooling_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct pooling *m = own;
     heed_tensor *x = queries_of(cx, m, in);
@@ -108,8 +109,7 @@ static bool pooling_forward(heed_ctx *cx, const void *own, const heed_io *in, he
     if (heed_failed(cx)) return false;
     heed_tensor *weights = weights_of(cx, m, x, keep);
     heed_tensor *logits = heed_matmul(cx, weights, heed_param_tensor(cx, m->values));
-    heed_tensor *shown = heed_reshape(cx, weights, 4, (int64_t[]){1, 1, batch, m->points});
-    if (!shown || !logits || !heed_io_put(cx, out, "logits", logits) || !heed_io_put(cx, out, "attentions.0", shown))
+    if (!logits || !heed_io_put(cx, out, "logits", logits) || !heed_capture_weights(cx, NULL, 0, 0, weights))
         return false;
     heed_tensor *y = heed_io_get(in, "y");
     if (!y) return true;
@@ -129,9 +129,18 @@ static bool pooling_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t
     return x && y && heed_io_put(cx, in, "x", x) && heed_io_put(cx, in, "y", y);
 }
 
+/* A key by its numbers: "0.25, -1". */
+static void pooling_name_key(const void *own, int64_t i, char *name, size_t size) {
+    const struct pooling *m = own;
+    const float *const key = (const float *)m->keys->data + i * m->inputs;
+    size_t at = 0;
+    for (int64_t k = 0; k < m->inputs && at + 8 < size; k++)
+        at += (size_t)snprintf(name + at, size - at, k ? ", %.4g" : "%.4g", (double)key[k]);
+}
+
 static const heed_head pooling_heads[] = {
     {"HeedKernelPooling", .tasks = "", .inputs = "x y attention_mask", .build = pooling_build,
-     .forward = pooling_forward, .sample = pooling_sample},
+     .forward = pooling_forward, .sample = pooling_sample, .name_key = pooling_name_key},
     {.architecture = NULL},
 };
 

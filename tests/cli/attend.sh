@@ -141,6 +141,37 @@ expect 0 attend two "$source" --target "$target" --json --head 0 --layer 0
 says '"queries": ?\["<pad>", ?"das", ?"Tier", ?"war", ?"müde"\]'
 says '"next": ?\["das", ?"Tier", ?"war", ?"müde", ?"</s>"\]'
 
+# an encoder or a decoder alone has one attention; a pair of texts is read as one
+cp -r m b
+"$HEED" new bert b --force -q --seed 5 -s vocab_size=70 -s hidden_size=16 -s num_hidden_layers=3 -s num_attention_heads=2 \
+    -s intermediate_size=16 -s max_position_embeddings=48 -s initializer_range=0.4
+expect 0 attend b "$source" --pair "$target" --npy b.npy --html b.html
+says '^attention, layer 2, mean of 2 heads$'
+[ "$(cat err)" = "b.npy: attention, (3, 2, $((S + T)), $((S + T))) float32
+b.html: all sites, layers and heads; open it in a browser" ] || fail "what was written"
+grep -q "<title>Attention of b: $source</title>" b.html || fail "the page of an encoder"
+expect 0 attend b "$source" --json --layer 1
+says "\"text\": ?\"$source\", ?\"site\": ?\"attention\", ?\"queries\""
+wrong 2 "attend: --layer 3: attention has 3 layers, counted from 0" attend b "$source" --layer 3
+wrong 2 "attend: --site cross: the model has attention" attend b "$source" --site cross
+wrong 2 "attend: --target: a model of family bert has no target" attend b "$source" --target "$target"
+"$HEED" new gpt2 b --force -q --seed 5 -s vocab_size=70 -s n_embd=16 -s n_layer=2 -s n_head=2 -s n_positions=48
+expect 0 attend b "$source" --layer 0 --head 1
+says '^attention, layer 0, head 1$'
+says '^Largest weights: [^ ]*: [^ ]* 1.00'
+
+# a model of vectors: rows are queries, and its points the keys
+"$HEED" new kernel-pooling k -q --seed 5 -s points=4 -s width=0.1
+expect 0 attend k "0.5; 0.9" --json
+says '^\{"site": ?"attention", ?"queries": ?\["0.5", ?"0.9"\], ?"keys": ?\[("0\.[0-9]+",? ?){4}\]'
+cp out rows
+printf '0.5\n0.9\n' | "$HEED" attend k - --json >out || fail "rows from standard input"
+cmp out rows || fail "rows from standard input"
+expect 0 attend k 0.5 --png k.png --quiet
+silent
+expect 0 attend k 0.5
+says '^attention, layer 0, head 0$'
+
 # mistakes
 wrong 2 "attend: expected: DIR TEXT" attend m
 wrong 1 "nosuch/config.json: No such file" attend nosuch "$source"
@@ -149,7 +180,10 @@ mkdir empty
     -s encoder_attention_heads=2 -s decoder_attention_heads=2 -s encoder_ffn_dim=16 -s decoder_ffn_dim=16
 wrong 1 "empty: no tokenizer.json" attend empty "$source"
 "$HEED" new mlp mlp -q -s input_size=2 -s output_size=1
-wrong 1 "mlp: a model of family mlp reads no text" attend mlp "$source"
+wrong 1 "attend: a model of family mlp has no attention" attend mlp 1,2
+wrong 1 "attend: row 1: 'the animal was tired' is not a number" attend mlp "$source"
+wrong 2 "attend: --pair: a model of family mlp reads no text" attend mlp 1,2 --pair x
+wrong 2 "attend: --pair: a model of family transformer reads one text" attend m "$source" --pair x
 wrong 2 "attend: --layer 3: cross attention has 3 layers, counted from 0" attend m "$source" --target "$target" --layer 3
 wrong 2 "attend: --layer 2: encoder attention has 2 layers, counted from 0" attend m "$source" --target "$target" --site encoder --layer 2
 wrong 2 "attend: --head 4: cross attention has 4 heads, counted from 0" attend m "$source" --target "$target" --head 4
@@ -185,7 +219,7 @@ status=0
 error_is "standard input: 0 lines, one sentence is needed"
 cp -r m small
 model small -s vocab_size=20
-wrong 1 "small: the tokenizer gives '.*' the id [0-9]+, the model has 20 tokens" attend small "$source" --target "$target"
+wrong 1 "attend: the tokenizer gives '.*' the id [0-9]+, the model has 20 tokens" attend small "$source" --target "$target"
 # little memory: a sentence, never a crash (cairo has some where it finishes an SVG or PDF)
 if ! grep -q '^HEED_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
     echo "<fontconfig><dir>/usr/share/fonts</dir><cachedir>$scratch/fonts</cachedir></fontconfig>" >fonts.conf

@@ -12,7 +12,7 @@ check() { # ROOT: prints each #include that breaks the rule
             order["ops"] = order["tensor"]   # heed/ops.h is of the tensor room
             order["dataset"] = order["data"]
             order["loop"] = order["train"]   # and heed/loop.h of the train room
-            order["generate"] = order["translate"] = order["model"]
+            order["attend"] = order["generate"] = order["translate"] = order["model"]
         }
         function room_of(path, parts) {  # src/ROOM/..., include/heed/ROOM.h
             split(path, parts, "/")

@@ -41,7 +41,7 @@ typedef struct heed_trainer heed_trainer;
 typedef struct heed_trainer_opts {
     heed_optimizer optimizer;
     heed_schedule schedule;
-    double clip;        /* most norm of the whole gradient; 0: none */
+    double clip;        /* maximum gradient norm; 0: no clipping */
     int64_t accumulate; /* backward passes per update, whose gradients are averaged; 0 and 1: every one */
     double average;     /* decay of the exponential moving average of weights, from the first update on; 0: none */
 } heed_trainer_opts;

@@ -32,7 +32,7 @@ struct reduce {
 
 int64_t kernel_reduce_outputs(const struct reduce *r); /* how many results: the product of the sizes of the kept axes */
 
-/* Reductions of nothing: sum 0, mean and variance NaN, log-sum-exp -inf, norm 0. The largest of nothing is for the op
+/* Reductions of no numbers: sum 0, mean and variance NaN, log-sum-exp -inf, norm 0. The largest of none is for the op
  * to refuse; here it is -inf (smallest: +inf). REDUCE_VAR writes the means too (its gradient reads them); mean is NULL
  * for the others. */
 void kernel_reduce(struct pool *pool, const struct reduce *r, float *y, float *mean, const float *x);

@@ -196,7 +196,7 @@ static bool walk_back(heed_ctx *cx, heed_tensor *y) {
     return true;
 }
 
-static bool can_go_back(heed_ctx *cx, const heed_tensor *y) {
+static bool can_run_backward(heed_ctx *cx, const heed_tensor *y) {
     if (!engine_of(cx)) return false;
     if (!y) return heed_fail(cx, HEED_ERR_USAGE, "backward: the tensor is NULL");
     if (y->cx != cx) return heed_fail(cx, HEED_ERR_USAGE, "backward: the tensor belongs to another context");
@@ -207,7 +207,7 @@ static bool can_go_back(heed_ctx *cx, const heed_tensor *y) {
 }
 
 bool heed_backward(heed_ctx *cx, heed_tensor *loss) {
-    if (!can_go_back(cx, loss)) return false;
+    if (!can_run_backward(cx, loss)) return false;
     if (loss->count != 1)
         return heed_fail(cx, HEED_ERR_SHAPE, "backward: shape %s is not one number: use backward_from",
                          heed_shape_text(loss).s);
@@ -218,7 +218,7 @@ bool heed_backward(heed_ctx *cx, heed_tensor *loss) {
 }
 
 bool heed_backward_from(heed_ctx *cx, heed_tensor *y, const heed_tensor *dy) {
-    if (!can_go_back(cx, y)) return false;
+    if (!can_run_backward(cx, y)) return false;
     if (!dy || dy->dtype != HEED_F32 || dy->count != y->count || !dy->data)
         return heed_fail(cx, HEED_ERR_SHAPE, "backward_from: a gradient of shape %s is needed, not %s",
                          heed_shape_text(y).s, heed_shape_text(dy).s);

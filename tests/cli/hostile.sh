@@ -21,6 +21,14 @@ small="--quiet --epochs 1 --set d_model=8 --set encoder_layers=1 --set decoder_l
     --set decoder_ffn_dim=8 --set encoder_attention_heads=2 --set decoder_attention_heads=2 --tokens word --vocab 0"
 expect 0 train translate --data corpus.tsv $small --out tr
 expect 0 train regress --data points.csv --epochs 1 --quiet --model mlp --out mlp --log run.log
+tiny="--quiet --set hidden_size=8 --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=8 --vocab 60"
+expect 0 train classify --model bert --data corpus.tsv $tiny --steps 2 --out classes
+expect 0 train mlm --model bert --data lines --max-length 8 --valid 0 $tiny --steps 1 --batch 1 --out words
+tr ' ' '\n' <lines | sed 's/.*/&\tX/; s/one\t.*/one\tY\n/' >tagged
+expect 0 train tag --model bert --data tagged $tiny --steps 1 --batch 1 --valid 0 --out tags
+expect 0 new bert answers --task qa -s vocab_size=60 -s hidden_size=8 -s num_hidden_layers=1 -s num_attention_heads=2 -s intermediate_size=8
+cp classes/tokenizer.json answers
+printf 'one\ttwo one three\ntwo\tfour one\n' >questions
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
@@ -37,6 +45,14 @@ sweep||sweep regress --data points.csv --model linear --epochs 1 --grid lr=0.1,0
 eval||eval mlp --data points.csv
 eval||eval tr --data corpus.tsv --beam 2
 predict|rows|predict mlp
+classify|lines|classify classes
+embed|lines|embed classes --out OUT/v.npy
+embed|lines|embed classes
+fill|lines|fill words one_[MASK]
+tag|lines|tag tags
+answer|questions|answer answers
+eval||eval classes --data corpus.tsv
+train||train classify --model bert --data corpus.tsv $(echo $tiny) --steps 2 --out OUT/classes
 translate|lines|translate tr --beam 2 --max-length 4
 generate|lines|generate tr --max-tokens 4
 attend||attend tr one_two --html OUT/a.html --svg OUT/a.svg --png OUT/a.png --npy OUT/a.npy

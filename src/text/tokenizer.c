@@ -101,6 +101,7 @@ static bool encode_text(struct work *w, const char *text, size_t size, bool byte
         const struct piece p = w->pieces.at[i];
         w->number = (int32_t)(word >= 0 ? word : (int64_t)i);
         w->piece = p.start;
+        w->piece_size = p.size;
         if (!(p.id >= 0 ? work_token(w, p.id, 0, p.size, w->text + p.start, p.size)
                         : w->t->model->encode(w, w->text + p.start, p.size)))
             return false;

@@ -156,7 +156,7 @@ bool work_token(struct work *w, int32_t id, size_t start, size_t end, const char
     if (!m) return false;
     *m = (heed_token){.id = id, .type = w->type, .word = w->number};
     if (!w->wanted) return true;
-    const size_t piece = w->piece, limit = w->pieces.at[w->number].size;
+    const size_t piece = w->piece, limit = w->piece_size;
     if (start == end || end > limit) { /* nothing of the text, or beyond it: as Python gives it */
         const uint32_t base = start == end ? work_origin(w, piece).start : 0;
         m->start = base + (uint32_t)start;

@@ -39,8 +39,9 @@ struct work { /* {.cx, .t} is empty; it may be used for one text after the other
     heed_string word, texts;
     struct tokens tokens; /* of the texts so far */
     int32_t type;
-    int32_t number;        /* of the piece that the model sees */
-    size_t piece;          /* where it begins in text */
+    int32_t number; /* of the piece that the model sees */
+    size_t piece;   /* where it begins in text */
+    size_t piece_size;
     struct bpe_drop *drop; /* merges dropped by chance, NULL: none */
     void *room;            /* of the model, see work_room */
     size_t room_size;

@@ -388,6 +388,27 @@ static void test_inner_token(void **state) {
     close_context(cx);
 }
 
+/* Words one by one: offsets count in each, whatever pieces it is cut into. */
+static void test_words(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_tokenizer *t = parse(cx, "{\"pre_tokenizer\":{\"type\":\"Punctuation\"},\"model\":{\"type\":\"WordLevel\","
+                                  "\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"a\":1,\".\":2,\"dd\":3}}}");
+    const heed_word words[] = {{"a", 1}, {"a.dd", 4}, {"dd.", 3}};
+    static const uint32_t wanted[][3] = {{0, 0, 1}, {1, 0, 1}, {1, 1, 2}, {1, 2, 4}, {2, 0, 2}, {2, 2, 3}};
+    heed_encoding e = {0};
+    assert_true(heed_encode_text(cx, t, "", 0, &(heed_encode_opts){.words = words, .n_words = 3}, &e));
+    assert_int_equal(e.count, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(e.token[i].word, wanted[i][0]);
+        assert_int_equal(e.token[i].start, wanted[i][1]);
+        assert_int_equal(e.token[i].end, wanted[i][2]);
+    }
+    heed_encoding_free(cx, &e);
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
 /* U+11A7 lies just before the final consonants of Hangul and composes with nothing. */
 static void test_hangul(void **state) {
     (void)state;
@@ -455,6 +476,7 @@ int main(void) {
         cmocka_unit_test(test_slow_patterns),
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_inner_token),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_hangul),
         cmocka_unit_test(test_single_precision),
         cmocka_unit_test(test_dropout_of_file),

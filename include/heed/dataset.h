@@ -26,6 +26,7 @@ typedef struct heed_column {
     int64_t *start;
     int64_t step;     /* 0: 1 */
     int32_t fill;     /* what pads a ragged column */
+    bool length_last; /* of a ragged column of HEED_I32: batches hold (n, shape…, longest), not (n, longest, shape…) */
     const char *mask; /* of a ragged column: batches add this input, 1 for elements and 0 for padding; NULL: none */
     float scale, shift;
 } heed_column;

@@ -94,8 +94,9 @@ typedef struct heed_task_opts {
     int64_t longest;            /* most tokens of a sequence: of masked words, 0: 128; of questions, 0: 384 */
     double masked;              /* of masked words: the share of tokens; 0: 0.15 */
     bool whole_words;           /* of masked words: all pieces of a word or none */
-    int64_t stride;             /* of questions: tokens that windows over a long context share; 0: 128 */
-    int64_t longest_answer;     /* of questions: most tokens of an answer; 0: 30 */
+    const char *choices;    /* of multiple choice: the columns of the choices, "a,b"; NULL: all but text and target */
+    int64_t stride;         /* of questions: tokens that windows over a long context share; 0: 128 */
+    int64_t longest_answer; /* of questions: most tokens of an answer; 0: 30 */
 } heed_task_opts;
 HEED_API heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const char *path,
                                         const heed_task_opts *opts);
@@ -173,6 +174,16 @@ typedef struct heed_answered {
 } heed_answered;
 HEED_API bool heed_answer(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n,
                           const heed_answer_opts *opts, heed_answered *out);
+
+/* Multiple choice: probabilities of the choices of each question, one question after the other. *cut (may be NULL):
+ * pairs of text and choice that were too long. */
+typedef struct heed_choices {
+    const char *text;
+    const char *const *choice;
+    int64_t n;
+} heed_choices;
+HEED_API bool heed_choose(heed_ctx *cx, const heed_text_model *m, const heed_choices *questions, int64_t n, float *out,
+                          int64_t *cut);
 
 /* Vectors of texts, out (n, heed_text_width), pooled as the directory's sentence-transformers files say: the mean of
  * the last hidden states, that of the class token, or their maxima; normalised to length 1 where they say so. */

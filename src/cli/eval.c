@@ -21,6 +21,8 @@ static const struct option options[] = {
     {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
              "sequence; 0: 128"},
+    {.name = "choices", .kind = OPTION_TEXT, .value = "COLUMNS",
+     .help = "of multiple choice: the columns of the choices as a,b; by default all but text and target"},
     {.name = "stride", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
      .help = "of questions: tokens that two windows over a long context share"},
     {.name = "max-answer", .kind = OPTION_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,

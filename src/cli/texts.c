@@ -35,6 +35,7 @@ static const char *text_of(const struct options *o, const char *name) {
 heed_task_opts texts_opts(const struct options *o) {
     heed_task_opts opts = {.text = text_of(o, "text"), .pair = text_of(o, "pair"), .target = text_of(o, "target")};
     if (option_known(o, "max-length")) opts.longest = option_int(o, "max-length");
+    opts.choices = text_of(o, "choices");
     if (option_known(o, "stride")) opts.stride = option_int(o, "stride");
     if (option_known(o, "max-answer")) opts.longest_answer = option_int(o, "max-answer");
     if (option_known(o, "masked")) opts.masked = option_number(o, "masked");

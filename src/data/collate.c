@@ -75,6 +75,15 @@ static void pad(const heed_column *column, void *out, int64_t from, int64_t to) 
             ((float *)out)[i] = (float)column->fill;
 }
 
+/* Of a column whose length comes last: the stored (count, elements) as (elements, width). */
+static void copy_across(const heed_column *column, heed_cell cell, int32_t *out, int64_t width) {
+    const int64_t elements = column_elements(column);
+    const int32_t *in = cell.data;
+    for (int64_t j = 0; j < elements; j++)
+        for (int64_t i = 0; i < width; i++)
+            out[j * width + i] = i >= cell.count ? column->fill : in ? in[i * elements + j] : 0;
+}
+
 static int64_t count_labels(const heed_cell *cell) {
     int64_t n = 0;
     for (int64_t i = 0; i < cell->count; i++) n += ((const int32_t *)cell->data)[i] >= 0;
@@ -87,8 +96,9 @@ static void describe(const heed_dataset *set, int array, int64_t n, int64_t widt
     *out = (heed_batch_column){.name = mask ? c->mask : c->name,
                                .type = mask || c->type == HEED_I32 ? HEED_I32 : HEED_F32};
     out->shape[out->rank++] = n;
-    if (c->ragged) out->shape[out->rank++] = width;
+    if (c->ragged && (mask || !c->length_last)) out->shape[out->rank++] = width;
     for (int i = 0; !mask && i < c->rank; i++) out->shape[out->rank++] = c->shape[i];
+    if (!mask && c->length_last) out->shape[out->rank++] = width;
 }
 
 void collate(const struct collator *c, int64_t epoch, const int64_t *row, int64_t n, struct collated *to,
@@ -113,6 +123,10 @@ void collate(const struct collator *c, int64_t epoch, const int64_t *row, int64_
             const heed_cell stored = column_cell(column, row[i]);
             void *out = (char *)to->array[k] + (size_t)(i * width[k] * column_elements(column)) * sizeof(float);
             cells[k] = (heed_cell){out, stored.count};
+            if (column->length_last) {
+                copy_across(column, stored, out, width[k]);
+                continue;
+            }
             copy_cell(c, k, stored, out);
             if (column->ragged) pad(column, out, stored.count, width[k]);
         }

@@ -48,6 +48,7 @@ static bool column_is_sound(const heed_column *c) {
     if (!c->name || c->rank < 0 || c->rank > HEED_COLUMN_RANK || c->step < 0) return false;
     for (int i = 0; i < c->rank; i++)
         if (c->shape[i] < 1) return false;
+    if (c->length_last && (!c->ragged || c->type != HEED_I32)) return false;
     return c->type == HEED_F32 || c->type == HEED_I32 || c->type == HEED_U8;
 }
 

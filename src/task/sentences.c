@@ -8,18 +8,6 @@
 
 /* ---- reading ---- */
 
-/* A column by name or number; -1 with a sentence. */
-static int64_t find_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, const char *name,
-                           int64_t otherwise) {
-    if (!name) return otherwise;
-    int64_t at = heed_table_find(cx, t, name);
-    char *end;
-    const long long number = strtoll(name, &end, 10);
-    if (at < 0 && *name && !*end && number >= 1 && number <= heed_table_columns(t)) at = number - 1;
-    if (at < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: there is no column '%s'", d->name, shown(name).text);
-    return at;
-}
-
 struct columns {
     int64_t text, pair, target; /* pair -1: none */
 };
@@ -30,27 +18,19 @@ static bool choose_columns(heed_ctx *cx, const heed_task_data *d, const heed_tab
     if (n < 2)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: one column: a text and its label are needed, separated by a tab",
                          d->name);
-    c->text = find_column(cx, d, t, o->text, 0);
-    c->target = find_column(cx, d, t, o->target, n - 1);
-    c->pair = find_column(cx, d, t, o->pair, n > 2 && !o->text ? 1 : -1);
+    c->text = task_column(cx, d, t, o->text, 0);
+    c->target = task_column(cx, d, t, o->target, n - 1);
+    c->pair = task_column(cx, d, t, o->pair, n > 2 && !o->text ? 1 : -1);
     if (heed_failed(cx)) return false;
     if (c->text == c->target || c->pair == c->target || c->text == c->pair)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: text, pair and target are the same column", d->name);
     return true;
 }
 
-static bool put_line(heed_ctx *cx, heed_string *to, const char *cell) {
-    const size_t before = to->size;
-    if (!heed_string_put(cx, to, cell, strlen(cell)) || !heed_string_put(cx, to, "\n", 1)) return false;
-    for (size_t i = before; i + 1 < to->size; i++)
-        if (to->s[i] == '\n') to->s[i] = ' '; /* of a quoted cell */
-    return true;
-}
-
 static bool read_texts(heed_ctx *cx, const heed_table *t, int64_t column, heed_lines *to) {
     heed_string text = {0};
     for (int64_t i = 0; i < heed_table_rows(t) && !heed_cancelled(cx); i++)
-        if (!put_line(cx, &text, heed_table_cell(cx, t, i, column))) break;
+        if (!task_put_line(cx, &text, heed_table_cell(cx, t, i, column))) break;
     const bool ok = !heed_failed(cx) && heed_lines_cut(cx, &text, to);
     heed_string_free(cx, &text);
     return ok;
@@ -91,12 +71,7 @@ static bool read_numbers(heed_ctx *cx, heed_task_data *d, const heed_table *t, i
 }
 
 static bool read_table(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *d) {
-    heed_table_options how = opts->table;
-    const size_t n = strlen(path);
-    const bool tabs = how.delimiter == '\t' || (n > 4 && strcmp(path + n - 4, ".tsv") == 0) ||
-                      (n > 7 && strcmp(path + n - 7, ".tsv.gz") == 0);
-    if (tabs) how.delimiter = '\t', how.plain_quotes = true;
-    heed_table *t = heed_table_open(cx, path, &how);
+    heed_table *t = task_table(cx, path, opts);
     struct columns c = {.pair = -1};
     bool ok = t && choose_columns(cx, d, t, &c);
     if (ok && heed_table_rows(t) == 0) ok = heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no examples", d->name);

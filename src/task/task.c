@@ -1,11 +1,13 @@
 /* Tasks by name, and what they share. */
 #include "task/task.h"
 #include "base/ctx.h"
+#include "io/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag, &task_qa, &task_masked};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,
+                                              &task_qa,       &task_choose,  &task_masked};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
@@ -91,6 +93,35 @@ bool heed_task_measure(heed_ctx *cx, const heed_model *model, const heed_task_da
         return heed_fail(cx, HEED_ERR_USAGE, "task: a model, encoded data and a place for the score are needed");
     *score = (heed_score){0};
     return data->task->measure(cx, model, data, rows, rows ? n : data->set.n, score, predicted);
+}
+
+/* ---- tables ---- */
+
+int64_t task_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, const char *name, int64_t otherwise) {
+    if (!name) return otherwise;
+    int64_t at = heed_table_find(cx, t, name);
+    char *end;
+    const long long number = strtoll(name, &end, 10);
+    if (at < 0 && *name && !*end && number >= 1 && number <= heed_table_columns(t)) at = number - 1;
+    if (at < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: there is no column '%s'", d->name, shown(name).text);
+    return at;
+}
+
+heed_table *task_table(heed_ctx *cx, const char *path, const heed_task_opts *opts) {
+    heed_table_options how = opts->table;
+    const size_t n = strlen(path);
+    const bool tabs = how.delimiter == '\t' || (n > 4 && strcmp(path + n - 4, ".tsv") == 0) ||
+                      (n > 7 && strcmp(path + n - 7, ".tsv.gz") == 0);
+    if (tabs) how.delimiter = '\t', how.plain_quotes = true;
+    return heed_table_open(cx, path, &how);
+}
+
+bool task_put_line(heed_ctx *cx, heed_string *to, const char *text) {
+    const size_t before = to->size;
+    if (!heed_string_put(cx, to, text, strlen(text)) || !heed_string_put(cx, to, "\n", 1)) return false;
+    for (size_t i = before; i + 1 < to->size; i++)
+        if (to->s[i] == '\n') to->s[i] = ' '; /* of a quoted cell */
+    return true;
 }
 
 /* ---- labels ---- */

@@ -35,7 +35,7 @@ struct heed_task_data {
     void *own; /* the task's */
 };
 
-extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_masked;
+extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_choose, task_masked;
 
 /* ---- what tasks share ---- */
 
@@ -43,6 +43,11 @@ extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task
 char **task_names(heed_ctx *cx, const char *const *texts, int64_t n, int64_t *count);
 int32_t task_label(char **names, int64_t count, const char *text); /* -1: none of them */
 char **task_copy_names(heed_ctx *cx, char **names, int64_t *count);
+/* A column of a table by name or number (from 1), `otherwise` without a name; -1 with a sentence. */
+int64_t task_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, const char *name, int64_t otherwise);
+/* Opens a table of texts: a file of tabs has no quoted cells. */
+heed_table *task_table(heed_ctx *cx, const char *path, const heed_task_opts *opts);
+bool task_put_line(heed_ctx *cx, heed_string *to, const char *text); /* newlines within it become spaces */
 /* The labels to go by: those of opts, or NULL. */
 char **task_known_labels(const heed_task_opts *opts);
 

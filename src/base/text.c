@@ -98,3 +98,10 @@ int text_format(char *to, size_t room, const char *format, ...) {
     va_end(args);
     return length;
 }
+
+bool text_among(const char *words, const char *word) {
+    const size_t n = strlen(word);
+    for (const char *at = words; n && (at = strstr(at, word)); at += n)
+        if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
+    return false;
+}

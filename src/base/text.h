@@ -15,6 +15,9 @@ size_t utf8_bad(const void *s, size_t n);
  * \u2028. What does not fit ends in "...". Returns the length. */
 size_t text_printable(char *to, size_t room, const void *s, size_t n);
 
+/* Whether `word` is one of `words`, which are separated by spaces. */
+bool text_among(const char *words, const char *word);
+
 /* As snprintf, with decimal points whatever locale the host program has set. */
 int text_format(char *to, size_t room, const char *format, ...) HEED_PRINTF(3, 4);
 int text_formatv(char *to, size_t room, const char *format, va_list args);

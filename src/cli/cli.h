@@ -39,8 +39,6 @@ const struct command *cli_command(int i);
 int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);
 /* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, int n);
-/* Whether `word` is one of `words`, which are separated by spaces. */
-bool cli_among(const char *words, const char *word);
 
 /* "1 epoch", "2 batches": a number with its noun. */
 const char *cli_count(int64_t n, const char *one, const char *many, char out[48]);

@@ -1,4 +1,5 @@
 /* heed eval: loss and metric of a model on a data set. */
+#include "base/text.h"
 #include "cli/decoding.h"
 #include "cli/report.h"
 #include "cli/tables.h"
@@ -51,7 +52,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
         task = train_find_task(name);
     }
-    if (task && task->text && cli_among(head->inputs, "input_ids")) task = task->text;
+    if (task && task->text && text_among(head->inputs, "input_ids")) task = task->text;
     if (task)
         task->evaluate(o, cx, dir, path);
     else if (head)

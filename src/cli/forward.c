@@ -1,6 +1,7 @@
 /* heed forward: tensors from a file through a model and back to a file; with --grad every gradient by name. This is
  * what other systems are compared with. */
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "heed/model.h"
 #include "io/text.h"
@@ -42,19 +43,12 @@ static heed_tensor *tensor_of(heed_ctx *cx, const heed_array *a) {
     return t;
 }
 
-static bool among(const char *words, const char *word) {
-    const size_t n = strlen(word);
-    for (const char *at = words; n && (at = strstr(at, word)); at += n)
-        if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
-    return false;
-}
-
 static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, const heed_model *model, heed_io *in) {
     for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
         const heed_array *a = heed_safetensors_get(cx, st, i);
         if (!a) return false;
         const char *const inputs = heed_model_head(model)->inputs;
-        if (strcmp(a->name, "grad_output") != 0 && !among(inputs, a->name))
+        if (strcmp(a->name, "grad_output") != 0 && !text_among(inputs, a->name))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not an input of %s, which takes: %s grad_output", path,
                              shown(a->name).text, heed_model_family(model)->name, inputs);
         heed_tensor *t = tensor_of(cx, a);

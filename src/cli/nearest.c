@@ -54,10 +54,3 @@ const char *cli_nearest(const char *word, const char *const *names, int n) {
     }
     return nearest;
 }
-
-bool cli_among(const char *words, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = words; length && (at = strstr(at, word)); at += length)
-        if ((at == words || at[-1] == ' ') && (at[length] == 0 || at[length] == ' ')) return true;
-    return false;
-}

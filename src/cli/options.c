@@ -1,6 +1,7 @@
 /* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. A message begins with
  * the command and, within a recipe, its file and line. */
 #include "cli/options.h"
+#include "base/text.h"
 #include "io/text.h"
 #include <assert.h>
 #include <errno.h>
@@ -147,7 +148,7 @@ static bool value_ok(const struct options *o, const struct option *t, const char
     case OPTION_BYTES:
         return read_bytes(text, &bytes) || wrong(o, t, text, "a number of bytes such as 512M or 2G", "");
     case OPTION_CHOICE:
-        return cli_among(t->choices, text) || wrong(o, t, text, "one of: ", t->choices);
+        return text_among(t->choices, text) || wrong(o, t, text, "one of: ", t->choices);
     default:
         return true;
     }

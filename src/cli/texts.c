@@ -1,4 +1,5 @@
 #include "cli/texts.h"
+#include "base/text.h"
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
@@ -80,7 +81,7 @@ static void print_score(const struct options *o, heed_ctx *cx, const heed_task_d
 static const heed_text_task *task_of(heed_ctx *cx, const heed_text_model *m) {
     const heed_head *head = heed_model_head(m->model);
     char name[32];
-    if (m->labels == 1 && cli_among(head->tasks, "regress")) return heed_text_task_find("regress");
+    if (m->labels == 1 && text_among(head->tasks, "regress")) return heed_text_task_find("regress");
     for (const char *at = head->tasks; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
         if (heed_text_task_find(name)) return heed_text_task_find(name);

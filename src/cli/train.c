@@ -2,6 +2,7 @@
 #include "cli/train.h"
 #include "base/memory.h"
 #include "base/profile.h"
+#include "base/text.h"
 #include "cli/program.h"
 #include "cli/task.h"
 #include "model/directory.h"
@@ -363,7 +364,7 @@ static bool usage_ok(struct train_run *r, int *status) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
         return false;
     }
-    if (r->task->text && cli_among(heed_head_for(r->family, r->task->page.name)->inputs, "input_ids"))
+    if (r->task->text && text_among(heed_head_for(r->family, r->task->page.name)->inputs, "input_ids"))
         r->how = r->task->text;
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -43,11 +43,7 @@ struct attended {
 };
 
 bool heed_model_takes(const heed_model *model, const char *input) {
-    const size_t n = input ? strlen(input) : 0;
-    const char *const inputs = model ? heed_model_head(model)->inputs : NULL;
-    for (const char *at = inputs; n && at && (at = strstr(at, input)); at += n)
-        if ((at == inputs || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
-    return false;
+    return model && input && text_among(heed_model_head(model)->inputs, input);
 }
 
 /* ---- text ---- */

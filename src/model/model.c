@@ -1,5 +1,6 @@
 /* Models: a family's struct, its parameters and its config, made fresh or opened from a directory. */
 #include "base/profile.h"
+#include "base/text.h"
 #include "io/limits.h"
 #include "io/text.h"
 #include "model/config.h"
@@ -22,13 +23,6 @@ static const heed_family *const families[] = {
 
 int heed_family_count(void) { return (int)(sizeof families / sizeof *families); }
 const heed_family *heed_family_at(int i) { return i >= 0 && i < heed_family_count() ? families[i] : NULL; }
-
-/* Is this word, of n letters, among the words of a list with spaces between them? */
-static bool words_have(const char *words, const char *word, size_t n) {
-    for (size_t length; words && *words; words += length, words += *words == ' ')
-        if ((length = strcspn(words, " ")) == n && strncmp(words, word, n) == 0) return true;
-    return false;
-}
 
 const heed_family *heed_family_find(const char *name) {
     for (int i = 0; name && i < heed_family_count(); i++)
@@ -73,7 +67,7 @@ const heed_head *heed_head_named(const heed_family *family, const char *architec
 const heed_head *heed_head_for(const heed_family *family, const char *task) {
     if (!family || !task) return family ? family->heads : NULL;
     for (const heed_head *h = family->heads; h->architecture; h++)
-        if (words_have(h->tasks, task, strlen(task))) return h;
+        if (text_among(h->tasks, task)) return h;
     return NULL;
 }
 

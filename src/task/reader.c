@@ -1,15 +1,9 @@
 /* From text to the inputs of a model. */
+#include "heed/attend.h"
 #include "task/task.h"
 #include <string.h>
 
 #define ANY_LENGTH ((int64_t)1 << 20)
-
-static bool takes(const heed_model *m, const char *input) {
-    const size_t n = strlen(input);
-    for (const char *at = heed_model_head(m)->inputs; (at = strstr(at, input)); at += n)
-        if ((at == heed_model_head(m)->inputs || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return true;
-    return false;
-}
 
 /* As many as a model's sample has tokens at most; 0: it has no limit. */
 static int64_t positions_of(heed_ctx *cx, const heed_model *m) {
@@ -46,7 +40,7 @@ bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_token
     if (heed_failed(cx)) return false;
     if (!model || !tokens || !reader)
         return heed_fail(cx, HEED_ERR_USAGE, "text: a model, its tokenizer and a place for the reader are needed");
-    if (!takes(model, "input_ids"))
+    if (!heed_model_takes(model, "input_ids"))
         return heed_fail(cx, HEED_ERR_USAGE, "text: %s is no model of text", heed_model_family(model)->name);
     const int64_t positions = positions_of(cx, model);
     const int64_t words = heed_json_int_or(cx, heed_model_config(model), "vocab_size", heed_tokenizer_size(tokens));
@@ -55,7 +49,7 @@ bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_token
                          (long long)heed_tokenizer_size(tokens), (long long)words);
     *reader = (heed_text_reader){.tokens = tokens,
                                  .pad = pad_of(cx, model, tokens),
-                                 .types = takes(model, "token_type_ids"),
+                                 .types = heed_model_takes(model, "token_type_ids"),
                                  .prefix_space = wants_space(model)};
     reader->longest = longest > 0 && (positions == 0 || longest < positions) ? longest : positions;
     return !heed_failed(cx);

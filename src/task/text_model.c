@@ -1,6 +1,8 @@
 /* Using a model of text: a directory with its tokenizer, texts in, answers out. */
 #include "base/ctx.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "heed/attend.h"
 #include "io/text.h"
 #include "model/directory.h"
 #include "task/task.h"
@@ -37,17 +39,12 @@ static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int6
     return !heed_failed(cx);
 }
 
-static bool is_for(const heed_head *head, const char *task) {
-    const size_t n = strlen(task);
-    for (const char *at = head->tasks; (at = strstr(at, task)); at += n)
-        if ((at == head->tasks || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return true;
-    return false;
-}
-
 static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
     if (strcmp(task, "embed") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task, .map = true});
     heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
-    if (!model || is_for(heed_model_head(model), task)) return model;
+    const bool reads = !model || heed_model_takes(model, "input_ids");
+    if (!model || (reads && text_among(heed_model_head(model)->tasks, task))) return model;
+    if (!reads) heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of text", dir, heed_model_family(model)->name);
     heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s; 'heed train %s --init %s' makes a model that is", dir,
               heed_model_head(model)->architecture, task, task, dir);
     heed_model_free(cx, model);

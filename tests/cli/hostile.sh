@@ -26,9 +26,12 @@ expect 0 train classify --model bert --data corpus.tsv $tiny --steps 2 --out cla
 expect 0 train mlm --model bert --data lines --max-length 8 --valid 0 $tiny --steps 1 --batch 1 --out words
 tr ' ' '\n' <lines | sed 's/.*/&\tX/; s/one\t.*/one\tY\n/' >tagged
 expect 0 train tag --model bert --data tagged $tiny --steps 1 --batch 1 --valid 0 --out tags
-expect 0 new bert answers --task qa -s vocab_size=60 -s hidden_size=8 -s num_hidden_layers=1 -s num_attention_heads=2 -s intermediate_size=8
-cp classes/tokenizer.json answers
+for task in qa choose; do
+    expect 0 new bert $task --task $task -s vocab_size=60 -s hidden_size=8 -s num_hidden_layers=1 -s num_attention_heads=2 -s intermediate_size=8
+    cp classes/tokenizer.json $task
+done
 printf 'one\ttwo one three\ntwo\tfour one\n' >questions
+printf 'one\ttwo\tthree\ntwo\tfour\tone two\n' >choices
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
@@ -50,7 +53,8 @@ embed|lines|embed classes --out OUT/v.npy
 embed|lines|embed classes
 fill|lines|fill words one_[MASK]
 tag|lines|tag tags
-answer|questions|answer answers
+answer|questions|answer qa
+choose|choices|choose choose
 eval||eval classes --data corpus.tsv
 train||train classify --model bert --data corpus.tsv $(echo $tiny) --steps 2 --out OUT/classes
 translate|lines|translate tr --beam 2 --max-length 4

@@ -82,9 +82,12 @@ const struct command eval_command = {
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
         "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix. For "
         "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
-        "of each output. For masked words: their perplexity and accuracy, with a fixed masking. For translation: BLEU "
-        "and the cross entropy of a token. The columns of a table with a header "
-        "are found by the names of those it was trained on.",
+        "of each output. For tagged words: as for classes, over words, and F1 over chunks where the tags are those of "
+        "chunks. For questions about a text: F1 and exact match as SQuAD's official script computes them. For multiple "
+        "choice: accuracy. For masked words: their perplexity and accuracy, with a fixed masking. For translation: "
+        "BLEU "
+        "and the cross entropy of a token. The columns of a table with a header are found by the names of those it was "
+        "trained on.",
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
                 "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n"

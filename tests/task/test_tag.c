@@ -36,6 +36,27 @@ static void test_words(void **state) {
     close_context(cx);
 }
 
+/* Which families have a space before single words, as transformers' run_ner sets add_prefix_space. */
+static void test_prefix_space(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const char *const names[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
+    heed_tokenizer *t = letters(cx);
+    for (int i = 0; i < 4; i++) {
+        const heed_family *family = heed_family_find(names[i]);
+        static const char *const settings[] = {"vocab_size=20"};
+        heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+        heed_model *m = heed_model_new_as(dry, family, heed_head_for(family, "tag"), settings, 1, 1);
+        heed_text_reader reader;
+        if (!m || !heed_text_reader_of(dry, m, t, 0, &reader)) fail_msg("%s: %s", names[i], heed_message(dry));
+        assert_int_equal(reader.prefix_space, i == 1);
+        heed_model_free(dry, m);
+        heed_close(dry);
+    }
+    heed_tokenizer_free(cx, t);
+    close_context(cx);
+}
+
 /* ---- chunks, against seqeval ---- */
 
 static void test_chunks(void **state) {
@@ -195,8 +216,8 @@ static void test_use(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),    cmocka_unit_test(test_chunks), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_encoding), cmocka_unit_test(test_use),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_prefix_space), cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_files), cmocka_unit_test(test_encoding),     cmocka_unit_test(test_use),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

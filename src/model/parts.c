@@ -53,11 +53,11 @@ bool part_embedding(heed_ctx *cx, heed_params *set, const char *prefix, const ch
 bool part_qkv(heed_ctx *cx, heed_params *set, const char *prefix, const char *const names[3], int64_t width,
               heed_init init, heed_linear_layer *layer) {
     if (!part_linear(cx, set, prefix, "qkv", width, 3 * width, true, init, layer)) return false;
-    /* the weights one after the other: so files have them side by side, and nothing is copied when they are mapped */
-    for (int i = 0; i < 3; i++)
-        heed_param_slice(cx, set, part_under(cx, prefix, names[i]).s, "weight", layer->weight, i * width, width);
-    for (int i = 0; i < 3; i++)
-        heed_param_slice(cx, set, part_under(cx, prefix, names[i]).s, "bias", layer->bias, i * width, width);
+    for (int i = 0; i < 3; i++) {
+        const struct part_name name = part_under(cx, prefix, names[i]);
+        heed_param_slice(cx, set, name.s, "weight", layer->weight, i * width, width);
+        heed_param_slice(cx, set, name.s, "bias", layer->bias, i * width, width);
+    }
     return !heed_failed(cx);
 }
 

@@ -206,7 +206,7 @@ static void free_vectors(struct train_run *r) {
 /* ---- heed eval ---- */
 
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_model *model = heed_model_load(cx, dir);
+    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     heed_data *like = heed_model_data(cx, model);
     heed_data *data = NULL;
     if (like) {

@@ -154,6 +154,40 @@ static void test_mixed(void **state) {
     close_context(cx);
 }
 
+/* Parameters in two files: slices that are in both are copied. */
+static void test_shards(void **state) {
+    (void)state;
+    static const char *const names[] = {"wte.weight", "q.weight",    "k.weight", "qk.bias",
+                                        "scale",      "norm.weight", "norm.bias"};
+    static const char *const files[] = {"one.safetensors", "two.safetensors"};
+    heed_ctx *cx = open_context();
+    struct model own, mapped;
+    double numbers[7][20];
+    heed_array arrays[7];
+    char index[512] = "{\"weight_map\": {";
+    make_owned(cx, &own);
+    narrow(own.set, HEED_F32);
+    for (int i = 0; i < 7; i++) {
+        arrays[i] = array_of(own.set, names[i], HEED_BF16, numbers[i]);
+        snprintf(index + strlen(index), sizeof index - strlen(index), "%s\"%s\": \"%s\"", i ? ", " : "", names[i],
+                 files[i >= 2]);
+    }
+    strcat(index, "}}");
+    assert_true(heed_safetensors_write(cx, in_folder(files[0]), arrays, 2, NULL, 0));
+    assert_true(heed_safetensors_write(cx, in_folder(files[1]), arrays + 2, 5, NULL, 0));
+    write_bytes(in_folder("model.safetensors.index.json"), index, strlen(index));
+    make(cx, &mapped);
+    assert_true(heed_params_map(cx, mapped.set, in_folder("model.safetensors.index.json")));
+    assert_int_equal(mapped.fused.weight->dtype, HEED_BF16);
+    assert_int_equal(heed_params_mapped(mapped.set), 20 * 2);
+    check_same(cx, &own, &mapped);
+    heed_params_free(cx, mapped.set);
+    heed_params_free(cx, own.set);
+    for (int i = 0; i < 2; i++) remove(in_folder(files[i]));
+    remove(in_folder("model.safetensors.index.json"));
+    close_context(cx);
+}
+
 /* ---- files that change or are wrong ---- */
 
 /* A file that is replaced by renaming stays as it was for whoever has mapped it; saving over it is that, too. */
@@ -374,9 +408,9 @@ static void test_buffers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),   cmocka_unit_test(test_mixed),     cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_no_memory), cmocka_unit_test(test_trained),
-        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_types),    cmocka_unit_test(test_mixed),   cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_replaced), cmocka_unit_test(test_refused), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_trained),  cmocka_unit_test(test_buffers),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

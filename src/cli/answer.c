@@ -20,9 +20,21 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
+/* A window must have room for the context behind the question. */
 static bool check(struct each_line *e) {
-    return strchr(e->in.text, '\t') || !*e->in.text ||
-           cli_lines_reject(&e->in, "no tab: a question, a tab and its context are needed");
+    const char *tab = strchr(e->in.text, '\t');
+    const int64_t asked = option_int(e->o, "max-length"), most = e->m->reader.longest;
+    const int64_t longest = most > 0 && most < asked ? most : asked;
+    heed_encoding room = {0};
+    if (!*e->in.text) return true;
+    if (!tab) return cli_lines_reject(&e->in, "no tab: a question, a tab and its context are needed");
+    const bool ok = heed_encode_text(e->cx, e->m->tokens, e->in.text, (size_t)(tab - e->in.text),
+                                     &(heed_encode_opts){.pair = ""}, &room);
+    const int64_t tokens = room.count;
+    heed_encoding_free(e->cx, &room);
+    if (!ok) return cli_lines_recover(&e->in);
+    return tokens < longest || cli_lines_reject(&e->in, "the question is too long: %lld tokens of at most %lld",
+                                                (long long)tokens, (long long)longest - 1);
 }
 
 static void put_answer(const struct each_line *e, heed_json at, const heed_text_input *text, const heed_answered *a) {
@@ -101,8 +113,8 @@ const struct command answer_command = {
         "answer is a part of. A line of output holds the answer, its probability among the best spans, and its place "
         "in the context: its first character, from 0, and the one behind its last, separated by tabs. A context that "
         "is too long is read in windows that overlap.\n\n"
-        "A line that is not UTF-8 or has no tab is reported on standard error and answered with an empty line, and the "
-        "exit status is 1 at the end; --strict stops there.",
+        "A line that is not UTF-8, has no tab, or a question that fills a window, is reported on standard error and "
+        "answered with an empty line, and the exit status is 1 at the end; --strict stops there.",
     .options = options,
     .examples = "printf 'Who sleeps?\\tThe cat sleeps on the sofa.\\n' | heed answer reader\n"
                 "heed answer reader --n-best 3 --json < questions.tsv\n"

@@ -47,11 +47,13 @@ static void put_template_part(heed_ctx *cx, heed_json list, const char *kind, co
     heed_json_put_int(cx, part, "type_id", type);
 }
 
-/* Text A, or A and B one after the other, each with what is added to it. */
+/* Text A, or A and B one after the other, each with what is added to it; a class token stands once, before both (Devlin
+ * et al. 2019). */
 static void put_template(heed_ctx *cx, heed_json at, const char *key, const heed_tokenizer_opts *o, int texts) {
     const heed_json list = heed_json_put_array(cx, at, key);
     for (int i = 0; i < texts; i++) {
-        if (o->add_bos) put_template_part(cx, list, "SpecialToken", o->bos, i);
+        if (o->add_bos && (i == 0 || strcmp(o->bos, "[CLS]") != 0))
+            put_template_part(cx, list, "SpecialToken", o->bos, i);
         put_template_part(cx, list, "Sequence", i ? "B" : "A", i);
         if (o->add_eos) put_template_part(cx, list, "SpecialToken", o->eos, i);
     }

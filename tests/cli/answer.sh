@@ -56,7 +56,12 @@ says '^\{"line":1,"answer":'
 expect 0 "$@" --data corpus --max-length 8 --stride 2 --steps 2 --out short
 grep -qE '[0-9]{3,} examples to train on' err || fail "windows are examples"
 expect 0 eval model --data corpus --part val
-says '^F1 [0-9.]+ %, exact match [0-9.]+ %, loss [0-9.]+ \(30 examples\)$'
+says '^F1 [0-9.]+ %, exact match [0-9.]+ %, loss [0-9.e-]+ \(30 examples\)$'
+
+# a tokenizer that was trained has one class token, before both texts
+printf 'wood\tbert wood\n' | "$HEED" tokens model --pair --json >out
+grep -qE '"tokens":\["\[CLS\]","wood","\[SEP\]","bert","wood","\[SEP\]"\]' out && grep -qE '"type_ids":\[0,0,0,1,1,1\]' out ||
+    fail "a pair is encoded as BERT's are"
 
 # a tenth of the questions is held out where there is no file
 expect 0 "$@" --data corpus/train-v1.1.json --max-length 8 --stride 2 --steps 2 --out split
@@ -66,6 +71,9 @@ says '^validation: F1'
 feed 'no tab\nwood\tbert wood\n' answer model
 [ "$status" = 1 ] && [ "$(wc -l <out)" = 2 ] && [ -z "$(sed -n 1p out)" ] || fail "a bad line is answered by an empty one"
 grep -q '^heed: standard input: line 1: no tab: a question, a tab and its context are needed$' err || fail "the bad line should be reported"
+feed "$(seq -s ' ' 30)\tbert wood\nwood\tbert wood\n" answer model
+[ "$status" = 1 ] && [ "$(wc -l <out)" = 2 ] && [ -n "$(sed -n 2p out)" ] || fail "a question that is too long is a bad line"
+grep -q '^heed: standard input: line 1: the question is too long: 33 tokens of at most 23$' err || fail "it should be reported"
 echo '{"data":[]}' >empty.json
 wrong 1 'empty.json: there are no questions' "$@" --data empty.json --out wrong
 echo '{"data":[{"paragraphs":[{"context":"a b","qas":[{"question":"c","answers":[{"text":"b","answer_start":0}]}]}]}]}' >bad.json

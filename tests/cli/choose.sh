@@ -36,7 +36,7 @@ feed 'anna\tbert sleeps\tanna sleeps\tcarl sleeps\n' choose model --json
 says '^\{"line":1,"choice":[123],"text":"[a-z]+ sleeps","score":[0-9.e-]+,"scores":\[[0-9.e-]+,[0-9.e-]+,[0-9.e-]+\]\}$'
 answers_at_once 'anna\tbert sleeps\tanna sleeps\n' choose model
 expect 0 eval model --data corpus
-says '^accuracy [0-9.]+ %, loss [0-9.]+ \(30 examples\)$'
+says '^accuracy [0-9.]+ %, loss [0-9.e-]+ \(30 examples\)$'
 
 # columns by name; letters; numbers from 0
 printf 'id,question,a,b,answer\n' >quiz.csv

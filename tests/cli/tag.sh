@@ -51,7 +51,7 @@ says '^validation: accuracy [0-9.]+ %, macro F1'
 expect 0 eval parts --data corpus/test.tsv --target 2 --json
 says '"accuracy": [0-9.]+'
 expect 0 eval model --data corpus
-says '^F1 [0-9.]+ %, precision [0-9.]+ %, recall [0-9.]+ %, accuracy [0-9.]+ %, loss [0-9.]+ \([0-9]+ words\)$'
+says '^F1 [0-9.]+ %, precision [0-9.]+ %, recall [0-9.]+ %, accuracy [0-9.]+ %, loss [0-9.e-]+ \([0-9]+ words\)$'
 says '^B-PER +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]+$'
 
 # a model goes on, with another set of tags

@@ -40,13 +40,14 @@ static void test_words(void **state) {
 static void test_prefix_space(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    static const char *const names[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
+    static const char *const names[] = {"bert", "roberta", "xlm-roberta"};
     heed_tokenizer *t = letters(cx);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         const heed_family *family = heed_family_find(names[i]);
-        static const char *const settings[] = {"vocab_size=20"};
+        static const char *const settings[] = {"vocab_size=20", "num_hidden_layers=1", "hidden_size=8",
+                                               "num_attention_heads=2", "intermediate_size=8"};
         heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
-        heed_model *m = heed_model_new_as(dry, family, heed_head_for(family, "tag"), settings, 1, 1);
+        heed_model *m = heed_model_new_as(dry, family, heed_head_for(family, "tag"), settings, 5, 1);
         heed_text_reader reader;
         if (!m || !heed_text_reader_of(dry, m, t, 0, &reader)) fail_msg("%s: %s", names[i], heed_message(dry));
         assert_int_equal(reader.prefix_space, i == 1);

@@ -54,6 +54,9 @@ typedef struct heed_loop_state {
     heed_score test;
 } heed_loop_state;
 
+/* A model's outputs, with a loss that its head does not have: in place of heed_model_forward. */
+typedef bool (*heed_forward)(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out);
+
 /* What the loop asks of data of any kind. What update number s (from 0) takes depends on s alone. */
 typedef struct heed_loop_source {
     void *own;
@@ -68,6 +71,7 @@ typedef struct heed_loop_source {
     bool (*seek)(heed_ctx *cx, void *own, int64_t step); /* the next batch is that of update `step` */
     int64_t (*next)(heed_ctx *cx, void *own);            /* takes it; its passes, 0 when it failed */
     bool (*feed)(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *share); /* and their share of its loss */
+    heed_forward forward;                                                           /* NULL: heed_model_forward */
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
     void (*settings)(heed_ctx *cx, void *own, heed_json at); /* texts: what a checkpoint must agree with */
     void (*close)(heed_ctx *cx, void *own);                  /* what seek and next took; may be NULL */
@@ -136,6 +140,7 @@ typedef struct heed_source_opts {
     uint64_t seed;                /* of shuffling and of what is drawn */
     void *own;                    /* of the functions: */
     heed_transform transform;     /* of rows, in each epoch; NULL: none */
+    heed_forward forward;         /* NULL: heed_model_forward */
     /* The training set of an epoch, with as many examples; it may change the one that it gave before. NULL: train. */
     bool (*draw)(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set);
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
@@ -163,7 +168,8 @@ typedef struct heed_run_opts {
     bool (*take)(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out);
     void *own;
     heed_transform transform; /* of rows, with epoch 0 and this seed; NULL: none */
-    const void *transform_own;
+    heed_forward forward;     /* NULL: heed_model_forward */
+    const void *data;         /* what both are given */
     uint64_t seed;
 } heed_run_opts;
 HEED_API bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_run_opts *opts,

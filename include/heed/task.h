@@ -93,6 +93,7 @@ typedef struct heed_task_opts {
     char **labels;              /* or as in this list, which ends in NULL */
     int64_t longest;            /* most tokens of a sequence: of masked words, 0: 128; of questions, 0: 384 */
     double masked;              /* of masked words: the share of tokens; 0: 0.15 */
+    double temperature;         /* of pairs that belong together; 0: 0.05 */
     bool whole_words;           /* of masked words: all pieces of a word or none */
     const char *choices;    /* of multiple choice: the columns of the choices, "a,b"; NULL: all but text and target */
     int64_t stride;         /* of questions: tokens that windows over a long context share; 0: 128 */
@@ -115,9 +116,15 @@ HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /*
 /* The true class of each example, or of each word where words are tagged; NULL: there are none. */
 HEED_API const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n);
 HEED_API const heed_lines *heed_task_texts(const heed_task_data *data);     /* to train a tokenizer on */
+HEED_API const heed_lines *heed_task_pairs(const heed_task_data *data);     /* the second texts; NULL: none */
 HEED_API const heed_dataset *heed_task_columns(const heed_task_data *data); /* once encoded */
 /* What is drawn anew in each epoch; NULL: nothing. own: of the transform. */
 HEED_API heed_transform heed_task_transform(const heed_task_data *data, const void **own);
+/* The loss, where it is not that of the model's head; NULL: it is. own: of the function. */
+HEED_API heed_forward heed_task_forward(const heed_task_data *data, const void **own);
+/* Writes the files that the task's models have beside their own, such as sentence-transformers'. */
+HEED_API bool heed_task_write(heed_ctx *cx, const heed_text_task *task, const heed_model *model,
+                              const heed_text_reader *reader, const char *dir);
 
 /* Loss and metrics of a model on encoded data (rows NULL: all). predicted (may be NULL): the class of each example of
  * classify; of tag the tag of each word of the file, -1: it has none. */

@@ -39,6 +39,7 @@ heed_task_opts texts_opts(const struct options *o) {
     opts.choices = text_of(o, "choices");
     if (option_known(o, "stride")) opts.stride = option_int(o, "stride");
     if (option_known(o, "max-answer")) opts.longest_answer = option_int(o, "max-answer");
+    if (option_known(o, "temperature")) opts.temperature = option_number(o, "temperature");
     if (option_known(o, "masked")) opts.masked = option_number(o, "masked");
     if (option_known(o, "whole-words")) opts.whole_words = option_flag(o, "whole-words");
     if (option_known(o, "separator")) opts.table.delimiter = table_separator(o);

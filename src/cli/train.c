@@ -273,8 +273,8 @@ static bool may_write(const struct options *o, const char *dir) {
     return !checkpoint && !model;
 }
 
-static const struct train_task *const tasks[] = {&train_regress, &train_classify, &train_tag,      &train_qa,
-                                                 &train_choose,  &train_mlm,      &train_translate};
+static const struct train_task *const tasks[] = {&train_regress, &train_classify, &train_tag,   &train_qa,
+                                                 &train_choose,  &train_mlm,      &train_embed, &train_translate};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 static const struct command *task_page(int i) { return i < TASKS ? &tasks[i]->page : NULL; }
 static const char *task_name(int i) { return i < TASKS ? tasks[i]->page.name : NULL; }

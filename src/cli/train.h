@@ -33,7 +33,7 @@ struct train_task {
     /* heed eval: loads the model of a directory, measures it on the data of a path and prints what it finds. */
     void (*evaluate)(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 };
-extern const struct train_task train_regress, train_classify, train_tag, train_qa, train_choose, train_mlm,
+extern const struct train_task train_regress, train_classify, train_tag, train_qa, train_choose, train_mlm, train_embed,
     train_translate, train_text;
 extern const struct option text_column_options[];           /* of tasks with tables of texts */
 extern const struct option text_options[];                  /* of tasks with text: lengths, tokenizers */

@@ -52,9 +52,10 @@ static bool make_tokenizer(struct train_run *r) {
     if (path || init) {
         t->tokens = heed_tokenizer_load(r->cx, path ? path : init);
     } else {
-        const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN])};
-        t->tokens = heed_vocabulary_train_encoder(r->cx, texts, 1, heed_vocabulary_kind(option_text(r->o, "tokens")),
-                                                  option_int(r->o, "vocab"));
+        const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN]), heed_task_pairs(t->data[TRAIN])};
+        t->tokens =
+            heed_vocabulary_train_encoder(r->cx, texts, texts[1] ? 2 : 1,
+                                          heed_vocabulary_kind(option_text(r->o, "tokens")), option_int(r->o, "vocab"));
     }
     return t->tokens;
 }
@@ -179,9 +180,15 @@ static void transform(const void *own, uint64_t seed, int64_t epoch, int64_t row
     heed_task_transform(((const struct texts *)own)->data[TRAIN], &data)(data, seed, epoch, row, cells);
 }
 
+static bool forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out) {
+    const void *data;
+    return heed_task_forward(((const struct texts *)own)->data[TRAIN], &data)(cx, data, model, in, out);
+}
+
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     const struct texts *t = own;
     if (t->opts.masked > 0) notes_put_number(cx, at, "masked", t->opts.masked);
+    if (t->opts.temperature > 0) notes_put_number(cx, at, "temperature", t->opts.temperature);
 }
 
 static const heed_dataset *columns_of(const struct texts *t, int set) {
@@ -205,10 +212,12 @@ static bool set(struct train_run *r) {
                              .n_valid = t->n_valid,
                              .batch = t->batch,
                              .micro_batch = option_int(r->o, "micro-batch"),
-                             .by_length = true,
+                             .by_length =
+                                 !heed_task_forward(t->data[TRAIN], NULL), /* pairs meet others of any length */
                              .seed = heed_seed(r->cx),
                              .own = t,
                              .transform = heed_task_transform(t->data[TRAIN], NULL) ? transform : NULL,
+                             .forward = heed_task_forward(t->data[TRAIN], NULL) ? forward : NULL,
                              .settings = settings,
                              .measure = measure,
                              .metrics = heed_task_metrics(t->data[TRAIN])};
@@ -235,6 +244,7 @@ static bool begin(struct train_run *r) {
     if (init && !path && directory_has(init, TOKENIZER_FILE) ? !directory_copy_tokenizers(r->cx, init, r->dir)
                                                              : !heed_tokenizer_save(r->cx, t->tokens, r->dir))
         return false;
+    if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir)) return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %lld tokens; %s with %s\n", r->path,
             cli_count(t->n_train, "example", "examples", text[0]),

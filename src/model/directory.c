@@ -21,6 +21,9 @@ static const struct {
     {.name = TARGET_TOKENIZER_FILE, .tokenizer = true},
     {.name = TOKENIZER_CONFIG_FILE, .tokenizer = true},
     {.name = SPECIAL_TOKENS_FILE, .tokenizer = true},
+    {.name = MODULES_FILE},
+    {.name = POOLING_FILE},
+    {.name = SENTENCE_FILE},
 };
 enum { FILES = sizeof files / sizeof *files };
 

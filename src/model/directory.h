@@ -15,6 +15,10 @@
 #define TARGET_TOKENIZER_FILE  "target_tokenizer.json"
 #define TOKENIZER_CONFIG_FILE  "tokenizer_config.json"
 #define SPECIAL_TOKENS_FILE    "special_tokens_map.json"
+/* sentence-transformers'. */
+#define MODULES_FILE  "modules.json"
+#define POOLING_FILE  "1_Pooling/config.json"
+#define SENTENCE_FILE "sentence_bert_config.json"
 /* Marian's, which heed reads only. */
 #define SOURCE_PIECES_FILE "source.spm"
 #define TARGET_PIECES_FILE "target.spm"

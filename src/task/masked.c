@@ -264,7 +264,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
                                 .take = take_guesses,
                                 .own = &g,
                                 .transform = mask_words,
-                                .transform_own = d,
+                                .data = d,
                                 .seed = FIXED_SEED};
     if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;
     score->metric = exp(g.n ? g.loss / (double)g.n : 0);

@@ -27,7 +27,7 @@ static bool choose_columns(heed_ctx *cx, const heed_task_data *d, const heed_tab
     return true;
 }
 
-static bool read_texts(heed_ctx *cx, const heed_table *t, int64_t column, heed_lines *to) {
+bool task_read_texts(heed_ctx *cx, const heed_table *t, int64_t column, heed_lines *to) {
     heed_string text = {0};
     for (int64_t i = 0; i < heed_table_rows(t) && !heed_cancelled(cx); i++)
         if (!task_put_line(cx, &text, heed_table_cell(cx, t, i, column))) break;
@@ -70,17 +70,22 @@ static bool read_numbers(heed_ctx *cx, heed_task_data *d, const heed_table *t, i
     return d->y;
 }
 
+bool task_read_lines(heed_ctx *cx, const heed_table *t, heed_task_data *d) {
+    d->line = heed_mem_new(cx, (size_t)heed_table_rows(t) * sizeof *d->line);
+    for (int64_t i = 0; d->line && i < heed_table_rows(t); i++) d->line[i] = heed_table_line(t, i);
+    return d->line;
+}
+
 static bool read_table(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *d) {
     heed_table *t = task_table(cx, path, opts);
     struct columns c = {.pair = -1};
     bool ok = t && choose_columns(cx, d, t, &c);
     if (ok && heed_table_rows(t) == 0) ok = heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no examples", d->name);
-    ok = ok && read_texts(cx, t, c.text, &d->text) && (c.pair < 0 || read_texts(cx, t, c.pair, &d->pair));
+    ok = ok && task_read_texts(cx, t, c.text, &d->text) && (c.pair < 0 || task_read_texts(cx, t, c.pair, &d->pair));
     if (ok)
         ok = strcmp(d->task->name, "classify") == 0 ? read_classes(cx, d, t, c.target)
                                                     : read_numbers(cx, d, t, c.target);
-    if (ok && (d->line = heed_mem_new(cx, (size_t)heed_table_rows(t) * sizeof *d->line)))
-        for (int64_t i = 0; i < heed_table_rows(t); i++) d->line[i] = heed_table_line(t, i);
+    ok = ok && task_read_lines(cx, t, d);
     heed_table_close(t);
     return ok && !heed_failed(cx);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,
-                                              &task_qa,       &task_choose,  &task_masked};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,  &task_qa,
+                                              &task_choose,   &task_masked,  &task_pairs};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
@@ -69,6 +69,7 @@ const char *heed_task_metrics(const heed_task_data *data) {
     return !data ? NULL : data->task->metrics_of ? data->task->metrics_of(data) : data->task->metrics;
 }
 const heed_lines *heed_task_texts(const heed_task_data *data) { return data ? &data->text : NULL; }
+const heed_lines *heed_task_pairs(const heed_task_data *data) { return data && data->pair.count ? &data->pair : NULL; }
 const heed_dataset *heed_task_columns(const heed_task_data *data) { return data && data->set.n ? &data->set : NULL; }
 
 int64_t heed_task_labels(const heed_task_data *data, char ***names) {
@@ -84,6 +85,19 @@ const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n) {
 heed_transform heed_task_transform(const heed_task_data *data, const void **own) {
     if (own) *own = data;
     return data ? data->task->transform : NULL;
+}
+
+heed_forward heed_task_forward(const heed_task_data *data, const void **own) {
+    if (own) *own = data;
+    return data ? data->task->forward : NULL;
+}
+
+bool heed_task_write(heed_ctx *cx, const heed_text_task *task, const heed_model *model, const heed_text_reader *reader,
+                     const char *dir) {
+    if (heed_failed(cx)) return false;
+    if (!task || !model || !reader || !dir)
+        return heed_fail(cx, HEED_ERR_USAGE, "task: a task, a model, its reader and a directory are needed");
+    return !task->write || task->write(cx, model, reader, dir);
 }
 
 bool heed_task_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows,

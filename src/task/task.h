@@ -15,6 +15,9 @@ struct heed_text_task {
                     heed_score *score, int32_t *predicted);
     int64_t (*examples)(const heed_task_data *data); /* where an example may be several rows; NULL: rows are examples */
     int64_t (*example_of)(const heed_task_data *data, int64_t row);
+    heed_forward forward; /* in place of the model's own, its own is the data; NULL: none */
+    /* Writes what a directory holds beside the model; NULL: nothing. */
+    bool (*write)(heed_ctx *cx, const heed_model *model, const heed_text_reader *reader, const char *dir);
     heed_transform transform;                         /* of encoded rows, its own is the data; NULL: none */
     void (*free)(heed_ctx *cx, heed_task_data *data); /* of data->own; NULL: there is nothing */
 };
@@ -35,7 +38,7 @@ struct heed_task_data {
     void *own; /* the task's */
 };
 
-extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_choose, task_masked;
+extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_choose, task_masked, task_pairs;
 
 /* ---- what tasks share ---- */
 
@@ -50,6 +53,10 @@ heed_table *task_table(heed_ctx *cx, const char *path, const heed_task_opts *opt
 bool task_put_line(heed_ctx *cx, heed_string *to, const char *text); /* newlines within it become spaces */
 /* The labels to go by: those of opts, or NULL. */
 char **task_known_labels(const heed_task_opts *opts);
+
+/* The cells of a column, and the line of each row. */
+bool task_read_texts(heed_ctx *cx, const heed_table *table, int64_t column, heed_lines *to);
+bool task_read_lines(heed_ctx *cx, const heed_table *table, heed_task_data *data);
 
 /* By its usual names; -1 with a sentence that begins with the task's name. */
 int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens);

@@ -30,7 +30,8 @@ static bool run_batch(heed_ctx *cx, const heed_model *model, const heed_batch *b
     heed_io in, out;
     if (!b || !heed_loop_feed(cx, b, &in)) return false;
     in.loss_only = o->loss_only;
-    if (!heed_model_forward(cx, model, &in, &out)) return false;
+    if (!(o->forward ? o->forward(cx, o->data, model, &in, &out) : heed_model_forward(cx, model, &in, &out)))
+        return false;
     if (sum && !heed_io_get(&out, "loss"))
         return heed_fail(cx, HEED_ERR_USAGE, "evaluate: the model gives no loss for these targets");
     if (sum) *sum += (double)heed_item(cx, heed_io_get(&out, "loss")) * (double)b->weight;
@@ -58,7 +59,7 @@ bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *s
         with = (heed_batches_opts){.groups = &groups};
     }
     with.transform = o.transform;
-    with.own = o.transform_own;
+    with.own = o.data;
     with.seed = o.seed;
     const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
     heed_batches *batches = heed_batches_open(cx, set, &with);

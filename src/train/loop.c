@@ -129,7 +129,10 @@ static bool backward_pass(struct loop *l, int64_t pass, double *sum) {
     const struct profile_mark mark = profile_begin(cx);
     const bool fed = l->source.feed(cx, l->source.own, pass, &in, &share);
     profile_end(cx, mark, "prepare batches", PROFILE_FORWARD);
-    if (!fed || !heed_model_forward(cx, l->model, &in, &out)) return false;
+    const heed_loop_source *from = &l->source;
+    if (!fed || !(from->forward ? from->forward(cx, from->own, l->model, &in, &out)
+                                : heed_model_forward(cx, l->model, &in, &out)))
+        return false;
     const heed_tensor *loss = heed_io_get(&out, "loss");
     if (!loss) return heed_fail(cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
     heed_tensor *goal = loop_goal(&out);

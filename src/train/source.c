@@ -143,6 +143,11 @@ static void close(heed_ctx *cx, void *own) {
     s->batch = NULL;
 }
 
+static bool forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out) {
+    const heed_source_opts *o = &((const heed_source *)own)->opts;
+    return o->forward(cx, o->own, model, in, out);
+}
+
 /* ---- what a checkpoint must agree with ---- */
 
 /* Which examples: a number that changes when any of them does, or their order. */
@@ -233,6 +238,7 @@ static void set_loop(heed_ctx *cx, heed_source *s) {
                                  .seek = seek,
                                  .next = next,
                                  .feed = feed,
+                                 .forward = o->forward ? forward : NULL,
                                  .measure = measure,
                                  .settings = settings,
                                  .close = close};

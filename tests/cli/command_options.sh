@@ -112,7 +112,7 @@ expect 0 train --help
 says '^usage: heed train TASK \[OPTIONS\]$'
 says '^TASK is one of:$'
 sed -n '/^TASK is/,/^$/s/^  \([a-z]*\) .*/\1/p' out >tasks
-[ "$(sort tasks | tr '\n' ' ')" = "choose classify mlm qa regress tag translate " ] || fail "the tasks: $(cat tasks)"
+[ "$(sort tasks | tr '\n' ' ')" = "choose classify embed mlm qa regress tag translate " ] || fail "the tasks: $(cat tasks)"
 says '^      --patience N '
 if grep -qE '^ .{5}--(target|from) [A-Z]' out; then fail "the options of one task should be on its own page"; fi
 while read -r task; do
@@ -144,7 +144,7 @@ says '0\.98\)$'
 if grep -qE '^ .{5}--(target|use) ' out; then fail "translate should not show the options of classify"; fi
 wrong 2 "train: expected: TASK; 'heed train --help' lists them" train
 wrong 2 "train: unknown task 'clasify', did you mean 'classify'" train clasify --data x
-wrong 2 "train: unknown task 'x', one of: regress, classify, tag, qa, choose, mlm, translate" train x
+wrong 2 "train: unknown task 'x', one of: regress, classify, tag, qa, choose, mlm, embed, translate" train x
 wrong 2 "train: the task comes first" train --data classify regress --out x
 
 wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models" docs fish

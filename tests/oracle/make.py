@@ -12,7 +12,7 @@ MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "position
            "attention": "attention", "lessons": "lessons", "vectors": "model", "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
            "generate_options": "model", "generate_lm": "model", "moses": "text", "bleu": "text", "report": "train",
-           "tags": "task", "questions": "task"}
+           "tags": "task", "questions": "task", "pairs": "task"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

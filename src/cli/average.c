@@ -13,7 +13,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-#define MOST_MODELS 1000
+#define MAX_MODELS 1000
 
 /* Another model's weights, by name and in any layout; loading is strict about names and shapes. */
 static bool add(heed_ctx *cx, heed_model *into, double *sum, const char *dir) {
@@ -44,7 +44,7 @@ static void average(const struct options *o, heed_ctx *cx, const char *out) {
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("average", options, argc, argv, 1, MOST_MODELS, "DIR...");
+    struct options *o = options_read("average", options, argc, argv, 1, MAX_MODELS, "DIR...");
     if (!o) return EXIT_USAGE;
     const char *out = option_need(o, "out");
     int status = EXIT_USAGE;

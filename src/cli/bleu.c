@@ -17,7 +17,7 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-enum { MOST_REFERENCES = 64 };
+enum { MAX_REFERENCES = 64 };
 
 struct score {
     const char *name, *signature;
@@ -125,12 +125,12 @@ static void print_json(heed_ctx *cx, const struct scores *s) {
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("bleu", options, argc, argv, 2, 1 + MOST_REFERENCES, "HYP REF...");
+    struct options *o = options_read("bleu", options, argc, argv, 2, 1 + MAX_REFERENCES, "HYP REF...");
     if (!o) return EXIT_USAGE;
     heed_ctx *cx = options_open(o);
     int status = EXIT_FAILED;
     if (cx) {
-        heed_lines lines[1 + MOST_REFERENCES] = {0};
+        heed_lines lines[1 + MAX_REFERENCES] = {0};
         struct scores scores = {0};
         if (read_files(o, cx, lines) && compute(o, cx, lines, options_words(o) - 1, &scores)) {
             if (option_flag(o, "json"))

@@ -78,7 +78,7 @@ static void output_name(const struct coefficients *c, int64_t k, char out[NAME_R
 
 /* ---- text ---- */
 
-enum { MOST_INPUTS = 50, COLUMN = 14, NAME_WIDEST = 32, WIDTH = 80 };
+enum { MAX_INPUTS = 50, COLUMN = 14, NAME_WIDEST = 32, WIDTH = 80 };
 
 static void print_name(FILE *to, const char *name, int columns) {
     char shown[NAME_ROOM];
@@ -88,7 +88,7 @@ static void print_name(FILE *to, const char *name, int columns) {
 
 /* Outputs from number `from` on, n of them, side by side. */
 static void print_block(const struct coefficients *c, FILE *to, int wide, int64_t from, int64_t n) {
-    const int64_t shown = c->inputs < MOST_INPUTS ? c->inputs : MOST_INPUTS;
+    const int64_t shown = c->inputs < MAX_INPUTS ? c->inputs : MAX_INPUTS;
     char name[NAME_ROOM];
     print_name(to, "", wide);
     for (int64_t k = from; k < from + n; k++) {
@@ -110,7 +110,7 @@ bool coefficients_print(heed_ctx *cx, const heed_model *model, FILE *to) {
     struct coefficients c;
     if (!open_coefficients(cx, model, &c)) return false;
     int wide = (int)strlen("intercept");
-    for (int64_t j = 0; j < c.inputs && j < MOST_INPUTS; j++) {
+    for (int64_t j = 0; j < c.inputs && j < MAX_INPUTS; j++) {
         char name[NAME_ROOM];
         input_name(&c, j, name);
         const int has = text_columns(name);
@@ -122,8 +122,8 @@ bool coefficients_print(heed_ctx *cx, const heed_model *model, FILE *to) {
         if (k > 0) fputc('\n', to);
         print_block(&c, to, wide, k, c.outputs - k < across ? c.outputs - k : across);
     }
-    if (c.inputs > MOST_INPUTS)
-        fprintf(to, "\nThe first %d of %lld inputs; --json has all.\n", MOST_INPUTS, (long long)c.inputs);
+    if (c.inputs > MAX_INPUTS)
+        fprintf(to, "\nThe first %d of %lld inputs; --json has all.\n", MAX_INPUTS, (long long)c.inputs);
     close_coefficients(cx, &c);
     return true;
 }

@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_AXES = 8, MOST_VALUES = 256, UNASKED = 100, MOST_RUNS = 100000, MOST_WORDS = 1024, MOST_OPTIONS = 256 };
+enum { MAX_AXES = 8, MAX_VALUES = 256, UNASKED = 100, MAX_RUNS = 100000, MAX_WORDS = 1024, MAX_OPTIONS = 256 };
 
 /* clang-format off */
 #define SWEEP_ROWS \
@@ -43,7 +43,7 @@ struct axis {
     char *text; /* "KEY\0A\0B\0" */
     const char *key;
     bool option; /* of the task; otherwise a config key */
-    const char *value[MOST_VALUES];
+    const char *value[MAX_VALUES];
     int n;
 };
 
@@ -58,11 +58,11 @@ struct sweep {
     heed_ctx *cx;
     const struct train_task *task;
     const char *dir;
-    struct axis axis[MOST_AXES];
+    struct axis axis[MAX_AXES];
     int axes;
     int64_t runs;
     struct run *run;
-    const char *word[MOST_WORDS]; /* of the command line, for every run */
+    const char *word[MAX_WORDS]; /* of the command line, for every run */
     int words;
     char metric[64]; /* "valid_accuracy" */
     bool lower;      /* is better */
@@ -84,7 +84,7 @@ static bool read_axis(struct sweep *s, const char *given) {
     const char *equals = strchr(given, '=');
     if (!equals || equals == given || !equals[1])
         return cli_error(EXIT_USAGE, "sweep: --grid: '%s' is not of the form KEY=A,B", given), false;
-    if (s->axes == MOST_AXES) return cli_error(EXIT_USAGE, "sweep: more than %d axes", MOST_AXES), false;
+    if (s->axes == MAX_AXES) return cli_error(EXIT_USAGE, "sweep: more than %d axes", MAX_AXES), false;
     a->text = strdup(given);
     if (!a->text) return cli_error(EXIT_FAILED, "out of memory"), false;
     s->axes++;
@@ -95,7 +95,7 @@ static bool read_axis(struct sweep *s, const char *given) {
     const char separator = strchr(at, ';') ? ';' : ',';
     for (char *next; at; at = next) {
         if ((next = strchr(at, separator))) *next++ = 0;
-        if (!*at || a->n == MOST_VALUES)
+        if (!*at || a->n == MAX_VALUES)
             return cli_error(EXIT_USAGE, "sweep: --grid: %s: %s", a->key, *at ? "too many values" : "an empty value"),
                    false;
         a->value[a->n++] = at;
@@ -114,7 +114,7 @@ static bool read_grid(struct sweep *s) {
     for (int i = 0; i < n; i++) {
         if (!read_axis(s, given[i])) return false;
         s->runs *= s->axis[i].n;
-        if (s->runs > MOST_RUNS) return cli_error(EXIT_USAGE, "sweep: more than %d runs", MOST_RUNS), false;
+        if (s->runs > MAX_RUNS) return cli_error(EXIT_USAGE, "sweep: more than %d runs", MAX_RUNS), false;
     }
     return true;
 }
@@ -156,7 +156,7 @@ static bool keep_words(struct sweep *s, int argc, char **argv) {
         const struct option *own = own_option(argv[k], strcspn(argv[k], "="));
         if (own && own->kind != OPTION_FLAG && !strchr(argv[k], '=')) k++;
         if (own || strcmp(argv[k], "--quiet") == 0 || strcmp(argv[k], "-q") == 0) continue;
-        if (s->words == MOST_WORDS) return cli_error(EXIT_USAGE, "sweep: too many words"), false;
+        if (s->words == MAX_WORDS) return cli_error(EXIT_USAGE, "sweep: too many words"), false;
         s->word[s->words++] = argv[k];
     }
     return true;
@@ -168,8 +168,8 @@ static void run_path(const struct sweep *s, int64_t i, const char *end, char pat
 
 /* In the child: does not come back. */
 static void become(const struct sweep *s, int64_t i) {
-    char out[PATH_ROOM], result[PATH_ROOM], log[PATH_ROOM], threads[16], text[MOST_AXES][512];
-    const char *argv[MOST_WORDS + 4 * MOST_AXES + 16] = {"heed", "train", s->task->page.name};
+    char out[PATH_ROOM], result[PATH_ROOM], log[PATH_ROOM], threads[16], text[MAX_AXES][512];
+    const char *argv[MAX_WORDS + 4 * MAX_AXES + 16] = {"heed", "train", s->task->page.name};
     int n = 3;
     for (int k = 0; k < s->words; k++) argv[n++] = s->word[k];
     for (int k = 0; k < s->axes; k++) {
@@ -307,7 +307,7 @@ static int best_first(const void *a, const void *b) {
 }
 
 static void print_table(const struct sweep *s, const int64_t *order) {
-    int width[MOST_AXES];
+    int width[MAX_AXES];
     for (int k = 0; k < s->axes; k++) {
         width[k] = (int)strlen(s->axis[k].key);
         for (int v = 0; v < s->axis[k].n; v++)
@@ -386,7 +386,7 @@ static float best_at(const struct sweep *s, int a, int b) {
 
 static bool draw_one(const struct sweep *s, heed_panel *p) {
     const struct axis *a = &s->axis[0];
-    float x[MOST_VALUES], y[MOST_VALUES];
+    float x[MAX_VALUES], y[MAX_VALUES];
     bool numbers = true, rising = true, falling = true;
     for (int i = 0; i < a->n; i++) {
         char *end;
@@ -494,11 +494,11 @@ static int sweep(struct sweep *s) {
 }
 
 /* The options of the sweep, and those of the task that it does not have itself. */
-static void add_task_options(struct option table[MOST_OPTIONS], const struct train_task *task) {
+static void add_task_options(struct option table[MAX_OPTIONS], const struct train_task *task) {
     const struct option *row;
     int n = 0;
     for (int i = 0; (row = option_row(sweep_options, i)); i++) table[n++] = *row;
-    for (int i = 0; (row = option_row(task->page.options, i)) && n + 1 < MOST_OPTIONS; i++) {
+    for (int i = 0; (row = option_row(task->page.options, i)) && n + 1 < MAX_OPTIONS; i++) {
         bool own = row->kind == OPTION_GROUP;
         for (int k = 0; !own && k < n; k++) own = strcmp(table[k].name, row->name) == 0;
         if (!own) table[n++] = *row;
@@ -511,7 +511,7 @@ static int run(int argc, char **argv) {
     if (!s.task)
         return cli_error(EXIT_USAGE, "sweep: expected a task: 'heed train --help' lists them, not %s",
                          argc > 1 ? argv[1] : "nothing");
-    struct option table[MOST_OPTIONS];
+    struct option table[MAX_OPTIONS];
     add_task_options(table, s.task);
     char name[64];
     snprintf(name, sizeof name, "sweep %s", s.task->page.name);

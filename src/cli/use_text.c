@@ -178,7 +178,7 @@ static bool answer_numbers(struct job *j) {
 
 /* ---- fill ---- */
 
-#define MOST_MASKS 512
+#define MAX_MASKS 512
 
 static void print_filled(struct job *j, int64_t masks, int top, const heed_filled *f) {
     heed_ctx *cx = j->cx;
@@ -209,17 +209,17 @@ static void print_filled(struct job *j, int64_t masks, int top, const heed_fille
 
 static bool answer_masks(struct job *j) {
     const int top = (int)option_int(j->o, "top");
-    heed_filled *f = heed_mem_new(j->cx, (size_t)MOST_MASKS * (size_t)top * sizeof *f);
+    heed_filled *f = heed_mem_new(j->cx, (size_t)MAX_MASKS * (size_t)top * sizeof *f);
     for (int64_t i = 0; f && i < j->n && !heed_cancelled(j->cx); i++) {
         if (j->error[i]) {
             print_bad(j, i);
             continue;
         }
-        const int64_t masks = heed_fill(j->cx, j->m, &j->text[i], top, MOST_MASKS, f);
+        const int64_t masks = heed_fill(j->cx, j->m, &j->text[i], top, MAX_MASKS, f);
         if (masks < 0) break;
         if (masks == 0 && !option_flag(j->o, "quiet"))
             fprintf(stderr, "heed: fill: no mask token in: %.60s\n", j->line[i]);
-        print_filled(j, masks < MOST_MASKS ? masks : MOST_MASKS, top, f);
+        print_filled(j, masks < MAX_MASKS ? masks : MAX_MASKS, top, f);
         heed_reset(j->cx);
     }
     heed_mem_free(j->cx, f);

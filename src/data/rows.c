@@ -63,7 +63,7 @@ bool sheet_numbers(const struct sheet *s, int64_t column, float *out, int64_t st
 
 /* ---- categories ---- */
 
-enum { MOST_CATEGORIES = 1000, FEW = 40 };
+enum { MAX_CATEGORIES = 1000, FEW = 40 };
 
 /* A column is text when most of its cells are no numbers: where most are, the others are taken for mistakes. *other:
  * the cells would be numbers with the other decimal mark. */
@@ -82,7 +82,7 @@ static bool is_text(const struct sheet *s, int64_t column, bool *other) {
 }
 
 static bool too_many(const struct sheet *s, int64_t column, int64_t n) {
-    if (n <= MOST_CATEGORIES && (n <= FEW || n * 2 <= s->rows)) return false;
+    if (n <= MAX_CATEGORIES && (n <= FEW || n * 2 <= s->rows)) return false;
     heed_fail(
         s->cx, HEED_ERR_RANGE,
         "%s: column '%s': %lld different texts in %lld rows are too many for categories; --drop leaves the column "

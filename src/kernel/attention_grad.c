@@ -14,7 +14,7 @@
 #define BACK_FLOATS  61440 /* so many that what they bring along stays in L2 */
 #define BACK_KEYS    64
 #define WIDE_HEAD    512 /* D + E beyond which there are fewer */
-#define MOST_PARTS   4
+#define MAX_PARTS    4
 #define LONG_KEYS    ((int64_t)1 << 22) /* numbers of a head's keys and values beyond which there are only two parts */
 
 /* The scratch holds the room of a block. Its masks weigh most, so most queries take most: with fewer, larger heads and
@@ -298,7 +298,7 @@ static struct job job_of(const struct attention *a, const struct attention_grad 
     j.blocks = ceil_div(a->queries, max64(j.lanes, min64(BACK_QUERIES, fit)));
     j.queries = round_up(ceil_div(a->queries, max64(1, j.blocks)), j.lanes);
     j.keys = a->d + a->e > WIDE_HEAD ? 16 : BACK_KEYS;
-    const int64_t most = a->keys * (a->d + a->e) > LONG_KEYS ? 2 : MOST_PARTS;
+    const int64_t most = a->keys * (a->d + a->e) > LONG_KEYS ? 2 : MAX_PARTS;
     j.parts = max64(1, min64(most / max64(1, a->kv_heads), j.blocks));
     return j;
 }

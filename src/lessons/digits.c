@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HIDDEN = 64, BATCH = 128, MOST_CLASSES = 64, SHOWN = 24, TEST_BATCH = 500, EXAMPLES = 20000, TESTS = 2000 };
+enum { HIDDEN = 64, BATCH = 128, MAX_CLASSES = 64, SHOWN = 24, TEST_BATCH = 500, EXAMPLES = 20000, TESTS = 2000 };
 
 struct network {
     heed_params *params;
@@ -40,7 +40,7 @@ static bool open_data(struct lesson_run *r, struct scene *s) {
     const heed_data_opts part = {.task = HEED_DATA_CLASSIFY, .part = "train"};
     s->train = heed_data_load(r->cx, r->data, &part);
     if (!s->train) return false;
-    if (s->train->image_channels != 1 || s->train->classes < 2 || s->train->classes > MOST_CLASSES)
+    if (s->train->image_channels != 1 || s->train->classes < 2 || s->train->classes > MAX_CLASSES)
         return heed_fail(r->cx, HEED_ERR_FORMAT,
                          "%s: not a directory of grey pictures with labels, as MNIST's files are", r->data);
     s->test =
@@ -267,8 +267,8 @@ static void draw_examples(struct lesson_run *r, const struct scene *s) {
 
 static void draw_confusion(struct lesson_run *r, const struct scene *s) {
     const int64_t classes = s->train->classes;
-    char text[MOST_CLASSES][8];
-    const char *names[MOST_CLASSES];
+    char text[MAX_CLASSES][8];
+    const char *names[MAX_CLASSES];
     float *wrong = lesson_room(r, classes * classes, sizeof *wrong);
     if (!wrong) return;
     for (int64_t k = 0; k < classes; k++) {
@@ -291,9 +291,9 @@ static void draw_confusion(struct lesson_run *r, const struct scene *s) {
 
 static void write_tables(struct lesson_run *r, const struct scene *s) {
     const int64_t classes = s->train->classes, width = s->train->width, n = s->test->n;
-    float epochs[64], digit[MOST_CLASSES];
-    heed_table_column columns[MOST_CLASSES + 1];
-    char names[MOST_CLASSES][24];
+    float epochs[64], digit[MAX_CLASSES];
+    heed_table_column columns[MAX_CLASSES + 1];
+    char names[MAX_CLASSES][24];
     float *numbers = lesson_room(r, classes * classes, sizeof *numbers),
           *wanted = lesson_room(r, 2 * n, sizeof *wanted);
     float *weights = lesson_room(r, HIDDEN * width, sizeof *weights);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POINTS = 40, STEPS = 40, CLASS_POINTS = 60, MOST_PASSES = 1000, PATH = 4096 };
+enum { POINTS = 40, STEPS = 40, CLASS_POINTS = 60, MAX_PASSES = 1000, PATH = 4096 };
 
 struct line {
     double slope, intercept, loss; /* loss: mean squared error */
@@ -229,7 +229,7 @@ static void learn(const struct classes *c, struct learning *l) {
             l->mistakes++, l->wrong++;
         }
         l->passes++;
-    } while (l->wrong && l->passes < MOST_PASSES);
+    } while (l->wrong && l->passes < MAX_PASSES);
 }
 
 /* Novikoff (1962): no more than (R / margin)^2 mistakes, for any line that parts the points. */
@@ -368,7 +368,7 @@ static void perceptron(struct lesson_run *r, struct classes *c, const double kno
         lesson_say(r,
                    "After %d passes it still makes mistakes: these points do not seem to be linearly separable, and "
                    "then the rule does not converge.",
-                   MOST_PASSES);
+                   MAX_PASSES);
     lesson_result(r, "passes", (double)l.passes);
     lesson_result(r, "mistakes", (double)l.mistakes);
     lesson_result(r, "wrong", (double)l.wrong);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { LENGTH = 64, WIDTH = 64, TURNED = 32, FAR = 200, HEADS = 8, SPAN = 40, BUCKETS = 32, MOST_DISTANCE = 128 };
+enum { LENGTH = 64, WIDTH = 64, TURNED = 32, FAR = 200, HEADS = 8, SPAN = 40, BUCKETS = 32, MAX_DISTANCE = 128 };
 
 /* ---- order does not matter ---- */
 
@@ -159,8 +159,8 @@ static void show_relative(struct lesson_run *r, const float *distance, const flo
     for (int i = 0; i < SPAN; i++) key[i] = (float)(i - SPAN + 1);
     for (int i = -FAR; i <= FAR; i++) {
         relative[i + FAR] = (float)i;
-        both[i + FAR] = (float)heed_t5_bucket(i, true, BUCKETS, MOST_DISTANCE);
-        past[i + FAR] = (float)heed_t5_bucket(i, false, BUCKETS, MOST_DISTANCE);
+        both[i + FAR] = (float)heed_t5_bucket(i, true, BUCKETS, MAX_DISTANCE);
+        past[i + FAR] = (float)heed_t5_bucket(i, false, BUCKETS, MAX_DISTANCE);
     }
     lesson_say(r,
                "ALiBi (Press et al. 2022) adds nothing to the inputs; it subtracts slope x distance from the scores, "
@@ -204,7 +204,7 @@ static void show_relative(struct lesson_run *r, const float *distance, const flo
     p = heed_figure_panel(f, 0, 2);
     heed_panel_title(p, "T5: buckets of distances");
     heed_panel_labels(p, "key minus query", "bucket");
-    heed_panel_limits_x(p, -MOST_DISTANCE, MOST_DISTANCE);
+    heed_panel_limits_x(p, -MAX_DISTANCE, MAX_DISTANCE);
     heed_panel_curve(p, relative, both, 2 * FAR + 1, &(heed_style){.label = "both sides", .steps = true, .width = 1.8});
     heed_panel_curve(p, relative, past, 2 * FAR + 1,
                      &(heed_style){.label = "the past only", .steps = true, .width = 1.8, .dash = HEED_DASH_LONG});

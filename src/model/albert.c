@@ -5,12 +5,12 @@
 
 /* base.encoder.albert_layer_groups.G.albert_layers.I once, then the stack of layers that refer to them. */
 static bool make_groups(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
-    const int layers = m->stack.layers, groups = (int)config_int(cx, config, "num_hidden_groups", 1, MOST_LAYERS),
-              inner = (int)config_int(cx, config, "inner_group_num", 1, MOST_LAYERS);
+    const int layers = m->stack.layers, groups = (int)config_int(cx, config, "num_hidden_groups", 1, MAX_LAYERS),
+              inner = (int)config_int(cx, config, "inner_group_num", 1, MAX_LAYERS);
     if (heed_failed(cx)) return false;
-    if ((layers > groups ? layers : groups) * (int64_t)inner > MOST_LAYERS)
+    if ((layers > groups ? layers : groups) * (int64_t)inner > MAX_LAYERS)
         return heed_json_fail(cx, heed_json_find(cx, config, "inner_group_num"), "more than %d layers in all",
-                              MOST_LAYERS);
+                              MAX_LAYERS);
     heed_encoder_layer *const own = heed_params_room(cx, set, (size_t)groups * (size_t)inner, sizeof *own);
     m->stack.layer = heed_params_room(cx, set, (size_t)layers * (size_t)inner, sizeof *m->stack.layer);
     for (int i = 0; own && i < groups * inner; i++) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LABELS ((int64_t)1 << 24)
+#define MAX_LABELS ((int64_t)1 << 24)
 
 /* ---- values as text ---- */
 
@@ -135,7 +135,7 @@ static bool unknown_key(heed_ctx *cx, const heed_family *family, const heed_head
 static void rename_labels(heed_ctx *cx, heed_json config) {
     const int64_t n = heed_json_int(cx, config, "num_labels");
     const int64_t named = heed_json_count(heed_json_find(cx, config, "id2label"));
-    if (named == 0 || named == n || n < 1 || n > MOST_LABELS) return;
+    if (named == 0 || named == n || n < 1 || n > MAX_LABELS) return;
     const heed_json label_of = heed_json_put_object(cx, config, "id2label");
     const heed_json id_of = heed_json_put_object(cx, config, "label2id");
     for (int64_t i = 0; i < n && !heed_failed(cx); i++) {

@@ -24,7 +24,7 @@ static bool make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json 
     m->eps = kind->key.eps ? (float)config_number(cx, config, kind->key.eps, 0, 1) : 1e-12f;
     m->act = config_activation(cx, config, kind->key.act);
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
-    m->stack.layers = (int)config_int(cx, config, kind->key.layers, 0, MOST_LAYERS);
+    m->stack.layers = (int)config_int(cx, config, kind->key.layers, 0, MAX_LAYERS);
     return no_decoder(cx, config);
 }
 

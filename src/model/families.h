@@ -8,7 +8,7 @@
 #include "model/families.def"
 #undef FAMILY
 
-#define MOST_LAYERS 4096 /* of a stack, in a config.json that can be believed */
+#define MAX_LAYERS 4096 /* of a stack, in a config.json that can be believed */
 
 /* The place of text key `key` among `names` (NULL-terminated); -1 and a failed context when it is none of them. */
 int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names);

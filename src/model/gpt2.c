@@ -79,7 +79,7 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
     m->longest = config_int(cx, config, "n_positions", 1, most);
     m->dropout = (float)config_number(cx, config, "embd_pdrop", 0, 1);
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
-    m->stack.layers = (int)config_int(cx, config, "n_layer", 0, MOST_LAYERS);
+    m->stack.layers = (int)config_int(cx, config, "n_layer", 0, MAX_LAYERS);
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     if (!heed_failed(cx) && heed_json_bool(cx, config, "add_cross_attention"))
         heed_json_fail(cx, heed_json_find(cx, config, "add_cross_attention"), "heed's GPT-2 has no encoder to look at");

@@ -67,13 +67,13 @@ static const heed_key mlp_keys[] = {
     {NULL, HEED_KEY_INT, NULL, NULL},
 };
 
-#define MOST_HIDDEN 1024 /* layers */
+#define MAX_HIDDEN 1024 /* layers */
 
 static bool mlp_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
     struct mlp *m = own;
     if (!vectors_build(cx, config, params, &m->vectors)) return false;
-    int64_t sizes[MOST_HIDDEN + 2] = {m->vectors.inputs};
-    const int hidden = config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, MOST_HIDDEN);
+    int64_t sizes[MAX_HIDDEN + 2] = {m->vectors.inputs};
+    const int hidden = config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, MAX_HIDDEN);
     const heed_activation act = config_activation(cx, config, "activation");
     const double dropout = config_number(cx, config, "dropout", 0, 1);
     sizes[hidden + 1] = m->vectors.outputs;

@@ -21,7 +21,7 @@ static const char *const types[] = {"full_attention", "sliding_attention", NULL}
 static int layer_type(heed_ctx *cx, heed_json config, int layer) {
     const heed_json list = heed_json_find(cx, config, "layer_types");
     if (heed_json_kind_of(list) != HEED_JSON_ARRAY) {
-        const int every = (int)config_int(cx, config, "global_attn_every_n_layers", 1, MOST_LAYERS);
+        const int every = (int)config_int(cx, config, "global_attn_every_n_layers", 1, MAX_LAYERS);
         return heed_failed(cx) || layer % every == 0 ? GLOBAL : LOCAL;
     }
     const heed_json at = heed_json_item(cx, list, layer);

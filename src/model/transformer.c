@@ -265,8 +265,8 @@ static void read_config(heed_ctx *cx, heed_json config, const struct kind *kind,
     if (m->target_size == 0) m->target_size = m->source_size;
     m->width = config_int(cx, config, "d_model", kind->learned ? 1 : 2, most);
     m->longest = config_int(cx, config, "max_position_embeddings", 1, most);
-    m->encoder.layers = (int)config_int(cx, config, "encoder_layers", 1, MOST_LAYERS);
-    m->decoder.layers = (int)config_int(cx, config, "decoder_layers", 1, MOST_LAYERS);
+    m->encoder.layers = (int)config_int(cx, config, "encoder_layers", 1, MAX_LAYERS);
+    m->decoder.layers = (int)config_int(cx, config, "decoder_layers", 1, MAX_LAYERS);
     m->encoder.layer_drop = (float)config_number(cx, config, "encoder_layerdrop", 0, 1);
     m->decoder.layer_drop = (float)config_number(cx, config, "decoder_layerdrop", 0, 1);
     m->pad = config_token(cx, config, "pad_token_id", m->source_size);

@@ -17,7 +17,7 @@
 #define CELL_LARGEST 30.0
 /* Sizes of the larger side of a map, and of all maps of a sheet together. */
 #define LEAST_MAP   150.0
-#define MOST_MAP    900.0
+#define MAX_MAP     900.0
 #define LEAST_SMALL 60.0
 #define SHEET_WIDE  1500.0
 #define SHEET_TALL  6000.0
@@ -123,7 +123,7 @@ bool heed_plot_attention_map(heed_panel *p, const heed_capture_map *map, int64_t
     heed_mem_free(cx, own);
     if (!ok) return false;
     if (p->figure->rows * p->figure->cols == 1)
-        p->figure->cell = cell_size(map, o.numbers ? CELL_NUMBERS : CELL, LEAST_MAP, MOST_MAP);
+        p->figure->cell = cell_size(map, o.numbers ? CELL_NUMBERS : CELL, LEAST_MAP, MAX_MAP);
     return (p->x_label || p->y_label) || heed_panel_labels(p, "keys", "queries");
 }
 

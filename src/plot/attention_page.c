@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SITES  9 /* the keys 1 to 9 choose them */
-#define MOST_LAYERS 4096
-#define MOST_WIDE   ((int64_t)16 << 20) /* weights of two bytes */
+#define MAX_SITES  9 /* the keys 1 to 9 choose them */
+#define MAX_LAYERS 4096
+#define MAX_WIDE   ((int64_t)16 << 20) /* weights of two bytes */
 
 static const char op[] = "attention_page";
 
@@ -42,8 +42,8 @@ static bool names_are_text(heed_ctx *cx, const char *const *names, int64_t n) {
 
 static bool check_site(const struct page *p, const heed_attention_site *s, int64_t *weights) {
     heed_ctx *const cx = p->cx;
-    if (!s->name || !s->maps || s->n_maps < 1 || s->n_maps > MOST_LAYERS)
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: a site needs a name and 1 to %d maps", op, MOST_LAYERS);
+    if (!s->name || !s->maps || s->n_maps < 1 || s->n_maps > MAX_LAYERS)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: a site needs a name and 1 to %d maps", op, MAX_LAYERS);
     const heed_capture_map *const like = &s->maps[0];
     for (int l = 0; l < s->n_maps; l++) {
         const heed_capture_map *const m = &s->maps[l];
@@ -69,8 +69,8 @@ static bool check(struct page *p) {
     heed_ctx *const cx = p->cx;
     const heed_attention_page_opts *const o = &p->opts;
     int64_t weights = 0;
-    if (!p->sites || p->n < 1 || p->n > MOST_SITES)
-        return heed_fail(cx, HEED_ERR_RANGE, "%s: %d sites: must be 1 to %d", op, p->n, MOST_SITES);
+    if (!p->sites || p->n < 1 || p->n > MAX_SITES)
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: %d sites: must be 1 to %d", op, p->n, MAX_SITES);
     if (o->n_lines < 0 || (o->n_lines > 0 && !o->lines))
         return heed_fail(cx, HEED_ERR_USAGE, "%s: there are no lines", op);
     if (!check_labels(cx, op, &o->title, 1) || !names_are_text(cx, o->lines, o->n_lines)) return false;
@@ -80,7 +80,7 @@ static bool check(struct page *p) {
         o->head >= p->sites[o->site].maps[0].heads)
         return heed_fail(cx, HEED_ERR_RANGE, "%s: site %d, map %d, head %lld cannot be open at first", op, o->site,
                          o->layer, (long long)o->head);
-    p->scale = weights <= MOST_WIDE ? 65535 : 255;
+    p->scale = weights <= MAX_WIDE ? 65535 : 255;
     return true;
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MOST_PIXELS 30000.0 /* cairo's images end at 32,767 */
+#define MAX_PIXELS 30000.0 /* cairo's images end at 32,767 */
 /* Images within SVG and PDF: so many pixels to the point, for viewers smooth what they enlarge. */
 #define VECTOR_PIXELS 4.0
 #define FONT_MEMORY   24e6 /* bytes that fontconfig, FreeType and cairo's own tables stay below */
@@ -174,9 +174,9 @@ static bool has_memory(heed_ctx *cx, const char *path, double bytes) {
 static bool open_surface(struct canvas *c, double width, double height, double pixels, bool images) {
     const bool png = c->format == FORMAT_PNG;
     const double w = ceil(width * pixels), h = ceil(height * pixels), density = png ? pixels : VECTOR_PIXELS;
-    if (png && (w > MOST_PIXELS || h > MOST_PIXELS))
+    if (png && (w > MAX_PIXELS || h > MAX_PIXELS))
         return heed_fail(c->cx, HEED_ERR_RANGE, "figure_write: %g x %g pixels: each must be at most %g", w, h,
-                         MOST_PIXELS);
+                         MAX_PIXELS);
     const double page = 4 * width * height * density * density; /* bytes of an image as large as the figure */
     if (!has_memory(c->cx, c->path, FONT_MEMORY + (png || images ? 2 * page : 0))) return false;
     if (c->format == FORMAT_PNG) {

@@ -11,7 +11,7 @@
 #define CELL_LARGEST 80.0
 #define LEAST_CELL   1.0
 #define LEAST_MAP    225.0
-#define MOST_MAP     720.0
+#define MAX_MAP      720.0
 
 enum { DIGITS = 24 };
 
@@ -71,6 +71,6 @@ bool heed_plot_confusion(heed_panel *p, const int64_t *counts, int64_t classes, 
     heed_mem_free(cx, c.values);
     const double usual = fmax(CELL, fmin(CELL_LARGEST, LEAST_MAP / (double)classes));
     if (ok && p->figure->rows * p->figure->cols == 1)
-        p->figure->cell = fmax(LEAST_CELL, fmin(usual, MOST_MAP / (double)classes));
+        p->figure->cell = fmax(LEAST_CELL, fmin(usual, MAX_MAP / (double)classes));
     return ok;
 }

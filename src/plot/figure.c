@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_PANELS 16384
+#define MAX_PANELS 16384
 
 /* ---- copies ---- */
 
@@ -69,9 +69,9 @@ bool copy_floats(heed_ctx *cx, const char *op, const float *values, int64_t n, f
 
 heed_figure *heed_figure_new(heed_ctx *cx, double width, double height) {
     if (heed_failed(cx)) return NULL;
-    if (!(width >= 0 && width <= MOST_POINTS && height >= 0 && height <= MOST_POINTS)) {
+    if (!(width >= 0 && width <= MAX_POINTS && height >= 0 && height <= MAX_POINTS)) {
         heed_fail(cx, HEED_ERR_RANGE, "figure: %g x %g points: each must be 0 (by default) to %g", width, height,
-                  MOST_POINTS);
+                  MAX_POINTS);
         return NULL;
     }
     heed_figure *f = heed_mem_new(cx, sizeof *f);
@@ -104,9 +104,9 @@ static bool figure_ready(const heed_figure *f) { return f && !heed_failed(f->cx)
 bool heed_figure_grid(heed_figure *f, int rows, int columns) {
     if (!figure_ready(f)) return false;
     if (f->panels) return heed_fail(f->cx, HEED_ERR_USAGE, "figure_grid: the figure has panels already");
-    if (rows < 1 || columns < 1 || rows > MOST_PANELS / columns)
+    if (rows < 1 || columns < 1 || rows > MAX_PANELS / columns)
         return heed_fail(f->cx, HEED_ERR_RANGE, "figure_grid: %d x %d panels: must be 1 to %d in all", rows, columns,
-                         MOST_PANELS);
+                         MAX_PANELS);
     f->rows = rows;
     f->cols = columns;
     return true;

@@ -68,7 +68,7 @@ struct heed_figure {
     heed_panel **panels; /* rows * cols, NULL where none was asked for; NULL before the first */
 };
 
-#define MOST_POINTS 14400.0 /* width or height of a figure: 200 inches, the most that a PDF page may have */
+#define MAX_POINTS 14400.0 /* width or height of a figure: 200 inches, the most that a PDF page may have */
 
 /* Whether a call on the panel may do something. */
 static inline bool panel_ready(const heed_panel *p) { return p && !heed_failed(p->figure->cx); }

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define MOST_LAYERS 100000
+#define MAX_LAYERS 100000
 
 void layer_free(heed_ctx *cx, struct layer *l) {
     void *const held[] = {l->text, l->x, l->y, l->z, l->sizes, l->names.at, l->names_2.at, l->names_3.at};
@@ -18,7 +18,7 @@ static bool is_map(enum layer_kind kind) { return kind >= LAYER_HEATMAP; }
 /* Maps, images and networks each rule their panel, so there is one of them at most. */
 static bool may_stand(const heed_panel *p, const struct layer *l) {
     heed_ctx *cx = p->figure->cx;
-    if (p->n >= MOST_LAYERS) return heed_fail(cx, HEED_ERR_RANGE, "panel: more than %d layers", MOST_LAYERS);
+    if (p->n >= MAX_LAYERS) return heed_fail(cx, HEED_ERR_RANGE, "panel: more than %d layers", MAX_LAYERS);
     for (int i = 0; i < p->n; i++) {
         const enum layer_kind there = p->layers[i].kind;
         if (is_map(there) && is_map(l->kind))
@@ -204,7 +204,7 @@ static bool copy_joined(heed_ctx *cx, const char *op, const float *const *at, co
     return true;
 }
 
-#define MOST_DEPTH 64
+#define MAX_DEPTH 64
 
 bool heed_panel_network(heed_panel *p, const int *sizes, int layers, const float *const *weights,
                         const heed_network *options) {
@@ -212,10 +212,10 @@ bool heed_panel_network(heed_panel *p, const int *sizes, int layers, const float
     if (!panel_ready(p)) return false;
     heed_ctx *cx = p->figure->cx;
     const heed_network o = options ? *options : (heed_network){0};
-    if (!sizes || layers < 1 || layers > MOST_DEPTH || o.most < 0)
+    if (!sizes || layers < 1 || layers > MAX_DEPTH || o.most < 0)
         return heed_fail(cx, HEED_ERR_USAGE, "network: %d layers, at most %d nodes drawn: there must be 1 to %d layers",
-                         layers, o.most, MOST_DEPTH);
-    int64_t edges[MOST_DEPTH], nodes[MOST_DEPTH];
+                         layers, o.most, MAX_DEPTH);
+    int64_t edges[MAX_DEPTH], nodes[MAX_DEPTH];
     for (int i = 0; i < layers; i++) {
         if (sizes[i] < 1) return heed_fail(cx, HEED_ERR_SHAPE, "network: layer %d has %d nodes", i, sizes[i]);
         nodes[i] = sizes[i];

@@ -18,7 +18,7 @@ heed_terminal_colors heed_terminal_choose(const char *no_color, const char *colo
     return HEED_TERMINAL_PLAIN;
 }
 
-#define MOST_COLUMNS 10000
+#define MAX_COLUMNS 10000
 
 bool screen_open(struct screen *s, heed_ctx *cx, const char *op, const heed_terminal *how) {
     const heed_terminal h = how ? *how : (heed_terminal){0};
@@ -26,9 +26,9 @@ bool screen_open(struct screen *s, heed_ctx *cx, const char *op, const heed_term
     s->ascii = h.ascii;
     s->ink = s->paper = NO_COLOR;
     if (heed_failed(cx)) return false;
-    if (s->width < 20 || s->width > MOST_COLUMNS || h.height < 0 || h.height > MOST_COLUMNS)
+    if (s->width < 20 || s->width > MAX_COLUMNS || h.height < 0 || h.height > MAX_COLUMNS)
         return heed_fail(cx, HEED_ERR_RANGE, "%s: %d columns, %d lines: must be 20 to %d columns", op, s->width,
-                         h.height, MOST_COLUMNS);
+                         h.height, MAX_COLUMNS);
     if ((unsigned)h.colors > HEED_TERMINAL_TRUE)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: no colours %d", op, (int)h.colors);
     if (!check_labels(cx, op, &h.title, 1)) return false;
@@ -128,7 +128,7 @@ static int character_columns(uint32_t c) {
 
 int text_columns(const char *text) {
     int columns = 0;
-    while (text && *text && columns < MOST_COLUMNS) columns += character_columns(next_character(&text));
+    while (text && *text && columns < MAX_COLUMNS) columns += character_columns(next_character(&text));
     return columns;
 }
 

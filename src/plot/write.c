@@ -130,8 +130,8 @@ static bool suit_cells(struct grid *g, const char *path) {
             title = fmax(title, text_width(cr, at->panel->title, FONT_TITLE, true));
     }
     if (ok) measure_words(g, &across, &down);
-    g->width = fmin(MOST_POINTS, fmax(across + f->cols * g->w, fmin(title, TITLE_MOST) + 2 * EDGE + 2));
-    g->height = fmin(MOST_POINTS, down + f->rows * g->h);
+    g->width = fmin(MAX_POINTS, fmax(across + f->cols * g->w, fmin(title, TITLE_MOST) + 2 * EDGE + 2));
+    g->height = fmin(MAX_POINTS, down + f->rows * g->h);
     cairo_destroy(cr);
     return ok;
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_LOG     ((size_t)1 << 32) /* bytes */
+#define MAX_LOG      ((size_t)1 << 32) /* bytes */
 #define LINES_OF_RUN 2000
 
 static bool refused(struct loop *l) { return heed_fail(l->cx, HEED_ERR_FILE, "%s: %s", l->opts.log, strerror(errno)); }
@@ -30,7 +30,7 @@ static bool is_kept(const char *line, const char *end, int64_t step) {
 
 static bool drop_later_lines(struct loop *l, int64_t step) {
     size_t size = 0;
-    char *text = (char *)file_read(l->cx, l->opts.log, MOST_LOG, &size);
+    char *text = (char *)file_read(l->cx, l->opts.log, MAX_LOG, &size);
     struct file_writer *w = text ? file_write_open(l->cx, l->opts.log) : NULL;
     for (char *line = text, *end; w && line < text + size; line = end + 1) {
         end = memchr(line, '\n', (size_t)(text + size - line));

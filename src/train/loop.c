@@ -314,13 +314,13 @@ static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts 
 }
 
 /* A step's number is shifted within the streams of dropout; epochs and batches are counted in 64 bits. */
-#define MOST_STEPS ((int64_t)1 << 36)
+#define MAX_STEPS ((int64_t)1 << 36)
 
 static bool count_steps(struct loop *l) {
     const heed_loop_opts *o = &l->opts;
     const heed_loop_source *from = &l->source;
     const double steps = o->steps > 0 ? (double)o->steps : (double)o->epochs * (double)from->per_epoch;
-    if (from->per_epoch < 1 || from->passes < 1 || steps * (double)from->passes > (double)MOST_STEPS)
+    if (from->per_epoch < 1 || from->passes < 1 || steps * (double)from->passes > (double)MAX_STEPS)
         return heed_fail(l->cx, HEED_ERR_RANGE, "train: %lld batches in an epoch and %.0f steps: out of range",
                          (long long)from->per_epoch, steps);
     l->state->steps = o->steps > 0 ? o->steps : o->epochs * from->per_epoch;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_CONFUSED 4096 /* classes of a confusion matrix: 128 MB */
+#define MAX_CONFUSED 4096 /* classes of a confusion matrix: 128 MB */
 
 static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
@@ -76,7 +76,7 @@ heed_class_report *heed_class_report_new(heed_ctx *cx, const int32_t *label, con
         r->n = n;
         r->classes = classes;
         r->score = zeros(cx, classes, sizeof *r->score);
-        if (classes <= MOST_CONFUSED) r->confusion = zeros(cx, classes * classes, sizeof *r->confusion);
+        if (classes <= MAX_CONFUSED) r->confusion = zeros(cx, classes * classes, sizeof *r->confusion);
     }
     const bool ok = !heed_failed(cx) && count(cx, r, label, predicted, right);
     if (ok) average(r, right);

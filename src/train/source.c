@@ -7,7 +7,7 @@
 #include "train/loop.h"
 #include <string.h>
 
-#define MOST_PLANNED 64 /* groups */
+#define MAX_PLANNED 64 /* groups */
 
 struct heed_source {
     heed_source_opts opts;
@@ -243,7 +243,7 @@ static void set_loop(heed_ctx *cx, heed_source *s) {
                                  .settings = settings,
                                  .close = close};
     if (is_grouped(s)) {
-        s->loop.n_plan = smaller(per_epoch, MOST_PLANNED);
+        s->loop.n_plan = smaller(per_epoch, MAX_PLANNED);
     } else { /* a whole batch, the last of an epoch, which may be smaller, and a whole one again */
         s->loop.plan_from = per_epoch > 1 ? per_epoch - 2 : 0;
         s->loop.n_plan = 3;

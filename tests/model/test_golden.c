@@ -10,8 +10,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-enum { MOST_CASES = 1000 };
-static char *cases[MOST_CASES];
+enum { MAX_CASES = 1000 };
+static char *cases[MAX_CASES];
 static int n_cases;
 
 static const char *path_of(const char *name, const char *file) {
@@ -31,7 +31,7 @@ static int open_cases(void **state) {
     struct dirent **entries;
     const int n = scandir(path_of("", ""), &entries, is_directory, alphasort);
     for (int i = 0; i < n; i++) {
-        if (n_cases < MOST_CASES) cases[n_cases++] = strdup(entries[i]->d_name);
+        if (n_cases < MAX_CASES) cases[n_cases++] = strdup(entries[i]->d_name);
         free(entries[i]);
     }
     if (n >= 0) free(entries);
@@ -507,7 +507,7 @@ static void test_decoding(void **state) {
 
 static void test_all_heads(void **state) {
     (void)state;
-    static const heed_head *heads[MOST_CASES];
+    static const heed_head *heads[MAX_CASES];
     for (int k = 0; k < n_cases; k++) {
         heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = true});
         heed_model *m = heed_model_load(cx, path_of(cases[k], ""));

@@ -15,9 +15,27 @@ static void put_words(heed_ctx *cx, heed_json list, const char *words) {
 }
 
 static const char *kind_name(heed_key_kind kind) {
-    static const char *const names[] = {"int",  "number", "bool",        "text",
-                                        "ints", "texts",  "int or null", "number or null"};
-    return names[kind];
+    switch (kind) { /* the compiler says which one is missing */
+    case HEED_KEY_INT:
+        return "int";
+    case HEED_KEY_NUMBER:
+        return "number";
+    case HEED_KEY_BOOL:
+        return "bool";
+    case HEED_KEY_TEXT:
+        return "text";
+    case HEED_KEY_INTS:
+        return "ints";
+    case HEED_KEY_TEXTS:
+        return "texts";
+    case HEED_KEY_INT_OR_NULL:
+        return "int or null";
+    case HEED_KEY_NUMBER_OR_NULL:
+        return "number or null";
+    case HEED_KEY_TEXT_OR_NULL:
+        return "text or null";
+    }
+    return "?";
 }
 
 static void put_keys(heed_ctx *cx, heed_json at, const heed_key *key) {

@@ -119,7 +119,7 @@ static void print_table(void) {
 
 static void print_keys(const heed_key *key) {
     for (; key->name; key++)
-        printf("%-32s %-11s %-10s %s\n", key->name, kind_name(key->kind), key->standard ? key->standard : "(needed)",
+        printf("%-32s %-14s %-10s %s\n", key->name, kind_name(key->kind), key->standard ? key->standard : "(needed)",
                key->help);
 }
 
@@ -129,7 +129,7 @@ static void print_family(const heed_family *f) {
     printf("\nmodel_type  %s\n\n%-36s %-22s %s\n", f->type, "architecture", "tasks", "inputs");
     for (const heed_head *h = f->heads; h->architecture; h++)
         printf("%-36s %-22s %s\n", h->architecture, *h->tasks ? h->tasks : "-", h->inputs);
-    printf("\n%-32s %-11s %-10s\n", "key", "kind", "default");
+    printf("\n%-32s %-14s %-10s\n", "key", "kind", "default");
     print_keys(f->keys);
     for (const heed_head *h = f->heads; h->architecture; h++)
         if (h->keys) {

@@ -174,7 +174,13 @@ def albert(**keys):
     return hf.AlbertConfig(**SIZES | dict(num_hidden_layers=3), embedding_size=5, **keys)
 
 
-heads("albert", "Albert", albert, sentences)
+heads("albert", "Albert", albert, sentences, "bare mlm classify tag answer")
+
+
+@case
+def albert_choose():
+    """Wide weights: with the usual ones its shared layers make all choices alike, and the gradients next to nothing."""
+    return hf.AlbertForMultipleChoice(albert(initializer_range=0.06)), choices(sentences())
 
 
 @case

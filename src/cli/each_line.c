@@ -31,21 +31,14 @@ static bool answer(struct each_line *e, const struct each_line_command *c) {
     const bool ok = e->n == 0 || c->answer(e);
     fflush(stdout);
     forget(e);
+    if (!heed_failed(e->cx)) heed_reset(e->cx);
     return ok;
-}
-
-static bool keep_error(struct each_line *e) {
-    const size_t size = strlen(e->in.complaint) + 1;
-    char *error = heed_mem_new(e->cx, size);
-    if (error) memcpy(error, e->in.complaint, size);
-    e->error[e->n] = error;
-    return error != NULL;
 }
 
 static bool take_line(struct each_line *e, const struct each_line_command *c) {
     if (!e->in.bad && c->check && !c->check(e)) return false;
     e->error[e->n] = NULL;
-    if (e->in.bad && !keep_error(e)) return false;
+    if (e->in.bad && !(e->error[e->n] = cli_lines_complaint(&e->in))) return false;
     e->start[e->n++] = e->text.size;
     return heed_string_put(e->cx, &e->text, e->in.text, e->in.size) && heed_string_put(e->cx, &e->text, "", 1);
 }
@@ -78,7 +71,9 @@ int each_line_run(const struct each_line_command *c, const struct option *option
     int status = EXIT_FAILED;
     if ((e.cx = options_open(o))) {
         heed_set_grad(e.cx, false);
-        const bool good = (e.m = heed_text_model_open(e.cx, options_word(o, 0), c->task)) && go_through(&e, c);
+        e.m = heed_text_model_open(e.cx, options_word(o, 0), c->task);
+        bool good = e.m && (!c->begin || c->begin(&e)) && go_through(&e, c);
+        if (c->finish) good = c->finish(&e, good) && good;
         heed_text_model_free(e.cx, e.m);
         status = options_close(o, e.cx, good ? EXIT_DONE : EXIT_FAILED);
     }

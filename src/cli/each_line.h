@@ -1,5 +1,6 @@
-/* Commands that answer every line of standard input, or every text of the command line, with a model of text: tag,
- * answer, choose. Lines that are waiting are answered together; bad ones are reported and answered by an empty line. */
+/* Commands that answer every line of standard input, or every text of the command line, with a model of text: classify,
+ * embed, fill, tag, answer, choose. Lines that are waiting are answered together; bad ones are reported and answered by
+ * an empty line. */
 #ifndef CLI_EACH_LINE_H
 #define CLI_EACH_LINE_H
 
@@ -16,14 +17,16 @@ struct each_line {
     char **error;     /* why line i is bad; NULL: it is not */
     int64_t n, first; /* how many lines wait; the number of the first */
     int64_t cut;      /* for the command: what was too long so far */
-    const void *own;  /* the command's */
+    void *own;        /* the command's */
 };
 
 struct each_line_command {
     const char *task;                       /* of the model: "tag" */
+    bool (*begin)(struct each_line *e);     /* the model is open; NULL: nothing is to be done */
     bool (*check)(struct each_line *e);     /* the current line, e->in; may reject it. NULL: every line is good */
     bool (*answer)(struct each_line *e);    /* prints a line for each of the lines that wait */
     void (*end)(const struct each_line *e); /* says what was cut; NULL: nothing */
+    bool (*finish)(struct each_line *e, bool good); /* gives back what begin took; NULL: it took nothing */
 };
 int each_line_run(const struct each_line_command *c, const struct option *options, int argc, char **argv);
 

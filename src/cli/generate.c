@@ -246,19 +246,12 @@ static bool take_line(struct job *j) {
     return ok;
 }
 
-static bool keep_error(struct job *j) {
-    const size_t size = strlen(j->in.complaint) + 1;
-    char *error = heed_mem_new(j->cx, size);
-    if (error) memcpy(error, j->in.complaint, size);
-    j->error[j->n] = error;
-    return error != NULL;
-}
-
 static bool answer_lines(struct job *j) {
     bool ok = cli_lines_open(&j->in, j->cx, "-");
     j->in.skip_bad = !option_flag(j->o, "strict");
     while (ok && cli_lines_next(&j->in)) {
-        ok = (j->in.bad || take_line(j) || cli_lines_recover(&j->in)) && (!j->in.bad || keep_error(j));
+        ok = (j->in.bad || take_line(j) || cli_lines_recover(&j->in)) &&
+             (!j->in.bad || (j->error[j->n] = cli_lines_complaint(&j->in)));
         if (ok && (++j->n == AT_ONCE || !cli_lines_ready(&j->in))) ok = answer(j, false); /* before waiting for more */
     }
     if (!heed_failed(j->cx) && j->n > 0) answer(j, false);
@@ -276,13 +269,7 @@ static const char *given_prompt(const struct options *o, int i) {
 static bool answer_given(struct job *j, int n) {
     for (int i = 0; i < n; i++) {
         const char *const text = given_prompt(j->o, i);
-        if (!take_text(j, text, strlen(text))) {
-            char why[1024];
-            snprintf(why, sizeof why, "%s", heed_message(j->cx));
-            const heed_status status = heed_error(j->cx);
-            heed_clear(j->cx);
-            return heed_fail(j->cx, status, "prompt %d: %s", i + 1, why);
-        }
+        if (!take_text(j, text, strlen(text))) return heed_fail_in(j->cx, "prompt %d", i + 1);
         j->n++;
         if (n == 1 && !j->json && !option_given(j->o, "n-best") && j->opts.beams == 1 &&
             (j->ids[0].count > 0 || j->starts))

@@ -92,6 +92,13 @@ bool cli_lines_recover(struct cli_lines *l) {
     return reject(l);
 }
 
+char *cli_lines_complaint(const struct cli_lines *l) {
+    const size_t size = strlen(l->complaint) + 1;
+    char *copy = heed_mem_new(l->cx, size);
+    if (copy) memcpy(copy, l->complaint, size);
+    return copy;
+}
+
 bool cli_lines_fail(const struct cli_lines *l, const char *format, ...) {
     char why[sizeof l->complaint];
     va_list args;

@@ -56,6 +56,8 @@ bool cli_lines_reject(struct cli_lines *l, const char *format, ...) HEED_PRINTF(
 /* The same when the context has failed because of the current line: its message is the reason, and it is cleared. An
  * error that is not about data (memory, cancellation, usage) stays as it is; false then. */
 bool cli_lines_recover(struct cli_lines *l);
+/* A copy of the complaint, for an answer that comes later (heed_mem_free). */
+char *cli_lines_complaint(const struct cli_lines *l);
 /* Fails the context with "NAME: line N: ..." about the current line; returns false. */
 bool cli_lines_fail(const struct cli_lines *l, const char *format, ...) HEED_PRINTF(2, 3);
 /* False when the context has failed, or does now because of what ended the lines, or lines were bad. {0} may be closed.

@@ -56,11 +56,17 @@ static char decimal_of(const struct options *o) {
     return text ? meaning_of(decimals, text) : 0;
 }
 
+bool table_separator_ok(const struct options *o) {
+    const char *separator = option_text(o, "separator");
+    if (!separator || table_separator(o)) return true;
+    cli_error(EXIT_USAGE, "%s: --separator: '%s' is not a character, tab or space", options_command(o), separator);
+    return false;
+}
+
 bool table_usage(const struct options *o) {
-    const char *separator = option_text(o, "separator"), *decimal = option_text(o, "decimal");
-    if (separator && !table_separator(o))
-        cli_error(EXIT_USAGE, "%s: --separator: '%s' is not a character, tab or space", options_command(o), separator);
-    else if (decimal && !decimal_of(o))
+    const char *decimal = option_text(o, "decimal");
+    if (!table_separator_ok(o)) return false;
+    if (decimal && !decimal_of(o))
         cli_error(EXIT_USAGE, "%s: --decimal: '%s' is not a point or a comma", options_command(o), decimal);
     else if (decimal && table_separator(o) == decimal_of(o))
         cli_error(EXIT_USAGE, "%s: --separator and --decimal: both are '%c'", options_command(o), decimal_of(o));

@@ -14,6 +14,7 @@ bool table_usage(const struct options *o);
 
 /* Of --separator; 0: none was asked for, or what was asked for is none. */
 char table_separator(const struct options *o);
+bool table_separator_ok(const struct options *o); /* false after saying what is wrong with it */
 
 /* Lists of columns, for heed_data_opts. */
 struct table_columns {

@@ -35,9 +35,28 @@ struct train_task {
 };
 extern const struct train_task train_regress, train_classify, train_tag, train_qa, train_choose, train_mlm, train_embed,
     train_translate, train_text;
-extern const struct option text_column_options[];           /* of tasks with tables of texts */
-extern const struct option text_options[];                  /* of tasks with text: lengths, tokenizers */
-extern const struct option train_options[];                 /* of all tasks */
+extern const struct option text_column_options[]; /* of tasks with tables of texts */
+extern const struct option text_options[];        /* of tasks with text: lengths, tokenizers */
+extern const struct option train_options[];       /* of all tasks */
+/* clang-format off */
+/* What the tasks with text have beside their own; `unit`: what their examples are called. */
+#define TEXT_PART_OPTIONS(unit)                                                                                        \
+    {.name = "test", .kind = OPTION_FILE, .value = "PATH",                                                             \
+     .help = "test data, measured once at the end; by default a directory's own test file"},                           \
+    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,                                       \
+     .help = "fraction of the " unit " held out for validation; by default 0.1, where no file holds them"}
+#define TEXT_TRAIN_OPTIONS(unit)                                                                                       \
+    {.name = "texts", .kind = OPTION_TABLE, .table = text_options},                                                    \
+    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},                                                  \
+    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "bert", .value = "FAMILY",                       \
+     .help = "model family, without --init; 'heed list' shows them"},                                                  \
+    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,                         \
+     .help = "number of passes over the training data; by default 10, with --init 3"},                                 \
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,                          \
+     .help = unit " per update; by default 32"},                                                                       \
+    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,                                    \
+     .help = "peak learning rate; by default 5e-4, with --init 5e-5"}
+/* clang-format on */
 const struct train_task *train_find_task(const char *name); /* NULL when there is none */
 
 /* One run, as it was asked for. */

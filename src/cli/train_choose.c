@@ -8,10 +8,7 @@ static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
      .help = "a table of texts, choices and the right one (tsv or csv, also .gz), or a directory with train, dev and "
              "test files"},
-    {.name = "test", .kind = OPTION_FILE, .value = "PATH",
-     .help = "test data, measured once at the end; by default a directory's own test file"},
-    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
-     .help = "fraction of the questions held out for validation; by default 0.1, where no file holds them"},
+    TEXT_PART_OPTIONS("questions"),
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of the right choice's number (from 0 where there is a 0, else from 1) or letter: name or "
              "number; by default the last"},
@@ -21,26 +18,12 @@ static const struct option options[] = {
      .help = "the columns of the choices as a,b; by default all but text and target"},
     {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",
      .help = "what separates the columns: a character, or the word tab or space; by default found in the first lines"},
-    {.name = "texts", .kind = OPTION_TABLE, .table = text_options},
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "bert", .value = "FAMILY",
-     .help = "model family; 'heed list' shows them"},
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
-     .help = "number of passes over the training data; by default 10, with --init 3"},
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
-     .help = "questions per update; by default 32"},
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
-     .help = "peak learning rate; by default 5e-4, with --init 5e-5"},
+    TEXT_TRAIN_OPTIONS("questions"),
     {.name = NULL},
 };
 /* clang-format on */
 
-static bool separator_ok(struct train_run *r) {
-    const char *given = option_text(r->o, "separator");
-    if (!given || table_separator(r->o)) return true;
-    cli_error(EXIT_USAGE, "train choose: --separator: '%s' is not a character, tab or space", given);
-    return false;
-}
+static bool separator_ok(struct train_run *r) { return table_separator_ok(r->o); }
 
 const struct train_task train_choose = {
     .page = {.name = "choose",

@@ -90,20 +90,12 @@ static bool answer(struct job *j) {
 
 /* ---- in ---- */
 
-static bool keep_error(struct job *j) {
-    const size_t size = strlen(j->in.complaint) + 1;
-    char *error = heed_mem_new(j->cx, size);
-    if (error) memcpy(error, j->in.complaint, size);
-    j->error[j->n] = error;
-    return error != NULL;
-}
-
 /* Takes the current line. Without ids its translation is empty: a blank line, or a bad one. */
 static bool take_line(struct job *j) {
     if (!j->in.bad && !heed_translator_encode(j->cx, &j->source, j->in.text, j->in.size, &j->ids[j->n]) &&
         !cli_lines_recover(&j->in))
         return false;
-    if (j->in.bad && !keep_error(j)) return false;
+    if (j->in.bad && !(j->error[j->n] = cli_lines_complaint(&j->in))) return false;
     j->n++;
     return true;
 }

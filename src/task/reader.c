@@ -17,14 +17,10 @@ static int64_t positions_of(heed_ctx *cx, const heed_model *m) {
     return positions < ANY_LENGTH ? positions : 0;
 }
 
-/* The padding token: what config.json says, or the tokenizer by its usual names. */
+/* The padding token: what config.json says, else the tokenizer's. */
 static int32_t pad_of(heed_ctx *cx, const heed_model *m, const heed_tokenizer *t) {
-    static const char *const names[] = {"[PAD]", "<pad>", "<|endoftext|>"};
     const heed_json pad = heed_json_find(cx, heed_model_config(m), "pad_token_id");
-    if (heed_json_kind_of(pad) == HEED_JSON_INT) return (int32_t)heed_json_int(cx, pad, NULL);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (heed_tokenizer_id(t, names[i]) >= 0) return heed_tokenizer_id(t, names[i]);
-    return 0;
+    return heed_json_kind_of(pad) == HEED_JSON_INT ? (int32_t)heed_json_int(cx, pad, NULL) : heed_vocabulary_padding(t);
 }
 
 /* Families whose words begin with a space: single words get one, as add_prefix_space in transformers' examples. */

@@ -130,7 +130,9 @@ static bool embed(struct each_line *e) {
         else
             print_vector(e, i, texts[at].pair, out + at * v->width, v->width), at++;
     for (int64_t i = 0; ok && keep && i < e->n; i++)
-        if (e->error[i]) ok = heed_fail(e->cx, HEED_ERR_FORMAT, "embed: %s", e->error[i]); /* a row would be missing */
+        if (e->error[i])
+            ok = heed_fail(e->cx, HEED_ERR_FORMAT, "embed: --out: line %lld is bad: its row would be missing",
+                           (long long)(e->first + i));
     if (ok && keep) ok = heed_string_put(e->cx, &v->kept, (const char *)out, (size_t)(n * v->width) * sizeof *out);
     v->rows += n;
     e->cut += cut;

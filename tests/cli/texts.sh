@@ -53,6 +53,12 @@ expect 0 embed films 'the film' --quiet
 printf 'one film\nanother film\n' >lines
 "$HEED" embed films --out v.npy --normalize --quiet <lines || fail "an array of vectors"
 [ "$(wc -c <v.npy)" -eq $((128 + 2 * 16 * 4)) ] || fail "of two rows"
+printf 'good\n\377\n' >bad
+"$HEED" embed films --out bad.npy <bad >out 2>err && fail "a row is missing"
+grep -q '^heed: embed: --out: line 2 is bad: its row would be missing$' err || fail "which is said: $(cat err)"
+[ ! -e bad.npy ] || fail "and nothing is written"
+printf 'one\ttwo\n' | "$HEED" embed films --json --quiet >out || fail "a pair of texts"
+grep -q '^{"text":"one\\ttwo","vector":\[' out || fail "its text is the line: $(cat out)"
 "$HEED" embed films --json --pooling max --quiet <lines >out || fail "as JSON"
 grep -q '^{"text":"one film","vector":\[' out || fail "with its text: $(cat out)"
 

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 
 import attention
 import encoders
+import recurrent
 import tokens
 import training
 import translate
@@ -268,7 +269,8 @@ def compare(args, folder):
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}; ratio = peer / heed, above 1 heed is faster")
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
     measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
-    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines(), encoders.lines()):
+    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines(), encoders.lines(),
+                                                          recurrent.lines()):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):

@@ -16,6 +16,8 @@ typedef struct heed_attend_input {
     const char *text;   /* NULL: numbers */
     const char *pair;   /* a second text beside it, for models that read pairs; NULL: none */
     const char *target; /* of an encoder-decoder; NULL: what the model itself makes of the text */
+    bool words;         /* words instead of tokens, for models without a target: attention to a word is the sum over its
+                         * tokens, attention from it their mean (Clark et al. 2019) */
     const float *x;     /* (rows, columns), for models of vectors: every row is a query */
     int64_t rows, columns;
 } heed_attend_input;
@@ -26,6 +28,8 @@ typedef struct heed_axis {
     int64_t n;
     const char *const *tokens; /* as the vocabulary has them */
     const char *const *labels; /* for people: without the mark that begins a word, control characters as escapes */
+    const int32_t *segments;   /* which text each is of, 0 or 1 (token_type_ids); NULL: there is only one */
+    const int32_t *words;      /* number of the word that each token is part of; NULL: unknown, or they are words */
     const char *const *next, *const *next_labels; /* the token that the decoder predicts at each; NULL: none */
 } heed_axis;
 

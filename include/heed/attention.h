@@ -92,15 +92,21 @@ HEED_API heed_tensor *heed_sine_positions(heed_ctx *cx, int64_t start, int64_t l
 
 /* Rotary positions (Su et al. 2021): pairs of channels of x (B,T,H,D) are rotated by position * base^(-2i/R), R the
  * channels that are rotated (0: all D). Pairs are (i, i + R/2), as LLaMA's and GPT-NeoX's, or (2i, 2i + 1) when
- * interleaved, as RoFormer's and GPT-J's. */
+ * interleaved, as RoFormer's and GPT-J's. Angles of any other kind are worked out beforehand, once for all layers. */
 typedef struct heed_rotary_opts {
     float base; /* 0: 10000 */
     int64_t channels;
     bool interleaved;
     int64_t start;          /* position of t = 0 */
     heed_tensor *positions; /* (T) or (B,T) i32 instead of start + t, or NULL */
+    heed_tensor *angles;    /* (T,R) or (B,T,R) instead of all this but `interleaved`: cosines, then sines; or NULL */
 } heed_rotary_opts;
 HEED_API heed_tensor *heed_rotary(heed_ctx *cx, heed_tensor *x, const heed_rotary_opts *opts);
+/* Such angles: factor cos(position speeds[i]), then factor sin(…), for R / 2 speeds; (T,R) of positions start,
+ * start + 1, …, or, where positions are given, their shape and R. Products are rounded to f32 as PyTorch's are, so that
+ * far positions are those of models that were trained there. */
+HEED_API heed_tensor *heed_rotary_angles(heed_ctx *cx, const float *speeds, int64_t pairs, float factor, int64_t start,
+                                         int64_t length, heed_tensor *positions);
 
 /* T5's relative positions (Raffel et al. 2020): the bucket of key position minus query position, in [0, buckets). */
 HEED_API int64_t heed_t5_bucket(int64_t relative, bool bidirectional, int64_t buckets, int64_t max_distance);
@@ -118,6 +124,7 @@ HEED_API bool heed_alibi_slopes(heed_ctx *cx, int64_t heads, float *slopes);
 typedef struct heed_attention_opts {
     heed_mask mask;
     float scale;   /* 0: 1 / sqrt(D) */
+    float cap;     /* scaled scores s become cap tanh(s / cap), before any bias; 0: they do not */
     float dropout; /* of the weights, while training */
     bool alibi;    /* adds -slope_h |i + offset - j| */
     heed_tensor
@@ -147,6 +154,7 @@ typedef struct heed_attention_arrays {
     heed_strides y_at;
     float *lse;  /* (B,H,Tq): the log-sum-exp of each row, -inf where nothing is seen; or NULL */
     float scale; /* 0: 1 / sqrt(D) */
+    float cap;   /* 0: none */
     bool causal;
     int64_t offset, window;                     /* window 0: none */
     const int32_t *key_lengths, *query_lengths; /* (B) or NULL */

@@ -143,8 +143,39 @@ HEED_API bool heed_generate_text(heed_ctx *cx, const heed_generator *g, const ch
  * adds the text of n generated tokens, as it continues that of `prompt`, up to the first stop text. */
 HEED_API bool heed_generator_encode(heed_ctx *cx, const heed_generator *g, const char *text, size_t size,
                                     heed_ids *ids);
+/* The same; special: special tokens that stand in the text are tokens; otherwise they are text. heed_generator_encode
+ * takes them as tokens. */
+HEED_API bool heed_generator_encode_as(heed_ctx *cx, const heed_generator *g, const char *text, size_t size,
+                                       bool special, heed_ids *ids);
 HEED_API bool heed_generator_decode(heed_ctx *cx, const heed_generator *g, const heed_ids *prompt, const int32_t *ids,
                                     int64_t n, const heed_generate_opts *opts, heed_string *to);
+
+/* ---- scores ---- how probable a model finds what is written already.
+ *
+ * A token is scored by its probability after those before it, as log_softmax(logits) of transformers has it. The first
+ * token of a decoder follows nothing, so it is not scored unless `bos` puts bos_token_id before it, where the tokenizer
+ * does not. An encoder-decoder scores all tokens of a target, its end token included, given a source. */
+typedef struct heed_score_item {
+    heed_ids source; /* of an encoder-decoder */
+    heed_ids ids;
+    int64_t first; /* tokens from this one on are scored; of a decoder alone at least 1 */
+} heed_score_item;
+typedef struct heed_likelihood {
+    double log_probability; /* natural logarithm, the sum over the tokens that are scored */
+    int64_t tokens;         /* how many; the perplexity is exp(-log_probability / tokens) */
+} heed_likelihood;
+/* Encodes `text`, to be scored after `prompt` (NULL or "": alone) into an empty item. Both are encoded as one text, and
+ * tokens from the first on that is not one of the prompt's are scored; with an encoder-decoder the prompt is the
+ * source. A failed call leaves the item empty. */
+HEED_API bool heed_score_encode(heed_ctx *cx, const heed_generator *g, const char *prompt, const char *text, bool bos,
+                                heed_score_item *item);
+HEED_API void heed_score_item_free(heed_ctx *cx, heed_score_item *item);
+/* Items of similar length are run together; out (n). */
+HEED_API bool heed_score_items(heed_ctx *cx, const heed_model *model, const heed_score_item *items, int64_t n,
+                               heed_likelihood *out);
+/* n texts, UTF-8 that ends with 0, each after its prompt; prompts NULL: alone. */
+HEED_API bool heed_score_texts(heed_ctx *cx, const heed_generator *g, const char *const *prompts,
+                               const char *const *texts, int64_t n, bool bos, heed_likelihood *out);
 
 #ifdef __cplusplus
 }

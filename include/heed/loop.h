@@ -137,6 +137,7 @@ typedef struct heed_source_opts {
                                    * large batch up to rounding */
     bool by_length;               /* batches of examples of similar length, grouped anew in each epoch */
     int64_t tokens, micro_tokens; /* instead: tokens per update, padding included, in groups of similar length */
+    bool count_tokens;            /* tokens of the last ragged column are counted, not examples; with by_length */
     uint64_t seed;                /* of shuffling and of what is drawn */
     void *own;                    /* of the functions: */
     heed_transform transform;     /* of rows, in each epoch; NULL: none */

@@ -23,7 +23,8 @@ typedef enum heed_key_kind {
     HEED_KEY_TEXTS,
     HEED_KEY_INT_OR_NULL,
     HEED_KEY_NUMBER_OR_NULL,
-    HEED_KEY_TEXT_OR_NULL
+    HEED_KEY_TEXT_OR_NULL,
+    HEED_KEY_TOKENS /* a whole number, a list of them, or null */
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;
@@ -102,8 +103,22 @@ HEED_API heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, con
 HEED_API heed_model *heed_model_new_as(heed_ctx *cx, const heed_family *family, const heed_head *head,
                                        const char *const *settings, int n, uint64_t seed);
 /* Opens a model directory, with the head that "architectures" names. Keys of config.json that the family does not know
- * are kept and written back. */
+ * are kept and written back.
+ *
+ * A directory with adapter_config.json and adapter_model.safetensors, as peft writes it, is a model too: that of
+ * base_model_name_or_path, found from the adapter directory or from where the process is, with its LoRA adapters.
+ * config.json, generation_config.json and tokenizers are the base's where the adapter's directory has none. */
 HEED_API heed_model *heed_model_load(heed_ctx *cx, const char *dir);
+/* LoRA (Hu et al. 2021): adapters of linear layers are trained, and the model's own weights are not. */
+typedef struct heed_lora_opts {
+    int64_t rank;
+    double alpha;         /* what B A is multiplied by, times the rank; 0: twice the rank */
+    bool rank_stabilised; /* times the root of the rank (Kalajdzievski 2023) */
+    double dropout;
+    const char *const *targets; /* modules, by the ends of their names or by patterns of the shell's kind; none: the
+                                 * projections of queries and values; "all-linear" alone: all but heads */
+    int n_targets;
+} heed_lora_opts;
 /* Opens a directory for another purpose, as fine-tuning does, or only to run it. */
 typedef struct heed_load_opts {
     const char *task;            /* the head to make; NULL: the one that "architectures" names */
@@ -112,13 +127,20 @@ typedef struct heed_load_opts {
     bool fresh_head; /* parameters outside the body that the file lacks, or has in another shape, are drawn from
                       * `seed`; the context's log names them, and what of the file is not used */
     uint64_t seed;
-    bool map; /* for running, not for training: the weights stay in the file (heed_params_map) */
+    bool map;                   /* for running, not for training: the weights stay in the file (heed_params_map) */
+    bool pack;                  /* and are packed for running often (heed_params_pack) */
+    const heed_lora_opts *lora; /* fresh adapters, beside which all but what is drawn fresh is frozen; NULL: none */
+    const char *base; /* of an adapter directory: the model that it adapts; NULL: as adapter_config.json says */
 } heed_load_opts;
 HEED_API heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts);
 /* Writes model.safetensors and config.json into dir (made when missing, with those above it); each file is replaced as
  * a whole. Weights that came in bf16 or f16 and have not changed are written so; once trained, all are f32, and a
  * "dtype" in config.json says so. */
 HEED_API bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir);
+/* Is it a model with adapters? Those are saved as an adapter directory, config.json beside it. heed_model_merge adds
+ * them to the weights; from then on it is a model like any other. */
+HEED_API bool heed_model_adapted(const heed_model *m);
+HEED_API bool heed_model_merge(heed_ctx *cx, heed_model *m);
 HEED_API void heed_model_free(heed_ctx *cx, heed_model *m);
 
 HEED_API const heed_family *heed_model_family(const heed_model *m);

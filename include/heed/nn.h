@@ -58,15 +58,24 @@ typedef struct heed_param {
     int index;         /* place in the set */
     heed_param_kind kind;
     struct heed_param *target; /* whose numbers it has; NULL: its own */
+    struct heed_param *loose;  /* of a loose tie: whose it has unless a file gives it others */
     int64_t offset;            /* where they begin in the target's */
     bool optional;             /* a file may lack it: then it stays as it was drawn */
     bool head;                 /* of a head, whatever its name: fine-tuning may draw it fresh */
-    bool wide; /* f32 is needed: others than linear and embedding read it. All but matrices, unless said otherwise */
+    bool wide;  /* f32 is needed: others than linear and embedding read it. All but matrices, unless said otherwise */
+    bool table; /* a matrix that is looked up in, not multiplied with: an embedding that no output layer is tied to */
+    bool transposed;    /* a matrix (in,out), as GPT-2's Conv1D */
+    const void *packed; /* a matrix in the layout that products read, beside data; NULL: it is not packed */
     heed_init init;
     bool decays; /* weight decay applies: not to biases and norms */
     bool frozen; /* no gradient */
     bool buffer; /* not a parameter: computed, as the running mean of batch norm; frozen, and no pattern changes it */
-    float lr_scale; /* of the learning rate; 1 */
+    float lr_scale;                /* of the learning rate; 1 */
+    bool linear;                   /* the weight of a linear layer; only such can be adapted */
+    bool lora;                     /* a matrix of an adapter: the model's own files neither hold nor get it */
+    bool apart;                    /* its numbers come from elsewhere: the model's own files are not asked */
+    bool fresh;                    /* drawn, since the file that the set came from lacks it */
+    struct heed_adapter *adapters; /* of a linear layer's weight, those of slices with what they are slices of */
 } heed_param;
 
 /* Made empty, filled by the layers' make functions, then allocated: one block for all values, in order. Its memory is
@@ -110,6 +119,11 @@ HEED_API bool heed_params_layer_decay(heed_ctx *cx, heed_params *set, double dec
 /* The block of all values (untied parameters, in order, without gaps): what optimizers and averages walk over. */
 HEED_API float *heed_params_block(const heed_params *set);
 
+/* A tie that files may undo, as transformers 5 does: where a file holds both names with different numbers, they are two
+ * parameters; otherwise one. Without a file it is tied or not as said here. Layers must use what is returned. */
+HEED_API heed_param *heed_param_tie_loosely(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
+                                            heed_param *target, bool tied, heed_init init);
+
 /* Files. Strict: every missing, unexpected and misshapen name is listed in one sentence, and nothing is changed then.
  */
 HEED_API bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path);
@@ -118,6 +132,10 @@ HEED_API bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path)
  * parameter that lie apart, and what is not aligned in the file. The set cannot be written. While it lives the file may
  * be replaced by renaming, as heed does, but not shortened: that would end the process with SIGBUS. */
 HEED_API bool heed_params_map(heed_ctx *cx, heed_params *set, const char *path);
+/* Packs the f32 matrices of a mapped set for products, which makes those of few rows (a sentence, some beams) up to
+ * twice as fast and holds the weights twice. Nothing happens where they take more than 1 GiB, or the context has a byte
+ * budget. */
+HEED_API bool heed_params_pack(heed_ctx *cx, heed_params *set);
 HEED_API size_t heed_params_mapped(const heed_params *set); /* bytes that are read from mapped files */
 /* A mapped set becomes one of its own memory, in f32; trainers do it by themselves. */
 HEED_API bool heed_params_own(heed_ctx *cx, heed_params *set);
@@ -134,6 +152,22 @@ HEED_API heed_tensor *heed_param_tensor(heed_ctx *cx, const heed_param *p);
 HEED_API heed_tensor *heed_param_weight(heed_ctx *cx, const heed_param *p);
 /* n rows from `row` on, as f32: of a table of positions. */
 HEED_API heed_tensor *heed_param_rows(heed_ctx *cx, const heed_param *p, int64_t row, int64_t n);
+
+/* ---- adapters ---- LoRA (Hu et al. 2021): a linear layer with a frozen weight W gives W x + scale B A dropout(x),
+ * where A (r,in) and B (rows,r) are trained. Heads and layers that run their weights with heed_linear_run, as
+ * heed_multihead and heed_feed_forward do, need not know of them. */
+typedef struct heed_adapter {
+    heed_param *a, *b;
+    int64_t row; /* of the layer's outputs, the first that B adds to */
+    float scale, dropout;
+    struct heed_adapter *next; /* of the same weight, further on */
+} heed_adapter;
+/* Adds MODULE.lora_A.weight and MODULE.lora_B.weight for the weight MODULE.weight, drawn as peft draws them: A as
+ * torch.nn.Linear draws weights, B zero. Before the set is allocated. */
+HEED_API bool heed_param_adapt(heed_ctx *cx, heed_params *set, heed_param *weight, int64_t rank, float scale,
+                               float dropout);
+/* Adds scale B A to every adapted weight; from then on there are no adapters, and A and B are not saved. */
+HEED_API bool heed_params_merge(heed_ctx *cx, heed_params *set);
 
 /* ---- layers ---- */
 
@@ -158,6 +192,7 @@ typedef struct heed_norm_layer {
     heed_param *weight, *bias; /* (C); bias NULL: none, as for RMS */
     float eps;
     bool rms;
+    bool around_one; /* the weight is what is added to 1, as Gemma's */
 } heed_norm_layer;
 HEED_API bool heed_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t width, bool rms, float eps,
                              heed_norm_layer *layer);
@@ -181,6 +216,34 @@ HEED_API bool heed_mlp_make(heed_ctx *cx, heed_params *set, const char *prefix, 
                             heed_activation act, float dropout, heed_mlp *mlp);
 HEED_API heed_tensor *heed_mlp_run(heed_ctx *cx, const heed_mlp *mlp, heed_tensor *x);
 
+/* ---- recurrent layers ---- stacks of RNN, GRU or LSTM layers, batch first, named and drawn as those of torch.nn:
+ * prefix.weight_ih_l0, prefix.weight_hh_l0, prefix.bias_ih_l0, prefix.bias_hh_l0, with a projection
+ * prefix.weight_hr_l0, and the same with _reverse behind for the other direction. */
+typedef struct heed_rnn_opts {
+    heed_cell_kind kind;
+    int64_t inputs, units; /* C and H */
+    int64_t projection;    /* P of an LSTM, below H; 0: none, then P is H */
+    int layers;
+    bool bias, bidirectional;
+    float dropout; /* between layers, while training */
+} heed_rnn_opts;
+typedef struct heed_rnn_cell {
+    heed_param *w_ih, *w_hh, *b_ih, *b_hh, *w_hr; /* as in heed_cell_weights; biases and w_hr may be NULL */
+} heed_rnn_cell;
+typedef struct heed_rnn {
+    heed_rnn_opts opts;
+    heed_rnn_cell *cell; /* (layers, directions), memory of the parameter set */
+} heed_rnn;
+typedef struct heed_rnn_state {
+    heed_tensor *h, *c; /* (layers * directions, B, P) and, of an LSTM, (layers * directions, B, H) */
+} heed_rnn_state;
+HEED_API bool heed_rnn_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_rnn_opts *opts,
+                            heed_rnn *rnn);
+/* x (B,T,C) -> (B,T,P), both directions side by side: (B,T,2P). lengths (B) i32 or NULL; first: the states to start
+ * from, or NULL: zeros; last: the states at each row's end, or NULL. With T = 1 it is a step of decoding. */
+HEED_API heed_tensor *heed_rnn_run(heed_ctx *cx, const heed_rnn *rnn, heed_tensor *x, heed_tensor *lengths,
+                                   const heed_rnn_state *first, heed_rnn_state *last);
+
 /* ---- attention blocks ---- named and drawn as those of torch.nn, batch first. Letters as in heed/attention.h */
 
 /* Multi-head attention (Vaswani et al. 2017). Names of torch.nn.MultiheadAttention: in_proj_weight, in_proj_bias,
@@ -202,7 +265,10 @@ typedef struct heed_multihead {
     int64_t width, heads, key_width, value_width;
     int64_t kv_heads, head_size;    /* G, D; 0: H, C / H */
     const heed_rotary_opts *rotary; /* turns queries and keys; NULL: does not. Options may give other positions */
+    bool by_head; /* rows of `in` are q, k and v of head 0, then those of head 1, …, as GPT-NeoX's; G = H */
+    heed_norm_layer q_norm, k_norm; /* of each head's D numbers, before they are turned; weight NULL: none */
     float scale;                    /* of scores; 0: 1 / sqrt(D) */
+    float cap;                      /* of scaled scores: cap tanh(s / cap); 0: none */
     float dropout;
 } heed_multihead;
 HEED_API bool heed_multihead_make(heed_ctx *cx, heed_params *set, const char *prefix, const heed_multihead_opts *opts,
@@ -258,10 +324,13 @@ typedef struct heed_encoder_layer {
     heed_multihead self_attn;
     heed_feed_forward feed_forward;
     heed_norm_layer norm1, norm2; /* bias NULL: none; norm1's weight NULL: pre-norm without it, as ModernBERT's first */
-    int64_t window;               /* attention sees positions closer than this; 0: all */
-    float dropout;                /* of the sublayers' outputs */
-    bool keeps_attention;         /* that of attention is not dropped, as DistilBERT's */
-    bool keeps_hidden;            /* that of the feed-forward layer is not, as ALBERT's */
+    heed_norm_layer post1,
+        post2;            /* pre-norm: of the sublayers' outputs, before they are added, as Gemma 2's; or NULL */
+    bool parallel;        /* pre-norm: x + attention(norm1(x)) + feed_forward(norm2(x)), as GPT-NeoX's */
+    int64_t window;       /* attention sees positions closer than this; 0: all */
+    float dropout;        /* of the sublayers' outputs */
+    bool keeps_attention; /* that of attention is not dropped, as DistilBERT's */
+    bool keeps_hidden;    /* that of the feed-forward layer is not, as ALBERT's */
     bool norm_first;
     int number;       /* in its stack, for capture and caches */
     const char *site; /* what capture calls its attention; NULL: "encoder" */
@@ -301,11 +370,19 @@ HEED_API heed_tensor *heed_encoder_run(heed_ctx *cx, const heed_encoder *encoder
  * rotary. What belongs to a layer (site, layer, scale, dropout, window) is the layer's. */
 HEED_API heed_tensor *heed_encoder_attend(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
                                           const heed_attention_opts *opts);
+/* The first position of that, the class token's: (B,T,C) -> (B,1,C). While training the last layer computes no
+ * other. */
+HEED_API heed_tensor *heed_encoder_attend_first(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
+                                                const heed_attention_opts *opts);
 
 /* The same over a cache, for decoders without an encoder: x (B,T,C) is what is new, and every position sees itself and
  * those before it, as heed_encoder_run with a causal mask. mask: beside that, over the keys held; may be NULL. */
 HEED_API heed_tensor *heed_encoder_step(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x, heed_cache *cache,
                                         const int32_t *counts, const heed_mask *mask);
+/* The same with options that all layers share, as of heed_encoder_attend: the mask is beside the causal one. */
+HEED_API heed_tensor *heed_encoder_step_attend(heed_ctx *cx, const heed_encoder *encoder, heed_tensor *x,
+                                               heed_cache *cache, const int32_t *counts,
+                                               const heed_attention_opts *opts);
 
 typedef struct heed_decoder {
     int layers;
@@ -317,6 +394,9 @@ HEED_API bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *pref
                                 heed_decoder *decoder);
 HEED_API heed_tensor *heed_decoder_run(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_tensor *memory,
                                        const heed_mask *self, const heed_mask *cross);
+/* The same with any options that all layers' attention to themselves shares, as heed_encoder_attend has them. */
+HEED_API heed_tensor *heed_decoder_attend(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x,
+                                          heed_tensor *memory, const heed_attention_opts *self, const heed_mask *cross);
 /* Decoding with two caches, of one layer for each of the stack: memory (B,S,C) is cached once, lengths (B) of it or
  * NULL; then every step takes what is new, x (B,T,C), and gives what heed_decoder_run with a causal mask gives there.
  * The cross cache may have B / n sequences: n rows in a row, the beams of a sentence, then look at one memory. */
@@ -324,6 +404,11 @@ HEED_API bool heed_decoder_remember(heed_ctx *cx, const heed_decoder *decoder, h
                                     const int32_t *lengths);
 HEED_API heed_tensor *heed_decoder_step(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x, heed_cache *self,
                                         const heed_cache *cross, const int32_t *counts);
+/* With options of attention to itself beside being causal, such as a bias by distance (heed_cache_attend says over
+ * which keys). */
+HEED_API heed_tensor *heed_decoder_step_attend(heed_ctx *cx, const heed_decoder *decoder, heed_tensor *x,
+                                               heed_cache *self, const heed_cache *cross, const int32_t *counts,
+                                               const heed_attention_opts *opts);
 
 #ifdef __cplusplus
 }

@@ -151,6 +151,24 @@ HEED_API heed_tensor *heed_gather(heed_ctx *cx, heed_tensor *x, int axis, heed_t
 HEED_API heed_tensor *heed_scatter_add(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index, heed_tensor *src);
 HEED_API heed_tensor *heed_index_select(heed_ctx *cx, heed_tensor *x, int axis, heed_tensor *index); /* index (n) */
 
+/* ---- recurrent networks ---- one layer in one direction over whole sequences, as torch.nn has them (Elman 1990; GRU,
+ * Cho et al. 2014; LSTM, Hochreiter & Schmidhuber 1997). H units, P outputs (H without a projection), G gates in
+ * torch's order: 1 (RNN), r z n (GRU), i f g o (LSTM). The layers of heed/nn.h are made of it. */
+typedef enum heed_cell_kind { HEED_RNN_TANH, HEED_RNN_RELU, HEED_GRU, HEED_LSTM } heed_cell_kind;
+typedef struct heed_cell_weights {
+    heed_tensor *w_ih, *w_hh; /* (GH,C), (GH,P); bf16 or f16 too, frozen, as w_hr */
+    heed_tensor *b_ih, *b_hh; /* (GH) or NULL */
+    heed_tensor *w_hr;        /* (P,H): an LSTM with a projection (Sak et al. 2014); NULL: none */
+} heed_cell_weights;
+typedef struct heed_recurrent_opts {
+    heed_tensor *h0, *c0; /* (B,P), (B,H) of an LSTM; NULL: zeros */
+    heed_tensor *lengths; /* (B) i32, 0 .. T; NULL: T. Behind its end a row gives zeros, and its states stay */
+    bool reverse;         /* from each row's own end to its beginning */
+} heed_recurrent_opts;
+/* x (B,T,C) -> (B,T,P); the final states h_n (B,P) and, of an LSTM, c_n (B,H). opts, hn and cn may be NULL. */
+HEED_API heed_tensor *heed_recurrent(heed_ctx *cx, heed_cell_kind kind, heed_tensor *x, const heed_cell_weights *cell,
+                                     const heed_recurrent_opts *opts, heed_tensor **hn, heed_tensor **cn);
+
 /* ---- shapes ---- reshape, slice, split are views where they can be; the others copy. x may be of any type. */
 HEED_API heed_tensor *heed_reshape(heed_ctx *cx, heed_tensor *x, int rank,
                                    const int64_t *shape); /* one size may be -1 */

@@ -113,6 +113,12 @@ HEED_API bool heed_panel_vline(heed_panel *p, double x, const heed_style *style)
 HEED_API bool heed_panel_hline(heed_panel *p, double y, const heed_style *style);
 HEED_API bool heed_panel_text(heed_panel *p, double x, double y, const char *text, const heed_style *style);
 
+/* Names of the points (x[i], y[i]), in this order, each where it hides neither a point nor a name before it; those for
+ * which there is no room are left out. colors (n): of each name; NULL: all that of the style. style's size: of the
+ * text. */
+HEED_API bool heed_panel_names(heed_panel *p, const float *x, const float *y, const char *const *names,
+                               const heed_color *colors, int64_t n, const heed_style *style);
+
 typedef enum heed_map {
     HEED_MAP_SEQUENTIAL, /* dark to bright, equal steps of lightness */
     HEED_MAP_DIVERGING,  /* blue below 0, red above, the background's tone at 0 */
@@ -249,7 +255,10 @@ typedef struct heed_attention_site { /* an attention of the model: "encoder", "d
     const char *const *query_names, *const *key_names; /* tokens, as many as rows and keys; NULL: numbered. A leading
                                                           U+2581, which begins a word, is not shown. */
     const char *const *next_names;                     /* the token that each row goes on with; "" or NULL: none */
-    const struct heed_capture_map *maps;               /* one for each layer, all of one size */
+    /* Where queries and keys are the same tokens: which text each is of, 0 or 1, and the number of its word, which
+     * never falls. The second text has a colour of its own, and the page can join tokens to words. NULL: not known. */
+    const int32_t *segments, *words;
+    const struct heed_capture_map *maps; /* one for each layer, all of one size */
     int n_maps;
 } heed_attention_site;
 

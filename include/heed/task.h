@@ -9,6 +9,7 @@
 #ifndef HEED_TASK_H
 #define HEED_TASK_H
 
+#include "heed/chat.h"
 #include "heed/loop.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,8 @@ typedef struct heed_text_reader {
     int64_t longest;   /* most tokens of an input, special ones included; what is longer is cut. 0: any */
     int32_t pad;       /* the padding token */
     bool types;        /* the model takes token_type_ids */
+    bool next;         /* it takes shift_labels: next tokens, as language models do, */
+    bool packs;        /* and segment_ids: several sequences in a row */
     bool prefix_space; /* single words are encoded with a space before them, see heed_encode_opts */
 } heed_text_reader;
 /* Of a model, with the positions that it has; longest 0: as many as these. */
@@ -54,6 +57,16 @@ HEED_API heed_tokenizer *heed_vocabulary_train(heed_ctx *cx, const heed_lines *c
 /* The same for an encoder: text between [CLS] and [SEP], with [PAD], [UNK] and [MASK]. */
 HEED_API heed_tokenizer *heed_vocabulary_train_encoder(heed_ctx *cx, const heed_lines *const *texts, int n,
                                                        heed_tokenizer_kind kind, int64_t size);
+/* The same for a language model: texts that may hold newlines, with <|endoftext|> between them. chat: with the tokens
+ * of ChatML, for conversations. */
+HEED_API heed_tokenizer *heed_vocabulary_train_lm(heed_ctx *cx, const heed_lines *const *texts, int n,
+                                                  heed_tokenizer_kind kind, int64_t size, bool chat);
+/* The token at the end of a text, by its usual names; -1: none. */
+HEED_API int32_t heed_vocabulary_end_of_text(const heed_tokenizer *t);
+/* The same for T5: <pad>, </s> and <unk> take the first ids, then the sentinels <extra_id_0> to <extra_id_99>; </s> is
+ * appended. */
+HEED_API heed_tokenizer *heed_vocabulary_train_text2text(heed_ctx *cx, const heed_lines *const *texts, int n,
+                                                         heed_tokenizer_kind kind, int64_t size);
 HEED_API int32_t heed_vocabulary_padding(const heed_tokenizer *t); /* by its usual names; 0: none has them */
 /* The ids of the padding and end-of-sentence tokens, by their usual names; -1 and a failed context without one. */
 HEED_API int32_t heed_vocabulary_pad(heed_ctx *cx, const heed_tokenizer *t);
@@ -93,11 +106,24 @@ typedef struct heed_task_opts {
     char **labels;              /* or as in this list, which ends in NULL */
     int64_t longest;            /* most tokens of a sequence: of masked words, 0: 128; of questions, 0: 384 */
     double masked;              /* of masked words: the share of tokens; 0: 0.15 */
+    double span;                /* of text to text: the mean length of the spans to predict, in tokens; 0: 3 */
+    const char *prefix;         /* of text to text: before every source; NULL: none */
+    int64_t longest_target;     /* of text to text: most tokens of a target; 0: as of a source */
+    int64_t decoded;            /* of text to text: so many pairs are decoded to measure ROUGE-L; 0: none */
     double temperature;         /* of pairs that belong together; 0: 0.05 */
     bool whole_words;           /* of masked words: all pieces of a word or none */
+    bool sentence_order;        /* of pairs of segments: half of them change places, as for ALBERT; else half of the
+                                 * second ones come from other documents, as for BERT */
+    const char *class_weights;  /* of classes and tags: "balanced", or one number for each class as a,b; NULL: all 1 */
     const char *choices;    /* of multiple choice: the columns of the choices, "a,b"; NULL: all but text and target */
     int64_t stride;         /* of questions: tokens that windows over a long context share; 0: 128 */
     int64_t longest_answer; /* of questions: most tokens of an answer; 0: 30 */
+    /* Of language models, where `longest` is the context (0: 256): */
+    double held_out;       /* this fraction of the text, its end, becomes rows of their own (heed_task_held_out) */
+    bool documents;        /* documents are packed into rows, and none looks at another; else the text is one stream */
+    const char *separator; /* a line between documents; NULL: blank lines, and a stream has no documents */
+    const heed_chat_format *chat; /* of conversations; NULL: ChatML */
+    bool in_order;                /* windows over a stream lie one behind the other; else each epoch draws others */
 } heed_task_opts;
 HEED_API heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const char *path,
                                         const heed_task_opts *opts);
@@ -111,6 +137,13 @@ HEED_API const char *heed_task_cut_name(const heed_task_data *data); /* which of
  * which of them a row is part of. */
 HEED_API int64_t heed_task_examples(const heed_task_data *data);
 HEED_API int64_t heed_task_example(const heed_task_data *data, int64_t row);
+/* Rows at the end that are for validation, where the task says which; -1: any may be. */
+HEED_API int64_t heed_task_held_out(const heed_task_data *data);
+HEED_API bool heed_task_conversations(const heed_task_data *data); /* of a language model: texts of several roles */
+HEED_API void heed_task_set_chat(heed_task_data *data, const heed_chat_format *chat); /* before they are encoded */
+HEED_API bool heed_task_counts_tokens(const heed_task_data *data); /* what is seen is counted in tokens, not examples */
+/* Puts what a checkpoint must agree with, beside the columns: names and texts. */
+HEED_API void heed_task_settings(heed_ctx *cx, const heed_task_data *data, heed_json at);
 HEED_API const char *heed_task_metrics(const heed_task_data *data);           /* of the task on these data, by name */
 HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /* classes, with their names; 0: none */
 /* The true class of each example, or of each word where words are tagged; NULL: there are none. */
@@ -120,11 +153,31 @@ HEED_API const heed_lines *heed_task_pairs(const heed_task_data *data);     /* t
 HEED_API const heed_dataset *heed_task_columns(const heed_task_data *data); /* once encoded */
 /* What is drawn anew in each epoch; NULL: nothing. own: of the transform. */
 HEED_API heed_transform heed_task_transform(const heed_task_data *data, const void **own);
+/* Where rows, lengths included, are drawn anew in each epoch (pairs of segments): those of an epoch, as many as there
+ * are, what they take from others being from these n rows (NULL: all). The set is heed_dataset_free's. */
+HEED_API bool heed_task_draws(const heed_task_data *data);
+HEED_API bool heed_task_draw(heed_ctx *cx, const heed_task_data *data, uint64_t seed, int64_t epoch,
+                             const int64_t *rows, int64_t n, heed_dataset *set);
 /* The loss, where it is not that of the model's head; NULL: it is. own: of the function. */
 HEED_API heed_forward heed_task_forward(const heed_task_data *data, const void **own);
+/* Whether it compares the rows of a batch, which then are not to be of similar length. */
+HEED_API bool heed_task_mixes(const heed_task_data *data);
 /* Writes the files that the task's models have beside their own, such as sentence-transformers'. */
 HEED_API bool heed_task_write(heed_ctx *cx, const heed_text_task *task, const heed_model *model,
                               const heed_text_reader *reader, const char *dir);
+
+/* T5's corrupted spans (Raffel et al. 2020): of n tokens, 2 or more, some spans become sentinels in the input, and the
+ * target is the sentinels with what they stand for; both end with `end`. Their lengths depend on n alone, where the
+ * spans lie on seed and stream. */
+typedef struct heed_spans {
+    double share, mean; /* of the tokens in spans, 0: 0.15; length of a span, 0: 3 */
+    const int32_t *sentinels;
+    int64_t n_sentinels; /* at least 1 */
+    int32_t end;
+} heed_spans;
+HEED_API void heed_span_lengths(const heed_spans *how, int64_t n, int64_t *inputs, int64_t *targets);
+HEED_API void heed_span_corrupt(const heed_spans *how, const int32_t *ids, int64_t n, uint64_t seed, uint64_t stream,
+                                int32_t *input, int32_t *target);
 
 /* Loss and metrics of a model on encoded data (rows NULL: all). predicted (may be NULL): the class of each example of
  * classify; of tag the tag of each word of the file, -1: it has none. */

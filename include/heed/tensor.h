@@ -96,6 +96,15 @@ HEED_API void heed_reset(heed_ctx *cx);                             /* ends the 
 
 HEED_API bool heed_set_grad(heed_ctx *cx, bool on);     /* record gradients? on at first; returns what it was */
 HEED_API bool heed_set_training(heed_ctx *cx, bool on); /* dropout active? off at first; returns what it was */
+/* Gradient checkpointing (Chen et al. 2016): layers of the Transformer's stacks keep only what goes into them, and are
+ * computed again by backward, with the same bits. Off at first; returns what it was. */
+HEED_API bool heed_set_recompute(heed_ctx *cx, bool on);
+/* The same for any function: fn(in), of which nothing but `in` and `own` (own_size bytes, copied) is kept until
+ * backward, which calls fn again. It must give the same each time, and must not look at tensors that are not among
+ * `in`; NULLs there are allowed. Without gradients, or where in[0] wants none, it is fn(in). */
+typedef heed_tensor *(*heed_again_fn)(heed_ctx *cx, const void *own, heed_tensor *const *in);
+HEED_API heed_tensor *heed_recompute(heed_ctx *cx, heed_again_fn fn, const void *own, size_t own_size,
+                                     heed_tensor *const *in, int n_in);
 /* Dropout masks are functions of (seed, step, number of random ops before it in the step). heed_reset adds 1 to the
  * step; a trainer that resumes sets it. */
 HEED_API void heed_set_step(heed_ctx *cx, uint64_t step);

@@ -26,6 +26,9 @@ typedef struct heed_ids {
 HEED_API bool heed_ids_put(heed_ctx *cx, heed_ids *to, int32_t id);
 HEED_API void heed_ids_free(heed_ctx *cx, heed_ids *ids);
 
+/* Adds the whole text of a file (.gz as it is, "-" standard input) after checking that it is UTF-8. */
+HEED_API bool heed_text_read(heed_ctx *cx, const char *path, heed_string *to);
+
 /* Lines of a file (.gz as it is, "-" standard input), without their newlines; a line ends at \n only. One block. */
 typedef struct heed_lines {
     char *text;
@@ -62,6 +65,7 @@ typedef struct heed_tokenizer_opts {
     bool lower;                        /* text is lower-cased first (a normalizer of the file) */
     const char *pad, *bos, *eos, *unk; /* NULL: none of it; they take the first ids, in the order pad, bos, eos, unk */
     const char *mask;                  /* the token for masked words, behind those; NULL: none */
+    const char *const *more;           /* further special tokens, behind it; the list ends in NULL. NULL: none */
     bool add_bos, add_eos;             /* the post-processor adds them */
 } heed_tokenizer_opts;
 /* n_texts sets of lines make one vocabulary. */
@@ -125,6 +129,7 @@ typedef struct heed_encode_opts {
     int64_t n_words;
     bool prefix_space;                 /* byte-level BPE begins texts and words with a space, whatever the file says */
     bool plain;                        /* without the tokens that the post-processor adds */
+    bool as_text;                      /* special tokens that stand in the text are text like any other */
     bool bytes;                        /* offsets in bytes, else in characters as Python counts them */
     int64_t truncate;                  /* most tokens, added ones included: the longer text is cut first; 0: any */
     int64_t pad;                       /* least tokens, filled up with the padding token; 0: none */
@@ -167,6 +172,24 @@ typedef struct heed_chrf {
 } heed_chrf;
 HEED_API bool heed_chrf_corpus(heed_ctx *cx, const heed_lines *hypothesis, const heed_lines *references,
                                int n_references, int word_order, heed_chrf *out); /* 0: chrF2, 2: chrF2++ */
+
+/* ---- ROUGE (Lin 2004), equal to the package rouge_score's ---- */
+typedef struct heed_rouge_opts {
+    bool stem; /* words of more than three letters are cut to their stems, by Porter's stemmer */
+} heed_rouge_opts;
+typedef struct heed_rouge_score {
+    double precision, recall, f; /* fractions */
+} heed_rouge_score;
+typedef struct heed_rouge {
+    heed_rouge_score rouge1, rouge2, rougeL, rougeLsum; /* the last by sentences, which are lines of a text */
+    int64_t lines;
+} heed_rouge;
+/* Of one text. opts NULL: no stemmer. */
+HEED_API bool heed_rouge_text(heed_ctx *cx, const char *hypothesis, size_t hypothesis_size, const char *reference,
+                              size_t reference_size, const heed_rouge_opts *opts, heed_rouge *out);
+/* The means over lines; of several references the best counts, for each line and score. */
+HEED_API bool heed_rouge_corpus(heed_ctx *cx, const heed_lines *hypothesis, const heed_lines *references,
+                                int n_references, const heed_rouge_opts *opts, heed_rouge *out);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,7 @@ typedef struct heed_trainer_opts {
     double clip;        /* maximum gradient norm; 0: no clipping */
     int64_t accumulate; /* backward passes per update, whose gradients are averaged; 0 and 1: every one */
     double average;     /* decay of the exponential moving average of weights, from the first update on; 0: none */
+    bool recompute;     /* gradient checkpointing: heed_set_recompute */
 } heed_trainer_opts;
 HEED_API heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_trainer_opts *opts);
 HEED_API void heed_trainer_free(heed_ctx *cx, heed_trainer *t);

@@ -27,9 +27,17 @@ typedef struct heed_translator {
     heed_model *model;
     heed_tokenizer *tokens[2]; /* of source and target, which may be one */
     heed_preprocessing preprocessing;
+    const char
+        *prefix; /* before every text, such as T5's "summarize: "; stays the caller's or config.json's; NULL: none */
 } heed_translator;
 /* Opens a directory of an encoder-decoder with its tokenizers. */
 HEED_API heed_translator *heed_translator_open(heed_ctx *cx, const char *dir);
+/* The same with the prefix and the decoding options that config.json says for summaries, under
+ * task_specific_params.summarization: heed_translate_text then summarises. */
+HEED_API heed_translator *heed_summarizer_open(heed_ctx *cx, const char *dir);
+/* That prefix, task_specific_params.summarization.prefix as transformers' T5 has it; "": none. And says it. */
+HEED_API const char *heed_text_prefix(heed_ctx *cx, const heed_model *model);
+HEED_API bool heed_text_prefix_put(heed_ctx *cx, heed_model *model, const char *prefix);
 HEED_API void heed_translator_free(heed_ctx *cx, heed_translator *t);
 HEED_API int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model); /* maximum tokens of a sentence */
 

@@ -28,6 +28,7 @@ static bool check(heed_ctx *cx, const heed_attention_arrays *a) {
     if (a->offset > ((int64_t)1 << 30)) return fail(cx, "the query offset is beyond 2^30");
     if (a->window < 0) return fail(cx, "the window is negative");
     if (!isfinite(a->scale)) return fail(cx, "the scale is not a number");
+    if (!(a->cap >= 0 && isfinite(a->cap))) return fail(cx, "the cap of scores is negative or not a number");
     return check_lengths(cx, a->key_lengths, a->batch, a->keys, "key") &&
            check_lengths(cx, a->query_lengths, a->batch, a->queries, "query");
 }
@@ -58,6 +59,7 @@ bool heed_attention_run(heed_ctx *cx, const heed_attention_arrays *a) {
         .q_lengths = a->query_lengths,
         .k_lengths = a->key_lengths,
         .scale = a->scale != 0 ? a->scale : 1 / sqrtf((float)a->key_size),
+        .cap = a->cap,
         .offset = a->offset,
         .causal = a->causal,
         .window = a->window,

@@ -15,7 +15,7 @@ enum { Y, TOP, SUM, OUTPUTS };
 struct attention_attr {
     int64_t queries, keys;         /* of the longest sequence */
     int64_t heads, kv_heads, size; /* fused: how a row of q, k and v together is made up; else 0 */
-    float scale, dropout;
+    float scale, cap, dropout;
     int64_t offset, window, block;
     bool causal, alibi;
     uint64_t stream;
@@ -53,7 +53,7 @@ static struct attention describe(heed_tensor *const *in, const struct attention_
     place(in, at, &a);
     a.batch = packed ? in[QUERY_OFFSETS]->shape[0] - 1 : in[Q]->shape[0];
     a.queries = at->queries, a.keys = at->keys;
-    a.scale = at->scale;
+    a.scale = at->scale, a.cap = at->cap;
     a.offset = at->offset, a.causal = at->causal, a.window = at->window, a.block = at->block;
     a.slopes = at->alibi ? at->slopes : NULL;
     a.dropout = at->dropout, a.seed = seed, a.stream = at->stream;
@@ -231,6 +231,8 @@ static bool check_opts(heed_ctx *cx, int64_t heads, const heed_attention_opts *o
     const bool packed = o->query_offsets || o->key_offsets;
     if (!(o->dropout >= 0 && o->dropout <= 1)) return fail(cx, HEED_ERR_RANGE, "dropout is not within 0 and 1");
     if (!isfinite(o->scale)) return fail(cx, HEED_ERR_RANGE, "the scale is not a number");
+    if (!(o->cap >= 0 && isfinite(o->cap)))
+        return fail(cx, HEED_ERR_RANGE, "the cap of scores is negative or not a number");
     if (packed && (!o->query_offsets || !o->key_offsets || !is_offsets(o->query_offsets) ||
                    !is_offsets(o->key_offsets) || o->query_offsets->count != o->key_offsets->count))
         return fail(cx, HEED_ERR_SHAPE, "packed sequences need query and key offsets, i32 of equal length");
@@ -259,6 +261,7 @@ static bool fill_attr(heed_ctx *cx, int64_t batch, int64_t heads, int64_t size, 
     at->queries = packed ? longest(cx, o->query_offsets, nq) : nq;
     at->keys = packed ? longest(cx, o->key_offsets, nk) : nk;
     at->scale = o->scale != 0 ? o->scale : size > 0 ? 1 / sqrtf((float)size) : 1;
+    at->cap = o->cap;
     at->dropout = engine_of(cx)->training ? o->dropout : 0;
     at->offset = o->mask.offset;
     at->window = o->mask.windowed ? o->mask.window : 0;
@@ -309,7 +312,7 @@ heed_tensor *heed_attention(heed_ctx *cx, heed_tensor *q, heed_tensor *k, heed_t
     if (q->rank == rank && k->rank == rank && /* else infer reports it */
         !fill_attr(cx, q->shape[0], q->shape[rank - 2], cols_of(q), q->shape[rank - 3], k->shape[rank - 3], o, &at))
         return NULL;
-    if (o->rotary && o->query_offsets && !o->rotary->positions) {
+    if (o->rotary && o->query_offsets && !o->rotary->positions && !o->rotary->angles) {
         fail(cx, HEED_ERR_USAGE, "rotary of packed sequences needs the positions of the rows");
         return NULL;
     }

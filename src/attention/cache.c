@@ -172,6 +172,7 @@ heed_tensor *cache_turned(heed_ctx *cx, const heed_cache *cache, int layer, heed
     struct cache_view view;
     if (!x || !cache_view(cx, "cache", cache, layer, &view)) return NULL;
     if (x->rank != 4 || x->shape[0] != view.batch) return x;
+    if (rotary->angles) return heed_rotary(cx, x, rotary);
     heed_tensor *const positions = heed_zeros(cx, HEED_I32, 2, x->shape);
     if (!positions) return NULL;
     int32_t *at = (int32_t *)(void *)positions->data;

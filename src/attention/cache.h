@@ -37,8 +37,8 @@ struct cache_view {
 
 /* Stays true until the cache is changed. False and a sentence, prefixed with `who`, when there is no such layer. */
 bool cache_view(heed_ctx *cx, const char *who, const heed_cache *cache, int layer, struct cache_view *view);
-/* x (B,T,H,D) rotated to its positions: those appended next, or those appended last. A batch that is not the cache's is
- * left as it is: the next call reports it. */
+/* x (B,T,H,D) rotated to its positions, those appended next or those appended last, or by the angles given. A batch
+ * that is not the cache's is left as it is: the next call reports it. */
 heed_tensor *cache_turned(heed_ctx *cx, const heed_cache *cache, int layer, heed_tensor *x, bool appended,
                           const heed_rotary_opts *rotary);
 

@@ -15,7 +15,7 @@ struct cache_attr {
     struct cache_view view;
     bool causal, placed; /* placed: the mask depends on positions */
     int64_t window, block;
-    float scale;
+    float scale, cap;
     bool alibi;
     float slopes[ALIBI_HEADS];
 };
@@ -74,6 +74,7 @@ static struct attention describe(heed_tensor *const *in, const struct cache_attr
                           .v_at = view->v_at,
                           .k_lengths = view->held,
                           .scale = at->scale,
+                          .cap = at->cap,
                           .causal = at->causal,
                           .window = at->window,
                           .block = at->block,
@@ -115,6 +116,8 @@ static bool check_opts(heed_ctx *cx, const heed_tensor *q, const heed_attention_
     if (o->dropout != 0) return heed_fail(cx, HEED_ERR_USAGE, "cache_attention: there is no dropout in decoding");
     if (o->alibi && q->rank == 4 && q->shape[2] > ALIBI_HEADS)
         return heed_fail(cx, HEED_ERR_RANGE, "cache_attention: ALiBi for more than %d heads", ALIBI_HEADS);
+    if (!(o->cap >= 0 && isfinite(o->cap)))
+        return heed_fail(cx, HEED_ERR_RANGE, "cache_attention: the cap of scores is negative or not a number");
     return isfinite(o->scale) || heed_fail(cx, HEED_ERR_RANGE, "cache_attention: the scale is not a number");
 }
 
@@ -127,6 +130,7 @@ heed_tensor *heed_cache_attend(heed_ctx *cx, const heed_cache *cache, int layer,
                                 o->mask.causal || o->mask.windowed || o->mask.blocked || o->alibi || o->distance_bias,
                             .window = o->mask.windowed ? o->mask.window : 0,
                             .block = o->mask.blocked ? o->mask.block : 0,
+                            .cap = o->cap,
                             .alibi = o->alibi};
     if (heed_failed(cx) || !cache_view(cx, "cache_attention", cache, layer, &at.view) || !check_opts(cx, q, o))
         return NULL;

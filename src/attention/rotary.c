@@ -1,5 +1,5 @@
 /* Rotary positions (Su et al. 2021).   (x_a, x_b) -> (x_a cos - x_b sin, x_a sin + x_b cos) for each pair i, the angle
- * position * base^(-2i/R);   dx: dy rotated back        x, y: (B,T,H,D) or packed (N,H,D) */
+ * position * base^(-2i/R), or from a table;   dx: dy rotated back        x, y: (B,T,H,D) or packed (N,H,D) */
 #include "attention/rotary.h"
 #include "attention/ops.h"
 #include "attention/strides.h"
@@ -22,9 +22,11 @@ bool rotary_options(heed_ctx *cx, const char *who, const heed_rotary_opts *opts,
     return true;
 }
 
+enum { X, POSITIONS, ANGLES, INPUTS };
+
 /* x and y are (B,T,H,D), or packed, as one sequence. */
 static struct rotary rotary_of(const heed_op_call *c) {
-    const heed_tensor *x = c->in[0], *positions = c->in[1];
+    const heed_tensor *x = c->in[X], *positions = c->in[POSITIONS], *angles = c->in[ANGLES];
     const int64_t *shape = x->shape + x->rank - 3;
     struct rotary r = {0};
     rotary_options(c->cx, c->op->name, c->attr, shape[2], &r);
@@ -33,11 +35,22 @@ static struct rotary rotary_of(const heed_op_call *c) {
     r.heads = shape[1];
     r.positions = positions ? i32_of(positions) : NULL;
     r.own_positions = positions && positions->rank == 2;
+    if (angles) r.angles = f32_of(angles), r.channels = cols_of(angles), r.own_positions = angles->rank == 3;
     return r;
 }
 
+static bool angles_ok(heed_op_call *c) {
+    const heed_tensor *x = c->in[X], *a = c->in[ANGLES];
+    const int64_t time = x->shape[x->rank - 3];
+    const bool one = a->rank == 2 && a->shape[0] == time;
+    const bool each = a->rank == 3 && x->rank == 4 && a->shape[0] == x->shape[0] && a->shape[1] == time;
+    return ((one || each) && cols_of(a) % 2 == 0 && cols_of(a) <= cols_of(x)) ||
+           heed_op_fail(c, HEED_ERR_SHAPE, "angles of shape %s do not fit x of shape %s: (T,R) or (B,T,R)",
+                        heed_shape_text(a).s, heed_shape_text(x).s);
+}
+
 static bool positions_ok(heed_op_call *c) {
-    const heed_tensor *x = c->in[0], *p = c->in[1];
+    const heed_tensor *x = c->in[X], *p = c->in[POSITIONS];
     const int64_t time = x->shape[x->rank - 3];
     const bool one = p->rank == 1 && p->shape[0] == time;
     const bool each = p->rank == 2 && x->rank == 4 && p->shape[0] == x->shape[0] && p->shape[1] == time;
@@ -48,17 +61,21 @@ static bool positions_ok(heed_op_call *c) {
 
 static bool rotary_infer(heed_op_call *c) {
     const heed_rotary_opts *opts = c->attr;
-    const heed_tensor *x = c->in[0];
+    const heed_tensor *x = c->in[X];
     struct rotary r;
     int64_t last;
-    if (!heed_op_want(c, 0, HEED_F32) || (c->in[1] && !heed_op_want(c, 1, HEED_I32))) return false;
+    if (!heed_op_want(c, X, HEED_F32) || (c->in[POSITIONS] && !heed_op_want(c, POSITIONS, HEED_I32)) ||
+        (c->in[ANGLES] && !heed_op_want(c, ANGLES, HEED_F32)))
+        return false;
     if (x->rank != 3 && x->rank != 4)
         return heed_op_fail(c, HEED_ERR_SHAPE, "x of shape %s is neither (B,T,H,D) nor (N,H,D)", heed_shape_text(x).s);
-    if (!rotary_options(c->cx, c->op->name, opts, cols_of(x), &r) || (c->in[1] && !positions_ok(c))) return false;
+    if (!rotary_options(c->cx, c->op->name, opts, cols_of(x), &r) || (c->in[POSITIONS] && !positions_ok(c)) ||
+        (c->in[ANGLES] && !angles_ok(c)))
+        return false;
     if (!i64_add(opts->start, x->shape[x->rank - 3], &last))
         return heed_op_fail(c, HEED_ERR_RANGE, "positions from %lld on are too large", (long long)opts->start);
     r = rotary_of(c);
-    c->save_in = c->in[1] ? 2 : 0;
+    c->save_in = (c->in[POSITIONS] ? 1u << POSITIONS : 0) | (c->in[ANGLES] ? 1u << ANGLES : 0);
     c->work_forward = c->work_backward = kernel_rotary_work(&r);
     return heed_op_like(c, 0, 0);
 }
@@ -87,7 +104,7 @@ const heed_op op_rotary = {.name = "rotary",
                            .forward = rotary_forward,
                            .backward = rotary_backward,
                            .flags = HEED_OP_ADDS | HEED_OP_STRIDED,
-                           .optional = 2,
+                           .optional = 1u << POSITIONS | 1u << ANGLES,
                            .attr_size = sizeof(heed_rotary_opts)};
 
 heed_tensor *heed_rotary(heed_ctx *cx, heed_tensor *x, const heed_rotary_opts *opts) {
@@ -97,7 +114,44 @@ heed_tensor *heed_rotary(heed_ctx *cx, heed_tensor *x, const heed_rotary_opts *o
         return NULL;
     }
     struct attention_at at;
-    heed_tensor *positions = opts->positions ? heed_contiguous(cx, opts->positions) : NULL;
+    heed_tensor *const angles = opts->angles ? heed_contiguous(cx, opts->angles) : NULL;
+    heed_tensor *const positions = opts->positions && !angles ? heed_contiguous(cx, opts->positions) : NULL;
+    heed_rotary_opts o = *opts;
+    if (angles) o = (heed_rotary_opts){.channels = cols_of(angles), .interleaved = opts->interleaved};
     if (x && !strides_of(x, &at)) x = heed_contiguous(cx, x);
-    return apply1(cx, &op_rotary, opts, (heed_tensor *[]){x, positions}, 2);
+    return apply1(cx, &op_rotary, &o, (heed_tensor *[INPUTS]){x, positions, angles}, INPUTS);
+}
+
+heed_tensor *heed_rotary_angles(heed_ctx *cx, const float *speeds, int64_t pairs, float factor, int64_t start,
+                                int64_t length, heed_tensor *positions) {
+    if (heed_failed(cx)) return NULL;
+    const int rank = positions ? positions->rank : 1;
+    int64_t shape[HEED_MAX_RANK] = {length}, last;
+    if (!speeds || pairs < 0 || pairs > INT64_MAX / 2 || length < 0 || !i64_add(start, length, &last)) {
+        heed_fail(cx, HEED_ERR_USAGE, "rotary_angles: %lld speeds of %lld positions from %lld on cannot be",
+                  (long long)pairs, (long long)length, (long long)start);
+        return NULL;
+    }
+    if (positions && (positions->dtype != HEED_I32 || rank < 1 || rank > 2)) {
+        heed_fail(cx, HEED_ERR_SHAPE, "rotary_angles: positions are whole numbers, (T) or (B,T), not %s %s",
+                  heed_dtype_name(positions->dtype), heed_shape_text(positions).s);
+        return NULL;
+    }
+    if (positions) positions = heed_contiguous(cx, positions);
+    for (int i = 0; positions && i < rank; i++) shape[i] = positions->shape[i];
+    shape[rank] = 2 * pairs;
+    heed_tensor *const t = heed_zeros(cx, HEED_F32, rank + 1, shape);
+    if (!t || cx->config.dry || t->count == 0) return t;
+    float *const at = (float *)(void *)t->data;
+    kernel_angles(cx->pool, &(struct angles){.rows = t->count / (2 * pairs),
+                                             .pairs = pairs,
+                                             .speeds = speeds,
+                                             .factor = factor,
+                                             .start = start,
+                                             .positions = positions ? i32_of(positions) : NULL,
+                                             .cosines = at,
+                                             .sines = at + pairs,
+                                             .row = 2 * pairs,
+                                             .step = 1});
+    return t;
 }

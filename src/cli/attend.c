@@ -13,6 +13,8 @@ static const struct option options[] = {
      .help = "the translation to show; without it the model's own"},
     {.name = "pair", .kind = OPTION_TEXT, .value = "TEXT",
      .help = "a second text, read together with the first (BERT)"},
+    {.name = "words", .letter = 'w',
+     .help = "words instead of tokens: attention to a word is the sum over its tokens, from a word their mean"},
     {.name = "site", .letter = 's', .kind = OPTION_TEXT, .value = "SITE",
      .help = "which attention: encoder, decoder or cross; without it the last"},
     {.name = "layer", .letter = 'l', .kind = OPTION_INT, .value = "L", .high = 1e6,
@@ -139,6 +141,28 @@ static void print_most(const struct choice *c, const heed_capture_map *m, int wi
     putchar('\n');
 }
 
+/* What the class token, whose state classifiers read, looks at: the keys of largest weight. */
+static void print_class(const struct choice *c, const heed_capture_map *m) {
+    enum { SHOWN = 5 };
+    const heed_axis *const axis = site_of(c)->keys;
+    const char *const first = axis->tokens[0];
+    int64_t best[SHOWN];
+    if (c->a->found->target || axis != site_of(c)->queries || axis->n < 2 ||
+        (strcmp(first, "[CLS]") != 0 && strcmp(first, "<s>") != 0))
+        return;
+    printf("%s looks at:", axis->labels[0]);
+    for (int k = 0; k < SHOWN && k < m->keys; k++) {
+        best[k] = -1;
+        for (int64_t j = 0; j < m->keys; j++) {
+            bool known = false;
+            for (int i = 0; i < k; i++) known |= best[i] == j;
+            if (!known && (best[k] < 0 || m->weights[j] > m->weights[best[k]])) best[k] = j;
+        }
+        printf("%s %s %.2f", k ? "," : "", axis->labels[best[k]], (double)m->weights[best[k]]);
+    }
+    putchar('\n');
+}
+
 static void print_text(heed_ctx *cx, const char *text) {
     const size_t room = 4 * strlen(text) + 8;
     char *line = heed_mem_new(cx, room);
@@ -174,6 +198,7 @@ static void print_map(const struct choice *c) {
         fputs(text, stdout);
         putchar('\n');
         print_most(c, &m, terminal.width);
+        print_class(c, &m);
     }
     heed_mem_free(a->cx, text);
     heed_mem_free(a->cx, mean);
@@ -330,7 +355,8 @@ static void attend(heed_ctx *cx, const struct options *o) {
     struct attend a;
     struct choice c = {.a = &a, .o = o};
     const char *npy = option_text(o, "npy"), *html = option_text(o, "html");
-    const struct attend_words words = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target")};
+    const struct attend_words words = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target"),
+                                       option_flag(o, "words")};
     if (attend_open(cx, options_word(o, 0), &words, &a) && choose(&c) && write_pictures(&c) &&
         (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
         if (option_flag(o, "json"))
@@ -384,7 +410,8 @@ const struct command attend_command = {
         "A model that translates is shown with --target, or with its own translation. It has three kinds of attention: "
         "encoder, within the text; decoder, within the target; cross, from the target to the text. The rows "
         "of the last two are labelled with the token that the decoder is fed, an arrow, and the token that it "
-        "predicts. A model that reads pairs is given the second text with --pair. For a model of vectors, such as "
+        "predicts. A model that reads pairs is given the second text with --pair. --words joins the tokens "
+        "of each word (Clark et al. 2019). For a model of vectors, such as "
         "kernel-pooling, TEXT is rows of numbers (0.5,1; 2,3), or lines of standard input: every row is a query, and "
         "the keys are the model's points.",
     .options = options,
@@ -393,6 +420,7 @@ const struct command attend_command = {
         "heed attend en-de \"the animal was tired\" --site encoder --layer 2 --head 0 --png it.png\n"
         "heed attend en-de \"the animal was tired\" --target \"das Tier war m\u00fcde\" --html it.html --quiet\n"
         "heed attend bert \"how old are you?\" --pair \"I am six.\" --html pair.html\n"
+        "heed attend bert \"the unforgettable film\" --words\n"
         "heed attend kernels \"0.5; 1.5; 2.5\" --png weights.png\n",
     .run = run,
 };

@@ -18,6 +18,7 @@ struct attend {
  * as rows of numbers, between commas, with semicolons or new lines between rows. */
 struct attend_words {
     const char *text, *pair, *target;
+    bool whole; /* words, not tokens */
 };
 bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words, struct attend *a);
 void attend_close(struct attend *a);

@@ -70,7 +70,8 @@ bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words
         return false;
     heed_attend_input input = {.text = reads_text ? a->text[0].s : NULL,
                                .pair = words->pair ? a->text[1].s : NULL,
-                               .target = words->target ? a->text[2].s : NULL};
+                               .target = words->target ? a->text[2].s : NULL,
+                               .words = words->whole};
     float *const x = reads_text ? NULL : read_rows(cx, &a->text[0], &input.rows, &input.columns);
     input.x = x;
     a->found = heed_attend(cx, a->model, a->tokenizers, &input);
@@ -94,6 +95,12 @@ static const char *const *page_names(const heed_axis *axis) {
     return axis->tokens;
 }
 
+/* The axis of a site whose queries and keys are the same tokens; else one that says nothing of them. */
+static const heed_axis *same_axis(const heed_attended_site *s) {
+    static const heed_axis none = {.n = 0};
+    return s->queries == s->keys ? s->keys : &none;
+}
+
 bool attend_sites(const struct attend *a, heed_attention_site sites[ATTEND_SITES]) {
     const heed_attended *const found = a->found;
     if (found->n > ATTEND_SITES)
@@ -104,6 +111,8 @@ bool attend_sites(const struct attend *a, heed_attention_site sites[ATTEND_SITES
                                          .query_names = page_names(found->sites[i].queries),
                                          .key_names = page_names(found->sites[i].keys),
                                          .next_names = found->sites[i].queries->next,
+                                         .segments = same_axis(&found->sites[i])->segments,
+                                         .words = same_axis(&found->sites[i])->words,
                                          .maps = found->sites[i].maps,
                                          .n_maps = found->sites[i].n_maps};
     return true;

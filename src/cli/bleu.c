@@ -1,6 +1,5 @@
 /* heed bleu: BLEU and chrF of translations against references, equal to sacreBLEU's. */
-#include "cli/options.h"
-#include "heed/text.h"
+#include "cli/references.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -17,8 +16,6 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-enum { MAX_REFERENCES = 64 };
-
 struct score {
     const char *name, *signature;
     double value;
@@ -33,22 +30,6 @@ struct scores {
 };
 
 /* ---- computing ---- */
-
-/* hypothesis and references, one after the other. */
-static bool read_files(const struct options *o, heed_ctx *cx, heed_lines *lines) {
-    const int n = options_words(o);
-    int standard_input = 0;
-    for (int i = 0; i < n; i++) standard_input += strcmp(options_word(o, i), "-") == 0;
-    if (standard_input > 1) return heed_fail(cx, HEED_ERR_USAGE, "bleu: standard input can be read only once");
-    for (int i = 0; i < n; i++) {
-        if (!heed_lines_read(cx, options_word(o, i), &lines[i])) return false;
-        if (lines[i].count == 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no lines", options_word(o, i));
-        if (lines[i].count != lines[0].count)
-            return heed_fail(cx, HEED_ERR_SHAPE, "%s: %lld lines, %s has %lld", options_word(o, i),
-                             (long long)lines[i].count, options_word(o, 0), (long long)lines[0].count);
-    }
-    return true;
-}
 
 static bool compute(const struct options *o, heed_ctx *cx, const heed_lines *lines, int references, struct scores *s) {
     const char *tokens = option_text(o, "tokenize");
@@ -132,13 +113,13 @@ static int run(int argc, char **argv) {
     if (cx) {
         heed_lines lines[1 + MAX_REFERENCES] = {0};
         struct scores scores = {0};
-        if (read_files(o, cx, lines) && compute(o, cx, lines, options_words(o) - 1, &scores)) {
+        if (references_read(o, cx, "bleu", lines) && compute(o, cx, lines, options_words(o) - 1, &scores)) {
             if (option_flag(o, "json"))
                 print_json(cx, &scores);
             else
                 print_text(o, &scores);
         }
-        for (int i = 0; i < options_words(o); i++) heed_lines_free(cx, &lines[i]);
+        references_free(o, cx, lines);
         status = options_close(o, cx, EXIT_DONE);
     }
     options_free(o);

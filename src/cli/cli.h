@@ -27,10 +27,9 @@ struct command {
     const struct command *(*task)(int i);
 };
 
-extern const struct command list_command, new_command, info_command, forward_command, train_command, sweep_command,
-    eval_command, predict_command, classify_command, embed_command, fill_command, tag_command, answer_command,
-    choose_command, translate_command, generate_command, attend_command, average_command, tokens_command, bleu_command,
-    plot_command, lesson_command, demo_command, docs_command;
+#define COMMAND(name) extern const struct command name##_command;
+#include "cli/commands.def"
+#undef COMMAND
 
 /* Command i of this build, in the order of the overview; NULL after the last. */
 const struct command *cli_command(int i);

@@ -18,6 +18,7 @@ static void on_signal(int number) {
 }
 
 bool interrupted(void) { return caught != 0; }
+void interrupted_forget(void) { caught = 0; }
 
 static bool cancel(void *user) {
     (void)user;

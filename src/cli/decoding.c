@@ -42,7 +42,10 @@ bool decoding_of_model(const struct options *o, heed_ctx *cx, const heed_model *
     if (option_given(o, "beam") || asked.sample) opts->beams = asked.beams, opts->sample = asked.sample;
     if (option_given(o, "length-penalty")) opts->length_penalty = asked.length_penalty;
     if (option_given(o, "max-length")) opts->max_length = asked.max_length, opts->max_new_tokens = 0;
-    if (option_given(o, "min-length")) opts->min_length = asked.min_length, opts->min_new_tokens = 0;
+    if (option_given(o, "min-length"))
+        opts->min_length = asked.min_length, opts->min_new_tokens = 0;
+    else if (asked.max_length > 0 && opts->min_length > asked.max_length)
+        opts->min_length = asked.max_length; /* the directory's gives way */
     if (option_given(o, "no-repeat")) opts->no_repeat_ngram = asked.no_repeat_ngram;
     if (option_given(o, "repetition-penalty")) opts->repetition_penalty = asked.repetition_penalty;
     if (option_given(o, "temperature")) opts->temperature = asked.temperature;

@@ -20,6 +20,20 @@ void each_line_put(const struct each_line *e, heed_json at, const char *key, con
     heed_string_free(e->cx, &part);
 }
 
+void each_line_say_cut(const struct each_line *e) {
+    char count[48];
+    if (e->cut > 0)
+        fprintf(stderr, "heed: %s longer than the model's %lld tokens, truncated\n",
+                cli_count(e->cut, "text is", "texts are", count), (long long)e->m->reader.longest);
+}
+
+void each_line_pool(struct each_line *e) {
+    static const char *const pooling[] = {"mean", "cls", "max"};
+    const char *asked = option_text(e->o, "pooling");
+    for (int i = 0; asked && i < 3; i++)
+        if (strcmp(asked, pooling[i]) == 0) e->m->pooling = i;
+}
+
 static void forget(struct each_line *e) {
     for (int64_t i = 0; i < e->n; i++) heed_mem_free(e->cx, e->error[i]);
     e->first += e->n;
@@ -64,19 +78,20 @@ static bool go_through(struct each_line *e, const struct each_line_command *c) {
     return good;
 }
 
+int each_line_with(const struct each_line_command *c, const struct options *o) {
+    struct each_line e = {.o = o};
+    if (!(e.cx = options_open(o))) return EXIT_FAILED;
+    heed_set_grad(e.cx, false);
+    if (c->task) e.m = heed_text_model_open(e.cx, options_word(o, 0), c->task);
+    bool good = (e.m || !c->task) && (!c->begin || c->begin(&e)) && go_through(&e, c);
+    if (c->finish) good = c->finish(&e, good) && good;
+    heed_text_model_free(e.cx, e.m);
+    return options_close(o, e.cx, good ? EXIT_DONE : EXIT_FAILED);
+}
+
 int each_line_run(const struct each_line_command *c, const struct option *options, int argc, char **argv) {
     struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
-    if (!o) return EXIT_USAGE;
-    struct each_line e = {.o = o};
-    int status = EXIT_FAILED;
-    if ((e.cx = options_open(o))) {
-        heed_set_grad(e.cx, false);
-        e.m = heed_text_model_open(e.cx, options_word(o, 0), c->task);
-        bool good = e.m && (!c->begin || c->begin(&e)) && go_through(&e, c);
-        if (c->finish) good = c->finish(&e, good) && good;
-        heed_text_model_free(e.cx, e.m);
-        status = options_close(o, e.cx, good ? EXIT_DONE : EXIT_FAILED);
-    }
+    const int status = o && (!c->usage || c->usage(o)) ? each_line_with(c, o) : EXIT_USAGE;
     options_free(o);
     return status;
 }

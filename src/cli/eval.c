@@ -1,6 +1,8 @@
 /* heed eval: loss and metric of a model on a data set. */
 #include "base/text.h"
 #include "cli/decoding.h"
+#include "cli/hmm.h"
+#include "cli/ngram.h"
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
@@ -21,7 +23,7 @@ static const struct option options[] = {
      .help = "the column of a second text; by default the second of three"},
     {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
-             "sequence; 0: 128"},
+             "sequence; 0: 128. Of language models: of a window; 0: 256"},
     {.name = "choices", .kind = OPTION_TEXT, .value = "COLUMNS",
      .help = "of multiple choice: the columns of the choices as a,b; by default all but text and target"},
     {.name = "stride", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
@@ -30,7 +32,18 @@ static const struct option options[] = {
      .help = "of questions: maximum tokens of an answer"},
     {.name = "masked", .kind = OPTION_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
      .help = "fraction of the words to mask"},
+    {.name = "span", .kind = OPTION_NUMBER, .standard = "3", .value = "X", .low = 1, .high = 1e6,
+     .help = "of text to text: mean length of the spans to predict, in tokens"},
+    {.name = "prefix", .kind = OPTION_TEXT, .value = "TEXT",
+     .help = "of text to text: before every source; by default what config.json says"},
+    {.name = "max-target", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "of text to text: truncate targets to N tokens; 0: as sources"},
+    {.name = "decode", .kind = OPTION_INT, .standard = "100", .value = "N", .high = 1e9,
+     .help = "of text to text: number of pairs that are decoded to measure ROUGE-L"},
     {.name = "whole-words", .help = "mask all tokens of a word or none"},
+    {.name = "documents", .help = "of language models: the text is documents, separated by blank lines, each read alone"},
+    {.name = "document-separator", .kind = OPTION_TEXT, .value = "TEXT",
+     .help = "of language models: the line that separates documents, instead of blank lines"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
@@ -45,12 +58,20 @@ static const struct option options[] = {
 
 /* By the first task that the model's head is for. */
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    if (ngram_is(dir)) {
+        ngram_evaluate(o, cx, dir, path);
+        return;
+    }
+    if (hmm_is(dir)) {
+        hmm_evaluate(o, cx, dir, path);
+        return;
+    }
     const heed_head *head = heed_head_of(cx, dir);
     const struct train_task *task = NULL;
     for (const char *at = head ? head->tasks : ""; *at && !task; at += strcspn(at, " "), at += strspn(at, " ")) {
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
-        task = train_find_task(name);
+        task = train_find_task(strcmp(name, "pretrain") == 0 ? "mlm" : name);
     }
     if (task && task->text && text_among(head->inputs, "input_ids")) task = task->text;
     if (task)
@@ -84,7 +105,9 @@ const struct command eval_command = {
         "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
         "of each output. For tagged words: as for classes, over words, and F1 over chunks where the tags are those of "
         "chunks. For questions about a text: F1 and exact match as SQuAD's official script computes them. For multiple "
-        "choice: accuracy. For masked words: their perplexity and accuracy, with a fixed masking. For translation: "
+        "choice: accuracy. For masked words: their perplexity and accuracy, with a fixed masking. For language models: "
+        "perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, ROUGE-L. For "
+        "translation: "
         "BLEU "
         "and the cross entropy of a token. The columns of a table with a header are found by the names of those it was "
         "trained on.",

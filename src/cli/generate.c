@@ -1,6 +1,10 @@
 /* heed generate: what follows a prompt, or each line of text. */
+#include "base/clock.h"
+#include "cli/chat.h"
 #include "cli/decoding.h"
 #include "cli/lines.h"
+#include "cli/ngram.h"
+#include "cli/stream.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +14,11 @@ static const struct option options[] = {
     {.name = "prompt", .letter = 'p', .kind = OPTION_LIST, .value = "TEXT", .help = "a prompt, as an argument after DIR is"},
     {.name = "n-best", .letter = 'n', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
      .help = "print N continuations of each prompt, best first or as drawn, each with number and score"},
+    {.name = "chat", .letter = 'c', .help = "a conversation in the model's chat format: at a terminal as it is typed, else a line "
+                                            "of the user in, a line of the assistant out"},
+    {.name = "system", .kind = OPTION_TEXT, .value = "TEXT", .help = "with --chat: the system message"},
+    {.name = "special", .help = "special tokens in prompts are tokens; without it they are plain text"},
+    {.name = "tokens-per-second", .help = "say on standard error how many tokens a second were generated"},
     STRICT_OPTION,
     {.name = "json", .help = "a JSON object per continuation; lines of standard input may be JSON, too: a text in "
                              "quotes, or an object with a \"prompt\""},
@@ -54,8 +63,6 @@ struct job {
     char **error;        /* (AT_ONCE) why a line is bad, or NULL */
     int64_t n, first;    /* how many; the number of the first */
     heed_string text;
-    heed_ids said; /* of a prompt that is streamed */
-    size_t shown;  /* bytes of its text that are printed */
 };
 
 /* ---- options ---- */
@@ -74,6 +81,15 @@ static bool check_options(struct options *o) {
         return cli_error(EXIT_USAGE, "generate: --temperature 0 is greedy: it does not go with sampling"), false;
     if (asks_to_sample(o) && option_int(o, "beam") > 1)
         return cli_error(EXIT_USAGE, "generate: --beam does not go with sampling"), false;
+    if (option_given(o, "system") && !option_flag(o, "chat"))
+        return cli_error(EXIT_USAGE, "generate: --system is for --chat"), false;
+    const char *const *unused;
+    if (option_flag(o, "chat") && (options_words(o) > 1 || option_list(o, "prompt", &unused) > 0))
+        return cli_error(EXIT_USAGE,
+                         "generate: --chat takes no prompts: what the user says is read from standard input"),
+               false;
+    if (option_flag(o, "chat") && (option_int(o, "beam") > 1 || option_given(o, "n-best")))
+        return cli_error(EXIT_USAGE, "generate: --chat does not go with --beam and --n-best"), false;
     return options_either(o, "max-tokens", "max-new-tokens");
 }
 
@@ -104,6 +120,11 @@ static bool read_options(struct job *j) {
 }
 
 /* ---- out ---- */
+
+static void say_speed(const struct options *o, int64_t tokens, double seconds) {
+    if (option_flag(o, "tokens-per-second") && seconds > 0)
+        fprintf(stderr, "%lld tokens in %.2f s, %.1f tokens/s\n", (long long)tokens, seconds, (double)tokens / seconds);
+}
 
 static bool decode(struct job *j, const heed_ids *prompt, const int32_t *ids, int64_t n) {
     j->text.size = 0;
@@ -153,8 +174,12 @@ static bool answer(struct job *j, bool whole) {
         if (!j->error[i] && (j->ids[i].count > 0 || j->starts)) good[n] = j->ids[i], number[n++] = j->first + i;
     heed_generate_opts opts = j->opts;
     opts.number = number;
+    const double began = clock_seconds();
     heed_generated *const g = heed_generate(j->cx, j->generator->model, good, n, &opts);
     bool ok = g != NULL;
+    int64_t tokens = 0;
+    for (int64_t i = 0; ok && i < n * g->n_best; i++) tokens += g->best[i].length;
+    if (ok) say_speed(j->o, tokens, clock_seconds() - began);
     const heed_hypothesis none = {.ended = true};
     for (int64_t i = 0; ok && i < j->n; i++) {
         const bool is_good = at < n && number[at] == j->first + i;
@@ -170,45 +195,16 @@ static bool answer(struct job *j, bool whole) {
 
 /* ---- as it comes ---- */
 
-/* What may still become something else is held back: half of a character, white space, the beginning of a stop text. */
-static size_t settled(const struct job *j) {
-    const char *s = j->text.s;
-    size_t n = j->text.size, held = 0;
-    for (int i = 0; i < j->opts.n_stop; i++)
-        for (size_t k = strlen(j->opts.stop[i]) - 1; k > held; k--)
-            if (k <= n && memcmp(s + n - k, j->opts.stop[i], k) == 0) held = k;
-    n -= held;
-    while (n >= 3 && memcmp(s + n - 3, "\xEF\xBF\xBD", 3) == 0) n -= 3;
-    while (n > 0 && strchr(" \n\t\r", s[n - 1])) n--;
-    return n;
-}
-
-static void show(struct job *j, size_t to) {
-    if (to <= j->shown) return;
-    const char kept = j->text.s[to];
-    j->text.s[to] = 0;
-    cli_plain_text(j->text.s + j->shown, to - j->shown);
-    fputs(j->text.s + j->shown, stdout);
-    fflush(stdout);
-    j->text.s[to] = kept;
-    j->shown = to;
-}
-
-static bool take(void *user, int64_t sequence, int32_t token) {
-    struct job *const j = user;
-    (void)sequence;
-    if (!heed_ids_put(j->cx, &j->said, token) || !decode(j, &j->ids[0], j->said.id, j->said.count)) return false;
-    show(j, settled(j));
-    return !ferror(stdout);
-}
-
 static bool stream(struct job *j) {
-    j->opts.on_token = take, j->opts.user = j;
+    struct text_stream t = {.cx = j->cx, .generator = j->generator, .opts = &j->opts, .prompt = &j->ids[0]};
+    j->opts.on_token = stream_take, j->opts.user = &t;
     j->opts.number = &j->first;
+    const double began = clock_seconds();
     heed_generated *const g = heed_generate(j->cx, j->generator->model, j->ids, 1, &j->opts);
-    bool ok = g && decode(j, &j->ids[0], g->best[0].ids, g->best[0].length);
-    if (ok) show(j, j->text.size);
-    if (ok || j->shown > 0) putchar('\n');
+    const bool ok = g && stream_end(&t, &g->best[0]);
+    if (ok || t.shown > 0) putchar('\n');
+    if (ok) say_speed(j->o, g->best[0].length, clock_seconds() - began);
+    stream_free(&t);
     heed_mem_free(j->cx, g);
     return ok;
 }
@@ -218,7 +214,9 @@ static bool stream(struct job *j) {
 /* The prompt of a line: itself, or what JSON says. */
 static bool take_text(struct job *j, const char *text, size_t size) {
     heed_ids *const ids = &j->ids[j->n];
-    if (!heed_generator_encode(j->cx, j->generator, text, size, ids)) return false;
+    if (!heed_generator_encode_as(j->cx, j->generator, text, size,
+                                  option_flag(j->o, "special") || j->generator->encodes, ids))
+        return false;
     if (!j->generator->encodes && j->opts.max_new_tokens == 0 && ids->count >= j->opts.max_length) {
         const int64_t n = ids->count;
         ids->count = 0;
@@ -284,6 +282,11 @@ static bool generate(struct job *j) {
     const char *const *unused;
     const int given = options_words(j->o) - 1 + option_list(j->o, "prompt", &unused);
     if (!read_options(j)) return false;
+    /* rows that are decoded together: a few of them are worth packing the weights for, one is not */
+    const int64_t rows = (given > 0 ? given : AT_ONCE) * (j->opts.beams > 1 ? j->opts.beams : 1);
+    if (rows >= 4 && !option_flag(j->o, "chat") && !heed_params_pack(cx, heed_model_params(j->generator->model)))
+        return false;
+    if (option_flag(j->o, "chat")) return chat_run(j->o, cx, j->generator, options_word(j->o, 0), &j->opts);
     j->first = 1;
     j->json = option_flag(j->o, "json");
     j->starts = !j->generator->encodes && heed_json_kind_of(heed_json_find(cx, heed_model_decoding(j->generator->model),
@@ -298,7 +301,6 @@ static bool generate(struct job *j) {
     for (int i = 0; i < AT_ONCE; i++) heed_ids_free(cx, &j->ids[i]);
     heed_mem_free(cx, j->ids);
     heed_mem_free(cx, j->error);
-    heed_ids_free(cx, &j->said);
     heed_string_free(cx, &j->text);
     return good;
 }
@@ -308,7 +310,10 @@ static int run(int argc, char **argv) {
     if (!o) return EXIT_USAGE;
     struct job j = {.o = o};
     int status = EXIT_USAGE;
-    if (check_options(o)) {
+    const bool good_options = check_options(o);
+    if (good_options && ngram_is(options_word(o, 0))) {
+        status = ngram_generate_lines(o, options_word(o, 0));
+    } else if (good_options) {
         status = EXIT_FAILED;
         if ((j.cx = options_open(o))) {
             heed_set_grad(j.cx, false);
@@ -335,11 +340,14 @@ const struct command generate_command = {
         "--min-p draw tokens instead, the same for the same --seed. Decoding options that are not given are those of "
         "generation_config.json, where DIR has one. An empty prompt begins with the model's bos_token_id.\n\n"
         "A line that is not UTF-8 or has no position left for a new token is reported on standard error and answered "
-        "with an empty line, and the exit status is 1 at the end; --strict stops there.",
+        "with an empty line, and the exit status is 1 at the end; --strict stops there.\n\n"
+        "--chat is a conversation with a model that was taught some, in the format of its chat_template: ChatML, LLaMA "
+        "2 and 3, Mistral, Gemma or Phi-3. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.",
     .options = options,
     .examples = "heed generate gpt2 'Once upon a time'\n"
                 "heed generate gpt2 --temperature 0.8 --top-p 0.9 --seed 7 'The meaning of life is'\n"
                 "heed generate gpt2 --max-tokens 20 --stop . < prompts.txt\n"
-                "heed generate gpt2 --beam 4 --n-best 2 --json 'To be or not to be'\n",
+                "heed generate gpt2 --beam 4 --n-best 2 --json 'To be or not to be'\n"
+                "heed generate talker --chat --system 'Answer in one sentence.'\n",
     .run = run,
 };

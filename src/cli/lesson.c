@@ -1,4 +1,4 @@
-/* heed lesson: experiments that explain themselves. The list of lessons is here; each is a file of src/lessons/. */
+/* heed lesson: experiments that explain themselves. Each is a file of src/lessons/ and a line of lessons.def. */
 #include "lessons/lesson.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -8,9 +8,9 @@
 #include <string.h>
 
 static const struct lesson *const lessons[] = {
-    &neuron_lesson,    &approximation_lesson, &digits_lesson,      &average_lesson, &kernels_lesson, &parametric_lesson,
-    &scores_lesson,    &equivalence_lesson,   &multihead_lesson,   &worked_lesson,  &memory_lesson,  &keys_lesson,
-    &positions_lesson, &masked_lesson,        &transformer_lesson, &forcing_lesson,
+#define LESSON(name) &name##_lesson,
+#include "lessons/lessons.def"
+#undef LESSON
 };
 enum { LESSONS = sizeof lessons / sizeof lessons[0] };
 
@@ -23,6 +23,8 @@ static const struct option options[] = {
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column y of a table, by name or number; by default the last"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
+    {.name = "model", .letter = 'm', .kind = OPTION_FILE, .value = "DIR",
+     .help = "a masked language model of your own, for masked-words, fine-tuning and class-token"},
     {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 30, .high = 20000,
      .help = "number of training steps, of lessons that train for seconds (memory, transformer, ...)"},
     {.name = "dark", .help = "pictures for a dark page"},
@@ -77,6 +79,7 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
                            .program = cli_program(),
                            .data = option_text(o, "data"),
                            .out = option_text(o, "out"),
+                           .model = option_text(o, "model"),
                            .seed = (uint64_t)option_int(o, "seed"),
                            .steps = option_given(o, "steps") ? option_int(o, "steps") : lesson->steps,
                            .dark = option_flag(o, "dark"),
@@ -84,7 +87,11 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
                            .json = option_flag(o, "json"),
                            .terminal = cli_terminal(88)} /* wider is not read comfortably */;
     if (r.data && !lesson->data) return cli_error(EXIT_USAGE, "lesson %s: takes no data of your own", lesson->name);
+    if (r.model && !lesson->model) return cli_error(EXIT_USAGE, "lesson %s: takes no --model", lesson->name);
     if (r.steps && !lesson->steps) return cli_error(EXIT_USAGE, "lesson %s: takes no --steps", lesson->name);
+    if (r.model && option_given(o, "steps"))
+        return cli_error(EXIT_USAGE, "lesson %s: --steps is for pre-training, which a model of --model has behind it",
+                         lesson->name);
     if (!table_usage(o)) return EXIT_USAGE;
     r.cx = options_open(o);
     if (!r.cx) return EXIT_FAILED;
@@ -125,7 +132,8 @@ const struct command lesson_command = {
         "terminal. With --out also as pictures, with the data behind them as CSV. Without NAME: the list.",
     .options = options,
     .examples = "heed lesson\nheed lesson neuron\nheed lesson nadaraya-watson --out pictures\n"
-                "heed lesson nadaraya-watson --data mine.csv --out pictures\nheed lesson digits --data mnist\n",
+                "heed lesson nadaraya-watson --data mine.csv --out pictures\nheed lesson digits --data mnist\n"
+                "heed lesson masked-words --model bert-base-uncased\n",
     .run = run,
     .first = lesson_name,
 };

@@ -34,6 +34,8 @@ static const char *kind_name(heed_key_kind kind) {
         return "number or null";
     case HEED_KEY_TEXT_OR_NULL:
         return "text or null";
+    case HEED_KEY_TOKENS:
+        return "ints or null";
     }
     return "?";
 }

@@ -12,10 +12,9 @@
 
 /* In the order of the overview. */
 static const struct command *const commands[] = {
-    &list_command,   &new_command,     &info_command,      &forward_command,  &train_command,  &sweep_command,
-    &eval_command,   &predict_command, &classify_command,  &embed_command,    &fill_command,   &tag_command,
-    &answer_command, &choose_command,  &translate_command, &generate_command, &attend_command, &tokens_command,
-    &bleu_command,   &average_command, &plot_command,      &lesson_command,   &demo_command,   &docs_command,
+#define COMMAND(name) &name##_command,
+#include "cli/commands.def"
+#undef COMMAND
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

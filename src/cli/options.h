@@ -92,6 +92,7 @@ int options_over_budget(const struct options *o, size_t needed, bool total);
 /* Says "heed: SENTENCE" when the context has failed, prints the profile when it was asked for, closes it, and returns
  * the exit status: `status`, or EXIT_FAILED, or EXIT_SIGNAL and its number after a signal. */
 int options_close(const struct options *o, heed_ctx *cx, int status);
-bool interrupted(void); /* Ctrl-C has been pressed, or SIGTERM has come */
+bool interrupted(void);        /* Ctrl-C has been pressed, or SIGTERM has come */
+void interrupted_forget(void); /* the program goes on: Ctrl-C ended a part of its work */
 
 #endif

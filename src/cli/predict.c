@@ -168,8 +168,6 @@ static bool set_text(const struct predictor *p, struct input *in) {
     return true;
 }
 
-static bool is_blank(const char *text) { return text[strspn(text, " \t\r")] == 0; }
-
 static heed_data *read_row(const struct predictor *p, const struct input *in) {
     heed_data_opts opts = p->opts;
     opts.table.header = in->header ? HEED_HEADER_YES : HEED_HEADER_NO;
@@ -179,7 +177,7 @@ static heed_data *read_row(const struct predictor *p, const struct input *in) {
 
 /* Another example, or the header. */
 static bool read_line(const struct predictor *p, struct input *in) {
-    if (is_blank(in->lines.text)) {
+    if (text_is_blank(in->lines.text)) {
         in->skipped += p->opts.skip_missing;
         return p->opts.skip_missing || (cli_lines_reject(&in->lines, "an empty line") && answer_bad(p, in));
     }

@@ -1,5 +1,7 @@
 /* heed tag: a tag for each word of every line. */
 #include "cli/each_line.h"
+#include "cli/hmm.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +16,7 @@ static const struct option options[] = {
 
 #define BLANKS " \t\r\f\v"
 
-/* The words of a line, which are separated by blanks: their number, and where they are (word NULL: only counted). */
-static int64_t split(const char *text, heed_word *word) {
+int64_t tag_split(const char *text, heed_word *word) {
     int64_t n = 0;
     for (const char *at = text + strspn(text, BLANKS); *at; n++) {
         const size_t size = strcspn(at, BLANKS);
@@ -84,7 +85,7 @@ static bool answer(struct each_line *e) {
     int64_t words = 0, cut = 0;
     heed_text_input *line = heed_mem_new(cx, (size_t)e->n * sizeof *line);
     for (int64_t i = 0; line && i < e->n; i++) {
-        line[i] = (heed_text_input){.n_words = split(each_line_text(e, i), NULL)};
+        line[i] = (heed_text_input){.n_words = tag_split(each_line_text(e, i), NULL)};
         words += line[i].n_words;
     }
     heed_word *word = heed_mem_new(cx, ((size_t)words + 1) * sizeof *word);
@@ -93,7 +94,7 @@ static bool answer(struct each_line *e) {
     words = 0;
     for (int64_t i = 0; !heed_failed(cx) && i < e->n; i++) {
         line[i].words = word + words;
-        words += split(each_line_text(e, i), word + words);
+        words += tag_split(each_line_text(e, i), word + words);
     }
     if (!heed_failed(cx) && heed_tag(cx, e->m, line, e->n, tag, score, &cut)) {
         words = 0;
@@ -120,6 +121,12 @@ static void say_cut(const struct each_line *e) {
 }
 
 static int run(int argc, char **argv) {
+    struct options *o = options_read("tag", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
+    if (!o) return EXIT_USAGE;
+    const bool hmm = hmm_is(options_word(o, 0));
+    const int status = hmm ? hmm_tag_lines(o) : EXIT_DONE;
+    options_free(o);
+    if (hmm) return status;
     static const struct each_line_command tag = {.task = "tag", .answer = answer, .end = say_cut};
     return each_line_run(&tag, options, argc, argv);
 }

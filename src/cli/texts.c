@@ -3,6 +3,8 @@
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
+#include "heed/translate.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,10 +38,19 @@ static const char *text_of(const struct options *o, const char *name) {
 heed_task_opts texts_opts(const struct options *o) {
     heed_task_opts opts = {.text = text_of(o, "text"), .pair = text_of(o, "pair"), .target = text_of(o, "target")};
     if (option_known(o, "max-length")) opts.longest = option_int(o, "max-length");
+    opts.class_weights = text_of(o, "class-weights");
+    if (option_known(o, "context")) opts.longest = option_int(o, "context");
+    if (option_known(o, "documents")) opts.documents = option_flag(o, "documents");
+    if (option_known(o, "in-order")) opts.in_order = option_flag(o, "in-order");
+    opts.separator = text_of(o, "document-separator");
     opts.choices = text_of(o, "choices");
     if (option_known(o, "stride")) opts.stride = option_int(o, "stride");
     if (option_known(o, "max-answer")) opts.longest_answer = option_int(o, "max-answer");
     if (option_known(o, "temperature")) opts.temperature = option_number(o, "temperature");
+    if (option_known(o, "span")) opts.span = option_number(o, "span");
+    if (option_known(o, "prefix")) opts.prefix = option_text(o, "prefix");
+    if (option_known(o, "max-target")) opts.longest_target = option_int(o, "max-target");
+    if (option_known(o, "decode")) opts.decoded = option_int(o, "decode");
     if (option_known(o, "masked")) opts.masked = option_number(o, "masked");
     if (option_known(o, "whole-words")) opts.whole_words = option_flag(o, "whole-words");
     if (option_known(o, "separator")) opts.table.delimiter = table_separator(o);
@@ -91,7 +102,9 @@ static const heed_text_task *task_of(heed_ctx *cx, const heed_text_model *m) {
     return NULL;
 }
 
+/* A discriminator is measured with its generator. */
 static const char *first_task(const heed_head *head, char out[32]) {
+    if (strcmp(head->architecture, "ElectraForPreTraining") == 0) return "replaced";
     snprintf(out, 32, "%.*s", (int)strcspn(head->tasks, " "), head->tasks);
     return out;
 }
@@ -105,7 +118,8 @@ static void measure(const struct options *o, heed_ctx *cx, const heed_text_model
     int32_t *predicted = heed_mem_new(cx, (size_t)(n ? n : 1) * sizeof *predicted);
     truth.label = heed_mem_new(cx, (size_t)(n ? n : 1) * sizeof *truth.label);
     if (!heed_failed(cx) && heed_metrics_find(cx, heed_task_metrics(data), &metrics) &&
-        heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted)) {
+        heed_task_measure(cx, m->model, data, NULL, 0, &score, predicted) &&
+        (isfinite(score.loss) || heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number"))) {
         for (int64_t i = 0; label && i < n; i++) {
             if (predicted[i] < 0) continue; /* a word that was cut */
             predicted[truth.n] = predicted[i];
@@ -131,9 +145,13 @@ void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, cons
     if (!heed_failed(cx) && !part)
         heed_fail(cx, HEED_ERR_FILE, "%s: there is no file for part %s", path, option_text(o, "part"));
     if (m) opts.labels = m->label;
+    opts.sentence_order = text_among(head->inputs, "sentence_order_label");
+    if (m && !opts.prefix) opts.prefix = heed_text_prefix(cx, m->model);
     if (m && opts.longest > 0 && (m->reader.longest == 0 || opts.longest < m->reader.longest))
         m->reader.longest = opts.longest;
     heed_task_data *data = heed_failed(cx) ? NULL : heed_task_read(cx, task, part, &opts);
+    heed_chat_format chat;
+    if (heed_task_conversations(data) && heed_chat_find(cx, dir, &chat)) heed_task_set_chat(data, &chat);
     if (data && heed_task_encode(cx, data, &m->reader)) {
         if (!option_flag(o, "quiet")) texts_say_cut(part, data, heed_task_cut(data), m->reader.longest);
         measure(o, cx, m, data);

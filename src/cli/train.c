@@ -20,7 +20,9 @@ static heed_trainer_opts trainer_opts(const struct train_run *r) {
     const char *schedule = option_text(o, "schedule");
     const bool sgd = strcmp(optimizer, "sgd") == 0;
     static const char *const schedules[] = {"constant", "step", "linear", "cosine", "inverse-root"};
-    heed_trainer_opts t = {.clip = option_number(o, "clip"), .average = option_number(o, "average")};
+    heed_trainer_opts t = {.clip = option_number(o, "clip"),
+                           .average = option_number(o, "average"),
+                           .recompute = option_flag(o, "recompute")};
     t.optimizer.kind = sgd ? HEED_SGD : strcmp(optimizer, "adam") == 0 ? HEED_ADAM : HEED_ADAMW;
     if (sgd) t.optimizer.momentum = option_number(o, "momentum");
     t.optimizer.nesterov = sgd && option_flag(o, "nesterov");
@@ -87,15 +89,19 @@ static bool set_trained(const struct train_run *r, heed_ctx *cx, heed_params *pa
 
 heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct train_settings *fresh,
                              struct train_settings *kept) {
-    const char *const init = option_text(r->o, "init"), *const task = r->task->page.name;
+    const char *const init = option_text(r->o, "init"), *const task = r->head ? r->head : r->task->page.name;
     struct train_settings *const s = init ? kept : fresh;
+    struct train_lora lora;
     heed_model *model = NULL;
     if (heed_failed(cx) || !add_settings(r, cx, s)) return NULL;
     if (init)
-        model = heed_model_load_as(
-            cx, init,
-            &(heed_load_opts){
-                .task = task, .settings = s->text, .n_settings = s->n, .fresh_head = true, .seed = heed_seed(r->cx)});
+        model = heed_model_load_as(cx, init,
+                                   &(heed_load_opts){.task = task,
+                                                     .settings = s->text,
+                                                     .n_settings = s->n,
+                                                     .fresh_head = true,
+                                                     .seed = heed_seed(r->cx),
+                                                     .lora = train_lora(r->o, &lora)});
     else
         model = heed_model_new_as(cx, r->family, heed_head_for(r->family, task), s->text, s->n, heed_seed(r->cx));
     if (model && set_trained(r, cx, heed_model_params(model))) return model;
@@ -210,8 +216,7 @@ static void say_end(struct train_run *r, heed_loop_end end) {
 static bool claim_directory(struct train_run *r) {
     const bool resume = option_flag(r->o, "resume"), force = option_flag(r->o, "force");
     if (r->lock < 0 && (!directory_make(r->cx, r->dir) || (r->lock = directory_lock(r->cx, r->dir)) < 0)) return false;
-    if (!resume && !force &&
-        (directory_has(r->dir, "model.safetensors") || directory_has(r->dir, "checkpoint.safetensors")))
+    if (!resume && !force && (directory_has_model(r->dir) || directory_has(r->dir, "checkpoint.safetensors")))
         return heed_fail(r->cx, HEED_ERR_FILE, "%s: another run has written into it meanwhile", r->dir);
     return true;
 }
@@ -260,8 +265,7 @@ static void free_run(struct train_run *r) {
 /* What is in DIR is not to be lost by a slip. */
 static bool may_write(const struct options *o, const char *dir) {
     const bool resume = option_flag(o, "resume"), force = option_flag(o, "force");
-    const bool model = directory_has(dir, "model.safetensors"),
-               checkpoint = directory_has(dir, "checkpoint.safetensors");
+    const bool model = directory_has_model(dir), checkpoint = directory_has(dir, "checkpoint.safetensors");
     if (resume && !checkpoint && !model && !option_flag(o, "quiet"))
         fprintf(stderr, "heed: %s: no checkpoint to resume from; training begins anew\n", dir);
     if (force || (resume && (checkpoint || !model))) return true;
@@ -273,8 +277,11 @@ static bool may_write(const struct options *o, const char *dir) {
     return !checkpoint && !model;
 }
 
-static const struct train_task *const tasks[] = {&train_regress, &train_classify, &train_tag,   &train_qa,
-                                                 &train_choose,  &train_mlm,      &train_embed, &train_translate};
+static const struct train_task *const tasks[] = {
+#define TASK(name) &train_##name,
+#include "cli/tasks.def"
+#undef TASK
+};
 enum { TASKS = sizeof tasks / sizeof *tasks };
 static const struct command *task_page(int i) { return i < TASKS ? &tasks[i]->page : NULL; }
 static const char *task_name(int i) { return i < TASKS ? tasks[i]->page.name : NULL; }
@@ -369,6 +376,7 @@ static bool usage_ok(struct train_run *r, int *status) {
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;
+    if (!train_lora_fits(r->o)) return false;
     if (!r->task->load && r->task->usage && !r->task->usage(r)) return false;
     return !r->how->usage || r->how->usage(r);
 }
@@ -377,11 +385,16 @@ static int run(int argc, char **argv) {
     const struct train_task *task = task_of(argc, argv);
     char name[64];
     if (!task || !options_belong(task, argc, argv)) return EXIT_USAGE;
+    if (task->page.run) return task->page.run(argc, argv); /* what is not trained in steps */
     snprintf(name, sizeof name, "train %s", task->page.name);
     struct options *o = options_read(name, task->page.options, argc, argv, 1, 1, "TASK");
     if (!o) return EXIT_USAGE;
     struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task, .how = task, .lock = -1};
     int status = EXIT_USAGE;
+    if (task->other && task->other(o, &status)) {
+        options_free(o);
+        return status;
+    }
     if (usage_ok(&r, &status)) {
         status = EXIT_FAILED;
         if (may_write(o, r.dir) && (r.cx = options_open_roomy(o, TO_FIND_OUT))) {

@@ -18,7 +18,7 @@ struct train_settings {
 
 /* A task: its page of help, and what it does. Functions fail through the context. */
 struct train_task {
-    struct command page;                /* its options include train_options */
+    struct command page;                /* its options include train_options, unless it has a run of its own */
     const struct train_task *text;      /* the same for families that read text; NULL: there is none. A task of text
                                          * alone has no load of its own, but may have usage and next */
     const char *next, *next_how;        /* the command to type next, and what follows its directory */
@@ -30,11 +30,16 @@ struct train_task {
     void (*print)(struct train_run *r, FILE *to);                  /* what it adds to the summary; NULL: nothing */
     void (*put)(struct train_run *r, heed_json result);
     void (*free)(struct train_run *r);
+    /* Whether the options ask for a model that is no network; it is then trained, *status the exit status. NULL: none
+     */
+    bool (*other)(struct options *o, int *status);
     /* heed eval: loads the model of a directory, measures it on the data of a path and prints what it finds. */
     void (*evaluate)(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 };
-extern const struct train_task train_regress, train_classify, train_tag, train_qa, train_choose, train_mlm, train_embed,
-    train_translate, train_text;
+#define TASK(name) extern const struct train_task train_##name;
+#include "cli/tasks.def"
+#undef TASK
+extern const struct train_task train_text;
 extern const struct option text_column_options[]; /* of tasks with tables of texts */
 extern const struct option text_options[];        /* of tasks with text: lengths, tokenizers */
 extern const struct option train_options[];       /* of all tasks */
@@ -45,10 +50,15 @@ extern const struct option train_options[];       /* of all tasks */
      .help = "test data, measured once at the end; by default a directory's own test file"},                           \
     {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,                                       \
      .help = "fraction of the " unit " held out for validation; by default 0.1, where no file holds them"}
-#define TEXT_TRAIN_OPTIONS(unit)                                                                                       \
+#define CLASS_WEIGHTS_OPTION                                                                                           \
+    {.name = "class-weights", .kind = OPTION_TEXT, .value = "WEIGHTS",                                                 \
+     .help = "of texts: how much each class counts in the loss: balanced (inversely to how often it occurs), or a "    \
+             "number for each class in the order of their names, as 1,2.5"}
+#define TEXT_TRAIN_OPTIONS(unit) TEXT_TRAIN_OPTIONS_OF(unit, "bert")
+#define TEXT_TRAIN_OPTIONS_OF(unit, family)                                                                                     \
     {.name = "texts", .kind = OPTION_TABLE, .table = text_options},                                                    \
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},                                                  \
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "bert", .value = "FAMILY",                       \
+    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = family, .value = "FAMILY",                       \
      .help = "model family, without --init; 'heed list' shows them"},                                                  \
     {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,                         \
      .help = "number of passes over the training data; by default 10, with --init 3"},                                 \
@@ -68,6 +78,7 @@ struct train_run {
     const struct train_task *task; /* its page and name */
     const struct train_task *how;  /* what it does: task, or its text */
     const heed_family *family;
+    const char *head; /* the task of the head to make, where that is not the task's name; NULL: it is */
     const char *path, *dir;
     void *own; /* the task's */
     heed_model *model;
@@ -77,11 +88,24 @@ struct train_run {
     struct progress progress;
 };
 
+/* What the options say of LoRA. false after saying which do not go together. */
+struct train_lora {
+    heed_lora_opts opts;
+    const char *target[64];
+    char text[4096];
+};
+bool train_lora_fits(const struct options *o);
+const heed_lora_opts *train_lora(const struct options *o, struct train_lora *to); /* NULL: not asked for */
+
 bool train_has_key(const heed_family *family, const char *name); /* of config.json */
 
 /* The model of a run: fresh, with these settings and what the user set; or with --init the weights of a directory, of
  * whose config only the `kept` settings (of the head) and the user's are changed. */
 heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct train_settings *fresh,
                              struct train_settings *kept);
+
+/* --embeddings: copies the vectors of known words into the table of r->model, and says how many; true where none were
+ * asked for. */
+bool train_take_embeddings(struct train_run *r, const heed_tokenizer *tokens);
 
 #endif

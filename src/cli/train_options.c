@@ -14,6 +14,17 @@ const struct option train_options[] = {
      .help = "do not train the parameters with such names, as 'bert.encoder.layer.[0-5].*'"},
     {.name = "layer-decay", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-6, .high = 1,
      .help = "learning rate of each layer as a fraction of that of the layer above it"},
+    {.name = "LoRA", .kind = OPTION_GROUP},
+    {.name = "lora", .kind = OPTION_INT, .value = "RANK", .low = 1, .high = 1e6,
+     .help = "with --init: train adapters of this rank, and of the model only what is fresh; DIR becomes peft's adapter "
+             "directory"},
+    {.name = "lora-alpha", .kind = OPTION_NUMBER, .value = "X", .low = 1e-6, .high = 1e6,
+     .help = "adapters are multiplied by X / RANK; by default X is twice the rank"},
+    {.name = "lora-dropout", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 0.999,
+     .help = "dropout of the adapters' inputs"},
+    {.name = "lora-targets", .kind = OPTION_TEXT, .value = "NAME,NAME",
+     .help = "linear layers to adapt, by the ends of their names, as q_proj,v_proj, or by patterns; all-linear: all; by "
+             "default the projections of queries and values"},
     {.name = "training", .kind = OPTION_GROUP},
     {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "number of passes over the training data"},
@@ -25,6 +36,8 @@ const struct option train_options[] = {
      .help = "examples per backward pass, to save memory"},
     {.name = "accumulate", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e6,
      .help = "batches per update: accumulate the gradients of N batches"},
+    {.name = "recompute", .help = "gradient checkpointing: compute the layers' activations again in the backward pass "
+                                  "instead of keeping them; slower, with less memory and the same bits"},
     {.name = "optimizer", .kind = OPTION_CHOICE, .standard = "adamw", .value = "NAME", .choices = "adamw adam sgd",
      .help = "optimizer, one of"},
     {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,

@@ -1,7 +1,10 @@
 /* heed train for models of text: any task of heed/task.h. */
+#include "base/text.h"
+#include "cli/chat.h"
 #include "cli/task.h"
 #include "cli/texts.h"
 #include "cli/train.h"
+#include "heed/translate.h"
 #include "train/loop.h"
 #include <stdio.h>
 #include <string.h>
@@ -16,18 +19,33 @@ struct texts {
     heed_tokenizer *tokens;
     heed_text_reader reader;
     heed_source *source;
+    heed_dataset drawn;    /* of the epoch under way, where rows are drawn */
+    heed_chat_format chat; /* of conversations */
     int64_t batch;
+    uint64_t seed;
 };
 
 static struct texts *texts_of(const struct train_run *r) { return r->own; }
+static bool is_lm(const struct train_run *r) { return strcmp(r->task->page.name, "lm") == 0; }
+
+static bool usage(struct train_run *r) {
+    return !option_known(r->o, "embeddings") || options_either(r->o, "embeddings", "init");
+}
 
 /* ---- the data ---- */
 
 static bool read_set(struct train_run *r, int set, const char *path) {
     struct texts *t = texts_of(r);
     t->opts.like = t->data[TRAIN];
-    t->data[set] = path ? heed_task_read(r->cx, t->task, path, &t->opts) : NULL;
+    heed_task_opts opts = t->opts;
+    if (set != TRAIN) opts.class_weights = NULL;
+    t->data[set] = path ? heed_task_read(r->cx, t->task, path, &opts) : NULL;
     return !heed_failed(r->cx);
+}
+
+/* What is held out where no file is for validation. */
+static double fraction(const struct train_run *r) {
+    return option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.1;
 }
 
 static bool read_sets(struct train_run *r) {
@@ -35,15 +53,29 @@ static bool read_sets(struct train_run *r) {
     const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
     const char *train = texts_part(r->path, "train", file);
     if (!train) return heed_fail(r->cx, HEED_ERR_FILE, "%s: there is no file train.tsv, nor .csv or .txt", r->path);
-    const bool directory = train == file;
+    const bool directory = train == file, given = valid || option_given(r->o, "valid");
+    char held[PATH_ROOM];
+    if (!valid && directory && !given) valid = texts_part(r->path, "valid", held);
+    texts_of(r)->opts.held_out = valid ? 0 : fraction(r);
     if (!read_set(r, TRAIN, train)) return false;
-    const bool given = valid || option_given(r->o, "valid");
-    if (!read_set(r, VALID, valid ? valid : directory && !given ? texts_part(r->path, "valid", file) : NULL))
-        return false;
+    texts_of(r)->opts.held_out = 0;
+    if (!read_set(r, VALID, valid)) return false;
     return read_set(r, TEST,
                     test        ? texts_part(test, "test", file)
                     : directory ? texts_part(r->path, "test", file)
                                 : NULL);
+}
+
+static bool talks(const struct texts *t) { return heed_task_conversations(t->data[TRAIN]); }
+
+/* Of conversations the format that the model knows, or ChatML where its tokens are there. */
+static bool set_chat(struct train_run *r) {
+    struct texts *t = texts_of(r);
+    const char *const init = option_text(r->o, "init");
+    if (!talks(t)) return true;
+    if (heed_tokenizer_id(t->tokens, "<|im_start|>") >= 0 && (!init || !chat_has_template(init)))
+        return heed_chat_format_named("chatml", &t->chat);
+    return heed_chat_find(r->cx, init ? init : option_text(r->o, "tokenizer"), &t->chat);
 }
 
 static bool make_tokenizer(struct train_run *r) {
@@ -53,9 +85,13 @@ static bool make_tokenizer(struct train_run *r) {
         t->tokens = heed_tokenizer_load(r->cx, path ? path : init);
     } else {
         const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN]), heed_task_pairs(t->data[TRAIN])};
-        t->tokens =
-            heed_vocabulary_train_encoder(r->cx, texts, texts[1] ? 2 : 1,
-                                          heed_vocabulary_kind(option_text(r->o, "tokens")), option_int(r->o, "vocab"));
+        const bool text2text = strcmp(r->task->page.name, "text2text") == 0;
+        const char *const name = text2text && !option_given(r->o, "tokens") ? "unigram" : option_text(r->o, "tokens");
+        const heed_tokenizer_kind kind = heed_vocabulary_kind(name);
+        const int64_t size = option_int(r->o, "vocab");
+        t->tokens = is_lm(r)    ? heed_vocabulary_train_lm(r->cx, texts, 1, kind, size, talks(t))
+                    : text2text ? heed_vocabulary_train_text2text(r->cx, texts, texts[1] ? 2 : 1, kind, size)
+                                : heed_vocabulary_train_encoder(r->cx, texts, texts[1] ? 2 : 1, kind, size);
     }
     return t->tokens;
 }
@@ -91,14 +127,27 @@ static bool expand_rows(struct train_run *r, int64_t examples) {
     return !heed_failed(r->cx);
 }
 
+/* The last rows are for validation, as the task has it. */
+static bool split_end(struct train_run *r, int64_t held) {
+    struct texts *t = texts_of(r);
+    if (held == 0) return true;
+    t->n_train -= held;
+    t->n_valid = held;
+    t->train_rows = heed_mem_new(r->cx, (size_t)t->n_train * sizeof *t->train_rows);
+    t->valid_rows = heed_mem_new(r->cx, (size_t)held * sizeof *t->valid_rows);
+    for (int64_t i = 0; t->train_rows && i < t->n_train; i++) t->train_rows[i] = i;
+    for (int64_t i = 0; t->valid_rows && i < held; i++) t->valid_rows[i] = t->n_train + i;
+    return !heed_failed(r->cx);
+}
+
 /* Examples for validation, where no file holds them. */
 static bool split(struct train_run *r) {
     struct texts *t = texts_of(r);
-    const double fraction = option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.1;
-    const int64_t n = heed_task_examples(t->data[TRAIN]);
+    const int64_t n = heed_task_examples(t->data[TRAIN]), held = heed_task_held_out(t->data[TRAIN]);
     t->n_train = heed_task_count(t->data[TRAIN]);
-    if (t->data[VALID] || fraction == 0 || n < 10) return true;
-    return heed_rows_split(r->cx, n, fraction, heed_seed(r->cx), &t->train_rows, &t->n_train, &t->valid_rows,
+    if (held >= 0) return split_end(r, held);
+    if (t->data[VALID] || fraction(r) == 0 || n < 10) return true;
+    return heed_rows_split(r->cx, n, fraction(r), heed_seed(r->cx), &t->train_rows, &t->n_train, &t->valid_rows,
                            &t->n_valid) &&
            expand_rows(r, n);
 }
@@ -106,7 +155,7 @@ static bool split(struct train_run *r) {
 /* ---- the model ---- */
 
 /* A model from scratch is small enough to be trained on a CPU within the hour; --set makes it larger. */
-static const struct {
+static const struct size {
     const char *key, *setting;
 } sizes[] = {{"hidden_size", "hidden_size=256"},
              {"num_hidden_layers", "num_hidden_layers=4"},
@@ -116,12 +165,68 @@ static const struct {
              {"dim", "dim=256"},
              {"n_layers", "n_layers=4"},
              {"n_heads", "n_heads=4"},
-             {"hidden_dim", "hidden_dim=1024"}};
+             {"hidden_dim", "hidden_dim=1024"},
+             {"d_model", "d_model=256"},
+             {"d_ff", "d_ff=1024"},
+             {"num_layers", "num_layers=4"},
+             {"num_heads", "num_heads=4"}},
+  decoder_sizes[] = {{"n_embd", "n_embd=128"},
+                     {"n_layer", "n_layer=4"},
+                     {"n_head", "n_head=4"},
+                     {"hidden_size", "hidden_size=128"},
+                     {"num_hidden_layers", "num_hidden_layers=4"},
+                     {"num_attention_heads", "num_attention_heads=4"},
+                     {"num_key_value_heads", "num_key_value_heads=4"},
+                     {"head_dim", "head_dim=32"},
+                     {"intermediate_size", "intermediate_size=384"}};
+
+static void put_sizes(const struct train_run *r, struct train_settings *fresh) {
+    const struct size *const from = is_lm(r) ? decoder_sizes : sizes;
+    const size_t n = is_lm(r) ? sizeof decoder_sizes / sizeof *from : sizeof sizes / sizeof *from;
+    for (size_t i = 0; i < n; i++)
+        if (train_has_key(r->family, from[i].key)) fresh->text[fresh->n++] = from[i].setting;
+}
+
+/* What a language model knows of its text: how long a window is, and with which token texts begin and end. */
+static void put_lm(const struct train_run *r, struct train_settings *fresh, char text[4][64]) {
+    static const char *const keys[] = {"n_positions", "max_position_embeddings", "bos_token_id", "eos_token_id"};
+    const struct texts *const t = texts_of(r);
+    const int32_t end = talks(t) ? heed_chat_end(&t->chat, t->tokens) : heed_vocabulary_end_of_text(t->tokens);
+    for (int i = 0; i < 4; i++) {
+        if (!train_has_key(r->family, keys[i])) continue;
+        if (i < 2)
+            snprintf(text[i], 64, "%s=%lld", keys[i], (long long)option_int(r->o, "context"));
+        else if (end >= 0)
+            snprintf(text[i], 64, "%s=%d", keys[i], (int)end);
+        else
+            snprintf(text[i], 64, "%s=null", keys[i]);
+        fresh->text[fresh->n++] = text[i];
+    }
+}
+
+static bool config_pads(const struct train_run *r) {
+    const heed_head *const head = heed_head_for(r->family, r->head ? r->head : r->task->page.name);
+    for (const heed_key *k = head ? head->keys : NULL; k && k->name; k++)
+        if (strcmp(k->name, "pad_token_id") == 0) return true;
+    return train_has_key(r->family, "pad_token_id");
+}
+
+/* Classifiers of decoders find the ends of texts by the padding token. Does the model of --init lack one? */
+static bool init_lacks_padding(const struct train_run *r, heed_ctx *cx) {
+    const char *const init = option_text(r->o, "init");
+    char path[PATH_ROOM];
+    if (!init || !config_pads(r) || !directory_path(cx, init, CONFIG_FILE, path)) return false;
+    const heed_json config = heed_json_open(cx, path), pad = heed_json_find(cx, config, "pad_token_id");
+    const bool lacks = heed_json_kind_of(pad) <= HEED_JSON_NULL || heed_json_int(cx, pad, NULL) < 0;
+    heed_json_free(config);
+    return lacks && !heed_failed(cx);
+}
 
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct texts *t = texts_of(r);
     struct train_settings fresh = {.n = 0}, kept = {.n = 0};
-    char text[4][64];
+    char text[4][64], more[4][64];
+    const bool sized = option_known(r->o, "generator-size") && option_given(r->o, "generator-size");
     char **names;
     const int64_t labels = heed_task_labels(t->data[TRAIN], &names);
     const bool numbers = strcmp(r->task->page.name, "regress") == 0;
@@ -131,13 +236,23 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const bool spans = strcmp(r->task->page.name, "qa") == 0; /* labels are start and end */
     snprintf(text[2], sizeof text[2], "num_labels=%lld", (long long)(numbers ? 1 : spans ? 2 : labels));
     fresh.text[fresh.n++] = text[0];
-    fresh.text[fresh.n++] = text[1];
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (train_has_key(r->family, sizes[i].key)) fresh.text[fresh.n++] = sizes[i].setting;
+    if (config_pads(r)) fresh.text[fresh.n++] = text[1];
+    if ((numbers || classes) && init_lacks_padding(r, cx)) kept.text[kept.n++] = text[1];
+    put_sizes(r, &fresh);
+    if (is_lm(r)) put_lm(r, &fresh, more);
     if (numbers || spans || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
     if (numbers) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=regression";
+    if (sized) {
+        snprintf(text[3], sizeof text[3], "generator_size=%.17g", option_number(r->o, "generator-size"));
+        fresh.text[fresh.n++] = kept.text[kept.n++] = text[3];
+    }
     if (classes) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=single_label_classification";
+    if (train_has_key(r->family, "decoder_start_token_id")) { /* T5 begins with the padding token */
+        snprintf(text[3], sizeof text[3], "decoder_start_token_id=%d", (int)heed_vocabulary_padding(t->tokens));
+        fresh.text[fresh.n++] = text[3];
+    }
     heed_model *model = train_make_model(r, cx, &fresh, &kept);
+    if (model && t->opts.prefix && *t->opts.prefix) heed_text_prefix_put(cx, model, t->opts.prefix);
     if (model && labels > 0)
         heed_model_describe(cx, model, &(heed_data){.label = &(int32_t){0}, .classes = labels, .class_names = names});
     return model;
@@ -147,22 +262,43 @@ static bool set_reader(struct train_run *r) {
     struct texts *t = texts_of(r);
     heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
     heed_model *model = new_model(r, dry);
-    if (!model || !heed_text_reader_of(dry, model, t->tokens, option_int(r->o, "max-length"), &t->reader))
-        heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    const char *const most = is_lm(r) ? "context" : "max-length";
+    const bool made = model && heed_text_reader_of(dry, model, t->tokens, 0, &t->reader);
+    const int64_t asked = option_int(r->o, most), positions = t->reader.longest;
+    if (made && is_lm(r) && option_given(r->o, most) && positions > 0 && asked > positions)
+        heed_fail(r->cx, HEED_ERR_RANGE, "train: --context: %lld tokens, but the model has positions for %lld",
+                  (long long)asked, (long long)positions);
+    if (!made) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    if (asked > 0 && (positions == 0 || asked < positions)) t->reader.longest = asked;
     heed_model_free(dry, model);
     heed_close(dry);
     return !heed_failed(r->cx);
 }
 
+/* A stream has at least a window to train on. */
+static bool fits_context(struct train_run *r) {
+    const struct texts *t = texts_of(r);
+    const int64_t tokens = heed_dataset_length(heed_task_columns(t->data[TRAIN]), 0, 0);
+    if (t->opts.documents || talks(t) || tokens >= t->reader.longest) return true;
+    return heed_fail(r->cx, HEED_ERR_RANGE,
+                     "%s: the text to train on has %lld tokens, fewer than a context of %lld and the next; --context "
+                     "makes it shorter",
+                     r->path, (long long)tokens + 1, (long long)t->reader.longest);
+}
+
 static bool load(struct train_run *r) {
     struct texts *t = heed_mem_new(r->cx, sizeof *t);
     if (!t) return false;
-    *t = (struct texts){.task = heed_text_task_find(r->task->page.name), .opts = texts_opts(r->o)};
+    const char *name = r->head ? r->head : r->task->page.name;
+    *t = (struct texts){.task = heed_text_task_find(name), .opts = texts_opts(r->o), .seed = heed_seed(r->cx)};
+    t->opts.sentence_order = text_among(heed_head_for(r->family, name)->inputs, "sentence_order_label");
     r->own = t;
-    if (!read_sets(r) || !make_tokenizer(r) || !set_reader(r)) return false;
+    if (!read_sets(r) || !make_tokenizer(r) || !set_chat(r) || !set_reader(r)) return false;
+    for (int i = 0; i < SETS; i++)
+        if (talks(t) && t->data[i]) heed_task_set_chat(t->data[i], &t->chat);
     for (int i = 0; i < SETS; i++)
         if (t->data[i] && !heed_task_encode(r->cx, t->data[i], &t->reader)) return false;
-    return split(r);
+    return split(r) && (!is_lm(r) || fits_context(r));
 }
 
 /* ---- the run ---- */
@@ -180,6 +316,14 @@ static void transform(const void *own, uint64_t seed, int64_t epoch, int64_t row
     heed_task_transform(((const struct texts *)own)->data[TRAIN], &data)(data, seed, epoch, row, cells);
 }
 
+static bool draw(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set) {
+    struct texts *t = own;
+    heed_dataset_free(cx, &t->drawn);
+    if (!heed_task_draw(cx, t->data[TRAIN], t->seed, epoch, t->train_rows, t->n_train, &t->drawn)) return false;
+    *set = t->drawn;
+    return true;
+}
+
 static bool forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out) {
     const void *data;
     return heed_task_forward(((const struct texts *)own)->data[TRAIN], &data)(cx, data, model, in, out);
@@ -187,8 +331,12 @@ static bool forward(heed_ctx *cx, const void *own, const heed_model *model, cons
 
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     const struct texts *t = own;
+    if (t->opts.class_weights) heed_json_put_text(cx, at, "class weights", t->opts.class_weights);
     if (t->opts.masked > 0) notes_put_number(cx, at, "masked", t->opts.masked);
+    if (t->opts.span > 0) notes_put_number(cx, at, "span", t->opts.span);
+    if (t->opts.prefix) heed_json_put_text(cx, at, "prefix", t->opts.prefix);
     if (t->opts.temperature > 0) notes_put_number(cx, at, "temperature", t->opts.temperature);
+    heed_task_settings(cx, t->data[TRAIN], at);
 }
 
 static const heed_dataset *columns_of(const struct texts *t, int set) {
@@ -212,12 +360,13 @@ static bool set(struct train_run *r) {
                              .n_valid = t->n_valid,
                              .batch = t->batch,
                              .micro_batch = option_int(r->o, "micro-batch"),
-                             .by_length =
-                                 !heed_task_forward(t->data[TRAIN], NULL), /* pairs meet others of any length */
+                             .by_length = !heed_task_mixes(t->data[TRAIN]), /* pairs meet others of any length */
+                             .count_tokens = heed_task_counts_tokens(t->data[TRAIN]),
                              .seed = heed_seed(r->cx),
                              .own = t,
                              .transform = heed_task_transform(t->data[TRAIN], NULL) ? transform : NULL,
                              .forward = heed_task_forward(t->data[TRAIN], NULL) ? forward : NULL,
+                             .draw = heed_task_draws(t->data[TRAIN]) ? draw : NULL,
                              .settings = settings,
                              .measure = measure,
                              .metrics = heed_task_metrics(t->data[TRAIN])};
@@ -228,7 +377,7 @@ static bool set(struct train_run *r) {
     if (t->batch > t->n_train)
         return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
                          (long long)t->batch, cli_count(t->n_train, "example", "examples", examples));
-    if (!option_given(r->o, "lr")) l->trainer.schedule.lr = init ? 5e-5 : 5e-4;
+    if (!option_given(r->o, "lr")) l->trainer.schedule.lr = init ? 5e-5 : is_lm(r) ? 1e-3 : 5e-4;
     l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : init ? 3 : 10;
     t->source = heed_source_new(r->cx, &opts);
     l->source = heed_source_loop(t->source);
@@ -244,7 +393,9 @@ static bool begin(struct train_run *r) {
     if (init && !path && directory_has(init, TOKENIZER_FILE) ? !directory_copy_tokenizers(r->cx, init, r->dir)
                                                              : !heed_tokenizer_save(r->cx, t->tokens, r->dir))
         return false;
-    if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir)) return false;
+    if (talks(t) && !chat_has_template(r->dir) && !chat_write_template(r->cx, r->dir)) return false;
+    if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir) || !train_take_embeddings(r, t->tokens))
+        return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %lld tokens; %s with %s\n", r->path,
             cli_count(t->n_train, "example", "examples", text[0]),
@@ -261,6 +412,7 @@ static void free_texts(struct train_run *r) {
     struct texts *t = texts_of(r);
     if (!t) return;
     heed_source_free(r->cx, t->source);
+    heed_dataset_free(r->cx, &t->drawn);
     for (int i = 0; i < SETS; i++) heed_task_free(r->cx, t->data[i]);
     heed_tokenizer_free(r->cx, t->tokens);
     heed_mem_free(r->cx, t->train_rows);
@@ -290,12 +442,15 @@ const struct option text_options[] = {
      .choices = "wordpiece bpe byte-bpe unigram word char", .help = "kind of tokenizer to train, one of"},
     {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
+    {.name = "embeddings", .kind = OPTION_FILE, .value = "PATH",
+     .help = "begin with these word vectors: a directory of 'heed train words', or a file of word2vec's or GloVe's"},
     {.name = NULL},
 };
 /* clang-format on */
 
 const struct train_task train_text = {.next = "eval",
                                       .next_how = " --data FILE",
+                                      .usage = usage,
                                       .load = load,
                                       .set = set,
                                       .model = new_model,

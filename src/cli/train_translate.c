@@ -170,7 +170,8 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
         s.text[s.n++] = text[i];
     }
     snprintf(deviation, sizeof deviation, "init_std=%.6g", initial_deviation(r));
-    s.text[s.n++] = deviation;
+    if (train_has_key(r->family, "init_std")) s.text[s.n++] = deviation;
+    if (option_flag(r->o, "reverse")) s.text[s.n++] = "reverse_source=true";
     s.text[s.n++] = "label_smoothing=0.1";
     heed_model *model = train_make_model(r, cx, &s, &none);
     if (model) heed_preprocessing_put(cx, heed_model_config(model), &t->preprocessing);
@@ -377,6 +378,10 @@ static bool usage(struct train_run *r) {
         cli_error(EXIT_USAGE, "train: --merge-dropout goes with --tokens bpe");
         return false;
     }
+    if (option_flag(r->o, "reverse") && !train_has_key(r->family, "reverse_source")) {
+        cli_error(EXIT_USAGE, "train: --reverse: %s reads all tokens at once", r->family->name);
+        return false;
+    }
     return true;
 }
 
@@ -406,6 +411,7 @@ static const struct option options[] = {
      .help = "maximum vocabulary size; for word and char 0: no limit"},
     {.name = "separate", .help = "a vocabulary and embeddings for each language instead of shared ones"},
     {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH", .help = "use this tokenizer.json instead"},
+    {.name = "reverse", .help = "read the source backwards: recurrent models (Sutskever et al. 2014)"},
     {.name = "merge-dropout", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 1,
      .help = "BPE-dropout: probability of skipping a merge, such as 0.1"},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},

@@ -113,7 +113,11 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 /* A family with a head for the task may still be one of text, whose data these are not. */
 static bool usage(struct train_run *r) {
     for (const heed_key *k = r->family->keys; k->name; k++)
-        if (strcmp(k->name, "input_size") == 0) return table_usage(r->o);
+        if (strcmp(k->name, "input_size") == 0) {
+            if (!option_given(r->o, "class-weights")) return table_usage(r->o);
+            cli_error(EXIT_USAGE, "train: --class-weights is for models of text, which %s is not", r->family->name);
+            return false;
+        }
     cli_error(EXIT_USAGE, "train: %s is no model of tables or pictures, which %s reads", r->family->name,
               r->task->page.name);
     return false;
@@ -240,6 +244,7 @@ static const struct option options[] = {
      .help = "the column of a table to predict: name or number, several as a,b; by default the last"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "columns", .kind = OPTION_TABLE, .table = text_column_options},
+    CLASS_WEIGHTS_OPTION,
     {.name = "texts", .kind = OPTION_TABLE, .table = text_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",

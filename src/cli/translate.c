@@ -1,5 +1,5 @@
-/* heed translate: a translation of every line of text. */
-#include "heed/translate.h"
+/* heed translate: a translation of every line of text; and what heed summarize shares with it. */
+#include "cli/translate.h"
 #include "cli/decoding.h"
 #include "cli/lines.h"
 #include <limits.h>
@@ -24,6 +24,7 @@ static const struct option options[] = {
 
 struct job {
     const struct options *o;
+    const struct translating *how;
     heed_ctx *cx;
     heed_translator *translator;
     heed_translator source; /* the same, without preprocessing where the input is prepared */
@@ -35,6 +36,9 @@ struct job {
     heed_string text;
 };
 
+/* Of an option that not all commands have. */
+static bool flag(const struct job *j, const char *name) { return option_known(j->o, name) && option_flag(j->o, name); }
+
 /* ---- out ---- */
 
 static bool print_json(struct job *j, int64_t line, const heed_translated *found, int64_t i) {
@@ -42,7 +46,7 @@ static bool print_json(struct job *j, int64_t line, const heed_translated *found
     const char *error = j->error[line - j->first];
     const heed_json at = heed_json_new(cx, "translation");
     heed_json_put_int(cx, at, "line", line);
-    heed_json_put_text(cx, at, "translation", j->text.s);
+    heed_json_put_text(cx, at, j->how->answer, j->text.s);
     heed_json_put_number(cx, at, "score", (double)found->score[i]);
     if (error) heed_json_put_text(cx, at, "error", error);
     json_answer(cx, stdout, at, 0);
@@ -55,7 +59,7 @@ static bool print(struct job *j, const heed_translated *found, int64_t i) {
     j->text.size = 0;
     if (!heed_string_put(j->cx, &j->text, "", 0) ||
         !heed_translation_text(j->cx, &j->translator->preprocessing, j->translator->tokens[1], &found->ids[i],
-                               option_flag(j->o, "tokens"), &j->text))
+                               flag(j, "tokens"), &j->text))
         return false;
     if (option_flag(j->o, "json")) return print_json(j, line, found, i);
     if (option_given(j->o, "n-best")) printf("%lld\t%.4f\t", (long long)line, (double)found->score[i]);
@@ -108,7 +112,8 @@ static bool translate(struct job *j) {
     j->opts.n_stop = option_list(j->o, "stop", &j->opts.stop);
     j->opts.stop_tokens = j->translator->tokens[1];
     j->source = *j->translator;
-    if (option_flag(j->o, "prepared")) j->source.preprocessing = (heed_preprocessing){0};
+    if (option_known(j->o, "prefix") && option_given(j->o, "prefix")) j->source.prefix = option_text(j->o, "prefix");
+    if (flag(j, "prepared")) j->source.preprocessing = (heed_preprocessing){0};
     j->ids = heed_mem_new(cx, AT_ONCE * sizeof *j->ids);
     j->error = heed_mem_new(cx, AT_ONCE * sizeof *j->error);
     if (heed_failed(cx)) return heed_mem_free(cx, j->ids), false;
@@ -131,23 +136,27 @@ static bool translate(struct job *j) {
     return good;
 }
 
-static int run(int argc, char **argv) {
-    struct options *o = options_read("translate", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
+int translate_run(int argc, char **argv, const struct option *table, const struct translating *how) {
+    struct options *o = options_read(how->command, table, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
-    struct job j = {.o = o};
+    struct job j = {.o = o, .how = how};
     int status = EXIT_USAGE;
     if (decoding_read(o, &j.opts)) {
         status = EXIT_FAILED;
         if ((j.cx = options_open(o))) {
             j.opts.seed = heed_seed(j.cx);
             heed_set_grad(j.cx, false);
-            const bool good = (j.translator = heed_translator_open(j.cx, options_word(o, 0))) && translate(&j);
+            const bool good = (j.translator = how->open(j.cx, options_word(o, 0))) && translate(&j);
             heed_translator_free(j.cx, j.translator);
             status = options_close(o, j.cx, good ? EXIT_DONE : EXIT_FAILED);
         }
     }
     options_free(o);
     return status;
+}
+
+static int run(int argc, char **argv) {
+    return translate_run(argc, argv, options, &(struct translating){"translate", "translation", heed_translator_open});
 }
 
 const struct command translate_command = {

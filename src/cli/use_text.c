@@ -17,13 +17,6 @@ static heed_text_input *texts_of(struct each_line *e, int64_t *n) {
     return texts;
 }
 
-static void say_cut(const struct each_line *e) {
-    char count[48];
-    if (e->cut > 0)
-        fprintf(stderr, "heed: %s longer than the model's %lld tokens, truncated\n",
-                cli_count(e->cut, "text is", "texts are", count), (long long)e->m->reader.longest);
-}
-
 static void print_json(const struct each_line *e, heed_json at) {
     json_answer(e->cx, stdout, at, 0);
     heed_json_free(at);
@@ -91,13 +84,10 @@ struct vectors {
 };
 
 static bool begin_embed(struct each_line *e) {
-    static const char *const pooling[] = {"mean", "cls", "max"};
-    const char *asked = option_text(e->o, "pooling");
     struct vectors *v = e->own = heed_mem_new(e->cx, sizeof *v);
     if (!v) return false;
     *v = (struct vectors){.width = heed_text_width(e->cx, e->m)};
-    for (int i = 0; asked && i < 3; i++)
-        if (strcmp(asked, pooling[i]) == 0) e->m->pooling = i;
+    each_line_pool(e);
     if (option_flag(e->o, "normalize")) e->m->normalise = true;
     return !heed_failed(e->cx);
 }
@@ -215,8 +205,7 @@ static const struct option classify_options[] = {
     {.name = NULL},
 };
 static const struct option embed_options[] = {
-    {.name = "pooling", .kind = OPTION_CHOICE, .value = "KIND", .choices = "mean cls max",
-     .help = "how hidden states become one vector; by default as the directory says, else mean; one of"},
+    POOLING_OPTION,
     {.name = "normalize", .help = "vectors of length 1"},
     {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "FILE.npy", .help = "write an array (lines, width)"},
     STRICT_OPTION,
@@ -233,12 +222,12 @@ static const struct option fill_options[] = {
 /* clang-format on */
 
 static int run_classify(int argc, char **argv) {
-    static const struct each_line_command c = {.task = "classify", .answer = classify, .end = say_cut};
+    static const struct each_line_command c = {.task = "classify", .answer = classify, .end = each_line_say_cut};
     return each_line_run(&c, classify_options, argc, argv);
 }
 static int run_embed(int argc, char **argv) {
     static const struct each_line_command c = {
-        .task = "embed", .begin = begin_embed, .answer = embed, .end = say_cut, .finish = end_embed};
+        .task = "embed", .begin = begin_embed, .answer = embed, .end = each_line_say_cut, .finish = end_embed};
     return each_line_run(&c, embed_options, argc, argv);
 }
 static int run_fill(int argc, char **argv) {

@@ -1,14 +1,10 @@
 /* Parallel text: encoded pairs. */
 #include "base/profile.h"
 #include "data/data.h"
+#include "io/text.h"
 #include <string.h>
 
 /* ---- encoding ---- */
-
-static bool is_blank(const heed_lines *l, int64_t i) {
-    const char *s = heed_line_text(l, i);
-    return s[strspn(s, " \t\r")] == 0;
-}
 
 /* A tokenizer without an unknown token says what it cannot encode. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
@@ -86,7 +82,8 @@ bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_
     if (begin(cx, text->source->count, &m))
         for (int64_t i = 0; i < text->source->count && !heed_cancelled(cx); i++) {
             int64_t middle;
-            if (o.skip_empty && (is_blank(text->source, i) || is_blank(text->target, i)))
+            if (o.skip_empty &&
+                (text_is_blank(heed_line_text(text->source, i)) || text_is_blank(heed_line_text(text->target, i))))
                 m.pairs.empty++;
             else if (!add_line(cx, text, i, none, &m, &middle))
                 break;

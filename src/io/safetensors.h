@@ -40,6 +40,11 @@ void st_sort_names(heed_safetensors *st);
 heed_safetensors *st_open_file(heed_ctx *cx, const char *path);
 heed_safetensors *st_open_index(heed_ctx *cx, const char *path);
 
+/* Begins a file with its header; the data of the arrays follow from the caller, in order (their own must not be NULL,
+ * but are not read). */
+struct file_writer *st_write_open(heed_ctx *cx, const char *path, const heed_array *arrays, int64_t n,
+                                  const heed_pair *metadata, int64_t metadata_n);
+
 const char *st_dtype_text(heed_dtype dtype); /* "F32" */
 
 #endif

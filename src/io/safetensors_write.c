@@ -62,13 +62,10 @@ static char *make_header(heed_ctx *cx, const char *path, const heed_array *array
     return text;
 }
 
-bool heed_safetensors_write(heed_ctx *cx, const char *path, const heed_array *arrays, int64_t n,
-                            const heed_pair *metadata, int64_t metadata_n) {
+struct file_writer *st_write_open(heed_ctx *cx, const char *path, const heed_array *arrays, int64_t n,
+                                  const heed_pair *metadata, int64_t metadata_n) {
     static const char spaces[] = "        ";
     size_t size = 0;
-    if (heed_failed(cx)) return false;
-    if (!path || n < 0 || metadata_n < 0 || (n > 0 && !arrays) || (metadata_n > 0 && !metadata))
-        return heed_fail(cx, HEED_ERR_USAGE, "safetensors_write: an argument is NULL or negative");
     char *header = make_header(cx, path, arrays, n, metadata, metadata_n, &size);
     struct file_writer *w = header ? file_write_open(cx, path) : NULL;
     if (w) {
@@ -78,9 +75,18 @@ bool heed_safetensors_write(heed_ctx *cx, const char *path, const heed_array *ar
         file_write(w, length, sizeof length);
         file_write(w, header, size);
         file_write(w, spaces, padding);
-        for (int64_t i = 0; i < n && !cx->config.dry; i++) /* whose tensors have no numbers */
-            file_write(w, arrays[i].data, (size_t)heed_array_count(&arrays[i]) * heed_dtype_size(arrays[i].dtype));
     }
     heed_mem_free(cx, header);
+    return w;
+}
+
+bool heed_safetensors_write(heed_ctx *cx, const char *path, const heed_array *arrays, int64_t n,
+                            const heed_pair *metadata, int64_t metadata_n) {
+    if (heed_failed(cx)) return false;
+    if (!path || n < 0 || metadata_n < 0 || (n > 0 && !arrays) || (metadata_n > 0 && !metadata))
+        return heed_fail(cx, HEED_ERR_USAGE, "safetensors_write: an argument is NULL or negative");
+    struct file_writer *w = st_write_open(cx, path, arrays, n, metadata, metadata_n);
+    for (int64_t i = 0; w && i < n && !cx->config.dry; i++) /* whose tensors have no numbers */
+        file_write(w, arrays[i].data, (size_t)heed_array_count(&arrays[i]) * heed_dtype_size(arrays[i].dtype));
     return w && file_write_commit(w);
 }

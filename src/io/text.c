@@ -102,6 +102,8 @@ bool number_is(const char *s, char decimal) {
     return s && !*s;
 }
 
+bool text_is_blank(const char *s) { return s[strspn(s, " \t\r\n\f\v")] == 0; }
+
 bool text_is_missing(const char *s) {
     static const char *const words[] = {"NA", "N/A", "n/a", "NULL", "null", "?"};
     while (is_blank(*s)) s++;

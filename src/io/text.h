@@ -22,6 +22,7 @@ bool number_is(const char *s, char decimal);
 /* Whether a cell says that its value is missing: empty, NA, N/A, n/a, NULL, null, ?, or nan in any case; blanks around
  * are ignored. "Na" is sodium. */
 bool text_is_missing(const char *s);
+bool text_is_blank(const char *s); /* spaces, tabs, page and line ends alone */
 
 /* As few digits as number_read reads back as the same number (single: as the same float), with a decimal point whatever
  * the locale. */

@@ -32,6 +32,7 @@ struct attention {
     const int32_t *q_lengths, *k_lengths; /* (B) or NULL: rows that are real */
     const int32_t *places;                /* (B) or NULL: position of query 0 in each sequence, instead of offset */
     float scale;
+    float cap;      /* scores s = scale q k' become cap tanh(s / cap), before the bias; 0: they do not */
     int64_t offset; /* query i has position i + offset among the keys */
     bool causal;
     int64_t window, block; /* 0: none */

@@ -15,6 +15,7 @@ struct attention_block {
     const int32_t *from, *to; /* (lanes), or NULL: lane i sees keys from[i] <= j < to[i] of the block */
     const float *add;         /* strip of `keys`, or NULL: added to the scores, -inf hides */
     const float *factor;      /* strip of `keys`, or NULL: dropout, what each weight is multiplied by */
+    float cap;                /* of scores, before add; 0: none */
 };
 
 struct attention_strip {
@@ -41,7 +42,7 @@ struct attention_back {
     const float *q, *dy;   /* the same by rows, ldq and ldy apart; rows beyond the last query are zero */
     int64_t ldq, ldy;
     const float *top, *inv, *delta;     /* (strips * lanes): largest score, 1 / sum, sum of dy y */
-    const struct attention_block *mask; /* one for each strip: from, to, add, factor and how many keys it sees */
+    const struct attention_block *mask; /* one for each strip: from, to, add, factor, cap and how many keys it sees */
     float *p, *ds;                      /* (keys, ld) */
     float *dk, *dv, *dqt;               /* rows, rows, strips of d: added to; dqt lacks the scale; or NULL */
     int64_t lddk, lddv;

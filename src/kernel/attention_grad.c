@@ -1,6 +1,7 @@
 /* Attention backward.
  *
  *   p = exp(s - top) / sum,  dv = p' dy,  dp = dy v',  ds = p (dp - sum of dy y),  dq = scale ds k,  dk = scale ds' q
+ * and with a cap, s = cap tanh(x / cap),  dx = ds (1 - (s / cap)^2).
  *
  * Scores are computed again, block by block, from what was saved of each row. A task takes the queries of all heads
  * that share a key head, or, where there are few key heads, every n-th block of them: then parts of dk and dv are added
@@ -107,7 +108,7 @@ static bool meet_keys(const struct job *j, const struct sequence *s, int64_t h, 
     back->keys = 0;
     back->strips = ceil_div(n, lanes);
     for (int64_t at = 0; at < back->strips; at++) {
-        masks[at] = (struct attention_block){.keys = keys};
+        masks[at] = (struct attention_block){.keys = keys, .cap = a->cap};
         strip_mask(j->isa, a, s, h, i0 + at * lanes, min64(lanes, n - at * lanes), j0, &masks[at], &r->masks[at]);
         back->keys = max64(back->keys, masks[at].keys);
         hides |= block_hides(&masks[at]);

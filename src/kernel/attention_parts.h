@@ -29,7 +29,8 @@ static inline struct attention_block block_of(const struct attention *a, const s
                                     .k = s->k + j0 * a->k_at.time + kv * a->k_at.head,
                                     .ldk = a->k_at.time,
                                     .v = s->v + j0 * a->v_at.time + kv * a->v_at.head,
-                                    .ldv = a->v_at.time};
+                                    .ldv = a->v_at.time,
+                                    .cap = a->cap};
 }
 
 /* The keys that query i can see, bitmap and bias aside. */

@@ -56,6 +56,9 @@ struct job {
     struct axes terms;                 /* products that are added up, in order, in each of them */
     int64_t k_block, m_block, n_block; /* sizes of the blocks */
     int64_t m_blocks, n_blocks, items_per_task, tasks;
+    const float *strips; /* of B, packed before; NULL: it is not */
+    int64_t strips_n;    /* columns that they have, */
+    int64_t strips_at;   /* and the one that B begins with */
 };
 
 static void axes_push(struct axes *x, int64_t size, int64_t a, int64_t b, int64_t c) {
@@ -104,6 +107,8 @@ static const float *rows_of_a(const struct job *j, const struct gemm *g, int64_t
     return room;
 }
 
+int64_t kernel_gemm_block(int64_t k) { return round_up(ceil_div(k, ceil_div(k, K_BLOCK)), 8); }
+
 /* Some rows and the columns n0 .. n0 + n of one product, for one block of k; `final` is the last of them all. */
 static void product_rows(const struct job *j, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n,
                          int64_t k0, int64_t k, bool final, float *strips, enum gemm_strips kept, float *room) {
@@ -132,8 +137,13 @@ static void product(const struct job *j, const struct gemm *g, int64_t m0, int64
     for (int64_t k0 = 0; k0 < g->k; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, g->k - k0);
         for (int64_t at = 0; at < m; at += rows) {
-            const enum gemm_strips kept = parts == 1 ? STRIPS_PASS : at == 0 ? STRIPS_KEEP : STRIPS_KEPT;
-            product_rows(j, g, m0 + at, min64(rows, m - at), n0, n, k0, k, last && k0 + k == g->k, scratch, kept, room);
+            const enum gemm_strips kept = j->strips    ? STRIPS_KEPT
+                                          : parts == 1 ? STRIPS_PASS
+                                          : at == 0    ? STRIPS_KEEP
+                                                       : STRIPS_KEPT;
+            const float *const strips = j->strips ? j->strips + k0 * j->strips_n + (j->strips_at + n0) * k : scratch;
+            product_rows(j, g, m0 + at, min64(rows, m - at), n0, n, k0, k, last && k0 + k == g->k,
+                         (float *)(uintptr_t)strips, kept, room); /* kept ones are only read */
         }
     }
 }
@@ -201,7 +211,7 @@ static int64_t tasks_wanted(int64_t work, int threads) {
 static void cut(struct job *j, int threads) {
     const struct gemm *const g = &j->g;
     const int64_t items = j->items.total, want = tasks_wanted(g->m * g->n * g->k * j->terms.total * items, threads);
-    j->k_block = round_up(ceil_div(g->k, ceil_div(g->k, K_BLOCK)), 8);
+    j->k_block = kernel_gemm_block(g->k);
     j->m_blocks = ceil_div(g->m, M_MOST);
     const bool few = g->trans_b && g->m < FEW_ROWS;
     const int64_t widest = g->m > j->blocks.m ? j->blocks.kept : few ? FEW_BLOCK : N_BLOCK;
@@ -222,6 +232,55 @@ static void cut(struct job *j, int threads) {
     j->n_blocks = ceil_div(g->n, j->n_block);
     j->items_per_task = j->m_blocks * j->n_blocks == 1 ? ceil_div(items, want) : 1;
     j->tasks = j->m_blocks * j->n_blocks * ceil_div(items, j->items_per_task);
+}
+
+/* ---- B packed before ---- blocks of k, in each all strips of columns: (k / k_block, n / NR, k_block, NR) */
+
+static int64_t packed_columns(int64_t n) { return round_up(n, STRIP); }
+
+size_t kernel_gemm_packed_size(int64_t n, int64_t k) { return (size_t)packed_columns(n) * (size_t)k * sizeof(float); }
+
+struct pack_job {
+    const struct isa *isa;
+    const struct gemm_packed *p;
+    float *strips;
+    int64_t k_block, n_blocks;
+};
+
+static void run_pack(void *arg, int64_t task, void *scratch) {
+    (void)scratch;
+    const struct pack_job *const j = arg;
+    const struct gemm_packed *const p = j->p;
+    const int64_t n0 = task % j->n_blocks * N_BLOCK, k0 = task / j->n_blocks * j->k_block;
+    const int64_t n = min64(N_BLOCK, p->n - n0), k = min64(j->k_block, p->k - k0);
+    j->isa->gemm_pack(j->strips + k0 * packed_columns(p->n) + n0 * k,
+                      p->b + (p->trans_b ? n0 * p->ldb + k0 : k0 * p->ldb + n0), p->ldb, STORED_F32, p->trans_b, k, n);
+}
+
+/* With the instruction set given: for the tests. */
+void kernel_gemm_pack_isa(const struct isa *isa, struct pool *pool, const struct gemm_packed *p, float *strips);
+void kernel_gemm_pack_isa(const struct isa *isa, struct pool *pool, const struct gemm_packed *p, float *strips) {
+    if (p->n == 0 || p->k == 0) return;
+    struct pack_job j = {isa, p, strips, kernel_gemm_block(p->k), ceil_div(p->n, N_BLOCK)};
+    pool_run(pool, j.n_blocks * ceil_div(p->k, j.k_block), run_pack, &j);
+}
+
+void kernel_gemm_pack(struct pool *pool, const struct gemm_packed *p, float *strips) {
+    kernel_gemm_pack_isa(isa_get(), pool, p, strips);
+}
+
+/* Takes the strips of B, where they begin with one of its columns. */
+static void use_packed(struct job *j) {
+    const struct gemm *const g = &j->g;
+    const struct gemm_packed *const p = g->packed;
+    if (!p || g->m < FEW_ROWS || j->items.total * j->terms.total != 1 || g->b_type != STORED_F32 || g->k != p->k ||
+        g->ldb != p->ldb || g->trans_b != p->trans_b)
+        return;
+    const int64_t at = (const float *)g->b - p->b, first = p->trans_b ? at / p->ldb : at;
+    if (first % STRIP != 0 || (p->trans_b ? first * p->ldb != at : at >= p->ldb)) return;
+    j->strips = p->strips;
+    j->strips_n = packed_columns(p->n);
+    j->strips_at = first;
 }
 
 /* ---- the caches of this CPU ---- */
@@ -261,6 +320,7 @@ void kernel_gemm_isa(const struct isa *isa, int64_t cache, struct pool *pool, co
         return;
     }
     cut(&j, pool ? pool_threads(pool) : 1);
+    use_packed(&j);
     pool_run(pool, j.tasks, run_task, &j);
 }
 

@@ -13,6 +13,16 @@
 #include "base/pool.h"
 #include "kernel/isa.h"
 
+/* A matrix B of floats that is packed once, for the products of many calls. Packing takes as long as the products of
+ * some ten rows. */
+struct gemm_packed {
+    int64_t n, k;
+    const float *b; /* as in struct gemm */
+    int64_t ldb;
+    bool trans_b;
+    const float *strips;
+};
+
 struct gemm {
     int64_t m, n, k;
     const float *a; /* (m,k) rows lda apart; trans_a: stored (k,m) */
@@ -22,7 +32,8 @@ struct gemm {
     enum stored b_type;
     int64_t ldb;
     bool trans_b;
-    float *c; /* (m,n) rows ldc apart */
+    const struct gemm_packed *packed; /* of B, or of what B is some columns of; NULL: none */
+    float *c;                         /* (m,n) rows ldc apart */
     int64_t ldc;
     bool add; /* C += ...; not with an activation */
     float alpha;
@@ -41,5 +52,9 @@ struct gemm_batch {
 
 void kernel_gemm(struct pool *pool, const struct gemm *g);
 void kernel_gemm_batch(struct pool *pool, const struct gemm *g, const struct gemm_batch *batch);
+
+size_t kernel_gemm_packed_size(int64_t n, int64_t k); /* bytes of the strips */
+void kernel_gemm_pack(struct pool *pool, const struct gemm_packed *p, float *strips);
+int64_t kernel_gemm_block(int64_t k); /* the length of the blocks of k */
 
 #endif

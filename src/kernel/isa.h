@@ -27,6 +27,9 @@ enum gemm_strips { STRIPS_PASS, STRIPS_KEEP, STRIPS_KEPT };
 
 #define LSE_RUN 64 /* numbers of which lse_row tells the largest */
 
+#define WORDS_MORE 32 /* numbers that random_words may write beyond those asked for, at most */
+#define SAMPLE_RUN 16 /* sample_rows: the width, and the room of arrays of n, are whole multiples of it */
+
 struct additive_rows;
 struct additive_block;
 struct attention_strip;
@@ -41,6 +44,7 @@ struct isa {
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
+#include "kernel/isa_recurrent.def"
 #include "kernel/isa_rows.def"
 #undef ISA
 };

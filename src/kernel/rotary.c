@@ -10,9 +10,10 @@
  * of complex numbers joins them. A task meets few different high parts and all low ones: some fifty calls a pair for
  * ROWS positions. */
 
-#define LOWS  32
-#define ROWS  512
-#define PAIRS 64
+#define LOWS       32
+#define ROWS       512
+#define PAIRS      64
+#define SPEED_ROWS 32
 
 struct turn {
     double c[PAIRS], s[PAIRS];
@@ -22,6 +23,22 @@ static void turn_at(struct turn *t, const double *speed, int64_t pairs, double p
     for (int64_t i = 0; i < pairs; i++) {
         t->c[i] = cos(position * speed[i]);
         t->s[i] = sin(position * speed[i]);
+    }
+}
+
+/* By speeds of any kind: one sine and cosine for every number, of the product that f32 gives. */
+static void speeds_task(void *arg, int64_t task, void *scratch) {
+    const struct angles *a = arg;
+    const int64_t first = task * SPEED_ROWS, end = a->rows - first < SPEED_ROWS ? a->rows : first + SPEED_ROWS;
+    (void)scratch;
+    for (int64_t r = first; r < end; r++) {
+        const float position = (float)(a->positions ? a->positions[r] : a->start + r);
+        float *c = a->cosines + r * a->row, *s = a->sines + r * a->row;
+        for (int64_t i = 0; i < a->pairs; i++) {
+            const float angle = position * a->speeds[i];
+            c[i * a->step] = (float)cos((double)angle) * a->factor;
+            s[i * a->step] = (float)sin((double)angle) * a->factor;
+        }
     }
 }
 
@@ -53,6 +70,10 @@ static void angles_task(void *arg, int64_t task, void *scratch) {
 
 void kernel_angles(struct pool *pool, const struct angles *a) {
     struct angles job = *a;
+    if (a->speeds) {
+        pool_run_if(a->rows * a->pairs > 256, pool, ceil_div(a->rows, SPEED_ROWS), speeds_task, &job);
+        return;
+    }
     const int64_t tasks = (a->rows + ROWS - 1) / ROWS * ((a->pairs + PAIRS - 1) / PAIRS);
     pool_run_if(a->rows * a->pairs > 1024, pool, tasks, angles_task, &job);
 }
@@ -61,11 +82,12 @@ void kernel_angles(struct pool *pool, const struct angles *a) {
 
 /* Pair i is x[i * step] and x[i * step + apart]; y may be x. */
 static inline __attribute__((always_inline)) void turn_pairs(float *y, const float *x, const float *c, const float *s,
-                                                             int64_t pairs, int64_t step, int64_t apart, bool add) {
+                                                             float sign, int64_t pairs, int64_t step, int64_t apart,
+                                                             bool add) {
     VECTORS
     for (int64_t i = 0; i < pairs; i++) {
-        const float a = x[i * step], b = x[i * step + apart];
-        const float turned_a = a * c[i] - b * s[i], turned_b = a * s[i] + b * c[i];
+        const float a = x[i * step], b = x[i * step + apart], sine = s[i] * sign;
+        const float turned_a = a * c[i] - b * sine, turned_b = a * sine + b * c[i];
         y[i * step] = add ? y[i * step] + turned_a : turned_a;
         y[i * step + apart] = add ? y[i * step + apart] + turned_b : turned_b;
     }
@@ -73,15 +95,15 @@ static inline __attribute__((always_inline)) void turn_pairs(float *y, const flo
 
 static void turn_head(const struct rotary *r, float *y, const float *x, const float *c) {
     const int64_t pairs = r->channels / 2, rest = r->size - r->channels;
-    const float *s = c + pairs;
+    const float *s = c + pairs, sign = r->angles && r->inverse ? -1 : 1;
     if (r->interleaved && r->add)
-        turn_pairs(y, x, c, s, pairs, 2, 1, true);
+        turn_pairs(y, x, c, s, sign, pairs, 2, 1, true);
     else if (r->interleaved)
-        turn_pairs(y, x, c, s, pairs, 2, 1, false);
+        turn_pairs(y, x, c, s, sign, pairs, 2, 1, false);
     else if (r->add)
-        turn_pairs(y, x, c, s, pairs, 1, pairs, true);
+        turn_pairs(y, x, c, s, sign, pairs, 1, pairs, true);
     else
-        turn_pairs(y, x, c, s, pairs, 1, pairs, false);
+        turn_pairs(y, x, c, s, sign, pairs, 1, pairs, false);
     y += r->channels, x += r->channels;
     if (r->add)
         for (int64_t i = 0; i < rest; i++) y[i] += x[i];
@@ -116,14 +138,17 @@ static void rotary_task(void *arg, int64_t task, void *scratch) {
 
 static int64_t table_rows(const struct rotary *r) { return r->own_positions ? r->batch * r->time : r->time; }
 
-size_t kernel_rotary_work(const struct rotary *r) { return (size_t)(table_rows(r) * r->channels) * sizeof(float); }
+size_t kernel_rotary_work(const struct rotary *r) {
+    return r->angles ? 0 : (size_t)(table_rows(r) * r->channels) * sizeof(float);
+}
 
 void kernel_rotary(struct pool *pool, const struct rotary *r, float *y, struct attention_at y_at, const float *x,
                    struct attention_at x_at, void *work) {
     const int64_t rows = r->batch * r->time, per_row = r->heads * r->size;
     if (rows == 0 || per_row == 0) return;
-    struct rotary_job job = {r, y, y_at, x, x_at, work, per_row < TASK_ELEMENTS ? TASK_ELEMENTS / per_row : 1};
-    if (r->channels > 0)
+    struct rotary_job job = {
+        r, y, y_at, x, x_at, r->angles ? r->angles : work, per_row < TASK_ELEMENTS ? TASK_ELEMENTS / per_row : 1};
+    if (r->channels > 0 && !r->angles)
         kernel_angles(pool, &(struct angles){.rows = table_rows(r),
                                              .pairs = r->channels / 2,
                                              .base = r->base,

@@ -9,10 +9,13 @@
 #include "base/pool.h"
 #include "kernel/attention.h"
 
-/* Row r has position start + r, or positions[r]; pair i of the row the angle position * base^(-i / pairs). */
+/* Row r has position start + r, or positions[r]; pair i of the row the angle position * base^(-i / pairs), or, where
+ * speeds are given, position * speeds[i] as f32 has it, and then cosines and sines are multiplied by factor. */
 struct angles {
     int64_t rows, pairs;
     double base;
+    const float *speeds; /* (pairs) or NULL */
+    float factor;
     int64_t start;
     const int32_t *positions; /* or NULL */
     float *cosines, *sines;   /* number i of row r at r * row + i * step */
@@ -30,6 +33,7 @@ struct rotary {
     int64_t start;
     const int32_t *positions; /* (T), or (B,T) when own_positions; NULL: start + t */
     bool own_positions;
+    const float *angles; /* (T,R), or (B,T,R) when own_positions: cosines, then sines; NULL: of base and positions */
 };
 
 /* x (B,T,H,D) -> y, which may be x itself at the same strides. work: kernel_rotary_work bytes. */

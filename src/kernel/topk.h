@@ -32,4 +32,15 @@ int64_t topk_best(const struct topk_row *row, int64_t k, struct candidate *best)
 /* The best k of x (n) that are worse than `after`, best first; how many there are. */
 int64_t topk_after(const float *x, int64_t n, int64_t k, struct candidate after, struct candidate *best);
 
+/* The best k of a row that comes in parts; held is 0 and least -inf at first. */
+struct topk_heap {
+    struct candidate *best; /* (k); the first is the worst of those it holds */
+    int64_t k, held;
+    float least; /* what is not above it is not among the best */
+};
+/* The next n numbers, of which x[0] has index `first`. */
+void topk_take(struct topk_heap *h, const float *x, int64_t n, int64_t first);
+/* Sorts what it holds, best first; how many there are. Nothing more can be taken then. */
+int64_t topk_sort(struct topk_heap *h);
+
 #endif

@@ -20,19 +20,20 @@ struct lesson {
     const char *summary;
     const char *data; /* what --data takes; NULL: the lesson takes none */
     int64_t steps;    /* of learning, unless --steps says otherwise; 0: the lesson takes no --steps */
+    bool model;       /* it takes --model: an encoder of the user's own, instead of one that it trains */
     void (*run)(struct lesson_run *r);
 };
 
-extern const struct lesson neuron_lesson, approximation_lesson, digits_lesson, average_lesson, kernels_lesson,
-    parametric_lesson, scores_lesson, equivalence_lesson, multihead_lesson, worked_lesson, memory_lesson, keys_lesson,
-    positions_lesson, masked_lesson, transformer_lesson, forcing_lesson;
+#define LESSON(name) extern const struct lesson name##_lesson;
+#include "lessons/lessons.def"
+#undef LESSON
 
 struct lesson_run {
     heed_ctx *cx;
     const struct lesson *lesson;
-    const char *data, *out; /* the user's own; NULL: none */
-    heed_data_opts opts;    /* of a table: its columns, separator and missing values, as the user wants them */
-    const char *program;    /* how to call heed again */
+    const char *data, *out, *model; /* the user's own; NULL: none */
+    heed_data_opts opts;            /* of a table: its columns, separator and missing values, as the user wants them */
+    const char *program;            /* how to call heed again */
     uint64_t seed;
     int64_t steps; /* of learning */
     bool dark, quiet, json;

@@ -200,6 +200,8 @@ bool lesson_begin(struct lesson_run *r) {
     r->files = heed_json_put_array(r->cx, r->document, "files");
     if (!heed_failed(r->cx) && r->data && strcmp(r->data, "-") != 0 && access(r->data, R_OK) != 0)
         heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->data, strerror(errno));
+    if (!heed_failed(r->cx) && r->model && access(r->model, R_OK) != 0)
+        heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", r->model, strerror(errno));
     return !heed_failed(r->cx);
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "heed/translate.h"
 #include "io/text.h"
+#include "model/attend_words.h"
 #include "model/families.h"
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct side {
     const heed_tokenizer *tokenizer;
     heed_string text;
     heed_ids ids;
+    struct attend_words words;
     char *letters; /* of the names that follow */
     const char **names, **next;
 };
@@ -159,7 +161,8 @@ static bool encode(struct attended *a, heed_text_side which, const heed_string *
     const heed_encode_opts opts = {
         .pair = pair ? second.s : NULL, .pair_size = second.size, .plain = which == HEED_TARGET};
     ok = ok && heed_encode_text(a->cx, tokenizer, prepared.s, prepared.size, &opts, &e) &&
-         fill_ids(a->cx, &e, ids, which == HEED_SOURCE ? &a->types : NULL);
+         fill_ids(a->cx, &e, ids, which == HEED_SOURCE ? &a->types : NULL) &&
+         (which == HEED_TARGET || attend_words_find(a->cx, &e, &a->source.words));
     heed_encoding_free(a->cx, &e);
     heed_string_free(a->cx, &prepared);
     heed_string_free(a->cx, &second);
@@ -226,6 +229,9 @@ static bool read_words(struct attended *a, heed_tokenizer *const tokenizers[2], 
                          "attend: a model of family %s reads text: a text and a tokenizer are needed", family);
     if (input->target && !a->has_target)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --target: a model of family %s has no target", family);
+    if (input->words && a->has_target)
+        return heed_fail(cx, HEED_ERR_USAGE,
+                         "attend: --words: a model of family %s has a target, whose words are unknown", family);
     if (input->pair && a->has_target)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --pair: a model of family %s reads one text", family);
     a->source.tokenizer = tokenizers[HEED_SOURCE];
@@ -256,6 +262,18 @@ static bool read_numbers(struct attended *a, const heed_attend_input *input, hee
             at += (size_t)snprintf(name + at, 48 - at, k ? ", %.4g" : "%.4g", (double)input->x[i * input->columns + k]);
     }
     return heed_io_put(a->cx, in, "x", heed_from_f32(a->cx, input->x, 2, (int64_t[]){input->rows, input->columns}));
+}
+
+/* The words and the texts of the source's tokens; or its words instead of them, where that is wanted. */
+static bool by_words(struct attended *a, bool wanted) {
+    struct attend_words *const w = &a->source.words;
+    heed_axis *const axis = &a->source.axis;
+    axis->words = w->word;
+    axis->segments = a->pair.s ? w->segment : NULL;
+    if (!wanted) return true;
+    for (int i = 0; i < a->n_captured; i++)
+        if (!attend_words_merge(a->cx, w, &a->captured[i])) return false;
+    return attend_words_name(a->cx, w, axis);
 }
 
 /* ---- the sites ---- */
@@ -355,7 +373,7 @@ heed_attended *heed_attend(heed_ctx *cx, const heed_model *model, heed_tokenizer
         heed_fail(cx, HEED_ERR_USAGE, "attend: a model of family %s reads neither text nor rows of numbers",
                   heed_model_family(model)->name);
     else if ((words ? read_words(a, tokenizers, input, &in) : read_numbers(a, input, &in)) && run(a, &in) &&
-             sort_maps(a)) {
+             (!words || by_words(a, input->words)) && sort_maps(a)) {
         a->out.sites = a->sites;
         a->out.text = words ? a->source.text.s : NULL;
         a->out.pair = a->pair.s;
@@ -367,6 +385,7 @@ heed_attended *heed_attend(heed_ctx *cx, const heed_model *model, heed_tokenizer
 }
 
 static void side_free(heed_ctx *cx, struct side *side) {
+    attend_words_free(cx, &side->words);
     heed_string_free(cx, &side->text);
     heed_ids_free(cx, &side->ids);
     heed_mem_free(cx, side->names);

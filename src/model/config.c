@@ -16,9 +16,11 @@
 #define MAX_VALUE 4096
 
 static const char *kind_text(heed_key_kind kind) {
-    static const char *const names[] = {
-        "a whole number",         "a number",         "true or false", "text", "whole numbers (1,2)", "words (a,b)",
-        "a whole number or null", "a number or null", "text or null"};
+    static const char *const names[] = {"a whole number",         "a number",
+                                        "true or false",          "text",
+                                        "whole numbers (1,2)",    "words (a,b)",
+                                        "a whole number or null", "a number or null",
+                                        "text or null",           "a whole number, several (1,2), or null"};
     return names[kind];
 }
 
@@ -87,6 +89,9 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
         return put_list(cx, config, key->name, s, key->kind == HEED_KEY_INTS);
+    case HEED_KEY_TOKENS:
+        if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, true);
+        return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
     case HEED_KEY_INT_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
     case HEED_KEY_NUMBER_OR_NULL:
@@ -165,13 +170,22 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
 
 static bool may_be_null(const heed_key *key) {
     return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL ||
-           key->kind == HEED_KEY_TEXT_OR_NULL;
+           key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_TOKENS;
 }
 
 /* Null counts as missing where it is no value. */
 static bool is_missing(heed_ctx *cx, heed_json config, const heed_key *key) {
     const heed_json_kind kind = heed_json_kind_of(heed_json_find(cx, config, key->name));
     return kind == HEED_JSON_NONE || (kind == HEED_JSON_NULL && !may_be_null(key));
+}
+
+static void check_list(heed_ctx *cx, heed_json config, const heed_key *key) {
+    const heed_json list = heed_json_array(cx, config, key->name);
+    for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+        if (key->kind == HEED_KEY_TEXTS)
+            heed_json_text(cx, v, NULL);
+        else
+            heed_json_int(cx, v, NULL);
 }
 
 static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
@@ -192,16 +206,16 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     case HEED_KEY_TEXT:
         heed_json_text(cx, config, key->name);
         break;
-    case HEED_KEY_INTS:
-    case HEED_KEY_TEXTS: {
-        const heed_json list = heed_json_array(cx, config, key->name);
-        for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
-            if (key->kind == HEED_KEY_INTS)
-                heed_json_int(cx, v, NULL);
-            else
-                heed_json_text(cx, v, NULL);
+    case HEED_KEY_TOKENS:
+        if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_ARRAY)
+            check_list(cx, config, key);
+        else
+            heed_json_int(cx, config, key->name);
         break;
-    }
+    case HEED_KEY_INTS:
+    case HEED_KEY_TEXTS:
+        check_list(cx, config, key);
+        break;
     }
     return !heed_failed(cx);
 }
@@ -279,6 +293,16 @@ int32_t config_token(heed_ctx *cx, heed_json config, const char *key, int64_t to
         heed_json_fail(cx, heed_json_find(cx, config, key), "token %lld is not one of the %lld there are",
                        (long long)id, (long long)tokens);
     return heed_failed(cx) ? -1 : (int32_t)id;
+}
+
+int32_t config_padding(heed_ctx *cx, heed_json config, int64_t tokens, int32_t *row) {
+    static const char *const key = "pad_token_id";
+    const bool given = heed_json_kind_of(heed_json_find(cx, config, key)) == HEED_JSON_INT;
+    const int64_t id = given ? heed_json_int(cx, config, key) : 0;
+    const bool none = id < 0 && id >= -tokens;
+    const int32_t padding = none ? NO_TOKEN_PADS : config_token(cx, config, key, tokens);
+    if (row) *row = none ? (int32_t)(tokens + id) : padding;
+    return padding;
 }
 
 double config_number(heed_ctx *cx, heed_json config, const char *key, double low, double high) {

@@ -2,6 +2,7 @@
 #include "model/directory.h"
 #include "base/file.h"
 #include "io/limits.h"
+#include "io/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,13 +18,17 @@ static const struct {
     {.name = CONFIG_FILE},
     {.name = GENERATION_CONFIG_FILE},
     {.name = WEIGHTS_FILE},
+    {.name = ADAPTER_CONFIG_FILE},
+    {.name = ADAPTER_WEIGHTS_FILE},
     {.name = TOKENIZER_FILE, .tokenizer = true},
     {.name = TARGET_TOKENIZER_FILE, .tokenizer = true},
     {.name = TOKENIZER_CONFIG_FILE, .tokenizer = true},
     {.name = SPECIAL_TOKENS_FILE, .tokenizer = true},
+    {.name = CHAT_TEMPLATE_FILE, .tokenizer = true},
     {.name = MODULES_FILE},
     {.name = POOLING_FILE},
     {.name = SENTENCE_FILE},
+    {.name = WORDS_FILE},
 };
 enum { FILES = sizeof files / sizeof *files };
 
@@ -36,6 +41,51 @@ bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[P
 bool directory_has(const char *dir, const char *file) {
     char path[PATH_ROOM];
     return snprintf(path, sizeof path, "%s/%s", dir, file) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+bool directory_has_model(const char *dir) {
+    return directory_has(dir, WEIGHTS_FILE) || directory_has(dir, ADAPTER_WEIGHTS_FILE);
+}
+
+/* ---- adapters ---- */
+
+bool directory_is_adapter(const char *dir) {
+    return directory_has(dir, ADAPTER_CONFIG_FILE) && !directory_has(dir, WEIGHTS_FILE) &&
+           !directory_has(dir, WEIGHTS_FILE ".index.json");
+}
+
+bool directory_base(heed_ctx *cx, const char *dir, char base[PATH_ROOM]) {
+    char path[PATH_ROOM];
+    if (heed_failed(cx) || !directory_path(cx, dir, ADAPTER_CONFIG_FILE, path)) return false;
+    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
+    const char *const said = heed_failed(cx) ? NULL : heed_json_text(cx, config, "base_model_name_or_path");
+    if (said && !*said) heed_json_fail(cx, heed_json_find(cx, config, "base_model_name_or_path"), "empty");
+    const char *const from = said && *said != '/' ? dir : "";
+    if (!heed_failed(cx) && directory_path(cx, from, *said == '/' ? said + 1 : said, base) &&
+        !directory_has(base, CONFIG_FILE)) {
+        if (*said != '/' && directory_has(said, CONFIG_FILE)) /* as peft looks for it */
+            snprintf(base, PATH_ROOM, "%s", said);
+        else
+            heed_json_fail(cx, heed_json_find(cx, config, "base_model_name_or_path"),
+                           "'%s' holds no model; 'heed merge DIR %s --out DIR' says where it is", shown(said).text,
+                           dir);
+    }
+    heed_json_free(config);
+    if (!heed_failed(cx) && directory_is_adapter(base))
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: an adapter of an adapter: merge %s into its model first", dir, base);
+    return !heed_failed(cx);
+}
+
+bool directory_find(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]) {
+    char base[PATH_ROOM];
+    if (directory_has(dir, file) || !directory_is_adapter(dir)) return directory_path(cx, dir, file, path);
+    return directory_base(cx, dir, base) && directory_path(cx, base, file, path);
+}
+
+bool directory_of_tokenizer(heed_ctx *cx, const char *dir, char path[PATH_ROOM]) {
+    if (directory_is_adapter(dir) && !directory_has_tokenizers(dir)) return directory_base(cx, dir, path);
+    if (snprintf(path, PATH_ROOM, "%s", dir) < PATH_ROOM) return true;
+    return heed_fail(cx, HEED_ERR_FILE, "%.60s...: the path is too long", dir);
 }
 
 bool directory_make(heed_ctx *cx, const char *dir) {
@@ -73,8 +123,10 @@ bool directory_has_tokenizers(const char *dir) {
     return false;
 }
 
-bool directory_load_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *tokens[2]) {
-    char path[PATH_ROOM];
+bool directory_load_tokenizers(heed_ctx *cx, const char *from, heed_tokenizer *tokens[2]) {
+    char path[PATH_ROOM], dir[PATH_ROOM];
+    tokens[0] = tokens[1] = NULL;
+    if (heed_failed(cx) || !directory_of_tokenizer(cx, from, dir)) return false;
     tokens[0] = tokens[1] = heed_tokenizer_load(cx, dir);
     const bool pieces = !directory_has(dir, TOKENIZER_FILE) && directory_has(dir, SOURCE_PIECES_FILE);
     const char *target = directory_has(dir, TARGET_TOKENIZER_FILE)          ? TARGET_TOKENIZER_FILE

@@ -15,10 +15,16 @@
 #define TARGET_TOKENIZER_FILE  "target_tokenizer.json"
 #define TOKENIZER_CONFIG_FILE  "tokenizer_config.json"
 #define SPECIAL_TOKENS_FILE    "special_tokens_map.json"
+#define CHAT_TEMPLATE_FILE     "chat_template.jinja"
+/* peft's. */
+#define ADAPTER_CONFIG_FILE  "adapter_config.json"
+#define ADAPTER_WEIGHTS_FILE "adapter_model.safetensors"
 /* sentence-transformers'. */
 #define MODULES_FILE  "modules.json"
 #define POOLING_FILE  "1_Pooling/config.json"
 #define SENTENCE_FILE "sentence_bert_config.json"
+/* Word vectors'. */
+#define WORDS_FILE "words.txt"
 /* Marian's, which heed reads only. */
 #define SOURCE_PIECES_FILE "source.spm"
 #define TARGET_PIECES_FILE "target.spm"
@@ -26,6 +32,17 @@
 /* The path of a file in dir; false with a sentence when it is too long. */
 bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
 bool directory_has(const char *dir, const char *file);
+bool directory_has_model(const char *dir); /* weights, of a model or of an adapter */
+
+/* ---- adapters ---- a directory with adapter_config.json and without weights of its own */
+bool directory_is_adapter(const char *dir);
+/* The directory of the model that it adapts: base_model_name_or_path. */
+bool directory_base(heed_ctx *cx, const char *dir, char base[PATH_ROOM]);
+/* The path of a file to be read: in dir, or where an adapter has none, in the directory of its base. */
+bool directory_find(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
+/* The same for the files of a tokenizer: dir itself or its base. */
+bool directory_of_tokenizer(heed_ctx *cx, const char *dir, char path[PATH_ROOM]);
+
 /* Makes dir and those above it, where they are not there yet; false with a sentence when it cannot be written into. */
 bool directory_make(heed_ctx *cx, const char *dir);
 /* Removes a file of dir, which need not be there. */

@@ -41,6 +41,29 @@ static bool offset_padding(heed_ctx *cx, heed_json config, struct encoder *m) {
     return true;
 }
 
+static void share_weight(heed_ctx *cx, heed_params *set, const char *in, const char *name, heed_param *weight) {
+    heed_param_tie(cx, set, part_under(cx, in, name).s, "weight", weight);
+}
+
+/* Those of another encoder of the same embedding width, under names of its own. */
+static bool share_embeddings(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m) {
+    const struct encoder *const from = m->shares;
+    const struct part_name in = part_under(cx, base, "embeddings");
+    m->longest = from->longest;
+    m->word = from->word;
+    m->position = from->position;
+    m->segment = from->segment;
+    m->norm = from->norm;
+    share_weight(cx, set, in.s, "word_embeddings", m->word.weight);
+    share_weight(cx, set, in.s, "position_embeddings", m->position.weight);
+    share_weight(cx, set, in.s, "token_type_embeddings", m->segment.weight);
+    share_weight(cx, set, in.s, "LayerNorm", m->norm.weight);
+    heed_param_tie(cx, set, part_under(cx, in.s, "LayerNorm").s, "bias", m->norm.bias);
+    const int64_t width = heed_failed(cx) ? 0 : m->word.weight->shape[1];
+    return !heed_failed(cx) && (width == m->width || part_linear(cx, set, base, m->kind->project, width, m->width, true,
+                                                                 m->init, &m->project));
+}
+
 static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     const struct encoder_kind *const k = m->kind;
     const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
@@ -109,7 +132,7 @@ bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json confi
                   bool pooled, struct encoder *m) {
     if (!make_sizes(cx, kind, config, m)) return false;
     if (kind->make) return kind->make(cx, config, set, base, m);
-    if (!make_embeddings(cx, config, set, base, m)) return false;
+    if (!(m->shares ? share_embeddings(cx, set, base, m) : make_embeddings(cx, config, set, base, m))) return false;
     return (kind->make_stack ? kind->make_stack : encoder_make_stack)(cx, config, set, base, m) &&
            (!pooled || make_pooler(cx, set, base, m));
 }
@@ -162,7 +185,7 @@ static heed_tensor *distance_bias(heed_ctx *cx, const struct encoder *m, int64_t
     return heed_t5_bias(cx, heed_param_rows(cx, m->distance, 0, DISTANCE_BUCKETS), T, T, 0, true, 128);
 }
 
-heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in) {
+static heed_tensor *run(heed_ctx *cx, const struct encoder *m, const heed_io *in, bool first) {
     heed_tensor *const ids = input_ids(cx, in, "input_ids", true);
     heed_attention_opts o = {.mask = input_padding(cx, in, ids)};
     /* without a table of positions, these are the layers' rotary ones */
@@ -170,5 +193,11 @@ heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *i
                                          ids && !m->position.weight ? input_like(cx, in, "position_ids", ids) : NULL};
     if (rotary.positions) o.rotary = &rotary;
     if (m->distance && ids) o.distance_bias = distance_bias(cx, m, heed_dim(ids, 1));
-    return heed_encoder_attend(cx, &m->stack, embed(cx, m, in, ids), &o);
+    return (first ? heed_encoder_attend_first : heed_encoder_attend)(cx, &m->stack, embed(cx, m, in, ids), &o);
+}
+
+heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in) { return run(cx, m, in, false); }
+
+heed_tensor *encoder_run_pooled(heed_ctx *cx, const struct encoder *m, const heed_io *in) {
+    return run(cx, m, in, m->pooling == POOL_FIRST);
 }

@@ -77,6 +77,7 @@ enum pooling { POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_UNMASKED_FIRST, POOL_UNMAS
 
 struct encoder {
     const struct encoder_kind *kind;
+    const struct encoder *shares; /* whose embeddings it has; NULL: it has its own */
     heed_embedding_layer word, position, segment, task;
     heed_norm_layer norm;
     heed_linear_layer project;
@@ -109,6 +110,8 @@ bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const 
                         heed_encoder_layer *l);
 /* -> h (B,T,C) */
 heed_tensor *encoder_run(heed_ctx *cx, const struct encoder *m, const heed_io *in);
+/* For heads that read one vector of a sequence: where that is the first, h (B,1,C). */
+heed_tensor *encoder_run_pooled(heed_ctx *cx, const struct encoder *m, const heed_io *in);
 
 /* ---- heads (heads.c) ---- */
 
@@ -118,6 +121,9 @@ bool head_make_decoder(heed_ctx *cx, heed_json config, heed_params *set, const c
                        int64_t width, bool bias, struct encoder *m);
 /* Are there 2 labels, the start and the end of an answer? */
 bool head_has_span(heed_ctx *cx, heed_json config);
+/* Puts start_logits and end_logits (B,T), of both (B,T,2), and the loss where their places are given. */
+bool head_span(heed_ctx *cx, const heed_io *in, heed_tensor *both, heed_io *out);
+bool head_span_sample(heed_ctx *cx, int64_t batch, heed_io *in); /* such places, for plans */
 /* The dropout of a config key that may be null, which is the body's; key NULL: 0. */
 float head_dropout(heed_ctx *cx, heed_json config, const char *key, const struct encoder *m);
 

@@ -16,6 +16,10 @@ int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *c
 int64_t config_int(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high);
 /* A token of a vocabulary; -1 when it is null or missing. */
 int32_t config_token(heed_ctx *cx, heed_json config, const char *key, int64_t tokens);
+/* pad_token_id of decoders, where a negative number, as older files have it, is no token: NO_TOKEN_PADS. *row: that of
+ * the embedding which PyTorch does not train then, counted from the end; NULL: not asked. */
+#define NO_TOKEN_PADS (-2)
+int32_t config_padding(heed_ctx *cx, heed_json config, int64_t tokens, int32_t *row);
 /* A list of such numbers, at most `most`; their count. */
 int config_ints(heed_ctx *cx, heed_json config, const char *key, int64_t low, int64_t high, int64_t *out, int most);
 heed_activation config_activation(heed_ctx *cx, heed_json config, const char *key); /* by transformers' names */
@@ -29,5 +33,9 @@ bool family_is_timm(const heed_family *family, const char *architecture);
 
 /* The family's own struct. */
 const void *model_own(const heed_model *m);
+
+/* The weights that training changes, to a file and from a directory: all of them, or those of an adapter. */
+bool model_write_weights(heed_ctx *cx, const heed_model *m, const char *path);
+bool model_read_weights(heed_ctx *cx, heed_model *m, const char *dir);
 
 #endif

@@ -60,14 +60,25 @@ static void choose_task(void *arg, int64_t row, void *scratch) {
                                   b->tops + row * topk_blocks(r->vocabulary), b->found + row * r->width);
 }
 
-/* What the model has not yet seen of every row, (R,T); counts where rows differ. Without the cache: everything. */
+/* Is everything decoded anew, without what the cache holds? */
+static bool is_anew(const struct batch *b) {
+    bool anew = b->rules->opts.uncached;
+    for (int64_t a = 0; a < b->n_live && !anew; a++) {
+        const struct search *s = &b->searches[b->live[a]];
+        anew = stepper_crosses(b->stepper, b->own, s->fed, s->n);
+    }
+    return anew;
+}
+
+/* What the model has not yet seen of every row, (R,T); counts where rows differ. */
 static heed_tensor *new_tokens(const struct batch *b, const int32_t **counts) {
     const int64_t R = b->n_live * b->rows;
+    const bool anew = is_anew(b);
     int64_t T = 0;
     *counts = NULL;
     for (int64_t row = 0; row < R; row++) {
         const struct search *s = search_of(b, row);
-        b->counts[row] = (int32_t)(s->n - (b->rules->opts.uncached ? 0 : s->fed));
+        b->counts[row] = (int32_t)(s->n - (anew ? 0 : s->fed));
         if (b->counts[row] > T) T = b->counts[row];
     }
     for (int64_t row = 0; row < R; row++)
@@ -79,7 +90,7 @@ static heed_tensor *new_tokens(const struct batch *b, const int32_t **counts) {
         const int32_t *from = s->ids + row % b->rows * b->rules->room + s->n - b->counts[row];
         memcpy((int32_t *)(void *)ids->data + row * T, from, (size_t)b->counts[row] * sizeof(int32_t));
     }
-    return !b->rules->opts.uncached || b->stepper->rewind(b->cx, b->state, R) ? ids : NULL;
+    return !anew || b->stepper->rewind(b->cx, b->state, R) ? ids : NULL;
 }
 
 /* In a dry context there are no logits: no hypothesis ends before max_length, which takes the most memory. */

@@ -46,10 +46,19 @@ void heed_generator_free(heed_ctx *cx, heed_generator *g) {
 /* ---- text ---- */
 
 bool heed_generator_encode(heed_ctx *cx, const heed_generator *g, const char *text, size_t size, heed_ids *ids) {
+    return heed_generator_encode_as(cx, g, text, size, true, ids);
+}
+
+bool heed_generator_encode_as(heed_ctx *cx, const heed_generator *g, const char *text, size_t size, bool special,
+                              heed_ids *ids) {
     if (heed_failed(cx)) return false;
     if (!g || !text || !ids) return heed_fail(cx, HEED_ERR_USAGE, "generate: a generator, a text and ids are needed");
     const int64_t before = ids->count;
-    if (heed_encode(cx, g->tokens[0], text, size, true, ids)) {
+    heed_encoding e = {0};
+    bool ok = heed_encode_text(cx, g->tokens[0], text, size, &(heed_encode_opts){.as_text = !special}, &e);
+    for (int64_t i = 0; ok && i < e.count; i++) ok = heed_ids_put(cx, ids, e.token[i].id);
+    heed_encoding_free(cx, &e);
+    if (ok) {
         const int64_t n = ids->count - before;
         if (n > g->positions || (!g->encodes && n == g->positions))
             heed_fail(cx, HEED_ERR_RANGE, "a text of %lld tokens: the model has positions for %lld", (long long)n,

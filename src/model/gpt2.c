@@ -5,7 +5,8 @@
  *     h = norm(h);  logits = h E'                                                                    E: word
  *
  * Names and config keys are those of transformers, whose Conv1D stores weights (in,out).
- *     input_ids, attention_mask, position_ids, labels (B,T) -> logits (B,T,V), loss: of the next token */
+ *     input_ids, attention_mask, position_ids, labels (B,T) -> logits (B,T,V), loss: of the next token
+ * Classification: labels (B), or (B,L) -> logits (B,L) of the last token that is not padding. */
 #include "model/families.h"
 #include "model/inputs.h"
 #include "model/parts.h"
@@ -19,6 +20,9 @@ struct gpt2 {
     float dropout;      /* of embeddings */
     int64_t width, longest;
     heed_init init;
+    heed_linear_layer score; /* of classification */
+    enum problem problem;
+    int32_t padding; /* token, -1 or NO_TOKEN_PADS */
 };
 
 static const heed_key gpt2_keys[] = {
@@ -43,6 +47,11 @@ static const heed_key gpt2_keys[] = {
 };
 static const heed_key lm_keys[] = {
     {"tie_word_embeddings", HEED_KEY_BOOL, "true", "the output layer shares the table of word embeddings"},
+    {NULL, HEED_KEY_INT, NULL, NULL},
+};
+static const heed_key classify_keys[] = {
+    LABEL_KEYS,
+    {"pad_token_id", HEED_KEY_INT_OR_NULL, "null", "padding token; null: one sequence at a time"},
     {NULL, HEED_KEY_INT, NULL, NULL},
 };
 static const char *const gpt2_ignored[] = {"h.*.attn.bias", "h.*.attn.masked_bias", NULL}; /* the causal mask */
@@ -97,7 +106,7 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
 /* -> h (B,T,C) */
 static heed_tensor *run_body(heed_ctx *cx, const struct gpt2 *m, const heed_io *in) {
     heed_tensor *const ids = input_ids(cx, in, "input_ids", true);
-    const heed_mask mask = heed_mask_both(cx, heed_mask_causal(0), input_padding(cx, in, ids));
+    const heed_mask mask = input_causal(cx, in, ids);
     heed_tensor *x =
         heed_add(cx, heed_embedding_run(cx, &m->word, ids), input_positions(cx, in, m->position.weight, ids, 0));
     return heed_encoder_run(cx, &m->stack, heed_dropout(cx, x, m->dropout), &mask);
@@ -134,14 +143,36 @@ static bool lm_build(heed_ctx *cx, heed_json config, heed_params *set, void *own
 
 static bool lm_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct gpt2 *m = own;
-    heed_tensor *const h = run_body(cx, m, in), *labels = input_like(cx, in, "labels", heed_io_get(in, "input_ids"));
-    if (labels) labels = labels_shifted(cx, heed_contiguous(cx, labels));
-    return head_tokens(cx, in, h, heed_param_weight(cx, m->output), NULL, labels, out);
+    heed_tensor *const h = run_body(cx, m, in), *const next = input_next(cx, in, heed_io_get(in, "input_ids"));
+    return head_tokens(cx, in, h, heed_param_weight(cx, m->output), NULL, next, out);
 }
 
 static bool lm_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     return bare_sample(cx, own, batch, length, in) &&
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 2, heed_shape(heed_io_get(in, "input_ids"))));
+}
+
+/* ---- GPT2ForSequenceClassification ---- */
+
+static bool classify_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+    struct gpt2 *m = own;
+    const int64_t labels = config_labels(cx, config);
+    m->problem = config_problem(cx, config);
+    if (!make_body(cx, config, set, "transformer", m)) return false;
+    m->padding = config_padding(cx, config, m->word.weight->shape[0], NULL);
+    return part_linear(cx, set, "", "score", m->width, labels, false, m->init, &m->score);
+}
+
+static bool classify_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct gpt2 *m = own;
+    heed_tensor *const last = head_last(cx, run_body(cx, m, in), heed_io_get(in, "input_ids"), m->padding);
+    return head_classify(cx, m->problem, in, heed_linear_run(cx, &m->score, last, HEED_ACT_NONE), out);
+}
+
+static bool classify_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    const struct gpt2 *m = own;
+    return bare_sample(cx, own, batch, length, in) &&
+           head_sample_labels(cx, m->problem, batch, m->score.weight->shape[0], in);
 }
 
 /* ---- decoding ---- */
@@ -174,10 +205,12 @@ static const struct heed_stepper lm_stepper = {ATTENTION_STATE, .sizes = lm_size
 
 /* ---- the family ---- */
 
-#define INPUTS "input_ids attention_mask position_ids"
+#define INPUTS "input_ids attention_mask position_ids segment_ids"
 static const heed_head gpt2_heads[] = {
-    {"GPT2LMHeadModel", "lm", INPUTS " labels", .keys = lm_keys, .build = lm_build, .forward = lm_forward,
+    {"GPT2LMHeadModel", "lm", INPUTS " labels shift_labels", .keys = lm_keys, .build = lm_build, .forward = lm_forward,
      .sample = lm_sample, .stepper = &lm_stepper},
+    {"GPT2ForSequenceClassification", "classify regress", INPUTS " labels", .keys = classify_keys,
+     .build = classify_build, .forward = classify_forward, .sample = classify_sample},
     {"GPT2Model", "embed", INPUTS, .bare = true, .build = bare_build, .forward = bare_forward, .sample = bare_sample},
     {.architecture = NULL},
 };
@@ -191,7 +224,8 @@ const heed_family family_gpt2 = {
     .notes = "Parameters have the names of transformers' classes: transformer.wte.weight, "
              "transformer.h.N.attn.c_attn.weight, stored (in,out), and so on; GPT2Model's without transformer. at the "
              "beginning. Files of either kind are read by all heads. The label of a position is the token after it, so "
-             "labels are given as input_ids are; those of -100 do not count.",
+             "labels are given as input_ids are, or shifted already as shift_labels; those of -100 do not count. "
+             "Where segment_ids are given, tokens see those of their own segment alone.",
     .keys = gpt2_keys,
     .heads = gpt2_heads,
     .ignored = gpt2_ignored,

@@ -171,7 +171,7 @@ bool encoder_build_sentence(heed_ctx *cx, const struct encoder_kind *kind, heed_
 
 bool encoder_run_sentence(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct encoder *m = own;
-    heed_tensor *const x = pooled(cx, m, in, encoder_run(cx, m, in));
+    heed_tensor *const x = pooled(cx, m, in, encoder_run_pooled(cx, m, in));
     return head_classify(cx, PROBLEM_ONE_LABEL, in, heed_linear_run(cx, &m->sentence, x, HEED_ACT_NONE), out);
 }
 
@@ -236,18 +236,14 @@ bool encoder_build_classify(heed_ctx *cx, const struct encoder_kind *kind, heed_
 
 bool encoder_run_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct encoder *m = own;
-    heed_tensor *const x = pooled(cx, m, in, encoder_run(cx, m, in));
+    heed_tensor *const x = pooled(cx, m, in, encoder_run_pooled(cx, m, in));
     return head_classify(cx, m->problem, in, heed_linear_run(cx, &m->output, x, HEED_ACT_NONE), out);
 }
 
 bool encoder_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct encoder *m = own;
-    const int64_t labels[] = {batch, m->output.weight->shape[0]};
     return encoder_sample_bare(cx, own, batch, length, in) &&
-           heed_io_put(cx, in, "labels",
-                       m->problem == PROBLEM_REGRESSION || m->problem == PROBLEM_MANY_LABELS
-                           ? heed_zeros(cx, HEED_F32, 2, labels)
-                           : heed_zeros(cx, HEED_I32, 1, labels));
+           head_sample_labels(cx, m->problem, batch, m->output.weight->shape[0], in);
 }
 
 /* ---- multiple choice ---- */
@@ -276,7 +272,7 @@ bool encoder_run_choose(heed_ctx *cx, const void *own, const heed_io *in, heed_i
     const struct encoder *m = own;
     heed_io flat = {0};
     if (!flatten(cx, in, &flat)) return false;
-    heed_tensor *logits = pooled(cx, m, &flat, encoder_run(cx, m, &flat));
+    heed_tensor *logits = pooled(cx, m, &flat, encoder_run_pooled(cx, m, &flat));
     logits = heed_linear_run(cx, &m->output, logits, HEED_ACT_NONE);
     if (!logits) return false;
     logits = heed_reshape(cx, logits, 2, heed_io_get(in, "input_ids")->shape);
@@ -350,11 +346,10 @@ static heed_tensor *span_ends(heed_ctx *cx, const heed_io *in, const char *name,
     return t;
 }
 
-bool encoder_run_answer(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+bool head_span(heed_ctx *cx, const heed_io *in, heed_tensor *both, heed_io *out) {
     static const char *const names[] = {"start_logits", "end_logits"}, *const ends[] = {"start_positions",
                                                                                         "end_positions"};
-    const struct encoder *m = own;
-    heed_tensor *const both = of_tokens(cx, m, encoder_run(cx, m, in)), *loss = NULL;
+    heed_tensor *loss = NULL;
     if (!both) return false;
     const int64_t shape[] = {heed_dim(both, 0), heed_dim(both, 1)};
     const heed_cross_entropy_opts opts = {.ignore = true, .ignore_index = (int32_t)shape[1]};
@@ -372,8 +367,16 @@ bool encoder_run_answer(heed_ctx *cx, const void *own, const heed_io *in, heed_i
     return !wanted || heed_io_put(cx, out, "loss", heed_affine(cx, loss, 0.5f, 0));
 }
 
-bool encoder_sample_answer(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
-    return encoder_sample_bare(cx, own, batch, length, in) &&
-           heed_io_put(cx, in, "start_positions", heed_zeros(cx, HEED_I32, 1, &batch)) &&
+bool encoder_run_answer(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct encoder *m = own;
+    return head_span(cx, in, of_tokens(cx, m, encoder_run(cx, m, in)), out);
+}
+
+bool head_span_sample(heed_ctx *cx, int64_t batch, heed_io *in) {
+    return heed_io_put(cx, in, "start_positions", heed_zeros(cx, HEED_I32, 1, &batch)) &&
            heed_io_put(cx, in, "end_positions", heed_zeros(cx, HEED_I32, 1, &batch));
+}
+
+bool encoder_sample_answer(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    return encoder_sample_bare(cx, own, batch, length, in) && head_span_sample(cx, batch, in);
 }

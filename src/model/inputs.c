@@ -25,17 +25,48 @@ heed_tensor *input_like(heed_ctx *cx, const heed_io *in, const char *name, const
     return NULL;
 }
 
-/* attention_mask in the shape of ids, of any type; NULL when it is not there */
-static heed_tensor *attention_mask(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
-    heed_tensor *t = heed_io_get(in, "attention_mask");
+/* A mask in the shape of ids, of any type; NULL when it is not there */
+static heed_tensor *mask_of(heed_ctx *cx, const heed_io *in, const char *name, const char *of, const heed_tensor *ids) {
+    heed_tensor *t = heed_io_get(in, name);
     if (!t || !ids || heed_failed(cx) || same_shape(t, ids)) return heed_failed(cx) || !ids ? NULL : t;
-    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape %s is not that of input_ids, %s", heed_shape_text(t).s,
+    heed_fail(cx, HEED_ERR_SHAPE, "%s: shape %s is not that of %s, %s", name, heed_shape_text(t).s, of,
               heed_shape_text(ids).s);
     return NULL;
 }
 
+static heed_tensor *attention_mask(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    return mask_of(cx, in, "attention_mask", "input_ids", ids);
+}
+
 heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
     heed_tensor *const t = attention_mask(cx, in, ids);
+    return t ? heed_mask_padding(cx, t) : heed_mask_none();
+}
+
+/* u8 (B,1,T,T): 1 where both are of one segment; those after a token are hidden in any case. */
+static heed_tensor *same_segment(heed_ctx *cx, heed_tensor *segments) {
+    segments = heed_contiguous(cx, segments);
+    if (!segments) return NULL;
+    const int64_t B = segments->shape[0], T = segments->shape[1], shape[] = {B, 1, T, T};
+    heed_tensor *const t = heed_zeros(cx, HEED_U8, 4, shape);
+    if (!t || cx->config.dry) return t;
+    uint8_t *to = (uint8_t *)(void *)t->data;
+    for (int64_t i = 0; i < B * T; i++, to += T) {
+        const int32_t *const row = i32_of(segments) + i / T * T;
+        for (int64_t j = 0; j <= i % T; j++) to[j] = row[j] == row[i % T];
+    }
+    return t;
+}
+
+heed_mask input_causal(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    const heed_mask mask = heed_mask_both(cx, heed_mask_causal(0), input_padding(cx, in, ids));
+    heed_tensor *const segments = input_like(cx, in, "segment_ids", ids);
+    heed_tensor *const keep = segments ? same_segment(cx, segments) : NULL;
+    return keep ? heed_mask_both(cx, mask, heed_mask_keep(keep)) : mask;
+}
+
+heed_mask input_decoder_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    heed_tensor *const t = mask_of(cx, in, "decoder_attention_mask", "decoder_input_ids", ids);
     return t ? heed_mask_padding(cx, t) : heed_mask_none();
 }
 
@@ -72,6 +103,13 @@ heed_tensor *labels_shifted(heed_ctx *cx, const heed_tensor *labels) {
     int32_t *const to = (int32_t *)(void *)t->data;
     for (int64_t i = 0; i < B * T; i++) to[i] = i % T + 1 < T ? i32_of(labels)[i + 1] : NO_LABEL;
     return t;
+}
+
+heed_tensor *input_next(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
+    heed_tensor *const next = input_like(cx, in, "shift_labels", ids);
+    if (next || heed_failed(cx)) return next;
+    heed_tensor *const labels = input_like(cx, in, "labels", ids);
+    return labels ? labels_shifted(cx, heed_contiguous(cx, labels)) : NULL;
 }
 
 /* ---- heads ---- */
@@ -131,13 +169,46 @@ bool head_classify(heed_ctx *cx, enum problem problem, const heed_io *in, heed_t
     return loss && heed_io_put(cx, out, "loss", loss);
 }
 
+bool head_sample_labels(heed_ctx *cx, enum problem problem, int64_t batch, int64_t labels, heed_io *in) {
+    const int64_t shape[] = {batch, labels};
+    const bool numbers = problem == PROBLEM_REGRESSION || problem == PROBLEM_MANY_LABELS;
+    return heed_io_put(cx, in, "labels",
+                       numbers ? heed_zeros(cx, HEED_F32, 2, shape) : heed_zeros(cx, HEED_I32, 1, shape));
+}
+
 bool head_tokens(heed_ctx *cx, const heed_io *in, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                  heed_tensor *labels, heed_io *out) {
     const heed_cross_entropy_opts opts = {.ignore = true, .ignore_index = NO_LABEL};
     if (heed_failed(cx)) return false;
     if (in->loss_only && labels)
         return heed_io_put(cx, out, "loss", heed_linear_cross_entropy(cx, x, weight, bias, labels, &opts));
-    heed_tensor *const logits = heed_linear(cx, x, weight, bias);
+    return head_logits(cx, heed_linear(cx, x, weight, bias), labels, out);
+}
+
+bool head_logits(heed_ctx *cx, heed_tensor *logits, heed_tensor *labels, heed_io *out) {
+    const heed_cross_entropy_opts opts = {.ignore = true, .ignore_index = NO_LABEL};
     if (!logits || !heed_io_put(cx, out, "logits", logits)) return false;
     return !labels || heed_io_put(cx, out, "loss", heed_cross_entropy(cx, logits, labels, &opts));
+}
+
+heed_tensor *head_last(heed_ctx *cx, heed_tensor *h, heed_tensor *ids, int32_t padding) {
+    if (heed_failed(cx) || !h || !ids) return NULL;
+    const int64_t B = ids->shape[0], T = ids->shape[1], C = h->shape[2];
+    if (padding == -1 && B != 1) {
+        heed_fail(cx, HEED_ERR_USAGE,
+                  "%lld sequences at once need a padding token, to find their ends, and pad_token_id is null",
+                  (long long)B);
+        return NULL;
+    }
+    if (T < 1) {
+        heed_fail(cx, HEED_ERR_SHAPE, "input_ids: sequences without a token have no last one");
+        return NULL;
+    }
+    heed_tensor *const last = heed_zeros(cx, HEED_I32, 1, &B), *const tokens = heed_contiguous(cx, ids);
+    for (int64_t b = 0; last && tokens && !cx->config.dry && b < B; b++) {
+        int64_t t = T - 1;
+        while (t > 0 && i32_of(tokens)[b * T + t] == padding) t--;
+        ((int32_t *)(void *)last->data)[b] = (int32_t)(b * T + t);
+    }
+    return heed_index_select(cx, heed_reshape(cx, h, 2, (int64_t[]){B * T, C}), 0, last);
 }

@@ -6,6 +6,7 @@
 #include "model/config.h"
 #include "model/directory.h"
 #include "model/families.h"
+#include "model/lora.h"
 #include "nn/params.h"
 #include "tensor/engine.h"
 #include <fnmatch.h>
@@ -113,6 +114,7 @@ struct heed_model {
     const heed_head *head;
     heed_params *params;
     heed_json config, decoding; /* generation_config.json, or nothing */
+    heed_json adapter;          /* adapter_config.json, or nothing */
     void *own;
 };
 
@@ -121,22 +123,44 @@ void heed_model_free(heed_ctx *cx, heed_model *m) {
     heed_params_free(cx, m->params);
     heed_json_free(m->config);
     heed_json_free(m->decoding);
+    heed_json_free(m->adapter);
     heed_mem_free(cx, m->own);
     heed_mem_free(cx, m);
 }
 
-/* Takes config over. The parameters have no numbers yet; those that will be mapped no memory either. */
-static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, bool map) {
+static struct params_file names_of(const heed_family *family) {
+    return (struct params_file){.base = family->base, .ignored = family->ignored};
+}
+
+/* The adapters of a model whose parameters are declared: those of a directory, or fresh ones. */
+struct adapting {
+    heed_json read; /* adapter_config.json, or nothing */
+    const heed_lora_opts *fresh;
+    const char *base;
+};
+
+static bool adapt(heed_ctx *cx, heed_model *m, const struct adapting *a) {
+    if (a->fresh) m->adapter = lora_new(cx, a->fresh, m->head, m->params, a->base);
+    return !heed_failed(cx) && (!heed_model_adapted(m) || lora_attach(cx, m->adapter, m->params));
+}
+
+/* Takes config and what was read of an adapter over; dir: where the weights are, or NULL. The parameters have no
+ * numbers yet; those that will be mapped no memory either. */
+static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config,
+                         const char *dir, bool map, const struct adapting *adapting) {
+    const struct params_file names = names_of(family);
     heed_model *m = heed_mem_new(cx, sizeof *m);
     if (!m) {
         heed_json_free(config);
+        heed_json_free(adapting->read);
         return NULL;
     }
-    *m = (heed_model){.family = family, .head = head, .config = config};
+    *m = (heed_model){.family = family, .head = head, .config = config, .adapter = adapting->read};
     m->params = heed_params_new(cx);
     m->own = heed_mem_new(cx, family->size);
     if (m->own) memset(m->own, 0, family->size);
     if (m->own && m->params && head->build(cx, config, m->params, m->own) &&
+        (!dir || params_settle(cx, m->params, dir, &names)) && adapt(cx, m, adapting) &&
         (map || heed_params_allocate(cx, m->params)))
         return m;
     heed_model_free(cx, m);
@@ -152,7 +176,7 @@ heed_model *heed_model_new_as(heed_ctx *cx, const heed_family *family, const hee
     }
     if (!head) head = family->heads;
     const heed_json config = config_new(cx, family, head, settings, n);
-    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config, false);
+    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config, NULL, false, &(struct adapting){0});
     if (m && heed_params_init(cx, m->params, seed)) return m;
     heed_model_free(cx, m);
     return NULL;
@@ -187,7 +211,7 @@ const heed_family *heed_family_of(heed_ctx *cx, const char *dir) {
     char path[PATH_ROOM];
     if (heed_failed(cx)) return NULL;
     if (!dir) return heed_fail(cx, HEED_ERR_USAGE, "family_of: the directory is NULL"), NULL;
-    if (!directory_path(cx, dir, "config.json", path)) return NULL;
+    if (!directory_find(cx, dir, CONFIG_FILE, path)) return NULL;
     const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
     const heed_family *const family = heed_failed(cx) ? NULL : family_of(cx, config);
     heed_json_free(config);
@@ -230,22 +254,40 @@ static const heed_head *head_for_task(heed_ctx *cx, const heed_family *family, c
     return head;
 }
 
-static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir) {
+static bool open_decoding(heed_ctx *cx, heed_model *m, const char *dir, const char *base) {
     char path[PATH_ROOM];
-    if (directory_has(dir, GENERATION_CONFIG_FILE) && directory_path(cx, dir, GENERATION_CONFIG_FILE, path))
+    const char *const from = directory_has(dir, GENERATION_CONFIG_FILE) || directory_has(dir, CONFIG_FILE) ? dir : base;
+    if (directory_has(from, GENERATION_CONFIG_FILE) && directory_path(cx, from, GENERATION_CONFIG_FILE, path))
         m->decoding = json_open_within(cx, path, IO_CONFIG_LIMIT);
     return !heed_failed(cx);
 }
 
-/* Reads the weights; with a fresh head, what the file lacks is drawn first. */
-static bool read_weights(heed_ctx *cx, heed_model *m, const char *dir, const heed_load_opts *o) {
-    struct params_file file = {
-        .base = m->family->base, .ignored = m->family->ignored, .fresh_head = o->fresh_head, .seed = o->seed};
+/* Reads the weights; with a fresh head, what the file lacks is drawn first. Those of an adapter's head are in its file.
+ */
+static bool read_weights(heed_ctx *cx, heed_model *m, const char *dir, const heed_load_opts *o, bool quiet) {
+    struct params_file file = names_of(m->family);
+    file.fresh_head = o->fresh_head, file.seed = o->seed;
     if (o->fresh_head && !o->map && !heed_params_init(cx, m->params, o->seed)) return false;
     if (!(o->map ? params_map : params_load)(cx, m->params, dir, &file)) return false;
+    if (quiet) return !heed_failed(cx);
+    if (o->map && o->pack && !heed_params_pack(cx, m->params)) return false;
     if (file.fresh.n) heed_note(cx, HEED_LOG_WARN, "%s: drawn fresh: %s", dir, file.fresh.text);
     if (file.unused.n) heed_note(cx, HEED_LOG_WARN, "%s: not used: %s", dir, file.unused.text);
     return !heed_failed(cx);
+}
+
+/* Those of an adapter: of the base what it has, and of the adapter the rest. */
+static bool read_adapter(heed_ctx *cx, heed_model *m, const char *dir, const char *base, const heed_load_opts *o) {
+    heed_load_opts own = *o;
+    own.fresh_head = true;
+    if (!read_weights(cx, m, base, &own, true) || !lora_load(cx, m->family, m->params, dir, o->task != NULL))
+        return false;
+    if (o->map && o->pack && !heed_params_pack(cx, m->params)) return false; /* once all is there */
+    for (int i = 0; i < heed_params_count(m->params) && !o->fresh_head; i++)
+        if (heed_params_at(m->params, i)->fresh)
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: neither the adapter nor its base, %s, has '%s'", dir, base,
+                             heed_params_at(m->params, i)->name);
+    return true;
 }
 
 /* The config of a directory with what the caller overrides. */
@@ -253,7 +295,9 @@ static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts
                              const heed_head **head) {
     char path[PATH_ROOM];
     heed_json config = {0};
-    if (directory_path(cx, dir, CONFIG_FILE, path)) config = json_open_within(cx, path, IO_CONFIG_LIMIT);
+    const bool found = o->base && !directory_has(dir, CONFIG_FILE) ? directory_path(cx, o->base, CONFIG_FILE, path)
+                                                                   : directory_find(cx, dir, CONFIG_FILE, path);
+    if (found) config = json_open_within(cx, path, IO_CONFIG_LIMIT);
     if (!heed_failed(cx)) *family = family_of(cx, config);
     if (!heed_failed(cx)) *head = o->task ? head_for_task(cx, *family, dir, o->task) : head_of(cx, *family, config);
     if (!heed_failed(cx) && config_complete(cx, *family, *head, config)) {
@@ -265,32 +309,79 @@ static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts
     return (heed_json){0};
 }
 
+/* An adapter directory that a Python program wrote has no config.json: its head is the base's, unless that is for
+ * another task. */
+static const char *task_of_adapter(heed_ctx *cx, const char *dir, heed_json adapter, const heed_load_opts *o) {
+    const heed_family *family = NULL;
+    const heed_head *head = NULL;
+    const char *const task = directory_has(dir, CONFIG_FILE) ? NULL : lora_task(cx, adapter);
+    if (!task) return NULL;
+    heed_json_free(read_config(cx, dir, &(heed_load_opts){.base = o->base}, &family, &head));
+    return heed_failed(cx) || text_among(head->tasks, task) || !heed_head_for(family, task) ? NULL : task;
+}
+
 const heed_head *heed_head_of(heed_ctx *cx, const char *dir) {
     const heed_family *family = NULL;
     const heed_head *head = NULL;
     if (heed_failed(cx)) return NULL;
     if (!dir) return heed_fail(cx, HEED_ERR_USAGE, "head_of: the directory is NULL"), NULL;
-    heed_json_free(read_config(cx, dir, &(heed_load_opts){0}, &family, &head));
+    const bool adapter = directory_is_adapter(dir);
+    const heed_json config = adapter ? lora_read(cx, dir) : (heed_json){0};
+    heed_load_opts o = {0};
+    if (adapter && !heed_failed(cx)) o.task = task_of_adapter(cx, dir, config, &o);
+    if (!heed_failed(cx)) heed_json_free(read_config(cx, dir, &o, &family, &head));
+    heed_json_free(config);
     return heed_failed(cx) ? NULL : head;
+}
+
+/* Where the weights of an adapter's model are. */
+static bool find_base(heed_ctx *cx, const char *dir, const heed_load_opts *o, char base[PATH_ROOM]) {
+    if (!o->base) return directory_base(cx, dir, base);
+    if (snprintf(base, PATH_ROOM, "%s", o->base) >= PATH_ROOM)
+        return heed_fail(cx, HEED_ERR_FILE, "%.60s...: the path is too long", o->base);
+    return !directory_is_adapter(base) ||
+           heed_fail(cx, HEED_ERR_USAGE, "%s: an adapter, not the model that one adapts", base);
+}
+
+static heed_model *load(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
+    const heed_family *family = NULL;
+    const heed_head *head = NULL;
+    heed_load_opts o = *opts;
+    struct adapting adapting = {.fresh = o.lora, .base = dir};
+    const bool adapter = directory_is_adapter(dir);
+    char base[PATH_ROOM] = "";
+    if (adapter && o.lora)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: holds an adapter already; 'heed merge' makes a model of it", dir),
+               NULL;
+    if (adapter && (!find_base(cx, dir, &o, base) || heed_failed(cx))) return NULL;
+    if (adapter) adapting.read = lora_read(cx, dir);
+    if (adapter && !heed_failed(cx) && !o.task) o.task = task_of_adapter(cx, dir, adapting.read, &o);
+    const heed_json config = heed_failed(cx) ? (heed_json){0} : read_config(cx, dir, &o, &family, &head);
+    o.task = opts->task; /* only that of a caller leaves out what the adapter has of its own head */
+    if (heed_failed(cx)) {
+        heed_json_free(adapting.read);
+        return NULL;
+    }
+    heed_model *m = build(cx, family, head, config, adapter ? base : dir, o.map, &adapting);
+    if (m && open_decoding(cx, m, dir, adapter ? base : dir) &&
+        (adapter ? read_adapter(cx, m, dir, base, &o) : read_weights(cx, m, dir, &o, false)) &&
+        (!o.lora || lora_freeze(cx, m->adapter, m->params)))
+        return m;
+    heed_model_free(cx, m);
+    return NULL;
 }
 
 heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
     const heed_load_opts o = opts ? *opts : (heed_load_opts){0};
-    const heed_family *family = NULL;
-    const heed_head *head = NULL;
     if (heed_failed(cx)) return NULL;
     if (!dir || (o.n_settings > 0 && !o.settings)) {
         heed_fail(cx, HEED_ERR_USAGE, "model_load: the %s NULL", dir ? "settings are" : "directory is");
         return NULL;
     }
     const struct profile_mark mark = profile_begin(cx);
-    const heed_json config = read_config(cx, dir, &o, &family, &head);
-    heed_model *m = heed_failed(cx) ? NULL : build(cx, family, head, config, o.map);
-    const bool loaded = m && open_decoding(cx, m, dir) && read_weights(cx, m, dir, &o);
+    heed_model *const m = load(cx, dir, &o);
     profile_end(cx, mark, "load model", PROFILE_FORWARD);
-    if (loaded) return m;
-    heed_model_free(cx, m);
-    return NULL;
+    return m;
 }
 
 heed_model *heed_model_load(heed_ctx *cx, const char *dir) { return heed_model_load_as(cx, dir, NULL); }
@@ -314,7 +405,7 @@ static bool has_config(heed_ctx *cx, const char *path, heed_json config) {
 static bool put_dtype(heed_ctx *cx, const heed_model *m) {
     static const char *const keys[] = {"dtype", "torch_dtype"};
     bool narrow;
-    if (params_as_stored(m->params, &narrow) && narrow) return true;
+    if (heed_model_adapted(m) || (params_as_stored(m->params, &narrow) && narrow)) return true;
     for (int i = 0; i < 2; i++) {
         const heed_json said = heed_json_find(cx, m->config, keys[i]);
         const char *const type = heed_json_kind_of(said) == HEED_JSON_TEXT ? heed_json_text(cx, said, NULL) : "";
@@ -334,12 +425,37 @@ bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     if (!has_config(cx, path, m->config) &&
         (!directory_remove(cx, dir, CONFIG_FILE) || !directory_remove(cx, dir, GENERATION_CONFIG_FILE)))
         return false;
-    if (!directory_path(cx, dir, WEIGHTS_FILE, path) || !heed_params_save(cx, m->params, path) ||
-        !directory_path(cx, dir, CONFIG_FILE, path) || !heed_json_write(cx, path, m->config))
+    const bool adapted = heed_model_adapted(m);
+    if (!directory_remove(cx, dir, adapted ? WEIGHTS_FILE : ADAPTER_CONFIG_FILE) ||
+        !directory_path(cx, dir, adapted ? ADAPTER_WEIGHTS_FILE : WEIGHTS_FILE, path) ||
+        !model_write_weights(cx, m, path))
         return false;
+    if (adapted && (!directory_path(cx, dir, ADAPTER_CONFIG_FILE, path) || !heed_json_write(cx, path, m->adapter)))
+        return false;
+    if (!directory_path(cx, dir, CONFIG_FILE, path) || !heed_json_write(cx, path, m->config)) return false;
     if (heed_json_kind_of(m->decoding) == HEED_JSON_NONE) /* that of a model before would override config.json */
         return directory_remove(cx, dir, GENERATION_CONFIG_FILE);
     return directory_path(cx, dir, GENERATION_CONFIG_FILE, path) && heed_json_write(cx, path, m->decoding);
+}
+
+bool heed_model_adapted(const heed_model *m) { return m && heed_json_kind_of(m->adapter) != HEED_JSON_NONE; }
+
+bool heed_model_merge(heed_ctx *cx, heed_model *m) {
+    if (heed_failed(cx)) return false;
+    if (!heed_model_adapted(m)) return heed_fail(cx, HEED_ERR_USAGE, "merge: a model with adapters is needed");
+    if (!heed_params_merge(cx, m->params)) return false;
+    heed_json_free(m->adapter);
+    m->adapter = (heed_json){0};
+    return true;
+}
+
+bool model_write_weights(heed_ctx *cx, const heed_model *m, const char *path) {
+    return heed_model_adapted(m) ? lora_save(cx, m->params, path) : heed_params_save(cx, m->params, path);
+}
+
+bool model_read_weights(heed_ctx *cx, heed_model *m, const char *dir) {
+    return heed_model_adapted(m) ? lora_load(cx, m->family, m->params, dir, false)
+                                 : heed_params_load(cx, m->params, dir);
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }

@@ -15,28 +15,13 @@
 
 /* ---- layers that are local or global ---- */
 
-enum { GLOBAL, LOCAL };
-static const char *const types[] = {"full_attention", "sliding_attention", NULL};
+enum { GLOBAL = LAYER_FULL, LOCAL = LAYER_SLIDING };
 
-static int layer_type(heed_ctx *cx, heed_json config, int layer) {
-    const heed_json list = heed_json_find(cx, config, "layer_types");
-    if (heed_json_kind_of(list) != HEED_JSON_ARRAY) {
-        const int every = (int)config_int(cx, config, "global_attn_every_n_layers", 1, MAX_LAYERS);
-        return heed_failed(cx) || layer % every == 0 ? GLOBAL : LOCAL;
-    }
-    const heed_json at = heed_json_item(cx, list, layer);
-    const char *const name = heed_json_text(cx, at, NULL);
-    for (int i = 0; name && types[i]; i++)
-        if (strcmp(name, types[i]) == 0) return i;
-    if (name) heed_json_fail(cx, at, "it is neither %s nor %s", types[GLOBAL], types[LOCAL]);
-    return GLOBAL;
-}
-
-static bool check_types(heed_ctx *cx, heed_json config, int layers) {
-    const heed_json list = heed_json_find(cx, config, "layer_types");
-    if (heed_json_kind_of(list) == HEED_JSON_ARRAY && heed_json_count(list) != layers)
-        return heed_json_fail(cx, list, "%lld types for %d layers", (long long)heed_json_count(list), layers);
-    return !heed_failed(cx);
+static int layer_type(heed_ctx *cx, heed_json config, int layers, int layer) {
+    const int type = part_layer_type(cx, config, layers, layer);
+    if (heed_failed(cx) || type >= 0) return type;
+    const int every = (int)config_int(cx, config, "global_attn_every_n_layers", 1, MAX_LAYERS);
+    return heed_failed(cx) || layer % every == 0 ? GLOBAL : LOCAL;
 }
 
 /* Only plain rotary positions: a scaling of them is refused. */
@@ -51,6 +36,7 @@ static bool check_scaling(heed_ctx *cx, heed_json at) {
 }
 
 static double rotary_base(heed_ctx *cx, heed_json config, int type) {
+    static const char *const types[] = {"full_attention", "sliding_attention"};
     const heed_json all = heed_json_find(cx, config, "rope_parameters"),
                     scaling = heed_json_find(cx, config, "rope_scaling");
     if (heed_json_kind_of(scaling) == HEED_JSON_OBJECT && !check_scaling(cx, scaling)) return 0;
@@ -113,15 +99,15 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
     m->init.kind = HEED_INIT_TRUNCATED;
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     heed_rotary_opts *const rotary = heed_params_room(cx, set, 2, sizeof *rotary);
-    if (!rotary || !check_types(cx, config, m->stack.layers) ||
-        !part_embedding(cx, set, in.s, "tok_embeddings", words, m->width, m->init, &m->word) ||
+    if (!rotary || !part_embedding(cx, set, in.s, "tok_embeddings", words, m->width, m->init, &m->word) ||
         !make_norm(cx, config, set, in.s, "norm", m, &m->norm))
         return false;
     m->word.padding = config_token(cx, config, "pad_token_id", words);
     for (int i = 0; i < 2; i++) rotary[i].base = (float)rotary_base(cx, config, i);
     for (int i = 0; i < m->stack.layers && !heed_failed(cx); i++) {
         heed_encoder_layer *const l = &m->stack.layer[i];
-        const int type = layer_type(cx, config, i);
+        const int type = layer_type(cx, config, m->stack.layers, i);
+        if (heed_failed(cx)) return false;
         l->number = i;
         l->self_attn.rotary = &rotary[type];
         l->window = type == LOCAL ? near + 1 : 0;

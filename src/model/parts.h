@@ -27,6 +27,17 @@ bool part_embedding(heed_ctx *cx, heed_params *set, const char *prefix, const ch
 bool part_qkv(heed_ctx *cx, heed_params *set, const char *prefix, const char *const names[3], int64_t width,
               heed_init init, heed_linear_layer *layer);
 
+/* n linear layers of one input, which files hold apart under these names: rows[i] rows each of one weight, which has
+ * the name `whole` and is one product. */
+bool part_slices(heed_ctx *cx, heed_params *set, const char *prefix, const char *whole, const char *const *names,
+                 const int64_t *rows, int n, int64_t width, bool bias, heed_init init, heed_linear_layer *layer);
+bool part_rms_norm(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t width, float eps,
+                   heed_norm_layer *layer);
+
+/* What the config's layer_types says of a layer of `layers`; -1 where it has no such list, or when that is wrong. */
+enum { LAYER_FULL, LAYER_SLIDING };
+int part_layer_type(heed_ctx *cx, heed_json config, int layers, int layer);
+
 /* C and H of a config: fails when the heads do not divide the width. */
 bool part_heads(heed_ctx *cx, heed_json config, const char *width_key, const char *heads_key, heed_multihead *layer);
 

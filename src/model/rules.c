@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define TRANSFORMERS_TOP_K 50 /* its default when do_sample is true */
+#define TRANSFORMERS_TOP_K 50  /* its default when do_sample is true */
+#define ANY_LENGTH         512 /* maximum length where neither the caller nor the model has one */
 
 /* ---- options of the directory ---- */
 
@@ -155,7 +156,7 @@ static bool check_tokens(heed_ctx *cx, const heed_generate_opts *o) {
 
 static void complete(heed_generate_opts *o, int64_t positions) {
     if (o->n_best == 0) o->n_best = 1;
-    if (o->max_length == 0) o->max_length = positions;
+    if (o->max_length == 0) o->max_length = positions < UNLIMITED ? positions : ANY_LENGTH;
     if (o->repetition_penalty == 0) o->repetition_penalty = 1;
     if (o->temperature == 0) o->temperature = 1;
     if (o->top_p == 0) o->top_p = 1;

@@ -97,11 +97,23 @@ static heed_tensor *padded(heed_ctx *cx, heed_session *s, const heed_ids *tokens
     return ids;
 }
 
+/* Is everything decoded anew, without what the cache holds? The new tokens are among s->ids already. */
+static bool is_anew(const heed_session *s, const heed_ids *tokens) {
+    bool anew = false;
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t end = s->ids[i].count;
+        anew |= stepper_crosses(s->stepper, model_own(s->model), end - tokens[i].count, end);
+    }
+    return anew;
+}
+
 static bool step(heed_ctx *cx, heed_session *s, const heed_ids *tokens) {
     const int64_t V = s->sizes.vocabulary;
+    const bool anew = is_anew(s, tokens);
     bool counted;
     heed_scope_begin(cx);
-    heed_tensor *ids = padded(cx, s, tokens, &counted);
+    if (anew) s->stepper->rewind(cx, s->state, s->n);
+    heed_tensor *ids = padded(cx, s, anew ? s->ids : tokens, &counted);
     const heed_tensor *logits =
         ids ? s->stepper->step(cx, model_own(s->model), s->state, ids, counted ? s->counts : NULL) : NULL;
     for (int64_t i = 0; logits && !cx->config.dry && i < s->n; i++)

@@ -25,6 +25,11 @@ bool stepper_check_ids(heed_ctx *cx, const char *what, int64_t i, const heed_ids
     return true;
 }
 
+bool stepper_crosses(const struct heed_stepper *stepper, const void *own, int64_t held, int64_t end) {
+    const int64_t border = stepper->border ? stepper->border(own) : 0;
+    return held > 0 && held <= border && end > border;
+}
+
 struct inference inference_begin(heed_ctx *cx) {
     struct engine *const e = engine_of(cx);
     const struct inference was = {e, e && e->recording, e && e->training};
@@ -139,6 +144,15 @@ bool attention_positions(heed_ctx *cx, const struct attention_state *s, const he
         for (int64_t t = 0; t < T; t++) *at++ = (int32_t)(held + t < most ? held + t : most - 1); /* of padding */
     }
     return true;
+}
+
+int64_t attention_longest(const struct attention_state *s, const heed_tensor *ids, const int32_t *counts) {
+    int64_t longest = 0;
+    for (int64_t r = 0; ids && r < ids->shape[0]; r++) {
+        const int64_t end = heed_cache_length(s->self, 0, r) + (counts ? counts[r] : ids->shape[1]);
+        if (end > longest) longest = end;
+    }
+    return longest;
 }
 
 heed_tensor *attention_last(heed_ctx *cx, heed_tensor *x, const int32_t *counts) {

@@ -9,6 +9,7 @@
 #include "heed/model.h"
 #include "heed/text.h"
 
+#define UNLIMITED ((int64_t)1 << 30) /* positions of a model that knows distances alone */
 struct stepper_sizes {
     int64_t vocabulary, positions;               /* of the tokens that are decoded */
     int64_t source_vocabulary, source_positions; /* of sources */
@@ -30,6 +31,8 @@ struct heed_stepper {
     /* ids (R,T), the new tokens of each row, of which the first counts[r] are real (NULL: all) -> logits (R,V) after
      * the last of them. A row of count 0 stays as it was, and its logits have no meaning. */
     heed_tensor *(*step)(heed_ctx *cx, const void *own, void *state, heed_tensor *ids, const int32_t *counts);
+    /* All rows are decoded anew when one of them grows beyond so many tokens; NULL, or 0: never. */
+    int64_t (*border)(const void *own);
     /* Row i becomes what row order[i] was; from now on `per` rows belong to a sequence. */
     bool (*reorder)(heed_ctx *cx, void *state, const int32_t *order, int64_t n, int64_t per);
     /* Begins `to` with what rows order[0], …, order[n-1] of a state are, for at most `rows` rows. */
@@ -45,6 +48,8 @@ const struct heed_stepper *stepper_of(heed_ctx *cx, const heed_model *model, con
 /* Is ids, of number i, between 1 and `most` tokens of a vocabulary? The sentence begins with `what`. */
 bool stepper_check_ids(heed_ctx *cx, const char *what, int64_t i, const heed_ids *ids, int64_t vocabulary,
                        int64_t most);
+/* Does a row of `held` tokens cross that border where it becomes one of `end`? */
+bool stepper_crosses(const struct heed_stepper *stepper, const void *own, int64_t held, int64_t end);
 /* Neither gradients nor dropout, until the end; of a failed context too. */
 struct inference {
     struct engine *engine;
@@ -77,6 +82,8 @@ void attention_end(heed_ctx *cx, void *state);
  * (R,T). False with a sentence when there are more than `most`. */
 bool attention_positions(heed_ctx *cx, const struct attention_state *state, const heed_tensor *ids,
                          const int32_t *counts, int64_t most, int64_t *start, heed_tensor **positions);
+/* How many tokens the longest row will hold with the new ones. */
+int64_t attention_longest(const struct attention_state *state, const heed_tensor *ids, const int32_t *counts);
 /* x (R,T,C) -> (R,C): the last real one of each row */
 heed_tensor *attention_last(heed_ctx *cx, heed_tensor *x, const int32_t *counts);
 

@@ -3,6 +3,7 @@
 #include "base/profile.h"
 #include "heed/translate.h"
 #include "model/directory.h"
+#include "model/families.h"
 #include "model/stepper.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,13 +68,61 @@ heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
     if (heed_failed(cx)) return NULL;
     heed_translator *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
-    *t = (heed_translator){.model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true})};
+    *t = (heed_translator){.model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true, .pack = true})};
     if (t->model && !(heed_model_head(t->model)->stepper && heed_model_head(t->model)->stepper->encodes))
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s cannot translate: an encoder-decoder is needed", dir,
                   heed_model_family(t->model)->name);
     if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&
         heed_preprocessing_get(cx, heed_model_config(t->model), &t->preprocessing) && covers(cx, dir, t))
         return t;
+    heed_translator_free(cx, t);
+    return NULL;
+}
+
+/* task_specific_params.summarization of config.json, as transformers' T5 and BART have it; or of kind NONE. */
+static heed_json summarization_of(heed_ctx *cx, const heed_model *model) {
+    const heed_json all = heed_json_find(cx, heed_model_config(model), "task_specific_params");
+    const heed_json one =
+        heed_json_kind_of(all) == HEED_JSON_OBJECT ? heed_json_find(cx, all, "summarization") : (heed_json){0};
+    return heed_json_kind_of(one) == HEED_JSON_OBJECT ? one : (heed_json){0};
+}
+
+/* Its options of decoding go before those of the directory, as in transformers' pipeline. */
+static bool take_decoding(heed_ctx *cx, const heed_model *model) {
+    static const char *const keys[] = {"num_beams",      "max_length",           "min_length",
+                                       "length_penalty", "no_repeat_ngram_size", "early_stopping"};
+    const heed_json to = heed_model_decoding(model);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !heed_failed(cx); i++) {
+        const heed_json from = summarization_of(cx, model);
+        const heed_json at =
+            heed_json_kind_of(from) == HEED_JSON_OBJECT ? heed_json_find(cx, from, keys[i]) : (heed_json){0};
+        switch (heed_json_kind_of(at)) {
+        case HEED_JSON_NONE:
+        case HEED_JSON_NULL:
+            break;
+        case HEED_JSON_BOOL:
+            heed_json_put_bool(cx, to, keys[i], heed_json_bool(cx, at, NULL));
+            break;
+        case HEED_JSON_INT:
+            heed_json_put_int(cx, to, keys[i], heed_json_int(cx, at, NULL));
+            break;
+        case HEED_JSON_TEXT:
+            heed_json_put_text(cx, to, keys[i], heed_json_text(cx, at, NULL));
+            break;
+        default: {
+            const double value = heed_json_number(cx, at, NULL); /* fails where it is none */
+            if (!heed_failed(cx)) heed_json_put_number(cx, to, keys[i], value);
+        }
+        }
+    }
+    return !heed_failed(cx);
+}
+
+heed_translator *heed_summarizer_open(heed_ctx *cx, const char *dir) {
+    heed_translator *const t = heed_translator_open(cx, dir);
+    if (!t) return NULL;
+    t->prefix = heed_text_prefix(cx, t->model);
+    if (take_decoding(cx, t->model)) return t;
     heed_translator_free(cx, t);
     return NULL;
 }
@@ -86,7 +135,8 @@ void heed_translator_free(heed_ctx *cx, heed_translator *t) {
 }
 
 int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model) {
-    return heed_json_int(cx, heed_model_config(model), "max_position_embeddings");
+    const struct heed_stepper *const stepper = heed_failed(cx) ? NULL : stepper_of(cx, model, "translate");
+    return stepper ? stepper->sizes(model_own(model)).source_positions : 0;
 }
 
 static bool is_blank(const char *text, size_t size) {
@@ -101,13 +151,31 @@ bool heed_translator_encode(heed_ctx *cx, const heed_translator *t, const char *
     const int64_t before = ids->count, positions = heed_translator_positions(cx, t->model);
     if (is_blank(text, size)) return !heed_failed(cx);
     heed_string prepared = {0};
-    if (heed_preprocess(cx, &t->preprocessing, HEED_SOURCE, text, size, &prepared) &&
+    if ((!t->prefix || heed_string_put(cx, &prepared, t->prefix, strlen(t->prefix))) &&
+        heed_preprocess(cx, &t->preprocessing, HEED_SOURCE, text, size, &prepared) &&
         heed_encode(cx, t->tokens[0], prepared.s, prepared.size, true, ids) && ids->count - before > positions)
         heed_fail(cx, HEED_ERR_RANGE, "a sentence of %lld tokens: the model has positions for %lld",
                   (long long)(ids->count - before), (long long)positions);
     if (heed_failed(cx)) ids->count = before;
     heed_string_free(cx, &prepared);
     return !heed_failed(cx);
+}
+
+/* ---- prefixes ---- in config.json as transformers' T5 has them */
+
+const char *heed_text_prefix(heed_ctx *cx, const heed_model *model) {
+    const heed_json one = summarization_of(cx, model);
+    return heed_json_kind_of(one) == HEED_JSON_OBJECT ? heed_json_text_or(cx, one, "prefix", "") : "";
+}
+
+bool heed_text_prefix_put(heed_ctx *cx, heed_model *model, const char *prefix) {
+    const heed_json config = heed_model_config(model), all = heed_json_find(cx, config, "task_specific_params");
+    const heed_json at =
+        heed_json_kind_of(all) == HEED_JSON_OBJECT ? all : heed_json_put_object(cx, config, "task_specific_params");
+    const heed_json was = heed_json_find(cx, at, "summarization");
+    return heed_json_put_text(
+        cx, heed_json_kind_of(was) == HEED_JSON_OBJECT ? was : heed_json_put_object(cx, at, "summarization"), "prefix",
+        prefix);
 }
 
 /* ---- decoding ---- */

@@ -71,10 +71,16 @@ void params_draw(heed_param *p, uint64_t seed) {
     }
 }
 
+static bool same_init(heed_init x, heed_init y) { return x.kind == y.kind && x.a == y.a && x.b == y.b; }
+
 bool heed_params_init(heed_ctx *cx, heed_params *set, uint64_t seed) {
     if (heed_failed(cx)) return false;
     if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
     for (int i = 0; i < set->n; i++)
         if (!set->list[i]->target) params_draw(set->list[i], seed);
+    for (int i = 0; i < set->n; i++) { /* slices that are drawn otherwise than what they are slices of */
+        heed_param *const p = set->list[i];
+        if (p->kind == HEED_PARAM_SLICE && !same_init(p->init, p->target->init)) params_draw(p, seed);
+    }
     return true;
 }

@@ -1,5 +1,5 @@
 /* Layers: linear, embedding, norms, stochastic depth, and the MLP made of them. */
-#include "heed/nn.h"
+#include "nn/params.h"
 #include "tensor/engine.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@ bool heed_linear_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_
     *layer = (heed_linear_layer){0};
     layer->weight = heed_param_add(cx, set, prefix, "weight", 2, (int64_t[]){out, in},
                                    (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0});
+    if (layer->weight) layer->weight->linear = true;
     if (bias)
         layer->bias =
             heed_param_add(cx, set, prefix, "bias", 1, &out, (heed_init){HEED_INIT_FAN_IN_UNIFORM, (float)in, 0});
@@ -20,10 +21,17 @@ bool heed_linear_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_
 }
 
 heed_tensor *heed_linear_run(heed_ctx *cx, const heed_linear_layer *layer, heed_tensor *x, heed_activation act) {
-    heed_tensor *weight = heed_param_weight(cx, layer ? layer->weight : NULL);
+    heed_tensor *weight = params_linear(cx, layer ? layer->weight : NULL);
     heed_tensor *bias = layer && layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
-    return layer && layer->transposed ? heed_linear_transposed(cx, x, weight, bias, act)
-                                      : heed_linear_act(cx, x, weight, bias, act);
+    const heed_param *const own = layer && layer->weight && layer->weight->target ? layer->weight->target
+                                  : layer                                         ? layer->weight
+                                                                                  : NULL;
+    const bool adapted = own && own->adapters;
+    const heed_activation fused = adapted ? HEED_ACT_NONE : act;
+    heed_tensor *const y = layer && layer->transposed ? heed_linear_transposed(cx, x, weight, bias, fused)
+                                                      : heed_linear_act(cx, x, weight, bias, fused);
+    if (!adapted) return y;
+    return heed_activate(cx, params_adapted(cx, layer->weight, x, y, 0, params_outputs(layer->weight)), act);
 }
 
 /* ---- embedding ---- */
@@ -34,6 +42,7 @@ bool heed_embedding_make(heed_ctx *cx, heed_params *set, const char *prefix, int
     if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "embedding: the layer is NULL");
     layer->weight = heed_param_add(cx, set, prefix, "weight", 2, (int64_t[]){vocabulary, width},
                                    (heed_init){HEED_INIT_NORMAL, 0, 1});
+    if (layer->weight) layer->weight->table = true;
     layer->padding = -1;
     return !heed_failed(cx);
 }
@@ -64,8 +73,13 @@ bool heed_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t 
     return !heed_failed(cx);
 }
 
+static heed_tensor *gamma_of(heed_ctx *cx, const heed_norm_layer *layer) {
+    heed_tensor *const weight = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    return weight && layer->around_one ? heed_affine(cx, weight, 1, 1) : weight;
+}
+
 heed_tensor *heed_norm_run(heed_ctx *cx, const heed_norm_layer *layer, heed_tensor *x) {
-    heed_tensor *gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    heed_tensor *gamma = gamma_of(cx, layer);
     if (!gamma) return NULL;
     heed_tensor *beta = layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
     return layer->rms ? heed_rms_norm(cx, x, gamma, layer->eps) : heed_layer_norm(cx, x, gamma, beta, layer->eps);
@@ -73,7 +87,7 @@ heed_tensor *heed_norm_run(heed_ctx *cx, const heed_norm_layer *layer, heed_tens
 
 heed_tensor *heed_add_norm_run(heed_ctx *cx, const heed_norm_layer *layer, heed_tensor *x, heed_tensor *residual,
                                heed_tensor **sum) {
-    heed_tensor *gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    heed_tensor *gamma = gamma_of(cx, layer);
     if (!gamma) return NULL;
     heed_tensor *beta = layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
     return layer->rms ? heed_add_rms_norm(cx, x, residual, gamma, layer->eps, sum)

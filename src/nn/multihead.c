@@ -3,7 +3,7 @@
  * where q, k, v are projections to C = H D channels, D for each head. The heads are read where the projection left
  * them: q, k and v are views of one fused product wherever they are made of the same tensor. */
 #include "attention/cache.h"
-#include "heed/nn.h"
+#include "nn/params.h"
 #include "tensor/engine.h"
 #include <math.h>
 
@@ -78,9 +78,9 @@ static void weights_of(heed_ctx *cx, const heed_multihead *l, const int64_t *row
                        heed_tensor *bias[PARTS]) {
     const heed_linear_layer *const own[PARTS] = {&l->q, &l->k, &l->v};
     if (l->in.weight)
-        split(cx, heed_param_weight(cx, l->in.weight), l->in.transposed ? 1 : 0, rows, n, weight);
+        split(cx, params_linear(cx, l->in.weight), l->in.transposed ? 1 : 0, rows, n, weight);
     else
-        for (int i = Q; i < PARTS; i++) weight[i] = heed_param_weight(cx, own[i]->weight);
+        for (int i = Q; i < PARTS; i++) weight[i] = params_linear(cx, own[i]->weight);
     split(cx, l->in.bias ? heed_param_tensor(cx, l->in.bias) : NULL, 0, rows, n, bias);
     for (int i = Q; i < PARTS && !l->in.weight; i++)
         if (own[i]->bias) bias[i] = heed_param_tensor(cx, own[i]->bias);
@@ -94,10 +94,28 @@ static heed_tensor *heads(heed_ctx *cx, heed_tensor *x, int64_t n, int64_t D) {
                         : heed_reshape(cx, x, 3, (int64_t[]){s[0], n, D});
 }
 
+/* Of part i and those of its run: `rows` outputs from `first` on of the fused weight, or all of its own. */
 static heed_tensor *product(heed_ctx *cx, const heed_multihead *l, heed_tensor *x, heed_tensor *weight,
-                            heed_tensor *bias) {
-    return l->in.weight && l->in.transposed ? heed_linear_transposed(cx, x, weight, bias, HEED_ACT_NONE)
-                                            : heed_linear(cx, x, weight, bias);
+                            heed_tensor *bias, int i, int64_t first, int64_t rows) {
+    const heed_linear_layer *const own[PARTS] = {&l->q, &l->k, &l->v};
+    heed_tensor *const y = l->in.weight && l->in.transposed ? heed_linear_transposed(cx, x, weight, bias, HEED_ACT_NONE)
+                                                            : heed_linear(cx, x, weight, bias);
+    return l->in.weight ? params_adapted(cx, l->in.weight, x, y, first, rows)
+                        : params_adapted(cx, own[i]->weight, x, y, 0, rows);
+}
+
+/* q, k and v side by side in every head: (…,H 3D) -> three of (…,H,D) */
+static bool by_head(heed_ctx *cx, const heed_multihead *l, heed_tensor *x, heed_tensor *head[PARTS]) {
+    const int64_t D = head_size(l), sizes[PARTS] = {D, D, D};
+    heed_tensor *const all = heads(cx, heed_linear_run(cx, &l->in, x, HEED_ACT_NONE), l->heads, 3 * D);
+    return all && heed_split(cx, all, -1, sizes, PARTS, head);
+}
+
+/* The norms of queries and keys, where there are any. */
+static bool normed(heed_ctx *cx, const heed_multihead *l, heed_tensor *head[PARTS]) {
+    if (head[Q] && l->q_norm.weight) head[Q] = heed_norm_run(cx, &l->q_norm, head[Q]);
+    if (head[K] && l->k_norm.weight) head[K] = heed_norm_run(cx, &l->k_norm, head[K]);
+    return !heed_failed(cx);
 }
 
 /* The heads of x = {q, k, v}, those NULL left out: one product for every run. */
@@ -105,15 +123,18 @@ static bool project(heed_ctx *cx, const heed_multihead *l, heed_tensor *const x[
     const int64_t D = head_size(l), H = l->heads, G = kv_heads(l), sizes[PARTS] = {H * D, G * D, G * D};
     heed_tensor *weight[PARTS], *bias[PARTS], *part[PARTS] = {NULL};
     int run[PARTS];
+    if (l->by_head) return by_head(cx, l, x[Q], head) && normed(cx, l, head);
     const int n = runs_of(l, x, run);
     int64_t rows[PARTS] = {0};
     for (int r = 0, i = Q; r < n; i += run[r++])
         for (int k = 0; k < run[r]; k++) rows[r] += sizes[i + k];
     weights_of(cx, l, rows, n, weight, bias);
-    for (int r = 0, i = Q; r < n; i += run[r++])
-        if (x[i]) split(cx, product(cx, l, x[i], weight[r], bias[r]), -1, sizes + i, run[r], part + i);
+    int64_t first = 0;
+    for (int r = 0, i = Q; r < n; first += rows[r], i += run[r++])
+        if (x[i])
+            split(cx, product(cx, l, x[i], weight[r], bias[r], i, first, rows[r]), -1, sizes + i, run[r], part + i);
     for (int i = Q; i < PARTS; i++) head[i] = heads(cx, part[i], i == Q ? H : G, D);
-    return !heed_failed(cx);
+    return normed(cx, l, head);
 }
 
 /* (…,H,D) -> (…,H D), and W_o */
@@ -146,9 +167,11 @@ static heed_attention_opts options(const heed_attention_opts *opts, const heed_m
     if (l->rotary) {
         *rotary = *l->rotary;
         if (o.rotary && o.rotary->positions) rotary->positions = o.rotary->positions;
+        if (o.rotary && o.rotary->angles) rotary->angles = o.rotary->angles;
         o.rotary = rotary;
     }
     if (l->scale != 0) o.scale = l->scale;
+    if (l->cap != 0) o.cap = l->cap;
     return o;
 }
 
@@ -161,7 +184,8 @@ heed_tensor *heed_multihead_run(heed_ctx *cx, const heed_multihead *layer, heed_
     heed_tensor *head[PARTS];
     heed_scope_begin(cx);
     heed_tensor *y = NULL;
-    if (q == k && k == v && layer->in.weight) /* left side by side: (…,C) -> (…,(H + 2G) D) */
+    if (q == k && k == v && layer->in.weight && !layer->by_head && !layer->q_norm.weight &&
+        !layer->k_norm.weight) /* left side by side: (…,C) -> (…,(H + 2G) D) */
         y = heed_self_attention(cx, heed_linear_run(cx, &layer->in, q, HEED_ACT_NONE), layer->heads, kv_heads(layer),
                                 &o);
     else if (project(cx, layer, (heed_tensor *[]){q, k, v}, head))

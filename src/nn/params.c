@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/ctx.h"
 #include "io/text.h"
+#include "tensor/engine.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ void heed_params_free(heed_ctx *cx, heed_params *set) {
     heed_mem_free(cx, set->slots);
     heed_mem_free(cx, set->block);
     heed_mem_free(cx, set->copied);
+    heed_mem_free(cx, set->packed);
     heed_mem_free(cx, set);
 }
 
@@ -146,6 +148,24 @@ heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, c
     p->index = as_is.index;
     p->kind = HEED_PARAM_TIED;
     p->target = target->target ? target->target : target;
+    p->target->table = p->table = false; /* most often by an output layer */
+    return p;
+}
+
+void params_part(heed_params *set, heed_param *p, bool tied) {
+    if (tied == (p->target != NULL)) return;
+    set->numbers += tied ? -p->count : p->count;
+    p->kind = tied ? HEED_PARAM_TIED : HEED_PARAM_OWN;
+    p->target = tied ? p->loose : NULL;
+}
+
+heed_param *heed_param_tie_loosely(heed_ctx *cx, heed_params *set, const char *prefix, const char *name,
+                                   heed_param *target, bool tied, heed_init init) {
+    heed_param *const p = heed_param_tie(cx, set, prefix, name, target);
+    if (!p) return NULL;
+    p->loose = p->target;
+    p->init = init;
+    params_part(set, p, tied);
     return p;
 }
 
@@ -295,7 +315,7 @@ void heed_bind(heed_ctx *cx, const heed_params *set, heed_grad *grads) {
     cx->bound_grads = set ? grads : NULL;
 }
 
-heed_tensor *heed_param_weight(heed_ctx *cx, const heed_param *p) {
+heed_tensor *params_linear(heed_ctx *cx, const heed_param *p) {
     if (heed_failed(cx)) return NULL;
     if (!p) {
         heed_fail(cx, HEED_ERR_USAGE, "param: the parameter is NULL");
@@ -305,12 +325,24 @@ heed_tensor *heed_param_weight(heed_ctx *cx, const heed_param *p) {
     const heed_params *set = cx->bound_params;
     const bool bound = set && !p->frozen && own->index < set->n && set->list[own->index] == own;
     if (p->count < own->count) { /* a slice, or a name that is tied to one */
-        heed_tensor *const fused = heed_param_weight(cx, own);
+        heed_tensor *const fused = params_linear(cx, own);
         const int64_t size = own->count / own->shape[0];
         return heed_slice(cx, fused, 0, p->offset / size, p->shape[0]);
     }
-    return heed_borrow(cx, own->dtype, own->data, p->rank, p->shape,
-                       bound ? (heed_grad *)cx->bound_grads + own->index : NULL);
+    heed_tensor *const t = heed_borrow(cx, own->dtype, own->data, p->rank, p->shape,
+                                       bound ? (heed_grad *)cx->bound_grads + own->index : NULL);
+    if (t) t->packed = own->packed;
+    return t;
+}
+
+heed_tensor *heed_param_weight(heed_ctx *cx, const heed_param *p) {
+    const heed_param *const own = p && p->target ? p->target : p;
+    if (!heed_failed(cx) && own && own->adapters) {
+        heed_fail(cx, HEED_ERR_USAGE, "LoRA: '%s' is used otherwise than as a linear layer, and cannot be adapted",
+                  p->name);
+        return NULL;
+    }
+    return params_linear(cx, p);
 }
 
 static heed_tensor *as_f32(heed_ctx *cx, heed_tensor *t) {

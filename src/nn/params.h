@@ -12,10 +12,13 @@ struct heed_params {
     heed_safetensors *file;
     void *copied; /* what of a mapped set is not read from the file */
     size_t copied_size, mapped;
+    void *packed; /* the packed matrices of a mapped set; NULL: none */
     int64_t numbers;
     char **ignored; /* names in files that are not read */
     int n_ignored;
-    void *rooms; /* memory of layers, which goes with the set */
+    const char *beside; /* "generator": parameters named generator.… are those of another model, in files of the
+                         * directory of that name, without it; NULL: there are none */
+    void *rooms;        /* memory of layers, which goes with the set */
 };
 
 /* Names, as many as fit into a sentence. */
@@ -31,9 +34,13 @@ struct params_file {
     const char *const *ignored; /* patterns of names that are not read */
     bool fresh_head;            /* what is missing or of another shape outside the body stays as it was drawn */
     uint64_t seed;              /* of what a mapped set draws */
+    bool beside;                /* the file is that of the model beside; params_load's own */
     struct name_list fresh, unused;
 };
 bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *file);
+/* Loose ties as the file has them. The set is neither allocated nor mapped yet. */
+bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *file);
+void params_part(heed_params *set, heed_param *p, bool tied); /* one of them */
 /* The set is not allocated: see heed_params_map. What is drawn fresh comes from `seed`. */
 bool params_map(heed_ctx *cx, heed_params *set, const char *path, struct params_file *file);
 /* Would heed_params_save write the types of the file that the set came from? Is any of them not f32? */
@@ -42,5 +49,12 @@ bool params_as_stored(const heed_params *set, bool *narrow);
 /* Shows slices and ties where their targets' numbers are. */
 void params_share(heed_params *set);
 void params_draw(heed_param *p, uint64_t seed); /* fresh numbers for one */
+
+/* heed_param_weight for a linear layer, whose adapters the caller adds: to y, rows `first` to first + rows of what the
+ * weight makes of x. y itself where there are none. */
+heed_tensor *params_linear(heed_ctx *cx, const heed_param *weight);
+heed_tensor *params_adapted(heed_ctx *cx, const heed_param *weight, heed_tensor *x, heed_tensor *y, int64_t first,
+                            int64_t rows);
+int64_t params_outputs(const heed_param *weight); /* of a linear layer */
 
 #endif

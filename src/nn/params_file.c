@@ -2,9 +2,11 @@
 #include "io/safetensors.h"
 #include "io/text.h"
 #include "nn/params.h"
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void list_name(struct name_list *l, const char *kind, const char *name, const char *detail) {
     const size_t room = sizeof l->text - l->used;
@@ -38,6 +40,17 @@ static const char *without_base(const char *name, const char *base) {
     return n && strncmp(name, base, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
 }
 
+/* Does it belong to the model beside? */
+static bool is_beside(const heed_params *set, const heed_param *p) {
+    return without_base(p->name, set->beside) != NULL;
+}
+
+/* The name in its file. */
+static const char *file_name(const heed_params *set, const heed_param *p) {
+    const char *const own = without_base(p->name, set->beside);
+    return own ? own : p->name;
+}
+
 /* The end of a norm's name in files of TensorFlow's time. */
 static bool old_name(const char *name, char *out, size_t size) {
     static const char *const ends[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
@@ -52,11 +65,11 @@ static bool old_name(const char *name, char *out, size_t size) {
 }
 
 /* The place of a parameter in the file under its own name, with or without the base, or with its old name; or -1. */
-static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const heed_param *p, const char *base) {
+static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const char *name, const char *base) {
     char with[512], old[512];
-    const char *const without = without_base(p->name, base);
-    const char *names[] = {p->name, without, NULL};
-    if (base && !without && snprintf(with, sizeof with, "%s.%s", base, p->name) < (int)sizeof with) names[2] = with;
+    const char *const without = without_base(name, base);
+    const char *names[] = {name, without, NULL};
+    if (base && !without && snprintf(with, sizeof with, "%s.%s", base, name) < (int)sizeof with) names[2] = with;
     for (int i = 0; i < 3; i++) {
         int64_t at = names[i] ? heed_safetensors_find(cx, st, names[i]) : -1;
         if (at < 0 && names[i] && old_name(names[i], old, sizeof old)) at = heed_safetensors_find(cx, st, old);
@@ -96,12 +109,17 @@ static bool is_of_body(const heed_params *set, const char *base, const char *nam
 
 /* Where every parameter is in the file, or -1. One that is not there under its own name may be under that of another
  * which is tied to it. */
-static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set, const char *base, int64_t *where) {
-    for (int i = 0; i < set->n && !heed_failed(cx); i++)
-        where[i] = set->list[i]->kind == HEED_PARAM_FUSED ? -1 : find_in(cx, st, set->list[i], base);
+static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set, const struct params_file *f,
+                     int64_t *where) {
+    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
+        const heed_param *const p = set->list[i];
+        const bool here = p->kind != HEED_PARAM_FUSED && !p->lora && is_beside(set, p) == f->beside;
+        where[i] = here ? find_in(cx, st, file_name(set, p), f->base) : -1;
+    }
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *const p = set->list[i], *const target = p->target;
-        if (p->kind == HEED_PARAM_TIED && target->kind == HEED_PARAM_OWN && where[target->index] < 0)
+        if (p->kind == HEED_PARAM_TIED && target->kind == HEED_PARAM_OWN && where[target->index] < 0 &&
+            is_beside(set, target) == f->beside)
             where[target->index] = where[i];
     }
 }
@@ -110,12 +128,19 @@ static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set,
 static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, struct params_file *f, int64_t *where,
                   bool *read, struct name_list *wrong) {
     const bool headed = has_base(set, f->base);
-    find_all(cx, st, set, f->base, where);
+    find_all(cx, st, set, f, where);
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
-        const heed_param *const p = set->list[i];
-        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(p->name, f->base)));
+        heed_param *const p = set->list[i];
+        if (is_beside(set, p) != f->beside) continue;
+        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(file_name(set, p), f->base)));
+        if (p->apart) { /* what the file has of it is not read */
+            if (where[i] >= 0) read[where[i]] = true;
+            where[i] = -1;
+            continue;
+        }
         if (where[i] < 0) {
             if (!heed_param_stored(p) || (p->optional && !p->head)) continue;
+            p->fresh = p->optional || fresh;
             if (p->optional) {
                 list_name(&f->fresh, "", p->name, "");
                 continue;
@@ -131,6 +156,7 @@ static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, st
             shape_text(got, a->rank, a->shape);
             snprintf(detail, sizeof detail, " is %s, not %s", got, want);
             list_name(fresh ? &f->fresh : wrong, fresh ? "" : "misshapen ", p->name, detail);
+            p->fresh = fresh;
             where[i] = -1;
         }
     }
@@ -183,12 +209,33 @@ static void note_type(heed_param *p, heed_dtype dtype) {
     if (!p->buffer || p->stored != HEED_I64) p->stored = is_narrow(dtype) ? dtype : HEED_F32;
 }
 
+/* ---- loose ties ---- */
+
+static bool same_numbers(heed_ctx *cx, heed_safetensors *st, int64_t a, int64_t b) {
+    const heed_array *const x = heed_safetensors_info(cx, st, a), *const y = heed_safetensors_info(cx, st, b);
+    return x && y && x->dtype == y->dtype && st->list[a]->size == st->list[b]->size &&
+           memcmp(st->list[a]->bytes, st->list[b]->bytes, st->list[a]->size) == 0;
+}
+
+bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *f) {
+    bool any = false;
+    for (int i = 0; i < set->n; i++) any |= set->list[i]->loose != NULL;
+    if (heed_failed(cx) || !any) return !heed_failed(cx);
+    heed_safetensors *const st = heed_safetensors_open(cx, path);
+    for (int i = 0; st && i < set->n && !heed_failed(cx); i++) {
+        heed_param *const p = set->list[i];
+        if (!p->loose) continue;
+        const int64_t own = find_in(cx, st, p->name, f->base), target = find_in(cx, st, p->loose->name, f->base);
+        params_part(set, p, own < 0 || target < 0 || same_numbers(cx, st, own, target));
+    }
+    heed_safetensors_close(st);
+    return !heed_failed(cx);
+}
+
 /* ---- copied ---- */
 
-bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
+static bool load_file(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
     struct matched m;
-    if (heed_failed(cx)) return false;
-    if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
     if (!match_file(cx, set, path, f, &m)) return false;
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         heed_param *p = set->list[i];
@@ -198,6 +245,28 @@ bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params
     }
     matched_free(cx, &m);
     return !heed_failed(cx);
+}
+
+/* The model beside, where a directory has one; with a fresh head it may lack it. */
+static bool load_beside(heed_ctx *cx, heed_params *set, const char *dir, struct params_file *f) {
+    char path[4096];
+    struct stat what;
+    if (snprintf(path, sizeof path, "%s/%s", dir, set->beside) >= (int)sizeof path)
+        return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", dir);
+    if (f->fresh_head && stat(path, &what) != 0) {
+        list_name(&f->fresh, "", set->beside, ".*");
+        return true;
+    }
+    f->beside = true;
+    const bool loaded = load_file(cx, set, path, f);
+    f->beside = false;
+    return loaded;
+}
+
+bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
+    if (heed_failed(cx)) return false;
+    if (!set || !set->block) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
+    return load_file(cx, set, path, f) && (!set->beside || load_beside(cx, set, path, f));
 }
 
 bool heed_params_load(heed_ctx *cx, heed_params *set, const char *path) {
@@ -303,7 +372,9 @@ static bool place(heed_ctx *cx, heed_params *set, const struct matched *m, const
 static void let_go(heed_ctx *cx, heed_params *set) {
     heed_safetensors_close(set->file);
     heed_mem_free(cx, set->copied);
-    set->file = NULL, set->copied = NULL;
+    heed_mem_free(cx, set->packed);
+    for (int i = 0; i < set->n; i++) set->list[i]->packed = NULL;
+    set->file = NULL, set->copied = NULL, set->packed = NULL;
     set->copied_size = set->mapped = 0;
 }
 
@@ -405,28 +476,52 @@ static void *converted(heed_ctx *cx, const heed_param *p, heed_dtype dtype) {
     return to;
 }
 
-bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
+/* Does the file hold it? That of a model beside is whole: it has what is tied to another model's too. */
+static bool is_written(const heed_params *set, const heed_param *p, bool beside) {
+    if (is_beside(set, p) != beside || p->lora) return false;
+    return heed_param_stored(p) || (beside && p->kind == HEED_PARAM_TIED && !is_beside(set, p->target));
+}
+
+static bool save_file(heed_ctx *cx, const heed_params *set, const char *path, bool beside) {
     bool narrow;
-    if (heed_failed(cx)) return false;
-    if (!set || (!set->block && !set->file)) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
     heed_array *arrays = heed_mem_new(cx, (size_t)set->n * sizeof *arrays);
     if (!arrays) return false;
     const bool as_stored = params_as_stored(set, &narrow);
     int64_t n = 0;
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *p = set->list[i];
-        if (!heed_param_stored(p)) continue;
+        if (!is_written(set, p, beside)) continue;
         const bool whole = p->stored == HEED_I64 && all_hold(p);
         const heed_dtype dtype = whole || (as_stored && is_narrow(p->stored)) ? p->stored : HEED_F32;
-        arrays[n] = (heed_array){.name = p->name, .dtype = dtype, .rank = p->rank, .data = p->data};
+        arrays[n] = (heed_array){.name = file_name(set, p), .dtype = dtype, .rank = p->rank, .data = p->data};
         memcpy(arrays[n].shape, p->shape, sizeof p->shape);
         if (dtype != p->dtype) arrays[n].data = converted(cx, p, dtype);
         n++;
     }
     heed_safetensors_write(cx, path, arrays, n, &(heed_pair){"format", "pt"}, 1);
     for (int i = 0, k = 0; i < set->n && k < n; i++)
-        if (heed_param_stored(set->list[i]) && arrays[k++].data != set->list[i]->data)
+        if (is_written(set, set->list[i], beside) && arrays[k++].data != set->list[i]->data)
             heed_mem_free(cx, (void *)(uintptr_t)arrays[k - 1].data);
     heed_mem_free(cx, arrays);
     return !heed_failed(cx);
+}
+
+/* dir/FILE -> dir/generator/FILE, where there is such a directory from now on */
+static bool path_beside(heed_ctx *cx, const heed_params *set, const char *path, char out[4096]) {
+    const char *const slash = strrchr(path, '/'), *const file = slash ? slash + 1 : path;
+    const int dir = snprintf(out, 4096, "%.*s%s", (int)(file - path), path, set->beside);
+    if (dir < 0 || dir >= 4096) return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", path);
+    if (mkdir(out, 0777) != 0 && errno != EEXIST)
+        return heed_fail(cx, HEED_ERR_FILE, "%s: cannot be made: %s", out, strerror(errno));
+    if (snprintf(out + dir, (size_t)(4096 - dir), "/%s", file) >= 4096 - dir)
+        return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", path);
+    return true;
+}
+
+bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
+    char other[4096];
+    if (heed_failed(cx)) return false;
+    if (!set || (!set->block && !set->file)) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
+    if (set->beside && !(path_beside(cx, set, path, other) && save_file(cx, set, other, true))) return false;
+    return save_file(cx, set, path, false);
 }

@@ -115,6 +115,13 @@ static void put_names(struct buffer *b, const char *name, const char *const *nam
     buffer_text(b, "],");
 }
 
+static void put_numbers(struct buffer *b, const char *name, const int32_t *numbers, int64_t n) {
+    if (!numbers) return;
+    buffer_format(b, "\"%s\":[", name);
+    for (int64_t i = 0; i < n; i++) buffer_format(b, i ? ",%d" : "%d", (int)numbers[i]);
+    buffer_text(b, "],");
+}
+
 static void put_site(struct buffer *b, const heed_attention_site *s) {
     const heed_capture_map *const m = &s->maps[0];
     buffer_text(b, "{");
@@ -123,6 +130,10 @@ static void put_site(struct buffer *b, const heed_attention_site *s) {
     put_names(b, "queries", s->query_names, m->rows);
     put_names(b, "keys", s->key_names, m->keys);
     put_names(b, "next", s->next_names, m->rows);
+    if (m->rows == m->keys) {
+        put_numbers(b, "segments", s->segments, m->rows);
+        put_numbers(b, "words", s->words, m->rows);
+    }
     buffer_format(b, "\"n_queries\":%lld,\"n_keys\":%lld,\"heads\":%lld,\"layers\":[", (long long)m->rows,
                   (long long)m->keys, (long long)m->heads);
     for (int l = 0; l < s->n_maps; l++) buffer_format(b, l ? ",%d" : "%d", s->maps[l].layer);

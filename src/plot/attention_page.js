@@ -16,7 +16,28 @@ sites.forEach((s, i) => {
 });
 /* heads: those shown; null: the mean of all. token: {side: 'key' or 'query', index, pinned} or null. */
 const state = {site: data.start.site, layer: data.start.layer, heads: data.start.head < 0 ? null : [data.start.head], token: null};
-const site = () => sites[state.site], all = s => numbered(s.heads).map(Number);
+/* Where words are known, a site of words beside that of tokens: attention to a word is the sum over its tokens, attention
+ * from it their mean (Clark et al. 2019). */
+function joined(s) {
+    const n = s.words[s.words.length - 1] + 1, names = Array(n).fill(''), segments = Array(n).fill(0);
+    s.words.forEach((w, i) => {
+        names[w] += names[w] ? s.keys[i].replace(/^##/, '') : s.keys[i];
+        segments[w] = s.segments ? s.segments[i] : 0;
+    });
+    return {name: s.name, title: s.title, of: s, queries: names, keys: names, segments: s.segments && segments, size: n * n,
+            heads: s.heads, layers: s.layers, planes: [], means: [], chosen: new Map()};
+}
+for (const s of sites) if (s.words && new Set(s.words).size < s.words.length) s.joined = joined(s);
+function joinedPlanes(s, layer) {
+    const {words, heads} = s.of, from = planes(s.of, layer), m = words.length, n = s.keys.length, sum = new Float64Array(heads * n * n);
+    const count = new Float64Array(n);
+    for (const w of words) count[w]++;
+    for (let h = 0; h < heads; h++)
+        for (let i = 0; i < m; i++)
+            for (let j = 0; j < m; j++) sum[(h * n + words[i]) * n + words[j]] += from[(h * m + i) * m + j] / count[words[i]];
+    return Uint16Array.from(sum, v => Math.min(data.scale, Math.round(v)));
+}
+const site = () => state.words && sites[state.site].joined || sites[state.site], all = s => numbered(s.heads).map(Number);
 
 function decode(base64) {
     const text = atob(base64), bytes = new Uint8Array(text.length);
@@ -24,6 +45,7 @@ function decode(base64) {
     return data.scale > 255 ? new Uint16Array(bytes.buffer) : bytes;
 }
 function planes(s, layer) {
+    if (!s.planes[layer] && s.of) s.planes[layer] = joinedPlanes(s, layer);
     if (!s.planes[layer]) {
         const element = $('w' + s.index + '-' + layer);
         s.planes[layer] = decode(element.textContent.trim());
@@ -112,13 +134,14 @@ function span(kind, text) {
     e.textContent = text;
     return e;
 }
-function fillTokens(ol, list, next) {
+function fillTokens(ol, list, next, segments) {
     const items = document.createDocumentFragment();
     list.forEach((_, i) => {
         const li = document.createElement('li'), parts = tokenParts(list, i);
         li.setAttribute('role', 'option');
         li.id = ol.id + i;
         li.dataset.index = i;
+        if (segments && segments[i]) li.className = 'second';
         if (parts[0]) li.append(span('mark', parts[0]));
         li.append(span('bdi', parts[1]));
         if (next && next[i]) li.append(span('next', '\u2192 ' + token(next, i)));
@@ -448,6 +471,8 @@ function drawBar() {
     const at = box ? [...box.children].indexOf(focus) : -1;
     const key = i => { const k = document.createElement('kbd'); k.textContent = i + 1; return k; };
     choices($('sites'), sites.map((x, i) => sites.length > 1 ? [key(i), x.name] : x.name), i => i === state.site, i => choose({site: i}));
+    $('units').parentElement.hidden = !sites[state.site].joined;
+    choices($('units'), ['tokens', 'words'], i => !!state.words === (i === 1), i => choose({words: i === 1}));
     choices($('layers'), s.layers.map(String), i => i === state.layer, i => choose({layer: i}));
     const dot = () => document.createElement('i');
     const names = ['mean', ...(s.heads > 1 ? ['all'] : []), ...numbered(s.heads).map(h => [dot(), h])], first = names.length - s.heads;
@@ -519,18 +544,18 @@ function setSite() {
     touched = [];
     state.token = null;
     document.body.dataset.token = '';
-    fillTokens($('keys'), s.keys, null);
-    fillTokens($('queries'), s.queries, s.next);
+    fillTokens($('keys'), s.keys, null, s.segments);
+    fillTokens($('queries'), s.queries, s.next, s.segments);
     $('lines').scrollTop = 0;
 }
 function choose(change) {
-    const before = state.site;
+    const before = chosen && site();
     Object.assign(state, change);
     const s = site();
     state.layer = Math.max(0, Math.min(s.layers.length - 1, state.layer));
     if (state.heads) state.heads = state.heads.filter(h => h >= 0 && h < s.heads);
     if (state.heads && !state.heads.length) state.heads = null;
-    if (before !== state.site || !chosen) setSite();
+    if (before !== s) setSite();
     heatMap = heatPicture = null;
     chooseLines();
     drawBar();
@@ -622,6 +647,8 @@ addEventListener('keydown', e => {
     else if (e.key === 'ArrowDown') choose({layer: (state.layer + 1) % site().layers.length});
     else if (e.key === 'ArrowUp') choose({layer: (state.layer + site().layers.length - 1) % site().layers.length});
     else if (e.key >= '1' && e.key <= '9' && Number(e.key) <= sites.length) choose({site: Number(e.key) - 1});
+    else if (e.key === 'w' || e.key === 'W') choose({words: !state.words});
+    else if ((e.key === 'c' || e.key === 'C') && special(site().queries[0])) setToken({side: 'query', index: 0, pinned: true});
     else if (e.key === 'm' || e.key === 'M') choose({heads: null});
     else if (e.key === 'a' || e.key === 'A') choose({heads: all(site())});
     else if (e.key === 'Escape') { if (state.token) setToken(null); else choose({heads: null}); $('tip').hidden = true; }
@@ -636,6 +663,7 @@ $('title').textContent = data.title || 'Attention';
 for (const text of data.lines || []) {
     const p = document.createElement('p');
     p.dir = 'auto';
+    if (sites[0].segments && $('words').children.length) p.className = 'second';
     p.textContent = text;
     $('words').append(p);
 }

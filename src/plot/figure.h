@@ -13,6 +13,7 @@ enum layer_kind {
     LAYER_VLINE,
     LAYER_HLINE,
     LAYER_TEXT,
+    LAYER_NAMES,
     LAYER_HEATMAP,
     LAYER_IMAGES,
     LAYER_NETWORK,
@@ -36,9 +37,9 @@ struct layer {
     double low, high;   /* ... and scale, both 0: from the data */
     bool numbers, no_bar, stretch, weights, own_scales;
     int columns;          /* of a grid of images */
-    int *sizes, sizes_n;  /* of a network */
+    int *sizes, sizes_n;  /* of a network; colours of names */
     int most;             /* nodes drawn of one layer */
-    struct names names;   /* bars; rows of a map; titles of images; layers of a network */
+    struct names names;   /* bars; points; rows of a map; titles of images; layers of a network */
     struct names names_2; /* columns of a map; inputs of a network */
     struct names names_3; /* cells of a map; outputs of a network */
 };

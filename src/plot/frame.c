@@ -51,6 +51,9 @@ static void add_layer(struct extent *e, const heed_panel *p, const struct layer 
     case LAYER_HLINE:
         range_add(&e->y, l->at_y, p->log_y);
         break;
+    case LAYER_NAMES:
+        for (int64_t i = 0; i < l->n; i++) add_point(e, p, (double)l->x[i], (double)l->y[i]);
+        break;
     case LAYER_TEXT:
         add_point(e, p, l->at_x, l->at_y);
         break;

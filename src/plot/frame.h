@@ -57,6 +57,7 @@ void bar_group(const heed_panel *p, const struct layer *l, int *index, int *coun
 void draw_axes_below(struct frame *f);
 void draw_axes_above(struct frame *f);
 void draw_layer(struct frame *f, const struct layer *l); /* all but maps */
+void draw_names(struct frame *f, const struct layer *l);
 void draw_heatmap(struct frame *f);
 void draw_images(struct frame *f);
 void draw_network(struct frame *f);

@@ -140,6 +140,25 @@ bool heed_panel_text(heed_panel *p, double x, double y, const char *text, const 
     return add_mark(p, "text", (struct layer){.kind = LAYER_TEXT, .at_x = x, .at_y = y}, &words);
 }
 
+bool heed_panel_names(heed_panel *p, const float *x, const float *y, const char *const *names, const heed_color *colors,
+                      int64_t n, const heed_style *style) {
+    static const char op[] = "names";
+    if (!panel_ready(p)) return false;
+    heed_ctx *cx = p->figure->cx;
+    struct layer l = {.kind = LAYER_NAMES, .n = n};
+    if (n > 0 && (!x || !y || !names)) return heed_fail(cx, HEED_ERR_USAGE, "names: points and names are needed");
+    if (set_style(cx, op, &l, style, 1, 7.5, 1) && copy_floats(cx, op, x, n, &l.x) && copy_floats(cx, op, y, n, &l.y) &&
+        copy_names(cx, op, names, n, &l.names) && colors && n > 0 &&
+        (l.sizes = heed_mem_new(cx, (size_t)n * sizeof *l.sizes)))
+        for (int64_t i = 0; i < n; i++) {
+            l.sizes[i] = (int)colors[i];
+            if (colors[i] < HEED_COLOR_BLUE || colors[i] > HEED_COLOR_GREY)
+                heed_fail(cx, HEED_ERR_USAGE, "names: %d is no colour", (int)colors[i]);
+        }
+    if (l.style.color == HEED_COLOR_NEXT) l.style.color = HEED_COLOR_INK;
+    return panel_add(p, &l);
+}
+
 /* ---- maps, images, networks ---- */
 
 bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_t cols, const heed_heatmap *options) {

@@ -75,6 +75,13 @@ static void cover_layer(struct cover *c, const struct layer *l) {
         for (int k = 0; k < 6; k++) cover_line(c, x, y, end, y); /* words must not be hidden */
         break;
     }
+    case LAYER_NAMES: /* on either side, as nobody knows yet where they will stand */
+        for (int64_t i = 0; i < l->n; i++) {
+            const double x = frame_x(f, (double)l->x[i]), y = frame_y(f, (double)l->y[i]);
+            const double w = text_width(f->cr, l->names.at[i], l->style.size, false) / 2;
+            if (!isnan(x) && !isnan(y)) cover_line(c, x - w, y, x + w, y);
+        }
+        break;
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:

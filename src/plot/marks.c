@@ -226,6 +226,9 @@ void draw_layer(struct frame *f, const struct layer *l) {
     case LAYER_TEXT:
         draw_words(f, l);
         break;
+    case LAYER_NAMES:
+        draw_names(f, l);
+        break;
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:

@@ -258,8 +258,8 @@ static bool choose_some(heed_ctx *cx, const heed_text_model *m, const heed_choic
             const float *x = t.value + count++ * choices;
             const int64_t best = task_best(x, choices);
             double sum = 0;
+            if (!task_all_finite(cx, x, choices)) break;
             for (int64_t k = 0; k < choices; k++) sum += exp((double)x[k] - (double)x[best]);
-            if (!isfinite(sum)) heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");
             for (int64_t k = 0; k < choices; k++) out[place + k] = (float)(exp((double)x[k] - (double)x[best]) / sum);
         }
     heed_mem_free(cx, t.value);

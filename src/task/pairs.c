@@ -194,4 +194,5 @@ const heed_text_task task_pairs = {.name = "embed",
                                    .encode = encode,
                                    .measure = measure,
                                    .forward = contrast,
+                                   .mixes = true,
                                    .write = write_files};

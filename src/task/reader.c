@@ -17,10 +17,11 @@ static int64_t positions_of(heed_ctx *cx, const heed_model *m) {
     return positions < ANY_LENGTH ? positions : 0;
 }
 
-/* The padding token: what config.json says, else the tokenizer's. */
+/* The padding token: what config.json says, else the tokenizer's. Older files have -1 where there is none. */
 static int32_t pad_of(heed_ctx *cx, const heed_model *m, const heed_tokenizer *t) {
     const heed_json pad = heed_json_find(cx, heed_model_config(m), "pad_token_id");
-    return heed_json_kind_of(pad) == HEED_JSON_INT ? (int32_t)heed_json_int(cx, pad, NULL) : heed_vocabulary_padding(t);
+    const int64_t id = heed_json_kind_of(pad) == HEED_JSON_INT ? heed_json_int(cx, pad, NULL) : -1;
+    return id >= 0 ? (int32_t)id : heed_vocabulary_padding(t);
 }
 
 /* Families whose words begin with a space: single words get one, as add_prefix_space in transformers' examples. */
@@ -41,11 +42,13 @@ bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_token
     const int64_t positions = positions_of(cx, model);
     const int64_t words = heed_json_int_or(cx, heed_model_config(model), "vocab_size", heed_tokenizer_size(tokens));
     if (!heed_failed(cx) && heed_tokenizer_size(tokens) > words)
-        return heed_fail(cx, HEED_ERR_FORMAT, "text: the tokenizer has %lld tokens, the model's vocabulary %lld",
+        return heed_fail(cx, HEED_ERR_FORMAT, "the tokenizer has %lld tokens, the model's vocabulary %lld",
                          (long long)heed_tokenizer_size(tokens), (long long)words);
     *reader = (heed_text_reader){.tokens = tokens,
                                  .pad = pad_of(cx, model, tokens),
                                  .types = heed_model_takes(model, "token_type_ids"),
+                                 .next = heed_model_takes(model, "shift_labels"),
+                                 .packs = heed_model_takes(model, "segment_ids"),
                                  .prefix_space = wants_space(model)};
     reader->longest = longest > 0 && (positions == 0 || longest < positions) ? longest : positions;
     return !heed_failed(cx);

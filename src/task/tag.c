@@ -17,6 +17,11 @@ struct words {
 
 static struct words *words_of(const heed_task_data *d) { return d->own; }
 
+void task_tagged_words(const heed_task_data *d, struct task_tagged *to) {
+    const struct words *w = words_of(d);
+    *to = (struct task_tagged){w->word, w->first, d->label, d->names, w->n, w->sentences, d->classes};
+}
+
 static void free_words(heed_ctx *cx, struct words *w) {
     heed_mem_free(cx, w->word);
     heed_mem_free(cx, w->first);
@@ -35,8 +40,6 @@ struct tag_file {
     const char **tag_text; /* (words) */
     int64_t *line;         /* (words) */
 };
-
-static bool is_blank(const char *s) { return s[strspn(s, " \t\r")] == 0; }
 
 /* CoNLL's files have comments, and lines that begin a document. */
 static bool is_skipped(const struct tag_file *f, const char *s) {
@@ -111,8 +114,8 @@ static bool read_lines(heed_ctx *cx, struct tag_file *f) {
         char *s = f->lines.text + f->lines.start[i];
         const size_t size = strlen(s);
         if (size > 0 && s[size - 1] == '\r') s[size - 1] = 0;
-        if (is_blank(s) || is_skipped(f, s)) {
-            open = open && !is_blank(s);
+        if (text_is_blank(s) || is_skipped(f, s)) {
+            open = open && !text_is_blank(s);
             continue;
         }
         if (!open) {
@@ -305,8 +308,7 @@ static bool take_tags(heed_ctx *cx, void *own, const heed_batch *b, const heed_i
             if (t->w->place[k] < 0) continue;
             const float *x = value + (i * length + t->w->place[k]) * t->labels;
             const int64_t best = task_best(x, t->labels);
-            if (t->finite && !isfinite(x[best]))
-                return heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");
+            if (t->finite && !task_all_finite(cx, x, t->labels)) return false;
             t->tag[k] = (int32_t)best;
             if (t->score) t->score[k] = probability(x, t->labels, best);
         }

@@ -2,12 +2,14 @@
 #include "task/task.h"
 #include "base/ctx.h"
 #include "io/text.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,  &task_qa,
-                                              &task_choose,   &task_masked,  &task_pairs};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,      &task_qa,
+                                              &task_choose,   &task_masked,  &task_lm,       &task_sentence_pairs,
+                                              &task_replaced, &task_pairs,   &task_text2text};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
@@ -28,7 +30,7 @@ heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const c
     const heed_task_opts none = {0};
     *d = (heed_task_data){.task = task, .opts = opts ? *opts : none};
     snprintf(d->name, sizeof d->name, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
-    if (task->read(cx, path, &d->opts, d)) return d;
+    if (task->read(cx, path, &d->opts, d) && task_weigh(cx, d)) return d;
     heed_task_free(cx, d);
     return NULL;
 }
@@ -51,6 +53,7 @@ void heed_task_free(heed_ctx *cx, heed_task_data *d) {
     heed_mem_free(cx, d->label);
     heed_mem_free(cx, d->y);
     heed_mem_free(cx, d->names);
+    heed_mem_free(cx, d->weight);
     heed_mem_free(cx, d);
 }
 
@@ -64,6 +67,16 @@ int64_t heed_task_examples(const heed_task_data *data) {
 }
 int64_t heed_task_example(const heed_task_data *data, int64_t row) {
     return data && data->task->example_of ? data->task->example_of(data, row) : row;
+}
+int64_t heed_task_held_out(const heed_task_data *data) {
+    return data && data->task->held_out ? data->task->held_out(data) : -1;
+}
+void heed_task_set_chat(heed_task_data *data, const heed_chat_format *chat) {
+    if (data) data->opts.chat = chat;
+}
+bool heed_task_counts_tokens(const heed_task_data *data) { return data && data->task->tokens; }
+void heed_task_settings(heed_ctx *cx, const heed_task_data *data, heed_json at) {
+    if (data && data->task->settings) data->task->settings(cx, data, at);
 }
 const char *heed_task_metrics(const heed_task_data *data) {
     return !data ? NULL : data->task->metrics_of ? data->task->metrics_of(data) : data->task->metrics;
@@ -87,10 +100,25 @@ heed_transform heed_task_transform(const heed_task_data *data, const void **own)
     return data ? data->task->transform : NULL;
 }
 
+bool heed_task_draws(const heed_task_data *data) { return data && data->task->draw; }
+
+bool heed_task_draw(heed_ctx *cx, const heed_task_data *data, uint64_t seed, int64_t epoch, const int64_t *rows,
+                    int64_t n, heed_dataset *set) {
+    if (heed_failed(cx)) return false;
+    if (!data || !data->set.n || !set || !data->task->draw)
+        return heed_fail(cx, HEED_ERR_USAGE, "task: encoded data of which rows are drawn, and a set, are needed");
+    *set = (heed_dataset){0};
+    if (data->task->draw(cx, data, seed, epoch, rows, n, set)) return true;
+    heed_dataset_free(cx, set);
+    return false;
+}
+
 heed_forward heed_task_forward(const heed_task_data *data, const void **own) {
     if (own) *own = data;
-    return data ? data->task->forward : NULL;
+    return !data ? NULL : data->weight ? task_weighted_forward : data->task->forward;
 }
+
+bool heed_task_mixes(const heed_task_data *data) { return data && data->task->mixes; }
 
 bool heed_task_write(heed_ctx *cx, const heed_text_task *task, const heed_model *model, const heed_text_reader *reader,
                      const char *dir) {
@@ -209,6 +237,12 @@ int64_t task_best(const float *x, int64_t n) {
     for (int64_t j = 1; j < n; j++)
         if (x[j] > x[best]) best = j;
     return best;
+}
+
+bool task_all_finite(heed_ctx *cx, const float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");
+    return true;
 }
 
 bool task_take_logits(heed_ctx *cx, void *own, const heed_batch *batch, const heed_io *out) {

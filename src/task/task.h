@@ -13,9 +13,17 @@ struct heed_text_task {
     bool (*encode)(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *data);
     bool (*measure)(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows, int64_t n,
                     heed_score *score, int32_t *predicted);
+    /* The rows of an epoch, drawn anew, `set` being empty: what they take from others is from these rows (NULL: all).
+     * NULL: rows stay. */
+    bool (*draw)(heed_ctx *cx, const heed_task_data *data, uint64_t seed, int64_t epoch, const int64_t *rows, int64_t n,
+                 heed_dataset *set);
+    int64_t (*held_out)(const heed_task_data *data); /* rows at its end that are for validation; NULL: any may be */
+    void (*settings)(heed_ctx *cx, const heed_task_data *data, heed_json at); /* for checkpoints; NULL: none */
+    bool tokens;                                                              /* are counted, not examples */
     int64_t (*examples)(const heed_task_data *data); /* where an example may be several rows; NULL: rows are examples */
     int64_t (*example_of)(const heed_task_data *data, int64_t row);
     heed_forward forward; /* in place of the model's own, its own is the data; NULL: none */
+    bool mixes;           /* the loss compares the rows of a batch with each other */
     /* Writes what a directory holds beside the model; NULL: nothing. */
     bool (*write)(heed_ctx *cx, const heed_model *model, const heed_text_reader *reader, const char *dir);
     heed_transform transform;                         /* of encoded rows, its own is the data; NULL: none */
@@ -33,12 +41,14 @@ struct heed_task_data {
     float *y;              /* (n) numbers */
     char **names;          /* of the classes, sorted; ends in NULL */
     int64_t classes;
+    float *weight; /* (classes) in the loss; NULL: all count the same */
     heed_dataset set;
     int64_t cut;
     void *own; /* the task's */
 };
 
-extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_choose, task_masked, task_pairs;
+extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_choose, task_masked, task_lm,
+    task_sentence_pairs, task_replaced, task_pairs, task_text2text;
 
 /* ---- what tasks share ---- */
 
@@ -58,10 +68,27 @@ char **task_known_labels(const heed_task_opts *opts);
 bool task_read_texts(heed_ctx *cx, const heed_table *table, int64_t column, heed_lines *to);
 bool task_read_lines(heed_ctx *cx, const heed_table *table, heed_task_data *data);
 
+/* The words of data of tags, with their tags. */
+struct task_tagged {
+    const heed_word *word; /* (words) */
+    const int64_t *first;  /* (sentences + 1) */
+    const int32_t *label;  /* (words) */
+    char **names;          /* (classes) */
+    int64_t words, sentences, classes;
+};
+void task_tagged_words(const heed_task_data *data, struct task_tagged *to);
+
 /* By its usual names; -1 with a sentence that begins with the task's name. */
 int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens);
 
-int64_t task_best(const float *x, int64_t n); /* the place of the largest, the first of equals */
+/* Class weights: reads or finds those of d->opts; the loss of a batch, as torch's; and the forward function with it. */
+bool task_weigh(heed_ctx *cx, heed_task_data *d);
+heed_tensor *task_weighted_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *labels, const float *weight,
+                                int64_t classes);
+bool task_weighted_forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out);
+
+int64_t task_best(const float *x, int64_t n);                  /* the place of the largest, the first of equals */
+bool task_all_finite(heed_ctx *cx, const float *x, int64_t n); /* else a sentence */
 
 /* Logits (n, width) of all examples in their order, from heed_loop_over. */
 struct task_logits {

@@ -12,36 +12,93 @@
 
 /* ---- opening ---- */
 
-/* sentence-transformers' files, where there are any: how to pool, and how long texts may be. */
+/* sentence-transformers' files, where there are any: how to pool, and how long texts may be. What changes the vectors
+ * and is not known is refused. */
+
+static bool read_modules(heed_ctx *cx, const char *dir, heed_text_model *m) {
+    char path[PATH_ROOM];
+    if (!directory_has(dir, MODULES_FILE)) return true;
+    const heed_json modules = directory_path(cx, dir, MODULES_FILE, path) ? heed_json_open(cx, path) : (heed_json){0};
+    for (heed_json v = heed_json_first(modules); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
+        const char *const type = heed_json_text_or(cx, v, "type", ""), *const dot = type ? strrchr(type, '.') : NULL;
+        const char *const name = dot ? dot + 1 : type;
+        if (!name) break;
+        if (strcmp(name, "Normalize") == 0)
+            m->normalise = true;
+        else if (!text_among("Transformer Pooling", name))
+            heed_json_fail(cx, v, "'%s' of sentence-transformers is not known; Transformer, Pooling and Normalize are",
+                           shown(name).text);
+    }
+    heed_json_free(modules);
+    return !heed_failed(cx);
+}
+
+static void take_mode(heed_ctx *cx, heed_json at, const char *mode, int *pooling) {
+    static const char *const modes[] = {[HEED_POOL_MEAN] = "mean", [HEED_POOL_CLS] = "cls", [HEED_POOL_MAX] = "max"};
+    int i = 0;
+    while (i < 3 && strcmp(modes[i], mode) != 0) i++;
+    if (i == 3)
+        heed_json_fail(cx, at, "pooling by '%s' is not known; mean, cls and max are", shown(mode).text);
+    else if (*pooling >= 0)
+        heed_json_fail(cx, at, "several ways of pooling at once are not known");
+    else
+        *pooling = i;
+}
+
+/* pooling_mode, a name or a list of names; in older files a key for each that is true or false. */
+static bool read_mode(heed_ctx *cx, heed_json config, int *pooling) {
+    static const char *const keys[][2] = {
+        {"pooling_mode_mean_tokens", "mean"},
+        {"pooling_mode_cls_token", "cls"},
+        {"pooling_mode_max_tokens", "max"},
+        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+        {"pooling_mode_weightedmean_tokens", "weightedmean"},
+        {"pooling_mode_lasttoken", "lasttoken"},
+    };
+    const heed_json mode = heed_json_find(cx, config, "pooling_mode");
+    if (heed_json_kind_of(mode) == HEED_JSON_TEXT) take_mode(cx, mode, heed_json_text(cx, mode, NULL), pooling);
+    if (heed_json_kind_of(mode) == HEED_JSON_ARRAY)
+        for (heed_json v = heed_json_first(mode); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+            take_mode(cx, v, heed_json_text(cx, v, NULL), pooling);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && heed_json_kind_of(mode) == HEED_JSON_NONE; i++)
+        if (heed_json_bool_or(cx, config, keys[i][0], false)) take_mode(cx, config, keys[i][1], pooling);
+    return !heed_failed(cx);
+}
+
 static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int64_t *longest) {
-    char path[4096];
-    heed_json modules = {0}, pooling = {0}, limits = {0};
-    if (directory_has(dir, "modules.json") && directory_path(cx, dir, "modules.json", path)) {
-        modules = heed_json_open(cx, path);
-        m->normalise = false;
-        for (heed_json v = heed_json_first(modules); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
-            const char *type = heed_json_text_or(cx, v, "type", "");
-            if (type && strstr(type, "Normalize")) m->normalise = true;
-        }
-    }
-    if (directory_has(dir, "1_Pooling/config.json") && directory_path(cx, dir, "1_Pooling/config.json", path)) {
+    char path[PATH_ROOM];
+    heed_json pooling = {0}, limits = {0};
+    if (!read_modules(cx, dir, m)) return false;
+    if (directory_has(dir, POOLING_FILE) && directory_path(cx, dir, POOLING_FILE, path)) {
+        int mode = -1;
         pooling = heed_json_open(cx, path);
-        if (heed_json_bool_or(cx, pooling, "pooling_mode_cls_token", false)) m->pooling = HEED_POOL_CLS;
-        if (heed_json_bool_or(cx, pooling, "pooling_mode_max_tokens", false)) m->pooling = HEED_POOL_MAX;
+        if (!heed_failed(cx) && read_mode(cx, pooling, &mode) && mode >= 0) m->pooling = mode;
     }
-    if (directory_has(dir, "sentence_bert_config.json") && directory_path(cx, dir, "sentence_bert_config.json", path)) {
+    if (directory_has(dir, SENTENCE_FILE) && directory_path(cx, dir, SENTENCE_FILE, path)) {
         limits = heed_json_open(cx, path);
         *longest = heed_json_int_or(cx, limits, "max_seq_length", 0);
     }
-    heed_json_free(modules);
+    /* newer releases leave it to the tokenizer, which may say 1e30 for no limit */
+    if (*longest == 0 && directory_has(dir, MODULES_FILE) && directory_has(dir, TOKENIZER_CONFIG_FILE) &&
+        directory_path(cx, dir, TOKENIZER_CONFIG_FILE, path)) {
+        heed_json_free(limits);
+        limits = heed_json_open(cx, path);
+        const heed_json most = heed_json_find(cx, limits, "model_max_length");
+        const double tokens = heed_json_kind_of(most) == HEED_JSON_INT || heed_json_kind_of(most) == HEED_JSON_REAL
+                                  ? heed_json_number(cx, most, NULL)
+                                  : 0;
+        if (tokens >= 1 && tokens <= INT32_MAX) *longest = (int64_t)tokens;
+    }
     heed_json_free(pooling);
     heed_json_free(limits);
     return !heed_failed(cx);
 }
 
 static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
-    if (strcmp(task, "embed") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task, .map = true});
-    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
+    if (strcmp(task, "replaced") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task});
+    if (strcmp(task, "embed") == 0)
+        return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task, .map = true, .pack = true});
+    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true, .pack = true});
     const bool reads = !model || heed_model_takes(model, "input_ids");
     if (!model || (reads && text_among(heed_model_head(model)->tasks, task))) return model;
     if (!reads) heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of text", dir, heed_model_family(model)->name);
@@ -49,6 +106,31 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
               heed_model_head(model)->architecture, task, task, dir);
     heed_model_free(cx, model);
     return NULL;
+}
+
+static bool all_zeros(const heed_param *p) {
+    const float *const x = p->data;
+    if (p->dtype != HEED_F32) return false;
+    for (int64_t i = 0; i < p->count; i++)
+        if (x[i] != 0) return false;
+    return true;
+}
+
+/* A head is drawn with biases of zero, by heed as by transformers, and a step of training changes them. */
+static void warn_of_fresh_head(heed_ctx *cx, const char *dir, const heed_model *m) {
+    const heed_params *const params = heed_model_params(m);
+    const char *const base = heed_model_family(m)->base, *last = NULL;
+    const size_t size = base ? strlen(base) : 0;
+    for (int i = 0; base && !heed_model_head(m)->bare && i < heed_params_count(params); i++) {
+        const heed_param *const p = heed_params_at(params, i);
+        if (p->rank != 1 || !text_ends(p->name, strlen(p->name), "bias")) continue;
+        if (strncmp(p->name, base, size) == 0 && p->name[size] == '.') continue;
+        if (!all_zeros(p)) return;
+        last = p->name;
+    }
+    if (last)
+        heed_note(cx, HEED_LOG_WARN, "%s: the head of %s seems untrained: '%s' is all zeros, as it was drawn", dir,
+                  heed_model_head(m)->architecture, last);
 }
 
 heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char *task) {
@@ -59,9 +141,11 @@ heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char 
     if (!m) return NULL;
     *m = (heed_text_model){.normalise = false};
     m->model = load(cx, dir, task);
-    m->tokens = m->model ? heed_tokenizer_load(cx, dir) : NULL;
+    char tokens[PATH_ROOM];
+    m->tokens = m->model && directory_of_tokenizer(cx, dir, tokens) ? heed_tokenizer_load(cx, tokens) : NULL;
     if (m->tokens && read_pooling(cx, dir, m, &longest) &&
-        heed_text_reader_of(cx, m->model, m->tokens, longest, &m->reader)) {
+        (heed_text_reader_of(cx, m->model, m->tokens, longest, &m->reader) || heed_fail_in(cx, "%s", dir))) {
+        warn_of_fresh_head(cx, dir, m->model);
         const heed_json config = heed_model_config(m->model);
         const heed_json names = heed_json_find(cx, config, "id2label");
         m->labels = heed_json_kind_of(names) == HEED_JSON_OBJECT ? heed_json_count(names)
@@ -114,12 +198,6 @@ static bool run(heed_ctx *cx, const heed_text_model *m, const heed_text_input *t
 
 /* ---- classes ---- */
 
-static bool all_finite(heed_ctx *cx, const float *x, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");
-    return true;
-}
-
 static void softmax(float *x, int64_t n) {
     double most = (double)x[0], sum = 0;
     for (int64_t j = 1; j < n; j++) most = fmax(most, (double)x[j]);
@@ -136,7 +214,7 @@ static bool is_multi_label(heed_ctx *cx, const heed_text_model *m) {
 bool heed_classify(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
                    int64_t *cut) {
     struct task_logits t = {.value = out, .width = m ? m->labels : 0, .n = n};
-    if (!run(cx, m, texts, n, task_take_logits, &t, cut) || !all_finite(cx, out, n * m->labels)) return false;
+    if (!run(cx, m, texts, n, task_take_logits, &t, cut) || !task_all_finite(cx, out, n * m->labels)) return false;
     const bool several = is_multi_label(cx, m);
     for (int64_t i = 0; i < n && m->labels > 1; i++) {
         float *p = out + i * m->labels;
@@ -207,7 +285,7 @@ int64_t heed_text_width(heed_ctx *cx, const heed_text_model *m) {
 bool heed_embed(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n, float *out,
                 int64_t *cut) {
     struct pooled p = {.m = m, .width = heed_text_width(cx, m), .out = out};
-    return run(cx, m, texts, n, take_states, &p, cut) && all_finite(cx, out, n * p.width);
+    return run(cx, m, texts, n, take_states, &p, cut) && task_all_finite(cx, out, n * p.width);
 }
 
 /* ---- masked words ---- */
@@ -240,7 +318,7 @@ static bool take_masks(heed_ctx *cx, void *own, const heed_batch *b, const heed_
     const float *p = heed_f32(heed_contiguous(cx, heed_softmax(cx, logits, -1)));
     for (int64_t i = 0; p && i < length; i++) {
         if (ids[i] != f->mask) continue;
-        if (!all_finite(cx, p + i * words, words)) return false;
+        if (!task_all_finite(cx, p + i * words, words)) return false;
         if (f->n < f->room) best_tokens(p + i * words, words, f->top, f->found + f->n * f->top);
         f->n++;
     }

@@ -1,7 +1,11 @@
-/* Vocabularies of translators and encoders: training them, and the names of their special tokens. */
+/* Vocabularies of translators, encoders and language models: training them, and the names of their special tokens. */
 #include "base/profile.h"
 #include "heed/task.h"
+#include "text/tokenizer.h"
+#include <stdio.h>
 #include <string.h>
+
+#define SENTINELS 100 /* of T5 */
 
 static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_names[] = {"</s>", "[SEP]", "<eos>", NULL};
 
@@ -10,6 +14,13 @@ heed_tokenizer_kind heed_vocabulary_kind(const char *name) {
     int kind = 0;
     while (kind < HEED_TOKENS_UNIGRAM && strcmp(names[kind], name) != 0) kind++;
     return (heed_tokenizer_kind)kind;
+}
+
+static heed_tokenizer *train(heed_ctx *cx, const heed_lines *const *texts, int n, const heed_tokenizer_opts *opts) {
+    const struct profile_mark mark = profile_begin(cx);
+    heed_tokenizer *t = heed_tokenizer_train(cx, texts, n, opts);
+    profile_end(cx, mark, "train tokenizer", PROFILE_FORWARD);
+    return t;
 }
 
 heed_tokenizer *heed_vocabulary_train(heed_ctx *cx, const heed_lines *const *texts, int n, heed_tokenizer_kind kind,
@@ -21,10 +32,7 @@ heed_tokenizer *heed_vocabulary_train(heed_ctx *cx, const heed_lines *const *tex
                                       .eos = end_names[0],
                                       .unk = "<unk>",
                                       .add_eos = true};
-    const struct profile_mark mark = profile_begin(cx);
-    heed_tokenizer *t = heed_tokenizer_train(cx, texts, n, &opts);
-    profile_end(cx, mark, "train tokenizer", PROFILE_FORWARD);
-    return t;
+    return train(cx, texts, n, &opts);
 }
 
 heed_tokenizer *heed_vocabulary_train_encoder(heed_ctx *cx, const heed_lines *const *texts, int n,
@@ -39,11 +47,40 @@ heed_tokenizer *heed_vocabulary_train_encoder(heed_ctx *cx, const heed_lines *co
                                       .lower = true,
                                       .add_bos = true,
                                       .add_eos = true};
-    const struct profile_mark mark = profile_begin(cx);
-    heed_tokenizer *t = heed_tokenizer_train(cx, texts, n, &opts);
-    profile_end(cx, mark, "train tokenizer", PROFILE_FORWARD);
-    return t;
+    return train(cx, texts, n, &opts);
 }
+
+heed_tokenizer *heed_vocabulary_train_lm(heed_ctx *cx, const heed_lines *const *texts, int n, heed_tokenizer_kind kind,
+                                         int64_t size, bool chat) {
+    static const char *const turns[] = {"<|im_start|>", "<|im_end|>", NULL};
+    const heed_tokenizer_opts opts = {.kind = kind,
+                                      .vocabulary = size,
+                                      .bos = "<|endoftext|>",
+                                      .eos = "<|endoftext|>",
+                                      .unk = kind == HEED_TOKENS_BYTE_BPE ? NULL : "<unk>", /* no byte is unknown */
+                                      .more = chat ? turns : NULL};
+    return train(cx, texts, n, &opts);
+}
+
+heed_tokenizer *heed_vocabulary_train_text2text(heed_ctx *cx, const heed_lines *const *texts, int n,
+                                                heed_tokenizer_kind kind, int64_t size) {
+    char text[SENTINELS][32];
+    const char *sentinels[SENTINELS + 1] = {NULL};
+    for (int i = 0; i < SENTINELS; i++) {
+        snprintf(text[i], sizeof text[i], "<extra_id_%d>", i);
+        sentinels[i] = text[i];
+    }
+    const heed_tokenizer_opts opts = {.kind = kind,
+                                      .vocabulary = size,
+                                      .pad = pad_names[0],
+                                      .eos = end_names[0],
+                                      .unk = "<unk>",
+                                      .more = sentinels,
+                                      .add_eos = true};
+    return train(cx, texts, n, &opts);
+}
+
+int32_t heed_vocabulary_end_of_text(const heed_tokenizer *t) { return t ? t->role[ROLE_EOS] : -1; }
 
 int32_t heed_vocabulary_padding(const heed_tokenizer *t) {
     for (int i = 0; pad_names[i]; i++)

@@ -1,6 +1,5 @@
 #include "task/windows.h"
 #include "base/ctx.h"
-#include <math.h>
 #include <string.h>
 
 struct window windows_at(const struct windows *w, int64_t i) {
@@ -170,9 +169,7 @@ bool windows_take(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *o
         int64_t n = 0;
         while (n < length && (!mask || mask[i * length + n])) n++;
         const float *start = heed_f32(both[0]) + i * length, *end = heed_f32(both[1]) + i * length;
-        for (int64_t k = 0; k < n; k++)
-            if (!isfinite(start[k]) || !isfinite(end[k]))
-                return heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");
+        if (!task_all_finite(cx, start, n) || !task_all_finite(cx, end, n)) return false;
         search(f, b->row[i], start, end, n);
     }
     return true;

@@ -179,18 +179,26 @@ static void node_release(struct node *n) {
     }
 }
 
+bool engine_walk_back(heed_ctx *cx, int64_t down_to) {
+    struct engine *e = cx->engine;
+    while (e->n_nodes > down_to) {
+        struct node *n = e->nodes[e->n_nodes - 1];
+        bool reached = false;
+        for (int j = 0; j < n->call.n_out; j++) reached |= n->call.out[j]->grad != NULL;
+        if (reached &&
+            ((cx->config.cancel && heed_cancelled(cx)) || !(node_recomputes(n) ? node_recompute(n) : node_backward(n))))
+            return false;
+        e->n_nodes--;
+        node_release(n);
+    }
+    return true;
+}
+
 static bool walk_back(heed_ctx *cx, heed_tensor *y) {
     struct engine *e = cx->engine;
     const struct profile_mark mark = profile_begin(cx);
     y->keep = true;
-    while (e->n_nodes > 0) {
-        struct node *n = e->nodes[e->n_nodes - 1];
-        bool reached = false;
-        for (int j = 0; j < n->call.n_out; j++) reached |= n->call.out[j]->grad != NULL;
-        if (reached && ((cx->config.cancel && heed_cancelled(cx)) || !node_backward(n))) return false;
-        e->n_nodes--;
-        node_release(n);
-    }
+    if (!engine_walk_back(cx, 0)) return false;
     e->records.at = (struct bump_mark){0};
     profile_end(cx, mark, "tape", PROFILE_BACKWARD);
     return true;

@@ -191,6 +191,13 @@ bool heed_set_grad(heed_ctx *cx, bool on) {
     return was;
 }
 
+bool heed_set_recompute(heed_ctx *cx, bool on) {
+    struct engine *e = engine_of(cx);
+    const bool was = e && e->recompute;
+    if (e) e->recompute = on;
+    return was;
+}
+
 bool heed_set_training(heed_ctx *cx, bool on) {
     struct engine *e = engine_of(cx);
     const bool was = e && e->training;

@@ -23,6 +23,7 @@ struct heed_tensor {
     int64_t shape[HEED_MAX_RANK];
     int64_t count;
     char *data;
+    const void *packed;      /* a weight, or of what this is a view: struct gemm_packed, or NULL */
     int64_t run, stride;     /* in numbers: runs of `run`, `stride` apart; contiguous: run = count */
     struct storage *storage; /* NULL when the numbers are the caller's */
     struct storage *grad;    /* NULL until a contribution arrives; parameters use slot instead */
@@ -70,7 +71,7 @@ struct engine {
     int depth, cap_scopes;
     heed_grad **slots; /* with an open claim, or filled by a dry step: to be put right at its end */
     int64_t n_slots, cap_slots;
-    bool recording, training;
+    bool recording, training, recompute;
     uint64_t step, random_ops;
 };
 
@@ -81,6 +82,10 @@ void *bump_take(heed_ctx *cx, struct bump *from, size_t size);
 bool engine_note_slot(heed_ctx *cx, heed_grad *slot);
 void engine_forget_slot(heed_ctx *cx, const heed_grad *slot);              /* nothing is left to put right */
 void engine_forget_slots(heed_ctx *cx, const heed_grad *first, int64_t n); /* whose owner frees them within a step */
+bool engine_walk_back(heed_ctx *cx, int64_t down_to); /* through all records but the first so many */
+/* recompute.c: does a record stand for what is computed again, and backward of it; of dry contexts too. */
+bool node_recomputes(const struct node *n);
+bool node_recompute(struct node *n);
 uint64_t engine_next_stream(heed_ctx *cx); /* of random numbers, for the next op that needs some */
 
 /* A header without numbers, of no scope yet. */

@@ -64,6 +64,7 @@ bool heed_op_view(heed_op_call *c, int j, int i, int rank, const int64_t *shape,
     view->stride = view->run == view->count ? view->count : stride;
     view->storage = from->storage;
     if (view->storage) view->storage->refs++;
+    view->packed = from->packed;
     view->data = from->data + offset * (int64_t)heed_dtype_size(from->dtype);
     return true;
 }

@@ -188,6 +188,7 @@ bool finder_run(struct work *w, const struct finder *f, const char *text, size_t
         if (start < at) continue; /* within the one before */
         const struct added *a = &w->t->added[place->token];
         size_t end = at = start + place->depth;
+        if (w->as_text && a->special) continue;
         if (a->word && touches_word(text, size, start, end)) continue;
         if (a->left) start = taken < start ? spaces_before(text, start, taken) : taken;
         if (a->right) end = spaces_after(text, size, end);

@@ -43,16 +43,33 @@ static bool cut(heed_ctx *cx, char *text, size_t size, heed_lines *lines) {
     return true;
 }
 
+/* A file that is UTF-8, followed by a 0; NULL when it cannot be read. */
+static char *read_text(heed_ctx *cx, const char *path, size_t *size) {
+    char *text = (char *)file_read(cx, path, IO_READ_LIMIT, size);
+    if (!text || check_text(cx, strcmp(path, "-") == 0 ? "standard input" : path, text, *size)) return text;
+    heed_mem_free(cx, text);
+    return NULL;
+}
+
 bool heed_lines_read(heed_ctx *cx, const char *path, heed_lines *lines) {
     size_t size;
     if (heed_failed(cx)) return false;
     if (!path || !lines) return heed_fail(cx, HEED_ERR_USAGE, "lines_read: path or lines is NULL");
-    char *text = (char *)file_read(cx, path, IO_READ_LIMIT, &size);
+    char *text = read_text(cx, path, &size);
     if (!text) return false;
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    if (check_text(cx, name, text, size) && cut(cx, text, size, lines)) return true;
+    if (cut(cx, text, size, lines)) return true;
     heed_mem_free(cx, text);
     return false;
+}
+
+bool heed_text_read(heed_ctx *cx, const char *path, heed_string *to) {
+    size_t size;
+    if (heed_failed(cx)) return false;
+    if (!path || !to) return heed_fail(cx, HEED_ERR_USAGE, "text_read: path or string is NULL");
+    char *text = read_text(cx, path, &size);
+    const bool ok = text && heed_string_put(cx, to, text, size);
+    heed_mem_free(cx, text);
+    return ok;
 }
 
 bool heed_lines_cut(heed_ctx *cx, heed_string *text, heed_lines *lines) {

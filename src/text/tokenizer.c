@@ -186,6 +186,7 @@ static bool encode(struct work *w, const char *text, size_t size, const heed_enc
     w->texts.size = 0;
     w->type = 0;
     w->prefix_space = o->prefix_space;
+    w->as_text = o->as_text;
     if (o->dropout) drop.how = *o->dropout;
     if (!o->dropout && drop.how.rate > 0) drop.how.stream = hash_bytes(1, text, size);
     w->drop = drop.how.rate > 0 ? &drop : NULL;

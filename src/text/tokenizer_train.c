@@ -106,6 +106,8 @@ static bool add_specials(heed_ctx *cx, const heed_tokenizer_opts *o, struct map 
     const char *const specials[] = {o->pad, o->bos, o->eos, o->unk, o->mask};
     for (int i = 0; i < 5; i++)
         if (specials[i] && map_add(cx, tokens, specials[i], strlen(specials[i])) < 0) return false;
+    for (const char *const *more = o->more; more && *more; more++)
+        if (map_add(cx, tokens, *more, strlen(*more)) < 0) return false;
     return true;
 }
 
@@ -170,6 +172,11 @@ static bool learn_pairs(heed_ctx *cx, const heed_tokenizer_opts *o, const struct
 
 /* ---- training ---- */
 
+static bool check_special(heed_ctx *cx, const char *token) {
+    if (!*token) return heed_fail(cx, HEED_ERR_USAGE, "train: a special token is empty");
+    return utf8_check(cx, "train: special token", token, strlen(token));
+}
+
 static bool check_options(heed_ctx *cx, const heed_lines *const *texts, int n, const heed_tokenizer_opts *o) {
     if (!o || n < 1 || !texts) return heed_fail(cx, HEED_ERR_USAGE, "train: options or texts are missing");
     for (int i = 0; i < n; i++)
@@ -189,11 +196,10 @@ static bool check_options(heed_ctx *cx, const heed_lines *const *texts, int n, c
         return heed_fail(cx, HEED_ERR_USAGE, "train: there is no %s token to add",
                          o->add_bos && !o->bos ? "bos" : "eos");
     const char *const specials[] = {o->pad, o->bos, o->eos, o->unk, o->mask};
-    for (int i = 0; i < 5; i++) {
-        if (specials[i] && !*specials[i]) return heed_fail(cx, HEED_ERR_USAGE, "train: a special token is empty");
-        if (specials[i] && !utf8_check(cx, "train: special token", specials[i], strlen(specials[i]))) return false;
-    }
-    return true;
+    bool ok = true;
+    for (int i = 0; ok && i < 5; i++) ok = !specials[i] || check_special(cx, specials[i]);
+    for (const char *const *more = o->more; ok && more && *more; more++) ok = check_special(cx, *more);
+    return ok;
 }
 
 heed_tokenizer *heed_tokenizer_train(heed_ctx *cx, const heed_lines *const *texts, int n_texts,

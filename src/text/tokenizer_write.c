@@ -25,18 +25,22 @@ static void put_metaspace(heed_ctx *cx, heed_json root, const char *key) {
     heed_json_put_bool(cx, part, "split", true);
 }
 
+/* Two of them may share a text, and then an id. */
+static void put_special(heed_ctx *cx, heed_json list, const char *token, const struct map *tokens, int64_t *next) {
+    static const char *const flags[] = {"single_word", "lstrip", "rstrip", "normalized", "special"};
+    if (heed_failed(cx) || !token || map_find(tokens, token, strlen(token)) != *next) return;
+    const heed_json one = heed_json_put_object(cx, list, NULL);
+    heed_json_put_int(cx, one, "id", (*next)++);
+    heed_json_put_text(cx, one, "content", token);
+    for (int k = 0; k < 5; k++) heed_json_put_bool(cx, one, flags[k], k == 4);
+}
+
 static void put_added(heed_ctx *cx, heed_json root, const heed_tokenizer_opts *o, const struct map *tokens) {
     const char *const specials[] = {o->pad, o->bos, o->eos, o->unk, o->mask};
     const heed_json list = heed_json_put_array(cx, root, "added_tokens");
-    int64_t next = 0; /* two of them may share a text, and then an id */
-    for (int i = 0; i < 5 && !heed_failed(cx); i++) {
-        if (!specials[i] || map_find(tokens, specials[i], strlen(specials[i])) != next) continue;
-        const heed_json one = heed_json_put_object(cx, list, NULL);
-        heed_json_put_int(cx, one, "id", next++);
-        heed_json_put_text(cx, one, "content", specials[i]);
-        static const char *const flags[] = {"single_word", "lstrip", "rstrip", "normalized", "special"};
-        for (int k = 0; k < 5; k++) heed_json_put_bool(cx, one, flags[k], k == 4);
-    }
+    int64_t next = 0;
+    for (int i = 0; i < 5; i++) put_special(cx, list, specials[i], tokens, &next);
+    for (const char *const *more = o->more; more && *more; more++) put_special(cx, list, *more, tokens, &next);
 }
 
 /* ---- the template ---- */

@@ -26,7 +26,8 @@ struct work { /* {.cx, .t} is empty; it may be used for one text after the other
     heed_ctx *cx;
     const struct heed_tokenizer *t;
     bool tracked, wanted; /* origins are kept; offsets and pieces are wanted */
-    bool prefix_space;    /* of heed_encode_opts */
+    bool prefix_space;    /* of heed_encode_opts, */
+    bool as_text;         /* as is this */
     const char *original;
     size_t original_size;
     const char *text; /* what the pieces lie in: the original itself while `plain`, else now.text */

@@ -9,6 +9,7 @@
 #include "io/text.h"
 #include "kernel/rows.h"
 #include "model/directory.h"
+#include "model/families.h"
 #include "train/trainer.h"
 #include <math.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static bool save_is_due(const struct loop *l) {
 static bool load_checkpoint(struct loop *l) {
     char *notes = heed_checkpoint_notes(l->cx, l->checkpoint);
     if (notes && notes_read(l, notes)) {
-        if (l->state->best_step > 0 && heed_params_load(l->cx, l->params, l->opts.dir)) {
+        if (l->state->best_step > 0 && model_read_weights(l->cx, l->model, l->opts.dir)) {
             keep_weights(l);
             l->best_unsaved = false;
         }
@@ -241,7 +242,7 @@ static bool finish(struct loop *l) {
     if (l->unsaved && !save(l)) return false;
     if (l->has_best)
         show_best(l);
-    else if (!heed_params_load(l->cx, l->params, l->opts.dir))
+    else if (!model_read_weights(l->cx, l->model, l->opts.dir))
         return false;
     if (l->source.test && !s->tested) s->tested = loop_measure(l, true, &s->test);
     return !heed_failed(l->cx);

@@ -2,6 +2,7 @@
  * What a run holds is counted by the very calls that take it; a checkpoint is written to nowhere, for its buffers. */
 #include "base/arena.h"
 #include "base/memory.h"
+#include "model/families.h"
 #include "nn/params.h"
 #include "train/loop.h"
 #include <string.h>
@@ -64,7 +65,7 @@ static void save_nowhere(struct loop *l) {
     char *notes = notes_write(l);
     heed_checkpoint_save(l->cx, l->trainer, "/dev/null", notes);
     heed_mem_free(l->cx, notes);
-    heed_params_save(l->cx, l->params, "/dev/null");
+    model_write_weights(l->cx, l->model, "/dev/null");
     heed_json_write(l->cx, "/dev/null", heed_model_config(l->model));
     heed_mem_free(l->cx, names);
 }

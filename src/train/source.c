@@ -34,12 +34,16 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- counting ---- */
 
+static bool counts_tokens(const heed_source *s) {
+    return s->opts.tokens > 0 || (s->opts.count_tokens && is_grouped(s));
+}
+
 /* The last ragged column is the one whose tokens are counted. */
 static int64_t units_of(const heed_source *s, int64_t row) {
     const heed_dataset *set = s->opts.train;
     int column = set->columns - 1;
     while (column > 0 && !set->column[column].ragged) column--;
-    return s->opts.tokens > 0 ? heed_dataset_length(set, column, row) : 1;
+    return counts_tokens(s) ? heed_dataset_length(set, column, row) : 1;
 }
 
 /* Of the epoch under way the order is known; the loop asks for no other. */
@@ -229,7 +233,7 @@ static void set_loop(heed_ctx *cx, heed_source *s) {
     const heed_source_opts *o = &s->opts;
     const int64_t per_epoch = is_grouped(s) ? s->groups.n : (examples_of(o) - 1) / o->batch + 1;
     s->loop = (heed_loop_source){.own = s,
-                                 .unit = o->tokens > 0 ? "tokens" : "examples",
+                                 .unit = counts_tokens(s) ? "tokens" : "examples",
                                  .metrics = s->metrics.list,
                                  .per_epoch = per_epoch,
                                  .valid = o->valid != NULL,

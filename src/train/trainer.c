@@ -99,6 +99,7 @@ void heed_trainer_begin(heed_ctx *cx, heed_trainer *t) {
     heed_bind(cx, t->params, t->grads);
     heed_set_grad(cx, true);
     heed_set_training(cx, true);
+    heed_set_recompute(cx, t->opts.recompute);
 }
 
 /* ---- stretches: numbers that lie side by side among the weights and in the blocks ---- */

@@ -136,6 +136,7 @@ static UNUSED heed_attention_opts case_opts(heed_ctx *cx, const struct golden_ca
                                      .positions = in[POSITIONS]};
     heed_attention_opts o = {.mask = case_mask(c, in),
                              .scale = (float)heed_json_number_or(files, at, "scale", 0),
+                             .cap = (float)heed_json_number_or(files, at, "cap", 0),
                              .alibi = heed_json_bool_or(files, at, "alibi", false),
                              .distance_bias = in[DISTANCE],
                              .rotary = turned ? rotary : NULL,

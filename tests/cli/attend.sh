@@ -237,3 +237,17 @@ if ! grep -q '^HEED_SANITIZE:STRING=.' "$BUILD/CMakeCache.txt"; then
     done
 fi
 [ -z "$(find . -name '.heed-*')" ] || fail "something half-written is left"
+
+# words instead of tokens: rows still sum to 1, a word has the sum of its tokens' weights
+awk 'BEGIN { for (i = 0; i < 40; i++) print "a film of " substr("goodness badness redness sadness", 8 * (i % 4) + 1, 7) }' >films.txt
+expect 0 train mlm --data films.txt --out films --vocab 34 --steps 1 --quiet --set hidden_size=16 --set num_hidden_layers=2 \
+    --set num_attention_heads=2 --set intermediate_size=8
+expect 0 attend films 'a badness' --pair 'of films' --json --layer 0 --head 0
+says '"##'
+expect 0 attend films 'a badness' --pair 'of films' --json --layer 0 --head 0 --words
+says '"keys": ?\["\[CLS\]", ?"a", ?"badness", ?"\[SEP\]", ?"of", ?"films", ?"\[SEP\]"\]'
+sed 's/.*"weights": \[\[\[//; s/\]\]\]\]*}$//; s/\],\[/\n/g; s/\[//g' out | tr ',' ' ' |
+    awk 'NF { s = 0; for (i = 1; i <= NF; i++) s += $i; if (NF != 7 || s < 0.9999 || s > 1.0001) exit 1; n++ } END { exit n != 7 }' ||
+    fail "the weights of a word sum to 1"
+expect 0 attend films 'a badness' --words
+says '^\[CLS\] looks at: '

@@ -1,14 +1,14 @@
-"""The attention page in a browser: attend_page.py CHROMIUM SHORT.html LONG.html WEIGHTS.json
+"""The attention page in a browser: attend_page.py CHROMIUM SHORT.html LONG.html WEIGHTS.json PAIR.html WORDS.json
 
 SHORT has the three sites of an encoder-decoder, of which WEIGHTS is the cross attention as `heed attend --json` prints
-it; LONG has 512 tokens on both sides."""
+it; LONG has 512 tokens on both sides. PAIR is of an encoder that reads two texts, and WORDS its attention between words."""
 import json, os, sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
 
-program, short, long_page, weights = sys.argv[1:5]
+program, short, long_page, weights, pair, pair_words = sys.argv[1:7]
 wanted = json.load(open(weights))
 b = Browser(program)
 
@@ -236,8 +236,23 @@ def tests():
     b.frames(6)
     check(b.run("document.getElementById('heat').toDataURL()") != before, "the heat map follows")
 
+    # two texts: the second has a colour of its own; tokens are joined to words
+    b.open(pair, "#layer=0&head=1")
+    names = "[...document.querySelectorAll('#keys li bdi')].map(e => e.textContent)"
+    check(any(t.startswith("##") for t in b.run(names)), "tokens at first")
+    b.key("w")
+    b.frames(3)
+    words = json.load(open(pair_words))
+    check(b.run(names) == words["keys"], "words: %r" % b.run(names))
+    check(b.run("[...document.querySelectorAll('#keys li.second')].length") == 3, "the second text is coloured")
+    b.key("c")
+    b.frames(3)
+    check(state("token") == "query 0", "the class token is chosen")
+    best = max(range(len(words["keys"])), key=lambda k: words["weights"][0][1][0][k])
+    check("[CLS] attends to %s %.3f" % (words["keys"][best], words["weights"][0][1][0][best]) in status(), status())
+
     check(not b.complaints, "the console should be empty")
-    files = {"file://" + os.path.abspath(p) for p in (short, long_page)}
+    files = {"file://" + os.path.abspath(p) for p in (short, long_page, pair)}
     others = [r for r in b.requests if r.split("#")[0] not in files and r != "about:blank" and not r.startswith("data:")]
     check(not others, "nothing should be requested: %s" % others)
 

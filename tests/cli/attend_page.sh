@@ -25,7 +25,12 @@ long() { # N: a text of N tokens, without the end token
         "$HEED" tokens m --decode
 }
 "$HEED" attend m "$(long 511)" --target "$(long 511)" --html long.html --quiet
+awk 'BEGIN { for (i = 0; i < 40; i++) print "a film of " substr("goodness badness redness sadness", 8 * (i % 4) + 1, 7) }' >films.txt
+"$HEED" train mlm --data films.txt --out films --vocab 34 --steps 1 --quiet --set hidden_size=16 --set num_hidden_layers=2 \
+    --set num_attention_heads=2 --set intermediate_size=8 >out
+"$HEED" attend films "a badness" --pair "of films" --html pair.html --quiet
+"$HEED" attend films "a badness" --pair "of films" --json --words >pair.json
 status=0
-python3 "$SOURCE/tests/cli/attend_page.py" $browser short.html long.html short.json >out 2>err || status=$?
+python3 "$SOURCE/tests/cli/attend_page.py" $browser short.html long.html short.json pair.html pair.json >out 2>err || status=$?
 [ $status = 0 ] || fail "the page fails"
 cat out

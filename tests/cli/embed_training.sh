@@ -28,6 +28,25 @@ expect 0 train embed --data pairs.tsv --init fresh --out more --steps 2 --quiet 
 feed 'Here is the old bear.\n' embed more
 [ "$status" = 0 ] && [ "$(wc -w <out)" = 32 ] || fail "a vector of 32 numbers"
 awk '{ for (i = 1; i <= NF; i++) s += $i * $i } END { exit !(s > 0.9999 && s < 1.0001) }' out || fail "it should be normalised"
+
+# the files of newer releases of sentence-transformers, and what heed does not know of them
+feed 'Here is the old bear.\n' embed fresh
+cp out mean
+cp -r fresh newer
+echo '{"embedding_dimension": 32, "pooling_mode": "mean", "include_prompt": true}' >newer/1_Pooling/config.json
+feed 'Here is the old bear.\n' embed newer
+cmp -s out mean || fail "pooling_mode: mean"
+echo '{"embedding_dimension": 32, "pooling_mode": ["cls"]}' >newer/1_Pooling/config.json
+feed 'Here is the old bear.\n' embed newer
+! cmp -s out mean || fail "pooling_mode: cls"
+echo '{"embedding_dimension": 32, "pooling_mode": "lasttoken"}' >newer/1_Pooling/config.json
+wrong 1 "newer/1_Pooling/config.json: pooling_mode: pooling by 'lasttoken' is not known; mean, cls and max are" embed newer x
+echo '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}' >newer/1_Pooling/config.json
+wrong 1 "newer/1_Pooling/config.json: .*several ways of pooling" embed newer x
+cp fresh/1_Pooling/config.json newer/1_Pooling/
+sed 's/models.Normalize/models.Dense/' fresh/modules.json >newer/modules.json
+wrong 1 "newer/modules.json: .*'Dense' of sentence-transformers is not known" embed newer x
+
 wrong 1 'more/checkpoint.safetensors: .* temperature was 0.1, is 0.2' \
     train embed --data pairs.tsv --init fresh --out more --steps 3 --quiet --temperature 0.2 --resume --schedule constant
 

@@ -32,6 +32,13 @@ for task in qa choose; do
 done
 printf 'one\ttwo one three\ntwo\tfour one\n' >questions
 printf 'one\ttwo\tthree\ntwo\tfour\tone two\n' >choices
+expect 0 train classify --init classes --data corpus.tsv --lora 2 --steps 1 --quiet --out adapter
+expect 0 train lm --data corpus.tsv --tokens word --context 8 --steps 1 --batch 2 --quiet --set n_embd=8 --set n_layer=1 --set n_head=2 --out lm
+expect 0 train text2text --data corpus.tsv --tokens word --vocab 150 --steps 1 --batch 4 --quiet --decode 0 --set d_model=8 --set num_layers=1 \
+    --set d_ff=8 --set num_heads=2 --set d_kv=4 --out t5
+expect 0 train ngram --data corpus.tsv --order 2 --quiet --out counted
+expect 0 train words --data corpus.tsv --width 4 --min-count 1 --epochs 1 --quiet --out vectors
+printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
@@ -63,7 +70,16 @@ attend||attend tr one_two --html OUT/a.html --svg OUT/a.svg --png OUT/a.png --np
 tokens|lines|tokens tr
 tokens|lines|tokens --train bpe --vocab 30 --out OUT/tokens
 bleu||bleu lines lines
+rouge||rouge lines lines
 average||average tr tr --out OUT/mean
+merge||merge classes adapter --out OUT/merged
+similar|lines|similar classes --texts corpus.tsv --index OUT/index
+summarize|lines|summarize t5 --max-length 4
+score|lines|score lm
+score|lines|score counted
+shots||shots lm --table shots.tsv --k 0 --template {x}{y} --png OUT/s.png
+complete|lines|complete counted
+words||words vectors one --png OUT/w.png
 plot||plot run.log --png OUT/p.png --svg OUT/p.svg --pdf OUT/p.pdf --lr
 plot||plot run.log
 lesson||lesson worked-example --out OUT/lesson

@@ -75,3 +75,22 @@ wrong 1 'mlm: the tokenizer has no mask token, such as \[MASK\]' \
 expect 0 train mlm --data line.txt --out line $small --steps 1 --quiet # shorter than a sequence
 expect 0 train mlm --help
 says 'heed train mlm --data text.txt'
+
+# pairs of segments: next sentences, their order, and what has no head for them
+expect 0 train mlm --data stories.txt --next-sentence --out pairs $small --steps 2 --quiet --json
+says '"valid_next_sentence"'
+expect 0 eval pairs --data stories.txt --max-length 16
+says 'next-sentence accuracy'
+wrong 2 'train: --next-sentence: roberta has no head for pairs of sentences' \
+    train mlm --data stories.txt --next-sentence --model roberta --out never
+wrong 1 'line.txt: there is one document alone' train mlm --data line.txt --next-sentence --out never $small
+
+# replaced tokens: a discriminator, and its generator beside it
+expect 0 train mlm --data stories.txt --model electra --generator-size 0.5 --out electra $small --steps 2 --quiet --json
+says '"valid_generator_loss"'
+[ -e electra/generator/model.safetensors ] || fail "the generator should lie beside the model"
+expect 0 eval electra --data stories.txt --max-length 16
+says 'replaced-token accuracy'
+expect 0 train mlm --data stories.txt --model electra --generator-size 0.5 --out electra $small --steps 2 --quiet --resume
+wrong 2 'train: --generator-size: bert has no generator' \
+    train mlm --data stories.txt --generator-size 0.5 --out never

@@ -6,8 +6,10 @@
 
 #include "heed/io.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,6 +35,15 @@ static void fuzz_check(heed_ctx *cx, bool accepted, size_t held_before) {
     MUST(heed_memory_use(cx).held == held_before);
     MUST(heed_error(cx) != HEED_ERR_MEMORY);
     heed_clear(cx);
+}
+
+/* The input as a file whose name ends so, for readers that take a path; the caller unlinks it. */
+static inline const char *fuzz_file(const char *ending, const uint8_t *data, size_t size) {
+    static char path[96];
+    snprintf(path, sizeof path, "/tmp/heed-fuzz.%ld%s", (long)getpid(), ending);
+    FILE *f = fopen(path, "wb");
+    MUST(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
+    return path;
 }
 
 /* Reads every byte of an array, so that the sanitizers see where it lies. */

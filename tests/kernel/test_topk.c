@@ -63,6 +63,10 @@ static void test_best(void **unused) {
             expect_best(found, topk_best(&row, k, found), all, n_all, k);
             expect_best(found, topk_best(&row, n + 1, found), all, n_all, n + 1);
             expect_best(found, topk_after(x, n, k, first, found), all, n_all, k);
+            struct topk_heap parts = {.best = found, .k = k, .least = -INFINITY}; /* the same in two parts */
+            topk_take(&parts, x, n / 3, 0);
+            topk_take(&parts, x + n / 3, n - n / 3, n / 3);
+            expect_best(found, topk_sort(&parts), all, n_all, k);
             const int64_t n_after = sorted(x, n, middle, all);
             expect_best(found, topk_after(x, n, k, middle, found), all, n_after, k);
         }

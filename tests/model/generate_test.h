@@ -5,9 +5,10 @@
 #include "heed/generate.h"
 #include "io/io_test.h"
 
-static UNUSED const char *const models[] = {"marian-shared", "marian-apart", "bart",           "marian-forced",
-                                            "mbart",         "pegasus",      "marian-options", "gpt2-options"};
-enum { MODELS = 8, SOURCES = 8 };
+static UNUSED const char *const models[] = {"marian-shared", "marian-apart",  "bart",  "t5",      "t5-gated",
+                                            "mt5",           "marian-forced", "mbart", "pegasus", "marian-options",
+                                            "gpt2-options"};
+enum { MODELS = 11, SOURCES = 8 };
 
 static UNUSED heed_model *load(heed_ctx *cx, const char *name) {
     char dir[600];

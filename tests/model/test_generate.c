@@ -47,6 +47,7 @@ static void test_same(void **unused) {
                 heed_ids source[SOURCES];
                 for (int i = 0; i < SOURCES; i++) source[i] = sentence(cx, (uint64_t)i, 1 + i * 5 % 13);
                 heed_generate_opts o = ways[w];
+                if (strstr(models[k], "t5")) o.max_length = 32; /* it has no positions that end it */
                 heed_generated *g = generate(cx, m, source, SOURCES, &o);
                 if (first) same(first, g, true);
                 for (o.batch = 1; t == 0 && o.batch < 4; o.batch += 2) { /* batches cut otherwise */

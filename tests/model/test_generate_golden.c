@@ -3,7 +3,7 @@
 
 /* From FORCED on, the score of a greedy hypothesis is not that of all its tokens: some are forced and cost nothing, or
  * it is not known which end token came. */
-enum { FORCED = 3, STOPS = 4 };
+enum { FORCED = 6, STOPS = 4 };
 
 struct call {
     heed_json at;
@@ -86,8 +86,8 @@ static float forward_score(heed_ctx *cx, const heed_model *m, const heed_ids *so
 static void compare(heed_ctx *cx, const heed_model *m, const struct call *c, const heed_generated *g, int number) {
     const heed_json ids = heed_json_array(cx, c->at, "ids"), ended = heed_json_array(cx, c->at, "ended"),
                     scores = heed_json_array(cx, c->at, "scores");
-    bool forced = false;
-    for (int k = FORCED; k < MODELS; k++) forced |= strcmp(c->model, models[k]) == 0;
+    bool forced = true;
+    for (int k = 0; k < FORCED; k++) forced &= strcmp(c->model, models[k]) != 0;
     for (int64_t s = 0; s < c->n; s++)
         for (int64_t i = 0; i < g->n_best; i++) {
             const heed_hypothesis *h = &g->best[s * g->n_best + i];
@@ -122,16 +122,17 @@ static bool holds_stop(heed_ctx *cx, const heed_generate_opts *o, const heed_hyp
     return holds;
 }
 
-static struct counts compare_all(heed_ctx *cx, const char *file) {
+/* Calls of a file, by the models of a list. */
+static struct counts compare_all(heed_ctx *cx, const char *file, const char *const *names, int n_names) {
     const heed_json all = open_golden(cx, file);
     struct counts n = {0};
-    for (int k = 0; k < MODELS; k++) {
-        heed_model *m = load(cx, models[k]);
-        heed_tokenizer *tokens = load_tokenizer(cx, models[k]);
+    for (int k = 0; k < n_names; k++) {
+        heed_model *m = load(cx, names[k]);
+        heed_tokenizer *tokens = load_tokenizer(cx, names[k]);
         for (heed_json at = heed_json_first(all); heed_json_kind_of(at) != HEED_JSON_NONE; at = heed_json_next(at)) {
             struct call c = read_call(cx, at);
             c.opts.stop = c.stop, c.opts.stop_tokens = tokens;
-            if (strcmp(c.model, models[k]) == 0) {
+            if (strcmp(c.model, names[k]) == 0) {
                 heed_generated *g = generate(cx, m, c.source, c.n, c.of_directory ? NULL : &c.opts);
                 assert_int_equal(g->n_best, heed_json_count(heed_json_item(cx, heed_json_array(cx, at, "ids"), 0)));
                 compare(cx, m, &c, g, n.calls++);
@@ -152,15 +153,25 @@ static struct counts compare_all(heed_ctx *cx, const char *file) {
     return n;
 }
 
+/* Rotary positions, also beyond the length where a scaling begins. */
+static const char *const kin[] = {"gemma2-lm",  "gpt_neox-lm", "llama-dynamic", "llama-tied",
+                                  "mistral-lm", "phi3-long",   "qwen2-lm",      "qwen3-lm"};
+enum { KIN = sizeof kin / sizeof *kin };
+
 static void test_golden(void **unused) {
     (void)unused;
     heed_ctx *cx = heed_open(&(heed_config){.threads = 2});
-    struct counts n = compare_all(cx, "generate.json");
+    struct counts n = compare_all(cx, "generate.json", models, MODELS);
     assert_true(n.ended > 50 && n.cut > 50);
-    n = compare_all(cx, "generate_options.json"); /* several end tokens, repetition penalty, stop texts, … */
+    /* several end tokens, repetition penalty, stop texts, … */
+    n = compare_all(cx, "generate_options.json", models, MODELS);
     assert_true(n.ended > 20 && n.stopped > 3);
-    n = compare_all(cx, "generate_lm.json"); /* prompts of a decoder alone */
+    n = compare_all(cx, "generate_lm.json", models, MODELS); /* prompts of a decoder alone */
     assert_true(n.ended > 100 && n.cut > 10);
+    n = compare_all(cx, "generate_t5.json", models, MODELS); /* biases by distance at the right places of the cache */
+    assert_true(n.ended > 10 && n.cut > 10);
+    n = compare_all(cx, "generate_kin.json", kin, KIN);
+    assert_true(n.ended > 5 && n.cut > 20);
     heed_close(cx);
 }
 

@@ -9,7 +9,7 @@
 /* Settings with which each family can be made; a family without a line here fails the test. */
 static const struct {
     const char *family;
-    const char *settings[8];
+    const char *settings[10];
     int n;
     const char *task; /* NULL: the first head */
 } smallest[] = {
@@ -42,6 +42,11 @@ static const struct {
       "decoder_attention_heads=1"},
      6,
      NULL},
+#define SMALL_T5 "vocab_size=9", "d_model=6", "d_kv=5", "d_ff=7", "num_layers=2", "num_heads=3"
+    {"t5", {SMALL_T5, "num_decoder_layers=1"}, 7, NULL},
+    {"t5", {SMALL_T5, "tie_word_embeddings=false", "feed_forward_proj=gated-gelu"}, 8, NULL},
+    {"t5", {SMALL_T5, "num_labels=4"}, 7, "tag"},
+    {"mt5", {SMALL_T5}, 6, NULL},
 #define SMALL_BERT                                                                                                     \
     "vocab_size=11", "hidden_size=8", "num_hidden_layers=2", "num_attention_heads=2", "intermediate_size=6"
     {"bert", {SMALL_BERT, "max_position_embeddings=7"}, 6, NULL},
@@ -66,6 +71,29 @@ static const struct {
 #define SMALL_GPT2 "vocab_size=11", "n_embd=8", "n_layer=2", "n_head=2", "bos_token_id=0", "eos_token_id=0"
     {"gpt2", {SMALL_GPT2, "n_positions=7"}, 7, NULL},
     {"gpt2", {SMALL_GPT2, "tie_word_embeddings=false"}, 7, "lm"},
+    {"gpt2", {SMALL_GPT2, "pad_token_id=0"}, 7, "classify"},
+#define SMALL_LLAMA SMALL_BERT, "num_key_value_heads=1", "pad_token_id=0"
+    {"gpt_neox", {SMALL_BERT, "rotary_pct=0.5"}, 6, NULL},
+    {"llama", {SMALL_LLAMA, "max_position_embeddings=7", "mlp_bias=true"}, 9, NULL},
+    {"llama", {SMALL_LLAMA, "num_labels=3", "attention_bias=true"}, 9, "classify"},
+    {"mistral", {SMALL_LLAMA, "sliding_window=2", "head_dim=6"}, 9, NULL},
+    {"qwen2", {SMALL_LLAMA, "use_sliding_window=true", "sliding_window=2", "max_window_layers=1"}, 10, NULL},
+    {"qwen3", {SMALL_LLAMA, "head_dim=6", "tie_word_embeddings=true"}, 9, NULL},
+    {"phi3", {SMALL_LLAMA, "partial_rotary_factor=0.5"}, 8, NULL},
+    {"gemma2", {SMALL_LLAMA, "head_dim=6", "sliding_window=2"}, 9, NULL},
+#define SMALL_RNN "vocab_size=11", "embedding_size=5", "hidden_size=6"
+    {"rnn", {SMALL_RNN, "nonlinearity=relu"}, 4, "tag"},
+    {"rnn", {SMALL_RNN, "num_labels=3", "pooling=last"}, 5, "classify"},
+    {"gru", {SMALL_RNN}, 3, NULL},
+    {"gru", {SMALL_RNN, "num_labels=1", "problem_type=regression", "pooling=mean"}, 6, "regress"},
+    {"lstm", {SMALL_RNN, "proj_size=5", "tie_word_embeddings=true"}, 5, "lm"},
+    {"lstm", {SMALL_RNN, "num_labels=3"}, 4, "classify"},
+#define SMALL_ENCDEC "vocab_size=11", "embedding_size=5", "hidden_size=4"
+    {"sutskever", {SMALL_ENCDEC, "decoder_vocab_size=7", "reverse_source=true"}, 5, NULL},
+    {"cho", {SMALL_ENCDEC, "maxout_size=3"}, 4, NULL},
+    {"bahdanau", {SMALL_ENCDEC, "maxout_size=3", "alignment_size=6", "reverse_source=true"}, 6, NULL},
+    {"luong", {SMALL_ENCDEC, "score=dot"}, 4, NULL},
+    {"luong", {SMALL_ENCDEC, "score=concat", "attention=local-p", "window=2", "input_feeding=false"}, 7, NULL},
 };
 enum { SMALLEST = sizeof smallest / sizeof *smallest };
 
@@ -88,7 +116,10 @@ static void test_families(void **state) {
         assert_ptr_equal(heed_family_find(f->type), f);
         assert_true(*f->paper && *f->summary && *f->notes && f->size > 0);
         for (const heed_head *h = f->heads; h->architecture; h++) {
-            assert_ptr_equal(heed_head_named(f, h->architecture), h);
+            /* two heads may be one class of Python's: the first is what a file is opened as, the other has a task */
+            const heed_head *const named = heed_head_named(f, h->architecture);
+            assert_true(named && strcmp(named->architecture, h->architecture) == 0);
+            assert_true(named == h || (*h->tasks && !strchr(h->tasks, ' ') && heed_head_for(f, h->tasks) == h));
             assert_true(*h->inputs && h->tasks && h->build && h->forward && h->sample);
         }
         bool made = false;

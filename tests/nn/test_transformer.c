@@ -229,6 +229,47 @@ static void test_batches(void **state) {
     close_context(cx);
 }
 
+/* The first position alone is what it is among all, with its gradients; without training to the bit, with capture or
+ * not. */
+static float *first_bits(bool alone, bool pre, bool training, bool captured, int64_t length, int64_t *n) {
+    heed_ctx *cx = open_context();
+    struct block *b = middling_new(cx, ENCODER, pre, 0);
+    const heed_attention_opts opts = {
+        .mask = heed_mask_lengths(heed_from_i32(cx, (int32_t[]){1, 3}, 1, (int64_t[]){2}), NULL)};
+    heed_tensor *x = heed_want_grad(cx, random_tensor(cx, 0, 3, (int64_t[]){2, length, C}));
+    heed_set_training(cx, training);
+    if (captured) assert_true(heed_capture_begin(cx, NULL));
+    heed_tensor *y = alone ? heed_encoder_attend_first(cx, &b->encoder, x, &opts)
+                           : heed_slice(cx, heed_encoder_attend(cx, &b->encoder, x, &opts), 1, 0, 1);
+    y = heed_keep(cx, heed_contiguous(cx, y));
+    if (captured) assert_int_equal(heed_capture_at(cx, middling.layers - 1)->rows, length);
+    heed_backward_from(cx, y, random_tensor(cx, 2, 3, (int64_t[]){2, 1, C}));
+    if (!y || heed_failed(cx)) fail_msg("%s", heed_message(cx));
+    *n = 2 * C + heed_count(x);
+    float *bits = malloc((size_t)*n * sizeof *bits);
+    memcpy(bits, heed_f32(y), 2 * C * sizeof *bits);
+    memcpy(bits + 2 * C, heed_f32(heed_grad_of(cx, x)), (size_t)heed_count(x) * sizeof *bits);
+    block_free(cx, b);
+    close_context(cx);
+    return bits;
+}
+
+static void test_first(void **state) {
+    (void)state;
+    for (int pre = 0; pre < 2; pre++)
+        for (int64_t length = 3; length <= 300; length *= 10) {
+            int64_t n;
+            float *all = first_bits(false, pre, false, false, length, &n);
+            for (int way = 0; way < 3; way++) {
+                float *first = first_bits(true, pre, way > 0, way == 1, length, &n);
+                if (way < 2) assert_memory_equal(first, all, 2 * C * sizeof *all);
+                for (int64_t i = 0; i < n; i++) assert_true(fabsf(first[i] - all[i]) <= 2e-5f);
+                free(first);
+            }
+            free(all);
+        }
+}
+
 /* ---- memory ---- */
 
 static size_t step_peak(bool dry, enum kind kind, bool norm_first, bool gradients) {
@@ -681,12 +722,12 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),         cmocka_unit_test(test_names),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_batches),        cmocka_unit_test(test_plan),       cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_dropout),        cmocka_unit_test(test_slopes),     cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_layer_drop),     cmocka_unit_test(test_beams),      cmocka_unit_test(test_ragged),
-        cmocka_unit_test(test_capture),        cmocka_unit_test(test_wrong_make), cmocka_unit_test(test_wrong_run),
-        cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_golden),    cmocka_unit_test(test_names),          cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_batches),   cmocka_unit_test(test_first),          cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_deep),      cmocka_unit_test(test_dropout),        cmocka_unit_test(test_slopes),
+        cmocka_unit_test(test_decoding),  cmocka_unit_test(test_layer_drop),     cmocka_unit_test(test_beams),
+        cmocka_unit_test(test_ragged),    cmocka_unit_test(test_capture),        cmocka_unit_test(test_wrong_make),
+        cmocka_unit_test(test_wrong_run), cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

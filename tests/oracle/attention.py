@@ -37,7 +37,7 @@ def turned(x, options, positions, start):
 
 
 def attend(q, k, v, add=None, distance=None, keep=None, key_lengths=None, query_lengths=None, scale=0, causal=False,
-           offset=0, window=0, block=0, alibi=False):
+           offset=0, window=0, block=0, alibi=False, cap=0):
     """q (B,Tq,H,D), k (B,Tk,G,D), v (B,Tk,G,E) -> (B,Tq,H,E)"""
     (batch, queries, heads, size), keys = q.shape, k.shape[1]
     group = heads // max(k.shape[2], 1)
@@ -54,11 +54,12 @@ def attend(q, k, v, add=None, distance=None, keep=None, key_lengths=None, query_
     if distance is not None:
         bias = bias + distance[:, far + offset + queries - 1]
     all_k, all_v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-    scores = scale * q @ all_k.transpose(-1, -2) + bias
+    scores = scale * q @ all_k.transpose(-1, -2)
+    scores = (cap * torch.tanh(scores / cap) if cap else scores) + bias  # as Gemma 2
     some = see.any(-1, keepdim=True)
     weights = torch.softmax(torch.where(see | ~some, scores, -math.inf), -1) if keys else scores
     y = torch.where(some, weights, 0.0) @ all_v
-    if y.numel() and keys:
+    if y.numel() and keys and not cap:
         fused = torch.nn.functional.scaled_dot_product_attention(
             q, k, v, torch.where(see, bias, -math.inf), scale=scale, enable_gqa=True)
         assert torch.where(some, fused - y, 0.0).abs().max() < 1e-12
@@ -181,4 +182,10 @@ def families():
     rows([0, 3, 5], [0, 0, 4], add=normal(2, 1, 3, 4))
     rows(same, same, causal=True, window=2, rotary={}, positions=i32(0, 1, 2, 3, 0, 0, 1, 2, 3, 4, 5), H=2, G=1)
     rows(same, same, distance=normal(2, 11), keep=flags(1, 2, 6, 6))
+    case(cap=0.7)
+    case(cap=2.0, scale=0.9, H=4, G=2, causal=True, Tk=5, window=3, rotary={})
+    case(cap=1.5, alibi=True, key_lengths=i32(4, 0), D=5, E=7)
+    case(cap=50.0, large=30.0, B=1, H=1, D=3, Tq=37, Tk=133, causal=True, offset=96, add=normal(1, 1, 1, 133))
+    case(cap=0.5, Tq=1, causal=True, offset=5, H=4, G=1)
+    rows(same, same, causal=True, cap=1.1, G=1)
     return [f]

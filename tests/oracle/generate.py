@@ -5,6 +5,7 @@ model/generate.json, a list of calls with their options, sources, tokens (withou
 source counts only when the model in double and in single precision gives the same tokens: the rest would test luck.
 """
 import collections
+import copy
 import json
 
 import torch
@@ -64,7 +65,7 @@ def generate(model, sources, call, rules):
     n_best = call.get("n_best", 1)
     out = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=call["beams"], num_return_sequences=n_best,
                          length_penalty=call.get("length_penalty", 1.0), early_stopping=call.get("early_stopping", False),
-                         max_length=call.get("max_length", config.max_position_embeddings), min_length=call.get("min_length", 0),
+                         max_length=call.get("max_length") or config.max_position_embeddings, min_length=call.get("min_length", 0),
                          no_repeat_ngram_size=call.get("no_repeat_ngram", 0), return_dict_in_generate=True, output_scores=True, **rules)
     tokens = []
     for row in out.sequences.tolist():
@@ -78,14 +79,10 @@ def generate(model, sources, call, rules):
     return pack([row[:-1] if e else row for row, e in zip(tokens, ended)]), pack(ended), pack(scores)
 
 
-def cases(name, model, rules):
-    double = type(model)(model.config).eval()
-    double.generation_config = model.generation_config
-    double.load_state_dict(model.state_dict())
-    double.final_logits_bias = model.final_logits_bias.double()
-    double.double()
+def cases(name, model, rules, calls=CALLS):
+    double = copy.deepcopy(model).double()
     torch.manual_seed(len(name))
-    for call in CALLS:
+    for call in calls:
         sources, ids, ended, scores = [], [], [], []
         while len(sources) < SOURCES:
             source = torch.randint(2, model.config.vocab_size - 1, (int(torch.randint(1, 12, ())),)).tolist()

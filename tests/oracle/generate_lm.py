@@ -49,10 +49,10 @@ def learn(model, steps=700):
     return loss.item()
 
 
-def run(model, prompts, call):
+def run(model, prompts, call, pad=PAD, ends=ENDS):
     """Prompts together are padded on the left."""
     width = max(map(len, prompts))
-    ids = torch.tensor([[PAD] * (width - len(p)) + p for p in prompts])
+    ids = torch.tensor([[pad] * (width - len(p)) + p for p in prompts])
     mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts])
     names = dict(beams="num_beams", n_best="num_return_sequences", no_repeat_ngram="no_repeat_ngram_size")
     given = dict(do_sample=False) if call else {}
@@ -62,9 +62,9 @@ def run(model, prompts, call):
     rows, ended = [], []
     for row in out.sequences.tolist():
         row = row[width:]
-        while row and row[-1] == PAD:  # padding, which is never generated
+        while row and row[-1] == pad:  # padding, which is never generated
             row.pop()
-        at = next((i for i, token in enumerate(row) if token in ENDS), None)
+        at = next((i for i, token in enumerate(row) if token in ends), None)
         ended.append(at is not None)
         rows.append(row if at is None else row[:at])
     scores = out.sequences_scores.tolist() if call.get("beams", 3) > 1 else [None] * len(rows)

@@ -86,6 +86,8 @@ def save(path, model, inputs, config=None):
         tensors["in.grad_output"] = stored(upstream)
         main.backward(upstream.double())
     parameters = dict(model.named_parameters(remove_duplicate=False))
+    if "lm_head.weight" in parameters:
+        parameters["embed_out.weight"] = parameters["lm_head.weight"]  # what files of GPT-NeoX call it
     with safe_open(path / "model.safetensors", "numpy") as file:
         for name in file.keys():
             if name in parameters and parameters[name].grad is not None:

@@ -9,10 +9,17 @@ from safetensors import safe_open
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
 MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
-           "attention": "attention", "lessons": "lessons", "vectors": "model", "models": "model", "seq2seq": "model",
+           "attention": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
+           "encdec": "model",
+           "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
-           "generate_options": "model", "generate_lm": "model", "moses": "text", "bleu": "text", "report": "train",
-           "tags": "task", "questions": "task", "pairs": "task"}
+           "generate_options": "model", "generate_lm": "model", "generate_kin": "model", "rope": "model", "moses": "text", "bleu": "text", "chats": "text", "report": "train",
+           "tags": "task", "questions": "task", "pairs": "task", "language": "task",
+           "weights": "task", "replaced": "task",
+           "curves": "task",  # of models that models.py and replaced.py make
+           "t5": "model", "rouge": "text", "text2text": "task",
+           "score": "model",
+           "lora": "lora"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

@@ -240,6 +240,111 @@ def gpt2_lm():
     return hf.GPT2LMHeadModel(gpt2()), given | dict(labels=some(given["input_ids"]))
 
 
+@case
+def gpt2_classify():
+    return hf.GPT2ForSequenceClassification(gpt2(num_labels=3, pad_token_id=0)), ends(20) | dict(labels=torch.tensor([2, 0, 1]))
+
+
+# ---- LLaMA and its kin ----
+
+def ends(words, length=6):
+    """Sentences that end with padding, begin with its token, which is not masked, and have it inside."""
+    given = tokens(words, length=length)
+    ids, mask = given["input_ids"], torch.ones_like(given["attention_mask"])
+    mask[0, length - 2:] = 0
+    ids[0, length - 2:], ids[1, :2], ids[2, 1] = 0, 0, 0
+    return dict(input_ids=ids, attention_mask=mask)
+
+
+def decoder(family, prefix, config, bare={}, lm={}, classify={}, **more):
+    """A case for each head, with keys of their own; more: other language models, NAME=keys."""
+    def add(name, head, given, keys):
+        CASES[f"{family}-{name}"] = lambda: (getattr(hf, prefix + head)(config(**keys)), given())
+
+    def sentence():
+        given = tokens(17)
+        return given | dict(labels=some(given["input_ids"]))
+
+    def anywhere():
+        return tokens(17) | dict(position_ids=torch.randint(0, 40, SEQUENCE))
+    add("bare", "Model", anywhere, bare)
+    add("classify", "ForSequenceClassification", lambda: ends(17) | dict(labels=torch.tensor([2, 0, 1])), dict(num_labels=3) | classify)
+    add("lm", "ForCausalLM", sentence, lm)
+    for name, keys in more.items():
+        add(name, "ForCausalLM", sentence, keys)
+
+
+def kin(prefix, **own):
+    sizes = dict(vocab_size=17, hidden_size=8, intermediate_size=5, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                 max_position_embeddings=12, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    return lambda **keys: getattr(hf, prefix + "Config")(**sizes | own | keys)
+
+
+def scaled(kind, theta=100.0, **keys):
+    return dict(rope_parameters=dict(rope_type=kind, rope_theta=theta, **keys))
+
+
+LLAMA3 = scaled("llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8)
+YARN = scaled("yarn", factor=3.0, original_max_position_embeddings=8, beta_fast=4.0, beta_slow=0.5)
+LONG = scaled("longrope", short_factor=[1.0, 1.5, 2.0], long_factor=[1.5, 3.0, 5.0], original_max_position_embeddings=4)
+
+decoder("llama", "Llama", kin("Llama"), bare=LLAMA3 | dict(head_dim=4),
+        lm=dict(attention_bias=True, mlp_bias=True, hidden_act="gelu"), tied=dict(tie_word_embeddings=True, num_key_value_heads=4) | YARN,
+        dynamic=scaled("dynamic", factor=2.0) | dict(max_position_embeddings=6, head_dim=4),
+        classify=scaled("dynamic", factor=2.0) | dict(max_position_embeddings=4, head_dim=4))
+decoder("mistral", "Mistral", kin("Mistral", sliding_window=3), bare=scaled("linear", factor=2.5), lm=dict(head_dim=6, num_key_value_heads=1),
+        classify=LONG | dict(head_dim=6))
+decoder("qwen2", "Qwen2", kin("Qwen2", use_sliding_window=True, sliding_window=3, max_window_layers=1),
+        bare=YARN | dict(use_sliding_window=False), classify=dict(layer_types=["sliding_attention", "full_attention"]))
+decoder("qwen3", "Qwen3", kin("Qwen3", head_dim=6), bare=dict(attention_bias=True) | LONG,
+        classify=dict(use_sliding_window=True, sliding_window=3, max_window_layers=1))
+decoder("phi3", "Phi3", kin("Phi3", original_max_position_embeddings=4, hidden_size=12, num_attention_heads=2, num_key_value_heads=1), bare=LONG, lm=dict(sliding_window=3),
+        classify=dict(partial_rotary_factor=0.7), long=LONG | dict(original_max_position_embeddings=6))
+decoder("gemma2", "Gemma2", kin("Gemma2", head_dim=6, query_pre_attn_scalar=5, sliding_window=3, attn_logit_softcapping=2.0,
+                               final_logit_softcapping=3.0), lm=dict(attention_bias=True),
+        bare=dict(attn_logit_softcapping=None), classify=dict(layer_types=["full_attention", "sliding_attention"]),
+        untied=dict(tie_word_embeddings=False, final_logit_softcapping=None))
+
+
+@case
+def llama_older():
+    """A padding token of -1 is none to the head, and the last token to the embedding, whose row is not trained."""
+    given = dict(input_ids=torch.tensor([[3, 16, 0, 5, 16], [16, 2, 7, 0, 0]]), labels=torch.tensor([1, 0]))
+    return hf.LlamaForSequenceClassification(kin("Llama")(pad_token_id=-1)), given
+
+
+def gpt_neox(**keys):
+    sizes = dict(vocab_size=17, hidden_size=12, num_hidden_layers=2, num_attention_heads=2, intermediate_size=7, max_position_embeddings=12,
+                 pad_token_id=0, bos_token_id=1, eos_token_id=2, rotary_pct=0.5)
+    return hf.GPTNeoXConfig(**sizes | keys)
+
+
+decoder("gpt_neox", "GPTNeoX", gpt_neox, bare=dict(use_parallel_residual=False, rotary_pct=0.75), classify=dict(attention_bias=False),
+        tied=dict(tie_word_embeddings=True, hidden_act="gelu_new"))
+
+
+def packed(model, config, words):
+    """Sequences of 4 and 5 tokens, and of 1, 6 and 2: none sees another. transformers knows them by positions that begin
+    anew."""
+    def forward(self, segment_ids=None, **given):
+        return model.forward(self, use_cache=False, **given)
+    given = dict(input_ids=torch.randint(0, words, (2, 9)),
+                 position_ids=torch.tensor([[*range(4), *range(5)], [0, *range(6), *range(2)]]),
+                 segment_ids=torch.tensor([[0] * 4 + [1] * 5, [7] + [3] * 6 + [4] * 2]))
+    following = some(torch.randint(0, words, (2, 9)))
+    return type(model.__name__, (model,), dict(forward=forward))(config), given | dict(labels=following, shift_labels=following)
+
+
+@case
+def gpt2_packed():
+    return packed(hf.GPT2LMHeadModel, gpt2(), 20)
+
+
+@case
+def mistral_packed():
+    return packed(hf.MistralForCausalLM, kin("Mistral", sliding_window=3)(), 17)
+
+
 # ---- weights stored in 16 bits: the directory's, and then computed with in float64 ----
 
 @case
@@ -255,6 +360,11 @@ def gpt2_lm_bf16():
 @case
 def gpt2_lm_f16():
     return *gpt2_lm(), torch.float16
+
+
+@case
+def llama_lm_bf16():
+    return *CASES["llama-lm"](), torch.bfloat16
 
 
 def make(folder):

@@ -683,5 +683,83 @@ def loss():
     return f
 
 
+# ---- recurrent networks ----
+
+
+def recurrent_fn(kind, lengths, reverse, relu=False):
+    """torch.nn.RNN, GRU or LSTM of one layer with these weights. The reverse direction is that of a bidirectional layer
+    on packed sequences; rows of length 0, which torch refuses, keep their states."""
+    def fn(x, w_ih, w_hh, b_ih, b_hh, h0, _, c0=None, w_hr=None):
+        rows, steps, inputs = x.shape
+        gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
+        units, outputs = w_hh.shape[0] // gates, w_hh.shape[1]
+        some = {"nonlinearity": "relu" if relu else "tanh"} if kind == "rnn" else {}
+        some.update({"proj_size": outputs} if w_hr is not None else {})
+        module = {"rnn": torch.nn.RNN, "gru": torch.nn.GRU, "lstm": torch.nn.LSTM}[kind](
+            inputs, units, bias=b_ih is not None, batch_first=True, bidirectional=reverse, **some).double()
+        suffix = "_l0_reverse" if reverse else "_l0"
+        weights = {"weight_ih": w_ih, "weight_hh": w_hh, "bias_ih": b_ih, "bias_hh": b_hh, "weight_hr": w_hr}
+        weights = {key + suffix: w for key, w in weights.items() if w is not None}
+        sizes = lengths if lengths is not None else [steps] * rows
+        some = [b for b in range(rows) if sizes[b] > 0]
+        h = x.new_zeros(rows, outputs) if h0 is None else h0
+        c = x.new_zeros(rows, units) if c0 is None else c0
+
+        def both(t):  # directions first; the states of the other direction do not matter
+            t = t[some].unsqueeze(0)
+            return torch.cat([torch.zeros_like(t), t]) if reverse else t
+
+        y, hn, cn = x.new_zeros(rows, steps, outputs), h.clone(), c.clone()
+        if some:
+            packed = torch.nn.utils.rnn.pack_padded_sequence(x[some], [sizes[b] for b in some], batch_first=True,
+                                                             enforce_sorted=False)
+            states = (both(h), both(c)) if kind == "lstm" else both(h)
+            out, last = torch.func.functional_call(module, weights, (packed, states))
+            last = last if kind == "lstm" else (last,)
+            out = torch.nn.utils.rnn.pad_packed_sequence(out, batch_first=True, total_length=steps)[0]
+            at = torch.tensor(some)
+            y = y.index_copy(0, at, out[..., -outputs:])
+            hn = hn.index_copy(0, at, last[0][-1])
+            cn = cn.index_copy(0, at, last[1][-1]) if kind == "lstm" else cn
+        return (y, hn, cn) if kind == "lstm" else (y, hn)
+    return fn
+
+
+def recurrent():
+    f = Family("recurrent")
+    # rows, steps, inputs, units, outputs of a projection, lengths
+    shapes = [(2, 3, 4, 5, 0, None), (3, 6, 2, 9, 0, [6, 2, 4]), (1, 1, 3, 4, 0, None), (4, 5, 2, 33, 0, [0, 5, 1, 5]),
+              (2, 2, 1, 1, 0, [1, 2]), (5, 4, 3, 16, 0, None)]
+    for kind, gates in [("rnn", 1), ("gru", 3), ("lstm", 4)]:
+        projected = [(3, 5, 4, 7, 3, [5, 1, 4]), (2, 4, 3, 5, 2, None), (1, 2, 2, 3, 2, None)] if kind == "lstm" else []
+        for number, (b, t, c, h, p, lengths) in enumerate(shapes + projected):
+            outputs, scale = p or h, min(0.6, h**-0.5)  # no larger: chaos would magnify rounding
+            for reverse in (False, True):
+                for bias, states in [(True, True), (False, False)]:
+                    if h > 32 and bias == reverse:
+                        continue
+                    inputs = [normal(b, t, c), normal(gates * h, c, scale=scale), normal(gates * h, outputs, scale=scale),
+                              normal(gates * h) if bias else None, normal(gates * h) if bias else None,
+                              normal(b, outputs) if states else None,
+                              None if lengths is None else given(lengths, np.int32)]
+                    if kind == "lstm":
+                        inputs += [normal(b, h) if states else None, normal(p, h, scale=scale) if p else None]
+                    attr = {"reverse": True} if reverse else {}
+                    f.case(kind, inputs, recurrent_fn(kind, lengths, reverse), rtol=5e-5, atol=5e-6, **attr)
+                    if kind == "rnn" and number < 3:
+                        f.case(kind, inputs, recurrent_fn(kind, lengths, reverse, True), kink=True, relu=True, **attr)
+        for store in STORED.values():
+            inputs = [normal(2, 5, 3), store(normal(gates * 4, 3)), store(normal(gates * 4, 4)), None, None, None, None]
+            f.case(kind, inputs + [None] * (2 if kind == "lstm" else 0), recurrent_fn(kind, None, False), rtol=5e-5)
+        state = ["normal 37 70"] if kind == "lstm" else []
+        f.large(kind, "normal 37 19 50", f"normal {gates * 70} 50", f"normal {gates * 70} 70", f"normal {gates * 70}",
+                f"normal {gates * 70}", "normal 37 70", "ids 20 37", *(state + [None] if state else []), reverse=True)
+        f.large(kind, "normal 37 19 50", f"normal {gates * 70} 50", f"normal {gates * 70} 70", None, None, None, None,
+                *[None for _ in range(2 if state else 0)])
+    f.large("lstm", "normal 37 19 50", "normal 280 50", "normal 280 45", "normal 280", "normal 280", "normal 37 45",
+            "ids 20 37", "normal 37 70", "normal 45 70")
+    return f
+
+
 def families():
-    return [elementwise(), compare(), product(), reduce(), rows(), index(), shape(), loss()]
+    return [elementwise(), compare(), product(), reduce(), rows(), index(), shape(), loss(), recurrent()]

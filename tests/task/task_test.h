@@ -11,23 +11,24 @@
     heed_json_kind_of(v) != HEED_JSON_NONE;                                                                            \
     v = heed_json_next(v)
 
-static UNUSED heed_json open_golden(heed_ctx *cx, const char *name) {
+static UNUSED const char *golden_path(const char *name) {
+    static char path[1024];
     const char *root = getenv("HEED_GOLDEN");
-    char path[1024];
     snprintf(path, sizeof path, "%s/%s", root ? root : HEED_SOURCE_DIR "/tests/golden", name);
-    const heed_json doc = heed_json_open(cx, path);
+    return path;
+}
+
+static UNUSED heed_json open_golden(heed_ctx *cx, const char *name) {
+    const heed_json doc = heed_json_open(cx, golden_path(name));
     if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
     return doc;
 }
 
 /* Of the golden file of pipelines. */
 static UNUSED heed_tokenizer *tokenizer_named(heed_ctx *cx, const char *name) {
-    const char *root = getenv("HEED_GOLDEN");
-    char path[1024];
     struct tree t;
     size_t size;
-    snprintf(path, sizeof path, "%s/text/pipelines.json", root ? root : HEED_SOURCE_DIR "/tests/golden");
-    char *text = read_bytes(path, &size);
+    char *text = read_bytes(golden_path("text/pipelines.json"), &size);
     heed_tokenizer *found = NULL;
     assert_true(tree_parse(cx, "pipelines.json", text, size, &t));
     for (EACH_NODE(one, &t, tree_root(&t))) {

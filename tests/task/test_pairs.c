@@ -1,13 +1,6 @@
 /* Pairs of texts: how they are read, and the contrastive loss against sentence-transformers (tests/oracle/pairs.py). */
 #include "task_test.h"
 
-static char *golden_path(const char *name) {
-    static char path[1024];
-    const char *root = getenv("HEED_GOLDEN");
-    snprintf(path, sizeof path, "%s/%s", root ? root : HEED_SOURCE_DIR "/tests/golden", name);
-    return path;
-}
-
 static heed_task_data *read_pairs(heed_ctx *cx, const char *text, const heed_task_opts *opts) {
     write_text("pairs.tsv", text);
     heed_task_data *d = heed_task_read(cx, heed_text_task_find("embed"), in_folder("pairs.tsv"), opts);

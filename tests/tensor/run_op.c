@@ -125,6 +125,15 @@ static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_t
     return NULL;
 }
 
+/* x, W_ih, W_hh, b_ih, b_hh, h0, lengths and, of an LSTM, c0, W_hr. */
+static bool recurrent(heed_ctx *cx, heed_cell_kind kind, struct attrs at, heed_tensor *const *in, heed_tensor **out) {
+    const bool lstm = kind == HEED_LSTM;
+    const heed_cell_weights cell = {in[1], in[2], in[3], in[4], lstm ? in[8] : NULL};
+    const heed_recurrent_opts opts = {in[5], lstm ? in[7] : NULL, in[6], flag(at, "reverse")};
+    out[0] = heed_recurrent(cx, kind, in[0], &cell, &opts, &out[1], lstm ? &out[2] : NULL);
+    return out[0] != NULL;
+}
+
 bool run_op(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *in, int n_in, heed_tensor **out,
             int *n_out) {
     *n_out = 1;
@@ -136,6 +145,16 @@ bool run_op(heed_ctx *cx, const char *op, struct attrs at, heed_tensor *const *i
     if (strcmp(op, "topk") == 0) {
         *n_out = 2;
         return heed_topk(cx, in[0], whole(at, "k"), &out[0], &out[1]);
+    }
+    static const char *const cells[] = {"rnn", "gru", "lstm"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(op, cells[i]) != 0) continue;
+        *n_out = i == 2 ? 3 : 2;
+        return recurrent(cx,
+                         i                  ? HEED_RNN_RELU + (heed_cell_kind)i
+                         : flag(at, "relu") ? HEED_RNN_RELU
+                                            : HEED_RNN_TANH,
+                         at, in, out);
     }
     heed_tensor **h = flag(at, "h") ? &out[1] : NULL;
     const bool layer = strcmp(op, "add_layer_norm") == 0;

@@ -95,6 +95,7 @@ static bool takes_any_type(const char *op) {
 /* Does op read input i in 16 bits? */
 static bool reads(const char *op, int i) {
     if (strcmp(op, "cast") == 0 || strcmp(op, "embedding") == 0) return i == 0;
+    if (strcmp(op, "rnn") == 0 || strcmp(op, "gru") == 0 || strcmp(op, "lstm") == 0) return i == 1 || i == 2 || i == 8;
     return strncmp(op, "linear", 6) == 0 && i == 1;
 }
 

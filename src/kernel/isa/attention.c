@@ -101,7 +101,10 @@ void ISA_NAME(attention_unpack)(float *x, int64_t ldx, float *strip, int64_t row
 
 INLINE vf with_bias(vf score, vf add) { return v_where(add == -INFINITY, add, score + add); }
 
-/* Adds the bias and hides what is not seen; top, where not NULL, is raised to each lane's largest. */
+/* cap tanh(score / cap): below cap, and for small scores the score (Bello et al. 2017) */
+INLINE vf capped(vf score, float cap) { return v_tanh(score * (1 / cap)) * cap; }
+
+/* Caps, adds the bias and hides what is not seen; top, where not NULL, is raised to each lane's largest. */
 INLINE void mask_scores(float *scores, int64_t ld, const struct attention_block *b, float *top) {
     vi from[NV] = {{0}}, to[NV] = {{0}};
     vf most[NV];
@@ -115,6 +118,7 @@ INLINE void mask_scores(float *scores, int64_t ld, const struct attention_block 
     for (int64_t j = 0; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
             float *const at = scores + j * ld + v * VW;
             vf x = v_load(at);
+            if (b->cap != 0) x = capped(x, b->cap);
             if (b->add) x = with_bias(x, v_load(b->add + j * NR + v * VW));
             if (b->from) {
                 const vi here = (vi){0} + (int32_t)j;
@@ -128,7 +132,7 @@ INLINE void mask_scores(float *scores, int64_t ld, const struct attention_block 
 
 static void strip_scores(const struct attention_strip *s, float *top) {
     const struct attention_block *const b = &s->block;
-    const bool masked = b->add || b->from;
+    const bool masked = b->add || b->from || b->cap != 0;
     struct product t = {b->d, b->k, s->qt, b->ldk, NR, s->scores, NR, NR, masked ? NULL : top};
     run(put, b->keys, t);
     if (masked) mask_scores(s->scores, NR, b, top);
@@ -235,6 +239,7 @@ static void row_scores(const struct attention_row *r) {
         dot_keys(r, 16);
     else
         dot_keys(r, 0);
+    if (b->cap != 0) V_EACH(i, n, b->keys, { v_put(r->scores + i, capped(v_get(r->scores + i, n, 0), b->cap), n); });
     if (!b->add) return;
     V_EACH(i, n, b->keys, { v_put(r->scores + i, with_bias(v_get(r->scores + i, n, 0), v_get(b->add + i, n, 0)), n); });
 }
@@ -293,22 +298,33 @@ INLINE vf weight_of(vf score, vf top, vf inv) {
 
 struct back_lanes {
     vf shift[NV], inv[NV], delta[NV];
+    float cap; /* that ds goes back through; 0: none */
 };
 
-/* One or two keys of a strip: scores in p and dp in ds become weights times factor, as dv wants them, and ds = p (dp
- * factor - delta). Of what is hidden, 0: not 0 times a sum or a dp that may be NaN. */
-INLINE void back_keys(float *p, float *ds, int64_t ld, const float *factor, const struct back_lanes *l,
-                      const int keys) {
+/* d (1 - (s / cap)^2), s the capped score before the bias */
+INLINE vf before_cap(vf d, vf score, const float *add, float cap) {
+    const vf s = (add ? score - v_load(add) : score) * (1 / cap);
+    return d * (1.0f - s * s);
+}
+
+/* Keys j and, where there are two, j + 1 of a strip: scores in p and dp in ds become weights times factor, as dv wants
+ * them, and ds = p (dp factor - delta). Of what is hidden, 0: not 0 times a sum or a dp that may be NaN. */
+INLINE void back_keys(float *p, float *ds, int64_t ld, const struct attention_block *m, int64_t j,
+                      const struct back_lanes *l, const int keys) {
     vf x[2 * NV];
+    p += j * ld, ds += j * ld;
     UNROLL for (int i = 0; i < keys * NV; i++) x[i] = v_load(p + i / NV * ld + i % NV * VW) - l->shift[i % NV];
     v_exp_below_each(x, keys * NV);
     UNROLL for (int i = 0; i < keys * NV; i++) {
         const int64_t at = i / NV * ld + i % NV * VW;
-        const vi seen = v_load(p + at) != -INFINITY;
+        const vf score = v_load(p + at);
+        const vi seen = score != -INFINITY;
         const vf weight = (vf)((vi)(x[i] * l->inv[i % NV]) & seen), dp = v_load(ds + at);
-        const vf keep = factor ? v_load(factor + i * VW) : v_set(1);
+        const vf keep = m->factor ? v_load(m->factor + j * NR + i * VW) : v_set(1);
+        vf d = weight * (dp * keep - l->delta[i % NV]);
+        if (l->cap != 0) d = before_cap(d, score, m->add ? m->add + j * NR + i * VW : NULL, l->cap);
         v_store(p + at, weight * keep);
-        v_store(ds + at, (vf)((vi)(weight * (dp * keep - l->delta[i % NV])) & seen));
+        v_store(ds + at, (vf)((vi)d & seen));
     }
 }
 
@@ -317,17 +333,16 @@ INLINE void strip_back(const struct attention_back *b, int64_t strip) {
     const struct attention_block *const m = &b->mask[strip];
     const int64_t at = strip * NR, ld = b->ld;
     float *const p = b->p + at, *const ds = b->ds + at;
-    struct back_lanes l;
+    struct back_lanes l = {.cap = b->dqt || b->dk ? m->cap : 0}; /* biases are added after the cap */
     UNROLL for (int v = 0; v < NV; v++) {
         l.shift[v] = shift_of(v_load(b->top + at + v * VW));
         l.inv[v] = v_load(b->inv + at + v * VW);
         l.delta[v] = v_load(b->delta + at + v * VW);
     }
-    if (m->from || m->add) mask_scores(p, ld, m, NULL);
+    if (m->from || m->add || m->cap != 0) mask_scores(p, ld, m, NULL);
     int64_t j = 0;
-    for (; j + 2 <= m->keys; j += 2)
-        back_keys(p + j * ld, ds + j * ld, ld, m->factor ? m->factor + j * NR : NULL, &l, 2);
-    if (j < m->keys) back_keys(p + j * ld, ds + j * ld, ld, m->factor ? m->factor + j * NR : NULL, &l, 1);
+    for (; j + 2 <= m->keys; j += 2) back_keys(p, ds, ld, m, j, &l, 2);
+    if (j < m->keys) back_keys(p, ds, ld, m, j, &l, 1);
     for (j = m->keys; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
             v_store(p + j * ld + v * VW, (vf){0});
             v_store(ds + j * ld + v * VW, (vf){0});

@@ -52,8 +52,7 @@ INLINE uint64_t v_bits(vi mask) {
 #endif
 }
 
-/* Numbers 4 block, 4 block + 1 ... to `out`: at least n, in whole groups of 4 BLOCKS. */
-static void random_fill(uint32_t *out, int64_t n, uint64_t seed, uint64_t stream, uint64_t block) {
+void ISA_NAME(random_words)(uint32_t *out, int64_t n, uint64_t seed, uint64_t stream, uint64_t block) {
     uint64_t key0[10], key1[10];
     for (uint32_t round = 0; round < 10; round++) {
         key0[round] = (uint32_t)seed + round * PHILOX_W0;
@@ -95,7 +94,7 @@ void ISA_NAME(dropout_part)(float *y, uint64_t *mask, const float *x, int64_t n,
     const int64_t lead = (int64_t)(position % 4);
     for (int64_t at = 0; at < n; at += CHUNK) {
         const int64_t count = n - at < CHUNK ? n - at : CHUNK;
-        random_fill(bits, lead + count, seed, stream, (position + (uint64_t)at) / 4);
+        ISA_NAME(random_words)(bits, lead + count, seed, stream, (position + (uint64_t)at) / 4);
         int64_t i = 0;
         for (; i + 64 <= count; i += 64) *mask++ = drop_word(y + at + i, x + at + i, bits + lead + i, 64, least, scale);
         if (i < count) *mask++ = drop_word(y + at + i, x + at + i, bits + lead + i, count - i, least, scale);
@@ -123,7 +122,7 @@ void ISA_NAME(attention_factors)(float *out, int64_t ldo, int64_t rows, int64_t 
     uint32_t bits[CHUNK + 4 * BLOCKS] __attribute__((aligned(64)));
     for (int64_t at = 0; at < rows; at += CHUNK / 8) {
         const int64_t count = rows - at < CHUNK / 8 ? rows - at : CHUNK / 8;
-        random_fill(bits, count * 8, seed, stream, word / 4 + (uint64_t)at * 2);
+        ISA_NAME(random_words)(bits, count * 8, seed, stream, word / 4 + (uint64_t)at * 2);
         for (int64_t r = 0; r < count; r++) {
             const uint32_t *const words = bits + r * 8;
             float *const to = out + (at + r) * ldo, all[16];

@@ -57,6 +57,13 @@ static void pack_strip(float *strip, const void *b, int64_t ldb, bool trans_b, i
         pack(strip, b, ldb, trans_b, k, n, STORED_F16);
 }
 
+void ISA_NAME(gemm_pack)(float *strips, const void *b, int64_t ldb, enum stored type, bool trans_b, int64_t k,
+                         int64_t n) {
+    const int64_t column = trans_b ? ldb : 1;
+    for (int64_t j = 0; j < n; j += NR)
+        pack_strip(strips + j * k, address(b, j * column, type), ldb, trans_b, k, n - j, type);
+}
+
 /* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns; b from element `at` on. */
 INLINE void add_rows(const int rows, const int count, float *sums, const float *a, int64_t lda, const void *b,
                      int64_t at, int64_t ldb, int64_t n, const enum stored type) {

@@ -19,6 +19,7 @@
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
+#include "kernel/isa_recurrent.def"
 #include "kernel/isa_rows.def"
 #undef ISA
 

@@ -13,6 +13,7 @@ const struct isa ISA_NAME(isa) = {
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
+#include "kernel/isa_recurrent.def"
 #include "kernel/isa_rows.def"
 #undef ISA
 };

@@ -67,6 +67,7 @@ static bool linear_forward(heed_op_call *c) {
                      .b = w->data,
                      .b_type = stored_of(w->dtype),
                      .trans_b = !attr->transposed,
+                     .packed = w->packed,
                      .c = heed_op_f32(c, 0),
                      .ldc = outputs_of(c),
                      .alpha = 1,

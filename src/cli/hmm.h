@@ -1,0 +1,21 @@
+/* Taggers that are hidden Markov models: a directory with config.json (model_type "heed-hmm", the tag of each state),
+ * vocab.txt, a symbol a line, and model.safetensors (initial, transition, emission in double). A symbol is a word, or
+ * stands for unknown words of one look: their capital and last letters. */
+#ifndef CLI_HMM_H
+#define CLI_HMM_H
+
+#include "cli/options.h"
+#include "heed/text.h"
+
+#define HMM_TYPE       "heed-hmm"
+#define HMM_VOCABULARY "vocab.txt"
+
+/* The words of a line, which are separated by blanks: their number, and where they are (word NULL: only counted). */
+int64_t tag_split(const char *text, heed_word *word);
+
+bool hmm_is(const char *dir);
+int hmm_train(struct options *o); /* heed train tag --model hmm */
+int hmm_tag_lines(struct options *o);
+void hmm_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
+
+#endif

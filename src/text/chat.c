@@ -1,0 +1,345 @@
+/* Chat formats as tables: what stands before and behind what each role says.
+ *
+ *     begin,  then of every message  before[role]  text  after[role],  then  open
+ *
+ * Formats without a system message of their own fold it into the first message of the user. */
+#include "heed/chat.h"
+#include "text/unicode.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct chat_kind {
+    const char *name;
+    const char *mark;      /* is in its templates, and in no template of a kind before it */
+    const char *begin;     /* of the text */
+    const char *before[3]; /* by role: system, user, assistant */
+    const char *after[3];
+    const char *end;     /* the token that ends an answer, with which after[2] begins, but for spaces */
+    const char *open;    /* where the assistant is to go on */
+    const char *close;   /* where it is not; NULL: nothing */
+    const char *fold[2]; /* around a system message that is folded into the user's; NULL: it is one of its own */
+    bool trims;          /* white space around texts */
+};
+
+static const struct chat_kind kinds[] = {
+    {.name = "llama3",
+     .mark = "<|start_header_id|>",
+     .begin = "<|begin_of_text|>",
+     .before = {"<|start_header_id|>system<|end_header_id|>\n\n", "<|start_header_id|>user<|end_header_id|>\n\n",
+                "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+     .after = {"<|eot_id|>", "<|eot_id|>", "<|eot_id|>"},
+     .end = "<|eot_id|>",
+     .open = "<|start_header_id|>assistant<|end_header_id|>\n\n",
+     .trims = true},
+    {.name = "chatml",
+     .mark = "<|im_start|>",
+     .begin = "",
+     .before = {"<|im_start|>system\n", "<|im_start|>user\n", "<|im_start|>assistant\n"},
+     .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"},
+     .end = "<|im_end|>",
+     .open = "<|im_start|>assistant\n"},
+    {.name = "gemma",
+     .mark = "<start_of_turn>",
+     .begin = "<bos>",
+     .before = {"", "<start_of_turn>user\n", "<start_of_turn>model\n"},
+     .after = {"", "<end_of_turn>\n", "<end_of_turn>\n"},
+     .end = "<end_of_turn>",
+     .open = "<start_of_turn>model\n",
+     .fold = {"", "\n\n"},
+     .trims = true},
+    {.name = "phi3",
+     .mark = "<|end|>",
+     .begin = "<s>",
+     .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"},
+     .after = {"<|end|>\n", "<|end|>\n", "<|end|>\n"},
+     .end = "<|end|>",
+     .open = "<|assistant|>\n",
+     .close = "<|endoftext|>"},
+    {.name = "llama2",
+     .mark = "<<SYS>>",
+     .begin = "",
+     .before = {"", "<s>[INST] ", " "},
+     .after = {"", " [/INST]", " </s>"},
+     .end = "</s>",
+     .open = "",
+     .fold = {"<<SYS>>\n", "\n<</SYS>>\n\n"},
+     .trims = true},
+    {.name = "mistral",
+     .mark = "[INST]",
+     .begin = "<s>",
+     .before = {"", "[INST] ", ""},
+     .after = {"", "[/INST]", "</s>"},
+     .end = "</s>",
+     .open = "",
+     .fold = {"", "\n\n"}},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const char *const heed_chat_chatml =
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
+    "'\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+bool heed_chat_role_find(const char *name, heed_chat_role *role) {
+    static const char *const names[][4] = {
+        {"system", "developer", NULL}, {"user", "human", NULL}, {"assistant", "gpt", "model", NULL}};
+    for (int i = 0; name && i < 3; i++)
+        for (const char *const *one = names[i]; *one; one++)
+            if (strcmp(*one, name) == 0) return *role = (heed_chat_role)i, true;
+    return false;
+}
+
+bool heed_chat_format_named(const char *name, heed_chat_format *f) {
+    for (int i = 0; name && i < KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0) return *f = (heed_chat_format){.kind = &kinds[i]}, true;
+    return false;
+}
+
+const char *heed_chat_format_name(const heed_chat_format *f) { return f && f->kind ? f->kind->name : NULL; }
+
+/* ---- recognising a template ---- */
+
+/* Whether one of the texts is in the template; each with either kind of quotes. */
+static bool says(const char *text, const char *what) {
+    char other[64];
+    snprintf(other, sizeof other, "%s", what);
+    for (char *s = other; *s; s++)
+        if (*s == '\'') *s = '"';
+    return strstr(text, what) || strstr(text, other);
+}
+
+/* ChatML's: what stands there as a text in quotes, between the tokens of a system message. */
+static void find_system(const char *text, char *to, size_t size) {
+    static const char *const begins[] = {"<|im_start|>system\n", "<|im_start|>system\\n"};
+    for (int i = 0; i < 2; i++)
+        for (const char *at = text; (at = strstr(at, begins[i]));) {
+            at += strlen(begins[i]);
+            const size_t length = strcspn(at, "'\"{<");
+            if (length == 0 || length >= size || strncmp(at + length, "<|im_end|>", 10) != 0) continue;
+            snprintf(to, size, "%.*s", (int)length, at);
+            return;
+        }
+}
+
+bool heed_chat_recognise(heed_ctx *cx, const char *name, const char *text, heed_chat_format *f) {
+    int i = 0;
+    while (i < KINDS && !strstr(text, kinds[i].mark)) i++;
+    if (i == KINDS)
+        return heed_fail(cx, HEED_ERR_FORMAT,
+                         "%s: a chat_template that heed does not know; it knows ChatML, LLaMA 2 and 3, Mistral, Gemma "
+                         "and Phi-3",
+                         name);
+    *f = (heed_chat_format){.kind = &kinds[i]};
+    if (strcmp(kinds[i].name, "chatml") == 0) find_system(text, f->system, sizeof f->system);
+    f->spaced[0] = says(text, "' [/INST]'");
+    f->spaced[1] = says(text, "' ' + message") || says(text, "' ' + content");
+    f->spaced[2] = says(text, "eos_token + ' '");
+    f->dated = strstr(text, "Cutting Knowledge Date");
+    f->bare = !strstr(text, "bos_token");
+    return true;
+}
+
+/* The template of a directory, to be freed; NULL: there is none, or reading failed. */
+static char *read_template(heed_ctx *cx, const char *dir, char path[4096]) {
+    heed_string own = {0};
+    snprintf(path, 4096, "%s/chat_template.jinja", dir);
+    if (access(path, F_OK) == 0) return heed_text_read(cx, path, &own) ? own.s : NULL;
+    snprintf(path, 4096, "%s/tokenizer_config.json", dir);
+    if (access(path, F_OK) != 0) return NULL;
+    const heed_json config = heed_json_open(cx, path);
+    heed_json at = heed_json_find(cx, config, "chat_template");
+    if (heed_json_kind_of(at) == HEED_JSON_ARRAY) /* several by name: the one called default, else the first */
+        for (heed_json v = heed_json_first(at), found = v;; v = heed_json_next(v)) {
+            const bool over = heed_json_kind_of(v) == HEED_JSON_NONE;
+            if (!over && strcmp(heed_json_text_or(cx, v, "name", ""), "default") == 0) found = v;
+            if (!over) continue;
+            at = heed_json_find(cx, found, "template");
+            break;
+        }
+    const char *const text = heed_json_kind_of(at) == HEED_JSON_TEXT ? heed_json_text(cx, at, NULL) : NULL;
+    if (text) heed_string_put(cx, &own, text, strlen(text));
+    heed_json_free(config);
+    return own.s;
+}
+
+bool heed_chat_find(heed_ctx *cx, const char *dir, heed_chat_format *f) {
+    char path[4096];
+    if (heed_failed(cx)) return false;
+    char *const text = read_template(cx, dir, path);
+    if (!text && !heed_failed(cx))
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: there is no chat_template: it was not taught conversations", dir);
+    const bool ok = text && !heed_failed(cx) && heed_chat_recognise(cx, path, text, f);
+    heed_mem_free(cx, text);
+    return ok;
+}
+
+/* ---- rendering ---- */
+
+static bool put_piece(heed_ctx *cx, heed_chat_text *to, const char *text, size_t size, bool special, bool answer) {
+    if (size == 0) return true;
+    if (to->count == to->room) {
+        const int64_t room = to->room ? 2 * to->room : 32;
+        heed_chat_piece *larger = heed_mem_resize(cx, to->piece, (size_t)room * sizeof *larger);
+        if (!larger) return false;
+        to->piece = larger;
+        to->room = room;
+    }
+    to->piece[to->count++] = (heed_chat_piece){to->text.size, size, special, answer};
+    return heed_string_put(cx, &to->text, text, size);
+}
+
+static bool put_format(heed_ctx *cx, heed_chat_text *to, const char *text) {
+    return put_piece(cx, to, text, strlen(text), true, false);
+}
+
+/* White space as Python's strip has it. */
+static void trim(const char **text, size_t *size, bool left, bool right) {
+    const char *at = *text, *end = *text + *size;
+    while (left && at < end) {
+        const char *next = at;
+        if (!unicode_is_space(utf8_next(&next, end))) break;
+        at = next;
+    }
+    while (right && end > at) {
+        const char *before = end - 1;
+        while (before > at && (*before & 0xC0) == 0x80) before--;
+        const char *s = before;
+        if (!unicode_is_space(utf8_next(&s, end))) break;
+        end = before;
+    }
+    *text = at;
+    *size = (size_t)(end - at);
+}
+
+/* What stands behind a message: of an answer its end belongs to it. */
+static bool put_after(heed_ctx *cx, const struct chat_kind *k, const char *after, heed_chat_role role,
+                      heed_chat_text *to) {
+    if (role != HEED_CHAT_ASSISTANT) return put_format(cx, to, after);
+    const char *const end = strstr(after, k->end);
+    const size_t size = end ? (size_t)(end - after) + strlen(k->end) : 0;
+    return put_piece(cx, to, after, size, true, true) && put_format(cx, to, after + size);
+}
+
+#define DATES "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+
+static bool put_system(heed_ctx *cx, const heed_chat_format *f, const char *text, size_t size, heed_chat_text *to) {
+    const struct chat_kind *const k = f->kind;
+    if (k->trims) trim(&text, &size, true, true);
+    return put_format(cx, to, k->before[0]) && (!f->dated || put_format(cx, to, DATES)) &&
+           put_piece(cx, to, text, size, false, false) && put_format(cx, to, k->after[0]);
+}
+
+/* system: to be folded into the message; NULL: none. */
+static bool put_message(heed_ctx *cx, const heed_chat_format *f, const heed_chat_message *m,
+                        const heed_chat_message *system, heed_chat_text *to) {
+    const struct chat_kind *const k = f->kind;
+    const bool mistral = strcmp(k->name, "mistral") == 0, answer = m->role == HEED_CHAT_ASSISTANT;
+    const bool whole = system && strcmp(k->name, "llama2") == 0; /* the two are stripped as one */
+    const char *text = m->text;
+    size_t size = m->size;
+    if (k->trims) trim(&text, &size, !whole, true);
+    if (!put_format(cx, to, mistral && answer && f->spaced[1] ? " " : k->before[m->role])) return false;
+    if (system && (!put_format(cx, to, k->fold[0]) || !put_piece(cx, to, system->text, system->size, false, false) ||
+                   !put_format(cx, to, k->fold[1])))
+        return false;
+    if (!put_piece(cx, to, text, size, false, answer)) return false;
+    if (mistral && !answer && f->spaced[0] && !put_format(cx, to, " ")) return false;
+    return put_after(cx, k, k->after[m->role], m->role, to) &&
+           (!mistral || !answer || !f->spaced[2] || put_format(cx, to, " "));
+}
+
+static bool check_order(heed_ctx *cx, const heed_chat_message *messages, int64_t n) {
+    const bool system = n > 0 && messages[0].role == HEED_CHAT_SYSTEM;
+    if (n <= system) return heed_fail(cx, HEED_ERR_FORMAT, "a conversation without messages");
+    for (int64_t i = system; i < n; i++)
+        if (messages[i].role != ((i - system) % 2 == 0 ? HEED_CHAT_USER : HEED_CHAT_ASSISTANT))
+            return heed_fail(cx, HEED_ERR_FORMAT, "message %lld: user and assistant do not alternate",
+                             (long long)i + 1);
+    return true;
+}
+
+bool heed_chat_render(heed_ctx *cx, const heed_chat_format *f, const heed_chat_message *messages, int64_t n, bool open,
+                      heed_chat_text *to) {
+    if (heed_failed(cx)) return false;
+    if (!f || !f->kind || (!messages && n > 0) || !to)
+        return heed_fail(cx, HEED_ERR_USAGE, "chat: a format, messages and a place for the text are needed");
+    const struct chat_kind *const k = f->kind;
+    const bool system = n > 0 && messages[0].role == HEED_CHAT_SYSTEM, bare = f->bare && strcmp(k->name, "phi3") == 0;
+    to->text.size = 0;
+    to->count = 0;
+    if (!check_order(cx, messages, n) || !heed_string_put(cx, &to->text, "", 0) ||
+        (!bare && !put_format(cx, to, k->begin)))
+        return false;
+    if (!k->fold[0] && system && !put_system(cx, f, messages[0].text, messages[0].size, to)) return false;
+    if (!k->fold[0] && !system && (f->dated || *f->system) && !put_system(cx, f, f->system, strlen(f->system), to))
+        return false;
+    for (int64_t i = system; i < n; i++)
+        if (!put_message(cx, f, &messages[i], k->fold[0] && system && i == 1 ? &messages[0] : NULL, to)) return false;
+    return put_format(cx, to, open ? k->open : k->close ? k->close : "");
+}
+
+void heed_chat_text_free(heed_ctx *cx, heed_chat_text *text) {
+    if (!text) return;
+    heed_string_free(cx, &text->text);
+    heed_mem_free(cx, text->piece);
+    *text = (heed_chat_text){0};
+}
+
+/* ---- tokens ---- */
+
+/* Whether somebody said what reads as a special token. */
+static bool says_special(heed_ctx *cx, const heed_tokenizer *t, const heed_chat_text *text) {
+    heed_encoding e = {0};
+    bool found = false;
+    for (int64_t i = 0; i < text->count && !found && !heed_failed(cx); i++) {
+        const heed_chat_piece *const p = &text->piece[i];
+        if (p->special ||
+            !heed_encode_text(cx, t, text->text.s + p->start, p->size, &(heed_encode_opts){.plain = true}, &e))
+            continue;
+        for (int64_t k = 0; k < e.count; k++)
+            found |= heed_tokenizer_is_special(t, e.token[k].id) && e.token[k].id != heed_tokenizer_unknown(t);
+    }
+    heed_encoding_free(cx, &e);
+    return found;
+}
+
+/* Tokens of bytes from `from` on; a token belongs to an answer when its last byte does. */
+static bool put_tokens(heed_ctx *cx, const heed_chat_text *text, const heed_encoding *e, size_t from, heed_ids *ids,
+                       heed_ids *answer) {
+    int64_t piece = 0;
+    for (int64_t i = 0; i < e->count; i++) {
+        const size_t last = from + (e->token[i].end > 0 ? e->token[i].end - 1 : 0);
+        while (piece + 1 < text->count && text->piece[piece].start + text->piece[piece].size <= last) piece++;
+        if (!heed_ids_put(cx, ids, e->token[i].id) ||
+            (answer && !heed_ids_put(cx, answer, text->count > 0 && text->piece[piece].answer)))
+            return false;
+    }
+    return true;
+}
+
+/* The whole text at once, as transformers does; piece by piece where what somebody said must not be special. */
+bool heed_chat_encode(heed_ctx *cx, const heed_tokenizer *t, const heed_chat_text *text, heed_ids *ids,
+                      heed_ids *answer) {
+    if (heed_failed(cx)) return false;
+    if (!t || !text || !ids) return heed_fail(cx, HEED_ERR_USAGE, "chat: a tokenizer, a text and a list are needed");
+    heed_encoding e = {0};
+    heed_encode_opts opts = {.plain = true, .bytes = true};
+    bool ok = true;
+    if (!says_special(cx, t, text)) {
+        ok = heed_encode_text(cx, t, text->text.s, text->text.size, &opts, &e) &&
+             put_tokens(cx, text, &e, 0, ids, answer);
+    } else {
+        for (int64_t i = 0; ok && i < text->count; i++) {
+            const heed_chat_piece *const p = &text->piece[i];
+            opts.as_text = !p->special;
+            ok = heed_encode_text(cx, t, text->text.s + p->start, p->size, &opts, &e) &&
+                 put_tokens(cx, text, &e, p->start, ids, answer);
+        }
+    }
+    heed_encoding_free(cx, &e);
+    return ok && !heed_failed(cx);
+}
+
+int32_t heed_chat_end(const heed_chat_format *f, const heed_tokenizer *t) {
+    return f && f->kind ? heed_tokenizer_id(t, f->kind->end) : -1;
+}

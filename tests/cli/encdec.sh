@@ -1,0 +1,82 @@
+# The encoder-decoders before the Transformer: trained, measured, used and looked at by the Transformer's own commands.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+# words and their other names, in order
+mkdir corpus
+awk 'BEGIN {
+    split("one two three four five six", from, " ")
+    split("eins zwei drei vier fuenf sechs", to, " ")
+    s = 7
+    for (i = 0; i < 420; i++) {
+        part = i < 400 ? "train" : i < 410 ? "val" : "test"
+        s = (s * 16807) % 2147483647
+        n = 2 + s % 3
+        en = de = ""
+        for (k = 0; k < n; k++) {
+            s = (s * 16807) % 2147483647
+            en = en (k ? " " : "") from[1 + s % 6]
+            de = de (k ? " " : "") to[1 + s % 6]
+        }
+        print en >"corpus/" part ".en"
+        print de >"corpus/" part ".de"
+    }
+}'
+small="--set embedding_size=16 --set hidden_size=32 --set dropout=0 --tokens word --vocab 0 --separate --batch 200"
+steps="--steps 3"
+if learns; then steps="--steps 240 --evaluate-every 240"; fi
+set -- train translate --data corpus --from en --to de --lr 0.02 $small $steps
+
+for model in sutskever cho bahdanau luong; do
+    own="--set maxout_size=16"
+    case $model in sutskever | luong) own="--set num_layers=1" ;; esac
+    # shellcheck disable=SC2086 # options are words
+    expect 0 "$@" --model $model $own --out $model
+    says '^test: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+$'
+    if learns; then
+        awk "BEGIN { exit !($(sed -n 's/^test: BLEU \([0-9.]*\) .*/\1/p' out) > 50) }" || fail "$model should have learnt something"
+    fi
+    feed 'one two three\n\nfive six\n' translate $model --beam 3
+    [ "$(wc -l <out)" = 3 ] && [ "$(sed -n 2p out)" = "" ] || fail "a line for each line"
+    cp out whole
+    feed 'five six\n' translate $model --beam 3
+    [ "$(cat out)" = "$(sed -n 3p whole)" ] || fail "a line should not depend on the others"
+    expect 0 eval $model --data corpus --beam 2
+    says '^BLEU [0-9.]+ \(beam 2\), loss [0-9.]+'
+    expect 0 info $model
+    says "^family +$model \(heed-$model\)"
+done
+
+# where the decoder looks: a row for each token of the target
+for model in bahdanau luong; do
+    expect 0 attend $model 'one two three' --target 'eins zwei drei' --json
+    says '"cross"'
+done
+expect 1 attend cho 'one two'
+error_is "attend: a model of family cho has no attention"
+
+# a source that is read backwards; the same bits with one thread; all scores of Luong's
+expect 0 "$@" --model sutskever --set num_layers=1 --reverse --out reversed --threads 2
+grep -q '"reverse_source": true' reversed/config.json || fail "the order should be in config.json"
+expect 0 "$@" --model sutskever --set num_layers=1 --reverse --out again --threads 1
+cmp -s reversed/model.safetensors again/model.safetensors || fail "one thread should give the same bits"
+set -- train translate --data corpus --from en --to de $small --steps 3 --model luong --set num_layers=2
+for score in dot general concat; do
+    for attention in global local-p; do
+        expect 0 "$@" --set score=$score --set attention=$attention --set window=2 --set input_feeding=false --out $score --force
+        feed 'five six\n' translate $score
+    done
+done
+
+# what cannot be
+expect 2 train translate --data corpus --from en --to de --reverse --out bad
+error_is "train: --reverse: transformer reads all tokens at once"
+expect 2 new luong bad --set vocab_size=9 --set score=cosine
+error_is "luong: score: .cosine. is not one of: dot, general, concat"
+expect 2 new luong bad --set vocab_size=9 --set attention=local-m
+error_is "luong: attention: .local-m. is not one of: global, local-p"
+expect 2 new luong bad --set vocab_size=9 --set window=0
+error_is "luong: window: "
+expect 2 new bahdanau bad --set vocab_size=9 --set maxout_size=-1
+error_is "bahdanau: maxout_size: "
+[ ! -e bad ] || fail "nothing should be written"

@@ -1,0 +1,43 @@
+# Hidden Markov models that tag words: by counts and by learning, used and measured; and files that are not sound.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+for i in 1 2 3 4 5 6; do
+    printf 'the\tDET\ndog\tNOUN\nbarks\tVERB\n\na\tDET\ncat\tNOUN\nsleeps\tVERB\n\nMary\tPROPN\nlaughs\tVERB\n\n'
+    printf 'the\tDET\ndance%s\tNOUN\nends\tVERB\n\nMary\tPROPN\ndances%s\tVERB\n\n' $i $i
+done >tags.tsv
+printf 'zorking\tVERB\nfalling\tVERB\n\n' >>tags.tsv
+expect 0 train tag --data tags.tsv --test tags.tsv --model hmm --out m
+silent
+says '^counted 4 tags and [0-9]+ symbols in '
+says '^test: accuracy (9[0-9]|100)\.[0-9]+ % of '
+for file in config.json vocab.txt model.safetensors; do [ -s m/$file ] || fail "$file should have been written"; done
+expect 0 tag m 'the cat barks' 'Mary sleeps'
+[ "$(cat out)" = 'DET NOUN VERB
+PROPN VERB' ] || fail "the tags"
+expect 0 tag m --words 'the dog is jumping'
+says '^the/DET dog/NOUN is/[A-Z]+ jumping/VERB$'
+expect 0 tag m --json 'a cat'
+says '^\{"line":1,"words":\[\{"word":"a","tag":"DET","score":[0-9.]+\},\{"word":"cat","tag":"NOUN","score":[0-9.]+\}\]\}$'
+feed 'the dog\n\n\377\na cat\n' tag m
+[ "$status" = 1 ] && [ "$(sed -n '1p;4p' out)" = 'DET NOUN
+DET NOUN' ] && [ "$(wc -l <out)" = 4 ] || fail "bad and empty lines have empty answers"
+expect 0 eval m --data tags.tsv
+says '^accuracy [0-9.]+ % of '
+expect 0 eval m --data tags.tsv --json
+says '"unknown_accuracy": '
+
+expect 0 train tag --data tags.tsv --model hmm --baum-welch 3 --out learnt
+grep -q '^heed: Baum-Welch step 3: [0-9.]* nats per word$' err || fail "steps should be said"
+expect 0 train tag --data tags.tsv --test tags.tsv --model hmm --unsupervised --baum-welch 20 --out alone --json --quiet
+says '"accuracy": '
+
+wrong 2 'train: --unsupervised needs --baum-welch N' train tag --data tags.tsv --model hmm --unsupervised --out no
+wrong 1 'm: holds a model already; --force overwrites it' train tag --data tags.tsv --model hmm --out m
+printf 'the\tDET\ndog\n' >short.tsv
+wrong 1 'short.tsv: line 2: number of columns: 1, in the first line 2' train tag --data short.tsv --model hmm --out no
+: >empty.tsv
+wrong 1 'empty.tsv: there are no words' train tag --data empty.tsv --model hmm --out no
+[ ! -e no ] || fail "nothing should be left of a failure"
+head -n 3 m/vocab.txt >cut && mv cut m/vocab.txt
+wrong 1 'm/vocab.txt: should hold [0-9]+ different symbols, one of them <unk>' tag m 'the dog'

@@ -1,0 +1,143 @@
+# heed train lm, and heed eval and generate of what it makes.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+# what an animal eats is always the same
+awk 'BEGIN {
+    split("bear fox owl cat hen cow", who, " "); split("honey berries mice fish corn grass", what, " ")
+    for (i = 0; i < 120; i++) {
+        k = (i * i + int(i / 5)) % 6 + 1
+        printf "The %s eats\n\t%s.\n\n", who[k], what[k]
+    }
+}' >stories.txt
+small="--set n_embd=32 --set n_layer=1 --set n_head=2 --set resid_pdrop=0 --set embd_pdrop=0 --set attn_pdrop=0"
+steps=400
+learns || steps=3
+expect 0 train lm --data stories.txt --tokens char --context 32 $small --batch 8 --steps $steps --lr 0.01 --out stories \
+    --log log --json
+says '"valid_perplexity"'
+says '"valid_bits_per_byte"'
+says '"tokens": [0-9]'
+grep -q 'valid_perplexity.*valid_bits_per_byte' log || fail "the log should hold both metrics"
+grep -q GPT2LMHeadModel stories/config.json || fail "the head should be that of next tokens"
+grep -q '"n_positions": 32' stories/config.json || fail "positions should be those of the context"
+grep -q '"\\n"' stories/tokenizer.json || fail "newlines should be tokens"
+expect 0 eval stories --data stories.txt
+says '^perplexity [0-9.]+, [0-9.]+ bits per byte, loss [0-9.]+ \([0-9]+ examples\)$'
+expect 0 eval stories --data stories.txt --json
+cp out once
+expect 0 eval stories --data stories.txt --json --seed 5 --threads 2
+cmp out once || fail "a text should be measured in one way"
+if learns; then
+    awk -F'[:,]' '/perplexity/ && $2 + 0 < 1.6 { ok = 1 } END { exit !ok }' once || fail "a text so simple should be learnt"
+    expect 0 generate stories --prompt 'The owl eats' --max-tokens 8 --temperature 0
+    printf '\n\tmice.\n\n' >want
+    head -2 out >got
+    head -2 want | cmp - got || fail "what owls eat: $(cat out)"
+fi
+
+# words and pieces; windows in order; packed documents, and the same with a separator
+for kind in word bpe byte-bpe unigram; do
+    expect 0 train lm --data stories.txt --tokens $kind --vocab 300 --context 8 $small --steps 2 --batch 4 --out $kind --quiet
+    expect 0 eval $kind --data stories.txt
+done
+expect 0 train lm --data stories.txt --tokens char --context 16 $small --steps 2 --in-order --out order --quiet
+awk '{ print } /eats/ { getline; print; getline; print "----" }' stories.txt >lines.txt
+for how in stories.txt 'lines.txt --document-separator ----'; do
+    expect 0 train lm --data $how --documents --tokens char --context 64 $small --steps 2 --batch 4 --out documents --force
+    grep -q 'to train on' err || fail "what there is to train on should be said"
+done
+expect 0 eval documents --data stories.txt --documents
+expect 0 train lm --data lines.txt --document-separator ---- --tokens char --context 64 $small --steps 2 --out joined --quiet
+
+# from there on; a directory of parts, some of them compressed
+expect 0 train lm --data stories.txt --init stories --out more --steps 2 --quiet --json
+cmp stories/tokenizer.json more/tokenizer.json || fail "the tokenizer should be that of --init"
+mkdir parts.d
+head -90 stories.txt | gzip -c >parts.d/train.txt.gz
+head -20 stories.txt >parts.d/valid.txt
+tail -20 stories.txt >parts.d/test.txt
+expect 0 train lm --data parts.d --tokens char --context 16 $small --steps 2 --out parted --quiet --json
+says '"test_bits_per_byte"'
+
+# stopped and resumed it ends with the same bits, and another text is refused
+run="--tokens char --context 16 $small --schedule constant --quiet --batch 4"
+expect 0 train lm --data stories.txt --out whole $run --steps 6
+expect 0 train lm --data stories.txt --out parts $run --steps 3
+expect 0 train lm --data stories.txt --out parts $run --steps 6 --resume --threads 2
+cmp whole/model.safetensors parts/model.safetensors || fail "a resumed run should end with the same bits"
+tail -300 stories.txt >other.txt
+wrong 1 'parts/checkpoint.safetensors: .*' train lm --data other.txt --out parts $run --steps 9 --resume
+
+# conversations, and talking
+awk 'BEGIN {
+    split("bear fox owl cat hen cow", who, " "); split("honey berries mice fish corn grass", what, " ")
+    for (i = 0; i < 60; i++) {
+        k = (i * i + int(i / 5)) % 6 + 1
+        if (i % 2) printf "{\"messages\":[{\"role\":\"user\",\"content\":\"%s?\"},{\"role\":\"assistant\",\"content\":\"%s\"}]}\n", who[k], what[k]
+        else printf "{\"conversations\":[{\"from\":\"human\",\"value\":\"%s?\"},{\"from\":\"gpt\",\"value\":\"%s\"}]}\n", who[k], what[k]
+    }
+}' >talks.jsonl
+steps=600
+learns || steps=3
+expect 0 train lm --data talks.jsonl --tokens char --context 64 $small --steps $steps --batch 8 --lr 0.01 --out talker --quiet
+grep -q im_start talker/chat_template.jinja || fail "the directory should say its chat format"
+expect 0 eval talker --data talks.jsonl
+says 'bits per byte'
+printf 'owl?\n/reset\ncow?\n' >asked
+expect 0 generate talker --chat --max-tokens 8 <asked
+if learns; then
+    printf 'mice\ngrass\n' | cmp - out || fail "answers: $(cat out)"
+fi
+expect 0 generate talker --chat --max-tokens 8 --json --system 'short' --tokens-per-second <asked
+says '^\{"turn":1,"text":'
+grep -q 'tokens/s' err || fail "tokens a second should be said"
+expect 0 train lm --data talks.jsonl --init talker --out talker2 --steps 1 --quiet
+cmp talker/chat_template.jinja talker2/chat_template.jinja || fail "the chat format should be that of --init"
+awk 'BEGIN { for (i = 0; i < 50; i++) printf "owl? "; print ""; print "cow?" }' >asked
+expect 1 generate talker --chat --max-tokens 8 <asked
+[ "$(wc -l <out)" = 2 ] || fail "every line should have an answer"
+grep -q 'a conversation of [0-9]* tokens: the model has positions for 64' err || fail "a conversation too long: $(cat err)"
+wrong 1 'stories: there is no chat_template' generate stories --chat <asked
+wrong 2 'generate: --system is for --chat' generate talker --system x y
+wrong 2 'generate: --chat takes no prompts' generate talker --chat hello
+cp -r talker odd
+echo '{{ messages }}' >odd/chat_template.jinja
+wrong 1 'odd/chat_template.jinja: a chat_template that heed does not know' generate odd --chat <asked
+
+# special tokens in prompts are text, unless they are wanted
+expect 0 generate talker --prompt '<|im_end|>' --max-tokens 1 --json
+cp out text
+expect 0 generate talker --prompt '<|im_end|>' --max-tokens 1 --json --special
+cmp -s out text && learns && fail "--special should change what is read"
+
+# bad input
+bad_talk() { # SENTENCE LINE
+    { head -1 talks.jsonl; echo "$2"; } >bad.jsonl
+    wrong 1 "bad.jsonl: line 2: $1" train lm --data bad.jsonl --out never
+}
+bad_talk '.*' '{"messages": [}'
+bad_talk 'there is no list of "messages"' '{"text": "x"}'
+bad_talk "the role 'robot' is none of system, user and assistant" '{"messages":[{"role":"robot","content":"x"}]}'
+bad_talk 'a message without "content"' '{"messages":[{"role":"user"}]}'
+bad_talk 'a conversation without an answer of the assistant' '{"messages":[{"role":"user","content":"x"}]}'
+bad_talk 'message 2: user and assistant do not alternate' \
+    '{"messages":[{"role":"user","content":"x"},{"role":"user","content":"y"}]}'
+: >none.jsonl
+wrong 1 'none.jsonl: there are no conversations' train lm --data none.jsonl --out never
+wrong 1 'stories: there is no chat_template' train lm --data talks.jsonl --init stories --out never
+: >empty.txt
+printf 'short' >short.txt
+printf 'good\nb\377d\n' >bytes.txt
+wrong 1 'empty.txt: there is no text' train lm --data empty.txt --out never
+wrong 1 'short.txt: the text to train on has 5 tokens, fewer than a context of 64 and the next; --context makes it shorter' \
+    train lm --data short.txt --valid 0 --tokens char --context 64 --out never
+wrong 1 'train: --context: 64 tokens, but the model has positions for 32' \
+    train lm --data stories.txt --init stories --context 64 --out never
+wrong 1 'bytes.txt: line 2: byte 2 is ' train lm --data bytes.txt --out never
+wrong 1 'missing.txt: ' train lm --data missing.txt --out never
+wrong 2 'train: bert cannot be trained to lm' train lm --data stories.txt --model bert --out never
+wrong 2 'train: --in-order is not for mlm, but for lm' train mlm --data stories.txt --in-order --out never
+[ ! -e never ] || fail "what was refused should leave nothing behind"
+expect 0 train lm --help
+says 'heed train lm --data shakespeare.txt'

@@ -1,0 +1,258 @@
+"""Models of random configurations beside Python's, by hand: python same_models.py HEED [FAMILY...] [--cases N] [--seed S].
+
+Draws sizes, keys of config.json, a head and inputs for each family, saves what transformers makes of them, runs `heed forward
+--grad --attentions` and compares every output, gradient and attention map with PyTorch in float64. What may differ is a
+multiple of what PyTorch's own float32 does, and some units of the last place of the largest number. Prints a line for each
+family and whatever differs; a configuration that heed refuses is shown with its sentence, as is one whose output is NaN in
+PyTorch itself (padding longer than a sliding window has nothing to attend to).
+
+A family is a line of FAMILIES: transformers' prefix, what its sizes are called, its heads, and the values that keys are drawn
+from (a pair of whole numbers is a range); draw() has what depends on other keys."""
+import argparse
+import copy
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import torch
+import transformers as hf
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+import golden
+
+MULTIPLE = 20      # of the difference between PyTorch's float32 and float64
+UNITS = 4e-6       # of the largest number of a tensor
+FAINT = 4e-7       # of the largest gradient of all, or of 0.1: some are sums of 0 but for rounding
+
+ACTS = ["gelu", "relu", "gelu_new", "silu", "tanh"]
+BERT = dict(width="hidden_size", heads="num_attention_heads", layers="num_hidden_layers", hidden="intermediate_size",
+            positions="max_position_embeddings")
+DISTILBERT = BERT | dict(width="dim", heads="n_heads", layers="n_layers", hidden="hidden_dim")
+GPT2 = dict(width="n_embd", heads="n_head", layers="n_layer", hidden="n_inner", positions="n_positions")
+ENCODER = "Model ForMaskedLM ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice".split()
+PRETRAIN = ENCODER + ["ForPreTraining"]
+NEXT = PRETRAIN + ["ForNextSentencePrediction"]
+DECODER = "Model ForCausalLM ForSequenceClassification".split()
+NORM = dict(layer_norm_eps=[1e-12, 1e-5, 1e-2])
+KEYS = NORM | dict(hidden_act=ACTS, type_vocab_size=(1, 3), tie_word_embeddings=[True, False])
+ROPE = dict(hidden_act=["silu", "gelu"], rms_norm_eps=[1e-6, 1e-2], tie_word_embeddings=[True, False], rope_theta=[10000.0, 50.0])
+WINDOW = dict(sliding_window=[None, 2, 4])
+
+FAMILIES = {
+    "bert": ("Bert", BERT, NEXT, KEYS),
+    "ernie": ("Ernie", BERT, NEXT, KEYS | dict(use_task_id=[True, False], task_type_vocab_size=(1, 4))),
+    "roberta": ("Roberta", BERT, ENCODER, KEYS | dict(pad_token_id=(0, 3))),
+    "xlm-roberta": ("XLMRoberta", BERT, ENCODER, KEYS | dict(pad_token_id=(0, 3))),
+    "camembert": ("Camembert", BERT, ENCODER, KEYS | dict(pad_token_id=(0, 3))),
+    "distilbert": ("DistilBert", DISTILBERT, ENCODER, dict(activation=["gelu", "relu"], sinusoidal_pos_embds=[False, True])),
+    "electra": ("Electra", BERT, PRETRAIN, KEYS | dict(embedding_size=(3, 12), summary_type=["first", "last", "mean"],
+                                                       summary_activation=["gelu", "tanh", None])),
+    "albert": ("Albert", BERT, PRETRAIN, KEYS | dict(embedding_size=(3, 12), inner_group_num=(1, 2))),
+    "mpnet": ("MPNet", BERT, ENCODER, NORM | dict(hidden_act=ACTS, relative_attention_num_buckets=[32, 40])),
+    "modernbert": ("ModernBert", BERT, ENCODER, dict(
+        hidden_activation=["gelu", "silu"], norm_eps=[1e-5, 1e-2], norm_bias=[True, False], attention_bias=[True, False],
+        mlp_bias=[True, False], decoder_bias=[True, False], classifier_bias=[True, False], classifier_pooling=["cls", "mean"],
+        global_attn_every_n_layers=(1, 3), local_attention=[4, 6, 128], tie_word_embeddings=[True, False])),
+    "gpt2": ("GPT2", GPT2, ["Model", "LMHeadModel", "ForSequenceClassification"], dict(
+        activation_function=ACTS, layer_norm_epsilon=[1e-5, 1e-2], scale_attn_weights=[True, False],
+        scale_attn_by_inverse_layer_idx=[True, False], tie_word_embeddings=[True, False])),
+    "llama": ("Llama", BERT, DECODER, ROPE | dict(attention_bias=[True, False], mlp_bias=[True, False])),
+    "mistral": ("Mistral", BERT, DECODER, ROPE | WINDOW),
+    "qwen2": ("Qwen2", BERT, DECODER, ROPE | WINDOW | dict(use_sliding_window=[True, False], max_window_layers=(0, 2))),
+    "qwen3": ("Qwen3", BERT, DECODER, ROPE | WINDOW | dict(use_sliding_window=[True, False], max_window_layers=(0, 2),
+                                                           attention_bias=[True, False])),
+    "gpt_neox": ("GPTNeoX", BERT, DECODER, NORM | dict(hidden_act=ACTS, rotary_pct=[0.5, 1.0], attention_bias=[True, False],
+                                                       use_parallel_residual=[True, False], tie_word_embeddings=[True, False])),
+    "phi3": ("Phi3", BERT, DECODER, ROPE | WINDOW),
+    "gemma2": ("Gemma2", BERT, DECODER, ROPE | dict(
+        hidden_activation=["gelu_pytorch_tanh", "gelu"], query_pre_attn_scalar=(2, 9), sliding_window=[2, 4], attention_bias=[True, False],
+        attn_logit_softcapping=[None, 2.0, 50.0], final_logit_softcapping=[None, 3.0])),
+}
+ROTARY = ("modernbert", "llama", "mistral", "qwen2", "qwen3", "gpt_neox", "phi3", "gemma2")
+GROUPED = ("llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2")
+TYPED = ("bert", "ernie", "electra", "albert", "roberta", "xlm-roberta", "camembert")
+
+
+def one(r, values):
+    return r.randint(*values) if isinstance(values, tuple) else r.choice(values)
+
+
+def draw(r, family, head):
+    """The keys of a configuration."""
+    prefix, names, _, keys = FAMILIES[family]
+    heads, part = r.randint(1, 4), r.randint(1, 4) * 2 if family in ROTARY else r.randint(1, 7)
+    part += heads * part < 2  # the norm of one number is nothing
+    drawn = dict(heads=heads, width=heads * part, layers=r.randint(1, 3), hidden=r.randint(3, 20), positions=24)
+    config = {names[name]: value for name, value in drawn.items()} | {name: one(r, values) for name, values in keys.items()}
+    config |= dict(vocab_size=r.randint(12, 40), num_labels=r.randint(2, 5), bos_token_id=4, eos_token_id=5)
+    config.setdefault("pad_token_id", 1 if family == "mpnet" else 0)
+    if head == "ForQuestionAnswering":
+        config["num_labels"] = 2
+    if family == "albert":
+        config["num_hidden_groups"] = r.randint(1, config["num_hidden_layers"])
+    if family == "modernbert":
+        config |= dict(cls_token_id=4, sep_token_id=5)
+    if family in GROUPED:
+        config["num_key_value_heads"] = r.choice([n for n in range(1, heads + 1) if heads % n == 0])
+        config |= dict(head_dim=r.choice([part, part + 2])) if family != "phi3" else dict(original_max_position_embeddings=24)
+        config["rope_parameters"] = dict(rope_type="default", rope_theta=config.pop("rope_theta"))
+    if family in ("qwen2", "qwen3") and not config["sliding_window"]:
+        config["use_sliding_window"] = False
+    if head == "ForSequenceClassification" and family not in ROTARY[1:] and r.random() < 0.3:
+        config |= r.choice([dict(num_labels=1), dict(problem_type="multi_label_classification")])
+    return config
+
+
+def padding(r, rows, length, causal):
+    """A mask with padding at the end, at the beginning, or none. What is before the first token of a causal model has
+    nothing to attend to: PyTorch's weights are then uniform or NaN, heed's 0, and no sentence reads them. There, a hole."""
+    mask, side = torch.ones(rows, length, dtype=torch.long), r.choice(["none", "right", "left"])
+    if causal and side == "left":
+        mask[:, r.randint(1, length - 1)] = 0
+        return mask
+    for row in range(rows if side != "none" else 0):
+        n = r.randint(0, length - 2)
+        mask[row, (slice(length - n, None) if side == "right" else slice(0, n))] = 0
+    return mask
+
+
+def inputs(r, family, head, config):
+    rows, length = r.randint(1, 4), r.randint(3, 12)
+    shape, words, labels = (rows, length), config.vocab_size, config.num_labels
+    ids, mask = torch.randint(6, words, shape), padding(r, *shape, "ForMaskedLM" not in FAMILIES[family][2])
+    ids[mask == 0] = config.pad_token_id
+    given = dict(input_ids=ids)
+    if r.random() < 0.8 or (mask == 0).any():
+        given["attention_mask"] = mask
+    if family in TYPED and r.random() < 0.7:
+        given["token_type_ids"] = torch.randint(0, config.type_vocab_size, shape)
+    if family == "ernie" and config.use_task_id and head != "ForMultipleChoice":
+        given["task_type_ids"] = torch.randint(0, config.task_type_vocab_size, shape)
+    if head == "ForMultipleChoice":
+        choices = r.randint(2, 3)
+        given = {name: t.unsqueeze(1).repeat(1, choices, 1) for name, t in given.items()}
+        new = torch.randint(6, words, given["input_ids"].shape)
+        given["input_ids"] = torch.where(given["input_ids"] == config.pad_token_id, given["input_ids"], new)
+        return given | dict(labels=torch.randint(0, choices, (rows,)))
+    if head == "ForSequenceClassification":
+        if config.problem_type == "multi_label_classification":
+            return given | dict(labels=torch.randint(0, 2, (rows, labels)).float())
+        return given | dict(labels=torch.randn(rows) if labels == 1 else torch.randint(0, labels, (rows,)))
+    if head == "ForTokenClassification":
+        return given | dict(labels=some(mask, torch.randint(0, labels, shape)))
+    if head == "ForQuestionAnswering":
+        return given | dict(start_positions=torch.randint(0, length, (rows,)), end_positions=torch.randint(0, length + 2, (rows,)))
+    if head == "ForNextSentencePrediction":
+        return given | dict(labels=torch.randint(0, 2, (rows,)))
+    if head == "ForPreTraining" and family == "electra":
+        return given | dict(labels=torch.randint(0, 2, shape))
+    if head == "ForPreTraining":
+        sentence = "sentence_order_label" if family == "albert" else "next_sentence_label"
+        return given | dict(labels=some(mask, torch.randint(0, words, shape))) | {sentence: torch.randint(0, 2, (rows,))}
+    return given if head == "Model" else given | dict(labels=some(mask, torch.randint(0, words, shape)))
+
+
+def some(mask, labels):
+    """Some do not count; the last token, which a language model predicts, does."""
+    labels = torch.where((torch.rand(labels.shape) < 0.3) | (mask == 0), -100, labels)
+    labels[:, -1] = labels[:, -1].clamp(min=1)
+    return labels
+
+
+def run(model, given, upstream, names):
+    """Outputs and gradients by name."""
+    of = {k: v.to(model.dtype) if v.is_floating_point() else v for k, v in given.items()}
+    output = dict(golden.flat(model(**of, output_attentions=True, return_dict=True)))
+    if "loss" in output:
+        output["loss"].backward()
+    else:
+        main = next(output[name] for name in golden.MAIN if name in output)
+        upstream = torch.randn(main.shape) if upstream is None else upstream
+        main.backward(upstream.to(main.dtype))
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    if "lm_head.weight" in parameters:
+        parameters["embed_out.weight"] = parameters["lm_head.weight"]  # what files of GPT-NeoX call it
+    grads = {f"grad.{n}": parameters[n].grad for n in names if n in parameters and parameters[n].grad is not None}
+    return {k: v.detach().double() for k, v in (output | grads).items()}, upstream
+
+
+def compare(heed, folder, model, given):
+    """The largest difference as a share of what is allowed, and where; or a sentence."""
+    with safe_open(folder / "model.safetensors", "numpy") as file:
+        names = list(file.keys())
+    wide = copy.deepcopy(model).double()
+    want, upstream = run(wide, given, None, names)
+    if any(t.isnan().any() for t in want.values()):
+        return None, "PyTorch's own output is NaN"
+    narrow, _ = run(model, given, upstream, names)
+    tensors = {k: v.float() if v.is_floating_point() else v.int() for k, v in given.items()}
+    if upstream is not None:
+        tensors["grad_output"] = upstream
+    save_file({k: v.contiguous() for k, v in tensors.items()}, folder / "in.safetensors")
+    done = subprocess.run([heed, "forward", folder, "--in", folder / "in.safetensors", "--out", folder / "out.safetensors",
+                           "--grad", "--attentions", "--quiet", "--threads", "1"], capture_output=True, text=True)
+    if done.returncode:
+        return None, done.stderr.strip()
+    got = load_file(folder / "out.safetensors")
+    missing = [k for k in want if k not in got]
+    if missing:
+        return float("inf"), "heed does not give " + ", ".join(missing[:5])
+    faint = FAINT * max([0.1] + [t.abs().max().item() for k, t in want.items() if k.startswith("grad.")])
+    worst = 0.0, ""
+    for name, t in want.items():
+        if got[name].shape != t.shape:
+            return float("inf"), f"{name} is {tuple(got[name].shape)}, not {tuple(t.shape)}"
+        allowed = MULTIPLE * (narrow[name] - t).abs().max().item() + UNITS * t.abs().max().item()
+        allowed += faint if name.startswith("grad.") else 1e-9
+        share = (got[name].double() - t).abs().max().item() / allowed
+        if not share <= worst[0]:
+            worst = share, name
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("heed", metavar="HEED")
+    parser.add_argument("families", metavar="FAMILY", nargs="*", help=" ".join(FAMILIES))
+    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    for family in arguments.families:
+        if family not in FAMILIES:
+            parser.error(f"{family} is not one of {' '.join(FAMILIES)}")
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    hf.logging.set_verbosity_error()
+    bad = 0
+    for family in arguments.families or FAMILIES:
+        prefix, _, heads, _ = FAMILIES[family]
+        equal, refused, most = 0, 0, 0.0
+        for number in range(arguments.cases):
+            r = random.Random(f"{family} {arguments.seed} {number}")
+            torch.manual_seed(r.getrandbits(31))
+            head = r.choice(heads)
+            keys = draw(r, family, head)
+            with tempfile.TemporaryDirectory() as folder:
+                config = getattr(hf, prefix + "Config")(**keys)
+                model = golden.enliven(getattr(hf, prefix + head)._from_config(config, attn_implementation="eager")).eval()
+                model.save_pretrained(folder)
+                share, where = compare(arguments.heed, pathlib.Path(folder), model, inputs(r, family, head, config))
+            if share is None:
+                refused += 1
+                print(f"    {family} {number}: {prefix}{head}: not compared: {where}")
+            elif share <= 1:
+                equal, most = equal + 1, max(most, share)
+            else:
+                bad += 1
+                print(f"    {family} {number}: {prefix}{head}: {where}: {share:.3g} of what is allowed; {json.dumps(keys)}")
+        print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+/* Chat formats: the text of conversations as transformers renders it from published templates, and its tokens. */
+#include "heed/chat.h"
+#include "task/task_test.h"
+
+#define MOST 16
+
+static int64_t read_messages(heed_ctx *cx, heed_json list, heed_chat_message *to) {
+    int64_t n = 0;
+    for (EACH(m, list)) {
+        assert_true(n < MOST && heed_chat_role_find(heed_json_text(cx, m, "role"), &to[n].role));
+        to[n].text = heed_json_text(cx, m, "content");
+        to[n].size = strlen(to[n].text);
+        n++;
+    }
+    return n;
+}
+
+/* Pieces lie one behind the other; those of answers are what the assistant said, and its end. */
+static void check_pieces(const heed_chat_text *text, const heed_chat_message *m, int64_t n) {
+    size_t at = 0;
+    int64_t answers = 0, said = 0;
+    for (int64_t i = 0; i < text->count; i++) {
+        const heed_chat_piece *p = &text->piece[i];
+        assert_int_equal(p->start, at);
+        at += p->size;
+        answers += p->answer && !p->special;
+    }
+    assert_int_equal(at, text->text.size);
+    for (int64_t i = 0; i < n; i++) said += m[i].role == HEED_CHAT_ASSISTANT;
+    assert_int_equal(answers, said);
+}
+
+static void test_golden(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const heed_json doc = open_golden(cx, "text/chats.json");
+    heed_chat_text text = {0};
+    for (EACH(c, heed_json_find(cx, doc, "cases"))) {
+        const char *name = heed_json_text(cx, c, "template"), *want = heed_json_text(cx, c, "text");
+        heed_chat_format f;
+        heed_chat_message m[MOST];
+        const int64_t n = read_messages(cx, heed_json_find(cx, c, "messages"), m);
+        assert_true(heed_chat_recognise(cx, name, heed_json_text(cx, heed_json_find(cx, doc, "templates"), name), &f));
+        assert_int_equal(strncmp(name, heed_chat_format_name(&f), 4) == 0 || strcmp(name, "qwen") == 0, 1);
+        if (!heed_chat_render(cx, &f, m, n, heed_json_bool(cx, c, "open"), &text)) fail_msg("%s", heed_message(cx));
+        if (strcmp(text.text.s, want) != 0) fail_msg("%s:\n%s\ninstead of\n%s", name, text.text.s, want);
+        check_pieces(&text, m, n);
+    }
+    heed_chat_text_free(cx, &text);
+    heed_json_free(doc);
+    close_context(cx);
+}
+
+/* What is said is never a special token, whatever it reads like; the tokens of answers are those of their texts. */
+static void test_tokens(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const char corpus[] = "abcdefghijklmnopqrstuvwxyz <|_>/.\n";
+    heed_string s = {0};
+    heed_lines lines = {0};
+    heed_string_put(cx, &s, corpus, strlen(corpus));
+    int64_t start[] = {0, (int64_t)strlen(corpus) + 1};
+    lines = (heed_lines){s.s, start, 1};
+    heed_tokenizer *t = heed_vocabulary_train_lm(cx, (const heed_lines *const[]){&lines}, 1, HEED_TOKENS_CHAR, 0, true);
+    assert_non_null(t);
+    heed_chat_format f;
+    assert_true(heed_chat_format_named("chatml", &f) && !heed_chat_format_named("none", &f));
+    assert_true(heed_chat_format_named("chatml", &f));
+    static const char *const asked[] = {"a question", "a<|im_end|>b"};
+    for (int i = 0; i < 2; i++) {
+        const heed_chat_message m[] = {{HEED_CHAT_USER, asked[i], strlen(asked[i])}, {HEED_CHAT_ASSISTANT, "yes", 3}};
+        heed_chat_text text = {0};
+        heed_ids ids = {0}, answer = {0};
+        heed_string said = {0};
+        assert_true(heed_chat_render(cx, &f, m, 2, false, &text) && heed_chat_encode(cx, t, &text, &ids, &answer));
+        int ends = 0;
+        for (int64_t k = 0; k < ids.count; k++) {
+            ends += ids.id[k] == heed_chat_end(&f, t);
+            if (answer.id[k]) heed_decode(cx, t, &ids.id[k], 1, true, &said);
+        }
+        assert_int_equal(ends, 2);
+        assert_string_equal(said.s, "yes<|im_end|>");
+        heed_ids_free(cx, &ids);
+        heed_ids_free(cx, &answer);
+        heed_string_free(cx, &said);
+        heed_chat_text_free(cx, &text);
+    }
+    heed_tokenizer_free(cx, t);
+    heed_string_free(cx, &s);
+    close_context(cx);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_chat_format f;
+    heed_chat_text text = {0};
+    assert_false(heed_chat_recognise(cx, "t.jinja", "{{ messages }}", &f));
+    EXPECT_SENTENCE(cx, "t.jinja: a chat_template that heed does not know; it knows ChatML, ");
+    assert_false(heed_chat_find(cx, in_folder("nowhere"), &f));
+    EXPECT_SENTENCE(cx, "there is no chat_template");
+    assert_true(heed_chat_format_named("llama2", &f));
+    const heed_chat_message twice[] = {{HEED_CHAT_USER, "a", 1}, {HEED_CHAT_USER, "b", 1}};
+    assert_false(heed_chat_render(cx, &f, twice, 2, true, &text));
+    EXPECT_SENTENCE(cx, "message 2: user and assistant do not alternate");
+    assert_false(heed_chat_render(cx, &f, NULL, 0, true, &text));
+    EXPECT_SENTENCE(cx, "a conversation without messages");
+    heed_chat_text_free(cx, &text);
+    close_context(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

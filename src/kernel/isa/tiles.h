@@ -7,8 +7,9 @@
 
 #include "kernel/isa/simd.h"
 
-#define NV 2         /* vectors across a strip */
-#define NR (NV * VW) /* columns of a strip */
+#define NV      2         /* vectors across a strip */
+#define NR      (NV * VW) /* columns of a strip */
+#define FETCHES 4         /* parts of k in which C is fetched */
 #if VW == 16
 #    define MR 12 /* 24 accumulators of 32 registers */
 #else
@@ -96,10 +97,10 @@ static void put_cut(const struct part *t, const float *acc, int rows) {
     }
 }
 
-/* The sums of a tile. b: (k,NR), rows ldb apart; row i of A is a column where A is stored transposed, (k,rows). */
-INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
-                      const float *b, int64_t ldb) {
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
+/* Adds k steps to the sums of a tile. b: (k,NR), rows ldb apart; row i of A is a column where A is stored transposed,
+ * (k,rows). */
+INLINE void tile_add(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
+                     const float *b, int64_t ldb) {
     ROLLED for (int64_t p = 0; p < k; p++) {
         vf bv[NV];
         UNROLL for (int v = 0; v < NV; v++) bv[v] = v_load(b + p * ldb + v * VW);
@@ -110,14 +111,28 @@ INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool transposed, int
     }
 }
 
+INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
+                      const float *b, int64_t ldb) {
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
+    tile_add(acc, rows, transposed, k, a, lda, b, ldb);
+}
+
 /* rows x NR elements of C, fewer columns at the edge; b is a packed strip. */
 INLINE void tile(const struct part *t, const int rows) {
     const int64_t ldc = t->ldc;
     float *c = t->c;
     vf acc[MR][NV];
-    /* the strip before has fetched the first line */
-    UNROLL for (int i = 0; i < rows; i++) __builtin_prefetch(c + i * ldc + NR - 1, 1);
-    tile_sums(acc, rows, false, t->k, t->a, t->lda, t->b, NR);
+    /* C is fetched in parts while k runs: all at once, it would keep A waiting. Lines have 16 floats; where they begin
+     * to the left of the tile, the strip before has fetched the first. */
+    const int64_t each = t->k / FETCHES;
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
+    ROLLED for (int f = 0; f < FETCHES; f++) {
+        UNROLL for (int i = 0; i < (rows + FETCHES - 1) / FETCHES; i++)
+            UNROLL for (int last = NR < 16 ? NR : 16; last <= NR; last += 16)
+                __builtin_prefetch(c + (f + i * FETCHES) * ldc + last - 1, 1);
+        tile_add(acc, rows, false, each, t->a + f * each, t->lda, t->b + f * each * NR, NR);
+    }
+    tile_add(acc, rows, false, t->k - FETCHES * each, t->a + FETCHES * each, t->lda, t->b + FETCHES * each * NR, NR);
     const vf alpha = v_set(t->alpha);
     if (t->n < NR) {
         float cut[MR * NR];

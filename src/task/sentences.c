@@ -41,7 +41,12 @@ static bool read_classes(heed_ctx *cx, heed_task_data *d, const heed_table *t, i
     char **known = task_known_labels(&d->opts);
     const char **cells = heed_mem_new(cx, (size_t)n * sizeof *cells);
     d->label = heed_mem_new(cx, (size_t)n * sizeof *d->label);
-    for (int64_t i = 0; d->label && cells && i < n; i++) cells[i] = heed_table_cell(cx, t, i, column);
+    for (int64_t i = 0; d->label && cells && i < n; i++) {
+        cells[i] = heed_table_cell(cx, t, i, column);
+        if (cells[i] && !*cells[i])
+            heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: the label is empty", d->name,
+                      (long long)heed_table_line(t, i));
+    }
     if (!heed_failed(cx))
         d->names = known ? task_copy_names(cx, known, &d->classes) : task_names(cx, cells, n, &d->classes);
     for (int64_t i = 0; d->names && i < n; i++) {

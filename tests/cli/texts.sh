@@ -76,6 +76,8 @@ wrong 1 "pairs.tsv: line 2: 'number 0' is not a number to regress on" \
     train regress --model bert --data pairs.tsv --text b --target a --out none --quiet
 printf 'a\tx\nb\tx\n' >one.tsv
 wrong 1 "one.tsv: all examples are of one class, 'x'" train classify --model bert --data one.tsv --out none --quiet
+printf 'text\tlabel\na b\tx\nb a\t\nc\ty\n' >empty.tsv
+wrong 1 'empty.tsv: line 3: the label is empty' train classify --model bert --data empty.tsv --out none --quiet
 printf 'just text\nmore text\n' >plain.txt
 wrong 1 'plain.txt: one column: a text and its label are needed, separated by a tab' \
     train classify --model bert --data plain.txt --separator tab --out none --quiet

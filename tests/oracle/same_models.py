@@ -38,6 +38,10 @@ ENCODER = "Model ForMaskedLM ForSequenceClassification ForTokenClassification Fo
 PRETRAIN = ENCODER + ["ForPreTraining"]
 NEXT = PRETRAIN + ["ForNextSentencePrediction"]
 DECODER = "Model ForCausalLM ForSequenceClassification".split()
+TEXT2TEXT = "Model ForConditionalGeneration EncoderModel ForTokenClassification ForQuestionAnswering".split()
+T5 = dict(width="d_model", heads="num_heads", layers="num_layers", hidden="d_ff", positions="n_positions")
+T5_KEYS = dict(d_kv=(1, 7), num_decoder_layers=(1, 3), relative_attention_num_buckets=(4, 12), relative_attention_max_distance=(7, 20),
+               layer_norm_epsilon=[1e-6, 1e-2], feed_forward_proj=["relu", "gated-gelu", "gated-silu", "gelu"], decoder_start_token_id=[0, 2])
 NORM = dict(layer_norm_eps=[1e-12, 1e-5, 1e-2])
 KEYS = NORM | dict(hidden_act=ACTS, type_vocab_size=(1, 3), tie_word_embeddings=[True, False])
 ROPE = dict(hidden_act=["silu", "gelu"], rms_norm_eps=[1e-6, 1e-2], tie_word_embeddings=[True, False], rope_theta=[10000.0, 50.0])
@@ -72,6 +76,8 @@ FAMILIES = {
     "gemma2": ("Gemma2", BERT, DECODER, ROPE | dict(
         hidden_activation=["gelu_pytorch_tanh", "gelu"], query_pre_attn_scalar=(2, 9), sliding_window=[2, 4], attention_bias=[True, False],
         attn_logit_softcapping=[None, 2.0, 50.0], final_logit_softcapping=[None, 3.0])),
+    "t5": ("T5", T5, TEXT2TEXT, T5_KEYS | dict(tie_word_embeddings=[True, False])),
+    "mt5": ("MT5", T5, TEXT2TEXT, T5_KEYS),
 }
 ROTARY = ("modernbert", "llama", "mistral", "qwen2", "qwen3", "gpt_neox", "phi3", "gemma2")
 GROUPED = ("llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2")
@@ -124,11 +130,16 @@ def padding(r, rows, length, causal):
 def inputs(r, family, head, config):
     rows, length = r.randint(1, 4), r.randint(3, 12)
     shape, words, labels = (rows, length), config.vocab_size, config.num_labels
-    ids, mask = torch.randint(6, words, shape), padding(r, *shape, "ForMaskedLM" not in FAMILIES[family][2])
+    ids, mask = torch.randint(6, words, shape), padding(r, *shape, FAMILIES[family][2][-1] == DECODER[-1])
     ids[mask == 0] = config.pad_token_id
     given = dict(input_ids=ids)
     if r.random() < 0.8 or (mask == 0).any():
         given["attention_mask"] = mask
+    if FAMILIES[family][2] is TEXT2TEXT and head in TEXT2TEXT[:2] + TEXT2TEXT[-1:]:
+        after = torch.randint(0, words, (rows, r.randint(1, 9)))
+        if head == "ForConditionalGeneration":
+            return given | dict(labels=some(torch.ones_like(after), after))
+        return given | (dict(decoder_input_ids=after) if head == "Model" else spans(rows, length))
     if family in TYPED and r.random() < 0.7:
         given["token_type_ids"] = torch.randint(0, config.type_vocab_size, shape)
     if family == "ernie" and config.use_task_id and head != "ForMultipleChoice":
@@ -146,7 +157,7 @@ def inputs(r, family, head, config):
     if head == "ForTokenClassification":
         return given | dict(labels=some(mask, torch.randint(0, labels, shape)))
     if head == "ForQuestionAnswering":
-        return given | dict(start_positions=torch.randint(0, length, (rows,)), end_positions=torch.randint(0, length + 2, (rows,)))
+        return given | spans(rows, length)
     if head == "ForNextSentencePrediction":
         return given | dict(labels=torch.randint(0, 2, (rows,)))
     if head == "ForPreTraining" and family == "electra":
@@ -154,7 +165,11 @@ def inputs(r, family, head, config):
     if head == "ForPreTraining":
         sentence = "sentence_order_label" if family == "albert" else "next_sentence_label"
         return given | dict(labels=some(mask, torch.randint(0, words, shape))) | {sentence: torch.randint(0, 2, (rows,))}
-    return given if head == "Model" else given | dict(labels=some(mask, torch.randint(0, words, shape)))
+    return given if head in ("Model", "EncoderModel") else given | dict(labels=some(mask, torch.randint(0, words, shape)))
+
+
+def spans(rows, length):
+    return dict(start_positions=torch.randint(0, length, (rows,)), end_positions=torch.randint(0, length + 2, (rows,)))
 
 
 def some(mask, labels):

@@ -9,6 +9,7 @@
 #include "heed/data.h"
 #include "heed/dataset.h"
 #include "heed/generate.h"
+#include "heed/handwriting.h"
 #include "heed/hmm.h"
 #include "heed/io.h"
 #include "heed/loop.h"

@@ -213,6 +213,12 @@ HEED_API heed_tensor *heed_cross_entropy_soft(heed_ctx *cx, heed_tensor *logits,
  * bias (V) or NULL. */
 HEED_API heed_tensor *heed_linear_cross_entropy(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                                                 heed_tensor *target, const heed_cross_entropy_opts *opts);
+/* -log of the density of a pen's step x (…,2) and of whether its stroke ends, pen (…) i32, 0 or 1, below 0: the step
+ * does not count (Graves 2013). y (…,6M+1): end of stroke e, P(end) = 1 / (1 + exp(e)), then of a mixture of M
+ * bivariate normal densities the weights (softmax), both means, both deviations (exp, held within exp(+-10)) and the
+ * correlation (tanh, its argument held within +-6). mean divides by the steps that count; none of them gives 0. */
+HEED_API heed_tensor *heed_mixture_loss(heed_ctx *cx, heed_tensor *y, heed_tensor *x, heed_tensor *pen,
+                                        heed_reduction reduction);
 
 #ifdef __cplusplus
 }

@@ -683,6 +683,49 @@ def loss():
     return f
 
 
+# ---- handwriting ----
+
+
+def mixture_fn(reduction):
+    """The step of a pen, by torch.distributions: a mixture of bivariate normals by their covariances, and a Bernoulli."""
+    def fn(y, x, pen):
+        e, w, m1, m2, s1, s2, r = y.split([1] + [y.shape[-1] // 6] * 6, -1)
+        d1, d2, rho = s1.clamp(-10, 10).exp(), s2.clamp(-10, 10).exp(), r.clamp(-6, 6).tanh()
+        root = torch.zeros(*m1.shape, 2, 2, dtype=y.dtype)  # of the covariance: lower triangular
+        root[..., 0, 0], root[..., 1, 0] = d1, rho * d2
+        root[..., 1, 1] = d2 / r.clamp(-6, 6).cosh()
+        normals = torch.distributions.MultivariateNormal(torch.stack([m1, m2], -1), scale_tril=root)
+        step = torch.distributions.MixtureSameFamily(torch.distributions.Categorical(logits=w), normals)
+        end = torch.distributions.Bernoulli(logits=-e[..., 0])
+        counts = pen >= 0
+        each = -(step.log_prob(x) + end.log_prob(pen.clamp(min=0).to(y.dtype)))
+        each = torch.where(counts, each, torch.zeros_like(each))
+        return each if reduction == "none" else each.sum() if reduction == "sum" else each.sum() / max(int(counts.sum()), 1)
+    return fn
+
+
+def mixture():
+    f = Family("mixture")
+    for reduction in REDUCTIONS:
+        fn = mixture_fn(reduction)
+        for s, m in [((3,), 1), ((2, 3), 4), ((), 3), ((37,), 2), ((2,), 20)]:
+            f.case("mixture_loss", [normal(*s, 6 * m + 1), normal(*s, 2), ids(2, *s)], fn, reduction=reduction)
+        f.case("mixture_loss", [normal(5, 13), normal(5, 2), given([0, -100, 1, -1, 0], np.int32)], fn, reduction=reduction)
+        f.case("mixture_loss", [normal(2, 7), normal(2, 2), given([-100, -100], np.int32)], fn, reduction=reduction)
+        f.case("mixture_loss", [normal(3, 19, scale=5), normal(3, 2, scale=5), ids(2, 3)], fn, kink=True,
+               reduction=reduction)
+        # far away; nearly a line; deviations and correlations beyond what is held; ends of strokes that are certain
+        f.case("mixture_loss", [given([[0, 0, 0, 0, 0, 0, 0], [100, 3, 1, 1, -9.5, -9.5, 5.5], [-100, 0, 0, 0, 50, -50, 80],
+                                       [80, 1, 0, 0, -30, -30, -90]]),
+                                given([[1e4, -1e5], [1, 1], [3, 3e-5], [0, 0]]),
+                                given([1, 0, 1, 1], np.int32)], fn, kink=True, reduction=reduction)
+        f.case("mixture_loss", [given([[0, 1000, -1000, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]]), given([[2, 2]]),
+                                given([0], np.int32)], fn, kink=True, reduction=reduction)
+    for reduction in ["mean", "none"]:
+        f.large("mixture_loss", "normal 1009 121", "normal 1009 2", "ids 2 1009", reduction=reduction)
+    return f
+
+
 # ---- recurrent networks ----
 
 
@@ -762,4 +805,4 @@ def recurrent():
 
 
 def families():
-    return [elementwise(), compare(), product(), reduce(), rows(), index(), shape(), loss(), recurrent()]
+    return [elementwise(), compare(), product(), reduce(), rows(), index(), shape(), loss(), mixture(), recurrent()]

@@ -1,74 +1,55 @@
-/* heed/handwriting.h: handwriting as the way of a pen (Graves 2013, "Generating sequences with recurrent neural
- * networks"): pieces of writing, numbers written by drawn-up writers, strokes of one's own, and a network that goes on
- * writing in the style of a beginning. */
+/* heed/handwriting.h: a network that writes (Graves 2013, "Generating sequences with recurrent neural networks"):
+ * pieces of writing as what the family `handwriting` learns, and writing with it: from nothing, on from a beginning in
+ * its style, or a text. */
 #ifndef HEED_HANDWRITING_H
 #define HEED_HANDWRITING_H
 
-#include "heed/dataset.h"
-#include "heed/model.h"
+#include "heed/loop.h"
+#include "heed/writing.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- pieces of writing ---- */
+/* ---- learning ---- */
 
-#define HEED_WRITING_LONGEST 100000 /* points of a piece */
+/* Pieces of writing as columns: strokes, labels and, where texts are read too, text. A view of the pieces. */
+typedef struct heed_handwriting_set {
+    heed_dataset columns;
+    int64_t cut; /* pieces that were too long, of which the beginning is left */
+    int32_t *label, *letter;
+    int64_t *span, *text_start;
+} heed_handwriting_set;
+/* characters: those of texts, UTF-8, the first is 1; NULL: texts are not read. longest: points of a piece; 0: any. */
+HEED_API bool heed_handwriting_columns(heed_ctx *cx, const heed_writings *w, const char *characters, int64_t longest,
+                                       heed_handwriting_set *set);
+HEED_API void heed_handwriting_free(heed_ctx *cx, heed_handwriting_set *set);
+/* Adds the characters that the texts have, each once, in the order of their code points. A piece without a text fails.
+ */
+HEED_API bool heed_handwriting_characters(heed_ctx *cx, const heed_writings *w, heed_string *to);
+/* Mean and deviation of dx and dy over the points of n pieces (rows NULL: all) but their first ones. */
+HEED_API void heed_handwriting_moments(const heed_handwriting_set *set, const int64_t *rows, int64_t n, float mean[2],
+                                       float deviation[2]);
+/* The loss, nats of a point, as the score's loss and first metric; then nats of a piece. */
+HEED_API bool heed_handwriting_measure(heed_ctx *cx, const heed_model *model, const heed_handwriting_set *set,
+                                       const int64_t *rows, int64_t n, heed_score *score);
 
-/* A point is (dx, dy, up): where the pen went from the point before, x to the right and y downwards, and 1 where it is
- * lifted behind the point, else 0. The first point of a piece is (0, 0, up). Starts as {0}. */
-typedef struct heed_writings {
-    int64_t n;
-    int64_t *start;      /* (n + 1): piece i is points start[i] up to start[i + 1] */
-    float *point;        /* (start[n], 3) */
-    int64_t *text_start; /* (n + 1): it says text + text_start[i], ended by 0; "": not known */
-    char *text;
-    int64_t room, point_room, text_room; /* of the arrays */
-} heed_writings;
+/* ---- writing ---- */
 
-/* Adds a piece; what is given is copied. Numbers that are not finite, or a pen that is neither 0 nor 1, are refused.
- * text may be NULL. */
-HEED_API bool heed_writings_add(heed_ctx *cx, heed_writings *w, const float *points, int64_t n, const char *text);
-HEED_API void heed_writings_free(heed_ctx *cx, heed_writings *w);
-HEED_API const float *heed_writing_points(const heed_writings *w, int64_t i, int64_t *n); /* NULL: no such piece */
-HEED_API const char *heed_writing_text(const heed_writings *w, int64_t i);                /* "": none */
-
-/* Adds the pieces of a file of JSON lines (.gz as it is, "-" standard input), a piece a line:
- *     {"strokes": [[[x, y], [x, y], ...], ...], "text": "2026"}     a list of strokes, a stroke a list of points
- *     {"drawing": [[[x, x, ...], [y, y, ...]], ...], "word": "cat"} as Quick, Draw! has them; times are not read
- *     [[[x, y], ...], ...]                                          the strokes alone
- * Places are absolute, x to the right and y downwards; what a point has behind x and y is not read. */
-HEED_API bool heed_writings_read(heed_ctx *cx, const char *path, heed_writings *w);
-/* The strokes of a piece as they are in such a file, put into `at` as a list named `key`. */
-HEED_API bool heed_writing_put(heed_ctx *cx, const float *points, int64_t n, heed_json at, const char *key);
-
-/* ---- writers ---- whose digits have the shapes of heed_data_digits. Writer i depends on (seed, i) alone. */
-
-typedef struct heed_writer {
-    float slant;         /* dx / -dy of an upright stroke: positive leans to the right */
-    float height, width; /* of a digit's square */
-    float gap;           /* between digits */
-    float step;          /* of the pen between two points */
-    float tremble;       /* of the points that it passes through, by the square */
-    float line;          /* how the line falls: dy / dx */
-    int form[10];        /* which form each digit has */
-} heed_writer;
-HEED_API heed_writer heed_writer_of(uint64_t seed, int64_t writer);
-/* Adds what the writer writes when asked for these digits; `take`: which time of writing it is, no two are alike. */
-HEED_API bool heed_writings_digits(heed_ctx *cx, uint64_t seed, int64_t writer, int64_t take, const char *digits,
-                                   heed_writings *w);
-/* Adds numbers of `least` to `most` digits, one of each of n writers from number `first` on. */
-HEED_API bool heed_writings_numbers(heed_ctx *cx, uint64_t seed, int64_t first, int64_t n, int least, int most,
-                                    heed_writings *w);
-
-/* ---- measuring a style ---- of pieces by anybody */
-
-typedef struct heed_writing_style {
-    double slant;  /* as above: of the strokes that go down or up rather than across */
-    double height; /* of the writing, its line taken out */
-    double step;   /* the mean way of the pen between two points */
-} heed_writing_style;
-HEED_API heed_writing_style heed_writing_style_of(const float *points, int64_t n);
+typedef struct heed_handwrite_opts {
+    uint64_t seed;
+    int64_t number; /* which sample of the seed */
+    double bias;    /* 0: as it has learnt; larger: likelier steps, tidier writing (section 5.4) */
+    int64_t points; /* new ones, at most; 0: 400 */
+    const float *beginning;
+    int64_t given;              /* points of a beginning to go on from, (given, 3); 0: none */
+    const char *beginning_text; /* of models with a text: what the beginning says */
+    const char *text;           /* and what to write, behind it */
+} heed_handwrite_opts;
+/* Adds what it writes, beginning included, to `to`. A model with a text ends when its window has passed the text. */
+HEED_API bool heed_handwrite(heed_ctx *cx, const heed_model *model, const heed_handwrite_opts *opts, heed_writings *to);
+/* Whether the model takes a text, and the characters that it knows; NULL: none. */
+HEED_API const char *heed_handwriting_text(heed_ctx *cx, const heed_model *model);
 
 #ifdef __cplusplus
 }

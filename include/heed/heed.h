@@ -24,5 +24,6 @@
 #include "heed/train.h"
 #include "heed/translate.h"
 #include "heed/words.h"
+#include "heed/writing.h"
 
 #endif

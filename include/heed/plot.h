@@ -168,6 +168,17 @@ typedef struct heed_network {
 HEED_API bool heed_panel_network(heed_panel *p, const int *sizes, int layers, const float *const *weights,
                                  const heed_network *options);
 
+/* A line of handwriting (heed/writing.h): points (n, 3) of (dx, dy, up), of which the first `given` are a beginning, in
+ * a colour of its own. */
+typedef struct heed_writing_line {
+    const float *points;
+    int64_t n, given;
+    const char *title; /* at its left; NULL: none */
+} heed_writing_line;
+
+/* Lines of handwriting below each other, all on one scale. Fills the panel, which has no axes. */
+HEED_API bool heed_panel_writing(heed_panel *p, const heed_writing_line *lines, int n);
+
 /* ---- in the terminal ---- each returns UTF-8 text whose lines all end in a new line, to be freed by heed_mem_free.
  * Nothing is printed. Lines are at most `width` columns wide, counted as a terminal shows them. */
 

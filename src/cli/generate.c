@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cli/chat.h"
 #include "cli/decoding.h"
+#include "cli/handwriting.h"
 #include "cli/lines.h"
 #include "cli/ngram.h"
 #include "cli/stream.h"
@@ -46,6 +47,7 @@ static const struct option options[] = {
      .help = "forbid repeated n-grams of this size, prompt included; 0: allow all"},
     {.name = "repetition-penalty", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-3, .high = 1e3,
      .help = "penalty of tokens that came before, prompt included; 1: none"},
+    {.name = "writing", .kind = OPTION_TABLE, .table = handwriting_options},
     {.name = NULL},
 };
 /* clang-format on */
@@ -313,7 +315,9 @@ static int run(int argc, char **argv) {
     const bool good_options = check_options(o);
     if (good_options && ngram_is(options_word(o, 0))) {
         status = ngram_generate_lines(o, options_word(o, 0));
-    } else if (good_options) {
+    } else if (good_options && handwriting_is(options_word(o, 0))) {
+        status = handwriting_generate(o, options_word(o, 0));
+    } else if (good_options && handwriting_fits(o)) {
         status = EXIT_FAILED;
         if ((j.cx = options_open(o))) {
             heed_set_grad(j.cx, false);
@@ -342,12 +346,16 @@ const struct command generate_command = {
         "A line that is not UTF-8 or has no position left for a new token is reported on standard error and answered "
         "with an empty line, and the exit status is 1 at the end; --strict stops there.\n\n"
         "--chat is a conversation with a model that was taught some, in the format of its chat_template: ChatML, LLaMA "
-        "2 and 3, Mistral, Gemma or Phi-3. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.",
+        "2 and 3, Mistral, Gemma or Phi-3. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.\n\n"
+        "A model of handwriting writes as many points as --max-tokens says, 400 by default, in the style of its "
+        "prompts: files of strokes as JSON lines, or digits, which a drawn-up writer writes. It draws them to a "
+        "picture, else in the terminal; --json gives strokes.",
     .options = options,
     .examples = "heed generate gpt2 'Once upon a time'\n"
                 "heed generate gpt2 --temperature 0.8 --top-p 0.9 --seed 7 'The meaning of life is'\n"
                 "heed generate gpt2 --max-tokens 20 --stop . < prompts.txt\n"
                 "heed generate gpt2 --beam 4 --n-best 2 --json 'To be or not to be'\n"
-                "heed generate talker --chat --system 'Answer in one sentence.'\n",
+                "heed generate talker --chat --system 'Answer in one sentence.'\n"
+                "heed generate hand --prompt 2026 --n-best 4 --bias 0.5 --svg numbers.svg\n",
     .run = run,
 };

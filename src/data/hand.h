@@ -1,5 +1,5 @@
 /* The hand that draws digits: how it bends, slants, scales and trembles, and the way of its pen along a stroke.
- * Pictures of digits (digits.c) and handwriting (handwriting.c) share it.
+ * Pictures of digits (digits.c) and handwriting (writing.c) share it.
  *
  * Only +, -, *, / and square roots are used, rounded each, so that the numbers are the same on every machine: no sines,
  * no powers. */

@@ -17,6 +17,7 @@ enum layer_kind {
     LAYER_HEATMAP,
     LAYER_IMAGES,
     LAYER_NETWORK,
+    LAYER_WRITING,
 };
 
 /* Texts in one block: at[0 .. n - 1] point into it. No block: at is NULL. */
@@ -29,7 +30,8 @@ struct layer {
     enum layer_kind kind;
     heed_style style;   /* label is `text`, colour is settled, alpha is settled */
     char *text;         /* label, words, or the colour bar's label */
-    float *x, *y, *z;   /* points; bands: y to z; maps and images: y; networks: weights y, node values z */
+    float *x, *y, *z;   /* points; bands: y to z; maps and images: y; networks: weights y, node values z;
+                         * writing: points y */
     int64_t n;          /* points, bars or images */
     double at_x, at_y;  /* of lines and words */
     int64_t rows, cols; /* of a map, of an image */
@@ -37,9 +39,10 @@ struct layer {
     double low, high;   /* ... and scale, both 0: from the data */
     bool numbers, no_bar, stretch, weights, own_scales;
     int columns;          /* of a grid of images */
-    int *sizes, sizes_n;  /* of a network; colours of names */
+    int *sizes, sizes_n;  /* of a network; colours of names; of writing: points, and how many of them are given */
     int most;             /* nodes drawn of one layer */
-    struct names names;   /* bars; points; rows of a map; titles of images; layers of a network */
+    struct names names;   /* bars; points; rows of a map; titles of images; layers of a network; lines of
+                           * writing */
     struct names names_2; /* columns of a map; inputs of a network */
     struct names names_3; /* cells of a map; outputs of a network */
 };

@@ -28,7 +28,7 @@ struct frame {
     cairo_t *cr;
     const heed_panel *panel;
     const struct theme *theme;
-    const struct layer *map; /* the heat map, images or network, if any */
+    const struct layer *map; /* the heat map, images, network or writing, if any */
     struct range scale;      /* of the map's colours */
     struct bar bar;
     bool has_bar;
@@ -61,6 +61,7 @@ void draw_names(struct frame *f, const struct layer *l);
 void draw_heatmap(struct frame *f);
 void draw_images(struct frame *f);
 void draw_network(struct frame *f);
+void draw_writing(struct frame *f);
 void draw_legend(struct frame *f);
 double legend_beside(struct frame *f); /* the room it needs at the right of a plot of this size; 0: none */
 /* A line's or marker's look, for layers and legend alike. */

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define MAX_LAYERS 100000
+#define MAX_LINES  10000
 
 void layer_free(heed_ctx *cx, struct layer *l) {
     void *const held[] = {l->text, l->x, l->y, l->z, l->sizes, l->names.at, l->names_2.at, l->names_3.at};
@@ -15,14 +16,14 @@ void layer_free(heed_ctx *cx, struct layer *l) {
 
 static bool is_map(enum layer_kind kind) { return kind >= LAYER_HEATMAP; }
 
-/* Maps, images and networks each rule their panel, so there is one of them at most. */
+/* Maps, images, networks and writing each rule their panel, so there is one of them at most. */
 static bool may_stand(const heed_panel *p, const struct layer *l) {
     heed_ctx *cx = p->figure->cx;
     if (p->n >= MAX_LAYERS) return heed_fail(cx, HEED_ERR_RANGE, "panel: more than %d layers", MAX_LAYERS);
     for (int i = 0; i < p->n; i++) {
         const enum layer_kind there = p->layers[i].kind;
         if (is_map(there) && is_map(l->kind))
-            return heed_fail(cx, HEED_ERR_USAGE, "panel: a heat map, images or a network is there already");
+            return heed_fail(cx, HEED_ERR_USAGE, "panel: a heat map, images, a network or writing is there already");
         if ((there == LAYER_BARS && l->kind == LAYER_HBARS) || (there == LAYER_HBARS && l->kind == LAYER_BARS))
             return heed_fail(cx, HEED_ERR_USAGE, "panel: bars cannot both stand and lie");
     }
@@ -159,7 +160,7 @@ bool heed_panel_names(heed_panel *p, const float *x, const float *y, const char 
     return panel_add(p, &l);
 }
 
-/* ---- maps, images, networks ---- */
+/* ---- maps, images, networks, writing ---- */
 
 bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_t cols, const heed_heatmap *options) {
     static const char op[] = "heatmap";
@@ -248,5 +249,31 @@ bool heed_panel_network(heed_panel *p, const int *sizes, int layers, const float
         copy_joined(cx, op, o.values, nodes, layers, &l.z) && copy_names(cx, op, o.layer_names, layers, &l.names) &&
         copy_names(cx, op, o.input_names, sizes[0], &l.names_2))
         copy_names(cx, op, o.output_names, sizes[layers - 1], &l.names_3);
+    return panel_add(p, &l);
+}
+
+bool heed_panel_writing(heed_panel *p, const heed_writing_line *lines, int n) {
+    static const char op[] = "writing";
+    if (!panel_ready(p)) return false;
+    heed_ctx *cx = p->figure->cx;
+    struct layer l = {.kind = LAYER_WRITING, .n = n, .sizes_n = 2 * n};
+    if (n < 1 || n > MAX_LINES || !lines)
+        return heed_fail(cx, HEED_ERR_USAGE, "writing: %d lines are not 1 to %d", n, MAX_LINES);
+    const float **at = heed_mem_new(cx, (size_t)n * (sizeof *at + sizeof(char *) + sizeof(int64_t)));
+    const char **titles = at ? (const char **)(at + n) : NULL;
+    int64_t *count = at ? (int64_t *)(titles + n) : NULL;
+    l.style.color = HEED_COLOR_INK;
+    l.sizes = at ? heed_mem_new(cx, 2 * (size_t)n * sizeof *l.sizes) : NULL;
+    for (int i = 0; l.sizes && i < n; i++) {
+        if (lines[i].n < 1 || lines[i].n > INT32_MAX / 3)
+            heed_fail(cx, HEED_ERR_RANGE, "writing: line %d has %lld points", i + 1, (long long)lines[i].n);
+        at[i] = lines[i].points;
+        titles[i] = lines[i].title ? lines[i].title : "";
+        count[i] = 3 * lines[i].n;
+        l.sizes[2 * i] = (int)lines[i].n;
+        l.sizes[2 * i + 1] = (int)lines[i].given;
+    }
+    if (!heed_failed(cx) && copy_joined(cx, op, at, count, n, &l.y)) copy_names(cx, op, titles, n, &l.names);
+    heed_mem_free(cx, at);
     return panel_add(p, &l);
 }

@@ -85,6 +85,7 @@ static void cover_layer(struct cover *c, const struct layer *l) {
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:
+    case LAYER_WRITING:
         break;
     }
 }

@@ -232,6 +232,7 @@ void draw_layer(struct frame *f, const struct layer *l) {
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:
+    case LAYER_WRITING:
         break;
     }
     cairo_set_dash(f->cr, NULL, 0, 0);

@@ -1,6 +1,6 @@
 /* Strokes of one's own: JSON lines. */
-#include "heed/handwriting.h"
 #include "heed/text.h"
+#include "heed/writing.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Pieces of writing, and writers. A writer has a style, drawn once: slant, size, width, gaps, the step of the pen, how
  * its digits are bent and which form each has. What differs from digit to digit is how the hand trembles, and a little
  * of size and place. The way of the pen along a stroke is cut into equal steps, so that strokes keep their ends. */
-#include "heed/handwriting.h"
+#include "heed/writing.h"
 #include "data/hand.h"
 #include <math.h>
 #include <string.h>

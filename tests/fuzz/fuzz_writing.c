@@ -2,7 +2,7 @@
  * written and read again. */
 #include "fuzz.h"
 
-#include "heed/handwriting.h"
+#include "heed/writing.h"
 #include <math.h>
 
 static void look(heed_ctx *cx, const heed_writings *w) {

@@ -1,5 +1,5 @@
 /* Pieces of writing: writers whose style stays the same, strokes that end where their form does, files of one's own. */
-#include "heed/handwriting.h"
+#include "heed/writing.h"
 #include "io/io_test.h"
 
 #include <math.h>

@@ -252,6 +252,15 @@ bool heed_panel_network(heed_panel *p, const int *sizes, int layers, const float
     return panel_add(p, &l);
 }
 
+static bool line_is_sound(heed_ctx *cx, const heed_writing_line *line, int number) {
+    if (!line->points || line->n < 1 || line->n > INT32_MAX / 3)
+        return heed_fail(cx, HEED_ERR_RANGE, "writing: line %d has %lld points", number, (long long)line->n);
+    for (int64_t i = 0; i < 3 * line->n; i++)
+        if (!isfinite(line->points[i]))
+            return heed_fail(cx, HEED_ERR_RANGE, "writing: line %d holds a number that is not finite", number);
+    return true;
+}
+
 bool heed_panel_writing(heed_panel *p, const heed_writing_line *lines, int n) {
     static const char op[] = "writing";
     if (!panel_ready(p)) return false;
@@ -264,9 +273,7 @@ bool heed_panel_writing(heed_panel *p, const heed_writing_line *lines, int n) {
     int64_t *count = at ? (int64_t *)(titles + n) : NULL;
     l.style.color = HEED_COLOR_INK;
     l.sizes = at ? heed_mem_new(cx, 2 * (size_t)n * sizeof *l.sizes) : NULL;
-    for (int i = 0; l.sizes && i < n; i++) {
-        if (lines[i].n < 1 || lines[i].n > INT32_MAX / 3)
-            heed_fail(cx, HEED_ERR_RANGE, "writing: line %d has %lld points", i + 1, (long long)lines[i].n);
+    for (int i = 0; l.sizes && i < n && line_is_sound(cx, &lines[i], i + 1); i++) {
         at[i] = lines[i].points;
         titles[i] = lines[i].title ? lines[i].title : "";
         count[i] = 3 * lines[i].n;

@@ -18,8 +18,9 @@ static struct extent extent_of(const float *p, int n) {
     return e;
 }
 
-/* From point `first` up to `end`, which begins at (x, y) when it goes on from a pen that is down. */
-static void draw_points(struct frame *f, const float *p, int first, int end, double x, double y, double scale,
+/* A curve through the points of a stroke (Catmull-Rom), from point `first` up to `end` at most, which begin at (x, y);
+ * the pen is down on the way to `first` where it was not lifted before it. */
+static void draw_points(struct frame *f, const float *p, int n, int first, int end, double x, double y, double scale,
                         double pen, struct rgb color) {
     cairo_t *cr = f->cr;
     bool down = first > 0 && p[3 * first - 1] == 0;
@@ -29,9 +30,21 @@ static void draw_points(struct frame *f, const float *p, int first, int end, dou
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
     if (down) cairo_move_to(cr, x, y);
     for (int i = first; i < end; i++) {
-        if (i > 0) x += scale * (double)p[3 * i], y += scale * (double)p[3 * i + 1];
-        if (!down) cairo_move_to(cr, x, y);
-        cairo_line_to(cr, x, y); /* a point alone is a dot */
+        const double dx = i > 0 ? scale * (double)p[3 * i] : 0, dy = i > 0 ? scale * (double)p[3 * i + 1] : 0;
+        if (down) {
+            /* slopes at both ends: towards the neighbour's neighbour, where the stroke has one */
+            const bool before = i > 1 && p[3 * (i - 1) - 1] == 0, behind = i + 1 < n && p[3 * i + 2] == 0;
+            const double bx = before ? scale * (double)p[3 * i - 3] : dx,
+                         by = before ? scale * (double)p[3 * i - 2] : dy;
+            const double ax = behind ? scale * (double)p[3 * i + 3] : dx,
+                         ay = behind ? scale * (double)p[3 * i + 4] : dy;
+            cairo_curve_to(cr, x + (dx + bx) / 6, y + (dy + by) / 6, x + dx - (dx + ax) / 6, y + dy - (dy + ay) / 6,
+                           x + dx, y + dy);
+        } else {
+            cairo_move_to(cr, x + dx, y + dy);
+            cairo_line_to(cr, x + dx, y + dy); /* a point alone is a dot */
+        }
+        x += dx, y += dy;
         down = p[3 * i + 2] == 0;
     }
     cairo_stroke(cr);
@@ -41,10 +54,10 @@ static void draw_line(struct frame *f, const float *p, int n, int given, double 
     double gx = x, gy = y;
     for (int i = 1; i < given && i < n; i++) gx += scale * (double)p[3 * i], gy += scale * (double)p[3 * i + 1];
     if (given < n)
-        draw_points(f, p, given, n, gx, gy, scale, pen,
+        draw_points(f, p, n, given, n, gx, gy, scale, pen,
                     given > 0 ? theme_color(f->theme, HEED_COLOR_ORANGE) : f->theme->ink);
     if (given > 0)
-        draw_points(f, p, 0, given < n ? given : n, x, y, scale, pen, theme_color(f->theme, HEED_COLOR_BLUE));
+        draw_points(f, p, n, 0, given < n ? given : n, x, y, scale, pen, theme_color(f->theme, HEED_COLOR_BLUE));
 }
 
 /* The scale at which all lines fit below each other. */

@@ -19,7 +19,7 @@ struct hand {
     float *state, *cell, *kappa, *window; /* zeros at first */
     float *logits;                        /* (6 M + 1) of the point that follows */
     bool passed;                          /* the window is behind the text */
-    const heed_param *mean, *deviation;
+    float mean[2], deviation[2];          /* of the steps */
 };
 
 const char *heed_handwriting_text(heed_ctx *cx, const heed_model *model) {
@@ -54,9 +54,11 @@ static bool begin(struct hand *h) {
     h->layers = heed_json_int(cx, config, "num_layers");
     h->units = heed_json_int(cx, config, "hidden_size");
     h->mixtures = heed_json_int(cx, config, "num_mixtures");
-    h->mean = heed_params_find(params, "offset_mean");
-    h->deviation = heed_params_find(params, "offset_deviation");
+    const heed_tensor *const mean = heed_param_tensor(cx, heed_params_find(params, "offset_mean"));
+    const heed_tensor *const deviation = heed_param_tensor(cx, heed_params_find(params, "offset_deviation"));
     if (heed_failed(cx) || !take_text(h)) return false;
+    memcpy(h->mean, heed_f32(mean), sizeof h->mean);
+    memcpy(h->deviation, heed_f32(deviation), sizeof h->deviation);
     const int64_t sizes[] = {h->layers * h->units, h->layers * h->units, h->windows, h->characters,
                              6 * h->mixtures + 1};
     int64_t total = 0;
@@ -147,7 +149,7 @@ static bool draw_point(const struct hand *h, int64_t t, float *point) {
                             (double)y[2 * m] +
                                 exp(held((double)y[4 * m], 10) - h->o->bias) * (tanh(r) * z1 + z2 / cosh(r))};
     for (int k = 0; k < 2; k++) {
-        const double v = step[k] * (double)h->deviation->value[k] + (double)h->mean->value[k];
+        const double v = step[k] * (double)h->deviation[k] + (double)h->mean[k];
         if (!(fabs(v) <= FARTHEST))
             return heed_fail(h->cx, HEED_ERR_RANGE, "point %lld: the model gives no step of a pen", (long long)t + 1);
         point[k] = (float)v;

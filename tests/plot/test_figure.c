@@ -89,6 +89,9 @@ static heed_figure *everything(heed_ctx *c, heed_theme theme) {
     p = heed_figure_panel(f, 2, 1);
     heed_panel_log(p, true, true);
     heed_panel_curve(p, x, z, 40, NULL); /* with numbers <= 0 */
+    static const float pen[] = {0, 0, 0, 3, 1, 0, 2, 5, 1, 4, -6, 0, 1, 3, 0, 1, 1, 1, 2, 2, 1};
+    heed_panel_writing(heed_figure_panel(f, 2, 2),
+                       (heed_writing_line[]){{pen, 7, 4, "a beginning"}, {pen, 1, 1, NULL}, {pen, 7, 0, NULL}}, 3);
     return f;
 }
 
@@ -351,7 +354,7 @@ static void bad_input(void **state) {
     p = one(&f);
     heed_panel_heatmap(p, v, 2, 2, NULL);
     heed_panel_images(p, v, 1, 2, 2, NULL);
-    refuses(f, "panel: a heat map, images or a network is there already");
+    refuses(f, "panel: a heat map, images, a network or writing is there already");
     p = one(&f);
     heed_panel_bars(p, NULL, v, 4, NULL);
     heed_panel_hbars(p, NULL, v, 4, NULL);
@@ -362,6 +365,15 @@ static void bad_input(void **state) {
     p = one(&f);
     heed_panel_network(p, (int[]){2, 2}, 2, (const float *[]){NULL}, NULL);
     refuses(f, "network: array 0 of 1 is NULL");
+    p = one(&f);
+    heed_panel_writing(p, (heed_writing_line[]){{v, 0, 0, NULL}}, 1);
+    refuses(f, "writing: line 1 has 0 points");
+    p = one(&f);
+    heed_panel_writing(p, (heed_writing_line[]){{(float[]){0, NAN, 0}, 1, 0, NULL}}, 1);
+    refuses(f, "writing: line 1 holds a number that is not finite");
+    p = one(&f);
+    heed_panel_writing(p, NULL, 0);
+    refuses(f, "writing: 0 lines are not 1 to 10000");
     p = one(&f);
     heed_panel_log(p, true, false);
     heed_panel_limits_x(p, -1, 1);
@@ -402,6 +414,7 @@ static void nothing_given(void **state) {
     assert_false(heed_panel_heatmap(NULL, NULL, 0, 0, NULL));
     assert_false(heed_panel_images(NULL, NULL, 0, 1, 1, NULL));
     assert_false(heed_panel_network(NULL, NULL, 0, NULL, NULL));
+    assert_false(heed_panel_writing(NULL, NULL, 0));
     assert_false(heed_failed(cx));
 }
 

@@ -24,7 +24,8 @@ typedef enum heed_key_kind {
     HEED_KEY_INT_OR_NULL,
     HEED_KEY_NUMBER_OR_NULL,
     HEED_KEY_TEXT_OR_NULL,
-    HEED_KEY_TOKENS /* a whole number, a list of them, or null */
+    HEED_KEY_TOKENS, /* a whole number, a list of them, or null */
+    HEED_KEY_NUMBERS
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;

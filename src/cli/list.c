@@ -36,6 +36,8 @@ static const char *kind_name(heed_key_kind kind) {
         return "text or null";
     case HEED_KEY_TOKENS:
         return "ints or null";
+    case HEED_KEY_NUMBERS:
+        return "numbers";
     }
     return "?";
 }

@@ -16,6 +16,14 @@ struct sheet {
 };
 enum sheet_use { SHEET_FREE, SHEET_CHOSEN, SHEET_DROPPED };
 
+/* A column by its name, or else by its number from 1; -1 when there is none. */
+int64_t sheet_find_column(const struct sheet *s, const char *name, size_t length);
+/* Adds the columns "a,b" (one column, where it has that very name) to a list, unless they are taken; list NULL: they
+ * are dropped. */
+bool sheet_claim(struct sheet *s, const char *names, int64_t *list, int64_t *count);
+bool sheet_claim_each(struct sheet *s, const char *const *names, int64_t *list, int64_t *count); /* ends in NULL */
+char **sheet_names(const struct sheet *s, const int64_t *columns, int64_t count);                /* ends in NULL */
+
 /* Of row i of those taken. */
 const char *sheet_cell(const struct sheet *s, int64_t i, int64_t column);
 

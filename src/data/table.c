@@ -49,8 +49,7 @@ static int64_t find_name(const struct sheet *s, const char *name, size_t length)
     return -1;
 }
 
-/* A column by its name, or else by its number from 1; -1 when there is none. */
-static int64_t find_column(const struct sheet *s, const char *name, size_t length) {
+int64_t sheet_find_column(const struct sheet *s, const char *name, size_t length) {
     const int64_t found = find_name(s, name, length);
     if (found >= 0 || length == 0 || length > 18) return found;
     int64_t number = 0;
@@ -75,20 +74,19 @@ static bool claim(struct sheet *s, int64_t column, int64_t *list, int64_t *count
 }
 
 static bool claim_named(struct sheet *s, const char *name, size_t length, int64_t *list, int64_t *count) {
-    const int64_t column = find_column(s, name, length);
+    const int64_t column = sheet_find_column(s, name, length);
     if (column < 0 && !list && s->like) return true; /* what `like` has left out need not be here */
     return column >= 0 ? claim(s, column, list, count) : no_column(s, name, length);
 }
 
-static bool claim_each(struct sheet *s, const char *const *names, int64_t *list, int64_t *count) {
+bool sheet_claim_each(struct sheet *s, const char *const *names, int64_t *list, int64_t *count) {
     for (; *names; names++)
         if (!claim_named(s, *names, strlen(*names), list, count)) return false;
     return true;
 }
 
-/* "a,b": unless a column has that very name. */
-static bool claim_listed(struct sheet *s, const char *names, int64_t *list, int64_t *count) {
-    if (find_column(s, names, strlen(names)) >= 0) return claim_named(s, names, strlen(names), list, count);
+bool sheet_claim(struct sheet *s, const char *names, int64_t *list, int64_t *count) {
+    if (sheet_find_column(s, names, strlen(names)) >= 0) return claim_named(s, names, strlen(names), list, count);
     while (true) {
         const size_t length = strcspn(names, ",");
         if (!claim_named(s, names, length, list, count)) return false;
@@ -99,7 +97,7 @@ static bool claim_listed(struct sheet *s, const char *names, int64_t *list, int6
 
 static bool claim_all_listed(struct sheet *s, const char *const *names, int64_t *list, int64_t *count) {
     for (; *names; names++)
-        if (!claim_listed(s, *names, list, count)) return false;
+        if (!sheet_claim(s, *names, list, count)) return false;
     return true;
 }
 
@@ -117,9 +115,9 @@ static bool choose_targets(struct sheet *s, const heed_data_opts *o) {
         o->like && heed_table_has_header(s->table) ? (const char *const *)o->like->y_names : NULL;
     if (o->task == HEED_DATA_INPUTS) return true;
     if (o->target) {
-        if (!claim_listed(s, o->target, s->target, &s->targets)) return false;
+        if (!sheet_claim(s, o->target, s->target, &s->targets)) return false;
     } else if (known) {
-        if (!claim_each(s, known, s->target, &s->targets)) return false;
+        if (!sheet_claim_each(s, known, s->target, &s->targets)) return false;
     } else {
         /* Without names, as many of the last columns as `like` has outputs. */
         if (!claim_last(s, o->like && o->task == HEED_DATA_REGRESS ? o->like->outputs : 1)) return false;
@@ -146,7 +144,7 @@ static bool choose_inputs(struct sheet *s, const heed_data_opts *o) {
     const char *const *known =
         o->like && heed_table_has_header(s->table) ? (const char *const *)o->like->x_names : NULL;
     if (o->use ? !claim_all_listed(s, o->use, s->input, &s->inputs)
-               : known && !claim_each(s, known, s->input, &s->inputs))
+               : known && !sheet_claim_each(s, known, s->input, &s->inputs))
         return false;
     for (int64_t i = 0; !o->use && !known && i < s->columns; i++)
         if (!s->taken[i]) claim(s, i, s->input, &s->inputs);
@@ -159,16 +157,19 @@ static bool choose_inputs(struct sheet *s, const heed_data_opts *o) {
     return check_unnamed(s);
 }
 
-static bool keep_names(const struct sheet *s, const int64_t *columns, int64_t count, char ***out) {
-    if (!heed_table_has_header(s->table)) return true;
+char **sheet_names(const struct sheet *s, const int64_t *columns, int64_t count) {
     struct word *words = data_room(s->cx, count, 1, sizeof *words);
     for (int64_t i = 0; words && i < count; i++) {
         words[i].text = heed_table_name(s->cx, s->table, columns[i]);
         words[i].length = strlen(words[i].text);
     }
-    *out = words ? data_names(s->cx, words, count) : NULL;
+    char **names = words ? data_names(s->cx, words, count) : NULL;
     heed_mem_free(s->cx, words);
-    return *out;
+    return names;
+}
+
+static bool keep_names(const struct sheet *s, const int64_t *columns, int64_t count, char ***out) {
+    return !heed_table_has_header(s->table) || (*out = sheet_names(s, columns, count));
 }
 
 /* ---- all of it ---- */

@@ -20,7 +20,8 @@ static const char *kind_text(heed_key_kind kind) {
                                         "true or false",          "text",
                                         "whole numbers (1,2)",    "words (a,b)",
                                         "a whole number or null", "a number or null",
-                                        "text or null",           "a whole number, several (1,2), or null"};
+                                        "text or null",           "a whole number, several (1,2), or null",
+                                        "numbers (0.1,0.9)"};
     return names[kind];
 }
 
@@ -57,7 +58,7 @@ static char *unwrapped(char *s, char open, char close) {
 }
 
 /* "128,64", "[128, 64]", "" */
-static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, bool ints) {
+static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, heed_key_kind kind) {
     const heed_json list = heed_json_put_array(cx, at, key);
     char *item = unwrapped(text, '[', ']');
     while (item && *item) {
@@ -65,7 +66,9 @@ static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, bo
         if (next) *next++ = 0;
         item = trimmed(item);
         if (!*item || (next && !*next)) return false;
-        if (!(ints ? put_int(cx, list, NULL, item) : heed_json_put_text(cx, list, NULL, unwrapped(item, '"', '"'))))
+        if (!(kind == HEED_KEY_INTS      ? put_int(cx, list, NULL, item)
+              : kind == HEED_KEY_NUMBERS ? put_number(cx, list, NULL, item)
+                                         : heed_json_put_text(cx, list, NULL, unwrapped(item, '"', '"'))))
             return false;
         item = next;
     }
@@ -88,9 +91,10 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
         return heed_json_put_text(cx, config, key->name, unwrapped(s, '"', '"'));
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
-        return put_list(cx, config, key->name, s, key->kind == HEED_KEY_INTS);
+    case HEED_KEY_NUMBERS:
+        return put_list(cx, config, key->name, s, key->kind);
     case HEED_KEY_TOKENS:
-        if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, true);
+        if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, HEED_KEY_INTS);
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
     case HEED_KEY_INT_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
@@ -184,6 +188,8 @@ static void check_list(heed_ctx *cx, heed_json config, const heed_key *key) {
     for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
         if (key->kind == HEED_KEY_TEXTS)
             heed_json_text(cx, v, NULL);
+        else if (key->kind == HEED_KEY_NUMBERS)
+            heed_json_number(cx, v, NULL);
         else
             heed_json_int(cx, v, NULL);
 }
@@ -214,6 +220,7 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
         break;
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
+    case HEED_KEY_NUMBERS:
         check_list(cx, config, key);
         break;
     }

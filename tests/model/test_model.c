@@ -21,6 +21,10 @@ static const struct {
     {"mlp", {"input_size=12", "output_size=2", "image_size=[2, 3]", "image_channels=2", "dropout=0.5"}, 5, NULL},
     {"kernel-pooling", {"points=7", "kernel=triangular", "input_size=2", "width=1e-2"}, 4, NULL},
     {"kernel-pooling", {"points=7", "learnable=true", "output_size=3"}, 3, NULL},
+#define SMALL_FORECASTER "context_length=5", "prediction_length=3", "num_targets=2"
+    {"forecaster", {SMALL_FORECASTER, "hidden_size=4", "decoder_size=2", "num_time_features=2"}, 6, NULL},
+    {"forecaster", {SMALL_FORECASTER, "kind=linear", "quantiles=0.1,0.5,0.9", "num_features=1"}, 6, NULL},
+    {"forecaster", {SMALL_FORECASTER, "kind=mlp", "hidden_sizes=4", "normalize=window", "loss=mae"}, 7, NULL},
     {"transformer",
      {"vocab_size=11", "d_model=8", "encoder_layers=2", "decoder_layers=1", "encoder_attention_heads=2",
       "decoder_attention_heads=4"},

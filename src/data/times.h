@@ -1,0 +1,15 @@
+/* Times of series, as the reader of histories needs them. */
+#ifndef DATA_TIMES_H
+#define DATA_TIMES_H
+
+#include "heed/history.h"
+
+/* Whether most of n dates are whole months apart, the median distance being `median` milliseconds. */
+bool times_are_months(const double *time, int64_t n, double median, heed_interval *step);
+
+/* The features of a time, two numbers for each of `names`, which heed_calendar_width has accepted. */
+void times_calendar(const char *names, const heed_clock *clock, double time, float *out);
+/* What suits a step: of hours the hour, the day of the week and that of the year. */
+const char *times_calendar_auto(const heed_interval *step);
+
+#endif

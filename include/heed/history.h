@@ -37,6 +37,9 @@ HEED_API int64_t heed_interval_count(const heed_interval *step, double from, dou
 HEED_API bool heed_interval_equal(const heed_interval *a, const heed_interval *b);
 HEED_API const char *heed_interval_text(const heed_interval *step, bool dates, char out[HEED_TIME_ROOM]); /* "1 hour" */
 
+/* Steps of a season: of hours and shorter ones a day, of days a week, of weeks and months a year; 1: none is known. */
+HEED_API int64_t heed_interval_season(const heed_interval *step, bool dates);
+
 /* Features of the calendar: two numbers each, the sine and cosine of where a date stands in a minute's hour, an hour's
  * day, a day's week, month or year, a month's year. */
 #define HEED_CALENDAR_NAMES "minute hour weekday monthday yearday month"

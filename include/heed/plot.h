@@ -55,6 +55,9 @@ HEED_API bool heed_panel_title(heed_panel *p, const char *text);
 HEED_API bool heed_panel_labels(heed_panel *p, const char *x, const char *y); /* of the axes; NULL: none */
 HEED_API bool heed_panel_limits_x(heed_panel *p, double low, double high);    /* NaN: from the data */
 HEED_API bool heed_panel_limits_y(heed_panel *p, double low, double high);
+/* Ticks of the x axis where they are wanted, rising, with what is written at them (dates, say); n at least 1. Those for
+ * which there is no room are left out. */
+HEED_API bool heed_panel_ticks_x(heed_panel *p, const float *at, const char *const *names, int64_t n);
 HEED_API bool heed_panel_log(heed_panel *p, bool x, bool y);
 HEED_API bool heed_panel_legend(heed_panel *p, bool shown); /* shown when any layer has a label, unless told not to */
 

@@ -4,6 +4,7 @@
 #include "cli/hmm.h"
 #include "cli/ngram.h"
 #include "cli/report.h"
+#include "cli/series.h"
 #include "cli/tables.h"
 #include "cli/task.h"
 #include "cli/train.h"
@@ -14,7 +15,7 @@
 static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH", .help = "as for heed train"},
     {.name = "part", .kind = OPTION_CHOICE, .standard = "test", .value = "PART", .choices = "test val train",
-     .help = "of a directory or digits, one of"},
+     .help = "of a directory, digits or series over time, one of"},
     {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a table to predict, as in training: name or number, several as a,b"},
     {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
@@ -44,6 +45,7 @@ static const struct option options[] = {
     {.name = "documents", .help = "of language models: the text is documents, separated by blank lines, each read alone"},
     {.name = "document-separator", .kind = OPTION_TEXT, .value = "TEXT",
      .help = "of language models: the line that separates documents, instead of blank lines"},
+    FILL_OPTION,
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
     {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
@@ -105,7 +107,9 @@ const struct command eval_command = {
         "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
         "of each output. For tagged words: as for classes, over words, and F1 over chunks where the tags are those of "
         "chunks. For questions about a text: F1 and exact match as SQuAD's official script computes them. For multiple "
-        "choice: accuracy. For masked words: their perplexity and accuracy, with a fixed masking. For language models: "
+        "choice: accuracy. For series over time: MAE and MSE of the forecasts, MASE, and those of repeating the last "
+        "season; of quantiles the pinball loss and how often the band holds. For masked words: their perplexity and "
+        "accuracy, with a fixed masking. For language models: "
         "perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, ROUGE-L. For "
         "translation: "
         "BLEU "

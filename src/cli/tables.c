@@ -9,12 +9,7 @@ const struct option table_options[] = {
      .help = "a column of a table to predict from: name or number, several as a,b; by default all others"},
     {.name = "drop", .kind = OPTION_LIST, .value = "COLUMN",
      .help = "a column of a table to leave out: name or number, several as a,b"},
-    {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",
-     .help = "what separates the columns of a table: a character, or the word tab or space; by default found in the "
-             "first lines"},
-    {.name = "decimal", .kind = OPTION_TEXT, .value = "MARK",
-     .help = "decimal mark of a table's numbers, point or comma; by default a point, or a comma where the separator is "
-             "a semicolon and numbers have commas"},
+    TABLE_FORMAT_OPTIONS,
     {.name = "skip-missing",
      .help = "skip the rows of a table that have missing values: empty, NA, N/A, nan, NULL or ?"},
     {.name = NULL},
@@ -75,13 +70,16 @@ bool table_usage(const struct options *o) {
     return false;
 }
 
+heed_table_options table_format(const struct options *o) {
+    return (heed_table_options){.delimiter = table_separator(o), .decimal = decimal_of(o)};
+}
+
 bool table_ask(const struct options *o, heed_ctx *cx, struct table_columns *columns, heed_data_opts *opts) {
     *columns = (struct table_columns){.use = list_of(o, cx, "use"), .drop = list_of(o, cx, "drop")};
     opts->use = columns->use;
     opts->drop = columns->drop;
     opts->skip_missing = option_flag(o, "skip-missing");
-    opts->table.delimiter = table_separator(o);
-    opts->table.decimal = decimal_of(o);
+    opts->table = table_format(o);
     return !heed_failed(cx);
 }
 

@@ -6,6 +6,16 @@
 #include "cli/options.h"
 #include "heed/data.h"
 
+/* clang-format off */
+#define TABLE_FORMAT_OPTIONS                                                                                           \
+    {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",                                                   \
+     .help = "what separates the columns of a table: a character, or the word tab or space; by default found in the "  \
+             "first lines"},                                                                                           \
+    {.name = "decimal", .kind = OPTION_TEXT, .value = "MARK",                                                          \
+     .help = "decimal mark of a table's numbers, point or comma; by default a point, or a comma where the separator "  \
+             "is a semicolon and numbers have commas"}
+/* clang-format on */
+
 /* --use, --drop, --separator, --decimal, --skip-missing. */
 extern const struct option table_options[];
 
@@ -15,6 +25,8 @@ bool table_usage(const struct options *o);
 /* Of --separator; 0: none was asked for, or what was asked for is none. */
 char table_separator(const struct options *o);
 bool table_separator_ok(const struct options *o); /* false after saying what is wrong with it */
+
+heed_table_options table_format(const struct options *o); /* what both say */
 
 /* Lists of columns, for heed_data_opts. */
 struct table_columns {

@@ -340,14 +340,14 @@ static const struct train_task *task_of(int argc, char **argv) {
     return NULL;
 }
 
-/* The family of the directory that --init starts from; NULL after saying what is wrong. */
-static const heed_family *family_of_init(const struct options *o, int *status) {
+/* The family of the directory that --init starts from; kinds: --model names none. NULL after saying what is wrong. */
+static const heed_family *family_of_init(const struct options *o, bool kinds, int *status) {
     const char *const init = option_text(o, "init"), *const model = option_text(o, "model");
     heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
     const heed_family *family = heed_family_of(cx, init);
     if (!family)
         *status = cli_error(EXIT_FAILED, "%s", heed_message(cx));
-    else if (option_given(o, "model") && family != heed_family_find(model))
+    else if (option_given(o, "model") && !kinds && family != heed_family_find(model))
         family =
             (cli_error(EXIT_USAGE, "train: --init: %s holds a model of family %s, not %s", init, family->name, model),
              NULL);
@@ -364,8 +364,9 @@ static bool usage_ok(struct train_run *r, int *status) {
     r->path = option_need(r->o, "data");
     r->dir = r->path ? option_need(r->o, "out") : NULL;
     if (!r->dir) return false;
-    r->family =
-        option_given(r->o, "init") ? family_of_init(r->o, status) : cli_family("train", option_text(r->o, "model"));
+    r->family = option_given(r->o, "init")
+                    ? family_of_init(r->o, r->task->family, status)
+                    : cli_family("train", r->task->family ? r->task->family : option_text(r->o, "model"));
     if (!r->family) return false;
     if (!heed_head_for(r->family, r->task->page.name)) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);

@@ -186,7 +186,8 @@ heed_history *heed_history_load(heed_ctx *cx, const char *path, const heed_histo
     if (heed_failed(cx)) return NULL;
     if (!path) return heed_fail(cx, HEED_ERR_USAGE, "history: the path is NULL"), NULL;
     if (!opts) opts = &none;
-    return read_history(cx, path, heed_table_open(cx, path, &opts->table), opts);
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    return read_history(cx, name, heed_table_open(cx, path, &opts->table), opts);
 }
 
 heed_history *heed_history_parse(heed_ctx *cx, const char *name, const char *text, size_t size,

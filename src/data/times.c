@@ -226,6 +226,14 @@ const char *heed_interval_text(const heed_interval *step, bool dates, char out[H
     return out;
 }
 
+int64_t heed_interval_season(const heed_interval *step, bool dates) {
+    if (!dates || !(step->size > 0)) return 1;
+    if (step->months > 0) return step->months < 12 && 12 % step->months == 0 ? 12 / step->months : 1;
+    if (step->size == 7 * DAY) return 52;
+    if (step->size == DAY) return 7;
+    return step->size < DAY && fmod(DAY, step->size) == 0 ? (int64_t)(DAY / step->size) : 1;
+}
+
 bool times_are_months(const double *time, int64_t n, double median, heed_interval *step) {
     const int64_t months = (int64_t)round(median / (30.4375 * DAY));
     if (months < 1 || median < 27 * DAY) return false;
@@ -238,6 +246,59 @@ bool times_are_months(const double *time, int64_t n, double median, heed_interva
         if (fit > most) most = fit;
     }
     return most * 2 > n - 1;
+}
+
+/* ---- ticks ---- */
+
+/* Days and hours begin at multiples of their length, months at their first days. */
+static double next_tick(double local, double size, int months) {
+    struct date d;
+    if (months == 0) return ceil(local / size) * size;
+    split_day(local, &d);
+    int64_t month = (d.year * 12 + d.month - 1 + months - 1) / months * months;
+    double at = (double)days_of((struct date){month / 12, (int)(month % 12) + 1, 1}) * DAY;
+    if (at >= local) return at;
+    month += months;
+    return (double)days_of((struct date){month / 12, (int)(month % 12) + 1, 1}) * DAY;
+}
+
+static void tick_text(double local, double size, int months, char out[TIME_TICK_ROOM]) {
+    static const char *const names[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    struct date d;
+    const int64_t rest = (int64_t)split_day(local, &d);
+    if (months >= 12)
+        snprintf(out, TIME_TICK_ROOM, "%d", (int)d.year);
+    else if (months > 0)
+        snprintf(out, TIME_TICK_ROOM, "%s %d", names[d.month - 1], (int)d.year);
+    else if (size >= DAY || rest == 0)
+        snprintf(out, TIME_TICK_ROOM, "%d %s", d.day, names[d.month - 1]);
+    else
+        snprintf(out, TIME_TICK_ROOM, size < MINUTE ? "%d:%02d:%02d" : "%d:%02d", (int)(rest / 3600000),
+                 (int)(rest / 60000 % 60), (int)(rest / 1000 % 60));
+}
+
+int times_ticks(const heed_clock *clock, double from, double to, int most, struct time_tick *out) {
+    static const struct {
+        double size;
+        int months;
+    } units[] = {{1000, 0},     {10000, 0},    {MINUTE, 0},     {5 * MINUTE, 0},  {15 * MINUTE, 0}, {HOUR, 0},
+                 {3 * HOUR, 0}, {6 * HOUR, 0}, {12 * HOUR, 0},  {DAY, 0},         {2 * DAY, 0},     {7 * DAY, 0},
+                 {30 * DAY, 1}, {91 * DAY, 3}, {365 * DAY, 12}, {1826 * DAY, 60}, {7305 * DAY, 240}};
+    const double offset = clock->offset * MINUTE;
+    size_t u = 0;
+    int n = 0;
+    if (!clock->dates || !shows(from + offset) || !shows(to + offset)) return 0;
+    if (most > TIME_TICKS) most = TIME_TICKS;
+    while (u + 1 < sizeof units / sizeof *units && (to - from) / units[u].size > most) u++;
+    for (double local = from + offset; n < most;) {
+        local = next_tick(local, units[u].size, units[u].months);
+        if (local > to + offset) break;
+        out[n].at = local - offset;
+        tick_text(local, units[u].size, units[u].months, out[n++].text);
+        local += 1;
+    }
+    return n;
 }
 
 /* ---- features ---- */

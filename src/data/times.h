@@ -9,6 +9,15 @@ bool times_are_months(const double *time, int64_t n, double median, heed_interva
 
 /* The features of a time, two numbers for each of `names`, which heed_calendar_width has accepted. */
 void times_calendar(const char *names, const heed_clock *clock, double time, float *out);
+/* At most `most` (up to TIME_TICKS) round dates or hours from one time to another, rising: "6:00", "1 Jul", "Jul 2016".
+ * Returns how many. */
+enum { TIME_TICKS = 12, TIME_TICK_ROOM = 24 };
+struct time_tick {
+    double at;
+    char text[TIME_TICK_ROOM];
+};
+int times_ticks(const heed_clock *clock, double from, double to, int most, struct time_tick *out);
+
 /* What suits a step: of hours the hour, the day of the week and that of the year. */
 const char *times_calendar_auto(const heed_interval *step);
 

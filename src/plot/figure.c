@@ -87,6 +87,8 @@ static void panel_free(heed_ctx *cx, heed_panel *p) {
     heed_mem_free(cx, p->title);
     heed_mem_free(cx, p->x_label);
     heed_mem_free(cx, p->y_label);
+    heed_mem_free(cx, p->tick_at);
+    heed_mem_free(cx, p->tick_names.at);
     heed_mem_free(cx, p);
 }
 
@@ -193,6 +195,27 @@ bool heed_panel_limits_x(heed_panel *p, double low, double high) {
 
 bool heed_panel_limits_y(heed_panel *p, double low, double high) {
     return p && set_limits(p, "panel_limits_y", low, high, &p->y_low, &p->y_high);
+}
+
+bool heed_panel_ticks_x(heed_panel *p, const float *at, const char *const *names, int64_t n) {
+    static const char op[] = "panel_ticks_x";
+    if (!panel_ready(p)) return false;
+    heed_ctx *cx = p->figure->cx;
+    if (!at || !names || n < 1) return heed_fail(cx, HEED_ERR_USAGE, "%s: places and names are needed", op);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(at[i]) || (i > 0 && !(at[i] > at[i - 1])))
+            return heed_fail(cx, HEED_ERR_RANGE, "%s: %g: places must be finite and rise", op, (double)at[i]);
+    float *places = NULL;
+    struct names copies = {0};
+    if (!copy_floats(cx, op, at, n, &places) || !copy_names(cx, op, names, n, &copies)) {
+        heed_mem_free(cx, places);
+        return false;
+    }
+    heed_mem_free(cx, p->tick_at);
+    heed_mem_free(cx, p->tick_names.at);
+    p->tick_at = places;
+    p->tick_names = copies;
+    return true;
 }
 
 bool heed_panel_log(heed_panel *p, bool x, bool y) {

@@ -2,6 +2,7 @@
 #include "plot/frame.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define NAME_SHARE 0.45  /* of the plot that names beside it may take */
 #define NAME_MOST  110.0 /* ... and what they may take where the figure has no size of its own */
@@ -193,16 +194,36 @@ static void choose_ticks(struct axis *a, int most) {
         ticks_linear(&a->ticks, a->range.low, a->range.high, most, a->counts, false);
 }
 
+static double tick_gap(const struct axis *a, double width) {
+    double gap = (double)INFINITY;
+    for (int i = 1; i < a->ticks.n; i++)
+        gap = fmin(gap, width * fabs(axis_place(a, a->ticks.at[i]) - axis_place(a, a->ticks.at[i - 1])));
+    return gap;
+}
+
+/* Those that the caller has chosen: each `every`-th within the range. */
+static void take_ticks(struct axis *a, const heed_panel *p, int64_t every) {
+    struct ticks *t = &a->ticks;
+    t->n = t->minors = 0;
+    for (int64_t i = 0; i < p->tick_names.n && t->n < TICKS_MOST; i += every) {
+        const double at = (double)p->tick_at[i];
+        if (at < a->range.low || at > a->range.high) continue;
+        t->at[t->n] = at;
+        snprintf(t->label[t->n++], LABEL_SIZE, "%s", p->tick_names.at[i]);
+    }
+}
+
 /* As many as stand clear of each other. */
 static void ticks_across(struct frame *f, double width) {
     struct axis *a = &f->x;
+    for (int64_t every = 1; f->panel->tick_at; every++) {
+        take_ticks(a, f->panel, every);
+        if (widest_label(f, &a->ticks) + 10 <= tick_gap(a, width)) return;
+    }
     int most = (int)(width / 42) + 1;
     for (most = most > 9 ? 9 : most; most >= 2; most--) {
         choose_ticks(a, most);
-        double gap = (double)INFINITY;
-        for (int i = 1; i < a->ticks.n; i++)
-            gap = fmin(gap, width * fabs(axis_place(a, a->ticks.at[i]) - axis_place(a, a->ticks.at[i - 1])));
-        if (widest_label(f, &a->ticks) + 10 <= gap) return;
+        if (widest_label(f, &a->ticks) + 10 <= tick_gap(a, width)) return;
     }
 }
 

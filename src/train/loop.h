@@ -66,6 +66,12 @@ char *notes_write(struct loop *l);
 /* Takes up what notes_write wrote; fails with a sentence that says what differs when the settings are others. */
 bool notes_read(struct loop *l, const char *text);
 
+/* ---- names in a config ---- */
+
+void schema_put_names(heed_ctx *cx, heed_json at, const char *key, char **names); /* NULL: an empty list */
+/* The texts of a list, ended by NULL, in one block; NULL when there is none. expected -1: as many as there are. */
+char **schema_names(heed_ctx *cx, heed_json list, int64_t expected);
+
 /* ---- the log ---- */
 
 /* Opens l->opts.log for the lines after step `step`; later ones, of a run that was killed, are dropped. */

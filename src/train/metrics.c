@@ -27,6 +27,13 @@ static const heed_metric metrics[] = {
     {.name = "pearson", .label = "Pearson correlation", .text = "Pearson correlation %.4f", .loss = "loss %.4g"},
     {.name = "spearman", .label = "Spearman correlation", .text = "Spearman correlation %.4f", .loss = "loss %.4g"},
     {.name = "r2", .label = "r2", .text = "R^2 %.6g", .loss = "mean squared error %.6g"},
+#define SMALLER(key, said)                                                                                             \
+    { .name = key, .label = said, .text = said " %.4f", .loss = "loss %.4g", .smaller = true }
+    SMALLER("mse", "MSE"),
+    SMALLER("mae", "MAE"),
+    SMALLER("mase", "MASE"),
+    SMALLER("pinball", "pinball loss"),
+    PERCENT("coverage", "coverage"),
     {.name = "bleu", .label = "greedy BLEU", .text = "BLEU %.2f (greedy decoding)", .loss = "loss %.4f"},
     {.name = "perplexity", .label = "perplexity", .text = "perplexity %.4g", .loss = "loss %.4f", .smaller = true},
     {.name = "nats_per_point",

@@ -1,23 +1,23 @@
 /* What a model's config.json says of the data it was trained on: the names of columns and classes, and the categories
  * of columns of text. */
 #include "data/data.h"
-#include "heed/loop.h"
+#include "train/loop.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- into the config ---- */
 
-static void put_names(heed_ctx *cx, heed_json at, const char *key, char **names) {
+void schema_put_names(heed_ctx *cx, heed_json at, const char *key, char **names) {
     const heed_json list = heed_json_put_array(cx, at, key);
-    for (; *names && !heed_failed(cx); names++) heed_json_put_text(cx, list, NULL, *names);
+    for (; names && *names && !heed_failed(cx); names++) heed_json_put_text(cx, list, NULL, *names);
 }
 
 static void put_categories(heed_ctx *cx, heed_json config, const heed_data *data) {
     const heed_json list = heed_json_put_array(cx, config, "input_categories");
     for (int64_t i = 0; i < data->columns && !heed_failed(cx); i++)
         if (data->categories[i])
-            put_names(cx, list, NULL, data->categories[i]);
+            schema_put_names(cx, list, NULL, data->categories[i]);
         else
             heed_json_put_null(cx, list, NULL);
 }
@@ -38,17 +38,16 @@ bool heed_model_describe(heed_ctx *cx, heed_model *model, const heed_data *data)
     if (heed_failed(cx)) return false;
     if (!model || !data) return heed_fail(cx, HEED_ERR_USAGE, "model_describe: the model or the data set is NULL");
     const heed_json config = heed_model_config(model);
-    if (data->x_names) put_names(cx, config, "input_names", data->x_names);
+    if (data->x_names) schema_put_names(cx, config, "input_names", data->x_names);
     if (data->categories) put_categories(cx, config, data);
-    if (data->y_names) put_names(cx, config, "output_names", data->y_names);
+    if (data->y_names) schema_put_names(cx, config, "output_names", data->y_names);
     if (data->label) put_classes(cx, config, data);
     return !heed_failed(cx);
 }
 
 /* ---- out of it ---- */
 
-/* The texts of a list; NULL when there is none. expected -1: as many as there are. */
-static char **get_names(heed_ctx *cx, heed_json list, int64_t expected) {
+char **schema_names(heed_ctx *cx, heed_json list, int64_t expected) {
     const int64_t n = heed_json_count(list);
     if (n == 0 || heed_failed(cx)) return NULL;
     if (expected >= 0 && n != expected) {
@@ -78,12 +77,12 @@ static void get_columns(heed_ctx *cx, heed_json config, heed_data *d) {
     for (heed_json v = heed_json_first(list); n > 0 && i < n && !heed_failed(cx); v = heed_json_next(v), i++) {
         const bool text = heed_json_kind_of(v) != HEED_JSON_NULL;
         if (text && heed_json_count(v) == 0) heed_json_fail(cx, v, "no categories");
-        if (text) d->categories[i] = get_names(cx, v, -1);
+        if (text) d->categories[i] = schema_names(cx, v, -1);
         width += text ? heed_json_count(v) : 1;
     }
     if (n > 0 && width != d->width)
         heed_json_fail(cx, list, "%lld inputs, not the %lld of input_size", (long long)width, (long long)d->width);
-    d->x_names = get_names(cx, heed_json_find(cx, config, "input_names"), d->columns);
+    d->x_names = schema_names(cx, heed_json_find(cx, config, "input_names"), d->columns);
 }
 
 /* Names that are the numbers from 0 say nothing. */
@@ -126,7 +125,7 @@ heed_data *heed_model_data(heed_ctx *cx, const heed_model *model) {
     else
         d->outputs = outputs;
     if (classify && !heed_failed(cx)) get_classes(cx, model, d);
-    d->y_names = get_names(cx, heed_json_find(cx, config, "output_names"), classify ? 1 : outputs);
+    d->y_names = schema_names(cx, heed_json_find(cx, config, "output_names"), classify ? 1 : outputs);
     if (!heed_failed(cx)) get_columns(cx, config, d);
     get_image(cx, config, d);
     if (!heed_failed(cx)) return d;

@@ -64,7 +64,7 @@ typedef struct heed_history {
     int64_t filled, rows_added; /* values that were missing, and rows that a gap had left out */
 } heed_history;
 
-typedef enum heed_fill { HEED_FILL_NONE, HEED_FILL_FORWARD, HEED_FILL_LINEAR } heed_fill;
+typedef enum heed_filling { HEED_FILL_NONE, HEED_FILL_FORWARD, HEED_FILL_LINEAR } heed_filling;
 
 /* Columns are names or numbers from 1, several as "a,b". */
 typedef struct heed_history_opts {
@@ -74,7 +74,7 @@ typedef struct heed_history_opts {
     const char *series; /* of a long table: which series a row is of; NULL: one series */
     const char *covariates, *known; /* NULL: none */
     const char *calendar;           /* "hour,weekday", "auto" (by the step), or NULL */
-    heed_fill fill;                 /* of missing values and gaps; none: they are refused */
+    heed_filling fill;              /* of missing values and gaps; none: they are refused */
     bool future;                    /* rows at the end of a series without targets are yet to come */
     const heed_history *like;       /* columns, calendar and step as in this one; the fields above say what differs */
     heed_table_options table;

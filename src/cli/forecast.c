@@ -76,9 +76,20 @@ static void print_csv(heed_ctx *cx, const heed_model *model, const heed_history 
     }
 }
 
+/* A float in as few digits as it needs, not in those of the double that it becomes. */
+static double shortest(float value) {
+    char text[NUMBER_ROOM];
+    double number = (double)value;
+    bool range;
+    number_shortest(text, number, true);
+    number_read(text, &number, &range);
+    return number;
+}
+
 static void put_values(heed_ctx *cx, heed_json list, const heed_forecast *f, int64_t g, int64_t k, int64_t q) {
     for (int64_t i = 0; i < f->steps && !heed_failed(cx); i++)
-        heed_json_put_number(cx, list, NULL, (double)f->value[((g * f->steps + i) * f->targets + k) * f->outputs + q]);
+        heed_json_put_number(cx, list, NULL,
+                             shortest(f->value[((g * f->steps + i) * f->targets + k) * f->outputs + q]));
 }
 
 static void put_outputs(heed_ctx *cx, heed_json one, const heed_model *model, const heed_forecast *f, int64_t g,

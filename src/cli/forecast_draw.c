@@ -53,6 +53,20 @@ static void band_label(const heed_forecast *f, int64_t q, char out[64]) {
     snprintf(out, 64, "%.0f %% band", 100 * share);
 }
 
+/* Room above the curves for the legend, whose rows are `rows`. */
+static void leave_room(const struct drawing *d, heed_panel *p, int64_t g, int64_t k, int64_t past, int64_t rows) {
+    const heed_forecast *f = d->f;
+    float low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < past; i++) low = fminf(low, d->y[i]), high = fmaxf(high, d->y[i]);
+    for (int64_t i = 0; i < f->steps; i++) {
+        const float *value = f->value + ((g * f->steps + i) * f->targets + k) * f->outputs;
+        low = fminf(low, value[0]);
+        high = fmaxf(high, value[f->outputs - 1]);
+    }
+    const double range = high > low ? (double)(high - low) : 1;
+    heed_panel_limits_y(p, (double)low - 0.05 * range, (double)high + (0.06 + 0.075 * (double)rows) * range);
+}
+
 /* Pairs of quantiles from the outside in, each darker. */
 static void draw_forecast(const struct drawing *d, heed_panel *p, int64_t g, int64_t k, float last) {
     const heed_forecast *f = d->f;
@@ -78,6 +92,7 @@ static void draw_series(const struct drawing *d, heed_panel *p, int64_t g, int64
         d->x[i] = (float)(i - past + 1);
         d->y[i] = h->target[(h->start[g] + rows - past + i) * h->targets + k];
     }
+    if (legend) leave_room(d, p, g, k, past, 2 + d->f->outputs / 2);
     heed_panel_curve(p, d->x, d->y, past, &(heed_style){.label = "past", .color = HEED_COLOR_BLUE, .width = 1.4});
     heed_panel_vline(p, 0, &(heed_style){.color = HEED_COLOR_GREY, .dash = HEED_DASH_DOTS, .width = 0.9});
     draw_forecast(d, p, g, k, d->y[past - 1]);

@@ -72,9 +72,9 @@ static bool read_zone(const char **s, heed_clock *clock) {
     return true;
 }
 
-/* hh:mm[:ss[.fff]] */
+/* hh:mm[:ss[.fff]]; also h:mm, as spreadsheets write it. */
 static bool read_hour(const char **s, heed_clock *clock, double *time) {
-    const int hour = digits(s, 2), minute = skip(s, ':') ? digits(s, 2) : -1;
+    const int hour = digits(s, **s && (*s)[1] == ':' ? 1 : 2), minute = skip(s, ':') ? digits(s, 2) : -1;
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59) return false;
     clock->precision = HEED_CLOCK_MINUTE;
     *time += hour * HOUR + minute * MINUTE;

@@ -38,6 +38,8 @@ expect 0 train text2text --data corpus.tsv --tokens word --vocab 150 --steps 1 -
     --set d_ff=8 --set num_heads=2 --set d_kv=4 --out t5
 expect 0 train ngram --data corpus.tsv --order 2 --quiet --out counted
 expect 0 train words --data corpus.tsv --width 4 --min-count 1 --epochs 1 --quiet --out vectors
+awk 'BEGIN { print "date,y"; for (i = 1; i < 29; i++) printf "2024-02-%02d,%d\n", i, i % 5 }' >days.csv
+expect 0 train forecast --data days.csv --model linear --context 4 --horizon 2 --epochs 1 --batch 4 --quiet --out days
 printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
@@ -55,6 +57,8 @@ sweep||sweep regress --data points.csv --model linear --epochs 1 --grid lr=0.1,0
 eval||eval mlp --data points.csv
 eval||eval tr --data corpus.tsv --beam 2
 predict|rows|predict mlp
+forecast|days.csv|forecast days --png OUT/f.png
+eval||eval days --data days.csv --png OUT/e.png
 classify|lines|classify classes
 embed|lines|embed classes --out OUT/v.npy
 embed|lines|embed classes

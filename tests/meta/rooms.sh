@@ -16,7 +16,6 @@ check() { # ROOT: prints each #include that breaks the rule
             order["similar"] = order["task"]
             order["words"] = order["handwriting"] = order["task"]
             order["writing"] = order["data"]
-            order["words"] = order["task"]
             order["forecast"] = order["task"]
             order["history"] = order["data"]
             order["attend"] = order["generate"] = order["translate"] = order["model"]

@@ -50,6 +50,11 @@ typedef struct heed_generate_opts {
     bool (*on_token)(void *user, int64_t sequence, int32_t token);
     void *user;
 
+    /* Which tokens may follow n ids, prompt or start token first: a rule of one's own beside the directory's, as
+     * transformers' prefix_allowed_tokens_fn. NULL: all may. */
+    bool (*allowed)(const void *rule, const int32_t *ids, int64_t n, int32_t token);
+    const void *rule;
+
     bool fit;      /* maximum lengths beyond the model's positions are cut to them, not refused */
     int64_t batch; /* sequences decoded at once; 0: heed's choice */
     bool uncached; /* no key-value cache: slow, and the same tokens */

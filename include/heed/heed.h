@@ -16,6 +16,7 @@
 #include "heed/io.h"
 #include "heed/loop.h"
 #include "heed/model.h"
+#include "heed/music.h"
 #include "heed/ngram.h"
 #include "heed/nn.h"
 #include "heed/ops.h"

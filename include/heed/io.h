@@ -1,4 +1,4 @@
-/* heed/io.h: files to arrays and back: safetensors, npy, idx, JSON, csv and tsv.
+/* heed/io.h: files to arrays and back: safetensors, npy, idx, MIDI, JSON, csv and tsv.
  *
  * Every file is hostile until checked: magic, counts, overflow-checked sizes, offsets within the file, depth limits,
  * exact lengths. A file that is not what it should be fails the context with one sentence that names the file and the
@@ -117,6 +117,33 @@ HEED_API bool heed_npy_write(heed_ctx *cx, const char *path, const heed_array *a
 /* The format of MNIST, as is or gzipped, up to 8 GiB: u8, i8, i16, i32, f32 and f64, turned from big-endian. */
 HEED_API heed_array *heed_idx_read(heed_ctx *cx, const char *path);
 HEED_API heed_array *heed_idx_parse(heed_ctx *cx, const char *name, const void *bytes, size_t size);
+
+/* ---- Standard MIDI Files ---- formats 0 and 1: who plays which note from when to when. What else a file says
+ * (controllers, pitch bends, lyrics) is skipped. Refused: format 2, time in frames of film, files of more than 64 MB.
+ */
+
+typedef struct heed_midi_note {
+    int64_t start, end; /* ticks; of a note that nobody ends, the end of its track */
+    int32_t track;      /* from 0 */
+    uint8_t channel, pitch, velocity;
+} heed_midi_note;
+
+#define HEED_MIDI_NAME 64
+typedef struct heed_midi {
+    int32_t division;             /* ticks to the quarter note, 1 to 32767 */
+    double tempo;                 /* quarter notes to the minute, the first that the file gives; 0: 120 */
+    int32_t program;              /* of General MIDI, 0 to 127: the instrument of all channels, when it is written */
+    int32_t tracks;               /* of those read */
+    char (*name)[HEED_MIDI_NAME]; /* (tracks) "": none; NULL: none has one */
+    heed_midi_note *note;         /* (notes) by start, track and pitch */
+    int64_t notes;
+} heed_midi;
+/* One block: heed_mem_free gives back all of it. */
+HEED_API heed_midi *heed_midi_read(heed_ctx *cx, const char *path);
+HEED_API heed_midi *heed_midi_parse(heed_ctx *cx, const char *name, const void *bytes, size_t size);
+/* Format 1: a track with the tempo and four quarters to the bar, then the tracks. Of two notes of one track, channel
+ * and pitch that overlap, the first ends where the second begins. */
+HEED_API bool heed_midi_write(heed_ctx *cx, const char *path, const heed_midi *midi);
 
 /* ---- JSON ---- parsed and held by jansson, whose memory comes from malloc, past the allocator hook. It is estimated
  * from above and counted against the byte budget before it is taken; a text that would take more than 16 times the

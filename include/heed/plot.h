@@ -231,6 +231,19 @@ HEED_API char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n
  * numbered. A figure of one panel and no size gets one that suits the classes. */
 HEED_API bool heed_plot_confusion(heed_panel *p, const int64_t *counts, int64_t classes, const char *const *names);
 
+/* ---- piano rolls ---- */
+
+typedef struct heed_roll_note {
+    int voice;         /* from 0: its colour */
+    double start, end; /* in beats */
+    int pitch;         /* MIDI number */
+} heed_roll_note;
+
+/* Time across, pitch upwards: a bar for each note, a colour for each of at most 8 voices, named in the legend. Lines
+ * stand at every `bar` beats (0: none) and lie at every C. */
+HEED_API bool heed_plot_roll(heed_panel *p, const heed_roll_note *notes, int64_t n, const char *const *names,
+                             int voices, double bar);
+
 /* ---- attention ---- maps of weights, as heed_capture_at gives them or as filled in by hand (heed/attention.h). */
 
 struct heed_capture_map;

@@ -124,6 +124,10 @@ typedef struct heed_task_opts {
     const char *separator; /* a line between documents; NULL: blank lines, and a stream has no documents */
     const heed_chat_format *chat; /* of conversations; NULL: ChatML */
     bool in_order;                /* windows over a stream lie one behind the other; else each epoch draws others */
+    /* Of music, where `longest` is the context (0: 512) and `held_out` a fraction of the chorales: */
+    const char *part;  /* "train", "valid" or "test" of a file that holds several; NULL: all of it */
+    bool drawn;        /* to train on: windows of chorales, drawn anew in each epoch; else all of each, to measure */
+    int64_t transpose; /* these windows are moved by up to so many semitones, within the ranges of the voices */
 } heed_task_opts;
 HEED_API heed_task_data *heed_task_read(heed_ctx *cx, const heed_text_task *task, const char *path,
                                         const heed_task_opts *opts);

@@ -4,8 +4,11 @@
 #include "cli/decoding.h"
 #include "cli/handwriting.h"
 #include "cli/lines.h"
+#include "cli/music.h"
 #include "cli/ngram.h"
+#include "cli/pictures.h"
 #include "cli/stream.h"
+#include "heed/music.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +51,9 @@ static const struct option options[] = {
     {.name = "repetition-penalty", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-3, .high = 1e3,
      .help = "penalty of tokens that came before, prompt included; 1: none"},
     {.name = "writing", .kind = OPTION_TABLE, .table = handwriting_options},
+    {.name = "music", .kind = OPTION_TABLE, .table = music_options},
+    {.name = "handwriting and music", .kind = OPTION_GROUP},
+    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
     {.name = NULL},
 };
 /* clang-format on */
@@ -284,6 +290,8 @@ static bool generate(struct job *j) {
     const char *const *unused;
     const int given = options_words(j->o) - 1 + option_list(j->o, "prompt", &unused);
     if (!read_options(j)) return false;
+    if (music_asked(j->o) || pictures_asked(j->o) || (given == 0 && heed_music_has(j->generator->tokens[1])))
+        return music_compose(j->o, cx, options_word(j->o, 0), j->generator, &j->opts);
     /* rows that are decoded together: a few of them are worth packing the weights for, one is not */
     const int64_t rows = (given > 0 ? given : AT_ONCE) * (j->opts.beams > 1 ? j->opts.beams : 1);
     if (rows >= 4 && !option_flag(j->o, "chat") && !heed_params_pack(cx, heed_model_params(j->generator->model)))
@@ -314,10 +322,14 @@ static int run(int argc, char **argv) {
     int status = EXIT_USAGE;
     const bool good_options = check_options(o);
     if (good_options && ngram_is(options_word(o, 0))) {
-        status = ngram_generate_lines(o, options_word(o, 0));
+        status = music_asked(o) || pictures_asked(o)
+                     ? cli_error(EXIT_FAILED, "%s: an n-gram model writes and composes nothing", options_word(o, 0))
+                     : ngram_generate_lines(o, options_word(o, 0));
     } else if (good_options && handwriting_is(options_word(o, 0))) {
-        status = handwriting_generate(o, options_word(o, 0));
-    } else if (good_options && handwriting_fits(o)) {
+        status = music_asked(o)
+                     ? cli_error(EXIT_FAILED, "%s: a model of handwriting composes no music", options_word(o, 0))
+                     : handwriting_generate(o, options_word(o, 0));
+    } else if (good_options && handwriting_fits(o) && music_fits(o)) {
         status = EXIT_FAILED;
         if ((j.cx = options_open(o))) {
             heed_set_grad(j.cx, false);
@@ -349,13 +361,19 @@ const struct command generate_command = {
         "2 and 3, Mistral, Gemma or Phi-3. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.\n\n"
         "A model of handwriting writes as many points as --max-tokens says, 400 by default, in the style of its "
         "prompts: files of strokes as JSON lines, or digits, which a drawn-up writer writes. It draws them to a "
-        "picture, else in the terminal; --json gives strokes.",
+        "picture, else in the terminal; --json gives strokes.\n\n"
+        "A model of music ('heed train music') composes a chorale of four voices: --midi writes it, --png draws it as "
+        "a piano roll, --json prints its notes. Tokens are drawn unless --temperature 0 or --beam says otherwise, and "
+        "only those that a voice can have at its turn.",
     .options = options,
     .examples = "heed generate gpt2 'Once upon a time'\n"
                 "heed generate gpt2 --temperature 0.8 --top-p 0.9 --seed 7 'The meaning of life is'\n"
                 "heed generate gpt2 --max-tokens 20 --stop . < prompts.txt\n"
                 "heed generate gpt2 --beam 4 --n-best 2 --json 'To be or not to be'\n"
                 "heed generate talker --chat --system 'Answer in one sentence.'\n"
-                "heed generate hand --prompt 2026 --n-best 4 --bias 0.5 --svg numbers.svg\n",
+                "heed generate hand --prompt 2026 --n-best 4 --bias 0.5 --svg numbers.svg\n"
+                "heed generate bach --midi chorale.mid --png chorale.png --temperature 0.9 --seed 3\n"
+                "heed generate bach --prompt-midi begun.mid --prompt-steps 32 --midi continued.mid\n"
+                "heed generate bach --soprano melody.mid --midi harmonised.mid\n",
     .run = run,
 };

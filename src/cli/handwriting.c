@@ -16,9 +16,6 @@ const struct option handwriting_options[] = {
      .help = "what to write, of a model that was trained with --text"},
     {.name = "bias", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 100,
      .help = "larger: likelier steps of the pen, tidier writing; 0: as it was learnt"},
-    {.name = "png", .kind = OPTION_FILE, .value = "FILE", .help = "a picture of the handwriting: the beginning in blue, what follows in orange"},
-    {.name = "svg", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
-    {.name = "pdf", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -1,6 +1,8 @@
 /* n-gram models as the commands use them: see the header. */
 #include "cli/ngram.h"
 #include "base/file.h"
+#include "cli/texts.h"
+#include "heed/music.h"
 #include "io/array.h"
 #include "io/text.h"
 #include "model/directory.h"
@@ -14,8 +16,8 @@ static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* ---- opening ---- */
 
-/* What config.json says, where it is that of an n-gram model. */
-static bool read_config(heed_ctx *cx, const char *dir, bool *text, bool *pieces) {
+/* What config.json says, where it is that of an n-gram model: how sequences and tokens are. */
+static bool read_config(heed_ctx *cx, const char *dir, struct ngram_model *to) {
     char path[PATH_ROOM];
     if (!directory_path(cx, dir, CONFIG_FILE, path)) return false;
     const heed_json config = heed_json_open(cx, path);
@@ -23,8 +25,9 @@ static bool read_config(heed_ctx *cx, const char *dir, bool *text, bool *pieces)
     const char *sequences = heed_json_text_or(cx, config, "sequences", "lines");
     const char *tokens = heed_json_text_or(cx, config, "tokens", "word");
     const bool is = type && sequences && tokens && strcmp(type, NGRAM_TYPE) == 0;
-    if (is) *text = strcmp(sequences, "text") == 0;
-    if (is) *pieces = strcmp(tokens, "word") != 0;
+    if (is) to->text = strcmp(sequences, "text") == 0;
+    if (is) to->music = strcmp(sequences, "chorales") == 0;
+    if (is) to->pieces = strcmp(tokens, "word") != 0;
     heed_json_free(config);
     return is && !heed_failed(cx);
 }
@@ -36,12 +39,12 @@ static bool is_file(const char *path) {
 
 bool ngram_is(const char *path) {
     const size_t n = strlen(path);
-    bool text, pieces;
+    struct ngram_model unused;
     if (is_file(path))
         return text_ends(path, n, ".arpa") || text_ends(path, n, ".arpa.gz") || text_ends(path, n, ".ngram");
     if (!directory_has(path, CONFIG_FILE)) return false;
     heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
-    const bool is = read_config(cx, path, &text, &pieces);
+    const bool is = read_config(cx, path, &unused);
     heed_close(cx);
     return is;
 }
@@ -67,14 +70,14 @@ bool ngram_model_open(heed_ctx *cx, const char *path, struct ngram_model *to) {
     char file[PATH_ROOM];
     *to = (struct ngram_model){.cx = cx};
     if (is_file(path)) return ngram_model_join(cx, heed_ngram_open(cx, path), NULL, false, to);
-    bool text = false, pieces = false;
-    if (!read_config(cx, path, &text, &pieces))
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s: holds no n-gram model", path);
+    struct ngram_model said = {0};
+    if (!read_config(cx, path, &said)) return heed_fail(cx, HEED_ERR_FORMAT, "%s: holds no n-gram model", path);
     if (!directory_path(cx, path, NGRAM_FILE, file)) return false;
     heed_ngram *m = heed_ngram_open(cx, file);
     heed_tokenizer *tokens = directory_has(path, TOKENIZER_FILE) ? heed_tokenizer_load(cx, path) : NULL;
-    const bool ok = ngram_model_join(cx, m, tokens, text, to);
-    to->pieces = pieces;
+    const bool ok = ngram_model_join(cx, m, tokens, said.text, to);
+    to->pieces = said.pieces;
+    to->music = said.music;
     return ok;
 }
 
@@ -145,6 +148,10 @@ bool ngram_read_lines(heed_ctx *cx, const char *path, bool text, heed_lines *to)
     return true;
 }
 
+bool ngram_read_music(heed_ctx *cx, const char *path, const char *part, int transpose, heed_lines *to) {
+    return heed_music_lines(cx, path, texts_chorales(cx, path, part) ? part : NULL, transpose, to);
+}
+
 /* ---- sums ---- */
 
 void ngram_add(const struct ngram_model *m, const int32_t *word, int64_t n, size_t bytes, struct ngram_sum *to) {
@@ -161,6 +168,7 @@ void ngram_add(const struct ngram_model *m, const int32_t *word, int64_t n, size
     to->log_probability += sum * log(10);
     to->tokens += n + !m->text;
     to->bytes += (int64_t)bytes + !m->text;
+    to->notes += m->music ? n : 0;
 }
 
 double ngram_perplexity(const struct ngram_sum *s) {
@@ -184,10 +192,14 @@ static double bits(const struct ngram_sum *s) {
     return -s->log_probability / log(2) / (double)(s->bytes ? s->bytes : 1);
 }
 
+static double nats_per_note(const struct ngram_sum *s) { return -s->log_probability / (double)s->notes; }
+
 void ngram_print_sum(FILE *to, const char *what, const struct ngram_sum *s) {
     char tokens[48], unknown[48];
-    fprintf(to, "%sperplexity %.6g, %.4f nats per token, %.4f bits per byte over %s, %s\n", what, ngram_perplexity(s),
-            nats(s), bits(s), cli_count(s->tokens, "token", "tokens", tokens),
+    fputs(what, to);
+    if (s->notes > 0) fprintf(to, "%.4f nats per note, ", nats_per_note(s));
+    fprintf(to, "perplexity %.6g, %.4f nats per token, %.4f bits per byte over %s, %s\n", ngram_perplexity(s), nats(s),
+            bits(s), cli_count(s->tokens, "token", "tokens", tokens),
             cli_count(s->unknown, "unknown", "unknown", unknown));
 }
 
@@ -196,6 +208,7 @@ void ngram_put_sum(heed_ctx *cx, heed_json at, const struct ngram_sum *s) {
     heed_json_put_int(cx, at, "tokens", s->tokens);
     heed_json_put_int(cx, at, "unknown", s->unknown);
     heed_json_put_number(cx, at, "perplexity", ngram_perplexity(s));
+    if (s->notes > 0) heed_json_put_number(cx, at, "nats_per_note", nats_per_note(s));
     heed_json_put_number(cx, at, "nats_per_token", nats(s));
     heed_json_put_number(cx, at, "bits_per_byte", bits(s));
 }

@@ -16,6 +16,7 @@ struct ngram_model {
     int32_t *word;          /* (size of the tokenizer) the model's word of each id */
     int32_t *id;            /* (words) the tokenizer's id of each word, -1: none */
     bool text;              /* a sequence is a text with its newlines, else a line */
+    bool music;             /* a line is a chorale, its words those of heed_music_lines */
     bool pieces;            /* its tokens are letters or parts of words */
 };
 
@@ -37,6 +38,7 @@ struct ngram_sum {
     int64_t unknown;        /* tokens that the model does not know */
     int64_t unseen;         /* tokens whose n-gram of the highest order the model has not */
     int64_t bytes;          /* with the newline of each line */
+    int64_t notes;          /* of music: tokens without the ends of chorales; else 0 */
 };
 /* Adds a sequence, which begins and, unless it is a text, ends. */
 void ngram_add(const struct ngram_model *m, const int32_t *word, int64_t n, size_t bytes, struct ngram_sum *to);
@@ -48,6 +50,8 @@ void ngram_put_sum(heed_ctx *cx, heed_json at, const struct ngram_sum *s);
 
 /* Lines of a file; where sequences are texts, its whole text as one line. */
 bool ngram_read_lines(heed_ctx *cx, const char *path, bool text, heed_lines *to);
+/* Chorales of a part, or of what has no such part, all. */
+bool ngram_read_music(heed_ctx *cx, const char *path, const char *part, int transpose, heed_lines *to);
 
 /* What the commands do with an n-gram model of a path, instead of a network. */
 bool ngram_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);

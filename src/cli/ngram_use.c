@@ -12,7 +12,9 @@ bool ngram_evaluate(const struct options *o, heed_ctx *cx, const char *dir, cons
     struct ngram_model m;
     struct ngram_sum sum = {0};
     heed_lines lines = {0};
-    const bool ok = ngram_model_open(cx, dir, &m) && ngram_read_lines(cx, path, m.text, &lines) &&
+    const bool ok = ngram_model_open(cx, dir, &m) &&
+                    (m.music ? ngram_read_music(cx, path, option_text(o, "part"), 0, &lines)
+                             : ngram_read_lines(cx, path, m.text, &lines)) &&
                     (lines.count > 0 || heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path)) &&
                     ngram_measure(&m, &lines, &sum);
     if (ok && option_flag(o, "json")) {

@@ -3,6 +3,7 @@
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
+#include "heed/music.h"
 #include "heed/translate.h"
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,13 @@ const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]) 
     return NULL;
 }
 
+bool texts_chorales(heed_ctx *cx, const char *path, const char *part) {
+    heed_chorales c = {0};
+    const bool ok = heed_chorales_read(cx, path, part, &c) && c.count > 0;
+    heed_chorales_free(cx, &c);
+    return ok;
+}
+
 /* Tasks have those options that their data need. */
 static const char *text_of(const struct options *o, const char *name) {
     return option_known(o, name) ? option_text(o, name) : NULL;
@@ -43,6 +51,7 @@ heed_task_opts texts_opts(const struct options *o) {
     if (option_known(o, "documents")) opts.documents = option_flag(o, "documents");
     if (option_known(o, "in-order")) opts.in_order = option_flag(o, "in-order");
     opts.separator = text_of(o, "document-separator");
+    if (option_known(o, "transpose")) opts.transpose = option_int(o, "transpose");
     opts.choices = text_of(o, "choices");
     if (option_known(o, "stride")) opts.stride = option_int(o, "stride");
     if (option_known(o, "max-answer")) opts.longest_answer = option_int(o, "max-answer");
@@ -93,6 +102,7 @@ static void print_score(const struct options *o, heed_ctx *cx, const heed_task_d
 static const heed_text_task *task_of(heed_ctx *cx, const heed_text_model *m) {
     const heed_head *head = heed_model_head(m->model);
     char name[32];
+    if (heed_music_has(m->tokens)) return heed_text_task_find("music");
     if (m->labels == 1 && text_among(head->tasks, "regress")) return heed_text_task_find("regress");
     for (const char *at = head->tasks; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
@@ -134,14 +144,22 @@ static void measure(const struct options *o, heed_ctx *cx, const heed_text_model
     heed_mem_free(cx, truth.label);
 }
 
+/* The part that was asked for; of what has no parts, all. */
+static const char *chorales_part(const struct options *o, heed_ctx *cx, const char *path) {
+    const char *const part = strcmp(option_text(o, "part"), "val") == 0 ? "valid" : option_text(o, "part");
+    return option_given(o, "part") || texts_chorales(cx, path, part) ? part : NULL;
+}
+
 void texts_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
     char file[PATH_ROOM], name[32];
     const heed_head *head = heed_head_of(cx, dir);
     if (!head) return;
     heed_text_model *m = heed_text_model_open(cx, dir, first_task(head, name));
     const heed_text_task *task = m ? task_of(cx, m) : NULL;
-    const char *part = texts_part(path, option_text(o, "part"), file);
+    const bool music = task == heed_text_task_find("music");
+    const char *part = music ? path : texts_part(path, option_text(o, "part"), file);
     heed_task_opts opts = texts_opts(o);
+    if (task && music) opts.part = chorales_part(o, cx, path);
     if (!heed_failed(cx) && !part)
         heed_fail(cx, HEED_ERR_FILE, "%s: there is no file for part %s", path, option_text(o, "part"));
     if (m) opts.labels = m->label;

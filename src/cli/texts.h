@@ -10,6 +10,9 @@
  * it is a file. NULL: the directory has none. */
 const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]);
 
+/* Whether a file or directory holds chorales of this part. */
+bool texts_chorales(heed_ctx *cx, const char *path, const char *part);
+
 /* What the options of the command say of the data. */
 heed_task_opts texts_opts(const struct options *o);
 

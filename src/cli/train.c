@@ -368,12 +368,12 @@ static bool usage_ok(struct train_run *r, int *status) {
                     ? family_of_init(r->o, r->task->family, status)
                     : cli_family("train", r->task->family ? r->task->family : option_text(r->o, "model"));
     if (!r->family) return false;
-    if (!heed_head_for(r->family, r->task->page.name)) {
+    const char *const task = r->head ? r->head : r->task->page.name;
+    if (!heed_head_for(r->family, task)) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
         return false;
     }
-    if (r->task->text && text_among(heed_head_for(r->family, r->task->page.name)->inputs, "input_ids"))
-        r->how = r->task->text;
+    if (r->task->text && text_among(heed_head_for(r->family, task)->inputs, "input_ids")) r->how = r->task->text;
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;
@@ -390,7 +390,8 @@ static int run(int argc, char **argv) {
     snprintf(name, sizeof name, "train %s", task->page.name);
     struct options *o = options_read(name, task->page.options, argc, argv, 1, 1, "TASK");
     if (!o) return EXIT_USAGE;
-    struct train_run r = {.o = o, .argc = argc, .argv = argv, .task = task, .how = task, .lock = -1};
+    struct train_run r = {
+        .o = o, .argc = argc, .argv = argv, .task = task, .how = task, .head = task->head, .lock = -1};
     int status = EXIT_USAGE;
     if (task->other && task->other(o, &status)) {
         options_free(o);

@@ -22,6 +22,7 @@ struct train_task {
     const struct train_task *text;      /* the same for families that read text; NULL: there is none. A task of text
                                          * alone has no load of its own, but may have usage and next */
     const char *family;                 /* --model names a kind of it, not a family; NULL: it names families */
+    const char *head;                   /* the task of the head to make; NULL: its own name */
     const char *next, *next_how;        /* the command to type next, and what follows its directory */
     bool (*usage)(struct train_run *r); /* false after saying which options contradict each other; NULL: none do */
     bool (*load)(struct train_run *r);  /* the data */

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "cli/ngram.h"
 #include "cli/program.h"
+#include "cli/texts.h"
 #include "cli/train.h"
 #include "heed/task.h"
 #include "model/directory.h"
@@ -42,6 +43,10 @@ static const struct option options[] = {
     {.name = "valid", .kind = OPTION_NUMBER, .standard = "0", .value = "FRACTION", .high = 0.999,
      .help = "fraction at the end of the text held out and measured"},
     {.name = "test", .kind = OPTION_FILE, .value = "TEXT", .help = "a text that is measured at the end"},
+    {.name = "music", .help = "the data are chorales, as for 'train music': a voice of a step is a word, a chorale a line; their own parts "
+                              "valid and test are measured"},
+    {.name = "transpose", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 127,
+     .help = "of music: count chorales in all keys up to N semitones away, as far as the voices' ranges allow"},
     JSON_OPTION,
     {.name = NULL},
 };
@@ -51,7 +56,7 @@ struct job {
     const struct options *o;
     heed_ctx *cx;
     const char *path, *dir;
-    bool text;
+    bool text, music;
     double fallback[3];
     int64_t prune[HEED_NGRAM_MAX_ORDER];
     heed_ngram_opts opts;
@@ -78,6 +83,13 @@ static bool read_options(struct job *j) {
     const struct options *o = j->o;
     const char *fallback = option_text(o, "discount-fallback"), *prune = option_text(o, "prune");
     const char *sequences = option_text(o, "sequences");
+    static const char *const not_music[] = {"valid", "tokens", "tokenizer", "sequences", "lower"};
+    j->music = option_flag(o, "music");
+    for (int i = 0; i < 5 && j->music; i++)
+        if (option_given(o, not_music[i]))
+            return cli_error(EXIT_USAGE, "train: --%s does not go with --music", not_music[i]), false;
+    if (option_given(o, "transpose") && !j->music)
+        return cli_error(EXIT_USAGE, "train: --transpose goes with --music"), false;
     j->text = sequences ? strcmp(sequences, "text") == 0 : strcmp(option_text(o, "tokens"), "char") == 0;
     j->opts = (heed_ngram_opts){.order = (int)option_int(o, "order"), .discount = option_number(o, "discount")};
     if (strcmp(option_text(o, "smoothing"), "kneser-ney") == 0) j->opts.smoothing = HEED_NGRAM_KNESER_NEY;
@@ -192,7 +204,7 @@ static bool write_config(const struct job *j) {
     if (j->count > 0)
         heed_json_put_text(cx, at, "tokens",
                            option_given(j->o, "tokenizer") ? "tokenizer" : option_text(j->o, "tokens"));
-    heed_json_put_text(cx, at, "sequences", j->model.text ? "text" : "lines");
+    heed_json_put_text(cx, at, "sequences", j->music ? "chorales" : j->model.text ? "text" : "lines");
     const heed_json counts = heed_json_put_array(cx, at, "ngrams");
     for (int k = 1; k <= heed_ngram_order(m); k++) heed_json_put_int(cx, counts, NULL, heed_ngram_count(m, k));
     const bool ok = directory_path(cx, j->dir, CONFIG_FILE, path) && heed_json_write(cx, path, at);
@@ -213,16 +225,25 @@ static bool write_directory(const struct job *j) {
 
 /* ---- all of it ---- */
 
+static bool read_sequences(const struct job *j, const char *path, const char *part, heed_lines *to) {
+    if (!j->music) return ngram_read_lines(j->cx, path, j->text, to);
+    const bool train = strcmp(part, "train") == 0;
+    return ngram_read_music(j->cx, path, part, train ? (int)option_int(j->o, "transpose") : 0, to);
+}
+
 static bool count_text(struct job *j) {
     heed_ctx *cx = j->cx;
     heed_lines lines = {0}, valid = {0};
     heed_tokenizer *t = NULL;
     j->report = heed_mem_new(cx, (size_t)j->opts.order * sizeof *j->report);
-    const bool ok = j->report && ngram_read_lines(cx, j->path, j->text, &lines) && hold_out(j, &lines, &valid);
+    const bool ok = j->report && read_sequences(j, j->path, "train", &lines) && hold_out(j, &lines, &valid);
     if (ok && lines.count == 0) heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", j->path);
     if (ok && !heed_failed(cx) && !(t = tokenizer(j, &lines))) heed_fail_in(cx, "%s", j->path);
     heed_ngram *m = t ? count(j, t, &lines) : NULL;
     ngram_model_join(cx, m, t, j->text, &j->model);
+    j->model.music = j->music;
+    if (j->music && !heed_failed(cx) && texts_chorales(cx, j->path, "valid"))
+        read_sequences(j, j->path, "valid", &valid);
     if (!heed_failed(cx) && valid.count > 0) ngram_measure(&j->model, &valid, &j->valid);
     heed_lines_free(cx, &lines);
     heed_lines_free(cx, &valid);
@@ -232,8 +253,8 @@ static bool count_text(struct job *j) {
 static bool measure_test(struct job *j) {
     const char *path = option_text(j->o, "test");
     heed_lines lines = {0};
-    const bool ok =
-        !path || (ngram_read_lines(j->cx, path, j->model.text, &lines) && ngram_measure(&j->model, &lines, &j->test));
+    if (!path && j->music && texts_chorales(j->cx, j->path, "test")) path = j->path;
+    const bool ok = !path || (read_sequences(j, path, "test", &lines) && ngram_measure(&j->model, &lines, &j->test));
     heed_lines_free(j->cx, &lines);
     return ok;
 }

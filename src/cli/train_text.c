@@ -4,6 +4,7 @@
 #include "cli/task.h"
 #include "cli/texts.h"
 #include "cli/train.h"
+#include "heed/music.h"
 #include "heed/translate.h"
 #include "train/loop.h"
 #include <stdio.h>
@@ -27,6 +28,11 @@ struct texts {
 
 static struct texts *texts_of(const struct train_run *r) { return r->own; }
 static bool is_lm(const struct train_run *r) { return strcmp(r->task->page.name, "lm") == 0; }
+static bool is_music(const struct train_run *r) { return strcmp(r->task->page.name, "music") == 0; }
+static bool predicts_next(const struct train_run *r) { return is_lm(r) || is_music(r); }
+static const char *given_tokenizer(const struct train_run *r) {
+    return option_known(r->o, "tokenizer") ? option_text(r->o, "tokenizer") : NULL;
+}
 
 static bool usage(struct train_run *r) {
     return !option_known(r->o, "embeddings") || options_either(r->o, "embeddings", "init");
@@ -48,10 +54,32 @@ static double fraction(const struct train_run *r) {
     return option_given(r->o, "valid") ? option_number(r->o, "valid") : 0.1;
 }
 
+/* A part of a file or directory of chorales, or all of one that has no such part. */
+static bool read_chorales(struct train_run *r, int set, const char *path, const char *part) {
+    texts_of(r)->opts.part = texts_chorales(r->cx, path, part) ? part : NULL;
+    return read_set(r, set, path);
+}
+
+static bool read_music(struct train_run *r) {
+    heed_task_opts *const o = &texts_of(r)->opts;
+    const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
+    const bool given = valid || option_given(r->o, "valid"), has = !given && texts_chorales(r->cx, r->path, "valid");
+    o->held_out = valid || has ? 0 : fraction(r);
+    o->drawn = true;
+    if (heed_failed(r->cx) || !read_chorales(r, TRAIN, r->path, "train")) return false;
+    o->held_out = 0;
+    o->drawn = false;
+    if (has) valid = r->path;
+    if (valid && !read_chorales(r, VALID, valid, "valid")) return false;
+    if (!test && texts_chorales(r->cx, r->path, "test")) test = r->path;
+    return !heed_failed(r->cx) && (!test || read_chorales(r, TEST, test, "test"));
+}
+
 static bool read_sets(struct train_run *r) {
     char file[PATH_ROOM];
     const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
     const char *train = texts_part(r->path, "train", file);
+    if (is_music(r)) return read_music(r);
     if (!train) return heed_fail(r->cx, HEED_ERR_FILE, "%s: there is no file train.tsv, nor .csv or .txt", r->path);
     const bool directory = train == file, given = valid || option_given(r->o, "valid");
     char held[PATH_ROOM];
@@ -80,9 +108,11 @@ static bool set_chat(struct train_run *r) {
 
 static bool make_tokenizer(struct train_run *r) {
     struct texts *t = texts_of(r);
-    const char *path = option_text(r->o, "tokenizer"), *init = option_text(r->o, "init");
+    const char *path = given_tokenizer(r), *init = option_text(r->o, "init");
     if (path || init) {
         t->tokens = heed_tokenizer_load(r->cx, path ? path : init);
+    } else if (is_music(r)) {
+        t->tokens = heed_music_vocabulary(r->cx, heed_task_chorales(t->data[TRAIN]), HEED_MUSIC_MARGIN);
     } else {
         const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN]), heed_task_pairs(t->data[TRAIN])};
         const bool text2text = strcmp(r->task->page.name, "text2text") == 0;
@@ -181,23 +211,26 @@ static const struct size {
                      {"intermediate_size", "intermediate_size=384"}};
 
 static void put_sizes(const struct train_run *r, struct train_settings *fresh) {
-    const struct size *const from = is_lm(r) ? decoder_sizes : sizes;
-    const size_t n = is_lm(r) ? sizeof decoder_sizes / sizeof *from : sizeof sizes / sizeof *from;
+    const struct size *const from = predicts_next(r) ? decoder_sizes : sizes;
+    const size_t n = predicts_next(r) ? sizeof decoder_sizes / sizeof *from : sizeof sizes / sizeof *from;
     for (size_t i = 0; i < n; i++)
         if (train_has_key(r->family, from[i].key)) fresh->text[fresh->n++] = from[i].setting;
+    if (is_music(r) && train_has_key(r->family, "num_layers")) /* recurrent networks, which are quick */
+        fresh->text[fresh->n++] = "hidden_size=256";
 }
 
 /* What a language model knows of its text: how long a window is, and with which token texts begin and end. */
 static void put_lm(const struct train_run *r, struct train_settings *fresh, char text[4][64]) {
     static const char *const keys[] = {"n_positions", "max_position_embeddings", "bos_token_id", "eos_token_id"};
     const struct texts *const t = texts_of(r);
+    const int32_t begin = is_music(r) ? heed_tokenizer_id(t->tokens, "<s>") : -1;
     const int32_t end = talks(t) ? heed_chat_end(&t->chat, t->tokens) : heed_vocabulary_end_of_text(t->tokens);
     for (int i = 0; i < 4; i++) {
         if (!train_has_key(r->family, keys[i])) continue;
         if (i < 2)
             snprintf(text[i], 64, "%s=%lld", keys[i], (long long)option_int(r->o, "context"));
         else if (end >= 0)
-            snprintf(text[i], 64, "%s=%d", keys[i], (int)end);
+            snprintf(text[i], 64, "%s=%d", keys[i], (int)(i == 2 && begin >= 0 ? begin : end));
         else
             snprintf(text[i], 64, "%s=null", keys[i]);
         fresh->text[fresh->n++] = text[i];
@@ -239,7 +272,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     if (config_pads(r)) fresh.text[fresh.n++] = text[1];
     if ((numbers || classes) && init_lacks_padding(r, cx)) kept.text[kept.n++] = text[1];
     put_sizes(r, &fresh);
-    if (is_lm(r)) put_lm(r, &fresh, more);
+    if (predicts_next(r)) put_lm(r, &fresh, more);
     if (numbers || spans || labels > 0) fresh.text[fresh.n++] = kept.text[kept.n++] = text[2];
     if (numbers) fresh.text[fresh.n++] = kept.text[kept.n++] = "problem_type=regression";
     if (sized) {
@@ -262,14 +295,14 @@ static bool set_reader(struct train_run *r) {
     struct texts *t = texts_of(r);
     heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
     heed_model *model = new_model(r, dry);
-    const char *const most = is_lm(r) ? "context" : "max-length";
+    const char *const most = predicts_next(r) ? "context" : "max-length";
     const bool made = model && heed_text_reader_of(dry, model, t->tokens, 0, &t->reader);
     const int64_t asked = option_int(r->o, most), positions = t->reader.longest;
-    if (made && is_lm(r) && option_given(r->o, most) && positions > 0 && asked > positions)
+    if (made && predicts_next(r) && option_given(r->o, most) && positions > 0 && asked > positions)
         heed_fail(r->cx, HEED_ERR_RANGE, "train: --context: %lld tokens, but the model has positions for %lld",
                   (long long)asked, (long long)positions);
     if (!made) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
-    if (asked > 0 && (positions == 0 || asked < positions)) t->reader.longest = asked;
+    if (asked > 0 && (positions == 0 || asked < positions) && !is_music(r)) t->reader.longest = asked;
     heed_model_free(dry, model);
     heed_close(dry);
     return !heed_failed(r->cx);
@@ -290,7 +323,8 @@ static bool load(struct train_run *r) {
     struct texts *t = heed_mem_new(r->cx, sizeof *t);
     if (!t) return false;
     const char *name = r->head ? r->head : r->task->page.name;
-    *t = (struct texts){.task = heed_text_task_find(name), .opts = texts_opts(r->o), .seed = heed_seed(r->cx)};
+    *t = (struct texts){
+        .task = heed_text_task_find(is_music(r) ? "music" : name), .opts = texts_opts(r->o), .seed = heed_seed(r->cx)};
     t->opts.sentence_order = text_among(heed_head_for(r->family, name)->inputs, "sentence_order_label");
     r->own = t;
     if (!read_sets(r) || !make_tokenizer(r) || !set_chat(r) || !set_reader(r)) return false;
@@ -377,7 +411,7 @@ static bool set(struct train_run *r) {
     if (t->batch > t->n_train)
         return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
                          (long long)t->batch, cli_count(t->n_train, "example", "examples", examples));
-    if (!option_given(r->o, "lr")) l->trainer.schedule.lr = init ? 5e-5 : is_lm(r) ? 1e-3 : 5e-4;
+    if (!option_given(r->o, "lr")) l->trainer.schedule.lr = init ? 5e-5 : is_music(r) ? 2e-3 : is_lm(r) ? 1e-3 : 5e-4;
     l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : init ? 3 : 10;
     t->source = heed_source_new(r->cx, &opts);
     l->source = heed_source_loop(t->source);
@@ -386,7 +420,7 @@ static bool set(struct train_run *r) {
 
 static bool begin(struct train_run *r) {
     const struct texts *t = texts_of(r);
-    const char *init = option_text(r->o, "init"), *path = option_text(r->o, "tokenizer");
+    const char *init = option_text(r->o, "init"), *path = given_tokenizer(r);
     char text[2][48];
     /* New tokens never lie beside the weights of another model: from here on there is none, until one is written. */
     if (!option_flag(r->o, "resume") && !directory_clear(r->cx, r->dir)) return false;

@@ -27,8 +27,15 @@ static void forbid_words(const struct rules *rules, const struct topk_row *row, 
     }
 }
 
+static void forbid_by_rule(const struct rules *rules, const struct topk_row *row, const int32_t *ids, int64_t n) {
+    if (!rules->opts.allowed) return;
+    for (int32_t id = 0; id < row->n; id++)
+        if (!rules->opts.allowed(rules->opts.rule, ids, n, id)) forbid_token(row, id);
+}
+
 static void forbid(const struct rules *rules, const struct search *s, const struct topk_row *row, const int32_t *ids) {
     const int64_t n = s->n;
+    forbid_by_rule(rules, row, ids, n);
     const bool early = n < rules->opts.min_length || n - s->prompt < rules->opts.min_new_tokens;
     forbid_repeats(rules, row, ids, n);
     forbid_words(rules, row, ids, n);

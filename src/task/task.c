@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,      &task_qa,
-                                              &task_choose,   &task_masked,  &task_lm,       &task_sentence_pairs,
-                                              &task_replaced, &task_pairs,   &task_text2text};
+static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,       &task_qa,
+                                              &task_choose,   &task_masked,  &task_lm,        &task_sentence_pairs,
+                                              &task_replaced, &task_pairs,   &task_text2text, &task_music};
 
 const heed_text_task *heed_text_task_find(const char *name) {
     for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)

@@ -48,7 +48,7 @@ struct heed_task_data {
 };
 
 extern const heed_text_task task_classify, task_regress, task_tag, task_qa, task_choose, task_masked, task_lm,
-    task_sentence_pairs, task_replaced, task_pairs, task_text2text;
+    task_sentence_pairs, task_replaced, task_pairs, task_text2text, task_music;
 
 /* ---- what tasks share ---- */
 

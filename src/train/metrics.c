@@ -51,6 +51,11 @@ static const heed_metric metrics[] = {
      .text = "%.4g bits per byte",
      .loss = "loss %.4f",
      .smaller = true},
+    {.name = "nats_per_note",
+     .label = "nats per note",
+     .text = "%.4f nats per note",
+     .loss = "loss %.4f",
+     .smaller = true},
 };
 
 const heed_metric *heed_metric_find(const char *name) {

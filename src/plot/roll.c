@@ -57,7 +57,7 @@ bool heed_plot_roll(heed_panel *p, const heed_roll_note *notes, int64_t n, const
     for (int c = 12; ok && c <= high; c += 12) {
         char name[16];
         snprintf(name, sizeof name, " C%d", c / 12 - 1);
-        if (c >= low - 1) ok = heed_panel_hline(p, c, &thin) && heed_panel_text(p, 0, c + 0.9, name, &words);
+        if (c >= low - 1) ok = heed_panel_hline(p, c, &thin) && heed_panel_text(p, 0, c - 0.7, name, &words);
     }
     for (int v = 0; ok && v < voices; v++) ok = draw_voice(p, notes, n, v, names ? names[v] : NULL, end / 900);
     return ok && heed_panel_labels(p, "quarter notes", "pitch (MIDI number)");

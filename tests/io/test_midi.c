@@ -60,6 +60,36 @@ static void test_other(void **state) {
     close_context(cx);
 }
 
+/* What mido wrote is what mido read (tests/oracle/midi.py). */
+static void test_mido(void **state) {
+    (void)state;
+    char path[2][1024];
+    const char *root = getenv("HEED_GOLDEN");
+    heed_ctx *cx = open_context();
+    for (int i = 0; i < 2; i++)
+        snprintf(path[i], sizeof path[i], "%s/io/mido.%s", root ? root : HEED_SOURCE_DIR "/tests/golden",
+                 i ? "json" : "mid");
+    heed_midi *m = heed_midi_read(cx, path[0]);
+    const heed_json want = heed_json_open(cx, path[1]), notes = heed_json_array(cx, want, "notes");
+    if (!m || heed_failed(cx)) fail_msg("%s", heed_message(cx));
+    assert_int_equal(m->division, heed_json_int(cx, want, "division"));
+    assert_true(fabs(m->tempo - heed_json_number(cx, want, "tempo")) < 1e-3);
+    assert_int_equal(m->tracks, heed_json_count(heed_json_array(cx, want, "names")));
+    for (int i = 0; i < m->tracks; i++)
+        assert_string_equal(m->name[i],
+                            heed_json_text(cx, heed_json_item(cx, heed_json_array(cx, want, "names"), i), NULL));
+    assert_int_equal(m->notes, heed_json_count(notes));
+    for (int64_t i = 0; i < m->notes; i++) {
+        const heed_midi_note *n = &m->note[i];
+        const int64_t found[] = {n->start, n->end, n->track, n->channel, n->pitch, n->velocity};
+        for (int k = 0; k < 6; k++)
+            assert_int_equal(found[k], heed_json_int(cx, heed_json_item(cx, heed_json_item(cx, notes, i), k), NULL));
+    }
+    heed_json_free(want);
+    heed_mem_free(cx, m);
+    close_context(cx);
+}
+
 static void test_overlap(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -112,10 +142,8 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_other),
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_other),    cmocka_unit_test(test_mido),
+        cmocka_unit_test(test_overlap),    cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

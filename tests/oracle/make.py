@@ -19,7 +19,7 @@ MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "position
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model",
-           "lora": "lora"}
+           "lora": "lora", "midi": "io"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

@@ -37,6 +37,8 @@ expect 0 train lm --data corpus.tsv --tokens word --context 8 --steps 1 --batch 
 expect 0 train text2text --data corpus.tsv --tokens word --vocab 150 --steps 1 --batch 4 --quiet --decode 0 --set d_model=8 --set num_layers=1 \
     --set d_ff=8 --set num_heads=2 --set d_kv=4 --out t5
 expect 0 train ngram --data corpus.tsv --order 2 --quiet --out counted
+echo '{"train":[[[60,55,50,40],[60,55,50,41]],[[62,57,50,40]]]}' >notes.json
+expect 0 train music --data notes.json --quiet --steps 1 --batch 1 --valid 0 --set hidden_size=4 --set embedding_size=4 --out music
 expect 0 train words --data corpus.tsv --width 4 --min-count 1 --epochs 1 --quiet --out vectors
 awk 'BEGIN { print "date,y"; for (i = 1; i < 29; i++) printf "2024-02-%02d,%d\n", i, i % 5 }' >days.csv
 expect 0 train forecast --data days.csv --model linear --context 4 --horizon 2 --epochs 1 --batch 4 --quiet --out days
@@ -70,6 +72,9 @@ eval||eval classes --data corpus.tsv
 train||train classify --model bert --data corpus.tsv $(echo $tiny) --steps 2 --out OUT/classes
 translate|lines|translate tr --beam 2 --max-length 4
 generate|lines|generate tr --max-tokens 4
+generate||generate music --steps 8 --midi OUT/m.mid --svg OUT/m.svg
+train||train music --data notes.json --steps 1 --batch 1 --valid 0 --set hidden_size=4 --quiet --out OUT/music
+eval||eval music --data notes.json
 attend||attend tr one_two --html OUT/a.html --svg OUT/a.svg --png OUT/a.png --npy OUT/a.npy
 tokens|lines|tokens tr
 tokens|lines|tokens --train bpe --vocab 30 --out OUT/tokens

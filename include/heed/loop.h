@@ -75,6 +75,10 @@ typedef struct heed_loop_source {
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
     void (*settings)(heed_ctx *cx, void *own, heed_json at); /* texts: what a checkpoint must agree with */
     void (*close)(heed_ctx *cx, void *own);                  /* what seek and next took; may be NULL */
+    float *carried; /* (n_carried) what updates leave for later ones, beside the weights: kept in checkpoints, and what
+                     * a checkpoint holds is put there before seek; NULL: nothing. An update that fails may change only
+                     * what it would have left */
+    int64_t n_carried;
 } heed_loop_source;
 
 typedef struct heed_loop_opts {
@@ -126,6 +130,27 @@ HEED_API bool heed_plan_step(heed_ctx *dry, const heed_model *model, const heed_
 /* The same for heed_loop_run with these options: updates, evaluations and checkpoints. Nothing is written. */
 HEED_API bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts, heed_plan *plan);
 
+/* ---- teacher forcing ---- what a decoder is given in training: the true token with a probability, else the one that
+ * it predicted itself. The first is teacher forcing, 1, and free running, 0 (Williams & Zipser 1989); a probability
+ * that falls with the updates i is scheduled sampling (Bengio et al. 2015). Drawn by seed, update, row and place. For
+ * models that take teacher_forcing (heed_model_takes). Evaluations are teacher forced. */
+typedef enum heed_forcing_kind {
+    HEED_FORCING_CONSTANT,        /* probability */
+    HEED_FORCING_LINEAR,          /* 1 - decay i, at least probability, as the others */
+    HEED_FORCING_EXPONENTIAL,     /* decay^i, decay below 1 */
+    HEED_FORCING_INVERSE_SIGMOID, /* decay / (decay + exp(i / decay)), decay at least 1 */
+} heed_forcing_kind;
+typedef struct heed_forcing {
+    heed_forcing_kind kind;
+    double probability; /* of the true token; of a schedule, the least */
+    double decay;
+} heed_forcing;
+HEED_API double heed_forcing_at(const heed_forcing *forcing,
+                                int64_t step); /* the probability at update `step`, from 0 */
+/* A decay for so many updates: linear, down to 0 at the end; exponential, to 0.01; inverse sigmoid, to a half midway.
+ */
+HEED_API double heed_forcing_decay(heed_forcing_kind kind, int64_t steps);
+
 /* ---- sources: data sets as the loop takes them ---- */
 
 typedef struct heed_source heed_source;
@@ -142,6 +167,7 @@ typedef struct heed_source_opts {
     void *own;                    /* of the functions: */
     heed_transform transform;     /* of rows, in each epoch; NULL: none */
     heed_forward forward;         /* NULL: heed_model_forward */
+    const heed_forcing *forcing;  /* of what is trained on, looked at when an update begins; NULL: teacher forcing */
     /* The training set of an epoch, with as many examples; it may change the one that it gave before. NULL: train. */
     bool (*draw)(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set);
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
@@ -205,6 +231,7 @@ typedef struct heed_translation_opts {
     double merge_dropout;                 /* 0: none. It takes */
     const heed_parallel_text *train_text; /* what they were made of */
     int64_t longest;                      /* and the most tokens that a side may then have, 0: any */
+    const heed_forcing *forcing;          /* see heed_source_opts */
 } heed_translation_opts;
 typedef struct heed_translation heed_translation;
 /* What opts points to must stay until it is freed. */

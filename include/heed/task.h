@@ -124,6 +124,7 @@ typedef struct heed_task_opts {
     const char *separator; /* a line between documents; NULL: blank lines, and a stream has no documents */
     const heed_chat_format *chat; /* of conversations; NULL: ChatML */
     bool in_order;                /* windows over a stream lie one behind the other; else each epoch draws others */
+    bool carry; /* the state of a recurrent model goes on from window to window, in order; see heed_streams */
     /* Of music, where `longest` is the context (0: 512) and `held_out` a fraction of the chorales: */
     const char *part;  /* "train", "valid" or "test" of a file that holds several; NULL: all of it */
     bool drawn;        /* to train on: windows of chorales, drawn anew in each epoch; else all of each, to measure */
@@ -187,6 +188,29 @@ HEED_API void heed_span_corrupt(const heed_spans *how, const int32_t *ids, int64
  * classify; of tag the tag of each word of the file, -1: it has none. */
 HEED_API bool heed_task_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, const int64_t *rows,
                                 int64_t n, heed_score *score, int32_t *predicted);
+
+/* ---- truncated backpropagation ---- the text of a language model as parallel streams, one for each row of a batch.
+ * Updates go through them window by window, and carry the state of a model that has one (it takes `state`). An epoch
+ * begins without a state. As in PyTorch's word_language_model, what is left over by cutting into streams is not used.
+ */
+typedef struct heed_streams_opts {
+    const heed_task_data *train; /* of task lm with `carry`, encoded as one stream */
+    const heed_task_data *valid; /* it has such, or held out in train; NULL: none */
+    bool test;                   /* there is a test set */
+    const heed_model *like;      /* whose states they are; only looked at now */
+    int64_t batch;               /* streams */
+    uint64_t seed;               /* of what forcing draws */
+    const heed_forcing *forcing; /* see heed_source_opts; may be NULL */
+    void *own;                   /* of the functions, which are those of heed_source_opts: */
+    bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
+    const char *metrics;
+    void (*settings)(heed_ctx *cx, void *own, heed_json at);
+} heed_streams_opts;
+typedef struct heed_streams heed_streams;
+/* What opts points to must stay until it is freed, but for `like`. */
+HEED_API heed_streams *heed_streams_new(heed_ctx *cx, const heed_streams_opts *opts);
+HEED_API void heed_streams_free(heed_ctx *cx, heed_streams *streams);
+HEED_API const heed_loop_source *heed_streams_loop(const heed_streams *streams);
 
 /* ---- using a model ---- */
 

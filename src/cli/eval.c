@@ -42,6 +42,8 @@ static const struct option options[] = {
     {.name = "decode", .kind = OPTION_INT, .standard = "100", .value = "N", .high = 1e9,
      .help = "of text to text: number of pairs that are decoded to measure ROUGE-L"},
     {.name = "whole-words", .help = "mask all tokens of a word or none"},
+    {.name = "carry-state", .help = "of recurrent language models: start each window of the text from the state in which "
+                                    "the last one ended"},
     {.name = "documents", .help = "of language models: the text is documents, separated by blank lines, each read alone"},
     {.name = "document-separator", .kind = OPTION_TEXT, .value = "TEXT",
      .help = "of language models: the line that separates documents, instead of blank lines"},

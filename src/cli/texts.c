@@ -50,6 +50,7 @@ heed_task_opts texts_opts(const struct options *o) {
     if (option_known(o, "context")) opts.longest = option_int(o, "context");
     if (option_known(o, "documents")) opts.documents = option_flag(o, "documents");
     if (option_known(o, "in-order")) opts.in_order = option_flag(o, "in-order");
+    if (option_known(o, "carry-state")) opts.carry = option_flag(o, "carry-state");
     opts.separator = text_of(o, "document-separator");
     if (option_known(o, "transpose")) opts.transpose = option_int(o, "transpose");
     opts.choices = text_of(o, "choices");

@@ -44,6 +44,7 @@ struct train_task {
 extern const struct train_task train_text;
 extern const struct option text_column_options[]; /* of tasks with tables of texts */
 extern const struct option text_options[];        /* of tasks with text: lengths, tokenizers */
+extern const struct option forcing_options[];     /* of tasks with decoders */
 extern const struct option train_options[];       /* of all tasks */
 /* clang-format off */
 /* What the tasks with text have beside their own; `unit`: what their examples are called. */
@@ -105,6 +106,11 @@ bool train_has_key(const heed_family *family, const char *name); /* of config.js
  * whose config only the `kept` settings (of the head) and the user's are changed. */
 heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct train_settings *fresh,
                              struct train_settings *kept);
+
+/* --teacher-forcing and its kin: false after saying which do not go together, or with the family; and what they ask
+ * for, once the loop's source and length are known. */
+bool train_forcing_fits(const struct train_run *r);
+void train_set_forcing(const struct train_run *r, heed_forcing *to);
 
 /* --embeddings: copies the vectors of known words into the table of r->model, and says how many; true where none were
  * asked for. */

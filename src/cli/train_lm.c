@@ -16,6 +16,9 @@ static const struct option options[] = {
      .help = "the line that separates documents, instead of blank lines; without --documents they are joined by the "
              "end-of-text token"},
     {.name = "in-order", .help = "cut the text into consecutive windows, instead of drawing windows anew in each epoch"},
+    {.name = "carry-state",
+     .help = "truncated backpropagation, of recurrent models: cut the text into --batch parallel streams, go through them "
+             "in order, and carry the state from window to window, in evaluation too"},
     {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",
      .help = "validation text; by default a directory's own dev or valid file"},
     {.name = "tokens", .kind = OPTION_GROUP},
@@ -25,6 +28,7 @@ static const struct option options[] = {
      .choices = "char word bpe byte-bpe unigram", .help = "kind of tokenizer to train, one of"},
     {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
+    {.name = "forcing", .kind = OPTION_TABLE, .table = forcing_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "gpt2", .value = "FAMILY",
      .help = "model family, without --init; 'heed list' shows them"},
@@ -53,13 +57,15 @@ const struct train_task train_lm = {
                  "is trained on the text. With --init a model is trained further. The result opens in transformers' "
                  "AutoModelForCausalLM.",
              .options = options,
-             .examples = "heed train lm --data shakespeare.txt --tokens char --context 64 --out bard\n"
-                         "heed train lm --data shakespeare.txt --recipe recipes/shakespeare.recipe --out bard\n"
-                         "heed train lm --data wiki --documents --model llama --vocab 16000 --out small\n"
-                         "heed train lm --data reports.txt --init gpt2 --steps 500 --warmup 50 --out reporter\n"
-                         "heed train lm --data talks.jsonl --init small --out talker\n"
-                         "heed generate bard --prompt 'ROMEO:' --sample\n"
-                         "heed eval bard --data other.txt\n"},
+             .examples =
+                 "heed train lm --data shakespeare.txt --tokens char --context 64 --out bard\n"
+                 "heed train lm --data shakespeare.txt --recipe recipes/shakespeare.recipe --out bard\n"
+                 "heed train lm --data wiki --documents --model llama --vocab 16000 --out small\n"
+                 "heed train lm --data reports.txt --init gpt2 --steps 500 --warmup 50 --out reporter\n"
+                 "heed train lm --data talks.jsonl --init small --out talker\n"
+                 "heed train lm --data shakespeare.txt --model lstm --carry-state --context 35 --clip 1 --out poet\n"
+                 "heed generate bard --prompt 'ROMEO:' --sample\n"
+                 "heed eval bard --data other.txt\n"},
     .text = &train_text,
     .next = "generate",
     .next_how = " --prompt TEXT --sample",

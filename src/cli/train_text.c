@@ -20,10 +20,12 @@ struct texts {
     heed_tokenizer *tokens;
     heed_text_reader reader;
     heed_source *source;
+    heed_streams *streams; /* in its place, where state is carried */
     heed_dataset drawn;    /* of the epoch under way, where rows are drawn */
     heed_chat_format chat; /* of conversations */
     int64_t batch;
     uint64_t seed;
+    heed_forcing forcing;
 };
 
 static struct texts *texts_of(const struct train_run *r) { return r->own; }
@@ -34,8 +36,24 @@ static const char *given_tokenizer(const struct train_run *r) {
     return option_known(r->o, "tokenizer") ? option_text(r->o, "tokenizer") : NULL;
 }
 
+/* State goes through one text, in order. */
+static bool carry_fits(const struct train_run *r) {
+    static const char *const others[] = {"documents", "document-separator", "in-order", "micro-batch", "accumulate"};
+    if (!option_known(r->o, "carry-state") || !option_flag(r->o, "carry-state")) return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (option_given(r->o, others[i])) {
+            cli_error(EXIT_USAGE, "train: --carry-state does not go with --%s", others[i]);
+            return false;
+        }
+    const heed_head *const head = heed_head_for(r->family, r->task->page.name);
+    if (!head || text_among(head->inputs, "state")) return true;
+    cli_error(EXIT_USAGE, "train: --carry-state: %s has no state to carry", r->family->name);
+    return false;
+}
+
 static bool usage(struct train_run *r) {
-    return !option_known(r->o, "embeddings") || options_either(r->o, "embeddings", "init");
+    return carry_fits(r) && train_forcing_fits(r) &&
+           (!option_known(r->o, "embeddings") || options_either(r->o, "embeddings", "init"));
 }
 
 /* ---- the data ---- */
@@ -377,6 +395,30 @@ static const heed_dataset *columns_of(const struct texts *t, int set) {
     return t->data[set] ? heed_task_columns(t->data[set]) : NULL;
 }
 
+/* The source where state is carried; a model that is never filled tells its size. */
+static const heed_loop_source *set_streams(struct train_run *r, const heed_source_opts *o) {
+    struct texts *t = texts_of(r);
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *model = new_model(r, dry);
+    if (!model) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    if (model)
+        t->streams =
+            heed_streams_new(r->cx, &(heed_streams_opts){.train = t->data[TRAIN],
+                                                         .valid = t->valid_rows ? t->data[TRAIN] : t->data[VALID],
+                                                         .test = o->test != NULL,
+                                                         .like = model,
+                                                         .batch = o->batch,
+                                                         .seed = o->seed,
+                                                         .forcing = o->forcing,
+                                                         .own = t,
+                                                         .measure = measure,
+                                                         .metrics = o->metrics,
+                                                         .settings = settings});
+    heed_model_free(dry, model);
+    heed_close(dry);
+    return heed_streams_loop(t->streams);
+}
+
 static bool set(struct train_run *r) {
     struct texts *t = texts_of(r);
     heed_loop_opts *l = &r->loop;
@@ -400,6 +442,7 @@ static bool set(struct train_run *r) {
                              .own = t,
                              .transform = heed_task_transform(t->data[TRAIN], NULL) ? transform : NULL,
                              .forward = heed_task_forward(t->data[TRAIN], NULL) ? forward : NULL,
+                             .forcing = &t->forcing,
                              .draw = heed_task_draws(t->data[TRAIN]) ? draw : NULL,
                              .settings = settings,
                              .measure = measure,
@@ -408,13 +451,14 @@ static bool set(struct train_run *r) {
         opts.micro_batch = t->batch;
         opts.batch = t->batch *= accumulate;
     }
-    if (t->batch > t->n_train)
+    if (!t->opts.carry && t->batch > t->n_train)
         return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
                          (long long)t->batch, cli_count(t->n_train, "example", "examples", examples));
     if (!option_given(r->o, "lr")) l->trainer.schedule.lr = init ? 5e-5 : is_music(r) ? 2e-3 : is_lm(r) ? 1e-3 : 5e-4;
     l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : init ? 3 : 10;
-    t->source = heed_source_new(r->cx, &opts);
-    l->source = heed_source_loop(t->source);
+    if (!t->opts.carry) t->source = heed_source_new(r->cx, &opts);
+    l->source = t->opts.carry ? set_streams(r, &opts) : heed_source_loop(t->source);
+    if (l->source) train_set_forcing(r, &t->forcing);
     return l->source;
 }
 
@@ -446,6 +490,7 @@ static void free_texts(struct train_run *r) {
     struct texts *t = texts_of(r);
     if (!t) return;
     heed_source_free(r->cx, t->source);
+    heed_streams_free(r->cx, t->streams);
     heed_dataset_free(r->cx, &t->drawn);
     for (int i = 0; i < SETS; i++) heed_task_free(r->cx, t->data[i]);
     heed_tokenizer_free(r->cx, t->tokens);

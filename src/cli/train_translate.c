@@ -24,6 +24,7 @@ struct text {
     int64_t positions;           /* of the model: maximum tokens per side of any pair */
     int64_t longest;             /* maximum tokens per side of training pairs */
     heed_translation *translation;
+    heed_forcing forcing;
 };
 
 static struct text *text_of(const struct train_run *r) { return r->own; }
@@ -269,7 +270,8 @@ static bool set(struct train_run *r) {
                                   .bleu.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A,
                                   .merge_dropout = option_number(o, "merge-dropout"),
                                   .train_text = &t->to_train,
-                                  .longest = t->longest};
+                                  .longest = t->longest,
+                                  .forcing = &t->forcing};
     heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
     for (int i = 0; i < SETS; i++)
         if (t->pairs[i].n > 0) *sets[i] = (heed_translation_set){&t->pairs[i], i == TRAIN ? NULL : &t->lines[i][1]};
@@ -281,6 +283,7 @@ static bool set(struct train_run *r) {
     l->source = heed_translation_source(t->translation);
     if (!l->source) return false;
     l->epochs = option_int(o, "epochs");
+    train_set_forcing(r, &t->forcing);
     const int64_t steps = l->steps > 0 ? l->steps : l->epochs * l->source->per_epoch;
     if (!option_given(o, "warmup")) l->trainer.schedule.warmup = steps / 10 < MAX_WARMUP ? steps / 10 : MAX_WARMUP;
     return true;
@@ -382,7 +385,7 @@ static bool usage(struct train_run *r) {
         cli_error(EXIT_USAGE, "train: --reverse: %s reads all tokens at once", r->family->name);
         return false;
     }
-    return true;
+    return train_forcing_fits(r);
 }
 
 /* clang-format off */
@@ -414,6 +417,7 @@ static const struct option options[] = {
     {.name = "reverse", .help = "read the source backwards: recurrent models (Sutskever et al. 2014)"},
     {.name = "merge-dropout", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 1,
      .help = "BPE-dropout: probability of skipping a merge, such as 0.1"},
+    {.name = "forcing", .kind = OPTION_TABLE, .table = forcing_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "transformer", .value = "FAMILY",
      .help = "model family; 'heed list' shows them"},

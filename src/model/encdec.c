@@ -1,6 +1,8 @@
 /* Building and forward of recurrent encoder-decoders, and the parts that their papers share. */
 #include "model/encdec.h"
 #include "model/families.h"
+#include "model/forcing.h"
+#include "model/inputs.h"
 #include "model/packed_tokens.h"
 #include "model/parts.h"
 #include "tensor/engine.h"
@@ -181,7 +183,7 @@ heed_tensor *encdec_decode(heed_ctx *cx, const struct encdec *m, const struct en
     return heed_dropout(cx, m->kind->decode(cx, m, source, y, steps), m->base.dropout);
 }
 
-/* ---- forward ---- teacher forcing: the decoder is given the target itself */
+/* ---- forward ---- teacher forcing: the decoder is given the target itself, unless teacher_forcing says where not */
 
 static bool check_length(heed_ctx *cx, const struct encdec *m, const heed_tensor *ids) {
     if (heed_failed(cx) || !ids) return false;
@@ -190,11 +192,24 @@ static bool check_length(heed_ctx *cx, const struct encdec *m, const heed_tensor
                      (long long)ids->shape[1], (long long)m->base.longest);
 }
 
+struct decoding {
+    const struct encdec *m;
+    const struct encdec_source *source;
+    struct encdec_steps steps;
+};
+
+static heed_tensor *decode_on(heed_ctx *cx, void *own, heed_tensor *ids) {
+    struct decoding *const d = own;
+    const struct seq2seq *const b = &d->m->base;
+    heed_tensor *const h = encdec_decode(cx, d->m, d->source, ids, &d->steps);
+    return forcing_best(cx, h, heed_param_weight(cx, b->output), heed_param_tensor(cx, b->logits_bias));
+}
+
 bool encdec_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct encdec *m = own;
     struct packed_tokens t;
     struct encdec_source source;
-    heed_tensor *const target = seq2seq_target(cx, &m->base, in);
+    heed_tensor *target = seq2seq_target(cx, &m->base, in);
     if (!packed_find(cx, in, &t) || !check_length(cx, m, t.ids) || !check_length(cx, m, target)) return false;
     if (target->shape[0] != t.ids->shape[0])
         return heed_fail(cx, HEED_ERR_SHAPE, "decoder_input_ids: %lld rows, not those of input_ids, %lld",
@@ -205,5 +220,7 @@ bool encdec_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *o
     if (!encdec_encode(cx, m, t.ids, t.lengths, &source)) return false;
     struct encdec_steps steps = {.state = source.first};
     if (m->fed_width > 0) steps.fed = heed_zeros(cx, HEED_F32, 3, (int64_t[]){1, target->shape[0], m->fed_width});
+    struct decoding d = {m, &source, steps};
+    target = forcing_tokens(cx, decode_on, &d, target, input_like(cx, in, "teacher_forcing", target));
     return seq2seq_output(cx, &m->base, in, target, encdec_decode(cx, m, &source, target, &steps), out);
 }

@@ -7,8 +7,10 @@
  *
  * Dropout is that of PyTorch's word_language_model example: of embeddings, between layers, and of what the output layer
  * reads. Padding, wherever attention_mask has it, is skipped: a row is as long as it has tokens.
- *     input_ids, attention_mask, labels (B,T); of the language model also shift_labels (B,T), state and cell */
+ *     input_ids, attention_mask, labels (B,T); of the language model also shift_labels and teacher_forcing (B,T), state
+ *     and cell */
 #include "model/families.h"
+#include "model/forcing.h"
 #include "model/inputs.h"
 #include "model/packed_tokens.h"
 #include "model/parts.h"
@@ -230,13 +232,43 @@ static bool build_lm(heed_ctx *cx, heed_cell_kind kind, heed_json config, heed_p
     return !heed_failed(cx);
 }
 
+struct reading {
+    const struct recurrent *m;
+    heed_rnn_state state; /* h NULL: none yet */
+};
+
+static heed_tensor *read_on(heed_ctx *cx, void *own, heed_tensor *ids) {
+    struct reading *const r = own;
+    heed_rnn_state last;
+    heed_tensor *const x = heed_embedding_run(cx, &r->m->embedding, ids);
+    heed_tensor *const h = heed_rnn_run(cx, &r->m->rnn, x, NULL, r->state.h ? &r->state : NULL, &last);
+    if (!h) return NULL;
+    r->state = last;
+    return forcing_best(cx, h, heed_param_weight(cx, r->m->output.weight), heed_param_tensor(cx, r->m->output.bias));
+}
+
+/* teacher_forcing (B,T) in the order of t->ids; NULL: every token is given. */
+static heed_tensor *given_tokens(heed_ctx *cx, const heed_io *in, const struct packed_tokens *t) {
+    heed_tensor *given = input_like(cx, in, "teacher_forcing", t->ids);
+    if (!given || !t->back) return given;
+    given = heed_contiguous(cx, given);
+    if (!given) return NULL;
+    heed_tensor *const packed = heed_zeros(cx, HEED_I32, 2, given->shape);
+    for (int64_t i = 0; packed && !cx->config.dry && i < given->count; i++)
+        ((int32_t *)(void *)packed->data)[i32_of(t->back)[i]] = i32_of(given)[i];
+    return packed;
+}
+
 static bool forward_lm(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct recurrent *m = own;
     const heed_rnn_state first = {heed_io_get(in, "state"), heed_io_get(in, "cell")};
     const bool carried = first.h != NULL;
     struct packed_tokens t;
+    struct reading reading = {m, first};
     heed_rnn_state last;
     if (!packed_find(cx, in, &t)) return false;
+    t.ids = forcing_tokens(cx, read_on, &reading, t.ids, given_tokens(cx, in, &t));
+    if (!t.ids) return false;
     heed_tensor *const labels = input_next(cx, in, t.ids);
     heed_tensor *const h = in_place(cx, &t, run_body(cx, m, &t, carried ? &first : NULL, carried ? &last : NULL));
     if (carried && h && (!heed_io_put(cx, out, "state", last.h) || (last.c && !heed_io_put(cx, out, "cell", last.c))))
@@ -276,15 +308,16 @@ static const struct heed_stepper lm_stepper = {RECURRENT_STATE, .sizes = lm_size
     "as "                                                                                                              \
     "input_ids are, and those of -100 do not count. Given state (layers,B,outputs) and, for an LSTM, cell "            \
     "(layers,B,units), it starts from them and gives them out as they are at the end, for truncated backpropagation; " \
-    "shift_labels, instead of labels, are then the tokens that follow, shifted already."
+    "shift_labels, instead of labels, are then the tokens that follow, shifted already. Where teacher_forcing (B,T) "  \
+    "is 0, it reads the token that it predicted itself."
 #define RECURRENT_FAMILY(name_, NAME, kind, paper_, summary_)                                                          \
     BUILD(lm, name_, kind)                                                                                             \
     BUILD(classify, name_, kind)                                                                                       \
     BUILD(tag, name_, kind)                                                                                            \
     BUILD(bare, name_, kind)                                                                                           \
     static const heed_head name_##_heads[] = {                                                                         \
-        {NAME "ForCausalLM", "lm", INPUTS " labels shift_labels state cell", .keys = lm_keys, .build = name_##_lm,     \
-         .forward = forward_lm, .sample = sample_tokens, .stepper = &lm_stepper},                                      \
+        {NAME "ForCausalLM", "lm", INPUTS " labels shift_labels state cell teacher_forcing", .keys = lm_keys,          \
+         .build = name_##_lm, .forward = forward_lm, .sample = sample_tokens, .stepper = &lm_stepper},                 \
         {NAME "ForSequenceClassification", "classify regress", INPUTS " labels", .keys = classify_keys,                \
          .build = name_##_classify, .forward = forward_classify, .sample = sample_classify},                           \
         {NAME "ForTokenClassification", "tag", INPUTS " labels", .keys = tag_keys, .build = name_##_tag,               \

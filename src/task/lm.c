@@ -277,6 +277,8 @@ static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data 
     if (!reader->next || (packs(d) && !reader->packs))
         return heed_fail(cx, HEED_ERR_USAGE, "lm: the model takes no %s",
                          reader->next ? "segment_ids" : "shift_labels");
+    if (packs(d) && d->opts.carry)
+        return heed_fail(cx, HEED_ERR_USAGE, "lm: state is carried through one text: it is not cut into documents");
     m->context = reader->longest > 0 && reader->longest < asked ? reader->longest : asked;
     return packs(d) ? encode_documents(cx, reader, d) : encode_stream(cx, reader, d);
 }
@@ -326,6 +328,17 @@ static bool count_predicted(heed_ctx *cx, void *own, const heed_batch *b, const 
     return true;
 }
 
+/* Rows are those that are held out, or all. */
+static bool measure_carried(heed_ctx *cx, const heed_model *model, const heed_task_data *d, bool all, double *loss,
+                            int64_t *tokens) {
+    double sum = 0;
+    if ((all && !streams_measure(cx, model, d, TRAINED, &sum, tokens)) ||
+        !streams_measure(cx, model, d, HELD, &sum, tokens))
+        return false;
+    *loss = sum / (double)*tokens;
+    return true;
+}
+
 static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
                     heed_score *score, int32_t *predicted) {
     const struct lm *const m = lm_of(d);
@@ -339,11 +352,26 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
                                 .own = &tokens,
                                 .transform = packs(d) ? NULL : fill_in_order,
                                 .data = d};
-    if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;
+    if (d->opts.carry ? !measure_carried(cx, model, d, !rows, &score->loss, &tokens)
+                      : !heed_loop_over(cx, model, &d->set, &opts, &score->loss))
+        return false;
     const double bytes = measured_bytes(m, rows, n);
     score->metric = exp(score->loss);
     score->more[0] = bytes > 0 ? score->loss * (double)tokens / (bytes * log(2)) : 0;
     return true;
+}
+
+/* ---- streams ---- */
+
+const int32_t *lm_tokens(const heed_task_data *d, int part, int64_t *count, int64_t *context) {
+    const struct lm *const m = d->task == &task_lm ? lm_of(d) : NULL;
+    *count = m ? m->count[part] : 0;
+    *context = m ? m->context : 0;
+    return m && m->start ? m->ids.id + m->first[part] : NULL;
+}
+
+void lm_name(const heed_task_data *d, char text[NOTES_DATA]) {
+    notes_name_data(text, lm_of(d)->ids.count, "tokens", lm_of(d)->hash);
 }
 
 /* ---- the task ---- */
@@ -356,8 +384,8 @@ static void settings(heed_ctx *cx, const heed_task_data *d, heed_json at) {
     notes_put_number(cx, at, "context", (double)m->context);
     heed_json_put_text(cx, at, "documents", packs(d) ? "packed" : "a stream");
     if (packs(d)) return;
-    heed_json_put_text(cx, at, "windows", d->opts.in_order ? "in order" : "drawn");
-    notes_name_data(text, m->ids.count, "tokens", m->hash);
+    heed_json_put_text(cx, at, "windows", d->opts.carry ? "streams" : d->opts.in_order ? "in order" : "drawn");
+    lm_name(d, text);
     heed_json_put_text(cx, at, "text", text);
 }
 

@@ -38,12 +38,14 @@ struct block {
     int64_t count;
 };
 
-static int blocks_of(const heed_trainer *t, struct block blocks[4]) {
+#define BLOCKS 5
+static int blocks_of(const heed_trainer *t, struct block blocks[BLOCKS]) {
     int n = 0;
     blocks[n++] = (struct block){"weights", heed_params_block(t->params), heed_params_numbers(t->params)};
     if (t->moment[0]) blocks[n++] = (struct block){"moment.0", t->moment[0], t->numbers};
     if (t->moment[1]) blocks[n++] = (struct block){"moment.1", t->moment[1], t->numbers};
     if (t->average) blocks[n++] = (struct block){"average", t->average, t->numbers};
+    if (t->carried) blocks[n++] = (struct block){"carried", t->carried, t->n_carried};
     return n;
 }
 
@@ -61,8 +63,8 @@ bool heed_checkpoint_save(heed_ctx *cx, const heed_trainer *t, const char *path,
                                   {"heed.steps", steps},
                                   {"heed.parameters", parameters},
                                   {"heed.notes", notes ? notes : ""}};
-    struct block blocks[4];
-    heed_array arrays[4];
+    struct block blocks[BLOCKS];
+    heed_array arrays[BLOCKS];
     const int n = blocks_of(t, blocks);
     for (int i = 0; i < n; i++)
         arrays[i] = (heed_array){.name = blocks[i].name,
@@ -134,8 +136,8 @@ bool heed_checkpoint_load(heed_ctx *cx, heed_trainer *t, const char *path) {
     if (t->swapped) return heed_fail(cx, HEED_ERR_USAGE, "checkpoint: %s: load with the average swapped back", path);
     heed_safetensors *st = heed_safetensors_open(cx, path);
     char *parameters = signature(cx, t->params);
-    struct block blocks[4];
-    const heed_array *arrays[4] = {0};
+    struct block blocks[BLOCKS];
+    const heed_array *arrays[BLOCKS] = {0};
     const int n = blocks_of(t, blocks);
     int64_t steps = 0;
     if (st && parameters && fits(cx, st, t, path, parameters, blocks, n, &steps)) {

@@ -338,6 +338,8 @@ bool loop_hold(struct loop *l) {
     l->trainer = heed_trainer_new(cx, l->params, &o->trainer);
     l->best = heed_mem_new(cx, weights_size(l));
     if (heed_failed(cx)) return false;
+    l->trainer->carried = l->source.carried;
+    l->trainer->n_carried = l->source.n_carried;
     snprintf(l->checkpoint, size, "%s/checkpoint.safetensors", o->dir);
     return true;
 }

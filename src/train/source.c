@@ -4,7 +4,7 @@
  * A data set may be drawn anew in each epoch (BPE-dropout: other tokens for the same text, of other lengths): it is
  * then grouped anew, into as many groups as at first, so that an epoch always has as many updates. */
 #include "base/ctx.h"
-#include "train/loop.h"
+#include "train/forcing.h"
 #include <string.h>
 
 #define MAX_PLANNED 64 /* groups */
@@ -137,7 +137,7 @@ static bool feed(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *shar
     *share = s->batch->weight == s->batch->total ? 1.0f : (float)s->batch->weight / (float)s->batch->total;
     const bool fed = heed_loop_feed(cx, s->batch, in);
     in->loss_only = true;
-    return fed;
+    return fed && forcing_put_batch(cx, s->opts.forcing, s->opts.seed, s->step - 1, s->batch, in);
 }
 
 static void close(heed_ctx *cx, void *own) {
@@ -172,6 +172,7 @@ static void settings(heed_ctx *cx, void *own, heed_json at) {
     describe(s->valid, o->valid, examples, o->valid_rows, o->n_valid);
     notes_put_source(cx, at, s->train, s->valid, o->tokens > 0 ? o->tokens : o->batch,
                      o->tokens > 0 ? o->micro_tokens : o->micro_batch);
+    if (o->forcing) forcing_settings(cx, o->forcing, at);
     if (o->settings) o->settings(cx, o->own, at);
 }
 

@@ -13,6 +13,8 @@ struct heed_trainer {
     float *grad;
     float *moment[2]; /* velocity, or Adam's first and second; NULL when not needed */
     float *average;   /* NULL without one */
+    float *carried;   /* (n_carried) what else belongs to a checkpoint, the loop's source's; NULL: nothing */
+    int64_t n_carried;
     int count;
     int64_t steps, passes;
     double norm;

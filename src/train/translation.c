@@ -106,6 +106,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
                                                             .micro_tokens = opts->micro_tokens,
                                                             .seed = opts->seed,
                                                             .own = t,
+                                                            .forcing = opts->forcing,
                                                             .draw = opts->merge_dropout != 0 ? draw : NULL,
                                                             .measure = measure,
                                                             .metrics = "bleu",

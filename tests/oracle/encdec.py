@@ -65,14 +65,16 @@ class Translator(nn.Module):
         a = torch.softmax(scores.masked_fill(hidden, -torch.inf), -1)
         return a, (a[..., None] * memory).sum(1)
 
-    def forward(self, input_ids, labels, attention_mask=None):
+    def forward(self, input_ids, labels, attention_mask=None, teacher_forcing=None):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         start = torch.full_like(labels[:, :1], self.c["decoder_start_token_id"])
         target = torch.cat([start, labels[:, :-1].masked_fill(labels[:, :-1] == -100, self.c["pad_token_id"])], 1)
         source, state = self.encode(*self.run_encoder(input_ids, mask))
         logits, maps = [], []
-        for y in self.decoder["embedding"](target).unbind(1):
-            out, state, *a = self.step(y, state, source)
+        for t, token in enumerate(target.unbind(1)):
+            if teacher_forcing is not None and t > 0:  # the decoder's own token where the true one is not given
+                token = torch.where(teacher_forcing[:, t] > 0, token, out.argmax(-1))
+            out, state, *a = self.step(self.decoder["embedding"](token), state, source)
             logits.append(out)
             maps += a
         logits = torch.stack(logits, 1)
@@ -186,6 +188,10 @@ CASES = {
     "luong-concat": LUONG | dict(score="concat", input_feeding=False, num_layers=2, embedding_size=3),
     "luong-local": LUONG | dict(score="general", attention="local-p", window=2),
     "luong-local-concat": LUONG | dict(score="concat", attention="local-p", window=1, input_feeding=False, reverse_source=True),
+    "sutskever-free": dict(vocab_size=12, decoder_vocab_size=13, embedding_size=5, hidden_size=4, num_layers=2),
+    "cho-sampled": dict(vocab_size=12, decoder_vocab_size=11, embedding_size=5, hidden_size=4, maxout_size=3),
+    "bahdanau-sampled": dict(vocab_size=12, decoder_vocab_size=14, embedding_size=3, hidden_size=4, alignment_size=5, maxout_size=6),
+    "luong-free": LUONG | dict(score="general", num_layers=2),
 }
 
 
@@ -205,5 +211,7 @@ def make(folder):
             mask[0, 2], mask[2, :2] = 0, 0
         labels = torch.randint(2, targets, (3, 5))
         labels[2, 3:] = -100
-        golden.save(folder / name, model, dict(input_ids=source, attention_mask=mask, labels=labels),
+        forced = {"free": torch.zeros_like(labels), "sampled": torch.tensor([[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [1, 0, 0, 1, 1]])}
+        forced = {"teacher_forcing": forced[last] for last in [name.split("-")[-1]] if last in forced}
+        golden.save(folder / name, model, dict(input_ids=source, attention_mask=mask, labels=labels) | forced,
                     dict(model_type=f"heed-{kind}", architectures=[f"{kind.title()}ForTranslation"]) | config)

@@ -16,6 +16,7 @@ MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "position
            "generate_options": "model", "generate_lm": "model", "generate_kin": "model", "rope": "model", "moses": "text", "bleu": "text", "chats": "text", "report": "train",
            "tags": "task", "questions": "task", "pairs": "task", "language": "task",
            "weights": "task", "replaced": "task",
+           "streams": "task",  # of models that recurrent.py makes
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model",

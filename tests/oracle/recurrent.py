@@ -46,8 +46,20 @@ class Recurrent(nn.Module):
             return h.sum(1) / mask.sum(1, keepdim=True)
         return h.masked_fill(mask[..., None] == 0, -torch.finfo(torch.float32).max).amax(1)
 
-    def forward(self, input_ids, attention_mask=None, labels=None, shift_labels=None, state=None, cell=None):
+    @torch.no_grad()
+    def own_tokens(self, ids, mask, given, states):
+        """What a model reads that is given some tokens, and for the others what it predicts from the prefix."""
+        ids = ids.clone()
+        for t in range(1, ids.shape[1]):
+            h, _ = self.body(ids[:, :t], mask if mask is None else mask[:, :t], states)
+            ids[:, t] = torch.where(given[:, t] > 0, ids[:, t], self.logits(h[:, -1]).argmax(-1))
+        return ids
+
+    def forward(self, input_ids, attention_mask=None, labels=None, shift_labels=None, state=None, cell=None,
+                teacher_forcing=None):
         states = (state, cell) if cell is not None else state
+        if teacher_forcing is not None:
+            input_ids = self.own_tokens(input_ids, attention_mask, teacher_forcing, states)
         h, last = self.body(input_ids, attention_mask, states)
         if self.head == "bare":
             return dict(last_hidden_state=h)
@@ -111,6 +123,12 @@ def make(folder):
                           cell=torch.randn(2, 3, 4)))
     directory(folder, "gru-lm-state", "gru", "lm", layers=1,
               inputs=dict(shift_labels=some(torch.randint(0, 17, lengths)), state=torch.randn(1, 3, 4)))
+    some_given = torch.tensor([[1, 0, 0, 1, 1, 0], [0, 1, 0, 0, 1, 1], [1, 1, 1, 1, 1, 1]])
+    directory(folder, "rnn-lm-free", "rnn", "lm", layers=1, mask=None, inputs=dict(teacher_forcing=torch.zeros_like(some_given)))
+    directory(folder, "gru-lm-sampled", "gru", "lm", width=4, tied=True, inputs=dict(teacher_forcing=some_given))
+    directory(folder, "lstm-lm-sampled", "lstm", "lm", layers=2, mask=None, proj_size=2,
+              inputs=dict(shift_labels=some(torch.randint(0, 17, lengths)), state=torch.randn(2, 3, 2),
+                          cell=torch.randn(2, 3, 4), teacher_forcing=some_given))
     directory(folder, "rnn-classify", "rnn", "classify", pooling="last", nonlinearity="relu", units=6)
     directory(folder, "gru-classify", "gru", "classify", pooling="mean", bidirectional=True, mask="left", padding=2)
     directory(folder, "lstm-classify", "lstm", "classify", pooling="max", bidirectional=True, mask="holes")

@@ -93,6 +93,8 @@ heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct tra
     struct train_settings *const s = init ? kept : fresh;
     struct train_lora lora;
     heed_model *model = NULL;
+    char width[48];
+    if (!init) train_put_embedding_size(r, s, width);
     if (heed_failed(cx) || !add_settings(r, cx, s)) return NULL;
     if (init)
         model = heed_model_load_as(cx, init,
@@ -258,6 +260,7 @@ static void train(struct train_run *r) {
 
 static void free_run(struct train_run *r) {
     heed_model_free(r->cx, r->model);
+    train_close_embeddings(r);
     r->how->free(r);
     directory_unlock(r->lock);
 }

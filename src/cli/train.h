@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "heed/words.h"
 #include <stdio.h>
 
 struct train_run;
@@ -85,7 +86,8 @@ struct train_run {
     const char *path, *dir;
     void *own; /* the task's */
     heed_model *model;
-    int lock; /* on dir, or -1 */
+    heed_words *vectors[2]; /* of --embeddings and --target-embeddings, until they are taken; NULL: none */
+    int lock;               /* on dir, or -1 */
     heed_loop_opts loop;
     heed_loop_state state;
     struct progress progress;
@@ -112,8 +114,18 @@ heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct tra
 bool train_forcing_fits(const struct train_run *r);
 void train_set_forcing(const struct train_run *r, heed_forcing *to);
 
-/* --embeddings: copies the vectors of known words into the table of r->model, and says how many; true where none were
- * asked for. */
-bool train_take_embeddings(struct train_run *r, const heed_tokenizer *tokens);
+/* --embeddings and --target-embeddings. false after saying that they do not go with --init. */
+bool train_embeddings_fit(const struct train_run *r);
+/* Opens what was asked for; a model that has a choice gets the width of the vectors, unless --set says another. */
+bool train_open_embeddings(struct train_run *r);
+void train_put_embedding_size(const struct train_run *r, struct train_settings *settings, char text[48]);
+/* Copies the vectors of known words into the tables of r->model, says how many, and closes them. */
+bool train_take_embeddings(struct train_run *r, const heed_tokenizer *source, const heed_tokenizer *target);
+void train_close_embeddings(struct train_run *r);
+#define EMBEDDINGS_OPTION                                                                                              \
+    {                                                                                                                  \
+        .name = "embeddings", .kind = OPTION_FILE, .value = "PATH",                                                    \
+        .help = "begin with these word vectors: a directory of 'heed train words', or a file of word2vec's or GloVe's" \
+    }
 
 #endif

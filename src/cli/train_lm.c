@@ -28,6 +28,7 @@ static const struct option options[] = {
      .choices = "char word bpe byte-bpe unigram", .help = "kind of tokenizer to train, one of"},
     {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
+    EMBEDDINGS_OPTION,
     {.name = "forcing", .kind = OPTION_TABLE, .table = forcing_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "gpt2", .value = "FAMILY",

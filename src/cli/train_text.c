@@ -51,10 +51,7 @@ static bool carry_fits(const struct train_run *r) {
     return false;
 }
 
-static bool usage(struct train_run *r) {
-    return carry_fits(r) && train_forcing_fits(r) &&
-           (!option_known(r->o, "embeddings") || options_either(r->o, "embeddings", "init"));
-}
+static bool usage(struct train_run *r) { return carry_fits(r) && train_forcing_fits(r) && train_embeddings_fit(r); }
 
 /* ---- the data ---- */
 
@@ -345,7 +342,8 @@ static bool load(struct train_run *r) {
         .task = heed_text_task_find(is_music(r) ? "music" : name), .opts = texts_opts(r->o), .seed = heed_seed(r->cx)};
     t->opts.sentence_order = text_among(heed_head_for(r->family, name)->inputs, "sentence_order_label");
     r->own = t;
-    if (!read_sets(r) || !make_tokenizer(r) || !set_chat(r) || !set_reader(r)) return false;
+    if (!train_open_embeddings(r) || !read_sets(r) || !make_tokenizer(r) || !set_chat(r) || !set_reader(r))
+        return false;
     for (int i = 0; i < SETS; i++)
         if (talks(t) && t->data[i]) heed_task_set_chat(t->data[i], &t->chat);
     for (int i = 0; i < SETS; i++)
@@ -472,7 +470,7 @@ static bool begin(struct train_run *r) {
                                                              : !heed_tokenizer_save(r->cx, t->tokens, r->dir))
         return false;
     if (talks(t) && !chat_has_template(r->dir) && !chat_write_template(r->cx, r->dir)) return false;
-    if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir) || !train_take_embeddings(r, t->tokens))
+    if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir) || !train_take_embeddings(r, t->tokens, NULL))
         return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %lld tokens; %s with %s\n", r->path,
@@ -521,8 +519,7 @@ const struct option text_options[] = {
      .choices = "wordpiece bpe byte-bpe unigram word char", .help = "kind of tokenizer to train, one of"},
     {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
-    {.name = "embeddings", .kind = OPTION_FILE, .value = "PATH",
-     .help = "begin with these word vectors: a directory of 'heed train words', or a file of word2vec's or GloVe's"},
+    EMBEDDINGS_OPTION,
     {.name = NULL},
 };
 /* clang-format on */

@@ -254,7 +254,8 @@ static bool load(struct train_run *r) {
     const char *from = option_text(r->o, "from"), *to = option_text(r->o, "to");
     snprintf(t->preprocessing.from, sizeof t->preprocessing.from, "%s", from ? from : "");
     snprintf(t->preprocessing.to, sizeof t->preprocessing.to, "%s", to ? to : "");
-    return read_text(r, t) && make_tokenizers(r, t) && heed_vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
+    return train_open_embeddings(r) && read_text(r, t) && make_tokenizers(r, t) &&
+           heed_vocabulary_ends(r->cx, t->tokens[1]) && encode(r, t);
 }
 
 static bool set(struct train_run *r) {
@@ -296,7 +297,8 @@ static bool begin(struct train_run *r) {
     char text[2][48];
     /* New tokens never lie beside the weights of another model: from here on there is none, until one is written. */
     if (!option_flag(r->o, "resume") && !directory_clear(r->cx, r->dir)) return false;
-    if (!directory_save_tokenizers(r->cx, r->dir, t->tokens)) return false;
+    if (!directory_save_tokenizers(r->cx, r->dir, t->tokens) || !train_take_embeddings(r, t->tokens[0], t->tokens[1]))
+        return false;
     if (option_flag(r->o, "quiet")) return true;
     fprintf(stderr, "%s: %s to train on in %s, %lld to validate, %lld to test; ", r->path,
             cli_count(p->n, "pair", "pairs", text[0]), cli_count(from->per_epoch, "batch", "batches", text[1]),
@@ -385,7 +387,7 @@ static bool usage(struct train_run *r) {
         cli_error(EXIT_USAGE, "train: --reverse: %s reads all tokens at once", r->family->name);
         return false;
     }
-    return train_forcing_fits(r);
+    return train_forcing_fits(r) && train_embeddings_fit(r);
 }
 
 /* clang-format off */
@@ -417,6 +419,9 @@ static const struct option options[] = {
     {.name = "reverse", .help = "read the source backwards: recurrent models (Sutskever et al. 2014)"},
     {.name = "merge-dropout", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 1,
      .help = "BPE-dropout: probability of skipping a merge, such as 0.1"},
+    EMBEDDINGS_OPTION,
+    {.name = "target-embeddings", .kind = OPTION_FILE, .value = "PATH",
+     .help = "the same for the words of the target, where it has a table of its own"},
     {.name = "forcing", .kind = OPTION_TABLE, .table = forcing_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
     {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "transformer", .value = "FAMILY",

@@ -49,6 +49,42 @@ expect 0 train classify --data classes.tsv --model bert --embeddings v --set hid
 grep -q '^v: vectors of 8 of 13 tokens$' err || fail "it should be said how many are known"
 wrong 1 'train: --embeddings: v holds vectors of 12 numbers, but .* is 16 wide' train classify --data classes.tsv --model bert --embeddings v --set hidden_size=16 $tiny --out m2 --quiet
 
+# the same for every task and family with such a table, which becomes as wide as the vectors
+hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
+tail -c +7 v.bin >first # behind the sizes: the first word, a space and its numbers
+word=$(cut -d ' ' -f 1 <first | head -n 1)
+tail -c +$((${#word} + 2)) first | head -c 48 >vector
+holds() { # DIR: the vector of the first word is in the model
+    hex "$1/model.safetensors" | grep -qF "$(hex vector)" || fail "$1 should hold the vector of $word"
+}
+awk 'BEGIN { for (i = 0; i < 40; i++) print "the\tD\ncat\tN\neats\tV\nfish\tN\n" }' >tags.tsv
+awk 'BEGIN { for (i = 0; i < 200; i++) print "the cat eats fish and a king rules land" }' >lines
+mkdir pairs
+for side in en de; do cp lines pairs/train.$side; head -n 9 lines >pairs/val.$side; done
+small="--tokens word --steps 2 --quiet --freeze *embedding.weight --set hidden_size=8"
+for kind in rnn gru lstm; do
+    expect 0 train classify --data classes.tsv --model $kind --embeddings v $small --out $kind-classify
+    holds $kind-classify
+    expect 0 train tag --data tags.tsv --model $kind --embeddings v.txt $small --out $kind-tag
+    expect 0 train lm --data lines --model $kind --embeddings v.bin $small --context 8 --out $kind-lm
+    holds $kind-lm
+    grep -q '"embedding_size": 12' $kind-lm/config.json || fail "embeddings should have the width of the vectors"
+done
+for kind in sutskever cho bahdanau luong; do
+    expect 0 train translate --data pairs --from en --to de --model $kind --target-embeddings v $small --separate --out $kind
+    holds $kind
+    expect 0 train translate --data pairs --from en --to de --model $kind --embeddings v --target-embeddings v $small --out $kind-both
+    [ "$(hex $kind-both/model.safetensors | grep -oF "$(hex vector)" | wc -l)" = 2 ] || fail "both tables should hold the vector"
+done
+expect 0 train translate --data pairs --from en --to de --embeddings v --set d_model=12 --set encoder_layers=1 --set decoder_layers=1 \
+    --tokens word --steps 1 --lr 0 --quiet --out transformer
+holds transformer
+expect 0 train lm --data lines --embeddings v --set n_embd=12 --set n_layer=1 --tokens word --steps 1 --lr 0 --quiet --context 8 --out gpt
+holds gpt
+wrong 1 'train: --embeddings: v holds vectors of 12 numbers, but embedding.weight is 5 wide' train lm --data lines --model gru \
+    --embeddings v --set embedding_size=5 --tokens word --quiet --context 8 --out m3
+wrong 2 'train lm: --embeddings and --init' train lm --data lines --embeddings v --init gpt --out m3
+
 # the lesson
 expect 0 lesson word-vectors --json --out lesson
 grep -qE '"same_kind": ?(1|0\.[89])' out || fail "most words should lie nearest to one of their kind"

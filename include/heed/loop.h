@@ -242,6 +242,21 @@ HEED_API const heed_loop_source *heed_translation_source(const heed_translation 
 HEED_API bool heed_translation_measure(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
                                        const heed_tokenizer *target, const heed_generate_opts *decode,
                                        const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details);
+/* The same, and what was decoded: a line for each pair, to be freed. details may be NULL. */
+HEED_API bool heed_translation_measure_lines(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
+                                             const heed_tokenizer *target, const heed_generate_opts *decode,
+                                             const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details,
+                                             heed_lines *decoded);
+/* BLEU of sentences by the number of words of their sources: 1 to width, width + 1 to 2 width, …; lengths that do not
+ * occur are left out. At most `most`, the longest in the last; how many, 0 when something failed. */
+typedef struct heed_length_score {
+    int64_t from, to, sentences;
+    double words; /* mean number of the sources' words */
+    double bleu;
+} heed_length_score;
+HEED_API int heed_bleu_by_length(heed_ctx *cx, const heed_lines *sources, const heed_lines *hypotheses,
+                                 const heed_lines *references, int64_t width, const heed_bleu_opts *bleu,
+                                 heed_length_score *scores, int most);
 
 /* ---- what a model knows of its data ---- */
 

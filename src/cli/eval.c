@@ -54,6 +54,10 @@ static const struct option options[] = {
     {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
      .help = "beam width of translation; 1: greedy decoding"},
     LENGTH_PENALTY_OPTION,
+    {.name = "by-length", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e6,
+     .help = "of translation: BLEU by the number of words of the source, too, N lengths together"},
+    {.name = "log", .kind = OPTION_FILE, .value = "FILE",
+     .help = "write that as one JSON object per line, for 'heed plot --x words'"},
     {.name = "pictures", .kind = OPTION_TABLE, .table = report_options},
     JSON_OPTION,
     {.name = NULL},
@@ -88,7 +92,11 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 1, 1, "DIR");
     if (!o) return EXIT_USAGE;
     const char *path = option_need(o, "data");
-    const bool usage = path && table_usage(o) && report_usage(o);
+    bool usage = path && table_usage(o) && report_usage(o);
+    if (usage && option_given(o, "log") && !option_given(o, "by-length")) {
+        cli_error(EXIT_USAGE, "eval: --log goes with --by-length");
+        usage = false;
+    }
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
     heed_ctx *cx = usage ? options_open(o) : NULL;
     if (cx) {
@@ -120,6 +128,7 @@ const struct command eval_command = {
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
                 "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n"
+                "heed eval en-de --data multi30k --by-length 5 --log lengths.log\n"
                 "heed eval encoder --data other.txt\n",
     .run = run,
 };

@@ -9,8 +9,8 @@
 /* clang-format off */
 static const struct option options[] = {
     {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
-    {.name = "x", .kind = OPTION_CHOICE, .standard = "steps", .value = "AXIS", .choices = "steps epochs seconds",
-     .help = "what runs along the horizontal axis: steps, epochs or seconds"},
+    {.name = "x", .kind = OPTION_CHOICE, .standard = "steps", .value = "AXIS", .choices = "steps epochs seconds words",
+     .help = "what runs along the horizontal axis: steps, epochs or seconds; or words, of 'heed eval --by-length --log'"},
     {.name = "name", .letter = 'n', .kind = OPTION_LIST, .value = "NAME",
      .help = "name of a log in the legend, in the order of the logs; without it that of its file"},
     {.name = "metric", .letter = 'm', .kind = OPTION_LIST, .value = "METRIC",
@@ -137,7 +137,9 @@ static void choose_unit(struct plot *p) {
     const bool time = strcmp(axis, "seconds") == 0;
     p->unit = !time || most < 600 ? 1 : most < 3 * 3600 ? 60 : 3600;
     p->end = most / p->unit;
-    p->x_name = !time           ? (strcmp(axis, "epochs") == 0 ? "epoch" : "step")
+    p->x_name = !time           ? (strcmp(axis, "epochs") == 0  ? "epoch"
+                                   : strcmp(axis, "words") == 0 ? "words of the source"
+                                                                : "step")
                 : p->unit == 1  ? "seconds"
                 : p->unit == 60 ? "minutes"
                                 : "hours";
@@ -149,7 +151,10 @@ static void choose_unit(struct plot *p) {
 /* ---- pictures ---- */
 
 static void title_of(const char *panel, char title[LOG_NAME + 8]) {
-    snprintf(title, LOG_NAME + 8, "%s", strcmp(panel, "lr") == 0 ? "learning rate" : panel);
+    snprintf(title, LOG_NAME + 8, "%s",
+             strcmp(panel, "lr") == 0     ? "learning rate"
+             : strcmp(panel, "bleu") == 0 ? "BLEU"
+                                          : panel);
     for (char *s = title; *s; s++)
         if (*s == '_') *s = ' ';
 }
@@ -261,7 +266,10 @@ static void show(const struct plot *p, int panel) {
 /* The last number of each curve. */
 static void print_ends(const struct plot *p) {
     for (int k = 0; k < p->n; k++) {
-        printf("%s: %.0f steps", p->logs[k].name, p->logs[k].last_step);
+        if (strcmp(option_text(p->o, "x"), "words") == 0)
+            printf("%s: up to %.0f words", p->logs[k].name, p->logs[k].last_x);
+        else
+            printf("%s: %.0f steps", p->logs[k].name, p->logs[k].last_step);
         for (int i = 0; i < p->panels; i++)
             for (int set = 0; set < SETS; set++) {
                 const struct log_curve *c = curve_of(p, k, i, set);
@@ -294,7 +302,7 @@ static void name_logs(const struct plot *p) {
 
 static bool read_logs(struct plot *p) {
     const char *axis = option_text(p->o, "x");
-    const char *key = strcmp(axis, "steps") == 0 ? "step" : strcmp(axis, "epochs") == 0 ? "epoch" : "seconds";
+    const char *key = strcmp(axis, "steps") == 0 ? "step" : strcmp(axis, "epochs") == 0 ? "epoch" : axis;
     p->logs = heed_mem_new(p->cx, (size_t)p->n * sizeof *p->logs);
     p->smooth = heed_mem_new(p->cx, (size_t)p->n * sizeof *p->smooth);
     if (!p->logs || !p->smooth) return false;

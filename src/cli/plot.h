@@ -22,8 +22,8 @@ struct training_log {
     double last_step, last_x;
 };
 
-/* x: the key of the horizontal axis, "step", "epoch" or "seconds". Sentences name the file and the line. A last line
- * that does not end is left out: the run may still be writing it. */
+/* x: the key of the horizontal axis, "step", "epoch", "seconds" or "words". Sentences name the file and the line. A
+ * last line that does not end is left out: the run may still be writing it. */
 bool log_read(heed_ctx *cx, const char *path, const char *x, struct training_log *log);
 void log_free(heed_ctx *cx, struct training_log *log);
 const struct log_curve *log_find(const struct training_log *log, const char *name); /* NULL: none */

@@ -7,7 +7,7 @@
 
 /* Numbers of a line that count something and are no curves. */
 static bool is_axis(const char *key) {
-    static const char *const axes[] = {"step", "epoch", "seconds", "tokens", "examples"};
+    static const char *const axes[] = {"step", "epoch", "seconds", "tokens", "examples", "words", "sentences"};
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (strcmp(key, axes[i]) == 0) return true;
     return false;
@@ -60,7 +60,8 @@ static bool need_number(heed_ctx *cx, heed_json line, const char *key, double *o
 static bool read_object(heed_ctx *cx, struct training_log *log, const char *x_key, heed_json line) {
     double x = 0;
     if (heed_json_kind_of(line) != HEED_JSON_OBJECT) return heed_fail(cx, HEED_ERR_FORMAT, "not a JSON object");
-    if (!need_number(cx, line, "step", &log->last_step) || !need_number(cx, line, x_key, &x)) return false;
+    const bool trains = strcmp(x_key, "words") != 0; /* an evaluation by length has no steps */
+    if ((trains && !need_number(cx, line, "step", &log->last_step)) || !need_number(cx, line, x_key, &x)) return false;
     log->last_x = x;
     for (heed_json v = heed_json_first(line); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
         const char *key = heed_json_key(v);

@@ -71,6 +71,7 @@ extern const struct option train_options[];       /* of all tasks */
     {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,                                    \
      .help = "peak learning rate; by default 5e-4, with --init 5e-5"}
 /* clang-format on */
+void translate_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 const struct train_task *train_find_task(const char *name); /* NULL when there is none */
 
 /* One run, as it was asked for. */

@@ -332,50 +332,6 @@ static void free_text(struct train_run *r) {
     heed_mem_free(r->cx, t);
 }
 
-/* ---- heed eval ---- */
-
-static void print_bleu(const struct options *o, heed_ctx *cx, int64_t n, int64_t beams, const heed_score *score,
-                       const heed_bleu *bleu) {
-    if (!option_flag(o, "json")) {
-        char decoding[48], sentences[48];
-        printf("BLEU %.2f (%s), loss %.4f (%s, %s)\n", score->metric, decoding_name(beams, decoding), score->loss,
-               cli_count(n, "sentence", "sentences", sentences), bleu->signature);
-        return;
-    }
-    const heed_json result = heed_json_new(cx, "result");
-    heed_json_put_int(cx, result, "sentences", n);
-    heed_json_put_number(cx, result, "loss", score->loss);
-    heed_json_put_number(cx, result, "bleu", score->metric);
-    heed_json_put_int(cx, result, "beam", beams);
-    heed_json_put_text(cx, result, "signature", bleu->signature);
-    json_answer(cx, stdout, result, 2);
-    heed_json_free(result);
-}
-
-static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_translator *t = heed_translator_open(cx, dir);
-    heed_lines lines[2] = {{0}};
-    heed_pairs pairs = {0};
-    heed_score score;
-    heed_bleu bleu;
-    if (t && heed_parallel_read(cx, path, option_text(o, "part"), &t->preprocessing, lines) &&
-        heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs)) {
-        const heed_translation_set set = {&pairs, &lines[1]};
-        heed_generate_opts decode = {.beams = option_int(o, "beam"),
-                                     .length_penalty = (float)option_number(o, "length-penalty")};
-        heed_generate_config(cx, t->model, &decode);
-        if (option_given(o, "beam")) decode.beams = option_int(o, "beam");
-        if (option_given(o, "length-penalty")) decode.length_penalty = (float)option_number(o, "length-penalty");
-        decode.n_best = 1, decode.sample = false;
-        const heed_bleu_opts opts = {.tokens = t->preprocessing.moses ? HEED_BLEU_NONE : HEED_BLEU_13A};
-        if (heed_translation_measure(cx, t->model, &set, t->tokens[1], &decode, &opts, &score, &bleu))
-            print_bleu(o, cx, pairs.n, decode.beams, &score, &bleu);
-    }
-    heed_pairs_free(cx, &pairs);
-    heed_parallel_free(cx, lines);
-    heed_translator_free(cx, t);
-}
-
 /* ---- the task ---- */
 
 static bool usage(struct train_run *r) {
@@ -463,5 +419,5 @@ const struct train_task train_translate = {
     .model = new_model,
     .begin = begin,
     .free = free_text,
-    .evaluate = evaluate,
+    .evaluate = translate_evaluate,
 };

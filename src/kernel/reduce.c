@@ -267,9 +267,55 @@ static struct fold_pass norm_pass(float p, float *y) {
     return pass;
 }
 
+/* ---- the larger of two neighbours ---- maxout; rows of two are too short to fold one by one */
+
+struct pairs_job {
+    float *y, *dx;
+    const float *x, *dy;
+    int64_t n;
+    bool add;
+};
+
+static bool is_pairs(const struct reduce *r, const struct bcast *bc) {
+    return r->kind == REDUCE_MAX && bc->axes == 2 && bc->size[0] == 2 && bc->step[1][0] == 0;
+}
+
+static void pairs_task(void *arg, int64_t task, void *scratch) {
+    (void)scratch;
+    const struct pairs_job *j = arg;
+    const int64_t end = min64((task + 1) * TASK_ELEMENTS, j->n);
+    for (int64_t i = task * TASK_ELEMENTS; i < end; i++) {
+        const float a = j->x[2 * i], b = j->x[2 * i + 1];
+        j->y[i] = b > a || b != b ? b : a;
+    }
+}
+
+static void pairs_grad_task(void *arg, int64_t task, void *scratch) {
+    (void)scratch;
+    const struct pairs_job *j = arg;
+    const int64_t end = min64((task + 1) * TASK_ELEMENTS, j->n);
+    for (int64_t i = task * TASK_ELEMENTS; i < end; i++) {
+        const float a = j->x[2 * i], b = j->x[2 * i + 1], share = a == b ? j->dy[i] / 2 : j->dy[i];
+        const float da = a >= b ? share : 0.0f, db = b >= a ? share : 0.0f;
+        j->dx[2 * i] = j->add ? j->dx[2 * i] + da : da;
+        j->dx[2 * i + 1] = j->add ? j->dx[2 * i + 1] + db : db;
+    }
+}
+
+static void run_pairs(struct pool *pool, struct pairs_job job, void (*task)(void *, int64_t, void *)) {
+    if (kernel_is_small(2 * job.n) && job.n <= TASK_ELEMENTS)
+        task(&job, 0, NULL);
+    else
+        pool_run(pool, ceil_div(job.n, TASK_ELEMENTS), task, &job);
+}
+
 void kernel_reduce(struct pool *pool, const struct reduce *r, float *y, float *mean, const float *x) {
     struct bcast bc;
     const int64_t n = lay_out(r, &bc);
+    if (is_pairs(r, &bc)) {
+        run_pairs(pool, (struct pairs_job){.y = y, .x = x, .n = bc.total / 2}, pairs_task);
+        return;
+    }
     struct fold_pass pass[2] = {{.fold = FOLD_SUM, .out = y, .finish = finish_ratio, .param = 1.0}};
     int passes = 1;
     switch (r->kind) {
@@ -348,6 +394,10 @@ void kernel_reduce_grad(struct pool *pool, const struct reduce *r, float *dx, co
     struct bcast bc;
     const int64_t n = lay_out(r, &bc);
     if (bc.total == 0) return;
+    if (is_pairs(r, &bc)) {
+        run_pairs(pool, (struct pairs_job){.dx = dx, .x = x, .dy = dy, .n = bc.total / 2, .add = add}, pairs_grad_task);
+        return;
+    }
     struct reduce_grad_job job = {
         .isa = isa_get(), .bc = &bc, .kind = (int)r->kind, .factor = 1.0f, .dx = dx, .dy = dy, .add = add};
     if (r->kind == REDUCE_MEAN) job.factor = (float)(1.0 / (double)n);

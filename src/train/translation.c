@@ -18,41 +18,52 @@ static bool measure_loss(heed_ctx *cx, const heed_model *model, const heed_pairs
            heed_loop_over(cx, model, &set, &(heed_run_opts){.loss_only = true}, loss);
 }
 
-static bool measure_bleu(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
-                         const heed_tokenizer *target, const heed_generate_opts *decode, const heed_bleu_opts *opts,
-                         heed_bleu *bleu) {
-    const heed_pairs *p = set->pairs;
+static bool decode_lines(heed_ctx *cx, const heed_model *model, const heed_pairs *p, const heed_tokenizer *target,
+                         const heed_generate_opts *decode, heed_lines *lines) {
     const heed_preprocessing as_is = {0};
     heed_translated found = {0};
     heed_string text = {0};
-    heed_lines lines = {0};
     heed_ids *source = heed_mem_new(cx, (size_t)p->n * sizeof *source);
     for (int64_t i = 0; source && i < p->n; i++) source[i] = heed_pair_source(p, i);
     bool ok = source && heed_translate_ids(cx, model, source, p->n, decode, &found);
     for (int64_t i = 0; ok && i < p->n; i++)
         ok = heed_translation_text(cx, &as_is, target, &found.ids[i * found.n_best], true, &text) &&
              heed_string_put(cx, &text, "\n", 1);
-    ok = ok && heed_lines_cut(cx, &text, &lines) && heed_bleu_corpus(cx, &lines, set->text, 1, opts, bleu);
-    heed_lines_free(cx, &lines);
+    ok = ok && heed_lines_cut(cx, &text, lines);
     heed_string_free(cx, &text);
     heed_translated_free(cx, &found);
     heed_mem_free(cx, source);
     return ok;
 }
 
-bool heed_translation_measure(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
-                              const heed_tokenizer *target, const heed_generate_opts *decode,
-                              const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details) {
+bool heed_translation_measure_lines(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
+                                    const heed_tokenizer *target, const heed_generate_opts *decode,
+                                    const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details,
+                                    heed_lines *decoded) {
     heed_bleu found = {0};
     if (heed_failed(cx)) return false;
     if (!model || !set || !set->pairs || set->pairs->n < 1 || !set->text || set->text->count != set->pairs->n ||
-        !target || !score)
+        !target || !score || !decoded)
         return heed_fail(cx, HEED_ERR_USAGE, "translation: a model, pairs with their text and a tokenizer are needed");
-    if (!measure_loss(cx, model, set->pairs, &score->loss)) return false;
-    if (!measure_bleu(cx, model, set, target, decode, bleu, &found)) return false;
+    if (!measure_loss(cx, model, set->pairs, &score->loss) ||
+        !decode_lines(cx, model, set->pairs, target, decode, decoded))
+        return false;
+    if (!heed_bleu_corpus(cx, decoded, set->text, 1, bleu, &found)) {
+        heed_lines_free(cx, decoded);
+        return false;
+    }
     score->metric = found.score;
     if (details) *details = found;
     return true;
+}
+
+bool heed_translation_measure(heed_ctx *cx, const heed_model *model, const heed_translation_set *set,
+                              const heed_tokenizer *target, const heed_generate_opts *decode,
+                              const heed_bleu_opts *bleu, heed_score *score, heed_bleu *details) {
+    heed_lines lines = {0};
+    const bool ok = heed_translation_measure_lines(cx, model, set, target, decode, bleu, score, details, &lines);
+    heed_lines_free(cx, &lines);
+    return ok;
 }
 
 static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {

@@ -182,7 +182,8 @@ static const struct reduce large[] = {
     {.rank = 2, .shape = {15001, 3}, .axes = 2},       {.rank = 2, .shape = {2, 20021}, .axes = 2},
     {.rank = 3, .shape = {7, 83, 77}, .axes = 2},      {.rank = 3, .shape = {7, 83, 77}, .axes = 5},
     {.rank = 4, .shape = {5, 17, 31, 19}, .axes = 10}, {.rank = 4, .shape = {5, 17, 31, 19}, .axes = 5},
-    {.rank = 2, .shape = {9, 5003}, .axes = 1},        {.rank = 1, .shape = {131072}, .axes = 1}};
+    {.rank = 2, .shape = {9, 5003}, .axes = 1},        {.rank = 1, .shape = {131072}, .axes = 1},
+    {.rank = 3, .shape = {401, 67, 2}, .axes = 4}};
 
 static void test_reduce_large(void **state) {
     (void)state;

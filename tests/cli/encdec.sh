@@ -47,6 +47,30 @@ for model in sutskever cho bahdanau luong; do
     says "^family +$model \(heed-$model\)"
 done
 
+# BLEU by the length of sentences: the sentences of all lengths are all sentences, and a picture of two models
+for model in cho bahdanau; do
+    expect 0 eval $model --data corpus --beam 1 --by-length 2 --log $model.log
+    says '^ +words +sentences +BLEU$'
+    [ "$(sed -n 's/.*"sentences": \([0-9]*\).*/\1/p' $model.log | awk '{ n += $1 } END { print n }')" = 10 ] || fail "all sentences should be there"
+done
+expect 0 eval bahdanau --data corpus --beam 1 --by-length 100 --json
+awk '/"bleu": / { if (n++ && $2 + 0 != first) exit 1; first = $2 + 0 }' out || fail "one length is all lengths"
+says '"by_length"'
+expect 0 plot cho.log bahdanau.log --x words --png lengths.png
+[ "$(head -c 4 lengths.png | tail -c 3)" = PNG ] || fail "there should be a picture"
+expect 0 plot cho.log --x words
+says 'words of the source'
+wrong 2 'eval: --log goes with --by-length' eval cho --data corpus --log x.log
+wrong 1 "cho.log: line 1: there is no 'step'" plot cho.log
+
+# the recipe, as small as can be
+if learns; then
+    FROM=en TO=de EPOCHS=1 WIDTH=2 SIZES="--set hidden_size=8 --set embedding_size=8 --quiet" \
+        TRANSFORMER_SIZES="--set d_model=8 --set encoder_layers=1 --set decoder_layers=1 --set encoder_ffn_dim=8 --set decoder_ffn_dim=8 --quiet" \
+        sh "$SOURCE/recipes/bleu-by-length.sh" corpus picture >out 2>err || fail "the recipe should run"
+    [ "$(head -c 4 picture/bleu-by-length.png | tail -c 3)" = PNG ] || fail "the recipe should draw its picture"
+fi
+
 # where the decoder looks: a row for each token of the target
 for model in bahdanau luong; do
     expect 0 attend $model 'one two three' --target 'eins zwei drei' --json

@@ -72,7 +72,7 @@ struct summary {
 static bool summarise(struct lesson_run *r, const struct translators *t, const heed_model *model, struct summary *s) {
     struct map *m = lesson_room(r, 1, sizeof *m);
     int64_t rows = 0, steps = 0;
-    for (int64_t i = 0; m && i < 200; i++) {
+    for (int64_t i = 0; m && i < 200 && i < t->pairs[1].n; i++) {
         if (heed_pair_source(&t->pairs[1], i).count > WORDS || heed_pair_target(&t->pairs[1], i).count > WORDS)
             continue;
         if (!align(r, t, model, i, m)) return false;
@@ -163,12 +163,12 @@ static void study(struct lesson_run *r, const struct translators *t, const heed_
            "clause, and so the decoder first skips the English verb and goes back to it later: off the diagonal.");
     lesson_say(
         r,
-        "Over 200 sentences the largest weight of a word is %.2f on average; in %.0f %% of the steps the decoder "
+        "Over %lld sentences the largest weight of a word is %.2f on average; in %.0f %% of the steps the decoder "
         "looks further back than before, and %.0f %% of the words look where a straight line through the sentence "
         "would, give or take a word. No one has told it about words or order: only the next word was ever "
         "corrected. The weights come from e_ij = v' tanh(W s_i-1 + U h_j), a softmax over j, and the state "
         "s_i-1 before the word is what asks.",
-        s.largest, 100 * s.back, 100 * s.diagonal);
+        (long long)(t->pairs[1].n < 200 ? t->pairs[1].n : 200), s.largest, 100 * s.back, 100 * s.diagonal);
     lesson_result(r, "largest_weight", s.largest);
     lesson_result(r, "looks_back", s.back);
     lesson_result(r, "on_the_diagonal", s.diagonal);

@@ -116,8 +116,8 @@ static void study(struct lesson_run *r, const struct translators *t, struct outc
     lesson_say(
         r,
         "The three, %d units wide, learn to translate sentences of our grammar from English into German, in %lld "
-        "updates each. On %d sentences that they have not seen, BLEU in all and by the number of words:",
-        TRANSLATORS_WIDTH, (long long)r->steps, TRANSLATORS_TESTS);
+        "updates each. On %lld sentences that they have not seen, BLEU in all and by the number of words:",
+        TRANSLATORS_WIDTH, (long long)r->steps, (long long)t->pairs[1].n);
     for (int k = 0; k < MODELS; k++) {
         heed_model *model = translators_learn(r, t, models[k].family);
         const bool ok = model && measure(r, t, model, shown, &o[k]);

@@ -48,6 +48,10 @@ typedef struct heed_handwrite_opts {
 } heed_handwrite_opts;
 /* Adds what it writes, beginning included, to `to`. A model with a text ends when its window has passed the text. */
 HEED_API bool heed_handwrite(heed_ctx *cx, const heed_model *model, const heed_handwrite_opts *opts, heed_writings *to);
+/* What the window of a model with a text sees at each point of a piece: weights (n, U) of the text's characters and its
+ * end, U of them. They are not shares: their sum may be anything. heed_mem_free frees them. */
+HEED_API float *heed_handwriting_window(heed_ctx *cx, const heed_model *model, const float *points, int64_t n,
+                                        const char *text, int64_t *U);
 /* Whether the model takes a text, and the characters that it knows; NULL: none. */
 HEED_API const char *heed_handwriting_text(heed_ctx *cx, const heed_model *model);
 

@@ -1,6 +1,7 @@
 /* heed attend: a model's attention weights on a text, in the terminal, as pictures, as numbers, as a page. */
 #include "cli/attend.h"
 #include "base/text.h"
+#include "cli/handwriting.h"
 #include "cli/pictures.h"
 #include "io/text.h"
 #include <math.h>
@@ -388,7 +389,9 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT");
     if (!o) return EXIT_USAGE;
     int status = EXIT_USAGE;
-    if (options_fit(o)) {
+    if (options_fit(o) && handwriting_is(options_word(o, 0))) {
+        status = handwriting_attend(o, options_word(o, 0), options_word(o, 1));
+    } else if (options_fit(o)) {
         heed_ctx *cx = options_open(o);
         if (cx) attend(cx, o);
         const bool wrong = cx && heed_error(cx) == HEED_ERR_USAGE;
@@ -413,7 +416,8 @@ const struct command attend_command = {
         "predicts. A model that reads pairs is given the second text with --pair. --words joins the tokens "
         "of each word (Clark et al. 2019). For a model of vectors, such as "
         "kernel-pooling, TEXT is rows of numbers (0.5,1; 2,3), or lines of standard input: every row is a query, and "
-        "the keys are the model's points.",
+        "the keys are the model's points. A model of handwriting that takes a text writes TEXT, and is shown with the "
+        "window that slides over its characters as the pen goes on.",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"
@@ -421,6 +425,7 @@ const struct command attend_command = {
         "heed attend en-de \"the animal was tired\" --target \"das Tier war m\u00fcde\" --html it.html --quiet\n"
         "heed attend bert \"how old are you?\" --pair \"I am six.\" --html pair.html\n"
         "heed attend bert \"the unforgettable film\" --words\n"
-        "heed attend kernels \"0.5; 1.5; 2.5\" --png weights.png\n",
+        "heed attend kernels \"0.5; 1.5; 2.5\" --png weights.png\n"
+        "heed attend scribe 2026 --png window.png\n",
     .run = run,
 };

@@ -18,8 +18,9 @@ bool handwriting_pieces(heed_ctx *cx, const char *path, bool test, heed_writings
 /* False after saying that an option is for handwriting, where the model is of another kind. */
 bool handwriting_fits(const struct options *o);
 
-/* heed generate and heed eval. */
+/* heed generate, heed eval and heed attend. */
 int handwriting_generate(const struct options *o, const char *dir);
+int handwriting_attend(const struct options *o, const char *dir, const char *text);
 void handwriting_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 
 #endif

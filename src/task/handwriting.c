@@ -180,3 +180,30 @@ bool heed_handwriting_measure(heed_ctx *cx, const heed_model *model, const heed_
     score->more[0] = n > 0 ? score->loss * (double)points / (double)n : 0;
     return true;
 }
+
+float *heed_handwriting_window(heed_ctx *cx, const heed_model *model, const float *points, int64_t n, const char *text,
+                               int64_t *U) {
+    if (heed_failed(cx)) return NULL;
+    const char *const characters = heed_handwriting_text(cx, model);
+    if (!characters) {
+        heed_fail(cx, HEED_ERR_USAGE, "the model has not learnt texts: it has no window");
+        return NULL;
+    }
+    heed_ids ids = {0};
+    heed_io in = {0}, out = {0};
+    float *weights = NULL;
+    const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);
+    if (handwriting_encode(cx, characters, text, &ids) && heed_ids_put(cx, &ids, 0)) {
+        heed_io_put(cx, &in, "strokes", heed_from_f32(cx, points, 3, (int64_t[]){1, n, 3}));
+        heed_io_put(cx, &in, "text", heed_from_i32(cx, ids.id, 2, (int64_t[]){1, ids.count}));
+        if (!heed_failed(cx) && heed_model_forward(cx, model, &in, &out) &&
+            (weights = heed_mem_new(cx, (size_t)(n * ids.count) * sizeof *weights)))
+            memcpy(weights, heed_f32(heed_io_get(&out, "window_weights")), (size_t)(n * ids.count) * sizeof *weights);
+        *U = ids.count;
+        heed_reset(cx);
+    }
+    heed_ids_free(cx, &ids);
+    heed_set_grad(cx, recording);
+    heed_set_training(cx, training);
+    return weights;
+}

@@ -73,6 +73,14 @@ wrong 1 'the model needs to know what the beginning says, its "text"' generate s
 wrong 1 'wordless.jsonl: piece 1 has no "text"' train handwriting --data wordless.jsonl --text --out no
 wrong 1 'wordless.jsonl: piece 1 has no "text"' eval said --data wordless.jsonl
 
+expect 0 attend said ab --png window.png --npy window.npy --quiet --seed 2
+[ "$(head -c 4 window.png | tail -c 3)" = PNG ] || fail "window.png should be a PNG"
+grep -q "'shape': (1, 1, [0-9]*, 3)" window.npy || fail "weights of two characters and the end"
+expect 0 attend said ab --json
+says '^\{"keys":\["a","b","end"\],"strokes":'
+wrong 1 "the model has not learnt texts" attend mine ab
+wrong 2 "attend: --html is not for models of handwriting, which said is" attend said ab --html x.html
+
 # what is wrong
 printf '{"strokes": [[[0,0],[1]]]}\n' >bad.jsonl
 wrong 1 'bad.jsonl: line 1: .*expected a point \[x, y\]' train handwriting --data bad.jsonl --out no

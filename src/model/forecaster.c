@@ -3,6 +3,8 @@
  *     x_t = (values_t, features_t, known_t),  t = 1 .. L;   known_t, t = L+1 .. L+H: what is known of the future
  *     rnn, gru, lstm   h = rnn(x)_L;   (c_1, …, c_H, c_a) = relu(global(h, known_{L+1..L+H}))
  *                      y_k = local(c_k, c_a, known_{L+k}): the decoder of MQ-RNN (Wen et al. 2017)
+ *                      with a highway of length n: + W_k (values_{L-n+1}, …, values_L) + b_k, of each target alone, the
+ *                      autoregressive part of LSTNet (Lai et al. 2018)
  *     linear           y = W (x_1, …, x_L, known_{L+1..L+H}) + b;  with normalize "last" it is NLinear (Zeng et al.
  * 2023) mlp              the same through hidden layers
  *
@@ -32,7 +34,9 @@ struct forecaster {
     heed_rnn rnn;
     heed_linear_layer global;
     int64_t decoder; /* size of a c_k */
-    heed_mlp net;    /* local, or all of linear and mlp */
+    int64_t highway; /* steps; 0: none */
+    heed_linear_layer skip;
+    heed_mlp net; /* local, or all of linear and mlp */
 };
 
 static const heed_key forecaster_keys[] = {
@@ -48,6 +52,8 @@ static const heed_key forecaster_keys[] = {
     {"hidden_size", HEED_KEY_INT, "64", "units of a recurrent layer"},
     {"num_layers", HEED_KEY_INT, "1", "number of recurrent layers"},
     {"decoder_size", HEED_KEY_INT, "16", "numbers for each step of the horizon, and hidden layer of the decoder"},
+    {"highway_length", HEED_KEY_INT, "0",
+     "steps that a linear map takes past the recurrent layers, to be added; 0: none"},
     {"hidden_sizes", HEED_KEY_INTS, "128", "of mlp: width of each hidden layer"},
     {"activation", HEED_KEY_TEXT, "relu", "of mlp"},
     {"dropout", HEED_KEY_NUMBER, "0", "between recurrent layers, of what the decoder reads, and of hidden layers"},
@@ -98,11 +104,13 @@ static bool make_recurrent(heed_ctx *cx, heed_json config, heed_params *set, str
                                 .bias = true,
                                 .dropout = m->dropout};
     m->decoder = config_int(cx, config, "decoder_size", 1, most);
+    m->highway = config_int(cx, config, "highway_length", 0, m->context);
     const int64_t sizes[] = {2 * m->decoder + m->known, m->decoder, outputs_of(m)};
     return !heed_failed(cx) && heed_rnn_make(cx, set, "rnn", &opts, &m->rnn) &&
            heed_linear_make(cx, set, "global", units + m->horizon * m->known, (m->horizon + 1) * m->decoder, true,
                             &m->global) &&
-           heed_mlp_make(cx, set, "local", sizes, 2, HEED_ACT_RELU, 0, &m->net);
+           heed_mlp_make(cx, set, "local", sizes, 2, HEED_ACT_RELU, 0, &m->net) &&
+           (m->highway == 0 || heed_linear_make(cx, set, "highway", m->highway, m->horizon, true, &m->skip));
 }
 
 static bool make_flat(heed_ctx *cx, heed_json config, heed_params *set, struct forecaster *m) {
@@ -199,10 +207,18 @@ static heed_tensor *run_flat(heed_ctx *cx, const struct forecaster *m, const str
     return heed_mlp_run(cx, &m->net, join(cx, parts, 4, 1));
 }
 
+/* (B,H,C,1) */
+static heed_tensor *run_highway(heed_ctx *cx, const struct forecaster *m, const struct given *g) {
+    heed_tensor *x = heed_slice(cx, g->values, 1, m->context - m->highway, m->highway);
+    x = heed_linear_run(cx, &m->skip, heed_transpose(cx, x, 1, 2), HEED_ACT_NONE);
+    return heed_reshape(cx, heed_transpose(cx, x, 1, 2), 4, (int64_t[]){g->batch, m->horizon, m->targets, 1});
+}
+
 /* (B,H,C,Q) in the units of past_values; Q 1 without quantiles. */
 static heed_tensor *restored(heed_ctx *cx, const struct forecaster *m, const struct given *g, heed_tensor *y) {
     const int64_t one[] = {g->batch, 1, m->targets, 1};
     y = heed_reshape(cx, y, 4, (int64_t[]){g->batch, m->horizon, m->targets, m->quantiles > 0 ? m->quantiles : 1});
+    if (m->highway > 0) y = heed_add(cx, y, run_highway(cx, m, g));
     if (g->scale) y = heed_mul(cx, y, heed_reshape(cx, g->scale, 4, one));
     return g->shift ? heed_add(cx, y, heed_reshape(cx, g->shift, 4, one)) : y;
 }
@@ -266,7 +282,8 @@ const heed_family family_forecaster = {
     .notes =
         "Parameters of kinds rnn, gru and lstm: rnn.weight_ih_l0, ... as those of torch.nn, global.weight, "
         "global.bias, "
-        "local.0.weight, local.2.weight, ...; of linear: linear.weight, linear.bias; of mlp: layers.0.weight, ... "
+        "local.0.weight, local.2.weight, ..., highway.weight; of linear: linear.weight, linear.bias; of mlp: "
+        "layers.0.weight, ... "
         "past_values is (B, context_length, num_targets), past_features (B, context_length, num_features), "
         "past_time_features (B, context_length, num_time_features), future_time_features and future_values (B, "
         "prediction_length, ...), all standardised: heed train forecast keeps means and deviations of the series under "

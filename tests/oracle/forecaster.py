@@ -10,7 +10,7 @@ KINDS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
 class Forecaster(nn.Module):
     def __init__(self, kind, context, horizon, targets, features=0, known=0, quantiles=(), loss="mse", normalize="last",
-                 units=4, layers=1, decoder=3, hidden=()):
+                 units=4, layers=1, decoder=3, hidden=(), highway=0):
         super().__init__()
         self.kind, self.horizon, self.targets, self.normalize, self.loss = kind, horizon, targets, normalize, loss
         self.quantiles = torch.tensor(quantiles, dtype=torch.float32)
@@ -18,6 +18,8 @@ class Forecaster(nn.Module):
         if kind in KINDS:
             self.rnn = KINDS[kind](targets + features + known, units, layers, batch_first=True)
             self.add_module("global", nn.Linear(units + horizon * known, (horizon + 1) * decoder))
+            if highway:
+                self.highway = nn.Linear(highway, horizon)
             self.local = nn.Sequential(nn.Linear(2 * decoder + known, decoder), nn.ReLU(), nn.Linear(decoder, outputs))
             return
         sizes = [context * (targets + features + known) + horizon * known, *hidden, horizon * outputs]
@@ -54,6 +56,9 @@ class Forecaster(nn.Module):
             y = net(torch.cat([p.flatten(1) for p in parts + future], 1))
         n = len(self.quantiles)
         y = y.reshape(len(past_values), self.horizon, self.targets, max(1, n))
+        if hasattr(self, "highway"):
+            recent = parts[0][:, -self.highway.in_features:]
+            y = y + self.highway(recent.transpose(1, 2)).transpose(1, 2).unsqueeze(-1)
         y = y * scale.unsqueeze(-1) + shift.unsqueeze(-1)
         if n == 0:
             y = y.squeeze(-1)
@@ -84,6 +89,7 @@ def directory(folder, name, kind, context=6, horizon=3, targets=1, features=0, k
                   quantiles=list(keys.get("quantiles", ())), loss=keys.get("loss", "mse"),
                   normalize=keys.get("normalize", "last"), hidden_size=keys.get("units", 4),
                   num_layers=keys.get("layers", 1), decoder_size=keys.get("decoder", 3),
+                  highway_length=keys.get("highway", 0),
                   hidden_sizes=list(keys.get("hidden", ())), activation="tanh", dropout=0.2)
     golden.save(folder / name, model, given, config)
 
@@ -91,6 +97,7 @@ def directory(folder, name, kind, context=6, horizon=3, targets=1, features=0, k
 def make(folder):
     directory(folder, "forecaster-lstm", "lstm", targets=2, known=3, features=1, layers=2)
     directory(folder, "forecaster-gru", "gru", quantiles=(0.1, 0.5, 0.9), normalize="window", targets=2, units=5)
+    directory(folder, "forecaster-highway", "lstm", targets=2, quantiles=(0.2, 0.6), highway=4)
     directory(folder, "forecaster-rnn", "rnn", features=2, normalize="none", loss="mae", wanted=False, decoder=4)
     directory(folder, "forecaster-linear", "linear", context=8, targets=2, loss="mae")
     directory(folder, "forecaster-linear-known", "linear", known=2, features=1, quantiles=(0.25, 0.8))

@@ -194,6 +194,8 @@ static void map_limits(void **state) {
             heed_figure *f = heed_figure_new(cx, 200, 200);
             heed_panel *p = heed_figure_panel(f, 0, 0);
             if (limits) heed_panel_limits_x(p, -2, 2);
+            if (limits)
+                heed_panel_ticks_x(p, (float[]){-9, -1, 0, 1.5f}, (const char *[]){"a", "1 Jul", "", "6:00"}, 4);
             if (limits) heed_panel_limits_y(p, -2, 2);
             heed_panel_heatmap(p, values, 2, 2, &(heed_heatmap){.numbers = true});
             if (point) heed_panel_scatter(p, &x, &y, 1, NULL);
@@ -328,6 +330,12 @@ static void bad_input(void **state) {
     heed_panel_limits_x(p, 2, 1);
     refuses(f, "panel_limits_x: from 2 to 1: the first must be the smaller");
     p = one(&f);
+    heed_panel_ticks_x(p, (float[]){1, 1}, (const char *[]){"a", "b"}, 2);
+    refuses(f, "panel_ticks_x: 1: places must be finite and rise");
+    p = one(&f);
+    heed_panel_ticks_x(p, NULL, NULL, 0);
+    refuses(f, "panel_ticks_x: places and names are needed");
+    p = one(&f);
     heed_panel_curve(p, v, NULL, 4, NULL);
     refuses(f, "curve: 4 numbers, but no array");
     p = one(&f);
@@ -406,6 +414,7 @@ static void nothing_given(void **state) {
     assert_false(heed_panel_labels(NULL, "x", "y"));
     assert_false(heed_panel_limits_x(NULL, 0, 1));
     assert_false(heed_panel_limits_y(NULL, 0, 1));
+    assert_false(heed_panel_ticks_x(NULL, NULL, NULL, 0));
     assert_false(heed_panel_log(NULL, true, true));
     assert_false(heed_panel_legend(NULL, true));
     assert_false(heed_panel_curve(NULL, NULL, NULL, 0, NULL));

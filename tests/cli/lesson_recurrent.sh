@@ -39,4 +39,4 @@ if learns; then
     awk '/^Cho +one vector/ { exit !($8 < 3) }' out || fail "one vector should not be enough yet"
 fi
 
-wrong 2 "lesson: .*--data" lesson gates --data x.csv
+wrong 2 "lesson gates: takes no data of your own" lesson gates --data x.csv

@@ -24,6 +24,7 @@ import recurrent
 import tokens
 import training
 import translate
+import vision
 
 SHAPES = [(64, 64, 64), (64, 256, 64), (768, 512, 128), (256, 2304, 768), (256, 768, 3072), (256, 50257, 768)]
 GEOMETRIC_MEAN_OF_LINEAR = 1.12
@@ -270,7 +271,7 @@ def compare(args, folder):
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
     measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
     for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines(), encoders.lines(),
-                                                          recurrent.lines()):
+                                                          recurrent.lines(), vision.lines()):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):

@@ -204,6 +204,44 @@ HEED_API heed_tensor *heed_add_norm_run(heed_ctx *cx, const heed_norm_layer *lay
  * else divided by 1 - p; x itself otherwise. */
 HEED_API heed_tensor *heed_drop_path(heed_ctx *cx, heed_tensor *x, float p);
 
+/* ---- layers of pictures ---- named and drawn as those of torch.nn, with the options of heed/ops.h */
+typedef struct heed_conv_layer {
+    heed_param *weight, *bias; /* bias NULL: none */
+    heed_conv_opts opts;
+    bool transposed;
+} heed_conv_layer;
+/* From `in` channels to `out`: weight (out, in / groups, kernel…), of transposed ones (in, out / groups, kernel…). opts
+ * may be NULL. */
+HEED_API bool heed_conv2d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                               const int64_t kernel[2], bool bias, const heed_conv_opts *opts, heed_conv_layer *layer);
+HEED_API bool heed_conv1d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                               int64_t kernel, bool bias, const heed_conv_opts *opts, heed_conv_layer *layer);
+HEED_API bool heed_conv_transpose2d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                                         const int64_t kernel[2], bool bias, const heed_conv_opts *opts,
+                                         heed_conv_layer *layer);
+HEED_API bool heed_conv_transpose1d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                                         int64_t kernel, bool bias, const heed_conv_opts *opts, heed_conv_layer *layer);
+HEED_API heed_tensor *heed_conv_run(heed_ctx *cx, const heed_conv_layer *layer, heed_tensor *x);
+
+/* weight, bias, and the buffers running_mean, running_var and num_batches_tracked. While training, the batch's
+ * statistics are used and forward writes the buffers: by one context at a time. Otherwise the buffers are used. */
+typedef struct heed_batch_norm_layer {
+    heed_param *weight, *bias, *running_mean, *running_var, *num_batches_tracked;
+    float eps, momentum; /* momentum 0: the average of all batches */
+} heed_batch_norm_layer;
+HEED_API bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
+                                   float momentum, heed_batch_norm_layer *layer);
+HEED_API heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x);
+
+typedef struct heed_group_norm_layer {
+    heed_param *weight, *bias;
+    int64_t groups;
+    float eps;
+} heed_group_norm_layer;
+HEED_API bool heed_group_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t groups, int64_t channels,
+                                   float eps, heed_group_norm_layer *layer);
+HEED_API heed_tensor *heed_group_norm_run(heed_ctx *cx, const heed_group_norm_layer *layer, heed_tensor *x);
+
 /* Linear layers with an activation between them: names prefix.0.weight, prefix.2.weight, ... as torch.nn.Sequential of
  * Linear and activation has them. sizes: n + 1 widths, input first. dropout after every hidden activation. */
 typedef struct heed_mlp {

@@ -169,6 +169,82 @@ typedef struct heed_recurrent_opts {
 HEED_API heed_tensor *heed_recurrent(heed_ctx *cx, heed_cell_kind kind, heed_tensor *x, const heed_cell_weights *cell,
                                      const heed_recurrent_opts *opts, heed_tensor **hn, heed_tensor **cn);
 
+/* ---- pictures ---- (B,C,H,W), as torch.nn.functional has them; the 1-d forms take sequences (B,C,T) and the first of
+ * each pair of options. */
+typedef struct heed_conv_opts {
+    int64_t stride[2], dilation[2]; /* along rows and columns; 0: 1 */
+    int64_t padding[2];             /* zeros before and behind; a transposed convolution cuts off as many */
+    int64_t more[2];                /* so many more behind, for padding that differs by side; may be negative */
+    int64_t output_padding[2];      /* of transposed ones: places more at the end */
+    int64_t groups;                 /* 0: 1; C groups of a channel each: depthwise */
+} heed_conv_opts;
+/* y[b,o,i] = bias[o] + sum_{c,k} w[o,c,k] x[b,c, i stride - padding + k dilation], for o and c of the same group:
+ * weight (O,C/groups,KH,KW), bias (O) or NULL -> (B,O,OH,OW), OH = (H + 2 padding + more - dilation (KH - 1) - 1) /
+ * stride + 1, rounded down. opts may be NULL. */
+HEED_API heed_tensor *heed_conv2d(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                  const heed_conv_opts *opts);
+HEED_API heed_tensor *heed_conv1d(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                  const heed_conv_opts *opts);
+/* The map that takes a convolution's dy to its dx: weight (C,O/groups,KH,KW), bias (O) or NULL -> (B,O,OH,OW), OH = (H
+ * - 1) stride - 2 padding - more + dilation (KH - 1) + output_padding + 1. */
+HEED_API heed_tensor *heed_conv_transpose2d(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                            const heed_conv_opts *opts);
+HEED_API heed_tensor *heed_conv_transpose1d(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                            const heed_conv_opts *opts);
+
+typedef struct heed_pool_opts {
+    int64_t kernel[2], stride[2]; /* of windows, along rows and columns; stride 0: the window's */
+    int64_t padding[2];           /* before and behind, at most half a window: never the largest, 0 in averages */
+    int64_t dilation[2];          /* of max pooling; 0: 1 */
+    bool ceil_mode;               /* the last window may reach beyond the end, as torch's */
+    bool exclude_padding;         /* averages are over places inside: torch's count_include_pad = False */
+} heed_pool_opts;
+/* (B,C,H,W) -> (B,C,OH,OW), OH = (H + 2 padding - dilation (KH - 1) - 1) / stride + 1, rounded down, or up in ceil
+ * mode. Of equals the first is the largest and gets the gradient. */
+HEED_API heed_tensor *heed_max_pool2d(heed_ctx *cx, heed_tensor *x, const heed_pool_opts *opts);
+HEED_API heed_tensor *heed_avg_pool2d(heed_ctx *cx, heed_tensor *x, const heed_pool_opts *opts);
+HEED_API heed_tensor *heed_max_pool1d(heed_ctx *cx, heed_tensor *x, const heed_pool_opts *opts);
+HEED_API heed_tensor *heed_avg_pool1d(heed_ctx *cx, heed_tensor *x, const heed_pool_opts *opts);
+/* To any size: window i is places i H / rows, rounded down, to (i + 1) H / rows, rounded up. */
+HEED_API heed_tensor *heed_adaptive_max_pool2d(heed_ctx *cx, heed_tensor *x, int64_t rows, int64_t columns);
+HEED_API heed_tensor *heed_adaptive_avg_pool2d(heed_ctx *cx, heed_tensor *x, int64_t rows, int64_t columns);
+HEED_API heed_tensor *heed_adaptive_max_pool1d(heed_ctx *cx, heed_tensor *x, int64_t places);
+HEED_API heed_tensor *heed_adaptive_avg_pool1d(heed_ctx *cx, heed_tensor *x, int64_t places);
+
+/* (x - mean) / sqrt(variance + eps) gamma + beta: x (B,C,…), all others (C); gamma and beta may be NULL. Mean and
+ * variance are given, as those of a trained network, and have no gradient; both NULL: those of the batch. */
+HEED_API heed_tensor *heed_batch_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, heed_tensor *beta,
+                                      heed_tensor *mean, heed_tensor *variance, float eps);
+typedef struct heed_running {
+    float *mean,
+        *variance;  /* (C), written by forward: r += momentum (batch's - r), of the unbiased variance; or NULL */
+    float *count;   /* of batches, + 1; or NULL */
+    float momentum; /* 0: 1 / count, the average of all */
+} heed_running;
+/* With the batch's statistics, and the running ones kept. running may be NULL. */
+HEED_API heed_tensor *heed_batch_norm_running(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, heed_tensor *beta,
+                                              const heed_running *running, float eps);
+/* The same with mean and variance over C / groups channels of each example. */
+HEED_API heed_tensor *heed_group_norm(heed_ctx *cx, heed_tensor *x, int64_t groups, heed_tensor *gamma,
+                                      heed_tensor *beta, float eps);
+
+typedef enum heed_interpolation { HEED_NEAREST, HEED_NEAREST_EXACT, HEED_BILINEAR, HEED_BICUBIC } heed_interpolation;
+typedef struct heed_interpolate_opts {
+    heed_interpolation kind;
+    int64_t size[2];    /* rows and columns of the result; 0: */
+    double scale[2];    /* as many times those of x, rounded down */
+    bool align_corners; /* the corners' centres keep their places; bilinear and bicubic */
+    bool antialias;     /* the same */
+} heed_interpolate_opts;
+/* (B,C,H,W) -> (B,C,rows,columns), as torch.nn.functional.interpolate */
+HEED_API heed_tensor *heed_interpolate(heed_ctx *cx, heed_tensor *x, const heed_interpolate_opts *opts);
+
+/* cols[b, (c,k), i] = x[b, c, i stride - padding + k dilation]: (B,C,H,W) -> (B, C KH KW, OH OW), and the transpose,
+ * which adds patches up to a picture of `size`. Of opts: stride, padding, dilation; may be NULL. */
+HEED_API heed_tensor *heed_unfold(heed_ctx *cx, heed_tensor *x, const int64_t kernel[2], const heed_conv_opts *opts);
+HEED_API heed_tensor *heed_fold(heed_ctx *cx, heed_tensor *x, const int64_t size[2], const int64_t kernel[2],
+                                const heed_conv_opts *opts);
+
 /* ---- shapes ---- reshape, slice, split are views where they can be; the others copy. x may be of any type. */
 HEED_API heed_tensor *heed_reshape(heed_ctx *cx, heed_tensor *x, int rank,
                                    const int64_t *shape); /* one size may be -1 */

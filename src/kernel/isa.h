@@ -36,11 +36,16 @@ struct attention_strip;
 struct attention_row;
 struct attention_back;
 
+struct conv_run { /* numbers of a row that lie in a row both in a picture and among patches */
+    int32_t to, from, length;
+};
+
 struct isa {
     const char *name;
 #define ISA(ret, name, args) ret(*name) args;
 #include "kernel/isa_additive.def"
 #include "kernel/isa_attention.def"
+#include "kernel/isa_conv.def"
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

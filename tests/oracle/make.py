@@ -8,7 +8,7 @@ import torch
 from safetensors import safe_open
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
-MODULES = {"ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
+MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
            "attention": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
            "encdec": "model", "handwriting": "model", "forecaster": "model",
            "models": "model", "seq2seq": "model",

@@ -78,6 +78,45 @@ static const heed_cross_entropy_opts *options(struct attrs a, heed_cross_entropy
     return o;
 }
 
+/* The first numbers of a list, where the case has it. */
+static void pair(struct attrs a, const char *key, int64_t to[2]) {
+    const struct list l = list(a, key);
+    for (int i = 0; i < l.n && i < 2; i++) to[i] = l.wide[i];
+}
+
+/* NULL options where the case has none. */
+static const heed_conv_opts *conv_options(struct attrs a, heed_conv_opts *o) {
+    if (heed_json_count(a.at) == 0) return NULL;
+    *o = (heed_conv_opts){.groups = has(a, "groups") ? whole(a, "groups") : 0};
+    pair(a, "stride", o->stride);
+    pair(a, "padding", o->padding);
+    pair(a, "more", o->more);
+    pair(a, "dilation", o->dilation);
+    pair(a, "output_padding", o->output_padding);
+    return o;
+}
+
+static const heed_pool_opts *pool_options(struct attrs a, heed_pool_opts *o) {
+    *o = (heed_pool_opts){.ceil_mode = flag(a, "ceil_mode"), .exclude_padding = flag(a, "exclude_padding")};
+    pair(a, "kernel", o->kernel);
+    pair(a, "stride", o->stride);
+    pair(a, "padding", o->padding);
+    pair(a, "dilation", o->dilation);
+    return o;
+}
+
+static const heed_interpolate_opts *interpolate_options(struct attrs a, heed_interpolate_opts *o) {
+    static const char *const kinds[] = {"nearest", "nearest-exact", "bilinear", "bicubic", NULL};
+    *o = (heed_interpolate_opts){.kind = (heed_interpolation)choice(a, "kind", kinds),
+                                 .align_corners = flag(a, "align_corners"),
+                                 .antialias = flag(a, "antialias")};
+    pair(a, "size", o->size);
+    const heed_json scale = has(a, "scale") ? heed_json_array(a.cx, a.at, "scale") : (heed_json){0};
+    for (int i = 0; has(a, "scale") && i < 2; i++)
+        o->scale[i] = heed_json_number(a.cx, heed_json_item(a.cx, scale, i), NULL);
+    return o;
+}
+
 /* Parameter i of a function of one number: its attributes in order, whatever their names. */
 static float parameter(struct attrs a, int i) {
     heed_json value = heed_json_first(a.at);
@@ -94,6 +133,11 @@ static float parameter(struct attrs a, int i) {
 #define TYPE(key)    type(at)
 #define REDUCTION    reduction(at)
 #define OPTIONS      options(at, &opts)
+#define CONV         conv_options(at, &conv)
+#define POOL         pool_options(at, &pool)
+#define INTERPOLATE  interpolate_options(at, &resize)
+#define PAIR(key)    key.wide
+#define SIZES(key)   key.wide[0], key.wide[1]
 #define AXES         has(at, "axes") ? axes.narrow : NULL, axes.n /* all of them where the case has none */
 #define ORDER        axes.narrow
 #define SHAPE        shape.n, shape.wide
@@ -109,8 +153,11 @@ static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_t
     heed_tensor *const a = n > 0 ? in[0] : NULL, *const b = n > 1 ? in[1] : NULL, *const c = n > 2 ? in[2] : NULL,
                        *const d = n > 3 ? in[3] : NULL;
     const struct list axes = list(at, "axes"), shape = list(at, "shape"), before = list(at, "before"),
-                      after = list(at, "after");
+                      after = list(at, "after"), kernel = list(at, "kernel"), size = list(at, "size");
     heed_cross_entropy_opts opts;
+    heed_conv_opts conv;
+    heed_pool_opts pool;
+    heed_interpolate_opts resize;
     if (strcmp(op, "cast") == 0) return cast(cx, a, type(at));
 #define CALL(name, ...)                                                                                                \
     if (strcmp(op, #name) == 0) return heed_##name(cx, __VA_ARGS__);
@@ -118,6 +165,12 @@ static heed_tensor *single(heed_ctx *cx, const char *op, struct attrs at, heed_t
     CALL(matmul_trans, a, FLAG(trans_a), b, FLAG(trans_b))
     CALL(linear_act, a, b, c, activation(at))
     CALL(linear_transposed, a, b, c, activation(at))
+    CALL(conv1d, a, b, c, CONV)
+    CALL(conv_transpose1d, a, b, c, CONV)
+    CALL(max_pool1d, a, POOL)
+    CALL(avg_pool1d, a, POOL)
+    CALL(adaptive_max_pool1d, a, INT(places))
+    CALL(adaptive_avg_pool1d, a, INT(places))
 #define OP CALL
 #define SEVERAL(name)
 #include "tensor/ops.def"

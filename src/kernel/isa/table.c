@@ -10,6 +10,7 @@ const struct isa ISA_NAME(isa) = {
 #define ISA(ret, name, args) .name = ISA_NAME(name),
 #include "kernel/isa_additive.def"
 #include "kernel/isa_attention.def"
+#include "kernel/isa_conv.def"
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

@@ -1,0 +1,113 @@
+/* Layers of pictures: convolutions, batch norm and group norm. */
+#include "nn/params.h"
+#include "tensor/engine.h"
+#include <math.h>
+
+/* ---- convolutions ---- W and b drawn as torch.nn.Conv2d draws them */
+
+static bool conv_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out, int axes,
+                      const int64_t *kernel, bool bias, const heed_conv_opts *opts, bool transposed,
+                      heed_conv_layer *layer) {
+    if (heed_failed(cx)) return false;
+    if (!layer || !kernel) return heed_fail(cx, HEED_ERR_USAGE, "conv: the %s is NULL", layer ? "kernel" : "layer");
+    *layer = (heed_conv_layer){.transposed = transposed};
+    if (opts) layer->opts = *opts;
+    const int64_t groups = layer->opts.groups == 0 ? 1 : layer->opts.groups;
+    if (groups < 1 || in % groups != 0 || out % groups != 0)
+        return heed_fail(cx, HEED_ERR_USAGE, "conv: %lld groups do not divide %lld channels and %lld",
+                         (long long)groups, (long long)in, (long long)out);
+    int64_t shape[4] = {transposed ? in : out, (transposed ? out : in) / groups};
+    float fan = (float)shape[1];
+    for (int i = 0; i < axes; i++) {
+        shape[2 + i] = kernel[i];
+        fan *= (float)kernel[i];
+    }
+    layer->weight =
+        heed_param_add(cx, set, prefix, "weight", 2 + axes, shape, (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0});
+    if (bias)
+        layer->bias = heed_param_add(cx, set, prefix, "bias", 1, &out, (heed_init){HEED_INIT_FAN_IN_UNIFORM, fan, 0});
+    return !heed_failed(cx);
+}
+
+bool heed_conv2d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                      const int64_t kernel[2], bool bias, const heed_conv_opts *opts, heed_conv_layer *layer) {
+    return conv_make(cx, set, prefix, in, out, 2, kernel, bias, opts, false, layer);
+}
+bool heed_conv1d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out, int64_t kernel,
+                      bool bias, const heed_conv_opts *opts, heed_conv_layer *layer) {
+    return conv_make(cx, set, prefix, in, out, 1, &kernel, bias, opts, false, layer);
+}
+bool heed_conv_transpose2d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                                const int64_t kernel[2], bool bias, const heed_conv_opts *opts,
+                                heed_conv_layer *layer) {
+    return conv_make(cx, set, prefix, in, out, 2, kernel, bias, opts, true, layer);
+}
+bool heed_conv_transpose1d_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out,
+                                int64_t kernel, bool bias, const heed_conv_opts *opts, heed_conv_layer *layer) {
+    return conv_make(cx, set, prefix, in, out, 1, &kernel, bias, opts, true, layer);
+}
+
+heed_tensor *heed_conv_run(heed_ctx *cx, const heed_conv_layer *layer, heed_tensor *x) {
+    heed_tensor *const weight = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    if (!weight) return NULL;
+    heed_tensor *const bias = layer->bias ? heed_param_tensor(cx, layer->bias) : NULL;
+    if (weight->rank == 3)
+        return layer->transposed ? heed_conv_transpose1d(cx, x, weight, bias, &layer->opts)
+                                 : heed_conv1d(cx, x, weight, bias, &layer->opts);
+    return layer->transposed ? heed_conv_transpose2d(cx, x, weight, bias, &layer->opts)
+                             : heed_conv2d(cx, x, weight, bias, &layer->opts);
+}
+
+/* ---- norms over channels ---- */
+
+static bool affine_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, heed_param **weight,
+                        heed_param **bias) {
+    *weight = heed_param_add(cx, set, prefix, "weight", 1, &channels, (heed_init){.kind = HEED_INIT_ONES});
+    *bias = heed_param_add(cx, set, prefix, "bias", 1, &channels, (heed_init){.kind = HEED_INIT_ZEROS});
+    return !heed_failed(cx);
+}
+
+bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
+                          float momentum, heed_batch_norm_layer *layer) {
+    if (heed_failed(cx)) return false;
+    if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "batch_norm: the layer is NULL");
+    *layer = (heed_batch_norm_layer){.eps = eps, .momentum = momentum};
+    if (!affine_make(cx, set, prefix, channels, &layer->weight, &layer->bias)) return false;
+    layer->running_mean =
+        heed_param_buffer(cx, set, prefix, "running_mean", 1, &channels, (heed_init){.kind = HEED_INIT_ZEROS});
+    layer->running_var =
+        heed_param_buffer(cx, set, prefix, "running_var", 1, &channels, (heed_init){.kind = HEED_INIT_ONES});
+    layer->num_batches_tracked =
+        heed_param_buffer(cx, set, prefix, "num_batches_tracked", 0, NULL, (heed_init){.kind = HEED_INIT_ZEROS});
+    if (layer->num_batches_tracked) layer->num_batches_tracked->stored = HEED_I64;
+    return !heed_failed(cx);
+}
+
+heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x) {
+    const struct engine *const e = engine_of(cx);
+    heed_tensor *const gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    if (!e || !gamma) return NULL;
+    heed_tensor *const beta = heed_param_tensor(cx, layer->bias);
+    if (!e->training)
+        return heed_batch_norm(cx, x, gamma, beta, heed_param_tensor(cx, layer->running_mean),
+                               heed_param_tensor(cx, layer->running_var), layer->eps);
+    const heed_running running = {.mean = layer->running_mean->value,
+                                  .variance = layer->running_var->value,
+                                  .count = layer->num_batches_tracked->value,
+                                  .momentum = layer->momentum};
+    return heed_batch_norm_running(cx, x, gamma, beta, &running, layer->eps);
+}
+
+bool heed_group_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t groups, int64_t channels,
+                          float eps, heed_group_norm_layer *layer) {
+    if (heed_failed(cx)) return false;
+    if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "group_norm: the layer is NULL");
+    *layer = (heed_group_norm_layer){.groups = groups, .eps = eps};
+    return affine_make(cx, set, prefix, channels, &layer->weight, &layer->bias);
+}
+
+heed_tensor *heed_group_norm_run(heed_ctx *cx, const heed_group_norm_layer *layer, heed_tensor *x) {
+    heed_tensor *const gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
+    if (!gamma) return NULL;
+    return heed_group_norm(cx, x, layer->groups, gamma, heed_param_tensor(cx, layer->bias), layer->eps);
+}

@@ -107,58 +107,90 @@ static struct conv_axis backward_axis(const struct conv *c, int i, int64_t begin
                               .to_first = begin};
 }
 
-#define TURN 16 /* channels either way that are turned at a time */
+#define TURN   32 /* channels of the input that are turned at a time, at most */
+#define PHASES 16 /* correlations whose weights are turned at once */
 
+struct phase {
+    struct correlation g;
+    struct taps y, x;
+    float *weight; /* (groups, ins, outs, taps) */
+};
 struct turn_job {
     const struct conv *c;
-    struct taps y, x;
+    const struct isa *isa;
+    const struct phase *phase;
+    int phases;
     const float *w;
-    float *to;
-    int64_t ins, outs, blocks;
+    int64_t ins, outs, channels, blocks; /* channels of a task, and tasks of a group */
 };
 
-/* to (ins, outs, taps) of a group = some taps of w (outs, ins, kernel), for TURN channels of the input */
+/* The taps of a phase, for one channel of the input. from: (kernel, outs) or, not turned, (outs, kernel) `apart`. */
+static void take_taps(const struct conv *c, const struct phase *p, float *to, const float *from, bool turned,
+                      int64_t outs, int64_t apart) {
+    const int64_t taps = p->y.n * p->x.n;
+    for (int64_t t = 0; t < taps; t++) {
+        const int64_t tap =
+            (p->y.first - t / p->x.n * p->y.apart) * c->kernel[1] + p->x.first - t % p->x.n * p->x.apart;
+        const float *const get = turned ? from + tap * outs : from + tap;
+        const int64_t step = turned ? 1 : apart;
+        for (int64_t o = 0; o < outs; o++) to[o * taps + t] = get[o * step];
+    }
+}
+
+/* For some channels of the input, w (outs, ins, kernel) becomes (ins, kernel, outs) in the scratch, where it fits, and
+ * then each phase's own. */
 static void turn_task(void *arg, int64_t task, void *scratch) {
-    (void)scratch;
     const struct turn_job *const j = arg;
-    const int64_t *const kernel = j->c->kernel, size = kernel[0] * kernel[1], taps = j->y.n * j->x.n;
-    const int64_t group = task / j->blocks, c0 = task % j->blocks * TURN, c1 = min64(c0 + TURN, j->ins);
-    const float *const w = j->w + group * j->outs * j->ins * size;
-    float *const to = j->to + group * j->outs * j->ins * taps;
-    for (int64_t o0 = 0; o0 < j->outs; o0 += TURN)
-        for (int64_t c = c0; c < c1; c++)
-            for (int64_t o = o0; o < min64(o0 + TURN, j->outs); o++) {
-                const float *const from = w + (o * j->ins + c) * size;
-                float *put = to + (c * j->outs + o) * taps;
-                for (int64_t y = 0; y < j->y.n; y++)
-                    for (int64_t x = 0; x < j->x.n; x++)
-                        *put++ = from[(j->y.first - y * j->y.apart) * kernel[1] + j->x.first - x * j->x.apart];
-            }
+    const int64_t size = j->c->kernel[0] * j->c->kernel[1], group = task / j->blocks, row = j->ins * size;
+    const int64_t c0 = task % j->blocks * j->channels, n = min64(j->channels, j->ins - c0);
+    const float *const w = j->w + group * j->outs * row + c0 * size;
+    const bool turned = n * size * j->outs * (int64_t)sizeof(float) <= (int64_t)HEED_SCRATCH;
+    float *const room = scratch;
+    if (turned) j->isa->gemm_transpose(room, j->outs, w, row, j->outs, n * size);
+    for (int64_t i = 0; i < n; i++)
+        for (int p = 0; p < j->phases; p++)
+            take_taps(j->c, &j->phase[p],
+                      j->phase[p].weight + (group * j->ins + c0 + i) * j->outs * j->phase[p].y.n * j->phase[p].x.n,
+                      turned ? room + i * size * j->outs : w + i * size, turned, j->outs, row);
+}
+
+static void run_phases(struct pool *pool, struct turn_job *j, float *dx, bool add, const float *dy, const float *bias) {
+    if (j->ins * j->outs > 0) pool_run(pool, j->c->groups * j->blocks, turn_task, j);
+    for (int i = 0; i < j->phases; i++) {
+        struct correlation g = j->phase[i].g;
+        if (g.y.taps * g.x.taps == 0) { /* only the bias goes there */
+            g.ins = 0;
+            g.y.taps = g.x.taps = 1;
+        }
+        kernel_correlate(pool, &g, dx, add, dy, j->phase[i].weight, bias);
+    }
 }
 
 void kernel_conv_input(struct pool *pool, const struct conv *c, float *dx, bool add, const float *dy, const float *w,
                        const float *bias, float *work) {
-    const int64_t ins = c->ins / c->groups, outs = c->outs / c->groups;
+    const int64_t ins = c->ins / c->groups, outs = c->outs / c->groups, size = c->kernel[0] * c->kernel[1];
     if (is_product(c)) {
         product(pool, c, dx, add, dy, w, bias, ins, outs, true);
         return;
     }
     if (c->batch * c->ins * c->in[0] * c->in[1] == 0) return;
-    for (int64_t y = 0; y < min64(c->stride[0], c->in[0]); y++)
-        for (int64_t x = 0; x < min64(c->stride[1], c->in[1]); x++) {
-            struct turn_job j = {.c = c, .w = w, .to = work, .ins = ins, .outs = outs, .blocks = ceil_div(ins, TURN)};
-            struct correlation g = {.batch = c->batch, .groups = c->groups, .ins = outs, .outs = ins};
-            g.y = backward_axis(c, 0, y, &j.y);
-            g.x = backward_axis(c, 1, x, &j.x);
-            if (j.y.n * j.x.n * outs > 0) {
-                pool_run(pool, c->groups * j.blocks, turn_task, &j);
-            } else { /* only the bias goes there */
-                g.ins = 0;
-                g.y.taps = g.x.taps = 1;
-            }
-            kernel_correlate(pool, &g, dx, add, dy, work, bias);
-            work += c->groups * ins * outs * j.y.n * j.x.n;
-        }
+    struct phase phase[PHASES];
+    struct turn_job j = {.c = c, .isa = isa_get(), .phase = phase, .w = w, .ins = ins, .outs = outs};
+    const int64_t fit = outs > 0 ? (int64_t)(HEED_SCRATCH / sizeof(float)) / (size * outs) : TURN;
+    j.channels = min64(max64(fit, 1), TURN);
+    j.blocks = ceil_div(ins, j.channels);
+    const int64_t columns = min64(c->stride[1], c->in[1]), count = min64(c->stride[0], c->in[0]) * columns;
+    for (int64_t i = 0; i < count; i++) {
+        struct phase *const p = &phase[j.phases++];
+        p->g = (struct correlation){.batch = c->batch, .groups = c->groups, .ins = outs, .outs = ins};
+        p->g.y = backward_axis(c, 0, i / columns, &p->y);
+        p->g.x = backward_axis(c, 1, i % columns, &p->x);
+        p->weight = work;
+        work += c->groups * ins * outs * p->y.n * p->x.n;
+        if (j.phases < PHASES && i + 1 < count) continue;
+        run_phases(pool, &j, dx, add, dy, bias);
+        j.phases = 0;
+    }
 }
 
 void kernel_conv_weight(struct pool *pool, const struct conv *c, float *dw, bool add, const float *x, const float *dy) {

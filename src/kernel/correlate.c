@@ -11,8 +11,8 @@
 #define WIDE_MOST 256                       /* and its channels of outputs */
 #define WAKE_WORK (1 << 17)                 /* multiply-adds that are worth waking a thread */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float)))
-_Static_assert(STRIPS + OUTS_MOST * LD < HEED_SCRATCH / sizeof(float) / 2, "forward leaves half for the stage");
-_Static_assert(ROWS_MOST *LD + ROWS_MOST * WIDE_MOST + WIDE_MOST * LD + 256 * 64 < HEED_SCRATCH / sizeof(float) / 2,
+_Static_assert(STRIPS + OUTS_MOST * LD < HEED_SCRATCH / sizeof(float) * 2 / 3, "forward leaves room to stage");
+_Static_assert(ROWS_MOST *LD + ROWS_MOST * WIDE_MOST + WIDE_MOST * LD + 256 * 64 < HEED_SCRATCH / sizeof(float) * 4 / 5,
                "so does the gradient of the weights");
 
 struct job {
@@ -48,14 +48,14 @@ static void correlate_task(void *arg, int64_t task, void *scratch) {
     const struct correlation *const c = j->p.c;
     const int64_t rest = task / j->p.tiles, m0 = rest % j->m_blocks * j->m_block, group = rest / j->m_blocks;
     const int64_t m = min64(j->m_block, c->outs - m0), channel = group * c->outs + m0;
-    const int64_t block = j->p.k > 0 ? kernel_gemm_block(j->p.k) : 1;
+    const int64_t block = j->p.k > 0 ? kernel_gemm_block(j->p.k) : 1, strip = j->p.isa->conv_strip();
     float *const strips = scratch, *const sums = strips + STRIPS, *const room = sums + OUTS_MOST * LD;
     struct tile t;
     patches_tile(&j->p, task % j->p.tiles, &t);
     for (int64_t k0 = 0; k0 < j->p.k; k0 += block) {
-        const int64_t k = min64(block, j->p.k - k0), strip = j->p.isa->conv_strip();
+        const int64_t k = min64(block, j->p.k - k0);
         patches_lay(&j->p, &t, j->in + group * c->ins * c->y.in * c->x.in, k0, k, strips, strip, room,
-                    ROOM - STRIPS - OUTS_MOST * LD);
+                    ROOM - (room - (float *)scratch));
         j->p.isa->gemm_panel(m, t.columns, k, 1, j->weight + channel * j->p.k + k0, j->p.k, strips, strip, STORED_F32,
                              false, sums, LD, k0 > 0, NULL, strips, STRIPS_KEPT);
     }

@@ -6,7 +6,7 @@
 
 #define PATCH_COLS  256               /* outputs of a tile, at most: a chain of the weights' gradient */
 #define PATCH_LD    (PATCH_COLS + 16) /* floats between rows, which else share a few sets of a cache */
-#define PATCH_ROWS  288               /* rows of k that are laid out at a time, at most */
+#define PATCH_ROWS  576               /* rows of k that are laid out at a time, at most */
 #define PATCH_SLACK 16                /* floats read behind the last of a stage */
 
 struct part { /* rows of one picture within a tile */

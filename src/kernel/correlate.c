@@ -82,7 +82,11 @@ void kernel_correlate(struct pool *pool, const struct correlation *c, float *out
     pool = pool_for(pool, work);
     const int threads = pool ? pool_threads(pool) : 1;
     j.m_blocks = ceil_div(c->outs, OUTS_MOST);
-    while (threads > 1 && j.m_blocks * j.p.tiles * c->groups < 4 * threads && c->outs / j.m_blocks > 48) j.m_blocks++;
+    while (threads > 1 && c->outs / j.m_blocks > 48) { /* each block lays out the patches again */
+        const int64_t tasks = j.m_blocks * j.p.tiles * c->groups;
+        if (tasks >= 8 * threads || (tasks >= 2 * threads && tasks % threads == 0)) break;
+        j.m_blocks++;
+    }
     j.m_block = min64(round_up(ceil_div(c->outs, j.m_blocks), 12), OUTS_MOST);
     j.m_blocks = ceil_div(c->outs, j.m_block);
     pool_run(pool, j.p.tiles * j.m_blocks * c->groups, correlate_task, &j);

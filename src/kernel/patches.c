@@ -73,6 +73,13 @@ static int64_t runs_of(const struct patches *j, const struct tile *t, int64_t st
 
 /* ---- patches ---- */
 
+static void clear(float *to, int64_t n) {
+    if (n == 1)
+        *to = 0; /* most margins are so wide */
+    else if (n > 1)
+        memset(to, 0, (size_t)n * sizeof *to);
+}
+
 void patches_stage(const struct patches *j, const struct tile *t, float *to, const float *plane) {
     const struct conv_axis *const x = &j->c->x, *const y = &j->c->y;
     const int64_t image = j->c->groups * j->c->ins * y->in * x->in;
@@ -84,7 +91,7 @@ void patches_stage(const struct patches *j, const struct tile *t, float *to, con
             const int64_t at = p->y * y->step + y->first + r;
             float *const row = to + p->at + r * t->row;
             if (at < 0 || at >= y->in) {
-                memset(row, 0, (size_t)t->row * sizeof *row);
+                clear(row, t->row);
                 continue;
             }
             for (int64_t phase = 0; phase < (x->taps == 1 ? 1 : x->step); phase++) {
@@ -92,12 +99,12 @@ void patches_stage(const struct patches *j, const struct tile *t, float *to, con
                 const int64_t from = t->x0 * x->step + x->first + phase;
                 const int64_t low = from < 0 ? min64(ceil_div(-from, x->step), t->line) : 0;
                 const int64_t high = from < x->in ? min64(ceil_div(x->in - from, x->step), t->line) : 0;
-                memset(line, 0, (size_t)low * sizeof *line);
+                clear(line, low);
                 if (low < high)
                     j->isa->conv_take(line + low, plane + p->image * image + at * x->in + from + low * x->step, x->step,
                                       high - low);
                 const int64_t rest = max64(low, high);
-                memset(line + rest, 0, (size_t)(t->line - rest) * sizeof *line);
+                clear(line + rest, t->line - rest);
             }
         }
     }

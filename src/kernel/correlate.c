@@ -153,8 +153,11 @@ void kernel_correlate_weight(struct pool *pool, const struct correlation *c, flo
     j.m_block = ceil_div(c->outs, ceil_div(c->outs, WIDE_MOST));
     j.m_blocks = ceil_div(c->outs, j.m_block);
     j.k_rows = min64(j.p.taps <= ROWS_MOST ? ROWS_MOST / j.p.taps * j.p.taps : ROWS_MOST, j.p.k);
-    while (ceil_div(j.p.k, j.k_rows) * j.m_blocks * c->groups < threads && j.k_rows > 36)
+    while (threads > 1) { /* long enough to gain by what they share, and enough of them */
+        const int64_t tasks = ceil_div(j.p.k, j.k_rows) * j.m_blocks * c->groups;
+        if (j.k_rows <= 36 || tasks >= 4 * threads || (tasks >= threads && j.k_rows <= ROWS_MOST / 2)) break;
         j.k_rows = ceil_div(j.k_rows, 2);
+    }
     j.k_blocks = ceil_div(j.p.k, j.k_rows);
     pool_run(pool, j.k_blocks * j.m_blocks * c->groups, weight_task, &j);
 }

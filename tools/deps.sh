@@ -19,6 +19,8 @@ build|zlib1g-dev|pkg-config --exists zlib|reads .gz files
 build|libcairo2-dev|pkg-config --exists cairo|draws pictures
 build|libutf8proc-dev|pkg-config --exists libutf8proc|knows Unicode's letters
 build|libpcre2-dev|pkg-config --exists libpcre2-8|matches the patterns of tokenizers
+build|libpng-dev|pkg-config --exists libpng|reads and writes PNG
+build|libjpeg62-turbo-dev|pkg-config --exists libjpeg|reads and writes JPEG
 build|fonts-dejavu-core|test -n "$(fc-list)"|letters in pictures
 test|libcmocka-dev|pkg-config --exists cmocka|runs the unit tests
 test|clang-format-14|command -v clang-format-14|checks the code's layout

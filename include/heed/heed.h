@@ -13,6 +13,7 @@
 #include "heed/handwriting.h"
 #include "heed/history.h"
 #include "heed/hmm.h"
+#include "heed/image.h"
 #include "heed/io.h"
 #include "heed/loop.h"
 #include "heed/model.h"

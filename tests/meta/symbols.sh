@@ -58,7 +58,7 @@ int main(void) {
 }
 END
 # shellcheck disable=SC2046 # flags are words
-"$CC" -I "$SOURCE/include" "$scratch/host.c" "$STATIC" $(pkg-config --libs jansson zlib cairo libutf8proc libpcre2-8) -lm -pthread \
+"$CC" -I "$SOURCE/include" "$scratch/host.c" "$STATIC" $(pkg-config --libs jansson zlib cairo libutf8proc libpcre2-8 libpng libjpeg) -lm -pthread \
     -o "$scratch/host" || {
     echo "a program with functions map_find, shown and utf8_bad of its own does not link libheed.a"
     exit 1

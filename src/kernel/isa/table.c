@@ -12,6 +12,7 @@ const struct isa ISA_NAME(isa) = {
 #include "kernel/isa_attention.def"
 #include "kernel/isa_conv.def"
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_image.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"
 #include "kernel/isa_recurrent.def"

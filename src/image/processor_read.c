@@ -1,0 +1,290 @@
+/* preprocessor_config.json of transformers, and pretrained_cfg in the config.json of timm. What a file leaves out is
+ * what the class that it names has by default. */
+#include "base/file.h"
+#include "image/image.h"
+#include "io/limits.h"
+#include "io/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define MAX_SIDE 65536 /* of a picture that a model wants */
+
+#define STANDARD                                                                                                       \
+    { 0.5f, 0.5f, 0.5f }
+#define IMAGENET_MEAN                                                                                                  \
+    { 0.485f, 0.456f, 0.406f }
+#define IMAGENET_DEVIATION                                                                                             \
+    { 0.229f, 0.224f, 0.225f }
+#define CLIP_MEAN                                                                                                      \
+    { 0.48145466f, 0.4578275f, 0.40821073f }
+#define CLIP_DEVIATION                                                                                                 \
+    { 0.26862954f, 0.26130258f, 0.27577711f }
+
+/* Classes, without ImageProcessor or FeatureExtractor at the end. The first stands for all others. */
+static const struct kind {
+    const char *name;
+    heed_filter filter;
+    int64_t side; /* square */
+    bool shorter; /* it is the shorter side's, and a plain number means that too */
+    bool crop;    /* to 224 */
+    float mean[3], deviation[3];
+    bool convnext;
+} kinds[] = {
+    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, STANDARD, STANDARD, false},
+    {"DeiT", HEED_FILTER_BICUBIC, 256, false, true, STANDARD, STANDARD, false},
+    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, STANDARD, STANDARD, false},
+    {"Siglip", HEED_FILTER_BICUBIC, 224, false, false, STANDARD, STANDARD, false},
+    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
+    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
+    {"ConvNext", HEED_FILTER_BILINEAR, 384, true, false, IMAGENET_MEAN, IMAGENET_DEVIATION, true},
+};
+
+static const struct kind *kind_of(const char *type) {
+    for (size_t i = 0; type && i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t n = strlen(kinds[i].name);
+        if (strncmp(type, kinds[i].name, n) == 0 &&
+            (strncmp(type + n, "ImageProcessor", 14) == 0 || strncmp(type + n, "FeatureExtractor", 16) == 0))
+            return &kinds[i];
+    }
+    return kinds;
+}
+
+/* ---- pieces ---- */
+
+/* A size of a picture; 0 where the key is missing. */
+static int64_t read_side(heed_ctx *cx, heed_json at, const char *key) {
+    const int64_t side = heed_json_int_or(cx, at, key, 0);
+    const heed_json there = key ? heed_json_find(cx, at, key) : at;
+    if (heed_json_kind_of(there) == HEED_JSON_INT && (side < 1 || side > MAX_SIDE))
+        return heed_json_fail(cx, there, "%lld pixels: should be 1 to %d", (long long)side, MAX_SIDE), 0;
+    return side;
+}
+
+static bool read_size(heed_ctx *cx, heed_json at, const struct kind *kind, heed_image_processor *p) {
+    p->resize = kind->shorter ? HEED_RESIZE_SHORTER : HEED_RESIZE_EXACT;
+    p->height = p->width = p->shorter = kind->side;
+    if (heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL) return true;
+    if (heed_json_kind_of(at) == HEED_JSON_INT) {
+        p->height = p->width = p->shorter = read_side(cx, at, NULL);
+        return !heed_failed(cx);
+    }
+    if (heed_json_kind_of(at) != HEED_JSON_OBJECT)
+        return heed_json_fail(cx, at, "expected a number of pixels or an object with height and width");
+    p->shorter = read_side(cx, at, "shortest_edge");
+    p->longer = read_side(cx, at, "longest_edge");
+    p->height = read_side(cx, at, "height");
+    p->width = read_side(cx, at, "width");
+    if (heed_failed(cx)) return false;
+    if (p->shorter > 0) {
+        p->resize = HEED_RESIZE_SHORTER;
+    } else if (p->height > 0 && p->width > 0) {
+        p->resize = HEED_RESIZE_EXACT;
+    } else {
+        p->resize = HEED_RESIZE_WITHIN;
+        p->height = read_side(cx, at, "max_height");
+        p->width = read_side(cx, at, "max_width");
+        if (!heed_failed(cx) && (p->height < 1 || p->width < 1))
+            return heed_json_fail(cx, at, "expected height and width, shortest_edge, or max_height and max_width");
+    }
+    return !heed_failed(cx);
+}
+
+static bool read_square(heed_ctx *cx, heed_json at, int64_t *height, int64_t *width) {
+    if (heed_json_kind_of(at) == HEED_JSON_INT) {
+        *height = *width = read_side(cx, at, NULL);
+    } else if (heed_json_kind_of(at) == HEED_JSON_OBJECT) {
+        *height = read_side(cx, at, "height");
+        *width = read_side(cx, at, "width");
+        if (!heed_failed(cx) && (*height < 1 || *width < 1)) return heed_json_fail(cx, at, "expected height and width");
+    }
+    return !heed_failed(cx);
+}
+
+static bool read_filter(heed_ctx *cx, heed_json at, heed_filter *filter) {
+    if (heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL) return true;
+    if (heed_json_kind_of(at) == HEED_JSON_TEXT) {
+        const char *name = heed_json_text(cx, at, NULL);
+        return heed_filter_find(name, filter) ||
+               heed_json_fail(cx, at, "'%s' is none of nearest, lanczos, bilinear, bicubic, box, hamming",
+                              shown(name).text);
+    }
+    const int64_t n = heed_json_int(cx, at, NULL);
+    if (heed_failed(cx)) return false;
+    if (n < HEED_FILTER_NEAREST || n > HEED_FILTER_HAMMING)
+        return heed_json_fail(cx, at, "no filter %lld", (long long)n);
+    *filter = (heed_filter)n;
+    return true;
+}
+
+/* A number for each channel, or one for all; *n: how many channels it is for, 0: any. */
+static bool read_numbers(heed_ctx *cx, heed_json at, float out[4], int *n) {
+    const heed_json_kind kind = heed_json_kind_of(at);
+    *n = 0;
+    if (kind == HEED_JSON_NONE || kind == HEED_JSON_NULL) return true;
+    if (kind == HEED_JSON_INT || kind == HEED_JSON_REAL) {
+        for (int c = 0; c < 4; c++) out[c] = (float)heed_json_number(cx, at, NULL);
+        return true;
+    }
+    if (kind != HEED_JSON_ARRAY || heed_json_count(at) < 1 || heed_json_count(at) > 4)
+        return heed_json_fail(cx, at, "expected a number for each of at most 4 channels");
+    for (heed_json v = heed_json_first(at); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+        out[(*n)++] = (float)heed_json_number(cx, v, NULL);
+    for (int c = 1; *n == 1 && c < 4; c++) out[c] = out[0];
+    return !heed_failed(cx);
+}
+
+static bool read_moments(heed_ctx *cx, heed_json mean, heed_json deviation, heed_image_processor *p) {
+    int means, deviations;
+    if (!read_numbers(cx, mean, p->mean, &means) || !read_numbers(cx, deviation, p->deviation, &deviations))
+        return false;
+    if (means > 0 && deviations > 0 && means != deviations)
+        return heed_json_fail(cx, deviation, "%d deviations for %d means", deviations, means);
+    for (int c = 0; c < 4; c++)
+        if (!isfinite(p->mean[c]) || !isfinite(p->deviation[c]) || p->deviation[c] == 0.0f)
+            return heed_json_fail(cx, deviation, "cannot divide by %g", (double)p->deviation[c]);
+    if (p->channels == 0 && (means == 1 || means == 3)) p->channels = means;
+    return true;
+}
+
+/* ---- transformers ---- */
+
+static void convnext(heed_image_processor *p, double crop_pct) {
+    p->crop = p->shorter < 384;
+    if (p->crop) {
+        p->crop_height = p->crop_width = p->shorter;
+        p->shorter = (int64_t)((double)p->shorter / crop_pct);
+    } else {
+        p->resize = HEED_RESIZE_EXACT;
+        p->height = p->width = p->shorter;
+    }
+}
+
+static bool read_transformers(heed_ctx *cx, heed_json at, heed_image_processor *p) {
+    const char *type = heed_json_text_or(cx, at, "image_processor_type", NULL);
+    if (!type) type = heed_json_text_or(cx, at, "feature_extractor_type", NULL);
+    const struct kind *kind = kind_of(type);
+    *p = (heed_image_processor){.filter = kind->filter,
+                                .crop = heed_json_bool_or(cx, at, "do_center_crop", kind->crop),
+                                .crop_height = 224,
+                                .crop_width = 224,
+                                .rescale = heed_json_bool_or(cx, at, "do_rescale", true),
+                                .normalize = heed_json_bool_or(cx, at, "do_normalize", true),
+                                .scale = heed_json_number_or(cx, at, "rescale_factor", 1.0 / 255.0),
+                                .channels = heed_json_bool_or(cx, at, "do_convert_rgb", false) ? 3 : 0};
+    for (int c = 0; c < 4; c++) {
+        p->mean[c] = kind->mean[c < 3 ? c : 2];
+        p->deviation[c] = kind->deviation[c < 3 ? c : 2];
+    }
+    const double crop_pct = heed_json_number_or(cx, at, "crop_pct", 224.0 / 256.0);
+    const bool resizes = heed_json_bool_or(cx, at, "do_resize", true),
+               pads = heed_json_bool_or(cx, at, "do_pad", false);
+    if (heed_failed(cx) || !read_size(cx, heed_json_find(cx, at, "size"), kind, p) ||
+        !read_square(cx, heed_json_find(cx, at, "crop_size"), &p->crop_height, &p->crop_width) ||
+        !read_filter(cx, heed_json_find(cx, at, "resample"), &p->filter) ||
+        !read_moments(cx, heed_json_find(cx, at, "image_mean"), heed_json_find(cx, at, "image_std"), p))
+        return false;
+    if (!isfinite(p->scale) || !(crop_pct > 0.01 && crop_pct <= 1.0))
+        return heed_json_fail(cx, at, "rescale_factor %g or crop_pct %g is out of range", p->scale, crop_pct);
+    if (kind->convnext && resizes && p->resize == HEED_RESIZE_SHORTER) convnext(p, crop_pct);
+    if (!resizes) p->resize = HEED_RESIZE_NONE;
+    return !pads || read_square(cx, heed_json_find(cx, at, "pad_size"), &p->pad_height, &p->pad_width);
+}
+
+/* ---- timm ---- */
+
+static bool read_input_size(heed_ctx *cx, heed_json at, heed_image_processor *p) {
+    p->channels = 3;
+    p->crop_height = p->crop_width = 224;
+    if (heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL) return true;
+    if (heed_json_kind_of(at) != HEED_JSON_ARRAY || heed_json_count(at) != 3)
+        return heed_json_fail(cx, at, "expected channels, height and width");
+    const int64_t channels = read_side(cx, heed_json_item(cx, at, 0), NULL);
+    p->crop_height = read_side(cx, heed_json_item(cx, at, 1), NULL);
+    p->crop_width = read_side(cx, heed_json_item(cx, at, 2), NULL);
+    if (heed_failed(cx)) return false;
+    if (channels != 1 && channels != 3)
+        return heed_json_fail(cx, at, "%lld channels: pictures have 1 or 3", (long long)channels);
+    p->channels = (int)channels;
+    return true;
+}
+
+static bool read_timm(heed_ctx *cx, heed_json at, heed_image_processor *p) {
+    *p = (heed_image_processor){.timm = true,
+                                .crop = true,
+                                .filter = HEED_FILTER_BICUBIC,
+                                .rescale = true,
+                                .normalize = true,
+                                .scale = 1.0 / 255.0,
+                                .mean = IMAGENET_MEAN,
+                                .deviation = IMAGENET_DEVIATION};
+    p->mean[3] = 0.0f;
+    p->deviation[3] = 1.0f;
+    const double crop_pct = heed_json_number_or(cx, at, "crop_pct", 0.875);
+    const char *mode = heed_json_text_or(cx, at, "crop_mode", "center");
+    if (heed_failed(cx) || !read_input_size(cx, heed_json_find(cx, at, "input_size"), p) ||
+        !read_filter(cx, heed_json_find(cx, at, "interpolation"), &p->filter) ||
+        !read_moments(cx, heed_json_find(cx, at, "mean"), heed_json_find(cx, at, "std"), p))
+        return false;
+    if (!(crop_pct > 0.01 && crop_pct <= 100.0)) return heed_json_fail(cx, at, "crop_pct %g is out of range", crop_pct);
+    p->height = (int64_t)floor((double)p->crop_height / crop_pct);
+    p->width = (int64_t)floor((double)p->crop_width / crop_pct);
+    if (p->height < 1 || p->width < 1) return heed_json_fail(cx, at, "crop_pct %g leaves no pixel", crop_pct);
+    if (strcmp(mode, "squash") == 0) {
+        p->resize = HEED_RESIZE_EXACT;
+    } else if (strcmp(mode, "border") == 0) {
+        p->resize = HEED_RESIZE_FIT;
+        for (int c = 0; c < 3; c++) p->fill[c] = clip_byte((int)rint(255.0 * (double)p->mean[c]));
+    } else if (strcmp(mode, "center") != 0) {
+        return heed_json_fail(cx, at, "crop_mode '%s' is none of center, squash, border", shown(mode).text);
+    } else if (p->height == p->width) {
+        p->resize = HEED_RESIZE_SHORTER;
+        p->shorter = p->height;
+    } else {
+        p->resize = HEED_RESIZE_COVER;
+        p->filter = HEED_FILTER_BILINEAR; /* timm does not hand its interpolation on here */
+    }
+    return true;
+}
+
+/* ---- files ---- */
+
+static bool read_any(heed_ctx *cx, heed_json root, heed_image_processor *out) {
+    if (heed_json_kind_of(root) == HEED_JSON_NONE) return false;
+    const heed_json timm = heed_json_find(cx, root, "pretrained_cfg");
+    return heed_json_kind_of(timm) == HEED_JSON_OBJECT ? read_timm(cx, timm, out) : read_transformers(cx, root, out);
+}
+
+bool heed_image_processor_parse(heed_ctx *cx, const char *name, const char *text, size_t size,
+                                heed_image_processor *out) {
+    if (heed_failed(cx)) return false;
+    if (!out) return heed_fail(cx, HEED_ERR_USAGE, "image_processor: no place for it is given");
+    const heed_json root = heed_json_parse(cx, name, text, size);
+    const bool ok = read_any(cx, root, out);
+    heed_json_free(root);
+    return ok;
+}
+
+bool heed_image_processor_open(heed_ctx *cx, const char *path, heed_image_processor *out) {
+    struct stat what;
+    if (heed_failed(cx)) return false;
+    if (!path || !out) return heed_fail(cx, HEED_ERR_USAGE, "image_processor: no %s is given", path ? "place" : "path");
+    char *file = heed_mem_new(cx, strlen(path) + 32);
+    if (!file) return false;
+    strcpy(file, path);
+    if (stat(path, &what) == 0 && S_ISDIR(what.st_mode)) {
+        sprintf(file, "%s/preprocessor_config.json", path);
+        if (stat(file, &what) != 0) sprintf(file, "%s/config.json", path);
+    }
+    const heed_json root = json_open_within(cx, file, IO_CONFIG_LIMIT);
+    bool ok = read_any(cx, root, out);
+    if (ok && text_ends(file, strlen(file), "/config.json") &&
+        heed_json_kind_of(heed_json_find(cx, root, "pretrained_cfg")) != HEED_JSON_OBJECT)
+        ok =
+            heed_fail(cx, HEED_ERR_FORMAT,
+                      "%s: neither preprocessor_config.json nor a pretrained_cfg says how pictures are prepared", path);
+    heed_json_free(root);
+    heed_mem_free(cx, file);
+    return ok;
+}

@@ -1,0 +1,153 @@
+"""same_images.py LIBHEED [--cases N] [--seed S]: heed's pictures beside Pillow's, on pictures that nobody has seen: decoding, converting, resizing, affine
+maps, operations of RandAugment. Bytes must be the same. Run by hand."""
+import argparse
+import ctypes as c
+import io
+import sys
+
+import numpy as np
+from PIL import Image, ImageOps
+
+
+class Picture(c.Structure):
+    _fields_ = [("width", c.c_int64), ("height", c.c_int64), ("channels", c.c_int), ("data", c.POINTER(c.c_uint8))]
+
+
+class Opts(c.Structure):
+    _fields_ = [("mode", c.c_int), ("orient", c.c_bool), ("max_pixels", c.c_int64)]
+
+
+class Box(c.Structure):
+    _fields_ = [("left", c.c_float), ("top", c.c_float), ("right", c.c_float), ("bottom", c.c_float)]
+
+
+class Heed:
+    def __init__(self, path):
+        self.lib = c.CDLL(path)
+        self.lib.heed_open.restype = c.c_void_p
+        self.lib.heed_message.restype = c.c_char_p
+        self.lib.heed_mem_new.restype = c.c_void_p
+        self.lib.heed_image_encode.restype = c.c_void_p
+        self.cx = c.c_void_p(self.lib.heed_open(None))
+
+    def call(self, name, *args):
+        out = Picture()
+        if not getattr(self.lib, name)(self.cx, *args, c.byref(out)):
+            message = self.lib.heed_message(self.cx).decode()
+            self.lib.heed_clear(self.cx)
+            raise ValueError(message)
+        shape = (out.height, out.width, out.channels)
+        array = np.ctypeslib.as_array(out.data, shape).copy()
+        self.lib.heed_image_free(self.cx, c.byref(out))
+        return array[:, :, 0] if shape[2] == 1 else array
+
+    def parse(self, data, mode=0, orient=False):
+        return self.call("heed_image_parse", b"test", c.c_char_p(data), c.c_size_t(len(data)), c.byref(Opts(mode, orient, 0)))
+
+    @staticmethod
+    def picture(array):
+        array = np.ascontiguousarray(array)
+        h, w = array.shape[:2]
+        p = Picture(w, h, 1 if array.ndim == 2 else array.shape[2], array.ctypes.data_as(c.POINTER(c.c_uint8)))
+        p.keep = array
+        return p
+
+
+MODES = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
+FAILED = []
+
+
+def same(what, ours, theirs):
+    theirs = np.asarray(theirs)
+    if ours.shape != theirs.shape or not (ours == theirs).all():
+        where = "shape" if ours.shape != theirs.shape else f"{(ours != theirs).sum()} of {ours.size}, by {np.abs(ours.astype(int) - theirs).max()}"
+        FAILED.append(what)
+        print(f"differs: {what}: {where}")
+
+
+def draw(rng, w, h, channels):
+    """Smooth and rough parts, black and white ones."""
+    kind = rng.integers(4)
+    shape = (h, w) if channels == 1 else (h, w, channels)
+    if kind == 0:
+        return rng.integers(0, 256, shape, dtype=np.uint8)
+    if kind == 1:
+        return (rng.integers(0, 2, shape) * 255).astype(np.uint8)
+    y, x = np.mgrid[0:h, 0:w]
+    a = np.stack([127.5 + 127.5 * np.sin(x * rng.uniform(0, .5) + y * rng.uniform(0, .5) + i) for i in range(channels)], -1)
+    a = np.clip(a + rng.normal(0, 20 * (kind - 2), a.shape), 0, 255).astype(np.uint8)
+    return a[:, :, 0] if channels == 1 else a
+
+
+def files(heed, rng):
+    w, h = (int(v) for v in rng.integers(1, 70, 2))
+    kind = rng.choice(["1", "L", "LA", "P", "RGB", "RGBA", "I;16", "CMYK"])
+    n = {"LA": 2, "RGB": 3, "RGBA": 4, "CMYK": 4}.get(kind, 1)
+    a = draw(rng, w, h, n)
+    if kind == "I;16":
+        im = Image.fromarray(rng.integers(0, 600, (h, w)).astype(np.uint16))
+    elif kind == "1":
+        im = Image.fromarray(a).convert("1")
+    elif kind == "P":
+        im = Image.fromarray(draw(rng, w, h, 3)).quantize(int(rng.choice([2, 4, 16, 200])))
+        if rng.integers(2):
+            im.info["transparency"] = bytes(rng.integers(0, 256, 16, dtype=np.uint8).tolist())
+    else:
+        im = Image.fromarray(a, kind)
+    out = io.BytesIO()
+    if kind == "CMYK" or (kind in ("L", "RGB") and rng.integers(2)):
+        exif = Image.Exif()
+        exif[0x0112] = int(rng.integers(1, 9))
+        im.save(out, "JPEG", quality=int(rng.integers(5, 100)), progressive=bool(rng.integers(2)), subsampling=int(rng.integers(3)), exif=exif)
+    else:
+        im.save(out, "PNG", transparency=im.info.get("transparency")) if "transparency" in im.info else im.save(out, "PNG")
+    data = out.getvalue()
+    theirs = Image.open(io.BytesIO(data))
+    for mode, number in MODES.items():
+        if mode == "LA" and theirs.mode not in ("LA",):
+            continue
+        if mode == "RGBA" and theirs.mode in ("CMYK", "I;16", "1"):
+            continue
+        same(f"{kind} {w} x {h} of {theirs.format} as {mode}", heed.parse(data, number), theirs.convert(mode))
+    if theirs.format == "JPEG":
+        same(f"{kind} turned", heed.parse(data, 3, True), ImageOps.exif_transpose(theirs).convert("RGB"))
+
+
+FILTERS = [Image.NEAREST, Image.LANCZOS, Image.BILINEAR, Image.BICUBIC, Image.BOX, Image.HAMMING]
+
+
+def resizing(heed, rng):
+    w, h, ow, oh = (int(v) for v in rng.integers(1, rng.choice([8, 70, 400]), 4))
+    if rng.integers(6) == 0:
+        ow = w
+    if rng.integers(6) == 0:
+        oh = h
+    mode = rng.choice(list(MODES))
+    a = draw(rng, w, h, MODES[mode])
+    box = None
+    if rng.integers(3) == 0:
+        left, right = sorted(rng.uniform(0, w, 2))
+        top, bottom = sorted(rng.uniform(0, h, 2))
+        if right - left > .1 and bottom - top > .1:
+            box = [float(np.float32(v)) for v in (left, top, right, bottom)]
+    filter = int(rng.integers(6))
+    ours = heed.call("heed_image_resize", c.byref(heed.picture(a)), c.c_int64(ow), c.c_int64(oh), filter, c.byref(Box(*box)) if box else None)
+    same(f"{mode} {w} x {h} to {ow} x {oh} by {filter}, box {box}", ours, Image.fromarray(a, str(mode)).resize((ow, oh), FILTERS[filter], box))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("lib")
+    p.add_argument("--cases", type=int, default=300)
+    p.add_argument("--seed", type=int, default=0)
+    args = p.parse_args()
+    heed = Heed(args.lib)
+    for case in range(args.cases):
+        for check in (files, resizing):
+            check(heed, np.random.default_rng([args.seed, case]))
+    print(f"{args.cases} cases: {len(FAILED)} differ")
+    sys.exit(bool(FAILED))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ check() { # ROOT: prints each #include that breaks the rule
             for (i = 1; i <= n; i++) order[rooms[i]] = i
             order["ops"] = order["tensor"]   # heed/ops.h is of the tensor room
             order["dataset"] = order["data"]
+            order["augment"] = order["image"]
             order["ngram"] = order["hmm"] = order["chat"] = order["text"]
             order["loop"] = order["train"]   # and heed/loop.h of the train room
             order["similar"] = order["task"]

@@ -6,7 +6,7 @@ import struct
 import zlib
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageEnhance, ImageOps
 from safetensors.numpy import save_file
 
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -161,7 +161,30 @@ def make_processors(folder):
     print(f"image/processors.safetensors: {len(configs)} processors, {(folder / 'processors.safetensors').stat().st_size} bytes")
 
 
+def turn_hue(im, by):
+    h, s, v = im.convert("HSV").split()
+    turned = np.asarray(h) + np.int32(by * 255).astype(np.uint8)
+    return Image.merge("HSV", (Image.fromarray(turned), s, v)).convert("RGB")
+
+
+def make_operations(folder):
+    a = smooth(14, 11, 3)
+    a[2:6, 3:9] = np.random.default_rng(2).integers(0, 256, (4, 6, 3))
+    im = Image.fromarray(a)
+    made = dict(autocontrast=ImageOps.autocontrast(im), equalize=ImageOps.equalize(im), invert=ImageOps.invert(im), solarize=ImageOps.solarize(im, 100),
+                solarize_add=im.point([min(255, v + 50) if v < 128 else v for v in range(256)] * 3), posterize=ImageOps.posterize(im, 3),
+                color=ImageEnhance.Color(im).enhance(.3), contrast=ImageEnhance.Contrast(im).enhance(1.7), brightness=ImageEnhance.Brightness(im).enhance(1.4),
+                sharpness=ImageEnhance.Sharpness(im).enhance(1.9), hue=turn_hue(im, -.3))
+    matrix = (1.1, .2, -1.5, -.3, .9, 2.25)
+    for name, filter in dict(nearest=0, bilinear=2, bicubic=3).items():
+        made[f"rotate.{name}"] = im.rotate(25, filter, fillcolor=(9, 90, 200))
+        made[f"affine.{name}"] = im.transform(im.size, Image.AFFINE, matrix, filter, fillcolor=(9, 90, 200))
+    save_file({"in": a} | {k: np.asarray(v).copy() for k, v in made.items()}, folder / "operations.safetensors")
+    print(f"image/operations.safetensors: {len(made)} operations")
+
+
 def make(folder):
+    make_operations(folder)
     make_files(folder)
     make_resize(folder)
     make_processors(folder)

@@ -363,7 +363,10 @@ typedef struct heed_encoder_layer {
     heed_feed_forward feed_forward;
     heed_norm_layer norm1, norm2; /* bias NULL: none; norm1's weight NULL: pre-norm without it, as ModernBERT's first */
     heed_norm_layer post1,
-        post2;            /* pre-norm: of the sublayers' outputs, before they are added, as Gemma 2's; or NULL */
+        post2; /* pre-norm: of the sublayers' outputs, before they are added, as Gemma 2's; or NULL */
+    heed_param *scale1,
+        *scale2;          /* (C): pre-norm, what they are multiplied by (LayerScale, Touvron et al. 2021); or NULL */
+    float drop_path;      /* pre-norm: of each sublayer's output, as heed_drop_path */
     bool parallel;        /* pre-norm: x + attention(norm1(x)) + feed_forward(norm2(x)), as GPT-NeoX's */
     int64_t window;       /* attention sees positions closer than this; 0: all */
     float dropout;        /* of the sublayers' outputs */

@@ -174,21 +174,25 @@ static heed_tensor *encoder_post(heed_ctx *cx, const heed_encoder_layer *l, heed
 }
 
 /* What follows a sublayer, before it is added. */
-static heed_tensor *post(heed_ctx *cx, const heed_norm_layer *norm, heed_tensor *y) {
-    return norm->weight ? heed_norm_run(cx, norm, y) : y;
+static heed_tensor *post(heed_ctx *cx, const heed_encoder_layer *l, const heed_norm_layer *norm,
+                         const heed_param *scale, heed_tensor *y) {
+    if (norm->weight) y = heed_norm_run(cx, norm, y);
+    if (scale) y = heed_mul(cx, y, heed_param_tensor(cx, scale));
+    return l->drop_path > 0 ? heed_drop_path(cx, y, l->drop_path) : y;
 }
 
 static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s,
                                 bool first) {
     heed_tensor *n = l->norm1.weight ? heed_norm_run(cx, &l->norm1, x) : x;
-    heed_tensor *const y = post(cx, &l->post1, encoder_self_attention(cx, l, queries(cx, n, first), n, s));
+    heed_tensor *const y =
+        post(cx, l, &l->post1, l->scale1, encoder_self_attention(cx, l, queries(cx, n, first), n, s));
     x = queries(cx, x, first);
     if (l->parallel) {
-        n = post(cx, &l->post2, encoder_feed_forward(cx, l, heed_norm_run(cx, &l->norm2, x)));
+        n = post(cx, l, &l->post2, l->scale2, encoder_feed_forward(cx, l, heed_norm_run(cx, &l->norm2, x)));
         return heed_add(cx, heed_add(cx, n, y), x);
     }
     n = heed_add_norm_run(cx, &l->norm2, y, x, &x);
-    return heed_add(cx, x, post(cx, &l->post2, encoder_feed_forward(cx, l, n)));
+    return heed_add(cx, x, post(cx, l, &l->post2, l->scale2, encoder_feed_forward(cx, l, n)));
 }
 
 static heed_tensor *encoder_once(heed_ctx *cx, const heed_encoder_layer *l, heed_tensor *x, const struct span *s,

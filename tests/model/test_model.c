@@ -85,6 +85,12 @@ static const struct {
     {"qwen3", {SMALL_LLAMA, "head_dim=6", "tie_word_embeddings=true"}, 9, NULL},
     {"phi3", {SMALL_LLAMA, "partial_rotary_factor=0.5"}, 8, NULL},
     {"gemma2", {SMALL_LLAMA, "head_dim=6", "sliding_window=2"}, 9, NULL},
+#define SMALL_VIT                                                                                                      \
+    "hidden_size=8", "num_hidden_layers=2", "num_attention_heads=2", "intermediate_size=6", "image_size=4",            \
+        "patch_size=2"
+    {"vit", {SMALL_VIT, "num_labels=3", "drop_path_rate=0.1"}, 8, NULL},
+    {"vit", {SMALL_VIT, "num_channels=1", "qkv_bias=false"}, 8, "embed"},
+    {"deit", {SMALL_VIT, "num_labels=3"}, 7, "distil"},
 #define SMALL_RNN "vocab_size=11", "embedding_size=5", "hidden_size=6"
     {"rnn", {SMALL_RNN, "nonlinearity=relu"}, 4, "tag"},
     {"rnn", {SMALL_RNN, "num_labels=3", "pooling=last"}, 5, "classify"},

@@ -9,15 +9,18 @@
 tests/model/test_golden.c holds heed against every directory below tests/golden/model. Python computes in float64 on
 float32 weights.
 """
+import copy
 import json
+import pathlib
 import shutil
+import tempfile
 import zlib
 
 import numpy as np
 import torch
 import transformers
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from case import write_tensors
 transformers.logging.disable_progress_bar()
@@ -50,6 +53,23 @@ def flat(output):
             yield name, value
         else:
             yield from ((f"{name}.{i}", t) for i, t in enumerate(value))
+
+
+def gradients(model, names):
+    """The gradient of every parameter that has one, by the names of model.safetensors. Classes whose files have other
+    names than their modules save gradients as if they were weights; NaN stands for none."""
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    if "lm_head.weight" in parameters:
+        parameters["embed_out.weight"] = parameters["lm_head.weight"]  # what files of GPT-NeoX call it
+    if not hasattr(model, "save_pretrained") or all(n in parameters or n == "embed_out.weight" for n in names):
+        return {n: parameters[n].grad for n in names if n in parameters and parameters[n].grad is not None}
+    other = copy.deepcopy(model)
+    for p, q in zip(other.parameters(), model.parameters()):
+        p.data = torch.full_like(q, float("nan")) if q.grad is None else q.grad.clone()
+    with tempfile.TemporaryDirectory() as folder:
+        other.save_pretrained(folder)
+        saved = load_file(pathlib.Path(folder) / "model.safetensors")
+    return {n: t for n, t in saved.items() if not t.isnan().any()}
 
 
 def stored(t):
@@ -85,13 +105,9 @@ def save(path, model, inputs, config=None):
         upstream = torch.randn(main.shape)
         tensors["in.grad_output"] = stored(upstream)
         main.backward(upstream.double())
-    parameters = dict(model.named_parameters(remove_duplicate=False))
-    if "lm_head.weight" in parameters:
-        parameters["embed_out.weight"] = parameters["lm_head.weight"]  # what files of GPT-NeoX call it
     with safe_open(path / "model.safetensors", "numpy") as file:
-        for name in file.keys():
-            if name in parameters and parameters[name].grad is not None:
-                tensors[f"grad.{name}"] = stored(parameters[name].grad)
+        names = list(file.keys())
+    tensors |= {f"grad.{name}": stored(grad) for name, grad in gradients(model, names).items()}
     write_tensors(path / "case.safetensors", tensors)
     size = sum(f.stat().st_size for f in path.iterdir())
     assert size <= LARGEST, f"{path.name}: {size} bytes are more than {LARGEST}"

@@ -19,8 +19,7 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "streams": "task",  # of models that recurrent.py makes
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
-           "score": "model",
-           "lora": "lora", "midi": "io", "images": "image"}
+           "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

@@ -189,10 +189,7 @@ def run(model, given, upstream, names):
         main = next(output[name] for name in golden.MAIN if name in output)
         upstream = torch.randn(main.shape) if upstream is None else upstream
         main.backward(upstream.to(main.dtype))
-    parameters = dict(model.named_parameters(remove_duplicate=False))
-    if "lm_head.weight" in parameters:
-        parameters["embed_out.weight"] = parameters["lm_head.weight"]  # what files of GPT-NeoX call it
-    grads = {f"grad.{n}": parameters[n].grad for n in names if n in parameters and parameters[n].grad is not None}
+    grads = {f"grad.{n}": grad for n, grad in golden.gradients(model, names).items()}
     return {k: v.detach().double() for k, v in (output | grads).items()}, upstream
 
 

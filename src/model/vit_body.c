@@ -1,0 +1,224 @@
+/* What Vision Transformers compute, and their heads, whatever layout they came in. */
+#include "model/vit.h"
+#include "tensor/engine.h"
+#include <stdio.h>
+
+float vit_drop_path(double rate, int64_t i, int64_t n) {
+    return n > 1 ? (float)(rate * (double)i / (double)(n - 1)) : 0;
+}
+
+/* ---- tokens ---- */
+
+/* Where mask (B,N) is not 0, x (B,N,E) is the mask token. */
+static heed_tensor *masked(heed_ctx *cx, const struct vit *m, heed_tensor *x, heed_tensor *mask) {
+    if (heed_failed(cx) || !x) return NULL;
+    if (mask->rank != 2 || mask->shape[0] != x->shape[0] || mask->shape[1] != x->shape[1]) {
+        heed_fail(cx, HEED_ERR_SHAPE, "bool_masked_pos: shape (%lld,%lld) is needed, not %s", (long long)x->shape[0],
+                  (long long)x->shape[1], heed_shape_text(mask).s);
+        return NULL;
+    }
+    mask = heed_reshape(cx, mask, 3, (int64_t[]){x->shape[0], x->shape[1], 1});
+    return heed_where(cx, heed_cast(cx, mask, HEED_U8), heed_param_tensor(cx, m->mask_token), x);
+}
+
+/* The tokens before the patches: (1,n,E) each, n of all -> (B,n,E) */
+static heed_tensor *before_patches(heed_ctx *cx, const struct vit *m, int64_t B) {
+    heed_tensor *part[VIT_TOKENS] = {NULL};
+    int n = 0;
+    while (n < VIT_TOKENS && m->tokens[n]) part[n] = heed_param_tensor(cx, m->tokens[n]), n++;
+    heed_tensor *const all = n > 1 ? heed_concat(cx, part, n, 1) : part[0];
+    return heed_expand(cx, all, 3, (int64_t[]){B, -1, -1});
+}
+
+static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) {
+    int64_t grid[2] = {0};
+    heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid), *const mask =
+                                                                               heed_io_get(in, "bool_masked_pos");
+    heed_tensor *x = patches_run(cx, &m->patches, pixels, grid), *positions = NULL;
+    if (!x) return NULL;
+    if (m->patch_norm.weight) x = heed_norm_run(cx, &m->patch_norm, x);
+    if (mask && m->mask_token) x = masked(cx, m, x, mask);
+    if (m->positions)
+        positions =
+            positions_resized(cx, heed_param_tensor(cx, m->positions), m->placed, m->patches.grid, grid, m->smooth);
+    if (positions && m->placed == 0) x = heed_add(cx, x, positions);
+    if (m->first > 0) x = heed_concat(cx, (heed_tensor *[]){before_patches(cx, m, pixels->shape[0]), x}, 2, 1);
+    if (positions && m->placed > 0) x = heed_add(cx, x, positions);
+    x = heed_dropout(cx, x, m->dropout);
+    return m->before.weight ? heed_norm_run(cx, &m->before, x) : x;
+}
+
+/* attention_mask (B,T), over the tokens before the patches too */
+static heed_mask visible(heed_ctx *cx, const heed_io *in, const heed_tensor *x) {
+    heed_tensor *const t = heed_io_get(in, "attention_mask");
+    if (!t || !x) return heed_mask_none();
+    if (t->rank == 2 && t->shape[0] == x->shape[0] && t->shape[1] == x->shape[1]) return heed_mask_padding(cx, t);
+    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape (%lld,%lld) is needed, not %s", (long long)x->shape[0],
+              (long long)x->shape[1], heed_shape_text(t).s);
+    return heed_mask_none();
+}
+
+heed_tensor *vit_run(heed_ctx *cx, const struct vit *m, const heed_io *in, bool first) {
+    heed_tensor *const x = embed(cx, m, in);
+    const heed_attention_opts o = {.mask = visible(cx, in, x)};
+    return (first ? heed_encoder_attend_first : heed_encoder_attend)(cx, &m->stack, x, &o);
+}
+
+/* ---- pooling ---- */
+
+heed_tensor *vit_token(heed_ctx *cx, heed_tensor *h, int64_t i) {
+    if (!h) return NULL;
+    return heed_reshape(cx, heed_slice(cx, h, 1, i, 1), 2, (int64_t[]){h->shape[0], h->shape[2]});
+}
+
+/* (B,T,E) -> (B,E) */
+static heed_tensor *latent(heed_ctx *cx, const struct vit_latent *l, heed_tensor *x) {
+    const int64_t B = x->shape[0], T = x->shape[1], E = x->shape[2], H = l->heads, D = E / H;
+    heed_tensor *q = heed_linear_run(cx, &l->q, heed_param_tensor(cx, l->query), HEED_ACT_NONE), *kv[2];
+    q = heed_expand(cx, heed_reshape(cx, q, 4, (int64_t[]){1, 1, H, D}), 4, (int64_t[]){B, -1, -1, -1});
+    heed_tensor *const both = heed_linear_run(cx, &l->kv, x, HEED_ACT_NONE);
+    if (!both || !heed_split(cx, both, -1, (int64_t[]){E, E}, 2, kv)) return NULL;
+    for (int i = 0; i < 2; i++) kv[i] = heed_reshape(cx, kv[i], 4, (int64_t[]){B, T, H, D});
+    if (l->q_norm.weight) q = heed_norm_run(cx, &l->q_norm, q), kv[0] = heed_norm_run(cx, &l->k_norm, kv[0]);
+    x = heed_attention(cx, q, kv[0], kv[1], &(heed_attention_opts){.site = "pooling"});
+    x = heed_linear_run(cx, &l->out, heed_reshape(cx, x, 2, (int64_t[]){B, E}), HEED_ACT_NONE);
+    return heed_add(cx, x, heed_feed_forward_run(cx, &l->feed_forward, heed_norm_run(cx, &l->norm, x)));
+}
+
+heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
+    static const int time[] = {1};
+    if (!h) return NULL;
+    if (m->pool != VIT_CLASS && m->pool != VIT_ALL && !m->pools_tokens && m->first > 0)
+        h = heed_slice(cx, h, 1, m->first, h->shape[1] - m->first);
+    if (!h) return NULL;
+    switch (m->pool) {
+    case VIT_CLASS:
+        h = vit_token(cx, h, 0);
+        break;
+    case VIT_MEAN:
+        h = heed_mean(cx, h, time, 1, false);
+        break;
+    case VIT_MAX:
+        h = heed_max(cx, h, time, 1, false);
+        break;
+    case VIT_MEANMAX:
+        h = heed_add(cx, heed_max(cx, h, time, 1, false), heed_mean(cx, h, time, 1, false));
+        h = heed_affine(cx, h, 0.5F, 0);
+        break;
+    case VIT_LATENT:
+        h = latent(cx, &m->latent, h);
+        break;
+    case VIT_ALL:
+        break;
+    }
+    return m->pool_norm.weight ? heed_norm_run(cx, &m->pool_norm, h) : h;
+}
+
+/* ---- heads ---- */
+
+bool vit_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct vit *m = own;
+    heed_tensor *const h = vit_run(cx, m, in, false);
+    if (!h || !heed_io_put(cx, out, "last_hidden_state", h)) return false;
+    if (!m->pooler.weight) return true;
+    return heed_io_put(cx, out, "pooler_output", heed_linear_run(cx, &m->pooler, vit_token(cx, h, 0), m->pooler_act));
+}
+
+/* The mean of both, where there is a head of the distillation token. */
+static heed_tensor *logits_of(heed_ctx *cx, const struct vit *m, const heed_io *in, heed_tensor *part[2]) {
+    heed_tensor *const h = vit_run(cx, m, in, m->pool == VIT_CLASS && !m->distilled.weight);
+    heed_tensor *const x = heed_dropout(cx, vit_pooled(cx, m, h), m->head_dropout);
+    part[0] = m->output.weight ? heed_linear_run(cx, &m->output, x, HEED_ACT_NONE) : x;
+    if (!m->distilled.weight) return part[0];
+    part[1] = heed_linear_run(cx, &m->distilled, vit_token(cx, h, 1), HEED_ACT_NONE);
+    return heed_affine(cx, heed_add(cx, part[0], part[1]), 0.5F, 0);
+}
+
+bool vit_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct vit *m = own;
+    heed_tensor *part[2];
+    return head_classify(cx, m->problem, in, logits_of(cx, m, in, part), out);
+}
+
+bool vit_forward_teacher(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct vit *m = own;
+    heed_tensor *part[2] = {NULL, NULL};
+    return head_classify(cx, m->problem, in, logits_of(cx, m, in, part), out) &&
+           heed_io_put(cx, out, "cls_logits", part[0]) && heed_io_put(cx, out, "distillation_logits", part[1]);
+}
+
+bool vit_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    (void)length;
+    return patches_sample(cx, &((const struct vit *)own)->patches, batch, in);
+}
+
+bool vit_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    const struct vit *m = own;
+    return vit_sample_bare(cx, own, batch, length, in) &&
+           head_sample_labels(cx, m->problem, batch, m->output.weight ? m->output.weight->shape[0] : 1, in);
+}
+
+/* ---- masked pictures (Xie et al. 2022) ---- */
+
+/* h (B,h w,stride^2 C) -> (B,C,h stride,w stride), as torch.nn.PixelShuffle */
+static heed_tensor *shuffled(heed_ctx *cx, const struct vit *m, heed_tensor *y, const int64_t grid[2]) {
+    const int64_t C = m->patches.channels, s = m->stride;
+    if (!y) return NULL;
+    const int64_t B = y->shape[0];
+    y = heed_reshape(cx, y, 6, (int64_t[]){B, grid[0], grid[1], C, s, s});
+    y = heed_permute(cx, y, (const int[]){0, 3, 1, 4, 2, 5});
+    return heed_reshape(cx, y, 4, (int64_t[]){B, C, grid[0] * s, grid[1] * s});
+}
+
+/* mask (B,h w) -> (B,1,h P,w P) of 0 and 1: of every pixel */
+static heed_tensor *pixels_of(heed_ctx *cx, const struct vit *m, heed_tensor *mask, const int64_t grid[2]) {
+    const int64_t B = mask->shape[0], P = m->patches.patch[0], Q = m->patches.patch[1];
+    mask = heed_cast(cx, heed_cast(cx, mask, HEED_U8), HEED_F32);
+    mask = heed_reshape(cx, mask, 6, (int64_t[]){B, 1, grid[0], 1, grid[1], 1});
+    mask = heed_expand(cx, mask, 6, (int64_t[]){B, 1, grid[0], P, grid[1], Q});
+    return heed_reshape(cx, mask, 4, (int64_t[]){B, 1, grid[0] * P, grid[1] * Q});
+}
+
+bool vit_forward_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct vit *m = own;
+    int64_t grid[2] = {0};
+    heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid), *const mask =
+                                                                               heed_io_get(in, "bool_masked_pos");
+    heed_tensor *h = vit_run(cx, m, in, false);
+    if (!h) return false;
+    h = heed_slice(cx, h, 1, m->first, grid[0] * grid[1]);
+    const heed_param *const weight = m->output.weight;
+    heed_tensor *const w = heed_reshape(cx, heed_param_tensor(cx, weight), 2, weight->shape);
+    heed_tensor *const picture = shuffled(cx, m, heed_linear(cx, h, w, heed_param_tensor(cx, m->output.bias)), grid);
+    if (!picture || !heed_io_put(cx, out, "reconstruction", picture)) return false;
+    if (!mask) return true;
+    if (m->stride != m->patches.patch[0] || m->stride != m->patches.patch[1])
+        return heed_fail(cx, HEED_ERR_USAGE, "bool_masked_pos: encoder_stride %lld is not patch_size",
+                         (long long)m->stride);
+    heed_tensor *const where = pixels_of(cx, m, mask, grid);
+    heed_tensor *loss = heed_l1_loss(cx, picture, pixels, HEED_REDUCE_NONE);
+    loss = heed_sum(cx, heed_mul(cx, loss, where), NULL, 0, false);
+    loss = heed_div(cx, loss, heed_affine(cx, heed_sum(cx, where, NULL, 0, false), 1, 1e-5F));
+    return heed_io_put(cx, out, "loss", heed_affine(cx, loss, 1 / (float)m->patches.channels, 0));
+}
+
+bool vit_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    const struct vit *m = own;
+    const int64_t shape[] = {batch, m->patches.grid[0] * m->patches.grid[1]};
+    return vit_sample_bare(cx, own, batch, length, in) &&
+           heed_io_put(cx, in, "bool_masked_pos", heed_zeros(cx, HEED_I32, 2, shape));
+}
+
+/* ---- maps of attention ---- */
+
+void vit_name_key(const void *own, int64_t i, char *name, size_t size) {
+    static const char *const names[VIT_TOKENS] = {"class", "distillation", "register"};
+    const struct vit *m = own;
+    if (i >= m->first)
+        patches_name(m->patches.grid, NULL, 0, i - m->first, name, size);
+    else
+        snprintf(name, size, "%s",
+                 i == 0 && m->pool == VIT_CLASS ? names[0]
+                 : m->distilled.weight          ? names[1]
+                                                : names[2]);
+}

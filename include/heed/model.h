@@ -25,7 +25,8 @@ typedef enum heed_key_kind {
     HEED_KEY_NUMBER_OR_NULL,
     HEED_KEY_TEXT_OR_NULL,
     HEED_KEY_TOKENS, /* a whole number, a list of them, or null */
-    HEED_KEY_NUMBERS
+    HEED_KEY_NUMBERS,
+    HEED_KEY_BOOL_OR_NULL
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;
@@ -74,6 +75,8 @@ typedef struct heed_family {
     const char *base; /* transformers' base_model_prefix, "bert": what the body's names begin with under a head, and
                        * without when the body is alone; files may have them either way. NULL: no such prefix */
     const char *timm; /* names that timm's "architecture" may have, as patterns: "vit_* deit_*"; NULL: none */
+    const char *arguments; /* timm's: the object of config.json that overrides what the architecture's name says,
+                            * "model_args", where `keys` are; NULL: they are at the top, and all of them are there */
     const char *paper, *summary;
     const char *notes;          /* its parameters and whatever else a user must know, in sentences */
     const heed_key *keys;       /* ends with a NULL name; model_type, architectures and heed_version are not repeated */

@@ -305,6 +305,7 @@ typedef struct heed_multihead {
     const heed_rotary_opts *rotary; /* turns queries and keys; NULL: does not. Options may give other positions */
     bool by_head; /* rows of `in` are q, k and v of head 0, then those of head 1, …, as GPT-NeoX's; G = H */
     heed_norm_layer q_norm, k_norm; /* of each head's D numbers, before they are turned; weight NULL: none */
+    heed_norm_layer norm;           /* of the heads side by side, before `out`; weight NULL: none */
     float scale;                    /* of scores; 0: 1 / sqrt(D) */
     float cap;                      /* of scaled scores: cap tanh(s / cap); 0: none */
     float dropout;
@@ -335,6 +336,7 @@ typedef struct heed_feed_forward {
     heed_linear_layer linear1, linear2; /* C -> hidden, hidden -> C */
     heed_linear_layer gate;             /* C -> hidden; weight NULL: none */
     bool fused;                         /* linear1 is C -> 2 hidden: first the rows of the gate, then its own */
+    heed_norm_layer norm;               /* of what enters linear2; weight NULL: none */
     heed_activation act;
     float dropout;
 } heed_feed_forward;

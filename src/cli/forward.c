@@ -140,8 +140,10 @@ static void add_gradient(struct outputs *o, const heed_param *p, const float *gr
 
 /* "encoder_attentions.L" and the like, as the Hugging Face classes call them; (B,H,Tq,Tk) */
 static void add_map(struct outputs *o, const heed_capture_map *map) {
-    static const char *const names[][2] = {
-        {"encoder", "encoder_attentions"}, {"decoder", "decoder_attentions"}, {"cross", "cross_attentions"}};
+    static const char *const names[][2] = {{"encoder", "encoder_attentions"},
+                                           {"decoder", "decoder_attentions"},
+                                           {"cross", "cross_attentions"},
+                                           {"pooling", "pooling_attentions"}};
     const char *kind = "attentions";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], map->site) == 0) kind = names[i][1];

@@ -38,6 +38,8 @@ static const char *kind_name(heed_key_kind kind) {
         return "ints or null";
     case HEED_KEY_NUMBERS:
         return "numbers";
+    case HEED_KEY_BOOL_OR_NULL:
+        return "bool or null";
     }
     return "?";
 }

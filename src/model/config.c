@@ -21,7 +21,8 @@ static const char *kind_text(heed_key_kind kind) {
                                         "whole numbers (1,2)",    "words (a,b)",
                                         "a whole number or null", "a number or null",
                                         "text or null",           "a whole number, several (1,2), or null",
-                                        "numbers (0.1,0.9)"};
+                                        "numbers (0.1,0.9)",
+                                        "true, false or null"};
     return names[kind];
 }
 
@@ -101,6 +102,8 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_NUMBER_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name)
                                       : put_number(cx, config, key->name, s);
+    case HEED_KEY_BOOL_OR_NULL:
+        return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_bool(cx, config, key->name, s);
     case HEED_KEY_TEXT_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name)
                                       : heed_json_put_text(cx, config, key->name, unwrapped(s, '"', '"'));
@@ -156,15 +159,30 @@ static void rename_labels(heed_ctx *cx, heed_json config) {
     }
 }
 
+/* Where a key is written: at the top, or among the arguments of a family that has them. */
+static heed_json place_of(heed_ctx *cx, const heed_family *family, heed_json config, const char *key) {
+    if (!family->arguments || strcmp(key, "architecture") == 0) return config;
+    const heed_json args = heed_json_find(cx, config, family->arguments);
+    const bool there = heed_json_kind_of(args) == HEED_JSON_OBJECT;
+    if (strcmp(key, "num_classes") == 0 && heed_json_kind_of(heed_json_find(cx, args, key)) == HEED_JSON_NONE)
+        return config;
+    return there ? args : heed_json_put_object(cx, config, family->arguments);
+}
+
 bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, const char *setting) {
     if (heed_failed(cx)) return false;
+    char classes[64]; /* timm's name of num_labels */
+    if (family->arguments && strncmp(setting, "num_labels=", 11) == 0 && strlen(setting) < 32) {
+        snprintf(classes, sizeof classes, "num_classes=%s", setting + 11);
+        setting = classes;
+    }
     const size_t length = strcspn(setting, "=");
     if (!setting[length])
         return heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not of the form key=value", family->name,
                          shown(setting).text);
     const heed_key *key = find_key(family, head, setting, length);
     if (!key) return unknown_key(cx, family, head, setting, length);
-    if (put_text(cx, config, key, setting + length + 1)) {
+    if (put_text(cx, place_of(cx, family, config, key->name), key, setting + length + 1)) {
         if (strcmp(key->name, "num_labels") == 0) rename_labels(cx, config);
         return !heed_failed(cx);
     }
@@ -174,7 +192,7 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
 
 static bool may_be_null(const heed_key *key) {
     return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL ||
-           key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_TOKENS;
+           key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_TOKENS || key->kind == HEED_KEY_BOOL_OR_NULL;
 }
 
 /* Null counts as missing where it is no value. */
@@ -205,6 +223,7 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     case HEED_KEY_NUMBER:
         heed_json_number(cx, config, key->name);
         break;
+    case HEED_KEY_BOOL_OR_NULL:
     case HEED_KEY_BOOL:
         heed_json_bool(cx, config, key->name);
         break;
@@ -237,6 +256,7 @@ static const char *absent(const heed_family *family, const heed_key *key) {
 }
 
 bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config) {
+    if (family->arguments) return heed_json_text(cx, config, "architecture") != NULL; /* build reads the others */
     struct keys k = keys_of(family, head);
     for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));) {
         const char *value = is_missing(cx, config, key) ? absent(family, key) : NULL;
@@ -254,6 +274,16 @@ void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *he
 heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *head, const char *const *settings,
                      int n) {
     const heed_json config = heed_json_new(cx, family->name);
+    if (family->arguments) { /* what is not set is as the architecture has it */
+        const heed_key *const name = find_key(family, head, "architecture", strlen("architecture"));
+        put_text(cx, config, name, name->standard);
+        if (head != family->heads) config_put_architecture(cx, config, head);
+        heed_json_put_text(cx, config, "heed_version", heed_version());
+        for (int i = 0; i < n && !heed_failed(cx); i++) config_set(cx, family, head, config, settings[i]);
+        if (!heed_failed(cx)) return config;
+        heed_json_free(config);
+        return (heed_json){0};
+    }
     heed_json_put_text(cx, config, "model_type", family->type);
     config_put_architecture(cx, config, head);
     heed_json_put_text(cx, config, "heed_version", heed_version());
@@ -267,6 +297,88 @@ heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *h
             heed_fail(cx, HEED_ERR_USAGE, "%s: %s must be given: %s", family->name, key->name, key->help);
     if (config_complete(cx, family, head, config)) return config;
     heed_json_free(config);
+    return (heed_json){0};
+}
+
+/* ---- arguments ---- */
+
+static bool put_copy(heed_ctx *cx, heed_json to, const char *key, heed_json from) {
+    switch (heed_json_kind_of(from)) {
+    case HEED_JSON_NONE:
+        return true;
+    case HEED_JSON_NULL:
+        return heed_json_put_null(cx, to, key);
+    case HEED_JSON_BOOL:
+        return heed_json_put_bool(cx, to, key, heed_json_bool(cx, from, NULL));
+    case HEED_JSON_INT:
+        return heed_json_put_int(cx, to, key, heed_json_int(cx, from, NULL));
+    case HEED_JSON_TEXT:
+        return heed_json_put_text(cx, to, key, heed_json_text(cx, from, NULL));
+    case HEED_JSON_ARRAY: {
+        const heed_json list = heed_json_put_array(cx, to, key);
+        for (heed_json v = heed_json_first(from); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
+            if (!put_copy(cx, list, NULL, v)) return false;
+        return !heed_failed(cx);
+    }
+    case HEED_JSON_OBJECT:
+        return heed_json_fail(cx, from, "a value is needed, not an object");
+    default:
+        return heed_json_put_number(cx, to, key, heed_json_number(cx, from, NULL));
+    }
+}
+
+/* "depth=12 num_heads=3" */
+static void put_named(heed_ctx *cx, const heed_family *family, heed_json to, const char *named) {
+    for (const char *at = named; *at && !heed_failed(cx); at += *at == ' ') {
+        char value[256];
+        const size_t n = strcspn(at, " "), length = strcspn(at, "=");
+        const heed_key *const key = find_key(family, family->heads, at, length);
+        snprintf(value, sizeof value, "%.*s", (int)(n - length - 1), at + length + 1);
+        if (!key || !put_text(cx, to, key, value))
+            heed_fail(cx, HEED_ERR_USAGE, "%s: '%.*s' of its table is not valid", family->name, (int)n, at);
+        at += n;
+    }
+}
+
+/* What timm takes from pretrained_cfg: input_size is channels, height and width. */
+static void put_pretrained(heed_ctx *cx, heed_json to, heed_json given) {
+    const heed_json size = heed_json_find(cx, given, "input_size");
+    put_copy(cx, to, "num_classes", heed_json_find(cx, given, "num_classes"));
+    const heed_json pool = heed_json_find(cx, given, "global_pool");
+    if (heed_json_kind_of(pool) == HEED_JSON_TEXT) put_copy(cx, to, "global_pool", pool);
+    if (heed_json_kind_of(size) != HEED_JSON_ARRAY || heed_json_count(size) != 3) return;
+    put_copy(cx, to, "in_chans", heed_json_item(cx, size, 0));
+    if (!heed_json_bool_or(cx, given, "fixed_input_size", false)) return;
+    const heed_json sides = heed_json_put_array(cx, to, "img_size");
+    for (int i = 1; i < 3; i++) put_copy(cx, sides, NULL, heed_json_item(cx, size, i));
+}
+
+heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *named) {
+    const heed_json to = heed_json_new(cx, family->arguments);
+    const heed_json pretrained = heed_json_find(cx, config, "pretrained_cfg"),
+                    args = heed_json_find(cx, config, family->arguments);
+    struct keys k = keys_of(family, family->heads);
+    for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));)
+        if (key->standard) put_text(cx, to, key, key->standard);
+    put_named(cx, family, to, named);
+    if (heed_json_kind_of(pretrained) == HEED_JSON_OBJECT) put_pretrained(cx, to, pretrained);
+    put_copy(cx, to, "num_classes", heed_json_find(cx, config, "num_classes"));
+    put_copy(cx, to, "global_pool", heed_json_find(cx, config, "global_pool"));
+    for (heed_json v = heed_json_first(args); heed_json_kind_of(v) != HEED_JSON_NONE && !heed_failed(cx);
+         v = heed_json_next(v)) {
+        const char *const name = heed_json_key(v);
+        if (!name || !find_key(family, family->heads, name, strlen(name)))
+            unknown_key(cx, family, family->heads, name ? name : "", name ? strlen(name) : 0);
+        put_copy(cx, to, name, v);
+    }
+    k = keys_of(family, family->heads);
+    for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));)
+        if (is_missing(cx, to, key))
+            put_text(cx, to, key, key->standard);
+        else
+            check_kind(cx, to, key);
+    if (!heed_failed(cx)) return to;
+    heed_json_free(to);
     return (heed_json){0};
 }
 

@@ -12,6 +12,10 @@ heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *h
 bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config);
 bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config,
                 const char *setting); /* "key=value" */
+/* Of a family with arguments: a config of its own with every key, from its standard, from `named`, what the
+ * architecture is ("depth=12 num_heads=3"), and from the config's arguments, the later the stronger. An argument that
+ * is no key is refused. */
+heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *named);
 void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head);
 
 #endif

@@ -197,6 +197,7 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         if (heed_json_kind_of(heed_json_find(cx, config, said[i].key)) != HEED_JSON_TEXT) continue;
         const char *const name = heed_json_text(cx, config, said[i].key);
+        if (strcmp(name, "timm_wrapper") == 0) continue; /* transformers around timm, with its architecture */
         const heed_family *const family = said[i].find(name);
         if (!family)
             heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "no family of heed's is '%s'",

@@ -70,13 +70,14 @@ heed_tensor *patches_pixels(heed_ctx *cx, const struct patches *p, const heed_io
     }
     for (int i = 0; i < 2; i++) {
         const int64_t over = size[i] % p->patch[i];
-        if (size[i] < 1 || (over != 0 && p->rest == PATCHES_REFUSE)) {
+        const bool cut = p->rest == PATCHES_CUT && size[i] == p->image[i];
+        if (size[i] < 1 || (over != 0 && p->rest != PATCHES_PAD && !cut)) {
             heed_fail(cx, HEED_ERR_SHAPE,
                       "pixel_values: pictures of %lld x %lld are no whole number of patches of %lld x %lld",
                       (long long)size[0], (long long)size[1], (long long)p->patch[0], (long long)p->patch[1]);
             return NULL;
         }
-        grid[i] = size[i] / p->patch[i] + (over != 0);
+        grid[i] = size[i] / p->patch[i] + (over != 0 && !cut);
     }
     return x;
 }
@@ -86,6 +87,8 @@ heed_tensor *patches_run(heed_ctx *cx, const struct patches *p, heed_tensor *x, 
     const int64_t B = x->shape[0], C = p->channels, h = grid[0], w = grid[1], H = p->patch[0], W = p->patch[1];
     const int64_t after[] = {0, 0, h * H - x->shape[2], w * W - x->shape[3]};
     if (after[2] > 0 || after[3] > 0) x = heed_pad(cx, x, (const int64_t[]){0, 0, 0, 0}, after, 0);
+    if (after[2] < 0) x = heed_slice(cx, x, 2, 0, h * H);
+    if (after[3] < 0) x = heed_slice(cx, x, 3, 0, w * W);
     x = heed_reshape(cx, x, 6, (int64_t[]){B, C, h, H, w, W});
     x = heed_permute(cx, x, (const int[]){0, 2, 4, 1, 3, 5});
     x = heed_reshape(cx, x, 3, (int64_t[]){B, h * w, C * H * W});

@@ -11,7 +11,9 @@
 
 #define SIDE_MOST 65536 /* of a picture */
 
-enum patches_rest { PATCHES_REFUSE, PATCHES_PAD }; /* a picture that is no whole number of patches */
+/* A picture that is no whole number of patches: refused; padded with zeros; or cut, when it is of the model's own size.
+ */
+enum patches_rest { PATCHES_REFUSE, PATCHES_PAD, PATCHES_CUT };
 
 struct patches {
     int64_t channels, image[2], patch[2], grid[2]; /* height and width: of pictures, of patches, and in patches */

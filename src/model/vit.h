@@ -44,6 +44,7 @@ struct vit {
     heed_norm_layer pool_norm;  /* of the pooled vector; weight NULL: none */
     heed_linear_layer pooler;   /* of the bare model; weight NULL: none */
     heed_activation pooler_act; /* after it */
+    bool averages;              /* the pooled vector is the mean of class token and distillation token */
     float head_dropout;
     heed_linear_layer output, distilled; /* W of the class token and of the distillation token; weight NULL: none */
     enum problem problem;

@@ -93,6 +93,7 @@ heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
     if (!h) return NULL;
     switch (m->pool) {
     case VIT_CLASS:
+        if (m->averages) return heed_affine(cx, heed_add(cx, vit_token(cx, h, 0), vit_token(cx, h, 1)), 0.5F, 0);
         h = vit_token(cx, h, 0);
         break;
     case VIT_MEAN:
@@ -127,7 +128,8 @@ bool vit_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io 
 /* The mean of both, where there is a head of the distillation token. */
 static heed_tensor *logits_of(heed_ctx *cx, const struct vit *m, const heed_io *in, heed_tensor *part[2]) {
     heed_tensor *const h = vit_run(cx, m, in, m->pool == VIT_CLASS && !m->distilled.weight);
-    heed_tensor *const x = heed_dropout(cx, vit_pooled(cx, m, h), m->head_dropout);
+    heed_tensor *const x =
+        m->distilled.weight ? vit_token(cx, h, 0) : heed_dropout(cx, vit_pooled(cx, m, h), m->head_dropout);
     part[0] = m->output.weight ? heed_linear_run(cx, &m->output, x, HEED_ACT_NONE) : x;
     if (!m->distilled.weight) return part[0];
     part[1] = heed_linear_run(cx, &m->distilled, vit_token(cx, h, 1), HEED_ACT_NONE);
@@ -136,8 +138,9 @@ static heed_tensor *logits_of(heed_ctx *cx, const struct vit *m, const heed_io *
 
 bool vit_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct vit *m = own;
-    heed_tensor *part[2];
-    return head_classify(cx, m->problem, in, logits_of(cx, m, in, part), out);
+    heed_tensor *part[2], *const logits = logits_of(cx, m, in, part);
+    if (m->pool == VIT_ALL) return logits && heed_io_put(cx, out, "logits", logits); /* of every token */
+    return head_classify(cx, m->problem, in, logits, out);
 }
 
 bool vit_forward_teacher(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

@@ -143,6 +143,7 @@ static heed_tensor *join(heed_ctx *cx, const heed_multihead *l, heed_tensor *y) 
     const int64_t *n = y->shape, width = l->heads * head_size(l);
     y = y->rank == 4 ? heed_reshape(cx, y, 3, (int64_t[]){n[0], n[1], width})
                      : heed_reshape(cx, y, 2, (int64_t[]){n[0], width});
+    if (l->norm.weight) y = heed_norm_run(cx, &l->norm, y);
     return heed_linear_run(cx, &l->out, y, HEED_ACT_NONE);
 }
 

@@ -73,7 +73,9 @@ heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forward *layer,
                      heed_linear_run(cx, &layer->linear1, x, HEED_ACT_NONE));
     else
         x = heed_linear_run(cx, &layer->linear1, x, layer->act);
-    return heed_linear_run(cx, &layer->linear2, heed_dropout(cx, x, layer->dropout), HEED_ACT_NONE);
+    x = heed_dropout(cx, x, layer->dropout);
+    if (layer->norm.weight) x = heed_norm_run(cx, &layer->norm, x);
+    return heed_linear_run(cx, &layer->linear2, x, HEED_ACT_NONE);
 }
 
 /* ---- parts of a layer ---- */

@@ -89,8 +89,12 @@ static const struct {
     "hidden_size=8", "num_hidden_layers=2", "num_attention_heads=2", "intermediate_size=6", "image_size=4",            \
         "patch_size=2"
     {"vit", {SMALL_VIT, "num_labels=3", "drop_path_rate=0.1"}, 8, NULL},
-    {"vit", {SMALL_VIT, "num_channels=1", "qkv_bias=false"}, 8, "embed"},
+    {"vit", {SMALL_VIT, "num_channels=1", "qkv_bias=false", "num_labels=1"}, 9, "classify"},
     {"deit", {SMALL_VIT, "num_labels=3"}, 7, "distil"},
+#define SMALL_TIMM_VIT "embed_dim=8", "depth=2", "num_heads=2", "img_size=4", "patch_size=2", "num_classes=3"
+    {"timm-vit", {SMALL_TIMM_VIT, "drop_path_rate=0.2"}, 7, NULL},
+    {"timm-vit", {SMALL_TIMM_VIT, "architecture=deit_tiny_distilled_patch16_224"}, 7, NULL},
+    {"timm-vit", {SMALL_TIMM_VIT, "architecture=vit_base_patch16_siglip_256", "init_values=0.5"}, 8, NULL},
 #define SMALL_RNN "vocab_size=11", "embedding_size=5", "hidden_size=6"
     {"rnn", {SMALL_RNN, "nonlinearity=relu"}, 4, "tag"},
     {"rnn", {SMALL_RNN, "num_labels=3", "pooling=last"}, 5, "classify"},

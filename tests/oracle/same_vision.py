@@ -3,6 +3,7 @@
 Draws sizes of pictures and patches, keys of config.json or timm's model_args, a head and pictures, trained sizes and others."""
 import torchvision_ops  # noqa: F401, before transformers
 import argparse
+import json
 import pathlib
 import random
 import sys
@@ -11,9 +12,11 @@ import warnings
 
 import torch
 import transformers as hf
+from safetensors.torch import save_file
 
 import golden
 import same_models
+from timm_models import timm_model
 
 ACTS = same_models.ACTS + ["quick_gelu", "mish"]
 
@@ -65,7 +68,72 @@ def vit(r, prefix):
     return model, given
 
 
-FAMILIES = {"vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT")}
+# ---- timm ----
+
+def some(r, **choices):
+    """About a third of the arguments, each of one of its values."""
+    return {name: r.choice(values) for name, values in choices.items() if r.random() < 0.35}
+
+
+PLAIN = ["vit_tiny_patch16_224", "vit_small_patch16_384", "vit_base_patch32_224", "deit_small_patch16_224", "deit3_base_patch16_224", "vit_medium_patch16_gap_256",
+         "vit_base_patch16_clip_224", "vit_large_patch14_clip_quickgelu_224", "vit_small_patch14_reg4_dinov2", "vit_little_patch16_reg4_gap_256", "flexivit_small",
+         "vit_base_patch16_siglip_256", "vit_so400m_patch14_siglip_gap_384", "vit_giant_patch14_dinov2", "aimv2_large_patch14_224", "beit3_base_patch16_224",
+         "vit_intern300m_patch14_448", "test_vit2", "test_vit3", "test_vit4", "vit_so150m2_patch16_reg1_gap_256"]
+
+
+def timm_vit(r):
+    heads, name = r.randint(1, 3), r.choice(PLAIN)
+    patch = r.choice([r.randint(1, 4), [r.randint(1, 4), r.randint(1, 4)]])
+    sides = [patch, patch] if isinstance(patch, int) else patch
+    grid = [r.randint(1, 4), r.randint(1, 4)]
+    size = [p * g for p, g in zip(sides, grid)]
+    args = dict(embed_dim=heads * r.randint(2, 6), depth=r.randint(1, 3), num_heads=heads, patch_size=patch, img_size=size, mlp_ratio=r.choice([1, 2.0, 2.5]))
+    args["embed_dim"] += args["embed_dim"] % (2 * heads)  # halves of a gated layer
+    args |= some(r, qkv_bias=[True, False], qk_norm=[True, False], proj_bias=[True, False], init_values=[None, 0.3], no_embed_class=[True, False], reg_tokens=[0, 1, 3],
+                 pre_norm=[True, False], final_norm=[True, False], fc_norm=[None, True, False], pool_include_prefix=[True, False], in_chans=[1, 2], act_layer=["relu", "silu", "gelu_tanh"],
+                 norm_layer=["rmsnorm", "layernorm"], scale_attn_norm=[True, False], scale_mlp_norm=[True, False], pos_embed=["learn", "none"], drop_path_rate=[0.1])
+    args["mlp_ratio"] = 2 if name.startswith("vit_giant") else args["mlp_ratio"]
+    if r.random() < 0.5:
+        args["class_token"] = r.random() < 0.5
+    pools = ["avg", "avgmax", "max", "map"] + (["token"] if args.get("class_token", False) else [])
+    if "class_token" in args:
+        args["global_pool"] = r.choice(pools)
+    if r.random() < 0.4:
+        args["dynamic_img_size"] = True
+        size = [p * r.randint(1, 5) for p in sides]
+        if r.random() < 0.5:
+            args["dynamic_img_pad"] = True
+            size = [s + r.randint(0, 2) for s in size]
+    model = timm_model(name, r.choice([0, 2, 5]), args)
+    return model, timm_inputs(r, model, args, size)
+
+
+def timm_deit(r):
+    heads, side = r.randint(1, 3), r.randint(1, 4)
+    args = dict(embed_dim=heads * r.randint(2, 6), depth=r.randint(1, 2), num_heads=heads, patch_size=side, img_size=side * r.randint(1, 4), mlp_ratio=2)
+    args |= some(r, qkv_bias=[False], qk_norm=[True], init_values=[0.2], dynamic_img_size=[True])
+    size = [side * r.randint(1, 5), side * r.randint(1, 5)] if "dynamic_img_size" in args else [args["img_size"]] * 2
+    model = timm_model("deit_tiny_distilled_patch16_224", r.choice([0, 2, 5]), args)
+    return model, timm_inputs(r, model, args, size)
+
+
+def timm_inputs(r, model, args, size):
+    rows = r.randint(1, 3)
+    given = dict(pixel_values=torch.randn(rows, args.get("in_chans", 3), *size))
+    if model.num_classes and r.random() < 0.7:
+        given["labels"] = torch.randint(0, model.num_classes, (rows,))
+    return given
+
+
+def save(model, folder):
+    if not hasattr(model, "config_of_timm"):
+        model.save_pretrained(folder)
+        return
+    (pathlib.Path(folder) / "config.json").write_text(json.dumps(model.config_of_timm))
+    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, pathlib.Path(folder) / "model.safetensors")
+
+
+FAMILIES = {"timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT")}
 
 
 def main():
@@ -86,7 +154,7 @@ def main():
             torch.manual_seed(r.getrandbits(31))
             model, given = FAMILIES[family](r)
             with tempfile.TemporaryDirectory() as folder:
-                finished(model).save_pretrained(folder)
+                save(finished(model), folder)
                 share, where = same_models.compare(arguments.heed, pathlib.Path(folder), model, given)
                 config = (pathlib.Path(folder) / "config.json").read_text()
             if share is None:

@@ -4,6 +4,7 @@ import torch
 import transformers as hf
 
 import golden
+from timm_models import timm_model
 
 CASES = {}
 
@@ -17,6 +18,7 @@ def pictures(count, height, width, channels=3):
     return dict(pixel_values=torch.randn(count, channels, height, width))
 
 
+TINY = dict(embed_dim=12, depth=1, num_heads=2, mlp_ratio=1.5, img_size=8, patch_size=4)
 SMALL = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=10, image_size=8, patch_size=4)
 
 
@@ -73,8 +75,67 @@ def deit_masked():
     return hf.DeiTForMaskedImageModeling(deit(encoder_stride=4)), pictures(2, 8, 8) | dict(bool_masked_pos=mask)
 
 
+# ---- timm ----
+
+@case
+def timm_vit_classify():
+    return timm_model("vit_tiny_patch16_224", num_classes=4, model_args=TINY | dict(depth=2)), pictures(3, 8, 8) | dict(labels=torch.tensor([3, 0, 1]))
+
+
+@case
+def timm_vit_registers():  # registers, no positions for tokens, layer scale, norms of queries and keys, a mean; rows and columns differ
+    args = TINY | dict(img_size=[4, 12], reg_tokens=2, no_embed_class=True, init_values=0.5, qk_norm=True, global_pool="avg", qkv_bias=False, in_chans=2)
+    return timm_model("vit_small_patch16_224", num_classes=3, model_args=args), pictures(2, 4, 12, 2) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def timm_vit_clip():  # a norm before the layers, quick gelu, another size than trained
+    args = TINY | dict(dynamic_img_size=True, depth=2)
+    return timm_model("vit_base_patch16_clip_quickgelu_224", num_classes=3, model_args=args), pictures(2, 4, 16)
+
+
+@case
+def timm_vit_smooth():  # positions of 4 x 4 patches for 3 x 2
+    args = TINY | dict(dynamic_img_size=True, patch_size=2, act_layer="gelu_tanh", class_token=False, global_pool="avgmax", fc_norm=False)
+    return timm_model("vit_tiny_patch16_224", num_classes=3, model_args=args), pictures(2, 6, 4) | dict(labels=torch.tensor([2, 1]))
+
+
+@case
+def timm_vit_map():
+    args = TINY | dict(depth=1, embed_dim=8)
+    return timm_model("vit_base_patch16_siglip_256", num_classes=3, model_args=args), pictures(2, 8, 8) | dict(labels=torch.tensor([2, 1]))
+
+
+@case
+def timm_vit_swiglu():
+    args = TINY | dict(embed_dim=8, mlp_ratio=2.75)
+    return timm_model("aimv2_large_patch14_224", num_classes=3, model_args=args), pictures(2, 8, 8) | dict(labels=torch.tensor([2, 1]))
+
+
+@case
+def timm_vit_packed():  # SwiGLU of one weight, features alone
+    return timm_model("vit_giant_patch14_reg4_dinov2", num_classes=0, model_args=TINY | dict(reg_tokens=1, mlp_ratio=3.0)), pictures(2, 8, 8)
+
+
+@case
+def timm_vit_bare():  # norms within attention and feed-forward layer
+    model = timm_model("beit3_base_patch16_224", num_classes=0, model_args=TINY)
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(2, 8, 8)
+
+
+@case
+def timm_deit_distilled():
+    return timm_model("deit_tiny_distilled_patch16_224", num_classes=4, model_args=TINY | dict(depth=2)), pictures(2, 8, 8) | dict(labels=torch.tensor([3, 1]))
+
+
+@case
+def timm_deit3():
+    return timm_model("deit3_small_patch16_224", num_classes=4, model_args=TINY), pictures(2, 8, 8) | dict(labels=torch.tensor([3, 1]))
+
+
 def make(folder):
     for name, f in CASES.items():
         golden.seed(name)
         model, inputs = f()
-        golden.save(folder / name, golden.enliven(model), inputs)
+        golden.save(folder / name, golden.enliven(model), inputs, getattr(model, "config_of_timm", None))

@@ -1,0 +1,48 @@
+"""Models of timm as golden.save takes them: forward gives a dict, with the attention weights that timm itself does not give."""
+import torchvision_ops  # noqa: F401, before timm
+import json
+import pathlib
+import tempfile
+
+import timm
+import torch
+import torch.nn.functional as F
+from timm.models._hub import save_config_for_hf
+
+SEEN = []
+
+
+def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    weights = q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    weights = (weights if attn_mask is None else weights + attn_mask).softmax(-1)
+    SEEN.append(weights)
+    return weights @ v
+
+
+def forward(self, pixel_values, labels=None, **_):
+    SEEN.clear()
+    kept, F.scaled_dot_product_attention = F.scaled_dot_product_attention, attention
+    features = self.forward_features(pixel_values)
+    blocks = len(SEEN)
+    out = self.forward_head(features)
+    F.scaled_dot_product_attention = kept
+    if self.num_classes == 0:
+        result = dict(last_hidden_state=features, pooler_output=out)
+    else:
+        result = dict(logits=out)
+    if labels is not None:
+        result["loss"] = F.cross_entropy(out, labels)
+    maps = {f"attentions.{i}": w for i, w in enumerate(SEEN[:blocks])}
+    return result | maps | {f"pooling_attentions.{i}": w for i, w in enumerate(SEEN[blocks:])}
+
+
+def timm_model(name, num_classes, model_args):
+    """A model with its config.json as timm writes it, in .config_of_timm."""
+    model_args = {k: v for k, v in model_args.items() if v is not None}  # as create_model itself does
+    model = timm.create_model(name, num_classes=num_classes, **model_args)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "config.json"
+        save_config_for_hf(model, path, model_args=model_args)
+        model.config_of_timm = json.loads(path.read_text())
+    model.__class__ = type(model.__class__.__name__, (model.__class__,), dict(forward=forward, dtype=property(lambda m: next(m.parameters()).dtype)))
+    return model

@@ -25,8 +25,8 @@ typedef enum heed_key_kind {
     HEED_KEY_NUMBER_OR_NULL,
     HEED_KEY_TEXT_OR_NULL,
     HEED_KEY_TOKENS, /* a whole number, a list of them, or null */
-    HEED_KEY_NUMBERS,
-    HEED_KEY_BOOL_OR_NULL
+    HEED_KEY_BOOL_OR_NULL,
+    HEED_KEY_NUMBERS /* a number, or a list of them */
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;

@@ -143,7 +143,8 @@ static void add_map(struct outputs *o, const heed_capture_map *map) {
     static const char *const names[][2] = {{"encoder", "encoder_attentions"},
                                            {"decoder", "decoder_attentions"},
                                            {"cross", "cross_attentions"},
-                                           {"pooling", "pooling_attentions"}};
+                                           {"pooling", "pooling_attentions"},
+                                           {"windows", "windows_attentions"}};
     const char *kind = "attentions";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], map->site) == 0) kind = names[i][1];

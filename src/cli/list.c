@@ -36,10 +36,10 @@ static const char *kind_name(heed_key_kind kind) {
         return "text or null";
     case HEED_KEY_TOKENS:
         return "ints or null";
-    case HEED_KEY_NUMBERS:
-        return "numbers";
     case HEED_KEY_BOOL_OR_NULL:
         return "bool or null";
+    case HEED_KEY_NUMBERS:
+        return "numbers";
     }
     return "?";
 }

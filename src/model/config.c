@@ -21,8 +21,7 @@ static const char *kind_text(heed_key_kind kind) {
                                         "whole numbers (1,2)",    "words (a,b)",
                                         "a whole number or null", "a number or null",
                                         "text or null",           "a whole number, several (1,2), or null",
-                                        "numbers (0.1,0.9)",
-                                        "true, false or null"};
+                                        "true, false or null",    "a number or several (1,2)"};
     return names[kind];
 }
 
@@ -58,6 +57,12 @@ static char *unwrapped(char *s, char open, char close) {
     return trimmed(s + 1);
 }
 
+/* One of a list. */
+static bool put_item(heed_ctx *cx, heed_json list, heed_key_kind kind, char *text) {
+    if (kind == HEED_KEY_TEXTS) return heed_json_put_text(cx, list, NULL, unwrapped(text, '"', '"'));
+    return kind == HEED_KEY_NUMBERS ? put_number(cx, list, NULL, text) : put_int(cx, list, NULL, text);
+}
+
 /* "128,64", "[128, 64]", "" */
 static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, heed_key_kind kind) {
     const heed_json list = heed_json_put_array(cx, at, key);
@@ -67,10 +72,7 @@ static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, he
         if (next) *next++ = 0;
         item = trimmed(item);
         if (!*item || (next && !*next)) return false;
-        if (!(kind == HEED_KEY_INTS      ? put_int(cx, list, NULL, item)
-              : kind == HEED_KEY_NUMBERS ? put_number(cx, list, NULL, item)
-                                         : heed_json_put_text(cx, list, NULL, unwrapped(item, '"', '"'))))
-            return false;
+        if (!put_item(cx, list, kind, item)) return false;
         item = next;
     }
     return !heed_failed(cx);
@@ -95,7 +97,7 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_NUMBERS:
         return put_list(cx, config, key->name, s, key->kind);
     case HEED_KEY_TOKENS:
-        if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, HEED_KEY_INTS);
+        if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
     case HEED_KEY_INT_OR_NULL:
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
@@ -164,7 +166,8 @@ static heed_json place_of(heed_ctx *cx, const heed_family *family, heed_json con
     if (!family->arguments || strcmp(key, "architecture") == 0) return config;
     const heed_json args = heed_json_find(cx, config, family->arguments);
     const bool there = heed_json_kind_of(args) == HEED_JSON_OBJECT;
-    if (strcmp(key, "num_classes") == 0 && heed_json_kind_of(heed_json_find(cx, args, key)) == HEED_JSON_NONE)
+    if (strcmp(key, "num_classes") == 0 &&
+        !(there && heed_json_kind_of(heed_json_find(cx, args, key)) != HEED_JSON_NONE))
         return config;
     return there ? args : heed_json_put_object(cx, config, family->arguments);
 }
@@ -231,15 +234,17 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     case HEED_KEY_TEXT:
         heed_json_text(cx, config, key->name);
         break;
+    case HEED_KEY_NUMBERS:
     case HEED_KEY_TOKENS:
         if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_ARRAY)
             check_list(cx, config, key);
+        else if (key->kind == HEED_KEY_NUMBERS)
+            heed_json_number(cx, config, key->name);
         else
             heed_json_int(cx, config, key->name);
         break;
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
-    case HEED_KEY_NUMBERS:
         check_list(cx, config, key);
         break;
     }
@@ -277,6 +282,7 @@ heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *h
     if (family->arguments) { /* what is not set is as the architecture has it */
         const heed_key *const name = find_key(family, head, "architecture", strlen("architecture"));
         put_text(cx, config, name, name->standard);
+        heed_json_put_object(cx, config, "pretrained_cfg"); /* without it timm does not read the arguments */
         if (head != family->heads) config_put_architecture(cx, config, head);
         heed_json_put_text(cx, config, "heed_version", heed_version());
         for (int i = 0; i < n && !heed_failed(cx); i++) config_set(cx, family, head, config, settings[i]);
@@ -364,7 +370,7 @@ heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json co
     if (heed_json_kind_of(pretrained) == HEED_JSON_OBJECT) put_pretrained(cx, to, pretrained);
     put_copy(cx, to, "num_classes", heed_json_find(cx, config, "num_classes"));
     put_copy(cx, to, "global_pool", heed_json_find(cx, config, "global_pool"));
-    for (heed_json v = heed_json_first(args); heed_json_kind_of(v) != HEED_JSON_NONE && !heed_failed(cx);
+    for (heed_json v = heed_json_first(args); !heed_failed(cx) && heed_json_kind_of(v) != HEED_JSON_NONE;
          v = heed_json_next(v)) {
         const char *const name = heed_json_key(v);
         if (!name || !find_key(family, family->heads, name, strlen(name)))

@@ -6,13 +6,32 @@
 #include <string.h>
 #include <strings.h>
 
+/* A pretrained_cfg that heed made says which pictures the model takes: timm does not ask its own table then. */
+static void put_size(heed_ctx *cx, heed_json config, heed_json args) {
+    const heed_json to = heed_json_find(cx, config, "pretrained_cfg"), size = heed_json_find(cx, args, "img_size");
+    if (heed_failed(cx) || heed_json_kind_of(to) != HEED_JSON_OBJECT || heed_json_count(to) > 0) return;
+    const bool list = heed_json_kind_of(size) == HEED_JSON_ARRAY;
+    const heed_json input = heed_json_put_array(cx, to, "input_size");
+    heed_json_put_int(cx, input, NULL, heed_json_int(cx, args, "in_chans"));
+    for (int i = 0; i < 2; i++) {
+        const int64_t at = list && i < heed_json_count(size) ? i : 0;
+        heed_json_put_int(cx, input, NULL,
+                          list ? heed_json_int(cx, heed_json_item(cx, size, at), NULL)
+                               : heed_json_int(cx, args, "img_size"));
+    }
+    heed_json_put_bool(cx, to, "fixed_input_size", true);
+}
+
 heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const struct timm_row *rows) {
     const char *const name = heed_json_text(cx, config, "architecture");
     if (!name) return (heed_json){0};
     const size_t n = strcspn(name, "."); /* what follows says where the weights were trained */
     for (const struct timm_row *row = rows; row->name; row++)
-        if (strlen(row->name) == n && strncmp(row->name, name, n) == 0)
-            return config_arguments(cx, family, config, row->arguments);
+        if (strlen(row->name) == n && strncmp(row->name, name, n) == 0) {
+            const heed_json args = config_arguments(cx, family, config, row->arguments);
+            if (!heed_failed(cx)) put_size(cx, config, args);
+            return args;
+        }
     heed_json_fail(cx, heed_json_find(cx, config, "architecture"), "'%s' is none of timm's architectures that heed has",
                    shown(name).text);
     return (heed_json){0};

@@ -95,6 +95,16 @@ static const struct {
     {"timm-vit", {SMALL_TIMM_VIT, "drop_path_rate=0.2"}, 7, NULL},
     {"timm-vit", {SMALL_TIMM_VIT, "architecture=deit_tiny_distilled_patch16_224"}, 7, NULL},
     {"timm-vit", {SMALL_TIMM_VIT, "architecture=vit_base_patch16_siglip_256", "init_values=0.5"}, 8, NULL},
+#define SMALL_SWIN "embed_dim=4", "depths=2,1", "num_heads=1,2", "image_size=8", "patch_size=2", "window_size=2"
+    {"swin", {SMALL_SWIN, "num_labels=3", "use_absolute_embeddings=true"}, 8, NULL},
+    {"timm-swin",
+     {"embed_dim=4", "depths=2,1", "num_heads=1,2", "img_size=8", "patch_size=2", "window_size=3", "num_classes=3"},
+     7,
+     NULL},
+    {"mixer",
+     {"embed_dim=8", "num_blocks=2", "img_size=4", "patch_size=2", "num_classes=3", "drop_path_rate=0.1"},
+     6,
+     NULL},
 #define SMALL_RNN "vocab_size=11", "embedding_size=5", "hidden_size=6"
     {"rnn", {SMALL_RNN, "nonlinearity=relu"}, 4, "tag"},
     {"rnn", {SMALL_RNN, "num_labels=3", "pooling=last"}, 5, "classify"},

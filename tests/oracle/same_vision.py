@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 import golden
 import same_models
 from timm_models import timm_model
+from windows import every_block
 
 ACTS = same_models.ACTS + ["quick_gelu", "mish"]
 
@@ -65,6 +66,28 @@ def vit(r, prefix):
         given["labels"] = labels_for(r, config, rows)
     if head == "ForMaskedImageModeling":
         given["bool_masked_pos"] = torch.rand(rows, tokens) < 0.5
+    return model, given
+
+
+def swin(r):
+    stages, window, patch = r.randint(1, 3), r.randint(1, 4), r.randint(1, 3)
+    heads = [r.randint(1, 2) for _ in range(stages)]
+    config = hf.SwinConfig(
+        embed_dim=2 * r.randint(1, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=heads, window_size=window, patch_size=patch,
+        image_size=patch * window * 2 ** stages, num_channels=r.randint(1, 3), mlp_ratio=r.choice([1.0, 1.5, 2.0]), qkv_bias=r.random() < 0.7, hidden_act=r.choice(ACTS),
+        use_absolute_embeddings=r.random() < 0.3, layer_norm_eps=r.choice([1e-5, 1e-2]), **kind_of_labels(r))
+    head, rows = r.choice(["Model", "ForImageClassification"]), r.randint(1, 2)
+    model = every_block(getattr(hf, "Swin" + head)._from_config(config, attn_implementation="eager"))
+    given, size = {}, [config.image_size] * 2
+    if r.random() < 0.6:  # another size, whose last stage has no fewer tokens than a window
+        least = (window - 1) * 2 ** (stages - 1) + 1
+        grid = [least + r.randint(0, 5), least + r.randint(0, 5)]
+        over = 0 if config.use_absolute_embeddings else r.randint(0, patch - 1)  # positions know no padding
+        size = [patch * g - (over if g > least else 0) for g in grid]
+        given["interpolate_pos_encoding"] = torch.tensor(True)
+    given["pixel_values"] = torch.randn(rows, config.num_channels, *size)
+    if head == "ForImageClassification":
+        given["labels"] = labels_for(r, config, rows)
     return model, given
 
 
@@ -117,6 +140,32 @@ def timm_deit(r):
     return model, timm_inputs(r, model, args, size)
 
 
+def timm_swin(r):
+    stages, patch = r.randint(1, 3), r.choice([r.randint(1, 3), [r.randint(1, 3), r.randint(1, 3)]])
+    sides = [patch, patch] if isinstance(patch, int) else patch
+    grid = [2 ** (stages - 1) * r.randint(1, 4), 2 ** (stages - 1) * r.randint(1, 4)]
+    args = dict(embed_dim=2 * r.randint(1, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=[r.randint(1, 2) for _ in range(stages)], patch_size=patch,
+                img_size=[p * g for p, g in zip(sides, grid)], window_size=r.choice([r.randint(1, 5), [r.randint(1, 4), r.randint(1, 4)], [r.randint(1, 4) for _ in range(stages)]]),
+                mlp_ratio=r.choice([1.0, 1.5]))
+    args |= some(r, qkv_bias=[False], head_dim=[2, 3, [r.randint(1, 4) for _ in range(stages)]], in_chans=[1, 4], always_partition=[True])
+    size = args["img_size"]
+    if isinstance(args["window_size"], list) and len(args["window_size"]) == 1:
+        args["window_size"] = args["window_size"][0]
+    if r.random() < 0.5:
+        args["strict_img_size"] = False
+        size = [p * r.randint(1, 9) for p in sides]
+    model = timm_model(r.choice(["swin_tiny_patch4_window7_224", "swin_base_patch4_window12_384"]), r.choice([0, 3, 5]), args)
+    return model, timm_inputs(r, model, args, size)
+
+
+def mixer(r):
+    patch = r.randint(1, 4)
+    args = dict(embed_dim=4 * r.randint(1, 4), num_blocks=r.randint(0, 3), patch_size=patch, img_size=[patch * r.randint(1, 4), patch * r.randint(1, 4)], in_chans=r.randint(1, 3))
+    args |= dict(mlp_ratio=r.choice([2.0, [1.0, 1.5], [0.5, 2]])) | some(r, stem_norm=[True], drop_path_rate=[0.2])
+    model = timm_model(r.choice(["mixer_s16_224", "mixer_b32_224", "gmixer_24_224"]), r.choice([0, 3, 5]), args)
+    return model, timm_inputs(r, model, args, args["img_size"])
+
+
 def timm_inputs(r, model, args, size):
     rows = r.randint(1, 3)
     given = dict(pixel_values=torch.randn(rows, args.get("in_chans", 3), *size))
@@ -133,7 +182,7 @@ def save(model, folder):
     save_file({k: v.contiguous() for k, v in model.state_dict().items()}, pathlib.Path(folder) / "model.safetensors")
 
 
-FAMILIES = {"timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT")}
+FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin}
 
 
 def main():

@@ -7,7 +7,9 @@ import tempfile
 import timm
 import torch
 import torch.nn.functional as F
+from timm.layers import GluMlp
 from timm.models._hub import save_config_for_hf
+from timm.models.mlp_mixer import MlpMixer
 
 SEEN = []
 
@@ -17,6 +19,14 @@ def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=Non
     weights = (weights if attn_mask is None else weights + attn_mask).softmax(-1)
     SEEN.append(weights)
     return weights @ v
+
+
+def names(model):
+    """Of every block's attention; of Swin's, the last of a stage by the stage's number."""
+    if not hasattr(model, "layers"):
+        return [f"attentions.{i}" for i in range(len(model.blocks))]
+    of = [(s, i + 1 == len(stage.blocks)) for s, stage in enumerate(model.layers) for i in range(len(stage.blocks))]
+    return [f"attentions.{s}" if last else f"windows_attentions.{n}" for n, (s, last) in enumerate(of)]
 
 
 def forward(self, pixel_values, labels=None, **_):
@@ -32,14 +42,22 @@ def forward(self, pixel_values, labels=None, **_):
         result = dict(logits=out)
     if labels is not None:
         result["loss"] = F.cross_entropy(out, labels)
-    maps = {f"attentions.{i}": w for i, w in enumerate(SEEN[:blocks])}
+    maps = dict(zip(names(self), SEEN[:blocks]))
     return result | maps | {f"pooling_attentions.{i}": w for i, w in enumerate(SEEN[blocks:])}
 
 
 def timm_model(name, num_classes, model_args):
     """A model with its config.json as timm writes it, in .config_of_timm."""
     model_args = {k: v for k, v in model_args.items() if v is not None}  # as create_model itself does
-    model = timm.create_model(name, num_classes=num_classes, **model_args)
+    if "mixer" in name:  # whose own arguments create_model does not let be overridden
+        gated = dict(mlp_layer=GluMlp, act_layer=torch.nn.SiLU) if name.startswith("g") else {}
+        model = MlpMixer(num_classes=num_classes, **(gated | model_args))
+        model.pretrained_cfg = dict(architecture=name)
+    else:
+        model = timm.create_model(name, num_classes=num_classes, **model_args)
+    for module in model.modules():
+        if hasattr(module, "fused_attn"):
+            module.fused_attn = True  # so that attention() is called
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "config.json"
         save_config_for_hf(model, path, model_args=model_args)

@@ -5,6 +5,7 @@ import transformers as hf
 
 import golden
 from timm_models import timm_model
+from windows import every_block
 
 CASES = {}
 
@@ -75,6 +76,30 @@ def deit_masked():
     return hf.DeiTForMaskedImageModeling(deit(encoder_stride=4)), pictures(2, 8, 8) | dict(bool_masked_pos=mask)
 
 
+# ---- Swin ----
+
+def swin(**keys):
+    return hf.SwinConfig(**(dict(embed_dim=6, depths=[1, 2], num_heads=[1, 3], window_size=2, image_size=8, patch_size=1, mlp_ratio=1.5) | keys))
+
+
+@case
+def swin_classify():  # shifted windows of grids that are no whole number of them; stages end in odd sides
+    config = swin(image_size=5, depths=[2, 1], embed_dim=4, num_heads=[1, 2], num_labels=4, hidden_act="relu")
+    return every_block(hf.SwinForImageClassification(config)), pictures(2, 5, 5) | dict(labels=torch.tensor([3, 1]))
+
+
+@case
+def swin_bare():  # positions, patches that do not divide the picture, another size than trained
+    config = swin(image_size=8, patch_size=2, depths=[2], num_heads=[2], use_absolute_embeddings=True, qkv_bias=False)
+    return every_block(hf.SwinModel(config)), pictures(2, 10, 6) | dict(interpolate_pos_encoding=torch.tensor(True))
+
+
+@case
+def swin_padded():  # a picture padded to whole patches; windows as large as what is left do not shift
+    config = swin(image_size=10, patch_size=2, depths=[1, 2], num_heads=[1, 2], num_channels=1, embed_dim=4, window_size=3, num_labels=1, mlp_ratio=1.0)
+    return every_block(hf.SwinForImageClassification(config)), pictures(1, 11, 9, 1) | dict(labels=torch.randn(1))
+
+
 # ---- timm ----
 
 @case
@@ -132,6 +157,41 @@ def timm_deit_distilled():
 @case
 def timm_deit3():
     return timm_model("deit3_small_patch16_224", num_classes=4, model_args=TINY), pictures(2, 8, 8) | dict(labels=torch.tensor([3, 1]))
+
+
+SWIN = dict(embed_dim=4, depths=[2, 1], num_heads=[1, 2], mlp_ratio=1.0, img_size=8, patch_size=2, window_size=2)
+
+
+@case
+def timm_swin_classify():
+    return timm_model("swin_tiny_patch4_window7_224", num_classes=3, model_args=SWIN), pictures(2, 8, 8) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def timm_swin_wide():  # windows of other sides than their stage, heads of a size of their own, pictures of another size
+    args = SWIN | dict(img_size=[6, 12], window_size=[4, 2], head_dim=3, strict_img_size=False, qkv_bias=False)
+    return timm_model("swin_base_patch4_window7_224", num_classes=3, model_args=args), pictures(1, 10, 12) | dict(labels=torch.tensor([2]))
+
+
+@case
+def timm_swin_bare():
+    model = timm_model("swin_s3_tiny_224", num_classes=0, model_args=SWIN | dict(window_size=[3, 1, 1], depths=[2, 1, 1], num_heads=[1, 1, 2], embed_dim=2, in_chans=1))
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(1, 8, 8, 1)
+
+
+@case
+def mixer_classify():
+    args = dict(embed_dim=8, num_blocks=2, img_size=[8, 12], patch_size=4, stem_norm=True)
+    return timm_model("mixer_s16_224", num_classes=3, model_args=args), pictures(2, 8, 12) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def mixer_gated():
+    args = dict(embed_dim=8, num_blocks=1, img_size=6, patch_size=2, mlp_ratio=[0.5, 2.0])
+    model = timm_model("gmixer_12_224", num_classes=0, model_args=args)
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(2, 6, 6)
 
 
 def make(folder):

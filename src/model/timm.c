@@ -9,7 +9,8 @@
 /* A pretrained_cfg that heed made says which pictures the model takes: timm does not ask its own table then. */
 static void put_size(heed_ctx *cx, heed_json config, heed_json args) {
     const heed_json to = heed_json_find(cx, config, "pretrained_cfg"), size = heed_json_find(cx, args, "img_size");
-    if (heed_failed(cx) || heed_json_kind_of(to) != HEED_JSON_OBJECT || heed_json_count(to) > 0) return;
+    const bool own = heed_json_kind_of(heed_json_find(cx, config, "heed_version")) == HEED_JSON_TEXT;
+    if (heed_failed(cx) || !own || heed_json_kind_of(to) != HEED_JSON_OBJECT || heed_json_count(to) > 0) return;
     const bool list = heed_json_kind_of(size) == HEED_JSON_ARRAY;
     const heed_json input = heed_json_put_array(cx, to, "input_size");
     heed_json_put_int(cx, input, NULL, heed_json_int(cx, args, "in_chans"));

@@ -5,6 +5,7 @@
 #include "base/ctx.h"
 #include "heed/attention.h"
 #include "heed/data.h"
+#include "heed/generate.h"
 #include "heed/model.h"
 #include "heed/nn.h"
 #include "heed/text.h"
@@ -42,11 +43,14 @@ struct workload {
 
 /* Each ends with a NULL name. */
 extern const struct workload attention_workloads[], translate_workloads[], tokens_workloads[], encoders_workloads[],
-    recurrent_workloads[], vision_workloads[];
+    recurrent_workloads[], vision_workloads[], decoders_workloads[];
 void translate_close(struct bench *b); /* gives back what its setups took */
 void encoders_close(struct bench *b);
+void decoders_close(struct bench *b);
 
 float *numbers(heed_ctx *cx, int64_t n, uint64_t stream); /* normal ones */
 int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes);
+const char *shared(struct bench *b, const char *name);               /* the path of a file in the folder */
+void write_tokens(struct bench *b, const heed_generated *generated); /* into heed.txt, once */
 
 #endif

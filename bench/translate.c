@@ -1,14 +1,13 @@
 /* Translation, as bench/translate.py has it: a training step of the Transformer, beam search and BPE. What the two
  * sides share lies in the folder that the worker was started with. */
 #include "bench.h"
-#include "heed/generate.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 #define VOCABULARY "vocab_size=10000"
 #define BEAMS      5
 
-static const char *shared(struct bench *b, const char *name) {
+const char *shared(struct bench *b, const char *name) {
     static char path[4096];
     snprintf(path, sizeof path, "%s/%s", b->folder, name);
     return path;
@@ -66,7 +65,7 @@ static void translate_setup(struct bench *b) {
     }
     fclose(file);
 }
-static void write_translations(struct bench *b, const heed_generated *made) {
+void write_tokens(struct bench *b, const heed_generated *made) {
     FILE *file = fopen(shared(b, "heed.txt"), "w");
     if (!file) exit(1);
     for (int64_t i = 0; i < made->sentences; i++) {
@@ -81,7 +80,7 @@ static void translate(struct bench *b) {
         heed_generate(b->cx, b->model, b->source, b->m,
                       &(heed_generate_opts){
                           .beams = BEAMS, .length_penalty = 1, .early_stopping = HEED_STOP_EARLY, .max_length = b->n});
-    if (made && !b->step) write_translations(b, made);
+    if (made && !b->step) write_tokens(b, made);
     heed_mem_free(b->cx, made);
 }
 

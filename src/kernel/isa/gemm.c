@@ -110,15 +110,21 @@ void ISA_NAME(gemm_pack)(float *strips, const void *b, int64_t ldb, enum stored 
         pack_strip(strips + j * k, address(b, j * column, type), ldb, trans_b, k, n - j, type);
 }
 
-/* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns; b from element `at` on. */
+/* sums[i][j] += a[i][u] * b[u][j] for u = 0 .. count - 1, over n columns; b from element `at` on. The rows of B that
+ * follow are fetched meanwhile: theirs are other pages, which the CPU does not guess. */
 INLINE void add_rows(const int rows, const int count, float *sums, const float *a, int64_t lda, const void *b,
                      int64_t at, int64_t ldb, int64_t n, const enum stored type) {
-    for (int64_t j = 0; j < n; j += VW) UNROLL for (int i = 0; i < rows; i++) {
+    const int64_t line = 64 / stored_size(type);
+    for (int64_t j = 0; j < n; j += VW) {
+        if (count > 1 && j % line == 0)
+            UNROLL for (int u = 0; u < count; u++) __builtin_prefetch(address(b, at + (count + u) * ldb + j, type));
+        UNROLL for (int i = 0; i < rows; i++) {
             vf s = v_load(sums + i * FEW_WIDTH + j);
             UNROLL for (int u = 0; u < count; u++) s =
                 v_fma(v_set(a[i * lda + u]), v_read(b, at + u * ldb + j, type), s);
             v_store(sums + i * FEW_WIDTH + j, s);
         }
+    }
 }
 
 /* Few rows: B is read once and not worth packing. Stored (k,n), its rows are added to sums in L1, eight at
@@ -173,14 +179,19 @@ INLINE void few_transposed(const struct part *t, const int rows, const int group
     const int64_t k = t->k, lda = t->lda, ldb = t->ldb;
     const float *const a = t->a;
     const void *const b = address(t->raw, j * ldb, type);
+    /* what will be read then, of the next block of k after the last rows */
+    const int64_t after = j + groups * TW;
+    const void *const next = after < t->n ? address(t->raw, after * ldb, type) : address(t->raw, k, type);
     vt acc[FEW][2];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int g = 0; g < groups; g++) acc[i][g] = (vt){0};
     int64_t p = 0;
     /* each row by whole lines of 64 bytes: where rows share cache sets, half a line would be evicted before the other
      * is read */
     const int line = (int)(64 / stored_size(type));
-    ROLLED for (; p + line <= k; p += line) UNROLL for (int g = 0; g < groups; g++)
+    ROLLED for (; p + line <= k; p += line) UNROLL for (int g = 0; g < groups; g++) {
+        UNROLL for (int i = 0; i < TW; i++) __builtin_prefetch(address(next, (g * TW + i) * ldb + p, type));
         UNROLL for (int q = 0; q < line; q += 16) few_columns(t, rows, acc, g, b, p + q, type);
+    }
     if (line > 16 && p + 16 <= k) {
         UNROLL for (int g = 0; g < groups; g++) few_columns(t, rows, acc, g, b, p, type);
         p += 16;

@@ -12,7 +12,7 @@
 
 /* As a generator opens it. */
 static void open_for_use(struct bench *b, const char *name) {
-    b->model = heed_model_load_as(b->cx, shared(b, name), &(heed_load_opts){.map = true, .pack = true});
+    b->model = heed_model_load_as(b->cx, shared(b, name), &(heed_load_opts){.map = true});
 }
 
 static const char *gpt2_name(const struct bench *b) { return b->k ? "gpt2-bf16" : "gpt2"; }

@@ -47,7 +47,7 @@ bool music_fits(struct options *o) {
 
 /* ---- in ---- */
 
-/* The first chorale of a file, or `steps` of it; alone: a single voice becomes the soprano. */
+/* The first chorale of a file, or `steps` of it (0: all). */
 static bool read_chorale(heed_ctx *cx, const char *path, int64_t steps, heed_chorales *to) {
     if (!heed_chorales_read(cx, path, NULL, to)) return false;
     if (steps > heed_chorale_steps(to, 0))
@@ -127,7 +127,7 @@ static void print_json(heed_ctx *cx, const heed_chorales *c, const heed_roll_not
     heed_json_free(at);
 }
 
-static bool write(const struct options *o, heed_ctx *cx, const heed_chorales *c, const heed_composed *made) {
+static bool write_all(const struct options *o, heed_ctx *cx, const heed_chorales *c, const heed_composed *made) {
     const char *const midi = option_text(o, "midi");
     const int64_t steps = heed_chorale_steps(c, 0);
     int64_t n;
@@ -163,7 +163,7 @@ bool music_compose(const struct options *o, heed_ctx *cx, const char *dir, const
                     (!soprano || read_chorale(cx, soprano, 0, &given)) &&
                     (heed_compose(cx, g, &to, &made, &how) ||
                      (given.count > 0 && heed_fail_in(cx, "%s", begin ? begin : soprano))) &&
-                    write(o, cx, &made, &how);
+                    write_all(o, cx, &made, &how);
     heed_chorales_free(cx, &given);
     heed_chorales_free(cx, &made);
     return ok;

@@ -151,10 +151,7 @@ static void choose_unit(struct plot *p) {
 /* ---- pictures ---- */
 
 static void title_of(const char *panel, char title[LOG_NAME + 8]) {
-    snprintf(title, LOG_NAME + 8, "%s",
-             strcmp(panel, "lr") == 0     ? "learning rate"
-             : strcmp(panel, "bleu") == 0 ? "BLEU"
-                                          : panel);
+    snprintf(title, LOG_NAME + 8, "%s", strcmp(panel, "lr") == 0 ? "learning rate" : panel);
     for (char *s = title; *s; s++)
         if (*s == '_') *s = ' ';
 }

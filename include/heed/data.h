@@ -54,7 +54,8 @@ typedef struct heed_data_opts {
     const heed_data *like; /* class names, columns and categories as in this one: for the test set of a training set */
 } heed_data_opts;
 
-/* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), a pair of npy
+/* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), pictures of one
+ * size in folders PART/CLASS/NAME.png or .jpg, also in a .tar or .tar.gz (RGB; any name may be a part), a pair of npy
  * or IDX files ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels,
  * height, width)), by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0,
  * 1]. Wrong data is named with file, line and column; missing values, NaN and infinity are refused, and so is a column

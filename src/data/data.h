@@ -33,6 +33,7 @@ enum { GRAMMAR_SHOWN = 5 };
 extern const char *const grammar_shown[GRAMMAR_SHOWN];
 
 /* The readers. Each fills `out`, which is new; what a failed one leaves in it is freed by the caller. */
+bool data_read_pictures(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out);
 bool data_read_table(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out);
 bool data_parse_table(heed_ctx *cx, const char *name, const char *text, size_t size, const heed_data_opts *opts,
                       heed_data *out);

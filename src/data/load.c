@@ -1,4 +1,5 @@
-/* Opening a data set by what its path is: a directory of IDX files, npy or IDX files, or else a table. */
+/* Opening a data set by what its path is: a directory of pictures or of IDX files, an archive of pictures, npy or IDX
+ * files, or else a table. */
 #include "base/profile.h"
 #include "data/data.h"
 #include "io/text.h"
@@ -30,6 +31,18 @@ static char *find_idx(heed_ctx *cx, const char *folder, const char *part, const 
               axes);
     heed_mem_free(cx, path);
     return NULL;
+}
+
+/* Whether a directory has pictures in folders, PART/CLASS/NAME. */
+static bool has_pictures(const char *path, const char *part) {
+    char below[4096];
+    return snprintf(below, sizeof below, "%s/%s", path, part ? part : "train") < (int)sizeof below &&
+           is_kind(below, S_IFDIR);
+}
+
+static bool is_archive(const char *path) {
+    const size_t n = strlen(path);
+    return text_ends(path, n, ".tar") || text_ends(path, n, ".tar.gz") || text_ends(path, n, ".tgz");
 }
 
 static bool read_folder(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
@@ -117,15 +130,17 @@ static bool check_opts(heed_ctx *cx, const char *path, const heed_data_opts *opt
 static bool read_any(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
     const char *y = NULL;
     const bool folder = is_kind(path, S_IFDIR), columns = opts->target || opts->use || opts->drop || opts->skip_missing;
-    char *x = folder ? NULL : find_arrays(cx, path, &y);
+    const bool archive = !folder && is_archive(path), pictures = archive || (folder && has_pictures(path, opts->part));
+    char *x = folder || archive ? NULL : find_arrays(cx, path, &y);
     bool ok = !heed_failed(cx);
-    if (ok && (folder || x) && columns)
+    if (ok && (folder || archive || x) && columns)
         ok = heed_fail(cx, HEED_ERR_USAGE, "%s: not a table, so no columns can be chosen", path);
-    if (ok && !folder && opts->part && strcmp(opts->part, "train") != 0)
+    if (ok && !folder && !archive && opts->part && strcmp(opts->part, "train") != 0)
         ok = heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, shown(opts->part).text);
-    ok = ok && (folder ? read_folder(cx, path, opts, out)
-                : x    ? read_arrays(cx, path, x, y, opts, out)
-                       : data_read_table(cx, path, opts, out));
+    ok = ok && (pictures ? data_read_pictures(cx, path, opts, out)
+                : folder ? read_folder(cx, path, opts, out)
+                : x      ? read_arrays(cx, path, x, y, opts, out)
+                         : data_read_table(cx, path, opts, out));
     heed_mem_free(cx, x);
     return ok;
 }

@@ -48,7 +48,7 @@ bool heed_image_equalize(heed_ctx *cx, heed_image *p) {
         const int64_t step = kinds > 1 ? (all - last) / 255 : 0;
         int64_t n = step / 2;
         for (int v = 0; v < 256; n += histogram[v++])
-            table[c][v] = step ? (uint8_t)(n / step > 255 ? 255 : n / step) : (uint8_t)v;
+            table[c][v] = clip_byte((int)(step ? (n / step > 255 ? 255 : n / step) : v));
     }
     return look_up(p, table);
 }

@@ -389,9 +389,10 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT");
     if (!o) return EXIT_USAGE;
     int status = EXIT_USAGE;
-    if (options_fit(o) && handwriting_is(options_word(o, 0))) {
+    const bool fit = options_fit(o);
+    if (fit && handwriting_is(options_word(o, 0))) {
         status = handwriting_attend(o, options_word(o, 0), options_word(o, 1));
-    } else if (options_fit(o)) {
+    } else if (fit) {
         heed_ctx *cx = options_open(o);
         if (cx) attend(cx, o);
         const bool wrong = cx && heed_error(cx) == HEED_ERR_USAGE;

@@ -323,7 +323,8 @@ static int run(int argc, char **argv) {
     const bool good_options = check_options(o);
     if (good_options && ngram_is(options_word(o, 0))) {
         status = music_asked(o) || pictures_asked(o)
-                     ? cli_error(EXIT_FAILED, "%s: an n-gram model writes and composes nothing", options_word(o, 0))
+                     ? cli_error(EXIT_FAILED, "%s: an n-gram model composes no music and writes by no hand",
+                                 options_word(o, 0))
                      : ngram_generate_lines(o, options_word(o, 0));
     } else if (good_options && handwriting_is(options_word(o, 0))) {
         status = music_asked(o)

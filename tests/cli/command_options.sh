@@ -168,7 +168,7 @@ if command -v bash >/dev/null; then
     [ "$(complete heed help inf)" = info ] || fail "bash: help"
     [ "$(complete heed train cl)" = classify ] || fail "bash: a task"
     [ "$(complete heed train classify --tar)" = --target ] || fail "bash: an option of a task"
-    [ "$(complete heed train translate --tar)" = "" ] || fail "bash: an option of another task"
+    [ "$(complete heed train translate --class)" = "" ] || fail "bash: an option of another task"
     [ "$(complete heed train translate --tokens w)" = word ] || fail "bash: the value of a task's option"
     [ "$(complete heed lesson nad)" = nadaraya-watson ] || fail "bash: a lesson"
     [ "$(complete heed train regress -m ml)" = mlp ] || fail "bash: the value of a letter"

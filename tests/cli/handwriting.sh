@@ -97,6 +97,8 @@ wrong 2 'generate: --bias is for models of handwriting, which tokens is not' gen
 expect 0 generate mine --help
 says 'handwriting'
 
+learns || exit 0 # the rest takes long under sanitizers
+
 # the lesson, too short to learn
 expect 0 lesson handwriting --steps 30 --out few
 silent
@@ -104,7 +106,6 @@ says '^slant '
 for file in handwriting.png handwriting.svg handwriting-style.png handwriting-style.csv handwriting-loss.csv; do
     [ -s "few/$file" ] || fail "$file should be written"
 done
-learns || exit 0
 # shellcheck disable=SC2086
 expect 0 train handwriting --set hidden_size=16 --set num_layers=1 --set num_mixtures=3 --quiet --steps 60 --lr 0.01 --out numbers
 expect 0 eval numbers --data strokes --json

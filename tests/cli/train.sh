@@ -80,7 +80,7 @@ says '^trained mlp for 30 steps'
 grep -A 1 hidden_sizes small/config.json | grep -q 4 || fail "the recipe's setting should hold"
 for recipe in "$SOURCE"/recipes/*.recipe; do # each is a valid set of options
     grep -q 'heed train' "$recipe" || fail "$recipe should say how to use it"
-    wrong 1 'no.csv(\.[a-z]+)?: ' train "$(sed -n 's/.*heed train \([a-z]*\) .*/\1/p' "$recipe")" --data no.csv --recipe "$recipe" --out none
+    wrong 1 'no.csv(\.[a-z]+)?: ' train "$(sed -n '/.*heed train \([a-z]*\) .*/ { s//\1/p; q; }' "$recipe")" --data no.csv --recipe "$recipe" --out none
 done
 
 # accumulating is a larger batch in parts: the same predictions but for rounding

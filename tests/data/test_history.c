@@ -63,7 +63,7 @@ static void test_times(void **state) {
 static void test_steps(void **state) {
     (void)state;
     char text[HEED_TIME_ROOM];
-    double from, to;
+    double from = 0, to = 0;
     bool exact;
     const heed_interval hour = {.size = 3600000}, month = {.size = 2.6e9, .months = 1},
                         end = {.size = 2.6e9, .months = 1, .month_ends = true}, tenth = {.size = 0.1};
@@ -209,7 +209,7 @@ static void test_refusals(void **state) {
 static void test_ticks(void **state) {
     (void)state;
     heed_clock clock;
-    double from, to;
+    double from = 0, to = 0;
     struct time_tick tick[TIME_TICKS];
     assert_true(heed_time_read("2024-02-27 20:00", &clock, &from) && heed_time_read("2024-03-02 03:00", NULL, &to));
     const int n = times_ticks(&clock, from, to, 9, tick);

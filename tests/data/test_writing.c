@@ -52,7 +52,7 @@ static void test_styles(void **state) {
         int lifts = 0;
         for (int64_t k = 0; k < n; k++) lifts += p[3 * k + 2] == 1;
         assert_in_range(lifts, 10, 20);
-        own[0][i] = style.slant, own[1][i] = style.height, own[2][i] = style.step;
+        own[0][i] = (double)style.slant, own[1][i] = (double)style.height, own[2][i] = (double)style.step;
         seen[0][i] = s.slant, seen[1][i] = s.height, seen[2][i] = s.step;
     }
     for (int k = 0; k < 3; k++) {

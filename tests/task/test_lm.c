@@ -62,7 +62,7 @@ static void test_stream(void **state) {
         for (const char *s = STREAM; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80;
         assert_memory_equal(text, STREAM, size);
         assert_true(heed_encode(cx, t, text, size, false, &whole) &&
-                    heed_encode(cx, t, STREAM + size, strlen(STREAM) - size, false, &end));
+                    heed_encode(cx, t, &STREAM[size], strlen(STREAM) - size, false, &end));
         assert_int_equal(whole.count, (int64_t)(0.75 * (double)n));
         assert_int_equal(whole.count + end.count, n);
         const void *own;

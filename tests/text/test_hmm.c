@@ -70,7 +70,7 @@ static void test_learning(void **state) {
     for (int t = 0; t < LONG; t++) x[t] = (t / 5) % 2 * 2 + (int32_t)(heed_random_bits(3, 0, (uint64_t)t) % 2);
     heed_hmm *h = heed_hmm_new(cx, 2, 4);
     heed_hmm_draw(h, 7);
-    double before = -INFINITY, now = 0;
+    double before = -HUGE_VAL, now = 0;
     for (int i = 0; i < 60; i++, before = now) {
         assert_true(heed_hmm_learn(cx, h, x, (int64_t[]){0, 1000, LONG}, 2, &now));
         assert_true(isfinite(now) && now >= before - 1e-9 * fabs(now));

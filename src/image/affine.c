@@ -94,6 +94,7 @@ static void interpolate(const heed_image *in, const double m[6], heed_filter fil
 
 bool heed_image_affine(heed_ctx *cx, const heed_image *image, const double m[6], heed_filter filter,
                        const uint8_t *fill, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_affine", image)) return false;
     bool sane = m && (filter == HEED_FILTER_NEAREST || filter == HEED_FILTER_BILINEAR || filter == HEED_FILTER_BICUBIC);
     for (int i = 0; sane && i < 6; i++) sane = fabs(m[i]) < (double)IMAGE_MAX_SIDE;

@@ -3,6 +3,7 @@
 
 /* EXIF's orientation o: first mirror left and right, top and bottom, then swap rows and columns. */
 bool heed_image_orient(heed_ctx *cx, const heed_image *image, int o, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_orient", image)) return false;
     if (o < 1 || o > 8) return heed_fail(cx, HEED_ERR_RANGE, "image_orient: orientation %d, not 1 to 8", o);
     const bool swap = o > 4, mirror = o == 2 || o == 3 || o == 7 || o == 8,
@@ -33,6 +34,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) { return v < low ? lo
 
 bool heed_image_crop(heed_ctx *cx, const heed_image *image, int64_t left, int64_t top, int64_t width, int64_t height,
                      const uint8_t *fill, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_crop", image)) return false;
     if (left < -IMAGE_MAX_SIDE || top < -IMAGE_MAX_SIDE || left > IMAGE_MAX_SIDE || top > IMAGE_MAX_SIDE)
         return heed_fail(cx, HEED_ERR_RANGE, "image_crop: a box at (%lld,%lld): out of range", (long long)left,
@@ -63,6 +65,7 @@ static int64_t reflected(int64_t at, int64_t n, heed_padding kind) {
 
 bool heed_image_pad(heed_ctx *cx, const heed_image *image, int64_t left, int64_t top, int64_t right, int64_t bottom,
                     heed_padding kind, const uint8_t *fill, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_pad", image)) return false;
     const int64_t w = image->width, h = image->height, sides[] = {left, right, top, bottom};
     for (int i = 0; i < 4; i++)
@@ -108,6 +111,7 @@ void heed_image_flip(heed_image *image, bool horizontal, bool vertical) {
 }
 
 bool heed_image_grid(heed_ctx *cx, const heed_image *images, int64_t n, int64_t columns, int64_t gap, heed_image *out) {
+    image_none(out);
     if (heed_failed(cx)) return false;
     if (!images || n < 1 || columns < 1 || gap < 0 || gap > IMAGE_MAX_SIDE)
         return heed_fail(cx, HEED_ERR_USAGE, "image_grid: pictures, columns or the gap make no sense");

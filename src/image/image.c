@@ -11,9 +11,9 @@ bool image_check(heed_ctx *cx, const char *op, const heed_image *image) {
 }
 
 bool heed_image_new(heed_ctx *cx, int64_t width, int64_t height, int channels, heed_image *out) {
+    image_none(out);
     if (heed_failed(cx)) return false;
     if (!out) return heed_fail(cx, HEED_ERR_USAGE, "image_new: no picture is given");
-    *out = (heed_image){0};
     size_t bytes = 0;
     if (width < 1 || height < 1 || width > IMAGE_MAX_SIDE || height > IMAGE_MAX_SIDE || channels < 1 || channels > 4 ||
         !size_mul((size_t)width * (size_t)height, (size_t)channels, &bytes))
@@ -32,6 +32,7 @@ void heed_image_free(heed_ctx *cx, heed_image *image) {
 }
 
 bool heed_image_copy(heed_ctx *cx, const heed_image *image, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_copy", image) || !heed_image_new(cx, image->width, image->height, image->channels, out))
         return false;
     memcpy(out->data, image->data, image_bytes(image));
@@ -64,6 +65,7 @@ static void convert_pixels(const uint8_t *in, int from, uint8_t *out, int to, in
 }
 
 bool heed_image_convert(heed_ctx *cx, const heed_image *image, heed_image_mode mode, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_convert", image)) return false;
     if ((unsigned)mode > HEED_IMAGE_RGBA) return heed_fail(cx, HEED_ERR_USAGE, "image_convert: no mode %d", (int)mode);
     const int to = mode == HEED_IMAGE_ANY ? image->channels : (int)mode;

@@ -11,6 +11,10 @@
 
 /* Whether there is a picture; fails the context with a sentence that begins with `op` if not. */
 bool image_check(heed_ctx *cx, const char *op, const heed_image *image);
+/* What a call that makes a picture leaves where it fails, even at once. */
+static inline void image_none(heed_image *out) {
+    if (out) *out = (heed_image){0};
+}
 static inline size_t image_bytes(const heed_image *p) { return (size_t)(p->width * p->height) * (size_t)p->channels; }
 static inline uint8_t *image_row(const heed_image *p, int64_t y) {
     return p->data + (size_t)(y * p->width) * (size_t)p->channels;

@@ -61,11 +61,11 @@ static bool finish(heed_ctx *cx, const heed_image_opts *o, int orientation, heed
 
 bool heed_image_parse(heed_ctx *cx, const char *name, const void *bytes, size_t size, const heed_image_opts *opts,
                       heed_image *out) {
+    image_none(out);
     if (heed_failed(cx)) return false;
     const heed_image_opts o = opts ? *opts : (heed_image_opts){0};
     if (!name || !bytes || !out || (unsigned)o.mode > HEED_IMAGE_RGBA || o.max_pixels < 0)
         return heed_fail(cx, HEED_ERR_USAGE, "image_parse: name, bytes or picture is NULL, or there is no such mode");
-    *out = (heed_image){0};
     const struct image_file f = {cx, name, bytes, size};
     const bool alpha = o.mode == HEED_IMAGE_RGBA || o.mode == HEED_IMAGE_GREY_ALPHA;
     heed_image_info info;
@@ -78,6 +78,7 @@ bool heed_image_parse(heed_ctx *cx, const char *name, const void *bytes, size_t 
 }
 
 bool heed_image_read(heed_ctx *cx, const char *path, const heed_image_opts *opts, heed_image *out) {
+    image_none(out);
     size_t size;
     unsigned char *bytes = file_read(cx, path, IMAGE_FILE_LIMIT, &size);
     if (!bytes) return false;

@@ -278,6 +278,7 @@ static bool with_alpha(heed_ctx *cx, const heed_image *image, int64_t width, int
 
 bool heed_image_resize(heed_ctx *cx, const heed_image *image, int64_t width, int64_t height, heed_filter filter,
                        const heed_box *box_, heed_image *out) {
+    image_none(out);
     if (!image_check(cx, "image_resize", image)) return false;
     const heed_box all = {0, 0, (float)image->width, (float)image->height}, *b = box_ ? box_ : &all;
     if ((unsigned)filter >= FILTERS || !out || width < 1 || height < 1 || width > IMAGE_MAX_SIDE ||

@@ -20,7 +20,7 @@
 #define FEW      40
 #define ASIDE    300 /* pairs to validate with, and of pronouns */
 #define TESTED   500
-#define STEPS    1000
+#define STEPS    1250
 #define BATCH    2048 /* tokens */
 #define LONGEST  64   /* tokens of a sentence to train on */
 #define PIECES   1500

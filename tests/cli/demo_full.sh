@@ -1,4 +1,4 @@
-# heed demo as a user runs it: it learns to translate in under two minutes.
+# heed demo as a user runs it: it learns to translate in about two minutes.
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"
 

@@ -86,7 +86,7 @@ static double share(const struct estimate *e, uint32_t node, double total) {
     return rest > 0 && total > 0 ? rest / total : 0;
 }
 
-/* Linear for now; of the highest order in its leaf. */
+/* Linear, not a logarithm yet; of the highest order in its leaf. */
 static float *prob(const struct ngram_making *g, uint32_t node) {
     const uint32_t inner = g->base[g->order - 1];
     return node < inner ? &g->node[node].prob : &g->leaf[node - inner].prob;

@@ -228,6 +228,8 @@ enum key {
     KEY_TIMEOUT = -3, /* nothing came in time */
     KEY_SIGNAL,
     KEY_GONE, /* the terminal has closed */
+    KEY_END_OF_FILE =
+        0, /* what Linux makes of a Ctrl-D that was typed between two lines, when the terminal was not raw */
     /* bytes stand for themselves, Ctrl-A being 1 */
     KEY_ESCAPE = 27,
     KEY_BACKSPACE = 127,
@@ -530,6 +532,7 @@ static enum line_result read_keys(struct line_editor *e) {
             clear_line(e);
             break;
         case CTRL('D'):
+        case KEY_END_OF_FILE:
             if (e->line.size == 0) return leave_line(e, ""), LINE_ENDED;
             edit(e, key);
             break;

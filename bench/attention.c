@@ -10,7 +10,7 @@ static heed_tensor *part(struct bench *b, int i, int64_t batch, int64_t time, bo
     return grad ? heed_want_grad(b->cx, t) : t;
 }
 
-/* m: time, n: batch, k: 1 causal, 2 lengths half full */
+/* m: time, n: batch, k: 1 causal, 2 lengths half full, 3 a window of 256 to each side */
 static void attention_setup(struct bench *b) {
     const int64_t count = b->n * b->m * HEADS * SIZE;
     b->x = numbers(b->cx, 3 * count, 0);
@@ -21,6 +21,7 @@ static void attention_setup(struct bench *b) {
 static heed_tensor *attend(struct bench *b, bool grad) {
     heed_attention_opts opts = {0};
     if (b->k == 1) opts.mask = heed_mask_causal(0);
+    if (b->k == 3) opts.mask = heed_mask_window(256, 0);
     if (b->k == 2) {
         heed_tensor *lengths = heed_borrow(b->cx, HEED_I32, b->ids, 1, &b->n, NULL);
         opts.mask = heed_mask_lengths(lengths, lengths);
@@ -120,6 +121,38 @@ static void multihead_both(struct bench *b) {
     heed_backward_from(b->cx, y, heed_borrow(b->cx, HEED_F32, b->dy, 3, shape, NULL));
 }
 
+/* Linear attention, causal, there and back: of k features of queries and keys; and FAVOR+, which makes them of heads of
+ * 64 first. m: time, n: batch */
+static void linear_setup(struct bench *b) {
+    const int64_t rows = b->n * b->m * HEADS;
+    b->x = numbers(b->cx, rows * (2 * b->k + SIZE), 0);
+    for (int64_t i = 0; i < 2 * rows * b->k; i++) b->x[i] = b->x[i] * b->x[i] + 0.1f;
+    b->dy = numbers(b->cx, rows * SIZE, 1);
+}
+static void linear_attention_both(struct bench *b) {
+    const int64_t wide[] = {b->n, b->m, HEADS, b->k}, shape[] = {b->n, b->m, HEADS, SIZE};
+    const int64_t count = b->n * b->m * HEADS * b->k;
+    heed_tensor *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = heed_want_grad(b->cx, heed_borrow(b->cx, HEED_F32, b->x + i * count, 4, i < 2 ? wide : shape, NULL));
+    const heed_linear_attention_opts o = {.mask = heed_mask_causal(0)};
+    heed_backward_from(b->cx, heed_linear_attention(b->cx, x[0], x[1], x[2], &o),
+                       heed_borrow(b->cx, HEED_F32, b->dy, 4, shape, NULL));
+}
+static void favor_setup(struct bench *b) {
+    attention_setup(b);
+    b->w = numbers(b->cx, b->k * SIZE, 2);
+}
+static void favor_both(struct bench *b) {
+    const int64_t shape[] = {b->n, b->m, HEADS, SIZE}, drawn[] = {b->k, SIZE};
+    heed_tensor *w = heed_borrow(b->cx, HEED_F32, b->w, 2, drawn, NULL), *shift;
+    heed_tensor *q = heed_favor_features(b->cx, part(b, 0, b->n, b->m, true), w, NULL, NULL);
+    heed_tensor *k = heed_favor_features(b->cx, part(b, 1, b->n, b->m, true), w, NULL, &shift);
+    const heed_linear_attention_opts o = {.mask = heed_mask_causal(0), .key_shift = shift};
+    heed_backward_from(b->cx, heed_linear_attention(b->cx, q, k, part(b, 2, b->n, b->m, true), &o),
+                       heed_borrow(b->cx, HEED_F32, b->dy, 4, shape, NULL));
+}
+
 const struct workload attention_workloads[] = {
     {"attention_forward", attention_setup, attention_forward, true},
     {"attention_both", attention_setup, attention_both, false},
@@ -128,5 +161,7 @@ const struct workload attention_workloads[] = {
     {"decode", decode_setup, decode, true},
     {"additive_both", additive_setup, additive_both, false},
     {"multihead_both", multihead_setup, multihead_both, false},
+    {"linear_attention_both", linear_setup, linear_attention_both, false},
+    {"favor_both", favor_setup, favor_both, false},
     {0},
 };

@@ -107,16 +107,61 @@ def multihead_both(time, batch, width):
     return [("eager", run)]
 
 
+def linear_chunks(q, k, v, chunk):
+    """Causal linear attention of features q, k (B,H,T,M): products within chunks, and sums of the chunks before."""
+    batch, heads, time, size = v.shape
+    q, k, v = (x.reshape(batch * heads, time // chunk, chunk, -1) for x in (q, k, v))
+    sums, totals = k.transpose(2, 3) @ v, k.sum(2)
+    before, total = sums.cumsum(1) - sums, totals.cumsum(1) - totals
+    near = (q @ k.transpose(2, 3)).tril()
+    y = near @ v + q @ before
+    return (y / (near.sum(-1, keepdim=True) + q @ total.unsqueeze(-1))).view(batch, heads, time, size)
+
+
+CHUNKS = (64, 128, 256)
+
+
+def linear_attention_both(time, batch, features):
+    q, k = (torch.randn(batch, HEADS, time, features).square().add(0.1).requires_grad_() for _ in range(2))
+    v, dy = torch.randn(batch, HEADS, time, SIZE).requires_grad_(), torch.randn(batch, HEADS, time, SIZE)
+
+    def run(chunk):
+        linear_chunks(q, k, v, chunk).backward(dy)
+        q.grad = k.grad = v.grad = None
+    return [(f"chunks of {chunk}", lambda chunk=chunk: run(chunk)) for chunk in CHUNKS]
+
+
+def favor_both(time, batch, features):
+    q, k, v = parts(time, batch, True)
+    w, dy = torch.randn(features, SIZE), torch.randn(batch, HEADS, time, SIZE)
+
+    def positive(x, over):
+        x = x * SIZE ** -0.25
+        z = x @ w.T
+        top = z.detach().amax(over, keepdim=True)
+        return torch.exp(z - x.square().sum(-1, keepdim=True) / 2 - top) / math.sqrt(features)
+
+    def run(chunk):
+        linear_chunks(positive(q, -1), positive(k, (-1, -2)), v, chunk).backward(dy)
+        q.grad = k.grad = v.grad = None
+    return [(f"chunks of {chunk}", lambda chunk=chunk: run(chunk)) for chunk in CHUNKS]
+
+
 def lines():
     for time in (512, 2048, 8192):
         long = time == 8192
         yield f"attention T {time} forward", attention_forward, (time, 1, 0), (1.05 if long else 1.1, 1.1)
         yield f"attention T {time} causal forward", attention_forward, (time, 1, 1), (1.8, 1.8) if time == 512 else (1.2, 1.2)
         yield f"attention T {time} causal forward+backward", attention_both, (time, 1, 1), (1.25, 1.25)
+    # the peer has no window without a mask of T x T: dense fused attention is what it does fastest
+    yield "attention T 8192, window 256, against dense, forward", attention_forward, (8192, 1, 3), (10, 10)
+    yield "attention T 8192, window 256, against dense, forward+backward", attention_both, (8192, 1, 3), (8, 8)
     yield "attention B 8 T 512, lengths half full, forward", attention_forward, (512, 8, 2), (1.8, 1.8)
     yield "attention B 8 T 512, lengths half full, forward+backward", attention_both, (512, 8, 2), (1.8, 1.8)
     yield "attention, one token over a cache of 2048", decode, (2048, 0, 0), (2, 2)
     yield "additive attention B 32 50x50 h 256 forward+backward", additive_both, (50, 32, 256), (2, 2)
+    yield "attention, linear, T 4096, 256 features, causal forward+backward", linear_attention_both, (4096, 1, 256), (1.5, 1.5)
+    yield "attention of the Performer T 4096, 256 features, causal forward+backward", favor_both, (4096, 1, 256), (1.5, 1.5)
     yield "multi-head block B 8 T 256 C 512 forward+backward", multihead_both, (256, 8, 512), (1.2, 1.2)
 
 

@@ -21,6 +21,8 @@ import torch.nn.functional as F
 import attention
 import decoders
 import encoders
+import fourier
+import language
 import recurrent
 import tokens
 import training
@@ -268,12 +270,15 @@ def compare(args, folder):
     translate.share(worker, folder)
     tokens.share(folder)
     encoders.share(folder)
+    language.share(worker, folder)
+    vision.share(folder)
     decoders.share(worker, folder)
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}; ratio = peer / heed, above 1 heed is faster")
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
     measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
     for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines(), encoders.lines(),
-                                                          recurrent.lines(), vision.lines(), decoders.lines()):
+                                                          recurrent.lines(), vision.lines(), decoders.lines(), language.lines(),
+                                                          fourier.lines()):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):
@@ -300,6 +305,8 @@ def compare(args, folder):
         tokens.extras(worker, failed)
     if args.only in "MiniLM-L6 fine-tuning":
         encoders.extras(Worker(args.worker, folder), failed)
+    if args.only in "DeiT-Ti at 224, 8 pictures, training step":
+        vision.extras(Worker(args.worker, folder), failed)
     if args.only in "GPT-2 124M alone":
         decoders.extras(lambda: Worker(args.worker, folder), failed, args.turns, args.seconds)
     for threads, ratios in linear.items():

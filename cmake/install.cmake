@@ -21,6 +21,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.zsh DESTINATION ${CMAKE_INSTALL_D
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}) # as README.md links to it
 install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/heed FILES_MATCHING PATTERN "*.recipe")
+install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/heed FILES_MATCHING PATTERN "*.awk")
 install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/heed USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.sh")
 
 # heed.pc finds itself from where it lies, so that a staged or moved tree works. An absolute libdir is kept as it is.

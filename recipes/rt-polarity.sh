@@ -34,7 +34,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# = 0 ] || shift
 
-"$heed" train mlm --data "$out/text.txt" --vocab 8000 --max-length 64 --steps 4000 --batch 32 --lr 5e-4 --warmup 400 --decay 0.01 \
+"$heed" train mlm --data "$out/text.txt" --vocab 8000 --max-length 64 --masked 0.3 --steps 2500 --batch 32 --lr 7e-4 --warmup 200 --decay 0.01 \
     --out "$out/encoder" --resume "$@"
 for seed in 1 2 3; do
     "$heed" train classify --data "$out/data" --init "$out/encoder" --epochs 4 --batch 32 --lr 1e-4 --warmup 100 \

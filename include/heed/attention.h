@@ -142,6 +142,41 @@ HEED_API heed_tensor *heed_attention(heed_ctx *cx, heed_tensor *q, heed_tensor *
 HEED_API heed_tensor *heed_self_attention(heed_ctx *cx, heed_tensor *qkv, int64_t heads, int64_t kv_heads,
                                           const heed_attention_opts *opts);
 
+/* ---- attention within chunks ---- The Reformer's (Kitaev et al. 2020). The T positions of each of R rounds, in some
+ * order, are cut into chunks; a query sees the keys of its own chunk, of `before` chunks before it and `after` after
+ * it, in a ring over all rounds. x (B,T,3 H D), rows of q, k and v side by side -> (B,T,H,D). Cost O(R T W D), memory
+ * O(R T D), W = chunk (1 + before + after). Where T is at most one chunk, all see all. */
+typedef struct heed_chunk_opts {
+    int64_t heads;
+    int64_t chunk, before, after; /* chunk divides T, or is longer */
+    bool causal;
+    bool shared;        /* x (B,T,2 H D), rows of q and v: keys are the queries, of root mean square 1, and no position
+                         * sees itself, unless it sees nothing else */
+    heed_tensor *order; /* i32 (B,H,R,T), positions in each round; NULL: one round, in order */
+    heed_tensor *keep;  /* u8 (B,T), 0 for positions that nobody sees; or NULL */
+    float dropout;      /* of the weights, while training */
+    const char *site;   /* what capture calls it; its maps are (B,H,R T,W), slot by slot */
+    int layer;
+} heed_chunk_opts;
+HEED_API heed_tensor *heed_chunk_attention(heed_ctx *cx, heed_tensor *x, const heed_chunk_opts *opts);
+
+/* Positions sorted by locality-sensitive hashes: x (B,T,C), of whose rows the first H D numbers count, and rotations
+ * (H,D,R,K) -> i32 (B,H,R,T); *buckets, where not NULL, i32 (B,H,R,T) by position. The number of buckets is a product
+ * of even factors, K half their sum; masked positions come last. */
+#define HEED_LSH_FACTORS 8
+#define HEED_LSH_BUCKETS (1 << 30)
+typedef struct heed_lsh_opts {
+    int factors;
+    int64_t factor[HEED_LSH_FACTORS];
+    heed_tensor *keep; /* u8 (B,T), or NULL */
+} heed_lsh_opts;
+HEED_API heed_tensor *heed_lsh_order(heed_ctx *cx, heed_tensor *x, heed_tensor *rotations, const heed_lsh_opts *opts,
+                                     heed_tensor **buckets);
+/* Normal numbers (heads, size, rounds, directions): torch.randn's after torch.manual_seed(*seed); without a seed the
+ * context's, anew in each step while training and those of `layer` otherwise. */
+HEED_API heed_tensor *heed_lsh_rotations(heed_ctx *cx, int64_t heads, int64_t size, int64_t rounds, int64_t directions,
+                                         const int64_t *seed, int layer);
+
 /* The kernel alone, on arrays of any strides (in floats; the last axis has no gaps), without tensors or tape. */
 typedef struct heed_strides {
     int64_t batch, time, head;
@@ -165,6 +200,41 @@ typedef struct heed_attention_arrays {
     const float *slopes; /* (H): ALiBi's, or NULL */
 } heed_attention_arrays;
 HEED_API bool heed_attention_run(heed_ctx *cx, const heed_attention_arrays *a);
+
+/* ---- linear attention ----   y_i = sum_j a_ij v_j / sum_j a_ij,   a_ij = q_i'k_j exp(s_j)     Katharopoulos et al.
+ * 2020
+ *
+ * q and k are features: q (B,Tq,H,M), k (B,Tk,H,M), v (B,Tk,H,E) -> (B,Tq,H,E). Time and memory grow with Tq + Tk, in
+ * both passes. A causal mask goes by chunks and holds no T x M x E; no key changes a bit of queries before it. M is at
+ * most 2048, E 256, M E 2^18. */
+typedef struct heed_linear_attention_opts {
+    heed_mask mask;         /* causal with offset 0, lengths, and keep (B or 1,1,1,Tk); others cannot be */
+    heed_tensor *key_shift; /* s (B,Tk,H), without gradient; NULL: 0 */
+    const char *site;       /* what capture calls it; NULL: "attention" */
+    int layer;
+} heed_linear_attention_opts;
+HEED_API heed_tensor *heed_linear_attention(heed_ctx *cx, heed_tensor *q, heed_tensor *k, heed_tensor *v,
+                                            const heed_linear_attention_opts *opts);
+
+/* Random features f(x), so that f(x)'f(y) exp(shift_x + shift_y) has the mean exp(scale^2 x'y): FAVOR+, Choromanski et
+ * al. 2021. x (B,T,H,D) or any (…,D), w (m,D) drawn -> (…,m), or (…,2 m) of two functions; *shift (…), when wanted, is
+ * what linear attention takes as key_shift (that of queries cancels). The gradient holds the shift, which is as well.
+ */
+typedef enum heed_favor_kind {
+    HEED_FAVOR_POSITIVE,      /* exp(w'x - |x|^2 / 2) / sqrt(m) */
+    HEED_FAVOR_HYPERBOLIC,    /* with both signs of w'x: 2 m features */
+    HEED_FAVOR_TRIGONOMETRIC, /* sin(w'x) and cos(w'x), times exp(|x|^2 / 2) / sqrt(m): 2 m; may be negative */
+} heed_favor_kind;
+typedef struct heed_favor_opts {
+    heed_favor_kind kind;
+    float scale; /* of x; 0: D^(-1/4), for scores q'k / sqrt(D) */
+} heed_favor_opts;
+HEED_API heed_tensor *heed_favor_features(heed_ctx *cx, heed_tensor *x, heed_tensor *w, const heed_favor_opts *opts,
+                                          heed_tensor **shift);
+/* w (m,D): rows of normal numbers; orthogonal: blocks of up to D rows that are orthogonal, with the lengths of normal
+ * vectors. A function of seed and stream alone. */
+HEED_API bool heed_favor_draw(heed_ctx *cx, uint64_t seed, uint64_t stream, bool orthogonal, int64_t m, int64_t size,
+                              float *w);
 
 /* ---- the key-value cache ---- of one decoding session: per layer and sequence, the keys and values so far.
  * Fixed: appending beyond capacity fails. Growing: capacity doubles. Sliding: only the last `window` positions are
@@ -236,6 +306,7 @@ typedef struct heed_capture_map {
     int layer;
     int64_t batch, heads, rows, keys;
     const float *weights;
+    int64_t chunk; /* of attention within chunks: rows come in chunks of so many, sorted as they were; 0: they do not */
 } heed_capture_map;
 HEED_API int heed_capture_count(const heed_ctx *cx);
 HEED_API const heed_capture_map *heed_capture_at(const heed_ctx *cx, int i);

@@ -28,13 +28,23 @@ HEED_API bool heed_image_hue(heed_ctx *cx, heed_image *image, double turn); /* o
 HEED_API bool heed_image_rotate(heed_ctx *cx, const heed_image *image, double degrees, heed_filter filter,
                                 const uint8_t *fill, heed_image *out);
 
-/* ---- the record ---- */
+/* ---- RandAugment, one operation at a time ---- */
 
 typedef enum heed_rand_kind {
     HEED_RAND_TORCHVISION, /* 14 operations, magnitude 0 to 30, nearest pixels, black outside */
     HEED_RAND_TIMM,        /* 15 of timm's increasing ones, each with probability 1/2, magnitude 0 to 10, bilinear or
                             * bicubic by chance, `fill` outside */
 } heed_rand_kind;
+
+/* How many operations there are, and their names: those of torchvision or timm. */
+HEED_API int heed_rand_count(heed_rand_kind kind);
+HEED_API const char *heed_rand_name(heed_rand_kind kind, int operation); /* NULL: there is none */
+/* One of them in place: torchvision's with the magnitudes of its 31 bins. negative: the other direction, where there
+ * is one. filter and fill: of what is moved; torchvision's is the nearest pixel and black, unless asked. */
+HEED_API bool heed_rand_apply(heed_ctx *cx, heed_rand_kind kind, int operation, double magnitude, bool negative,
+                              heed_filter filter, const uint8_t *fill, heed_image *image);
+
+/* ---- the record ---- */
 
 typedef struct heed_augment {
     /* Random resized crop (Szegedy et al. 2015): a share of the area, low to high, of an aspect low to high (0: 3/4 and

@@ -156,6 +156,10 @@ HEED_API bool heed_image_processor_parse(heed_ctx *cx, const char *name, const c
 /* The size of what it makes of a picture: fixed, unless it only resizes in proportion. */
 HEED_API bool heed_image_processor_size(heed_ctx *cx, const heed_image_processor *p, const heed_image *image,
                                         int64_t *channels, int64_t *height, int64_t *width);
+/* Which part of the picture that is, in the picture's own pixels; it reaches beyond the borders where the crop is
+ * larger than what it is cut from, and where there is padding. */
+HEED_API bool heed_image_processor_box(heed_ctx *cx, const heed_image_processor *p, const heed_image *image,
+                                       heed_box *box);
 /* The same in bytes, before rescaling and normalising: what augmentation works on. Without padding. */
 HEED_API bool heed_image_processor_picture(heed_ctx *cx, const heed_image_processor *p, const heed_image *image,
                                            heed_image *out);

@@ -13,6 +13,8 @@ extern "C" {
 #endif
 
 typedef struct heed_model heed_model;
+struct heed_capture_map;
+struct picture_place;
 
 typedef enum heed_key_kind {
     HEED_KEY_INT,
@@ -67,6 +69,9 @@ typedef struct heed_head {
     const struct heed_stepper *stepper; /* how it decodes (src/model/stepper.h); NULL: it cannot */
     /* Of models of vectors with attention: what key i is called (heed/attend.h); NULL: its number. */
     void (*name_key)(const void *own, int64_t i, char *name, size_t size);
+    /* Of models of pictures: where the tokens of an attention lie in a picture of size[0] x size[1] pixels, height
+     * first (src/model/place.h); map NULL: those of the last hidden state. NULL: not known. */
+    bool (*place)(const void *own, const int64_t size[2], const struct heed_capture_map *map, struct picture_place *to);
 } heed_head;
 
 typedef struct heed_family {

@@ -30,6 +30,7 @@ typedef enum heed_init_kind {
     HEED_INIT_XAVIER_UNIFORM, /* a: gain */
     HEED_INIT_XAVIER_NORMAL,
     HEED_INIT_FAN_IN_UNIFORM, /* [-1/sqrt(n), 1/sqrt(n)), n = a: the bias of torch.nn.Linear */
+    HEED_INIT_ORTHOGONAL,     /* rows of a matrix as heed_favor_draw's: orthogonal, with lengths of normal vectors */
 } heed_init_kind;
 typedef struct heed_init {
     heed_init_kind kind;
@@ -70,12 +71,13 @@ typedef struct heed_param {
     bool decays; /* weight decay applies: not to biases and norms */
     bool frozen; /* no gradient */
     bool buffer; /* not a parameter: computed, as the running mean of batch norm; frozen, and no pattern changes it */
-    float lr_scale;                /* of the learning rate; 1 */
-    bool linear;                   /* the weight of a linear layer; only such can be adapted */
-    bool lora;                     /* a matrix of an adapter: the model's own files neither hold nor get it */
-    bool apart;                    /* its numbers come from elsewhere: the model's own files are not asked */
-    bool fresh;                    /* drawn, since the file that the set came from lacks it */
-    struct heed_adapter *adapters; /* of a linear layer's weight, those of slices with what they are slices of */
+    float lr_scale;                    /* of the learning rate; 1 */
+    bool linear;                       /* the weight of a linear layer; only such can be adapted */
+    bool lora;                         /* a matrix of an adapter: the model's own files neither hold nor get it */
+    bool apart;                        /* its numbers come from elsewhere: the model's own files are not asked */
+    bool fresh;                        /* drawn, since the file that the set came from lacks it */
+    const struct param_resize *resize; /* of a table over a grid: how fine-tuning takes it from one of another size */
+    struct heed_adapter *adapters;     /* of a linear layer's weight, those of slices with what they are slices of */
 } heed_param;
 
 /* Made empty, filled by the layers' make functions, then allocated: one block for all values, in order. Its memory is

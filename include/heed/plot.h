@@ -139,6 +139,9 @@ typedef struct heed_heatmap {
     bool no_bar;                                     /* no colour bar */
     bool stretch;                                    /* fills the panel instead of keeping cells square */
     bool weights; /* of attention: numbers as ".02", none below 0.005; in the terminal a block shows its largest cell */
+    const struct heed_image *under; /* grey or RGB: the map lies over this picture, which keeps its shape and shows
+                                     * through, all of it where a number is not finite; not in the terminal */
+    bool smooth;                    /* ... with values between the middles of cells, not boxes */
 } heed_heatmap;
 
 /* values (rows, cols), row 0 on top. One to a panel; curves, lines and text may lie over it, in units of cells, the
@@ -152,6 +155,7 @@ typedef struct heed_images {
     double low, high;          /* of the colour scale; both 0: from the data */
     bool own_scales;           /* each image from its own least to its own largest number */
     const char *const *titles; /* one for each image */
+    bool rgb; /* images are (n, height, width, 3): red, green and blue within 0 and 1, and no map; in files only */
 } heed_images;
 
 /* images (n, height, width), side by side in rows. Fills the panel, which has no axes. */
@@ -273,6 +277,32 @@ HEED_API bool heed_plot_attention_sheet(heed_figure *f, const struct heed_captur
 HEED_API char *heed_terminal_attention(heed_ctx *cx, const struct heed_capture_map *map, int64_t head,
                                        const heed_attention_look *look, const heed_terminal *how);
 
+/* ---- attention over a picture ---- */
+
+typedef struct heed_picture_look {
+    const struct heed_image *picture; /* what the patches cover; it is drawn pixel by pixel, two to the point */
+    int64_t rows, columns;            /* of patches */
+    bool smooth;                      /* weights between patches are interpolated */
+    int64_t row, column;              /* the patch whose attention it is, outlined; -1: none */
+} heed_picture_look;
+
+/* The picture and, beside it, the weights (rows, columns) of its patches over it. The figure must have no panels yet.
+ */
+HEED_API bool heed_plot_picture_attention(heed_figure *f, const float *weights, const char *title,
+                                          const heed_picture_look *look);
+/* Many of them: weights (layers, heads, rows, columns), a row or more to a layer, each on a scale of its own, whose end
+ * is written above it. numbers: of the first layer and of the first head; mean: the last head is the mean of the
+ * others. */
+typedef struct heed_picture_sheet {
+    int layers;
+    int64_t heads;
+    int first_layer;
+    int64_t first_head;
+    bool mean;
+} heed_picture_sheet;
+HEED_API bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_picture_sheet *sheet,
+                                      const heed_picture_look *look);
+
 /* ---- the page of attention ---- one HTML file that loads nothing: lines between words, heat maps with their numbers,
  * all layers and heads at a glance, by pointer and keyboard, on narrow and wide screens, light and dark. */
 
@@ -303,6 +333,20 @@ typedef struct heed_attention_page_opts {
  * not between 0 and 1 becomes the nearer of them. Written beside and renamed; "-" is standard output. */
 HEED_API bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_site *sites, int n,
                                   const heed_attention_page_opts *opts);
+
+/* The same for attention over a picture (heed/attend.h): a click on a patch shows what it looks at, in every layer and
+ * head, and rollout. */
+struct heed_attended_picture;
+typedef struct heed_picture_page_opts {
+    const char *title;
+    const char *line; /* below it: the picture's name; NULL: none */
+    int site, layer;  /* open at first */
+    int64_t head;     /* -1: the mean of all */
+    int64_t query;    /* a token of that site; -1: who reads the picture */
+    bool rollout, smooth;
+} heed_picture_page_opts;
+HEED_API bool heed_picture_page(heed_ctx *cx, const char *path, const struct heed_attended_picture *a,
+                                const heed_picture_page_opts *opts);
 
 /* ---- the data beside a picture ---- */
 

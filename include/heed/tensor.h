@@ -86,6 +86,7 @@ HEED_API void heed_scope_end_many(heed_ctx *cx, heed_tensor *const *keep, int n)
 /* Gives back everything made in the open scope but keep, which stays in it: between the layers of a stack, so that only
  * two layers' temporaries are held at any time. Returns keep. */
 HEED_API heed_tensor *heed_scope_keep(heed_ctx *cx, heed_tensor *keep);
+HEED_API void heed_scope_keep_many(heed_ctx *cx, heed_tensor *const *keep, int n);
 
 /* Gradients of a one-number loss, or of sum(y * dy) for any y. Gives back values and gradients as it passes them. */
 HEED_API bool heed_backward(heed_ctx *cx, heed_tensor *loss);
@@ -105,6 +106,22 @@ HEED_API bool heed_set_recompute(heed_ctx *cx, bool on);
 typedef heed_tensor *(*heed_again_fn)(heed_ctx *cx, const void *own, heed_tensor *const *in);
 HEED_API heed_tensor *heed_recompute(heed_ctx *cx, heed_again_fn fn, const void *own, size_t own_size,
                                      heed_tensor *const *in, int n_in);
+/* Reversible layers (Gomez et al. 2017): x[0] += f(x[1]), x[1] += g(x[0]) in each of `layers`. Backward works a layer's
+ * inputs out from its outputs, so that memory does not grow with the number of layers. f and g are called again by
+ * backward: what is said of fn above holds for them too, `also` being the tensors that they may look at. *kept is NULL
+ * the first time; a tensor that is put there is given back the second time. x becomes what the last layer gives. While
+ * attention is captured all is recorded. */
+typedef heed_tensor *(*heed_half_fn)(heed_ctx *cx, const void *own, int layer, heed_tensor *x, heed_tensor *const *also,
+                                     heed_tensor **kept);
+typedef struct heed_reversible_opts {
+    heed_half_fn f, g;
+    int layers;
+    const void *own;
+    size_t own_size;
+    heed_tensor *const *also; /* NULLs are allowed */
+    int n_also;               /* at most 24 */
+} heed_reversible_opts;
+HEED_API bool heed_reversible(heed_ctx *cx, const heed_reversible_opts *opts, heed_tensor *x[2]);
 /* Dropout masks are functions of (seed, step, number of random ops before it in the step). heed_reset adds 1 to the
  * step; a trainer that resumes sets it. */
 HEED_API void heed_set_step(heed_ctx *cx, uint64_t step);

@@ -74,6 +74,8 @@ HEED_API heed_tokenizer *heed_tokenizer_train(heed_ctx *cx, const heed_lines *co
 /* A tokenizer.json, or a directory that holds it, or one with the files that older models have instead: vocab.txt,
  * vocab.json with merges.txt, or a SentencePiece model. What heed cannot do as written is refused with a sentence. */
 HEED_API heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path);
+/* Bytes as tokens, as Perceiver reads them: [PAD], [BOS], [EOS], [MASK], [CLS], [SEP], then byte b as b + 6. */
+HEED_API heed_tokenizer *heed_tokenizer_bytes(heed_ctx *cx);
 /* path: a file, or a directory, which gets tokenizer.json and, so that transformers' AutoTokenizer opens it,
  * tokenizer_config.json and special_tokens_map.json. */
 HEED_API bool heed_tokenizer_save(heed_ctx *cx, const heed_tokenizer *t, const char *path);

@@ -13,6 +13,8 @@
 bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top, const float *sum, const char *site,
                        int layer);
 bool capture_wants(const heed_ctx *cx, const char *site, int layer);
+/* Weights (B,H,rows,W) whose rows come in chunks of `chunk`; 0: they do not. */
+bool capture_chunks(heed_ctx *cx, const char *site, int layer, int64_t chunk, const heed_tensor *t);
 /* What was kept, as the caller's: the list, its weights and its sites are heed_mem_free's. */
 heed_capture_map *capture_take(heed_ctx *cx, int *n);
 

@@ -106,6 +106,7 @@ struct request {
     const char *site;
     int layer;
     int64_t first; /* row of query 0 */
+    int64_t chunk; /* of rows, or 0 */
     int64_t batch, all_heads, queries, keys;
     int64_t heads, rows; /* of those asked for */
 };
@@ -192,7 +193,14 @@ static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
     for (int64_t b = 0; b < r->batch; b++)
         for (int64_t h = 0; h < r->heads; h++)
             weights(cx, c, r, b, head_at(c, h), 0, r->rows, out + (b * r->heads + h) * plane, r->keys);
-    c->maps[c->count++] = (heed_capture_map){site, r->layer, r->batch, r->heads, r->rows, r->keys, out};
+    c->maps[c->count++] = (heed_capture_map){.site = site,
+                                             .layer = r->layer,
+                                             .batch = r->batch,
+                                             .heads = r->heads,
+                                             .rows = r->rows,
+                                             .keys = r->keys,
+                                             .weights = out,
+                                             .chunk = c->opts.rows ? 0 : r->chunk};
     c->kept += bytes;
     return true;
 }
@@ -249,6 +257,17 @@ bool capture_attention(heed_ctx *cx, const struct attention *a, const float *top
                                         .all_heads = a->heads,
                                         .queries = a->queries,
                                         .keys = a->keys});
+}
+
+bool capture_chunks(heed_ctx *cx, const char *site, int layer, int64_t chunk, const heed_tensor *t) {
+    return capture(cx, (struct request){.given = f32_of(t),
+                                        .site = site,
+                                        .layer = layer,
+                                        .chunk = chunk,
+                                        .batch = t->shape[0],
+                                        .all_heads = t->shape[1],
+                                        .queries = t->shape[2],
+                                        .keys = t->shape[3]});
 }
 
 bool heed_capture_weights(heed_ctx *cx, const char *site, int layer, int64_t row, heed_tensor *t) {

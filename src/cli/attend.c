@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/handwriting.h"
 #include "cli/pictures.h"
+#include "cli/use_pictures.h"
 #include "io/text.h"
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,11 @@ static const struct option options[] = {
      .help = "only this layer, counted from 0"},
     {.name = "head", .letter = 'H', .kind = OPTION_INT, .value = "H", .high = 1e6,
      .help = "only this head, counted from 0"},
+    {.name = "rollout", .letter = 'r',
+     .help = "of a picture: attention rollout, through all layers up to --layer (Abnar and Zuidema 2020)"},
+    {.name = "patch", .kind = OPTION_TEXT, .value = "ROW,COLUMN",
+     .help = "of a picture: what this patch looks at, counted from 0; without it the class token"},
+    {.name = "smooth", .help = "of a picture: weights between patches are interpolated"},
     {.name = "png", .kind = OPTION_FILE, .value = "FILE",
      .help = "a picture: one head with --layer and --head, else all of the site"},
     {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
@@ -371,6 +377,7 @@ static void attend(heed_ctx *cx, const struct options *o) {
 static bool options_fit(const struct options *o) {
     const char *target = option_text(o, "target"), *npy = option_text(o, "npy"), *html = option_text(o, "html");
     if (!pictures_fit(o)) return false;
+    if (!attend_options_fit(o)) return false;
     if ((npy && strcmp(npy, "-") == 0) || (html && strcmp(html, "-") == 0)) {
         cli_error(EXIT_USAGE, "attend: --npy and --html need the name of a file");
         return false;
@@ -386,11 +393,13 @@ static bool options_fit(const struct options *o) {
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT");
+    struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT or PICTURE");
     if (!o) return EXIT_USAGE;
     int status = EXIT_USAGE;
     const bool fit = options_fit(o);
-    if (fit && handwriting_is(options_word(o, 0))) {
+    if (fit && pictures_are_read(options_word(o, 0))) {
+        status = attend_picture(o);
+    } else if (fit && handwriting_is(options_word(o, 0))) {
         status = handwriting_attend(o, options_word(o, 0), options_word(o, 1));
     } else if (fit) {
         heed_ctx *cx = options_open(o);
@@ -405,8 +414,8 @@ static int run(int argc, char **argv) {
 
 const struct command attend_command = {
     .name = "attend",
-    .summary = "the attention weights of a model on a text",
-    .words = "DIR TEXT",
+    .summary = "the attention weights of a model on a text or a picture",
+    .words = "DIR TEXT|PICTURE",
     .about =
         "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token attends to which: in "
         "the terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a "
@@ -418,7 +427,12 @@ const struct command attend_command = {
         "of each word (Clark et al. 2019). For a model of vectors, such as "
         "kernel-pooling, TEXT is rows of numbers (0.5,1; 2,3), or lines of standard input: every row is a query, and "
         "the keys are the model's points. A model of handwriting that takes a text writes TEXT, and is shown with the "
-        "window that slides over its characters as the pen goes on.",
+        "window that slides over its characters as the pen goes on.\n\n"
+        "A model of pictures is given a PNG or JPEG file, and is shown with what the class token looks at, or with "
+        "--patch a patch, over the picture; a model without a class token with the mean of what its patches look at. "
+        "--rollout follows attention through all layers. Weights to class, distillation and register tokens are said "
+        "in "
+        "numbers. Swin's windows lie where they are in the picture; its sites are its stages, as 'stage 2'.",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"
@@ -427,6 +441,9 @@ const struct command attend_command = {
         "heed attend bert \"how old are you?\" --pair \"I am six.\" --html pair.html\n"
         "heed attend bert \"the unforgettable film\" --words\n"
         "heed attend kernels \"0.5; 1.5; 2.5\" --png weights.png\n"
-        "heed attend scribe 2026 --png window.png\n",
+        "heed attend scribe 2026 --png window.png\n"
+        "heed attend vit photo.jpg --png heads.png --html photo.html\n"
+        "heed attend vit photo.jpg --rollout --smooth --png rollout.png\n"
+        "heed attend vit photo.jpg --layer 5 --head 0 --patch 3,7 --png patch.png\n",
     .run = run,
 };

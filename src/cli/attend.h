@@ -2,6 +2,7 @@
 #ifndef CLI_ATTEND_H
 #define CLI_ATTEND_H
 
+#include "cli/options.h"
 #include "heed/attend.h"
 #include "heed/plot.h"
 
@@ -22,6 +23,11 @@ struct attend_words {
 };
 bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words, struct attend *a);
 void attend_close(struct attend *a);
+
+/* heed attend on a picture, with the command's options; the exit status. */
+int attend_picture(const struct options *o);
+/* Whether the options are those of what the model reads, pictures or not; false after saying which is not. */
+bool attend_options_fit(const struct options *o);
 
 #define ATTEND_SITES 9 /* as many as a page shows */
 /* The sites for heed_attention_page; false with a sentence when there are more than a page shows. */

@@ -79,9 +79,10 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
     for (const char *at = head ? head->tasks : ""; *at && !task; at += strcspn(at, " "), at += strspn(at, " ")) {
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
-        task = train_find_task(strcmp(name, "pretrain") == 0 ? "mlm" : name);
+        task = train_find_task(strcmp(name, "pretrain") == 0 ? "mlm" : strcmp(name, "distil") == 0 ? "classify" : name);
     }
     if (task && task->text && text_among(head->inputs, "input_ids")) task = task->text;
+    if (task && task->pictures && text_among(head->inputs, "pixel_values")) task = task->pictures;
     if (task)
         task->evaluate(o, cx, dir, path);
     else if (head)
@@ -113,7 +114,8 @@ const struct command eval_command = {
     .words = "DIR",
     .about =
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
-        "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix. For "
+        "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix; of "
+        "pictures with more than 5 classes the top-5 accuracy too. For "
         "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
         "of each output. For tagged words: as for classes, over words, and F1 over chunks where the tags are those of "
         "chunks. For questions about a text: F1 and exact match as SQuAD's official script computes them. For multiple "
@@ -127,6 +129,7 @@ const struct command eval_command = {
         "trained on.",
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
+                "heed eval photos-vit --data photos.tar.gz --part val\n"
                 "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n"
                 "heed eval en-de --data multi30k --by-length 5 --log lengths.log\n"
                 "heed eval encoder --data other.txt\n",

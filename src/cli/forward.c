@@ -140,21 +140,18 @@ static void add_gradient(struct outputs *o, const heed_param *p, const float *gr
 
 /* "encoder_attentions.L" and the like, as the Hugging Face classes call them; (B,H,Tq,Tk) */
 static void add_map(struct outputs *o, const heed_capture_map *map) {
-    static const char *const names[][2] = {{"encoder", "encoder_attentions"},
-                                           {"decoder", "decoder_attentions"},
-                                           {"cross", "cross_attentions"},
-                                           {"pooling", "pooling_attentions"},
-                                           {"windows", "windows_attentions"}};
-    const char *kind = "attentions";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], map->site) == 0) kind = names[i][1];
+    const bool only = strcmp(map->site, "attention") == 0;
     char *const name = next_name(o);
-    snprintf(name, sizeof *o->names, "%s.%d", kind, map->layer);
-    o->arrays[o->n++] = (heed_array){.name = name,
-                                     .dtype = HEED_F32,
-                                     .rank = 4,
-                                     .shape = {map->batch, map->heads, map->rows, map->keys},
-                                     .data = map->weights};
+    snprintf(name, sizeof *o->names, "%.100s%sattentions.%d", only ? "" : map->site, only ? "" : "_", map->layer);
+    heed_array *const a = &o->arrays[o->n++];
+    *a = (heed_array){.name = name,
+                      .dtype = HEED_F32,
+                      .rank = 4,
+                      .shape = {map->batch, map->heads, map->rows, map->keys},
+                      .data = map->weights};
+    if (map->chunk == 0) return;
+    a->rank = 5; /* (B,H,chunks,queries,keys) */
+    a->shape[2] = map->rows / map->chunk, a->shape[3] = map->chunk, a->shape[4] = map->keys;
 }
 
 static bool write_outputs(heed_ctx *cx, const char *path, const heed_params *params, const heed_io *out,

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/program.h"
 #include "cli/task.h"
+#include "heed/picture_set.h"
 #include "model/directory.h"
 #include "train/loop.h"
 #include <math.h>
@@ -111,10 +112,15 @@ heed_model *train_make_model(const struct train_run *r, heed_ctx *cx, struct tra
     return NULL;
 }
 
-bool train_has_key(const heed_family *f, const char *name) {
-    for (const heed_key *k = f->keys; k->name; k++)
+static bool among_keys(const heed_key *keys, const char *name) {
+    for (const heed_key *k = keys; k && k->name; k++)
         if (strcmp(k->name, name) == 0) return true;
     return false;
+}
+bool train_has_key(const heed_family *f, const char *name) { return among_keys(f->keys, name); }
+bool train_takes_key(const struct train_run *r, const char *name) {
+    const heed_head *const head = heed_head_for(r->family, r->head ? r->head : r->task->page.name);
+    return among_keys(r->family->keys, name) || (head && among_keys(head->keys, name));
 }
 
 /* ---- the budget ---- */
@@ -358,6 +364,24 @@ static const heed_family *family_of_init(const struct options *o, bool kinds, in
     return family;
 }
 
+/* Of a family that reads texts and takes pictures: its head for pictures, where --init holds one or the data are
+ * pictures. NULL: the first one for the task. */
+static const char *head_of_pictures(const struct train_run *r) {
+    const char *const init = option_text(r->o, "init");
+    const heed_head *of_init = NULL;
+    if (init) {
+        heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+        of_init = heed_head_of(cx, init);
+        heed_close(cx);
+    }
+    for (const heed_head *h = r->family->heads; h->architecture; h++) {
+        const bool wanted = of_init ? h == of_init : heed_picture_set_is(r->path);
+        if (wanted && text_among(h->tasks, r->task->page.name) && text_among(h->inputs, "pixel_values"))
+            return strrchr(h->tasks, ' ') ? strrchr(h->tasks, ' ') + 1 : h->tasks;
+    }
+    return NULL;
+}
+
 /* *status: the exit status when it is not. */
 static bool usage_ok(struct train_run *r, int *status) {
     if (train_find_task(options_word(r->o, 0)) != r->task) { /* the word that looked like it was an option's value */
@@ -371,12 +395,20 @@ static bool usage_ok(struct train_run *r, int *status) {
                     ? family_of_init(r->o, r->task->family, status)
                     : cli_family("train", r->task->family ? r->task->family : option_text(r->o, "model"));
     if (!r->family) return false;
+    if (r->task->pictures) r->head = option_given(r->o, "head") ? option_text(r->o, "head") : head_of_pictures(r);
     const char *const task = r->head ? r->head : r->task->page.name;
-    if (!heed_head_for(r->family, task)) {
+    if (!heed_head_for(r->family, r->task->page.name)) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
         return false;
     }
+    if (!heed_head_for(r->family, task) || !text_among(heed_head_for(r->family, task)->tasks, r->task->page.name)) {
+        cli_error(EXIT_USAGE, "train: --head: %s has no head '%s' to %s", r->family->name, task, r->task->page.name);
+        return false;
+    }
     if (r->task->text && text_among(heed_head_for(r->family, task)->inputs, "input_ids")) r->how = r->task->text;
+    if (r->task->pictures && text_among(heed_head_for(r->family, task)->inputs, "pixel_values"))
+        r->how = r->task->pictures;
+    if (r->task->pictures && r->how != r->task->pictures && !train_augment_unused(r)) return false;
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;

@@ -22,6 +22,7 @@ struct train_task {
     struct command page;                /* its options include train_options, unless it has a run of its own */
     const struct train_task *text;      /* the same for families that read text; NULL: there is none. A task of text
                                          * alone has no load of its own, but may have usage and next */
+    const struct train_task *pictures;  /* the same for families that take pictures; NULL: there is none */
     const char *family;                 /* --model names a kind of it, not a family; NULL: it names families */
     const char *head;                   /* the task of the head to make; NULL: its own name */
     const char *next, *next_how;        /* the command to type next, and what follows its directory */
@@ -42,9 +43,10 @@ struct train_task {
 #define TASK(name) extern const struct train_task train_##name;
 #include "cli/tasks.def"
 #undef TASK
-extern const struct train_task train_text;
+extern const struct train_task train_text, train_pictures;
 extern const struct option text_column_options[]; /* of tasks with tables of texts */
 extern const struct option text_options[];        /* of tasks with text: lengths, tokenizers */
+extern const struct option augment_options[];     /* of pictures: augmentation, distillation */
 extern const struct option forcing_options[];     /* of tasks with decoders */
 extern const struct option train_options[];       /* of all tasks */
 /* clang-format off */
@@ -81,7 +83,7 @@ struct train_run {
     int argc;
     char **argv;
     const struct train_task *task; /* its page and name */
-    const struct train_task *how;  /* what it does: task, or its text */
+    const struct train_task *how;  /* what it does: task, its text or its pictures */
     const heed_family *family;
     const char *head; /* the task of the head to make, where that is not the task's name; NULL: it is */
     const char *path, *dir;
@@ -103,7 +105,11 @@ struct train_lora {
 bool train_lora_fits(const struct options *o);
 const heed_lora_opts *train_lora(const struct options *o, struct train_lora *to); /* NULL: not asked for */
 
-bool train_has_key(const heed_family *family, const char *name); /* of config.json */
+/* Of a model that takes no pictures: false after saying which option is for those alone. */
+bool train_augment_unused(const struct train_run *r);
+
+bool train_has_key(const heed_family *family, const char *name);   /* of config.json */
+bool train_takes_key(const struct train_run *r, const char *name); /* the same, those of the run's head too */
 
 /* The model of a run: fresh, with these settings and what the user set; or with --init the weights of a directory, of
  * whose config only the `kept` settings (of the head) and the user's are changed. */

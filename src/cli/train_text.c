@@ -121,6 +121,9 @@ static bool set_chat(struct train_run *r) {
     return heed_chat_find(r->cx, init ? init : option_text(r->o, "tokenizer"), &t->chat);
 }
 
+/* Does the family read bytes, unless asked for other tokens? */
+static bool reads_bytes(const struct train_run *r) { return strcmp(r->family->type, "perceiver") == 0; }
+
 static bool make_tokenizer(struct train_run *r) {
     struct texts *t = texts_of(r);
     const char *path = given_tokenizer(r), *init = option_text(r->o, "init");
@@ -131,10 +134,14 @@ static bool make_tokenizer(struct train_run *r) {
     } else {
         const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN]), heed_task_pairs(t->data[TRAIN])};
         const bool text2text = strcmp(r->task->page.name, "text2text") == 0;
-        const char *const name = text2text && !option_given(r->o, "tokens") ? "unigram" : option_text(r->o, "tokens");
+        const char *const name = option_given(r->o, "tokens") ? option_text(r->o, "tokens")
+                                 : text2text                  ? "unigram"
+                                 : reads_bytes(r)             ? "byte"
+                                                              : option_text(r->o, "tokens");
         const heed_tokenizer_kind kind = heed_vocabulary_kind(name);
         const int64_t size = option_int(r->o, "vocab");
-        t->tokens = is_lm(r)    ? heed_vocabulary_train_lm(r->cx, texts, 1, kind, size, talks(t))
+        t->tokens = strcmp(name, "byte") == 0 ? heed_tokenizer_bytes(r->cx)
+                    : is_lm(r)                ? heed_vocabulary_train_lm(r->cx, texts, 1, kind, size, talks(t))
                     : text2text ? heed_vocabulary_train_text2text(r->cx, texts, texts[1] ? 2 : 1, kind, size)
                                 : heed_vocabulary_train_encoder(r->cx, texts, texts[1] ? 2 : 1, kind, size);
     }
@@ -223,7 +230,10 @@ static const struct size {
                      {"num_attention_heads", "num_attention_heads=4"},
                      {"num_key_value_heads", "num_key_value_heads=4"},
                      {"head_dim", "head_dim=32"},
-                     {"intermediate_size", "intermediate_size=384"}};
+                     {"intermediate_size", "intermediate_size=384"},
+                     {"attention_head_size", "attention_head_size=32"},
+                     {"feed_forward_size", "feed_forward_size=384"},
+                     {"axial_pos_embds_dim", "axial_pos_embds_dim=32,96"}};
 
 static void put_sizes(const struct train_run *r, struct train_settings *fresh) {
     const struct size *const from = predicts_next(r) ? decoder_sizes : sizes;
@@ -242,6 +252,7 @@ static void put_lm(const struct train_run *r, struct train_settings *fresh, char
     const int32_t end = talks(t) ? heed_chat_end(&t->chat, t->tokens) : heed_vocabulary_end_of_text(t->tokens);
     for (int i = 0; i < 4; i++) {
         if (!train_has_key(r->family, keys[i])) continue;
+        if (i < 2 && train_has_key(r->family, "axial_pos_shape")) continue; /* has room for padding to whole chunks */
         if (i < 2)
             snprintf(text[i], 64, "%s=%lld", keys[i], (long long)option_int(r->o, "context"));
         else if (end >= 0)
@@ -516,7 +527,8 @@ const struct option text_options[] = {
     {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH",
      .help = "use this tokenizer instead of that of --init, or of training one"},
     {.name = "tokens", .kind = OPTION_CHOICE, .standard = "wordpiece", .value = "KIND",
-     .choices = "wordpiece bpe byte-bpe unigram word char", .help = "kind of tokenizer to train, one of"},
+     .choices = "wordpiece bpe byte-bpe unigram word char byte",
+     .help = "kind of tokenizer to train (perceiver: byte), one of"},
     {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
     EMBEDDINGS_OPTION,

@@ -232,43 +232,53 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
 /* ---- the tasks ---- */
 
 /* clang-format off */
+/* Of numbers and texts; classify has those of pictures beside. */
+#define VECTOR_OPTIONS \
+    {.name = "data", .kind = OPTION_GROUP}, \
+    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH", \
+     .help = "csv, tsv (also .gz), x.npy,y.npy, a directory of MNIST's files, pictures in folders or a .tar.gz, the word digits, or a table of texts"}, \
+    {.name = "test", .kind = OPTION_FILE, .value = "PATH", \
+     .help = "test data, measured once at the end; by default a directory's own test part"}, \
+    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999, \
+     .help = "fraction of the data held out for validation; by default 0.1, for linear regression 0"}, \
+    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN", \
+     .help = "the column of a table to predict: name or number, several as a,b; by default the last"}, \
+    {.name = "tables", .kind = OPTION_TABLE, .table = table_options}, \
+    {.name = "columns", .kind = OPTION_TABLE, .table = text_column_options}, \
+    CLASS_WEIGHTS_OPTION, \
+    {.name = "texts", .kind = OPTION_TABLE, .table = text_options}, \
+    {.name = "shared", .kind = OPTION_TABLE, .table = train_options}, \
+    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY", \
+     .help = "model family; 'heed list' shows them"}, \
+    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9, \
+     .help = "number of passes over the training data; by default 10, more for small data; of texts 3 with --init"}, \
+    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9, \
+     .help = "examples per update; by default 128, of texts 32, fewer for small data"}, \
+    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6, \
+     .help = "peak learning rate; by default 0.001, with sgd or linear regression 0.01; of texts 0.0005, with --init 0.00005; of pictures with --init 0.0001"}
 static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
-     .help = "csv, tsv (also .gz), x.npy,y.npy, a directory of MNIST's files, the word digits, or a table of texts"},
-    {.name = "test", .kind = OPTION_FILE, .value = "PATH",
-     .help = "test data, measured once at the end; by default a directory's own test part"},
-    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
-     .help = "fraction of the data held out for validation; by default 0.1, for linear regression 0"},
-    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
-     .help = "the column of a table to predict: name or number, several as a,b; by default the last"},
-    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
-    {.name = "columns", .kind = OPTION_TABLE, .table = text_column_options},
-    CLASS_WEIGHTS_OPTION,
-    {.name = "texts", .kind = OPTION_TABLE, .table = text_options},
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY",
-     .help = "model family; 'heed list' shows them"},
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
-     .help = "number of passes over the training data; by default 10, more for small data; of texts 3 with --init"},
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
-     .help = "examples per update; by default 128, of texts 32, fewer for small data"},
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
-     .help = "peak learning rate; by default 0.001, with sgd or linear regression 0.01; of texts 0.0005, with --init 0.00005"},
+    VECTOR_OPTIONS,
+    {.name = NULL},
+};
+static const struct option classify_options[] = {
+    VECTOR_OPTIONS,
+    {.name = "pictures", .kind = OPTION_GROUP},
+    {.name = "augmentation", .kind = OPTION_TABLE, .table = augment_options},
     {.name = NULL},
 };
 /* clang-format on */
 
-#define TASK(task_name, said, explained, shown)                                                                        \
+#define TASK(task_name, table, of_pictures, said, explained, shown)                                                    \
     {                                                                                                                  \
-        .page = {.name = task_name, .summary = said, .about = explained, .options = options, .examples = shown},       \
-        .text = &train_text, .next = "predict", .next_how = " --data FILE   (or numbers on standard input)",           \
-        .usage = usage, .load = load, .set = set, .model = new_model, .begin = begin, .print = print_coefficients,     \
-        .put = put_coefficients, .free = free_vectors, .evaluate = evaluate,                                           \
+        .page = {.name = task_name, .summary = said, .about = explained, .options = table, .examples = shown},         \
+        .text = &train_text, .pictures = of_pictures, .next = "predict",                                               \
+        .next_how = " --data FILE   (or numbers on standard input)", .usage = usage, .load = load, .set = set,         \
+        .model = new_model, .begin = begin, .print = print_coefficients, .put = put_coefficients,                      \
+        .free = free_vectors, .evaluate = evaluate,                                                                    \
     }
 
 const struct train_task train_regress =
-    TASK("regress", "numbers from numbers or texts",
+    TASK("regress", options, NULL, "numbers from numbers or texts",
          "Trains a model to predict numbers from a table. Columns of text become categories, one input each (one-hot). "
          "Inputs and targets are standardised; the metric is R^2.\n\n"
          "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
@@ -278,13 +288,27 @@ const struct train_task train_regress =
          "heed train regress --data points.csv --model linear --out line\n"
          "heed train regress --data sts.tsv --init all-MiniLM-L6-v2 --out similarity\n");
 
-const struct train_task train_classify =
-    TASK("classify", "classes from numbers, pictures or texts",
-         "Trains a model to predict classes from a table or from pictures. The metric is accuracy.\n\n"
-         "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
-         "them, and a class; the metrics are accuracy, macro F1 and Matthews' correlation. --data may be a directory "
-         "with train.tsv, dev.tsv and test.tsv.",
-         "heed train classify --data digits --out out\n"
-         "heed train classify --data mnist --recipe recipes/mnist-mlp.recipe --out mnist-mlp\n"
-         "heed train classify --data iris.csv --target species --out iris\n"
-         "heed train classify --data sst2 --init all-MiniLM-L6-v2 --epochs 1 --out sentiment\n");
+const struct train_task train_classify = TASK(
+    "classify", classify_options, &train_pictures, "classes from numbers, pictures or texts",
+    "Trains a model to predict classes from a table or from pictures. The metric is accuracy.\n\n"
+    "With --model vit, deit, timm-vit, swin, timm-swin or mixer, or --init DIR of one, --data holds pictures: "
+    "folders train/CLASS/NAME.jpg or .png with test/ and, where there is one, val/ beside it, the same in a "
+    ".tar.gz, a directory of MNIST's files, x.npy,y.npy of bytes, or the word digits. Sizes follow from the data: "
+    "a fresh model for pictures of at most 64 x 64 has patches of 4 x 4 and 6 layers of 192 numbers (Swin: patches "
+    "of 2 x 2, stages of 2, 2 and 2 blocks, 48 numbers in the first), for larger ones pictures of 224 x 224 and "
+    "the sizes of ViT-Ti or Swin-T; --set overrides each. Perceiver takes pictures too, with a head that --head names. "
+    "Another size with --init interpolates positions. How "
+    "pictures are resized and normalised is written as transformers' preprocessor_config.json or timm's "
+    "pretrained_cfg. Augmentation is off unless it is asked for.\n\n"
+    "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
+    "them, and a class; the metrics are accuracy, macro F1 and Matthews' correlation. --data may be a directory "
+    "with train.tsv, dev.tsv and test.tsv.",
+    "heed train classify --data digits --out out\n"
+    "heed train classify --data mnist --recipe recipes/mnist-mlp.recipe --out mnist-mlp\n"
+    "heed train classify --data iris.csv --target species --out iris\n"
+    "heed train classify --model vit --data mnist --crop-padding 2 --out mnist-vit\n"
+    "heed train classify --model vit --data photos.tar.gz --crop-area 0.3 --flip 0.5 --rand-augment 2 --mixup 0.8 "
+    "--cutmix 1 --sheet sheet.png --out photos\n"
+    "heed train classify --init vit-base --data photos --set image_size=384 --epochs 3 --layer-decay 0.75 --out "
+    "photos\n"
+    "heed train classify --data sst2 --init all-MiniLM-L6-v2 --epochs 1 --out sentiment\n");

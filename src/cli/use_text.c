@@ -1,5 +1,7 @@
 /* heed classify, embed, fill: what a model of text says of each line. */
 #include "cli/each_line.h"
+#include "cli/use_pictures.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,12 +41,19 @@ static void print_classes(const struct each_line *e, int64_t i, const float *p) 
     heed_ctx *cx = e->cx;
     const int64_t n = e->m->labels;
     char number[24];
-    int64_t best = 0;
-    for (int64_t k = 1; k < n; k++)
-        if (p[k] > p[best]) best = k;
+    const int64_t best = pictures_next_best(p, n, -1);
+    if (!option_flag(e->o, "json") && n == 1) {
+        printf("%.6g\n", (double)p[0]);
+        return;
+    }
     if (!option_flag(e->o, "json")) {
-        if (n > 1) cli_print_text(stdout, label_of(e, best, number)), putchar('\t');
-        printf(n > 1 ? "%.4f\n" : "%.6g\n", (double)p[best]);
+        int64_t k = best;
+        for (int64_t left = option_int(e->o, "top"); left > 0 && k < n; left--, k = pictures_next_best(p, n, k)) {
+            if (k != best) putchar('\t');
+            cli_print_text(stdout, label_of(e, k, number));
+            printf("\t%.4f", (double)p[k]);
+        }
+        putchar('\n');
         return;
     }
     const heed_json at = each_line_json(e, i);
@@ -200,6 +209,8 @@ static bool fill(struct each_line *e) {
 
 /* clang-format off */
 static const struct option classify_options[] = {
+    {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "1", .value = "K", .low = 1, .high = 1000000,
+     .help = "number of classes for each, the likeliest first"},
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
@@ -221,14 +232,27 @@ static const struct option fill_options[] = {
 };
 /* clang-format on */
 
+/* What the words after DIR are follows from the model. */
+static int run_either(const struct each_line_command *c, const struct option *options,
+                      int (*of_pictures)(const struct options *o), int argc, char **argv) {
+    struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT or PICTURE...]");
+    int status = EXIT_USAGE;
+    if (o && pictures_are_read(options_word(o, 0)))
+        status = of_pictures(o);
+    else if (o && !pictures_given(o))
+        status = each_line_with(c, o);
+    options_free(o);
+    return status;
+}
+
 static int run_classify(int argc, char **argv) {
     static const struct each_line_command c = {.task = "classify", .answer = classify, .end = each_line_say_cut};
-    return each_line_run(&c, classify_options, argc, argv);
+    return run_either(&c, classify_options, pictures_classify, argc, argv);
 }
 static int run_embed(int argc, char **argv) {
     static const struct each_line_command c = {
         .task = "embed", .begin = begin_embed, .answer = embed, .end = each_line_say_cut, .finish = end_embed};
-    return each_line_run(&c, embed_options, argc, argv);
+    return run_either(&c, embed_options, pictures_embed, argc, argv);
 }
 static int run_fill(int argc, char **argv) {
     static const struct each_line_command c = {.task = "mlm", .answer = fill};
@@ -237,30 +261,40 @@ static int run_fill(int argc, char **argv) {
 
 const struct command classify_command = {
     .name = "classify",
-    .summary = "the class of each line of text",
-    .words = "DIR [TEXT...]",
+    .summary = "the class of each text or picture",
+    .words = "DIR [TEXT...|PICTURE...]",
     .about = "Prints for each text after DIR, or else for each line of standard input, its class and the probability "
              "of it; for a model of numbers the number. A pair of texts is separated by a tab. Lines that are waiting "
              "are sorted by length and run together. A text that is longer than the model has positions is truncated, "
              "which is said. A line that is not UTF-8 is reported on standard error and answered with an empty line, "
-             "and the exit status is 1 at the end; --strict stops there.",
+             "and the exit status is 1 at the end; --strict stops there.\n\n"
+             "A model of pictures is given PNG and JPEG files, or a list of their paths on standard input, and prints "
+             "for each its path, its class and the probability, between tabs. Pictures are prepared as "
+             "preprocessor_config.json says, or timm's pretrained_cfg. A file that is no picture is reported, and the "
+             "others are answered.",
     .options = classify_options,
     .examples = "heed train classify --init all-MiniLM-L6-v2 --data sst2 --out sentiment\n"
                 "heed classify sentiment 'a charming and often affecting journey'\n"
-                "heed classify sentiment --json < reviews.txt\n",
+                "heed classify sentiment --json < reviews.txt\n"
+                "heed classify vit *.jpg --top 3\n"
+                "find photos -name '*.png' | heed classify vit --json\n",
     .run = run_classify,
 };
 
 const struct command embed_command = {
     .name = "embed",
-    .summary = "a vector for each line of text",
-    .words = "DIR [TEXT...]",
+    .summary = "a vector for each text or picture",
+    .words = "DIR [TEXT...|PICTURE...]",
     .about = "Prints for each text after DIR, or else for each line of standard input, the numbers of its vector. The "
              "files of sentence-transformers (modules.json, 1_Pooling, sentence_bert_config.json) are followed where "
-             "DIR has them: pooling, normalisation and maximum length.",
+             "DIR has them: pooling, normalisation and maximum length.\n\n"
+             "A model of pictures is given files, or paths on standard input. The vector of a picture is the model's "
+             "pooler_output; --pooling takes the class token's last hidden state instead, or the mean or maximum of "
+             "the patches'.",
     .options = embed_options,
     .examples = "heed embed all-MiniLM-L6-v2 'A man is eating food.'\n"
-                "heed embed all-MiniLM-L6-v2 --out vectors.npy < sentences.txt\n",
+                "heed embed all-MiniLM-L6-v2 --out vectors.npy < sentences.txt\n"
+                "heed embed vit *.jpg --out vectors.npy\n",
     .run = run_embed,
 };
 

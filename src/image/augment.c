@@ -119,102 +119,20 @@ static bool crop(heed_ctx *cx, const heed_augment *a, const heed_image *p, int64
     return ok;
 }
 
-/* ---- RandAugment ---- */
-
-enum operation {
-    IDENTITY,
-    SHEAR_X,
-    SHEAR_Y,
-    TRANSLATE_X,
-    TRANSLATE_Y,
-    ROTATE,
-    BRIGHTNESS,
-    COLOR,
-    CONTRAST,
-    SHARPNESS,
-    POSTERIZE,
-    SOLARIZE,
-    AUTOCONTRAST,
-    EQUALIZE,
-    TORCHVISION_OPERATIONS,
-    INVERT = TORCHVISION_OPERATIONS,
-    SOLARIZE_ADD,
-    OPERATIONS
-};
-
-static bool map(heed_ctx *cx, const double m[6], heed_filter filter, const uint8_t *fill, heed_image *p) {
-    heed_image out;
-    if (!heed_image_affine(cx, p, m, filter, fill, &out)) return false;
-    heed_image_free(cx, p);
-    *p = out;
-    return true;
-}
-
-static bool turn(heed_ctx *cx, double degrees, heed_filter filter, const uint8_t *fill, heed_image *p) {
-    heed_image out;
-    if (!heed_image_rotate(cx, p, degrees, filter, fill, &out)) return false;
-    heed_image_free(cx, p);
-    *p = out;
-    return true;
-}
-
-/* share: the magnitude within 0 to 1; sign: 1 or -1. */
-static bool apply(heed_ctx *cx, const heed_augment *a, enum operation op, double share, double sign, heed_filter filter,
-                  heed_image *p) {
-    const bool timm = a->rand_kind == HEED_RAND_TIMM;
-    const double shear = sign * 0.3 * share, most = timm ? 0.45 : 150.0 / 331.0;
-    const double enhance = timm ? fmax(0.1, 1.0 + sign * 0.9 * share) : 1.0 + sign * 0.9 * share;
-    double across = sign * most * share * (double)p->width, down = sign * most * share * (double)p->height;
-    if (!timm) across = -trunc(across), down = -trunc(down); /* torchvision says where the picture goes to, in pixels */
-    switch (op) {
-    case SHEAR_X:
-        return map(cx, (double[]){1, timm ? shear : -shear, 0, 0, 1, 0}, filter, a->fill, p);
-    case SHEAR_Y:
-        return map(cx, (double[]){1, 0, 0, timm ? shear : -shear, 1, 0}, filter, a->fill, p);
-    case TRANSLATE_X:
-        return map(cx, (double[]){1, 0, across, 0, 1, 0}, filter, a->fill, p);
-    case TRANSLATE_Y:
-        return map(cx, (double[]){1, 0, 0, 0, 1, down}, filter, a->fill, p);
-    case ROTATE:
-        return turn(cx, sign * 30.0 * share, filter, a->fill, p);
-    case BRIGHTNESS:
-        return heed_image_brightness(cx, p, enhance);
-    case COLOR:
-        return heed_image_color(cx, p, enhance);
-    case CONTRAST:
-        return heed_image_contrast(cx, p, enhance);
-    case SHARPNESS:
-        return heed_image_sharpness(cx, p, enhance);
-    case POSTERIZE:
-        return heed_image_posterize(cx, p, timm ? 4 - (int)(4.0 * share) : 8 - (int)rint(4.0 * share));
-    case SOLARIZE:
-        return heed_image_solarize(cx, p, timm ? 256 - (int)(256.0 * share) : (int)ceil(255.0 * (1.0 - share)));
-    case AUTOCONTRAST:
-        return heed_image_autocontrast(cx, p);
-    case EQUALIZE:
-        return heed_image_equalize(cx, p);
-    case INVERT:
-        return heed_image_invert(cx, p);
-    case SOLARIZE_ADD:
-        return heed_image_solarize_add(cx, p, (int)(110.0 * share), 128);
-    default:
-        return true;
-    }
-}
+/* ---- RandAugment ---- one operation: rand_operations.c */
 
 static bool rand_augment(heed_ctx *cx, const heed_augment *a, struct draws *d, heed_image *p) {
     const bool timm = a->rand_kind == HEED_RAND_TIMM;
     for (int i = 0; i < a->rand_operations; i++) {
-        const enum operation op =
-            (enum operation)(timm ? 1 + one_of(d, OPERATIONS - 1) : one_of(d, TORCHVISION_OPERATIONS));
-        const double sign = maybe(d, 0.5) ? -1.0 : 1.0, most = timm ? 10.0 : 30.0;
+        const int op = (int)one_of(d, heed_rand_count(a->rand_kind));
+        const bool negative = maybe(d, 0.5);
         double magnitude = a->rand_magnitude;
-        if (timm && a->rand_deviation > 0) magnitude = fmax(0.0, fmin(most, magnitude + a->rand_deviation * normal(d)));
+        if (timm && a->rand_deviation > 0) magnitude = fmax(0.0, fmin(10.0, magnitude + a->rand_deviation * normal(d)));
         const heed_filter filter = !timm           ? HEED_FILTER_NEAREST
                                    : maybe(d, 0.5) ? HEED_FILTER_BILINEAR
                                                    : HEED_FILTER_BICUBIC;
         if (timm && maybe(d, 0.5)) continue;
-        if (!apply(cx, a, op, magnitude / most, sign, filter, p)) return false;
+        if (!heed_rand_apply(cx, a->rand_kind, op, magnitude, negative, filter, a->fill, p)) return false;
     }
     return true;
 }

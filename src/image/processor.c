@@ -141,3 +141,18 @@ float *heed_image_process(heed_ctx *cx, const heed_image_processor *p, const hee
     if (width) *width = w;
     return padded;
 }
+
+bool heed_image_processor_box(heed_ctx *cx, const heed_image_processor *p, const heed_image *image, heed_box *box) {
+    int64_t c, h, w;
+    if (!heed_image_processor_size(cx, p, image, &c, &h, &w)) return false;
+    const struct size s = resized(p, image->width, image->height);
+    if (s.width < 1 || s.height < 1)
+        return heed_fail(cx, HEED_ERR_SHAPE, "a picture of %lld x %lld pixels is too narrow: nothing would be left",
+                         (long long)image->width, (long long)image->height);
+    const double across = (double)image->width / (double)s.width, down = (double)image->height / (double)s.height;
+    const int64_t left = p->crop ? crop_from(p, s.width, p->crop_width) : 0,
+                  top = p->crop ? crop_from(p, s.height, p->crop_height) : 0;
+    *box = (heed_box){(float)((double)left * across), (float)((double)top * down), (float)((double)(left + w) * across),
+                      (float)((double)(top + h) * down)};
+    return true;
+}

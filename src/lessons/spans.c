@@ -263,7 +263,8 @@ static void draw_attention(struct lesson_state *s, const struct example *e) {
         float *mean = lesson_room(s->r, m->rows * m->keys, sizeof *mean);
         for (int64_t i = 0; mean && i < m->heads * m->rows * m->keys; i++)
             mean[i % (m->rows * m->keys)] += m->weights[i] / (float)m->heads;
-        const heed_capture_map shown = {"cross", 0, 1, 1, m->rows, m->keys, mean};
+        const heed_capture_map shown = {
+            .site = "cross", .batch = 1, .heads = 1, .rows = m->rows, .keys = m->keys, .weights = mean};
         const heed_attention_look look = {.query_names = queries, .next_names = next, .key_names = keys};
         heed_terminal how = s->r->terminal;
         how.title = "cross attention of the last layer, mean of its heads";

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "heed/translate.h"
 #include "io/text.h"
+#include "model/attend_capture.h"
 #include "model/attend_words.h"
 #include "model/families.h"
 #include <stdio.h>
@@ -343,17 +344,25 @@ static bool sort_maps(struct attended *a) {
 
 /* ---- all of it ---- */
 
-static bool run(struct attended *a, const heed_io *in) {
+bool attend_capture(heed_ctx *cx, const heed_model *model, const heed_io *in, heed_capture_map **maps, int *n) {
     heed_io out = {0};
-    if (!heed_capture_begin(a->cx, &(heed_capture_opts){.byte_cap = SIZE_MAX})) return false;
-    const bool was = heed_set_grad(a->cx, false);
-    heed_scope_begin(a->cx);
-    const bool ok = heed_model_forward(a->cx, a->model, in, &out);
-    heed_scope_end(a->cx, NULL);
-    heed_set_grad(a->cx, was);
-    a->captured = capture_take(a->cx, &a->n_captured);
-    heed_capture_end(a->cx);
+    if (!heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX})) return false;
+    const bool was = heed_set_grad(cx, false);
+    heed_scope_begin(cx);
+    const bool ok = heed_model_forward(cx, model, in, &out);
+    heed_scope_end(cx, NULL);
+    heed_set_grad(cx, was);
+    *maps = capture_take(cx, n);
+    heed_capture_end(cx);
     return ok;
+}
+
+void attend_capture_free(heed_ctx *cx, heed_capture_map *maps, int n) {
+    for (int i = 0; i < n; i++) {
+        heed_mem_free(cx, (void *)(uintptr_t)maps[i].weights);
+        heed_mem_free(cx, (void *)(uintptr_t)maps[i].site);
+    }
+    heed_mem_free(cx, maps);
 }
 
 heed_attended *heed_attend(heed_ctx *cx, const heed_model *model, heed_tokenizer *const tokenizers[2],
@@ -372,8 +381,9 @@ heed_attended *heed_attend(heed_ctx *cx, const heed_model *model, heed_tokenizer
     if (!words && !heed_model_takes(model, "x"))
         heed_fail(cx, HEED_ERR_USAGE, "attend: a model of family %s reads neither text nor rows of numbers",
                   heed_model_family(model)->name);
-    else if ((words ? read_words(a, tokenizers, input, &in) : read_numbers(a, input, &in)) && run(a, &in) &&
-             (!words || by_words(a, input->words)) && sort_maps(a)) {
+    else if ((words ? read_words(a, tokenizers, input, &in) : read_numbers(a, input, &in)) &&
+             attend_capture(cx, model, &in, &a->captured, &a->n_captured) && (!words || by_words(a, input->words)) &&
+             sort_maps(a)) {
         a->out.sites = a->sites;
         a->out.text = words ? a->source.text.s : NULL;
         a->out.pair = a->pair.s;
@@ -402,13 +412,9 @@ void heed_attended_free(heed_ctx *cx, heed_attended *attended) {
         side_free(cx, a->numbered[i]);
         heed_mem_free(cx, a->numbered[i]);
     }
-    for (int i = 0; i < a->n_captured; i++) {
-        heed_mem_free(cx, (void *)(uintptr_t)a->captured[i].weights);
-        heed_mem_free(cx, (void *)(uintptr_t)a->captured[i].site);
-    }
+    attend_capture_free(cx, a->captured, a->n_captured);
     heed_string_free(cx, &a->pair);
     heed_ids_free(cx, &a->types);
-    heed_mem_free(cx, a->captured);
     heed_mem_free(cx, a->maps);
     heed_mem_free(cx, a->sites);
     heed_mem_free(cx, a->names);

@@ -25,6 +25,7 @@ static const struct {
     {.name = TOKENIZER_CONFIG_FILE, .tokenizer = true},
     {.name = SPECIAL_TOKENS_FILE, .tokenizer = true},
     {.name = CHAT_TEMPLATE_FILE, .tokenizer = true},
+    {.name = PREPROCESSOR_FILE, .tokenizer = true},
     {.name = MODULES_FILE},
     {.name = POOLING_FILE},
     {.name = SENTENCE_FILE},

@@ -16,6 +16,7 @@
 #define TOKENIZER_CONFIG_FILE  "tokenizer_config.json"
 #define SPECIAL_TOKENS_FILE    "special_tokens_map.json"
 #define CHAT_TEMPLATE_FILE     "chat_template.jinja"
+#define PREPROCESSOR_FILE      "preprocessor_config.json"
 /* peft's. */
 #define ADAPTER_CONFIG_FILE  "adapter_config.json"
 #define ADAPTER_WEIGHTS_FILE "adapter_model.safetensors"

@@ -186,6 +186,7 @@ static heed_tensor *distance_bias(heed_ctx *cx, const struct encoder *m, int64_t
 }
 
 static heed_tensor *run(heed_ctx *cx, const struct encoder *m, const heed_io *in, bool first) {
+    if (m->kind->run) return m->kind->run(cx, m, in);
     heed_tensor *const ids = input_ids(cx, in, "input_ids", true);
     heed_attention_opts o = {.mask = input_padding(cx, in, ids)};
     /* without a table of positions, these are the layers' rotary ones */

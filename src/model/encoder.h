@@ -45,6 +45,7 @@ struct encoder_kind {
     const char *stack;                                                                                   /* of layers */
     bool (*make)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m); /* all of it */
     bool (*make_stack)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
+    heed_tensor *(*run)(heed_ctx *cx, const struct encoder *m, const heed_io *in); /* of what `make` made */
     struct {
         const char *qkv[3], *out, *norm1, *up, *down, *norm2;
     } layer;

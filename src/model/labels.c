@@ -1,4 +1,5 @@
-/* Names of classes in config.json, as Hugging Face writes them: "id2label": {"0": "cat", "1": "dog"}. */
+/* Names of classes in config.json, as Hugging Face writes them: "id2label": {"0": "cat", "1": "dog"}; or timm:
+ * "label_names": ["cat", "dog"]. */
 #include "base/checked.h"
 #include "heed/model.h"
 #include "io/text.h"
@@ -36,16 +37,33 @@ static bool collect(heed_ctx *cx, heed_json list, int64_t n, const char **text, 
     return true;
 }
 
+static bool collect_list(heed_ctx *cx, heed_json list, int64_t n, const char **text, size_t *bytes) {
+    if (heed_json_count(list) != n)
+        return heed_json_fail(cx, list, "%lld names for %lld classes", (long long)heed_json_count(list), (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        text[i] = heed_json_text(cx, heed_json_item(cx, list, i), NULL);
+        if (!text[i]) return false;
+        if (!size_add(*bytes, strlen(text[i]) + 1, bytes)) return heed_json_fail(cx, list, "too long");
+    }
+    return true;
+}
+
 char **heed_model_labels(heed_ctx *cx, const heed_model *model, int64_t n) {
-    const heed_json list = heed_json_find(cx, heed_model_config(model), "id2label");
-    if (heed_failed(cx) || heed_json_kind_of(list) != HEED_JSON_OBJECT || heed_json_count(list) == 0) return NULL;
+    const heed_json by_id = heed_json_find(cx, heed_model_config(model), "id2label");
+    const bool timm = heed_json_kind_of(by_id) != HEED_JSON_OBJECT || heed_json_count(by_id) == 0;
+    const heed_json list = timm ? heed_json_find(cx, heed_model_config(model), "label_names") : by_id;
+    const heed_json_kind kind = heed_json_kind_of(list);
+    if (heed_failed(cx) || heed_json_count(list) == 0 || (kind != HEED_JSON_OBJECT && kind != HEED_JSON_ARRAY))
+        return NULL;
     size_t bytes;
     if (n < 1 || !size_mul((size_t)n, sizeof(char *), &bytes))
         return heed_fail(cx, HEED_ERR_USAGE, "model_labels: %lld classes", (long long)n), NULL;
     const char **text = heed_mem_new(cx, bytes);
     if (text) memset(text, 0, bytes);
     bytes += sizeof(char *);
-    char **names = text && collect(cx, list, n, text, &bytes) ? heed_mem_new(cx, bytes) : NULL;
+    char **names = text && (kind == HEED_JSON_ARRAY ? collect_list : collect)(cx, list, n, text, &bytes)
+                       ? heed_mem_new(cx, bytes)
+                       : NULL;
     char *at = names ? (char *)(names + n + 1) : NULL;
     for (int64_t i = 0; names && i < n; i++) {
         const size_t length = strlen(text[i]) + 1;

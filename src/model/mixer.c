@@ -185,6 +185,11 @@ static bool sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_
     return head_sample_labels(cx, PROBLEM_BY_LABELS, batch, m->output.weight->shape[0], in);
 }
 
+static bool place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to) {
+    patches_place(&((const struct mixer *)own)->patches, size, to);
+    return !map; /* there is no attention */
+}
+
 static const heed_key keys[] = {
     {"architecture", HEED_KEY_TEXT, "mixer_s16_224", "timm's name"},
     {"num_classes", HEED_KEY_INT, "1000", "number of classes; 0: features"},
@@ -210,9 +215,9 @@ static const heed_key keys[] = {
 
 static const heed_head heads[] = {
     {TIMM_CLASSIFY, .tasks = "classify", .inputs = "pixel_values labels", .build = build_classify,
-     .forward = forward_classify, .sample = sample_classify},
+     .forward = forward_classify, .sample = sample_classify, .place = place},
     {TIMM_BARE, .tasks = "embed", .inputs = "pixel_values", .build = build_bare, .forward = forward_bare,
-     .sample = sample_bare},
+     .sample = sample_bare, .place = place},
     {.architecture = NULL},
 };
 

@@ -273,6 +273,7 @@ static bool read_weights(heed_ctx *cx, heed_model *m, const char *dir, const hee
     if (quiet) return !heed_failed(cx);
     if (o->map && o->pack && !heed_params_pack(cx, m->params)) return false;
     if (file.fresh.n) heed_note(cx, HEED_LOG_WARN, "%s: drawn fresh: %s", dir, file.fresh.text);
+    if (file.resized.n) heed_note(cx, HEED_LOG_WARN, "%s: interpolated: %s", dir, file.resized.text);
     if (file.unused.n) heed_note(cx, HEED_LOG_WARN, "%s: not used: %s", dir, file.unused.text);
     return !heed_failed(cx);
 }

@@ -1,7 +1,7 @@
 /* Patches of pictures, and their positions in grids of other sizes. */
 #include "model/patches.h"
+#include "model/resized.h"
 #include "tensor/engine.h"
-#include <math.h>
 #include <stdio.h>
 
 /* ---- sizes ---- */
@@ -82,6 +82,15 @@ heed_tensor *patches_pixels(heed_ctx *cx, const struct patches *p, const heed_io
     return x;
 }
 
+void patches_place(const struct patches *p, const int64_t size[2], struct picture_place *to) {
+    *to = (struct picture_place){0};
+    for (int i = 0; i < 2; i++) {
+        const bool cut = p->rest == PATCHES_CUT && size[i] == p->image[i];
+        to->grid[i] = size[i] / p->patch[i] + (size[i] % p->patch[i] != 0 && !cut);
+        to->patch[i] = p->patch[i];
+    }
+}
+
 heed_tensor *patches_run(heed_ctx *cx, const struct patches *p, heed_tensor *x, const int64_t grid[2]) {
     if (heed_failed(cx) || !x) return NULL;
     const int64_t B = x->shape[0], C = p->channels, h = grid[0], w = grid[1], H = p->patch[0], W = p->patch[1];
@@ -105,33 +114,10 @@ bool patches_sample(heed_ctx *cx, const struct patches *p, int64_t batch, heed_i
 
 /* ---- positions ---- */
 
-/* Keys' cubic kernel (1981): a = -3/4 in torch's interpolation, -1/2 where it smooths, as in Pillow. */
-static double cubic(double x, double a) {
-    x = fabs(x);
-    if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-    return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
-}
-
 /* The weights (to,from) of one axis: row i is what point i of the new grid takes of the old. */
 static heed_tensor *resizing(heed_ctx *cx, int64_t from, int64_t to, bool smooth) {
     heed_tensor *const t = heed_zeros(cx, HEED_F32, 2, (int64_t[]){to, from});
-    if (!t || cx->config.dry) return t;
-    const double scale = (double)from / (double)to, wide = smooth && scale > 1 ? scale : 1;
-    float *row = (float *)(void *)t->data;
-    for (int64_t i = 0; i < to; i++, row += from) {
-        const double centre = scale * ((double)i + 0.5);
-        if (smooth) { /* what lies outside does not count */
-            const int64_t low = (int64_t)fmax(centre - 2 * wide + 0.5, 0),
-                          high = (int64_t)fmin(centre + 2 * wide + 0.5, (double)from);
-            double sum = 0;
-            for (int64_t j = low; j < high; j++) sum += cubic(((double)j - centre + 0.5) / wide, -0.5);
-            for (int64_t j = low; j < high; j++) row[j] = (float)(cubic(((double)j - centre + 0.5) / wide, -0.5) / sum);
-            continue;
-        }
-        const int64_t first = (int64_t)floor(centre - 0.5);
-        for (int64_t j = first - 1; j <= first + 2; j++) /* the border stands for what lies outside */
-            row[j < 0 ? 0 : j >= from ? from - 1 : j] += (float)cubic(centre - 0.5 - (double)j, -0.75);
-    }
+    if (t && !cx->config.dry) resize_weights(from, to, smooth, (float *)(void *)t->data);
     return t;
 }
 

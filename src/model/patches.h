@@ -8,6 +8,7 @@
 
 #include "model/families.h"
 #include "model/parts.h"
+#include "model/place.h"
 
 #define SIDE_MOST 65536 /* of a picture */
 
@@ -41,6 +42,9 @@ heed_param *patches_tokens(heed_ctx *cx, heed_params *set, const char *prefix, c
  * torch.nn.functional.interpolate has it without aligned corners. smooth: with antialias, as timm's. */
 heed_tensor *positions_resized(heed_ctx *cx, heed_tensor *table, int64_t first, const int64_t from[2],
                                const int64_t to[2], bool smooth);
+
+/* The patches of a picture of this size. */
+void patches_place(const struct patches *p, const int64_t size[2], struct picture_place *to);
 
 /* What token i is called in maps of attention: the names before the patches, then "row,column". */
 void patches_name(const int64_t grid[2], const char *const *first, int64_t n, int64_t i, char *name, size_t size);

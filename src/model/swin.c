@@ -1,5 +1,6 @@
 /* Swin (Liu et al. 2021) with the names and config keys of transformers. swin.h says what it computes. */
 #include "model/swin.h"
+#include "model/resized.h"
 
 #define SIZE_LIMIT ((int64_t)1 << 30)
 #define NORM_EPS   1e-5F /* torch's own, of the norms that layer_norm_eps is not for */
@@ -42,6 +43,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
         return false;
     if (heed_json_bool(cx, config, "use_absolute_embeddings"))
         m->positions = patches_tokens(cx, set, in.s, "position_embeddings", p->grid[0] * p->grid[1], C, init);
+    if (!resizable_positions(cx, set, m->positions, 0, p->grid, false)) return false;
     m->dropout = (float)config_number(cx, config, "hidden_dropout_prob", 0, 1);
     return part_norm(cx, set, in.s, "norm", C, NORM_EPS, &m->patch_norm);
 }
@@ -132,9 +134,10 @@ static const heed_key label_keys[] = {LABEL_KEYS, {NULL, HEED_KEY_INT, NULL, NUL
 static const heed_head heads[] = {
     {"SwinForImageClassification", .tasks = "classify", .inputs = "pixel_values interpolate_pos_encoding labels",
      .keys = label_keys, .build = build_classify, .forward = swin_forward_classify, .sample = swin_sample_classify,
-     .name_key = swin_name_key},
+     .name_key = swin_name_key, .place = swin_place},
     {"SwinModel", .tasks = "embed", .inputs = "pixel_values interpolate_pos_encoding", .bare = true,
-     .build = build_bare, .forward = swin_forward_bare, .sample = swin_sample_bare, .name_key = swin_name_key},
+     .build = build_bare, .forward = swin_forward_bare, .sample = swin_sample_bare, .name_key = swin_name_key,
+     .place = swin_place},
     {.architecture = NULL},
 };
 

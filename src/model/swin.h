@@ -61,5 +61,6 @@ bool swin_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, hee
 bool swin_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 bool swin_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 void swin_name_key(const void *own, int64_t i, char *name, size_t size);
+bool swin_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
 
 #endif

@@ -1,6 +1,8 @@
 /* What Swin Transformers compute, and their heads. */
+#include "model/resized.h"
 #include "model/swin.h"
 #include "tensor/engine.h"
+#include <string.h>
 
 /* Capture calls the last block of a stage "attention", by the number of the stage: that is what transformers gives. The
  * others are "windows", by their own numbers. */
@@ -13,7 +15,7 @@ bool swin_make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_ini
     const int64_t shape[] = {(2 * b->table[0] - 1) * (2 * b->table[1] - 1), b->attention.heads};
     b->bias = heed_param_add(cx, set, prefix, "relative_position_bias_table", 2, shape, init);
     if (b->bias) b->bias->decays = false, b->bias->wide = true;
-    return b->bias != NULL;
+    return b->bias != NULL && resizable_biases(cx, set, b->bias, b->table);
 }
 
 /* ---- windows ---- */
@@ -200,4 +202,24 @@ bool swin_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t 
 void swin_name_key(const void *own, int64_t i, char *name, size_t size) {
     const struct swin *m = own;
     patches_name(m->stage[0].block ? m->stage[0].block[0].window : m->patches.grid, NULL, 0, i, name, size);
+}
+
+/* The block whose attention was captured, and the grid that it works on. */
+bool swin_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to) {
+    const struct swin *m = own;
+    patches_place(&m->patches, size, to);
+    for (int s = 0; s < m->stages; s++) {
+        for (int i = 0; i < 2 && m->stage[s].norm.weight; i++) to->grid[i] = (to->grid[i] + 1) / 2, to->patch[i] *= 2;
+        for (int k = 0; map && k < m->stage[s].blocks; k++) {
+            const struct swin_block *const b = &m->stage[s].block[k];
+            if (b->number != map->layer || strcmp(b->site, map->site) != 0) continue;
+            const struct cut c = cut_of(m, b, to->grid);
+            for (int i = 0; i < 2; i++)
+                to->window[i] = c.window[i], to->shift[i] = c.shift[i], to->count[i] = c.count[i];
+            to->rolled_first = m->pads_last;
+            to->stage = s;
+            return true;
+        }
+    }
+    return !map;
 }

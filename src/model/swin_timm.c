@@ -175,9 +175,9 @@ static const heed_key keys[] = {
 
 static const heed_head heads[] = {
     {TIMM_CLASSIFY, .tasks = "classify", .inputs = "pixel_values labels", .build = build_classify,
-     .forward = swin_forward_classify, .sample = swin_sample_classify, .name_key = swin_name_key},
+     .forward = swin_forward_classify, .sample = swin_sample_classify, .name_key = swin_name_key, .place = swin_place},
     {TIMM_BARE, .tasks = "embed", .inputs = "pixel_values", .build = build_bare, .forward = swin_forward_bare,
-     .sample = swin_sample_bare, .name_key = swin_name_key},
+     .sample = swin_sample_bare, .name_key = swin_name_key, .place = swin_place},
     {.architecture = NULL},
 };
 

@@ -1,6 +1,7 @@
 /* ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021), which has a distillation token beside the class token,
  * with the names and config keys of transformers. vit.h says what they compute. */
 #include "model/vit.h"
+#include "model/resized.h"
 
 static const struct vit_names {
     const char *base;
@@ -48,7 +49,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
     if (!patches_make(cx, set, part_under(cx, in.s, "patch_embeddings.projection").s, C, true, init, p)) return false;
     m->positions = patches_tokens(cx, set, in.s, "position_embeddings", m->first + p->grid[0] * p->grid[1], C, init);
     m->dropout = (float)config_number(cx, config, "hidden_dropout_prob", 0, 1);
-    return !heed_failed(cx);
+    return !heed_failed(cx) && resizable_positions(cx, set, m->positions, m->placed, p->grid, m->smooth);
 }
 
 static bool make_body(heed_ctx *cx, const struct vit_names *names, heed_json config, heed_params *set, bool bare,
@@ -151,10 +152,15 @@ static const heed_key vit_label_keys[] = {LABEL_KEYS, END_OF_KEYS};
 
 #define PIXELS "pixel_values attention_mask interpolate_pos_encoding"
 #define VIT_HEADS(family, prefix)                                                                                      \
-    {prefix "ForImageClassification",  .tasks = "classify",                                                            \
-     .inputs = PIXELS " labels",       .keys = vit_label_keys,                                                         \
-     .build = family##_build_classify, .forward = vit_forward_classify,                                                \
-     .sample = vit_sample_classify,    .name_key = vit_name_key},                                                      \
+    {prefix "ForImageClassification",                                                                                  \
+     .tasks = "classify",                                                                                              \
+     .inputs = PIXELS " labels",                                                                                       \
+     .keys = vit_label_keys,                                                                                           \
+     .build = family##_build_classify,                                                                                 \
+     .forward = vit_forward_classify,                                                                                  \
+     .sample = vit_sample_classify,                                                                                    \
+     .name_key = vit_name_key,                                                                                         \
+     .place = vit_place},                                                                                              \
         {prefix "Model",                                                                                               \
          .tasks = "embed",                                                                                             \
          .inputs = PIXELS,                                                                                             \
@@ -162,11 +168,12 @@ static const heed_key vit_label_keys[] = {LABEL_KEYS, END_OF_KEYS};
          .build = family##_build_bare,                                                                                 \
          .forward = vit_forward_bare,                                                                                  \
          .sample = vit_sample_bare,                                                                                    \
-         .name_key = vit_name_key},                                                                                    \
+         .name_key = vit_name_key,                                                                                     \
+         .place = vit_place},                                                                                          \
     {                                                                                                                  \
         prefix "ForMaskedImageModeling", .tasks = "", .inputs = PIXELS " bool_masked_pos",                             \
                                          .build = family##_build_masked, .forward = vit_forward_masked,                \
-                                         .sample = vit_sample_masked, .name_key = vit_name_key                         \
+                                         .sample = vit_sample_masked, .name_key = vit_name_key, .place = vit_place     \
     }
 
 static const heed_head vit_heads[] = {VIT_HEADS(vit, "ViT"), {.architecture = NULL}};
@@ -174,7 +181,7 @@ static const heed_head deit_heads[] = {VIT_HEADS(deit, "DeiT"),
                                        {"DeiTForImageClassificationWithTeacher", .tasks = "distil",
                                         .inputs = PIXELS " labels", .keys = vit_label_keys, .build = deit_build_teacher,
                                         .forward = vit_forward_teacher, .sample = vit_sample_classify,
-                                        .name_key = vit_name_key},
+                                        .name_key = vit_name_key, .place = vit_place},
                                        {.architecture = NULL}};
 
 #define OTHER_SIZES                                                                                                    \

@@ -68,5 +68,6 @@ bool vit_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t lengt
 bool vit_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 bool vit_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 void vit_name_key(const void *own, int64_t i, char *name, size_t size);
+bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
 
 #endif

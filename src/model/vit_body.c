@@ -2,6 +2,7 @@
 #include "model/vit.h"
 #include "tensor/engine.h"
 #include <stdio.h>
+#include <string.h>
 
 float vit_drop_path(double rate, int64_t i, int64_t n) {
     return n > 1 ? (float)(rate * (double)i / (double)(n - 1)) : 0;
@@ -139,6 +140,11 @@ static heed_tensor *logits_of(heed_ctx *cx, const struct vit *m, const heed_io *
 bool vit_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct vit *m = own;
     heed_tensor *part[2], *const logits = logits_of(cx, m, in, part);
+    if (m->distilled.weight && engine_of(cx) &&
+        engine_of(cx)->training && /* a teacher's loss is of the one, the labels' of the other */
+        (!logits || !heed_io_put(cx, out, "cls_logits", part[0]) ||
+         !heed_io_put(cx, out, "distillation_logits", part[1])))
+        return false;
     if (m->pool == VIT_ALL) return logits && heed_io_put(cx, out, "logits", logits); /* of every token */
     return head_classify(cx, m->problem, in, logits, out);
 }
@@ -224,4 +230,22 @@ void vit_name_key(const void *own, int64_t i, char *name, size_t size) {
                  i == 0 && m->pool == VIT_CLASS ? names[0]
                  : m->distilled.weight          ? names[1]
                                                 : names[2]);
+}
+
+static int64_t tokens_named(const struct vit *m, const char *name) {
+    int64_t n = 0;
+    for (int i = 0; i < VIT_TOKENS && m->tokens[i]; i++)
+        if (strstr(m->tokens[i]->name, name)) n += m->tokens[i]->shape[1];
+    return n;
+}
+
+bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to) {
+    const struct vit *m = own;
+    patches_place(&m->patches, size, to);
+    const bool pooling = map && strcmp(map->site, "pooling") == 0;
+    if (pooling && !m->pools_tokens) return true; /* only patches are looked at */
+    to->classes = tokens_named(m, "cls_token");
+    to->registers = tokens_named(m, "reg_token");
+    to->distillations = m->first - to->classes - to->registers;
+    return true;
 }

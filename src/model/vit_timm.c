@@ -1,5 +1,6 @@
 /* ViT, DeiT and their kin (Dosovitskiy et al. 2021; Touvron et al. 2021 and 2022) in timm's layout: names of parameters
  * and arguments are those of timm's VisionTransformer. vit.h says what they compute. */
+#include "model/resized.h"
 #include "model/timm.h"
 #include "model/vit.h"
 #include <string.h>
@@ -133,6 +134,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
     if (positions && *positions && strcmp(positions, "none") != 0) {
         if (!timm_only(cx, a->at, "pos_embed", "learn")) return false;
         m->positions = patches_tokens(cx, set, "", "pos_embed", m->placed + p->grid[0] * p->grid[1], C, a->init);
+        if (!resizable_positions(cx, set, m->positions, m->placed, p->grid, m->smooth)) return false;
     }
     return !pre_norm || norm_make(cx, set, "", "norm_pre", C, a, &m->before);
 }
@@ -311,9 +313,9 @@ static const heed_key keys[] = {
 
 static const heed_head heads[] = {
     {TIMM_CLASSIFY, .tasks = "classify", .inputs = "pixel_values labels", .build = build_classify,
-     .forward = forward_classify, .sample = sample_classify, .name_key = vit_name_key},
+     .forward = forward_classify, .sample = sample_classify, .name_key = vit_name_key, .place = vit_place},
     {TIMM_BARE, .tasks = "embed", .inputs = "pixel_values", .build = build_bare, .forward = forward_bare,
-     .sample = vit_sample_bare, .name_key = vit_name_key},
+     .sample = vit_sample_bare, .name_key = vit_name_key, .place = vit_place},
     {.architecture = NULL},
 };
 

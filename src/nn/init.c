@@ -1,4 +1,5 @@
 /* Fresh numbers, by the formulas of torch.nn.init (He et al. 2015; Glorot & Bengio 2010). */
+#include "attention/linear.h"
 #include "nn/params.h"
 #include <math.h>
 
@@ -67,6 +68,9 @@ void params_draw(heed_param *p, uint64_t seed) {
         break;
     case HEED_INIT_FAN_IN_UNIFORM:
         uniform(p, seed, -side, side);
+        break;
+    case HEED_INIT_ORTHOGONAL:
+        if (p->count > 0) favor_draw(seed, (uint64_t)p->index, true, p->shape[0], p->count / p->shape[0], p->value);
         break;
     }
 }

@@ -29,13 +29,22 @@ struct name_list {
 };
 
 /* How a file's names meet those of a set, and what came of it. */
+/* How a table over a grid is interpolated from a file's of another size, when a model is opened to be fine-tuned. */
+struct param_resize {
+    /* from NULL: only whether it can. `shape`: of the file's, of the same rank as p. */
+    bool (*run)(heed_ctx *cx, const heed_param *p, const int64_t *shape, const float *from, float *to);
+    int64_t first, grid[2]; /* rows that are of no grid, which come first; rows and columns of the grid */
+    bool smooth;            /* antialias */
+};
+
 struct params_file {
     const char *base; /* "bert": a file may have "bert." before the body's names or not, whatever the set has */
     const char *const *ignored; /* patterns of names that are not read */
     bool fresh_head;            /* what is missing or of another shape outside the body stays as it was drawn */
     uint64_t seed;              /* of what a mapped set draws */
     bool beside;                /* the file is that of the model beside; params_load's own */
-    struct name_list fresh, unused;
+    bool mapped;                /* params_map's own */
+    struct name_list fresh, unused, resized;
 };
 bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *file);
 /* Loose ties as the file has them. The set is neither allocated nor mapped yet. */

@@ -124,6 +124,12 @@ static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set,
     }
 }
 
+/* Can it be interpolated from the file's, which is of another size? */
+static bool is_resizable(heed_ctx *cx, const heed_param *p, const heed_array *a, const struct params_file *f) {
+    return f->fresh_head && !f->mapped && p->resize && p->rank == a->rank &&
+           p->resize->run(cx, p, a->shape, NULL, NULL);
+}
+
 /* Looks for every parameter: where[i] is its place in the file, or -1. */
 static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, struct params_file *f, int64_t *where,
                   bool *read, struct name_list *wrong) {
@@ -155,6 +161,10 @@ static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, st
             shape_text(want, p->rank, p->shape);
             shape_text(got, a->rank, a->shape);
             snprintf(detail, sizeof detail, " is %s, not %s", got, want);
+            if (is_resizable(cx, p, a, f)) {
+                list_name(&f->resized, "", p->name, "");
+                continue;
+            }
             list_name(fresh ? &f->fresh : wrong, fresh ? "" : "misshapen ", p->name, detail);
             p->fresh = fresh;
             where[i] = -1;
@@ -234,13 +244,23 @@ bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struc
 
 /* ---- copied ---- */
 
+static void load_resized(heed_ctx *cx, heed_param *p, const heed_array *a) {
+    const int64_t n = heed_array_count(a);
+    float *const from = heed_mem_new(cx, (size_t)n * sizeof *from);
+    if (from && heed_array_to_f32(cx, a, from, n)) p->resize->run(cx, p, a->shape, from, p->value);
+    heed_mem_free(cx, from);
+}
+
 static bool load_file(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f) {
     struct matched m;
     if (!match_file(cx, set, path, f, &m)) return false;
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         heed_param *p = set->list[i];
         const heed_array *a = m.where[i] >= 0 ? heed_safetensors_get(cx, m.file, m.where[i]) : NULL;
-        if (a && heed_array_to_f32(cx, a, p->value, p->count)) note_type(p, a->dtype);
+        if (a && !same_shape(p, a))
+            load_resized(cx, p, a);
+        else if (a && heed_array_to_f32(cx, a, p->value, p->count))
+            note_type(p, a->dtype);
         if (!a && p->optional && !p->target && !f->fresh_head) params_draw(p, f->seed);
     }
     matched_free(cx, &m);
@@ -383,6 +403,7 @@ bool params_map(heed_ctx *cx, heed_params *set, const char *path, struct params_
     if (heed_failed(cx)) return false;
     if (!set || set->block || set->file)
         return heed_fail(cx, HEED_ERR_USAGE, "params: %s", set ? "allocated already" : "the set is NULL");
+    f->mapped = true;
     if (!match_file(cx, set, path, f, &m)) return false;
     set->file = m.file;
     const bool placed = place(cx, set, &m, f);

@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "heed/attention.h"
 #include "plot/buffer.h"
+#include "plot/page.h"
 #include "plot/terminal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,22 +86,10 @@ static bool check(struct page *p) {
 
 /* ---- words ---- */
 
-static void put_text(struct buffer *b, const char *text) {
-    buffer_put(b, "\"", 1);
-    for (const char *s = text; *s; s++) {
-        const unsigned char c = (unsigned char)*s;
-        if (c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == 0x7F)
-            buffer_format(b, "\\u%04x", c);
-        else
-            buffer_put(b, s, 1);
-    }
-    buffer_put(b, "\"", 1);
-}
-
 static void put_member(struct buffer *b, const char *name, const char *text) {
     if (!text) return;
     buffer_format(b, "\"%s\":", name);
-    put_text(b, text);
+    page_text(b, text);
     buffer_text(b, ",");
 }
 
@@ -110,7 +98,7 @@ static void put_names(struct buffer *b, const char *name, const char *const *nam
     buffer_format(b, "\"%s\":[", name);
     for (int64_t i = 0; i < n; i++) {
         if (i) buffer_text(b, ",");
-        put_text(b, names[i] ? names[i] : "");
+        page_text(b, names[i] ? names[i] : "");
     }
     buffer_text(b, "],");
 }
@@ -157,40 +145,9 @@ static bool write_words(struct page *p) {
 
 /* ---- weights ---- */
 
-static bool write_base64(struct file_writer *file, const unsigned char *bytes, size_t n) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char out[4096];
-    size_t used = 0;
-    for (size_t i = 0; i < n; i += 3) {
-        const unsigned have = n - i < 3 ? (unsigned)(n - i) : 3;
-        const unsigned v = (unsigned)bytes[i] << 16 | (have > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                           (have > 2 ? (unsigned)bytes[i + 2] : 0);
-        for (unsigned k = 0; k < 4; k++) out[used++] = k <= have ? letters[v >> (18 - 6 * k) & 63] : '=';
-        if (used == sizeof out) {
-            if (!file_write(file, out, used)) return false;
-            used = 0;
-        }
-    }
-    return file_write(file, out, used);
-}
-
 static bool write_map(const struct page *p, const heed_capture_map *m) {
-    enum { AT_ONCE = 3 * 4096 }; /* whole groups of three bytes */
-    unsigned char bytes[2 * AT_ONCE];
     const int64_t n = m->heads * m->rows * m->keys;
-    const float *const w = m->weights + p->opts.batch * n;
-    const size_t wide = p->scale > 255 ? 2 : 1;
-    for (int64_t i = 0; i < n; i += AT_ONCE) {
-        const int64_t count = n - i < AT_ONCE ? n - i : AT_ONCE;
-        for (int64_t j = 0; j < count; j++) {
-            const float v = w[i + j] > 0 ? fminf(w[i + j], 1) : 0; /* NaN too is 0 */
-            const unsigned q = (unsigned)lrint((double)v * p->scale);
-            bytes[(size_t)j * wide] = (unsigned char)(q & 255);
-            if (wide == 2) bytes[2 * j + 1] = (unsigned char)(q >> 8);
-        }
-        if (!write_base64(p->file, bytes, (size_t)count * wide)) return false;
-    }
-    return true;
+    return page_weights(p->file, m->weights + p->opts.batch * n, n, p->scale);
 }
 
 static bool write_weights(const struct page *p) {
@@ -216,25 +173,15 @@ static bool write_script(const struct page *p) {
 static const char title_mark[] = "<title>Attention</title>";
 static const char from_mark[] = "<!-- data -->\n", to_mark[] = "<!-- end of data -->\n";
 
-static void put_escaped(struct buffer *b, const char *text) {
-    for (const char *s = text; *s; s++) {
-        const unsigned char c = (unsigned char)*s;
-        if (c == '<' || c == '>' || c == '&')
-            buffer_format(b, "&#%d;", c);
-        else
-            buffer_put(b, c < 0x20 || c == 0x7F ? " " : s, 1);
-    }
-}
-
 /* The title and the first of the lines. */
 static bool write_title(struct page *p) {
     const heed_attention_page_opts *const o = &p->opts;
     struct buffer b = {.cx = p->cx};
     buffer_text(&b, "<title>");
-    put_escaped(&b, o->title ? o->title : "Attention");
+    page_escaped(&b, o->title ? o->title : "Attention");
     if (o->n_lines > 0) {
         buffer_text(&b, ": ");
-        put_escaped(&b, o->lines[0]);
+        page_escaped(&b, o->lines[0]);
     }
     const bool ok = buffer_text(&b, "</title>") && file_write(p->file, b.data, b.size);
     buffer_free(&b);

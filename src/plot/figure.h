@@ -37,7 +37,10 @@ struct layer {
     int64_t rows, cols; /* of a map, of an image */
     heed_map map;       /* ... and their colours */
     double low, high;   /* ... and scale, both 0: from the data */
-    bool numbers, no_bar, stretch, weights, own_scales;
+    bool numbers, no_bar, stretch, weights, own_scales, rgb;
+    uint8_t *under; /* RGB, (under_rows, under_cols), below a map; NULL: none */
+    int64_t under_rows, under_cols;
+    bool smooth;
     int columns;          /* of a grid of images */
     int *sizes, sizes_n;  /* of a network; colours of names; of writing: points, and how many of them are given */
     int most;             /* nodes drawn of one layer */
@@ -75,6 +78,11 @@ struct heed_figure {
 };
 
 #define MAX_POINTS 14400.0 /* width or height of a figure: 200 inches, the most that a PDF page may have */
+
+/* How much wider than tall a cell of a map is: where there is a picture below, that keeps its shape. */
+static inline double cell_shape(const struct layer *l) {
+    return l->under ? (double)l->under_cols * (double)l->rows / ((double)l->under_rows * (double)l->cols) : 1;
+}
 
 /* Whether a call on the panel may do something. */
 static inline bool panel_ready(const heed_panel *p) { return p && !heed_failed(p->figure->cx); }

@@ -294,8 +294,9 @@ static double room_right(struct frame *f, double width, double height) {
 /* The plot of a heat map with square cells within the room given. */
 static struct rect square_cells(const struct frame *f, struct rect r) {
     if (!f->map || f->map->kind != LAYER_HEATMAP || f->map->stretch || f->map->n == 0) return r;
-    const double cell = fmin(r.w / (double)f->map->cols, r.h / (double)f->map->rows);
-    const double w = cell * (double)f->map->cols, h = cell * (double)f->map->rows;
+    const double shape = cell_shape(f->map), cols = shape * (double)f->map->cols;
+    const double cell = fmin(r.w / cols, r.h / (double)f->map->rows);
+    const double w = cell * cols, h = cell * (double)f->map->rows;
     return (struct rect){r.x + (r.w - w) / 2, r.y + (r.h - h) / 2, w, h};
 }
 

@@ -1,5 +1,6 @@
 /* Layers as they are added: checked, copied, and their defaults settled. */
 #include "base/checked.h"
+#include "heed/image.h"
 #include "io/text.h"
 #include "plot/color.h"
 #include "plot/figure.h"
@@ -8,9 +9,10 @@
 
 #define MAX_LAYERS 100000
 #define MAX_LINES  10000
+#define MAX_UNDER  16384 /* pixels of a side */
 
 void layer_free(heed_ctx *cx, struct layer *l) {
-    void *const held[] = {l->text, l->x, l->y, l->z, l->sizes, l->names.at, l->names_2.at, l->names_3.at};
+    void *const held[] = {l->text, l->x, l->y, l->z, l->sizes, l->names.at, l->names_2.at, l->names_3.at, l->under};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) heed_mem_free(cx, held[i]);
 }
 
@@ -162,6 +164,21 @@ bool heed_panel_names(heed_panel *p, const float *x, const float *y, const char 
 
 /* ---- maps, images, networks, writing ---- */
 
+/* RGB of the picture below a map. */
+static bool copy_under(heed_ctx *cx, const char *op, const heed_image *from, struct layer *l) {
+    if (!from) return true;
+    if (!from->data || from->width < 1 || from->height < 1 || (from->channels != 1 && from->channels != 3) ||
+        from->width > MAX_UNDER || from->height > MAX_UNDER)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: the picture below should be grey or RGB, of at most %d pixels a side",
+                         op, MAX_UNDER);
+    const int64_t n = from->width * from->height;
+    if (!(l->under = heed_mem_new(cx, (size_t)(3 * n)))) return false;
+    for (int64_t i = 0; i < 3 * n; i++) l->under[i] = from->data[from->channels == 3 ? i : i / 3];
+    l->under_rows = from->height;
+    l->under_cols = from->width;
+    return true;
+}
+
 bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_t cols, const heed_heatmap *options) {
     static const char op[] = "heatmap";
     if (!panel_ready(p)) return false;
@@ -172,12 +189,13 @@ bool heed_panel_heatmap(heed_panel *p, const float *values, int64_t rows, int64_
     l.no_bar = o.no_bar;
     l.stretch = o.stretch;
     l.weights = o.weights;
+    l.smooth = o.smooth;
     l.style.color = HEED_COLOR_INK;
     if (rows < 0 || cols < 0 || !i64_mul(rows, cols, &l.n))
         return heed_fail(cx, HEED_ERR_SHAPE, "heatmap: (%lld,%lld) is no shape", (long long)rows, (long long)cols);
     if (map_check(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, values, l.n, &l.y) &&
         copy_names(cx, op, o.row_names, rows, &l.names) && copy_names(cx, op, o.col_names, cols, &l.names_2) &&
-        copy_names(cx, op, o.texts, l.n, &l.names_3))
+        copy_names(cx, op, o.texts, l.n, &l.names_3) && copy_under(cx, op, o.under, &l))
         copy_text(cx, op, o.scale_label, &l.text);
     return panel_add(p, &l);
 }
@@ -193,11 +211,12 @@ bool heed_panel_images(heed_panel *p, const float *images, int64_t n, int64_t he
     l.low = o.low;
     l.high = o.high;
     l.own_scales = o.own_scales;
+    l.rgb = o.rgb;
     l.columns = o.columns;
     l.style.color = HEED_COLOR_INK;
     int64_t pixels;
     if (n < 0 || height < 1 || width < 1 || o.columns < 0 || !i64_mul(height, width, &pixels) ||
-        !i64_mul(pixels, n, &pixels))
+        !i64_mul(pixels, n, &pixels) || !i64_mul(pixels, o.rgb ? 3 : 1, &pixels))
         return heed_fail(cx, HEED_ERR_SHAPE, "images: (%lld,%lld,%lld) in %d columns is no shape", (long long)n,
                          (long long)height, (long long)width, o.columns);
     if (map_check(cx, op, o.map, o.low, o.high) && copy_floats(cx, op, images, pixels, &l.y))

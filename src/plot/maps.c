@@ -3,12 +3,15 @@
 
 #include <math.h>
 
+#define OVER_ALPHA 0.62 /* of colours over a picture */
+
 struct pixels {
     const struct theme *theme;
     const float *values; /* (rows, cols) */
     int64_t cols;
     heed_map map;
     struct range scale;
+    bool rgb; /* values (rows, cols, 3) are the colours themselves */
 };
 
 static struct rgb value_color(const struct pixels *p, double v) {
@@ -20,9 +23,50 @@ static struct rgb pixel(const void *arg, int64_t row, int64_t col) {
     return value_color(p, (double)p->values[row * p->cols + col]);
 }
 
+static double part_of(float v) { return v > 0 ? fmin((double)v, 1) : 0; } /* NaN: 0 */
+
+static struct rgb pixel_rgb(const void *arg, int64_t row, int64_t col) {
+    const struct pixels *p = arg;
+    const float *v = p->values + 3 * (row * p->cols + col);
+    return (struct rgb){part_of(v[0]), part_of(v[1]), part_of(v[2])};
+}
+
 static void paint(cairo_t *cr, heed_ctx *cx, struct rect r, int64_t rows, const struct pixels *p) {
-    if (!paint_pixels(cr, r, rows, p->cols, pixel, p))
+    if (!paint_pixels(cr, r, rows, p->cols, p->rgb ? pixel_rgb : pixel, p))
         heed_fail(cx, HEED_ERR_MEMORY, "figure_write: no memory for an image");
+}
+
+/* ---- over a picture ---- */
+
+struct over {
+    struct pixels map;
+    const struct layer *l;
+};
+
+/* The value at a point in units of cells, (0, 0) being the middle of the first one: that of the cell, or between. */
+static double value_at(const struct layer *l, double row, double col) {
+    const double top = (double)(l->rows - 1), right = (double)(l->cols - 1);
+    row = fmin(fmax(row, 0), top), col = fmin(fmax(col, 0), right);
+    if (!l->smooth) return (double)l->y[(int64_t)(row + 0.5) * l->cols + (int64_t)(col + 0.5)];
+    const int64_t y = (int64_t)fmin(row, fmax(top - 1, 0)), x = (int64_t)fmin(col, fmax(right - 1, 0));
+    const float *const at = l->y + y * l->cols + x;
+    const int64_t down = l->rows > 1 ? l->cols : 0, across = l->cols > 1;
+    const double v = row - (double)y, u = col - (double)x;
+    return (1 - v) * ((1 - u) * (double)at[0] + u * (double)at[across]) +
+           v * ((1 - u) * (double)at[down] + u * (double)at[down + across]);
+}
+
+/* The picture loses most of its colour, and gets that of the value; it stays bright where the value is large. */
+static struct rgb pixel_over(const void *arg, int64_t row, int64_t col) {
+    const struct over *const o = arg;
+    const struct layer *const l = o->l;
+    const uint8_t *const b = l->under + 3 * (row * l->under_cols + col);
+    const struct rgb picture = {b[0] / 255.0, b[1] / 255.0, b[2] / 255.0};
+    const double v = value_at(l, ((double)row + 0.5) * (double)l->rows / (double)l->under_rows - 0.5,
+                              ((double)col + 0.5) * (double)l->cols / (double)l->under_cols - 0.5);
+    if (!isfinite(v)) return picture;
+    const double grey = 0.30 * picture.r + 0.59 * picture.g + 0.11 * picture.b;
+    return mix((struct rgb){grey, grey, grey}, value_color(&o->map, v), OVER_ALPHA);
 }
 
 /* ---- colour bars ---- */
@@ -46,7 +90,7 @@ void bar_draw(const struct bar *b, cairo_t *cr, heed_ctx *cx, const struct theme
     float ramp[STEPS];
     for (int i = 0; i < STEPS; i++) ramp[i] = (float)(STEPS - 1 - i) / (STEPS - 1);
     const struct rect r = snapped(cr, (struct rect){plot.x + plot.w + BAR_GAP, plot.y, BAR_WIDE, plot.h});
-    paint(cr, cx, r, STEPS, &(struct pixels){theme, ramp, 1, b->map, {0, 1}});
+    paint(cr, cx, r, STEPS, &(struct pixels){theme, ramp, 1, b->map, {0, 1}, false});
     set_color(cr, theme->axis, 1);
     cairo_set_line_width(cr, 0.6);
     cairo_rectangle(cr, r.x, r.y, r.w, r.h);
@@ -98,9 +142,12 @@ static void cell_numbers(struct frame *f, const struct pixels *p) {
 void draw_heatmap(struct frame *f) {
     const struct layer *l = f->map;
     if (l->n == 0) return;
-    const struct pixels p = {f->theme, l->y, l->cols, l->map, f->scale};
+    const struct pixels p = {f->theme, l->y, l->cols, l->map, f->scale, false};
     heed_ctx *const cx = f->panel->figure->cx;
-    paint(f->cr, cx, f->plot, l->rows, &p);
+    if (!l->under)
+        paint(f->cr, cx, f->plot, l->rows, &p);
+    else if (!paint_pixels(f->cr, f->plot, l->under_rows, l->under_cols, pixel_over, &(struct over){p, l}))
+        heed_fail(cx, HEED_ERR_MEMORY, "figure_write: no memory for an image");
     if (l->numbers) cell_numbers(f, &p);
     if (f->has_bar) bar_draw(&f->bar, f->cr, cx, f->theme, f->plot, f->font);
 }
@@ -137,9 +184,10 @@ void draw_images(struct frame *f) {
         struct rect box = {x0 + (double)(i % columns) * (w + IMAGE_GAP),
                            y0 + (double)(i / columns) * (h + above + IMAGE_GAP) + above, w, h};
         box = snapped(f->cr, box);
-        const float *image = l->y + i * l->rows * l->cols;
+        const float *image = l->y + i * l->rows * l->cols * (l->rgb ? 3 : 1);
         const struct range own = l->own_scales ? map_scale(l->map, 0, 0, image, l->rows * l->cols) : f->scale;
-        paint(f->cr, f->panel->figure->cx, box, l->rows, &(struct pixels){f->theme, image, l->cols, l->map, own});
+        paint(f->cr, f->panel->figure->cx, box, l->rows,
+              &(struct pixels){f->theme, image, l->cols, l->map, own, l->rgb});
         set_color(f->cr, f->theme->axis, 0.8);
         cairo_rectangle(f->cr, box.x, box.y, box.w, box.h);
         cairo_stroke(f->cr);

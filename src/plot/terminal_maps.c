@@ -310,6 +310,10 @@ char *heed_terminal_images(heed_ctx *cx, const float *images, int64_t n, int64_t
     enum { GAP = 2 };
     const heed_images o = options ? *options : (heed_images){0};
     struct screen s;
+    if (o.rgb) {
+        heed_fail(cx, HEED_ERR_USAGE, "terminal_images: of red, green and blue only files are made");
+        return NULL;
+    }
     if (!screen_open(&s, cx, op, how) || !check_shape(cx, op, images, n, height, width) ||
         !map_check(cx, op, o.map, o.low, o.high) || !check_labels(cx, op, o.titles, n))
         return buffer_free(&s.b), NULL;

@@ -124,7 +124,7 @@ static bool suit_cells(struct grid *g, const char *path) {
     for (int i = 0; ok && i < f->rows * f->cols; i++) {
         const struct frame *at = &g->frames[i];
         if (!has_heatmap(at)) continue;
-        g->w = fmax(g->w, f->cell * (double)at->map->cols);
+        g->w = fmax(g->w, f->cell * cell_shape(at->map) * (double)at->map->cols);
         g->h = fmax(g->h, f->cell * (double)at->map->rows);
         if (f->rows * f->cols == 1 && at->panel->title)
             title = fmax(title, text_width(cr, at->panel->title, FONT_TITLE, true));

@@ -89,6 +89,8 @@ bool task_weighted_forward(heed_ctx *cx, const void *own, const heed_model *mode
 
 int64_t task_best(const float *x, int64_t n);                  /* the place of the largest, the first of equals */
 bool task_all_finite(heed_ctx *cx, const float *x, int64_t n); /* else a sentence */
+void task_softmax(float *x, int64_t n);                        /* in place */
+void task_unit_length(float *x, int64_t n);                    /* divided by its length */
 
 /* Logits (n, width) of all examples in their order, from heed_loop_over. */
 struct task_logits {

@@ -123,7 +123,7 @@ static void warn_of_fresh_head(heed_ctx *cx, const char *dir, const heed_model *
     const size_t size = base ? strlen(base) : 0;
     for (int i = 0; base && !heed_model_head(m)->bare && i < heed_params_count(params); i++) {
         const heed_param *const p = heed_params_at(params, i);
-        if (p->rank != 1 || !text_ends(p->name, strlen(p->name), "bias")) continue;
+        if (p->rank != 1 || p->frozen || !text_ends(p->name, strlen(p->name), "bias")) continue;
         if (strncmp(p->name, base, size) == 0 && p->name[size] == '.') continue;
         if (!all_zeros(p)) return;
         last = p->name;
@@ -198,7 +198,7 @@ static bool run(heed_ctx *cx, const heed_text_model *m, const heed_text_input *t
 
 /* ---- classes ---- */
 
-static void softmax(float *x, int64_t n) {
+void task_softmax(float *x, int64_t n) {
     double most = (double)x[0], sum = 0;
     for (int64_t j = 1; j < n; j++) most = fmax(most, (double)x[j]);
     for (int64_t j = 0; j < n; j++) sum += exp((double)x[j] - most);
@@ -218,7 +218,7 @@ bool heed_classify(heed_ctx *cx, const heed_text_model *m, const heed_text_input
     const bool several = is_multi_label(cx, m);
     for (int64_t i = 0; i < n && m->labels > 1; i++) {
         float *p = out + i * m->labels;
-        if (!several) softmax(p, m->labels);
+        if (!several) task_softmax(p, m->labels);
         for (int64_t j = 0; several && j < m->labels; j++) p[j] = (float)(1 / (1 + exp(-(double)p[j])));
     }
     return !heed_failed(cx);
@@ -248,7 +248,7 @@ static void pool(const struct pooled *p, const float *h, int64_t length, float *
     }
 }
 
-static void normalise(float *x, int64_t n) {
+void task_unit_length(float *x, int64_t n) {
     double square = 0;
     for (int64_t j = 0; j < n; j++) square += (double)x[j] * (double)x[j];
     const double length = fmax(sqrt(square), 1e-12);
@@ -267,7 +267,7 @@ static bool take_states(heed_ctx *cx, void *own, const heed_batch *b, const heed
         while (length < longest && mask[i * longest + length]) length++;
         float *to = p->out + b->row[i] * p->width;
         pool(p, h + i * longest * p->width, length, to);
-        if (p->m->normalise) normalise(to, p->width);
+        if (p->m->normalise) task_unit_length(to, p->width);
     }
     return true;
 }
@@ -312,9 +312,11 @@ static void best_tokens(const float *p, int64_t n, int top, heed_filled *to) {
 static bool take_masks(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
     struct filling *f = own;
     heed_tensor *logits = heed_io_get(out, "logits");
-    const int32_t *ids = heed_batch_i32(b, "input_ids");
-    if (!logits || !ids) return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "fill: no logits");
-    const int64_t length = heed_dim(logits, 1), words = heed_dim(logits, 2);
+    const heed_tensor *const tokens = heed_batch_tensor(cx, b, "input_ids");
+    if (!logits || !tokens) return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "fill: no logits");
+    const int32_t *const ids = heed_batch_i32(b, "input_ids");
+    /* Perceiver's logits are of positions beyond the tokens too */
+    const int64_t length = heed_dim(tokens, 1), words = heed_dim(logits, 2);
     const float *p = heed_f32(heed_contiguous(cx, heed_softmax(cx, logits, -1)));
     for (int64_t i = 0; p && i < length; i++) {
         if (ids[i] != f->mask) continue;

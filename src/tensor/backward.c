@@ -39,8 +39,7 @@ static float *target_of(heed_ctx *cx, heed_tensor *t, bool *add) {
     return *grad ? (*grad)->data : NULL;
 }
 
-/* Adds n numbers of dy to the gradient of t, sharing `from`, the storage they lie in, where it can. */
-static bool contribute(heed_ctx *cx, heed_tensor *t, struct storage *from) {
+bool engine_contribute(heed_ctx *cx, heed_tensor *t, struct storage *from) {
     if (!t->slot && !t->grad) {
         t->grad = from;
         from->refs++;
@@ -144,12 +143,12 @@ static bool node_backward(struct node *n) {
     c->work = NULL;
     for (int i = 0; i < c->n_in; i++) {
         heed_tensor *t = c->in[i];
-        if (ok && beside[i]) ok = contribute(cx, t, beside[i]);
+        if (ok && beside[i]) ok = engine_contribute(cx, t, beside[i]);
         storage_unref(cx, beside[i]);
         if (ok && n->claimed[i]) ok = settle_claim(cx, t->slot, t->count, true);
         n->claimed[i] = false;
         if (ok && n->pass[i] >= 0 && c->wants[i] && c->out[n->pass[i]]->grad)
-            ok = contribute(cx, t, c->out[n->pass[i]]->grad);
+            ok = engine_contribute(cx, t, c->out[n->pass[i]]->grad);
     }
     if (beside != few) heed_mem_free(cx, beside);
     profile_end(cx, mark, c->label ? c->label : c->op->name, PROFILE_BACKWARD);
@@ -158,6 +157,7 @@ static bool node_backward(struct node *n) {
 
 static void node_release(struct node *n) {
     heed_op_call *c = &n->call;
+    if (node_reverses(n)) node_reverse_release(n);
     storage_unref(c->cx, n->state);
     for (int i = 0; i < c->n_in; i++) {
         heed_tensor *t = c->in[i];
@@ -185,8 +185,9 @@ bool engine_walk_back(heed_ctx *cx, int64_t down_to) {
         struct node *n = e->nodes[e->n_nodes - 1];
         bool reached = false;
         for (int j = 0; j < n->call.n_out; j++) reached |= n->call.out[j]->grad != NULL;
-        if (reached &&
-            ((cx->config.cancel && heed_cancelled(cx)) || !(node_recomputes(n) ? node_recompute(n) : node_backward(n))))
+        if (reached && ((cx->config.cancel && heed_cancelled(cx)) || !(node_recomputes(n) ? node_recompute(n)
+                                                                       : node_reverses(n) ? node_reverse(n)
+                                                                                          : node_backward(n))))
             return false;
         e->n_nodes--;
         node_release(n);

@@ -332,11 +332,15 @@ heed_tensor *heed_scope_end(heed_ctx *cx, heed_tensor *keep) {
     return heed_failed(cx) ? NULL : keep;
 }
 
-heed_tensor *heed_scope_keep(heed_ctx *cx, heed_tensor *keep) {
+void heed_scope_keep_many(heed_ctx *cx, heed_tensor *const *keep, int n) {
     struct engine *e = engine_of(cx);
-    if (!e) return NULL;
+    if (!e) return;
     heed_tensor *all = e->scopes[e->depth - 1];
     e->scopes[e->depth - 1] = NULL;
-    sift(e, all, e->depth - 1, &keep, 1);
-    return keep;
+    sift(e, all, e->depth - 1, keep, n);
+}
+
+heed_tensor *heed_scope_keep(heed_ctx *cx, heed_tensor *keep) {
+    heed_scope_keep_many(cx, &keep, 1);
+    return heed_failed(cx) ? NULL : keep;
 }

@@ -72,6 +72,7 @@ struct engine {
     heed_grad **slots; /* with an open claim, or filled by a dry step: to be put right at its end */
     int64_t n_slots, cap_slots;
     bool recording, training, recompute;
+    bool again; /* backward computes a part of the step a second time: what forward leaves behind stays as it is */
     uint64_t step, random_ops;
 };
 
@@ -86,6 +87,12 @@ bool engine_walk_back(heed_ctx *cx, int64_t down_to); /* through all records but
 /* recompute.c: does a record stand for what is computed again, and backward of it; of dry contexts too. */
 bool node_recomputes(const struct node *n);
 bool node_recompute(struct node *n);
+/* reversible.c: the same of a stack of reversible layers, and what its record holds. */
+bool node_reverses(const struct node *n);
+bool node_reverse(struct node *n);
+void node_reverse_release(struct node *n);
+/* Adds the numbers of a storage to t's gradient, sharing it where it can. */
+bool engine_contribute(heed_ctx *cx, heed_tensor *t, struct storage *from);
 uint64_t engine_next_stream(heed_ctx *cx); /* of random numbers, for the next op that needs some */
 
 /* A header without numbers, of no scope yet. */

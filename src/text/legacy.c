@@ -137,6 +137,7 @@ static const struct legacy_class *class_named(const char *name, size_t size) {
 static bool has_files(const struct legacy *l, const struct legacy_class *c, const char *file) {
     static const char *const models[] = {"spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model"};
     if (c->files == LEGACY_WORDS) return legacy_has(l->dir, "vocab.txt");
+    if (c->files == LEGACY_BYTES) return true;
     if (c->files == LEGACY_PAIRS) return legacy_has(l->dir, "vocab.json") && legacy_has(l->dir, "merges.txt");
     if (c->files == LEGACY_MARIAN)
         return legacy_has(l->dir, "vocab.json") && (file || legacy_has(l->dir, "source.spm"));
@@ -173,6 +174,7 @@ static bool read_files(struct legacy *l, const char *file) {
            read_tree(l, "special_tokens_map.json", &l->specials) && read_tree(l, "added_tokens.json", &l->added) &&
            choose_class(l, file) && read_roles(l) && (l->class->files < LEGACY_PIECES || legacy_read_pieces(l, file)) &&
            (l->class->files != LEGACY_WORDS || legacy_read_words(l)) &&
+           (l->class->files != LEGACY_BYTES || legacy_make_bytes(l)) &&
            ((l->class->files != LEGACY_PAIRS && l->class->files != LEGACY_MARIAN) || legacy_read_vocabulary(l)) &&
            (l->class->files != LEGACY_PIECES || legacy_add_pieces(l)) && read_extras(l);
 }
@@ -213,6 +215,17 @@ static void legacy_free(struct legacy *l) {
     heed_mem_free(l->cx, l->extra);
     heed_mem_free(l->cx, l->scores);
     heed_mem_free(l->cx, l->bytes);
+}
+
+heed_tokenizer *heed_tokenizer_bytes(heed_ctx *cx) {
+    static const char name[] = "PerceiverTokenizer";
+    struct legacy l = {.cx = cx, .dir = "bytes", .class = class_named(name, sizeof name - 1), .unknown = -1};
+    heed_tokenizer *t = NULL;
+    if (heed_failed(cx)) return NULL;
+    if (read_roles(&l) && legacy_make_bytes(&l) && legacy_compose(&l))
+        t = tokenizer_parse(cx, l.dir, l.out.s, l.out.size);
+    legacy_free(&l);
+    return t;
 }
 
 heed_tokenizer *legacy_load(heed_ctx *cx, const char *dir, const char *file) {

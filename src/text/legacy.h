@@ -8,7 +8,7 @@
 
 /* What a tokenizer class of transformers makes of its files. Texts are JSON in which $name$ stands for what depends on
  * tokenizer_config.json: see fill_in in legacy_write.c. */
-enum legacy_files { LEGACY_WORDS, LEGACY_PAIRS, LEGACY_PIECES, LEGACY_MARIAN };
+enum legacy_files { LEGACY_WORDS, LEGACY_PAIRS, LEGACY_BYTES, LEGACY_PIECES, LEGACY_MARIAN }; /* bytes: no file */
 struct legacy_class {
     const char *name; /* without "Fast" */
     enum legacy_files files;
@@ -63,6 +63,7 @@ int legacy_language_count(const struct legacy *l);           /* how many of them
 int64_t legacy_extra_ids(const struct legacy *l);            /* T5's */
 bool legacy_read_words(struct legacy *l);
 bool legacy_read_vocabulary(struct legacy *l);
+bool legacy_make_bytes(struct legacy *l); /* special tokens, then the 256 bytes */
 bool legacy_read_pieces(struct legacy *l, const char *file);
 bool legacy_add_pieces(struct legacy *l); /* those that are added tokens */
 bool legacy_put_model(struct legacy *l);

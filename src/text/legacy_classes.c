@@ -145,6 +145,18 @@ const struct legacy_class legacy_classes[] = {
          "\"lowercase\":true}",
      .pre_tokenizer = BERT_SPLIT,
      .decoder = "{\"type\":\"BPEDecoder\",\"suffix\":\"</w>\"}"},
+    {.name = "PerceiverTokenizer", /* bytes; cut at words, so that whole words can be masked */
+     .files = LEGACY_BYTES,
+     .tokens = {[ROLE_PAD] = "[PAD]",
+                [ROLE_BOS] = "[BOS]",
+                [ROLE_EOS] = "[EOS]",
+                [ROLE_MASK] = "[MASK]",
+                [ROLE_CLS] = "[CLS]",
+                [ROLE_SEP] = "[SEP]"},
+     .model = PLAIN_BPE,
+     .pre_tokenizer = BYTES("false", "true"),
+     .decoder = BYTE_DECODER,
+     .post = PAIR},
     {.name = "T5Tokenizer",
      .files = LEGACY_PIECES,
      .tokens = {[ROLE_EOS] = "</s>", [ROLE_UNK] = "<unk>", [ROLE_PAD] = "<pad>"},
@@ -322,11 +334,12 @@ const char *legacy_class_of(const char *type) {
         {"LlamaTokenizer", " llama idefics idefics2 "},
         {"GemmaTokenizer", " gemma gemma2 gemma3 gemma3_text recurrent_gemma t5gemma "},
         {"MarianTokenizer", " marian "},
+        {"PerceiverTokenizer", " perceiver "},
         {"PreTrainedTokenizer", " TokenizersBackend PreTrainedTokenizerBase "},
         /* of classes that are not above */
         {"", " barthez bartpho bert-generation bert-japanese bertweet biogpt blenderbot-small byt5 canine code_llama "
              "cohere cohere2 cpm cpmant ctrl dia esm flaubert fnet fsmt gpt-sw3 gpt_neox_japanese herbert layoutlmv3 "
-             "layoutxlm luke m2m_100 markuplm mgp-str mluke myt5 nllb nllb-moe nougat perceiver phobert plbart "
+             "layoutxlm luke m2m_100 markuplm mgp-str mluke myt5 nllb nllb-moe nougat phobert plbart "
              "prophetnet reformer rembert roc_bert seamless_m4t seamless_m4t_v2 siglip siglip2 speech_to_text speecht5 "
              "splinter tapas udop vits wav2vec2 wav2vec2_phoneme whisper xglm xlm "},
     };

@@ -62,6 +62,21 @@ bool legacy_read_vocabulary(struct legacy *l) {
     return ok;
 }
 
+bool legacy_make_bytes(struct legacy *l) {
+    static const enum role first[] = {ROLE_PAD, ROLE_BOS, ROLE_EOS, ROLE_MASK, ROLE_CLS, ROLE_SEP};
+    enum { SPECIALS = sizeof first / sizeof *first };
+    for (int i = 0; i < SPECIALS; i++) {
+        const heed_string *const text = &l->role[first[i]].text;
+        if (!add_word(l, text->s ? text->s : "", text->size, i)) return false;
+    }
+    for (int i = 0; i < 256; i++) {
+        char text[4];
+        const int size = utf8_put(text, byte_character((unsigned char)i));
+        if (!add_word(l, text, (size_t)size, SPECIALS + i)) return false;
+    }
+    return true;
+}
+
 /* The lines of merges.txt as a JSON list. */
 static bool put_merges_file(struct legacy *l) {
     size_t size;
@@ -299,7 +314,9 @@ static bool put_bpe(struct legacy *l) {
         for (int64_t i = 0; ok && i < l->spm.count; i++)
             ok = add_word(l, l->spm.pieces[i].text, l->spm.pieces[i].size, i);
     ok = ok && put_vocabulary(l) && legacy_put(l, ",\"merges\":");
-    ok = ok && (l->class->files == LEGACY_PIECES ? put_generated_merges(l) : put_merges_file(l));
+    ok = ok && (l->class->files == LEGACY_PIECES  ? put_generated_merges(l)
+                : l->class->files == LEGACY_BYTES ? legacy_put(l, "[]")
+                                                  : put_merges_file(l));
     l->next_id = l->vocabulary.count; /* as Python numbers what it adds */
     return ok && legacy_put(l, "}");
 }
@@ -315,7 +332,7 @@ static bool put_word_piece(struct legacy *l) {
 
 bool legacy_put_model(struct legacy *l) {
     if (l->class->files == LEGACY_WORDS) return put_word_piece(l);
-    if (l->class->files == LEGACY_PAIRS) return put_bpe(l);
+    if (l->class->files == LEGACY_PAIRS || l->class->files == LEGACY_BYTES) return put_bpe(l);
     const bool generic = l->class->order && strcmp(l->class->order, "generic") == 0;
     const bool bpe = generic ? l->spm.model_type == 2 : l->class->model != NULL;
     if (!bpe && l->spm.model_type != 1)

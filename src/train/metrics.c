@@ -9,6 +9,7 @@
 
 static const heed_metric metrics[] = {
     PERCENT("accuracy", "accuracy"),
+    PERCENT("top5_accuracy", "top-5 accuracy"),
     PERCENT("f1", "F1"),
     PERCENT("f1_macro", "macro F1"),
     PERCENT("precision", "precision"),

@@ -210,6 +210,13 @@ static heed_tensor *run_pool(heed_ctx *cx) {
     heed_tensor *q = heed_want_grad(cx, F32(3, 4));
     return heed_attention_pool(cx, q, q, q, &(heed_score_opts){.kind = HEED_SCORE_DOT}, HEED_NORMALISE_SUM, NULL, NULL);
 }
+static heed_tensor *run_linear(heed_ctx *cx) {
+    heed_tensor *q = heed_want_grad(cx, F32(1, 2, 1, 4));
+    return heed_linear_attention(cx, q, q, q, NULL);
+}
+static heed_tensor *run_favor(heed_ctx *cx) {
+    return heed_favor_features(cx, heed_want_grad(cx, F32(1, 2, 1, 4)), F32(3, 4), NULL, NULL);
+}
 
 /* By which call an op is reached, and in which golden file that call has cases. Without one: why. */
 static const struct covered {
@@ -222,6 +229,11 @@ static const struct covered {
     {"pair_distance", "scores", "score", "distance", run_distance},
     {"pool_values", "weights", "pool", "scaled", run_pool},
     {"rotary", "positions", "rotary", NULL, run_rotary},
+    {"linear_attention", "linear", "linear_attention", NULL, run_linear},
+    {"favor_features", "linear", "favor_features", NULL, run_favor},
+    {"chunk_attention", NULL, NULL, NULL,
+     NULL}, /* by a formula in double in test_chunks.c, and in the Reformer's directories */
+    {"lsh_order", NULL, NULL, NULL, NULL},       /* no gradient, an order: the same tests */
     {"cache_attention", NULL, NULL, NULL, NULL}, /* no gradient, and the numbers of attention: test_cache.c */
     {"seen", NULL, NULL, NULL, NULL}, /* no numbers, a bitmap; in every pool case with a mask, test_hidden.c */
 };

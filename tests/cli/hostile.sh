@@ -42,6 +42,9 @@ expect 0 train music --data notes.json --quiet --steps 1 --batch 1 --valid 0 --s
 expect 0 train words --data corpus.tsv --width 4 --min-count 1 --epochs 1 --quiet --out vectors
 awk 'BEGIN { print "date,y"; for (i = 1; i < 29; i++) printf "2024-02-%02d,%d\n", i, i % 5 }' >days.csv
 expect 0 train forecast --data days.csv --model linear --context 4 --horizon 2 --epochs 1 --batch 4 --quiet --out days
+expect 0 new vit vit -s image_size=16 -s patch_size=4 -s hidden_size=8 -s num_hidden_layers=2 -s num_attention_heads=2 -s intermediate_size=8
+cp "$SOURCE/tests/fuzz/corpus/jpeg/jpeg.0" photo.jpg
+echo photo.jpg >photos
 printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
@@ -64,6 +67,12 @@ eval||eval days --data days.csv --png OUT/e.png
 classify|lines|classify classes
 embed|lines|embed classes --out OUT/v.npy
 embed|lines|embed classes
+classify|photos|classify vit
+classify||classify vit photo.jpg --top 2
+embed|photos|embed vit --out OUT/v.npy
+embed||embed vit photo.jpg
+attend||attend vit photo.jpg --rollout --html OUT/p.html --svg OUT/p.svg --png OUT/p.png --npy OUT/p.npy
+attend||attend vit photo.jpg --patch 1,1 --png OUT/q.png
 fill|lines|fill words one_[MASK]
 tag|lines|tag tags
 answer|questions|answer qa
@@ -91,6 +100,7 @@ complete|lines|complete counted
 words||words vectors one --png OUT/w.png
 plot||plot run.log --png OUT/p.png --svg OUT/p.svg --pdf OUT/p.pdf --lr
 plot||plot run.log
+compare-attention||compare-attention --lengths 16,32 --kinds exact,fnet --width 8 --heads 2 --seconds 0
 lesson||lesson worked-example --out OUT/lesson
 demo||demo --steps 1 --out OUT/demo
 END
@@ -128,11 +138,14 @@ with() { # DIR ARGUMENTS...: the arguments with DIR in the place of OUT, in $arg
 
 # ---- little memory ----
 
+budgets="1 200K 600K 1M 1500K 2500K 6M"
+[ "${QUICK:-0}" != 1 ] || budgets="1 600K 1500K 6M" # a sanitizer takes its time
+
 little() {
     input=$2 command=$1
     shift 2
     [ $command != demo ] || return 0 # its training is that of train
-    for bytes in 1 200K 600K 1M 1500K 2500K 6M; do
+    for bytes in $budgets; do
         rm -rf few && mkdir few
         with few "$@"
         try "$input" $arguments --memory $bytes
@@ -248,6 +261,8 @@ spoiled bad-tr/tokenizer.json tokens bad-tr
 rm bad-tr/checkpoint.safetensors
 spoiled bad-mlp/checkpoint.safetensors train regress --data points.csv --epochs 1 --quiet --model mlp --out bad-mlp --resume
 spoiled xy forward mlp --in xy --out y
+cp photo.jpg spoilt.jpg
+spoiled spoilt.jpg attend vit spoilt.jpg --quiet
 kinds='empty half noise folder pipe endless deep wide' # any object will do
 spoiled bad-tr/generation_config.json translate bad-tr
 

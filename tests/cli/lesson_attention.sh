@@ -8,7 +8,7 @@ holds() { # WHAT CONDITION: an awk expression; a number that is missing or not o
     awk "BEGIN { exit !($2) }" || fail "$1: $2"
 }
 
-lessons="scoring distance-and-dot multi-head worked-example memory keys-and-queries positions masking"
+lessons="scoring distance-and-dot multi-head worked-example memory keys-and-queries positions masking performer"
 expect 0 lesson
 for name in $lessons; do says "^$name  *[^ ]"; done
 
@@ -55,6 +55,20 @@ awk -F, 'BEGIN { x["east"] = 1; y["east"] = 0; x["far east"] = 2.6; y["far east"
     $1 == "boxcar" { n++; if (($3 - box[$2] / sb) ^ 2 > 1e-10) exit bad = 1 }
     $1 == "epanechnikov" { n++; if (($3 - ep[$2] / se) ^ 2 > 1e-10) exit bad = 1 }
     END { exit bad || n != 24 }' made/scoring/scoring.csv || fail "scores should be those of their formulas"
+
+# Weights sum to 1, and errors follow from the maps; each kind of features falls with their number, positive ones are weights.
+sums made/performer/performer-maps.csv 2
+awk -F, 'NR > 1 && $1 == "exact" { exact[$2, $3] = $4; size += $4 ^ 2 }
+    $1 == "1024 positive features" { wrong += ($4 - exact[$2, $3]) ^ 2; if ($4 < 0) exit bad = 1 }
+    END { e = sqrt(wrong / size); exit bad || !(e > 0.05 && e < 0.6) }' made/performer/performer-maps.csv ||
+    fail "1024 positive features should give about the exact map"
+expect 0 lesson performer --json
+for kind in positive positive_orthogonal hyperbolic_orthogonal trigonometric; do
+    holds "$kind: the error falls as 1 / sqrt(m)" "$(result "exponent_soft_$kind") < -0.4 && $(result "exponent_soft_$kind") > -0.6"
+done
+holds "positive features give no negative weights" "$(result negative_sharp_positive_64) == 0 && $(result negative_sharp_trigonometric_64) > 0.02"
+holds "orthogonal rows err less" "$(result error_soft_positive_orthogonal_256) < $(result error_soft_positive_256) && $(result error_sharp_trigonometric_orthogonal_256) < $(result error_sharp_trigonometric_256)"
+holds "sharp attention needs more features" "$(result error_sharp_positive_orthogonal_256) > 3 * $(result error_soft_positive_orthogonal_256)"
 
 expect 0 lesson worked-example --json
 holds "scores" "$(result score_1) == 112 && $(result score_2) == 96 && $(result divided_1) == 14 && $(result divided_2) == 12"

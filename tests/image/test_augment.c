@@ -52,6 +52,47 @@ static void test_operations(void **state) {
     close_context(cx);
 }
 
+/* Each operation of RandAugment at some magnitudes, forth and back, as torchvision and timm give it. */
+static void test_rand(void **state) {
+    (void)state;
+    static const uint8_t fill[4] = {9, 90, 200}, black[4] = {0};
+    static const double magnitudes[2][4] = {{4, 9, 20, 30}, {2, 6.5, 9}};
+    heed_ctx *cx = open_context();
+    open_golden("rand");
+    const heed_image in = picture_of(find_golden("in", ""));
+    const size_t bytes = (size_t)(in.width * in.height * in.channels);
+    for (int k = 0; k < 2; k++) {
+        const heed_rand_kind kind = k ? HEED_RAND_TIMM : HEED_RAND_TORCHVISION;
+        assert_int_equal(heed_rand_count(kind), k ? 15 : 14);
+        for (int op = 0; op < heed_rand_count(kind); op++) {
+            const heed_array *wanted = find_golden(k ? "timm." : "torchvision.", heed_rand_name(kind, op));
+            assert_non_null(wanted);
+            for (int64_t i = 0; i < 2 * wanted->shape[0]; i++) {
+                const double m = magnitudes[k][i / 2];
+                const heed_filter filter = !k           ? HEED_FILTER_NEAREST
+                                           : i / 2 == 1 ? HEED_FILTER_BICUBIC
+                                                        : HEED_FILTER_BILINEAR;
+                heed_image p;
+                assert_true(heed_image_copy(cx, &in, &p));
+                assert_true(heed_rand_apply(cx, kind, op, m, i % 2 == 1, filter, k ? fill : black, &p));
+                if (memcmp(p.data, (const uint8_t *)wanted->data + (size_t)i * bytes, bytes) != 0)
+                    fail_msg("%s at %g: other bytes", heed_rand_name(kind, op), m);
+                heed_image_free(cx, &p);
+            }
+        }
+        assert_null(heed_rand_name(kind, heed_rand_count(kind)));
+    }
+    heed_image p;
+    assert_true(heed_image_copy(cx, &in, &p));
+    assert_false(heed_rand_apply(cx, HEED_RAND_TIMM, 15, 1, false, HEED_FILTER_NEAREST, fill, &p));
+    EXPECT_SENTENCE(cx, "there is no operation 15");
+    assert_false(heed_rand_apply(cx, HEED_RAND_TORCHVISION, 1, 31, false, HEED_FILTER_NEAREST, fill, &p));
+    EXPECT_SENTENCE(cx, "magnitude 31 is not within 0 and 30");
+    heed_image_free(cx, &p);
+    close_golden();
+    close_context(cx);
+}
+
 /* The same for the same (seed, epoch, row), and another for another. */
 static void test_draws(void **state) {
     (void)state;
@@ -197,8 +238,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations), cmocka_unit_test(test_draws),  cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_erasing),    cmocka_unit_test(test_mixing), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_operations), cmocka_unit_test(test_rand),    cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_plain),      cmocka_unit_test(test_erasing), cmocka_unit_test(test_mixing),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

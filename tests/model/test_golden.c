@@ -174,7 +174,10 @@ static void check_outputs(const struct golden *g) {
         const heed_capture_map *m = t ? NULL : map_of(g, want->name + 4);
         if (!t && !m) fail_msg("%s: heed does not give %s", g->name, want->name);
         if (t) near(g, want, heed_rank(t), heed_shape(t), heed_f32(heed_contiguous(g->cx, t)), 0);
-        if (m) near(g, want, 4, (int64_t[]){m->batch, m->heads, m->rows, m->keys}, m->weights, 0);
+        if (m && m->chunk)
+            near(g, want, 5, (int64_t[]){m->batch, m->heads, m->rows / m->chunk, m->chunk, m->keys}, m->weights, 0);
+        else if (m)
+            near(g, want, 4, (int64_t[]){m->batch, m->heads, m->rows, m->keys}, m->weights, 0);
         tensors += t != NULL;
         maps += m != NULL;
     }

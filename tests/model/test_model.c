@@ -9,7 +9,7 @@
 /* Settings with which each family can be made; a family without a line here fails the test. */
 static const struct {
     const char *family;
-    const char *settings[10];
+    const char *settings[12];
     int n;
     const char *task; /* NULL: the first head */
 } smallest[] = {
@@ -70,8 +70,34 @@ static const struct {
     {"electra", {SMALL_BERT, "embedding_size=5", "summary_type=mean"}, 7, "choose"},
     {"albert", {SMALL_BERT, "embedding_size=5", "num_hidden_groups=2", "inner_group_num=2"}, 8, NULL},
     {"mpnet", {SMALL_BERT}, 5, NULL},
+#define SMALL_FNET "vocab_size=11", "hidden_size=6", "num_hidden_layers=2", "intermediate_size=5", "type_vocab_size=2"
+    {"fnet", {SMALL_FNET, "tie_word_embeddings=false"}, 6, NULL},
+    {"fnet", {SMALL_FNET, "num_labels=3"}, 6, "classify"},
+    {"fnet", {SMALL_FNET, "num_labels=3"}, 6, "tag"},
     {"modernbert", {SMALL_BERT, "pad_token_id=5", "local_attention=4"}, 7, NULL},
     {"modernbert", {SMALL_BERT, "pad_token_id=5", "classifier_pooling=mean", "norm_bias=true"}, 8, "classify"},
+#define SMALL_MIXING    "vocab_size=11", "hidden_size=8", "num_hidden_layers=2", "intermediate_size=6"
+#define SMALL_LINFORMER SMALL_MIXING, "num_attention_heads=2", "max_position_embeddings=7", "projected_length=3"
+    {"linformer", {SMALL_LINFORMER}, 7, NULL},
+    {"linformer", {SMALL_LINFORMER, "sharing=none", "pooling=first"}, 9, "classify"},
+    {"linformer", {SMALL_LINFORMER, "sharing=layerwise"}, 8, "tag"},
+#define SMALL_PERFORMER SMALL_MIXING, "num_attention_heads=2", "max_position_embeddings=7", "num_random_features=6"
+    {"performer", {SMALL_PERFORMER}, 7, NULL},
+    {"performer", {SMALL_PERFORMER, "feature_kind=hyperbolic", "orthogonal_features=false"}, 7, "classify"},
+    {"performer", {SMALL_PERFORMER, "feature_kind=positive", "redraw_interval=1"}, 7, "lm"},
+    {"token-mixer", {SMALL_MIXING, "max_position_embeddings=7", "tokens_mlp_dim=3"}, 6, NULL},
+    {"token-mixer", {SMALL_MIXING, "max_position_embeddings=7", "tokens_mlp_dim=9", "num_labels=1"}, 7, "regress"},
+    {"token-mixer", {SMALL_MIXING, "max_position_embeddings=7", "tokens_mlp_dim=9"}, 6, "lm"},
+#define SMALL_WORKSPACE SMALL_MIXING, "num_attention_heads=2", "num_slots=3", "top_k=2"
+    {"workspace", {SMALL_WORKSPACE}, 7, NULL},
+    {"workspace", {SMALL_WORKSPACE, "share_layers=true", "num_labels=3"}, 9, "classify"},
+    {"workspace", {SMALL_WORKSPACE, "persistent=false", "top_k=0"}, 9, "tag"},
+#define SMALL_REFORMER                                                                                                 \
+    "hidden_size=6", "num_attention_heads=2", "attention_head_size=3", "feed_forward_size=5",                          \
+        "axial_pos_embds_dim=2,4", "axial_pos_shape=4,4", "lsh_attn_chunk_length=2"
+    {"reformer", {SMALL_REFORMER, "attn_layers=local,lsh", "local_attn_chunk_length=4"}, 9, NULL},
+    {"reformer", {SMALL_REFORMER, "attn_layers=lsh,lsh", "num_hashes=2", "chunk_size_feed_forward=3"}, 10, "mlm"},
+    {"reformer", {SMALL_REFORMER, "attn_layers=lsh", "axial_pos_embds=false", "num_buckets=2,4"}, 10, "classify"},
 #define SMALL_GPT2 "vocab_size=11", "n_embd=8", "n_layer=2", "n_head=2", "bos_token_id=0", "eos_token_id=0"
     {"gpt2", {SMALL_GPT2, "n_positions=7"}, 7, NULL},
     {"gpt2", {SMALL_GPT2, "tie_word_embeddings=false"}, 7, "lm"},
@@ -105,6 +131,19 @@ static const struct {
      {"embed_dim=8", "num_blocks=2", "img_size=4", "patch_size=2", "num_classes=3", "drop_path_rate=0.1"},
      6,
      NULL},
+#define SMALL_PERCEIVER                                                                                                \
+    "num_latents=3", "d_latents=6", "d_model=8", "num_blocks=2", "num_self_attends_per_block=2",                       \
+        "num_self_attention_heads=2", "num_cross_attention_heads=2", "cross_attention_shape_for_attention=q"
+    {"perceiver", {SMALL_PERCEIVER, "vocab_size=11", "max_position_embeddings=9", "decoder_qk_channels=16"}, 11, NULL},
+    {"perceiver", {SMALL_PERCEIVER, "vocab_size=11", "num_labels=3", "qk_channels=4", "v_channels=6"}, 12, "classify"},
+    {"perceiver", {SMALL_PERCEIVER, "in_channels=1", "out_channels=4", "image_size=3"}, 11, "learned"},
+    {"perceiver", {SMALL_PERCEIVER, "in_channels=1", "num_bands=3", "max_resolution=[8, 6]"}, 11, "fourier"},
+    {"perceiver", {SMALL_PERCEIVER, "in_channels=1", "num_bands=3", "out_channels=3", "image_size=9"}, 12, "conv"},
+#define SMALL_SPARSE                                                                                                   \
+    "vocab_size=11", "hidden_size=6", "num_hidden_layers=2", "num_attention_heads=2", "intermediate_size=5"
+    {"sparse", {SMALL_SPARSE, "attention_window=2"}, 6, NULL},
+    {"sparse", {SMALL_SPARSE, "attention_block=2", "random_blocks=1", "num_labels=3"}, 8, "classify"},
+    {"sparse", {SMALL_SPARSE, "attention_block=3", "window_blocks=0", "random_blocks=1"}, 8, "lm"},
 #define SMALL_RNN "vocab_size=11", "embedding_size=5", "hidden_size=6"
     {"rnn", {SMALL_RNN, "nonlinearity=relu"}, 4, "tag"},
     {"rnn", {SMALL_RNN, "num_labels=3", "pooling=last"}, 5, "classify"},

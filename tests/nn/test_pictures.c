@@ -81,7 +81,44 @@ static void test_norms(void **state) {
     close_context(cx);
 }
 
+static heed_tensor *normed(heed_ctx *cx, const void *own, heed_tensor *const *in) {
+    return heed_batch_norm_run(cx, *(const heed_batch_norm_layer *const *)own, in[0]);
+}
+
+/* Computed twice, a batch counts once: running statistics and gradients as without recomputing. */
+static void test_recompute(void **state) {
+    (void)state;
+    const float x[] = {1, 2, 3, 4, 5, 9, 7, 8}, dy[] = {1, -2, 0, 3, 1, 1, -1, 2};
+    float running[2][5], grad[2][12];
+    for (int again = 0; again < 2; again++) {
+        heed_ctx *cx = open_context();
+        heed_params *set = heed_params_new(cx);
+        heed_batch_norm_layer batch;
+        const heed_batch_norm_layer *own = &batch;
+        heed_batch_norm_make(cx, set, "bn", 2, 1e-5f, 0.1f, &batch);
+        heed_params_allocate(cx, set);
+        heed_params_init(cx, set, 1);
+        heed_set_training(cx, true);
+        heed_grad slot = {.data = grad[again]}, slots[5] = {{.data = grad[again] + 8}, {.data = grad[again] + 10}};
+        heed_bind(cx, set, slots);
+        heed_tensor *in = heed_borrow(cx, HEED_F32, (void *)(uintptr_t)x, 3, (int64_t[]){2, 2, 2}, &slot);
+        heed_tensor *y = again ? heed_recompute(cx, normed, &own, sizeof own, &in, 1) : normed(cx, &own, &in);
+        assert_true(heed_backward_from(cx, y, heed_from_f32(cx, dy, 3, (int64_t[]){2, 2, 2})));
+        memcpy(running[again], batch.running_mean->value, 2 * sizeof(float));
+        memcpy(running[again] + 2, batch.running_var->value, 2 * sizeof(float));
+        running[again][4] = batch.num_batches_tracked->value[0];
+        heed_reset(cx);
+        heed_bind(cx, set, NULL);
+        heed_params_free(cx, set);
+        close_context(cx);
+    }
+    assert_true(running[0][4] == 1);
+    assert_memory_equal(running[0], running[1], sizeof running[0]);
+    assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv), cmocka_unit_test(test_norms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv), cmocka_unit_test(test_norms),
+                                       cmocka_unit_test(test_recompute)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

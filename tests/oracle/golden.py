@@ -61,7 +61,8 @@ def gradients(model, names):
     parameters = dict(model.named_parameters(remove_duplicate=False))
     if "lm_head.weight" in parameters:
         parameters["embed_out.weight"] = parameters["lm_head.weight"]  # what files of GPT-NeoX call it
-    if not hasattr(model, "save_pretrained") or all(n in parameters or n == "embed_out.weight" for n in names):
+    known = parameters.keys() | {name for name, _ in model.named_buffers()} | {"embed_out.weight"}  # buffers have no gradient
+    if not hasattr(model, "save_pretrained") or all(n in known for n in names):
         return {n: parameters[n].grad for n in names if n in parameters and parameters[n].grad is not None}
     other = copy.deepcopy(model)
     for p, q in zip(other.parameters(), model.parameters()):

@@ -183,8 +183,32 @@ def make_operations(folder):
     print(f"image/operations.safetensors: {len(made)} operations")
 
 
+def make_rand(folder):
+    """Each operation of RandAugment at some magnitudes, forth and back: "torchvision.NAME" and "timm.NAME", (magnitudes, 2, height, width, 3)."""
+    import torchvision_ops  # noqa: F401  before torchvision
+    from timm.data import auto_augment as t
+    from torchvision.transforms import InterpolationMode, autoaugment as v
+    a = smooth(6, 5, 3)
+    a[1:4, 2:5] = np.random.default_rng(3).integers(0, 256, (3, 3, 3))
+    im, fill, tensors = Image.fromarray(a), (9, 90, 200), {"in": a}
+    for name, (magnitudes, signed) in v.RandAugment()._augmentation_space(31, (5, 6)).items():
+        value = lambda m: float(magnitudes[m]) if magnitudes.ndim else 0.0
+        tensors["torchvision." + name] = np.stack([[np.asarray(v._apply_op(im, name, sign * value(m), InterpolationMode.NEAREST, None))
+                                                    for sign in ((1, -1) if signed else (1, 1))] for m in (4, 9, 20, 30)])
+    for name in t._RAND_INCREASING_TRANSFORMS:
+        made = []
+        for m, filter in ((2, Image.BILINEAR), (6.5, Image.BICUBIC), (9, Image.BILINEAR)):
+            for sign in (1, -1):
+                t._randomly_negate = lambda v: sign * v
+                made.append(np.asarray(t.AugmentOp(name, 1.0, m, dict(img_mean=fill, interpolation=filter))(im)))
+        tensors["timm." + name] = np.stack(made).reshape(3, 2, *a.shape)
+    save_file(tensors, folder / "rand.safetensors")
+    print(f"image/rand.safetensors: {len(tensors) - 1} operations, {(folder / 'rand.safetensors').stat().st_size} bytes")
+
+
 def make(folder):
     make_operations(folder)
+    make_rand(folder)
     make_files(folder)
     make_resize(folder)
     make_processors(folder)

@@ -9,7 +9,7 @@ from safetensors import safe_open
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
 MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
-           "attention": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
+           "attention": "attention", "linear": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
            "encdec": "model", "handwriting": "model", "forecaster": "model",
            "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
@@ -19,7 +19,9 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "streams": "task",  # of models that recurrent.py makes
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
-           "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model"}
+           "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "resized": "task",
+           "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
+           "picture_models": "task"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

@@ -1,5 +1,6 @@
 """Golden directories of transformers' classes, one function for each: the class and its config, and inputs."""
 import torch
+import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
 
 import golden
@@ -224,6 +225,23 @@ def modernbert_mean():
 
 
 # ---- GPT-2 ----
+
+def fnet(**keys):
+    sizes = {name: size for name, size in SMALL.items() if name != "num_attention_heads"}
+    return hf.FNetConfig(**sizes | dict(type_vocab_size=3), **keys)
+
+
+# Its classes take no mask: what would be padding is transformed with the rest.
+heads("fnet", "FNet", fnet,
+      lambda: dict(input_ids=tokens(19)["input_ids"], token_type_ids=torch.randint(0, 3, SEQUENCE)),
+      "bare mlm pretrain sentence classify tag answer choose")
+
+
+@case
+def fnet_mlm_untied():
+    given = dict(input_ids=torch.randint(4, 19, (2, 7)), labels=some(torch.randint(0, 19, (2, 7))))
+    return hf.FNetForMaskedLM(fnet(tie_word_embeddings=False, hidden_act="relu")), given
+
 
 def gpt2(**keys):
     return hf.GPT2Config(vocab_size=21, n_embd=6, n_head=2, n_layer=2, n_positions=10, bos_token_id=20, eos_token_id=20, **keys)

@@ -437,6 +437,22 @@ def rows():
     return f
 
 
+# ---- Fourier transforms ----
+
+def fourier_mix(x):
+    return torch.fft.fftn(x, dim=(-2, -1)).real if x.numel() else x.clone()
+
+
+def fourier():
+    f = Family("fourier")
+    for shape in [(1, 1), (2, 3), (2, 5, 4), (1, 16), (16, 1), (3, 7, 10), (37, 6), (2, 3, 41), (2, 12, 35), (2, 2, 3, 9),
+                  (0, 3, 4), (2, 0, 3)]:
+        size = max(1, shape[-2] * shape[-1]) ** 0.5  # of the results, and of their errors
+        f.case("fourier_mix", [normal(*shape)], fourier_mix, atol=2e-6 * size)
+    f.large("fourier_mix", "normal 2 300 331")
+    return f
+
+
 # ---- indices ----
 
 
@@ -805,4 +821,4 @@ def recurrent():
 
 
 def families():
-    return [elementwise(), compare(), product(), reduce(), rows(), index(), shape(), loss(), mixture(), recurrent()]
+    return [elementwise(), compare(), product(), reduce(), rows(), fourier(), index(), shape(), loss(), mixture(), recurrent()]

@@ -1,11 +1,12 @@
 """same_images.py LIBHEED [--cases N] [--seed S]: heed's pictures beside Pillow's, on pictures that nobody has seen: decoding, converting, resizing, affine
-maps, operations of RandAugment. Bytes must be the same. Run by hand."""
+maps; and every operation of RandAugment at every magnitude beside torchvision's and timm's. Bytes must be the same. Run by hand."""
 import argparse
 import ctypes as c
 import io
 import sys
 
 import numpy as np
+import torchvision_ops  # noqa: F401  before torchvision and timm
 from PIL import Image, ImageOps
 
 
@@ -135,6 +136,63 @@ def resizing(heed, rng):
     same(f"{mode} {w} x {h} to {ow} x {oh} by {filter}, box {box}", ours, Image.fromarray(a, str(mode)).resize((ow, oh), FILTERS[filter], box))
 
 
+def rand_names(heed, kind):
+    heed.lib.heed_rand_name.restype = c.c_char_p
+    return [heed.lib.heed_rand_name(kind, i).decode() for i in range(heed.lib.heed_rand_count(kind))]
+
+
+def rand_apply(heed, a, kind, operation, magnitude, negative, filter, fill):
+    """On a copy that heed owns."""
+    p = Picture()
+    heed.lib.heed_image_copy(heed.cx, c.byref(heed.picture(a)), c.byref(p))
+    ok = heed.lib.heed_rand_apply(heed.cx, kind, operation, c.c_double(magnitude), negative, filter, (c.c_uint8 * 4)(*fill), c.byref(p))
+    if not ok:
+        raise ValueError(heed.lib.heed_message(heed.cx).decode())
+    shape = (p.height, p.width, p.channels)
+    out = np.ctypeslib.as_array(p.data, shape).copy()
+    heed.lib.heed_image_free(heed.cx, c.byref(p))
+    return out[:, :, 0] if shape[2] == 1 else out
+
+
+def rand_torchvision(heed, rng):
+    from torchvision.transforms import InterpolationMode, autoaugment
+    w, h = (int(v) for v in rng.integers(1, 70, 2))
+    channels = int(rng.choice([1, 3]))
+    a = draw(rng, w, h, channels)
+    im = Image.fromarray(a)
+    space = autoaugment.RandAugment()._augmentation_space(31, (h, w))
+    if list(space) != rand_names(heed, 0):
+        sys.exit(f"torchvision's operations are {list(space)}")
+    for op, (name, (magnitudes, signed)) in enumerate(space.items()):
+        for m in range(31):
+            for negative in (False, True):
+                value = float(magnitudes[m].item()) if magnitudes.ndim else 0.0
+                value = -value if signed and negative else value
+                theirs = autoaugment._apply_op(im, name, value, InterpolationMode.NEAREST, None)
+                same(f"torchvision's {name} at {m}, {w} x {h}", rand_apply(heed, a, 0, op, m, negative, 0, (0, 0, 0, 0)), theirs)
+
+
+def rand_timm(heed, rng):
+    from timm.data import auto_augment as t
+    w, h = (int(v) for v in rng.integers(1, 70, 2))
+    a = draw(rng, w, h, 3)
+    im, fill = Image.fromarray(a), tuple(int(v) for v in rng.integers(0, 256, 3))
+    if t._RAND_INCREASING_TRANSFORMS != rand_names(heed, 1):
+        sys.exit(f"timm's operations are {t._RAND_INCREASING_TRANSFORMS}")
+    negate = t._randomly_negate
+    for op, name in enumerate(t._RAND_INCREASING_TRANSFORMS):
+        for m in [*range(11), *rng.uniform(0, 10, 4)]:
+            for negative in (False, True):
+                filter = int(rng.choice([2, 3]))
+                t._randomly_negate = lambda v: -v if negative else v
+                one = t.AugmentOp(name, 1.0, m, dict(img_mean=fill, interpolation=FILTERS[filter]))
+                if name == "PosterizeIncreasing" and m == 10:  # no bit is left: black; Pillow refuses it since 13
+                    same("no bits", rand_apply(heed, a, 1, op, m, negative, filter, (*fill, 0)), np.zeros_like(a))
+                    continue
+                same(f"timm's {name} at {m}, {w} x {h} by {filter}", rand_apply(heed, a, 1, op, m, negative, filter, (*fill, 0)), one(im))
+    t._randomly_negate = negate
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("lib")
@@ -144,6 +202,9 @@ def main():
     heed = Heed(args.lib)
     for case in range(args.cases):
         for check in (files, resizing):
+            check(heed, np.random.default_rng([args.seed, case]))
+    for case in range(args.cases // 30):
+        for check in (rand_torchvision, rand_timm):
             check(heed, np.random.default_rng([args.seed, case]))
     print(f"{args.cases} cases: {len(FAILED)} differ")
     sys.exit(bool(FAILED))

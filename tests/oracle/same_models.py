@@ -19,6 +19,7 @@ import tempfile
 import warnings
 
 import torch
+import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
@@ -62,6 +63,7 @@ FAMILIES = {
         hidden_activation=["gelu", "silu"], norm_eps=[1e-5, 1e-2], norm_bias=[True, False], attention_bias=[True, False],
         mlp_bias=[True, False], decoder_bias=[True, False], classifier_bias=[True, False], classifier_pooling=["cls", "mean"],
         global_attn_every_n_layers=(1, 3), local_attention=[4, 6, 128], tie_word_embeddings=[True, False])),
+    "fnet": ("FNet", BERT, NEXT, KEYS | dict(pad_token_id=(0, 3))),
     "gpt2": ("GPT2", GPT2, ["Model", "LMHeadModel", "ForSequenceClassification"], dict(
         activation_function=ACTS, layer_norm_epsilon=[1e-5, 1e-2], scale_attn_weights=[True, False],
         scale_attn_by_inverse_layer_idx=[True, False], tie_word_embeddings=[True, False])),
@@ -81,7 +83,7 @@ FAMILIES = {
 }
 ROTARY = ("modernbert", "llama", "mistral", "qwen2", "qwen3", "gpt_neox", "phi3", "gemma2")
 GROUPED = ("llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2")
-TYPED = ("bert", "ernie", "electra", "albert", "roberta", "xlm-roberta", "camembert")
+TYPED = ("bert", "ernie", "electra", "albert", "roberta", "xlm-roberta", "camembert", "fnet")
 
 
 def one(r, values):
@@ -135,6 +137,8 @@ def inputs(r, family, head, config):
     given = dict(input_ids=ids)
     if r.random() < 0.8 or (mask == 0).any():
         given["attention_mask"] = mask
+    if family == "fnet":  # takes none: padding tokens are tokens
+        given.pop("attention_mask", None)
     if FAMILIES[family][2] is TEXT2TEXT and head in TEXT2TEXT[:2] + TEXT2TEXT[-1:]:
         after = torch.randint(0, words, (rows, r.randint(1, 9)))
         if head == "ForConditionalGeneration":

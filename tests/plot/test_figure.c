@@ -1,4 +1,5 @@
 /* Figures: files that are what their names say, the same bytes every time, sentences for nonsense, no memory lost. */
+#include "heed/image.h"
 #include "heed/plot.h"
 
 #include <dirent.h>
@@ -470,12 +471,34 @@ static void allocation_failures(void **state) {
         }
 }
 
+/* Images of red, green and blue have these very colours; what is not within 0 and 1 becomes the nearer of them. */
+static void colours(void **state) {
+    (void)state;
+    const float colors[2 * 3] = {1, 0.4f, -3, NAN, 0, 2};
+    static const uint8_t wanted[2][3] = {{255, 102, 0}, {0, 0, 255}};
+    heed_figure *f = NULL;
+    heed_panel *p = one(&f);
+    heed_panel_images(p, colors, 2, 1, 1, &(heed_images){.columns = 2, .rgb = true});
+    assert_true(heed_figure_write(f, in_folder("rgb.png")));
+    heed_figure_free(f);
+    heed_image made;
+    assert_true(heed_image_read(cx, in_folder("rgb.png"), &(heed_image_opts){.mode = HEED_IMAGE_RGB}, &made));
+    for (int i = 0; i < 2; i++)
+        assert_memory_equal(made.data + 3 * (made.height / 2 * made.width + made.width * (1 + 2 * i) / 4), wanted[i],
+                            3);
+    heed_image_free(cx, &made);
+    assert_null(heed_terminal_images(cx, colors, 2, 1, 1, &(heed_images){.rgb = true}, NULL));
+    assert_string_equal(heed_message(cx), "terminal_images: of red, green and blue only files are made");
+    heed_clear(cx);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shared_bar, set_up, tear_down),
         TEST(formats),
+        TEST(colours),
         TEST(same_bytes),
         TEST(themes_differ),
         TEST(odd_data),

@@ -11,6 +11,7 @@ const struct isa ISA_NAME(isa) = {
 #include "kernel/isa_additive.def"
 #include "kernel/isa_attention.def"
 #include "kernel/isa_conv.def"
+#include "kernel/isa_fft.def"
 #include "kernel/isa_gemm.def"
 #include "kernel/isa_image.def"
 #include "kernel/isa_loss.def"

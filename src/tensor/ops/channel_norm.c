@@ -128,7 +128,8 @@ heed_tensor *heed_batch_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, h
 heed_tensor *heed_batch_norm_running(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, heed_tensor *beta,
                                      const heed_running *running, float eps) {
     struct channel_attr a = {.eps = eps};
-    if (running) a.running = *running;
+    const struct engine *const e = engine_of(cx);
+    if (running && e && !e->again) a.running = *running; /* once a step, though recompute runs it twice */
     return apply1(cx, &op_batch_norm, &a, (heed_tensor *[]){x, gamma, beta, NULL, NULL}, 5);
 }
 heed_tensor *heed_group_norm(heed_ctx *cx, heed_tensor *x, int64_t groups, heed_tensor *gamma, heed_tensor *beta,

@@ -1,0 +1,549 @@
+/* heed train classify with a model of pictures, and heed eval. */
+#include "cli/picture_data.h"
+#include "cli/report.h"
+#include "cli/task.h"
+#include "cli/train.h"
+#include "heed/picture_training.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL     64 /* pixels of a side: up to there models from scratch have small patches */
+#define USUAL     224
+#define KEEP      ((size_t)1 << 30) /* bytes of pictures that are kept decoded, without a budget */
+#define MOMENTS   5000              /* pictures whose mean and deviation are taken */
+#define SETTINGS  12
+#define TEXT_ROOM 96
+
+enum part { TRAIN, VALID, TEST, PARTS };
+
+struct pictures {
+    heed_picture_set *set[PARTS];
+    int64_t *train_rows, *valid_rows, n_train, n_valid, batch;
+    heed_picture_input input, teacher_input;
+    heed_augment augment;
+    heed_model *teacher;
+    heed_picture_training *training;
+    char setting[SETTINGS][TEXT_ROOM]; /* of a fresh model, from the data */
+    int settings;
+    char labels[TEXT_ROOM];
+    bool kept;
+};
+
+static struct pictures *pictures_of(const struct train_run *r) { return r->own; }
+static const heed_data *classes_of(const struct pictures *p) { return heed_picture_set_data(p->set[TRAIN]); }
+
+/* clang-format off */
+const struct option augment_options[] = {
+    {.name = "head", .kind = OPTION_TEXT, .value = "NAME",
+     .help = "the head, of a family with several for pictures: learned, fourier or conv of perceiver"},
+    {.name = "normalize", .kind = OPTION_CHOICE, .standard = "data", .value = "KIND", .choices = "data half imagenet",
+     .help = "mean and deviation that pictures are normalised with: of the training data, 0.5 and 0.5, or ImageNet's; "
+             "with --init those of DIR"},
+    {.name = "crop-area", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 1,
+     .help = "random resized crop of at least this part of the area, such as 0.08; 0: none"},
+    {.name = "crop-padding", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1024,
+     .help = "random crop after padding every side by N pixels; 0: none"},
+    {.name = "padding-kind", .kind = OPTION_CHOICE, .standard = "constant", .value = "KIND",
+     .choices = "constant edge reflect",
+     .help = "what is padded with: black (of colour pictures with RandAugment the mean), the edge, or the picture mirrored"},
+    {.name = "flip", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 1,
+     .help = "probability of a horizontal flip"},
+    {.name = "vertical-flip", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 1,
+     .help = "probability of a vertical flip"},
+    {.name = "rand-augment", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 100,
+     .help = "RandAugment: number of operations on a picture; 0: none"},
+    {.name = "rand-magnitude", .kind = OPTION_NUMBER, .standard = "9", .value = "M", .high = 30,
+     .help = "RandAugment: magnitude of the operations, 0 to 10, of torchvision's kind 0 to 30"},
+    {.name = "rand-deviation", .kind = OPTION_NUMBER, .standard = "0.5", .value = "X", .high = 100,
+     .help = "RandAugment: standard deviation of the magnitude, of timm's kind"},
+    {.name = "rand-kind", .kind = OPTION_CHOICE, .standard = "timm", .value = "KIND", .choices = "timm torchvision",
+     .help = "RandAugment: whose operations and magnitudes"},
+    {.name = "jitter", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 1,
+     .help = "colour jitter: brightness, contrast and saturation change by a factor within 1 - X and 1 + X"},
+    {.name = "hue", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 0.5,
+     .help = "colour jitter: hue changes by at most this part of the circle"},
+    {.name = "erase", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 1,
+     .help = "probability of random erasing, with normal noise"},
+    {.name = "cutout", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 65536,
+     .help = "cutout: side of the square that is set to the mean; 0: none"},
+    {.name = "mixup", .kind = OPTION_NUMBER, .standard = "0", .value = "A", .high = 100,
+     .help = "mixup with another picture of the batch: parameter of the beta distribution, such as 0.8; 0: none"},
+    {.name = "cutmix", .kind = OPTION_NUMBER, .standard = "0", .value = "A", .high = 100,
+     .help = "CutMix with another picture of the batch: parameter of the beta distribution, such as 1; 0: none"},
+    {.name = "mix", .kind = OPTION_NUMBER, .standard = "1", .value = "P", .high = 1,
+     .help = "probability of mixup or CutMix, where they are asked for"},
+    {.name = "mix-cut", .kind = OPTION_NUMBER, .standard = "0.5", .value = "P", .low = 1e-6, .high = 1,
+     .help = "probability of CutMix instead of mixup, where both are asked for"},
+    {.name = "repeats", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1000,
+     .help = "repeated augmentation: how often a picture is in a batch, each time augmented differently"},
+    {.name = "label-smoothing", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 0.999,
+     .help = "label smoothing, of pictures"},
+    {.name = "teacher", .kind = OPTION_FILE, .value = "DIR",
+     .help = "distillation: a model of the same classes to learn from, through the distillation token where the model "
+             "has one"},
+    {.name = "distillation", .kind = OPTION_CHOICE, .standard = "hard", .value = "KIND", .choices = "hard soft",
+     .help = "what is learnt from the teacher: the class that it predicts, or its probabilities"},
+    {.name = "distillation-alpha", .kind = OPTION_NUMBER, .standard = "0.5", .value = "X", .high = 1,
+     .help = "the teacher's share of the loss"},
+    {.name = "temperature", .kind = OPTION_NUMBER, .standard = "3", .value = "T", .low = 0.01, .high = 1000,
+     .help = "what logits are divided by in soft distillation"},
+    {.name = "sheet", .kind = OPTION_FILE, .value = "FILE.png",
+     .help = "write a sheet of the first batch's pictures, as the model gets them"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+bool train_augment_unused(const struct train_run *r) {
+    for (const struct option *row = augment_options; row->name; row++)
+        if (option_known(r->o, row->name) && option_given(r->o, row->name)) {
+            cli_error(EXIT_USAGE, "train: --%s is for models of pictures, which %s is not", row->name, r->family->name);
+            return false;
+        }
+    return true;
+}
+
+/* ---- the data ---- */
+
+/* Threads that prepare pictures: none where memory is to be counted, or there is one thread for all. */
+static int workers_of(const struct options *o, const heed_ctx *cx) {
+    return option_bytes(o, "memory") > 0 || heed_threads(cx) < 2 ? 0 : heed_threads(cx) - 1;
+}
+
+static bool load_sets(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    const char *const test = option_text(r->o, "test");
+    p->set[TRAIN] = picture_data_load(r->cx, r->path, "train", NULL);
+    if (!p->set[TRAIN]) return false;
+    heed_picture_set_opts other = {.like = classes_of(p), .beside = p->set[TRAIN], .optional = true};
+    if (!option_given(r->o, "valid")) p->set[VALID] = picture_data_load(r->cx, r->path, "val", &other);
+    other.optional = !test;
+    p->set[TEST] = picture_data_load(r->cx, test ? test : r->path, "test", &other);
+    if (!heed_failed(r->cx) && classes_of(p)->classes < 2)
+        heed_fail(r->cx, HEED_ERR_USAGE, "%s: all pictures are of one class", r->path);
+    return !heed_failed(r->cx);
+}
+
+static bool split(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    const int64_t n = classes_of(p)->n;
+    double fraction = p->set[VALID] || n < 10 ? 0 : 0.1;
+    if (option_given(r->o, "valid")) fraction = option_number(r->o, "valid");
+    if (p->set[VALID]) p->n_valid = heed_picture_set_data(p->set[VALID])->n;
+    if (fraction == 0) {
+        p->n_train = n;
+        return true;
+    }
+    return heed_rows_split(r->cx, n, fraction, heed_seed(r->cx), &p->train_rows, &p->n_train, &p->valid_rows,
+                           &p->n_valid);
+}
+
+/* ---- the model ---- */
+
+/* What --set says of a key; NULL: nothing. */
+static const char *asked(const struct train_run *r, const char *key) {
+    const char *const *given;
+    const int n = option_list(r->o, "set", &given);
+    const size_t length = strlen(key);
+    const char *found = NULL;
+    for (int i = 0; i < n; i++)
+        if (strncmp(given[i], key, length) == 0 && given[i][length] == '=') found = given[i] + length + 1;
+    return found;
+}
+
+/* A setting of a fresh model, where its family has the key. What the user sets comes after it. */
+static void put(struct train_run *r, const char *key, const char *value) {
+    struct pictures *p = pictures_of(r);
+    if (train_takes_key(r, key) && p->settings < SETTINGS)
+        snprintf(p->setting[p->settings++], TEXT_ROOM, "%s=%s", key, value);
+}
+static void put_int(struct train_run *r, const char *key, int64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    put(r, key, text);
+}
+
+/* Heads of about 64 numbers; of narrow models, four. */
+static int64_t heads_for(int64_t width) {
+    if (width >= 128 && width % 64 == 0) return width / 64;
+    return width % 4 == 0 ? 4 : width % 2 == 0 ? 2 : 1;
+}
+
+/* ViT: patches of 4 x 4, 6 layers of 192 numbers; for large pictures ViT-Ti. */
+static void put_vit(struct train_run *r, bool small) {
+    const char *const said = asked(r, "hidden_size") ? asked(r, "hidden_size") : asked(r, "embed_dim");
+    const int64_t width = said && atoll(said) > 0 ? atoll(said) : 192;
+    if (small) put_int(r, "patch_size", 4);
+    put_int(r, "hidden_size", width);
+    put_int(r, "embed_dim", width);
+    put_int(r, "num_hidden_layers", small ? 6 : 12);
+    put_int(r, "depth", small ? 6 : 12);
+    put_int(r, "num_attention_heads", heads_for(width));
+    put_int(r, "num_heads", heads_for(width));
+    put_int(r, "intermediate_size", 4 * width);
+}
+
+/* Swin: patches of 2 x 2, three stages; windows of 7 or 4 patches, whichever divides the grid. */
+static void put_swin(struct train_run *r, int64_t side) {
+    const char *const said = asked(r, "patch_size");
+    const int64_t patch = said && atoll(said) > 0 ? atoll(said) : 2, grid = side / patch;
+    put_int(r, "patch_size", patch);
+    put_int(r, "embed_dim", 48);
+    put(r, "depths", "2,2,2");
+    put(r, "num_heads", "2,4,8");
+    put_int(r, "window_size", grid % 7 == 0 ? 7 : 4);
+}
+
+/* Perceiver: 4 layers of 64 latents of 128 numbers, of large pictures 6 of 256. What transformers' classes fix
+ * (channels of convolutions, bands of positions) stays, so that they open the model. */
+static void put_perceiver(struct train_run *r, bool small) {
+    put_int(r, "num_latents", small ? 64 : 256);
+    put_int(r, "d_latents", small ? 128 : 256);
+    put_int(r, "num_self_attends_per_block", small ? 4 : 6);
+    put_int(r, "num_self_attention_heads", 4);
+    put_int(r, "num_cross_attention_heads", 1);
+}
+
+/* Sizes that follow from the data. */
+static bool put_sizes(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    const bool timm = r->family->timm != NULL;
+    const char *const size_key = timm ? "img_size" : "image_size", *const said = asked(r, size_key);
+    int64_t width, height;
+    int channels;
+    char size[48];
+    snprintf(p->labels, sizeof p->labels, "%s=%lld", timm ? "num_classes" : "num_labels",
+             (long long)classes_of(p)->classes);
+    if (option_given(r->o, "init")) return true;
+    if (!heed_picture_set_info(r->cx, p->set[TRAIN], 0, &width, &height, &channels)) return false;
+    if (width > SMALL || height > SMALL) width = height = USUAL;
+    if (width == height)
+        snprintf(size, sizeof size, "%lld", (long long)width);
+    else
+        snprintf(size, sizeof size, "%lld,%lld", (long long)height, (long long)width);
+    if (!said) put(r, size_key, size);
+    const int64_t side = said && atoll(said) > 0 ? atoll(said) : width;
+    const bool files = heed_picture_set_is(r->path);
+    static const char *const channel_keys[] = {"in_chans", "num_channels", "in_channels"};
+    for (int i = 0; i < 3; i++) put_int(r, channel_keys[i], files || channels == 4 ? 3 : channels);
+    if (timm && asked(r, "architecture")) return true; /* which says the rest */
+    if (strstr(r->family->name, "swin")) {
+        if (side <= SMALL) put_swin(r, side);
+    } else if (strcmp(r->family->name, "mixer") == 0) {
+        if (side <= SMALL) {
+            put_int(r, "patch_size", 4);
+            put_int(r, "embed_dim", 192);
+            put_int(r, "num_blocks", 6);
+        }
+    } else if (strcmp(r->family->name, "perceiver") == 0) {
+        put_perceiver(r, side <= SMALL);
+    } else {
+        put_vit(r, side <= SMALL);
+    }
+    return true;
+}
+
+static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
+    const struct pictures *p = pictures_of(r);
+    struct train_settings fresh = {.n = 0}, kept = {.n = 0};
+    for (int i = 0; i < p->settings; i++) fresh.text[fresh.n++] = p->setting[i];
+    fresh.text[fresh.n++] = kept.text[kept.n++] = p->labels;
+    heed_model *model = train_make_model(r, cx, &fresh, &kept);
+    if (model && p->input.channels > 0) heed_picture_describe(cx, model, classes_of(p), &p->input.processor);
+    return model;
+}
+
+/* What the model takes, found without its weights. */
+static bool find_input(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    heed_ctx *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *model = new_model(r, dry);
+    heed_picture_input input;
+    if (!model || !heed_picture_input_of(dry, model, &input))
+        heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
+    else
+        p->input = input;
+    heed_model_free(dry, model);
+    heed_close(dry);
+    return !heed_failed(r->cx);
+}
+
+/* ---- pictures as the model takes them ---- */
+
+/* Of a model directory, for the size that the model takes; false where it has none. */
+static bool processor_of(heed_ctx *cx, const char *dir, heed_picture_input *input) {
+    if (!heed_image_processor_open(cx, dir, &input->processor)) return false;
+    heed_picture_processor_fit(&input->processor, input->channels, input->height, input->width);
+    return true;
+}
+
+static size_t keep_limit(const struct train_run *r) {
+    const size_t budget = option_bytes(r->o, "memory");
+    return budget > 0 ? budget / 3 : KEEP;
+}
+
+static bool keep(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    const heed_image_processor *const size = p->augment.area_high > 0 ? NULL : &p->input.processor;
+    for (int i = 0; i < PARTS; i++) {
+        bool kept = false;
+        if (p->set[i] && !heed_picture_set_keep(r->cx, p->set[i], p->input.channels, size, keep_limit(r), &kept))
+            return false;
+        if (i == TRAIN) p->kept = kept;
+    }
+    p->input.kept_sized = size != NULL;
+    return true;
+}
+
+static bool set_processor(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    const char *const kind = option_text(r->o, "normalize");
+    static const float half[4] = {0.5F, 0.5F, 0.5F, 0.5F}, mean_of[] = {0.485F, 0.456F, 0.406F, 0},
+                       deviation_of[] = {0.229F, 0.224F, 0.225F, 1};
+    float mean[4], deviation[4];
+    if (option_given(r->o, "init")) return processor_of(r->cx, option_text(r->o, "init"), &p->input) && keep(r);
+    if (strcmp(kind, "imagenet") == 0 && p->input.channels != 3)
+        return heed_fail(r->cx, HEED_ERR_USAGE, "train: --normalize imagenet is for pictures of 3 channels, not %d",
+                         p->input.channels);
+    p->input.processor = strcmp(kind, "imagenet") == 0 ? heed_picture_processor_for(&p->input, mean_of, deviation_of)
+                                                       : heed_picture_processor_for(&p->input, half, half);
+    if (!keep(r) || strcmp(kind, "data") != 0) return !heed_failed(r->cx);
+    if (!heed_picture_set_moments(r->cx, p->set[TRAIN], p->train_rows, p->n_train, p->input.channels, MOMENTS, mean,
+                                  deviation))
+        return false;
+    p->input.processor = heed_picture_processor_for(&p->input, mean, deviation);
+    return true;
+}
+
+static void set_augment(struct train_run *r) {
+    const struct options *o = r->o;
+    heed_augment *const a = &pictures_of(r)->augment;
+    const char *const padding = option_text(o, "padding-kind");
+    *a = (heed_augment){.area_low = option_number(o, "crop-area"),
+                        .filter = HEED_FILTER_BICUBIC,
+                        .padding = option_int(o, "crop-padding"),
+                        .padding_kind = strcmp(padding, "edge") == 0      ? HEED_PADDING_EDGE
+                                        : strcmp(padding, "reflect") == 0 ? HEED_PADDING_REFLECT
+                                                                          : HEED_PADDING_CONSTANT,
+                        .flip = option_number(o, "flip"),
+                        .flip_vertical = option_number(o, "vertical-flip"),
+                        .rand_operations = (int)option_int(o, "rand-augment"),
+                        .rand_kind =
+                            strcmp(option_text(o, "rand-kind"), "timm") == 0 ? HEED_RAND_TIMM : HEED_RAND_TORCHVISION,
+                        .rand_magnitude = option_number(o, "rand-magnitude"),
+                        .rand_deviation = option_number(o, "rand-deviation"),
+                        .brightness = option_number(o, "jitter"),
+                        .contrast = option_number(o, "jitter"),
+                        .saturation = option_number(o, "jitter"),
+                        .hue = option_number(o, "hue"),
+                        .erase = option_number(o, "erase"),
+                        .erase_noise = true,
+                        .cutout = option_int(o, "cutout"),
+                        .mixup = option_number(o, "mixup"),
+                        .cutmix = option_number(o, "cutmix"),
+                        .mix_cut = option_number(o, "mix-cut")};
+    if (a->area_low > 0) a->area_high = 1;
+    if (a->mixup > 0 || a->cutmix > 0) a->mix = option_number(o, "mix");
+}
+
+/* What RandAugment's operations uncover in colour pictures is the mean, as timm has it; grey ones have a background. */
+static void set_fill(struct pictures *p) {
+    if (p->augment.rand_operations == 0 || p->input.channels < 3) return;
+    for (int c = 0; c < 3; c++) p->augment.fill[c] = (uint8_t)(p->input.processor.mean[c] * 255 + 0.5F);
+}
+
+/* ---- the teacher ---- */
+
+static int64_t classes_of_model(heed_ctx *cx, const heed_model *model) {
+    heed_io in, out;
+    const bool recording = heed_set_grad(cx, false);
+    const bool ran = heed_model_sample(cx, model, 1, 1, &in) && heed_model_forward(cx, model, &in, &out);
+    const heed_tensor *const logits = ran ? heed_io_get(&out, "logits") : NULL;
+    const int64_t classes = logits ? heed_count(logits) : 0;
+    heed_reset(cx);
+    heed_set_grad(cx, recording);
+    return classes;
+}
+
+static bool load_teacher(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    const char *const dir = option_text(r->o, "teacher");
+    if (!dir) return true;
+    p->teacher = heed_model_load_as(r->cx, dir, &(heed_load_opts){.map = true});
+    if (!p->teacher || !heed_picture_input_of(r->cx, p->teacher, &p->teacher_input) ||
+        !processor_of(r->cx, dir, &p->teacher_input))
+        return false;
+    const int64_t its = classes_of_model(r->cx, p->teacher), ours = classes_of(p)->classes;
+    if (heed_failed(r->cx) || its == ours) return !heed_failed(r->cx);
+    return heed_fail(r->cx, HEED_ERR_SHAPE, "%s: a teacher of %lld classes, but the data have %lld", dir,
+                     (long long)its, (long long)ours);
+}
+
+/* ---- the run ---- */
+
+static bool usage(struct train_run *r) {
+    static const char *const of_tables[] = {"target",  "use",  "drop", "separator",
+                                            "decimal", "text", "pair", "class-weights"};
+    for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
+        if (option_known(r->o, of_tables[i]) && option_given(r->o, of_tables[i])) {
+            cli_error(EXIT_USAGE, "train: --%s is for tables, and %s takes pictures", of_tables[i], r->family->name);
+            return false;
+        }
+    static const char *const of_teacher[] = {"distillation", "distillation-alpha", "temperature"};
+    for (size_t i = 0; i < sizeof of_teacher / sizeof *of_teacher; i++)
+        if (option_given(r->o, of_teacher[i]) && !option_given(r->o, "teacher")) {
+            cli_error(EXIT_USAGE, "train: --%s needs a --teacher", of_teacher[i]);
+            return false;
+        }
+    if (option_given(r->o, "crop-area") && option_given(r->o, "crop-padding")) {
+        cli_error(EXIT_USAGE, "train: --crop-area and --crop-padding: one kind of crop at a time");
+        return false;
+    }
+    if (option_given(r->o, "teacher") && heed_head_for(r->family, "distil")) r->head = "distil";
+    return true;
+}
+
+static bool load(struct train_run *r) {
+    struct pictures *p = heed_mem_new(r->cx, sizeof *p);
+    if (!p) return false;
+    memset(p, 0, sizeof *p);
+    r->own = p;
+    set_augment(r);
+    if (!heed_augment_check(r->cx, &p->augment) || !load_sets(r) || !split(r) || !put_sizes(r) || !find_input(r) ||
+        !set_processor(r) || !load_teacher(r))
+        return false;
+    set_fill(p);
+    return true;
+}
+
+static int64_t good_batch(const struct pictures *p) {
+    int64_t batch = 128;
+    while (batch > 8 && batch * 20 > p->n_train) batch /= 2;
+    return batch < p->n_train ? batch : p->n_train;
+}
+
+static bool set(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    heed_loop_opts *l = &r->loop;
+    const int64_t accumulate = option_given(r->o, "accumulate") ? option_int(r->o, "accumulate") : 1;
+    char count[48];
+    p->batch = option_given(r->o, "batch") ? option_int(r->o, "batch") : good_batch(p);
+    heed_picture_training_opts opts = {
+        .train = p->set[TRAIN],
+        .train_rows = p->train_rows,
+        .n_train = p->n_train,
+        .valid = p->n_valid > 0 ? (p->set[VALID] ? p->set[VALID] : p->set[TRAIN]) : NULL,
+        .valid_rows = p->valid_rows,
+        .n_valid = p->n_valid,
+        .test = p->set[TEST],
+        .input = &p->input,
+        .augment = &p->augment,
+        .repeats = option_int(r->o, "repeats"),
+        .smoothing = option_number(r->o, "label-smoothing"),
+        .batch = p->batch,
+        .micro_batch = option_int(r->o, "micro-batch"),
+        .seed = heed_seed(r->cx),
+        .workers = workers_of(r->o, r->cx),
+        .teacher = p->teacher,
+        .teacher_input = &p->teacher_input,
+        .distillation = strcmp(option_text(r->o, "distillation"), "soft") == 0 ? HEED_DISTIL_SOFT : HEED_DISTIL_HARD,
+        .alpha = option_number(r->o, "distillation-alpha"),
+        .temperature = option_number(r->o, "temperature")};
+    if (accumulate > 1) {
+        opts.micro_batch = p->batch;
+        opts.batch = p->batch *= accumulate;
+    }
+    if (p->batch > p->n_train)
+        return heed_fail(r->cx, HEED_ERR_RANGE, "train: --batch: %lld is larger than the data, %s to train on",
+                         (long long)p->batch, cli_count(p->n_train, "picture", "pictures", count));
+    if (!option_given(r->o, "lr")) l->trainer.schedule.lr = option_given(r->o, "init") ? 1e-4 : 1e-3;
+    l->epochs = option_given(r->o, "epochs") ? option_int(r->o, "epochs") : 10;
+    p->training = heed_picture_training_new(r->cx, &opts);
+    l->source = heed_picture_training_source(p->training);
+    return l->source;
+}
+
+static bool write_sheet(struct train_run *r) {
+    const char *const path = option_text(r->o, "sheet");
+    heed_image sheet;
+    if (!path) return true;
+    if (!heed_picture_training_sheet(r->cx, pictures_of(r)->training, 64, 8, &sheet)) return false;
+    const bool ok = heed_image_write(r->cx, path, &sheet, 90);
+    heed_image_free(r->cx, &sheet);
+    return ok;
+}
+
+static bool begin(struct train_run *r) {
+    const struct pictures *p = pictures_of(r);
+    const heed_picture_input *in = &p->input;
+    char text[2][48];
+    if (!heed_picture_processor_write(r->cx, r->model, r->dir, &in->processor) || !write_sheet(r)) return false;
+    if (option_flag(r->o, "quiet")) return true;
+    fprintf(stderr, "%s: %s of %lld classes to train on, %lld to validate, %lld to test; %s with %s\n", r->path,
+            cli_count(p->n_train, "picture", "pictures", text[0]), (long long)classes_of(p)->classes,
+            (long long)p->n_valid, (long long)(p->set[TEST] ? heed_picture_set_data(p->set[TEST])->n : 0),
+            r->family->name,
+            cli_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", text[1]));
+    fprintf(stderr, "pictures: %d x %lld x %lld, mean", in->channels, (long long)in->height, (long long)in->width);
+    for (int c = 0; c < in->channels; c++) fprintf(stderr, " %.4g", (double)in->processor.mean[c]);
+    fputs(", deviation", stderr);
+    for (int c = 0; c < in->channels; c++) fprintf(stderr, " %.4g", (double)in->processor.deviation[c]);
+    fputs(p->kept ? "; kept decoded\n" : "; decoded each time\n", stderr);
+    return true;
+}
+
+static void free_pictures(struct train_run *r) {
+    struct pictures *p = pictures_of(r);
+    if (!p) return;
+    heed_picture_training_free(r->cx, p->training);
+    heed_model_free(r->cx, p->teacher);
+    for (int i = PARTS - 1; i >= 0; i--) heed_picture_set_free(r->cx, p->set[i]);
+    heed_mem_free(r->cx, p->train_rows);
+    heed_mem_free(r->cx, p->valid_rows);
+    heed_mem_free(r->cx, p);
+}
+
+/* ---- heed eval ---- */
+
+static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
+    heed_picture_input input;
+    if (!model || !heed_picture_input_of(cx, model, &input) || !processor_of(cx, dir, &input)) {
+        heed_model_free(cx, model);
+        return;
+    }
+    const int64_t classes = classes_of_model(cx, model);
+    char **names = classes > 0 ? heed_model_labels(cx, model, classes) : NULL;
+    const heed_data like = {.classes = classes, .class_names = names};
+    heed_picture_set *set =
+        picture_data_load(cx, path, option_text(o, "part"), &(heed_picture_set_opts){.like = &like});
+    const heed_data *const data = heed_picture_set_data(set);
+    int32_t *predicted = data ? heed_mem_new(cx, (size_t)data->n * sizeof *predicted) : NULL;
+    heed_metrics metrics;
+    heed_score score;
+    if (predicted && heed_metrics_find(cx, heed_picture_metrics(classes), &metrics) &&
+        heed_picture_measure(
+            cx, model, set, &input,
+            &(heed_picture_measure_opts){.batch = option_given(o, "batch") ? option_int(o, "batch") : 0,
+                                         .workers = workers_of(o, cx),
+                                         .predicted = predicted},
+            &score))
+        report_classes(o, cx, data, predicted, &metrics, &score, false);
+    heed_mem_free(cx, predicted);
+    heed_picture_set_free(cx, set);
+    heed_mem_free(cx, names);
+    heed_model_free(cx, model);
+}
+
+const struct train_task train_pictures = {
+    .page = {.name = "classify"},
+    .next = "eval",
+    .next_how = " --data PATH",
+    .usage = usage,
+    .load = load,
+    .set = set,
+    .model = new_model,
+    .begin = begin,
+    .free = free_pictures,
+    .evaluate = evaluate,
+};

@@ -1,0 +1,101 @@
+/* Attention over a picture: heat maps of its patches that the picture shows through. */
+#include "base/checked.h"
+#include "heed/image.h"
+#include "plot/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MOST_MAPS 4096
+
+static bool check(heed_ctx *cx, const char *op, const float *weights, const heed_picture_look *o) {
+    if (!weights || !o || !o->picture || !o->picture->data)
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: weights and a picture are needed", op);
+    int64_t n;
+    if (o->rows < 1 || o->columns < 1 || !i64_mul(o->rows, o->columns, &n))
+        return heed_fail(cx, HEED_ERR_SHAPE, "%s: (%lld,%lld) patches", op, (long long)o->rows, (long long)o->columns);
+    return true;
+}
+
+static double largest(const float *weights, int64_t n) {
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(weights[i])) most = fmax(most, (double)weights[i]);
+    return most > 0 ? most : 1; /* a map of zeros is all dark */
+}
+
+/* A square around the patch whose attention it is: white, within a dark one that shows it on white. */
+static bool outline(heed_panel *p, const heed_picture_look *o) {
+    const float y = (float)o->row, x = (float)o->column;
+    if (o->row < 0 || o->column < 0) return true;
+    const float xs[] = {x - 0.5f, x + 0.5f, x + 0.5f, x - 0.5f, x - 0.5f},
+                ys[] = {y - 0.5f, y - 0.5f, y + 0.5f, y + 0.5f, y - 0.5f};
+    return heed_panel_curve(p, xs, ys, 5, &(heed_style){.color = HEED_COLOR_INK, .width = 2.4}) &&
+           heed_panel_curve(p, xs, ys, 5, &(heed_style){.color = HEED_COLOR_ORANGE, .width = 1.5});
+}
+
+/* weights NULL: the picture alone. */
+static bool draw(heed_panel *p, const float *weights, bool bar, const heed_picture_look *o) {
+    heed_ctx *const cx = p->figure->cx;
+    const int64_t n = o->rows * o->columns;
+    float *const none = weights ? NULL : heed_mem_new(cx, (size_t)n * sizeof *none);
+    if (!weights && !none) return false;
+    for (int64_t i = 0; none && i < n; i++) none[i] = NAN;
+    const heed_heatmap how = {.high = weights ? largest(weights, n) : 1,
+                              .scale_label = bar ? "weight" : NULL,
+                              .no_bar = !bar,
+                              .under = o->picture,
+                              .smooth = o->smooth};
+    p->bare_x = p->bare_y = true;
+    const bool ok = heed_panel_heatmap(p, weights ? weights : none, o->rows, o->columns, &how) && outline(p, o);
+    heed_mem_free(cx, none);
+    return ok;
+}
+
+/* A pixel of the picture is one of the file. */
+static void suit_picture(heed_figure *f, const heed_picture_look *o) {
+    f->cell = (double)o->picture->height / (double)o->rows / f->pixels;
+}
+
+bool heed_plot_picture_attention(heed_figure *f, const float *weights, const char *title,
+                                 const heed_picture_look *look) {
+    if (!f || heed_failed(f->cx) || !check(f->cx, "picture_attention", weights, look)) return false;
+    if (!heed_figure_grid(f, 1, 2)) return false;
+    heed_panel *const left = heed_figure_panel(f, 0, 0), *const right = heed_figure_panel(f, 0, 1);
+    suit_picture(f, look);
+    return left && right && draw(left, NULL, false, look) && draw(right, weights, true, look) &&
+           (!title || heed_panel_title(right, title)) && heed_panel_title(left, "what the model is given");
+}
+
+bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_picture_sheet *sheet,
+                             const heed_picture_look *look) {
+    static const char op[] = "picture_sheet";
+    enum { IN_ROW = 16 };
+    if (!f || heed_failed(f->cx) || !check(f->cx, op, weights, look)) return false;
+    int64_t maps;
+    if (!sheet || sheet->layers < 1 || sheet->heads < 1 || !i64_mul(sheet->layers, sheet->heads, &maps) ||
+        maps > MOST_MAPS)
+        return heed_fail(f->cx, HEED_ERR_RANGE, "%s: the number of maps must be 1 to %d", op, MOST_MAPS);
+    int64_t columns = sheet->heads;
+    if (sheet->layers == 1 && columns > 6) columns = (int64_t)ceil(sqrt(2 * (double)columns));
+    if (columns > IN_ROW) columns = IN_ROW;
+    const int64_t to_layer = (sheet->heads + columns - 1) / columns;
+    if (!heed_figure_grid(f, (int)(sheet->layers * to_layer), (int)columns)) return false;
+    suit_picture(f, look);
+    for (int64_t i = 0; i < maps; i++) {
+        const int64_t layer = i / sheet->heads, head = i % sheet->heads;
+        heed_panel *const p = heed_figure_panel(f, (int)(layer * to_layer + head / columns), (int)(head % columns));
+        const float *const map = weights + i * look->rows * look->columns;
+        char title[64], label[32];
+        if (!p || !draw(p, map, false, look)) return false;
+        p->small = true;
+        if (sheet->mean && head + 1 == sheet->heads)
+            snprintf(title, sizeof title, "mean, max %.2g", largest(map, look->rows * look->columns));
+        else
+            snprintf(title, sizeof title, "head %lld, max %.2g", (long long)(sheet->first_head + head),
+                     largest(map, look->rows * look->columns));
+        snprintf(label, sizeof label, "layer %lld", (long long)(sheet->first_layer + layer));
+        if (!heed_panel_title(p, title) || (head == 0 && !heed_panel_labels(p, NULL, label))) return false;
+    }
+    return true;
+}

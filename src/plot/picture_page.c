@@ -1,0 +1,180 @@
+/* Attention over a picture as one HTML file that loads nothing: picture_page.html, with the picture, its weights and
+ * the script picture_page.js in it. Maps within windows are written as they were captured, and beside them which patch
+ * each of their tokens is. */
+#define _GNU_SOURCE /* memmem */
+#include "heed/attend.h"
+#include "heed/plot.h"
+#include "plot/attention_page.h"
+#include "plot/page.h"
+#include "plot/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_SITES 64
+#define MAX_WIDE  ((int64_t)16 << 20) /* weights of two bytes */
+#define VIEW      720                 /* pixels of the picture's longer side */
+#define QUALITY   90                  /* of its JPEG */
+
+static const char op[] = "picture_page";
+
+struct page {
+    heed_ctx *cx;
+    struct file_writer *file;
+    const heed_attended_picture *a;
+    heed_picture_page_opts opts;
+    unsigned scale;
+};
+
+static bool check(struct page *p) {
+    const heed_attended_picture *const a = p->a;
+    const heed_picture_page_opts *const o = &p->opts;
+    int64_t weights = 0;
+    if (!a || a->n < 1 || a->n > MAX_SITES)
+        return heed_fail(p->cx, HEED_ERR_USAGE, "%s: there is no attention, or more than %d kinds", op, MAX_SITES);
+    if (o->site < 0 || o->site >= a->n || o->layer < 0 || o->layer >= a->sites[o->site].layers || o->head < -1 ||
+        o->head >= a->sites[o->site].heads)
+        return heed_fail(p->cx, HEED_ERR_RANGE, "%s: site %d, layer %d, head %lld cannot be open at first", op, o->site,
+                         o->layer, (long long)o->head);
+    for (int i = 0; i < a->n; i++)
+        for (int l = 0; l < a->sites[i].layers; l++) {
+            const heed_capture_map *const m = heed_attended_map(&a->sites[i], l, NULL);
+            weights += m->batch * m->heads * m->rows * m->keys;
+        }
+    p->scale = weights <= MAX_WIDE ? 65535 : 255;
+    return check_labels(p->cx, op, &o->title, 1) && check_labels(p->cx, op, &o->line, 1);
+}
+
+/* ---- words ---- */
+
+static void put_member(struct buffer *b, const char *name, const char *text) {
+    if (!text) return;
+    buffer_format(b, "\"%s\":", name);
+    page_text(b, text);
+    buffer_text(b, ",");
+}
+
+/* Sizes of patches are fractions of the picture shown, which is what the first site's patches cover. */
+static void put_site(struct buffer *b, const heed_picture_site *s, const heed_picture_site *first) {
+    const double height = (double)(first->rows * first->patch_height),
+                 width = (double)(first->columns * first->patch_width);
+    buffer_text(b, "{");
+    put_member(b, "name", s->name);
+    buffer_format(b, "\"rows\":%lld,\"columns\":%lld,\"high\":%.9g,\"wide\":%.9g,\"first\":%lld,\"names\":[",
+                  (long long)s->rows, (long long)s->columns, (double)s->patch_height / height,
+                  (double)s->patch_width / width, (long long)s->first);
+    for (int64_t i = 0; i < s->first; i++) {
+        if (i) buffer_text(b, ",");
+        page_text(b, s->names[i]);
+    }
+    buffer_format(b, "],\"learned\":%s,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
+                  s->learned ? "true" : "false", s->has_class ? "true" : "false", (long long)s->heads, s->layers,
+                  (long long)heed_attended_map(s, 0, NULL)->keys);
+}
+
+static bool write_words(const struct page *p, int64_t height, int64_t width) {
+    struct buffer b = {.cx = p->cx};
+    const heed_picture_page_opts *const o = &p->opts;
+    buffer_text(&b, "<script type=\"application/json\" id=\"data\">\n{");
+    put_member(&b, "title", o->title);
+    put_member(&b, "line", o->line);
+    buffer_format(&b,
+                  "\"width\":%lld,\"height\":%lld,\"scale\":%u,\"start\":{\"site\":%d,\"layer\":%d,\"head\":%lld,"
+                  "\"query\":%lld,\"rollout\":%s,\"smooth\":%s},\n\"sites\":[",
+                  (long long)width, (long long)height, p->scale, o->site, o->layer, (long long)o->head,
+                  (long long)o->query, o->rollout ? "true" : "false", o->smooth ? "true" : "false");
+    for (int i = 0; i < p->a->n; i++) {
+        if (i) buffer_text(&b, ",\n");
+        put_site(&b, &p->a->sites[i], &p->a->sites[0]);
+    }
+    const bool ok = buffer_text(&b, "]}\n</script>\n") && file_write(p->file, b.data, b.size);
+    buffer_free(&b);
+    return ok;
+}
+
+/* ---- the picture and the weights ---- */
+
+static bool tag(const struct page *p, const char *id, int site, int layer) {
+    char text[80];
+    const int n = snprintf(text, sizeof text, "<script type=\"text/plain\" id=\"%s%d-%d\">", id, site, layer);
+    return file_write(p->file, text, (size_t)n);
+}
+static bool end_tag(const struct page *p) { return file_write(p->file, "</script>\n", 10); }
+
+static bool write_picture(const struct page *p) {
+    heed_image view = {0};
+    size_t size = 0;
+    unsigned char *jpeg = NULL;
+    if (heed_attended_view(p->cx, p->a, 0, VIEW, &view))
+        jpeg = heed_image_encode(p->cx, &view, HEED_IMAGE_JPEG, QUALITY, &size);
+    const bool ok = jpeg && write_words(p, view.height, view.width) && tag(p, "picture", 0, 0) &&
+                    page_base64(p->file, jpeg, size) && end_tag(p);
+    heed_mem_free(p->cx, jpeg);
+    heed_image_free(p->cx, &view);
+    return ok;
+}
+
+static bool write_cells(const struct page *p, const int32_t *cells, int64_t n) {
+    for (int64_t i = 0; i < n; i += 768) {
+        unsigned char bytes[4 * 768];
+        const int64_t count = n - i < 768 ? n - i : 768;
+        for (int64_t k = 0; k < 4 * count; k++) bytes[k] = (unsigned char)((uint32_t)cells[i + k / 4] >> 8 * (k % 4));
+        if (!page_base64(p->file, bytes, (size_t)(4 * count))) return false;
+    }
+    return true;
+}
+
+static bool write_weights(const struct page *p) {
+    for (int i = 0; i < p->a->n; i++)
+        for (int l = 0; l < p->a->sites[i].layers; l++) {
+            const int32_t *cells;
+            const heed_capture_map *const m = heed_attended_map(&p->a->sites[i], l, &cells);
+            if (!tag(p, "w", i, l) ||
+                !page_weights(p->file, m->weights, m->batch * m->heads * m->rows * m->keys, p->scale) || !end_tag(p))
+                return false;
+            if (cells && (!tag(p, "c", i, l) || !write_cells(p, cells, m->batch * m->rows) || !end_tag(p)))
+                return false;
+        }
+    return true;
+}
+
+/* ---- the page ---- */
+
+static const char title_mark[] = "<title>Attention</title>", data_mark[] = "<!-- data -->\n";
+
+static bool write_title(const struct page *p) {
+    struct buffer b = {.cx = p->cx};
+    buffer_text(&b, "<title>");
+    page_escaped(&b, p->opts.title ? p->opts.title : "Attention");
+    if (p->opts.line) buffer_text(&b, ": "), page_escaped(&b, p->opts.line);
+    const bool ok = buffer_text(&b, "</title>") && file_write(p->file, b.data, b.size);
+    buffer_free(&b);
+    return ok;
+}
+
+static bool write_script(const struct page *p) {
+    return file_write(p->file, "<script>\n", 9) && file_write(p->file, picture_page_js, picture_page_js_size) &&
+           end_tag(p);
+}
+
+bool heed_picture_page(heed_ctx *cx, const char *path, const heed_attended_picture *a,
+                       const heed_picture_page_opts *opts) {
+    if (heed_failed(cx)) return false;
+    struct page p = {.cx = cx, .a = a, .opts = {.head = -1, .query = -1}};
+    if (opts) p.opts = *opts;
+    if (!check(&p)) return false;
+    const unsigned char *const html = picture_page_html, *const end = html + picture_page_html_size;
+    const unsigned char *const title = memmem(html, picture_page_html_size, title_mark, strlen(title_mark));
+    const unsigned char *const data = memmem(html, picture_page_html_size, data_mark, strlen(data_mark));
+    if (!title || !data || title > data)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: the page has no place for its data", op);
+    const unsigned char *const rest = title + strlen(title_mark), *const foot = data + strlen(data_mark);
+    p.file = file_write_open(cx, path);
+    if (!p.file) return false;
+    const bool ok = file_write(p.file, html, (size_t)(title - html)) && write_title(&p) &&
+                    file_write(p.file, rest, (size_t)(data - rest)) && write_picture(&p) && write_weights(&p) &&
+                    write_script(&p) && file_write(p.file, foot, (size_t)(end - foot));
+    if (ok && !heed_failed(cx)) return file_write_commit(p.file);
+    file_write_abort(p.file);
+    return false;
+}

@@ -1,0 +1,46 @@
+# Perceiver: bytes as tokens, masked bytes, classes of texts, heads of pictures, and what is refused.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+# transformers' directory has no vocabulary: a byte b is token b + 6
+mkdir bytes
+echo '{"tokenizer_class": "PerceiverTokenizer", "model_max_length": 2048}' >bytes/tokenizer_config.json
+feed 'Aä [MASK]b\n\n' tokens bytes
+says '^4 71 201 170 38 3 104 5$'
+says '^4 5$'
+feed '4 71 201 170 38 3 104 5\n' tokens bytes --decode
+says '^Aä b$'
+
+awk 'BEGIN { for (i = 0; i < 60; i++) printf "The %s eats %s.\n\n", i % 2 ? "bear" : "fox", i % 2 ? "honey" : "corn" }' >stories.txt
+small="--set num_latents=8 --set d_latents=16 --set d_model=16 --set num_self_attends_per_block=1 --set num_self_attention_heads=2
+    --set num_cross_attention_heads=2 --set max_position_embeddings=32"
+expect 0 train mlm --model perceiver --data stories.txt --out stories $small --steps 3 --quiet
+grep -q PerceiverForMaskedLM stories/config.json || fail "the head should be that of masked bytes"
+feed 'The bear\n' tokens stories
+says '^4 90 110 107 38 104 107 103 120 5$'
+feed 'The b[MASK]ar eats[MASK]\n' fill stories --top 2 --json
+[ "$status" = 0 ] || fail "masked bytes should be filled"
+expect 0 eval stories --data stories.txt
+says '^perplexity [0-9.]+, accuracy'
+
+# the same body with another head, which is drawn anew
+awk 'BEGIN { for (i = 0; i < 20; i++) print (i % 2 ? "The bear eats honey\tyes" : "The fox eats corn\tno") }' >labels.tsv
+expect 0 train classify --data labels.tsv --init stories --out classes --steps 2 --quiet
+feed 'The fox\n' classify classes
+says '^(yes|no)'
+
+# pictures: heads of their own
+for head in learned fourier conv; do
+    expect 0 new perceiver $head --task $head $(echo $small | sed 's/--set d_model=16//;s/--set max_position_embeddings=32//') \
+        --set cross_attention_shape_for_attention=q --set in_channels=1 --set image_size=8
+    expect 0 info $head --batch 2
+    grep -q PerceiverForImageClassification $head/config.json || fail "$head should be of pictures"
+done
+
+# what is refused
+tiny="--set d_latents=16 --set num_cross_attention_heads=4"
+wrong 2 '.*d_model: the decoder of masked tokens has 8 heads, which do not divide 12' new perceiver no $tiny --set d_model=12
+wrong 2 'v_channels: self-attention gives 24 numbers, and they are added to latents of 16' new perceiver no $tiny --set v_channels=24
+wrong 2 '.*num_self_attention_heads: 3 heads do not divide d_latents, 16' new perceiver no $tiny --set num_self_attention_heads=3
+wrong 2 '.*4 heads do not divide keys of 15 and' new perceiver no --task fourier $tiny --set in_channels=1 --set num_bands=3
+wrong 2 '.*num_bands' new perceiver no --task fourier $tiny --set num_bands=0

@@ -1,0 +1,111 @@
+"""The page of attention over a picture in a browser: picture_page.py CHROMIUM NAME...
+
+NAME.html is the page, NAME.json, NAME-patch.json and NAME-rollout.json what `heed attend --json` says of the reader of
+the picture, of patch 2,3 and of rollout."""
+import json, os, sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser
+
+b = Browser(sys.argv[1])
+
+
+def check(ok, what):
+    if not ok:
+        raise SystemExit("picture page: " + what + "\n" + "\n".join(b.complaints))
+
+
+def state(**values):
+    for name, value in values.items():
+        found = b.run("document.body.dataset." + name)
+        check(found == value, "%s is %r, should be %r" % (name, found, value))
+
+
+def shows(wanted, what):
+    """The page's weights are those of the command: one [row][column], and the tokens before them."""
+    found = b.run("[...shown.values]")
+    flat = wanted[0] + [w for row in wanted[1] for w in row]
+    check(len(found) == len(flat) and max(abs(x - y) for x, y in zip(found, flat)) < 1e-4, what)
+
+
+def mean(doc, layer, head=None):
+    """Of one head, or of all of them."""
+    heads = range(len(doc["heads"])) if head is None else [head]
+    add = lambda lists: [sum(v) / len(heads) for v in zip(*lists)]
+    return (add([doc["token_weights"][layer][h] for h in heads]),
+            [add(rows) for rows in zip(*[doc["weights"][layer][h] for h in heads])])
+
+
+def tests(name):
+    reader, patch, roll = [json.load(open(name + part + ".json")) for part in ("", "-patch", "-rollout")]
+    rows, columns = reader["grid"]
+    layers, heads, first = len(reader["layers"]), len(reader["heads"]), len(reader["tokens"])
+    b.requests.clear()
+    b.open(name + ".html")
+    state(site=reader["site"], layer=str(layers - 1), head="mean", query="-1", rollout="false")
+    shows(mean(reader, layers - 1), "what the command shows")
+    b.until("document.getElementById('picture').complete && document.getElementById('picture').naturalWidth > 100")
+    state(thumbs=str(layers * heads))
+
+    # a click on a patch shows what it looks at; another click, or c, the reader again
+    x, y = b.run("(r => [r.x + r.width * 3.5 * site().wide, r.y + r.height * 2.5 * site().high])"
+                 "(document.getElementById('frame').getBoundingClientRect())")
+    b.mouse(x, y)
+    b.frames()
+    check(not b.run("document.getElementById('over').hidden"), "the patch under the pointer is outlined")
+    b.run("document.elementFromPoint(%f, %f).dispatchEvent(new MouseEvent('click', {bubbles: true, clientX: %f, clientY: %f}))" % (x, y, x, y))
+    state(query=str(first + 2 * columns + 3))
+    shows(mean(patch, layers - 1), "what patch 2,3 looks at")
+    check("patch 2,3" in b.run("document.getElementById('status').textContent"), "the status names the patch")
+    check(not b.run("document.getElementById('mark').hidden"), "the patch is marked")
+    b.key("c")
+    state(query="-1")
+
+    # layers and heads: keys, buttons, thumbnails
+    b.key("ArrowUp")
+    state(layer=str((layers - 2) % layers))
+    shows(mean(reader, (layers - 2) % layers), "another layer")
+    b.key("ArrowRight")
+    state(head="0")
+    shows(mean(reader, (layers - 2) % layers, 0), "one head")
+    b.click("#thumbs button[data-layer='0'][data-head='1']")
+    state(layer="0", head="1")
+    shows(mean(reader, 0, 1), "a thumbnail opens its head")
+    b.click("#heads button:nth-child(1)")
+    state(head="mean")
+    b.run("document.getElementById('frame').focus()")
+    b.key("ArrowRight")
+    b.key("ArrowDown")
+    b.key("ArrowRight")
+    state(query=str(first + columns + 1))
+    b.run("document.activeElement.blur()")
+
+    # rollout, of the last site and layer
+    b.open(name + ".html", "#site=%d&layer=99&rollout" % (b.run("sites.length") - 1))
+    state(rollout="true", head="mean")
+    shows((roll["token_weights"][0][0], roll["weights"][0][0]), "rollout")
+    b.key("s")
+    state(smooth="true")
+    b.open(name + ".html", "#site=77&layer=-4&head=99&query=100000")
+    state(query="-1", head="mean")
+
+    # narrow, light and dark
+    for scheme in ("light", "dark"):
+        b.scheme(scheme)
+        b.size(360, 800)
+        b.frames()
+        check(b.run("document.documentElement.scrollWidth") <= 360, "360 pixels are too few")
+    b.scheme("light")
+    b.size(1280, 900)
+    own = "file://" + os.path.abspath(name + ".html")
+    others = [r for r in b.requests if r.split("#")[0] != own and r != "about:blank" and not r.startswith("data:")]
+    check(not others, "nothing should be requested: %s" % others)
+    check(not b.complaints, "it complains")
+
+
+try:
+    for name in sys.argv[2:]:
+        tests(name)
+finally:
+    b.close()

@@ -1,0 +1,16 @@
+# Windows and blocks of attention: language models that write, classes of texts, and what is refused.
+. "$SOURCE/tests/cli/expect.inc"
+cd "$scratch"
+
+awk 'BEGIN { for (i = 0; i < 80; i++) printf "the %s eats %s.\n", i % 2 ? "bear" : "fox", i % 2 ? "honey" : "corn" }' >stories.txt
+small="--set hidden_size=16 --set num_hidden_layers=2 --set num_attention_heads=2 --set intermediate_size=16 --set max_position_embeddings=64"
+for pattern in "attention_window=6" "attention_block=4 --set random_blocks=1"; do
+    rm -rf story
+    # shellcheck disable=SC2086 # options are words
+    expect 0 train lm --model sparse --data stories.txt --out story $small --set $pattern --tokens char --steps 4 --quiet
+    expect 0 generate story --prompt "the " --max-tokens 12 --temperature 0
+    [ -s out ] || fail "$pattern should write"
+done
+wrong 2 '.*attention_block: attention has a window or blocks, not both' new sparse no --set attention_window=4 --set attention_block=2
+wrong 2 '.*random_blocks' new sparse no --set attention_block=2 --set random_blocks=-1
+wrong 2 '.*causal: a language model needs true' new sparse no --task lm --set causal=false

@@ -1,0 +1,107 @@
+"""same_models.py for kinds of cheaper attention: python same_mixing.py HEED [FAMILY...] [--cases N] [--seed S].
+
+Draws sizes, keys, a head, masks and lengths, of the modules of mixing.py. A family is a line of FAMILIES: its module, its heads
+and the keys that are its own."""
+import argparse
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+import torch
+from safetensors.torch import save_file
+
+import mixing
+import same_models
+
+ENCODER = "mlm classify tag qa bare".split()
+
+
+def linformer(r, head):
+    return dict(sharing=r.choice(["none", "headwise", "key-value", "layerwise"]), projected_length=r.randint(1, 9))
+
+
+def token_mixer(r, head):
+    return dict(tokens_mlp_dim=r.randint(1, 30), causal=head == "lm" or r.random() < 0.4)
+
+
+def workspace(r, head):
+    return dict(num_slots=r.randint(1, 6), top_k=r.randint(0, 7), persistent=r.random() < 0.6, share_layers=r.random() < 0.4)
+
+
+FAMILIES = {"linformer": (mixing.Linformer, ENCODER, linformer), "token-mixer": (mixing.TokenMixer, ENCODER + ["lm"], token_mixer),
+            "workspace": (mixing.Workspace, ENCODER, workspace)}
+
+
+class AsTransformers(torch.nn.Module):
+    """With the names and the arguments that same_models.py expects."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.inner = model
+
+    dtype = property(lambda self: next(self.inner.parameters()).dtype)
+
+    def named_parameters(self, *arguments, **keys):
+        return self.inner.named_parameters(*arguments, **keys)
+
+    def forward(self, output_attentions, return_dict, **inputs):
+        return self.inner(**inputs)
+
+
+def draw(r, family):
+    kind, heads, own = FAMILIES[family]
+    head = r.choice(heads)
+    attention_heads = r.randint(1, 4)
+    keys = dict(vocab_size=r.randint(5, 40), hidden_size=attention_heads * r.randint(2, 6), num_hidden_layers=r.randint(1, 3),
+                intermediate_size=r.randint(1, 20), max_position_embeddings=r.randint(7, 12), layer_norm_eps=r.choice([1e-5, 1e-2]),
+                pad_token_id=r.choice([None, 0, 3]))
+    if "num_attention_heads" in kind.keys:
+        keys["num_attention_heads"] = attention_heads
+    if head in ("mlm", "lm"):
+        keys["tie_word_embeddings"] = r.random() < 0.5
+    if head == "classify":
+        keys["pooling"] = r.choice(["mean", "first"])
+    model, config = mixing.make_model(kind, head, **keys | own(r, head))
+    given = mixing.make_inputs(config, head, r.choice([None, "right", "left", "holes"]), r.randint(4, 7))
+    if r.random() < 0.3:
+        rows, length = given["input_ids"].shape  # no position twice: equal tokens are equally good
+        given["position_ids"] = torch.stack([torch.randperm(config.max_position_embeddings)[:length] for _ in range(rows)])
+    return model.eval(), config, given
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("heed", metavar="HEED")
+    parser.add_argument("families", metavar="FAMILY", nargs="*", help=" ".join(FAMILIES))
+    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    bad = 0
+    for family in arguments.families or FAMILIES:
+        equal, refused, most = 0, 0, 0.0
+        for number in range(arguments.cases):
+            r = random.Random(f"{family} {arguments.seed} {number}")
+            torch.manual_seed(r.getrandbits(31))
+            model, config, given = draw(r, family)
+            with tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "config.json").write_text(json.dumps(config))
+                save_file({k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors")
+                share, where = same_models.compare(arguments.heed, folder, AsTransformers(model), given)
+            if share is None:
+                refused += 1
+                print(f"    {family} {number}: not compared: {where}")
+            elif share <= 1:
+                equal, most = equal + 1, max(most, share)
+            else:
+                bad += 1
+                print(f"    {family} {number}: {where}: {share:.3g} of what is allowed; {json.dumps(config)}")
+        print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

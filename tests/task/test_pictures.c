@@ -1,0 +1,164 @@
+/* Models of pictures in use: what transformers and timm say of the same files, attention in the grid of patches against
+ * theirs and against a twin, and what is refused. */
+#include "heed/attend.h"
+#include "heed/vision.h"
+#include "task/task_test.h"
+
+static heed_safetensors *golden;
+static const char *where;
+
+static const char *in_golden(const char *name) {
+    static char path[1200];
+    snprintf(path, sizeof path, "%s/%s", golden_path(where), name);
+    return path;
+}
+
+static const float *wanted(heed_ctx *cx, const char *file, const char *what, int64_t *n) {
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", file, what);
+    for (int64_t i = 0; i < heed_safetensors_count(golden); i++) {
+        if (strcmp(heed_safetensors_info(cx, golden, i)->name, name) != 0) continue;
+        const heed_array *const a = heed_safetensors_get(cx, golden, i);
+        int64_t count = 1;
+        for (int k = 0; k < a->rank; k++) count *= a->shape[k];
+        if (n) *n = count;
+        return a->data;
+    }
+    return NULL;
+}
+
+static void near(const float *found, const float *expected, int64_t n, double limit, const char *what) {
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs((double)found[i] - (double)expected[i]) <= limit))
+            fail_msg("%s: %s: number %d is %.8g, expected %.8g", where, what, (int)i, (double)found[i],
+                     (double)expected[i]);
+}
+
+static void check_attention(heed_ctx *cx, const heed_picture_model *m, const char *file, const heed_image *picture) {
+    heed_attended_picture *const a = heed_attend_picture(cx, m->model, &m->processor, picture);
+    if (!a) fail_msg("%s", heed_message(cx));
+    const heed_picture_site *const s = &a->sites[0];
+    const int64_t tokens = s->first + s->rows * s->columns;
+    int64_t n = 0;
+    float row[64], sum[64] = {0};
+    assert_true(tokens <= 64);
+    const float *const all = wanted(cx, file, "attention", &n), *const rollout = wanted(cx, file, "rollout", NULL);
+    /* of windows the second layer alone, whose windows are shifted */
+    const int first = s->windows ? 1 : 0;
+    if (all) assert_int_equal(n, (s->layers - first) * s->heads * tokens * tokens);
+    for (int64_t i = 0; all && i < n / tokens; i++) {
+        assert_true(
+            heed_attended_row(cx, s, first + (int)(i / s->heads / tokens), i / tokens % s->heads, i % tokens, row));
+        near(row, all + i * tokens, tokens, 1e-5, "attention");
+    }
+    if (rollout) {
+        assert_true(heed_attended_rollout(cx, a, 0, s->layers - 1, HEED_READER, row));
+        near(row, rollout, tokens, 1e-5, "rollout");
+    }
+    /* the mean of heads, and of patches where there is no class token */
+    assert_true(heed_attended_row(cx, s, 0, -1, HEED_READER, row));
+    const int64_t low = s->has_class ? 0 : s->first, high = s->has_class ? 1 : tokens;
+    for (int64_t q = low; q < high; q++)
+        for (int64_t h = 0; h < s->heads; h++) {
+            float one[64];
+            assert_true(heed_attended_row(cx, s, 0, h, q, one));
+            for (int64_t j = 0; j < tokens; j++) sum[j] += one[j] / (float)(s->heads * (high - low));
+        }
+    near(row, sum, tokens, 1e-6, "mean");
+    /* rollout through stages that merge sums to 1 */
+    double total = 0;
+    assert_true(heed_attended_rollout(cx, a, a->n - 1, 0, HEED_READER, row));
+    for (int64_t j = 0; j < tokens; j++) total += (double)row[j];
+    assert_true(fabs(total - 1) < 1e-5);
+    heed_image view;
+    assert_true(heed_attended_view(cx, a, 0, 100, &view));
+    assert_true(view.width % s->columns == 0 && view.height % s->rows == 0 && view.channels == 3);
+    heed_image_free(cx, &view);
+    assert_false(heed_attended_row(cx, s, s->layers, 0, 0, row));
+    EXPECT_SENTENCE(cx, "layers of");
+    assert_false(heed_attended_row(cx, s, 0, 0, tokens, row));
+    EXPECT_SENTENCE(cx, "attended: query");
+    heed_attended_picture_free(cx, a);
+}
+
+static void check_directory(const char *name) {
+    static const char *const files[] = {"wide.png", "turned.jpg"};
+    heed_ctx *cx = open_context();
+    where = name;
+    golden = heed_safetensors_open(cx, in_golden("case.safetensors"));
+    heed_image picture[2];
+    float p[2][3];
+    heed_picture_model *m = heed_picture_model_open(cx, golden_path(where), "classify");
+    if (!m) fail_msg("%s", heed_message(cx));
+    assert_int_equal(m->labels, 3);
+    assert_false(m->assumed);
+    if (strcmp(name, "task/picture-swin") != 0) assert_string_equal(m->label[1], "hill");
+    for (int i = 0; i < 2; i++) assert_true(heed_picture_read(cx, m, in_golden(files[i]), &picture[i]));
+    assert_true(heed_classify_pictures(cx, m, picture, 2, p[0]));
+    for (int i = 0; i < 2; i++) {
+        float alone[3];
+        near(p[i], wanted(cx, files[i], "probabilities", NULL), 3, 1e-5, "probabilities");
+        assert_true(heed_classify_pictures(cx, m, &picture[i], 1, alone));
+        assert_memory_equal(alone, p[i], sizeof alone);
+        check_attention(cx, m, files[i], &picture[i]);
+    }
+    heed_picture_model_free(cx, m);
+    m = heed_picture_model_open(cx, golden_path(where), "embed");
+    if (!m) fail_msg("%s", heed_message(cx));
+    m->pooling = HEED_POOL_MEAN;
+    int64_t width = 0, n = 0;
+    float *v = heed_embed_pictures(cx, m, picture, 2, &width);
+    for (int i = 0; v && i < 2; i++) {
+        const float *const mean = wanted(cx, files[i], "mean", &n);
+        assert_int_equal(n, width);
+        near(v + i * width, mean, n, 2e-5, "mean of states");
+    }
+    assert_non_null(v);
+    heed_mem_free(cx, v);
+    for (int i = 0; i < 2; i++) heed_image_free(cx, &picture[i]);
+    heed_picture_model_free(cx, m);
+    heed_safetensors_close(golden);
+    close_context(cx);
+}
+
+static void test_vit(void **state) { (void)state, check_directory("task/picture-vit"); }
+static void test_swin(void **state) { (void)state, check_directory("task/picture-swin"); }
+static void test_timm(void **state) { (void)state, check_directory("task/picture-timm"); }
+
+static void test_refused(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    assert_null(heed_picture_model_open(cx, NULL, "classify"));
+    EXPECT_SENTENCE(cx, "picture_model: a directory and a task");
+    assert_null(heed_picture_model_open(cx, golden_path("model/bert-bare"), "classify"));
+    EXPECT_SENTENCE(cx, "BertModel is no model of pictures");
+    assert_null(heed_picture_model_open(cx, golden_path("model/vit-bare"), "classify"));
+    EXPECT_SENTENCE(cx, "ViTModel is not for classify");
+    heed_picture_model *m = heed_picture_model_open(cx, golden_path("task/picture-vit"), "classify");
+    heed_image none = {0}, made;
+    float p[3];
+    assert_false(heed_picture_read(cx, m, "absent.png", &none));
+    EXPECT_SENTENCE(cx, "absent.png: No such file");
+    assert_false(heed_classify_pictures(cx, m, &none, 1, p));
+    EXPECT_SENTENCE(cx, "picture 1");
+    assert_true(heed_classify_pictures(cx, m, NULL, 0, p));
+    assert_false(heed_classify_pictures(cx, NULL, NULL, 0, p));
+    EXPECT_SENTENCE(cx, "a model and pictures are needed");
+    assert_null(heed_attend_picture(cx, m->model, NULL, &none));
+    EXPECT_SENTENCE(cx, "its processor and a picture are needed");
+    assert_true(heed_image_new(cx, 5, 4, 3, &made)); /* of undefined bytes: any picture will do */
+    memset(made.data, 40, 60);
+    assert_true(heed_classify_pictures(cx, m, &made, 1, p));
+    m->processor.height = 13;
+    assert_false(heed_classify_pictures(cx, m, &made, 1, p));
+    EXPECT_SENTENCE(cx, "no whole number of patches");
+    heed_image_free(cx, &made);
+    heed_picture_model_free(cx, m);
+    close_context(cx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit), cmocka_unit_test(test_swin),
+                                       cmocka_unit_test(test_timm), cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

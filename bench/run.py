@@ -261,6 +261,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each side, each turn")
+    if not encoders.missing("torchvision"):
+        vision.torchvision()  # before transformers looks for it
     with tempfile.TemporaryDirectory() as folder:
         compare(parser.parse_args(), folder)
 

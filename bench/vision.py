@@ -48,7 +48,7 @@ def conv_half_both(pictures, side, channels):
 # ---- models ----
 
 def torchvision():
-    """Where its compiled operators do not fit this torch, their names do for what is used here."""
+    """Where its compiled operators do not fit this torch, their names do for what is used here. transformers imports it too."""
     try:
         import torchvision
     except RuntimeError:

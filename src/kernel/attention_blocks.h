@@ -41,7 +41,8 @@ struct attention_back {
     const float *qt, *dyt; /* strips, one after the other; qt times scale */
     const float *q, *dy;   /* the same by rows, ldq and ldy apart; rows beyond the last query are zero */
     int64_t ldq, ldy;
-    const float *top, *inv, *delta;     /* (strips * lanes): largest score, 1 / sum, sum of dy y */
+    const float *top, *inv, *delta; /* (strips * lanes): largest score, 1 / sum, sum of dy y */
+    bool alone; /* these are all the keys that the queries see: delta is worked out of them; not with a cap */
     const struct attention_block *mask; /* one for each strip: from, to, add, factor, cap and how many keys it sees */
     float *p, *ds;                      /* (keys, ld) */
     float *dk, *dv, *dqt;               /* rows, rows, strips of d: added to; dqt lacks the scale; or NULL */

@@ -1,7 +1,9 @@
 /* Attention backward.
  *
- *   p = exp(s - top) / sum,  dv = p' dy,  dp = dy v',  ds = p (dp - sum of dy y),  dq = scale ds k,  dk = scale ds' q
+ *   p = exp(s - top) / sum,  dv = p' dy,  dp = dy v',  ds = p (dp - sum of p dp),  dq = scale ds k,  dk = scale ds' q
  * and with a cap, s = cap tanh(x / cap),  dx = ds (1 - (s / cap)^2).
+ *
+ * The sum of p dp is that of dy y, or where one block holds all keys, taken there.
  *
  * Scores are computed again, block by block, from what was saved of each row. A task takes the queries of all heads
  * that share a key head, or, where there are few key heads, every n-th block of them: then parts of dk and dv are added
@@ -33,6 +35,7 @@ struct job {
     const struct attention_grad *g;
     int64_t lanes, rows, queries, keys; /* queries, keys: of a block */
     int64_t parts, blocks;
+    bool alone; /* one block holds all keys. A matter of shape: masks that hide the same give the same bits */
 };
 
 /* Room of a block of queries, in the scratch. */
@@ -87,14 +90,14 @@ static void pack_queries(const struct job *j, const struct sequence *s, int64_t 
     }
     copy_rows(r->q, r->ldq, q, a->q_at.time, n, wide, a->d, a->scale);
     copy_rows(r->dy, r->ldy, dy, ldy, n, wide, a->e, 1);
-    j->isa->attention_dots(r->delta, y, ldy, dy, ldy, n, a->e);
+    if (!j->alone) j->isa->attention_dots(r->delta, y, ldy, dy, ldy, n, a->e);
     memset(r->dqt, 0, (size_t)(wide * a->d) * sizeof(float));
     for (int64_t i = 0; i < wide; i++) {
         const bool real = i < n;
         const float sum = real ? g->sum[h * j->rows + row + i] : 0;
         r->top[i] = real ? g->top[h * j->rows + row + i] : -INFINITY;
         r->inv[i] = sum == 0 ? 0 : 1 / sum;
-        if (!real) r->delta[i] = 0;
+        if (j->alone || !real) r->delta[i] = 0;
     }
 }
 
@@ -142,6 +145,7 @@ static struct attention_back back_of(const struct job *j, const struct room *r) 
                                    .top = r->top,
                                    .inv = r->inv,
                                    .delta = r->delta,
+                                   .alone = j->alone,
                                    .p = r->p,
                                    .ds = r->ds};
 }
@@ -299,6 +303,7 @@ static struct job job_of(const struct attention *a, const struct attention_grad 
     j.blocks = ceil_div(a->queries, max64(j.lanes, min64(BACK_QUERIES, fit)));
     j.queries = round_up(ceil_div(a->queries, max64(1, j.blocks)), j.lanes);
     j.keys = a->d + a->e > WIDE_HEAD ? 16 : BACK_KEYS;
+    j.alone = a->keys <= j.keys && a->cap == 0;
     const int64_t most = a->keys * (a->d + a->e) > LONG_KEYS ? 2 : MAX_PARTS;
     j.parts = max64(1, min64(most / max64(1, a->kv_heads), j.blocks));
     return j;

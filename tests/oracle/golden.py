@@ -18,6 +18,7 @@ import zlib
 
 import numpy as np
 import torch
+import torchvision_ops  # noqa: F401, before transformers
 import transformers
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file

@@ -6,6 +6,7 @@ those of evaluation. Hashes are drawn as those of a model in float32 are (hashes
 import contextlib
 
 import torch
+import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
 from transformers.models.reformer import modeling_reformer
 

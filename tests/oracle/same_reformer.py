@@ -11,6 +11,7 @@ import tempfile
 import warnings
 
 import torch
+import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
 
 import golden

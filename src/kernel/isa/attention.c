@@ -328,6 +328,44 @@ INLINE void back_keys(float *p, float *ds, int64_t ld, const struct attention_bl
     }
 }
 
+/* The same where the block holds all keys that the strip sees: sum and delta, which is the sum of p dp, are those of
+ * these very numbers, so that ds of a query that looks at one key alone is 0, as that of a softmax kept whole, and not
+ * a difference of roundings. */
+struct back_sums {
+    vf sum[NV], delta[NV];
+};
+INLINE void sum_key(float *p, float *ds, const float *factor, const struct back_lanes *l, struct back_sums *to) {
+    vf x[NV];
+    UNROLL for (int v = 0; v < NV; v++) x[v] = v_load(p + v * VW) - l->shift[v];
+    v_exp_below_each(x, NV);
+    UNROLL for (int v = 0; v < NV; v++) {
+        const vi seen = v_load(p + v * VW) != -INFINITY;
+        const vf weight = (vf)((vi)x[v] & seen), dp = v_load(ds + v * VW);
+        const vf kept = (vf)((vi)(factor ? dp * v_load(factor + v * VW) : dp) & seen);
+        to->sum[v] += weight;
+        to->delta[v] = v_fma(weight, kept, to->delta[v]);
+        v_store(p + v * VW, weight);
+        v_store(ds + v * VW, kept);
+    }
+}
+INLINE void back_alone(float *p, float *ds, int64_t ld, const struct attention_block *m, const struct back_lanes *l) {
+    struct back_sums s;
+    UNROLL for (int v = 0; v < NV; v++) s.sum[v] = s.delta[v] = (vf){0};
+    for (int64_t j = 0; j < m->keys; j++)
+        sum_key(p + j * ld, ds + j * ld, m->factor ? m->factor + j * NR : NULL, l, &s);
+    UNROLL for (int v = 0; v < NV; v++) {
+        s.sum[v] = (vf)((vi)(1.0f / s.sum[v]) & (vi)(s.sum[v] != 0));
+        s.delta[v] *= s.sum[v];
+    }
+    for (int64_t j = 0; j < m->keys; j++) UNROLL for (int v = 0; v < NV; v++) {
+            const int64_t at = j * ld + v * VW;
+            const vi seen = v_load(p + at) != 0; /* a sum may be NaN */
+            const vf weight = (vf)((vi)(v_load(p + at) * s.sum[v]) & seen), d = weight * (v_load(ds + at) - s.delta[v]);
+            v_store(p + at, m->factor ? weight * v_load(m->factor + j * NR + v * VW) : weight);
+            v_store(ds + at, (vf)((vi)d & seen));
+        }
+}
+
 /* One strip. Keys beyond those that some lane sees are zero. */
 INLINE void strip_back(const struct attention_back *b, int64_t strip) {
     const struct attention_block *const m = &b->mask[strip];
@@ -341,6 +379,10 @@ INLINE void strip_back(const struct attention_back *b, int64_t strip) {
     }
     if (m->from || m->add || m->cap != 0) mask_scores(p, ld, m, NULL);
     int64_t j = 0;
+    if (b->alone) {
+        back_alone(p, ds, ld, m, &l);
+        j = m->keys;
+    }
     for (; j + 2 <= m->keys; j += 2) back_keys(p, ds, ld, m, j, &l, 2);
     if (j < m->keys) back_keys(p, ds, ld, m, j, &l, 1);
     for (j = m->keys; j < b->keys; j++) UNROLL for (int v = 0; v < NV; v++) {

@@ -86,7 +86,7 @@ static struct attention describe(heed_tensor *const *in, const struct cache_attr
         queries[b] = n < (int32_t)a.queries ? n : (int32_t)a.queries;
         places[b] = before > 0 ? before : 0;
     }
-    a.places = places, a.q_lengths = queries;
+    a.places = places, a.q_lengths = queries, a.forgotten = view->first;
     set_biases(&a, in[KEEP], in[ADD], in[DISTANCE]);
     return a;
 }

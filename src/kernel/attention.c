@@ -95,8 +95,9 @@ static void query_block(const struct job *j, const struct sequence *s, int64_t h
     const int64_t from = span_of(a, s, i0).from, to = span_of(a, s, i0 + n - 1).to;
     float *const k_room = near ? take(&scratch, KEY_BLOCK * a->d) : NULL;
     float *const v_room = near ? take(&scratch, KEY_BLOCK * a->e) : NULL;
-    for (int64_t j0 = from / KEY_BLOCK * KEY_BLOCK; j0 < to; j0 += KEY_BLOCK) {
-        struct attention_block block = block_of(a, s, kv, j0, min64(KEY_BLOCK, to - j0));
+    for (int64_t j0 = from, end; j0 < to; j0 = end) {
+        end = min64(to, block_end(s, j0, KEY_BLOCK));
+        struct attention_block block = block_of(a, s, kv, j0, end - j0);
         if (near) {
             block.k = near_rows(block.k, &block.ldk, block.keys, a->d, k_room);
             block.v = near_rows(block.v, &block.ldv, block.keys, a->e, v_room);
@@ -168,16 +169,18 @@ static void few_queries(const struct job *j, const struct sequence *s, int64_t k
             top[r] = -INFINITY, sum[r] = 0;
             from = min64(from, span_of(a, s, i).from), to = max64(to, span_of(a, s, i).to);
         }
-        for (int64_t j0 = from / j->row_block * j->row_block; j0 < to; j0 += j->row_block)
+        for (int64_t j0 = from, end; j0 < to; j0 = end) {
+            end = block_end(s, j0, j->row_block);
             for (int64_t r = 0; r < rows; r++) {
                 const int64_t h = kv * group + (r0 + r) / s->queries, i = (r0 + r) % s->queries;
                 const struct span see = span_of(a, s, i);
-                const int64_t k0 = max64(j0, see.from), k1 = min64(j0 + j->row_block, see.to);
+                const int64_t k0 = max64(j0, see.from), k1 = min64(end, see.to);
                 if (k0 >= k1) continue;
                 const struct attention_row row = {
                     block_of(a, s, kv, k0, k1 - k0), q + r * a->d, scores, y + r * a->e, top + r, sum + r};
                 meet_row(j, s, h, i, row, k0, mask, room);
             }
+        }
         for (int64_t r = 0; r < rows; r++) {
             const int64_t h = kv * group + (r0 + r) / s->queries, i = (r0 + r) % s->queries;
             const float scale = sum[r] == 0 ? 0 : 1 / sum[r];

@@ -31,6 +31,7 @@ struct attention {
     int64_t q_rows, k_rows; /* packed: rows in all */
     const int32_t *q_lengths, *k_lengths; /* (B) or NULL: rows that are real */
     const int32_t *places;                /* (B) or NULL: position of query 0 in each sequence, instead of offset */
+    const int64_t *forgotten; /* (B) or NULL: keys that were before key 0; with them the bits would be the same */
     float scale;
     float cap;      /* scores s = scale q k' become cap tanh(s / cap), before the bias; 0: they do not */
     int64_t offset; /* query i has position i + offset among the keys */

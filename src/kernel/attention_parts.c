@@ -18,6 +18,7 @@ struct sequence sequence_of(const struct attention *a, int64_t b) {
     if (a->q_lengths) s.queries = a->q_lengths[b];
     if (a->k_lengths) s.keys = a->k_lengths[b];
     s.place = a->places ? a->places[b] : a->offset;
+    s.forgotten = a->forgotten ? a->forgotten[b] : 0;
     s.q = a->q + batch * a->q_at.batch + q_row * a->q_at.time;
     s.k = a->k + batch * a->k_at.batch + k_row * a->k_at.time;
     s.v = a->v + batch * a->v_at.batch + k_row * a->v_at.time;

@@ -15,10 +15,16 @@
 struct sequence {
     int64_t b, queries, keys; /* real ones */
     int64_t place;            /* position of query 0 */
+    int64_t forgotten;        /* keys before key 0 */
     const float *q, *k, *v;   /* row 0, head 0 */
     int64_t row;              /* of query 0 among the rows of statistics */
 };
 struct sequence sequence_of(const struct attention *a, int64_t b);
+
+/* Where the block of keys that holds key j ends: blocks begin at multiples of their size, forgotten keys counted. */
+static inline int64_t block_end(const struct sequence *s, int64_t j, int64_t size) {
+    return ((s->forgotten + j) / size + 1) * size - s->forgotten;
+}
 
 /* Keys and values j0 .. j0 + keys of key head kv, not masked yet. */
 static inline struct attention_block block_of(const struct attention *a, const struct sequence *s, int64_t kv,

@@ -158,6 +158,35 @@ static void test_decoding(void **state) {
     close_context(cx);
 }
 
+/* A sliding cache forgets at other times than others need: no bit of what is seen depends on it. */
+static void test_forgetting(void **state) {
+    (void)state;
+    static const int32_t most[] = {1, 1, 4, 1, 9, 1, 600, 1, 2, 40};
+    static const int64_t windows[] = {1, 100, 300};
+    heed_ctx *cx = open_context();
+    drawn = 3;
+    for (int w = 0; w < 3; w++) {
+        const heed_mask mask = heed_mask_both(cx, heed_mask_causal(0), heed_mask_window(windows[w], 0));
+        heed_cache *sliding = heed_cache_new(cx, &(heed_cache_opts){1, B, G, D, E, HEED_CACHE_SLIDING, windows[w]});
+        heed_cache *all = heed_cache_new(cx, &(heed_cache_opts){1, B, G, D, E, HEED_CACHE_GROWING, 64});
+        for (uint64_t step = 0; step < 60; step++) {
+            int32_t counts[B];
+            const int32_t T = most[step % 10];
+            for (int b = 0; b < B; b++) counts[b] = b == 0 && step % 3 ? T : (int32_t)draw(T + 1);
+            heed_tensor *q = normals(cx, 3 * step, B, T, H, D), *k = normals(cx, 3 * step + 1, B, T, G, D),
+                        *v = normals(cx, 3 * step + 2, B, T, G, E);
+            assert_true(heed_cache_append(cx, sliding, 0, k, v, counts) && heed_cache_append(cx, all, 0, k, v, counts));
+            heed_tensor *few = heed_cache_attend(cx, sliding, 0, q, &(heed_attention_opts){.mask = mask}),
+                        *whole = heed_cache_attend(cx, all, 0, q, &(heed_attention_opts){.mask = mask});
+            assert_true(few && whole);
+            assert_memory_equal(heed_f32(few), heed_f32(whole), (size_t)heed_count(few) * sizeof(float));
+            heed_reset(cx);
+        }
+        heed_cache_free(cx, sliding), heed_cache_free(cx, all);
+    }
+    close_context(cx);
+}
+
 /* ---- beams ---- what a sequence holds goes along with it */
 
 static void test_beams(void **state) {
@@ -341,9 +370,9 @@ static void test_wrong_use(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decoding),        cmocka_unit_test(test_beams), cmocka_unit_test(test_cross),
-        cmocka_unit_test(test_strided_queries), cmocka_unit_test(test_plan),  cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_decoding),        cmocka_unit_test(test_beams),      cmocka_unit_test(test_cross),
+        cmocka_unit_test(test_strided_queries), cmocka_unit_test(test_plan),       cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_wrong_use),       cmocka_unit_test(test_forgetting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static int64_t lm_border(const void *own) { return ((const struct decoder *)own)
 static bool lm_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
     const struct decoder *m = own;
     if (m->stack.layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "a model without layers cannot decode");
-    return attention_begin(cx, state, &m->stack.layer[0].self_attn, m->stack.layers, b, 0);
+    return attention_begin(cx, state, &m->stack.layer[0].self_attn, m->stack.layers, b, 0, 0);
 }
 
 /* Angles of ids (R,T). Scalings that depend on the length go by each row's own, whoever it is decoded with. */

@@ -185,7 +185,7 @@ static struct stepper_sizes lm_sizes(const void *own) {
 static bool lm_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
     const struct gpt2 *m = own;
     if (m->stack.layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "gpt2: a model without layers cannot decode");
-    return attention_begin(cx, state, &m->stack.layer[0].self_attn, m->stack.layers, b, 0);
+    return attention_begin(cx, state, &m->stack.layer[0].self_attn, m->stack.layers, b, 0, 0);
 }
 
 static heed_tensor *lm_step(heed_ctx *cx, const void *own, void *state, heed_tensor *ids, const int32_t *counts) {

@@ -195,7 +195,7 @@ static bool encode(heed_ctx *cx, const struct seq2seq *m, struct attention_state
 
 static bool seq2seq_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
     const struct seq2seq *m = own;
-    if (!attention_begin(cx, state, &m->decoder.layer[0].self_attn, m->decoder.layers, b, seq2seq_longest(b)))
+    if (!attention_begin(cx, state, &m->decoder.layer[0].self_attn, m->decoder.layers, b, seq2seq_longest(b), 0))
         return false;
     heed_scope_begin(cx);
     const bool good = encode(cx, m, state, b);

@@ -8,7 +8,11 @@
  * Blocks of attention_block tokens: the own block, window_blocks on each side, the first global_blocks, which also see
  *              all, and random_blocks that are drawn by seed, layer and block. With L blocks in a list and b tokens in
  *              a block O(T L b C), and L copies of keys and values; exact attention within.
- * What a token does not see in one layer it may see through others in the next. */
+ * What a token does not see in one layer it may see through others in the next.
+ * Decoding has a cache of keys and values: of a window it keeps what is still seen, of blocks all, and reads those of
+ * the list. A token costs O(w C), or O(L b C), whatever the length. */
+#include "attention/cache.h"
+#include "kernel/ints.h"
 #include "model/mixing.h"
 #include "tensor/engine.h"
 #include <string.h>
@@ -223,16 +227,145 @@ static bool capture(heed_ctx *cx, const struct mixing *m, const heed_multihead *
     return attend_all(cx, &quiet, q, kv, q->shape[1], mask, call);
 }
 
+/* ---- decoding blocks ---- New tokens of one block have one list. A piece is those of a row; its keys are read from
+ * the cache, block by block, so that a row has the same bits with others as alone. */
+
+struct piece {
+    int64_t row, token, count; /* from that new token of the row on */
+    int64_t position;          /* of the first */
+};
+
+/* How many pieces the tokens of the last append have; they go to `out`, where that is not NULL. */
+static int64_t cut_pieces(const struct cache_view *view, int64_t size, struct piece *out) {
+    int64_t n = 0;
+    for (int64_t r = 0; r < view->batch; r++) {
+        const int64_t end = view->held[r], first = end - view->added[r];
+        for (int64_t at = first, next; at < end; at = next, n++) {
+            next = min64(end, (at / size + 1) * size);
+            if (out) out[n] = (struct piece){r, at - first, next - at, at};
+        }
+    }
+    return n;
+}
+
+/* What the pieces are to attention: q (N,Q,H,D), k and v (N,K,H,D). */
+struct gathered {
+    heed_tensor *q, *k, *v;
+    heed_tensor *keep;           /* u8 (N,1,Q,K): no token sees those after it */
+    heed_tensor *queries, *keys; /* (N): how many are real */
+    heed_tensor *list;           /* (room) of one piece */
+};
+
+static bool make_room(heed_ctx *cx, int64_t N, int64_t Q, int64_t room, int64_t size, const heed_tensor *q,
+                      struct gathered *g) {
+    const int64_t H = q->shape[2], D = q->shape[3], K = room * size;
+    g->q = heed_zeros(cx, HEED_F32, 4, (int64_t[]){N, Q, H, D});
+    g->k = heed_zeros(cx, HEED_F32, 4, (int64_t[]){N, K, H, D});
+    g->v = heed_zeros(cx, HEED_F32, 4, (int64_t[]){N, K, H, D});
+    g->keep = heed_zeros(cx, HEED_U8, 4, (int64_t[]){N, 1, Q, K});
+    g->queries = heed_zeros(cx, HEED_I32, 1, &N);
+    g->keys = heed_zeros(cx, HEED_I32, 1, &N);
+    g->list = heed_zeros(cx, HEED_I32, 1, &room);
+    return !heed_failed(cx);
+}
+
+/* Keys or values of row 0, of the blocks of a list -> (n,H,D) */
+static void gather_rows(const float *x, struct attention_at at, const int32_t *list, int64_t size, int64_t n, int64_t H,
+                        int64_t D, float *to) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t h = 0; h < H; h++, to += D)
+            memcpy(to, x + h * at.head + (list[j / size] * size + j % size) * at.time, (size_t)D * sizeof *to);
+}
+
+static void gather_piece(const struct pattern *p, const struct cache_view *view, const struct piece *piece, int layer,
+                         const heed_tensor *q, int64_t i, const struct gathered *g) {
+    const int64_t H = q->shape[2], D = q->shape[3], Q = g->q->shape[1], K = g->k->shape[1];
+    const int64_t own = piece->position / p->block, inside = piece->position % p->block;
+    int32_t *const list = (int32_t *)(void *)g->list->data;
+    const int64_t place = (list_of(p, own, own + 1, layer, list) - 1) * p->block + inside, keys = place + piece->count;
+    uint8_t *keep = (uint8_t *)(void *)g->keep->data + i * Q * K;
+    memcpy((float *)(void *)g->q->data + i * Q * H * D, f32_of(q) + (piece->row * q->shape[1] + piece->token) * H * D,
+           (size_t)(piece->count * H * D) * sizeof(float));
+    gather_rows(view->k + piece->row * view->k_at.batch, view->k_at, list, p->block, keys, H, D,
+                (float *)(void *)g->k->data + i * K * H * D);
+    gather_rows(view->v + piece->row * view->v_at.batch, view->v_at, list, p->block, keys, H, D,
+                (float *)(void *)g->v->data + i * K * H * D);
+    for (int64_t t = 0; t < piece->count; t++, keep += K) memset(keep, 1, (size_t)(place + t + 1));
+    ((int32_t *)(void *)g->queries->data)[i] = (int32_t)piece->count;
+    ((int32_t *)(void *)g->keys->data)[i] = (int32_t)keys;
+}
+
+/* y (N,Q,H,D), of the pieces, to where their tokens are: all (R,T,H,D) */
+static void put_pieces(const heed_tensor *y, const struct piece *piece, heed_tensor *all) {
+    const int64_t row = all->shape[2] * all->shape[3];
+    float *const to = (float *)(void *)all->data;
+    for (int64_t i = 0; i < y->shape[0]; i++, piece++)
+        memcpy(to + (piece->row * all->shape[1] + piece->token) * row, f32_of(y) + i * y->shape[1] * row,
+               (size_t)(piece->count * row) * sizeof *to);
+}
+
+static heed_tensor *attend_pieces(heed_ctx *cx, const struct pattern *p, const struct cache_view *view,
+                                  const struct piece *piece, int64_t N, int layer, const heed_tensor *q) {
+    const int64_t Q = min64(q->shape[1], p->block), room = blocks_of(p, view->longest, true).room;
+    struct gathered g;
+    heed_tensor *const all = heed_zeros(cx, HEED_F32, 4, q->shape);
+    if (!all || N == 0) return all;
+    if (!make_room(cx, N, Q, room, p->block, q, &g)) return NULL;
+    for (int64_t i = 0; !cx->config.dry && i < N; i++) gather_piece(p, view, &piece[i], layer, q, i, &g);
+    const heed_mask mask = {.key_lengths = g.keys, .query_lengths = g.queries, .keep = Q > 1 ? g.keep : NULL};
+    const heed_tensor *const y = heed_attention(cx, g.q, g.k, g.v, &(heed_attention_opts){.mask = mask});
+    if (y && !cx->config.dry) put_pieces(y, piece, all);
+    return y ? all : NULL;
+}
+
+/* q (R,T,H,D), of tokens that the cache has -> (R,T,H,D) */
+static heed_tensor *attend_cached(heed_ctx *cx, const struct pattern *p, const heed_cache *cache, int layer,
+                                  heed_tensor *q) {
+    struct cache_view view;
+    q = heed_contiguous(cx, q);
+    if (!q || !cache_view(cx, "sparse", cache, layer, &view)) return NULL;
+    const int64_t N = cut_pieces(&view, p->block, NULL);
+    struct piece *const piece = heed_mem_new(cx, (size_t)(N + 1) * sizeof *piece);
+    if (!piece) return NULL;
+    cut_pieces(&view, p->block, piece);
+    heed_tensor *const y = attend_pieces(cx, p, &view, piece, N, layer, q);
+    heed_mem_free(cx, piece);
+    return y;
+}
+
+/* x (R,T,C), what is new -> (R,T,C) */
+static heed_tensor *step_blocks(heed_ctx *cx, const struct mixing *m, const heed_multihead *a, heed_tensor *x,
+                                const struct mixing_call *call) {
+    const struct attention_state *const s = call->state;
+    const int64_t C = x->shape[2];
+    heed_tensor *const all = heed_linear_run(cx, &a->in, x, HEED_ACT_NONE), *part[3];
+    if (!all || !heed_split(cx, all, -1, (int64_t[]){C, C, C}, 3, part)) return NULL;
+    for (int i = 0; i < 3; i++) part[i] = heads(cx, part[i], a->heads);
+    if (!heed_cache_append(cx, s->self, call->number, part[1], part[2], call->counts)) return NULL;
+    void *const capturing = cx->capture;
+    cx->capture = NULL; /* keys of a list are not those of a map */
+    heed_tensor *const y = attend_cached(cx, m->shared, s->self, call->number, part[0]);
+    cx->capture = capturing;
+    return y ? heed_linear_run(cx, &a->out, heed_reshape(cx, y, 3, x->shape), HEED_ACT_NONE) : NULL;
+}
+
+/* ---- a layer ---- */
+
+static heed_tensor *run_near(heed_ctx *cx, const struct mixing *m, const heed_multihead *a, heed_tensor *x,
+                             const struct mixing_call *call) {
+    const struct attention_state *const s = call->state;
+    const heed_attention_opts o = {.mask = near_mask(cx, m, call), .site = "attention", .layer = call->number};
+    return s ? heed_multihead_step(cx, a, x, s->self, call->counts, &o) : heed_multihead_run(cx, a, x, x, x, &o);
+}
+
 static heed_tensor *run(heed_ctx *cx, const struct mixing *m, const void *own, heed_tensor *x,
                         struct mixing_call *call) {
     const heed_multihead *const a = own;
     const struct pattern *const p = m->shared;
     heed_tensor *part[2];
     if (heed_failed(cx) || !x) return NULL;
-    if (p->block == 0)
-        return heed_multihead_run(
-            cx, a, x, x, x,
-            &(heed_attention_opts){.mask = near_mask(cx, m, call), .site = "attention", .layer = call->number});
+    if (p->block == 0) return run_near(cx, m, a, x, call);
+    if (call->state) return step_blocks(cx, m, a, x, call);
     const int64_t C = x->shape[2];
     heed_tensor *const all = heed_linear_run(cx, &a->in, x, HEED_ACT_NONE);
     if (!all || !heed_split(cx, all, -1, (int64_t[]){C, 2 * C}, 2, part)) return NULL;
@@ -243,6 +376,32 @@ static heed_tensor *run(heed_ctx *cx, const struct mixing *m, const void *own, h
     cx->capture = capturing;
     return y ? heed_linear_run(cx, &a->out, heed_contiguous(cx, y), HEED_ACT_NONE) : NULL;
 }
+
+/* ---- steps ---- */
+
+static bool step_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
+    const struct mixing *const m = own;
+    const struct pattern *const p = m->shared;
+    const int layers = m->encoder.stack.layers;
+    if (layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "a model without layers cannot decode");
+    const bool slides = p->window > 0 && 2 * p->window < m->encoder.longest; /* twice: the room of a sliding cache */
+    return attention_begin(cx, state, m->layer[0].own, layers, b, 0, slides ? p->window : 0);
+}
+
+static heed_tensor *step(heed_ctx *cx, const void *own, void *state, heed_tensor *ids, const int32_t *counts) {
+    const struct mixing *const m = own;
+    const struct mixing_call call = {.state = state, .counts = counts};
+    int64_t start;
+    heed_tensor *at = NULL;
+    if (!attention_positions(cx, state, ids, counts, m->encoder.longest, &start, &at)) return NULL;
+    heed_tensor *const h = mixing_layers(cx, m, mixing_embed(cx, m, ids, at, start), &call);
+    return mixing_logits(cx, m, attention_last(cx, h, counts));
+}
+
+static const struct heed_stepper sparse_stepper = {ATTENTION_STATE, .sizes = mixing_sizes, .begin = step_begin,
+                                                   .step = step};
+
+/* ---- the family ---- */
 
 static const struct mixing_kind sparse_kind = {
     .encoder = MIXING_ENCODER,
@@ -268,7 +427,7 @@ static const heed_key sparse_keys[] = {
 MIXING_CAUSAL_BUILDS(sparse)
 static const heed_head sparse_heads[] = {
     MIXING_HEADS(sparse, "Sparse", causal),
-    MIXING_LM(sparse, "Sparse", &mixing_stepper),
+    MIXING_LM(sparse, "Sparse", &sparse_stepper),
     {.architecture = NULL},
 };
 

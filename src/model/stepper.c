@@ -62,7 +62,7 @@ static bool fits(const struct attention_state *s, const struct stepper_begin *b,
 }
 
 bool attention_begin(heed_ctx *cx, struct attention_state *s, const heed_multihead *like, int layers,
-                     const struct stepper_begin *b, int64_t span) {
+                     const struct stepper_begin *b, int64_t span, int64_t window) {
     if (heed_failed(cx)) return false;
     heed_cache_reset(s->self);
     heed_cache_reset(s->cross);
@@ -70,7 +70,8 @@ bool attention_begin(heed_ctx *cx, struct attention_state *s, const heed_multihe
         attention_end(cx, s);
         s->rows = b->rows, s->span = span;
         s->index = heed_mem_new(cx, (size_t)b->rows * sizeof *s->index);
-        s->self = cache_like(cx, like, layers, b->rows, HEED_CACHE_GROWING, b->room);
+        s->self = cache_like(cx, like, layers, b->rows, window > 0 ? HEED_CACHE_SLIDING : HEED_CACHE_GROWING,
+                             window > 0 ? window : b->room);
         if (span > 0) s->cross = cache_like(cx, like, layers, b->sequences, HEED_CACHE_FIXED, span);
         if (heed_failed(cx)) return attention_end(cx, s), false;
     }

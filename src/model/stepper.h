@@ -67,9 +67,10 @@ struct attention_state {
     int64_t rows, span, per;
     int32_t *index; /* (rows), for reorder */
 };
-/* Empty caches for stacks of attention like `like`; span: maximum length of what is encoded, 0: nothing is. */
+/* Empty caches for stacks of attention like `like`; span: maximum length of what is encoded, 0: nothing is; window:
+ * positions behind it are forgotten, 0: none are. */
 bool attention_begin(heed_ctx *cx, struct attention_state *state, const heed_multihead *like, int layers,
-                     const struct stepper_begin *begin, int64_t span);
+                     const struct stepper_begin *begin, int64_t span, int64_t window);
 bool attention_reorder(heed_ctx *cx, void *state, const int32_t *order, int64_t n, int64_t per);
 bool attention_copy(heed_ctx *cx, const void *state, void *to, const int32_t *order, int64_t n, int64_t rows);
 bool attention_rewind(heed_ctx *cx, void *state, int64_t rows);

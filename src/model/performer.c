@@ -144,6 +144,7 @@ static bool sums_rewind(heed_ctx *cx, void *state, int64_t rows) {
 
 static bool sums_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
     const struct mixing *const m = own;
+    if (m->encoder.stack.layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "a model without layers cannot decode");
     const struct performer *const p = m->layer[0].own;
     struct sums like = {.layers = m->encoder.stack.layers, .heads = p->attention.heads};
     like.features = p->features->shape[0] * (p->kind == HEED_FAVOR_POSITIVE ? 1 : 2);

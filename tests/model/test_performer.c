@@ -1,5 +1,6 @@
 /* The Performer's features: drawn anew in training every so many passes, as a function of seed, draw and layer; kept
- * otherwise. And no token changes a bit of what came before it. */
+ * otherwise. And no token changes a bit of what came before it. A model without layers is refused. */
+#include "heed/generate.h"
 #include "heed/model.h"
 
 #include "io/io_test.h"
@@ -85,7 +86,22 @@ static void test_future(void **state) {
     close_context(cx);
 }
 
+static void test_no_layers(void **state) {
+    (void)state;
+    const heed_family *family = heed_family_find("performer");
+    heed_ctx *cx = open_context();
+    heed_model *m = heed_model_new_as(cx, family, heed_head_for(family, "lm"),
+                                      (const char *[]){SETTINGS, "num_hidden_layers=0"}, KEYS + 1, 1);
+    assert_non_null(m);
+    assert_null(heed_session_open(cx, m, NULL, 1));
+    assert_string_equal(heed_message(cx), "a model without layers cannot decode");
+    heed_clear(cx);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_redrawn), cmocka_unit_test(test_future)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_redrawn), cmocka_unit_test(test_future),
+                                       cmocka_unit_test(test_no_layers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -437,9 +437,12 @@ const heed_family family_sparse = {
     .base = "model",
     .paper = "Child et al. 2019; Beltagy et al. 2020; Zaheer et al. 2020",
     .summary = "attention within a sliding window, or to some blocks of tokens",
-    .notes = MIXING_NOTES "In layers.N.self_attn: q_proj, k_proj, v_proj and out_proj. With --set attention_window=256 "
-                          "tokens see those near, with --set attention_block=64 some blocks; with neither, all. Lists "
-                          "of blocks do not depend on padding behind the tokens. causal: of blocks, only those before.",
+    .notes =
+        MIXING_NOTES "In layers.N.self_attn: q_proj, k_proj, v_proj and out_proj. With --set attention_window=256 "
+                     "tokens see those near, with --set attention_block=64 some blocks; with neither, all. Lists "
+                     "of blocks do not depend on padding behind the tokens. causal: of blocks, only those before. A "
+                     "language model decodes with a cache, at a cost that does not grow with the text: of a "
+                     "window it holds at most twice the window, or the prompt at first; of blocks all tokens.",
     .keys = sparse_keys,
     .heads = sparse_heads,
     .size = sizeof(struct mixing),

@@ -304,33 +304,38 @@ static void put_pieces(const heed_tensor *y, const struct piece *piece, heed_ten
                (size_t)(piece->count * row) * sizeof *to);
 }
 
-static heed_tensor *attend_pieces(heed_ctx *cx, const struct pattern *p, const struct cache_view *view,
-                                  const struct piece *piece, int64_t N, int layer, const heed_tensor *q) {
+static bool attend_pieces(heed_ctx *cx, const struct pattern *p, const struct cache_view *view,
+                          const struct piece *piece, int64_t N, int layer, const heed_tensor *q, heed_tensor *all) {
     const int64_t Q = min64(q->shape[1], p->block), room = blocks_of(p, view->longest, true).room;
     struct gathered g;
-    heed_tensor *const all = heed_zeros(cx, HEED_F32, 4, q->shape);
-    if (!all || N == 0) return all;
-    if (!make_room(cx, N, Q, room, p->block, q, &g)) return NULL;
+    if (!make_room(cx, N, Q, room, p->block, q, &g)) return false;
     for (int64_t i = 0; !cx->config.dry && i < N; i++) gather_piece(p, view, &piece[i], layer, q, i, &g);
     const heed_mask mask = {.key_lengths = g.keys, .query_lengths = g.queries, .keep = Q > 1 ? g.keep : NULL};
     const heed_tensor *const y = heed_attention(cx, g.q, g.k, g.v, &(heed_attention_opts){.mask = mask});
     if (y && !cx->config.dry) put_pieces(y, piece, all);
-    return y ? all : NULL;
+    return y != NULL;
 }
 
-/* q (R,T,H,D), of tokens that the cache has -> (R,T,H,D) */
+/* q (R,T,H,D), of tokens that the cache has -> (R,T,H,D). Some pieces at a time: keys of all would be as many copies of
+ * a prompt as a list has blocks. */
 static heed_tensor *attend_cached(heed_ctx *cx, const struct pattern *p, const heed_cache *cache, int layer,
                                   heed_tensor *q) {
+    enum { AT_ONCE = 32 };
     struct cache_view view;
     q = heed_contiguous(cx, q);
-    if (!q || !cache_view(cx, "sparse", cache, layer, &view)) return NULL;
+    heed_tensor *const all = q ? heed_zeros(cx, HEED_F32, 4, q->shape) : NULL;
+    if (!all || !cache_view(cx, "sparse", cache, layer, &view)) return NULL;
     const int64_t N = cut_pieces(&view, p->block, NULL);
     struct piece *const piece = heed_mem_new(cx, (size_t)(N + 1) * sizeof *piece);
-    if (!piece) return NULL;
-    cut_pieces(&view, p->block, piece);
-    heed_tensor *const y = attend_pieces(cx, p, &view, piece, N, layer, q);
+    if (piece) cut_pieces(&view, p->block, piece);
+    for (int64_t at = 0; piece && at < N; at += AT_ONCE) {
+        heed_scope_begin(cx);
+        const bool good = attend_pieces(cx, p, &view, piece + at, min64(AT_ONCE, N - at), layer, q, all);
+        heed_scope_end(cx, NULL);
+        if (!good) break;
+    }
     heed_mem_free(cx, piece);
-    return y;
+    return heed_failed(cx) ? NULL : all;
 }
 
 /* x (R,T,C), what is new -> (R,T,C) */

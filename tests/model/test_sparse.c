@@ -1,5 +1,6 @@
 /* Decoding with windows and blocks: the cache changes nothing, whatever pieces tokens come in; a row has the same bits
- * with others as alone; rows are forked and reordered; of a window, memory does not grow with the length. */
+ * with others as alone; rows are forked and reordered; of a window, memory does not grow with the length; memory is
+ * planned, and may be refused. */
 #include "heed/generate.h"
 #include "heed/model.h"
 #include "io/io_test.h"
@@ -192,6 +193,57 @@ static void test_memory(void **state) {
     if (grown < 500 * key || slid > 50 * key) fail_msg("%zu and %zu bytes more", grown, slid);
 }
 
+/* A dry context counts what a real one takes. */
+static void test_planned(void **state) {
+    (void)state;
+    const heed_generate_opts o = {.beams = 3, .length_penalty = 1, .max_new_tokens = 90, .min_new_tokens = 90};
+    const heed_ids prompts[] = {{.id = tokens[0], .count = 400}, {.id = tokens[1], .count = 3}};
+    for (int i = 0; i < PATTERNS; i++) {
+        size_t peak[2];
+        for (int dry = 0; dry < 2; dry++) {
+            heed_ctx *cx = heed_open(&(heed_config){.threads = 2, .dry = dry});
+            heed_model *m = make(cx, i, NULL);
+            const size_t held = heed_memory_use(cx).held;
+            heed_memory_reset_peak(cx);
+            heed_generated *g = heed_generate(cx, m, prompts, 2, &o);
+            check(cx, g != NULL);
+            peak[dry] = heed_memory_use(cx).held_peak - held;
+            heed_mem_free(cx, g);
+            heed_model_free(cx, m);
+            heed_close(cx);
+        }
+        assert_int_equal(peak[0], peak[1]);
+    }
+}
+
+/* Every request for memory refused in turn: a sentence, and nothing is lost. */
+static void test_starved(void **state) {
+    (void)state;
+    static const int of[] = {1, 6};
+    const heed_generate_opts o = {.beams = 2, .length_penalty = 1, .max_new_tokens = 4};
+    const heed_ids prompts[] = {{.id = tokens[0], .count = 21}, {.id = tokens[1], .count = 3}};
+    for (int k = 0; k < 2; k++) {
+        int failed = 0;
+        bool refused = true;
+        for (int64_t n = 1; refused; n++) {
+            heed_ctx *cx = open_context();
+            heed_model *m = make(cx, of[k], NULL);
+            books.fail_at = books.requests + n;
+            heed_generated *g = heed_generate(cx, m, prompts, 2, &o);
+            refused = books.requests >= books.fail_at;
+            books.fail_at = 0;
+            assert_int_equal(g != NULL, !heed_failed(cx));
+            if (!g) assert_int_equal(heed_error(cx), HEED_ERR_MEMORY);
+            failed += !g;
+            heed_mem_free(cx, g);
+            heed_clear(cx);
+            heed_model_free(cx, m);
+            close_context(cx);
+        }
+        assert_true(failed > 10);
+    }
+}
+
 static void test_no_layers(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -204,8 +256,9 @@ static void test_no_layers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_forks),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces),   cmocka_unit_test(test_forks),
                                        cmocka_unit_test(test_generate), cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_planned),  cmocka_unit_test(test_starved),
                                        cmocka_unit_test(test_no_layers)};
     draw_tokens();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,14 +61,15 @@ HEED_API void heed_attended_free(heed_ctx *cx, heed_attended *a);
  * those before the patches, then the patches row by row. Attention within windows is that of the whole grid, with no
  * weight outside of the window, wherever the windows lie. */
 typedef struct heed_picture_site {
-    const char *name; /* "attention", "pooling"; where patches are merged "stage 0", ... */
+    const char *name; /* "attention", "pooling", "cross"; where patches are merged "stage 0", ... */
     int layers;
     int64_t heads;
     int64_t rows, columns;             /* of patches */
     int64_t patch_height, patch_width; /* in pixels of what the model is given; the last patches may reach beyond */
     int64_t first;                     /* tokens before the patches, */
     const char *const *names;          /* (first) and what they are: "class", "distillation", "register 0" */
-    bool learned;                      /* a query that is no token: attention pooling; else every token is one */
+    int64_t learned;                   /* queries that are no tokens: 1 of attention pooling, the latents of a
+                                        * Perceiver; 0: every token is a query */
     bool has_class;                    /* token 0 is the class token */
     bool windows;                      /* attention is within windows */
     const struct picture_layer *own;
@@ -86,15 +87,16 @@ HEED_API heed_attended_picture *heed_attend_picture(heed_ctx *cx, const heed_mod
                                                     const heed_image_processor *processor, const heed_image *picture);
 HEED_API void heed_attended_picture_free(heed_ctx *cx, heed_attended_picture *a);
 
-/* Which query: a token, or who reads the picture for the model: the class token, the learned query, or where there is
- * neither the mean of all patches. */
+/* Which query: a token, or a learned one; or who reads the picture for the model: the class token, the mean of the
+ * learned queries, or where there is neither the mean of all patches. */
 #define HEED_READER (-1)
 /* The weights of a query over all tokens, out (first + rows * columns); head -1: the mean of all heads. */
 HEED_API bool heed_attended_row(heed_ctx *cx, const heed_picture_site *site, int layer, int64_t head, int64_t query,
                                 float *out);
 /* Attention rollout (Abnar and Zuidema 2020): how much of each token there is in the query's state after this layer,
  * where a layer hands on half of the state and half of what its heads attend to on average. out is over the tokens of
- * the first site, as many as it has; merged patches are handed on in equal parts. */
+ * the first site, as many as it has; merged patches are handed on in equal parts. Of learned queries of the first site
+ * it is their row: they hand on nothing of the picture. */
 HEED_API bool heed_attended_rollout(heed_ctx *cx, const heed_attended_picture *a, int site, int layer, int64_t query,
                                     float *out);
 /* The part of the picture that a site's patches cover, in its own shape and about `longer` pixels on its longer side,

@@ -42,6 +42,7 @@ typedef struct heed_key { /* of config.json */
  * heed_reset. */
 typedef struct heed_io {
     bool loss_only; /* of inputs: nothing but the loss is wanted, which may be had without the logits */
+    bool states;    /* of inputs: a head whose family has no body alone gives last_hidden_state too */
     int n, room;
     const char **name;
     heed_tensor **tensor;
@@ -70,7 +71,8 @@ typedef struct heed_head {
     /* Of models of vectors with attention: what key i is called (heed/attend.h); NULL: its number. */
     void (*name_key)(const void *own, int64_t i, char *name, size_t size);
     /* Of models of pictures: where the tokens of an attention lie in a picture of size[0] x size[1] pixels, height
-     * first (src/model/place.h); map NULL: those of the last hidden state. NULL: not known. */
+     * first (src/model/place.h); map NULL: those of the last hidden state. False: not in the picture. NULL: not
+     * known. */
     bool (*place)(const void *own, const int64_t size[2], const struct heed_capture_map *map, struct picture_place *to);
 } heed_head;
 

@@ -342,7 +342,7 @@ typedef struct heed_picture_page_opts {
     const char *line; /* below it: the picture's name; NULL: none */
     int site, layer;  /* open at first */
     int64_t head;     /* -1: the mean of all */
-    int64_t query;    /* a token of that site; -1: who reads the picture */
+    int64_t query;    /* a token or learned query of that site; -1: who reads the picture */
     bool rollout, smooth;
 } heed_picture_page_opts;
 HEED_API bool heed_picture_page(heed_ctx *cx, const char *path, const struct heed_attended_picture *a,

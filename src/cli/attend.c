@@ -27,6 +27,9 @@ static const struct option options[] = {
      .help = "of a picture: attention rollout, through all layers up to --layer (Abnar and Zuidema 2020)"},
     {.name = "patch", .kind = OPTION_TEXT, .value = "ROW,COLUMN",
      .help = "of a picture: what this patch looks at, counted from 0; without it the class token"},
+    {.name = "latent", .kind = OPTION_INT, .value = "N", .high = 1e9,
+     .help = "of a picture that latents look at (Perceiver): what this latent looks at, counted from 0; without it all "
+             "of them, on average"},
     {.name = "smooth", .help = "of a picture: weights between patches are interpolated"},
     {.name = "png", .kind = OPTION_FILE, .value = "FILE",
      .help = "a picture: one head with --layer and --head, else all of the site"},
@@ -429,10 +432,10 @@ const struct command attend_command = {
         "the keys are the model's points. A model of handwriting that takes a text writes TEXT, and is shown with the "
         "window that slides over its characters as the pen goes on.\n\n"
         "A model of pictures is given a PNG or JPEG file, and is shown with what the class token looks at, or with "
-        "--patch a patch, over the picture; a model without a class token with the mean of what its patches look at. "
+        "--patch a patch, over the picture; a model without a class token with the mean of what its patches look at, "
+        "and a Perceiver with the mean of what its latents look at, or with --latent one of them. "
         "--rollout follows attention through all layers. Weights to class, distillation and register tokens are said "
-        "in "
-        "numbers. Swin's windows lie where they are in the picture; its sites are its stages, as 'stage 2'.",
+        "in numbers. Swin's windows lie where they are in the picture; its sites are its stages, as 'stage 2'.",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"

@@ -35,11 +35,11 @@ static const heed_picture_site *shown_of(const struct seen *s) { return &s->foun
 /* ---- options ---- */
 
 bool attend_options_fit(const struct options *o) {
-    static const char *const texts[] = {"target", "pair", "words"}, *const of_pictures[] = {"rollout", "patch",
-                                                                                            "smooth"};
+    static const char *const wrong_for[2][5] = {{"rollout", "patch", "latent", "smooth", NULL},
+                                                {"target", "pair", "words", NULL}};
     const bool reads_pictures = pictures_are_read(options_word(o, 0));
-    for (int i = 0; i < 3; i++) {
-        const char *const wrong = reads_pictures ? texts[i] : of_pictures[i];
+    for (int i = 0; wrong_for[reads_pictures][i]; i++) {
+        const char *const wrong = wrong_for[reads_pictures][i];
         if (!option_given(o, wrong)) continue;
         cli_error(EXIT_USAGE, "attend: --%s is for models of %s, which %s is not", wrong,
                   reads_pictures ? "text" : "pictures", shown(options_word(o, 0)).text);
@@ -73,15 +73,39 @@ static bool choose_site(struct seen *s) {
     return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
 }
 
-static bool choose(struct seen *s) {
+/* --patch or --latent, whichever the site's queries are. */
+static bool choose_query(struct seen *s) {
+    const heed_picture_site *const at = site_of(s);
     const char *const patch = option_text(s->o, "patch");
+    const int64_t latent = option_given(s->o, "latent") ? option_int(s->o, "latent") : HEED_READER;
+    s->row = s->column = -1;
+    s->query = latent;
+    if (latent >= 0 && at->learned == 0)
+        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --latent: the queries of %s are tokens of the picture",
+                         at->name);
+    if (latent >= 0 && latent >= at->learned)
+        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --latent %lld: %s has %lld latent%s, counted from 0",
+                         (long long)latent, at->name, (long long)at->learned, at->learned == 1 ? "" : "s");
+    if (patch && at->learned == 1)
+        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --patch: the one query of %s is no patch", at->name);
+    if (patch && at->learned > 1)
+        return heed_fail(s->cx, HEED_ERR_USAGE,
+                         "attend: --patch: the queries of %s are %lld latents, not patches; --latent shows one",
+                         at->name, (long long)at->learned);
+    if (patch && (!read_patch(patch, &s->row, &s->column) || s->row >= at->rows || s->column >= at->columns))
+        return heed_fail(s->cx, HEED_ERR_USAGE,
+                         "attend: --patch %s: should be ROW,COLUMN of %lld x %lld patches, counted from 0",
+                         shown(patch).text, (long long)at->rows, (long long)at->columns);
+    if (patch) s->query = at->first + s->row * at->columns + s->column;
+    return true;
+}
+
+static bool choose(struct seen *s) {
     if (!choose_site(s)) return false;
     const heed_picture_site *const at = site_of(s);
     s->layer = option_given(s->o, "layer") ? (int)option_int(s->o, "layer") : -1;
     s->head = option_given(s->o, "head") ? option_int(s->o, "head") : -1;
     s->rollout = option_flag(s->o, "rollout");
-    s->row = s->column = -1;
-    s->query = HEED_READER;
     if (s->layer >= at->layers)
         return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --layer %d: %s has %d layer%s, counted from 0", s->layer,
                          at->name, at->layers, at->layers == 1 ? "" : "s");
@@ -90,13 +114,7 @@ static bool choose(struct seen *s) {
                          (long long)s->head, at->name, (long long)at->heads, at->heads == 1 ? "" : "s");
     if (s->rollout && s->head >= 0)
         return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --head: rollout takes the mean of all heads");
-    if (patch && at->learned)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --patch: the one query of %s is no patch", at->name);
-    if (patch && (!read_patch(patch, &s->row, &s->column) || s->row >= at->rows || s->column >= at->columns))
-        return heed_fail(s->cx, HEED_ERR_USAGE,
-                         "attend: --patch %s: should be ROW,COLUMN of %lld x %lld patches, counted from 0",
-                         shown(patch).text, (long long)at->rows, (long long)at->columns);
-    if (patch) s->query = at->first + s->row * at->columns + s->column;
+    if (!choose_query(s)) return false;
     s->n = shown_of(s)->rows * shown_of(s)->columns;
     s->tokens = s->n + shown_of(s)->first;
     return true;
@@ -114,13 +132,16 @@ static bool weights_of(const struct seen *s, int layer, int64_t head, float *out
 
 static void name_query(const struct seen *s, char *to, size_t room) {
     const heed_picture_site *const at = site_of(s);
-    if (s->query != HEED_READER)
+    if (s->query != HEED_READER && at->learned > 1)
+        snprintf(to, room, "latent %lld", (long long)s->query);
+    else if (s->query != HEED_READER && at->learned == 0)
         snprintf(to, room, "patch %lld,%lld", (long long)s->row, (long long)s->column);
     else
         snprintf(to, room, "%s",
-                 at->learned     ? "the pooling query"
-                 : at->has_class ? "the class token"
-                                 : "all patches, on average");
+                 at->learned > 1    ? "the latents, on average"
+                 : at->learned == 1 ? "the pooling query"
+                 : at->has_class    ? "the class token"
+                                    : "all patches, on average");
 }
 
 /* "layer 3, head 2: the class token" */
@@ -263,7 +284,8 @@ static bool draw_sheet(const struct seen *s, heed_figure *f, const heed_picture_
     char title[160], query[48];
     name_query(s, query, sizeof query);
     snprintf(title, sizeof title, "%s%swhat %s look%s at, each on a scale of its own", s->found->n > 1 ? at->name : "",
-             s->found->n > 1 ? ": " : "", query, s->query == HEED_READER && !at->has_class && !at->learned ? "" : "s");
+             s->found->n > 1 ? ": " : "", query,
+             s->query == HEED_READER && !at->has_class && at->learned != 1 ? "" : "s");
     ok = ok && heed_figure_title(f, title) && heed_plot_picture_sheet(f, maps, sheet, look);
     heed_mem_free(s->cx, maps);
     heed_mem_free(s->cx, w);
@@ -280,7 +302,7 @@ static int64_t sheet_pixels(const heed_picture_sheet *sheet) {
 static bool write_pictures(const struct seen *s) {
     if (!pictures_asked(s->o)) return true;
     const heed_picture_site *const at = site_of(s);
-    const bool one = s->rollout || (s->layer >= 0 && s->head >= 0);
+    const bool one = s->rollout || ((s->layer >= 0 || at->layers == 1) && (s->head >= 0 || at->heads == 1));
     heed_picture_sheet sheet = {.layers = s->layer < 0 ? at->layers : 1,
                                 .heads = s->head < 0 ? at->heads : 1,
                                 .first_layer = s->layer < 0 ? 0 : s->layer,
@@ -311,7 +333,7 @@ static bool write_npy(const struct seen *s) {
     if (!path) return true;
     heed_ctx *const cx = s->cx;
     const heed_picture_site *const at = site_of(s);
-    const int64_t keys = at->first + at->rows * at->columns, queries = at->learned ? 1 : keys;
+    const int64_t keys = at->first + at->rows * at->columns, queries = at->learned > 0 ? at->learned : keys;
     const double bytes = (double)at->layers * (double)at->heads * (double)queries * (double)keys * sizeof(float);
     if (bytes > (double)(SIZE_MAX / 4)) return heed_fail(cx, HEED_ERR_RANGE, "attend: --npy: too many weights");
     float *const all = heed_mem_new(cx, (size_t)bytes);
@@ -348,7 +370,9 @@ static bool write_page(const struct seen *s) {
                                          .rollout = s->rollout,
                                          .smooth = option_flag(s->o, "smooth")};
     return heed_picture_page(s->cx, path, s->found, &opts) &&
-           pictures_report(s->o, path, "all layers, heads and patches; open it in a browser");
+           pictures_report(s->o, path,
+                           site_of(s)->learned > 1 ? "all heads and latents; open it in a browser"
+                                                   : "all layers, heads and patches; open it in a browser");
 }
 
 /* ---- the command ---- */

@@ -4,6 +4,7 @@
 #include "cli/task.h"
 #include "cli/train.h"
 #include "heed/picture_training.h"
+#include "heed/vision.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,17 +355,6 @@ static void set_fill(struct pictures *p) {
 
 /* ---- the teacher ---- */
 
-static int64_t classes_of_model(heed_ctx *cx, const heed_model *model) {
-    heed_io in, out;
-    const bool recording = heed_set_grad(cx, false);
-    const bool ran = heed_model_sample(cx, model, 1, 1, &in) && heed_model_forward(cx, model, &in, &out);
-    const heed_tensor *const logits = ran ? heed_io_get(&out, "logits") : NULL;
-    const int64_t classes = logits ? heed_count(logits) : 0;
-    heed_reset(cx);
-    heed_set_grad(cx, recording);
-    return classes;
-}
-
 static bool load_teacher(struct train_run *r) {
     struct pictures *p = pictures_of(r);
     const char *const dir = option_text(r->o, "teacher");
@@ -373,10 +363,9 @@ static bool load_teacher(struct train_run *r) {
     if (!p->teacher || !heed_picture_input_of(r->cx, p->teacher, &p->teacher_input) ||
         !processor_of(r->cx, dir, &p->teacher_input))
         return false;
-    const int64_t its = classes_of_model(r->cx, p->teacher), ours = classes_of(p)->classes;
-    if (heed_failed(r->cx) || its == ours) return !heed_failed(r->cx);
-    return heed_fail(r->cx, HEED_ERR_SHAPE, "%s: a teacher of %lld classes, but the data have %lld", dir,
-                     (long long)its, (long long)ours);
+    const int64_t its = heed_picture_classes(p->teacher), ours = classes_of(p)->classes;
+    return its == ours || heed_fail(r->cx, HEED_ERR_SHAPE, "%s: a teacher of %lld classes, but the data have %lld", dir,
+                                    (long long)its, (long long)ours);
 }
 
 /* ---- the run ---- */
@@ -512,7 +501,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
         heed_model_free(cx, model);
         return;
     }
-    const int64_t classes = classes_of_model(cx, model);
+    const int64_t classes = heed_picture_classes(model);
     char **names = classes > 0 ? heed_model_labels(cx, model, classes) : NULL;
     const heed_data like = {.classes = classes, .class_names = names};
     heed_picture_set *set =

@@ -290,7 +290,7 @@ const struct command embed_command = {
              "DIR has them: pooling, normalisation and maximum length.\n\n"
              "A model of pictures is given files, or paths on standard input. The vector of a picture is the model's "
              "pooler_output; --pooling takes the class token's last hidden state instead, or the mean or maximum of "
-             "the patches'.",
+             "the patches'; of a Perceiver it is the mean of the latents' last hidden states.",
     .options = embed_options,
     .examples = "heed embed all-MiniLM-L6-v2 'A man is eating food.'\n"
                 "heed embed all-MiniLM-L6-v2 --out vectors.npy < sentences.txt\n"

@@ -1,5 +1,5 @@
 /* From a picture to the attention over it: one forward pass with every weight captured, and where in the picture the
- * tokens lie. Nothing here knows a family: its head's `place` says where they lie.
+ * tokens lie. Nothing here knows a family: its head's `place` says where they lie, and whether they do.
  *
  * A map within windows is (windows, heads, n, n). It is not unfolded: slot[c] says which token of which window patch c
  * is, cell[] the other way round, and the weights of a query are put where its window lies, the shift undone. */
@@ -28,8 +28,8 @@ struct attended_picture {
     heed_box box; /* of the picture, which the model is given */
     uint8_t fill[4];
     heed_capture_map *maps;
-    int n_maps;
-    struct picture_layer *layers; /* one for each map, in order */
+    int n_maps, n_layers;
+    struct picture_layer *layers; /* one for each map that lies in the picture, in order */
     heed_picture_site *sites;
     char (*names)[NAME_ROOM]; /* of sites */
     const char **first;       /* names of the tokens before the patches */
@@ -95,14 +95,25 @@ static void add_rows(const heed_picture_site *s, const struct picture_layer *l, 
     for (int64_t h = low; h < high; h++) add_row(s, l, h, query, times / (double)(high - low), out);
 }
 
+static int64_t queries_of(const heed_picture_site *s) { return s->learned > 0 ? s->learned : tokens_of(s); }
+
+/* Adds the mean of the rows that a query stands for: its own; of the reader those of the class token, of all learned
+ * queries or of all patches. */
+static void add_query(const heed_picture_site *s, int layer, int64_t head, int64_t query, double *out) {
+    const bool all = query == HEED_READER && !s->has_class;
+    const int64_t low = all ? (s->learned > 0 ? 0 : s->first) : query == HEED_READER ? 0 : query;
+    const int64_t high = all ? queries_of(s) : low + 1;
+    for (int64_t q = low; q < high; q++) add_rows(s, &s->own[layer], head, q, 1 / (double)(high - low), out);
+}
+
 static bool check(heed_ctx *cx, const heed_picture_site *s, int layer, int64_t head, int64_t query, const void *out) {
     if (heed_failed(cx)) return false;
     if (!s || !out) return heed_fail(cx, HEED_ERR_USAGE, "attended: a site and a place for numbers are needed");
     if (layer < 0 || layer >= s->layers || head < -1 || head >= s->heads)
         return heed_fail(cx, HEED_ERR_RANGE, "attended: layer %d, head %lld of %d layers of %lld heads", layer,
                          (long long)head, s->layers, (long long)s->heads);
-    return (query >= HEED_READER && query < (s->learned ? 1 : tokens_of(s))) ||
-           heed_fail(cx, HEED_ERR_RANGE, "attended: query %lld of %lld", (long long)query, (long long)tokens_of(s));
+    return (query >= HEED_READER && query < queries_of(s)) ||
+           heed_fail(cx, HEED_ERR_RANGE, "attended: query %lld of %lld", (long long)query, (long long)queries_of(s));
 }
 
 static double *zeros(heed_ctx *cx, int64_t n) {
@@ -113,13 +124,10 @@ static double *zeros(heed_ctx *cx, int64_t n) {
 
 bool heed_attended_row(heed_ctx *cx, const heed_picture_site *s, int layer, int64_t head, int64_t query, float *out) {
     if (!check(cx, s, layer, head, query, out)) return false;
-    const int64_t n = tokens_of(s), patches = s->rows * s->columns;
+    const int64_t n = tokens_of(s);
     double *const sum = zeros(cx, n);
     if (!sum) return false;
-    if (query == HEED_READER && (s->has_class || s->learned)) query = 0;
-    const bool all = query == HEED_READER;
-    for (int64_t q = all ? s->first : query; q < (all ? n : query + 1); q++)
-        add_rows(s, &s->own[layer], head, q, all ? 1 / (double)patches : 1, sum);
+    add_query(s, layer, head, query, sum);
     for (int64_t i = 0; i < n; i++) out[i] = (float)sum[i];
     heed_mem_free(cx, sum);
     return true;
@@ -153,13 +161,14 @@ static void unmerge(const heed_picture_site *from, const heed_picture_site *to, 
     }
 }
 
-/* Where it begins: one token, all patches alike, or what the learned query looks at, which is of the site before. */
-static int begin_rollout(const heed_attended_picture *a, int site, int64_t query, double *r) {
+/* Where it begins: one token, all patches alike, or what a learned query looks at, which is of the site before; where
+ * there is none, that is all. */
+static int begin_rollout(const heed_attended_picture *a, int site, int layer, int64_t query, double *r) {
     const heed_picture_site *const s = &a->sites[site];
-    if (s->learned) {
+    if (s->learned > 0) {
         const heed_picture_site *const before = &a->sites[0];
-        add_rows(s, &s->own[0], -1, 0, 1, r + (tokens_of(before) - tokens_of(s)));
-        return 0;
+        add_query(s, layer, -1, query, r + (tokens_of(before) - tokens_of(s)));
+        return s == before ? -1 : 0;
     }
     if (query == HEED_READER && !s->has_class)
         for (int64_t i = s->first; i < tokens_of(s); i++) r[i] = 1 / (double)(s->rows * s->columns);
@@ -176,7 +185,7 @@ bool heed_attended_rollout(heed_ctx *cx, const heed_attended_picture *a, int sit
     const int64_t n = tokens_of(&a->sites[0]); /* the most */
     double *const room = zeros(cx, 3 * n), *r = room, *next = room + n, *const row = room + 2 * n;
     if (!room) return false;
-    const int from = begin_rollout(a, site, query, r);
+    const int from = begin_rollout(a, site, layer, query, r);
     for (int s = from; s >= 0; s--) {
         const heed_picture_site *const at = &a->sites[s];
         for (int l = s == site ? layer : at->layers - 1; l >= 0; l--) {
@@ -257,27 +266,35 @@ static heed_tensor *pixels_of(heed_ctx *cx, const heed_image_processor *p, const
     return x;
 }
 
+static bool find_place(heed_ctx *cx, struct picture_layer *l) {
+    const struct picture_place *const p = &l->place;
+    const int64_t tokens = p->classes + p->distillations + p->registers + p->grid[0] * p->grid[1];
+    if (p->window[0] == 0 &&
+        (l->map->keys != tokens || l->map->batch != 1 || l->map->rows != (p->learned > 0 ? p->learned : tokens)))
+        return heed_fail(cx, HEED_ERR_SHAPE, "attend: a map of %lld tokens, and the picture has %lld",
+                         (long long)l->map->keys, (long long)tokens);
+    return find_cells(cx, l);
+}
+
+/* Maps that do not lie in the picture are left out. */
 static bool find_places(heed_ctx *cx, const heed_model *model, struct attended_picture *a) {
     const heed_head *const head = heed_model_head(model);
+    const char *const family = heed_model_family(model)->name;
     const int64_t size[] = {a->out.height, a->out.width};
+    if (a->n_maps == 0) return heed_fail(cx, HEED_ERR_USAGE, "attend: a model of family %s has no attention", family);
     a->layers = heed_mem_new(cx, (size_t)a->n_maps * sizeof *a->layers);
     if (!a->layers) return false;
     memset(a->layers, 0, (size_t)a->n_maps * sizeof *a->layers);
-    for (int i = 0; i < a->n_maps; i++) {
-        struct picture_layer *const l = &a->layers[i];
+    for (int i = 0; i < a->n_maps && head->place; i++) {
+        struct picture_layer *const l = &a->layers[a->n_layers];
         l->map = &a->maps[i];
-        if (!head->place(model_own(model), size, l->map, &l->place))
-            return heed_fail(cx, HEED_ERR_USAGE, "attend: where attention '%s' lies in the picture is not known",
-                             l->map->site);
-        const struct picture_place *const p = &l->place;
-        const int64_t tokens = p->classes + p->distillations + p->registers + p->grid[0] * p->grid[1];
-        if (p->window[0] == 0 &&
-            (l->map->keys != tokens || l->map->batch != 1 || (l->map->rows != tokens && l->map->rows != 1)))
-            return heed_fail(cx, HEED_ERR_SHAPE, "attend: a map of %lld tokens, and the picture has %lld",
-                             (long long)l->map->keys, (long long)tokens);
-        if (!find_cells(cx, l)) return false;
+        if (!head->place(model_own(model), size, l->map, &l->place)) continue;
+        a->n_layers++;
+        if (!find_place(cx, l)) return false;
     }
-    return true;
+    return a->n_layers > 0 ||
+           heed_fail(cx, HEED_ERR_USAGE, "attend: where the attention of family %s lies in a picture is not known",
+                     family);
 }
 
 static bool name_tokens(heed_ctx *cx, struct attended_picture *a) {
@@ -300,14 +317,14 @@ static bool name_tokens(heed_ctx *cx, struct attended_picture *a) {
 }
 
 static bool same_site(const struct picture_layer *a, const struct picture_layer *b) {
-    return a->place.stage == b->place.stage && a->map->heads == b->map->heads && a->map->rows == b->map->rows &&
-           a->map->keys == b->map->keys;
+    return a->place.stage == b->place.stage && a->place.learned == b->place.learned && a->map->heads == b->map->heads &&
+           a->map->rows == b->map->rows && a->map->keys == b->map->keys;
 }
 
 static void make_sites(struct attended_picture *a) {
     bool stages = false;
-    for (int i = 0; i < a->n_maps; i++) stages |= a->layers[i].place.stage > 0;
-    for (int i = 0; i < a->n_maps; i++) {
+    for (int i = 0; i < a->n_layers; i++) stages |= a->layers[i].place.stage > 0;
+    for (int i = 0; i < a->n_layers; i++) {
         const struct picture_layer *const l = &a->layers[i];
         const struct picture_place *const p = &l->place;
         if (i > 0 && same_site(l - 1, l)) {
@@ -315,11 +332,10 @@ static void make_sites(struct attended_picture *a) {
             continue;
         }
         const int64_t first = p->classes + p->distillations + p->registers;
-        const bool learned = p->window[0] == 0 && l->map->rows == 1 && l->map->keys > 1;
         if (stages)
             snprintf(a->names[a->out.n], NAME_ROOM, "stage %d", p->stage);
         else
-            snprintf(a->names[a->out.n], NAME_ROOM, "%.31s", learned ? "pooling" : "attention");
+            snprintf(a->names[a->out.n], NAME_ROOM, "%.31s", p->learned > 0 ? l->map->site : "attention");
         a->sites[a->out.n] = (heed_picture_site){.name = a->names[a->out.n],
                                                  .layers = 1,
                                                  .heads = l->map->heads,
@@ -329,8 +345,8 @@ static void make_sites(struct attended_picture *a) {
                                                  .patch_width = p->patch[1],
                                                  .first = first,
                                                  .names = a->first,
-                                                 .learned = learned,
-                                                 .has_class = p->classes > 0 && !learned,
+                                                 .learned = p->learned,
+                                                 .has_class = p->classes > 0 && p->learned == 0,
                                                  .windows = p->window[0] > 0,
                                                  .own = l};
         a->out.n++;
@@ -348,12 +364,10 @@ static bool attend(heed_ctx *cx, const heed_model *model, const heed_image_proce
         return false;
     a->out.height = size[0], a->out.width = size[1];
     memcpy(a->fill, processor->fill, sizeof a->fill);
-    if (a->n_maps == 0)
-        return heed_fail(cx, HEED_ERR_USAGE, "attend: a model of family %s has no attention",
-                         heed_model_family(model)->name);
-    a->sites = heed_mem_new(cx, (size_t)a->n_maps * sizeof *a->sites);
-    a->names = heed_mem_new(cx, (size_t)a->n_maps * sizeof *a->names);
-    if (!a->sites || !a->names || !find_places(cx, model, a) || !name_tokens(cx, a)) return false;
+    if (!find_places(cx, model, a)) return false;
+    a->sites = heed_mem_new(cx, (size_t)a->n_layers * sizeof *a->sites);
+    a->names = heed_mem_new(cx, (size_t)a->n_layers * sizeof *a->names);
+    if (!a->sites || !a->names || !name_tokens(cx, a)) return false;
     make_sites(a);
     return true;
 }
@@ -361,8 +375,7 @@ static bool attend(heed_ctx *cx, const heed_model *model, const heed_image_proce
 heed_attended_picture *heed_attend_picture(heed_ctx *cx, const heed_model *model, const heed_image_processor *processor,
                                            const heed_image *picture) {
     if (heed_failed(cx)) return NULL;
-    if (!model || !processor || !picture || !heed_model_takes(model, "pixel_values") ||
-        !heed_model_head(model)->place) {
+    if (!model || !processor || !picture || !heed_model_takes(model, "pixel_values")) {
         heed_fail(cx, HEED_ERR_USAGE, "attend: a model of pictures, its processor and a picture are needed");
         return NULL;
     }
@@ -378,7 +391,7 @@ heed_attended_picture *heed_attend_picture(heed_ctx *cx, const heed_model *model
 void heed_attended_picture_free(heed_ctx *cx, heed_attended_picture *attended) {
     if (!cx || !attended) return;
     struct attended_picture *const a = attended->own;
-    for (int i = 0; a->layers && i < a->n_maps; i++) heed_mem_free(cx, a->layers[i].cell);
+    for (int i = 0; a->layers && i < a->n_layers; i++) heed_mem_free(cx, a->layers[i].cell);
     heed_mem_free(cx, a->layers);
     heed_mem_free(cx, a->sites);
     heed_mem_free(cx, a->names);

@@ -142,7 +142,8 @@ static bool forward_masked(heed_ctx *cx, const void *own, const heed_io *in, hee
 
 static bool forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct perceiver *m = own;
-    heed_tensor *const x = perceiver_decode(cx, m, encode(cx, m, in), 1);
+    heed_tensor *const z = encode(cx, m, in), *const x = perceiver_decode(cx, m, z, 1);
+    if (in->states && (!z || !heed_io_put(cx, out, "last_hidden_state", z))) return false;
     heed_tensor *const y = heed_linear_run(cx, &m->output, x, HEED_ACT_NONE);
     return y && head_classify(cx, m->problem, in, heed_reshape(cx, y, 2, (int64_t[]){y->shape[0], y->shape[2]}), out);
 }
@@ -233,6 +234,7 @@ static const heed_key learned_keys[] = {
 #define TEXT     "input_ids inputs attention_mask labels"
 #define PICTURES "pixel_values inputs attention_mask labels"
 #define CLASSIFY .forward = forward_classify, .sample = sample_classify
+#define SEE      CLASSIFY, .place = perceiver_place
 
 static const heed_head perceiver_heads[] = {
     {"PerceiverForMaskedLM", .tasks = "mlm", .inputs = TEXT, .keys = masked_keys, .build = build_masked,
@@ -240,11 +242,11 @@ static const heed_head perceiver_heads[] = {
     {"PerceiverForSequenceClassification", .tasks = "classify regress", .inputs = TEXT, .keys = classify_keys,
      .build = build_classify, CLASSIFY},
     {"PerceiverForImageClassificationLearned", .tasks = "classify learned",
-     .inputs = PICTURES " interpolate_pos_encoding", .keys = learned_keys, .build = build_learned, CLASSIFY},
+     .inputs = PICTURES " interpolate_pos_encoding", .keys = learned_keys, .build = build_learned, SEE},
     {"PerceiverForImageClassificationFourier", .tasks = "classify fourier", .inputs = PICTURES, .keys = fourier_keys,
-     .build = build_fourier, CLASSIFY},
+     .build = build_fourier, SEE},
     {"PerceiverForImageClassificationConvProcessing", .tasks = "classify conv", .inputs = PICTURES, .keys = conv_keys,
-     .build = build_conv, CLASSIFY},
+     .build = build_conv, SEE},
     {"PerceiverModel", .tasks = "", .inputs = "inputs attention_mask", .bare = true, .build = build_bare,
      .forward = forward_bare, .sample = sample_bare},
     {.architecture = NULL},

@@ -76,5 +76,7 @@ heed_tensor *perceiver_decode(heed_ctx *cx, const struct perceiver *m, heed_tens
 bool perceiver_make_pictures(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct perceiver *m);
 /* pixel_values (B,C,H,W) -> (B,T,D) */
 heed_tensor *perceiver_see(heed_ctx *cx, const struct perceiver *m, const heed_io *in);
+/* Where the inputs lie that the latents look at. Latents themselves lie nowhere. */
+bool perceiver_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
 
 #endif

@@ -8,8 +8,10 @@
  * where f_k goes evenly from 1 to half the resolution, the Nyquist frequency. */
 #include "model/patches.h"
 #include "model/perceiver.h"
+#include "model/place.h"
 #include "tensor/engine.h"
 #include <math.h>
+#include <string.h>
 
 enum { MAX_BANDS = 1 << 16 };
 
@@ -147,4 +149,23 @@ heed_tensor *perceiver_see(heed_ctx *cx, const struct perceiver *m, const heed_i
     heed_tensor *const both[] = {flat(cx, x),
                                  heed_expand(cx, where, 3, (int64_t[]){B, where->shape[0], where->shape[1]})};
     return both[0] && both[1] ? heed_concat(cx, both, 2, 2) : NULL;
+}
+
+/* ---- maps of attention ---- */
+
+/* A convolution of 7 x 7 in steps of 2, padded, and a maximum of 3 x 3 in steps of 2: what they give at (i, j) is
+ * around pixel (4 i + 2, 4 j + 2). */
+static int64_t convolved_side(int64_t n) { return ((n - 1) / 2 + 1 - 3) / 2 + 1; }
+
+bool perceiver_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to) {
+    const struct perceiver *m = own;
+    *to = (struct picture_place){0};
+    if (!map) return true;
+    if (strcmp(map->site, "cross") != 0 || map->layer > 0) return false; /* latents, and queries of the decoder */
+    for (int i = 0; i < 2; i++) {
+        to->grid[i] = m->prep == PREP_CONV ? convolved_side(size[i]) : size[i];
+        to->patch[i] = m->prep == PREP_CONV ? 4 : 1;
+    }
+    to->learned = map->rows;
+    return true;
 }

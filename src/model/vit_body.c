@@ -243,6 +243,7 @@ bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *m
     const struct vit *m = own;
     patches_place(&m->patches, size, to);
     const bool pooling = map && strcmp(map->site, "pooling") == 0;
+    to->learned = pooling ? 1 : 0;
     if (pooling && !m->pools_tokens) return true; /* only patches are looked at */
     to->classes = tokens_named(m, "cls_token");
     to->registers = tokens_named(m, "reg_token");

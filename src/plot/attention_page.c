@@ -147,7 +147,7 @@ static bool write_words(struct page *p) {
 
 static bool write_map(const struct page *p, const heed_capture_map *m) {
     const int64_t n = m->heads * m->rows * m->keys;
-    return page_weights(p->file, m->weights + p->opts.batch * n, n, p->scale);
+    return page_weights(p->file, m->weights + p->opts.batch * n, n, p->scale, 1);
 }
 
 static bool write_weights(const struct page *p) {

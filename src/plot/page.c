@@ -42,14 +42,14 @@ bool page_base64(struct file_writer *file, const unsigned char *bytes, size_t n)
     return file_write(file, out, used);
 }
 
-bool page_weights(struct file_writer *file, const float *w, int64_t n, unsigned scale) {
+bool page_weights(struct file_writer *file, const float *w, int64_t n, unsigned scale, float most) {
     enum { AT_ONCE = 3 * 4096 }; /* whole groups of three bytes */
     unsigned char bytes[2 * AT_ONCE];
     const size_t wide = scale > 255 ? 2 : 1;
     for (int64_t i = 0; i < n; i += AT_ONCE) {
         const int64_t count = n - i < AT_ONCE ? n - i : AT_ONCE;
         for (int64_t j = 0; j < count; j++) {
-            const float v = w[i + j] > 0 ? fminf(w[i + j], 1) : 0; /* NaN too is 0 */
+            const float v = w[i + j] > 0 ? fminf(w[i + j] / most, 1) : 0; /* NaN too is 0 */
             const unsigned q = (unsigned)lrint((double)v * scale);
             bytes[(size_t)j * wide] = (unsigned char)(q & 255);
             if (wide == 2) bytes[2 * j + 1] = (unsigned char)(q >> 8);

@@ -8,6 +8,7 @@
 #include "plot/page.h"
 #include "plot/terminal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct page {
     const heed_attended_picture *a;
     heed_picture_page_opts opts;
     unsigned scale;
+    float most; /* the largest weight: those of many patches are all small */
 };
 
 static bool check(struct page *p) {
@@ -39,8 +41,11 @@ static bool check(struct page *p) {
     for (int i = 0; i < a->n; i++)
         for (int l = 0; l < a->sites[i].layers; l++) {
             const heed_capture_map *const m = heed_attended_map(&a->sites[i], l, NULL);
-            weights += m->batch * m->heads * m->rows * m->keys;
+            const int64_t n = m->batch * m->heads * m->rows * m->keys;
+            for (int64_t k = 0; k < n; k++) p->most = fmaxf(p->most, m->weights[k]);
+            weights += n;
         }
+    p->most = p->most > 0 ? fminf(p->most, 1) : 1;
     p->scale = weights <= MAX_WIDE ? 65535 : 255;
     return check_labels(p->cx, op, &o->title, 1) && check_labels(p->cx, op, &o->line, 1);
 }
@@ -67,8 +72,8 @@ static void put_site(struct buffer *b, const heed_picture_site *s, const heed_pi
         if (i) buffer_text(b, ",");
         page_text(b, s->names[i]);
     }
-    buffer_format(b, "],\"learned\":%s,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
-                  s->learned ? "true" : "false", s->has_class ? "true" : "false", (long long)s->heads, s->layers,
+    buffer_format(b, "],\"learned\":%lld,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
+                  (long long)s->learned, s->has_class ? "true" : "false", (long long)s->heads, s->layers,
                   (long long)heed_attended_map(s, 0, NULL)->keys);
 }
 
@@ -78,11 +83,12 @@ static bool write_words(const struct page *p, int64_t height, int64_t width) {
     buffer_text(&b, "<script type=\"application/json\" id=\"data\">\n{");
     put_member(&b, "title", o->title);
     put_member(&b, "line", o->line);
-    buffer_format(&b,
-                  "\"width\":%lld,\"height\":%lld,\"scale\":%u,\"start\":{\"site\":%d,\"layer\":%d,\"head\":%lld,"
-                  "\"query\":%lld,\"rollout\":%s,\"smooth\":%s},\n\"sites\":[",
-                  (long long)width, (long long)height, p->scale, o->site, o->layer, (long long)o->head,
-                  (long long)o->query, o->rollout ? "true" : "false", o->smooth ? "true" : "false");
+    buffer_format(
+        &b,
+        "\"width\":%lld,\"height\":%lld,\"scale\":%u,\"most\":%.9g,\"start\":{\"site\":%d,\"layer\":%d,\"head\":%lld,"
+        "\"query\":%lld,\"rollout\":%s,\"smooth\":%s},\n\"sites\":[",
+        (long long)width, (long long)height, p->scale, (double)p->most, o->site, o->layer, (long long)o->head,
+        (long long)o->query, o->rollout ? "true" : "false", o->smooth ? "true" : "false");
     for (int i = 0; i < p->a->n; i++) {
         if (i) buffer_text(&b, ",\n");
         put_site(&b, &p->a->sites[i], &p->a->sites[0]);
@@ -130,7 +136,8 @@ static bool write_weights(const struct page *p) {
             const int32_t *cells;
             const heed_capture_map *const m = heed_attended_map(&p->a->sites[i], l, &cells);
             if (!tag(p, "w", i, l) ||
-                !page_weights(p->file, m->weights, m->batch * m->heads * m->rows * m->keys, p->scale) || !end_tag(p))
+                !page_weights(p->file, m->weights, m->batch * m->heads * m->rows * m->keys, p->scale, p->most) ||
+                !end_tag(p))
                 return false;
             if (cells && (!tag(p, "c", i, l) || !write_cells(p, cells, m->batch * m->rows) || !end_tag(p)))
                 return false;

@@ -2,7 +2,8 @@
  * and nothing else. */
 'use strict';
 /* ---- what is shown ---- A site has `layers` of `heads` maps of its tokens: `first` of them, then rows x columns patches.
- * Weights are whole numbers, `scale` of them to 1. Where there are cells, maps are of windows: (windows, heads, keys, keys),
+ * Queries are the tokens, or `learned` ones: that of attention pooling, or the latents of a Perceiver. Weights are whole
+ * numbers, `scale` of them to the largest weight, `most`. Where there are cells, maps are of windows: (windows, heads, keys, keys),
  * and cells (windows, keys) say which patch a token is, -1: padding. */
 const $ = id => document.getElementById(id);
 const data = JSON.parse($('data').textContent), sites = data.sites;
@@ -12,9 +13,11 @@ sites.forEach((s, i) => {
     s.tokens = s.first + s.patches;
     s.maps = [];
 });
-/* query -1: the reader of the picture: class token, learned query, or all patches on average. head -1: the mean. */
+/* query -1: the reader of the picture: class token, or all learned queries or patches on average. head -1: the mean. */
 const state = {...data.start};
 const site = () => sites[state.site];
+/* Where all queries are learned, rollout says the same as attention. */
+const rolls = sites.some(s => !s.learned);
 
 function bytes(element) {
     const text = atob(element.textContent.trim()), out = new Uint8Array(text.length);
@@ -37,9 +40,9 @@ function map(s, layer) {
 function addRow(s, layer, head, query, times, out) {
     const m = map(s, layer), n = s.keys;
     for (let h = head < 0 ? 0 : head; h < (head < 0 ? s.heads : head + 1); h++) {
-        const t = times / data.scale / (head < 0 ? s.heads : 1);
+        const t = times * data.most / data.scale / (head < 0 ? s.heads : 1);
         if (!m.cells) {
-            const from = (h * (s.learned ? 1 : s.tokens) + (s.learned ? 0 : query)) * n;
+            const from = (h * (s.learned || s.tokens) + query) * n;
             for (let j = 0; j < n; j++) out[j] += t * m.weights[from + j];
             continue;
         }
@@ -51,9 +54,9 @@ function addRow(s, layer, head, query, times, out) {
     }
 }
 function attention(s, layer, head, query) {
-    const out = new Float64Array(s.tokens);
-    if (query >= 0 || s.class || s.learned) addRow(s, layer, head, Math.max(0, query), 1, out);
-    else for (let q = s.first; q < s.tokens; q++) addRow(s, layer, head, q, 1 / s.patches, out);
+    const out = new Float64Array(s.tokens), all = query < 0 && !s.class;
+    const low = !all ? Math.max(0, query) : s.learned ? 0 : s.first, high = !all ? low + 1 : s.learned || s.tokens;
+    for (let q = low; q < high; q++) addRow(s, layer, head, q, 1 / (high - low), out);
     return out;
 }
 /* Abnar and Zuidema 2020: r becomes r (W + I) / 2 of every layer from the last to the first, W the mean of its heads. */
@@ -81,10 +84,10 @@ function unmerged(from, to, r) {
 function rollout(s, layer, query) {
     let r = new Float64Array(s.tokens), at = s.index;
     if (s.learned) {
-        const row = attention(s, 0, -1, 0), before = sites[0];
+        const row = attention(s, layer, -1, query), before = sites[0];
         r = new Float64Array(before.tokens);
         r.set(row, before.tokens - s.tokens);
-        at = 0;
+        at = s === before ? -1 : 0;
     } else if (query >= 0 || s.class) r[Math.max(0, query)] = 1;
     else r.fill(1 / s.patches, s.first);
     for (; at >= 0; at--) {
@@ -128,8 +131,10 @@ function largest(values, s) {
 }
 
 /* ---- drawing ---- */
-const plural = s => !s.class && !s.learned;
-const queryName = () => state.query >= site().first ? 'patch ' + place(site(), state.query - site().first)
+const plural = s => !s.class && s.learned !== 1;
+const latents = s => s.learned > 1;
+const queryName = () => latents(site()) ? state.query >= 0 ? 'latent ' + state.query : 'the latents, on average'
+    : state.query >= site().first ? 'patch ' + place(site(), state.query - site().first)
     : state.query >= 0 ? site().names[state.query] : site().learned ? 'the pooling query' : site().class ? 'the class token' : 'all patches';
 const place = (s, i) => Math.floor(i / s.columns) + ',' + i % s.columns;
 /* The site whose patches are shown, and their weights. */
@@ -184,9 +189,43 @@ function drawMap() {
     $('frame').classList.toggle('smooth', state.smooth);
     $('frame').classList.toggle('bare', $('strength').value === '0');
     $('largest').textContent = most.toPrecision(3);
-    if (state.query >= site().first) boxOf($('mark'), site(), state.query - site().first);
+    if (!site().learned && state.query >= site().first) boxOf($('mark'), site(), state.query - site().first);
     else $('mark').hidden = true;
     document.body.dataset.largest = most.toFixed(6);
+}
+/* A small map that is chosen by a click. */
+function thumb(s, values, label, pressed, act) {
+    const b = document.createElement('button'), c = document.createElement('canvas');
+    b.type = 'button';
+    b.setAttribute('aria-label', label);
+    b.setAttribute('aria-pressed', String(pressed));
+    paint(c, values, s, largest(values, s));
+    c.style.aspectRatio = (s.columns * s.wide * data.width) + ' / ' + (s.rows * s.high * data.height);
+    c.style.imageRendering = state.smooth ? 'auto' : 'pixelated';
+    b.append(c);
+    b.onclick = act;
+    return b;
+}
+/* What each latent looks at; of very many only the first, which is said. */
+const MOST_PIXELS = 4e6;
+let latentsOf = '';
+function drawLatents() {
+    const s = site(), box = $('latents'), n = Math.min(s.learned, Math.max(16, Math.floor(MOST_PIXELS / s.patches)));
+    const key = [state.site, state.layer, state.head, state.smooth].join();
+    $('all-latents').hidden = !latents(s);
+    if (!latents(s)) return;
+    if (key !== latentsOf) {
+        box.textContent = '';
+        for (let q = 0; q < n; q++) {
+            const b = thumb(s, attention(s, state.layer, state.head, q), 'latent ' + q, false, () => choose({query: state.query === q ? -1 : q}));
+            b.title = 'latent ' + q;
+            box.append(b);
+        }
+        $('latents-note').textContent = (n < s.learned ? 'The first ' + n + ' of ' + s.learned : 'From latent 0') +
+            ', row by row, each on a scale of its own. A click opens one.';
+        latentsOf = key;
+    }
+    [...box.children].forEach((b, q) => b.setAttribute('aria-pressed', String(q === state.query)));
 }
 function drawThumbs() {
     const s = site(), box = $('thumbs'), wide = Math.max(44, Math.min(110, 900 / (s.heads + 1)));
@@ -204,20 +243,26 @@ function drawThumbs() {
         name.textContent = 'layer ' + l;
         box.append(name);
         for (let h = 0; h < s.heads; h++) {
-            const b = document.createElement('button'), c = document.createElement('canvas'), values = attention(s, l, h, state.query);
-            b.type = 'button';
+            const b = thumb(s, attention(s, l, h, state.query), 'layer ' + l + ', head ' + h, !state.rollout && l === state.layer && h === state.head,
+                            () => choose({layer: l, head: h, rollout: false}));
             b.dataset.layer = l, b.dataset.head = h;
-            b.setAttribute('aria-label', 'layer ' + l + ', head ' + h);
-            b.setAttribute('aria-pressed', String(!state.rollout && l === state.layer && h === state.head));
-            paint(c, values, s, largest(values, s));
-            c.style.aspectRatio = (s.columns * s.wide * data.width) + ' / ' + (s.rows * s.high * data.height);
-            c.style.imageRendering = state.smooth ? 'auto' : 'pixelated';
-            b.append(c);
-            b.onclick = () => choose({layer: l, head: h, rollout: false});
             box.append(b);
         }
     }
     document.body.dataset.thumbs = s.layers * s.heads;
+}
+/* Latents are too many for buttons. */
+function drawChooser(s) {
+    const list = $('latent');
+    list.hidden = !latents(s);
+    if (list.hidden) return;
+    if (list.length !== s.learned + 1) {
+        list.textContent = '';
+        list.add(new Option('one latent', -1));
+        for (let q = 0; q < s.learned; q++) list.add(new Option('latent ' + q, q));
+    }
+    list.value = state.query;
+    list.classList.toggle('chosen', state.query >= 0);
 }
 function drawBar() {
     const s = site();
@@ -226,13 +271,15 @@ function drawBar() {
     buttons($('layers'), Array.from({length: s.layers}, (_, i) => String(i)), i => i === state.layer, i => choose({layer: i}));
     buttons($('heads'), ['mean', ...Array.from({length: s.heads}, (_, i) => String(i))], i => !state.rollout && i - 1 === state.head,
             i => choose({head: i - 1}), i => state.rollout && i > 0);
-    const reader = s.learned ? 'pooling' : s.class ? 'class token' : 'all patches';
+    const reader = latents(s) ? 'all latents' : s.learned ? 'pooling' : s.class ? 'class token' : 'all patches';
     const others = s.learned ? [] : s.names.map((name, i) => ({name, i})).filter(x => !(s.class && x.i === 0));
-    const patch = state.query >= s.first ? [{name: 'patch ' + place(s, state.query - s.first), i: state.query}] : [];
+    const patch = !s.learned && state.query >= s.first ? [{name: 'patch ' + place(s, state.query - s.first), i: state.query}] : [];
     const queries = [{name: reader, i: -1}, ...others, ...patch];
     buttons($('queries'), queries.map(q => q.name), i => queries[i].i === state.query, i => choose({query: queries[i].i}));
-    buttons($('shows'), ['attention', 'rollout', 'smooth'], i => [!state.rollout, state.rollout, state.smooth][i],
-            i => choose([{rollout: false}, {rollout: true, head: -1}, {smooth: !state.smooth}][i]));
+    drawChooser(s);
+    const shows = [{name: 'attention', on: !state.rollout, to: {rollout: false}}, {name: 'rollout', on: state.rollout, to: {rollout: true, head: -1}},
+                   {name: 'smooth', on: state.smooth, to: {smooth: !state.smooth}}].filter(x => rolls || x.name !== 'rollout');
+    buttons($('shows'), shows.map(x => x.name), i => shows[i].on, i => choose(shows[i].to));
 }
 function drawStatus() {
     const s = site(), b = document.createElement('b'), text = $('status');
@@ -250,8 +297,9 @@ function choose(change) {
     const s = sites[next.site];
     if (!valid(next.layer, 0, s.layers)) next.layer = s.layers - 1;
     if (!valid(next.head, -1, s.heads)) next.head = -1;
-    if (!valid(next.query, -1, s.learned ? 0 : s.tokens) || (next.site !== state.site && change.query === undefined)) next.query = -1;
-    if (s.class && next.query === 0) next.query = -1;
+    if (!valid(next.query, -1, s.learned || s.tokens) || (next.site !== state.site && change.query === undefined)) next.query = -1;
+    if ((s.class || s.learned === 1) && next.query === 0) next.query = -1;
+    if (!rolls) next.rollout = false;
     if (next.rollout) next.head = -1;
     Object.assign(state, next);
     shown = state.rollout ? {site: sites[0], values: rollout(s, state.layer, state.query)}
@@ -260,6 +308,7 @@ function choose(change) {
     drawStatus();
     drawMap();
     drawNumbers();
+    drawLatents();
     const key = [state.site, state.query, state.layer, state.head, state.rollout, state.smooth].join();
     if (key !== thumbsOf) thumbsOf = key, drawThumbs();
     Object.assign(document.body.dataset, {site: s.name, layer: state.layer, head: state.head < 0 ? 'mean' : state.head, query: state.query,
@@ -287,15 +336,18 @@ $('frame').addEventListener('pointermove', e => {
 });
 $('frame').addEventListener('pointerleave', () => { $('over').hidden = true; });
 $('strength').addEventListener('input', drawMap);
+$('latent').addEventListener('change', () => choose({query: Number($('latent').value)}));
 function move(dy, dx) {
     const s = site(), at = Math.max(0, state.query - s.first), y = Math.floor(at / s.columns) + dy, x = at % s.columns + dx;
     const clamp = (v, n) => Math.max(0, Math.min(n - 1, v));
     choose({query: s.first + (state.query < s.first ? 0 : clamp(y, s.rows) * s.columns + clamp(x, s.columns))});
 }
 addEventListener('keydown', e => {
-    if (e.ctrlKey || e.altKey || e.metaKey || e.target.id === 'strength') return;
+    if (e.ctrlKey || e.altKey || e.metaKey || e.target.id === 'strength' || e.target.id === 'latent') return;
     const s = site(), steps = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
     if (e.target.id === 'frame' && steps[e.key] && !s.learned) move(...steps[e.key]);
+    else if (latents(s) && (e.key === 'n' || e.key === 'N')) choose({query: state.query + 1 < s.learned ? state.query + 1 : -1});
+    else if (latents(s) && (e.key === 'p' || e.key === 'P')) choose({query: state.query >= 0 ? state.query - 1 : s.learned - 1});
     else if (e.key === 'ArrowRight') choose({head: state.head + 1 < s.heads ? state.head + 1 : -1, rollout: false});
     else if (e.key === 'ArrowLeft') choose({head: state.head >= 0 ? state.head - 1 : s.heads - 1, rollout: false});
     else if (e.key === 'ArrowDown') choose({layer: (state.layer + 1) % s.layers});
@@ -321,7 +373,10 @@ $('picture').alt = data.line || 'the picture';
 $('picture').src = 'data:image/jpeg;base64,' + $('picture0-0').textContent.trim();
 $('frame').style.aspectRatio = data.width + ' / ' + data.height;
 $('frame').style.maxWidth = 'calc(78vh * ' + data.width / data.height + ')';
-$('rounding').textContent = 'Weights are rounded to 1/' + data.scale + '. The page is whole: it loads nothing.';
+$('frame').classList.toggle('still', !rolls);
+$('keys-patches').hidden = $('about-rollout').hidden = !rolls;
+$('keys-latents').hidden = !sites.some(latents);
+$('rounding').textContent = 'Weights are rounded to ' + (data.most / data.scale).toPrecision(2) + '. The page is whole: it loads nothing.';
 {
     const g = $('ramp').getContext('2d');
     ramp.forEach((c, i) => { g.fillStyle = 'rgb(' + c + ')'; g.fillRect(i, 0, 1, 1); });

@@ -68,18 +68,19 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s", dir, head->architecture, task);
         return NULL;
     }
-    return heed_model_load_as(cx, dir, &(heed_load_opts){.task = embeds ? task : NULL, .map = true, .pack = true});
+    const bool body = embeds && heed_head_for(heed_family_of(cx, dir), task); /* else the head says what it saw */
+    return heed_model_load_as(cx, dir, &(heed_load_opts){.task = body ? task : NULL, .map = true, .pack = true});
 }
 
-/* The number of classes is that of the output layer's rows; 0: there is none. */
-static int64_t labels_of(const heed_model *model) {
-    static const char *const names[] = {"classifier.weight", "cls_classifier.weight", "head.weight", "head.fc.weight"};
+/* Parameters of the body come first, so that the output layer is the last linear one, where that is the head's. */
+int64_t heed_picture_classes(const heed_model *model) {
+    if (!heed_model_sees(model) || heed_model_head(model)->bare) return 0;
+    const char *const base = heed_model_family(model)->base;
     const heed_params *const params = heed_model_params(model);
-    for (int i = 0; i < heed_params_count(params); i++) {
+    for (int i = heed_params_count(params) - 1; i >= 0; i--) {
         const heed_param *const p = heed_params_at(params, i);
-        const char *const dot = strncmp(p->name, "timm_model.", 11) == 0 ? p->name + 11 : p->name;
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (p->rank == 2 && strcmp(dot, names[k]) == 0) return p->shape[0];
+        if (!p->linear || p->lora) continue;
+        return p->head || (base && strncmp(p->name, base, strlen(base)) != 0) ? p->shape[0] : 0;
     }
     return 0;
 }
@@ -106,7 +107,7 @@ static char **timm_labels(heed_ctx *cx, const heed_model *model, int64_t n) {
 }
 
 static bool read_labels(heed_ctx *cx, const char *dir, heed_picture_model *m) {
-    m->labels = labels_of(m->model);
+    m->labels = heed_picture_classes(m->model);
     if (m->labels == 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: the model has no classes; 'heed embed' gives its features", dir);
     m->label = heed_model_labels(cx, m->model, m->labels);
@@ -204,8 +205,8 @@ static int64_t alike(heed_ctx *cx, const heed_picture_model *m, const heed_image
     return heed_failed(cx) ? 0 : count;
 }
 
-static bool run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t n, take_fn take,
-                void *own) {
+static bool run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t n, bool states,
+                take_fn take, void *own) {
     if (heed_failed(cx)) return false;
     if (!m || n < 0 || (n > 0 && !pictures))
         return heed_fail(cx, HEED_ERR_USAGE, "pictures: a model and pictures are needed");
@@ -213,7 +214,7 @@ static bool run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pic
     for (int64_t i = 0, count; i < n && !heed_cancelled(cx); i += count) {
         int64_t size[3];
         if ((count = alike(cx, m, pictures, i, n, size)) == 0) break;
-        heed_io in = {0}, out = {0};
+        heed_io in = {.states = states}, out = {0};
         heed_scope_begin(cx);
         const bool ok = heed_io_put(cx, &in, "pixel_values", pixels_of(cx, m, pictures, i, count, size)) &&
                         heed_model_forward(cx, m->model, &in, &out) && take(cx, own, i, count, size + 1, &out);
@@ -245,7 +246,7 @@ static bool take_logits(heed_ctx *cx, void *own, int64_t first, int64_t n, const
 bool heed_classify_pictures(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t n,
                             float *out) {
     struct classes c = {out, m ? m->labels : 0};
-    if (!run(cx, m, pictures, n, take_logits, &c) || !task_all_finite(cx, out, n * c.labels)) return false;
+    if (!run(cx, m, pictures, n, false, take_logits, &c) || !task_all_finite(cx, out, n * c.labels)) return false;
     const char *const problem = heed_json_text_or(cx, heed_model_config(m->model), "problem_type", "");
     const bool several = problem && strcmp(problem, "multi_label_classification") == 0;
     for (int64_t i = 0; i < n && c.labels > 1; i++) {
@@ -283,13 +284,15 @@ static void pool(const float *h, int64_t T, int64_t first, int64_t width, int po
 /* (n,T,width) of the last hidden states, whatever grid they lie in; *first: the tokens before the patches. */
 static const float *states_of(heed_ctx *cx, const struct vectors *v, const int64_t size[2], const heed_io *out,
                               int64_t *T, int64_t *first, int64_t *width) {
-    heed_tensor *const h = heed_contiguous(cx, heed_io_get(out, "last_hidden_state"));
+    heed_tensor *h = heed_io_get(out, "last_hidden_state");
     const heed_head *const head = heed_model_head(v->m->model);
     struct picture_place place = {0};
     if (!h || heed_rank(h) < 3 || !head->place || !head->place(model_own(v->m->model), size, NULL, &place)) {
-        if (!heed_failed(cx)) heed_fail(cx, HEED_ERR_USAGE, "embed: the model has no hidden states of patches");
+        heed_fail(cx, HEED_ERR_USAGE, "embed: a model of family %s gives no hidden states of a picture",
+                  heed_model_family(v->m->model)->name);
         return NULL;
     }
+    if (!(h = heed_contiguous(cx, h))) return NULL;
     *width = heed_dim(h, heed_rank(h) - 1);
     *T = heed_rank(h) == 4 ? heed_dim(h, 1) * heed_dim(h, 2) : heed_dim(h, 1);
     *first = place.classes + place.distillations + place.registers;
@@ -312,9 +315,9 @@ static bool make_room(heed_ctx *cx, struct vectors *v, int64_t width) {
 
 static bool take_vectors(heed_ctx *cx, void *own, int64_t first, int64_t n, const int64_t size[2], const heed_io *out) {
     struct vectors *const v = own;
-    heed_tensor *const pooled = v->m->pooling < 0 ? heed_contiguous(cx, heed_io_get(out, "pooler_output")) : NULL;
+    heed_tensor *pooled = v->m->pooling < 0 ? heed_io_get(out, "pooler_output") : NULL;
     if (pooled && heed_rank(pooled) == 2) {
-        if (!make_room(cx, v, heed_dim(pooled, 1))) return false;
+        if (!(pooled = heed_contiguous(cx, pooled)) || !make_room(cx, v, heed_dim(pooled, 1))) return false;
         memcpy(v->out + first * v->width, heed_f32(pooled), (size_t)(n * v->width) * sizeof *v->out);
         return true;
     }
@@ -331,7 +334,7 @@ float *heed_embed_pictures(heed_ctx *cx, const heed_picture_model *m, const heed
     struct vectors v = {.m = m, .n = n};
     if (heed_failed(cx)) return NULL;
     if (n < 1) return heed_fail(cx, HEED_ERR_USAGE, "embed: there are no pictures"), NULL;
-    if (run(cx, m, pictures, n, take_vectors, &v) && task_all_finite(cx, v.out, n * v.width)) {
+    if (run(cx, m, pictures, n, true, take_vectors, &v) && task_all_finite(cx, v.out, n * v.width)) {
         for (int64_t i = 0; i < n && m->normalise; i++) task_unit_length(v.out + i * v.width, v.width);
         if (width) *width = v.width;
         return v.out;

@@ -32,10 +32,42 @@ says '^(yes|no)'
 # pictures: heads of their own
 for head in learned fourier conv; do
     expect 0 new perceiver $head --task $head $(echo $small | sed 's/--set d_model=16//;s/--set max_position_embeddings=32//') \
-        --set cross_attention_shape_for_attention=q --set in_channels=1 --set image_size=8
+        --set cross_attention_shape_for_attention=q --set in_channels=1 --set image_size=$([ $head = conv ] && echo 24 || echo 8)
     expect 0 info $head --batch 2
     grep -q PerceiverForImageClassification $head/config.json || fail "$head should be of pictures"
 done
+
+# in use: classes, vectors that are the mean of the latents, and what the latents look at
+cp "$SOURCE/tests/fuzz/corpus/jpeg/jpeg.0" a.jpg
+numbers() { tr -d ' \n' <out | sed 's/.*"weights":\[\[\[\[//; s/\]*}$//; s/\],\[/,/g' | tr ',' '\n'; }
+for head in learned fourier conv; do
+    keys=64
+    [ $head != conv ] || keys=25 # 5 x 5 of 24 x 24 pixels, after a convolution and a maximum
+    expect 0 classify $head a.jpg --quiet
+    says '^a\.jpg	[01]	0\.[0-9]*$'
+    expect 0 embed $head a.jpg --quiet
+    [ "$(wc -w <out)" = 16 ] || fail "as many numbers as a latent has"
+    wrong 1 'embed: --pooling cls: a model of family perceiver has no class token' embed $head a.jpg --pooling cls --quiet
+    expect 0 attend $head a.jpg --npy $head.npy
+    says '^layer 0, mean of 2 heads: the latents, on average$'
+    head -c 128 $head.npy | grep -aq "'shape': (1, 2, 8, $keys)" || fail "(layers, heads, latents, positions)"
+    expect 0 attend $head a.jpg --latent 3 --head 1 --png $head.png --html $head.html
+    says '^layer 0, head 1: latent 3$'
+    grep -q "^$head.png: layer 0, head 1: latent 3\$" err || fail "what was drawn"
+    grep -q "^$head.html: all heads and latents; open it in a browser\$" err || fail "what was written"
+    expect 0 attend $head a.jpg --latent 7 --head 0 --json --quiet
+    says '"query":"latent 7"'
+    [ "$(numbers | grep -c .)" = $keys ] && numbers | awk '{ s += $1 } END { exit !(s > 0.999 && s < 1.001) }' || fail "the weights of a latent"
+    expect 0 attend $head a.jpg --rollout --json --quiet # one layer: what the latents see, on average
+    says '"query":"the latents, on average","rollout":true'
+    numbers | awk '{ s += $1 } END { exit !(s > 0.999 && s < 1.001) }' || fail "rollout sums to 1"
+done
+attend='attend learned a.jpg --quiet'
+wrong 2 'attend: --latent 8: cross has 8 latents, counted from 0' $attend --latent 8
+wrong 2 'attend: --latent: -1 is not between' $attend --latent=-1
+wrong 2 'attend: --latent: .*x' $attend --latent x
+wrong 2 'attend: --patch: the queries of cross are 8 latents, not patches; --latent shows one' $attend --patch 0,0
+wrong 2 "attend: --site attention: the model has 'cross'" $attend --site attention
 
 # what is refused
 tiny="--set d_latents=16 --set num_cross_attention_heads=4"

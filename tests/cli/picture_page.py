@@ -1,7 +1,7 @@
 """The page of attention over a picture in a browser: picture_page.py CHROMIUM NAME...
 
 NAME.html is the page, NAME.json, NAME-patch.json and NAME-rollout.json what `heed attend --json` says of the reader of
-the picture, of patch 2,3 and of rollout."""
+the picture, of patch 2,3 and of rollout. NAME latents is that of a Perceiver."""
 import json, os, sys
 
 sys.dont_write_bytecode = True
@@ -90,7 +90,11 @@ def tests(name):
     b.open(name + ".html", "#site=77&layer=-4&head=99&query=100000")
     state(query="-1", head="mean")
 
-    # narrow, light and dark
+    ends(name)
+
+
+def ends(name):
+    """Narrow, light and dark; and that nothing was asked for or complained of."""
     for scheme in ("light", "dark"):
         b.scheme(scheme)
         b.size(360, 800)
@@ -104,8 +108,42 @@ def tests(name):
     check(not b.complaints, "it complains")
 
 
+def latents(name):
+    """NAME.json and NAME-one.json: all latents of a Perceiver on average, and latent 3."""
+    every, one = [json.load(open(name + part + ".json")) for part in ("", "-one")]
+    heads = len(every["heads"])
+    count = b.requests.clear() or b.open(name + ".html") or b.run("site().learned")
+    state(site="cross", layer="0", head="mean", query="-1", rollout="false")
+    shows(mean(every, 0), "all latents on average")
+    check(b.run("document.getElementById('latents').childElementCount") == count, "a small map for each latent")
+    check(b.run("document.getElementById('latent').length") == count + 1, "a choice of all latents")
+    check("rollout" not in b.run("document.getElementById('shows').textContent"), "rollout says nothing more")
+    b.run("(l => { l.value = 3; l.dispatchEvent(new Event('change')); })(document.getElementById('latent'))")
+    state(query="3")
+    shows(mean(one, 0), "latent 3")
+    check("latent 3" in b.run("document.getElementById('status').textContent"), "the status names the latent")
+    check(b.run("document.getElementById('mark').hidden"), "a latent is no patch")
+    b.click("#heads button:nth-child(%d)" % (heads + 1))
+    shows(mean(one, 0, heads - 1), "one head of it")
+    b.key("n")
+    state(query="4")
+    b.key("n")
+    state(query=str(5 if count > 5 else -1))
+    b.key("p")
+    state(query="4")
+    b.click("#latents button:nth-child(1)")
+    state(query="0")
+    b.run("document.getElementById('frame').click()")
+    state(query="0")
+    b.key("c")
+    state(query="-1")
+    b.open(name + ".html", "#query=%d&rollout" % count)
+    state(query="-1", rollout="false")
+    ends(name)
+
+
 try:
     for name in sys.argv[2:]:
-        tests(name)
+        (latents if name == "latents" else tests)(name)
 finally:
     b.close()

@@ -19,6 +19,10 @@ for m in vit swin; do
     "$HEED" attend $m photo.jpg --patch 2,3 --json --site "$site" -q >$m-patch.json
     "$HEED" attend $m photo.jpg --rollout --json -q >$m-rollout.json
 done
+"$HEED" new perceiver latents -q --seed 3 --task fourier -s image_size=12 -s num_latents=5 -s d_latents=8 -s num_self_attends_per_block=1 \
+    -s num_self_attention_heads=2 -s num_cross_attention_heads=2 -s cross_attention_shape_for_attention=q -s num_bands=2 -s initializer_range=0.9
+"$HEED" attend latents photo.jpg --html latents.html --json -q >latents.json
+"$HEED" attend latents photo.jpg --latent 3 --json -q >latents-one.json
 status=0
-python3 "$SOURCE/tests/cli/picture_page.py" $browser vit swin >out 2>err || status=$?
+python3 "$SOURCE/tests/cli/picture_page.py" $browser vit swin latents >out 2>err || status=$?
 [ $status = 0 ] || fail "the page fails"

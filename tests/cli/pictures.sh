@@ -188,5 +188,7 @@ wrong '--head: rollout takes the mean of all heads' vit a.jpg --rollout --head 1
 wrong '--target is for models of text, which vit is not' vit a.jpg --target x
 wrong '--rollout is for models of pictures, which bert is not' bert one --rollout
 wrong 'a model of family mixer has no attention' mixer a.jpg
+wrong '--latent: the queries of attention are tokens of the picture' vit a.jpg --latent 0
+wrong '--latent is for models of pictures, which bert is not' bert one --latent 0
 expect 1 attend vit cut.jpg
 says_error 'cut.jpg: the JPEG is cut short'

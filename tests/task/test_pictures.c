@@ -125,6 +125,85 @@ static void test_vit(void **state) { (void)state, check_directory("task/picture-
 static void test_swin(void **state) { (void)state, check_directory("task/picture-swin"); }
 static void test_timm(void **state) { (void)state, check_directory("task/picture-timm"); }
 
+/* ---- latents that look at a picture ---- */
+
+enum { WIDE = 9, HIGH = 8, LATENTS = 3, HEADS = 4 }; /* of the golden Perceivers, and of the pictures they are given */
+
+static heed_image drawn(heed_ctx *cx) {
+    heed_image image = {0};
+    assert_true(heed_image_new(cx, WIDE, HIGH, 3, &image));
+    for (int i = 0; i < WIDE * HIGH * 3; i++) image.data[i] = (uint8_t)(i * 37 % 251);
+    return image;
+}
+
+/* The mean over latents is the reader and, with one layer, rollout; the latents' own attention is left out. */
+static void check_latents(heed_ctx *cx, const heed_picture_model *m, const heed_image *picture) {
+    heed_attended_picture *const a = heed_attend_picture(cx, m->model, &m->processor, picture);
+    if (!a) fail_msg("%s", heed_message(cx));
+    const heed_picture_site *const s = &a->sites[0];
+    float row[WIDE * HIGH], sum[WIDE * HIGH] = {0};
+    const int64_t n = s->rows * s->columns;
+    assert_int_equal(a->n, 1);
+    assert_string_equal(s->name, "cross");
+    assert_true(s->learned == LATENTS && s->layers == 1 && s->heads == HEADS && s->first == 0 && !s->has_class);
+    assert_true(s->rows == HIGH && s->columns == WIDE && s->patch_height == 1 && s->patch_width == 1);
+    for (int64_t q = 0; q < LATENTS; q++)
+        for (int64_t h = 0; h < HEADS; h++) {
+            const float *const w = heed_attended_map(s, 0, NULL)->weights + (h * LATENTS + q) * n;
+            assert_true(heed_attended_row(cx, s, 0, h, q, row));
+            near(row, w, n, 0, "a latent");
+            for (int64_t j = 0; j < n; j++) sum[j] += w[j] / (float)(HEADS * LATENTS);
+        }
+    assert_true(heed_attended_row(cx, s, 0, -1, HEED_READER, row));
+    near(row, sum, n, 1e-6, "the latents on average");
+    assert_true(heed_attended_rollout(cx, a, 0, 0, HEED_READER, row));
+    near(row, sum, n, 1e-6, "rollout");
+    assert_false(heed_attended_row(cx, s, 0, 0, LATENTS, row));
+    EXPECT_SENTENCE(cx, "attended: query 3 of 3");
+    heed_attended_picture_free(cx, a);
+}
+
+/* The vector of a picture is the mean of its latents. */
+static void check_states(heed_ctx *cx, const heed_image *picture) {
+    heed_picture_model *const m = heed_picture_model_open(cx, golden_path(where), "embed");
+    if (!m) fail_msg("%s", heed_message(cx));
+    m->processor.height = HIGH, m->processor.width = WIDE;
+    int64_t width = 0;
+    float *const v = heed_embed_pictures(cx, m, picture, 1, &width), *const x = heed_image_process(
+                                                                         cx, &m->processor, picture, NULL, NULL, NULL);
+    heed_io in = {.states = true}, out = {0};
+    assert_true(v && x);
+    assert_true(heed_io_put(cx, &in, "pixel_values", heed_from_f32(cx, x, 4, (int64_t[]){1, 3, HIGH, WIDE})));
+    assert_true(heed_model_forward(cx, m->model, &in, &out));
+    const float *const z = heed_f32(heed_io_get(&out, "last_hidden_state"));
+    for (int64_t j = 0; j < width; j++) {
+        const float mean = (z[j] + z[width + j] + z[2 * width + j]) / LATENTS;
+        near(v + j, &mean, 1, 1e-6, "mean of latents");
+    }
+    m->pooling = HEED_POOL_CLS;
+    assert_null(heed_embed_pictures(cx, m, picture, 1, &width));
+    EXPECT_SENTENCE(cx, "perceiver has no class token");
+    heed_mem_free(cx, v);
+    heed_mem_free(cx, x);
+    heed_picture_model_free(cx, m);
+}
+
+static void test_latents(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    where = "model/perceiver-fourier";
+    heed_picture_model *const m = heed_picture_model_open(cx, golden_path(where), "classify");
+    if (!m) fail_msg("%s", heed_message(cx));
+    assert_int_equal(m->labels, 3);
+    m->processor.height = HIGH, m->processor.width = WIDE;
+    heed_image picture = drawn(cx);
+    check_latents(cx, m, &picture);
+    check_states(cx, &picture);
+    heed_image_free(cx, &picture);
+    heed_picture_model_free(cx, m);
+    close_context(cx);
+}
+
 static void test_refused(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -159,6 +238,7 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit), cmocka_unit_test(test_swin),
-                                       cmocka_unit_test(test_timm), cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_timm), cmocka_unit_test(test_latents),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,4 +1,5 @@
-/* heed/similar.h: the texts of a file that are nearest to a query, by the cosine of their vectors.
+/* heed/similar.h: the texts of a file, or the pictures of a folder, that are nearest to a query, by the cosine of their
+ * vectors.
  *
  *     heed_text_model *m = heed_text_model_open(cx, "all-MiniLM-L6-v2", "embed");
  *     heed_similar *s = heed_similar_open(cx, m, "sentences.txt", NULL);
@@ -11,6 +12,7 @@
 #define HEED_SIMILAR_H
 
 #include "heed/task.h"
+#include "heed/vision.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,7 +21,7 @@ extern "C" {
 typedef struct heed_similar heed_similar;
 typedef struct heed_similar_opts {
     /* The file of vectors, a safetensors file with one array, `vectors` (lines that are not blank, width) of length 1.
-     * NULL: the name of the texts with ".vectors.safetensors" behind it. */
+     * NULL: the name of the texts or of the folder with ".vectors.safetensors" behind it. */
     const char *index;
     /* Called while vectors are computed, with the lines done so far; NULL: nobody. */
     void (*progress)(void *own, int64_t done, int64_t lines);
@@ -30,12 +32,17 @@ typedef struct heed_similar_opts {
  * kept. */
 HEED_API heed_similar *heed_similar_open(heed_ctx *cx, const heed_text_model *m, const char *texts,
                                          const heed_similar_opts *opts);
+/* The same of pictures: those of a folder and of the folders in it (.png, .jpg and .jpeg, sorted by their paths), or of
+ * a file with a path a line. Then `line` is the number of a picture, and its text is its path. A picture is taken for
+ * the same as long as its path, size and time of change are. One that cannot be read is an error. */
+HEED_API heed_similar *heed_similar_pictures(heed_ctx *cx, const heed_picture_model *m, const char *path,
+                                             const heed_similar_opts *opts);
 HEED_API void heed_similar_close(heed_ctx *cx, heed_similar *s);
 HEED_API int64_t heed_similar_lines(const heed_similar *s); /* that can be found */
 HEED_API int64_t heed_similar_width(const heed_similar *s);
 HEED_API const char *heed_similar_text(const heed_similar *s, int64_t line); /* from 1; NULL: no such line */
-/* Why vectors were computed: "there was none", "the texts have changed", "it was made with another model"; NULL: they
- * were there. */
+/* Why vectors were computed: "there was none", "the texts have changed", "the pictures have changed", "it was made with
+ * another model"; NULL: they were there. */
 HEED_API const char *heed_similar_made(const heed_similar *s);
 HEED_API int64_t heed_similar_cut(const heed_similar *s); /* texts that were too long and were cut, when it was made */
 

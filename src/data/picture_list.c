@@ -14,7 +14,7 @@
 
 #define LONGEST_PATH 4096
 
-static bool is_picture(const char *name) {
+bool picture_named(const char *name) {
     const char *dot = strrchr(name, '.');
     return dot && dot != name &&
            (strcasecmp(dot, ".png") == 0 || strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
@@ -45,7 +45,7 @@ static bool list_class(struct picture_list *l, const char *folder, size_t at) {
     char path[LONGEST_PATH];
     if (!d) return heed_fail(l->cx, HEED_ERR_FILE, "%s: cannot be opened", folder);
     for (struct dirent *e = readdir(d); e && !heed_failed(l->cx); e = readdir(d))
-        if (is_picture(e->d_name)) {
+        if (picture_named(e->d_name)) {
             if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= LONGEST_PATH)
                 heed_fail(l->cx, HEED_ERR_FILE, "%s: a path is too long", folder);
             else
@@ -78,7 +78,7 @@ static bool list_folder(struct picture_list *l, const char *part) {
 static bool is_of_part(const char *path, const char *part, size_t *at, size_t *length) {
     const size_t n = strlen(part);
     const char *file = strrchr(path, '/');
-    if (!file || !is_picture(file + 1)) return false;
+    if (!file || !picture_named(file + 1)) return false;
     const char *of = file;
     while (of > path && of[-1] != '/') of--;
     if (of == file || (size_t)(of - path) < n + 1 || strncmp(of - n - 1, part, n) != 0) return false;

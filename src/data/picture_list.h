@@ -23,6 +23,7 @@ struct picture_list {
     unsigned char *own; /* the archive, where this list has read it */
 };
 
+bool picture_named(const char *name); /* .png, .jpg or .jpeg, and something before it */
 /* The pictures of a part, sorted by their paths; _open fails where there are none. */
 bool picture_list_find(struct picture_list *l, const char *part);
 bool picture_list_open(struct picture_list *l, const char *part);

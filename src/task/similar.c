@@ -1,5 +1,5 @@
 /* Nearest texts: an index of vectors beside the texts, and exact search in it. */
-#include "heed/similar.h"
+#include "task/similar.h"
 #include "base/checked.h"
 #include "base/ctx.h"
 #include "base/file.h"
@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define FORMAT  "heed-vectors 1"
-#define AT_ONCE 2048  /* lines that are embedded together */
 #define ROWS    16384 /* vectors that are compared with the queries at once: 24 MB of width 384 */
 #define QUERIES 64    /* more take as long as so many after each other: products are bound by arithmetic then */
 
@@ -36,53 +35,36 @@ struct digest {
     char text[17];
 };
 
-static uint64_t add_bytes(uint64_t h, const void *bytes, size_t size) {
+uint64_t similar_hash(uint64_t h, const void *bytes, size_t size) {
     const char *s = bytes;
     h = hash_mix(h ^ size, 0x9E3779B97F4A7C15u);
     for (; size >= 8; s += 8, size -= 8) h = hash_mix(h ^ hash_word(s, 8), 0xD6E8FEB86659FD93u);
     return size > 0 ? hash_mix(h ^ hash_word(s, size), 0xD6E8FEB86659FD93u) : h;
 }
 
+bool similar_hash_config(heed_ctx *cx, const heed_model *model, uint64_t *h) {
+    size_t size = 0;
+    char *config = heed_json_print(cx, heed_model_config(model), 0, &size);
+    if (config) *h = similar_hash(*h, config, size);
+    heed_mem_free(cx, config);
+    return config != NULL;
+}
+
+uint64_t similar_hash_weights(uint64_t h, const heed_model *model, const char *but) {
+    const heed_params *set = heed_model_params(model);
+    for (int i = 0; i < heed_params_count(set); i++) {
+        const heed_param *p = heed_params_at(set, i);
+        if (p->target || p->fresh || (but && strstr(p->name, but))) continue;
+        h = similar_hash(h, p->name, strlen(p->name));
+        h = similar_hash(h, p->data, (size_t)p->count * heed_dtype_size(p->dtype));
+    }
+    return h;
+}
+
 static struct digest digest_of(uint64_t h) {
     struct digest d;
     snprintf(d.text, sizeof d.text, "%016llx", (unsigned long long)h);
     return d;
-}
-
-static struct digest digest_texts(const heed_lines *texts) {
-    return digest_of(add_bytes(1, texts->text, (size_t)texts->start[texts->count]));
-}
-
-/* All that makes the vector of a text: weights, configuration, vocabulary, and how states are pooled. What a tokenizer
- * does before its vocabulary is known by its work on one text. */
-static bool digest_model(heed_ctx *cx, const heed_text_model *m, struct digest *out) {
-    static const char probe[] = "Ein Café; the 2 naïve CO-ops’ \xEF\xAC\x81le,  über \xE6\x9D\xB1\xE4\xBA\xAC.";
-    const heed_params *set = heed_model_params(m->model);
-    const int64_t how[] = {m->pooling, m->reader.longest, m->reader.prefix_space};
-    uint64_t h = add_bytes(2, how, sizeof how);
-    heed_ids ids = {0};
-    size_t size = 0;
-    char *config = heed_json_print(cx, heed_model_config(m->model), 0, &size);
-    if (!config || !heed_encode(cx, m->tokens, probe, sizeof probe - 1, true, &ids)) {
-        heed_mem_free(cx, config);
-        return false;
-    }
-    h = add_bytes(h, config, size);
-    h = add_bytes(h, ids.id, (size_t)ids.count * sizeof *ids.id);
-    for (int64_t id = 0; id < heed_tokenizer_size(m->tokens); id++) {
-        const char *token = heed_tokenizer_token(m->tokens, (int32_t)id);
-        if (token) h = add_bytes(h, token, strlen(token));
-    }
-    for (int i = 0; i < heed_params_count(set); i++) {
-        const heed_param *p = heed_params_at(set, i);
-        if (p->target || strstr(p->name, "pooler.")) continue; /* vectors are made of the states before it */
-        h = add_bytes(h, p->name, strlen(p->name));
-        h = add_bytes(h, p->data, (size_t)p->count * heed_dtype_size(p->dtype));
-    }
-    heed_mem_free(cx, config);
-    heed_ids_free(cx, &ids);
-    *out = digest_of(h);
-    return true;
 }
 
 /* ---- making one ---- */
@@ -94,37 +76,30 @@ static void normalise(float *x, int64_t n) {
     for (int64_t j = 0; j < n; j++) x[j] *= scale;
 }
 
-static bool write_vectors(heed_ctx *cx, const heed_text_model *m, heed_similar *s, struct file_writer *w,
-                          const heed_similar_opts *opts) {
-    heed_text_input *input = heed_mem_new(cx, AT_ONCE * sizeof *input);
-    float *out = heed_mem_new(cx, AT_ONCE * (size_t)s->width * sizeof *out);
-    for (int64_t at = 0; input && out && at < s->rows && !heed_cancelled(cx); at += AT_ONCE) {
-        const int64_t n = min64(AT_ONCE, s->rows - at);
-        int64_t cut = 0;
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t line = s->line[at + i];
-            input[i] =
-                (heed_text_input){.text = heed_line_text(&s->texts, line), .size = heed_line_size(&s->texts, line)};
-        }
-        if (!heed_embed(cx, m, input, n, out, &cut)) break;
-        for (int64_t i = 0; i < n; i++) normalise(out + i * s->width, s->width);
-        if (!file_write(w, out, (size_t)(n * s->width) * sizeof *out)) break;
-        s->cut += cut;
-        if (opts->progress) opts->progress(opts->own, at + n, s->rows);
-    }
-    heed_mem_free(cx, input);
-    heed_mem_free(cx, out);
-    return !heed_failed(cx);
-}
-
-static bool make(heed_ctx *cx, const heed_text_model *m, heed_similar *s, const char *path, const heed_pair *record,
-                 int64_t n, const heed_similar_opts *opts) {
+static struct file_writer *open_file(heed_ctx *cx, const heed_similar *s, const char *path, const heed_pair *record,
+                                     int64_t n) {
     const heed_array vectors = {
         .name = "vectors", .dtype = HEED_F32, .rank = 2, .shape = {s->rows, s->width}, .data = ""};
-    struct file_writer *w = st_write_open(cx, path, &vectors, 1, record, n);
-    if (!w) return false;
-    if (write_vectors(cx, m, s, w, opts)) return file_write_commit(w);
-    file_write_abort(w);
+    return st_write_open(cx, path, &vectors, 1, record, n);
+}
+
+static bool make(heed_ctx *cx, const struct similar_source *source, heed_similar *s, const char *path,
+                 const heed_pair *record, int64_t n_record, const heed_similar_opts *opts) {
+    struct file_writer *w = s->width > 0 ? open_file(cx, s, path, record, n_record) : NULL;
+    bool ok = !heed_failed(cx);
+    for (int64_t at = 0; ok && at < s->rows && !heed_cancelled(cx); at += source->at_once) {
+        const int64_t n = min64(source->at_once, s->rows - at);
+        int64_t cut = 0;
+        float *const out = source->embed(cx, source->own, &s->texts, s->line + at, n, &s->width, &cut);
+        if (out && !w) w = open_file(cx, s, path, record, n_record);
+        for (int64_t i = 0; out && i < n; i++) normalise(out + i * s->width, s->width);
+        ok = out && w && file_write(w, out, (size_t)(n * s->width) * sizeof *out);
+        heed_mem_free(cx, out);
+        s->cut += cut;
+        if (ok && opts->progress) opts->progress(opts->own, at + n, s->rows);
+    }
+    if (w && ok && !heed_failed(cx)) return file_write_commit(w);
+    if (w) file_write_abort(w);
     return false;
 }
 
@@ -132,72 +107,76 @@ static bool make(heed_ctx *cx, const heed_text_model *m, heed_similar *s, const 
 
 static bool is_blank(const char *text) { return text[strspn(text, " \t\r\f\v")] == 0; }
 
-static bool read_texts(heed_ctx *cx, heed_similar *s, const char *path) {
-    if (!heed_lines_read(cx, path, &s->texts)) return false;
+static bool find_rows(heed_ctx *cx, heed_similar *s, const struct similar_source *source) {
     s->line = heed_mem_new(cx, ((size_t)s->texts.count + 1) * sizeof *s->line);
     for (int64_t i = 0; s->line && i < s->texts.count; i++)
         if (!is_blank(heed_line_text(&s->texts, i))) s->line[s->rows++] = i;
     if (heed_failed(cx)) return false;
-    if (s->rows == 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no texts", path);
-    if (s->rows > INT32_MAX) return heed_fail(cx, HEED_ERR_RANGE, "%s: more than %d texts", path, INT32_MAX);
+    if (s->rows == 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no %s", source->path, source->what);
+    if (s->rows > INT32_MAX)
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: more than %d %s", source->path, INT32_MAX, source->what);
     return true;
 }
 
 /* The index at path, as far as it is one; *stale: why it does not fit, or NULL. */
-static bool open_index(heed_ctx *cx, heed_similar *s, const char *path, const heed_pair *record, int64_t n,
-                       const char **stale) {
+static bool open_index(heed_ctx *cx, heed_similar *s, const struct similar_source *source, const char *path,
+                       const heed_pair *record, int64_t n, const char **stale) {
+    const char *const why[] = {"it has another format", source->changed, "it was made with another model"};
     s->file = heed_safetensors_open(cx, path);
     if (!s->file) return heed_fail_in(cx, "the file of vectors");
     const char *format = heed_safetensors_metadata(cx, s->file, record[0].key);
     const int64_t at = heed_safetensors_find(cx, s->file, "vectors");
     if (!format || at < 0)
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s: no vectors of texts; it is not overwritten", path);
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: no vectors of %s; it is not overwritten", path, source->what);
     const heed_array *a = heed_safetensors_get(cx, s->file, at);
     if (!a) return false;
     *stale = NULL;
     for (int64_t i = n - 1; i >= 0; i--) {
-        static const char *const why[] = {"it has another format", "the texts have changed",
-                                          "it was made with another model"};
         const char *value = heed_safetensors_metadata(cx, s->file, record[i].key);
         if (!value || strcmp(value, record[i].value) != 0) *stale = why[i];
     }
-    if (!*stale && (a->dtype != HEED_F32 || a->rank != 2 || a->shape[0] != s->rows || a->shape[1] != s->width))
+    if (!*stale && (a->dtype != HEED_F32 || a->rank != 2 || a->shape[0] != s->rows || a->shape[1] < 1 ||
+                    (s->width > 0 && a->shape[1] != s->width)))
         *stale = "it has other sizes";
+    if (!*stale) s->width = a->shape[1];
     s->vector = a->data;
     return true;
 }
 
-static bool open_vectors(heed_ctx *cx, const heed_text_model *m, heed_similar *s, const char *path,
+static bool open_vectors(heed_ctx *cx, heed_similar *s, const struct similar_source *source, const char *path,
                          const heed_similar_opts *opts) {
-    struct digest model;
-    if (!digest_model(cx, m, &model)) return false;
-    const struct digest texts = digest_texts(&s->texts);
-    const heed_pair record[] = {{"format", FORMAT}, {"texts", texts.text}, {"model", model.text}};
+    const struct digest rows = digest_of(source->rows), model = digest_of(source->model);
+    const heed_pair record[] = {{"format", FORMAT}, {source->what, rows.text}, {"model", model.text}};
     const char *stale = "there was none";
     const bool there = access(path, F_OK) == 0;
-    if (there && !open_index(cx, s, path, record, 3, &stale)) return false;
+    if (there && !open_index(cx, s, source, path, record, 3, &stale)) return false;
     if (there && !stale) return true;
     heed_safetensors_close(s->file);
     s->file = NULL;
     s->made = stale;
-    return make(cx, m, s, path, record, 3, opts) && open_index(cx, s, path, record, 3, &stale) &&
+    return make(cx, source, s, path, record, 3, opts) && open_index(cx, s, source, path, record, 3, &stale) &&
            (!stale || heed_fail(cx, HEED_ERR_FILE, "%s: changed by somebody else while it was made", path));
 }
 
-heed_similar *heed_similar_open(heed_ctx *cx, const heed_text_model *m, const char *texts,
-                                const heed_similar_opts *opts) {
+/* Beside what it is of, whose name may end in slashes. */
+static bool name_index(heed_ctx *cx, const char *of, const heed_similar_opts *opts, char path[PATH_ROOM]) {
+    size_t size = strlen(of);
+    while (size > 1 && of[size - 1] == '/') size--;
+    const int used = opts->index ? snprintf(path, PATH_ROOM, "%s", opts->index)
+                                 : snprintf(path, PATH_ROOM, "%.*s.vectors.safetensors", (int)size, of);
+    return used < PATH_ROOM || heed_fail(cx, HEED_ERR_USAGE, "similar: the name of a file is too long");
+}
+
+heed_similar *similar_open(heed_ctx *cx, heed_lines *lines, const struct similar_source *source,
+                           const heed_similar_opts *opts) {
     static const heed_similar_opts standard = {0};
     char path[PATH_ROOM];
-    if (heed_failed(cx)) return NULL;
-    if (!m || !texts) return heed_fail(cx, HEED_ERR_USAGE, "similar: a model and a file of texts are needed"), NULL;
     if (!opts) opts = &standard;
-    if (snprintf(path, sizeof path, "%s%s", opts->index ? opts->index : texts,
-                 opts->index ? "" : ".vectors.safetensors") >= (int)sizeof path)
-        return heed_fail(cx, HEED_ERR_USAGE, "similar: the name of a file is too long"), NULL;
     heed_similar *s = heed_mem_new(cx, sizeof *s);
-    if (!s) return NULL;
-    *s = (heed_similar){.width = heed_text_width(cx, m)};
-    if (!heed_failed(cx) && read_texts(cx, s, texts) && open_vectors(cx, m, s, path, opts)) return s;
+    if (!s) return heed_lines_free(cx, lines), NULL;
+    *s = (heed_similar){.texts = *lines, .width = source->width};
+    if (name_index(cx, source->path, opts, path) && find_rows(cx, s, source) && open_vectors(cx, s, source, path, opts))
+        return s;
     heed_similar_close(cx, s);
     return NULL;
 }

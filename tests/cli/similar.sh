@@ -78,4 +78,85 @@ wrong 1 'weights.st: no vectors of texts; it is not overwritten' similar model -
 cmp weights.st model/model.safetensors || fail "other files are not overwritten"
 wrong 1 'no/where: No such file' similar model --texts texts --index no/where x --quiet
 ls | grep -q '\.tmp\|~$' && fail "nothing half-written should be left"
-exit 0
+
+# ---- pictures ----
+
+seeds=$SOURCE/tests/fuzz/corpus
+mkdir -p photos/in photos/.hidden
+cp "$seeds/jpeg/jpeg.0" photos/in/a.jpg
+cp "$seeds/png/png.2.8.interlaced" photos/b.PNG
+cp "$seeds/png/png.3.4" photos/c.png
+cp "$seeds/jpeg/jpeg.turned6" photos/in/d.jpeg
+cp "$seeds/png/png.3.4" photos/.hidden/e.png
+echo 'no picture' >photos/notes.txt
+expect 0 new vit vit --seed 4 --quiet -s image_size=16 -s patch_size=4 -s hidden_size=12 -s num_hidden_layers=2 -s num_attention_heads=2 \
+    -s intermediate_size=8 -s initializer_range=0.3 -s num_labels=3
+
+# of a folder in the order of the paths, of a list in its own; what is hidden and what is no picture is left out
+expect 0 similar vit --pictures photos/ photos/in/a.jpg photos/c.png --top 2
+says '^1\.0000	3	photos/in/a\.jpg$'
+says '^1\.0000	2	photos/c\.png$'
+[ "$(wc -l <out)" = 6 ] && [ "$(grep -c '^$' out)" = 2 ] || fail "two pictures for each query, and an empty line"
+grep -q '^photos.vectors.safetensors: 4 vectors computed: there was none$' err || fail "the vectors should be said to be made"
+expect 0 similar vit --pictures photos photos/in/d.jpeg --top 9 --json
+grep -q computed err && fail "vectors are computed once"
+says '^\{"query":"photos/in/d.jpeg","found":\[\{"line":4,"score":(1\.0|0\.99999[0-9]*|1\.00000[0-9]*),"picture":"photos/in/d.jpeg"\},\{"line":'
+[ "$(grep -o '"line"' out | wc -l)" = 4 ] || fail "no more than there are"
+printf 'photos/in/d.jpeg\n\nphotos/b.PNG\nphotos/c.png\n' >list
+feed 'photos/c.png\nphotos/in/d.jpeg\n' similar vit --pictures list -k 1 --quiet
+[ "$status" = 0 ] && [ "$(cut -f 2,3 out | tr '\t\n' '  ')" = '4 photos/c.png 1 photos/in/d.jpeg ' ] || fail "a path in, a path out"
+rm questions answers
+answers_at_once 'photos/c.png\n' similar vit --pictures photos --quiet
+expect 0 embed vit photos/b.PNG photos/c.png --quiet
+cosine=$(awk '{ for (i = 1; i <= NF; i++) v[NR, i] = $i } END { for (i = 1; i <= NF; i++) { d += v[1, i] * v[2, i]; a += v[1, i] ^ 2; b += v[2, i] ^ 2 }
+    printf "%.4f", d / sqrt(a * b) }' out)
+expect 0 similar vit --pictures photos photos/b.PNG
+says "^$cosine	2	photos/c\.png\$"
+
+# made anew when pictures, model, processor or pooling change
+made_anew() { # WHY ARGUMENTS...
+    why=$1
+    shift
+    expect 0 similar vit --pictures photos photos/c.png "$@"
+    grep -q "^photos.vectors.safetensors: [45] vectors computed: $why\$" err || fail "which is said: $why"
+}
+cp photos/c.png photos/f.png
+made_anew 'the pictures have changed'
+touch -d 2001-01-01 photos/f.png
+made_anew 'the pictures have changed'
+rm photos/f.png
+made_anew 'the pictures have changed'
+made_anew 'it was made with another model' --pooling max
+made_anew 'it was made with another model'
+echo '{"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "width": 16}, "image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.3, 0.4]}' \
+    >vit/preprocessor_config.json
+made_anew 'it was made with another model'
+expect 0 similar vit --pictures photos photos/c.png
+grep -q computed err && fail "and only then"
+
+# bad queries, bad pictures, and what does not go together
+echo text >text.jpg
+expect 1 similar vit --pictures photos text.jpg photos/c.png none.png -k 1 --quiet
+[ "$(wc -l <out)" = 3 ] && [ -z "$(sed -n 1p out)" ] && [ -z "$(sed -n 3p out)" ] || fail "a bad picture is answered by an empty line"
+grep -q '^heed: text.jpg: not a picture' err && grep -q '^heed: none.png: No such file' err || fail "and reported"
+expect 1 similar vit --pictures photos text.jpg --json --quiet
+says '^\{"picture":"text.jpg","error":"text.jpg: not a picture'
+mkdir nothing bad
+echo text >nothing/a.txt
+cp text.jpg photos/c.png bad
+printf 'photos/c.png\nnone.png\n' >gone
+wrong 1 'nothing: there are no pictures \(.png, .jpg or .jpeg\)' similar vit --pictures nothing photos/c.png --quiet
+wrong 1 'empty: there are no pictures' similar vit --pictures empty photos/c.png --quiet
+wrong 1 'bad/text.jpg: not a picture' similar vit --pictures bad photos/c.png --quiet
+wrong 1 'none.png: No such file' similar vit --pictures gone photos/c.png --quiet
+wrong 1 'none: No such file' similar vit --pictures none photos/c.png --quiet
+wrong 1 'photos/c.png: a picture; a folder of pictures or a list of their paths is needed' similar vit --pictures photos/c.png photos/c.png --quiet
+wrong 1 'no/where: No such file' similar vit --pictures photos --index no/where photos/c.png --quiet
+wrong 1 'weights.st: no vectors of pictures; it is not overwritten' similar vit --pictures photos --index weights.st photos/c.png --quiet
+[ ! -e bad.vectors.safetensors ] && [ ! -e gone.vectors.safetensors ] || fail "nothing should be left of what failed"
+wrong 2 'similar: --pictures PATH is needed' similar vit photos/c.png
+wrong 2 'similar: --pictures: a file is needed' similar vit --pictures - photos/c.png
+wrong 2 'similar: --texts is for models of text, which vit is not' similar vit --texts texts photos/c.png
+wrong 2 'similar: --pictures is for models of pictures, which model is not' similar model --pictures photos x
+wrong 2 'similar: photos/c.png is a picture, and the model of model reads none' similar model --texts texts photos/c.png
+wrong 1 'absent/config.json: No such file' similar absent --pictures photos photos/c.png

@@ -91,6 +91,51 @@ static void test_find(void **state) {
     close_context(cx);
 }
 
+/* Pictures of a folder are found by their vectors, and by no others. */
+static void test_pictures(void **state) {
+    static const char *const names[] = {"turned.jpg", "wide.png"}; /* as they are sorted */
+    (void)state;
+    heed_ctx *cx = open_context();
+    char dir[1024], path[2][1100], index[1100];
+    snprintf(dir, sizeof dir, "%s", golden_path("task/picture-vit"));
+    snprintf(index, sizeof index, "%s", in_folder("pictures"));
+    heed_picture_model *m = heed_picture_model_open(cx, dir, "embed");
+    if (!m) fail_msg("%s", heed_message(cx));
+    heed_image picture[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", dir, names[i]);
+        assert_true(heed_picture_read(cx, m, path[i], &picture[i]));
+    }
+    int64_t width = 0;
+    float *v = heed_embed_pictures(cx, m, picture, 2, &width);
+    assert_non_null(v);
+    for (int again = 0; again < 2; again++) {
+        heed_similar *s = heed_similar_pictures(cx, m, dir, &(heed_similar_opts){.index = index});
+        if (!s) fail_msg("%s", heed_message(cx));
+        assert_true((heed_similar_made(s) == NULL) == again);
+        assert_true(heed_similar_lines(s) == 2 && heed_similar_width(s) == width);
+        heed_found found[4];
+        assert_true(heed_similar_find(cx, s, v, 2, 2, found));
+        for (int i = 0; i < 2; i++) {
+            const heed_found *f = found + 2 * (ptrdiff_t)i;
+            assert_true(f[0].line == i + 1 && f[1].line == 2 - i);
+            assert_string_equal(heed_similar_text(s, f[0].line), path[i]);
+            assert_true(fabs((double)f[0].score - 1) < 1e-5);
+            assert_true(fabs((double)f[1].score - cosine(v, v + width, width)) < 1e-5);
+        }
+        heed_similar_close(cx, s);
+    }
+    assert_null(heed_similar_pictures(cx, NULL, dir, NULL));
+    EXPECT_SENTENCE(cx, "similar: a model and a folder or a list of pictures are needed");
+    assert_null(heed_similar_pictures(cx, m, golden_path("model/bert-bare"), NULL));
+    EXPECT_SENTENCE(cx, "there are no pictures");
+    unlink(index);
+    heed_mem_free(cx, v);
+    for (int i = 0; i < 2; i++) heed_image_free(cx, &picture[i]);
+    heed_picture_model_free(cx, m);
+    close_context(cx);
+}
+
 static void test_refused(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -109,6 +154,7 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_find), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_find), cmocka_unit_test(test_pictures),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

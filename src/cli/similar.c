@@ -251,7 +251,7 @@ static int run(int argc, char **argv) {
 
 const struct command similar_command = {
     .name = "similar",
-    .summary = "the nearest lines of a file for each text, or pictures of a folder for each picture",
+    .summary = "the nearest lines of a file for each text, or pictures for each picture",
     .words = "DIR --texts FILE|--pictures PATH [QUERY...]",
     .about =
         "Prints for each text after DIR, or else for each line of standard input, those lines of FILE whose vectors "

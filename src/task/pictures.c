@@ -64,7 +64,7 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of pictures", dir, head->architecture);
         return NULL;
     }
-    if (!embeds && !text_among(head->tasks, task)) {
+    if (!embeds && !text_among(head->tasks, task) && !text_among(head->tasks, "distil")) { /* DeiT with a teacher */
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s", dir, head->architecture, task);
         return NULL;
     }
@@ -72,10 +72,12 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
     return heed_model_load_as(cx, dir, &(heed_load_opts){.task = body ? task : NULL, .map = true, .pack = true});
 }
 
-/* Parameters of the body come first, so that the output layer is the last linear one, where that is the head's. */
+/* Parameters of the body come first, so that the output layer is the last linear one, where that is the head's: marked
+ * so or, in transformers' layout, without the body's prefix. */
 int64_t heed_picture_classes(const heed_model *model) {
     if (!heed_model_sees(model) || heed_model_head(model)->bare) return 0;
-    const char *const base = heed_model_family(model)->base;
+    const heed_family *const family = heed_model_family(model);
+    const char *const base = family->timm ? NULL : family->base;
     const heed_params *const params = heed_model_params(model);
     for (int i = heed_params_count(params) - 1; i >= 0; i--) {
         const heed_param *const p = heed_params_at(params, i);
@@ -234,9 +236,10 @@ struct classes {
 
 static bool take_logits(heed_ctx *cx, void *own, int64_t first, int64_t n, const int64_t size[2], const heed_io *out) {
     const struct classes *const c = own;
-    heed_tensor *const logits = heed_contiguous(cx, heed_io_get(out, "logits"));
+    heed_tensor *logits = heed_io_get(out, "logits");
     (void)size;
-    if (!logits || heed_rank(logits) != 2 || heed_dim(logits, 1) != c->labels)
+    if (!logits || !(logits = heed_contiguous(cx, logits)) || heed_rank(logits) != 2 ||
+        heed_dim(logits, 1) != c->labels)
         return heed_failed(cx) ? false
                                : heed_fail(cx, HEED_ERR_USAGE, "classify: the model does not classify whole pictures");
     memcpy(c->out + first * c->labels, heed_f32(logits), (size_t)(n * c->labels) * sizeof *c->out);

@@ -52,6 +52,11 @@ answers_at_once 'a.jpg\n' classify vit
 expect 0 classify grey b.png c.png # colour becomes grey
 expect 0 classify mixer a.jpg
 expect 0 classify registers a.jpg
+model timm-vit bare -s architecture=vit_tiny_patch16_224 -s img_size=16 -s patch_size=4 -s embed_dim=12 -s depth=1 -s num_heads=2 -s num_classes=0
+expect 1 classify bare a.jpg
+says_error "bare: the model has no classes; 'heed embed' gives its features"
+model deit taught --task distil -s image_size=16 $vit -s num_labels=3
+expect 0 classify taught a.jpg --quiet # the mean of both heads
 
 # bad pictures: a sentence each, the rest is answered, 1 at the end
 png='\211PNG\015\012\032\012\000\000\000\015IHDR'

@@ -1,4 +1,4 @@
-/* The picture of heed compare-attention: logarithmic axes, a colour for each kind, and its name at the end of its
+/* The picture of heed compare-attention: logarithmic axes, a colour for each kind, and its name beside the end of its
  * curve. */
 #include "cli/compare_attention.h"
 #include <math.h>
@@ -34,18 +34,11 @@ static struct range range_of(const struct comparison *c, int cost, double unit) 
 
 struct label {
     int kind;
-    double x, y; /* where its curve ends; then y in logarithms, as a share of the axis */
+    double y; /* where its curve ends, in logarithms, as a share of the axis */
 };
 
-/* The label below label i in its column; -1: there is none. */
-static int below(const struct label *label, int i) {
-    int j = i - 1;
-    while (j >= 0 && fabs(log(label[i].x / label[j].x)) > 0.1) j--;
-    return j;
-}
-
-/* Names at the ends of curves, pushed apart where curves end close together: those that end furthest right in one
- * column, from below. */
+/* Names in a column behind the longest length, level with the ends of their curves, or pushed apart where these are
+ * close together; from below. */
 static int place_labels(const struct comparison *c, int pass, int cost, double unit, const struct range *r,
                         struct label *label) {
     int n = 0;
@@ -53,7 +46,7 @@ static int place_labels(const struct comparison *c, int pass, int cost, double u
         for (int i = c->lengths - 1; i >= 0; i--) {
             const double y = c->cost[k][pass][cost][i] * unit;
             if (!isfinite(y)) continue;
-            struct label new = {k, (double)c->length[i], log(y / r->low) / log(r->high / r->low)};
+            struct label new = {k, log(y / r->low) / log(r->high / r->low)};
             int at = n++;
             for (; at > 0 && label[at - 1].y > new.y; at--) label[at] = label[at - 1];
             label[at] = new;
@@ -61,17 +54,13 @@ static int place_labels(const struct comparison *c, int pass, int cost, double u
         }
     for (int pass_over = 0; pass_over < 50; pass_over++)
         for (int i = 1; i < n; i++) {
-            const int j = below(label, i);
-            const double lack = j < 0 ? 0 : LINE_HEIGHT - (label[i].y - label[j].y);
+            const double lack = LINE_HEIGHT - (label[i].y - label[i - 1].y);
             if (lack <= 0) continue;
-            label[j].y -= lack / 2;
+            label[i - 1].y -= lack / 2;
             label[i].y += lack / 2;
         }
-    for (int i = n - 1; i >= 0; i--) { /* none above the axis */
-        const int j = below(label, i);
-        label[i].y = fmin(label[i].y, 1 - LINE_HEIGHT);
-        if (j >= 0) label[j].y = fmin(label[j].y, label[i].y - LINE_HEIGHT);
-    }
+    for (int i = n - 1; i >= 0; i--) /* none above the axis */
+        label[i].y = fmin(label[i].y, i + 1 < n ? label[i + 1].y - LINE_HEIGHT : 1 - LINE_HEIGHT);
     return n;
 }
 
@@ -112,7 +101,7 @@ static void draw_panel(heed_panel *p, const struct comparison *c, int pass, int 
         if (isfinite(exponent) && end > 0 && end < (int)sizeof text)
             snprintf(text + end, sizeof text - (size_t)end, "  N^%.2f", exponent);
         /* words stand above their point: half a line down, they are level with the curve's end */
-        heed_panel_text(p, label[i].x * 1.08, r.low * pow(r.high / r.low, label[i].y - 0.6 * LINE_HEIGHT), text,
+        heed_panel_text(p, last * 1.08, r.low * pow(r.high / r.low, label[i].y - 0.6 * LINE_HEIGHT), text,
                         &(heed_style){.color = c->kind[label[i].kind]->color, .size = 8});
     }
 }

@@ -16,12 +16,12 @@ gunzip -c "$data/test.tsv.gz" | cut -f 1 >"$out/test.txt"
 gunzip -c "$data/test.tsv.gz" | cut -f 2 >"$out/test.ref"
 
 common="--batch 32 --schedule cosine --warmup ${WARMUP:-200}"
-"$heed" train text2text --data "$out/articles.txt" --out "$out/pretrained" --resume $common --steps "${PRETRAIN:-1500}" --lr 1e-3 "$@"
+"$heed" train text2text --data "$out/articles.txt" --out "$out/pretrained" --resume $common --steps "${PRETRAIN:-1000}" --lr 1e-3 "$@"
 fine() { # NAME [OPTION]...
     name=$1
     shift
     "$heed" train text2text --data "$data/train.tsv.gz" --prefix 'summarize: ' --out "$out/$name" --resume $common \
-        --steps "${FINETUNE:-1000}" --lr 5e-4 --best-by rougeL --decode 300 "$@"
+        --steps "${FINETUNE:-800}" --lr 5e-4 --best-by rougeL --decode 300 "$@"
     "$heed" summarize "$out/$name" --beam 4 <"$out/test.txt" >"$out/$name.txt"
 }
 fine fine --init "$out/pretrained" "$@"

@@ -37,9 +37,9 @@ done
 "$heed" train mlm --data "$out/text.txt" --vocab 8000 --max-length 64 --masked 0.3 --steps 2500 --batch 32 --lr 7e-4 --warmup 200 --decay 0.01 \
     --out "$out/encoder" --resume "$@"
 for seed in 1 2 3; do
-    "$heed" train classify --data "$out/data" --init "$out/encoder" --epochs 3 --batch 32 --lr 1e-4 --warmup 100 \
+    "$heed" train classify --data "$out/data" --init "$out/encoder" --epochs 4 --batch 32 --lr 3e-4 --warmup 100 \
         --seed "$seed" --out "$out/tuned-$seed" --resume "$@"
-    "$heed" train classify --data "$out/data" --tokenizer "$out/encoder" --epochs 5 --batch 32 --lr 3e-4 --warmup 100 \
+    "$heed" train classify --data "$out/data" --model bert --tokenizer "$out/encoder" --epochs 4 --batch 32 --lr 3e-4 --warmup 100 \
         --seed "$seed" --out "$out/scratch-$seed" --resume "$@"
 done
 for model in tuned scratch; do

@@ -395,13 +395,14 @@ static bool usage_ok(struct train_run *r, int *status) {
                     ? family_of_init(r->o, r->task->family, status)
                     : cli_family("train", r->task->family ? r->task->family : option_text(r->o, "model"));
     if (!r->family) return false;
-    if (r->task->pictures) r->head = option_given(r->o, "head") ? option_text(r->o, "head") : head_of_pictures(r);
-    const char *const task = r->head ? r->head : r->task->page.name;
-    if (!heed_head_for(r->family, r->task->page.name)) {
+    const char *const first = r->head ? r->head : r->task->page.name;
+    if (!heed_head_for(r->family, first)) {
         cli_error(EXIT_USAGE, "train: %s cannot be trained to %s", r->family->name, r->task->page.name);
         return false;
     }
-    if (!heed_head_for(r->family, task) || !text_among(heed_head_for(r->family, task)->tasks, r->task->page.name)) {
+    if (r->task->pictures) r->head = option_given(r->o, "head") ? option_text(r->o, "head") : head_of_pictures(r);
+    const char *const task = r->head ? r->head : first;
+    if (!heed_head_for(r->family, task) || !text_among(heed_head_for(r->family, task)->tasks, first)) {
         cli_error(EXIT_USAGE, "train: --head: %s has no head '%s' to %s", r->family->name, task, r->task->page.name);
         return false;
     }

@@ -65,6 +65,15 @@ heed_mask input_causal(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) 
     return keep ? heed_mask_both(cx, mask, heed_mask_keep(keep)) : mask;
 }
 
+heed_mask input_padding_of(heed_ctx *cx, const heed_io *in, const heed_tensor *x) {
+    heed_tensor *const t = heed_io_get(in, "attention_mask");
+    if (!t || !x) return heed_mask_none();
+    if (t->rank == 2 && t->shape[0] == x->shape[0] && t->shape[1] == x->shape[1]) return heed_mask_padding(cx, t);
+    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape (%lld,%lld) is needed, not %s", (long long)x->shape[0],
+              (long long)x->shape[1], heed_shape_text(t).s);
+    return heed_mask_none();
+}
+
 heed_mask input_decoder_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids) {
     heed_tensor *const t = mask_of(cx, in, "decoder_attention_mask", "decoder_input_ids", ids);
     return t ? heed_mask_padding(cx, t) : heed_mask_none();

@@ -12,6 +12,8 @@ heed_tensor *input_ids(heed_ctx *cx, const heed_io *in, const char *name, bool n
 heed_tensor *input_like(heed_ctx *cx, const heed_io *in, const char *name, const heed_tensor *like);
 /* Of attention_mask (B,T), 0 for padding; none when it is not there. */
 heed_mask input_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids);
+/* The same of vectors x (B,T,C), such as patches and the tokens before them. */
+heed_mask input_padding_of(heed_ctx *cx, const heed_io *in, const heed_tensor *x);
 /* Of decoder_attention_mask, likewise. */
 heed_mask input_decoder_padding(heed_ctx *cx, const heed_io *in, const heed_tensor *ids);
 /* attention_mask as numbers, f32 (B,T); NULL when it is not there. */

@@ -85,16 +85,6 @@ static bool build_conv(heed_ctx *cx, heed_json config, heed_params *set, void *o
 
 /* ---- run ---- */
 
-/* attention_mask (B,T) of x (B,T,D) */
-static heed_mask visible(heed_ctx *cx, const heed_io *in, const heed_tensor *x) {
-    heed_tensor *const t = heed_io_get(in, "attention_mask");
-    if (!t || !x) return heed_mask_none();
-    if (t->rank == 2 && t->shape[0] == x->shape[0] && t->shape[1] == x->shape[1]) return heed_mask_padding(cx, t);
-    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape (%lld,%lld) is needed, not %s", (long long)x->shape[0],
-              (long long)x->shape[1], heed_shape_text(t).s);
-    return heed_mask_none();
-}
-
 /* Tokens by either name that the Python class takes. */
 static heed_tensor *tokens(heed_ctx *cx, const heed_io *in) {
     const bool other = !heed_io_get(in, "input_ids") && heed_io_get(in, "inputs");
@@ -121,7 +111,7 @@ static heed_tensor *encode(heed_ctx *cx, const struct perceiver *m, const heed_i
     heed_tensor *const x = m->prep == PREP_NONE     ? vectors(cx, m, in)
                            : m->prep == PREP_TOKENS ? embed(cx, m, in)
                                                     : perceiver_see(cx, m, in);
-    const heed_mask mask = visible(cx, in, x);
+    const heed_mask mask = input_padding_of(cx, in, x);
     return perceiver_encode(cx, m, x, &mask);
 }
 

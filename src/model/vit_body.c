@@ -49,19 +49,9 @@ static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) 
     return m->before.weight ? heed_norm_run(cx, &m->before, x) : x;
 }
 
-/* attention_mask (B,T), over the tokens before the patches too */
-static heed_mask visible(heed_ctx *cx, const heed_io *in, const heed_tensor *x) {
-    heed_tensor *const t = heed_io_get(in, "attention_mask");
-    if (!t || !x) return heed_mask_none();
-    if (t->rank == 2 && t->shape[0] == x->shape[0] && t->shape[1] == x->shape[1]) return heed_mask_padding(cx, t);
-    heed_fail(cx, HEED_ERR_SHAPE, "attention_mask: shape (%lld,%lld) is needed, not %s", (long long)x->shape[0],
-              (long long)x->shape[1], heed_shape_text(t).s);
-    return heed_mask_none();
-}
-
 heed_tensor *vit_run(heed_ctx *cx, const struct vit *m, const heed_io *in, bool first) {
     heed_tensor *const x = embed(cx, m, in);
-    const heed_attention_opts o = {.mask = visible(cx, in, x)};
+    const heed_attention_opts o = {.mask = input_padding_of(cx, in, x)};
     return (first ? heed_encoder_attend_first : heed_encoder_attend)(cx, &m->stack, x, &o);
 }
 

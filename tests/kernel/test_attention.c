@@ -357,9 +357,27 @@ static void test_hidden_harmless(void **unused) {
     }
 }
 
+/* A query that looks at one key alone, and of which one block holds all keys, has no gradient: exactly, not but for
+ * rounding. Returns how many there were. */
+static int64_t check_alone(const struct scene *s, const struct plain *p) {
+    const struct attention *a = &s->a;
+    int64_t n = 0;
+    for (int64_t b = 0; a->keys <= 16 && b < a->batch; b++)
+        for (int64_t at = 0; at < a->heads * queries_of(s, b); at++) {
+            const int64_t h = at % a->heads, row = row_of(s, b) + at / a->heads;
+            const double *const w = p->w + (h * s->rows + row) * a->keys;
+            bool alone = false;
+            for (int64_t j = 0; j < keys_of(s, b); j++) alone |= w[j] == 1;
+            for (int64_t c = 0; alone && c < a->d; c++) assert_true(s->dq[(row * a->heads + h) * a->d + c] == 0);
+            n += alone;
+        }
+    return n;
+}
+
 /* Scores of ten thousand and more: weights still sum to 1, and gradients are those of the formula. */
 static void test_large_scores(void **unused) {
     (void)unused;
+    int64_t alone = 0;
     for (int i = 0; i < 100; i++) {
         struct scene s;
         scene_make(&s, false);
@@ -373,9 +391,11 @@ static void test_large_scores(void **unused) {
         same("y", s.y, p.y, s.rows * s.a.heads * s.a.e, 1e-5);
         same("dv", s.dv, p.dv, s.key_rows * s.a.kv_heads * s.a.e, 5e-5);
         check_weights(&s, &p, pools[0]);
+        alone += check_alone(&s, &p);
         plain_free(&p);
         scene_free(&s);
     }
+    assert_true(alone > 100);
 }
 
 static void test_threads(void **unused) {

@@ -21,7 +21,8 @@ extern "C" {
 typedef struct heed_similar heed_similar;
 typedef struct heed_similar_opts {
     /* The file of vectors, a safetensors file with one array, `vectors` (lines that are not blank, width) of length 1.
-     * NULL: the name of the texts or of the folder with ".vectors.safetensors" behind it. */
+     * NULL: the name of the texts or of the folder with ".vectors.safetensors" behind it; of a folder such as ".", in
+     * it, pictures.vectors.safetensors. */
     const char *index;
     /* Called while vectors are computed, with the lines done so far; NULL: nobody. */
     void (*progress)(void *own, int64_t done, int64_t lines);
@@ -41,6 +42,7 @@ HEED_API void heed_similar_close(heed_ctx *cx, heed_similar *s);
 HEED_API int64_t heed_similar_lines(const heed_similar *s); /* that can be found */
 HEED_API int64_t heed_similar_width(const heed_similar *s);
 HEED_API const char *heed_similar_text(const heed_similar *s, int64_t line); /* from 1; NULL: no such line */
+HEED_API const char *heed_similar_index(const heed_similar *s);              /* the path of the file of vectors */
 /* Why vectors were computed: "there was none", "the texts have changed", "the pictures have changed", "it was made with
  * another model"; NULL: they were there. */
 HEED_API const char *heed_similar_made(const heed_similar *s);

@@ -56,14 +56,12 @@ static heed_similar_opts opts_of(const struct options *o, struct similar *s) {
         .index = option_text(o, "index"), .progress = option_flag(o, "quiet") ? NULL : say_progress, .own = s};
 }
 
-static void say_made(const struct options *o, const heed_similar *index, const char *of) {
-    const char *name = option_text(o, "index"), *made = heed_similar_made(index);
+static void say_made(const struct options *o, const heed_similar *index) {
+    const char *made = heed_similar_made(index);
     char count[48];
-    size_t size = strlen(of);
-    while (size > 1 && of[size - 1] == '/') size--; /* of a folder */
     if (!made || option_flag(o, "quiet")) return;
-    fprintf(stderr, "%.*s%s: %s computed: %s\n", name ? INT_MAX : (int)size, name ? name : of,
-            name ? "" : ".vectors.safetensors", cli_count(heed_similar_lines(index), "vector", "vectors", count), made);
+    fprintf(stderr, "%s: %s computed: %s\n", heed_similar_index(index),
+            cli_count(heed_similar_lines(index), "vector", "vectors", count), made);
 }
 
 static int64_t top_of(const struct options *o, const heed_similar *index) {
@@ -105,7 +103,7 @@ static bool begin_texts(struct each_line *e) {
     const heed_similar_opts opts = opts_of(e->o, s);
     s->index = heed_similar_open(e->cx, e->m, texts, &opts);
     if (!s->index) return false;
-    say_made(e->o, s->index, texts);
+    say_made(e->o, s->index);
     const int64_t cut = heed_similar_cut(s->index);
     char count[48];
     if (cut > 0 && !option_flag(e->o, "quiet"))
@@ -173,7 +171,7 @@ static bool begin_pictures(struct each_picture *e) {
     each_picture_pool(e);
     const heed_similar_opts opts = opts_of(e->o, s);
     s->index = heed_similar_pictures(e->cx, e->m, path, &opts);
-    if (s->index) say_made(e->o, s->index, path);
+    if (s->index) say_made(e->o, s->index);
     return s->index != NULL;
 }
 

@@ -27,6 +27,7 @@ struct heed_similar {
     const float *vector; /* (rows, width), the file's */
     const char *made;
     int64_t cut;
+    char path[PATH_ROOM]; /* of the file */
 };
 
 /* ---- what an index is of ---- */
@@ -143,8 +144,9 @@ static bool open_index(heed_ctx *cx, heed_similar *s, const struct similar_sourc
     return true;
 }
 
-static bool open_vectors(heed_ctx *cx, heed_similar *s, const struct similar_source *source, const char *path,
+static bool open_vectors(heed_ctx *cx, heed_similar *s, const struct similar_source *source,
                          const heed_similar_opts *opts) {
+    const char *const path = s->path;
     const struct digest rows = digest_of(source->rows), model = digest_of(source->model);
     const heed_pair record[] = {{"format", FORMAT}, {source->what, rows.text}, {"model", model.text}};
     const char *stale = "there was none";
@@ -158,24 +160,29 @@ static bool open_vectors(heed_ctx *cx, heed_similar *s, const struct similar_sou
            (!stale || heed_fail(cx, HEED_ERR_FILE, "%s: changed by somebody else while it was made", path));
 }
 
-/* Beside what it is of, whose name may end in slashes. */
+/* Beside what it is of, whose name may end in slashes; of a folder without a name of its own (".", "../..", "/"), in
+ * it.
+ */
 static bool name_index(heed_ctx *cx, const char *of, const heed_similar_opts *opts, char path[PATH_ROOM]) {
     size_t size = strlen(of);
-    while (size > 1 && of[size - 1] == '/') size--;
+    while (size > 0 && of[size - 1] == '/') size--;
+    size_t last = size;
+    while (last > 0 && of[last - 1] != '/') last--;
+    const bool nameless = strspn(of + last, ".") >= size - last && size - last <= 2;
     const int used = opts->index ? snprintf(path, PATH_ROOM, "%s", opts->index)
-                                 : snprintf(path, PATH_ROOM, "%.*s.vectors.safetensors", (int)size, of);
+                                 : snprintf(path, PATH_ROOM, "%.*s%s", (int)size, of,
+                                            nameless ? "/pictures.vectors.safetensors" : ".vectors.safetensors");
     return used < PATH_ROOM || heed_fail(cx, HEED_ERR_USAGE, "similar: the name of a file is too long");
 }
 
 heed_similar *similar_open(heed_ctx *cx, heed_lines *lines, const struct similar_source *source,
                            const heed_similar_opts *opts) {
     static const heed_similar_opts standard = {0};
-    char path[PATH_ROOM];
     if (!opts) opts = &standard;
     heed_similar *s = heed_mem_new(cx, sizeof *s);
     if (!s) return heed_lines_free(cx, lines), NULL;
     *s = (heed_similar){.texts = *lines, .width = source->width};
-    if (name_index(cx, source->path, opts, path) && find_rows(cx, s, source) && open_vectors(cx, s, source, path, opts))
+    if (name_index(cx, source->path, opts, s->path) && find_rows(cx, s, source) && open_vectors(cx, s, source, opts))
         return s;
     heed_similar_close(cx, s);
     return NULL;
@@ -194,6 +201,7 @@ int64_t heed_similar_width(const heed_similar *s) { return s ? s->width : 0; }
 const char *heed_similar_text(const heed_similar *s, int64_t line) {
     return s ? heed_line_text(&s->texts, line - 1) : NULL;
 }
+const char *heed_similar_index(const heed_similar *s) { return s ? s->path : NULL; }
 const char *heed_similar_made(const heed_similar *s) { return s ? s->made : NULL; }
 int64_t heed_similar_cut(const heed_similar *s) { return s ? s->cut : 0; }
 

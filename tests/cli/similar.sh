@@ -98,6 +98,9 @@ says '^1\.0000	3	photos/in/a\.jpg$'
 says '^1\.0000	2	photos/c\.png$'
 [ "$(wc -l <out)" = 6 ] && [ "$(grep -c '^$' out)" = 2 ] || fail "two pictures for each query, and an empty line"
 grep -q '^photos.vectors.safetensors: 4 vectors computed: there was none$' err || fail "the vectors should be said to be made"
+(cd photos && "$HEED" similar ../vit --pictures . in/a.jpg >/dev/null 2>../err) || fail "a folder without a name of its own"
+grep -q '^./pictures.vectors.safetensors: 4 vectors computed: there was none$' err || fail "has its vectors in it"
+rm photos/pictures.vectors.safetensors
 expect 0 similar vit --pictures photos photos/in/d.jpeg --top 9 --json
 grep -q computed err && fail "vectors are computed once"
 says '^\{"query":"photos/in/d.jpeg","found":\[\{"line":4,"score":(1\.0|0\.99999[0-9]*|1\.00000[0-9]*),"picture":"photos/in/d.jpeg"\},\{"line":'

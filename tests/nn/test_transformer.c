@@ -1,58 +1,7 @@
 /* Encoder and decoder, layers and stacks, against torch.nn; and what they promise beyond: the same bits for any number
- * of threads and any batch, a plan that is what is used, little memory without gradients, decoding over caches,
- * capture. */
-#include "nn/block_test.h"
+ * of threads and any batch, a plan that is what is used, little memory without gradients. */
+#include "nn/transformer_test.h"
 #include "tensor/engine.h"
-
-enum kind { ENCODER_LAYER, DECODER_LAYER, ENCODER, DECODER, KINDS };
-
-static const char *const kind_names[KINDS] = {"encoder_layer", "decoder_layer", "encoder", "decoder"};
-
-struct block {
-    enum kind kind;
-    heed_encoder_layer encoder_layer;
-    heed_decoder_layer decoder_layer;
-    heed_encoder encoder;
-    heed_decoder decoder;
-    struct weights w;
-};
-
-static void block_make(heed_ctx *cx, enum kind kind, const heed_transformer_opts *o, struct block *b) {
-    b->kind = kind;
-    b->w = (struct weights){.set = heed_params_new(cx)};
-    const bool made = kind == ENCODER_LAYER   ? heed_encoder_layer_make(cx, b->w.set, "", o, &b->encoder_layer)
-                      : kind == DECODER_LAYER ? heed_decoder_layer_make(cx, b->w.set, "", o, &b->decoder_layer)
-                      : kind == ENCODER       ? heed_encoder_make(cx, b->w.set, "", o, &b->encoder)
-                                              : heed_decoder_make(cx, b->w.set, "", o, &b->decoder);
-    if (!made) fail_msg("%s", heed_message(cx));
-    weights_ready(cx, &b->w);
-    weights_random(&b->w, 4);
-}
-
-static struct block *block_new(heed_ctx *cx, enum kind kind, const heed_transformer_opts *o) {
-    struct block *b = calloc(1, sizeof *b);
-    block_make(cx, kind, o, b);
-    return b;
-}
-
-static void block_free(heed_ctx *cx, struct block *b) {
-    weights_free(cx, &b->w);
-    free(b);
-}
-
-static heed_tensor *block_run(heed_ctx *cx, const struct block *b, heed_tensor *x, heed_tensor *memory,
-                              const heed_mask *self, const heed_mask *cross) {
-    switch (b->kind) {
-    case ENCODER_LAYER:
-        return heed_encoder_layer_run(cx, &b->encoder_layer, x, self);
-    case DECODER_LAYER:
-        return heed_decoder_layer_run(cx, &b->decoder_layer, x, memory, self, cross);
-    case ENCODER:
-        return heed_encoder_run(cx, &b->encoder, x, self);
-    default:
-        return heed_decoder_run(cx, &b->decoder, x, memory, self, cross);
-    }
-}
 
 /* ---- torch ---- */
 
@@ -144,23 +93,6 @@ static void test_names(void **state) {
 }
 
 /* ---- bits ---- */
-
-static const heed_transformer_opts middling = {.width = 48,
-                                               .heads = 3,
-                                               .hidden = 80,
-                                               .act = HEED_ACT_GELU,
-                                               .dropout = 0.1f,
-                                               .bias = true,
-                                               .layers = 2,
-                                               .final_norm = true};
-enum { B = 3, T = 37, S = 21, C = 48 };
-
-static struct block *middling_new(heed_ctx *cx, enum kind kind, bool norm_first, float dropout) {
-    heed_transformer_opts opts = middling;
-    opts.norm_first = norm_first;
-    opts.dropout = dropout;
-    return block_new(cx, kind, &opts);
-}
 
 /* A training step: output, gradients of the inputs, and those of all parameters, in one row. */
 static float *step_bits(int threads, enum kind kind, bool norm_first, int64_t *count) {
@@ -441,187 +373,6 @@ static void test_layer_drop(void **state) {
     }
 }
 
-/* ---- decoding ---- */
-
-static heed_cache *cache_for(heed_ctx *cx, heed_cache_kind kind, int64_t capacity) {
-    return heed_cache_new(cx, &(heed_cache_opts){middling.layers, B, middling.heads, C / middling.heads,
-                                                 C / middling.heads, kind, capacity});
-}
-
-/* A prompt of five, then one by one, over a memory with lengths: what the whole forward gives. */
-static void test_decoding(void **state) {
-    (void)state;
-    static const int32_t lengths[B] = {S, 1, 9};
-    enum { LONG = 11 };
-    for (int pre = 0; pre < 2; pre++) {
-        heed_ctx *cx = open_context();
-        struct block *b = middling_new(cx, DECODER, pre, middling.dropout);
-        heed_set_grad(cx, false);
-        heed_cache *self = cache_for(cx, HEED_CACHE_GROWING, 2), *cross = cache_for(cx, HEED_CACHE_FIXED, S);
-        heed_tensor *x = random_tensor(cx, 0, 3, (int64_t[]){B, LONG, C});
-        heed_tensor *m = random_tensor(cx, 1, 3, (int64_t[]){B, S, C});
-        const heed_mask causal = heed_mask_causal(0);
-        const heed_mask known = heed_mask_lengths(heed_from_i32(cx, lengths, 1, (int64_t[]){B}), NULL);
-        heed_tensor *whole = heed_decoder_run(cx, &b->decoder, x, m, &causal, &known);
-        assert_true(heed_decoder_remember(cx, &b->decoder, m, cross, lengths));
-        for (int64_t t = 0, n = 5; t < LONG; t += n, n = 1) {
-            heed_tensor *y = heed_decoder_step(cx, &b->decoder, heed_slice(cx, x, 1, t, n), self, cross, NULL);
-            if (!y) fail_msg("%s", heed_message(cx));
-            for (int64_t i = 0; i < B; i++)
-                expect_near(heed_f32(y) + i * n * C, heed_f32(whole) + (i * LONG + t) * C, n * C, 1e-5f);
-        }
-        for (int l = 0; l < middling.layers; l++) {
-            assert_int_equal(heed_cache_length(self, l, 0), LONG);
-            assert_int_equal(heed_cache_length(cross, l, 2), 9);
-        }
-        heed_cache_free(cx, self);
-        heed_cache_free(cx, cross);
-        block_free(cx, b);
-        close_context(cx);
-    }
-}
-
-/* Beams of one sentence look at one memory, and get what each would get with a memory of its own. */
-static void test_beams(void **state) {
-    (void)state;
-    static const int32_t lengths[B] = {S, 1, 9};
-    enum { BEAMS = 4 };
-    const int64_t heads = middling.heads, D = C / heads;
-    for (int pre = 0; pre < 2; pre++) {
-        heed_ctx *cx = open_context();
-        struct block *b = middling_new(cx, DECODER, pre, middling.dropout);
-        heed_set_grad(cx, false);
-        const heed_cache_opts many = {middling.layers, B * BEAMS, heads, D, D, HEED_CACHE_GROWING, S};
-        heed_cache *cross = cache_for(cx, HEED_CACHE_FIXED, S), *self = heed_cache_new(cx, &many),
-                   *own_self = heed_cache_new(cx, &many), *own_cross = heed_cache_new(cx, &many);
-        heed_tensor *m = random_tensor(cx, 1, 3, (int64_t[]){B, S, C});
-        int32_t each[B * BEAMS], length_of[B * BEAMS];
-        for (int i = 0; i < B * BEAMS; i++) each[i] = i / BEAMS, length_of[i] = lengths[i / BEAMS];
-        heed_tensor *memories = heed_embedding(cx, heed_reshape(cx, m, 2, (int64_t[]){B, S * C}),
-                                               heed_from_i32(cx, each, 1, (int64_t[]){B * BEAMS}));
-        memories = heed_reshape(cx, memories, 3, (int64_t[]){B * BEAMS, S, C});
-        assert_true(heed_decoder_remember(cx, &b->decoder, m, cross, lengths));
-        assert_true(heed_decoder_remember(cx, &b->decoder, memories, own_cross, length_of));
-        for (int64_t t = 0; t < 3; t++) {
-            heed_tensor *x = random_tensor(cx, 2 + (uint64_t)t, 3, (int64_t[]){B * BEAMS, 1 + t, C});
-            heed_tensor *y = heed_decoder_step(cx, &b->decoder, x, self, cross, NULL),
-                        *want = heed_decoder_step(cx, &b->decoder, x, own_self, own_cross, NULL);
-            if (!y || !want) fail_msg("%s", heed_message(cx));
-            assert_int_equal(heed_dim(y, 0), B * BEAMS);
-            assert_int_equal(heed_dim(y, 1), 1 + t);
-            expect_near(heed_f32(y), heed_f32(want), B * BEAMS * (1 + t) * C, 1e-5f);
-        }
-        /* rows that are no beams of the sentences there are */
-        assert_null(heed_multihead_recall(cx, &b->decoder.layer[0].multihead_attn,
-                                          random_tensor(cx, 9, 3, (int64_t[]){B + 1, 1, C}), cross, NULL));
-        EXPECT_SENTENCE(cx, "does not fit a cache of 3 sequences");
-        heed_cache_free(cx, self), heed_cache_free(cx, cross);
-        heed_cache_free(cx, own_self), heed_cache_free(cx, own_cross);
-        block_free(cx, b);
-        close_context(cx);
-    }
-}
-
-/* Prompts of different lengths, padded on the right, and the planned memory of a step. */
-static size_t ragged(bool dry) {
-    static const int32_t counts[B] = {4, 1, 3};
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 2, .dry = dry});
-    struct block *b = block_new(cx, DECODER, &middling);
-    heed_set_grad(cx, false);
-    heed_cache *self = cache_for(cx, HEED_CACHE_GROWING, 2), *cross = cache_for(cx, HEED_CACHE_FIXED, S);
-    heed_tensor *prompt = random_tensor(cx, 0, 3, (int64_t[]){B, 4, C});
-    heed_tensor *next = random_tensor(cx, 1, 3, (int64_t[]){B, 1, C});
-    heed_tensor *m = random_tensor(cx, 2, 3, (int64_t[]){B, S, C});
-    heed_decoder_remember(cx, &b->decoder, m, cross, NULL);
-    heed_decoder_step(cx, &b->decoder, prompt, self, cross, counts);
-    heed_tensor *y = heed_decoder_step(cx, &b->decoder, next, self, cross, NULL);
-    if (!y) fail_msg("%s", heed_message(cx));
-    const size_t peak = heed_memory_use(cx).step_peak;
-    const heed_mask causal = heed_mask_causal(0);
-    for (int64_t i = 0; !dry && i < B; i++) {
-        heed_tensor *parts[] = {heed_slice(cx, heed_slice(cx, prompt, 0, i, 1), 1, 0, counts[i]),
-                                heed_slice(cx, next, 0, i, 1)};
-        heed_tensor *alone =
-            heed_decoder_run(cx, &b->decoder, heed_concat(cx, parts, 2, 1), heed_slice(cx, m, 0, i, 1), &causal, NULL);
-        assert_non_null(alone);
-        expect_near(heed_f32(y) + i * C, heed_f32(alone) + counts[i] * C, C, 1e-5f);
-    }
-    heed_cache_free(cx, self);
-    heed_cache_free(cx, cross);
-    block_free(cx, b);
-    heed_close(cx);
-    return peak;
-}
-
-static void test_ragged(void **state) {
-    (void)state;
-    assert_int_equal(ragged(false), ragged(true));
-}
-
-/* ---- capture ---- */
-
-static void expect_map(const heed_ctx *cx, int i, const char *site, int layer, int64_t rows, int64_t keys,
-                       bool causal) {
-    const heed_capture_map *map = heed_capture_at(cx, i);
-    assert_non_null(map);
-    assert_string_equal(map->site, site);
-    assert_int_equal(map->layer, layer);
-    assert_int_equal(map->batch, 2);
-    assert_int_equal(map->heads, middling.heads);
-    assert_int_equal(map->rows, rows);
-    assert_int_equal(map->keys, keys);
-    for (int64_t r = 0; r < 2 * middling.heads * rows; r++) {
-        double sum = 0;
-        for (int64_t j = 0; j < keys; j++) {
-            const float p = map->weights[r * keys + j];
-            if (causal && j > r % rows + keys - rows) assert_true(p == 0);
-            sum += (double)p;
-        }
-        assert_true(fabs(sum - 1) <= 1e-5);
-    }
-}
-
-static void test_capture(void **state) {
-    (void)state;
-    heed_ctx *cx = open_context();
-    struct block *e = block_new(cx, ENCODER, &middling), *d = block_new(cx, DECODER, &middling);
-    heed_set_grad(cx, false);
-    const heed_mask causal = heed_mask_causal(0);
-    heed_tensor *s = random_tensor(cx, 0, 3, (int64_t[]){2, 7, C}), *x = random_tensor(cx, 1, 3, (int64_t[]){2, 5, C});
-    heed_tensor *without =
-        heed_decoder_run(cx, &d->decoder, x, heed_encoder_run(cx, &e->encoder, s, NULL), &causal, NULL);
-    assert_true(heed_capture_begin(cx, NULL));
-    heed_tensor *memory = heed_encoder_run(cx, &e->encoder, s, NULL);
-    heed_tensor *with = heed_decoder_run(cx, &d->decoder, x, memory, &causal, NULL);
-    assert_non_null(with);
-    assert_memory_equal(heed_f32(with), heed_f32(without), 10 * C * sizeof(float));
-    assert_int_equal(heed_capture_count(cx), 6);
-    for (int l = 0; l < 2; l++) {
-        expect_map(cx, l, "encoder", l, 7, 7, false);
-        expect_map(cx, 2 + 2 * l, "decoder", l, 5, 5, true);
-        expect_map(cx, 3 + 2 * l, "cross", l, 5, 7, false);
-    }
-    heed_capture_end(cx);
-
-    /* one site of one layer, while decoding */
-    heed_cache_opts opts = {2, 2, middling.heads, C / middling.heads, C / middling.heads, HEED_CACHE_FIXED, 7};
-    heed_cache *self = heed_cache_new(cx, &opts), *cross = heed_cache_new(cx, &opts);
-    heed_decoder_remember(cx, &d->decoder, memory, cross, NULL);
-    assert_true(heed_capture_begin(cx, &(heed_capture_opts){.site = "decoder", .layers = (int[]){1}, .n_layers = 1}));
-    heed_decoder_step(cx, &d->decoder, heed_slice(cx, x, 1, 0, 3), self, cross, NULL);
-    heed_decoder_step(cx, &d->decoder, heed_slice(cx, x, 1, 3, 2), self, cross, NULL);
-    assert_int_equal(heed_capture_count(cx), 2);
-    expect_map(cx, 0, "decoder", 1, 3, 3, true);
-    expect_map(cx, 1, "decoder", 1, 2, 5, true);
-    heed_capture_end(cx);
-    heed_cache_free(cx, self);
-    heed_cache_free(cx, cross);
-    heed_reset(cx);
-    block_free(cx, e);
-    block_free(cx, d);
-    close_context(cx);
-}
-
 /* ---- wrong use ---- */
 
 static void test_wrong_make(void **state) {
@@ -722,12 +473,11 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),    cmocka_unit_test(test_names),          cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_batches),   cmocka_unit_test(test_first),          cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_deep),      cmocka_unit_test(test_dropout),        cmocka_unit_test(test_slopes),
-        cmocka_unit_test(test_decoding),  cmocka_unit_test(test_layer_drop),     cmocka_unit_test(test_beams),
-        cmocka_unit_test(test_ragged),    cmocka_unit_test(test_capture),        cmocka_unit_test(test_wrong_make),
-        cmocka_unit_test(test_wrong_run), cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_golden),         cmocka_unit_test(test_names),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_batches),        cmocka_unit_test(test_first),      cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_deep),           cmocka_unit_test(test_dropout),    cmocka_unit_test(test_slopes),
+        cmocka_unit_test(test_layer_drop),     cmocka_unit_test(test_wrong_make), cmocka_unit_test(test_wrong_run),
+        cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,8 @@ void help_wrapped(const char *text, int at, int indent) {
     putchar('\n');
 }
 
+enum { WIDEST_NAME = sizeof "compare-attention" - 1 };
+
 void help_overview(void) {
     fputs("usage: heed COMMAND [OPTIONS]\n"
           "       heed COMMAND --help\n"
@@ -44,7 +46,7 @@ void help_overview(void) {
           stdout);
     const struct command *command;
     for (int i = 0; (command = cli_command(i)); i++)
-        if (!command->hidden) printf("  %-12s  %s\n", command->name, command->summary);
+        if (!command->hidden) printf("  %-*s  %s\n", WIDEST_NAME, command->name, command->summary);
     fputs("\nExit status: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.\n", stdout);
 }
 
@@ -83,7 +85,7 @@ static void print_table(const struct option *table) {
 static void print_tasks(const struct command *command) {
     const struct command *task;
     printf("\n%s is one of:\n", command->words);
-    for (int i = 0; (task = command->task(i)); i++) printf("  %-12s  %s\n", task->name, task->summary);
+    for (int i = 0; (task = command->task(i)); i++) printf("  %-*s  %s\n", WIDEST_NAME, task->name, task->summary);
 }
 
 void help_command(const struct command *command, const struct command *task) {

@@ -30,6 +30,7 @@ typedef enum heed_init_kind {
     HEED_INIT_XAVIER_UNIFORM, /* a: gain */
     HEED_INIT_XAVIER_NORMAL,
     HEED_INIT_FAN_IN_UNIFORM, /* [-1/sqrt(n), 1/sqrt(n)), n = a: the bias of torch.nn.Linear */
+    HEED_INIT_LSTM_BIAS,      /* the same, and b more for the forget gate, the second quarter */
     HEED_INIT_ORTHOGONAL,     /* rows of a matrix as heed_favor_draw's: orthogonal, with lengths of normal vectors */
 } heed_init_kind;
 typedef struct heed_init {
@@ -266,6 +267,8 @@ typedef struct heed_rnn_opts {
     int layers;
     bool bias, bidirectional;
     float dropout; /* between layers, while training */
+    float forget;  /* of an LSTM: added to the fresh bias of the forget gate; 1 lets it remember at first (Gers et al.
+                    * 2000; Jozefowicz et al. 2015) */
 } heed_rnn_opts;
 typedef struct heed_rnn_cell {
     heed_param *w_ih, *w_hh, *b_ih, *b_hh, *w_hr; /* as in heed_cell_weights; biases and w_hr may be NULL */

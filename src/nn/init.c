@@ -69,6 +69,10 @@ void params_draw(heed_param *p, uint64_t seed) {
     case HEED_INIT_FAN_IN_UNIFORM:
         uniform(p, seed, -side, side);
         break;
+    case HEED_INIT_LSTM_BIAS:
+        uniform(p, seed, -side, side);
+        for (int64_t i = p->count / 4; i < p->count / 2; i++) p->value[i] += p->init.b;
+        break;
     case HEED_INIT_ORTHOGONAL:
         if (p->count > 0) favor_draw(seed, (uint64_t)p->index, true, p->shape[0], p->count / p->shape[0], p->value);
         break;

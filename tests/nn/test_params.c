@@ -71,6 +71,20 @@ static void test_initialisers(void **state) {
     close_context(cx);
 }
 
+/* The forget gate is the second of four: its numbers alone are moved. */
+static void test_lstm_bias(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    const heed_param *b =
+        heed_param_add(cx, set, "", "bias", 1, (int64_t[]){40}, (heed_init){HEED_INIT_LSTM_BIAS, 64, 1});
+    heed_params_allocate(cx, set);
+    assert_true(heed_params_init(cx, set, 5));
+    for (int i = 0; i < 40; i++) near((double)b->value[i], i / 10 == 1 ? 1 : 0, 0.125);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
 /* A convolution's weight (out, in, height, width): the receptive field counts for both fans. */
 static void test_fans(void **state) {
     (void)state;
@@ -404,17 +418,10 @@ static void test_hostile_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_initialisers),
-        cmocka_unit_test(test_fans),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_many_names),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_save_and_load),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_strict),
-        cmocka_unit_test(test_many_wrong_names),
+        cmocka_unit_test(test_initialisers),  cmocka_unit_test(test_lstm_bias), cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_seeds),         cmocka_unit_test(test_names),     cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_ties),          cmocka_unit_test(test_frozen),    cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_slices),        cmocka_unit_test(test_strict),    cmocka_unit_test(test_many_wrong_names),
         cmocka_unit_test(test_hostile_names),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

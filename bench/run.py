@@ -259,6 +259,7 @@ def main():
     parser.add_argument("--heed", help="the command; beside the worker when not given")
     parser.add_argument("--out", required=True)
     parser.add_argument("--only", default="")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], choices=[1, 2])
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each side, each turn")
     if not encoders.missing("torchvision"):
@@ -284,6 +285,8 @@ def compare(args, folder):
         if args.only not in title:
             continue
         for threads, floor in zip((1, 2), floors):
+            if threads not in args.threads:
+                continue
             heed, peak, peer, name = measure(worker, workload, sizes, threads, args.turns, args.seconds)
             ratio = peer / heed
             rows.append({"name": title, "threads": threads, "heed_ms": round(heed, 6), "peer": name,

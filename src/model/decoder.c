@@ -42,9 +42,8 @@ bool decoder_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t l
 bool decoder_build_lm(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
                       struct decoder *m) {
     if (!kind->make(cx, config, set, kind->base, m)) return false;
-    m->output = m->word.weight;
     if (heed_json_bool(cx, config, "tie_word_embeddings"))
-        heed_param_tie(cx, set, kind->output, "weight", m->output);
+        m->output = heed_param_tie_loosely(cx, set, kind->output, "weight", m->word.weight, true, m->init);
     else
         m->output = heed_param_add(cx, set, kind->output, "weight", 2, m->word.weight->shape, m->init);
     if (kind->alias) heed_param_tie(cx, set, kind->alias, "weight", m->output);

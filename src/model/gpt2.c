@@ -133,9 +133,8 @@ static bool bare_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t le
 static bool lm_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
     struct gpt2 *m = own;
     if (!make_body(cx, config, set, "transformer", m)) return false;
-    m->output = m->word.weight;
     if (heed_json_bool(cx, config, "tie_word_embeddings"))
-        heed_param_tie(cx, set, "lm_head", "weight", m->output);
+        m->output = heed_param_tie_loosely(cx, set, "lm_head", "weight", m->word.weight, true, m->init);
     else
         m->output = heed_param_add(cx, set, "lm_head", "weight", 2, m->word.weight->shape, m->init);
     return !heed_failed(cx);

@@ -119,9 +119,8 @@ bool head_make_decoder(heed_ctx *cx, heed_json config, heed_params *set, const c
         m->decoder_bias = decoder.bias;
         return true;
     }
-    m->decoder = m->word.weight;
+    m->decoder = heed_param_tie_loosely(cx, set, name, "weight", m->word.weight, true, m->init);
     m->decoder_bias = own_bias;
-    heed_param_tie(cx, set, name, "weight", m->word.weight);
     if (own_bias)
         heed_param_tie(cx, set, name, "bias", own_bias);
     else if (bias)

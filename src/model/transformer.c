@@ -215,7 +215,7 @@ static bool tables(heed_ctx *cx, heed_json config, heed_params *set, const struc
         m->output = m->target.tokens.weight;
     }
     if (tied)
-        heed_param_tie(cx, set, "lm_head", "weight", m->output);
+        m->output = heed_param_tie_loosely(cx, set, "lm_head", "weight", m->output, true, init);
     else
         m->output = table(cx, set, "lm_head", m->target_size, m->width, init);
     m->source.tokens.padding = m->target.tokens.padding = m->pad;

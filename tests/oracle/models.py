@@ -258,6 +258,19 @@ def gpt2_lm():
     return hf.GPT2LMHeadModel(gpt2()), given | dict(labels=some(given["input_ids"]))
 
 
+def apart(model):
+    """An output layer of its own although the config says tied: transformers 5 believes the file."""
+    output = model.get_output_embeddings()
+    output.weight = torch.nn.Parameter(0.02 * torch.randn_like(output.weight))
+    return model
+
+
+@case
+def gpt2_apart():
+    given = tokens(20)
+    return apart(hf.GPT2LMHeadModel(gpt2())), given | dict(labels=some(given["input_ids"]))
+
+
 @case
 def gpt2_classify():
     return hf.GPT2ForSequenceClassification(gpt2(num_labels=3, pad_token_id=0)), ends(20) | dict(labels=torch.tensor([2, 0, 1]))
@@ -322,6 +335,12 @@ decoder("gemma2", "Gemma2", kin("Gemma2", head_dim=6, query_pre_attn_scalar=5, s
                                final_logit_softcapping=3.0), lm=dict(attention_bias=True),
         bare=dict(attn_logit_softcapping=None), classify=dict(layer_types=["full_attention", "sliding_attention"]),
         untied=dict(tie_word_embeddings=False, final_logit_softcapping=None))
+
+
+@case
+def llama_apart():
+    given = tokens(17)
+    return apart(hf.LlamaForCausalLM(kin("Llama")(tie_word_embeddings=True))), given | dict(labels=some(given["input_ids"]))
 
 
 @case

@@ -10,6 +10,7 @@
 #include "cli/stream.h"
 #include "heed/music.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,7 +110,10 @@ static bool read_options(struct job *j) {
     const char *const most = option_given(o, "max-new-tokens") ? "max-new-tokens" : "max-tokens";
     if (option_given(o, most) || (to->max_length == 0 && to->max_new_tokens == 0))
         to->max_new_tokens = option_int(o, most);
-    if (option_given(o, "min-tokens")) to->min_new_tokens = option_int(o, "min-tokens"), to->min_length = 0;
+    if (option_given(o, "min-tokens"))
+        to->min_new_tokens = option_int(o, "min-tokens"), to->min_length = 0;
+    else if (to->max_new_tokens > 0 && to->min_new_tokens > to->max_new_tokens)
+        to->min_new_tokens = to->max_new_tokens; /* the directory's gives way */
     if (option_given(o, "beam")) to->beams = option_int(o, "beam"), to->sample = false;
     if (asks_to_sample(o)) to->beams = 1, to->sample = true;
     if (option_given(o, "temperature")) to->temperature = (float)option_number(o, "temperature");
@@ -146,7 +150,10 @@ static bool print_json(struct job *j, int64_t number, const heed_hypothesis *h) 
     heed_json_put_int(cx, at, "line", number);
     heed_json_put_text(cx, at, "text", j->text.s);
     heed_json_put_int(cx, at, "tokens", h->length);
-    heed_json_put_number(cx, at, "score", (double)h->score);
+    if (isfinite(h->score)) /* of forced tokens it may be minus infinity */
+        heed_json_put_number(cx, at, "score", (double)h->score);
+    else
+        heed_json_put_null(cx, at, "score");
     heed_json_put_bool(cx, at, "ended", h->ended);
     if (error) heed_json_put_text(cx, at, "error", error);
     json_answer(cx, stdout, at, 0);

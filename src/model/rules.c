@@ -63,6 +63,12 @@ static void note_unknown(heed_ctx *cx, heed_json from) {
     }
 }
 
+/* As in transformers a minimum gives way to the maximum. */
+static void give_way(heed_generate_opts *o) {
+    if (o->max_new_tokens > 0 && o->min_new_tokens > o->max_new_tokens) o->min_new_tokens = o->max_new_tokens;
+    if (o->max_new_tokens == 0 && o->max_length > 0 && o->min_length > o->max_length) o->min_length = o->max_length;
+}
+
 bool heed_generate_config(heed_ctx *cx, const heed_model *model, heed_generate_opts *opts) {
     if (heed_failed(cx)) return false;
     if (!model || !opts) return heed_fail(cx, HEED_ERR_USAGE, "generate: a model and options are needed");
@@ -76,6 +82,8 @@ bool heed_generate_config(heed_ctx *cx, const heed_model *model, heed_generate_o
     read_int(cx, from, "max_new_tokens", &o.max_new_tokens);
     read_int(cx, from, "min_length", &o.min_length);
     read_int(cx, from, "min_new_tokens", &o.min_new_tokens);
+    if (is_given(cx, from, "min_new_tokens")) o.min_length = 0;
+    give_way(&o);
     read_int(cx, from, "no_repeat_ngram_size", &o.no_repeat_ngram);
     read_number(cx, from, "repetition_penalty", &o.repetition_penalty);
     if (is_given(cx, from, "do_sample")) {

@@ -15,6 +15,18 @@ expect 0 generate "$lm" --prompt 'gin pis' --temperature 0 $plain --max-new-toke
 expect 0 generate "$lm" 'der ker ner ren' # with all options of generation_config.json
 [ "$(cat out)" = ' tes fis nir tis' ] || fail "the directory's options"
 
+expect 0 generate "$lm" 'gin pis' --beam 1 --no-repeat 0 --repetition-penalty 1 --max-tokens 2 # fewer than its min_new_tokens, 4
+[ "$(cat out)" = ' kar man' ] || fail "the directory's minimum should give way"
+wrong 1 'generate: min_new_tokens of 4 is not between 0 and max_new_tokens, 2' generate "$lm" 'gin pis' --max-tokens 2 --min-tokens 4
+cp -R "$lm" forced # a minimum of new tokens counts, not min_length; the second beam of a forced end has no probability
+chmod -R u+w forced
+sed 's/"min_new_tokens": 4/"min_length": 12, "min_new_tokens": 1/' "$lm/generation_config.json" >forced/generation_config.json
+expect 0 generate forced 'gin pis' --beam 1 --no-repeat 0 --repetition-penalty 1
+[ "$(cat out)" = ' kar man gen' ] || fail "min_new_tokens should override min_length"
+sed 's/"min_new_tokens": 4/"forced_bos_token_id": 0/' "$lm/generation_config.json" >forced/generation_config.json
+expect 0 generate forced gin --beam 2 --n-best 2 --json
+says '"score":null'
+
 # lines, of different lengths, blank and bad
 feed 'gin pis\n\nres bin fis kar man pan fis\nner\n' generate "$lm" --beam 1 $plain
 [ "$status" = 0 ] && [ "$(wc -l <out)" = 4 ] || fail "a line for each line"

@@ -25,15 +25,22 @@ typedef struct heed_chat_message {
 /* "system", "user", "assistant"; also "human" and "gpt" of older data. False: it is none. */
 HEED_API bool heed_chat_role_find(const char *name, heed_chat_role *role);
 
-/* How a model is taught conversations. */
+/* How a model is taught conversations: a kind, and what its template says otherwise. */
 typedef struct heed_chat_format {
     const struct chat_kind *kind; /* NULL: none */
+    char begin[64];               /* what the text begins with; "": nothing */
     char system[512];             /* what a conversation without a system message begins with; "": nothing */
-    bool spaced[3];               /* of Mistral: a space before [/INST], before an answer, and behind its end */
-    bool dated;                   /* of LLaMA 3.1 and later: dates stand before the system message */
-    bool bare;                    /* of Phi-3's newer template: no token begins the text */
+    bool spaced[4];    /* of Mistral: a space before [/INST], before an answer, behind its end, and before [INST] */
+    bool tight;        /* of Mistral no space behind [INST], of Phi no newlines */
+    bool late;         /* of Mistral: the system message goes before the last message of the user, not the first */
+    bool trims[2];     /* white space around texts, and around answers alone */
+    bool dated, today; /* of LLaMA 3.1 and later: dates stand before the system message; today's, not July 2024 */
+    bool closes;       /* of Phi: a token ends the text where the assistant is not to go on */
+    bool folds;        /* of Phi: there is no system message */
+    bool thinks, shows_thoughts, opens_thoughts; /* of ChatML: <think> blocks are left out of former answers, stand
+                                                  * in the last one, and begin the next one */
 } heed_chat_format;
-/* "chatml", "llama2", "llama3", "mistral", "gemma", "phi3". False: there is none of that name. */
+/* "chatml", "llama2", "llama3", "mistral", "gemma", "phi3", "phi4". False: there is none of that name. */
 HEED_API bool heed_chat_format_named(const char *name, heed_chat_format *f);
 HEED_API const char *heed_chat_format_name(const heed_chat_format *f);
 /* Of a model's directory; false with a sentence when it has no chat_template, or one that heed does not know. */
@@ -55,7 +62,7 @@ typedef struct heed_chat_text { /* {0} is empty */
 } heed_chat_text;
 /* Fills `to`. open: the text ends where the assistant is to go on. Messages alternate between user and assistant, after
  * a system message if there is one; Gemma and Mistral have no system messages of their own: theirs goes before the
- * first of the user. */
+ * first of the user, or as the template says. */
 HEED_API bool heed_chat_render(heed_ctx *cx, const heed_chat_format *f, const heed_chat_message *messages, int64_t n,
                                bool open, heed_chat_text *to);
 HEED_API void heed_chat_text_free(heed_ctx *cx, heed_chat_text *text);

@@ -366,7 +366,7 @@ const struct command generate_command = {
         "A line that is not UTF-8 or has no position left for a new token is reported on standard error and answered "
         "with an empty line, and the exit status is 1 at the end; --strict stops there.\n\n"
         "--chat is a conversation with a model that was taught some, in the format of its chat_template: ChatML, LLaMA "
-        "2 and 3, Mistral, Gemma or Phi-3. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.\n\n"
+        "2 and 3, Mistral, Gemma or Phi. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.\n\n"
         "A model of handwriting writes as many points as --max-tokens says, 400 by default, in the style of its "
         "prompts: files of strokes as JSON lines, or digits, which a drawn-up writer writes. It draws them to a "
         "picture, else in the terminal; --json gives strokes.\n\n"

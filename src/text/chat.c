@@ -7,6 +7,7 @@
 #include "text/unicode.h"
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct chat_kind {
@@ -19,6 +20,7 @@ struct chat_kind {
     const char *open;    /* where the assistant is to go on */
     const char *close;   /* where it is not; NULL: nothing */
     const char *fold[2]; /* around a system message that is folded into the user's; NULL: it is one of its own */
+    bool may_fold;       /* where the template says so */
     bool trims;          /* white space around texts */
 };
 
@@ -32,6 +34,13 @@ static const struct chat_kind kinds[] = {
      .end = "<|eot_id|>",
      .open = "<|start_header_id|>assistant<|end_header_id|>\n\n",
      .trims = true},
+    {.name = "phi4",
+     .mark = "<|im_sep|>",
+     .begin = "",
+     .before = {"<|im_start|>system<|im_sep|>", "<|im_start|>user<|im_sep|>", "<|im_start|>assistant<|im_sep|>"},
+     .after = {"<|im_end|>", "<|im_end|>", "<|im_end|>"},
+     .end = "<|im_end|>",
+     .open = "<|im_start|>assistant<|im_sep|>"},
     {.name = "chatml",
      .mark = "<|im_start|>",
      .begin = "",
@@ -55,7 +64,9 @@ static const struct chat_kind kinds[] = {
      .after = {"<|end|>\n", "<|end|>\n", "<|end|>\n"},
      .end = "<|end|>",
      .open = "<|assistant|>\n",
-     .close = "<|endoftext|>"},
+     .close = "<|endoftext|>",
+     .fold = {"", "\n\n"},
+     .may_fold = true},
     {.name = "llama2",
      .mark = "<<SYS>>",
      .begin = "",
@@ -89,9 +100,15 @@ bool heed_chat_role_find(const char *name, heed_chat_role *role) {
     return false;
 }
 
+static heed_chat_format plain(const struct chat_kind *kind) {
+    heed_chat_format f = {.kind = kind, .closes = true, .trims = {kind->trims, false}};
+    snprintf(f.begin, sizeof f.begin, "%s", kind->begin);
+    return f;
+}
+
 bool heed_chat_format_named(const char *name, heed_chat_format *f) {
     for (int i = 0; name && i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0) return *f = (heed_chat_format){.kind = &kinds[i]}, true;
+        if (strcmp(kinds[i].name, name) == 0) return *f = plain(&kinds[i]), true;
     return false;
 }
 
@@ -121,22 +138,99 @@ static void find_system(const char *text, char *to, size_t size) {
         }
 }
 
-bool heed_chat_recognise(heed_ctx *cx, const char *name, const char *text, heed_chat_format *f) {
-    int i = 0;
-    while (i < KINDS && !strstr(text, kinds[i].mark)) i++;
-    if (i == KINDS)
-        return heed_fail(cx, HEED_ERR_FORMAT,
-                         "%s: a chat_template that heed does not know; it knows ChatML, LLaMA 2 and 3, Mistral, Gemma "
-                         "and Phi-3",
-                         name);
-    *f = (heed_chat_format){.kind = &kinds[i]};
-    if (strcmp(kinds[i].name, "chatml") == 0) find_system(text, f->system, sizeof f->system);
+/* The same of what stands there but for spaces. */
+static bool does(const char *text, const char *what) {
+    for (const char *from = text; *from; from++) {
+        const char *at = from, *w = what;
+        while (*w && *at)
+            if (*at == *w || (*w == '\'' && *at == '"'))
+                at++, w++;
+            else if (*at == ' ' && at > from)
+                at++;
+            else
+                break;
+        if (!*w) return true;
+    }
+    return false;
+}
+
+/* Whether this stands there, with newlines as they are or as \n. */
+static bool quotes(const char *text, const char *what) {
+    char other[96];
+    size_t n = 0;
+    for (const char *s = what; *s && n + 2 < sizeof other; s++)
+        n += (size_t)snprintf(other + n, sizeof other - n, *s == '\n' ? "\\n" : "%c", *s);
+    return strstr(text, what) || strstr(text, other);
+}
+
+static void mistral_spaces(const char *text, heed_chat_format *f) {
     f->spaced[0] = says(text, "' [/INST]'");
     f->spaced[1] = says(text, "' ' + message") || says(text, "' ' + content");
     f->spaced[2] = says(text, "eos_token + ' '");
+    f->spaced[3] = says(text, "' [INST] ") || says(text, "' [INST]'");
+    f->tight = !strstr(text, "[INST] ");
+    f->late = does(text, "loop.lastandsystem_messageisdefined");
+}
+
+static void phi_variant(const char *text, heed_chat_format *f) {
+    f->closes = strstr(text, "eos_token");
+    f->folds = !strstr(text, "<|system|>") && !does(text, "'<|'+message");
+    static const char *const lines[] = {"'<|assistant|>'+'\\n", "'<|assistant|>'+'\n", "'|>'+'\\n", "'|>'+'\n"};
+    f->tight = !quotes(text, "<|assistant|>\n");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) f->tight &= !does(text, lines[i]);
+}
+
+/* False: it treats thoughts in a way of its own. */
+static bool thoughts(const char *text, heed_chat_format *f) {
+    f->thinks = does(text, "split('</think>')[-1].lstrip('\\n')") || does(text, "split('</think>')[-1].lstrip('\n')");
+    f->shows_thoughts = does(text, "loop.lastor(notloop.lastandreasoning_content)");
+    f->opens_thoughts = quotes(text, "<|im_start|>assistant\n<think>\n");
+    return f->shows_thoughts || !strstr(text, "reasoning_content");
+}
+
+bool heed_chat_recognise(heed_ctx *cx, const char *name, const char *text, heed_chat_format *f) {
+    /* what templates have that read like a known one and are not */
+    static const char *const others[] = {
+        "[SYSTEM_PROMPT]",  "Knowledge Cutoff Date", "<|im_middle|>", "<|begin|>", "<|start|>", ">>>",
+        "[BEGIN FINAL RESP"};
+    static const char *const trimmed[] = {"content']|trim+'<|",     "content|trim+'<|",      "content']|trim+eos_token",
+                                          "content|trim+eos_token", "content'].strip()+'<|", "content.strip()+'<|"};
+    int i = 0;
+    while (i < KINDS && !strstr(text, kinds[i].mark)) i++;
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (strstr(text, others[k])) i = KINDS;
+    if (i < KINDS) *f = plain(&kinds[i]);
+    const char *const kind = i < KINDS ? kinds[i].name : "";
+    const bool mistral = strcmp(kind, "mistral") == 0, chatml = strcmp(kind, "chatml") == 0;
+    const bool half_dated = strstr(text, "Cutting Knowledge Date") && !strstr(text, "Today Date");
+    if (i == KINDS || half_dated || (chatml && !thoughts(text, f)))
+        return heed_fail(cx, HEED_ERR_FORMAT,
+                         "%s: a chat_template that heed does not know; it knows ChatML, LLaMA 2 and 3, Mistral, Gemma "
+                         "and Phi",
+                         name);
+    if (chatml) find_system(text, f->system, sizeof f->system);
+    if (mistral) mistral_spaces(text, f);
+    if (strcmp(kind, "phi3") == 0) phi_variant(text, f);
+    for (size_t k = 0; k < sizeof trimmed / sizeof *trimmed; k++)
+        if (does(text, trimmed[k])) f->trims[mistral] = true;
     f->dated = strstr(text, "Cutting Knowledge Date");
-    f->bare = !strstr(text, "bos_token");
+    f->today = strstr(text, "strftime_now");
+    if (!strstr(text, "bos_token") && (!*f->begin || !strstr(text, f->begin))) *f->begin = 0;
     return true;
+}
+
+/* A template that begins with the tokenizer's bos_token: what that is. */
+static void find_begin(heed_ctx *cx, const char *dir, heed_chat_format *f) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", dir);
+    if (heed_failed(cx) || access(path, F_OK) != 0) return;
+    const heed_json config = heed_json_open(cx, path), at = heed_json_find(cx, config, "bos_token");
+    const heed_json_kind kind = heed_json_kind_of(at);
+    const char *const text = kind == HEED_JSON_TEXT     ? heed_json_text(cx, at, NULL)
+                             : kind == HEED_JSON_OBJECT ? heed_json_text_or(cx, at, "content", NULL)
+                                                        : NULL;
+    if (text && strlen(text) < sizeof f->begin) snprintf(f->begin, sizeof f->begin, "%s", text);
+    heed_json_free(config);
 }
 
 /* The template of a directory, to be freed; NULL: there is none, or reading failed. */
@@ -169,8 +263,9 @@ bool heed_chat_find(heed_ctx *cx, const char *dir, heed_chat_format *f) {
     if (!text && !heed_failed(cx))
         heed_fail(cx, HEED_ERR_FORMAT, "%s: there is no chat_template: it was not taught conversations", dir);
     const bool ok = text && !heed_failed(cx) && heed_chat_recognise(cx, path, text, f);
+    if (ok && strstr(text, "bos_token") && strcmp(f->kind->name, "llama2") != 0) find_begin(cx, dir, f);
     heed_mem_free(cx, text);
-    return ok;
+    return ok && !heed_failed(cx);
 }
 
 /* ---- rendering ---- */
@@ -211,40 +306,88 @@ static void trim(const char **text, size_t *size, bool left, bool right) {
     *size = (size_t)(end - at);
 }
 
-/* What stands behind a message: of an answer its end belongs to it. */
-static bool put_after(heed_ctx *cx, const struct chat_kind *k, const char *after, heed_chat_role role,
-                      heed_chat_text *to) {
-    if (role != HEED_CHAT_ASSISTANT) return put_format(cx, to, after);
-    const char *const end = strstr(after, k->end);
-    const size_t size = end ? (size_t)(end - after) + strlen(k->end) : 0;
-    return put_piece(cx, to, after, size, true, true) && put_format(cx, to, after + size);
+/* What the format has there, without newlines where it is tight. */
+static bool put_tight(heed_ctx *cx, const heed_chat_format *f, heed_chat_text *to, const char *text) {
+    const size_t size = strlen(text), newline = f->tight && size > 0 && text[size - 1] == '\n';
+    return put_piece(cx, to, text, size - newline, true, false);
 }
 
-#define DATES "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+/* What stands behind a message: of an answer its end belongs to it. */
+static bool put_after(heed_ctx *cx, const heed_chat_format *f, const char *after, heed_chat_role role,
+                      heed_chat_text *to) {
+    const struct chat_kind *const k = f->kind;
+    if (role != HEED_CHAT_ASSISTANT) return put_tight(cx, f, to, after);
+    const char *const end = strstr(after, k->end);
+    const size_t size = end ? (size_t)(end - after) + strlen(k->end) : 0;
+    return put_piece(cx, to, after, size, true, true) && put_tight(cx, f, to, after + size);
+}
+
+/* "Cutting Knowledge Date: …" as LLaMA 3's templates have it, with the day as Python's strftime writes it. */
+static bool put_dates(heed_ctx *cx, const heed_chat_format *f, heed_chat_text *to) {
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char text[128], day[32] = "26 Jul 2024";
+    const time_t now = time(NULL);
+    struct tm t;
+    if (f->today && localtime_r(&now, &t))
+        snprintf(day, sizeof day, "%02d %.3s %d", t.tm_mday, months + 3 * t.tm_mon, 1900 + t.tm_year);
+    snprintf(text, sizeof text, "Cutting Knowledge Date: December 2023\nToday Date: %s\n\n", day);
+    return put_format(cx, to, text);
+}
 
 static bool put_system(heed_ctx *cx, const heed_chat_format *f, const char *text, size_t size, heed_chat_text *to) {
     const struct chat_kind *const k = f->kind;
-    if (k->trims) trim(&text, &size, true, true);
-    return put_format(cx, to, k->before[0]) && (!f->dated || put_format(cx, to, DATES)) &&
-           put_piece(cx, to, text, size, false, false) && put_format(cx, to, k->after[0]);
+    if (f->trims[0]) trim(&text, &size, true, true);
+    return put_tight(cx, f, to, k->before[0]) && (!f->dated || put_dates(cx, f, to)) &&
+           put_piece(cx, to, text, size, false, false) && put_tight(cx, f, to, k->after[0]);
 }
 
-/* system: to be folded into the message; NULL: none. */
+/* What the last of `what` in text ends at; NULL: it is not there. */
+static const char *behind(const char *text, const char *end, const char *what, bool last) {
+    const size_t n = strlen(what);
+    const char *found = NULL;
+    for (const char *s = text; s + n <= end && (last || !found); s++)
+        if (memcmp(s, what, n) == 0) found = s + n;
+    return found;
+}
+
+/* An answer of a model that thinks: `text` becomes what follows the thoughts, which are put before it if `shown`. */
+static bool put_thoughts(heed_ctx *cx, const char **text, size_t *size, bool shown, heed_chat_text *to) {
+    const char *const end = *text + *size, *from = *text, *until = from;
+    const char *const first = behind(*text, end, "</think>", false), *const last = behind(*text, end, "</think>", true);
+    if (first) {
+        until = first - strlen("</think>");
+        const char *const opened = behind(from, until, "<think>", true);
+        if (opened) from = opened;
+        while (until > from && until[-1] == '\n') until--;
+        while (from < until && *from == '\n') from++;
+        *text = last;
+    }
+    while ((first || shown) && *text < end && **text == '\n') ++*text;
+    *size = (size_t)(end - *text);
+    return !shown || (put_piece(cx, to, "<think>\n", 8, true, true) &&
+                      put_piece(cx, to, from, (size_t)(until - from), false, true) &&
+                      put_piece(cx, to, "\n</think>\n\n", 11, true, true));
+}
+
+/* system: to be folded into the message; NULL: none. last: no message follows */
 static bool put_message(heed_ctx *cx, const heed_chat_format *f, const heed_chat_message *m,
-                        const heed_chat_message *system, heed_chat_text *to) {
+                        const heed_chat_message *system, bool last, heed_chat_text *to) {
     const struct chat_kind *const k = f->kind;
     const bool mistral = strcmp(k->name, "mistral") == 0, answer = m->role == HEED_CHAT_ASSISTANT;
     const bool whole = system && strcmp(k->name, "llama2") == 0; /* the two are stripped as one */
-    const char *text = m->text;
+    const char *text = m->text, *before = k->before[m->role];
     size_t size = m->size;
-    if (k->trims) trim(&text, &size, !whole, true);
-    if (!put_format(cx, to, mistral && answer && f->spaced[1] ? " " : k->before[m->role])) return false;
+    if (f->trims[0] || (f->trims[1] && answer)) trim(&text, &size, !whole, true);
+    if (mistral) before = answer ? (f->spaced[1] ? " " : "") : f->tight ? "[INST]" : "[INST] ";
+    if (mistral && !answer && f->spaced[3] && !put_format(cx, to, " ")) return false;
+    if (!(mistral ? put_format(cx, to, before) : put_tight(cx, f, to, before))) return false;
     if (system && (!put_format(cx, to, k->fold[0]) || !put_piece(cx, to, system->text, system->size, false, false) ||
                    !put_format(cx, to, k->fold[1])))
         return false;
+    if (answer && f->thinks && !put_thoughts(cx, &text, &size, last && f->shows_thoughts, to)) return false;
     if (!put_piece(cx, to, text, size, false, answer)) return false;
     if (mistral && !answer && f->spaced[0] && !put_format(cx, to, " ")) return false;
-    return put_after(cx, k, k->after[m->role], m->role, to) &&
+    return put_after(cx, f, k->after[m->role], m->role, to) &&
            (!mistral || !answer || !f->spaced[2] || put_format(cx, to, " "));
 }
 
@@ -264,18 +407,21 @@ bool heed_chat_render(heed_ctx *cx, const heed_chat_format *f, const heed_chat_m
     if (!f || !f->kind || (!messages && n > 0) || !to)
         return heed_fail(cx, HEED_ERR_USAGE, "chat: a format, messages and a place for the text are needed");
     const struct chat_kind *const k = f->kind;
-    const bool system = n > 0 && messages[0].role == HEED_CHAT_SYSTEM, bare = f->bare && strcmp(k->name, "phi3") == 0;
+    const bool system = n > 0 && messages[0].role == HEED_CHAT_SYSTEM, folds = k->fold[0] && (!k->may_fold || f->folds);
     to->text.size = 0;
     to->count = 0;
-    if (!check_order(cx, messages, n) || !heed_string_put(cx, &to->text, "", 0) ||
-        (!bare && !put_format(cx, to, k->begin)))
+    if (!check_order(cx, messages, n) || !heed_string_put(cx, &to->text, "", 0) || !put_format(cx, to, f->begin))
         return false;
-    if (!k->fold[0] && system && !put_system(cx, f, messages[0].text, messages[0].size, to)) return false;
-    if (!k->fold[0] && !system && (f->dated || *f->system) && !put_system(cx, f, f->system, strlen(f->system), to))
+    if (!folds && system && !put_system(cx, f, messages[0].text, messages[0].size, to)) return false;
+    if (!folds && !system && (f->dated || *f->system) && !put_system(cx, f, f->system, strlen(f->system), to))
         return false;
-    for (int64_t i = system; i < n; i++)
-        if (!put_message(cx, f, &messages[i], k->fold[0] && system && i == 1 ? &messages[0] : NULL, to)) return false;
-    return put_format(cx, to, open ? k->open : k->close ? k->close : "");
+    const int64_t bearer = f->late ? n - 1 : 1; /* of a system message without a place of its own */
+    for (int64_t i = system; i < n; i++) {
+        const bool bears = folds && system && i == bearer && messages[i].role == HEED_CHAT_USER;
+        if (!put_message(cx, f, &messages[i], bears ? &messages[0] : NULL, i == n - 1, to)) return false;
+    }
+    if (open && f->opens_thoughts) return put_format(cx, to, k->open) && put_format(cx, to, "<think>\n");
+    return put_tight(cx, f, to, open ? k->open : k->close && f->closes ? k->close : "");
 }
 
 void heed_chat_text_free(heed_ctx *cx, heed_chat_text *text) {

@@ -54,6 +54,54 @@ TEMPLATES = {
              "'assistant' %}{{'<|assistant|>\n' + message['content'] + '<|end|>\n'}}{% endif %}{% endfor %}{% if "
              "add_generation_prompt %}{{ '<|assistant|>\n' }}{% else %}{{ eos_token }}{% endif %}", "<s>", "<|endoftext|>", True),
 }
+ALTERNATING = ("{%- if messages[0]['role'] == 'system' %}{%- set system_message = messages[0]['content'] %}{%- set loop_messages = "
+               "messages[1:] %}{%- else %}{%- set loop_messages = messages %}{%- endif %}{{- bos_token }}"
+               "{%- for message in loop_messages %}{%- if message['role'] == 'user' %}")
+QWEN = ("{{- '<|im_start|>assistant\n' }}", "{%- for message in messages %}{%- if message.role == 'user' or message.role == 'system' %}"
+        "{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}")
+THOUGHTS = ("{%- elif message.role == 'assistant' %}{%- set content = message.content %}{%- set reasoning_content = '' %}"
+            "{%- if '</think>' in content %}{%- set reasoning_content = content.split('</think>')[0].rstrip('\n').split('<think>')[-1]"
+            ".lstrip('\n') %}{%- set content = content.split('</think>')[-1].lstrip('\n') %}{%- endif %}{%- if loop.index0 == messages|length - 1 "
+            "and (loop.last or (not loop.last and reasoning_content)) %}"
+            "{{- '<|im_start|>' + message.role + '\n<think>\n' + reasoning_content.strip('\n') + '\n</think>\n\n' + "
+            "content.lstrip('\n') }}{%- else %}{{- '<|im_start|>' + message.role + '\n' + content }}{%- endif %}"
+            "{{- '<|im_end|>\n' }}{%- endif %}{%- endfor %}{%- if add_generation_prompt %}")
+PHI_OLD = ("{% for message in messages %}{% if (message['role'] == 'user') %}{{'<|user|>' + '\n' + message['content'] + '<|end|>' + '\n' + "
+           "'<|assistant|>' + '\n'}}{% elif (message['role'] == 'assistant') %}{{message['content'] + '<|end|>' + '\n'}}{% endif %}"
+           "{% endfor %}")
+TEMPLATES |= {
+    "chatml-trim": (CHATML.replace("message['content']", "message['content'] | trim"), "", "<|im_end|>", True),
+    "chatml-qwen3": (QWEN[1] + THOUGHTS + QWEN[0] + "{%- if enable_thinking is defined and enable_thinking is false %}"
+                     "{{- '<think>\n\n</think>\n\n' }}{%- endif %}{%- endif %}", "", "<|im_end|>", True),
+    "chatml-thinking": (QWEN[1] + THOUGHTS + "{{- '<|im_start|>assistant\n<think>\n' }}{%- endif %}", "", "<|im_end|>", True),
+    "chatml-qwq": (QWEN[1] + "{%- elif message.role == 'assistant' %}{%- set content = message.content.split('</think>')[-1].lstrip('\n') %}"
+                   "{{- '<|im_start|>' + message.role + '\n' + content + '<|im_end|>' + '\n' }}{%- endif %}{%- endfor %}"
+                   "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n<think>\n' }}{%- endif %}", "", "<|im_end|>", True),
+    "mistral-0.2-system": (ALTERNATING + "{%- if loop.first and system_message is defined %}{{- ' [INST] ' + system_message + '\n\n' + "
+                           "message['content'] + ' [/INST]' }}{%- else %}{{- ' [INST] ' + message['content'] + ' [/INST]' }}{%- endif %}"
+                           "{%- elif message['role'] == 'assistant' %}{{- ' ' + message['content'] + eos_token}}{%- endif %}{%- endfor %}",
+                           "<s>", "</s>", True),
+    "mistral-0.3-late": (ALTERNATING.replace("'", '"') + '{%- if loop.last and system_message is defined %}{{- "[INST] " + system_message + '
+                         '"\\n\\n" + message["content"] + "[/INST]" }}{%- else %}{{- "[INST] " + message["content"] + "[/INST]" }}'
+                         '{%- endif %}{%- elif message["role"] == "assistant" %}{{- " " + message["content"]|trim + eos_token}}'
+                         '{%- endif %}{%- endfor %}', "<s>", "</s>", True),
+    "mistral-nemo": (ALTERNATING + "{%- if loop.last and system_message is defined %}{{- '[INST]' + system_message + '\n\n' + "
+                     "message['content'] + '[/INST]' }}{%- else %}{{- '[INST]' + message['content'] + '[/INST]' }}{%- endif %}"
+                     "{%- elif message['role'] == 'assistant' %}{{- message['content'] + eos_token}}{%- endif %}{%- endfor %}",
+                     "<s>", "</s>", True),
+    "phi3-old": ("{{ bos_token }}" + PHI_OLD, "<s>", "<|endoftext|>", False),
+    "phi3-medium": (PHI_OLD, "<s>", "<|endoftext|>", False),
+    "phi3-small": ("{{ bos_token }}{% for message in messages %}{{'<|' + message['role'] + '|>' + '\n' + message['content'] + '<|end|>\n' }}"
+                   "{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>\n' }}{% else %}{{ eos_token }}{% endif %}", "<s>",
+                   "<|endoftext|>", True),
+    "phi3-tight": ("{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endfor %}"
+                   "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% else %}{{ eos_token }}{% endif %}", "<s>", "<|endoftext|>", True),
+    "phi4": ("{% for message in messages %}{% if (message['role'] == 'system') %}{{'<|im_start|>system<|im_sep|>' + message['content'] + "
+             "'<|im_end|>'}}{% elif (message['role'] == 'user') %}{{'<|im_start|>user<|im_sep|>' + message['content'] + '<|im_end|>'}}"
+             "{% elif (message['role'] == 'assistant') %}{{'<|im_start|>assistant<|im_sep|>' + message['content'] + '<|im_end|>'}}"
+             "{% endif %}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant<|im_sep|>' }}{% endif %}", "", "<|im_end|>",
+             True),
+}
 WORDS = ["Hello", "two\nlines", " a space before", "and behind ", "\n\tboth\n", "Grüße", "日本", "{{ braces }}", "it's \"quoted\"", "x"]
 
 
@@ -66,6 +114,10 @@ def make(folder):
             for turn in range(draw.randint(1, 5)):
                 said = " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, 3)))
                 messages.append({"role": "assistant" if turn % 2 else "user", "content": said})
+            if "think" in template and i > 2:  # in the last answer, and in one before
+                del messages[len(messages) - (messages[-1]["role"] == "assistant"):]
+                messages.append({"role": "assistant", "content": "<think>\nHm.\n</think>\n\nSo."})
+                messages += [{"role": "user", "content": "Why?"}] * (i - 3)
             opened = messages[-1]["role"] == "user"
             text = render_jinja_template([messages], chat_template=template, add_generation_prompt=opened, bos_token=bos,
                                          eos_token=eos)[0][0]

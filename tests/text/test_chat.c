@@ -15,7 +15,7 @@ static int64_t read_messages(heed_ctx *cx, heed_json list, heed_chat_message *to
     return n;
 }
 
-/* Pieces lie one behind the other; those of answers are what the assistant said, and its end. */
+/* Pieces lie one behind the other; those of answers are what the assistant said or thought, and its end. */
 static void check_pieces(const heed_chat_text *text, const heed_chat_message *m, int64_t n) {
     size_t at = 0;
     int64_t answers = 0, said = 0;
@@ -27,7 +27,7 @@ static void check_pieces(const heed_chat_text *text, const heed_chat_message *m,
     }
     assert_int_equal(at, text->text.size);
     for (int64_t i = 0; i < n; i++) said += m[i].role == HEED_CHAT_ASSISTANT;
-    assert_int_equal(answers, said);
+    assert_true(answers >= said);
 }
 
 static void test_golden(void **state) {
@@ -90,6 +90,27 @@ static void test_tokens(void **state) {
     close_context(cx);
 }
 
+/* Where a template begins with bos_token, tokenizer_config.json says what that is. */
+static void test_begin(void **state) {
+    (void)state;
+    static const char *const bos[] = {"\"<|begins|>\"", "{\"content\": \"<|begins|>\", \"special\": true}", "null"};
+    heed_ctx *cx = open_context();
+    for (int i = 0; i < 3; i++) {
+        FILE *f = fopen(in_folder("tokenizer_config.json"), "w");
+        assert_non_null(f);
+        fprintf(
+            f,
+            "{\"bos_token\": %s, \"chat_template\": \"{{ bos_token }}{%% for message in messages %%}{{'<|im_start|>' + "
+            "message['role']}}{%% endfor %%}\"}\n",
+            bos[i]);
+        fclose(f);
+        heed_chat_format format;
+        assert_true(heed_chat_find(cx, in_folder("."), &format));
+        assert_string_equal(format.begin, i < 2 ? "<|begins|>" : "");
+    }
+    close_context(cx);
+}
+
 static void test_refused(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -97,6 +118,14 @@ static void test_refused(void **state) {
     heed_chat_text text = {0};
     assert_false(heed_chat_recognise(cx, "t.jinja", "{{ messages }}", &f));
     EXPECT_SENTENCE(cx, "t.jinja: a chat_template that heed does not know; it knows ChatML, ");
+    static const char *const unknown[] = {"<|start|>user<|message|>hi<|end|>",
+                                          "[SYSTEM_PROMPT]x[/SYSTEM_PROMPT][INST]y[/INST]",
+                                          "<|im_start|>assistant\n<think>{{ message.reasoning_content }}",
+                                          "<|start_header_id|>Cutting Knowledge Date: May"};
+    for (int i = 0; i < 4; i++) {
+        assert_false(heed_chat_recognise(cx, "t.jinja", unknown[i], &f));
+        EXPECT_SENTENCE(cx, "t.jinja: a chat_template that heed does not know");
+    }
     assert_false(heed_chat_find(cx, in_folder("nowhere"), &f));
     EXPECT_SENTENCE(cx, "there is no chat_template");
     assert_true(heed_chat_format_named("llama2", &f));
@@ -111,6 +140,6 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_begin), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

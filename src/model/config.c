@@ -260,8 +260,19 @@ static const char *absent(const heed_family *family, const heed_key *key) {
     return key->standard;
 }
 
+/* As in transformers id2label says how many there are, and num_labels, where a file has it, overrides it. */
+static void agree_on_labels(heed_ctx *cx, heed_json config, const heed_key *key) {
+    if (heed_failed(cx) || !key) return;
+    const int64_t named = heed_json_count(heed_json_find(cx, config, "id2label"));
+    if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_INT)
+        rename_labels(cx, config);
+    else if (named > 0 && is_missing(cx, config, key))
+        heed_json_put_int(cx, config, key->name, named);
+}
+
 bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config) {
     if (family->arguments) return heed_json_text(cx, config, "architecture") != NULL; /* build reads the others */
+    agree_on_labels(cx, config, find_key(family, head, "num_labels", strlen("num_labels")));
     struct keys k = keys_of(family, head);
     for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));) {
         const char *value = is_missing(cx, config, key) ? absent(family, key) : NULL;

@@ -57,3 +57,13 @@ for padding in null -1; do
     feed 'warm\ndull and fine\n' classify tuned
     [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ] || fail "two texts should be classified"
 done
+
+# transformers' files say by id2label how many classes there are: what is written from them says so too
+golden="$SOURCE/tests/golden/model/llama-classify"
+if grep -q num_labels "$golden/config.json"; then fail "the file should have id2label alone"; fi
+expect 0 average "$golden" "$golden" --out mean --quiet
+grep -q '"num_labels": 3' mean/config.json || fail "the number of labels should be kept"
+chmod -R u+w mean
+sed 's/"num_labels": 3/"num_labels": 2/' mean/config.json >edited
+mv edited mean/config.json
+wrong 1 "mean: 1 name does not fit: .*'score.weight'" info mean # num_labels overrides

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/profile.h"
 #include "base/text.h"
+#include "cli/chat.h"
 #include "cli/program.h"
 #include "cli/task.h"
 #include "heed/picture_set.h"
@@ -201,7 +202,7 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
     fputs("next: ", f);
     const struct train_task *says = r->task->next && !r->task->load ? r->task : r->how;
     cli_print_command(f, says->next, r->dir, (char *)NULL);
-    fprintf(f, "%s\n", says->next_how);
+    fprintf(f, "%s\n", strcmp(says->next, "generate") == 0 && chat_has_template(r->dir) ? " --chat" : says->next_how);
 }
 
 static void say_end(struct train_run *r, heed_loop_end end) {

@@ -63,7 +63,7 @@ const struct train_task train_lm = {
                  "heed train lm --data shakespeare.txt --recipe recipes/shakespeare.recipe --out bard\n"
                  "heed train lm --data wiki --documents --model llama --vocab 16000 --out small\n"
                  "heed train lm --data reports.txt --init gpt2 --steps 500 --warmup 50 --out reporter\n"
-                 "heed train lm --data talks.jsonl --init small --out talker\n"
+                 "heed train lm --data talks.jsonl --out talker\n"
                  "heed train lm --data shakespeare.txt --model lstm --carry-state --context 35 --clip 1 --out poet\n"
                  "heed generate bard --prompt 'ROMEO:' --sample\n"
                  "heed eval bard --data other.txt\n"},

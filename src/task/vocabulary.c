@@ -59,7 +59,16 @@ heed_tokenizer *heed_vocabulary_train_lm(heed_ctx *cx, const heed_lines *const *
                                       .eos = "<|endoftext|>",
                                       .unk = kind == HEED_TOKENS_BYTE_BPE ? NULL : "<unk>", /* no byte is unknown */
                                       .more = chat ? turns : NULL};
-    return train(cx, texts, n, &opts);
+    char roles[] = "system\nuser\nassistant\n"; /* what ChatML says beside its tokens is to be known, too */
+    int64_t start[] = {0, sizeof roles};
+    const heed_lines format = {roles, start, 1};
+    const heed_lines **const all = heed_mem_new(cx, (size_t)(n + 1) * sizeof *all);
+    if (!all) return NULL;
+    for (int i = 0; i < n; i++) all[i] = texts[i];
+    all[n] = &format;
+    heed_tokenizer *const t = train(cx, all, n + chat, &opts);
+    heed_mem_free(cx, all);
+    return t;
 }
 
 heed_tokenizer *heed_vocabulary_train_text2text(heed_ctx *cx, const heed_lines *const *texts, int n,

@@ -80,7 +80,10 @@ awk 'BEGIN {
 }' >talks.jsonl
 steps=600
 learns || steps=3
-expect 0 train lm --data talks.jsonl --tokens char --context 64 $small --steps $steps --batch 8 --lr 0.01 --out talker --quiet
+expect 0 train lm --data talks.jsonl --tokens char --context 64 $small --steps $steps --batch 8 --lr 0.01 --out talker
+says '^next: .*generate talker --chat$'
+feed 'system' tokens talker
+case " $(cat out) " in *" $(feed '\342\202\254' tokens talker; cat out) "*) fail "the letters of the format should be known" ;; esac
 grep -q im_start talker/chat_template.jinja || fail "the directory should say its chat format"
 expect 0 eval talker --data talks.jsonl
 says 'bits per byte'

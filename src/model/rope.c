@@ -138,7 +138,9 @@ static bool make_long(heed_ctx *cx, heed_json at, heed_params *set, struct rope 
 static bool make_yarn(heed_ctx *cx, heed_json at, struct rope *r, float *speeds) {
     const double fast = config_number_or(cx, at, "beta_fast", 0, 1e9, 0),
                  slow = config_number_or(cx, at, "beta_slow", 0, 1e9, 0);
-    const bool truncate = !is_there(cx, at, "truncate") || heed_json_bool(cx, at, "truncate");
+    const heed_json_kind truncated = heed_json_kind_of(heed_json_find(cx, at, "truncate")); /* null: it is not */
+    const bool truncate =
+        truncated == HEED_JSON_NONE || (truncated > HEED_JSON_NULL && heed_json_bool(cx, at, "truncate"));
     r->factor = config_number_or(cx, at, "factor", 1e-9, 1e9, (double)r->positions / (double)r->original);
     r->attention = (float)config_number_or(cx, at, "attention_factor", 0, 1e9, attention_of_yarn(cx, at, r->factor));
     if (heed_failed(cx)) return false;

@@ -6,6 +6,7 @@
 import json
 
 import torch
+import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -20,7 +21,8 @@ KINDS = [dict(rope_type="default"), dict(rope_type="linear", factor=2.5), dict(r
          dict(rope_type="yarn", factor=40.0, mscale=0.707, mscale_all_dim=1.2, original_max_position_embeddings=64),
          dict(rope_type="yarn", factor=4.0, attention_factor=0.8),
          dict(rope_type="longrope", **LONG), dict(rope_type="longrope", factor=6.0, **LONG),
-         dict(rope_type="longrope", attention_factor=1.25, **LONG)]
+         dict(rope_type="longrope", attention_factor=1.25, **LONG),
+         dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16, truncate=None, beta_fast=None, mscale=None)]
 THETAS = (100.0, 10000.0, 500000.0)
 
 

@@ -155,6 +155,9 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
     m->stack.layers = (int)config_int(cx, config, "num_hidden_layers", 0, MAX_LAYERS);
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     if (kin->gemma) {
+        const double scalar = config_number(cx, config, "query_pre_attn_scalar", 1e-9, 1e9);
+        if (!heed_failed(cx) && scalar == floor(scalar)) /* transformers takes no 256.0 */
+            heed_json_put_int(cx, config, "query_pre_attn_scalar", (int64_t)scalar);
         m->scale = sqrtf((float)m->width);
         m->cap = (float)config_number_or(cx, config, "final_logit_softcapping", 1e-9, 1e9, 0);
         if (heed_json_kind_of(heed_json_find(cx, config, "use_bidirectional_attention")) > HEED_JSON_NULL &&

@@ -80,9 +80,8 @@ bool heed_generate_config(heed_ctx *cx, const heed_model *model, heed_generate_o
     read_early_stopping(cx, from, &o.early_stopping);
     read_int(cx, from, "max_length", &o.max_length);
     read_int(cx, from, "max_new_tokens", &o.max_new_tokens);
-    read_int(cx, from, "min_length", &o.min_length);
+    if (!is_given(cx, from, "min_new_tokens")) read_int(cx, from, "min_length", &o.min_length); /* which it overrides */
     read_int(cx, from, "min_new_tokens", &o.min_new_tokens);
-    if (is_given(cx, from, "min_new_tokens")) o.min_length = 0;
     give_way(&o);
     read_int(cx, from, "no_repeat_ngram_size", &o.no_repeat_ngram);
     read_number(cx, from, "repetition_penalty", &o.repetition_penalty);

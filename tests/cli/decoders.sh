@@ -34,6 +34,8 @@ bad "hidden_act: " 's/"hidden_act": "silu"/"hidden_act": "spline"/'
 
 # windows
 wrong 2 '.*sliding_window: layer 0 sees a sliding window, whose size is not given' new gemma2 none $small --set num_key_value_heads=1 --set head_dim=4 --set sliding_window=null
+expect 0 new gemma2 gemma $small --set num_key_value_heads=1 --set head_dim=4
+grep -q '"query_pre_attn_scalar": 256,$' gemma/config.json || fail "transformers takes a whole number there"
 expect 0 new phi3 phi $small --set pad_token_id=0
 sed 's/"rope_theta": [0-9.]*/"rope_theta": 10000, "rope_scaling": {"type": "linear", "factor": 2}/' phi/config.json >edited
 mv edited phi/config.json

@@ -27,6 +27,15 @@ sed 's/"min_new_tokens": 4/"forced_bos_token_id": 0/' "$lm/generation_config.jso
 expect 0 generate forced gin --beam 2 --n-best 2 --json
 says '"score":null'
 
+# a body alone, or no architecture at all, is opened with the head that decodes
+cp "$lm/generation_config.json" forced
+for named in '"GPT2Model"' ''; do
+    sed "s/\"GPT2LMHeadModel\"/$named/" "$lm/config.json" >forced/config.json
+    if grep -q LMHead forced/config.json; then fail "the architecture should be gone"; fi
+    expect 0 generate forced 'gin pis' --beam 1 $plain --max-tokens 15
+    [ "$(cat out)" = ' kar man gen' ] || fail "without a head's name"
+done
+
 # lines, of different lengths, blank and bad
 feed 'gin pis\n\nres bin fis kar man pan fis\nner\n' generate "$lm" --beam 1 $plain
 [ "$status" = 0 ] && [ "$(wc -l <out)" = 4 ] || fail "a line for each line"

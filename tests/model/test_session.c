@@ -329,8 +329,8 @@ static void test_text(void **unused) {
     heed_ids_free(cx, &ids);
     heed_string_free(cx, &text);
     heed_generator_free(cx, g);
-    snprintf(dir, sizeof dir, "%s/model/gpt2-bare", getenv("HEED_GOLDEN"));
-    REFUSED(heed_generator_open(cx, dir), "GPT2Model of gpt2 cannot decode");
+    snprintf(dir, sizeof dir, "%s/model/gpt2-classify", getenv("HEED_GOLDEN"));
+    REFUSED(heed_generator_open(cx, dir), "GPT2ForSequenceClassification of gpt2 cannot decode");
     heed_generator_free(cx, NULL);
     close_context(cx);
 }

@@ -203,12 +203,16 @@ void ngram_print_sum(FILE *to, const char *what, const struct ngram_sum *s) {
             cli_count(s->unknown, "unknown", "unknown", unknown));
 }
 
+void ngram_put_number(heed_ctx *cx, heed_json at, const char *key, double value) {
+    isfinite(value) ? heed_json_put_number(cx, at, key, value) : heed_json_put_null(cx, at, key);
+}
+
 void ngram_put_sum(heed_ctx *cx, heed_json at, const struct ngram_sum *s) {
-    heed_json_put_number(cx, at, "log_probability", s->log_probability);
+    ngram_put_number(cx, at, "log_probability", s->log_probability);
     heed_json_put_int(cx, at, "tokens", s->tokens);
     heed_json_put_int(cx, at, "unknown", s->unknown);
-    heed_json_put_number(cx, at, "perplexity", ngram_perplexity(s));
-    if (s->notes > 0) heed_json_put_number(cx, at, "nats_per_note", nats_per_note(s));
-    heed_json_put_number(cx, at, "nats_per_token", nats(s));
-    heed_json_put_number(cx, at, "bits_per_byte", bits(s));
+    ngram_put_number(cx, at, "perplexity", ngram_perplexity(s));
+    if (s->notes > 0) ngram_put_number(cx, at, "nats_per_note", nats_per_note(s));
+    ngram_put_number(cx, at, "nats_per_token", nats(s));
+    ngram_put_number(cx, at, "bits_per_byte", bits(s));
 }

@@ -47,6 +47,8 @@ double ngram_perplexity(const struct ngram_sum *s);
 bool ngram_measure(const struct ngram_model *m, const heed_lines *lines, struct ngram_sum *to);
 void ngram_print_sum(FILE *to, const char *what, const struct ngram_sum *s);
 void ngram_put_sum(heed_ctx *cx, heed_json at, const struct ngram_sum *s);
+/* null where it is not finite */
+void ngram_put_number(heed_ctx *cx, heed_json at, const char *key, double value);
 
 /* Lines of a file; where sequences are texts, its whole text as one line. */
 bool ngram_read_lines(heed_ctx *cx, const char *path, bool text, heed_lines *to);

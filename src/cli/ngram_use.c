@@ -45,9 +45,9 @@ struct scorer {
 };
 
 static void put_sum(heed_ctx *cx, heed_json at, const struct ngram_sum *s) {
-    heed_json_put_number(cx, at, "log_probability", s->log_probability);
+    ngram_put_number(cx, at, "log_probability", s->log_probability);
     heed_json_put_int(cx, at, "tokens", s->tokens);
-    heed_json_put_number(cx, at, "perplexity", ngram_perplexity(s));
+    ngram_put_number(cx, at, "perplexity", ngram_perplexity(s));
     heed_json_put_int(cx, at, "unknown", s->unknown);
 }
 
@@ -130,7 +130,7 @@ static bool score_choices(struct scorer *s, char *cells) {
              heed_string_put(cx, &s->line, choice, strlen(choice)) &&
              (score_choice(s, before, &sum) || heed_fail_in(cx, "choice %lld", (long long)number));
         const double value = ok ? value_of(s, &sum, choice) : 0;
-        heed_json_put_number(cx, list, NULL, value);
+        ngram_put_number(cx, list, NULL, value);
         if (number > 1 && !(value > most)) continue;
         most = value, best = sum, best_number = number, likeliest = choice;
     }

@@ -182,7 +182,9 @@ const struct command score_command = {
         "encoder-decoder the first cell is the source and the choices are targets, of which all tokens are scored.\n\n"
         "DIR may be an n-gram model, a directory of 'heed train ngram' or an ARPA file. All tokens of a line are then "
         "scored, the first as it begins a line, and its end too; a choice is the rest of a line that its prompt "
-        "begins.\n\n"
+        "begins. Kneser-Ney smoothing with one discount gives unknown words no probability: the logarithm of such a "
+        "line "
+        "is -inf, and null with --json.\n\n"
         "A line that is not UTF-8, is longer than the model has positions, or leaves nothing to score is reported on "
         "standard error and answered with an empty line, and the exit status is 1 at the end; --strict stops there. "
         "Empty lines have empty answers.",

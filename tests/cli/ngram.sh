@@ -71,6 +71,14 @@ expect 0 complete letters 'the ca'
 says 'cat'
 expect 0 train ngram --data text --smoothing kneser-ney --discount 0.75 --order 2 --out kn --json
 says '"ngrams": \['
+expect 0 score kn 'the unheard-of' # of which it makes nothing
+says '^-inf	3	inf$'
+expect 0 score kn --json 'the unheard-of' 'the	cat	unheard-of'
+says '^\{"line":1,"log_probability":null,"tokens":3,"perplexity":null,"unknown":1\}$'
+says '"scores":\[-[0-9.]+,null\],"choice":1,'
+echo 'the unheard-of' >unheard
+expect 0 eval kn --data unheard --json
+says '"nats_per_token": null'
 expect 0 train ngram --data text --tokens bpe --vocab 40 --order 2 --prune 0,1 --out pieces --quiet
 
 # what is wrong is said

@@ -129,6 +129,14 @@ heed_tensor *encdec_in_order(heed_ctx *cx, const struct encdec_source *source, h
     return packed_order(cx, h, source->order);
 }
 
+struct encdec_steps encdec_first(heed_ctx *cx, const struct encdec *m, const struct encdec_source *source,
+                                 int64_t rows) {
+    struct encdec_steps s = {.state = source->first};
+    if (m->fed_width > 0) s.fed = heed_zeros(cx, HEED_F32, 3, (int64_t[]){1, rows, m->fed_width});
+    if (m->counts_steps) s.place = heed_zeros(cx, HEED_F32, 3, (int64_t[]){1, rows, 1});
+    return s;
+}
+
 heed_tensor *encdec_goes_on(heed_ctx *cx, const struct encdec_steps *steps, int64_t t) {
     if (!steps->counts) return NULL;
     heed_tensor *const on = heed_zeros(cx, HEED_I32, 1, steps->counts->shape);
@@ -219,8 +227,7 @@ bool encdec_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *o
         return heed_fail(cx, HEED_ERR_SHAPE, "sequences without a token: input_ids of shape %s, targets of shape %s",
                          heed_shape_text(t.ids).s, heed_shape_text(target).s);
     if (!encdec_encode(cx, m, t.ids, t.lengths, &source)) return false;
-    struct encdec_steps steps = {.state = source.first};
-    if (m->fed_width > 0) steps.fed = heed_zeros(cx, HEED_F32, 3, (int64_t[]){1, target->shape[0], m->fed_width});
+    struct encdec_steps steps = encdec_first(cx, m, &source, target->shape[0]);
     struct decoding d = {m, &source, steps};
     target = forcing_tokens(cx, decode_on, &d, target, input_like(cx, in, "teacher_forcing", target));
     return seq2seq_output(cx, &m->base, in, target, encdec_decode(cx, m, &source, target, &steps), out);

@@ -25,6 +25,7 @@ struct encdec_source {
 struct encdec_steps {
     heed_rnn_state state;
     heed_tensor *fed;    /* (1,R,fed_width): what the last step gives the next, beside the states; NULL: nothing */
+    heed_tensor *place;  /* (1,R,1): the number of the next step; NULL: nobody asks */
     heed_tensor *counts; /* i32 (R): of the new tokens, those that are real; NULL: all */
 };
 
@@ -41,7 +42,7 @@ struct encdec_kind {
 struct encdec {
     struct seq2seq base; /* first: vocabularies, tables of embeddings, the output layer */
     const struct encdec_kind *kind;
-    bool reverse;
+    bool reverse, counts_steps; /* counts_steps: the decoder must know the number of a step */
     int64_t embedding, units;
     int layers;
     int64_t memory_width, keys_width, fed_width; /* of what is kept for decoding; 0: nothing */
@@ -118,6 +119,9 @@ heed_tensor *encdec_context(heed_ctx *cx, const struct encdec_source *source, he
 
 /* Of a reversed source, in its own order. */
 heed_tensor *encdec_in_order(heed_ctx *cx, const struct encdec_source *source, heed_tensor *h);
+/* Where the decoder starts, rows of them. */
+struct encdec_steps encdec_first(heed_ctx *cx, const struct encdec *m, const struct encdec_source *source,
+                                 int64_t rows);
 /* Of step t alone: which rows go on, i32 (R) of 0 and 1; NULL: all. */
 heed_tensor *encdec_goes_on(heed_ctx *cx, const struct encdec_steps *steps, int64_t t);
 

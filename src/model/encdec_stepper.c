@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct encdec_state {
-    struct recurrent_state row; /* h of all layers, c of an LSTM, and what is fed */
+    struct recurrent_state row; /* h of all layers, c of an LSTM, what is fed, the number of the step */
     /* where the decoder starts, as a row has it; the length; hidden, memory and keys */
     struct recurrent_state sentence;
     int64_t sentences, per, span;
@@ -15,7 +15,9 @@ struct encdec_state {
 
 static int64_t states_of(const struct encdec *m) { return m->layers * m->units; }
 static bool has_cells(const struct encdec *m) { return m->decoder.opts.kind == HEED_LSTM; }
-static int64_t row_width(const struct encdec *m) { return states_of(m) * (has_cells(m) ? 2 : 1) + m->fed_width; }
+static int64_t fed_at(const struct encdec *m) { return states_of(m) * (has_cells(m) ? 2 : 1); }
+static int64_t place_at(const struct encdec *m) { return fed_at(m) + m->fed_width; }
+static int64_t row_width(const struct encdec *m) { return place_at(m) + m->counts_steps; }
 static int64_t memory_steps(const struct encdec *m, int64_t span) { return m->kind->one_context ? 1 : span; }
 
 /* ---- between rows and tensors ---- */
@@ -24,7 +26,8 @@ static bool put_row(heed_ctx *cx, const struct encdec *m, struct recurrent_state
     const int64_t n = states_of(m);
     if (!recurrent_put(cx, to, 0, s->state.h)) return false;
     if (has_cells(m) && !recurrent_put(cx, to, n, s->state.c)) return false;
-    return m->fed_width == 0 || recurrent_put(cx, to, row_width(m) - m->fed_width, s->fed);
+    if (m->fed_width > 0 && !recurrent_put(cx, to, fed_at(m), s->fed)) return false;
+    return !m->counts_steps || recurrent_put(cx, to, place_at(m), s->place);
 }
 
 static struct encdec_steps get_row(heed_ctx *cx, const struct encdec *m, const struct recurrent_state *from,
@@ -32,7 +35,8 @@ static struct encdec_steps get_row(heed_ctx *cx, const struct encdec *m, const s
     const int64_t n = states_of(m);
     struct encdec_steps s = {.state.h = recurrent_get(cx, from, 0, m->layers, rows, m->units)};
     if (has_cells(m)) s.state.c = recurrent_get(cx, from, n, m->layers, rows, m->units);
-    if (m->fed_width > 0) s.fed = recurrent_get(cx, from, row_width(m) - m->fed_width, 1, rows, m->fed_width);
+    if (m->fed_width > 0) s.fed = recurrent_get(cx, from, fed_at(m), 1, rows, m->fed_width);
+    if (m->counts_steps) s.place = recurrent_get(cx, from, place_at(m), 1, rows, 1);
     return s;
 }
 
@@ -97,8 +101,7 @@ static bool encode(heed_ctx *cx, const struct encdec *m, struct encdec_state *s,
     struct encdec_source from;
     heed_tensor *ids, *lengths;
     if (!seq2seq_sources(cx, &m->base, b, &ids, &lengths) || !encdec_encode(cx, m, ids, lengths, &from)) return false;
-    struct encdec_steps first = {.state = from.first};
-    if (m->fed_width > 0) first.fed = heed_zeros(cx, HEED_F32, 3, (int64_t[]){1, b->n, m->fed_width});
+    const struct encdec_steps first = encdec_first(cx, m, &from, b->n);
     int64_t at = row_width(m);
     return put_row(cx, m, &s->sentence, &first) && put_sentence(cx, s, &at, 1, 1, from.sizes) &&
            put_sentence(cx, s, &at, 1, s->span, from.hidden) &&

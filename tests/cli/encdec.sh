@@ -86,7 +86,7 @@ expect 0 "$@" --model sutskever --set num_layers=1 --reverse --out again --threa
 cmp -s reversed/model.safetensors again/model.safetensors || fail "one thread should give the same bits"
 set -- train translate --data corpus --from en --to de $small --steps 3 --model luong --set num_layers=2
 for score in dot general concat; do
-    for attention in global local-p; do
+    for attention in global local-m local-p; do
         expect 0 "$@" --set score=$score --set attention=$attention --set window=2 --set input_feeding=false --out $score --force
         feed 'five six\n' translate $score
     done
@@ -97,8 +97,8 @@ expect 2 train translate --data corpus --from en --to de --reverse --out bad
 error_is "train: --reverse: transformer reads all tokens at once"
 expect 2 new luong bad --set vocab_size=9 --set score=cosine
 error_is "luong: score: .cosine. is not one of: dot, general, concat"
-expect 2 new luong bad --set vocab_size=9 --set attention=local-m
-error_is "luong: attention: .local-m. is not one of: global, local-p"
+expect 2 new luong bad --set vocab_size=9 --set attention=near
+error_is "luong: attention: .near. is not one of: global, local-m, local-p"
 expect 2 new luong bad --set vocab_size=9 --set window=0
 error_is "luong: window: "
 expect 2 new bahdanau bad --set vocab_size=9 --set maxout_size=-1

@@ -157,6 +157,7 @@ static const struct {
     {"bahdanau", {SMALL_ENCDEC, "maxout_size=3", "alignment_size=6", "reverse_source=true"}, 6, NULL},
     {"luong", {SMALL_ENCDEC, "score=dot"}, 4, NULL},
     {"luong", {SMALL_ENCDEC, "score=concat", "attention=local-p", "window=2", "input_feeding=false"}, 7, NULL},
+    {"luong", {SMALL_ENCDEC, "attention=local-m", "window=1"}, 5, NULL},
     {"handwriting", {"hidden_size=5", "num_layers=2", "num_mixtures=3"}, 3, NULL},
     {"handwriting", {"hidden_size=4", "num_mixtures=2", "num_windows=3", "characters=ab"}, 4, "synthesis"},
 };

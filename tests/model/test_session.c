@@ -16,7 +16,7 @@ static heed_model *load(heed_ctx *cx, const char *name) {
 static heed_ids text(heed_ctx *cx, uint64_t stream, int64_t length) {
     heed_ids ids = {0};
     for (int64_t t = 0; t < length; t++)
-        heed_ids_put(cx, &ids, (int32_t)(2 + heed_random_bits(7, stream, (uint64_t)t) % 14));
+        heed_ids_put(cx, &ids, (int32_t)(2 + heed_random_bits(7, stream, (uint64_t)t) % 9));
     return ids;
 }
 
@@ -57,8 +57,12 @@ struct kind {
     const char *model;
     bool encodes;
 };
-static const struct kind kinds[] = {
-    {"gpt2-lm", false}, {"gpt2-options", false}, {"marian-shared", true}, {"bart", true}, {"mbart", true}};
+static const struct kind kinds[] = {{"gpt2-lm", false},     {"gpt2-options", false},   {"marian-shared", true},
+                                    {"bart", true},         {"mbart", true},           {"rnn-lm", false},
+                                    {"gru-lm", false},      {"lstm-lm", false},        {"sutskever", true},
+                                    {"cho", true},          {"bahdanau", true},        {"luong-general", true},
+                                    {"luong-concat", true}, {"luong-monotonic", true}, {"luong-monotonic-dot", true},
+                                    {"luong-local", true}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* What forward says follows the last of the ids. */

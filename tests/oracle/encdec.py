@@ -149,7 +149,7 @@ class Luong(Translator):
         self.output = nn.Linear(H, self.targets)
 
     def encode(self, memory, last, lengths):
-        return (memory, lengths), (last, torch.zeros_like(last[0][0]))
+        return (memory, lengths), (last, torch.zeros_like(last[0][0]), 0)
 
     def scores(self, h, memory):
         if self.c["score"] == "concat":
@@ -157,11 +157,13 @@ class Luong(Translator):
         return ((self.general(memory) if self.c["score"] == "general" else memory) * h[:, None]).sum(-1)
 
     def step(self, y, state, source):
-        (memory, lengths), (state, fed) = source, state
+        (memory, lengths), (state, fed, t) = source, state
         h, state = self.cell(torch.cat([y, fed], -1) if self.c["input_feeding"] else y, state)
-        scores = self.scores(h, memory)
-        if self.c["attention"] == "local-p":
-            D = self.c["window"]
+        scores, D = self.scores(h, memory), self.c["window"]
+        if self.c["attention"] == "local-m":
+            far = (torch.arange(memory.shape[1])[None] - (lengths[:, None] - 1).clamp(max=t)).abs() > D
+            a, c = self.attend(scores.masked_fill(far, -torch.inf), memory, lengths)
+        elif self.c["attention"] == "local-p":
             p = lengths[:, None] * torch.sigmoid(self.position["energy"](torch.tanh(self.position["hidden"](h))))
             d = torch.arange(memory.shape[1])[None] - p
             a, _ = self.attend(scores.masked_fill(d.abs() > D, -torch.inf), memory, lengths)
@@ -170,7 +172,7 @@ class Luong(Translator):
         else:
             a, c = self.attend(scores, memory, lengths)
         g = torch.tanh(self.combine(torch.cat([c, h], -1)))
-        return self.output(g), (state, g), a
+        return self.output(g), (state, g, t + 1), a
 
 
 CLASSES = dict(sutskever=Sutskever, cho=Cho, bahdanau=Bahdanau, luong=Luong)
@@ -186,6 +188,8 @@ CASES = {
     "luong-dot": LUONG | dict(score="dot", num_layers=2),
     "luong-general": LUONG | dict(score="general", reverse_source=True),
     "luong-concat": LUONG | dict(score="concat", input_feeding=False, num_layers=2, embedding_size=3),
+    "luong-monotonic": LUONG | dict(score="general", attention="local-m", window=1),
+    "luong-monotonic-dot": LUONG | dict(score="dot", attention="local-m", window=2, input_feeding=False, num_layers=2),
     "luong-local": LUONG | dict(score="general", attention="local-p", window=2),
     "luong-local-concat": LUONG | dict(score="concat", attention="local-p", window=1, input_feeding=False, reverse_source=True),
     "sutskever-free": dict(vocab_size=12, decoder_vocab_size=13, embedding_size=5, hidden_size=4, num_layers=2),

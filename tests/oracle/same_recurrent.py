@@ -1,0 +1,158 @@
+"""same_models.py for recurrent networks and encoder-decoders: python same_recurrent.py HEED [FAMILY...] [--cases N] [--seed S].
+
+Draws sizes, keys, a head, masks, states and lengths, of torch.nn's modules in recurrent.py and encdec.py."""
+import argparse
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+import torch
+from safetensors.torch import save_file
+
+import encdec
+import recurrent
+import same_models
+from same_mixing import AsTransformers
+
+
+def mask_of(r, rows, length):
+    """Padding on the right, on the left, anywhere, or none; a row has a token at least."""
+    mask, kind = torch.ones(rows, length, dtype=torch.long), r.choice(["none", "right", "left", "holes"])
+    for row in range(rows):
+        hidden = r.randint(0, length - 1)
+        if kind == "holes":
+            mask[row, r.sample(range(length), hidden)] = 0
+        elif kind != "none" and hidden:
+            mask[row, slice(length - hidden, None) if kind == "right" else slice(0, hidden)] = 0
+    return mask if kind != "none" or r.random() < 0.5 else None
+
+
+def ids_of(r, words, mask, rows, length, padding):
+    ids = torch.randint(0, words, (rows, length))
+    return ids if mask is None or padding is None else ids.masked_fill(mask == 0, padding)
+
+
+def labels_of(outputs, shape):
+    labels = torch.randint(0, outputs, shape)
+    labels[torch.rand(shape) < 0.2] = -100
+    labels.view(-1)[0] = 0
+    return labels
+
+
+def draw_recurrent(r, kind):
+    head = r.choice(list(recurrent.ARCHITECTURES))
+    words, width, units, layers, outputs = r.randint(5, 40), r.randint(1, 20), r.randint(2, 40), r.randint(1, 4), r.randint(2, 7)
+    rows, length = r.randint(1, 7), r.randint(2, 15)
+    keys = dict(bias=r.random() < 0.7)
+    if head != "lm":
+        keys["bidirectional"] = r.random() < 0.5
+    if kind == "lstm" and r.random() < 0.4:
+        keys["proj_size"] = r.randint(1, units - 1)
+    if kind == "rnn":
+        keys["nonlinearity"] = r.choice(["tanh", "relu"])
+    tied = head == "lm" and r.random() < 0.4
+    if tied:
+        width = keys.get("proj_size") or units
+    padding, pooling = r.choice([None, 0, 3]), r.choice(["last", "mean", "max"])
+    count = {"lm": words, "bare": None}.get(head, outputs)
+    model = recurrent.Recurrent(kind, words, width, units, layers, head, count, pooling, tied, padding, **keys)
+    scale = r.choice([0.2, 0.5, 0.8])
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(scale * torch.randn_like(p))
+    mask = mask_of(r, rows, length)
+    if head == "classify" and mask is None:  # the oracle's pooling wants one
+        mask = torch.ones(rows, length, dtype=torch.long)
+    given = dict(input_ids=ids_of(r, words, mask, rows, length, padding)) | ({} if mask is None else dict(attention_mask=mask))
+    if head == "classify":
+        given["labels"] = torch.randint(0, outputs, (rows,))
+    elif head in ("lm", "tag"):
+        given["labels"] = labels_of(count, (rows, length))
+        given["labels"].view(-1)[1] = 1
+    if head == "lm" and r.random() < 0.4:
+        given["shift_labels"] = given.pop("labels")
+    if head == "lm" and r.random() < 0.4:
+        given["state"] = torch.randn(layers, rows, keys.get("proj_size") or units)
+        if kind == "lstm":
+            given["cell"] = torch.randn(layers, rows, units)
+    if head == "lm" and mask is None and r.random() < 0.4:
+        given["teacher_forcing"] = torch.randint(0, 2, (rows, length))
+    config = dict(model_type=f"heed-{kind}", architectures=[kind.upper() + recurrent.ARCHITECTURES[head]], vocab_size=words,
+                  embedding_size=width, hidden_size=units, num_layers=layers, dropout=0.3, pad_token_id=padding) | keys
+    if head == "lm":
+        config["tie_word_embeddings"] = tied
+    if head == "classify":
+        config["pooling"] = pooling
+    if head in ("classify", "tag"):
+        config["num_labels"] = outputs
+    return model, config, given
+
+
+def draw_translator(r, kind):
+    words, targets = r.randint(6, 40), r.choice([0, r.randint(6, 40)])
+    config = encdec.SHARED | dict(vocab_size=words, decoder_vocab_size=targets, embedding_size=r.randint(1, 20), hidden_size=r.randint(1, 30),
+                                  reverse_source=r.random() < 0.4, pad_token_id=r.randint(0, 3), decoder_start_token_id=r.randint(0, 5),
+                                  eos_token_id=r.randint(0, 3))
+    if kind in ("sutskever", "luong"):
+        config["num_layers"] = r.randint(1, 3)
+    if kind in ("cho", "bahdanau"):
+        config["maxout_size"] = r.choice([0, r.randint(1, 20)])
+    if kind == "bahdanau":
+        config["alignment_size"] = r.choice([0, r.randint(1, 20)])
+    if kind == "luong":
+        config |= dict(score=r.choice(["dot", "general", "concat"]), attention=r.choice(["global", "local-m", "local-p"]), window=r.randint(1, 5),
+                       input_feeding=r.random() < 0.5)
+    model = encdec.CLASSES[kind](config)
+    scale = r.choice([0.2, 0.5, 0.8])
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(scale * torch.randn_like(p))
+    rows, length, steps = r.randint(1, 6), r.randint(1, 13), r.randint(1, 15)
+    mask = mask_of(r, rows, length)
+    given = dict(input_ids=ids_of(r, words, mask, rows, length, config["pad_token_id"]), labels=labels_of(targets or words, (rows, steps)))
+    if mask is not None:
+        given["attention_mask"] = mask
+    if r.random() < 0.3:
+        given["teacher_forcing"] = torch.randint(0, 2, (rows, steps))
+    return model, dict(model_type=f"heed-{kind}", architectures=[f"{kind.title()}ForTranslation"]) | config, given
+
+
+FAMILIES = {kind: draw_recurrent for kind in recurrent.KINDS} | {kind: draw_translator for kind in encdec.CLASSES}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("heed", metavar="HEED")
+    parser.add_argument("families", metavar="FAMILY", nargs="*", help=" ".join(FAMILIES))
+    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    bad = 0
+    for family in arguments.families or FAMILIES:
+        equal, refused, most = 0, 0, 0.0
+        for number in range(arguments.cases):
+            r = random.Random(f"{family} {arguments.seed} {number}")
+            torch.manual_seed(r.getrandbits(31))
+            model, config, given = FAMILIES[family](r, family)
+            with tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "config.json").write_text(json.dumps(config))
+                save_file({k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors")
+                share, where = same_models.compare(arguments.heed, folder, AsTransformers(model.eval()), given)
+            if share is None:
+                refused += 1
+                print(f"    {family} {number}: not compared: {where}")
+            elif share <= 1:
+                equal, most = equal + 1, max(most, share)
+            else:
+                bad += 1
+                print(f"    {family} {number}: {where}: {share:.3g} of what is allowed; {json.dumps(config)} {dict((k, tuple(v.shape)) for k, v in given.items())}")
+        print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -177,7 +177,10 @@ static int suggest(void *user, const char *line, size_t cursor, struct line_sugg
     size_t begin = cursor;
     while (begin > 0 && !is_blank(line[begin - 1])) begin--;
     if (!find(c, line, cursor)) return 0;
-    for (int i = 0; i < c->n && i < most; i++) to[i] = (struct line_suggestion){c->best[i].text.s, cursor - begin};
+    for (int i = 0; i < c->n && i < most; i++) {
+        if (!is_blank(line[cursor]) && !heed_string_put(c->cx, &c->best[i].text, " ", 1)) return 0; /* on to the next */
+        to[i] = (struct line_suggestion){c->best[i].text.s, cursor - begin};
+    }
     return c->n < most ? c->n : most;
 }
 

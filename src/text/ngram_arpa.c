@@ -288,6 +288,7 @@ static bool take_names(struct reading *r) {
 
 heed_ngram *ngram_arpa_read(heed_ctx *cx, const char *path, char *text, size_t size) {
     struct reading r = {.cx = cx, .path = path, .at = text, .end = text + size, .g = {.cx = cx}};
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) r.at += 3; /* a byte order mark */
     char *line;
     const bool ok = read_counts(&r, &line) && read_sections(&r, line) && take_names(&r);
     heed_mem_free(cx, r.count);

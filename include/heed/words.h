@@ -28,7 +28,7 @@ HEED_API void heed_words_close(heed_ctx *cx, heed_words *w);
 /* A directory: config.json, model.safetensors ("embedding.weight") and words.txt, a line each with the word and how
  * often it was seen. */
 HEED_API bool heed_words_save(heed_ctx *cx, const heed_words *w, const char *dir);
-/* A file of word2vec's: binary where the name ends in .bin, else text. */
+/* A file of word2vec's: binary where the name ends in .bin or .bin.gz, else text; .gz is gzipped. */
 HEED_API bool heed_words_write(heed_ctx *cx, const heed_words *w, const char *path);
 
 HEED_API int64_t heed_words_count(const heed_words *w);

@@ -20,7 +20,8 @@ unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *s
 unsigned char *file_read_regular(heed_ctx *cx, const char *path, size_t limit, size_t *size);
 
 /* Written beside the target, synced, renamed over it by file_write_commit. After any failure nothing is left beside and
- * the target is as it was. "-" writes to standard output. file_write_abort(NULL) is allowed. */
+ * the target is as it was. A name that ends in .gz is written as gzip. "-" writes to standard output.
+ * file_write_abort(NULL) is allowed. */
 struct file_writer;
 struct file_writer *file_write_open(heed_ctx *cx, const char *path);
 bool file_write(struct file_writer *w, const void *data, size_t size); /* sticky: later calls do nothing */

@@ -1,5 +1,6 @@
 /* Files that are written: into a hidden file beside the target, synced, and renamed over it, so that a reader, and a
- * crash at any moment, sees the old file or the new one. Devices and pipes are written as they are.
+ * crash at any moment, sees the old file or the new one. Devices and pipes are written as they are. What is called
+ * something.gz is gzip.
  *
  * The hidden file is locked (flock) as long as it is written. A process that is killed leaves it behind, without the
  * lock: whoever writes into that directory next removes it. */
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define BUFFER ((size_t)64 << 10)
 
@@ -26,14 +28,36 @@ struct file_writer {
     bool standard; /* the process's standard output, which is not ours to close */
     bool beside;   /* written to temp, to be renamed to path */
     bool broken;   /* something failed; nothing more is written */
+    bool gzip;     /* z is open */
     size_t have;   /* bytes waiting in the buffer */
     char path[PATH_MAX], temp[PATH_MAX];
     unsigned char buffer[BUFFER];
+    z_stream z;
+    unsigned char packed[BUFFER];
 };
 
 static bool refused(struct file_writer *w) {
     w->broken = true;
     return heed_fail(w->cx, HEED_ERR_FILE, "%s: %s", w->path, strerror(errno));
+}
+
+/* ---- gzip ---- */
+
+static void *zlib_alloc(void *cx, unsigned count, unsigned size) { return heed_mem_new(cx, (size_t)count * size); }
+static void zlib_free(void *cx, void *ptr) { heed_mem_free(cx, ptr); }
+
+static bool gzip_begin(struct file_writer *w, const char *path) {
+    const size_t n = strlen(path);
+    if (n < 3 || strcmp(path + n - 3, ".gz") != 0) return true;
+    w->z = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = w->cx};
+    const int window = 16 + MAX_WBITS, memory = 8; /* gzip's header; zlib's standard */
+    w->gzip = deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, memory, Z_DEFAULT_STRATEGY) == Z_OK;
+    return w->gzip || heed_fail(w->cx, HEED_ERR_MEMORY, "%s: no memory to gzip", w->path);
+}
+
+static void gzip_end(struct file_writer *w) {
+    if (w->gzip) deflateEnd(&w->z);
+    w->gzip = false;
 }
 
 /* ---- the hidden file ---- */
@@ -138,7 +162,7 @@ struct file_writer *file_write_open(heed_ctx *cx, const char *path) {
     if (!w) return NULL;
     w->cx = cx;
     w->fd = -1;
-    w->beside = w->broken = false;
+    w->beside = w->broken = w->gzip = false;
     w->have = 0;
     w->standard = strcmp(path, "-") == 0;
     strcpy(w->path, w->standard ? "standard output" : path);
@@ -148,10 +172,12 @@ struct file_writer *file_write_open(heed_ctx *cx, const char *path) {
         heed_mem_free(cx, w);
         return NULL;
     }
-    return w;
+    if (gzip_begin(w, path)) return w;
+    file_write_abort(w);
+    return NULL;
 }
 
-static bool write_through(struct file_writer *w, const unsigned char *data, size_t size) {
+static bool write_bytes(struct file_writer *w, const unsigned char *data, size_t size) {
     while (size > 0) {
         const ssize_t n = write(w->fd, data, size < ((size_t)1 << 30) ? size : (size_t)1 << 30);
         if (n < 0 && errno != EINTR) return refused(w);
@@ -160,6 +186,30 @@ static bool write_through(struct file_writer *w, const unsigned char *data, size
             data += n;
             size -= (size_t)n;
         }
+    }
+    return true;
+}
+
+/* Some of the bytes as gzip; mode Z_FINISH: they are the last. */
+static bool write_packed(struct file_writer *w, const unsigned char *data, size_t size, int mode) {
+    w->z.next_in = (unsigned char *)(uintptr_t)data; /* zlib only reads it */
+    w->z.avail_in = (uInt)size;
+    do {
+        w->z.next_out = w->packed;
+        w->z.avail_out = BUFFER;
+        deflate(&w->z, mode); /* cannot fail with a sound stream: there is room */
+        if (!write_bytes(w, w->packed, BUFFER - w->z.avail_out)) return false;
+    } while (w->z.avail_out == 0);
+    return true;
+}
+
+static bool write_through(struct file_writer *w, const unsigned char *data, size_t size) {
+    if (!w->gzip) return write_bytes(w, data, size);
+    for (const size_t most = (size_t)1 << 30; size > 0;) {
+        const size_t n = size < most ? size : most;
+        if (!write_packed(w, data, n, Z_NO_FLUSH)) return false;
+        data += n;
+        size -= n;
     }
     return true;
 }
@@ -208,6 +258,7 @@ static bool sync_target(struct file_writer *w) {
 bool file_write_commit(struct file_writer *w) {
     if (!w) return false;
     bool ok = !w->broken && !heed_failed(w->cx) && flush(w);
+    ok = ok && (!w->gzip || write_packed(w, w->buffer, 0, Z_FINISH));
     if (w->beside)
         ok = ok && sync_target(w) && (rename(w->temp, w->path) == 0 || refused(w));
     else
@@ -220,6 +271,7 @@ bool file_write_commit(struct file_writer *w) {
         sync_folder(w);
         close(w->fd); /* only now, as the lock goes with it */
     }
+    gzip_end(w);
     heed_mem_free(w->cx, w);
     return true;
 }
@@ -228,5 +280,6 @@ void file_write_abort(struct file_writer *w) {
     if (!w) return;
     if (w->fd >= 0 && !w->standard) close(w->fd);
     if (w->beside) unlink(w->temp);
+    gzip_end(w);
     heed_mem_free(w->cx, w);
 }

@@ -16,7 +16,7 @@ static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "TEXT", .help = "a text file (.gz too), or an ARPA file to convert"},
     {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "where the model is written"},
     {.name = "force", .letter = 'f', .help = "overwrite a model that is there"},
-    {.name = "arpa", .kind = OPTION_FILE, .value = "FILE", .help = "write the model as an ARPA file, too"},
+    {.name = "arpa", .kind = OPTION_FILE, .value = "FILE", .help = "write the model as an ARPA file, too; .gz is gzipped"},
     {.name = "n-grams", .kind = OPTION_GROUP},
     {.name = "order", .letter = 'n', .kind = OPTION_INT, .standard = "3", .value = "N", .low = 1, .high = HEED_NGRAM_MAX_ORDER,
      .help = "length of the longest n-grams"},

@@ -100,6 +100,8 @@ static bool read_line(heed_ctx *cx, struct tag_file *f, int64_t i, char *s) {
                          f->d->name, (long long)i + 1, (long long)columns, (long long)f->columns);
     if (!*tag)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: a word without a tag", f->d->name, (long long)i + 1);
+    if (!*word)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: a tag without a word", f->d->name, (long long)i + 1);
     f->tag_text[w->n] = tag;
     f->line[w->n] = i + 1;
     w->word[w->n++] = (heed_word){word, strlen(word)};

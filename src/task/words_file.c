@@ -199,7 +199,7 @@ static bool write_row(struct file_writer *f, const float *v, int64_t width) {
 bool heed_words_write(heed_ctx *cx, const heed_words *w, const char *path) {
     if (heed_failed(cx)) return false;
     if (!w || !path) return heed_fail(cx, HEED_ERR_USAGE, "words: vectors and the name of a file are needed");
-    const bool binary = text_ends(path, strlen(path), ".bin");
+    const bool binary = text_ends(path, strlen(path), ".bin") || text_ends(path, strlen(path), ".bin.gz");
     for (int64_t i = 0; i < w->words.count; i++)
         if (memchr(map_key(&w->words, i), ' ', map_size(&w->words, i)))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: the word '%s' holds a space, which ends a word in this format",

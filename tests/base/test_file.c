@@ -163,6 +163,35 @@ static void test_read_gzip(void **state) {
     unlink(in_folder("g.gz"));
 }
 
+/* A name that ends in .gz is written as gzip, whatever pieces the contents come in. */
+static void test_write_gzip(void **state) {
+    (void)state;
+    static const size_t pieces[] = {1, 3000, 70000, 300001};
+    const size_t size = 300001;
+    unsigned char *data = noise(size);
+    memset(data + 100000, 'a', 150000);
+    for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+        struct file_writer *w = file_write_open(cx, in_folder("w.gz"));
+        for (size_t at = 0; at < size; at += pieces[k])
+            assert_true(file_write(w, data + at, size - at < pieces[k] ? size - at : pieces[k]));
+        assert_true(file_write_commit(w));
+        expect_contents(in_folder("w.gz"), size, data, size);
+        struct file_map map;
+        assert_true(file_map_open(cx, in_folder("w.gz"), &map));
+        assert_true(map.size < 170000 && map.data[0] == 0x1F && map.data[1] == 0x8B);
+        file_map_close(&map);
+    }
+    struct file_writer *w = file_write_open(cx, in_folder("w.gz"));
+    assert_true(file_write(w, data, 9));
+    file_write_abort(w);
+    expect_contents(in_folder("w.gz"), size, data, size); /* as it was */
+    w = file_write_open(cx, in_folder("w.gz"));
+    assert_true(file_write_commit(w));
+    expect_contents(in_folder("w.gz"), size, data, 0);
+    free(data);
+    unlink(in_folder("w.gz"));
+}
+
 /* Cut at every place, and with every byte changed: an error that names the file, or the very contents. */
 static void test_mutated_gzip(void **state) {
     (void)state;
@@ -599,6 +628,7 @@ int main(void) {
         cmocka_unit_test(test_map_refused),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_read_gzip),
+        cmocka_unit_test(test_write_gzip),
         cmocka_unit_test(test_mutated_gzip),
         cmocka_unit_test(test_gzip_bomb),
         cmocka_unit_test(test_read_refused),

@@ -36,6 +36,8 @@ wrong 2 'train: --unsupervised needs --baum-welch N' train tag --data tags.tsv -
 wrong 1 'm: holds a model already; --force overwrites it' train tag --data tags.tsv --model hmm --out m
 printf 'the\tDET\ndog\n' >short.tsv
 wrong 1 'short.tsv: line 2: number of columns: 1, in the first line 2' train tag --data short.tsv --model hmm --out no
+printf 'the\tDET\n\tNOUN\n' >short.tsv
+wrong 1 'short.tsv: line 2: a tag without a word' train tag --data short.tsv --model hmm --out no
 : >empty.tsv
 wrong 1 'empty.tsv: there are no words' train tag --data empty.tsv --model hmm --out no
 [ ! -e no ] || fail "nothing should be left of a failure"

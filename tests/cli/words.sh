@@ -26,7 +26,8 @@ grep -q "line 2: unknown word 'kimg', did you mean 'king'?" err || fail "the nea
 # formats, both ways
 expect 0 words v --write v.bin --quiet
 expect 0 words v.bin --write v.txt --quiet
-expect 0 words v.txt --write again.bin --quiet
+expect 0 words v.txt --write again.bin.gz --quiet
+gzip -dc again.bin.gz >again.bin || fail "a name that ends in .gz is gzip"
 cmp v.bin again.bin || fail "text and binary should hold the same numbers"
 [ "$(head -n 1 v.txt)" = '13 12' ] || fail "the first line holds the sizes"
 head -c 200 v.bin >short.bin

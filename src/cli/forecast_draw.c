@@ -14,6 +14,7 @@ struct drawing {
     const heed_history *h;
     const heed_forecast *f;
     int64_t past;
+    double height;    /* of a panel, in points */
     float *x, *y, *z; /* (past + steps + 1) each */
 };
 
@@ -53,7 +54,7 @@ static void band_label(const heed_forecast *f, int64_t q, char out[64]) {
     snprintf(out, 64, "%.0f %% band", 100 * share);
 }
 
-/* Room above the curves for the legend, whose rows are `rows`. */
+/* Room above the curves for the legend, whose rows are `rows`: 12 points each, of what is not title and ticks. */
 static void leave_room(const struct drawing *d, heed_panel *p, int64_t g, int64_t k, int64_t past, int64_t rows) {
     const heed_forecast *f = d->f;
     float low = INFINITY, high = -INFINITY;
@@ -63,8 +64,9 @@ static void leave_room(const struct drawing *d, heed_panel *p, int64_t g, int64_
         low = fminf(low, value[0]);
         high = fmaxf(high, value[f->outputs - 1]);
     }
-    const double range = high > low ? (double)(high - low) : 1;
-    heed_panel_limits_y(p, (double)low - 0.05 * range, (double)high + (0.06 + 0.075 * (double)rows) * range);
+    const double range = high > low ? (double)(high - low) : 1,
+                 share = fmin(0.5, (12 * (double)rows + 14) / (d->height - 46));
+    heed_panel_limits_y(p, (double)low - 0.05 * range, (double)high + 1.05 * range * share / (1 - share));
 }
 
 /* Pairs of quantiles from the outside in, each darker. */
@@ -111,10 +113,11 @@ heed_figure *forecast_draw(heed_ctx *cx, const heed_history *h, const heed_forec
                         .h = h,
                         .f = f,
                         .past = past,
+                        .height = across == 1 ? 270 : 190,
                         .x = heed_mem_new(cx, room),
                         .y = heed_mem_new(cx, room),
                         .z = heed_mem_new(cx, room)};
-    heed_figure *figure = heed_figure_new(cx, across == 1 ? 620 : 330 * across, across == 1 ? 270 * down : 190 * down);
+    heed_figure *figure = heed_figure_new(cx, across == 1 ? 620 : 330 * across, d.height * down);
     heed_figure_grid(figure, down, across);
     for (int64_t i = 0; !heed_failed(cx) && i < shown_ones; i++)
         draw_series(&d, heed_figure_panel(figure, (int)i / across, (int)i % across), i / h->targets, i % h->targets,

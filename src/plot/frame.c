@@ -14,6 +14,7 @@ struct extent {
     bool bars, hbars;
     bool numbers;  /* at the ends of bars */
     int64_t count; /* of bars */
+    bool broken;   /* some x of a curve, of points or of a band is not an integer */
 };
 
 static void add_point(struct extent *e, const heed_panel *p, double x, double y) {
@@ -30,6 +31,7 @@ static void add_layer(struct extent *e, const heed_panel *p, const struct layer 
     case LAYER_BAND:
         for (int64_t i = 0; i < l->n; i++) {
             const double x = l->x ? (double)l->x[i] : (double)i;
+            e->broken = e->broken || (isfinite(x) && x != floor(x));
             add_point(e, p, x, (double)l->y[i]);
             if (l->z) add_point(e, p, x, (double)l->z[i]);
         }
@@ -116,7 +118,7 @@ static bool check_log(const heed_panel *p) {
 bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct theme *theme) {
     *f = (struct frame){.cr = cr, .panel = p, .theme = theme, .axes = true, .font = p->small ? FONT_SMALL : FONT_TICK};
     if (!check_log(p)) return false;
-    struct extent e = {range_none(), range_none(), false, false, false, 0};
+    struct extent e = {.x = range_none(), .y = range_none()};
     for (int i = 0; i < p->n; i++) {
         add_layer(&e, p, &p->layers[i]);
         if (p->layers[i].kind >= LAYER_HEATMAP) f->map = &p->layers[i];
@@ -127,6 +129,7 @@ bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct
     /* Curves begin close to the axis; points keep clear of it. */
     f->x.range = number_range(e.x, e.hbars && e.numbers ? 0.16 : 0.03, p->log_x, e.hbars, p->x_low, p->x_high);
     f->y.range = number_range(e.y, e.bars && e.numbers ? 0.08 : 0.05, p->log_y, e.bars, p->y_low, p->y_high);
+    f->x.whole = !e.broken && f->x.range.high - f->x.range.low >= 4; /* shorter axes would have a tick or two */
     if (e.bars) count_axis(&f->x, e.count, 0.1, bar_names(p));
     if (e.hbars) count_axis(&f->y, e.count, 0.1, bar_names(p));
     f->y.flipped = e.hbars;
@@ -191,7 +194,7 @@ static void choose_ticks(struct axis *a, int most) {
     if (a->log)
         ticks_log(&a->ticks, a->range.low, a->range.high, most, false);
     else
-        ticks_linear(&a->ticks, a->range.low, a->range.high, most, a->counts, false);
+        ticks_linear(&a->ticks, a->range.low, a->range.high, most, a->counts || a->whole, false);
 }
 
 static double tick_gap(const struct axis *a, double width) {

@@ -9,6 +9,7 @@
 struct axis {
     struct range range;
     bool log, flipped;         /* flipped: the low end is on top */
+    bool whole;                /* all that is drawn lies at integers: ticks do too */
     bool counts;               /* of things that are numbered: ticks at integers, no lines across */
     const struct names *names; /* written instead of numbers, name i at i */
     int64_t every;             /* ... of which every so-manieth has room */

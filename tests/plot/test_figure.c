@@ -494,12 +494,38 @@ static void colours(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* What is drawn at integers has its ticks there: 0, 5, 10 and 15, not 2.5 and 7.5. */
+static void whole_numbers(void **state) {
+    (void)state;
+    enum { N = 20 };
+    float x[N];
+    char *bytes[2];
+    size_t size[2];
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    for (int chosen = 0; chosen < 2; chosen++) {
+        heed_figure *f = heed_figure_new(cx, 480, 300);
+        heed_panel *p = heed_figure_panel(f, 0, 0);
+        heed_panel_curve(p, x, x, N, NULL);
+        if (chosen) heed_panel_ticks_x(p, (float[]){0, 5, 10, 15}, (const char *const[]){"0", "5", "10", "15"}, 4);
+        char path[600];
+        snprintf(path, sizeof path, "%s/whole%d.png", folder, chosen);
+        assert_true(heed_figure_write(f, path));
+        bytes[chosen] = slurp(path, &size[chosen]);
+        heed_figure_free(f);
+    }
+    assert_int_equal(size[0], size[1]);
+    assert_memory_equal(bytes[0], bytes[1], size[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shared_bar, set_up, tear_down),
         TEST(formats),
         TEST(colours),
         TEST(same_bytes),
+        TEST(whole_numbers),
         TEST(themes_differ),
         TEST(odd_data),
         TEST(map_limits),

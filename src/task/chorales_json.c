@@ -62,6 +62,9 @@ static int sort(int32_t pitch[HEED_VOICES], int n) {
 static bool read_chorale(heed_ctx *cx, heed_json list, bool sets, heed_chorales *to) {
     int32_t before[HEED_VOICES] = {HEED_REST, HEED_REST, HEED_REST, HEED_REST}, pitch[HEED_VOICES], sung[HEED_VOICES];
     if (!is_list(list)) return heed_json_fail(cx, list, "expected the list of a chorale's steps");
+    if (!more(heed_json_first(list))) return heed_json_fail(cx, list, "a chorale without a step");
+    if (heed_json_count(list) > CHORALE_STEPS_MAX)
+        return heed_json_fail(cx, list, "%lld steps are too many", (long long)heed_json_count(list));
     if (!chorales_begin(cx, to)) return false;
     for (heed_json step = heed_json_first(list); more(step); step = heed_json_next(step)) {
         const int n = read_step(cx, step, pitch);
@@ -72,7 +75,7 @@ static bool read_chorale(heed_ctx *cx, heed_json list, bool sets, heed_chorales 
             memcpy(sung, pitch, sizeof sung);
         for (int v = 0; v < HEED_VOICES; v++)
             if (sung[v] != HEED_REST) before[v] = sung[v];
-        if (!chorales_step(cx, to, sung, NULL)) return heed_json_fail(cx, list, "too long");
+        if (!chorales_step(cx, to, sung, NULL)) return false;
     }
     return chorales_end(cx, to);
 }

@@ -101,6 +101,7 @@ bad 'train\[0\]\[1\]\[2\]: 300 is no pitch: expected a MIDI number, 0 to 127, or
 bad '.*-7 is no pitch' '[[[60,-7,50,40]]]'
 bad '.*5 pitches at a time: there are four voices' '[[[60,59,58,57,56]]]'
 bad 'there are no chorales' '{"train":[]}'
+bad 'train\[1\]: a chorale without a step' '{"train":[[[60,55,50,40]],[]]}'
 bad '.*' '{"train":[[['
 printf 'MThd\000\000' >cut.mid
 wrong 1 "cut.mid: not a MIDI file: 'MThd' at offset 0 is missing" train music --data cut.mid --out never

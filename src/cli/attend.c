@@ -98,6 +98,8 @@ static bool choose(struct choice *c) {
         return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --head %lld: %s%s has %lld head%s, counted from 0",
                          (long long)c->head, s->name, behind(s), (long long)s->maps[0].heads,
                          s->maps[0].heads == 1 ? "" : "s");
+    if (s->n_maps == 1) c->layer = 0; /* the only one is the one that is asked for */
+    if (s->maps[0].heads == 1) c->head = 0;
     return true;
 }
 
@@ -280,8 +282,9 @@ static heed_figure *draw(const struct choice *c) {
     char title[96];
     if (c->layer >= 0 && c->head >= 0) {
         heed_panel *p = heed_figure_panel(f, 0, 0);
-        snprintf(title, sizeof title, "%s%s, layer %d, head %lld", s->name, behind(s), s->maps[c->layer].layer,
-                 (long long)c->head);
+        const bool only = s->n_maps == 1 && s->maps[0].heads == 1;
+        snprintf(title, sizeof title, only ? "%s%s" : "%s%s, layer %d, head %lld", s->name, behind(s),
+                 s->maps[c->layer].layer, (long long)c->head);
         heed_panel_title(p, title);
         char below[64], beside[64];
         snprintf(below, sizeof below, "keys: %s", s->keys->what);

@@ -151,10 +151,15 @@ static void choose_unit(struct plot *p) {
 /* ---- pictures ---- */
 
 static void title_of(const char *panel, char title[LOG_NAME + 8]) {
-    snprintf(title, LOG_NAME + 8, "%s", strcmp(panel, "lr") == 0 ? "learning rate" : panel);
+    snprintf(title, LOG_NAME + 8, "%s",
+             strcmp(panel, "lr") == 0     ? "learning rate"
+             : strcmp(panel, "bleu") == 0 ? "BLEU"
+                                          : panel);
     for (char *s = title; *s; s++)
         if (*s == '_') *s = ' ';
 }
+
+static bool by_length(const struct plot *p) { return strcmp(option_text(p->o, "x"), "words") == 0; }
 
 static void draw_curve(heed_panel *at, const struct log_curve *c, const float *y, heed_style style) {
     if (c->n == 1 && style.marker == HEED_MARKER_DEFAULT) style.marker = HEED_MARKER_DISC;
@@ -181,9 +186,9 @@ static void draw_log(const struct plot *p, heed_panel *at, int panel, int k) {
                                     : many && k >= 8             ? HEED_DASH_DOTS
                                                                  : HEED_DASH_NONE,
                             .width = set == TRAIN ? 1.8 : 1.6,
-                            .marker = set == TEST    ? HEED_MARKER_DIAMOND
-                                      : set == VALID ? HEED_MARKER_DISC
-                                                     : HEED_MARKER_DEFAULT,
+                            .marker = set == TEST                    ? HEED_MARKER_DIAMOND
+                                      : set == VALID || by_length(p) ? HEED_MARKER_DISC
+                                                                     : HEED_MARKER_DEFAULT,
                             .size = set == TEST ? 8 : 4};
         const float *smooth = loss && set == TRAIN ? p->smooth[k] : NULL;
         char label[48];
@@ -196,6 +201,22 @@ static void draw_log(const struct plot *p, heed_panel *at, int panel, int k) {
         draw_curve(at, c, smooth, style);
         named = true;
     }
+}
+
+/* Lengths are means of some lengths together; what is written below them are numbers of words. */
+static void length_ticks(const struct plot *p, heed_panel *at) {
+    enum { MOST = 32 };
+    const int step = p->end > 100 ? 50 : p->end > 50 ? 20 : p->end > 20 ? 5 : 2;
+    char text[MOST][16];
+    const char *names[MOST];
+    float place[MOST];
+    int n = 0;
+    for (; n < MOST && n * step <= p->end + step; n++) {
+        snprintf(text[n], sizeof text[n], "%d", n * step);
+        names[n] = text[n], place[n] = (float)(n * step);
+    }
+    heed_panel_ticks_x(at, place, names, n);
+    heed_panel_limits_y(at, 0, (double)NAN);
 }
 
 static heed_figure *draw(const struct plot *p) {
@@ -213,7 +234,8 @@ static heed_figure *draw(const struct plot *p) {
         heed_panel_title(at, title);
         heed_panel_labels(at, p->x_name, NULL);
         heed_panel_log(at, false, loss && option_flag(p->o, "log-y"));
-        if (p->end > 0) heed_panel_limits_x(at, 0, 1.02 * p->end);
+        if (p->end > 0 && !by_length(p)) heed_panel_limits_x(at, 0, 1.02 * p->end);
+        if (by_length(p)) length_ticks(p, at);
         for (int k = 0; k < p->n; k++) {
             draw_log(p, at, i, k);
             for (int set = 0; set < SETS; set++) has[set] = has[set] || curve_of(p, k, i, set);
@@ -263,7 +285,7 @@ static void show(const struct plot *p, int panel) {
 /* The last number of each curve. */
 static void print_ends(const struct plot *p) {
     for (int k = 0; k < p->n; k++) {
-        if (strcmp(option_text(p->o, "x"), "words") == 0)
+        if (by_length(p))
             printf("%s: up to %.0f words", p->logs[k].name, p->logs[k].last_x);
         else
             printf("%s: %.0f steps", p->logs[k].name, p->logs[k].last_step);

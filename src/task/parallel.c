@@ -118,7 +118,7 @@ static bool read_files(heed_ctx *cx, const char *path, const char *part, const h
     if (lines[0].count != lines[1].count)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s has %lld lines, %s has %lld: numbers must agree", files[0],
                          (long long)lines[0].count, files[1], (long long)lines[1].count);
-    return true;
+    return lines[0].count > 0 || heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", files[0]);
 }
 
 bool heed_parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,

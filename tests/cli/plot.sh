@@ -92,9 +92,9 @@ expect 0 plot run.log other.log --png b.png
 sed 's/accuracy/bleu/g' other.log >bleu.log
 expect 0 plot run.log bleu.log
 says '^accuracy$'
-says '^bleu$'
+says '^BLEU$'
 expect 0 plot run.log bleu.log --metric bleu
-says '^bleu$'
+says '^BLEU$'
 if grep -q '^accuracy$' out; then fail "--metric should choose"; fi
 printf '{"step":1,"loss":null,"grad_norm":3,"note":"begun"}\n{"step":2,"loss":0.5,"grad_norm":2.5}\n\n' >odd.log
 expect 0 plot odd.log # null leaves a gap, what is no number is no curve

@@ -1,6 +1,7 @@
 """same_models.py for recurrent networks and encoder-decoders: python same_recurrent.py HEED [FAMILY...] [--cases N] [--seed S].
 
-Draws sizes, keys, a head, masks, states and lengths, of torch.nn's modules in recurrent.py and encdec.py."""
+Draws sizes, keys, a head, masks, states and lengths, of torch.nn's modules in recurrent.py, encdec.py,
+forecaster.py and handwriting.py."""
 import argparse
 import json
 import pathlib
@@ -12,6 +13,8 @@ import torch
 from safetensors.torch import save_file
 
 import encdec
+import forecaster
+import handwriting
 import recurrent
 import same_models
 from same_mixing import AsTransformers
@@ -57,11 +60,7 @@ def draw_recurrent(r, kind):
         width = keys.get("proj_size") or units
     padding, pooling = r.choice([None, 0, 3]), r.choice(["last", "mean", "max"])
     count = {"lm": words, "bare": None}.get(head, outputs)
-    model = recurrent.Recurrent(kind, words, width, units, layers, head, count, pooling, tied, padding, **keys)
-    scale = r.choice([0.2, 0.5, 0.8])
-    with torch.no_grad():
-        for p in model.parameters():
-            p.copy_(scale * torch.randn_like(p))
+    model = rough(recurrent.Recurrent(kind, words, width, units, layers, head, count, pooling, tied, padding, **keys), r)
     mask = mask_of(r, rows, length)
     if head == "classify" and mask is None:  # the oracle's pooling wants one
         mask = torch.ones(rows, length, dtype=torch.long)
@@ -104,11 +103,7 @@ def draw_translator(r, kind):
     if kind == "luong":
         config |= dict(score=r.choice(["dot", "general", "concat"]), attention=r.choice(["global", "local-m", "local-p"]), window=r.randint(1, 5),
                        input_feeding=r.random() < 0.5)
-    model = encdec.CLASSES[kind](config)
-    scale = r.choice([0.2, 0.5, 0.8])
-    with torch.no_grad():
-        for p in model.parameters():
-            p.copy_(scale * torch.randn_like(p))
+    model = rough(encdec.CLASSES[kind](config), r)
     rows, length, steps = r.randint(1, 6), r.randint(1, 13), r.randint(1, 15)
     mask = mask_of(r, rows, length)
     given = dict(input_ids=ids_of(r, words, mask, rows, length, config["pad_token_id"]), labels=labels_of(targets or words, (rows, steps)))
@@ -119,7 +114,59 @@ def draw_translator(r, kind):
     return model, dict(model_type=f"heed-{kind}", architectures=[f"{kind.title()}ForTranslation"]) | config, given
 
 
-FAMILIES = {kind: draw_recurrent for kind in recurrent.KINDS} | {kind: draw_translator for kind in encdec.CLASSES}
+def rough(model, r):
+    scale = r.choice([0.2, 0.5, 0.8])
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(scale * torch.randn_like(p))
+    return model
+
+
+def draw_forecaster(r, _):
+    kind, context, horizon, targets = r.choice(["rnn", "gru", "lstm", "linear", "mlp"]), r.randint(2, 20), r.randint(1, 12), r.randint(1, 4)
+    features, known, rows = r.choice([0, r.randint(1, 4)]), r.choice([0, r.randint(1, 4)]), r.randint(1, 6)
+    quantiles = sorted(r.sample([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95], r.randint(1, 5))) if r.random() < 0.5 else []
+    keys = dict(quantiles=quantiles, loss=r.choice(["mse", "mae"]), normalize=r.choice(["last", "window", "none"]), units=r.randint(1, 20),
+                layers=r.randint(1, 3), decoder=r.randint(1, 9), hidden=tuple(r.randint(1, 12) for _ in range(r.randint(1, 3) if kind == "mlp" else 0)),
+                highway=r.choice([0, r.randint(1, context)]) if kind in forecaster.KINDS else 0)
+    model = rough(forecaster.Forecaster(kind, context, horizon, targets, features, known, **keys), r)
+    given = dict(past_values=3 * torch.randn(rows, context, targets) + 2)
+    if features:
+        given["past_features"] = torch.randn(rows, context, features)
+    if known:
+        given |= dict(past_time_features=torch.randn(rows, context, known), future_time_features=torch.randn(rows, horizon, known))
+    if r.random() < 0.8:
+        given["future_values"] = torch.randn(rows, horizon, targets)
+    return model, dict(model_type="heed-forecaster", architectures=["HeedForecaster"], kind=kind, context_length=context,
+                       prediction_length=horizon, num_targets=targets, num_features=features, num_time_features=known, quantiles=quantiles,
+                       loss=keys["loss"], normalize=keys["normalize"], hidden_size=keys["units"], num_layers=keys["layers"],
+                       decoder_size=keys["decoder"], highway_length=keys["highway"],
+                       hidden_sizes=list(keys["hidden"]), activation="tanh", dropout=0.2), given
+
+
+def draw_handwriting(r, _):
+    units, layers, mixtures, rows, steps = r.randint(1, 16), r.randint(1, 4), r.randint(1, 8), r.randint(1, 5), r.randint(2, 12)
+    characters, windows = ("", 0) if r.random() < 0.5 else ("01é23日x"[:r.randint(1, 7)], r.randint(1, 5))
+    model = rough(handwriting.Handwriting(units, layers, mixtures, windows, len(characters), 0.5), r)
+    pen = torch.randint(0, 2, (rows, steps))
+    given = dict(strokes=torch.cat([2 * torch.randn(rows, steps, 2), pen[..., None].float()], -1))
+    if r.random() < 0.8:
+        pen[torch.rand(pen.shape) < 0.2] = -100
+        pen[0, 1] = 1
+        given["labels"] = pen.int()
+    if characters:
+        given["text"] = torch.randint(1, len(characters) + 1, (rows, r.randint(1, 6))).int()
+    if r.random() < 0.4:
+        given |= dict(state=torch.randn(layers, rows, units), cell=torch.randn(layers, rows, units))
+        if characters:
+            given |= dict(kappa=torch.rand(rows, windows), window=torch.rand(rows, len(characters)))
+    config = dict(model_type="heed-handwriting", architectures=["HandwritingFor" + ("Synthesis" if characters else "Prediction")],
+                  hidden_size=units, num_layers=layers, num_mixtures=mixtures, initializer_range=0.075)
+    return model, config | (dict(num_windows=windows, window_pace=0.5, characters=characters) if characters else {}), given
+
+
+FAMILIES = {kind: draw_recurrent for kind in recurrent.KINDS} | {kind: draw_translator for kind in encdec.CLASSES} | {
+    "forecaster": draw_forecaster, "handwriting": draw_handwriting}
 
 
 def main():

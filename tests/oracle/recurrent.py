@@ -12,6 +12,7 @@ KINDS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
 class Recurrent(nn.Module):
     """outputs None: the bare model. pooling: of a classifier. Padding is taken out before the network and put back."""
+    problem = None  # of a classifier whose labels are numbers
 
     def __init__(self, kind, words, width, units, layers, head, outputs=None, pooling=None, tied=False, padding=None,
                  **keys):
@@ -65,7 +66,10 @@ class Recurrent(nn.Module):
             return dict(last_hidden_state=h)
         if self.head == "classify":
             logits = self.logits(self.pooled(h, attention_mask, last))
-            return dict(logits=logits, loss=F.cross_entropy(logits, labels))
+            if not labels.is_floating_point():
+                return dict(logits=logits, loss=F.cross_entropy(logits, labels))
+            loss = F.mse_loss if self.problem == "regression" else F.binary_cross_entropy_with_logits
+            return dict(logits=logits, loss=loss(logits, labels.to(logits).view_as(logits)))
         logits = self.logits(h)
         targets = labels if self.head == "tag" else shift_labels
         if targets is None:

@@ -59,6 +59,9 @@ def draw_recurrent(r, kind):
     if tied:
         width = keys.get("proj_size") or units
     padding, pooling = r.choice([None, 0, 3]), r.choice(["last", "mean", "max"])
+    problem = r.choice(["regression", "multi_label_classification", None, None]) if head == "classify" else None
+    if problem == "regression" and r.random() < 0.5:
+        outputs = 1
     count = {"lm": words, "bare": None}.get(head, outputs)
     model = rough(recurrent.Recurrent(kind, words, width, units, layers, head, count, pooling, tied, padding, **keys), r)
     mask = mask_of(r, rows, length)
@@ -67,6 +70,9 @@ def draw_recurrent(r, kind):
     given = dict(input_ids=ids_of(r, words, mask, rows, length, padding)) | ({} if mask is None else dict(attention_mask=mask))
     if head == "classify":
         given["labels"] = torch.randint(0, outputs, (rows,))
+        if problem:
+            model.problem = problem
+            given["labels"] = torch.randn(rows, outputs) if problem == "regression" else torch.randint(0, 2, (rows, outputs)).float()
     elif head in ("lm", "tag"):
         given["labels"] = labels_of(count, (rows, length))
         given["labels"].view(-1)[1] = 1
@@ -83,7 +89,7 @@ def draw_recurrent(r, kind):
     if head == "lm":
         config["tie_word_embeddings"] = tied
     if head == "classify":
-        config["pooling"] = pooling
+        config |= dict(pooling=pooling, problem_type=problem)
     if head in ("classify", "tag"):
         config["num_labels"] = outputs
     return model, config, given

@@ -2,10 +2,12 @@
 import torch
 import torch.nn.functional as F
 
+import attention
 import training
 
 KINDS = {0: torch.nn.RNN, 2: torch.nn.GRU, 3: torch.nn.LSTM}  # as heed_cell_kind has them
 STEPS = 50
+MEMORY = 0.75  # of PyTorch's, at most
 
 
 def recurrent_both(rows, units, kind):
@@ -74,12 +76,24 @@ def step_of(model, rows, length, words):
 
 def lstm_lm_step(rows, units, length):
     variant = step_of(LanguageModel(10000, units, 2), rows, length, 10000)
-    return [("eager", variant(False)), ("compile", variant(True))]
+    yield "eager", variant(False)
+    yield "compile", variant(True)
 
 
 def bahdanau_step(rows, units, length):
     variant = step_of(Aligned(8000, units), rows, length, 8000)
-    return [("eager", variant(False)), ("compile", variant(True))]
+    yield "eager", variant(False)
+    yield "compile", variant(True)
+
+
+def peak_bytes(workload, *sizes):
+    """How much more memory a process has held at its peak, after some runs, than before there was a model."""
+    torch.manual_seed(0)
+    before = attention.memory_of_process("VmRSS")
+    _, run = next(iter(globals()[workload](*sizes)))  # eager: the compiler takes memory of its own
+    for _ in range(4):
+        run()
+    return attention.memory_of_process("VmHWM") - before
 
 
 def lines():
@@ -89,3 +103,15 @@ def lines():
     yield "GRU 256, 32 x 50 forward+backward", recurrent_both, (32, 256, 2), (1.2, 1.2)
     yield "RNN 256, 32 x 50 forward+backward", recurrent_both, (32, 256, 0), (1.2, 1.2)
     yield "LSTM 512, a token", recurrent_step, (1, 512, 3), (1.5, 1.5)
+
+
+def extras(start, failed):
+    """start: makes a worker, whose memory nothing else has raised."""
+    for title, workload, sizes, _ in list(lines())[:3]:
+        worker = start()
+        before = worker.memory("VmRSS")
+        worker.best(workload.__name__, sizes, 1, 0)
+        ours, peer = worker.memory("VmHWM") - before, attention.fresh_process(f"peak_bytes({workload.__name__!r}, *{sizes})", "recurrent")
+        print(f"  {title}: {ours / 1e6:.0f} MB at the peak, PyTorch {peer / 1e6:.0f} MB ({MEMORY} of it at most)")
+        if ours > MEMORY * peer:
+            failed.append(f"{title} takes {ours / peer:.2f} of PyTorch's memory")

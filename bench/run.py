@@ -238,7 +238,7 @@ def measure(worker, workload, sizes, threads, turns, seconds):
     """The two take turns; short workloads run hundreds of times in a turn."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    variants = workload(*sizes)
+    variants = list(workload(*sizes))
     for _, run in variants:
         for _ in range(2):
             run()
@@ -310,6 +310,8 @@ def compare(args, folder):
         tokens.extras(worker, failed)
     if args.only in "MiniLM-L6 fine-tuning":
         encoders.extras(Worker(args.worker, folder), failed)
+    if args.only in "LSTM":
+        recurrent.extras(lambda: Worker(args.worker, folder), failed)
     if args.only in "DeiT-Ti at 224, 8 pictures, training step":
         vision.extras(Worker(args.worker, folder), failed)
     if args.only in "GPT-2 124M alone":

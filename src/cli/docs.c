@@ -1,6 +1,7 @@
 /* heed docs: the manual page, the shells' completions and the page of models, for whoever installs heed. */
 #include "cli/docs.h"
 #include "cli/options.h"
+#include "cli/plain_models.h"
 #include "heed/model.h"
 #include <stdio.h>
 #include <string.h>
@@ -27,12 +28,19 @@ static void family_page(const heed_family *f) {
         if (h->keys) keys_table(h->keys);
 }
 
+static void plain_page(const struct plain_model *m) {
+    printf("\n## %s\n\n%s (%s).\n\n- `\"model_type\": \"%s\"`\n\n%s\n\n| key | |\n|---|---|\n", m->name, m->summary,
+           m->paper, m->type, m->notes);
+    for (int i = 0; m->keys[i][0]; i++) printf("| `%s` | %s |\n", m->keys[i][0], m->keys[i][1]);
+}
+
 void docs_models(void) {
     fputs("# Models\n\nMade by `heed docs models`. Every family with the keys of its `config.json`; `heed list FAMILY` "
           "shows "
           "the same. Keys that a family does\nnot know are kept and written back.\n",
           stdout);
     for (int i = 0; i < heed_family_count(); i++) family_page(heed_family_at(i));
+    for (int i = 0; plain_model_at(i); i++) plain_page(plain_model_at(i));
 }
 
 static const struct option options[] = {{.name = NULL}};

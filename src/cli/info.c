@@ -2,6 +2,7 @@
  * run without computing. */
 #include "cli/coefficients.h"
 #include "cli/options.h"
+#include "cli/plain_models.h"
 #include "heed/loop.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -150,6 +151,8 @@ static void print_json(const struct options *o, heed_ctx *cx, const heed_model *
 }
 
 static int show(const struct options *o, heed_ctx *cx, const char *dir) {
+    const struct plain_model *plain = plain_model_of(dir);
+    if (plain) return plain_model_info(o, cx, plain, dir), EXIT_DONE;
     heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     int status = EXIT_DONE;
     if (model) {
@@ -182,7 +185,7 @@ const struct command info_command = {
     .about =
         "Says what a model directory holds, and how much memory running it and training it (with AdamW) will take at "
         "most, by planning a step without computing it. Of a linear model also its coefficients and intercept, in the "
-        "units of the data.",
+        "units of the data. n-grams, hidden Markov models and word vectors, which are no networks, have no plan.",
     .options = options,
     .examples = "heed info digits\nheed info digits --batch 128 --verbose\nheed info digits --json\n",
     .run = run,

@@ -188,6 +188,18 @@ heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *
 
 /* ---- what a directory holds ---- */
 
+/* What is in directories of heed's that hold no network; NULL: none of these. */
+static const char *no_network(const char *type) {
+    static const char *const known[][2] = {
+        {"heed-ngram", " is an n-gram model, which is for heed complete, eval, generate, info and score"},
+        {"heed-hmm", " is a hidden Markov model, which is for heed tag, eval and info"},
+        {"heed-words", " is word vectors, which are for heed words, heed info and --embeddings"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(type, known[i][0]) == 0) return known[i][1];
+    return NULL;
+}
+
 /* transformers says model_type, timm architecture, diffusers _class_name. */
 static const heed_family *family_of(heed_ctx *cx, heed_json config) {
     static const struct {
@@ -199,9 +211,10 @@ static const heed_family *family_of(heed_ctx *cx, heed_json config) {
         const char *const name = heed_json_text(cx, config, said[i].key);
         if (strcmp(name, "timm_wrapper") == 0) continue; /* transformers around timm, with its architecture */
         const heed_family *const family = said[i].find(name);
+        const char *const other = no_network(name);
         if (!family)
-            heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "no family of heed's is '%s'",
-                           shown(name).text);
+            heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "%s'%s'%s",
+                           other ? "" : "no family of heed's is ", shown(name).text, other ? other : "");
         return family;
     }
     heed_json_text(cx, config, "model_type"); /* says that it is missing, or no text */

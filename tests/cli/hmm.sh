@@ -27,6 +27,12 @@ says '^accuracy [0-9.]+ % of '
 expect 0 eval m --data tags.tsv --json
 says '"unknown_accuracy": '
 
+expect 0 info m
+says '^states +4$'
+expect 0 info m --json
+says '"name": "hmm"'
+wrong 1 "m/config.json: model_type: 'heed-hmm' is a hidden Markov model, .*" generate m --prompt the
+
 expect 0 train tag --data tags.tsv --model hmm --baum-welch 3 --out learnt
 grep -q '^heed: Baum-Welch step 3: [0-9.]* nats per word$' err || fail "steps should be said"
 expect 0 train tag --data tags.tsv --test tags.tsv --model hmm --unsupervised --baum-welch 20 --out alone --json --quiet

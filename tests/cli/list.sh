@@ -18,6 +18,12 @@ says '^hidden_sizes +ints +128 '
 says '^model_type +heed-mlp$'
 expect 0 list heed-mlp --json
 [ "$(grep -c '"model_type": ' "$scratch/out")" = 1 ] || fail "one family only"
+expect 0 list ngram
+says '^model_type +heed-ngram$'
+expect 0 list heed-hmm --json
+[ "$(grep -c '"model_type": ' "$scratch/out")" = 1 ] || fail "one family only"
+wrong 2 "new: hmm is no network: 'heed train tag --model hmm' makes one" new hmm "$scratch/never"
+wrong 2 "new: word2vec is no network: 'heed train words' makes one" new word2vec "$scratch/never"
 wrong 2 "list: mpl: unknown family, did you mean 'mlp'" list mpl
 wrong 2 "list: zebra-crossing: unknown family, 'heed list' lists them" list zebra-crossing
 wrong 2 "list: 'linear' is one word too many" list mlp linear

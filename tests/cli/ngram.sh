@@ -65,6 +65,15 @@ expect 0 score lm.arpa --strict 'the'
 wrong 1 'text 1: choice 2: it leaves nothing to score' score lm --strict 'the	cat	'
 wrong 2 'score: --bos is not for n-gram models' score lm --bos the
 
+# what it is
+expect 0 info lm
+says '^family +ngram \(heed-ngram\): '
+says '^order +3$'
+says '^n-grams +[0-9]+ 20 [0-9]+$'
+expect 0 info lm.arpa --json
+says '"order": 3'
+wrong 1 "lm/config.json: model_type: 'heed-ngram' is an n-gram model, which is for heed complete, .*" tag lm the
+
 # letters: the text is one sequence
 expect 0 train ngram --data text --tokens char --order 4 --valid 0.2 --out letters --quiet
 expect 0 complete letters 'the ca'

@@ -23,6 +23,11 @@ feed 'king\nkimg\n' words v -k 1 --json
 says '^\{"query":"king","found":\[\{"word":'
 grep -q "line 2: unknown word 'kimg', did you mean 'king'?" err || fail "the nearest word should be said"
 
+expect 0 info v
+says '^width +12$'
+expect 0 info v --json
+says '"words": 13'
+
 # formats, both ways
 expect 0 words v --write v.bin --quiet
 expect 0 words v.bin --write v.txt --quiet

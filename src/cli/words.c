@@ -55,12 +55,13 @@ static bool answer_lines(const struct options *o, heed_ctx *cx, const heed_words
     heed_word_found *found = heed_mem_new(cx, (size_t)top * sizeof *found);
     in->skip_bad = !option_flag(o, "strict");
     while (found && cli_lines_next(in)) {
-        const int64_t n = in->bad ? 0 : heed_words_ask(cx, w, in->text, top, found);
+        const bool empty = in->text[strspn(in->text, " \t\r")] == 0; /* has an empty answer */
+        const int64_t n = in->bad || empty ? 0 : heed_words_ask(cx, w, in->text, top, found);
         if (n < 0 && !cli_lines_recover(in)) break;
         if (option_flag(o, "json"))
             print_json(cx, w, in, in->text, found, n);
         else
-            print_lines(w, found, n, asked > 1 || in->bad);
+            print_lines(w, found, n, asked > 1 || in->bad || empty);
         if (!cli_lines_ready(in)) fflush(stdout);
     }
     heed_mem_free(cx, found);

@@ -28,6 +28,9 @@ says '^width +12$'
 expect 0 info v --json
 says '"words": 13'
 
+feed 'king\n\nqueen\n' words v -k 1
+[ "$status" = 0 ] && [ "$(wc -l <out)" = 3 ] && [ -z "$(sed -n 2p out)" ] || fail "an empty line has an empty answer"
+
 # formats, both ways
 expect 0 words v --write v.bin --quiet
 expect 0 words v.bin --write v.txt --quiet

@@ -102,8 +102,13 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
     const bool reads = !model || heed_model_takes(model, "input_ids");
     if (!model || (reads && text_among(heed_model_head(model)->tasks, task))) return model;
     if (!reads) heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of text", dir, heed_model_family(model)->name);
-    heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s; 'heed train %s --init %s' makes a model that is", dir,
-              heed_model_head(model)->architecture, task, task, dir);
+    const char *const name = heed_model_family(model)->name;
+    if (heed_head_for(heed_model_family(model), task))
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s; 'heed train %s --init %s' makes a model that is", dir,
+                  heed_model_head(model)->architecture, task, task, dir);
+    else
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s has no head for %s; 'heed list %s' shows those it has", dir, name, task,
+                  name);
     heed_model_free(cx, model);
     return NULL;
 }

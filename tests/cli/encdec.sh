@@ -93,6 +93,8 @@ for score in dot general concat; do
 done
 
 # what cannot be
+expect 1 classify cho 'five six'
+error_is "cho: cho has no head for classify; 'heed list cho' shows those it has"
 expect 2 train translate --data corpus --from en --to de --reverse --out bad
 error_is "train: --reverse: transformer reads all tokens at once"
 expect 2 new luong bad --set vocab_size=9 --set score=cosine

@@ -55,7 +55,8 @@ struct heed_panel {
     char *title, *x_label, *y_label;
     double x_low, x_high, y_low, y_high; /* NaN: from the data */
     bool log_x, log_y, no_legend;
-    float *tick_at; /* ticks of the x axis that the caller has chosen; NULL: by the range */
+    bool open_bands; /* the legend must hide none of them: they are notes */
+    float *tick_at;  /* ticks of the x axis that the caller has chosen; NULL: by the range */
     struct names tick_names;
     bool small;          /* small text: one of many */
     bool bare_x, bare_y; /* no ticks: those of a neighbour do for it */

@@ -33,19 +33,22 @@ static void cover_line(struct cover *c, double x0, double y0, double x1, double 
 
 static void cover_layer(struct cover *c, const struct layer *l) {
     const struct frame *f = c->f;
-    double last_x = (double)NAN, last_y = (double)NAN;
+    double last_x = (double)NAN, last_y = (double)NAN, last_z = (double)NAN;
     switch (l->kind) {
     case LAYER_CURVE:
     case LAYER_SCATTER:
     case LAYER_BAND:
         for (int64_t i = 0; i < l->n; i++) {
             const double x = frame_x(f, l->x ? (double)l->x[i] : (double)i), y = frame_y(f, (double)l->y[i]);
-            if (isnan(x) || isnan(y)) continue;
-            cover_point(c, x, y);
-            if (l->kind == LAYER_CURVE && !isnan(last_x)) cover_line(c, last_x, last_y, x, y);
-            if (l->kind == LAYER_BAND && isfinite(l->z[i])) cover_line(c, x, y, x, frame_y(f, (double)l->z[i]));
-            last_x = x;
+            const double z = l->kind == LAYER_BAND ? frame_y(f, (double)l->z[i]) : y;
+            const bool gap = isnan(x) || isnan(y) || isnan(z), goes_on = !gap && !isnan(last_x);
+            if (!gap) cover_point(c, x, y);
+            if (l->kind != LAYER_SCATTER && goes_on) cover_line(c, last_x, last_y, x, y);
+            if (l->kind == LAYER_BAND && !gap) cover_line(c, x, y, x, z);
+            if (l->kind == LAYER_BAND && goes_on) cover_line(c, last_x, last_z, x, z);
+            last_x = gap ? (double)NAN : x;
             last_y = y;
+            last_z = z;
         }
         break;
     case LAYER_BARS:
@@ -108,7 +111,8 @@ static struct rect best_place(const struct frame *f, double w, double h, unsigne
                                        {0.5, 0}, {0.5, 1}, {0, 0.5}, {0.5, 0.5}};
     struct cover c = {.f = f};
     const struct rect r = f->plot;
-    for (int i = 0; i < f->panel->n; i++) cover_layer(&c, &f->panel->layers[i]);
+    for (int i = 0; i < f->panel->n; i++)
+        if (!f->panel->open_bands || f->panel->layers[i].kind == LAYER_BAND) cover_layer(&c, &f->panel->layers[i]);
     struct rect best = {0};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const struct rect box = {r.x + CLEAR + places[i][0] * (r.w - w - 2 * CLEAR),
@@ -146,7 +150,7 @@ double legend_beside(struct frame *f) {
     if (size.w == 0 || f->map) return 0;
     if (!f->legend_beside) {
         best_place(f, size.w, size.h, &hidden);
-        f->legend_beside = hidden > TOO_MUCH || size.h > f->plot.h - CLEAR;
+        f->legend_beside = hidden > (f->panel->open_bands ? 0 : TOO_MUCH) || size.h > f->plot.h - CLEAR;
     }
     return f->legend_beside ? size.w + BESIDE : 0;
 }

@@ -52,6 +52,7 @@ bool heed_plot_roll(heed_panel *p, const heed_roll_note *notes, int64_t n, const
         high = notes[i].pitch > high ? notes[i].pitch : high;
     }
     if (n == 0) low = 60, high = 72;
+    p->open_bands = true;
     bool ok = heed_panel_limits_x(p, 0, end) && heed_panel_limits_y(p, low - 1.5, high + 1.5);
     for (double x = bar; ok && bar > 0 && x < end; x += bar) ok = heed_panel_vline(p, x, &thin);
     for (int c = 12; ok && c <= high; c += 12) {

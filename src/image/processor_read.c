@@ -27,18 +27,20 @@ static const struct kind {
     const char *name;
     heed_filter filter;
     int64_t side; /* square */
-    bool shorter; /* it is the shorter side's, and a plain number means that too */
+    bool shorter; /* it is the shorter side's */
+    bool plain;   /* a plain number is the shorter side's */
     bool crop;    /* to 224 */
+    bool cropped; /* there is a crop_size by default, of 224 */
     float mean[3], deviation[3];
     bool convnext;
 } kinds[] = {
-    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, STANDARD, STANDARD, false},
-    {"DeiT", HEED_FILTER_BICUBIC, 256, false, true, STANDARD, STANDARD, false},
-    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, STANDARD, STANDARD, false},
-    {"Siglip", HEED_FILTER_BICUBIC, 224, false, false, STANDARD, STANDARD, false},
-    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
-    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
-    {"ConvNext", HEED_FILTER_BILINEAR, 384, true, false, IMAGENET_MEAN, IMAGENET_DEVIATION, true},
+    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, false},
+    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, false},
+    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, false},
+    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, false},
+    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
+    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
+    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, true},
 };
 
 static const struct kind *kind_of(const char *type) {
@@ -62,13 +64,26 @@ static int64_t read_side(heed_ctx *cx, heed_json at, const char *key) {
     return side;
 }
 
+/* [height, width] */
+static bool read_pair(heed_ctx *cx, heed_json at, int64_t *height, int64_t *width) {
+    if (heed_json_count(at) != 2) return heed_json_fail(cx, at, "expected height and width");
+    *height = read_side(cx, heed_json_item(cx, at, 0), NULL);
+    *width = read_side(cx, heed_json_item(cx, at, 1), NULL);
+    return !heed_failed(cx) && ((*height > 0 && *width > 0) || heed_json_fail(cx, at, "expected height and width"));
+}
+
 static bool read_size(heed_ctx *cx, heed_json at, const struct kind *kind, heed_image_processor *p) {
     p->resize = kind->shorter ? HEED_RESIZE_SHORTER : HEED_RESIZE_EXACT;
     p->height = p->width = p->shorter = kind->side;
     if (heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL) return true;
     if (heed_json_kind_of(at) == HEED_JSON_INT) {
         p->height = p->width = p->shorter = read_side(cx, at, NULL);
+        p->resize = kind->plain ? HEED_RESIZE_SHORTER : HEED_RESIZE_EXACT;
         return !heed_failed(cx);
+    }
+    if (heed_json_kind_of(at) == HEED_JSON_ARRAY) {
+        p->resize = HEED_RESIZE_EXACT;
+        return read_pair(cx, at, &p->height, &p->width);
     }
     if (heed_json_kind_of(at) != HEED_JSON_OBJECT)
         return heed_json_fail(cx, at, "expected a number of pixels or an object with height and width");
@@ -92,12 +107,17 @@ static bool read_size(heed_ctx *cx, heed_json at, const struct kind *kind, heed_
 }
 
 static bool read_square(heed_ctx *cx, heed_json at, int64_t *height, int64_t *width) {
+    const heed_json_kind kind = heed_json_kind_of(at);
+    if (kind == HEED_JSON_NONE || kind == HEED_JSON_NULL) return !heed_failed(cx);
+    if (kind == HEED_JSON_ARRAY) return read_pair(cx, at, height, width);
     if (heed_json_kind_of(at) == HEED_JSON_INT) {
         *height = *width = read_side(cx, at, NULL);
     } else if (heed_json_kind_of(at) == HEED_JSON_OBJECT) {
         *height = read_side(cx, at, "height");
         *width = read_side(cx, at, "width");
         if (!heed_failed(cx) && (*height < 1 || *width < 1)) return heed_json_fail(cx, at, "expected height and width");
+    } else {
+        return heed_json_fail(cx, at, "expected a number of pixels or an object with height and width");
     }
     return !heed_failed(cx);
 }
@@ -180,8 +200,12 @@ static bool read_transformers(heed_ctx *cx, heed_json at, heed_image_processor *
     const double crop_pct = heed_json_number_or(cx, at, "crop_pct", 224.0 / 256.0);
     const bool resizes = heed_json_bool_or(cx, at, "do_resize", true),
                pads = heed_json_bool_or(cx, at, "do_pad", false);
-    if (heed_failed(cx) || !read_size(cx, heed_json_find(cx, at, "size"), kind, p) ||
-        !read_square(cx, heed_json_find(cx, at, "crop_size"), &p->crop_height, &p->crop_width) ||
+    const heed_json crop = heed_json_find(cx, at, "crop_size");
+    if (heed_failed(cx)) return false;
+    if (p->crop && !kind->cropped && heed_json_kind_of(crop) <= HEED_JSON_NULL)
+        return heed_json_fail(cx, at, "do_center_crop is true, but there is no crop_size");
+    if ((resizes && !read_size(cx, heed_json_find(cx, at, "size"), kind, p)) ||
+        !read_square(cx, crop, &p->crop_height, &p->crop_width) ||
         !read_filter(cx, heed_json_find(cx, at, "resample"), &p->filter) ||
         !read_moments(cx, heed_json_find(cx, at, "image_mean"), heed_json_find(cx, at, "image_std"), p))
         return false;

@@ -1,5 +1,6 @@
 """Pictures by Pillow, transformers (the image processors on Pillow) and timm: image/files.safetensors (files of all kinds and what they decode to),
 image/resize.safetensors, image/processors.safetensors (configurations, a picture, floats)."""
+import importlib
 import io
 import json
 import struct
@@ -137,6 +138,17 @@ def processors():
     yield "convnext", ConvNextImageProcessorPil(size={"shortest_edge": 12})
 
 
+def files_by_hand():
+    """Files that leave most to the class, or have sizes in older ways."""
+    yield "hand.vit", "ViT", dict(size=[12, 10])
+    yield "hand.deit", "DeiT", dict(size=16, crop_size=[9, 11])
+    yield "hand.deit.crop", "DeiT", dict(do_resize=False, size={"longest_edge": 9}, crop_size=8)
+    yield "hand.clip", "CLIP", dict(size=10, crop_size=8)
+    yield "hand.siglip", "Siglip", dict(size=9)
+    yield "hand.convnext", "ConvNext", dict(size=12, crop_pct=0.8)
+    yield "hand.beit", "Beit", dict(size={"shortest_edge": 12}, do_center_crop=True, crop_size={"height": 7, "width": 9}, image_mean=0.4, image_std=0.3)
+
+
 def timm_configs():
     base = dict(input_size=[3, 12, 12], interpolation="bicubic", crop_pct=.9, crop_mode="center", mean=[.485, .456, .406], std=[.229, .224, .225])
     yield "timm", base
@@ -152,6 +164,11 @@ def make_processors(folder):
     tensors, configs = {"in": a}, {}
     for name, p in processors():
         configs[name] = json.loads(p.to_json_string())
+        tensors[name] = np.asarray(p(Image.fromarray(a), return_tensors="np")["pixel_values"][0], np.float32).copy()
+    for name, kind, c in files_by_hand():
+        module = importlib.import_module(f"transformers.models.{kind.lower()}.image_processing_pil_{kind.lower()}")
+        configs[name] = dict(image_processor_type=kind + "ImageProcessor", **c)
+        p = getattr(module, kind + "ImageProcessorPil")(**c)
         tensors[name] = np.asarray(p(Image.fromarray(a), return_tensors="np")["pixel_values"][0], np.float32).copy()
     for name, c in timm_configs():
         configs[name] = dict(architecture="vit_tiny_patch16_224", pretrained_cfg=c)

@@ -1,8 +1,12 @@
 """same_images.py LIBHEED [--cases N] [--seed S]: heed's pictures beside Pillow's, on pictures that nobody has seen: decoding, converting, resizing, affine
-maps; and every operation of RandAugment at every magnitude beside torchvision's and timm's. Bytes must be the same. Run by hand."""
+maps; every operation of RandAugment at every magnitude beside torchvision's and timm's; and preprocessor_config.json and timm's pretrained_cfg of random keys.
+Bytes and floats must be the same. Run by hand."""
 import argparse
 import ctypes as c
+import importlib
 import io
+import json
+import random
 import sys
 
 import numpy as np
@@ -193,6 +197,87 @@ def rand_timm(heed, rng):
     t._randomly_negate = negate
 
 
+KINDS = ["ViT", "DeiT", "Beit", "Siglip", "CLIP", "Bit", "ConvNext"]
+
+
+def some(r, **choices):
+    """About half of the keys, each with what its function gives."""
+    return {key: value() for key, value in choices.items() if r.random() < 0.5}
+
+
+def transformers_config(r, kind):
+    def side():
+        return r.randint(1, 60)
+
+    def both():
+        return dict(height=side(), width=side())
+    sizes = [side(), both(), [side(), side()], dict(shortest_edge=side()), dict(shortest_edge=side(), longest_edge=r.randint(20, 90)),
+             dict(max_height=side(), max_width=side()), dict(longest_edge=side())]
+    if kind == "ConvNext":
+        sizes = [side(), dict(shortest_edge=side()), dict(shortest_edge=384), dict(shortest_edge=400)]
+    config = some(r, size=lambda: r.choice(sizes), crop_size=lambda: r.choice([side(), both(), [side(), side()]]), do_convert_rgb=lambda: True,
+                  resample=lambda: r.randrange(6), rescale_factor=lambda: r.choice([1 / 255, 1 / 127.5, 0.00392156862745098, 1.0, 2]),
+                  image_mean=lambda: r.choice([[r.random() for _ in range(3)], 0.5]), image_std=lambda: r.choice([[r.uniform(.1, 1) for _ in range(3)], 0.25]))
+    flags = some(r, **{key: lambda: r.random() < 0.7 for key in ("do_resize", "do_center_crop", "do_rescale", "do_normalize")})
+    if kind == "ConvNext":  # crops in its own way
+        flags.pop("do_center_crop", None)
+        config |= some(r, crop_pct=lambda: r.choice([.5, .875, .9, 1.0]))
+    return config | flags
+
+
+def processed(heed, config, a):
+    """None where heed refuses."""
+    room, text = (c.c_char * 1024)(), json.dumps(config).encode()
+    heed.lib.heed_image_process.restype = c.c_void_p
+    sizes = [c.c_int64() for _ in range(3)]
+    at = heed.lib.heed_image_processor_parse(heed.cx, b"config", text, c.c_size_t(len(text)), room) and \
+        heed.lib.heed_image_process(heed.cx, room, c.byref(heed.picture(a)), *(c.byref(s) for s in sizes))
+    if not at:
+        heed.lib.heed_clear(heed.cx)
+        return None
+    out = np.ctypeslib.as_array(c.cast(at, c.POINTER(c.c_float)), [s.value for s in sizes]).copy()
+    heed.lib.heed_mem_free(heed.cx, c.c_void_p(at))
+    return out
+
+
+def same_floats(what, ours, theirs):
+    if (ours is None) != (theirs is None) or (ours is not None and not np.array_equal(ours, theirs)):
+        FAILED.append(what)
+        print(f"differs: {what}: {'refused' if ours is None else ours.shape} and {'refused' if theirs is None else theirs.shape}")
+
+
+def processors(heed, rng):
+    r = random.Random(int(rng.integers(2 ** 31)))
+    kind = r.choice(KINDS)
+    config = transformers_config(r, kind)
+    a = draw(rng, *r.choice([(r.randint(1, 120), r.randint(1, 120)), (1, 1), (100, 1), (2, 300)]), 3)
+    module = importlib.import_module(f"transformers.models.{kind.lower()}.image_processing_pil_{kind.lower()}")
+    try:
+        theirs = np.asarray(getattr(module, kind + "ImageProcessorPil")(**config)(Image.fromarray(a), return_tensors="np").pixel_values[0], np.float32)
+    except (ValueError, TypeError):
+        theirs = None
+    config["image_processor_type"] = kind + "ImageProcessor"
+    same_floats(f"{json.dumps(config)} of {a.shape}", processed(heed, config, a), theirs)
+
+
+def timm_transforms(heed, rng):
+    from timm.data import create_transform, resolve_data_config
+    r = random.Random(int(rng.integers(2 ** 31)))
+    channels = r.choice([3, 3, 1])
+    config = dict(input_size=[channels] + r.choice([[r.randint(1, 60)] * 2, [r.randint(1, 60), r.randint(1, 60)]]))
+    config |= some(r, crop_pct=lambda: r.choice([1.0, .875, .9, .5, .965, 1.2]), crop_mode=lambda: r.choice(["center", "squash", "border"]),
+                   interpolation=lambda: r.choice(["bilinear", "bicubic", "nearest", "lanczos", "box", "hamming"]))
+    if channels == 1 or r.random() < 0.5:
+        config |= dict(mean=[r.random() for _ in range(channels)], std=[r.uniform(.1, 1) for _ in range(channels)])
+    a = draw(rng, *r.choice([(r.randint(1, 120), r.randint(1, 120)), (1, 1), (100, 1), (2, 300)]), channels)
+    try:
+        full = resolve_data_config(pretrained_cfg=config)
+        theirs = create_transform(**{key: full[key] for key in ("input_size", "interpolation", "mean", "std", "crop_pct", "crop_mode")})(Image.fromarray(a)).numpy()
+    except (ValueError, ZeroDivisionError):
+        theirs = None
+    same_floats(f"timm {json.dumps(config)} of {a.shape}", processed(heed, dict(architecture="vit_tiny_patch16_224", pretrained_cfg=config), a), theirs)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("lib")
@@ -201,7 +286,7 @@ def main():
     args = p.parse_args()
     heed = Heed(args.lib)
     for case in range(args.cases):
-        for check in (files, resizing):
+        for check in (files, resizing, processors, timm_transforms):
             check(heed, np.random.default_rng([args.seed, case]))
     for case in range(args.cases // 30):
         for check in (rand_torchvision, rand_timm):

@@ -85,7 +85,8 @@ def pooling():
               ((1, 1, 5, 5), dict(kernel=[3, 3], stride=[2, 2], ceil_mode=True)),
               ((2, 1, 6, 8), dict(kernel=[3, 3], stride=[2, 3], padding=[1, 0], ceil_mode=True)),
               ((1, 2, 4, 4), dict(kernel=[4, 4])), ((1, 1, 7, 7), dict(kernel=[2, 2], stride=[3, 3], padding=[1, 1], ceil_mode=True)),
-              ((0, 2, 4, 4), dict(kernel=[2, 2]))]
+              ((0, 2, 4, 4), dict(kernel=[2, 2])),
+              ((1, 2, 2, 1), dict(kernel=[3, 4], stride=[2, 4], padding=[0, 1], ceil_mode=True))]  # larger than the picture
     for shape, attr in shapes:
         kernel = attr["kernel"]
         options = dict(stride=attr.get("stride", kernel), padding=attr.get("padding", 0), ceil_mode=attr.get("ceil_mode", False))
@@ -161,6 +162,8 @@ def resizing():
                 f.case("interpolate", [normal(1, 2, 7, 9)],
                        lambda x: F.interpolate(x, scale_factor=tuple(scale), mode=kind, antialias=antialias), kind=kind,
                        scale=scale, **({"antialias": True} if antialias else {}))
+        for scale in [[1.05, 2.06], [2.2, 1.1]]:  # to as many places, or twice as many
+            f.case("interpolate", [normal(1, 2, 9, 4)], lambda x: F.interpolate(x, scale_factor=tuple(scale), mode=kind), kind=kind, scale=scale)
         f.large("interpolate", "normal 3 20 40 41", kind=kind, size=[71, 33])
     for shape, kernel, attr in [((2, 3, 5, 6), [2, 3], {}), ((1, 2, 7, 7), [3, 3], dict(stride=[2, 2], padding=[1, 1])),
                                 ((1, 2, 8, 9), [2, 3], dict(stride=[3, 2], padding=[0, 2], dilation=[2, 3])),

@@ -16,6 +16,15 @@ struct layout {
     int64_t numbers; /* of the workspace, 4 bytes each */
 };
 
+/* From places to places before. A scale that is given is followed, but where PyTorch looks at the sizes instead: the
+ * nearest of as many or of twice as many places, and bilinear interpolation to as many. */
+static double scale_of(const heed_interpolate_opts *o, int i, int64_t in, int64_t out) {
+    if (o->align_corners) return out > 1 ? (double)(in - 1) / (double)(out - 1) : 0;
+    const bool same = out == in && (o->kind == HEED_NEAREST || (o->kind == HEED_BILINEAR && !o->antialias)),
+               twice = out == 2 * in && o->kind == HEED_NEAREST;
+    return o->size[i] == 0 && !same && !twice ? 1 / o->scale[i] : (double)in / (double)out;
+}
+
 static struct layout layout_of(const heed_op_call *c, const int64_t out[2]) {
     const heed_interpolate_opts *const o = c->attr;
     const heed_tensor *const x = c->in[0];
@@ -24,9 +33,7 @@ static struct layout layout_of(const heed_op_call *c, const int64_t out[2]) {
         struct resize_axis *const a = i ? &l.r.x : &l.r.y;
         a->in = x->shape[2 + i];
         a->out = out[i];
-        l.scale[i] = o->align_corners  ? (a->out > 1 ? (double)(a->in - 1) / (double)(a->out - 1) : 0)
-                     : o->size[i] == 0 ? 1 / o->scale[i]
-                                       : (double)a->in / (double)a->out;
+        l.scale[i] = scale_of(o, i, a->in, a->out);
         a->taps = kernel_resize_taps((enum resize_kind)o->kind, a->in, l.scale[i], o->antialias);
         l.numbers += a->out * (1 + a->taps);
     }

@@ -46,11 +46,12 @@ static bool windows(heed_op_call *c, int i, int64_t *out) {
             "a window of %lld places, stride %lld, dilation %lld, padding %lld: at least 1 each, and no "
             "more padding than half a window",
             (long long)k, (long long)s, (long long)d, (long long)p);
-    const int64_t rest = in + 2 * p - d * (k - 1) - 1;
+    /* With ceil_mode a window may reach beyond the end, also the only one. */
+    const int64_t rest = in + 2 * p - d * (k - 1) - 1 + (a->opts.ceil_mode ? s - 1 : 0);
     if (rest < 0 || in < 1)
         return heed_op_fail(c, HEED_ERR_SHAPE, "x of shape %s with a padding of %lld is smaller than a window of %lld",
                             heed_shape_text(c->in[0]).s, (long long)p, (long long)(d * (k - 1) + 1));
-    *out = (rest + (a->opts.ceil_mode ? s - 1 : 0)) / s + 1;
+    *out = rest / s + 1;
     if (a->opts.ceil_mode && (*out - 1) * s >= in + p) --*out; /* windows begin inside, or in the padding before */
     return true;
 }

@@ -205,6 +205,15 @@ static void put_perceiver(struct train_run *r, bool small) {
     put_int(r, "num_cross_attention_heads", 1);
 }
 
+/* The classes are those of the data. */
+static bool check_classes(const struct train_run *r, const char *key) {
+    const char *const said = asked(r, key);
+    const int64_t classes = classes_of(pictures_of(r))->classes;
+    return !said || strtoll(said, NULL, 10) == classes ||
+           heed_fail(r->cx, HEED_ERR_USAGE, "train: --set %s=%s: %s has %lld classes", key, said, r->path,
+                     (long long)classes);
+}
+
 /* Sizes that follow from the data. */
 static bool put_sizes(struct train_run *r) {
     struct pictures *p = pictures_of(r);
@@ -215,9 +224,18 @@ static bool put_sizes(struct train_run *r) {
     char size[48];
     snprintf(p->labels, sizeof p->labels, "%s=%lld", timm ? "num_classes" : "num_labels",
              (long long)classes_of(p)->classes);
+    if (!check_classes(r, timm ? "num_classes" : "num_labels")) return false;
     if (option_given(r->o, "init")) return true;
     if (!heed_picture_set_info(r->cx, p->set[TRAIN], 0, &width, &height, &channels)) return false;
-    if (width > SMALL || height > SMALL) width = height = USUAL;
+    const bool swin = strstr(r->family->name, "swin") != NULL;
+    if (width > SMALL || height > SMALL) {
+        width = height = USUAL;
+    } else if (strcmp(r->family->name, "perceiver") != 0 && !asked(r, "patch_size") &&
+               !(timm && asked(r, "architecture"))) { /* whole patches of the usual size */
+        const int64_t patch = swin ? 2 : 4;
+        height = (height + patch - 1) / patch * patch;
+        width = (width + patch - 1) / patch * patch;
+    }
     if (width == height)
         snprintf(size, sizeof size, "%lld", (long long)width);
     else
@@ -228,7 +246,7 @@ static bool put_sizes(struct train_run *r) {
     static const char *const channel_keys[] = {"in_chans", "num_channels", "in_channels"};
     for (int i = 0; i < 3; i++) put_int(r, channel_keys[i], files || channels == 4 ? 3 : channels);
     if (timm && asked(r, "architecture")) return true; /* which says the rest */
-    if (strstr(r->family->name, "swin")) {
+    if (swin) {
         if (side <= SMALL) put_swin(r, side);
     } else if (strcmp(r->family->name, "mixer") == 0) {
         if (side <= SMALL) {

@@ -84,7 +84,19 @@ wrong 2 'train: --target is for tables' train classify --model vit --data data -
 expect 0 train classify --model vit --data digits $tiny --set patch_size=14 --steps 1 --batch 8 --out digits
 grep -q 'pictures: 1 x 28 x 28' err || fail 'one channel'
 
+# pictures that are no whole number of patches, which nobody asked for, are resized
+mkdir -p idx
+printf '\000\000\010\003\000\000\000\004\000\000\000\006\000\000\000\005%0120d' 0 >idx/train-images-idx3-ubyte
+printf '\000\000\010\001\000\000\000\004\000\001\000\001' >idx/train-labels-idx1-ubyte
+for part in images-idx3 labels-idx1; do cp idx/train-$part-ubyte idx/t10k-$part-ubyte; done
+expect 0 train classify --model vit --data idx $tiny --steps 1 --batch 4 --out idx-vit
+grep -q 'pictures: 1 x 8 x 8' err || fail 'whole patches of 4 x 4'
+expect 0 train classify --model swin --data idx --set embed_dim=8 --steps 1 --batch 4 --valid 0 --out idx-swin
+grep -q 'pictures: 1 x 6 x 6' err || fail 'whole patches of 2 x 2'
+
 # wrong data
+wrong 1 'train: --set num_labels=3: data has 2 classes' train classify --model vit --data data --set num_labels=3 --out wrong
+wrong 1 'train: --set num_classes=1: data has 2 classes' train classify --model mixer --data data --set num_classes=1 --out wrong
 wrong 1 '.*pictures of 8 x 8 are no whole number of patches of 3 x 3' train classify --model vit --data data --set patch_size=3 --out wrong
 wrong 1 '.*pictures of 2 channels: pictures have 1, 3 or 4' train classify --model vit --data data --set num_channels=2 --out wrong
 mkdir more/train/empty

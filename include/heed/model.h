@@ -89,6 +89,9 @@ typedef struct heed_family {
     const heed_key *keys;       /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
     const heed_head *heads;     /* ends with a NULL architecture; the first is the one that `heed new` makes */
     const char *const *ignored; /* names in files that are no parameters, as patterns: "*.attn.bias"; NULL: none */
+    /* Parts of names, and what files may have instead, in pairs: "encoder.layer.", "layers."; NULL at the end, or none
+     */
+    const char *const *renamed;
     /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
      * the standard of the table, because others write such files too. */
     const char *const *absent;

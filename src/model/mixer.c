@@ -232,7 +232,8 @@ const heed_family family_mixer = {
     .notes =
         "config.json has timm's architecture and num_classes, and in model_args what differs from it; --set writes "
         "there. Parameters have timm's names: stem.proj.weight, blocks.N.mlp_tokens.fc1.weight, head.weight. "
-        "Pictures must be of img_size. Blocks of ResMLP and gMLP are refused.",
+        "Pictures must be of img_size. Blocks of ResMLP and gMLP are refused. timm itself takes no patch_size, "
+        "embed_dim and num_blocks in model_args: it opens what has those of its architecture.",
     .keys = keys,
     .heads = heads,
     .size = sizeof(struct mixer),

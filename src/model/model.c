@@ -129,7 +129,7 @@ void heed_model_free(heed_ctx *cx, heed_model *m) {
 }
 
 static struct params_file names_of(const heed_family *family) {
-    return (struct params_file){.base = family->base, .ignored = family->ignored};
+    return (struct params_file){.base = family->base, .ignored = family->ignored, .renamed = family->renamed};
 }
 
 /* The adapters of a model whose parameters are declared: those of a directory, or fresh ones. */

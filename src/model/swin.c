@@ -1,5 +1,6 @@
 /* Swin (Liu et al. 2021) with the names and config keys of transformers. swin.h says what it computes. */
 #include "model/swin.h"
+#include "model/masked_pictures.h"
 #include "model/resized.h"
 
 #define SIZE_LIMIT ((int64_t)1 << 30)
@@ -30,7 +31,7 @@ static bool make_block(heed_ctx *cx, heed_json config, heed_params *set, const c
            part_linear(cx, set, prefix, "output.dense", hidden, C, true, init, &b->feed_forward.linear2);
 }
 
-static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, int64_t C,
+static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool masks, int64_t C,
                             heed_init init, struct swin *m) {
     struct patches *const p = &m->patches;
     const struct part_name in = part_under(cx, base, "embeddings");
@@ -41,6 +42,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
         !config_sides(cx, config, "patch_size", SIDE_MOST, p->patch) ||
         !patches_make(cx, set, part_under(cx, in.s, "patch_embeddings.projection").s, C, true, init, p))
         return false;
+    if (masks) m->mask_token = patches_tokens(cx, set, in.s, "mask_token", 1, C, (heed_init){.kind = HEED_INIT_ZEROS});
     if (heed_json_bool(cx, config, "use_absolute_embeddings"))
         m->positions = patches_tokens(cx, set, in.s, "position_embeddings", p->grid[0] * p->grid[1], C, init);
     if (!resizable_positions(cx, set, m->positions, 0, p->grid, false)) return false;
@@ -64,7 +66,7 @@ static int read_stages(heed_ctx *cx, heed_json config, int64_t depths[], int64_t
     return stages;
 }
 
-static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct swin *m) {
+static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool masks, struct swin *m) {
     const int64_t C = config_int(cx, config, "embed_dim", 1, SIZE_LIMIT >> SWIN_STAGES),
                   window = config_int(cx, config, "window_size", 1, 1024);
     const heed_init init = {HEED_INIT_TRUNCATED, 0, (float)config_number(cx, config, "initializer_range", 0, 100)};
@@ -72,7 +74,7 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
     int64_t depths[SWIN_STAGES], heads[SWIN_STAGES], all = 0;
     int number = 0;
     m->stages = heed_failed(cx) ? 0 : read_stages(cx, config, depths, heads, C);
-    if (heed_failed(cx) || !make_embeddings(cx, config, set, base, C, init, m)) return false;
+    if (heed_failed(cx) || !make_embeddings(cx, config, set, base, masks, C, init, m)) return false;
     m->shrinks = m->flat = m->pools = true;
     for (int s = 0; s < m->stages; s++) all += depths[s];
     for (int s = 0; s < m->stages; s++) {
@@ -99,15 +101,22 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
 }
 
 static bool build_bare(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return make_body(cx, config, set, "", own);
+    return make_body(cx, config, set, "", false, own);
 }
 
 static bool build_classify(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
     struct swin *m = own;
-    if (!make_body(cx, config, set, "swin", m)) return false;
+    if (!make_body(cx, config, set, "swin", false, m)) return false;
     m->problem = config_problem(cx, config);
     return part_linear(cx, set, "", "classifier", m->norm.weight->shape[0], config_labels(cx, config), true,
                        m->patches.projection.weight->init, &m->output);
+}
+
+static bool build_masked(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+    struct swin *m = own;
+    return make_body(cx, config, set, "swin", true, m) &&
+           masked_make(cx, config, set, m->norm.weight->shape[0], m->patches.channels,
+                       m->patches.projection.weight->init, &m->output, &m->stride);
 }
 
 static const heed_key keys[] = {
@@ -127,6 +136,8 @@ static const heed_key keys[] = {
     {"use_absolute_embeddings", HEED_KEY_BOOL, "false", "patches have positions of their own too"},
     {"initializer_range", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"},
     {"layer_norm_eps", HEED_KEY_NUMBER, "1e-5", "of norms in blocks and of the last"},
+    {"encoder_stride", HEED_KEY_INT, "32",
+     "pixels that a place of the last stage becomes on each side, of masked pictures"},
     {NULL, HEED_KEY_INT, NULL, NULL},
 };
 static const heed_key label_keys[] = {LABEL_KEYS, {NULL, HEED_KEY_INT, NULL, NULL}};
@@ -138,10 +149,29 @@ static const heed_head heads[] = {
     {"SwinModel", .tasks = "embed", .inputs = "pixel_values interpolate_pos_encoding", .bare = true,
      .build = build_bare, .forward = swin_forward_bare, .sample = swin_sample_bare, .name_key = swin_name_key,
      .place = swin_place},
+    {"SwinForMaskedImageModeling", .tasks = "", .inputs = "pixel_values interpolate_pos_encoding " MASKED_POSITIONS,
+     .build = build_masked, .forward = swin_forward_masked, .sample = swin_sample_masked, .name_key = swin_name_key,
+     .place = swin_place},
     {.architecture = NULL},
 };
 
 static const char *const ignored[] = {"*relative_position_index", NULL};
+/* The names of transformers' modules since version 5, whose files have the older ones. */
+static const char *const renamed[] = {"attention.self.query",
+                                      "attention.q_proj",
+                                      "attention.self.key",
+                                      "attention.k_proj",
+                                      "attention.self.value",
+                                      "attention.v_proj",
+                                      "attention.self.relative_position_bias_table",
+                                      "attention.relative_position_bias.relative_position_bias_table",
+                                      "attention.output.dense",
+                                      "attention.o_proj",
+                                      "intermediate.dense",
+                                      "mlp.fc1",
+                                      "output.dense",
+                                      "mlp.fc2",
+                                      NULL};
 
 const heed_family family_swin = {
     .name = "swin",
@@ -153,9 +183,11 @@ const heed_family family_swin = {
              "swin.encoder.layers.N.blocks.N.attention.self.relative_position_bias_table. Pictures of any size are "
              "taken; windows larger than the grid of patches shrink to it. attentions.L are those of the last block "
              "of stage L, (B windows, H, tokens, tokens), as transformers gives them; windows_attentions.N those of "
-             "the other blocks.",
+             "the other blocks. Files with the names of transformers' modules since version 5 (attention.q_proj) are "
+             "read too.",
     .keys = keys,
     .heads = heads,
     .ignored = ignored,
+    .renamed = renamed,
     .size = sizeof(struct swin),
 };

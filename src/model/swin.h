@@ -36,7 +36,7 @@ struct swin_stage {
 struct swin {
     struct patches patches;
     heed_norm_layer patch_norm;
-    heed_param *positions; /* (1,h w,C) or NULL */
+    heed_param *mask_token, *positions; /* (1,1,C), (1,h w,C) or NULL */
     float dropout;
     int stages;
     struct swin_stage stage[SWIN_STAGES];
@@ -49,6 +49,7 @@ struct swin {
     float head_dropout;
     heed_linear_layer output; /* weight NULL: features */
     enum problem problem;
+    int64_t stride; /* of masked pictures: a place of the last grid becomes stride x stride pixels */
 };
 
 /* Blocks that a stage of `layers` begins with, and where its last one stands; see swin_body.c. */
@@ -58,8 +59,10 @@ bool swin_make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_ini
 
 bool swin_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool swin_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
+bool swin_forward_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool swin_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 bool swin_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
+bool swin_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 void swin_name_key(const void *own, int64_t i, char *name, size_t size);
 bool swin_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
 

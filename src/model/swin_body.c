@@ -1,4 +1,5 @@
 /* What Swin Transformers compute, and their heads. */
+#include "model/masked_pictures.h"
 #include "model/resized.h"
 #include "model/swin.h"
 #include "tensor/engine.h"
@@ -148,7 +149,7 @@ static heed_tensor *run(heed_ctx *cx, const struct swin *m, const heed_io *in) {
     heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid);
     heed_tensor *x = patches_run(cx, &m->patches, pixels, grid);
     if (!x) return NULL;
-    x = heed_norm_run(cx, &m->patch_norm, x);
+    x = masked_embed(cx, m->mask_token, in, heed_norm_run(cx, &m->patch_norm, x));
     if (m->positions)
         x = heed_add(cx, x,
                      positions_resized(cx, heed_param_tensor(cx, m->positions), 0, m->patches.grid, grid, false));
@@ -169,12 +170,16 @@ static heed_tensor *pooled(heed_ctx *cx, const struct swin *m, heed_tensor *h) {
     return m->pools ? heed_mean(cx, h, (const int[]){1, 2}, 2, false) : h;
 }
 
+/* (B,h,w,C) -> (B,h w,C) */
+static heed_tensor *flattened(heed_ctx *cx, heed_tensor *h) {
+    return heed_reshape(cx, h, 3, (int64_t[]){h->shape[0], h->shape[1] * h->shape[2], h->shape[3]});
+}
+
 bool swin_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct swin *m = own;
     heed_tensor *const h = run(cx, m, in);
     if (!h) return false;
-    heed_tensor *const flat =
-        m->flat ? heed_reshape(cx, h, 3, (int64_t[]){h->shape[0], h->shape[1] * h->shape[2], h->shape[3]}) : h;
+    heed_tensor *const flat = m->flat ? flattened(cx, h) : h;
     return heed_io_put(cx, out, "last_hidden_state", flat) && heed_io_put(cx, out, "pooler_output", pooled(cx, m, h));
 }
 
@@ -185,6 +190,18 @@ bool swin_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, hee
     heed_tensor *const logits = heed_linear_run(cx, &m->output, x, HEED_ACT_NONE);
     if (!m->pools) return logits && heed_io_put(cx, out, "logits", logits); /* of every place */
     return head_classify(cx, m->problem, in, logits, out);
+}
+
+bool swin_forward_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
+    const struct swin *m = own;
+    heed_tensor *const h = run(cx, m, in);
+    return h && masked_decode(cx, &m->patches, &m->output, m->stride, flattened(cx, h), h->shape + 1, in, out);
+}
+
+bool swin_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
+    const struct swin *m = own;
+    (void)length;
+    return masked_sample(cx, &m->patches, m->stride, (int64_t)1 << (m->stages - 1), batch, in);
 }
 
 bool swin_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {

@@ -55,8 +55,10 @@ heed_activation timm_activation(heed_ctx *cx, heed_json args, const char *key, h
     static const struct {
         const char *name;
         heed_activation act;
-    } own[] = {
-        {"gelu_tanh", HEED_ACT_GELU_TANH}, {"hard_swish", HEED_ACT_HARDSWISH}, {"hardswish", HEED_ACT_HARDSWISH}};
+    } own[] = {{"gelu_tanh", HEED_ACT_GELU_TANH},
+               {"celu", HEED_ACT_ELU},
+               {"hard_swish", HEED_ACT_HARDSWISH},
+               {"hardswish", HEED_ACT_HARDSWISH}};
     const char *const name = text_of(cx, args, key);
     heed_activation act = standard;
     if (!name) return act;
@@ -69,8 +71,8 @@ heed_activation timm_activation(heed_ctx *cx, heed_json args, const char *key, h
 
 bool timm_rms(heed_ctx *cx, heed_json args, const char *key) {
     const char *const name = text_of(cx, args, key);
-    if (!name || strcasecmp(name, "layernorm") == 0) return false;
-    if (strcasecmp(name, "rmsnorm") == 0) return true;
+    if (!name || strcasecmp(name, "layernorm") == 0 || strcasecmp(name, "layernormfp32") == 0) return false;
+    if (strcasecmp(name, "rmsnorm") == 0 || strcasecmp(name, "rmsnormfp32") == 0) return true;
     heed_json_fail(cx, heed_json_find(cx, args, key),
                    "'%s' is neither layernorm nor rmsnorm, the norms that heed has here", shown(name).text);
     return false;

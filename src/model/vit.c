@@ -1,6 +1,7 @@
 /* ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021), which has a distillation token beside the class token,
  * with the names and config keys of transformers. vit.h says what they compute. */
 #include "model/vit.h"
+#include "model/masked_pictures.h"
 #include "model/resized.h"
 
 static const struct vit_names {
@@ -22,8 +23,12 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
     l->dropout = (float)config_number(cx, config, "hidden_dropout_prob", 0, 1);
     a->dropout = (float)config_number(cx, config, "attention_probs_dropout_prob", 0, 1);
     l->feed_forward.act = config_activation(cx, config, "hidden_act");
+    const int64_t size = heed_json_int_or(cx, config, "head_dim", 0); /* no key of the config class, but it is read */
+    if (size < 0 || size > SIZE_LIMIT)
+        return heed_json_fail(cx, heed_json_find(cx, config, "head_dim"), "%lld is no size", (long long)size);
     if (!part_heads(cx, config, "hidden_size", "num_attention_heads", a)) return false;
-    const int64_t C = a->width, rows = a->width;
+    a->head_size = size;
+    const int64_t C = a->width, rows = size > 0 ? a->heads * size : C;
     return part_slices(cx, set, prefix, "attention.attention.qkv", qkv, (int64_t[]){rows, rows, rows}, 3, C,
                        heed_json_bool(cx, config, "qkv_bias"), init, &a->in) &&
            part_linear(cx, set, prefix, "attention.output.dense", rows, C, true, init, &a->out) &&
@@ -94,16 +99,10 @@ static bool build_classify(heed_ctx *cx, const struct vit_names *names, heed_jso
     return part_linear(cx, set, "", "classifier", width_of(m), config_labels(cx, config), true, init_of(m), &m->output);
 }
 
-/* Its decoder is a convolution of 1 x 1: a product for every patch. */
 static bool build_masked(heed_ctx *cx, const struct vit_names *names, heed_json config, heed_params *set,
                          struct vit *m) {
     if (!make_body(cx, names, config, set, false, true, m)) return false;
-    m->stride = config_int(cx, config, "encoder_stride", 1, 4096);
-    const int64_t out = m->stride * m->stride * m->patches.channels;
-    m->output.weight =
-        heed_param_add(cx, set, "decoder.0", "weight", 4, (int64_t[]){out, width_of(m), 1, 1}, init_of(m));
-    m->output.bias = heed_param_add(cx, set, "decoder.0", "bias", 1, &out, (heed_init){.kind = HEED_INIT_ZEROS});
-    return !heed_failed(cx);
+    return masked_make(cx, config, set, width_of(m), m->patches.channels, init_of(m), &m->output, &m->stride);
 }
 
 static bool deit_build_teacher(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
@@ -171,7 +170,7 @@ static const heed_key vit_label_keys[] = {LABEL_KEYS, END_OF_KEYS};
          .name_key = vit_name_key,                                                                                     \
          .place = vit_place},                                                                                          \
     {                                                                                                                  \
-        prefix "ForMaskedImageModeling", .tasks = "", .inputs = PIXELS " bool_masked_pos",                             \
+        prefix "ForMaskedImageModeling", .tasks = "", .inputs = PIXELS " " MASKED_POSITIONS,                           \
                                          .build = family##_build_masked, .forward = vit_forward_masked,                \
                                          .sample = vit_sample_masked, .name_key = vit_name_key, .place = vit_place     \
     }
@@ -184,9 +183,27 @@ static const heed_head deit_heads[] = {VIT_HEADS(deit, "DeiT"),
                                         .name_key = vit_name_key, .place = vit_place},
                                        {.architecture = NULL}};
 
+/* The names of transformers' modules since version 5, whose files have the older ones. */
+static const char *const renamed[] = {"encoder.layer.",
+                                      "layers.",
+                                      "attention.attention.query",
+                                      "attention.q_proj",
+                                      "attention.attention.key",
+                                      "attention.k_proj",
+                                      "attention.attention.value",
+                                      "attention.v_proj",
+                                      "attention.output.dense",
+                                      "attention.o_proj",
+                                      "intermediate.dense",
+                                      "mlp.fc1",
+                                      "output.dense",
+                                      "mlp.fc2",
+                                      NULL};
+
 #define OTHER_SIZES                                                                                                    \
     "Pictures of other sizes than image_size are taken too: positions are then interpolated, as by transformers with " \
-    "interpolate_pos_encoding, which may be given and changes nothing."
+    "interpolate_pos_encoding, which may be given and changes nothing. Files with the names of transformers' modules " \
+    "since version 5 (layers.N.attention.q_proj) are read too."
 
 const heed_family family_vit = {
     .name = "vit",
@@ -199,6 +216,7 @@ const heed_family family_vit = {
              "vit.encoder.layer.N.attention.attention.query.weight. " OTHER_SIZES,
     .keys = vit_keys,
     .heads = vit_heads,
+    .renamed = renamed,
     .size = sizeof(struct vit),
 };
 
@@ -213,5 +231,6 @@ const heed_family family_deit = {
              "distillation_logits. " OTHER_SIZES,
     .keys = vit_keys,
     .heads = deit_heads,
+    .renamed = renamed,
     .size = sizeof(struct vit),
 };

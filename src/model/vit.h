@@ -14,7 +14,9 @@
 #define END_OF_KEYS                                                                                                    \
     { NULL, HEED_KEY_INT, NULL, NULL }
 
-enum vit_pool { VIT_CLASS, VIT_MEAN, VIT_MEANMAX, VIT_MAX, VIT_LATENT, VIT_ALL };
+/* VIT_REFINED: all tokens look at all once more, without weights; then the class token, or the mean where there is none
+ */
+enum vit_pool { VIT_CLASS, VIT_MEAN, VIT_MEANMAX, VIT_MAX, VIT_LATENT, VIT_REFINED, VIT_ALL };
 enum { VIT_TOKENS = 3 };
 
 /* Attention pooling (Lee et al. 2019; Zhai et al. 2022): one learned query looks at all, then x + mlp(norm(x)). */
@@ -36,10 +38,12 @@ struct vit {
     bool smooth;                        /* positions are resized with antialias */
     heed_norm_layer before;             /* the layers; weight NULL: none */
     float dropout;                      /* of what enters the layers */
+    float patch_dropout;                /* patches that are left out while training; heed does not train so */
     heed_encoder stack;
     /* heads */
     enum vit_pool pool;
     bool pools_tokens;          /* a mean is over the tokens before the patches too */
+    bool has_class;             /* the first token is the class token */
     struct vit_latent latent;   /* VIT_LATENT */
     heed_norm_layer pool_norm;  /* of the pooled vector; weight NULL: none */
     heed_linear_layer pooler;   /* of the bare model; weight NULL: none */

@@ -1,4 +1,5 @@
 /* What Vision Transformers compute, and their heads, whatever layout they came in. */
+#include "model/masked_pictures.h"
 #include "model/vit.h"
 #include "tensor/engine.h"
 #include <stdio.h>
@@ -9,18 +10,6 @@ float vit_drop_path(double rate, int64_t i, int64_t n) {
 }
 
 /* ---- tokens ---- */
-
-/* Where mask (B,N) is not 0, x (B,N,E) is the mask token. */
-static heed_tensor *masked(heed_ctx *cx, const struct vit *m, heed_tensor *x, heed_tensor *mask) {
-    if (heed_failed(cx) || !x) return NULL;
-    if (mask->rank != 2 || mask->shape[0] != x->shape[0] || mask->shape[1] != x->shape[1]) {
-        heed_fail(cx, HEED_ERR_SHAPE, "bool_masked_pos: shape (%lld,%lld) is needed, not %s", (long long)x->shape[0],
-                  (long long)x->shape[1], heed_shape_text(mask).s);
-        return NULL;
-    }
-    mask = heed_reshape(cx, mask, 3, (int64_t[]){x->shape[0], x->shape[1], 1});
-    return heed_where(cx, heed_cast(cx, mask, HEED_U8), heed_param_tensor(cx, m->mask_token), x);
-}
 
 /* The tokens before the patches: (1,n,E) each, n of all -> (B,n,E) */
 static heed_tensor *before_patches(heed_ctx *cx, const struct vit *m, int64_t B) {
@@ -33,12 +22,12 @@ static heed_tensor *before_patches(heed_ctx *cx, const struct vit *m, int64_t B)
 
 static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) {
     int64_t grid[2] = {0};
-    heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid), *const mask =
-                                                                               heed_io_get(in, "bool_masked_pos");
+    heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid);
     heed_tensor *x = patches_run(cx, &m->patches, pixels, grid), *positions = NULL;
     if (!x) return NULL;
     if (m->patch_norm.weight) x = heed_norm_run(cx, &m->patch_norm, x);
-    if (mask && m->mask_token) x = masked(cx, m, x, mask);
+    x = masked_embed(cx, m->mask_token, in, x);
+    if (!x) return NULL;
     if (m->positions)
         positions =
             positions_resized(cx, heed_param_tensor(cx, m->positions), m->placed, m->patches.grid, grid, m->smooth);
@@ -46,6 +35,11 @@ static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) 
     if (m->first > 0) x = heed_concat(cx, (heed_tensor *[]){before_patches(cx, m, pixels->shape[0]), x}, 2, 1);
     if (positions && m->placed > 0) x = heed_add(cx, x, positions);
     x = heed_dropout(cx, x, m->dropout);
+    if (m->patch_dropout > 0 && engine_of(cx) && engine_of(cx)->training) {
+        heed_fail(cx, HEED_ERR_USAGE, "patch_drop_rate %g: heed does not drop patches while training: set it to 0",
+                  (double)m->patch_dropout);
+        return NULL;
+    }
     return m->before.weight ? heed_norm_run(cx, &m->before, x) : x;
 }
 
@@ -76,6 +70,15 @@ static heed_tensor *latent(heed_ctx *cx, const struct vit_latent *l, heed_tensor
     return heed_add(cx, x, heed_feed_forward_run(cx, &l->feed_forward, heed_norm_run(cx, &l->norm, x)));
 }
 
+/* Patch representation refinement: attention whose queries, keys and values are the tokens themselves, (B,T,E). */
+static heed_tensor *refined(heed_ctx *cx, const struct vit *m, heed_tensor *x) {
+    const int64_t B = x->shape[0], T = x->shape[1], E = x->shape[2], H = m->latent.heads;
+    heed_tensor *const heads = heed_reshape(cx, x, 4, (int64_t[]){B, T, H, E / H});
+    x = heed_attention(cx, heads, heads, heads, &(heed_attention_opts){.site = "pooling"});
+    x = heed_reshape(cx, x, 3, (int64_t[]){B, T, E});
+    return m->has_class ? vit_token(cx, x, 0) : heed_mean(cx, x, (const int[]){1}, 1, false);
+}
+
 heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
     static const int time[] = {1};
     if (!h) return NULL;
@@ -99,6 +102,9 @@ heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
         break;
     case VIT_LATENT:
         h = latent(cx, &m->latent, h);
+        break;
+    case VIT_REFINED:
+        h = refined(cx, m, h);
         break;
     case VIT_ALL:
         break;
@@ -159,53 +165,18 @@ bool vit_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t l
 
 /* ---- masked pictures (Xie et al. 2022) ---- */
 
-/* h (B,h w,stride^2 C) -> (B,C,h stride,w stride), as torch.nn.PixelShuffle */
-static heed_tensor *shuffled(heed_ctx *cx, const struct vit *m, heed_tensor *y, const int64_t grid[2]) {
-    const int64_t C = m->patches.channels, s = m->stride;
-    if (!y) return NULL;
-    const int64_t B = y->shape[0];
-    y = heed_reshape(cx, y, 6, (int64_t[]){B, grid[0], grid[1], C, s, s});
-    y = heed_permute(cx, y, (const int[]){0, 3, 1, 4, 2, 5});
-    return heed_reshape(cx, y, 4, (int64_t[]){B, C, grid[0] * s, grid[1] * s});
-}
-
-/* mask (B,h w) -> (B,1,h P,w P) of 0 and 1: of every pixel */
-static heed_tensor *pixels_of(heed_ctx *cx, const struct vit *m, heed_tensor *mask, const int64_t grid[2]) {
-    const int64_t B = mask->shape[0], P = m->patches.patch[0], Q = m->patches.patch[1];
-    mask = heed_cast(cx, heed_cast(cx, mask, HEED_U8), HEED_F32);
-    mask = heed_reshape(cx, mask, 6, (int64_t[]){B, 1, grid[0], 1, grid[1], 1});
-    mask = heed_expand(cx, mask, 6, (int64_t[]){B, 1, grid[0], P, grid[1], Q});
-    return heed_reshape(cx, mask, 4, (int64_t[]){B, 1, grid[0] * P, grid[1] * Q});
-}
-
 bool vit_forward_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct vit *m = own;
     int64_t grid[2] = {0};
-    heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid), *const mask =
-                                                                               heed_io_get(in, "bool_masked_pos");
-    heed_tensor *h = vit_run(cx, m, in, false);
-    if (!h) return false;
-    h = heed_slice(cx, h, 1, m->first, grid[0] * grid[1]);
-    const heed_param *const weight = m->output.weight;
-    heed_tensor *const w = heed_reshape(cx, heed_param_tensor(cx, weight), 2, weight->shape);
-    heed_tensor *const picture = shuffled(cx, m, heed_linear(cx, h, w, heed_param_tensor(cx, m->output.bias)), grid);
-    if (!picture || !heed_io_put(cx, out, "reconstruction", picture)) return false;
-    if (!mask) return true;
-    if (m->stride != m->patches.patch[0] || m->stride != m->patches.patch[1])
-        return heed_fail(cx, HEED_ERR_USAGE, "bool_masked_pos: encoder_stride %lld is not patch_size",
-                         (long long)m->stride);
-    heed_tensor *const where = pixels_of(cx, m, mask, grid);
-    heed_tensor *loss = heed_l1_loss(cx, picture, pixels, HEED_REDUCE_NONE);
-    loss = heed_sum(cx, heed_mul(cx, loss, where), NULL, 0, false);
-    loss = heed_div(cx, loss, heed_affine(cx, heed_sum(cx, where, NULL, 0, false), 1, 1e-5F));
-    return heed_io_put(cx, out, "loss", heed_affine(cx, loss, 1 / (float)m->patches.channels, 0));
+    heed_tensor *const h = patches_pixels(cx, &m->patches, in, grid) ? vit_run(cx, m, in, false) : NULL;
+    return h && masked_decode(cx, &m->patches, &m->output, m->stride, heed_slice(cx, h, 1, m->first, grid[0] * grid[1]),
+                              grid, in, out);
 }
 
 bool vit_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct vit *m = own;
-    const int64_t shape[] = {batch, m->patches.grid[0] * m->patches.grid[1]};
-    return vit_sample_bare(cx, own, batch, length, in) &&
-           heed_io_put(cx, in, "bool_masked_pos", heed_zeros(cx, HEED_I32, 2, shape));
+    (void)length;
+    return masked_sample(cx, &m->patches, m->stride, 1, batch, in);
 }
 
 /* ---- maps of attention ---- */
@@ -233,7 +204,7 @@ bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *m
     const struct vit *m = own;
     patches_place(&m->patches, size, to);
     const bool pooling = map && strcmp(map->site, "pooling") == 0;
-    to->learned = pooling ? 1 : 0;
+    to->learned = pooling && m->pool == VIT_LATENT ? 1 : 0;
     if (pooling && !m->pools_tokens) return true; /* only patches are looked at */
     to->classes = tokens_named(m, "cls_token");
     to->registers = tokens_named(m, "reg_token");

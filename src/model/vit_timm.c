@@ -155,16 +155,18 @@ static bool make_latent(heed_ctx *cx, heed_params *set, const struct arguments *
 
 static bool make_end(heed_ctx *cx, heed_params *set, const struct arguments *a, bool distilled, bool bare,
                      struct vit *m) {
-    static const char *const pools[] = {"token", "avg", "avgmax", "max", "map", "", NULL};
+    static const char *const pools[] = {"token", "avg", "avgmax", "max", "map", "prr", "", NULL};
     const int pool = config_choice(cx, a->at, "global_pool", pools);
     const int64_t classes = bare ? 0 : config_int(cx, a->at, "num_classes", 0, 1 << 24);
     const bool final = heed_json_bool(cx, a->at, "final_norm"), averages = pool >= VIT_MEAN && pool <= VIT_MAX;
     if (pool < 0 || heed_failed(cx)) return false;
     m->pool = (enum vit_pool)pool;
-    m->pools_tokens = heed_json_bool(cx, a->at, "pool_include_prefix");
+    m->pools_tokens = heed_json_bool(cx, a->at, "pool_include_prefix") || m->pool == VIT_REFINED;
+    m->has_class = heed_json_bool(cx, a->at, "class_token");
+    m->latent.heads = a->heads;
     m->head_dropout = (float)config_number(cx, a->at, "drop_rate", 0, 1);
     const bool after = heed_json_bool_or(cx, a->at, "fc_norm", averages);
-    if (m->pool == VIT_CLASS && !heed_json_bool(cx, a->at, "class_token"))
+    if (m->pool == VIT_CLASS && !m->has_class)
         return heed_json_fail(cx, heed_json_find(cx, a->at, "global_pool"), "there is no class token to take");
     if (distilled && m->pool != VIT_CLASS)
         return heed_json_fail(cx, heed_json_find(cx, a->at, "global_pool"), "a distilled model takes its tokens");
@@ -210,8 +212,6 @@ static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) 
     a->attention_dropout = (float)config_number(cx, a->at, "attn_drop_rate", 0, 1);
     a->scale = config_number_or(cx, a->at, "init_values", -1e6, 1e6, 0);
     a->init = (heed_init){HEED_INIT_TRUNCATED, 0, 0.02F};
-    if (config_number(cx, a->at, "patch_drop_rate", 0, 1) > 0)
-        return heed_json_fail(cx, heed_json_find(cx, a->at, "patch_drop_rate"), "heed does not drop patches");
     return timm_only(cx, a->at, "block_fn", "Block") && timm_only(cx, a->at, "attn_layer", "attn");
 }
 
@@ -221,6 +221,7 @@ static bool make(heed_ctx *cx, heed_json config, heed_params *set, bool bare, st
     const double drop_path = config_number(cx, a->at, "drop_path_rate", 0, 1);
     heed_encoder *const e = &m->stack;
     m->dropout = (float)config_number(cx, a->at, "pos_drop_rate", 0, 1);
+    m->patch_dropout = (float)config_number(cx, a->at, "patch_drop_rate", 0, 1);
     e->layers = (int)config_int(cx, a->at, "depth", 0, MAX_LAYERS);
     if (heed_failed(cx) || !make_embeddings(cx, config, set, a, distilled, m)) return false;
     e->layer = heed_params_room(cx, set, (size_t)e->layers + 1, sizeof *e->layer);
@@ -275,7 +276,8 @@ static const heed_key keys[] = {
     {"depth", HEED_KEY_INT, "12", "number of layers"},
     {"num_heads", HEED_KEY_INT, "12", "number of attention heads, which divides the width"},
     {"mlp_ratio", HEED_KEY_NUMBER, "4.0", "width of the feed-forward layer, by embed_dim"},
-    {"global_pool", HEED_KEY_TEXT, "token", "what is classified: token, avg, avgmax, max, map (attention); empty: all"},
+    {"global_pool", HEED_KEY_TEXT, "token",
+     "what is classified: token, avg, avgmax, max, map or prr (attention); empty: all"},
     {"class_token", HEED_KEY_BOOL, "true", "there is a class token"},
     {"reg_tokens", HEED_KEY_INT, "0", "register tokens (Darcet et al. 2024)"},
     {"pos_embed", HEED_KEY_TEXT, "learn", "learn, or none"},
@@ -294,7 +296,7 @@ static const heed_key keys[] = {
     {"dynamic_img_pad", HEED_KEY_BOOL, "false", "pictures are padded to whole patches"},
     {"drop_rate", HEED_KEY_NUMBER, "0.0", "dropout before the classifier"},
     {"pos_drop_rate", HEED_KEY_NUMBER, "0.0", "dropout of embeddings"},
-    {"patch_drop_rate", HEED_KEY_NUMBER, "0.0", "must be 0"},
+    {"patch_drop_rate", HEED_KEY_NUMBER, "0.0", "must be 0 while training"},
     {"proj_drop_rate", HEED_KEY_NUMBER, "0.0", "dropout within the feed-forward layer and of sublayers' outputs"},
     {"attn_drop_rate", HEED_KEY_NUMBER, "0.0", "dropout of attention weights"},
     {"drop_path_rate", HEED_KEY_NUMBER, "0.0", "stochastic depth of the last layer; those before drop less"},

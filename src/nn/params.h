@@ -40,6 +40,7 @@ struct param_resize {
 struct params_file {
     const char *base; /* "bert": a file may have "bert." before the body's names or not, whatever the set has */
     const char *const *ignored; /* patterns of names that are not read */
+    const char *const *renamed; /* parts of names, and what the file may have instead, in pairs; NULL at the end */
     bool fresh_head;            /* what is missing or of another shape outside the body stays as it was drawn */
     uint64_t seed;              /* of what a mapped set draws */
     bool beside;                /* the file is that of the model beside; params_load's own */

@@ -64,15 +64,33 @@ static bool old_name(const char *name, char *out, size_t size) {
     return false;
 }
 
-/* The place of a parameter in the file under its own name, with or without the base, or with its old name; or -1. */
-static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const char *name, const char *base) {
-    char with[512], old[512];
-    const char *const without = without_base(name, base);
+/* A name with every part that files may have otherwise. */
+static bool other_name(const char *const *renamed, const char *name, char *out, size_t size) {
+    bool changed = false;
+    if (!renamed || snprintf(out, size, "%s", name) >= (int)size) return false;
+    for (int i = 0; renamed[i]; i += 2) {
+        char *const at = strstr(out, renamed[i]);
+        const size_t old = strlen(renamed[i]), new = strlen(renamed[i + 1]);
+        if (!at) continue;
+        if (strlen(out) - old + new >= size) return false;
+        memmove(at + new, at + old, strlen(at + old) + 1);
+        memcpy(at, renamed[i + 1], new);
+        changed = true;
+    }
+    return changed;
+}
+
+/* The place of a parameter in the file under its own name, with or without the base, or with another name; or -1. */
+static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const char *name, const struct params_file *f) {
+    char with[512], other[512];
+    const char *const base = f->base, *const without = without_base(name, base);
     const char *names[] = {name, without, NULL};
     if (base && !without && snprintf(with, sizeof with, "%s.%s", base, name) < (int)sizeof with) names[2] = with;
     for (int i = 0; i < 3; i++) {
         int64_t at = names[i] ? heed_safetensors_find(cx, st, names[i]) : -1;
-        if (at < 0 && names[i] && old_name(names[i], old, sizeof old)) at = heed_safetensors_find(cx, st, old);
+        if (at < 0 && names[i] && old_name(names[i], other, sizeof other)) at = heed_safetensors_find(cx, st, other);
+        if (at < 0 && names[i] && other_name(f->renamed, names[i], other, sizeof other))
+            at = heed_safetensors_find(cx, st, other);
         if (at >= 0) return at;
     }
     return -1;
@@ -114,7 +132,7 @@ static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set,
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *const p = set->list[i];
         const bool here = p->kind != HEED_PARAM_FUSED && !p->lora && is_beside(set, p) == f->beside;
-        where[i] = here ? find_in(cx, st, file_name(set, p), f->base) : -1;
+        where[i] = here ? find_in(cx, st, file_name(set, p), f) : -1;
     }
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *const p = set->list[i], *const target = p->target;
@@ -235,7 +253,7 @@ bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struc
     for (int i = 0; st && i < set->n && !heed_failed(cx); i++) {
         heed_param *const p = set->list[i];
         if (!p->loose) continue;
-        const int64_t own = find_in(cx, st, p->name, f->base), target = find_in(cx, st, p->loose->name, f->base);
+        const int64_t own = find_in(cx, st, p->name, f), target = find_in(cx, st, p->loose->name, f);
         params_part(set, p, own < 0 || target < 0 || same_numbers(cx, st, own, target));
     }
     heed_safetensors_close(st);

@@ -127,6 +127,65 @@ static const char *without_prefix(const char *name, char *to) {
     return to;
 }
 
+/* The names of transformers' modules since version 5, of one layer. */
+static const char *module_name(const char *name, char *to) {
+    static const char *const names[][2] = {
+        {"vit.encoder.layer.0.attention.attention.query.", "vit.layers.0.attention.q_proj."},
+        {"vit.encoder.layer.0.attention.attention.key.", "vit.layers.0.attention.k_proj."},
+        {"vit.encoder.layer.0.attention.attention.value.", "vit.layers.0.attention.v_proj."},
+        {"vit.encoder.layer.0.attention.output.dense.", "vit.layers.0.attention.o_proj."},
+        {"vit.encoder.layer.0.intermediate.dense.", "vit.layers.0.mlp.fc1."},
+        {"vit.encoder.layer.0.output.dense.", "vit.layers.0.mlp.fc2."},
+        {"vit.encoder.layer.0.", "vit.layers.0."},
+        {"swin.encoder.layers.0.blocks.0.attention.self.relative",
+         "swin.encoder.layers.0.blocks.0.attention.relative_position_bias.relative"},
+        {"swin.encoder.layers.0.blocks.0.attention.self.query.", "swin.encoder.layers.0.blocks.0.attention.q_proj."},
+        {"swin.encoder.layers.0.blocks.0.attention.self.key.", "swin.encoder.layers.0.blocks.0.attention.k_proj."},
+        {"swin.encoder.layers.0.blocks.0.attention.self.value.", "swin.encoder.layers.0.blocks.0.attention.v_proj."},
+        {"swin.encoder.layers.0.blocks.0.attention.output.dense.", "swin.encoder.layers.0.blocks.0.attention.o_proj."},
+        {"swin.encoder.layers.0.blocks.0.intermediate.dense.", "swin.encoder.layers.0.blocks.0.mlp.fc1."},
+        {"swin.encoder.layers.0.blocks.0.output.dense.", "swin.encoder.layers.0.blocks.0.mlp.fc2."},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t n = strlen(names[i][0]);
+        if (strncmp(name, names[i][0], n) != 0) continue;
+        snprintf(to, 128, "%s%s", names[i][1], name + n);
+        return to;
+    }
+    snprintf(to, 128, "%s", name);
+    return to;
+}
+
+/* Files of ViT and Swin under the names of the modules. */
+static void test_module_names(void **state) {
+    static const struct {
+        const char *family, *settings[6];
+    } of[] = {{"vit",
+               {"image_size=8", "patch_size=4", "hidden_size=8", "num_hidden_layers=1", "num_attention_heads=2",
+                "intermediate_size=6"}},
+              {"swin", {"image_size=8", "patch_size=2", "embed_dim=8", "depths=1", "num_heads=2", "window_size=2"}}};
+    (void)state;
+    heed_ctx *cx = open_listening();
+    for (int k = 0; k < 2; k++) {
+        const heed_family *const family = heed_family_find(of[k].family);
+        heed_model *const m = heed_model_new_as(cx, family, family->heads, of[k].settings, 6, 4);
+        assert_true(heed_model_save(cx, m, in_folder(of[k].family)));
+        char path[512];
+        snprintf(path, sizeof path, "%s/model.safetensors", in_folder(of[k].family));
+        rewrite(cx, m, path, module_name);
+        heed_model *const loaded = heed_model_load(cx, in_folder(of[k].family));
+        if (!loaded) fail_msg("%s", heed_message(cx));
+        for (int i = 0; i < heed_params_count(heed_model_params(m)); i++) {
+            const char *const name = heed_params_at(heed_model_params(m), i)->name;
+            same(m, name, loaded, name);
+        }
+        heed_model_free(cx, loaded);
+        heed_model_free(cx, m);
+    }
+    assert_null(strstr(said, "drawn fresh"));
+    close_context(cx);
+}
+
 /* The body of a head that has no pooler: it is drawn, and that is said. */
 static void test_pooler(void **state) {
     (void)state;
@@ -210,10 +269,8 @@ static void test_wrong(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_body),
-        cmocka_unit_test(test_pooler),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_body),         cmocka_unit_test(test_pooler), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_module_names), cmocka_unit_test(test_wrong),
     };
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

@@ -45,7 +45,7 @@ def vit(r, prefix):
     grid = [r.randint(1, 5)] * 2 if even else [r.randint(1, 5), r.randint(1, 5)]
     size = [p * g for p, g in zip(patch, grid)]
     config = getattr(hf, prefix + "Config")(
-        hidden_size=heads * r.randint(1, 6) + (heads == 1), num_hidden_layers=r.randint(1, 3), num_attention_heads=heads, intermediate_size=r.randint(3, 20),
+        **r.choice([{}, {}, dict(head_dim=r.randint(1, 5))]), hidden_size=heads * r.randint(1, 6) + (heads == 1), num_hidden_layers=r.randint(1, 3), num_attention_heads=heads, intermediate_size=r.randint(3, 20),
         hidden_act=r.choice(ACTS), layer_norm_eps=r.choice([1e-12, 1e-6, 1e-2]), image_size=size[0] if even else size,
         patch_size=patch[0] if even else patch, num_channels=r.randint(1, 4), qkv_bias=r.random() < 0.7, encoder_stride=patch[0],
         pooler_output_size=r.choice([None, 5]), pooler_act=r.choice(["tanh", "relu", "gelu"]), hidden_dropout_prob=r.choice([0.0, 0.1]), **kind_of_labels(r))
@@ -75,11 +75,13 @@ def swin(r):
     config = hf.SwinConfig(
         embed_dim=2 * r.randint(1, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=heads, window_size=window, patch_size=patch,
         image_size=patch * window * 2 ** stages, num_channels=r.randint(1, 3), mlp_ratio=r.choice([1.0, 1.5, 2.0]), qkv_bias=r.random() < 0.7, hidden_act=r.choice(ACTS),
-        use_absolute_embeddings=r.random() < 0.3, layer_norm_eps=r.choice([1e-5, 1e-2]), **kind_of_labels(r))
-    head, rows = r.choice(["Model", "ForImageClassification"]), r.randint(1, 2)
+        use_absolute_embeddings=r.random() < 0.3, layer_norm_eps=r.choice([1e-5, 1e-2]), encoder_stride=patch * 2 ** (stages - 1), **kind_of_labels(r))
+    head, rows = r.choice(["Model", "ForImageClassification", "ForMaskedImageModeling"]), r.randint(1, 2)
     model = every_block(getattr(hf, "Swin" + head)._from_config(config, attn_implementation="eager"))
     given, size = {}, [config.image_size] * 2
-    if r.random() < 0.6:  # another size, whose last stage has no fewer tokens than a window
+    if head == "ForMaskedImageModeling":
+        given["bool_masked_pos"] = torch.rand(rows, (config.image_size // patch) ** 2) < 0.5
+    elif r.random() < 0.6:  # another size, whose last stage has no fewer tokens than a window
         least = (window - 1) * 2 ** (stages - 1) + 1
         grid = [least + r.randint(0, 5), least + r.randint(0, 5)]
         over = 0 if config.use_absolute_embeddings else r.randint(0, patch - 1)  # positions know no padding
@@ -113,12 +115,12 @@ def timm_vit(r):
     args = dict(embed_dim=heads * r.randint(2, 6), depth=r.randint(1, 3), num_heads=heads, patch_size=patch, img_size=size, mlp_ratio=r.choice([1, 2.0, 2.5]))
     args["embed_dim"] += args["embed_dim"] % (2 * heads)  # halves of a gated layer
     args |= some(r, qkv_bias=[True, False], qk_norm=[True, False], proj_bias=[True, False], init_values=[None, 0.3], no_embed_class=[True, False], reg_tokens=[0, 1, 3],
-                 pre_norm=[True, False], final_norm=[True, False], fc_norm=[None, True, False], pool_include_prefix=[True, False], in_chans=[1, 2], act_layer=["relu", "silu", "gelu_tanh"],
-                 norm_layer=["rmsnorm", "layernorm"], scale_attn_norm=[True, False], scale_mlp_norm=[True, False], pos_embed=["learn", "none"], drop_path_rate=[0.1])
+                 pre_norm=[True, False], final_norm=[True, False], fc_norm=[None, True, False], pool_include_prefix=[True, False], in_chans=[1, 2], act_layer=["relu", "silu", "gelu_tanh", "celu"],
+                 norm_layer=["rmsnorm", "layernorm", "layernormfp32"], scale_attn_norm=[True, False], scale_mlp_norm=[True, False], pos_embed=["learn", "none"], drop_path_rate=[0.1], patch_drop_rate=[0.3], embed_norm_layer=["layernorm", "rmsnorm"])
     args["mlp_ratio"] = 2 if name.startswith("vit_giant") else args["mlp_ratio"]
     if r.random() < 0.5:
         args["class_token"] = r.random() < 0.5
-    pools = ["avg", "avgmax", "max", "map"] + (["token"] if args.get("class_token", False) else [])
+    pools = ["avg", "avgmax", "max", "map", "prr"] + (["token"] if args.get("class_token", False) else [])
     if "class_token" in args:
         args["global_pool"] = r.choice(pools)
     if r.random() < 0.4:

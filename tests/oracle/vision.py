@@ -95,6 +95,17 @@ def swin_bare():  # positions, patches that do not divide the picture, another s
 
 
 @case
+def swin_masked():  # two stages: a place of the last grid is 2 x 2 patches of 2 x 2 pixels
+    mask = torch.rand(2, 16, generator=torch.Generator().manual_seed(3)) < 0.5
+    return every_block(hf.SwinForMaskedImageModeling(swin(depths=[2, 1], num_heads=[1, 2], embed_dim=4, patch_size=2, encoder_stride=4, num_channels=1))), pictures(2, 8, 8, 1) | dict(bool_masked_pos=mask)
+
+
+@case
+def vit_heads():  # heads of a size of their own
+    return hf.ViTForImageClassification(vit(head_dim=3, num_hidden_layers=1, num_labels=2)), pictures(2, 8, 8) | dict(labels=torch.tensor([1, 0]))
+
+
+@case
 def swin_padded():  # a picture padded to whole patches; windows as large as what is left do not shift
     config = swin(image_size=10, patch_size=2, depths=[1, 2], num_heads=[1, 2], num_channels=1, embed_dim=4, window_size=3, num_labels=1, mlp_ratio=1.0)
     return every_block(hf.SwinForImageClassification(config)), pictures(1, 11, 9, 1) | dict(labels=torch.randn(1))

@@ -4,6 +4,7 @@
 #include "cli/each_picture.h"
 #include "io/text.h"
 #include "model/directory.h"
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -27,7 +28,15 @@ static bool is_picture_file(const char *path) {
     return n == sizeof head && (memcmp(head, png, sizeof png) == 0 || memcmp(head, jpeg, sizeof jpeg) == 0);
 }
 
+/* A directory that does not even say what it is has errors of its own. */
+static bool is_model(const char *path) {
+    struct stat what;
+    char file[PATH_MAX];
+    return snprintf(file, sizeof file, "%s/config.json", path) < (int)sizeof file && stat(file, &what) == 0;
+}
+
 bool pictures_given(const struct options *o) {
+    if (options_words(o) > 0 && !is_model(options_word(o, 0))) return false;
     for (int i = 1; i < options_words(o); i++)
         if (is_picture_file(options_word(o, i))) {
             cli_error(EXIT_USAGE, "%s: %s is a picture, and the model of %s reads none", options_command(o),

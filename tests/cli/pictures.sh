@@ -113,6 +113,9 @@ for command in classify embed attend; do
     expect 2 $command bert a.jpg
     says_error "$command: a.jpg is a picture, and the model of bert reads none"
 done
+expect 1 classify nowhere a.jpg
+says_error 'nowhere'
+! grep -q 'reads none' err || fail 'a directory that is not there reads nothing at all'
 expect 1 classify vit 'a fine film'
 says_error 'a fine film: No such file'
 expect 1 fill vit a.jpg

@@ -368,7 +368,7 @@ typedef struct heed_transformer_opts {
 typedef struct heed_encoder_layer {
     heed_multihead self_attn;
     heed_feed_forward feed_forward;
-    heed_norm_layer norm1, norm2; /* bias NULL: none; norm1's weight NULL: pre-norm without it, as ModernBERT's first */
+    heed_norm_layer norm1, norm2; /* bias NULL: none; weight NULL: pre-norm without it, as ModernBERT's first norm1 */
     heed_norm_layer post1,
         post2; /* pre-norm: of the sublayers' outputs, before they are added, as Gemma 2's; or NULL */
     heed_param *scale1,

@@ -18,6 +18,7 @@ struct arguments {
     int64_t width, hidden, heads;
     float eps, dropout, attention_dropout;
     bool rms, qkv_bias, bias;
+    bool post; /* blocks are timm's ResPostBlock */
     heed_activation act;
     double scale; /* LayerScale's beginning; 0: none */
     heed_init init;
@@ -83,11 +84,25 @@ static heed_param *make_scale(heed_ctx *cx, heed_params *set, const char *prefix
     return heed_param_add(cx, set, prefix, name, 1, &a->width, (heed_init){HEED_INIT_CONSTANT, (float)a->scale, 0});
 }
 
+/* timm's ResPostBlock: norms of what the sublayers give, which begin at init_values, and no others */
+static bool make_post_block(heed_ctx *cx, heed_params *set, const char *prefix, const struct arguments *a,
+                            heed_encoder_layer *l) {
+    if (!make_attention(cx, set, part_under(cx, prefix, "attn").s, a, &l->self_attn) ||
+        !norm_make(cx, set, prefix, "norm1", a->width, a, &l->post1) ||
+        !make_feed_forward(cx, set, part_under(cx, prefix, "mlp").s, a, &l->feed_forward) ||
+        !norm_make(cx, set, prefix, "norm2", a->width, a, &l->post2))
+        return false;
+    if (a->scale != 0)
+        l->post1.weight->init = l->post2.weight->init = (heed_init){HEED_INIT_CONSTANT, (float)a->scale, 0};
+    return true;
+}
+
 static bool make_block(heed_ctx *cx, heed_params *set, const char *prefix, const struct arguments *a,
                        heed_encoder_layer *l) {
     l->site = "attention";
     l->norm_first = true;
     l->dropout = a->dropout;
+    if (a->post) return make_post_block(cx, set, prefix, a, l);
     if (!norm_make(cx, set, prefix, "norm1", a->width, a, &l->norm1) ||
         !make_attention(cx, set, part_under(cx, prefix, "attn").s, a, &l->self_attn))
         return false;
@@ -212,7 +227,10 @@ static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) 
     a->attention_dropout = (float)config_number(cx, a->at, "attn_drop_rate", 0, 1);
     a->scale = config_number_or(cx, a->at, "init_values", -1e6, 1e6, 0);
     a->init = (heed_init){HEED_INIT_TRUNCATED, 0, 0.02F};
-    return timm_only(cx, a->at, "block_fn", "Block") && timm_only(cx, a->at, "attn_layer", "attn");
+    const heed_json block = heed_json_find(cx, a->at, "block_fn");
+    a->post =
+        heed_json_kind_of(block) == HEED_JSON_TEXT && strcmp(heed_json_text(cx, block, NULL), "ResPostBlock") == 0;
+    return (a->post || timm_only(cx, a->at, "block_fn", "Block")) && timm_only(cx, a->at, "attn_layer", "attn");
 }
 
 static bool make(heed_ctx *cx, heed_json config, heed_params *set, bool bare, struct arguments *a, struct vit *m) {
@@ -305,7 +323,7 @@ static const heed_key keys[] = {
     {"embed_norm_layer", HEED_KEY_TEXT_OR_NULL, "null", "a norm of embedded patches: layernorm or rmsnorm"},
     {"act_layer", HEED_KEY_TEXT_OR_NULL, "null", "activation, by timm's name; null: gelu"},
     {"mlp_layer", HEED_KEY_TEXT, "Mlp", "of the architecture: Mlp, SwiGLU or SwiGLUPacked"},
-    {"block_fn", HEED_KEY_TEXT, "Block", "of the architecture: only Block"},
+    {"block_fn", HEED_KEY_TEXT, "Block", "of the architecture: Block or ResPostBlock"},
     {"attn_layer", HEED_KEY_TEXT_OR_NULL, "null", "only attn"},
     {"distilled", HEED_KEY_BOOL, "false", "of the architecture: there is a distillation token"},
     {"weight_init", HEED_KEY_TEXT_OR_NULL, "null", "no effect: fresh weights are drawn as timm's standard draws them"},
@@ -334,7 +352,7 @@ const heed_family family_timm_vit = {
         "there. Parameters have timm's names: patch_embed.proj.weight, blocks.N.attn.qkv.weight, head.weight. "
         "Pictures of other sizes than img_size are taken too: positions are interpolated as timm does with "
         "dynamic_img_size. Without classes it gives last_hidden_state and pooler_output. Blocks of other kinds "
-        "(parallel, differential, post-norm) are refused.",
+        "(parallel, differential) are refused.",
     .keys = keys,
     .heads = heads,
     .size = sizeof(struct vit),

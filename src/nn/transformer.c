@@ -193,7 +193,10 @@ static heed_tensor *encoder_pre(heed_ctx *cx, const heed_encoder_layer *l, heed_
         n = post(cx, l, &l->post2, l->scale2, encoder_feed_forward(cx, l, heed_norm_run(cx, &l->norm2, x)));
         return heed_add(cx, heed_add(cx, n, y), x);
     }
-    n = heed_add_norm_run(cx, &l->norm2, y, x, &x);
+    if (l->norm2.weight)
+        n = heed_add_norm_run(cx, &l->norm2, y, x, &x);
+    else
+        n = x = heed_add(cx, x, y);
     return heed_add(cx, x, post(cx, l, &l->post2, l->scale2, encoder_feed_forward(cx, l, n)));
 }
 

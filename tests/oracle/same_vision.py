@@ -103,7 +103,7 @@ def some(r, **choices):
 PLAIN = ["vit_tiny_patch16_224", "vit_small_patch16_384", "vit_base_patch32_224", "deit_small_patch16_224", "deit3_base_patch16_224", "vit_medium_patch16_gap_256",
          "vit_base_patch16_clip_224", "vit_large_patch14_clip_quickgelu_224", "vit_small_patch14_reg4_dinov2", "vit_little_patch16_reg4_gap_256", "flexivit_small",
          "vit_base_patch16_siglip_256", "vit_so400m_patch14_siglip_gap_384", "vit_giant_patch14_dinov2", "aimv2_large_patch14_224", "beit3_base_patch16_224",
-         "vit_intern300m_patch14_448", "test_vit2", "test_vit3", "test_vit4", "vit_so150m2_patch16_reg1_gap_256"]
+         "vit_intern300m_patch14_448", "vit_base_patch16_rpn_224", "test_vit2", "test_vit3", "test_vit4", "vit_so150m2_patch16_reg1_gap_256"]
 
 
 def timm_vit(r):

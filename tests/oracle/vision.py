@@ -149,6 +149,12 @@ def timm_vit_swiglu():
 
 
 @case
+def timm_vit_post():  # norms after the sublayers; attention of the tokens themselves before they are pooled
+    args = TINY | dict(embed_dim=8, global_pool="prr", class_token=True, patch_drop_rate=0.5, norm_layer="layernormfp32")
+    return timm_model("vit_base_patch16_rpn_224", num_classes=3, model_args=args), pictures(2, 8, 8) | dict(labels=torch.tensor([0, 1]))
+
+
+@case
 def timm_vit_packed():  # SwiGLU of one weight, features alone
     return timm_model("vit_giant_patch14_reg4_dinov2", num_classes=0, model_args=TINY | dict(reg_tokens=1, mlp_ratio=3.0)), pictures(2, 8, 8)
 

@@ -36,6 +36,7 @@ typedef enum heed_dtype {
     HEED_U16,
     HEED_U32,
     HEED_U64,
+    HEED_C64, /* complex: two f32. Files may hold it; nothing converts it */
 } heed_dtype;
 
 #define HEED_MAX_RANK 8

@@ -14,7 +14,7 @@ static const struct {
     [HEED_F32] = {4, "f32"}, [HEED_I32] = {4, "i32"}, [HEED_U8] = {1, "u8"},     [HEED_BF16] = {2, "bf16"},
     [HEED_F16] = {2, "f16"}, [HEED_I8] = {1, "i8"},   [HEED_BOOL] = {1, "bool"}, [HEED_I64] = {8, "i64"},
     [HEED_F64] = {8, "f64"}, [HEED_I16] = {2, "i16"}, [HEED_U16] = {2, "u16"},   [HEED_U32] = {4, "u32"},
-    [HEED_U64] = {8, "u64"},
+    [HEED_U64] = {8, "u64"}, [HEED_C64] = {8, "c64"},
 };
 
 static bool known(heed_dtype dtype) { return (size_t)dtype < sizeof types / sizeof types[0]; }

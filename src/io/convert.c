@@ -107,6 +107,9 @@ bool heed_array_to_f32(heed_ctx *cx, const heed_array *a, float *out, int64_t n)
         EACH(uint64_t, out[i] = (float)v);
     case HEED_I64:
         EACH(int64_t, out[i] = (float)v);
+    default:
+        return heed_fail(cx, HEED_ERR_TYPE, "array_to_f32: '%s' is %s, not real numbers", shown(a->name).text,
+                         heed_dtype_name(a->dtype));
     }
     return true;
 }

@@ -18,7 +18,7 @@ static const struct {
 } types[] = {
     {"F32", HEED_F32}, {"F16", HEED_F16}, {"BF16", HEED_BF16}, {"F64", HEED_F64}, {"BOOL", HEED_BOOL},
     {"U8", HEED_U8},   {"I8", HEED_I8},   {"I16", HEED_I16},   {"U16", HEED_U16}, {"I32", HEED_I32},
-    {"U32", HEED_U32}, {"I64", HEED_I64}, {"U64", HEED_U64},
+    {"U32", HEED_U32}, {"I64", HEED_I64}, {"U64", HEED_U64},   {"C64", HEED_C64},
 };
 #define TYPES (sizeof types / sizeof types[0])
 

@@ -38,10 +38,18 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
            part_norm(cx, set, prefix, "output.LayerNorm", C, m->eps, &l->norm2);
 }
 
+/* With use_tpu_fourier_optimizations transformers keeps matrices of the same transform among the weights. heed neither
+ * needs nor writes them, and what it writes says so. */
+static void use_no_matrices(heed_ctx *cx, heed_json config) {
+    static const char *const key = "use_tpu_fourier_optimizations";
+    if (heed_json_bool_or(cx, config, key, false)) heed_json_put_bool(cx, config, key, false);
+}
+
 /* The Python classes have a pooler under every head. */
 static bool fnet_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     heed_linear_layer *const pooler = &m->pool.dense;
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    use_no_matrices(cx, config);
     if (!make_embeddings(cx, config, set, base, m)) return false;
     for (int i = 0; m->stack.layer && i < m->stack.layers; i++) {
         const struct part_name layer = part_numbered(cx, base, "encoder.layer", i);
@@ -181,6 +189,9 @@ ENCODER_BUILD(fnet, choose)
 ENCODER_BUILD(fnet, pretrain)
 ENCODER_BUILD(fnet, sentence)
 
+static const char *const fnet_ignored[] = {"embeddings.position_ids", "embeddings.token_type_ids",
+                                           "encoder.layer.*.fourier.self.dft_mat_*", NULL};
+
 #define INPUTS "input_ids token_type_ids position_ids"
 static const heed_head fnet_heads[] = {
     ENCODER_HEADS(fnet, "FNet", INPUTS),
@@ -204,6 +215,6 @@ const heed_family family_fnet = {
              "length, as the published ones were, has to be given texts padded so.",
     .keys = fnet_keys,
     .heads = fnet_heads,
-    .ignored = encoder_ignored,
+    .ignored = fnet_ignored,
     .size = sizeof(struct encoder),
 };

@@ -10,12 +10,12 @@ static void test_types(void **state) {
     } all[] = {{HEED_F32, 4, "f32"}, {HEED_I32, 4, "i32"}, {HEED_U8, 1, "u8"},     {HEED_BF16, 2, "bf16"},
                {HEED_F16, 2, "f16"}, {HEED_I8, 1, "i8"},   {HEED_BOOL, 1, "bool"}, {HEED_I64, 8, "i64"},
                {HEED_F64, 8, "f64"}, {HEED_I16, 2, "i16"}, {HEED_U16, 2, "u16"},   {HEED_U32, 4, "u32"},
-               {HEED_U64, 8, "u64"}};
+               {HEED_U64, 8, "u64"}, {HEED_C64, 8, "c64"}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         assert_int_equal(heed_dtype_size(all[i].dtype), all[i].size);
         assert_string_equal(heed_dtype_name(all[i].dtype), all[i].name);
     }
-    assert_int_equal(heed_dtype_size((heed_dtype)13), 0);
+    assert_int_equal(heed_dtype_size((heed_dtype)14), 0);
     assert_string_equal(heed_dtype_name((heed_dtype)99), "?");
 }
 
@@ -137,6 +137,8 @@ static void test_to_f32(void **state) {
         assert_memory_equal(out, cases[i].expected, sizeof out);
     }
     assert_true(heed_array_to_f32(cx, ARRAY(HEED_F64, 0, NULL), NULL, 0));
+    assert_false(heed_array_to_f32(cx, ARRAY(HEED_C64, 1, (float[2]){1}), out, 1));
+    EXPECT_SENTENCE(cx, "is c64, not real numbers");
     assert_false(heed_array_to_f32(cx, NULL, out, 4));
     EXPECT_SENTENCE(cx, "array_to_f32: the array is NULL");
     assert_false(heed_array_to_f32(cx, ARRAY(HEED_F32, 4, NULL), out, 4));

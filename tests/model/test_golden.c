@@ -315,6 +315,7 @@ static void check_files(const struct golden *g, const char *dir) {
     const heed_json before = heed_json_open(g->cx, path_of(g->name, "config.json")),
                     after = heed_json_open(g->cx, path);
     for (heed_json key = heed_json_first(before); heed_json_kind_of(key) != HEED_JSON_NONE; key = heed_json_next(key)) {
+        if (strcmp(key.key, "use_tpu_fourier_optimizations") == 0) continue; /* FNet's matrices, which are not saved */
         char *one = heed_json_print(g->cx, key, 0, NULL);
         char *two = heed_json_print(g->cx, heed_json_find(g->cx, after, key.key), 0, NULL);
         if (!one || !two || strcmp(one, two) != 0)

@@ -243,6 +243,11 @@ def fnet_mlm_untied():
     return hf.FNetForMaskedLM(fnet(tie_word_embeddings=False, hidden_act="relu")), given
 
 
+@case
+def fnet_matrices():  # of the transform, complex, among the weights
+    return hf.FNetModel(fnet(use_tpu_fourier_optimizations=True, tpu_short_seq_length=5)), dict(input_ids=torch.randint(4, 19, (3, 5)))
+
+
 def gpt2(**keys):
     return hf.GPT2Config(vocab_size=21, n_embd=6, n_head=2, n_layer=2, n_positions=10, bos_token_id=20, eos_token_id=20, **keys)
 

@@ -1,5 +1,7 @@
 """Golden directories of cheaper attention: one body of torch.nn modules, in which each kind is a module that mixes the
 tokens, written as the plain formula. A kind of another file imports Kind and directory."""
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -24,6 +26,13 @@ class Kind(nn.Module):
         return None
 
 
+ACTS = {"gelu": F.gelu, "relu": F.relu, "silu": F.silu, "tanh": torch.tanh, "gelu_new": functools.partial(F.gelu, approximate="tanh")}
+
+
+def activation(config):
+    return ACTS[config.get("hidden_act", "gelu")]
+
+
 class Layer(nn.Module):
     def __init__(self, kind, config, number, shared):
         super().__init__()
@@ -31,12 +40,12 @@ class Layer(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(C, config.layer_norm_eps), nn.LayerNorm(C, config.layer_norm_eps)
         self.linear1, self.linear2 = nn.Linear(C, config.intermediate_size), nn.Linear(config.intermediate_size, C)
         setattr(self, kind.name, kind(config, number, shared))
-        self.mix = kind.name
+        self.mix, self.act = kind.name, activation(config)
 
     def forward(self, x, mask, carried):
         y, carried, weights = getattr(self, self.mix)(self.norm1(x), mask, carried)
         x = x + y
-        return x + self.linear2(F.gelu(self.linear1(self.norm2(x)))), carried, weights
+        return x + self.linear2(self.act(self.linear1(self.norm2(x)))), carried, weights
 
 
 class Body(nn.Module):
@@ -65,12 +74,13 @@ class Body(nn.Module):
 
 
 class Masked(nn.Module):
-    def __init__(self, C, eps):
+    def __init__(self, config):
         super().__init__()
-        self.dense, self.norm = nn.Linear(C, C), nn.LayerNorm(C, eps)
+        C = config.hidden_size
+        self.dense, self.norm, self.act = nn.Linear(C, C), nn.LayerNorm(C, config.layer_norm_eps), activation(config)
 
     def forward(self, h):
-        return self.norm(F.gelu(self.dense(h)))
+        return self.norm(self.act(self.dense(h)))
 
 
 class Model(nn.Module):
@@ -81,7 +91,7 @@ class Model(nn.Module):
         C = config.hidden_size
         self.config, self.kind_of_head, self.model = config, head, Body(kind, config)
         if head == "mlm":
-            self.head = Masked(C, config.layer_norm_eps)
+            self.head = Masked(config)
             self.decoder = nn.Linear(C, config.vocab_size)
             if config.tie_word_embeddings:
                 del self.decoder.weight
@@ -232,7 +242,7 @@ class TokenMixer(Kind):
         super().__init__()
         n, S = config.max_position_embeddings, config.tokens_mlp_dim
         self.linear1, self.linear2 = nn.Linear(n, S), nn.Linear(S, n)
-        self.causal = config.get("causal", False)
+        self.causal, self.act = config.get("causal", False), activation(config)
 
     def forward(self, x, mask, carried):
         T = x.shape[1]
@@ -242,7 +252,7 @@ class TokenMixer(Kind):
             seen = torch.arange(len(w2)) <= place[:, None]
             w1, w2 = w1 * seen, w2 * (place <= torch.arange(len(w2))[:, None])
         x = (x * mask[..., None]).transpose(1, 2)
-        y = F.linear(F.gelu(F.linear(x, w1[:, :T], self.linear1.bias)), w2[:T], self.linear2.bias[:T])
+        y = F.linear(self.act(F.linear(x, w1[:, :T], self.linear1.bias)), w2[:T], self.linear2.bias[:T])
         return y.transpose(1, 2), None, {}
 
 

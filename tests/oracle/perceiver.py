@@ -158,14 +158,21 @@ def drawn(r, head):
     keys["d_model"] = r.choice([24, 48]) if head == "ForMaskedLM" else 12 * r.randint(1, 3)
     if "Image" in head:
         keys["cross_attention_shape_for_attention"] = "q" if cross_heads != 1 and head != HEADS[3] or cross_heads == 3 else r.choice(["kv", "q"])
-    if r.random() < 0.4:
-        keys |= dict(qk_channels=12 * r.randint(1, 3), v_channels=latents)
+    if r.random() < 0.6:  # what the self-attention gives is as wide as the latents
+        keys |= r.choice([dict(qk_channels=12 * r.randint(1, 3), v_channels=latents), dict(v_channels=latents), dict(qk_channels=latents)])
+    if keys["num_self_attends_per_block"] == 0 and r.random() < 0.5:
+        keys |= dict(qk_channels=12 * r.randint(1, 3), v_channels=12 * r.randint(1, 3))
+    if "Classification" in head and r.random() < 0.3:
+        keys["problem_type"] = "multi_label_classification"
     DRAWN.update(keys)
     c = hf.PerceiverConfig(**keys)
     rows = r.randint(1, 3)
     if "Image" in head:
-        side = (c.image_size, c.image_size) if head == HEADS[3] else (r.randint(5, 9), r.randint(5, 9))
+        other = head != HEADS[3] or r.random() < 0.4
+        side = (r.randint(5, 9), r.randint(5, 9)) if other else (c.image_size, c.image_size)
         given = dict(pixel_values=torch.randn(rows, 3, *side))
+        if head == HEADS[3] and other:
+            given["interpolate_pos_encoding"] = torch.tensor(True)
         length = side[0] * side[1]
     else:
         length = r.randint(2, c.max_position_embeddings)
@@ -177,7 +184,10 @@ def drawn(r, head):
     if head == "ForMaskedLM" and length == c.max_position_embeddings:
         given["labels"] = torch.randint(0, c.vocab_size, (rows, length))
     if "Classification" in head and r.random() < 0.8:
-        given["labels"] = torch.randn(rows) if c.num_labels == 1 else torch.randint(0, c.num_labels, (rows,))
+        if c.problem_type:
+            given["labels"] = torch.randint(0, 2, (rows, c.num_labels)).float()
+        else:
+            given["labels"] = torch.randn(rows) if c.num_labels == 1 else torch.randint(0, c.num_labels, (rows,))
     return c, given
 
 

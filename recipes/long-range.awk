@@ -23,11 +23,12 @@ function expression(room, depth,    operator, count, i, x, share) {
     text = text " ]"
     return value(operator, count, x)
 }
-function retrieval(    place, i, k, v) {
-    place = draw(length_ - 5)
+function retrieval(    words, place, i, k, v) {
+    words = length_ - 7 # beside the pair, the question, and two tokens that the tokenizer adds
+    place = draw(words)
     k = draw(20)
     v = draw(8)
-    for (i = 0; i < length_ - 5; i++) {
+    for (i = 0; i < words; i++) {
         if (i == place) text = text " key k" k " v" v
         text = text " w" draw(50)
     }

@@ -16,14 +16,14 @@ tasks=${TASKS:-listops retrieval ${REVIEWS:+bytes}}
 kinds=${KINDS:-exact window blocks performer linformer reformer perceiver workspace token-mixer fnet}
 mkdir -p "$out"
 
-# Every tenth review is for the test. Reviews of one class are joined until they have LENGTH bytes.
+# Every tenth review is for the test. Reviews of one class are joined until they have LENGTH bytes, of which the tokenizer adds two.
 reviews() { # LENGTH test|train
     printf 'text\tlabel\n'
     for label in pos neg; do
         { gunzip -cf "$REVIEWS/rt-polarity.$label" 2>/dev/null || gunzip -c "$REVIEWS/rt-polarity.$label.gz"; } |
             iconv -f latin1 -t ascii//TRANSLIT | tr '\t"' " '" | awk -v part="$2" -v label=$label -v most="$1" '
             (NR % 10 == 0 ? "test" : "train") == part { text = text (text == "" ? "" : " ") $0 }
-            length(text) >= most { print substr(text, 1, most) "\t" label; text = "" }'
+            length(text) >= most { print substr(text, 1, most - 2) "\t" label; text = "" }'
     done
 }
 data() { # TASK LENGTH

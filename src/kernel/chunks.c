@@ -8,7 +8,9 @@
  *
  * What a query does when it sees no key is transformers' rule: a shared query sees itself, with a score that loses
  * against any other round's; others see all keys of their window alike, the masked ones too. Neither has a gradient of
- * scores. */
+ * scores. These scores are so low that L is rounded to 1/128, or to 64: weights do not add up to 1 then, and in a
+ * window of which nothing is seen each is 1. The published models were trained so, and a causal model's first token
+ * always sees itself alone; so L is rounded here as there, in f32. */
 #include "kernel/chunks.h"
 #include "kernel/attention_parts.h"
 #include "kernel/rows.h"
@@ -191,7 +193,23 @@ static void meet_keys(const struct job *j, int64_t bh, int64_t at, int64_t first
     }
 }
 
-/* A query that sees no key: itself where shared, else the mean of its window. */
+/* The weight of each of n keys with the same score. */
+static float weight_of(float score, int64_t n) { return expf(score - (score + logf((float)n))); }
+
+/* The position that is key i of the window of chunk `at`. */
+static int64_t key_position(const struct job *j, const int32_t *order, int64_t at, int64_t i) {
+    const int64_t C = j->c->chunk;
+    return position(order, neighbour(j, at, i / C - j->c->before) * C + i % C);
+}
+
+/* How often a position is in that window: once, unless the ring is short or another round begins there. */
+static int64_t times_seen(const struct job *j, const int32_t *order, int64_t at, int64_t pos) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < chunks_window(j->c); i++) n += key_position(j, order, at, i) == pos;
+    return n;
+}
+
+/* A query that sees no key: itself where shared, else all of its window. Gives L. */
 static float see_nothing(const struct job *j, int64_t bh, int64_t at, int64_t of, int64_t pos, float *y) {
     const struct chunks *const c = j->c;
     const int32_t *const order = order_of(c, bh);
@@ -200,16 +218,19 @@ static float see_nothing(const struct job *j, int64_t bh, int64_t at, int64_t of
     for (int64_t d = 0; d < c->size; d++) y[d] = 0;
     float factor = 1;
     if (c->shared) {
+        const int64_t n = times_seen(j, order, at, pos);
         if (c->dropout > 0) factors(j, bh, at, of, 1, c->before * C + of, 1, &factor, 1);
+        factor *= (float)n * weight_of(SELF_SCORE, n);
         for (int64_t d = 0; d < c->size; d++) y[d] = factor * v[pos * c->ldx + d];
-        return SELF_SCORE;
+        return SELF_SCORE + logf((float)n);
     }
+    const float weight = weight_of(NONE_SCORE, window);
     for (int64_t i = 0; i < window; i++) {
-        const float *const row = v + position(order, neighbour(j, at, i / C - c->before) * C + i % C) * c->ldx;
+        const float *const row = v + key_position(j, order, at, i) * c->ldx;
         if (c->dropout > 0) factors(j, bh, at, of, 1, i, 1, &factor, 1);
-        for (int64_t d = 0; d < c->size; d++) y[d] += factor / (float)window * row[d];
+        for (int64_t d = 0; d < c->size; d++) y[d] += factor * weight * row[d];
     }
-    return NONE_SCORE;
+    return NONE_SCORE + logf((float)window);
 }
 
 /* Queries first .. first + n of a chunk. */
@@ -270,7 +291,7 @@ static void run_rounds(const void *arg, int64_t first, int64_t rows) {
             j->lse[at] = top + logf(sum);
             for (int64_t d = 0; d < D; d++) y[d] = 0;
             for (int64_t r = 0; r < c->rounds; r++) {
-                const float weight = expf(j->part_lse[r * all + at] - top) / sum;
+                const float weight = expf(j->part_lse[r * all + at] - j->lse[at]);
                 const float *const part = j->parts + (r * all + i * c->heads + h) * D;
                 for (int64_t d = 0; d < D; d++) y[d] += weight * part[d];
             }
@@ -428,13 +449,17 @@ static void back_nothing(const struct job *j, int64_t bh, int64_t at, int64_t of
     float factor = 1;
     if (c->shared) {
         if (c->dropout > 0) factors(j, bh, at, of, 1, c->before * C + of, 1, &factor, 1);
-        j->isa->axpy_part(g->dv + pos * g->ld, factor / (float)c->rounds, dy, c->size);
+        const int64_t n = times_seen(j, order, at, pos);
+        factor *= (float)n * weight_of(SELF_SCORE, n);
+        factor *= expf(SELF_SCORE + logf((float)n) - j->lse[bh * c->time + pos]); /* of the round */
+        j->isa->axpy_part(g->dv + pos * g->ld, factor, dy, c->size);
         return;
     }
+    const float weight = weight_of(NONE_SCORE, window);
     for (int64_t i = 0; i < window; i++) {
-        const int64_t key = position(order, neighbour(j, at, i / C - c->before) * C + i % C);
+        const int64_t key = key_position(j, order, at, i);
         if (c->dropout > 0) factors(j, bh, at, of, 1, i, 1, &factor, 1);
-        j->isa->axpy_part(g->dv + key * g->ld, factor / (float)window, dy, c->size);
+        j->isa->axpy_part(g->dv + key * g->ld, factor * weight, dy, c->size);
     }
 }
 
@@ -530,7 +555,7 @@ static void run_weights(const void *arg, int64_t first, int64_t rows) {
         float *const out = w->out + row * W;
         float top = -INFINITY, sum = 0;
         for (int64_t i = 0; i < W; i++) {
-            const int64_t key = position(order, neighbour(j, at, i / C - c->before) * C + i % C);
+            const int64_t key = key_position(j, order, at, i);
             const float *const k = q + key * c->ldx + k_part(c);
             float dot = 0, square = 0;
             for (int64_t d = 0; d < c->size; d++) dot += q[query * c->ldx + d] * k[d], square += k[d] * k[d];
@@ -539,8 +564,9 @@ static void run_weights(const void *arg, int64_t first, int64_t rows) {
             out[i] = c->shared && key == query ? SELF_SCORE : seen ? dot * j->scale : NONE_SCORE;
             top = fmaxf(top, out[i]);
         }
-        for (int64_t i = 0; i < W; i++) out[i] = expf(out[i] - top), sum += out[i];
-        for (int64_t i = 0; i < W; i++) out[i] /= sum;
+        for (int64_t i = 0; i < W; i++) sum += expf(out[i] - top);
+        const float lse = top + logf(sum);
+        for (int64_t i = 0; i < W; i++) out[i] = expf(out[i] - lse);
     }
 }
 

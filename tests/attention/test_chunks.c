@@ -29,7 +29,15 @@ static int64_t neighbour(int64_t n, int64_t at, int64_t step) {
     return step >= n || -step >= n ? at : (at + step + n) % n;
 }
 
-/* y (B,T,H,D) of x (B,T,…): the softmax over the keys of all rounds. */
+/* log(sum of exp), and of scores that stand for none in f32, as the kernel and transformers have it. */
+static double log_sum(const double *s, int64_t n) {
+    double top = (double)-INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++) top = fmax(top, s[i]);
+    for (int64_t i = 0; i < n; i++) sum += exp(s[i] - top);
+    return top < -5e4 ? (double)((float)top + (float)log(sum)) : top + log(sum);
+}
+
+/* y (B,T,H,D) of x (B,T,…): the softmax over the keys of each round, and of the rounds. */
 static void formula(const struct problem *p, const double *x, const int32_t *order, const uint8_t *keep, double *y) {
     const int64_t n = p->R * p->T / p->chunk, W = p->chunk * (1 + p->before + p->after), ld = width(p);
     const int64_t key = p->shared ? 0 : p->H * p->D, value = key + p->H * p->D;
@@ -59,12 +67,14 @@ static void formula(const struct problem *p, const double *x, const int32_t *ord
                 seen++;
             }
             assert_true(seen == p->R);
-            double top = (double)-INFINITY, sum = 0, *out = y + ((bh / p->H * p->T + t) * p->H + bh % p->H) * p->D;
-            for (int64_t i = 0; i < all; i++) top = fmax(top, s[i]);
-            for (int64_t i = 0; i < all; i++) sum += exp(s[i] - top);
+            double round[8], *out = y + ((bh / p->H * p->T + t) * p->H + bh % p->H) * p->D;
+            for (int64_t r = 0; r < p->R; r++) round[r] = log_sum(s + r * W, W);
+            const double lse = log_sum(round, p->R);
             for (int64_t d = 0; d < p->D; d++) out[d] = 0;
-            for (int64_t i = 0; i < all; i++)
-                for (int64_t d = 0; d < p->D; d++) out[d] += exp(s[i] - top) / sum * head[of[i] * ld + value + d];
+            for (int64_t i = 0; i < all; i++) {
+                const double weight = exp(s[i] - round[i / W]) * exp(round[i / W] - lse);
+                for (int64_t d = 0; d < p->D; d++) out[d] += weight * head[of[i] * ld + value + d];
+            }
         }
     free(s);
     free(of);

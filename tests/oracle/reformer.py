@@ -2,7 +2,8 @@
 
 transformers' reversible layers have gradients while training only, where every length must be a multiple of the chunks and
 fill the axial positions. Here the same layers run one after the other with an ordinary tape (plain), so that gradients are
-those of evaluation. Hashes are drawn as those of a model in float32 are (hashes)."""
+those of evaluation. Hashes are drawn as those of a model in float32 are, and the scores of queries that see no key (-1e5 and
+-1e9) lose as many digits (hashes)."""
 import contextlib
 
 import torch
@@ -38,17 +39,21 @@ class Plain:
 
 @contextlib.contextmanager
 def hashes():
-    """torch.randn of float64 gives what it gives in float32."""
-    randn, reversible = torch.randn, modeling_reformer._ReversibleFunction
+    """torch.randn of float64 gives what it gives in float32, and torch.logsumexp where it is that of masked scores."""
+    randn, log_sum, reversible = torch.randn, torch.logsumexp, modeling_reformer._ReversibleFunction
 
     def narrow(*shape, dtype=None, **keys):
         t = randn(*shape, dtype=torch.float32 if dtype == torch.float64 else dtype, **keys)
         return t.double() if dtype == torch.float64 else t
-    torch.randn, modeling_reformer._ReversibleFunction = narrow, Plain
+
+    def rounded(*arguments, **keys):
+        t = log_sum(*arguments, **keys)
+        return torch.where(t < -5e4, t.float().to(t.dtype), t)
+    torch.randn, torch.logsumexp, modeling_reformer._ReversibleFunction = narrow, rounded, Plain
     try:
         yield
     finally:
-        torch.randn, modeling_reformer._ReversibleFunction = randn, reversible
+        torch.randn, torch.logsumexp, modeling_reformer._ReversibleFunction = randn, log_sum, reversible
 
 
 def config(**keys):
@@ -82,6 +87,14 @@ def reformer_bare_learned():
     return hf.ReformerModel(config(axial_pos_embds=False, local_attn_chunk_length=6, local_num_chunks_after=1,
                                    lsh_num_chunks_after=1, lsh_num_chunks_before=0, num_buckets=None, num_hashes=1,
                                    hidden_act="gelu")), sentences(15)
+
+
+@case
+def reformer_bare_padded():
+    """Windows of padding alone, and tokens that see themselves alone in all rounds."""
+    mask = torch.ones(3, 12, dtype=torch.long)
+    mask[1, 3:], mask[2, :5] = 0, 0
+    return hf.ReformerModel(config(is_decoder=True)), dict(input_ids=torch.randint(1, 13, (3, 12)), attention_mask=mask)
 
 
 @case

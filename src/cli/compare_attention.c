@@ -9,9 +9,11 @@
 #include "cli/pictures.h"
 #include "heed/model.h"
 #include "heed/train.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 static const struct option options[] = {
@@ -352,6 +354,8 @@ static void put_costs(heed_ctx *cx, heed_json at, const struct comparison *c, in
             const double value = c->cost[kind][pass][cost][i];
             if (isnan(value))
                 heed_json_put_null(cx, list, NULL);
+            else if (cost == MEMORY)
+                heed_json_put_int(cx, list, NULL, (int64_t)value);
             else
                 heed_json_put_number(cx, list, NULL, value);
         }
@@ -451,6 +455,22 @@ static bool read_kinds(const char *text, struct comparison *c) {
     return c->kinds > 0;
 }
 
+/* Whether there is a folder for every file that is asked for: measuring takes long, and is in vain otherwise. */
+static bool can_write(const struct options *o) {
+    static const char *const names[] = {"png", "svg", "pdf", "csv"};
+    for (int i = 0; i < 4; i++) {
+        const char *const path = option_text(o, names[i]), *const end = path ? strrchr(path, '/') : NULL;
+        char folder[4096];
+        if (!end || end == path || (size_t)(end - path) >= sizeof folder) continue;
+        memcpy(folder, path, (size_t)(end - path));
+        folder[end - path] = 0;
+        if (access(folder, W_OK | X_OK) == 0) continue;
+        cli_error(EXIT_FAILED, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 static int compare(const struct options *o, heed_ctx *cx, struct comparison *c) {
     const struct sizes sizes = {.width = option_int(o, "width"),
                                 .heads = option_int(o, "heads"),
@@ -489,7 +509,7 @@ static int run(int argc, char **argv) {
                   (long long)option_int(o, "heads"), (long long)option_int(o, "width"));
     else if (pictures_fit(o) && read_lengths(option_text(o, "lengths"), &c) &&
              read_kinds(option_text(o, "kinds"), &c)) {
-        heed_ctx *const cx = options_open(o);
+        heed_ctx *const cx = can_write(o) ? options_open(o) : NULL;
         status = cx ? options_close(o, cx, compare(o, cx, &c)) : EXIT_FAILED;
     }
     options_free(o);
@@ -503,7 +523,8 @@ const struct command compare_attention_command = {
         "Measures models of one layer and equal width, of exact attention (the body of BERT) and of each cheaper kind: "
         "forward, and a training step (forward, backward and the update). Memory is planned, byte for byte; time is "
         "the best of several runs. Prints a table for each, with the exponent of the length by which the cost grows "
-        "between 4096 tokens and the longest measured, and the length from which on a kind is below exact attention. "
+        "between 4096 tokens (or the last length but one, where that is less) and the longest measured, and the length "
+        "from which on a kind is below exact attention. "
         "What exceeds --memory or --max-seconds is left out; nothing is extrapolated.",
     .options = options,
     .examples = "heed compare-attention --png attention.png --csv attention.csv\n"

@@ -37,3 +37,4 @@ wrong 2 "compare-attention: --lengths: '64' is not a rising length" compare-atte
 wrong 2 "compare-attention: --lengths: 'x' is not a rising length" compare-attention --lengths x
 wrong 2 'compare-attention: --heads: 3 does not divide the width, 16' compare-attention --width 16 --heads 3
 wrong 2 'compare-attention: --png costs.jpg: the name must end in .png' compare-attention --png costs.jpg
+wrong 1 'nowhere/costs.csv: No such file or directory' compare-attention --csv nowhere/costs.csv # before all is measured

@@ -155,7 +155,7 @@ static const struct heed_stepper stepper = {PREFIX_STATE, .sizes = sizes, .begin
 static const heed_head reformer_heads[] = {
     {"ReformerModelWithLMHead", "lm", INPUTS " labels shift_labels", .keys = lm_keys, .build = lm_build,
      .forward = lm_forward, .sample = tokens_sample, .stepper = &stepper},
-    {"ReformerForMaskedLM", "mlm fill", INPUTS " labels", .keys = masked_keys, .build = masked_build,
+    {"ReformerForMaskedLM", "mlm", INPUTS " labels", .keys = masked_keys, .build = masked_build,
      .forward = masked_forward, .sample = tokens_sample},
     {"ReformerForSequenceClassification", "classify regress", INPUTS " labels", .keys = classify_keys,
      .build = classify_build, .forward = classify_forward, .sample = classify_sample},

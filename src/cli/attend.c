@@ -18,7 +18,7 @@ static const struct option options[] = {
     {.name = "words", .letter = 'w',
      .help = "words instead of tokens: attention to a word is the sum over its tokens, from a word their mean"},
     {.name = "site", .letter = 's', .kind = OPTION_TEXT, .value = "SITE",
-     .help = "which attention: encoder, decoder or cross; without it the last"},
+     .help = "which attention: encoder, decoder or cross; without it the last that has tokens on a side"},
     {.name = "layer", .letter = 'l', .kind = OPTION_INT, .value = "L", .high = 1e6,
      .help = "only this layer, counted from 0"},
     {.name = "head", .letter = 'H', .kind = OPTION_INT, .value = "H", .high = 1e6,
@@ -73,10 +73,18 @@ static heed_capture_map head_of(const heed_capture_map *m, int64_t h) {
     return one;
 }
 
+/* The last site that has tokens on either side: what latents make of each other says little. */
+static int last_site(const heed_attended *a) {
+    for (int i = a->n - 1; i >= 0; i--)
+        if (strcmp(a->sites[i].queries->what, "positions") != 0 || strcmp(a->sites[i].keys->what, "positions") != 0)
+            return i;
+    return a->n - 1;
+}
+
 static bool choose(struct choice *c) {
     const heed_attended *a = c->a->found;
     const char *name = option_text(c->o, "site");
-    c->site = name ? 0 : a->n - 1;
+    c->site = name ? 0 : last_site(a);
     while (name && c->site < a->n && strcmp(a->sites[c->site].name, name) != 0) c->site++;
     if (c->site == a->n) {
         char names[256] = "";

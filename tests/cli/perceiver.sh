@@ -28,6 +28,9 @@ awk 'BEGIN { for (i = 0; i < 20; i++) print (i % 2 ? "The bear eats honey\tyes" 
 expect 0 train classify --data labels.tsv --init stories --out classes --steps 2 --quiet
 feed 'The fox\n' classify classes
 says '^(yes|no)'
+expect 0 attend classes 'The fox' --json --quiet # of latents to tokens, not of the class to latents, which comes last
+says '"site":"cross"'
+expect 0 attend classes 'The fox' --site 'cross 1x8' --json --quiet
 
 # pictures: heads of their own
 for head in learned fourier conv; do

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "heed/model.h"
 #include "model/directory.h"
+#include "model/families.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -15,10 +16,10 @@ static const struct option options[] = {
 
 #define MAX_MODELS 1000
 
-/* Another model's weights, by name and in any layout; loading is strict about names and shapes. */
+/* Another model's weights, by name and in any layout that is read; loading is strict about names and shapes. */
 static bool add(heed_ctx *cx, heed_model *into, double *sum, const char *dir) {
     heed_params *params = heed_model_params(into);
-    if (!heed_params_load(cx, params, dir)) return false;
+    if (!model_read_weights(cx, into, dir)) return false;
     const float *w = heed_params_block(params);
     for (int64_t i = 0; i < heed_params_numbers(params); i++) sum[i] += (double)w[i];
     return true;

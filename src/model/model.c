@@ -469,8 +469,11 @@ bool model_write_weights(heed_ctx *cx, const heed_model *m, const char *path) {
 }
 
 bool model_read_weights(heed_ctx *cx, heed_model *m, const char *dir) {
-    return heed_model_adapted(m) ? lora_load(cx, m->family, m->params, dir, false)
-                                 : heed_params_load(cx, m->params, dir);
+    struct params_file file = names_of(m->family);
+    if (heed_model_adapted(m)) return lora_load(cx, m->family, m->params, dir, false);
+    if (!params_load(cx, m->params, dir, &file)) return false;
+    return !file.unused.n ||
+           heed_fail(cx, HEED_ERR_FORMAT, "%s: the model does not have: %s", dir, file.unused.text); /* another head */
 }
 
 const heed_family *heed_model_family(const heed_model *m) { return m ? m->family : NULL; }

@@ -163,13 +163,18 @@ static heed_tensor *last_states(heed_ctx *cx, const struct recurrent *m, heed_te
     return heed_reshape(cx, h, 2, (int64_t[]){B, m->outputs});
 }
 
-/* h (B,T,outputs), zeros at padding -> (B,outputs) */
+/* h (B,T,outputs), zeros at padding -> (B,outputs); of a row without tokens 0, as its last states are */
 static heed_tensor *pooled(heed_ctx *cx, const struct recurrent *m, const struct packed_tokens *t, heed_tensor *h) {
     static const int time[] = {1};
     if (m->pooling == POOL_MEAN && !t->counts) return heed_mean(cx, h, time, 1, false);
-    if (m->pooling == POOL_MEAN) return heed_div(cx, heed_sum(cx, h, time, 1, false), t->counts);
-    if (t->seen) h = heed_where(cx, t->seen, h, heed_full(cx, -FLT_MAX, 0, NULL));
-    return heed_max(cx, h, time, 1, false);
+    if (m->pooling == POOL_MEAN) {
+        heed_tensor *const counts = heed_maximum(cx, t->counts, heed_full(cx, 1, 0, NULL));
+        return heed_div(cx, heed_sum(cx, h, time, 1, false), counts);
+    }
+    if (!t->seen) return heed_max(cx, h, time, 1, false);
+    h = heed_max(cx, heed_where(cx, t->seen, h, heed_full(cx, -FLT_MAX, 0, NULL)), time, 1, false);
+    heed_tensor *const none = heed_full(cx, 0, 0, NULL);
+    return heed_where(cx, heed_greater(cx, t->counts, none), h, none);
 }
 
 static bool forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

@@ -340,6 +340,30 @@ static void test_directory_lock(void **state) {
     close_context(cx);
 }
 
+/* A text without a token is classified by the bias alone, whatever is pooled. */
+static void test_no_tokens(void **state) {
+    (void)state;
+    static const char *const pooling[] = {"pooling=last", "pooling=mean", "pooling=max"};
+    for (int k = 0; k < 3; k++) {
+        heed_ctx *cx = open_context();
+        const heed_family *family = heed_family_find("gru");
+        const char *const settings[] = {SMALL_RNN, "num_labels=3", pooling[k]};
+        heed_model *m = heed_model_new_as(cx, family, heed_head_for(family, "classify"), settings, 5, 1);
+        heed_io in = {0}, out = {0};
+        heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, (int32_t[]){1, 2, 3, 4, 5, 6}, 2, (int64_t[]){2, 3}));
+        heed_io_put(cx, &in, "attention_mask", heed_from_i32(cx, (int32_t[]){1, 1, 1, 0, 0, 0}, 2, (int64_t[]){2, 3}));
+        assert_true(m && heed_model_forward(cx, m, &in, &out));
+        const float *logits = heed_f32(heed_io_get(&out, "logits"));
+        const heed_param *bias = heed_params_find(heed_model_params(m), "output.bias");
+        for (int i = 0; i < 3; i++) {
+            assert_true(isfinite(logits[i]));
+            assert_true(logits[3 + i] == ((const float *)bias->data)[i]);
+        }
+        heed_model_free(cx, m);
+        close_context(cx);
+    }
+}
+
 /* A host program may have set a locale with decimal commas: numbers of settings and files have points. */
 static void test_any_locale(void **state) {
     (void)state;
@@ -599,17 +623,12 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_config_is_kept),
-        cmocka_unit_test(test_wrong_directories),
-        cmocka_unit_test(test_io),
-        cmocka_unit_test(test_refused_memory),
-        cmocka_unit_test(test_any_locale),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_directory_lock),
+        cmocka_unit_test(test_families),          cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_settings),          cmocka_unit_test(test_config_is_kept),
+        cmocka_unit_test(test_wrong_directories), cmocka_unit_test(test_io),
+        cmocka_unit_test(test_refused_memory),    cmocka_unit_test(test_no_tokens),
+        cmocka_unit_test(test_any_locale),        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_replaced),          cmocka_unit_test(test_directory_lock),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -6,6 +6,10 @@ multiple of what PyTorch's own float32 does, and some units of the last place of
 family and whatever differs; a configuration that heed refuses is shown with its sentence, as is one whose output is NaN in
 PyTorch itself (padding longer than a sliding window has nothing to attend to).
 
+Decoders and T5 are then rewritten as other programs leave them (restyle): config.json as transformers 4 wrote it, without
+keys that have their defaults, weights in 16 bits, in shards, or with an output layer that the config does not tell of; what
+is right is what from_pretrained makes of that.
+
 A family is a line of FAMILIES: transformers' prefix, what its sizes are called, its heads, and the values that keys are drawn
 from (a pair of whole numbers is a range); draw() has what depends on other keys."""
 import argparse
@@ -30,7 +34,7 @@ MULTIPLE = 20      # of the difference between PyTorch's float32 and float64
 UNITS = 4e-6       # of the largest number of a tensor
 FAINT = 4e-7       # of the largest gradient of all, or of 0.1: some are sums of 0 but for rounding
 
-ACTS = ["gelu", "relu", "gelu_new", "silu", "tanh"]
+ACTS = ["gelu", "relu", "gelu_new", "silu", "tanh", "quick_gelu", "relu2", "gelu_fast", "leaky_relu", "mish", "sigmoid"]
 BERT = dict(width="hidden_size", heads="num_attention_heads", layers="num_hidden_layers", hidden="intermediate_size",
             positions="max_position_embeddings")
 DISTILBERT = BERT | dict(width="dim", heads="n_heads", layers="n_layers", hidden="hidden_dim")
@@ -45,7 +49,7 @@ T5_KEYS = dict(d_kv=(1, 7), num_decoder_layers=(1, 3), relative_attention_num_bu
                layer_norm_epsilon=[1e-6, 1e-2], feed_forward_proj=["relu", "gated-gelu", "gated-silu", "gelu"], decoder_start_token_id=[0, 2])
 NORM = dict(layer_norm_eps=[1e-12, 1e-5, 1e-2])
 KEYS = NORM | dict(hidden_act=ACTS, type_vocab_size=(1, 3), tie_word_embeddings=[True, False])
-ROPE = dict(hidden_act=["silu", "gelu"], rms_norm_eps=[1e-6, 1e-2], tie_word_embeddings=[True, False], rope_theta=[10000.0, 50.0])
+ROPE = dict(hidden_act=ACTS, rms_norm_eps=[1e-6, 1e-2], tie_word_embeddings=[True, False], rope_theta=[10000.0, 50.0])
 WINDOW = dict(sliding_window=[None, 2, 4])
 
 FAMILIES = {
@@ -86,6 +90,24 @@ GROUPED = ("llama", "mistral", "qwen2", "qwen3", "phi3", "gemma2")
 TYPED = ("bert", "ernie", "electra", "albert", "roberta", "xlm-roberta", "camembert", "fnet")
 
 
+def rope(r, channels, phi):
+    """rope_parameters of any kind that has so many channels to turn."""
+    kinds = ["default", "longrope"] if phi else ["default", "linear", "yarn", "longrope", "llama3"] + ["dynamic"] * (channels > 2)
+    p = dict(rope_type=r.choice(kinds), rope_theta=r.choice([10000.0, 50.0, 1000000]))
+    some = dict(linear=dict(factor=[1.0, 3.5]), dynamic=dict(factor=[1.0, 2.0, 8]),
+                yarn=dict(factor=[1.0, 4.0, 40.0], original_max_position_embeddings=[4, 16, 100]),
+                llama3=dict(factor=[2.0, 32.0], low_freq_factor=[1.0, 0.5], high_freq_factor=[4.0, 2],
+                            original_max_position_embeddings=[8, 64, 512])).get(p["rope_type"], {})
+    rest = dict(yarn=dict(mscale=[0.707, 1.0, 0, None], mscale_all_dim=[0.5, 1.0, None], attention_factor=[0.8, None], beta_fast=[16.0, 4, None],
+                          beta_slow=[2.0, 0.5, None], truncate=[True, False, None]),
+                longrope=dict(attention_factor=[1.0, 1.19], factor=[1.0, 4.0], original_max_position_embeddings=[4, 6, 24])).get(p["rope_type"], {})
+    p |= {key: r.choice(values) for key, values in some.items()} | {key: r.choice(values) for key, values in rest.items() if r.random() < 0.4}
+    if p["rope_type"] == "longrope":
+        p |= {name: [r.choice(values) for _ in range(channels // 2)]
+              for name, values in dict(short_factor=[1.0, 1.1, 2], long_factor=[1.0, 4, 64.0]).items()}
+    return p
+
+
 def one(r, values):
     return r.randint(*values) if isinstance(values, tuple) else r.choice(values)
 
@@ -108,12 +130,55 @@ def draw(r, family, head):
     if family in GROUPED:
         config["num_key_value_heads"] = r.choice([n for n in range(1, heads + 1) if heads % n == 0])
         config |= dict(head_dim=r.choice([part, part + 2])) if family != "phi3" else dict(original_max_position_embeddings=24)
-        config["rope_parameters"] = dict(rope_type="default", rope_theta=config.pop("rope_theta"))
+        config["max_position_embeddings"] = r.choice([24, 6])
+        config.pop("rope_theta")
+        config["rope_parameters"] = rope(r, config.get("head_dim", part), family == "phi3")
     if family in ("qwen2", "qwen3") and not config["sliding_window"]:
         config["use_sliding_window"] = False
     if head == "ForSequenceClassification" and family not in ROTARY[1:] and r.random() < 0.3:
         config |= r.choice([dict(num_labels=1), dict(problem_type="multi_label_classification")])
     return config
+
+
+def older(family, config):
+    """rope_parameters as transformers 4 wrote them."""
+    p = config.pop("rope_parameters")
+    theta, part, kind = p.pop("rope_theta", 10000.0), p.pop("partial_rotary_factor", None), p.pop("rope_type")
+    names = ("rotary_emb_base", "rotary_pct") if family == "gpt_neox" else ("rope_theta", "partial_rotary_factor")
+    config |= {names[0]: theta} | ({} if part is None else {names[1]: part}) | dict(rope_scaling=None)
+    if kind != "default":
+        config["rope_scaling"] = dict(type=kind) | p
+
+
+def restyle(r, family, config_class, folder):
+    """The directory as another program could have left it."""
+    config, plain = json.loads((folder / "config.json").read_text()), json.loads(config_class().to_json_string(use_diff=False))
+    if "rope_parameters" in config and r.random() < 0.5:
+        older(family, config)
+    for key in [key for key, value in config.items() if key != "model_type" and key in plain and plain[key] == value]:
+        if r.random() < 0.5:
+            del config[key]
+    file = folder / "model.safetensors"
+    output, same = None, False
+    weights, tables = load_file(file), ("wte.weight", "embed_tokens.weight", "embed_in.weight", "shared.weight")
+    if config["architectures"][0].endswith(("LMHeadModel", "ForCausalLM", "ForConditionalGeneration")) and r.random() < 0.3:
+        table = next(t for name, t in weights.items() if name.endswith(tables))
+        output = "embed_out.weight" if family == "gpt_neox" else "lm_head.weight"
+        weights[output] = r.choice([table.clone(), 0.1 * torch.randn_like(table)])
+        same = torch.equal(weights[output], table)
+    stored = r.choice([torch.float32, torch.float32, torch.bfloat16, torch.float16])
+    weights = {name: t.to(stored) for name, t in weights.items()}
+    file.unlink()
+    names, shards = r.sample(list(weights), len(weights)), r.choice([1, 1, 2, 3])
+    where = {name: f"model-{i % shards + 1:05d}-of-{shards:05d}.safetensors" for i, name in enumerate(names)}
+    for shard in sorted(set(where.values())) if shards > 1 else []:
+        save_file({name: weights[name] for name in names if where[name] == shard}, folder / shard, metadata={"format": "pt"})
+    if shards > 1:
+        (folder / "model.safetensors.index.json").write_text(json.dumps(dict(metadata={}, weight_map=where)))
+    else:
+        save_file(weights, file, metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config))
+    return [name for name in weights if name != output or not same]  # one that is tied has no gradient of its own
 
 
 def padding(r, rows, length, causal):
@@ -197,10 +262,8 @@ def run(model, given, upstream, names):
     return {k: v.detach().double() for k, v in (output | grads).items()}, upstream
 
 
-def compare(heed, folder, model, given):
-    """The largest difference as a share of what is allowed, and where; or a sentence."""
-    with safe_open(folder / "model.safetensors", "numpy") as file:
-        names = list(file.keys())
+def compare(heed, folder, model, given, names):
+    """The largest difference as a share of what is allowed, and where; or a sentence. names: of the files' weights"""
     wide = copy.deepcopy(model).double()
     try:
         want, upstream = run(wide, given, None, names)
@@ -259,8 +322,15 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 config = getattr(hf, prefix + "Config")(**keys)
                 model = golden.enliven(getattr(hf, prefix + head)._from_config(config, attn_implementation="eager")).eval()
+                folder = pathlib.Path(folder)
                 model.save_pretrained(folder)
-                share, where = compare(arguments.heed, pathlib.Path(folder), model, inputs(r, family, head, config))
+                if FAMILIES[family][2] is TEXT2TEXT or DECODER[-1] == FAMILIES[family][2][-1]:
+                    names = restyle(r, family, type(config), folder)
+                    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+                else:
+                    with safe_open(folder / "model.safetensors", "numpy") as file:
+                        names = list(file.keys())
+                share, where = compare(arguments.heed, folder, model, inputs(r, family, head, model.config), names)
             if share is None:
                 refused += 1
                 print(f"    {family} {number}: {prefix}{head}: not compared: {where}")

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "heed/model.h"
 #include "io/text.h"
+#include "nn/params.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -130,9 +131,10 @@ static bool add_tensor(heed_ctx *cx, struct outputs *o, const char *name, heed_t
     return true;
 }
 
-static void add_gradient(struct outputs *o, const heed_param *p, const float *gradient) {
+static void add_gradient(struct outputs *o, const heed_params *of, const heed_param *p, const float *gradient) {
     char *const name = next_name(o);
-    snprintf(name, sizeof *o->names, "grad.%s", p->name);
+    const int n = snprintf(name, sizeof *o->names, "grad.");
+    params_file_name(of, p, name + n, sizeof *o->names - (size_t)n);
     heed_array *a = &o->arrays[o->n++];
     *a = (heed_array){.name = name, .dtype = HEED_F32, .rank = p->rank, .data = gradient};
     memcpy(a->shape, p->shape, sizeof a->shape);
@@ -164,7 +166,7 @@ static bool write_outputs(heed_ctx *cx, const char *path, const heed_params *par
     for (int i = 0; o.arrays && o.names && g->slots && i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
         if (p->frozen || !heed_param_stored(p)) continue;
-        add_gradient(&o, p, g->block + (p->value - heed_params_block(params)));
+        add_gradient(&o, params, p, g->block + (p->value - heed_params_block(params)));
     }
     if (!heed_failed(cx)) heed_safetensors_write(cx, path, o.arrays, o.n, &(heed_pair){"format", "pt"}, 1);
     heed_mem_free(cx, o.arrays);

@@ -19,6 +19,7 @@ struct heed_params {
     const char *beside; /* "generator": parameters named generator.… are those of another model, in files of the
                          * directory of that name, without it; NULL: there are none */
     void *rooms;        /* memory of layers, which goes with the set */
+    const char *const *renamed; /* of params_file, where the file that was read has the other names; or NULL */
 };
 
 /* Names, as many as fit into a sentence. */
@@ -48,6 +49,8 @@ struct params_file {
     struct name_list fresh, unused, resized;
 };
 bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params_file *file);
+/* What the file that was read calls a parameter, up to the base. */
+void params_file_name(const heed_params *set, const heed_param *p, char *out, size_t size);
 /* Loose ties as the file has them. The set is neither allocated nor mapped yet. */
 bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *file);
 void params_part(heed_params *set, heed_param *p, bool tied); /* one of them */

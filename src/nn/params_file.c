@@ -96,6 +96,23 @@ static int64_t find_in(heed_ctx *cx, heed_safetensors *st, const char *name, con
     return -1;
 }
 
+void params_file_name(const heed_params *set, const heed_param *p, char *out, size_t size) {
+    if (!other_name(set->renamed, p->name, out, size)) snprintf(out, size, "%s", p->name);
+}
+
+/* Does the file have the other names? The first parameter that has one tells. */
+static bool has_other_names(heed_ctx *cx, heed_safetensors *st, const heed_params *set, const struct params_file *f,
+                            const int64_t *where) {
+    char other[512];
+    for (int i = 0; i < set->n; i++) {
+        if (where[i] < 0 || !other_name(f->renamed, set->list[i]->name, other, sizeof other)) continue;
+        const char *const name = heed_safetensors_info(cx, st, where[i])->name;
+        const char *const part = without_base(name, f->base), *const own = without_base(other, f->base);
+        return strcmp(part ? part : name, own ? own : other) == 0;
+    }
+    return false;
+}
+
 static bool is_ignored(const heed_params *set, const struct params_file *f, const char *name) {
     const char *const without = without_base(name, f->base);
     for (int i = 0; i < set->n_ignored; i++)
@@ -207,8 +224,7 @@ static void matched_free(heed_ctx *cx, struct matched *m) {
     heed_safetensors_close(m->file);
 }
 
-static bool match_file(heed_ctx *cx, const heed_params *set, const char *path, struct params_file *f,
-                       struct matched *m) {
+static bool match_file(heed_ctx *cx, heed_params *set, const char *path, struct params_file *f, struct matched *m) {
     *m = (struct matched){.file = heed_safetensors_open(cx, path)};
     if (!m->file) return false;
     const size_t tensors = (size_t)heed_safetensors_count(m->file);
@@ -225,6 +241,7 @@ static bool match_file(heed_ctx *cx, const heed_params *set, const char *path, s
     for (int i = 0; i < set->n && !heed_failed(cx); i++)
         if (!heed_param_stored(set->list[i])) m->where[i] = -1;
     heed_mem_free(cx, read);
+    if (!heed_failed(cx)) set->renamed = has_other_names(cx, m->file, set, f, m->where) ? f->renamed : NULL;
     if (!heed_failed(cx)) return true;
     matched_free(cx, m);
     return false;

@@ -3,6 +3,7 @@
 #include "heed/model.h"
 #include "io/io_test.h"
 #include "model/families.h"
+#include "nn/params.h"
 #include <sys/stat.h>
 
 static heed_model *small(heed_ctx *cx, const char *task, uint64_t seed) {
@@ -178,6 +179,9 @@ static void test_module_names(void **state) {
         for (int i = 0; i < heed_params_count(heed_model_params(m)); i++) {
             const char *const name = heed_params_at(heed_model_params(m), i)->name;
             same(m, name, loaded, name);
+            char in_file[128], said_of_it[128];
+            params_file_name(heed_model_params(loaded), param(loaded, name), said_of_it, sizeof said_of_it);
+            if (heed_param_stored(param(m, name))) assert_string_equal(module_name(name, in_file), said_of_it);
         }
         heed_model_free(cx, loaded);
         heed_model_free(cx, m);

@@ -1,6 +1,7 @@
 """same_models.py for models of pictures: python same_vision.py HEED [FAMILY...] [--cases N] [--seed S].
 
-Draws sizes of pictures and patches, keys of config.json or timm's model_args, a head and pictures, trained sizes and others."""
+Draws sizes of pictures and patches, keys of config.json or timm's model_args, a head and pictures, trained sizes and others; of
+transformers' files also the names of the modules."""
 import torchvision_ops  # noqa: F401, before transformers
 import argparse
 import json
@@ -176,9 +177,12 @@ def timm_inputs(r, model, args, size):
     return given
 
 
-def save(model, folder):
+def save(model, folder, modules=False):
+    """modules: under the names of transformers' modules, not of its files."""
     if not hasattr(model, "config_of_timm"):
         model.save_pretrained(folder)
+        if modules:
+            save_file({k: v.contiguous() for k, v in model.state_dict().items()}, pathlib.Path(folder) / "model.safetensors")
         return
     (pathlib.Path(folder) / "config.json").write_text(json.dumps(model.config_of_timm))
     save_file({k: v.contiguous() for k, v in model.state_dict().items()}, pathlib.Path(folder) / "model.safetensors")
@@ -205,7 +209,7 @@ def main():
             torch.manual_seed(r.getrandbits(31))
             model, given = FAMILIES[family](r)
             with tempfile.TemporaryDirectory() as folder:
-                save(finished(model), folder)
+                save(finished(model), folder, r.random() < 0.2)
                 share, where = same_models.compare(arguments.heed, pathlib.Path(folder), model, given)
                 config = (pathlib.Path(folder) / "config.json").read_text()
             if share is None:

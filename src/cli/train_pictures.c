@@ -1,10 +1,13 @@
 /* heed train classify with a model of pictures, and heed eval. */
+#include "base/ctx.h"
 #include "cli/picture_data.h"
 #include "cli/report.h"
 #include "cli/task.h"
 #include "cli/train.h"
 #include "heed/picture_training.h"
 #include "heed/vision.h"
+#include "model/directory.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,8 +292,30 @@ static bool find_input(struct train_run *r) {
 
 /* ---- pictures as the model takes them ---- */
 
-/* Of a model directory, for the size that the model takes; false where it has none. */
+/* Does a file of the directory say how pictures are prepared? */
+static bool is_prepared(heed_ctx *cx, const char *dir) {
+    char path[PATH_MAX];
+    if (directory_has(dir, "preprocessor_config.json")) return true;
+    if (snprintf(path, sizeof path, "%s/config.json", dir) >= (int)sizeof path) return false;
+    const heed_json root = heed_json_open(cx, path);
+    const bool is = heed_json_kind_of(heed_json_find(cx, root, "pretrained_cfg")) == HEED_JSON_OBJECT;
+    heed_json_free(root);
+    return is;
+}
+
+/* Of a model directory, for the size that the model takes; where it has none, as `heed classify` assumes. */
 static bool processor_of(heed_ctx *cx, const char *dir, heed_picture_input *input) {
+    const bool said = is_prepared(cx, dir);
+    if (heed_failed(cx)) return false;
+    if (!said) {
+        static const float half[4] = {0.5F, 0.5F, 0.5F, 0.5F};
+        input->processor = heed_picture_processor_for(input, half, half);
+        input->processor.filter = HEED_FILTER_BILINEAR;
+        heed_note(cx, HEED_LOG_WARN,
+                  "%s: no preprocessor_config.json: pictures are resized to %lld x %lld, with mean and deviation 0.5",
+                  dir, (long long)input->height, (long long)input->width);
+        return true;
+    }
     if (!heed_image_processor_open(cx, dir, &input->processor)) return false;
     heed_picture_processor_fit(&input->processor, input->channels, input->height, input->width);
     return true;

@@ -48,6 +48,14 @@ grep -q '"image_mean"' learnt/preprocessor_config.json || fail 'how pictures are
 expect 0 eval learnt --data data --part train --json
 says '"accuracy": 1'
 
+# a directory that does not say how pictures are prepared: what is assumed is said
+mkdir -p silent
+cp learnt/config.json learnt/model.safetensors silent
+expect 0 eval silent --data data
+grep -q 'silent: no preprocessor_config.json: pictures are resized to 8 x 8' err || fail 'what is assumed'
+expect 0 train classify --init silent --data data --steps 1 --batch 4 --out from-silent
+grep -q 'pictures: 3 x 8 x 8, mean 0.5 0.5 0.5' err || fail 'with --init too'
+
 # timm's layout keeps the same in config.json
 expect 0 train classify --model timm-vit --data data --set embed_dim=8 --set depth=1 --set num_heads=2 --steps 2 --batch 4 --out timm
 grep -q '"label_names"' timm/config.json || fail 'names of classes'

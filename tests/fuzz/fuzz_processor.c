@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         float *const x = heed_image_process(cx, &p, &picture, &c, &h, &w);
         MUST(!x || (c == channels && h == height && w == width));
         volatile float sum = 0;
-        for (int64_t i = 0; x && i < c * h * w; i++) sum += x[i];
+        for (int64_t i = 0; x && i < c * h * w; i++) sum = sum * 0.5F + x[i];
         ok = x != NULL;
         heed_mem_free(cx, x);
     }

@@ -18,16 +18,17 @@ static int64_t read_messages(heed_ctx *cx, heed_json list, heed_chat_message *to
 /* Pieces lie one behind the other; those of answers are what the assistant said or thought, and its end. */
 static void check_pieces(const heed_chat_text *text, const heed_chat_message *m, int64_t n) {
     size_t at = 0;
-    int64_t answers = 0, said = 0;
+    int64_t answers = 0, said = 0, thought = 0;
     for (int64_t i = 0; i < text->count; i++) {
         const heed_chat_piece *p = &text->piece[i];
         assert_int_equal(p->start, at);
         at += p->size;
         answers += p->answer && !p->special;
+        thought += p->answer && p->special && strncmp(text->text.s + p->start, "<think>", 7) == 0 && !p[1].special;
     }
     assert_int_equal(at, text->text.size);
     for (int64_t i = 0; i < n; i++) said += m[i].role == HEED_CHAT_ASSISTANT;
-    assert_true(answers >= said);
+    assert_int_equal(answers, said + thought);
 }
 
 static void test_golden(void **state) {

@@ -266,9 +266,9 @@ typedef struct heed_rnn_opts {
     int64_t projection;    /* P of an LSTM, below H; 0: none, then P is H */
     int layers;
     bool bias, bidirectional;
-    float dropout; /* between layers, while training */
-    float forget;  /* of an LSTM: added to the fresh bias of the forget gate; 1 lets it remember at first (Gers et al.
-                    * 2000; Jozefowicz et al. 2015) */
+    float dropout;     /* between layers, while training */
+    float forget_bias; /* of an LSTM: added to the fresh bias of the forget gate; 1 lets it remember at first (Gers et
+                        * al. 2000; Jozefowicz et al. 2015) */
 } heed_rnn_opts;
 typedef struct heed_rnn_cell {
     heed_param *w_ih, *w_hh, *b_ih, *b_hh, *w_hr; /* as in heed_cell_weights; biases and w_hr may be NULL */

@@ -48,7 +48,7 @@ bool encdec_networks(heed_ctx *cx, heed_params *set, heed_cell_kind cell, bool b
                        .bias = true,
                        .bidirectional = bidirectional,
                        .dropout = m->base.dropout,
-                       .forget = 1}; /* what was read first must reach the decoder */
+                       .forget_bias = 1}; /* what was read first must reach the decoder */
     if (!heed_rnn_make(cx, set, "encoder.rnn", &o, &m->encoder)) return false;
     o.bidirectional = false;
     o.inputs = inputs;

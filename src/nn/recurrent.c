@@ -8,7 +8,7 @@ static int64_t outputs_of(const heed_rnn_opts *o) { return o->projection > 0 ? o
 
 /* ---- parameters ---- */
 
-/* Everything is drawn between -1 / sqrt(H) and 1 / sqrt(H), but for what `forget` adds. */
+/* Everything is drawn between -1 / sqrt(H) and 1 / sqrt(H), but for what `forget_bias` adds. */
 static heed_param *weight(heed_ctx *cx, heed_params *set, const char *prefix, const heed_rnn_opts *o, const char *what,
                           int index, int rank, int64_t rows, int64_t cols) {
     char name[64];
@@ -51,7 +51,7 @@ bool heed_rnn_make(heed_ctx *cx, heed_params *set, const char *prefix, const hee
             cell->b_ih = weight(cx, set, prefix, opts, "bias_ih", i, 1, gates, 0);
             cell->b_hh = weight(cx, set, prefix, opts, "bias_hh", i, 1, gates, 0);
             if (cell->b_ih && opts->kind == HEED_LSTM)
-                cell->b_ih->init = (heed_init){HEED_INIT_LSTM_BIAS, (float)opts->units, opts->forget};
+                cell->b_ih->init = (heed_init){HEED_INIT_LSTM_BIAS, (float)opts->units, opts->forget_bias};
         }
         if (opts->projection > 0) cell->w_hr = weight(cx, set, prefix, opts, "weight_hr", i, 2, outputs, opts->units);
         if (heed_failed(cx)) return false;

@@ -18,13 +18,14 @@ cut -f 1 "$out/train.tsv" | sed G >"$out/articles.txt" # each article a document
 part test | head -n "${TEST:-1000}" | cut -f 1 >"$out/test.txt"
 part test | head -n "${TEST:-1000}" | cut -f 2 >"$out/test.ref"
 
-common="--batch 32 --schedule cosine --warmup ${WARMUP:-200}"
-"$heed" train text2text --data "$out/articles.txt" --out "$out/pretrained" --resume $common --steps "${PRETRAIN:-3000}" --lr 1e-3 "$@"
+# Adafactor, as T5 was trained: AdamW moves embeddings of size 1 too slowly for so few steps.
+common="--batch 16 --optimizer adafactor --lr 0.01 --schedule cosine --warmup ${WARMUP:-100}"
+"$heed" train text2text --data "$out/articles.txt" --out "$out/pretrained" --resume $common --steps "${PRETRAIN:-3000}" "$@"
 fine() { # NAME [OPTION]...
     name=$1
     shift
     "$heed" train text2text --data "$out/train.tsv" --prefix 'summarize: ' --out "$out/$name" --resume $common \
-        --steps "${FINETUNE:-3000}" --lr 5e-4 --best-by rougeL --decode 300 "$@"
+        --steps "${FINETUNE:-3000}" --best-by rougeL --decode 200 "$@"
     "$heed" summarize "$out/$name" --beam 4 <"$out/test.txt" >"$out/$name.txt"
 }
 fine fine --init "$out/pretrained" "$@"

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* ---- optimizers: torch.optim's formulas and defaults ---- */
-typedef enum heed_optimizer_kind { HEED_SGD, HEED_ADAM, HEED_ADAMW } heed_optimizer_kind;
+typedef enum heed_optimizer_kind { HEED_SGD, HEED_ADAM, HEED_ADAMW, HEED_ADAFACTOR } heed_optimizer_kind;
 typedef struct heed_optimizer {
     heed_optimizer_kind kind;
     double momentum;          /* SGD */

@@ -9,6 +9,7 @@
 #include "heed/picture_set.h"
 #include "model/directory.h"
 #include "train/loop.h"
+#include "train/trainer.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static heed_trainer_opts trainer_opts(const struct train_run *r) {
     heed_trainer_opts t = {.clip = option_number(o, "clip"),
                            .average = option_number(o, "average"),
                            .recompute = option_flag(o, "recompute")};
-    t.optimizer.kind = sgd ? HEED_SGD : strcmp(optimizer, "adam") == 0 ? HEED_ADAM : HEED_ADAMW;
+    for (int i = HEED_SGD; i <= HEED_ADAFACTOR; i++)
+        if (strcmp(optimizer, optimizer_name((heed_optimizer_kind)i)) == 0) t.optimizer.kind = (heed_optimizer_kind)i;
     if (sgd) t.optimizer.momentum = option_number(o, "momentum");
     t.optimizer.nesterov = sgd && option_flag(o, "nesterov");
     t.optimizer.beta1 = option_number(o, "beta1");
@@ -237,6 +239,13 @@ static bool make_model(struct train_run *r) {
     return claim_directory(r) && r->how->begin(r) && !interrupted();
 }
 
+/* Adafactor's learning rate is relative to the size of the weights, whatever the task: T5's (Raffel et al. 2020). */
+static void set_relative_rate(struct train_run *r) {
+    heed_trainer_opts *t = &r->loop.trainer;
+    if (t->optimizer.kind == HEED_ADAFACTOR && !option_given(r->o, "lr"))
+        t->schedule.lr = option_known(r->o, "init") && option_given(r->o, "init") ? 0.001 : 0.01;
+}
+
 /* Data, plan and model: false when there is nothing to train. */
 static bool prepare(struct train_run *r) {
     const size_t before = heed_memory_use(r->cx).held;
@@ -248,8 +257,10 @@ static bool prepare(struct train_run *r) {
     if (!loaded) return false;
     set_loop(r);
     mark = profile_begin(r->cx);
+    const bool set = r->how->set(r);
+    set_relative_rate(r);
     const bool planned =
-        r->how->set(r) && loop_metric(r->cx, r->loop.source, r->loop.best_by, &(int){0}) && check_budget(r, before);
+        set && loop_metric(r->cx, r->loop.source, r->loop.best_by, &(int){0}) && check_budget(r, before);
     profile_end(r->cx, mark, "plan", PROFILE_FORWARD);
     if (!planned || interrupted()) return false;
     mark = profile_begin(r->cx);

@@ -87,6 +87,16 @@ struct adam {
 /* Moments m and v are zero before the first step. */
 void kernel_adam(struct pool *pool, float *w, float *m, float *v, const float *g, int64_t n, const struct adam *adam);
 
+struct adafactor {
+    double lr, weight_decay; /* decoupled */
+    int64_t step;
+    float scale;
+};
+/* w and g: (matrices, rows, cols). The moments are zero before the first step: (matrices, rows) of rows, then
+ * (matrices, cols) of columns; of what is not factored, a vector of cols in one row, (cols). */
+void kernel_adafactor(struct pool *pool, float *w, float *moments, const float *g, int64_t matrices, int64_t rows,
+                      int64_t cols, bool factored, const struct adafactor *a);
+
 double kernel_square_sum(struct pool *pool, const float *x, int64_t n); /* in double */
 /* average += (1 - decay) (x - average) */
 void kernel_ema(struct pool *pool, float *average, const float *x, int64_t n, double decay);

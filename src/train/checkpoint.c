@@ -26,11 +26,6 @@ static char *signature(heed_ctx *cx, const heed_params *params) {
     return text;
 }
 
-static const char *kind_name(const heed_trainer *t) {
-    static const char *const names[] = {"sgd", "adam", "adamw"};
-    return names[t->opts.optimizer.kind];
-}
-
 /* The blocks that this trainer has: all weights, and what belongs to those that are trained. */
 struct block {
     const char *name;
@@ -42,8 +37,8 @@ struct block {
 static int blocks_of(const heed_trainer *t, struct block blocks[BLOCKS]) {
     int n = 0;
     blocks[n++] = (struct block){"weights", heed_params_block(t->params), heed_params_numbers(t->params)};
-    if (t->moment[0]) blocks[n++] = (struct block){"moment.0", t->moment[0], t->numbers};
-    if (t->moment[1]) blocks[n++] = (struct block){"moment.1", t->moment[1], t->numbers};
+    if (t->moment[0]) blocks[n++] = (struct block){"moment.0", t->moment[0], t->n_moments};
+    if (t->moment[1]) blocks[n++] = (struct block){"moment.1", t->moment[1], t->n_moments};
     if (t->average) blocks[n++] = (struct block){"average", t->average, t->numbers};
     if (t->carried) blocks[n++] = (struct block){"carried", t->carried, t->n_carried};
     return n;
@@ -59,7 +54,7 @@ bool heed_checkpoint_save(heed_ctx *cx, const heed_trainer *t, const char *path,
     if (!parameters) return false;
     snprintf(steps, sizeof steps, "%" PRId64, t->steps);
     const heed_pair metadata[] = {{"heed.checkpoint", "1"},
-                                  {"heed.optimizer", kind_name(t)},
+                                  {"heed.optimizer", optimizer_name(t->opts.optimizer.kind)},
                                   {"heed.steps", steps},
                                   {"heed.parameters", parameters},
                                   {"heed.notes", notes ? notes : ""}};
@@ -93,9 +88,9 @@ static bool fits(heed_ctx *cx, heed_safetensors *st, const heed_trainer *t, cons
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another model: it has '%s' where this one has '%s'",
                          path, shown(theirs + same).text, shown(parameters + same).text);
     }
-    if (strcmp(kind, kind_name(t)) != 0)
+    if (strcmp(kind, optimizer_name(t->opts.optimizer.kind)) != 0)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another optimizer: %s, not %s", path,
-                         shown(kind).text, kind_name(t));
+                         shown(kind).text, optimizer_name(t->opts.optimizer.kind));
     char *end;
     *steps = strtoll(count, &end, 10);
     if (*end || *steps < 0)

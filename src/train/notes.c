@@ -91,16 +91,15 @@ static void set_trained(struct loop *l, heed_json at) {
 }
 
 static void set_trainer(struct loop *l, heed_json at) {
-    static const char *const optimizers[] = {"sgd", "adam", "adamw"};
     static const char *const schedules[] = {"constant", "step", "linear", "cosine", "inverse-root"};
     const heed_trainer_opts *t = &l->trainer->opts; /* with the defaults filled in */
     const heed_optimizer *o = &t->optimizer;
     const heed_schedule *s = &t->schedule;
-    set_text(l, at, "optimizer", optimizers[o->kind]);
+    set_text(l, at, "optimizer", optimizer_name(o->kind));
     if (o->kind == HEED_SGD) {
         set_number(l, at, "momentum", o->momentum);
         set_text(l, at, "nesterov", o->nesterov ? "yes" : "no");
-    } else {
+    } else if (o->kind != HEED_ADAFACTOR) {
         set_number(l, at, "beta1", o->beta1);
         set_number(l, at, "beta2", o->beta2);
         set_number(l, at, "eps", o->eps);

@@ -10,9 +10,15 @@
 #include <math.h>
 #include <string.h>
 
+const char *optimizer_name(heed_optimizer_kind kind) {
+    static const char *const names[] = {
+        [HEED_SGD] = "sgd", [HEED_ADAM] = "adam", [HEED_ADAMW] = "adamw", [HEED_ADAFACTOR] = "adafactor"};
+    return names[kind];
+}
+
 static bool opts_ok(heed_ctx *cx, const heed_trainer_opts *o) {
     const heed_optimizer *p = &o->optimizer;
-    if ((int)p->kind < HEED_SGD || p->kind > HEED_ADAMW)
+    if ((int)p->kind < HEED_SGD || p->kind > HEED_ADAFACTOR)
         return heed_fail(cx, HEED_ERR_USAGE, "trainer: %d is not an optimizer", (int)p->kind);
     if (!(o->schedule.lr >= 0 && isfinite(o->schedule.lr)))
         return heed_fail(cx, HEED_ERR_RANGE, "trainer: the learning rate is %g: must be finite and not negative",
@@ -35,6 +41,12 @@ static float *block(heed_ctx *cx, int64_t n, bool zero) {
     return b;
 }
 
+/* Adafactor's moments of a parameter: of the rows and columns of its last two dimensions, or of each number. */
+static int64_t moments_of(const heed_trainer *t, const heed_param *p) {
+    if (t->opts.optimizer.kind != HEED_ADAFACTOR || p->rank < 2 || p->count == 0) return p->count;
+    return p->count / p->shape[p->rank - 1] + p->count / p->shape[p->rank - 2];
+}
+
 /* Lays out what is trained: frozen parameters cost neither gradient nor moments. */
 static bool lay_out(heed_ctx *cx, heed_trainer *t) {
     t->place = heed_mem_new(cx, (size_t)t->count * sizeof *t->place);
@@ -42,7 +54,7 @@ static bool lay_out(heed_ctx *cx, heed_trainer *t) {
         const heed_param *p = heed_params_at(t->params, i);
         const bool trained = !p->target && !p->frozen;
         t->place[i] = trained ? t->numbers : -1;
-        if (trained) t->numbers += p->count;
+        if (trained) t->numbers += p->count, t->n_moments += moments_of(t, p);
     }
     if (t->place && t->count > 0 && t->numbers == 0)
         heed_fail(cx, HEED_ERR_USAGE, "trainer: all parameters are frozen: nothing is left to train");
@@ -62,11 +74,12 @@ heed_trainer *heed_trainer_new(heed_ctx *cx, heed_params *params, const heed_tra
     heed_optimizer *o = &t->opts.optimizer;
     if (o->beta1 == 0 && o->beta2 == 0 && o->eps == 0) o->beta1 = 0.9, o->beta2 = 0.999, o->eps = 1e-8;
     if (t->opts.accumulate == 0) t->opts.accumulate = 1;
-    const int count = t->count, moments = o->kind == HEED_SGD ? o->momentum > 0 : 2;
+    const int count = t->count;
+    const int moments = o->kind == HEED_SGD ? o->momentum > 0 : o->kind == HEED_ADAFACTOR ? 1 : 2;
     t->grads = heed_mem_new(cx, (size_t)count * sizeof *t->grads);
     if (lay_out(cx, t)) {
         t->grad = block(cx, t->numbers, false);
-        for (int i = 0; i < moments; i++) t->moment[i] = block(cx, t->numbers, true);
+        for (int i = 0; i < moments; i++) t->moment[i] = block(cx, t->n_moments, true);
         if (opts->average > 0) t->average = block(cx, t->numbers, false);
     }
     if (heed_failed(cx)) {
@@ -139,9 +152,25 @@ static double gradient_norm(heed_ctx *cx, const heed_trainer *t) {
     return sqrt(sum);
 }
 
-static void update(heed_ctx *cx, heed_trainer *t, float scale) {
-    static const char *const names[] = {[HEED_SGD] = "sgd", [HEED_ADAM] = "adam", [HEED_ADAMW] = "adamw"};
-    const struct profile_mark mark = profile_begin(cx);
+/* Sizes of weights and of updates are those of whole parameters: one by one. */
+static void update_factored(heed_ctx *cx, heed_trainer *t, float scale) {
+    const double lr = heed_schedule_at(&t->opts.schedule, t->steps);
+    float *moments = t->moment[0];
+    for (int i = 0; i < t->count; i++) {
+        const heed_param *p = heed_params_at(t->params, i);
+        if (t->place[i] < 0) continue;
+        const bool factored = p->rank > 1;
+        const int64_t cols = factored ? p->shape[p->rank - 1] : p->count, rows = factored ? p->shape[p->rank - 2] : 1;
+        const struct adafactor a = {lr * (double)p->lr_scale, p->decays ? t->opts.optimizer.weight_decay : 0,
+                                    t->steps + 1, scale};
+        if (t->grads[i].filled && p->count > 0)
+            kernel_adafactor(cx->pool, p->value, moments, t->grad + t->place[i], p->count / (rows * cols), rows, cols,
+                             factored, &a);
+        moments += moments_of(t, p);
+    }
+}
+
+static void update_stretches(heed_ctx *cx, heed_trainer *t, float scale) {
     const heed_optimizer *o = &t->opts.optimizer;
     struct stretch s;
     for (int i = 0; next_stretch(t, &i, true, true, &s);) {
@@ -158,7 +187,12 @@ static void update(heed_ctx *cx, heed_trainer *t, float scale) {
                         &adam);
         }
     }
-    profile_end(cx, mark, names[o->kind], PROFILE_FORWARD);
+}
+
+static void update(heed_ctx *cx, heed_trainer *t, float scale) {
+    const struct profile_mark mark = profile_begin(cx);
+    (t->opts.optimizer.kind == HEED_ADAFACTOR ? update_factored : update_stretches)(cx, t, scale);
+    profile_end(cx, mark, optimizer_name(t->opts.optimizer.kind), PROFILE_FORWARD);
 }
 
 void trainer_clear(heed_trainer *t) {

@@ -173,7 +173,7 @@ if command -v bash >/dev/null; then
     [ "$(complete heed lesson nad)" = nadaraya-watson ] || fail "bash: a lesson"
     [ "$(complete heed train regress -m ml)" = mlp ] || fail "bash: the value of a letter"
     [ "$(complete heed train regress --optimizer = s)" = sgd ] || fail "bash: a value after '='"
-    [ "$(complete heed train regress --optimizer =)" = "adamw adam sgd" ] || fail "bash: all values after '='"
+    [ "$(complete heed train regress --optimizer =)" = "adamw adam sgd adafactor" ] || fail "bash: all values after '='"
 fi
 
 # control characters and bytes that are not UTF-8 do not reach the terminal as they are

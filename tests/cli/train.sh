@@ -115,7 +115,7 @@ wrong 1 'train classify: needs [0-9]+ bytes of memory' "$@" --memory "$needed" -
 
 # large numbers are learnt by the learning rates of small ones
 awk -F, 'NR == 1 { print } NR > 1 { printf "%s,%s,%.3f\n", $1, $2, 1e4 * $3 + 5e4 }' line.csv >large.csv
-for optimizer in sgd adamw; do
+for optimizer in sgd adamw adafactor; do
     expect 0 train regress --data large.csv --out large --optimizer $optimizer --force
     says '^validation: R\^2 0\.99'
 done

@@ -379,6 +379,10 @@ static int64_t all_results(struct pool *pool, float *out, int64_t rows, int64_t 
     kernel_adam(pool, w, m, v, dy, n, &(struct adam){1e-3, 0.9, 0.999, 1e-8, 0.01, true, 1, 1.0f});
     kernel_sgd(pool, w, m, dy, n, &(struct sgd){1e-3, 0.9, 0.01, true, 1.0f});
     kernel_ema(pool, v, w, n, 0.99);
+    float *factors = NEXT(rows + cols);
+    kernel_clear(pool, factors, rows + cols);
+    kernel_adafactor(pool, w, factors, dy, 1, rows, cols, true, &(struct adafactor){1e-2, 0.01, 1, 1.0f});
+    kernel_adafactor(pool, w, m, dy, 1, 1, n, false, &(struct adafactor){1e-2, 0.0, 2, 0.5f});
     kernel_add(pool, NEXT(n), w, x, n);
     kernel_axpy(pool, w, 0.5f, dy, n);
     kernel_scale(pool, m, 0.5f, m, n);

@@ -7,13 +7,15 @@ from torch.optim import lr_scheduler, swa_utils
 
 from case import Family, f32, stored
 
-STEPS, SHAPES = 100, [(3, 5), (5,), (4, 2), (2,)]  # two that decay, two that do not
+STEPS, SHAPES = 100, [(3, 5), (5,), (4, 2), (2,), (2, 3, 4)]  # those of rank 1 do not decay
 LOOKS = [1, 10, 100]
 
 
 def optimizer(kind, groups, lr, momentum=0, nesterov=False, beta1=0.9, beta2=0.999, eps=1e-8, **_):
     if kind == "sgd":
         return torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=nesterov)
+    if kind == "adafactor":
+        return torch.optim.Adafactor(groups, lr=lr, eps=(torch.finfo(torch.float32).eps, 1e-3))
     return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[kind](groups, lr=lr, betas=(beta1, beta2), eps=eps)
 
 
@@ -95,4 +97,7 @@ def families():
         run(f, rng, "sgd", 0.1, schedule="inverse-root", plan={"warmup": warmup})
     run(f, rng, "adamw", 0.1, schedule="linear", plan={"warmup": 5, "steps": 80, "floor": 0.25})
     run(f, rng, "adam", 0.1, schedule="step", plan={"every": 30, "factor": 0.5})
+    run(f, rng, "adafactor", 0.01)
+    run(f, rng, "adafactor", 0.3, decay=0.2, clip=1.5, schedule="linear", plan={"warmup": 5, "steps": 80})  # 1/sqrt(t) is smaller
+    run(f, rng, "adafactor", 0.02, accumulate=4, average=0.9)
     return [f]

@@ -10,7 +10,7 @@ struct scene {
 };
 
 /* Runs that differ in all that takes memory. */
-enum { SCENES = 6 };
+enum { SCENES = 7 };
 
 static void set_scene(struct scene *s, int which) {
     const bool classify = which % 2 == 0;
@@ -20,7 +20,10 @@ static void set_scene(struct scene *s, int which) {
     s->other = classify ? classes_of(&s->valid) : numbers_of(&s->valid);
     s->opts = (heed_loop_opts){.trainer = {.schedule = {.kind = HEED_COSINE, .lr = 1e-5}}, .steps = 40, .seed = 5};
     heed_examples_opts on = {.train = &s->data, .batch = which < 3 ? 32 : 100, .seed = 5};
-    s->opts.trainer.optimizer.kind = which < 2 ? HEED_SGD : which < 4 ? HEED_ADAM : HEED_ADAMW;
+    s->opts.trainer.optimizer.kind = which < 2   ? HEED_SGD
+                                     : which < 4 ? HEED_ADAM
+                                     : which < 6 ? HEED_ADAMW
+                                                 : HEED_ADAFACTOR;
     if (which == 1) s->opts.trainer.optimizer.momentum = 0.9;
     if (which > 2) s->opts.trainer.average = 0.9;
     if (which % 3 == 1) on.micro_batch = 12;

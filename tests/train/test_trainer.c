@@ -13,11 +13,14 @@ static heed_tensor *loss_of(heed_ctx *cx, const heed_model *m, const struct poin
     return heed_io_get(&out, "loss");
 }
 
-static void step(heed_ctx *cx, heed_trainer *t, const heed_model *m, const struct points *p, int64_t from, int64_t n) {
+static float step(heed_ctx *cx, heed_trainer *t, const heed_model *m, const struct points *p, int64_t from, int64_t n) {
     heed_trainer_begin(cx, t);
-    heed_backward(cx, loss_of(cx, m, p, from, n));
+    heed_tensor *loss = loss_of(cx, m, p, from, n);
+    const float value = heed_readable(loss) ? heed_f32(loss)[0] : 0;
+    heed_backward(cx, loss);
     heed_trainer_step(cx, t, NULL);
     heed_reset(cx);
+    return value;
 }
 
 static float largest_difference(const float *a, const float *b, int64_t n) {
@@ -277,6 +280,45 @@ static void test_checkpoint(void **state) {
     close_context(cx);
 }
 
+/* Moments of rows and columns: what is frozen has none, and a resumed run has those of its parameters. */
+static void test_adafactor(void **state) {
+    (void)state;
+    struct points p;
+    draw_points(&p, 1);
+    const heed_data data = classes_of(&p);
+    heed_ctx *cx = open_context();
+    const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAFACTOR}, .schedule = {.lr = 0.05}};
+    const char *path = in_folder("adafactor.safetensors");
+    heed_model *models[2];
+    heed_trainer *trainers[2];
+    for (int i = 0; i < 2; i++) {
+        models[i] = new_model(cx, &data, NULL);
+        assert_int_equal(heed_params_freeze(cx, heed_model_params(models[i]), "layers.0.weight"), 1);
+        trainers[i] = heed_trainer_new(cx, heed_model_params(models[i]), &opts);
+        int64_t moments = 0;
+        for (int k = 0; k < heed_params_count(heed_model_params(models[i])); k++) {
+            const heed_param *q = heed_params_at(heed_model_params(models[i]), k);
+            if (!q->frozen) moments += q->rank == 2 ? q->shape[0] + q->shape[1] : q->count;
+        }
+        assert_int_equal(trainers[i]->n_moments, moments);
+    }
+    const float first = step(cx, trainers[0], models[0], &p, 0, 100);
+    for (int i = 0; i < 20; i++) step(cx, trainers[0], models[0], &p, 0, 100);
+    assert_true(heed_checkpoint_save(cx, trainers[0], path, NULL));
+    assert_true(heed_checkpoint_load(cx, trainers[1], path));
+    float last[2];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 2; i++) last[i] = step(cx, trainers[i], models[i], &p, 0, 100);
+    assert_true(last[0] == last[1] && last[0] < 0.9f * first);
+    assert_memory_equal(trainers[0]->moment[0], trainers[1]->moment[0], (size_t)trainers[0]->n_moments * sizeof(float));
+    assert_memory_equal(heed_params_block(heed_model_params(models[0])),
+                        heed_params_block(heed_model_params(models[1])),
+                        (size_t)heed_params_numbers(heed_model_params(models[0])) * sizeof(float));
+    for (int i = 0; i < 2; i++) heed_trainer_free(cx, trainers[i]), heed_model_free(cx, models[i]);
+    unlink(path);
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accumulated_is_large_batch),
@@ -286,6 +328,7 @@ int main(void) {
         cmocka_unit_test(test_layer_decay),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_checkpoint),
+        cmocka_unit_test(test_adafactor),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -42,6 +42,32 @@ double ISA_NAME(square_sum_part)(const float *x, int64_t n) {
     return total;
 }
 
+void ISA_NAME(square_add_part)(double *sums, const float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) sums[i] += (double)x[i] * (double)x[i];
+}
+
+double ISA_NAME(factored_square_part)(const float *g, const float *col, int64_t n, float row, float least) {
+    vf64 sum[2] = {{0}};
+    V_EACH(i, some, n, {
+        const vf slope = v_get(g + i, some, 0.0f);
+        vf64 wide[2];
+        v_widen(slope * slope / v_max(v_get(col + i, some, 1.0f) * row, v_set(least)), wide);
+        sum[0] += wide[0];
+        sum[1] += wide[1];
+    });
+    double total = 0.0;
+    for (int i = 0; i < VW / 2; i++) total += sum[0][i] + sum[1][i];
+    return total;
+}
+
+void ISA_NAME(factored_step_part)(float *w, const float *g, const float *col, int64_t n, float row, float least,
+                                  float keep, float step) {
+    V_EACH(i, some, n, {
+        const vf root = v_sqrt(v_max(v_get(col + i, some, 1.0f) * row, v_set(least)));
+        v_put(w + i, v_get(w + i, some, 0.0f) * keep - v_get(g + i, some, 0.0f) * step / root, some);
+    });
+}
+
 void ISA_NAME(ema_part)(float *average, const float *x, int64_t n, float rate) {
     V_EACH(i, some, n, {
         const vf old = v_get(average + i, some, 0.0f);

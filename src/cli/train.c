@@ -20,6 +20,8 @@
 static heed_trainer_opts trainer_opts(const struct train_run *r) {
     const struct options *o = r->o;
     const char *optimizer = option_text(o, "optimizer");
+    if (!optimizer) /* of text2text: adapters begin at zero, where relative updates are too small */
+        optimizer = option_given(o, "lora") ? "adamw" : "adafactor";
     const char *schedule = option_text(o, "schedule");
     const bool sgd = strcmp(optimizer, "sgd") == 0;
     static const char *const schedules[] = {"constant", "step", "linear", "cosine", "inverse-root"};

@@ -60,6 +60,7 @@ extern const struct option train_options[];       /* of all tasks */
     {.name = "class-weights", .kind = OPTION_TEXT, .value = "WEIGHTS",                                                 \
      .help = "of texts: how much each class counts in the loss: balanced (inversely to how often it occurs), or a "    \
              "number for each class in the order of their names, as 1,2.5"}
+#define OPTIMIZERS "adamw adam sgd adafactor"
 #define TEXT_TRAIN_OPTIONS(unit) TEXT_TRAIN_OPTIONS_OF(unit, "bert")
 #define TEXT_TRAIN_OPTIONS_OF(unit, family)                                                                                     \
     {.name = "texts", .kind = OPTION_TABLE, .table = text_options},                                                    \

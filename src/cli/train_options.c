@@ -38,7 +38,7 @@ const struct option train_options[] = {
      .help = "batches per update: accumulate the gradients of N batches"},
     {.name = "recompute", .help = "gradient checkpointing: compute the layers' activations again in the backward pass "
                                   "instead of keeping them; slower, with less memory and the same bits"},
-    {.name = "optimizer", .kind = OPTION_CHOICE, .standard = "adamw", .value = "NAME", .choices = "adamw adam sgd adafactor",
+    {.name = "optimizer", .kind = OPTION_CHOICE, .standard = "adamw", .value = "NAME", .choices = OPTIMIZERS,
      .help = "optimizer (adafactor: its learning rate is relative to the size of the weights, by default 0.01, with --init "
              "0.001), one of"},
     {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,

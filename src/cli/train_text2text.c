@@ -25,6 +25,11 @@ static const struct option options[] = {
      .help = "of pairs: number of validation pairs that are decoded to measure ROUGE-L; 0: none"},
     {.name = "max-length", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 2, .high = 1e9,
      .help = "tokens of a sequence of plain text; truncate sources of pairs to N tokens"},
+    {.name = "optimizer", .kind = OPTION_CHOICE, .value = "NAME", .choices = OPTIMIZERS,
+     .help = "optimizer, by default T5's own, adafactor, with --lora adamw; one of"},
+    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
+     .help = "peak learning rate; by default 0.01, with --init 0.001, of adafactor, which multiplies it by the size of the "
+             "weights; of others 5e-4, with --init 5e-5"},
     TEXT_TRAIN_OPTIONS_OF("examples", "t5"),
     {.name = NULL},
 };

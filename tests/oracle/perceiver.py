@@ -4,19 +4,15 @@ python perceiver.py HEED [--cases N] [--seed S].
 transformers' classes have convolutions of 256 and 64 channels, 64 frequencies and keys of 256 numbers, too many for a small file:
 masked() and narrow() build the same of its own parts with fewer, as heed's keys decoder_qk_channels, in_channels, out_channels,
 num_bands and max_resolution say. The random configurations are of the classes as they are."""
-import argparse
 import json
-import pathlib
-import random
 import sys
-import tempfile
-import warnings
 
 import torchvision_ops  # noqa: F401, before transformers
 import torch
 import transformers as hf
 from transformers.models.perceiver import modeling_perceiver as parts
 
+import drawn
 import golden
 
 CASES = {}
@@ -146,7 +142,7 @@ DRAWN = set()  # the keys that are drawn
 HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification"] + ["ForImageClassification" + n for n in ("Learned", "Fourier", "ConvProcessing")]
 
 
-def drawn(r, head):
+def draw(r, head):
     """A configuration, and inputs for it."""
     self_heads, cross_heads = r.choice([(1, 1), (2, 4), (3, 3), (4, 2)])
     latents = 12 * r.randint(1, 2)
@@ -191,33 +187,17 @@ def drawn(r, head):
     return c, given
 
 
+def case(family, r, folder):
+    head = r.choice(HEADS)
+    keys, given = draw(r, head)
+    model = golden.enliven(getattr(hf, "Perceiver" + head)._from_config(keys, attn_implementation="eager")).eval()
+    model.save_pretrained(folder)
+    return model, given, f"Perceiver{head} {json.dumps({k: v for k, v in keys.to_dict().items() if k in DRAWN})}"
+
+
 def main():
-    import same_models
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("heed", metavar="HEED")
-    parser.add_argument("--cases", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
     hf.logging.set_verbosity_error()
-    bad, most = 0, 0.0
-    for number in range(arguments.cases):
-        r = random.Random(f"{arguments.seed} {number}")
-        torch.manual_seed(r.getrandbits(31))
-        head = r.choice(HEADS)
-        keys, given = drawn(r, head)
-        model = golden.enliven(getattr(hf, "Perceiver" + head)._from_config(keys, attn_implementation="eager")).eval()
-        with tempfile.TemporaryDirectory() as folder:
-            model.save_pretrained(folder)
-            share, where = same_models.compare(arguments.heed, pathlib.Path(folder), model, given)
-        if share is None or not share <= 1:
-            bad += 1
-            print(f"    {number}: Perceiver{head}: {where}: {share}; {json.dumps({k: v for k, v in keys.to_dict().items() if k in DRAWN})}")
-        else:
-            most = max(most, share)
-    print(f"perceiver: {arguments.cases - bad} of {arguments.cases} equal; at most {most:.2g} of what is allowed")
-    return bad > 0
+    return drawn.run(__doc__, ["perceiver"], case)
 
 
 if __name__ == "__main__":

@@ -12,27 +12,16 @@ is right is what from_pretrained makes of that.
 
 A family is a line of FAMILIES: transformers' prefix, what its sizes are called, its heads, and the values that keys are drawn
 from (a pair of whole numbers is a range); draw() has what depends on other keys."""
-import argparse
-import copy
 import json
-import pathlib
-import random
-import subprocess
 import sys
-import tempfile
-import warnings
 
 import torch
 import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
-from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+import drawn
 import golden
-
-MULTIPLE = 20      # of the difference between PyTorch's float32 and float64
-UNITS = 4e-6       # of the largest number of a tensor
-FAINT = 4e-7       # of the largest gradient of all, or of 0.1: some are sums of 0 but for rounding
 
 ACTS = ["gelu", "relu", "gelu_new", "silu", "tanh", "quick_gelu", "relu2", "gelu_fast", "leaky_relu", "mish", "sigmoid"]
 BERT = dict(width="hidden_size", heads="num_attention_heads", layers="num_hidden_layers", hidden="intermediate_size",
@@ -248,99 +237,24 @@ def some(mask, labels):
     return labels
 
 
-def run(model, given, upstream, names):
-    """Outputs and gradients by name."""
-    of = {k: v.to(model.dtype) if v.is_floating_point() else v for k, v in given.items()}
-    output = dict(golden.flat(model(**of, output_attentions=True, return_dict=True)))
-    if "loss" in output:
-        output["loss"].backward()
+def case(family, r, folder):
+    prefix, _, heads, _ = FAMILIES[family]
+    head = r.choice(heads)
+    keys = draw(r, family, head)
+    config = getattr(hf, prefix + "Config")(**keys)
+    model = golden.enliven(getattr(hf, prefix + head)._from_config(config, attn_implementation="eager")).eval()
+    model.save_pretrained(folder)
+    if heads is TEXT2TEXT or DECODER[-1] == heads[-1]:
+        names = restyle(r, family, type(config), folder)
+        model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
     else:
-        main = next(output[name] for name in golden.MAIN if name in output)
-        upstream = torch.randn(main.shape) if upstream is None else upstream
-        main.backward(upstream.to(main.dtype))
-    grads = {f"grad.{n}": grad for n, grad in golden.gradients(model, names).items()}
-    return {k: v.detach().double() for k, v in (output | grads).items()}, upstream
-
-
-def compare(heed, folder, model, given, names):
-    """The largest difference as a share of what is allowed, and where; or a sentence. names: of the files' weights"""
-    wide = copy.deepcopy(model).double()
-    try:
-        want, upstream = run(wide, given, None, names)
-    except ValueError as error:  # as of a sentence-order head whose num_labels is not 2
-        return None, f"PyTorch refuses it: {error}"
-    if any(t.isnan().any() for t in want.values()):
-        return None, "PyTorch's own output is NaN"
-    narrow, _ = run(model, given, upstream, names)
-    tensors = {k: v.float() if v.is_floating_point() else v.int() for k, v in given.items()}
-    if upstream is not None:
-        tensors["grad_output"] = upstream
-    save_file({k: v.contiguous() for k, v in tensors.items()}, folder / "in.safetensors")
-    done = subprocess.run([heed, "forward", folder, "--in", folder / "in.safetensors", "--out", folder / "out.safetensors",
-                           "--grad", "--attentions", "--quiet", "--threads", "1"], capture_output=True, text=True)
-    if done.returncode:
-        return None, done.stderr.strip()
-    got = load_file(folder / "out.safetensors")
-    missing = [k for k in want if k not in got]
-    if missing:
-        return float("inf"), "heed does not give " + ", ".join(missing[:5])
-    faint = FAINT * max([0.1] + [t.abs().max().item() for k, t in want.items() if k.startswith("grad.")])
-    worst = 0.0, ""
-    for name, t in want.items():
-        if got[name].shape != t.shape:
-            return float("inf"), f"{name} is {tuple(got[name].shape)}, not {tuple(t.shape)}"
-        allowed = MULTIPLE * (narrow[name] - t).abs().max().item() + UNITS * t.abs().max().item()
-        allowed += faint if name.startswith("grad.") else 1e-9
-        share = (got[name].double() - t).abs().max().item() / allowed
-        if not share <= worst[0]:
-            worst = share, name
-    return worst
+        names = None
+    return model, inputs(r, family, head, model.config), f"{prefix}{head} {json.dumps(keys)}", names
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("heed", metavar="HEED")
-    parser.add_argument("families", metavar="FAMILY", nargs="*", help=" ".join(FAMILIES))
-    parser.add_argument("--cases", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    for family in arguments.families:
-        if family not in FAMILIES:
-            parser.error(f"{family} is not one of {' '.join(FAMILIES)}")
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
     hf.logging.set_verbosity_error()
-    bad = 0
-    for family in arguments.families or FAMILIES:
-        prefix, _, heads, _ = FAMILIES[family]
-        equal, refused, most = 0, 0, 0.0
-        for number in range(arguments.cases):
-            r = random.Random(f"{family} {arguments.seed} {number}")
-            torch.manual_seed(r.getrandbits(31))
-            head = r.choice(heads)
-            keys = draw(r, family, head)
-            with tempfile.TemporaryDirectory() as folder:
-                config = getattr(hf, prefix + "Config")(**keys)
-                model = golden.enliven(getattr(hf, prefix + head)._from_config(config, attn_implementation="eager")).eval()
-                folder = pathlib.Path(folder)
-                model.save_pretrained(folder)
-                if FAMILIES[family][2] is TEXT2TEXT or DECODER[-1] == FAMILIES[family][2][-1]:
-                    names = restyle(r, family, type(config), folder)
-                    model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
-                else:
-                    with safe_open(folder / "model.safetensors", "numpy") as file:
-                        names = list(file.keys())
-                share, where = compare(arguments.heed, folder, model, inputs(r, family, head, model.config), names)
-            if share is None:
-                refused += 1
-                print(f"    {family} {number}: {prefix}{head}: not compared: {where}")
-            elif share <= 1:
-                equal, most = equal + 1, max(most, share)
-            else:
-                bad += 1
-                print(f"    {family} {number}: {prefix}{head}: {where}: {share:.3g} of what is allowed; {json.dumps(keys)}")
-        print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
-    return bad > 0
+    return drawn.run(__doc__, FAMILIES, case)
 
 
 if __name__ == "__main__":

@@ -2,21 +2,16 @@
 
 Draws sizes, keys, a head, masks, states and lengths, of torch.nn's modules in recurrent.py, encdec.py,
 forecaster.py and handwriting.py."""
-import argparse
 import json
-import pathlib
-import random
 import sys
-import tempfile
 
 import torch
-from safetensors.torch import save_file
 
+import drawn
 import encdec
 import forecaster
 import handwriting
 import recurrent
-import same_models
 from same_mixing import AsTransformers
 
 
@@ -175,37 +170,12 @@ FAMILIES = {kind: draw_recurrent for kind in recurrent.KINDS} | {kind: draw_tran
     "forecaster": draw_forecaster, "handwriting": draw_handwriting}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("heed", metavar="HEED")
-    parser.add_argument("families", metavar="FAMILY", nargs="*", help=" ".join(FAMILIES))
-    parser.add_argument("--cases", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    bad = 0
-    for family in arguments.families or FAMILIES:
-        equal, refused, most = 0, 0, 0.0
-        for number in range(arguments.cases):
-            r = random.Random(f"{family} {arguments.seed} {number}")
-            torch.manual_seed(r.getrandbits(31))
-            model, config, given = FAMILIES[family](r, family)
-            with tempfile.TemporaryDirectory() as name:
-                folder = pathlib.Path(name)
-                (folder / "config.json").write_text(json.dumps(config))
-                save_file({k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors")
-                share, where = same_models.compare(arguments.heed, folder, AsTransformers(model.eval()), given)
-            if share is None:
-                refused += 1
-                print(f"    {family} {number}: not compared: {where}")
-            elif share <= 1:
-                equal, most = equal + 1, max(most, share)
-            else:
-                bad += 1
-                print(f"    {family} {number}: {where}: {share:.3g} of what is allowed; {json.dumps(config)} {dict((k, tuple(v.shape)) for k, v in given.items())}")
-        print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
-    return bad > 0
+def case(family, r, folder):
+    model, config, given = FAMILIES[family](r, family)
+    (folder / "config.json").write_text(json.dumps(config))
+    drawn.save_weights(model, folder)
+    return AsTransformers(model.eval()), given, json.dumps(config)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(drawn.run(__doc__, FAMILIES, case))

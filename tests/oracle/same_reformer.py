@@ -2,18 +2,14 @@
 
 As same_models.py does, but layers run with an ordinary tape and hashes are those of float32 (reformer.py). Where PyTorch's
 own float32 sorts positions into other buckets than float64 does, its outputs differ and so much is allowed."""
-import argparse
 import json
-import pathlib
-import random
 import sys
-import tempfile
-import warnings
 
 import torch
 import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
 
+import drawn
 import golden
 import reformer
 import same_models
@@ -52,32 +48,18 @@ def inputs(r, head, config):
     return given if head == "Model" else given | dict(labels=same_models.some(mask, ids))
 
 
+def case(family, r, folder):
+    head = r.choice(HEADS)
+    keys = draw(r, head)
+    model = golden.enliven(getattr(hf, "Reformer" + head)(hf.ReformerConfig(**keys))).eval()
+    model.save_pretrained(folder)
+    return model, inputs(r, head, model.config), f"Reformer{head} {json.dumps(keys)}"
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("heed", metavar="HEED")
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
     hf.logging.set_verbosity_error()
-    bad, most = 0, 0.0
-    for number in range(arguments.cases):
-        r = random.Random(f"reformer {arguments.seed} {number}")
-        torch.manual_seed(r.getrandbits(31))
-        head = r.choice(HEADS)
-        keys = draw(r, head)
-        with tempfile.TemporaryDirectory() as folder, reformer.hashes():
-            model = golden.enliven(getattr(hf, "Reformer" + head)(hf.ReformerConfig(**keys))).eval()
-            model.save_pretrained(folder)
-            share, where = same_models.compare(arguments.heed, pathlib.Path(folder), model, inputs(r, head, model.config))
-        if share is None or share > 1:
-            bad += 1
-            print(f"    {number}: Reformer{head}: {where}: {share} of what is allowed; {json.dumps(keys)}", flush=True)
-        else:
-            most = max(most, share)
-    print(f"reformer: {arguments.cases - bad} of {arguments.cases} equal; at most {most:.2g} of what is allowed")
-    return bad > 0
+    with reformer.hashes():
+        return drawn.run(__doc__, ["reformer"], case, cases=100)
 
 
 if __name__ == "__main__":

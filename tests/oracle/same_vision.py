@@ -3,18 +3,13 @@
 Draws sizes of pictures and patches, keys of config.json or timm's model_args, a head and pictures, trained sizes and others; of
 transformers' files also the names of the modules."""
 import torchvision_ops  # noqa: F401, before transformers
-import argparse
 import json
-import pathlib
-import random
 import sys
-import tempfile
-import warnings
 
 import torch
 import transformers as hf
-from safetensors.torch import save_file
 
+import drawn
 import golden
 import same_models
 from timm_models import timm_model
@@ -181,48 +176,25 @@ def save(model, folder, modules=False):
     """modules: under the names of transformers' modules, not of its files."""
     if not hasattr(model, "config_of_timm"):
         model.save_pretrained(folder)
-        if modules:
-            save_file({k: v.contiguous() for k, v in model.state_dict().items()}, pathlib.Path(folder) / "model.safetensors")
-        return
-    (pathlib.Path(folder) / "config.json").write_text(json.dumps(model.config_of_timm))
-    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, pathlib.Path(folder) / "model.safetensors")
+        if not modules:
+            return
+    else:
+        (folder / "config.json").write_text(json.dumps(model.config_of_timm))
+    drawn.save_weights(model, folder)
 
 
 FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin}
 
 
+def case(family, r, folder):
+    model, given = FAMILIES[family](r)
+    save(finished(model), folder, r.random() < 0.2)
+    return model, given, " ".join((folder / "config.json").read_text().split())
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("heed", metavar="HEED")
-    parser.add_argument("families", metavar="FAMILY", nargs="*", help=" ".join(FAMILIES))
-    parser.add_argument("--cases", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
     hf.logging.set_verbosity_error()
-    bad = 0
-    for family in arguments.families or FAMILIES:
-        equal, refused, most = 0, 0, 0.0
-        for number in range(arguments.cases):
-            r = random.Random(f"{family} {arguments.seed} {number}")
-            torch.manual_seed(r.getrandbits(31))
-            model, given = FAMILIES[family](r)
-            with tempfile.TemporaryDirectory() as folder:
-                save(finished(model), folder, r.random() < 0.2)
-                share, where = same_models.compare(arguments.heed, pathlib.Path(folder), model, given)
-                config = (pathlib.Path(folder) / "config.json").read_text()
-            if share is None:
-                refused += 1
-                print(f"    {family} {number}: not compared: {where}")
-            elif share <= 1:
-                equal, most = equal + 1, max(most, share)
-            else:
-                bad += 1
-                shapes = {name: tuple(t.shape) for name, t in given.items()}
-                print(f"    {family} {number}: {where}: {share:.3g} of what is allowed; {shapes} {' '.join(config.split())}")
-        print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
-    return bad > 0
+    return drawn.run(__doc__, FAMILIES, case)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,8 @@ HEED_API heed_panel *heed_figure_panel(heed_figure *f, int row, int column);
 /* Draws the figure into a file, in the format that its name ends in: .png, .svg or .pdf. Written beside and renamed.
  * The same figure gives the same bytes (with the same cairo and fonts). May be called several times. */
 HEED_API bool heed_figure_write(heed_figure *f, const char *path);
+/* The same in this format, "png", "svg" or "pdf", whatever the name ends in; "-" is standard output. */
+HEED_API bool heed_figure_write_as(heed_figure *f, const char *path, const char *format);
 
 /* ---- panels ---- */
 

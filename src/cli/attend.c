@@ -382,20 +382,16 @@ static void attend(heed_ctx *cx, const struct options *o) {
         (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
         if (option_flag(o, "json"))
             print_json(&c);
-        else if (!option_flag(o, "quiet"))
+        else if (!option_flag(o, "quiet") && !pictures_take_standard(o))
             print_map(&c);
     }
     attend_close(&a);
 }
 
 static bool options_fit(const struct options *o) {
-    const char *target = option_text(o, "target"), *npy = option_text(o, "npy"), *html = option_text(o, "html");
+    const char *target = option_text(o, "target");
     if (!pictures_fit(o)) return false;
     if (!attend_options_fit(o)) return false;
-    if ((npy && strcmp(npy, "-") == 0) || (html && strcmp(html, "-") == 0)) {
-        cli_error(EXIT_USAGE, "attend: --npy and --html need the name of a file");
-        return false;
-    }
     const char *const read[] = {options_word(o, 1), option_text(o, "pair"), target};
     int standard = 0;
     for (int i = 0; i < 3; i++) standard += read[i] && strcmp(read[i], "-") == 0;
@@ -433,7 +429,8 @@ const struct command attend_command = {
     .about =
         "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token attends to which: in "
         "the terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a "
-        "page that holds every layer and head and needs no network; with --npy or --json the numbers.\n\n"
+        "page that holds every layer and head and needs no network; with --npy or --json the numbers. A FILE of - is standard "
+        "output, which then gets nothing else.\n\n"
         "A model that translates is shown with --target, or with its own translation. It has three kinds of attention: "
         "encoder, within the text; decoder, within the target; cross, from the target to the text. The rows "
         "of the last two are labelled with the token that the decoder is fed, an arrow, and the token that it "

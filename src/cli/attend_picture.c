@@ -394,7 +394,7 @@ int attend_picture(const struct options *o) {
     if (open_picture(&s) && choose(&s) && write_pictures(&s) && write_npy(&s) && write_page(&s)) {
         if (option_flag(o, "json"))
             print_json(&s);
-        else if (!option_flag(o, "quiet"))
+        else if (!option_flag(o, "quiet") && !pictures_take_standard(o))
             print_map(&s);
     }
     heed_attended_picture_free(s.cx, s.found);

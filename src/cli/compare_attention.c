@@ -484,7 +484,7 @@ static int compare(const struct options *o, heed_ctx *cx, struct comparison *c) 
     if (heed_cancelled(cx)) return EXIT_FAILED;
     if (option_flag(o, "json"))
         print_json(cx, c);
-    else
+    else if (!pictures_take_standard(o))
         print_tables(c);
     const char *const csv = option_text(o, "csv");
     if (csv && write_csv(cx, c, csv)) pictures_report(o, csv, "all numbers");

@@ -144,7 +144,8 @@ static void answer(const struct options *o, heed_ctx *cx, const heed_model *mode
     heed_forecast *f = heed_forecast_new(cx, model, h);
     const char *path = option_text(o, "data");
     if (!f) heed_fail_in(cx, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
-    if (f && draw(o, cx, model, h, f)) (option_flag(o, "json") ? print_json : print_csv)(cx, model, h, f);
+    if (f && draw(o, cx, model, h, f) && !pictures_take_standard(o))
+        (option_flag(o, "json") ? print_json : print_csv)(cx, model, h, f);
     heed_forecast_free(cx, f);
 }
 

@@ -139,7 +139,7 @@ static bool write_all(const struct options *o, heed_ctx *cx, const heed_chorales
                     draw(o, cx, notes, n, steps);
     if (ok && option_flag(o, "json"))
         print_json(cx, c, notes, n, made);
-    else if (ok && !option_flag(o, "quiet"))
+    else if (ok && !option_flag(o, "quiet") && !pictures_take_standard(o))
         printf("%lld steps, %lld notes%s, %.4f nats per note\n", (long long)steps, (long long)n,
                made->ended ? "" : ", cut at the maximum length", nats(made));
     heed_mem_free(cx, notes);

@@ -78,7 +78,7 @@ static bool show(const struct options *o, heed_ctx *cx, const struct shown_windo
     if (npy && !write_npy(o, cx, npy, w, weights)) return false;
     if (option_flag(o, "json")) {
         print_json(cx, w);
-    } else if (!option_flag(o, "quiet")) {
+    } else if (!option_flag(o, "quiet") && !pictures_take_standard(o)) {
         heed_terminal how = cli_terminal(120);
         how.title = "the window over the text: characters down, points across";
         char *const text = heed_terminal_heatmap(cx, w->across, w->U, w->n,

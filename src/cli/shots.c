@@ -311,7 +311,7 @@ static bool shots(struct job *j) {
     for (int i = 0; i < j->results; i++)
         if (!ask(j, &j->result[i])) return false;
     say_skipped(j);
-    option_flag(j->o, "json") ? print_json(j) : print(j);
+    if (!pictures_take_standard(j->o)) option_flag(j->o, "json") ? print_json(j) : print(j);
     return draw_picture(j);
 }
 

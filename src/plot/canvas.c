@@ -19,11 +19,9 @@
 #define VECTOR_PIXELS 4.0
 #define FONT_MEMORY   24e6 /* bytes that fontconfig, FreeType and cairo's own tables stay below */
 
-enum format { FORMAT_PNG, FORMAT_SVG, FORMAT_PDF };
-
 struct canvas {
     heed_ctx *cx;
-    enum format format;
+    enum canvas_format format;
     const char *path;
     cairo_surface_t *surface;
     cairo_t *cr;
@@ -146,16 +144,14 @@ bool paint_pixels(cairo_t *cr, struct rect r, int64_t rows, int64_t cols, pixel_
 
 /* ---- files ---- */
 
-static bool format_of(heed_ctx *cx, const char *path, enum format *out) {
-    static const char *const suffixes[] = {".png", ".svg", ".pdf"};
-    const size_t n = path ? strlen(path) : 0;
+bool canvas_format(heed_ctx *cx, const char *name, enum canvas_format *out) {
+    static const char *const names[] = {"png", "svg", "pdf"};
     for (int i = 0; i < 3; i++)
-        if (n > 4 && strcasecmp(path + n - 4, suffixes[i]) == 0) {
-            *out = (enum format)i;
+        if (name && strcasecmp(name, names[i]) == 0) {
+            *out = (enum canvas_format)i;
             return true;
         }
-    return heed_fail(cx, HEED_ERR_USAGE, "figure_write: '%s': the name must end in .png, .svg or .pdf",
-                     shown(path).text);
+    return heed_fail(cx, HEED_ERR_USAGE, "figure_write: '%s': formats are png, svg and pdf", shown(name).text);
 }
 
 static cairo_status_t take(void *closure, const unsigned char *data, unsigned int size) {
@@ -172,16 +168,16 @@ static bool has_memory(heed_ctx *cx, const char *path, double bytes) {
 }
 
 static bool open_surface(struct canvas *c, double width, double height, double pixels, bool images) {
-    const bool png = c->format == FORMAT_PNG;
+    const bool png = c->format == CANVAS_PNG;
     const double w = ceil(width * pixels), h = ceil(height * pixels), density = png ? pixels : VECTOR_PIXELS;
     if (png && (w > MAX_PIXELS || h > MAX_PIXELS))
         return heed_fail(c->cx, HEED_ERR_RANGE, "figure_write: %g x %g pixels: each must be at most %g", w, h,
                          MAX_PIXELS);
     const double page = 4 * width * height * density * density; /* bytes of an image as large as the figure */
     if (!has_memory(c->cx, c->path, FONT_MEMORY + (png || images ? 2 * page : 0))) return false;
-    if (c->format == FORMAT_PNG) {
+    if (c->format == CANVAS_PNG) {
         c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)w, (int)h);
-    } else if (c->format == FORMAT_SVG) {
+    } else if (c->format == CANVAS_SVG) {
         c->surface = cairo_svg_surface_create_for_stream(take, &c->bytes, width, height);
     } else {
         c->surface = cairo_pdf_surface_create_for_stream(take, &c->bytes, width, height);
@@ -189,7 +185,7 @@ static bool open_surface(struct canvas *c, double width, double height, double p
         cairo_pdf_surface_set_metadata(c->surface, CAIRO_PDF_METADATA_CREATOR, "heed");
     }
     c->cr = cairo_create(c->surface);
-    if (c->format == FORMAT_PNG) cairo_scale(c->cr, pixels, pixels);
+    if (c->format == CANVAS_PNG) cairo_scale(c->cr, pixels, pixels);
     return true;
 }
 
@@ -213,9 +209,9 @@ cairo_t *canvas_scratch(heed_ctx *cx, const char *path) {
     return cr;
 }
 
-struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels, bool images) {
-    enum format format = FORMAT_PNG;
-    if (heed_failed(cx) || !format_of(cx, path, &format)) return NULL;
+struct canvas *canvas_open(heed_ctx *cx, const char *path, enum canvas_format format, double width, double height,
+                           double pixels, bool images) {
+    if (heed_failed(cx)) return NULL;
     struct canvas *c = heed_mem_new(cx, sizeof *c);
     if (!c) return NULL;
     *c = (struct canvas){.cx = cx, .format = format, .path = path, .bytes = {.cx = cx}};
@@ -279,7 +275,7 @@ static bool write_svg(struct file_writer *w, heed_ctx *cx, const struct buffer *
 static bool finish(struct canvas *c) {
     cairo_status_t status = cairo_status(c->cr);
     cairo_show_page(c->cr);
-    if (status == CAIRO_STATUS_SUCCESS && c->format == FORMAT_PNG)
+    if (status == CAIRO_STATUS_SUCCESS && c->format == CANVAS_PNG)
         status = cairo_surface_write_to_png_stream(c->surface, take, &c->bytes);
     cairo_surface_finish(c->surface);
     if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(c->surface);
@@ -292,7 +288,7 @@ bool canvas_commit(struct canvas *c) {
     if (!c) return false;
     bool ok = finish(c);
     struct file_writer *w = ok ? file_write_open(c->cx, c->path) : NULL;
-    ok = w && (c->format == FORMAT_SVG ? write_svg(w, c->cx, &c->bytes) : file_write(w, c->bytes.data, c->bytes.size));
+    ok = w && (c->format == CANVAS_SVG ? write_svg(w, c->cx, &c->bytes) : file_write(w, c->bytes.data, c->bytes.size));
     if (ok)
         ok = file_write_commit(w);
     else

@@ -49,10 +49,15 @@ bool paint_pixels(cairo_t *cr, struct rect r, int64_t rows, int64_t cols, pixel_
 /* A cairo that measures text as the picture `path` will, and draws nothing that is kept; cairo_destroy frees it. */
 cairo_t *canvas_scratch(heed_ctx *cx, const char *path);
 
-/* A picture of width x height points, with images or without, in the format that the path's suffix names; canvas_commit
- * draws it into the file, canvas_abort drops it; each frees it. All fail the context with a sentence. */
+enum canvas_format { CANVAS_PNG, CANVAS_SVG, CANVAS_PDF };
+/* Of "png", "svg" or "pdf". */
+bool canvas_format(heed_ctx *cx, const char *name, enum canvas_format *out);
+
+/* A picture of width x height points, with images or without; canvas_commit draws it into the file, canvas_abort drops
+ * it; each frees it. All fail the context with a sentence. */
 struct canvas;
-struct canvas *canvas_open(heed_ctx *cx, const char *path, double width, double height, double pixels, bool images);
+struct canvas *canvas_open(heed_ctx *cx, const char *path, enum canvas_format format, double width, double height,
+                           double pixels, bool images);
 cairo_t *canvas_cairo(struct canvas *c);
 bool canvas_commit(struct canvas *c);
 void canvas_abort(struct canvas *c);

@@ -1,8 +1,12 @@
 /* A figure into its file. The plots of a grid are all of one size: what their words need is taken off first, by rows
  * and columns, so that axes stand in line. Words depend on ticks and ticks on the size, so it is done a few times. */
+#include "io/text.h"
+#include "plot/canvas.h"
 #include "plot/frame.h"
 
 #include <math.h>
+#include <string.h>
+#include <strings.h>
 
 #define EDGE       9.0   /* around the figure */
 #define GAP        13.0  /* between panels */
@@ -166,13 +170,25 @@ static bool has_images(const heed_figure *f) {
 
 bool heed_figure_write(heed_figure *f, const char *path) {
     if (!f || heed_failed(f->cx)) return false;
+    const char *const end = path ? strrchr(path, '.') : NULL;
+    static const char *const endings[] = {".png", ".svg", ".pdf"};
+    for (int i = 0; end && end > path && i < 3; i++)
+        if (strcasecmp(end, endings[i]) == 0) return heed_figure_write_as(f, path, endings[i] + 1);
+    return heed_fail(f->cx, HEED_ERR_USAGE, "figure_write: '%s': the name must end in .png, .svg or .pdf",
+                     shown(path).text);
+}
+
+bool heed_figure_write_as(heed_figure *f, const char *path, const char *format) {
+    enum canvas_format as;
+    if (!f || heed_failed(f->cx) || !canvas_format(f->cx, format, &as)) return false;
+    if (!path) return heed_fail(f->cx, HEED_ERR_USAGE, "figure_write: the path is NULL");
     struct grid g = {.figure = f, .head = f->title ? FONT_FIGURE + 8 : 0};
     g.width = f->width > 0 ? f->width : default_size(f->cols, 430, 290);
     g.height = f->height > 0 ? f->height : default_size(f->rows, 290, 220);
     g.frames = heed_mem_new(f->cx, (size_t)f->rows * (size_t)f->cols * sizeof *g.frames);
     if (!g.frames) return false;
     const bool suited = !(f->cell > 0) || f->width > 0 || f->height > 0 || suit_cells(&g, path);
-    struct canvas *c = suited ? canvas_open(f->cx, path, g.width, g.height, f->pixels, has_images(f)) : NULL;
+    struct canvas *c = suited ? canvas_open(f->cx, path, as, g.width, g.height, f->pixels, has_images(f)) : NULL;
     const bool ok = c && draw(&g, canvas_cairo(c));
     heed_mem_free(f->cx, g.frames);
     if (ok) return canvas_commit(c);

@@ -123,6 +123,14 @@ grep -q '"start":{"site":0,"layer":1,"head":1}' b.html || fail "the page opens w
 expect 0 attend m "a</script><b> \"q\" & 'x'" --target "</script>" --html c.html --quiet
 [ "$(grep -o '</script>' c.html | wc -l)" = "$(grep -o '<script' c.html | wc -l)" ] || fail "a token ends a script"
 
+# - is standard output, which gets that result alone
+for kind in png svg pdf npy html; do
+    "$HEED" attend m "$source" --target "$target" --$kind - >standard.$kind 2>said || fail "--$kind - failed"
+    grep -q '^standard output: ' said || fail "--$kind - was not reported"
+    "$HEED" attend m "$source" --target "$target" --$kind named.$kind --quiet
+    cmp -s standard.$kind named.$kind || fail "--$kind - is not what a file gets"
+done
+
 # tokens and texts that hold control characters do not reach a terminal
 wicked=$(printf 'a\033[31mb\177c\302\233d')
 echo "$wicked" | "$HEED" tokens --train char --out wicked -q
@@ -206,7 +214,8 @@ wrong 1 "nosuch/a.npy: No such file" attend m "$source" --target "$target" --npy
 wrong 1 "nosuch/a.png: No such file" attend m "$source" --target "$target" --png nosuch/a.png
 wrong 2 "attend: --png a.gif: the name must end in .png" attend m "$source" --png a.gif
 wrong 2 "attend: --svg a.png: the name must end in .svg" attend m "$source" --svg a.png
-wrong 2 "attend: --npy and --html need the name of a file" attend m "$source" --html -
+wrong 2 "attend: --html -: standard output can take one result" attend m "$source" --html - --png -
+wrong 2 "attend: --npy -: standard output can take one result" attend m "$source" --npy - --json
 wrong 2 "attend: standard input can be the text or the target, not both" attend m - --target -
 printf 'a\nb\n' >lines
 status=0

@@ -394,6 +394,12 @@ static void bad_input(void **state) {
     p = one(&f);
     assert_false(heed_figure_write(f, NULL));
     refuses(f, "figure_write: '': the name must end in .png, .svg or .pdf");
+    p = one(&f);
+    assert_false(heed_figure_write_as(f, "picture", "gif"));
+    refuses(f, "figure_write: 'gif': formats are png, svg and pdf");
+    p = one(&f);
+    assert_false(heed_figure_write_as(f, NULL, "png"));
+    refuses(f, "figure_write: the path is NULL");
     f = heed_figure_new(cx, 14400, 14400);
     heed_figure_scale(f, 16);
     assert_false(heed_figure_write(f, in_folder("x.png")));

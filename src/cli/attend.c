@@ -429,7 +429,8 @@ const struct command attend_command = {
     .about =
         "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token attends to which: in "
         "the terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a "
-        "page that holds every layer and head and needs no network; with --npy or --json the numbers. A FILE of - is standard "
+        "page that holds every layer and head and needs no network; with --npy or --json the numbers. A FILE of - is "
+        "standard "
         "output, which then gets nothing else.\n\n"
         "A model that translates is shown with --target, or with its own translation. It has three kinds of attention: "
         "encoder, within the text; decoder, within the target; cross, from the target to the text. The rows "

@@ -3,7 +3,7 @@
 #include "cli/picture_data.h"
 #include "cli/report.h"
 #include "cli/task.h"
-#include "cli/train.h"
+#include "cli/train_picture_sizes.h"
 #include "heed/picture_training.h"
 #include "heed/vision.h"
 #include "model/directory.h"
@@ -12,12 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL     64 /* pixels of a side: up to there models from scratch have small patches */
-#define USUAL     224
-#define KEEP      ((size_t)1 << 30) /* bytes of pictures that are kept decoded, without a budget */
-#define MOMENTS   5000              /* pictures whose mean and deviation are taken */
-#define SETTINGS  12
-#define TEXT_ROOM 96
+#define KEEP    ((size_t)1 << 30) /* bytes of pictures that are kept decoded, without a budget */
+#define MOMENTS 5000              /* pictures whose mean and deviation are taken */
 
 enum part { TRAIN, VALID, TEST, PARTS };
 
@@ -28,9 +24,7 @@ struct pictures {
     heed_augment augment;
     heed_model *teacher;
     heed_picture_training *training;
-    char setting[SETTINGS][TEXT_ROOM]; /* of a fresh model, from the data */
-    int settings;
-    char labels[TEXT_ROOM];
+    struct picture_settings settings; /* of the model, from the data */
     bool kept;
 };
 
@@ -144,132 +138,11 @@ static bool split(struct train_run *r) {
 
 /* ---- the model ---- */
 
-/* What --set says of a key; NULL: nothing. */
-static const char *asked(const struct train_run *r, const char *key) {
-    const char *const *given;
-    const int n = option_list(r->o, "set", &given);
-    const size_t length = strlen(key);
-    const char *found = NULL;
-    for (int i = 0; i < n; i++)
-        if (strncmp(given[i], key, length) == 0 && given[i][length] == '=') found = given[i] + length + 1;
-    return found;
-}
-
-/* A setting of a fresh model, where its family has the key. What the user sets comes after it. */
-static void put(struct train_run *r, const char *key, const char *value) {
-    struct pictures *p = pictures_of(r);
-    if (train_takes_key(r, key) && p->settings < SETTINGS)
-        snprintf(p->setting[p->settings++], TEXT_ROOM, "%s=%s", key, value);
-}
-static void put_int(struct train_run *r, const char *key, int64_t value) {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)value);
-    put(r, key, text);
-}
-
-/* Heads of about 64 numbers; of narrow models, four. */
-static int64_t heads_for(int64_t width) {
-    if (width >= 128 && width % 64 == 0) return width / 64;
-    return width % 4 == 0 ? 4 : width % 2 == 0 ? 2 : 1;
-}
-
-/* ViT: patches of 4 x 4, 6 layers of 192 numbers; for large pictures ViT-Ti. */
-static void put_vit(struct train_run *r, bool small) {
-    const char *const said = asked(r, "hidden_size") ? asked(r, "hidden_size") : asked(r, "embed_dim");
-    const int64_t width = said && atoll(said) > 0 ? atoll(said) : 192;
-    if (small) put_int(r, "patch_size", 4);
-    put_int(r, "hidden_size", width);
-    put_int(r, "embed_dim", width);
-    put_int(r, "num_hidden_layers", small ? 6 : 12);
-    put_int(r, "depth", small ? 6 : 12);
-    put_int(r, "num_attention_heads", heads_for(width));
-    put_int(r, "num_heads", heads_for(width));
-    put_int(r, "intermediate_size", 4 * width);
-}
-
-/* Swin: patches of 2 x 2, three stages; windows of 7 or 4 patches, whichever divides the grid. */
-static void put_swin(struct train_run *r, int64_t side) {
-    const char *const said = asked(r, "patch_size");
-    const int64_t patch = said && atoll(said) > 0 ? atoll(said) : 2, grid = side / patch;
-    put_int(r, "patch_size", patch);
-    put_int(r, "embed_dim", 48);
-    put(r, "depths", "2,2,2");
-    put(r, "num_heads", "2,4,8");
-    put_int(r, "window_size", grid % 7 == 0 ? 7 : 4);
-}
-
-/* Perceiver: 4 layers of 64 latents of 128 numbers, of large pictures 6 of 256. What transformers' classes fix
- * (channels of convolutions, bands of positions) stays, so that they open the model. */
-static void put_perceiver(struct train_run *r, bool small) {
-    put_int(r, "num_latents", small ? 64 : 256);
-    put_int(r, "d_latents", small ? 128 : 256);
-    put_int(r, "num_self_attends_per_block", small ? 4 : 6);
-    put_int(r, "num_self_attention_heads", 4);
-    put_int(r, "num_cross_attention_heads", 1);
-}
-
-/* The classes are those of the data. */
-static bool check_classes(const struct train_run *r, const char *key) {
-    const char *const said = asked(r, key);
-    const int64_t classes = classes_of(pictures_of(r))->classes;
-    return !said || strtoll(said, NULL, 10) == classes ||
-           heed_fail(r->cx, HEED_ERR_USAGE, "train: --set %s=%s: %s has %lld classes", key, said, r->path,
-                     (long long)classes);
-}
-
-/* Sizes that follow from the data. */
-static bool put_sizes(struct train_run *r) {
-    struct pictures *p = pictures_of(r);
-    const bool timm = r->family->timm != NULL;
-    const char *const size_key = timm ? "img_size" : "image_size", *const said = asked(r, size_key);
-    int64_t width, height;
-    int channels;
-    char size[48];
-    snprintf(p->labels, sizeof p->labels, "%s=%lld", timm ? "num_classes" : "num_labels",
-             (long long)classes_of(p)->classes);
-    if (!check_classes(r, timm ? "num_classes" : "num_labels")) return false;
-    if (option_given(r->o, "init")) return true;
-    if (!heed_picture_set_info(r->cx, p->set[TRAIN], 0, &width, &height, &channels)) return false;
-    const bool swin = strstr(r->family->name, "swin") != NULL;
-    if (width > SMALL || height > SMALL) {
-        width = height = USUAL;
-    } else if (strcmp(r->family->name, "perceiver") != 0 && !asked(r, "patch_size") &&
-               !(timm && asked(r, "architecture"))) { /* whole patches of the usual size */
-        const int64_t patch = swin ? 2 : 4;
-        height = (height + patch - 1) / patch * patch;
-        width = (width + patch - 1) / patch * patch;
-    }
-    if (width == height)
-        snprintf(size, sizeof size, "%lld", (long long)width);
-    else
-        snprintf(size, sizeof size, "%lld,%lld", (long long)height, (long long)width);
-    if (!said) put(r, size_key, size);
-    const int64_t side = said && atoll(said) > 0 ? atoll(said) : width;
-    const bool files = heed_picture_set_is(r->path);
-    static const char *const channel_keys[] = {"in_chans", "num_channels", "in_channels"};
-    for (int i = 0; i < 3; i++) put_int(r, channel_keys[i], files || channels == 4 ? 3 : channels);
-    if (timm && asked(r, "architecture")) return true; /* which says the rest */
-    if (swin) {
-        if (side <= SMALL) put_swin(r, side);
-    } else if (strcmp(r->family->name, "mixer") == 0) {
-        if (side <= SMALL) {
-            put_int(r, "patch_size", 4);
-            put_int(r, "embed_dim", 192);
-            put_int(r, "num_blocks", 6);
-        }
-    } else if (strcmp(r->family->name, "perceiver") == 0) {
-        put_perceiver(r, side <= SMALL);
-    } else {
-        put_vit(r, side <= SMALL);
-    }
-    return true;
-}
-
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct pictures *p = pictures_of(r);
     struct train_settings fresh = {.n = 0}, kept = {.n = 0};
-    for (int i = 0; i < p->settings; i++) fresh.text[fresh.n++] = p->setting[i];
-    fresh.text[fresh.n++] = kept.text[kept.n++] = p->labels;
+    for (int i = 0; i < p->settings.n; i++) fresh.text[fresh.n++] = p->settings.text[i];
+    fresh.text[fresh.n++] = kept.text[kept.n++] = p->settings.labels;
     heed_model *model = train_make_model(r, cx, &fresh, &kept);
     if (model && p->input.channels > 0) heed_picture_describe(cx, model, classes_of(p), &p->input.processor);
     return model;
@@ -441,8 +314,8 @@ static bool load(struct train_run *r) {
     memset(p, 0, sizeof *p);
     r->own = p;
     set_augment(r);
-    if (!heed_augment_check(r->cx, &p->augment) || !load_sets(r) || !split(r) || !put_sizes(r) || !find_input(r) ||
-        !set_processor(r) || !load_teacher(r))
+    if (!heed_augment_check(r->cx, &p->augment) || !load_sets(r) || !split(r) ||
+        !train_picture_sizes(r, p->set[TRAIN], &p->settings) || !find_input(r) || !set_processor(r) || !load_teacher(r))
         return false;
     set_fill(p);
     return true;

@@ -16,9 +16,9 @@ struct heed_params {
     int64_t numbers;
     char **ignored; /* names in files that are not read */
     int n_ignored;
-    const char *beside; /* "generator": parameters named generator.… are those of another model, in files of the
-                         * directory of that name, without it; NULL: there are none */
-    void *rooms;        /* memory of layers, which goes with the set */
+    const char *beside;         /* "generator": parameters named generator.… are those of another model, in files of the
+                                 * directory of that name, without it; NULL: there are none */
+    void *rooms;                /* memory of layers, which goes with the set */
     const char *const *renamed; /* of params_file, where the file that was read has the other names; or NULL */
 };
 
@@ -56,6 +56,13 @@ bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struc
 void params_part(heed_params *set, heed_param *p, bool tied); /* one of them */
 /* The set is not allocated: see heed_params_map. What is drawn fresh comes from `seed`. */
 bool params_map(heed_ctx *cx, heed_params *set, const char *path, struct params_file *file);
+/* Does it belong to the model beside? What its own file calls it. */
+bool params_is_beside(const heed_params *set, const heed_param *p);
+const char *params_own_name(const heed_params *set, const heed_param *p);
+static inline bool params_narrow(heed_dtype dtype) { return dtype == HEED_BF16 || dtype == HEED_F16; }
+static inline size_t params_bytes(const heed_param *p, heed_dtype dtype) {
+    return (size_t)p->count * heed_dtype_size(dtype);
+}
 /* Would heed_params_save write the types of the file that the set came from? Is any of them not f32? */
 bool params_as_stored(const heed_params *set, bool *narrow);
 

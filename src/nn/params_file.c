@@ -2,7 +2,6 @@
 #include "io/safetensors.h"
 #include "io/text.h"
 #include "nn/params.h"
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,13 +39,11 @@ static const char *without_base(const char *name, const char *base) {
     return n && strncmp(name, base, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
 }
 
-/* Does it belong to the model beside? */
-static bool is_beside(const heed_params *set, const heed_param *p) {
+bool params_is_beside(const heed_params *set, const heed_param *p) {
     return without_base(p->name, set->beside) != NULL;
 }
 
-/* The name in its file. */
-static const char *file_name(const heed_params *set, const heed_param *p) {
+const char *params_own_name(const heed_params *set, const heed_param *p) {
     const char *const own = without_base(p->name, set->beside);
     return own ? own : p->name;
 }
@@ -148,13 +145,13 @@ static void find_all(heed_ctx *cx, heed_safetensors *st, const heed_params *set,
                      int64_t *where) {
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *const p = set->list[i];
-        const bool here = p->kind != HEED_PARAM_FUSED && !p->lora && is_beside(set, p) == f->beside;
-        where[i] = here ? find_in(cx, st, file_name(set, p), f) : -1;
+        const bool here = p->kind != HEED_PARAM_FUSED && !p->lora && params_is_beside(set, p) == f->beside;
+        where[i] = here ? find_in(cx, st, params_own_name(set, p), f) : -1;
     }
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         const heed_param *const p = set->list[i], *const target = p->target;
         if (p->kind == HEED_PARAM_TIED && target->kind == HEED_PARAM_OWN && where[target->index] < 0 &&
-            is_beside(set, target) == f->beside)
+            params_is_beside(set, target) == f->beside)
             where[target->index] = where[i];
     }
 }
@@ -172,8 +169,8 @@ static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, st
     find_all(cx, st, set, f, where);
     for (int i = 0; i < set->n && !heed_failed(cx); i++) {
         heed_param *const p = set->list[i];
-        if (is_beside(set, p) != f->beside) continue;
-        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(file_name(set, p), f->base)));
+        if (params_is_beside(set, p) != f->beside) continue;
+        const bool fresh = f->fresh_head && (p->head || (headed && !without_base(params_own_name(set, p), f->base)));
         if (p->apart) { /* what the file has of it is not read */
             if (where[i] >= 0) read[where[i]] = true;
             where[i] = -1;
@@ -247,11 +244,9 @@ static bool match_file(heed_ctx *cx, heed_params *set, const char *path, struct 
     return false;
 }
 
-static bool is_narrow(heed_dtype dtype) { return dtype == HEED_BF16 || dtype == HEED_F16; }
-
 /* Which type a parameter is saved in again. */
 static void note_type(heed_param *p, heed_dtype dtype) {
-    if (!p->buffer || p->stored != HEED_I64) p->stored = is_narrow(dtype) ? dtype : HEED_F32;
+    if (!p->buffer || p->stored != HEED_I64) p->stored = params_narrow(dtype) ? dtype : HEED_F32;
 }
 
 /* ---- loose ties ---- */
@@ -338,11 +333,9 @@ struct held {
 };
 static const struct held drawn = {HEED_F32, NULL, true};
 
-static size_t bytes_of(const heed_param *p, heed_dtype dtype) { return (size_t)p->count * heed_dtype_size(dtype); }
-
 /* An array of the file as p can be read from there, if it can. */
 static struct held array_held(const heed_param *p, const heed_array *a) {
-    const heed_dtype type = is_narrow(a->dtype) && !p->wide ? a->dtype : HEED_F32;
+    const heed_dtype type = params_narrow(a->dtype) && !p->wide ? a->dtype : HEED_F32;
     return (struct held){type, type == a->dtype ? a->data : NULL, false};
 }
 
@@ -383,7 +376,7 @@ static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 static bool copy_array(heed_ctx *cx, const heed_array *a, const heed_param *p) {
     void *const to = (void *)(uintptr_t)p->data;
     if (a->dtype != p->dtype) return heed_array_to_f32(cx, a, to, p->count);
-    if (p->count > 0) memcpy(to, a->data, bytes_of(p, p->dtype));
+    if (p->count > 0) memcpy(to, a->data, params_bytes(p, p->dtype));
     return true;
 }
 
@@ -392,7 +385,7 @@ static bool place(heed_ctx *cx, heed_params *set, const struct matched *m, const
     size_t size = 0;
     for (int i = 0; i < set->n; i++) {
         const struct held h = set->list[i]->target ? (struct held){0} : held_of(cx, set, i, m);
-        if (!set->list[i]->target && !h.mapped) size += aligned(bytes_of(set->list[i], h.dtype));
+        if (!set->list[i]->target && !h.mapped) size += aligned(params_bytes(set->list[i], h.dtype));
     }
     if (heed_failed(cx) || !(set->copied = heed_mem_new(cx, size + 64))) return false;
     set->copied_size = size;
@@ -403,9 +396,9 @@ static bool place(heed_ctx *cx, heed_params *set, const struct matched *m, const
         const struct held h = held_of(cx, set, i, m);
         p->dtype = h.dtype;
         p->data = h.mapped ? h.mapped : at;
-        if (h.mapped) set->mapped += bytes_of(p, h.dtype);
+        if (h.mapped) set->mapped += params_bytes(p, h.dtype);
         if (h.mapped) continue;
-        at += aligned(bytes_of(p, h.dtype));
+        at += aligned(params_bytes(p, h.dtype));
         if (!h.missing) continue;
         p->value = (float *)(uintptr_t)p->data;
         params_draw(p, f->seed);
@@ -482,102 +475,4 @@ bool heed_params_own(heed_ctx *cx, heed_params *set) {
     }
     params_share(set);
     return true;
-}
-
-/* ---- saved ---- */
-
-/* Does the type hold the number? NaN stays what it was. */
-static bool holds(heed_dtype dtype, float x) {
-    if (dtype == HEED_I64) return x >= -0x1p63f && x < 0x1p63f && (float)(int64_t)x == x;
-    const float back = dtype == HEED_BF16  ? heed_bf16_to_f32(heed_f32_to_bf16(x))
-                       : dtype == HEED_F16 ? heed_f16_to_f32(heed_f32_to_f16(x))
-                                           : x;
-    return memcmp(&back, &x, sizeof x) == 0;
-}
-
-static bool all_hold(const heed_param *p) {
-    if (p->dtype != HEED_F32 || p->stored == HEED_F32) return true;
-    const float *const x = p->data;
-    for (int64_t i = 0; i < p->count; i++)
-        if (!holds(p->stored, x[i])) return false;
-    return true;
-}
-
-bool params_as_stored(const heed_params *set, bool *narrow) {
-    *narrow = false;
-    bool all = true;
-    for (int i = 0; i < set->n; i++) {
-        const heed_param *const p = set->list[i];
-        if (!heed_param_stored(p) || !is_narrow(p->stored)) continue;
-        *narrow = true;
-        all = all && all_hold(p);
-    }
-    return all;
-}
-
-/* The numbers of p in another type, in memory of their own. */
-static void *converted(heed_ctx *cx, const heed_param *p, heed_dtype dtype) {
-    void *const to = heed_mem_new(cx, bytes_of(p, dtype));
-    const float *const x = p->data;
-    if (!to || dtype == HEED_F32) {
-        const heed_array a = {.name = p->name, .dtype = p->dtype, .rank = 1, .shape = {p->count}, .data = p->data};
-        if (to) heed_array_to_f32(cx, &a, to, p->count);
-        return to;
-    }
-    for (int64_t i = 0; i < p->count; i++)
-        if (dtype == HEED_I64)
-            ((int64_t *)to)[i] = (int64_t)x[i];
-        else
-            ((uint16_t *)to)[i] = dtype == HEED_BF16 ? heed_f32_to_bf16(x[i]) : heed_f32_to_f16(x[i]);
-    return to;
-}
-
-/* Does the file hold it? That of a model beside is whole: it has what is tied to another model's too. */
-static bool is_written(const heed_params *set, const heed_param *p, bool beside) {
-    if (is_beside(set, p) != beside || p->lora) return false;
-    return heed_param_stored(p) || (beside && p->kind == HEED_PARAM_TIED && !is_beside(set, p->target));
-}
-
-static bool save_file(heed_ctx *cx, const heed_params *set, const char *path, bool beside) {
-    bool narrow;
-    heed_array *arrays = heed_mem_new(cx, (size_t)set->n * sizeof *arrays);
-    if (!arrays) return false;
-    const bool as_stored = params_as_stored(set, &narrow);
-    int64_t n = 0;
-    for (int i = 0; i < set->n && !heed_failed(cx); i++) {
-        const heed_param *p = set->list[i];
-        if (!is_written(set, p, beside)) continue;
-        const bool whole = p->stored == HEED_I64 && all_hold(p);
-        const heed_dtype dtype = whole || (as_stored && is_narrow(p->stored)) ? p->stored : HEED_F32;
-        arrays[n] = (heed_array){.name = file_name(set, p), .dtype = dtype, .rank = p->rank, .data = p->data};
-        memcpy(arrays[n].shape, p->shape, sizeof p->shape);
-        if (dtype != p->dtype) arrays[n].data = converted(cx, p, dtype);
-        n++;
-    }
-    heed_safetensors_write(cx, path, arrays, n, &(heed_pair){"format", "pt"}, 1);
-    for (int i = 0, k = 0; i < set->n && k < n; i++)
-        if (is_written(set, set->list[i], beside) && arrays[k++].data != set->list[i]->data)
-            heed_mem_free(cx, (void *)(uintptr_t)arrays[k - 1].data);
-    heed_mem_free(cx, arrays);
-    return !heed_failed(cx);
-}
-
-/* dir/FILE -> dir/generator/FILE, where there is such a directory from now on */
-static bool path_beside(heed_ctx *cx, const heed_params *set, const char *path, char out[4096]) {
-    const char *const slash = strrchr(path, '/'), *const file = slash ? slash + 1 : path;
-    const int dir = snprintf(out, 4096, "%.*s%s", (int)(file - path), path, set->beside);
-    if (dir < 0 || dir >= 4096) return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", path);
-    if (mkdir(out, 0777) != 0 && errno != EEXIST)
-        return heed_fail(cx, HEED_ERR_FILE, "%s: cannot be made: %s", out, strerror(errno));
-    if (snprintf(out + dir, (size_t)(4096 - dir), "/%s", file) >= 4096 - dir)
-        return heed_fail(cx, HEED_ERR_FILE, "%s: the path is too long", path);
-    return true;
-}
-
-bool heed_params_save(heed_ctx *cx, const heed_params *set, const char *path) {
-    char other[4096];
-    if (heed_failed(cx)) return false;
-    if (!set || (!set->block && !set->file)) return heed_fail(cx, HEED_ERR_USAGE, "params: the set is not allocated");
-    if (set->beside && !(path_beside(cx, set, path, other) && save_file(cx, set, other, true))) return false;
-    return save_file(cx, set, path, false);
 }

@@ -14,8 +14,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define AT_ONCE (16 * 224 * 224) /* pixels of a batch */
-#define MOST    256              /* pictures of one */
+/* Pixels of a batch. What the layers make of one picture of this size stays in the caches of a core, which takes a
+ * fifth less time than with more of them; several threads have more to share out, and lose less than they gain. */
+#define PIXELS_ONE  (224 * 224)
+#define PIXELS_MANY (16 * PIXELS_ONE)
+#define MOST        256 /* pictures of one */
 
 /* ---- opening ---- */
 
@@ -199,8 +202,9 @@ static int64_t alike(heed_ctx *cx, const heed_picture_model *m, const heed_image
                      int64_t size[3]) {
     int64_t count = 1, next[3];
     if (!size_of(cx, m, pictures, first, size)) return 0;
-    const int64_t pixels = size[1] > AT_ONCE / size[2] ? AT_ONCE : size[1] * size[2],
-                  most = AT_ONCE / pixels < MOST ? AT_ONCE / pixels : MOST;
+    const int64_t at_once = heed_threads(cx) > 1 ? PIXELS_MANY : PIXELS_ONE,
+                  pixels = size[1] > at_once / size[2] ? at_once : size[1] * size[2],
+                  most = at_once / pixels < MOST ? at_once / pixels : MOST;
     while (count < most && first + count < n && size_of(cx, m, pictures, first + count, next) &&
            memcmp(next, size, sizeof next) == 0)
         count++;

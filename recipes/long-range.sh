@@ -2,8 +2,8 @@
 # Tasks of long range, after Long Range Arena (Tay et al. 2021): exact attention and all that is cheaper, at equal width.
 #   recipes/long-range.sh OUT [OPTION of heed train]...
 # listops and retrieval are drawn by long-range.awk; bytes is the sentiment of reviews, several joined to one text, where
-# REVIEWS names a directory with rt-polarity.pos and .neg (also .gz). LENGTHS, TASKS, KINDS and STEPS choose fewer or other
-# runs. OUT/table.tsv has a line for each: task, length, kind, test accuracy, seconds of training. What was stopped goes on.
+# REVIEWS names a directory with rt-polarity.pos and .neg (also .gz). LENGTHS, TASKS, KINDS, STEPS and BATCH choose fewer
+# or other runs. OUT/table.tsv has a line for each: task, length, kind, test accuracy, seconds of training. What was stopped goes on.
 set -eu
 [ $# -ge 1 ] || {
     sed -n '2,/^[^#]/ { s/^# \{0,1\}//p; }' "$0"
@@ -11,7 +11,7 @@ set -eu
 }
 out=$1 heed=${HEED:-heed} recipes=$(dirname "$0")
 shift
-lengths=${LENGTHS:-1024 2048 4096} steps=${STEPS:-1000}
+lengths=${LENGTHS:-1024 2048 4096} steps=${STEPS:-1000} batch=${BATCH:-16}
 tasks=${TASKS:-listops retrieval ${REVIEWS:+bytes}}
 kinds=${KINDS:-exact window blocks performer linformer reformer perceiver workspace token-mixer fnet}
 mkdir -p "$out"
@@ -34,14 +34,19 @@ data() { # TASK LENGTH
         if [ "$1" = bytes ]; then
             [ $part = valid ] || reviews "$2" $part >"$to/part"
         else
-            n=$([ $part = train ] && echo 8000 || echo 500) seed=$([ $part = train ] && echo 1 || { [ $part = valid ] && echo 2 || echo 3; })
-            awk -v task="$1" -v length_="$2" -v n="$n" -v seed="$seed" -f "$recipes/long-range.awk" >"$to/part"
+            case $part in
+            train) n=8000 seed=1 ;;
+            valid) n=200 seed=2 ;;
+            test) n=500 seed=3 ;;
+            esac
+            awk -v task="$1" -v length_="$2" -v n=$n -v seed=$seed -f "$recipes/long-range.awk" >"$to/part"
         fi
         [ ! -e "$to/part" ] || mv "$to/part" "$to/$part.tsv"
     done
 }
 family() { # KIND LENGTH: options of heed train, at equal width and depth
-    body="--set hidden_size=64 --set num_hidden_layers=2"
+    drawn="--set initializer_range=0.1" # the usual 0.02 is that of wide nets
+    body="$drawn --set hidden_size=64 --set num_hidden_layers=2"
     wide="$body --set intermediate_size=128 --set max_position_embeddings=$2"
     heads="--set num_attention_heads=4"
     case $1 in
@@ -50,9 +55,9 @@ family() { # KIND LENGTH: options of heed train, at equal width and depth
     blocks) echo "--model sparse $wide $heads --set attention_block=32 --set random_blocks=1 --set global_blocks=1" ;;
     performer) echo "--model performer $wide $heads --set num_random_features=64" ;;
     linformer) echo "--model linformer $wide $heads --set projected_length=64" ;;
-    reformer) echo "--model reformer --set hidden_size=64 --set attn_layers=lsh,lsh --set num_attention_heads=4 --set attention_head_size=16
+    reformer) echo "--model reformer $drawn --set hidden_size=64 --set attn_layers=lsh,lsh --set num_attention_heads=4 --set attention_head_size=16
         --set feed_forward_size=128 --set num_hashes=2 --set axial_pos_embds=false --set max_position_embeddings=$2" ;;
-    perceiver) echo "--model perceiver --set num_latents=64 --set d_latents=64 --set d_model=64 --set num_self_attends_per_block=2
+    perceiver) echo "--model perceiver $drawn --set num_latents=64 --set d_latents=64 --set d_model=64 --set num_self_attends_per_block=2
         --set num_self_attention_heads=4 --set num_cross_attention_heads=4 --set max_position_embeddings=$2" ;;
     workspace) echo "--model workspace $wide $heads --set num_slots=8" ;;
     token-mixer) echo "--model token-mixer $wide --set tokens_mlp_dim=128" ;;
@@ -69,7 +74,7 @@ for length in $lengths; do
             name=$task-$length-$kind
             # shellcheck disable=SC2046 # options are words
             "$heed" train classify --data "$out/$task-$length" --tokens $tokens --max-length "$length" $(family "$kind" "$length") --steps "$steps" \
-                --batch 16 --lr 1e-3 --warmup 100 --schedule cosine --out "$out/$name" --log "$out/$name.log" --resume "$@"
+                --batch "$batch" --lr 2e-3 --warmup 30 --schedule cosine --out "$out/$name" --log "$out/$name.log" --resume "$@"
             "$heed" eval "$out/$name" --data "$out/$task-$length/test.tsv" --json >"$out/$name.json"
             printf '%s\t%s\t%s\t%s\t%s\n' "$task" "$length" "$kind" "$(sed -n 's/.*"accuracy": *\([0-9.]*\).*/\1/p' "$out/$name.json" | head -n 1)" \
                 "$(sed -n 's/.*"seconds": *\([0-9.]*\).*/\1/p' "$out/$name.log" | tail -n 1)" >>"$out/table.tsv"

@@ -9,11 +9,9 @@
 #include "cli/pictures.h"
 #include "heed/model.h"
 #include "heed/train.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 static const struct option options[] = {
@@ -455,22 +453,6 @@ static bool read_kinds(const char *text, struct comparison *c) {
     return c->kinds > 0;
 }
 
-/* Whether there is a folder for every file that is asked for: measuring takes long, and is in vain otherwise. */
-static bool can_write(const struct options *o) {
-    static const char *const names[] = {"png", "svg", "pdf", "csv"};
-    for (int i = 0; i < 4; i++) {
-        const char *const path = option_text(o, names[i]), *const end = path ? strrchr(path, '/') : NULL;
-        char folder[4096];
-        if (!end || end == path || (size_t)(end - path) >= sizeof folder) continue;
-        memcpy(folder, path, (size_t)(end - path));
-        folder[end - path] = 0;
-        if (access(folder, W_OK | X_OK) == 0) continue;
-        cli_error(EXIT_FAILED, "%s: %s", path, strerror(errno));
-        return false;
-    }
-    return true;
-}
-
 static int compare(const struct options *o, heed_ctx *cx, struct comparison *c) {
     const struct sizes sizes = {.width = option_int(o, "width"),
                                 .heads = option_int(o, "heads"),
@@ -509,7 +491,7 @@ static int run(int argc, char **argv) {
                   (long long)option_int(o, "heads"), (long long)option_int(o, "width"));
     else if (pictures_fit(o) && read_lengths(option_text(o, "lengths"), &c) &&
              read_kinds(option_text(o, "kinds"), &c)) {
-        heed_ctx *const cx = can_write(o) ? options_open(o) : NULL;
+        heed_ctx *const cx = option_writable(o, "png svg pdf csv") ? options_open(o) : NULL;
         status = cx ? options_close(o, cx, compare(o, cx, &c)) : EXIT_FAILED;
     }
     options_free(o);

@@ -5,10 +5,12 @@
 #include "io/text.h"
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 const struct option common_options[] = {
@@ -394,6 +396,20 @@ bool option_given(const struct options *o, const char *name) {
 }
 bool option_flag(const struct options *o, const char *name) { return option_given(o, name); }
 const char *option_text(const struct options *o, const char *name) { return text_of(o, name); }
+
+bool option_writable(const struct options *o, const char *names) {
+    char name[32], folder[PATH_MAX];
+    for (int length; sscanf(names, "%31s%n", name, &length) == 1; names += length) {
+        const char *const path = option_text(o, name), *const end = path ? strrchr(path, '/') : NULL;
+        if (!end || end == path || (size_t)(end - path) >= sizeof folder) continue;
+        memcpy(folder, path, (size_t)(end - path));
+        folder[end - path] = 0;
+        if (access(folder, W_OK | X_OK) == 0) continue;
+        cli_error(EXIT_FAILED, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
 
 const char *option_need(const struct options *o, const char *name) {
     const struct given *g = look(o, name);

@@ -322,7 +322,7 @@ static int run(int argc, char **argv) {
         status = EXIT_FAILED;
         if (directory_has(j.dir, CONFIG_FILE) && !option_flag(o, "force"))
             cli_error(EXIT_FAILED, "%s: holds a model already; --force overwrites it", j.dir);
-        else if ((j.cx = options_open(o))) {
+        else if (option_writable(o, "arpa") && (j.cx = options_open(o))) {
             train(&j);
             const bool usage = heed_error(j.cx) == HEED_ERR_USAGE;
             status = options_close(o, j.cx, EXIT_DONE);

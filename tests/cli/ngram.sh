@@ -103,6 +103,8 @@ wrong 2 'train: --epochs is not for ngram' train ngram --data text --epochs 3 --
 [ ! -e no ] || fail "nothing should be left of a failure"
 head -c 300 lm/model.ngram >lm/cut && mv lm/cut lm/model.ngram
 wrong 1 'lm/model.ngram: not a sound n-gram file: it is cut short' complete lm 'the'
+wrong 1 "nosuch/lm.arpa: No such file" train ngram --data text --order 3 --out never --arpa nosuch/lm.arpa
+[ ! -e never ] || fail "a model whose ARPA file cannot be written"
 sed 's/^ngram 2=.*/ngram 2=99/' lm.arpa >lies.arpa
 wrong 1 'lies.arpa: line [0-9]+: there are 20 2-grams, the header says 99' complete lies.arpa the
 wrong 1 '.*' complete nowhere the

@@ -2,7 +2,7 @@
 # Headlines of Reuters' articles by a T5 of 4 + 4 layers, 256 wide: pre-trained on the articles and fine-tuned, against the
 # same net not pre-trained, and against the first eight words of an article; ROUGE-L of test articles.
 #   recipes/reuters-headlines.sh DATA OUT [OPTION of heed train]...
-# PRETRAIN, FINETUNE and WARMUP are numbers of steps, TEST of the articles that are summarised to measure. DATA holds train.tsv.gz and test.tsv.gz, an article and its headline on each line. What was stopped goes on where it was.
+# Some 75 min of one core. PRETRAIN, FINETUNE and WARMUP are numbers of steps, TEST of the articles that are summarised to measure. DATA holds train.tsv.gz and test.tsv.gz, an article and its headline on each line. What was stopped goes on where it was.
 set -eu
 [ $# -ge 2 ] || {
     sed -n '2,/^[^#]/ { s/^# \{0,1\}//p; }' "$0"

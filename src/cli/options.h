@@ -75,8 +75,8 @@ double option_number(const struct options *o, const char *name);
 /* Of texts, files and choices: NULL when there is none; option_need then also says that it is needed. */
 const char *option_text(const struct options *o, const char *name);
 const char *option_need(const struct options *o, const char *name);
-/* Whether there is a folder for the files of these options, "png csv": long work is in vain otherwise. False after saying
- * which there is none for. */
+/* Whether there is a folder for the files of these options, "png csv": long work is in vain otherwise. False after
+ * saying which there is none for. */
 bool option_writable(const struct options *o, const char *names);
 int option_list(const struct options *o, const char *name, const char *const **values);
 size_t option_bytes(const struct options *o, const char *name);

@@ -16,9 +16,9 @@ struct heed_params {
     int64_t numbers;
     char **ignored; /* names in files that are not read */
     int n_ignored;
-    const char *beside;         /* "generator": parameters named generator.… are those of another model, in files of the
-                                 * directory of that name, without it; NULL: there are none */
-    void *rooms;                /* memory of layers, which goes with the set */
+    const char *beside; /* "generator": parameters named generator.… are those of another model, in files of the
+                         * directory of that name, without it; NULL: there are none */
+    void *rooms;        /* memory of layers, which goes with the set */
     const char *const *renamed; /* of params_file, where the file that was read has the other names; or NULL */
 };
 

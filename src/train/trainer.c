@@ -42,9 +42,27 @@ static float *block(heed_ctx *cx, int64_t n, bool zero) {
 }
 
 /* Adafactor's moments of a parameter: of the rows and columns of its last two dimensions, or of each number. */
-static int64_t moments_of(const heed_trainer *t, const heed_param *p) {
-    if (t->opts.optimizer.kind != HEED_ADAFACTOR || p->rank < 2 || p->count == 0) return p->count;
+static int64_t factors_of(const heed_param *p) {
+    if (p->rank < 2 || p->count == 0) return p->count;
     return p->count / p->shape[p->rank - 1] + p->count / p->shape[p->rank - 2];
+}
+
+/* Where Adafactor's parameter p lies in the blocks; -1: it is not trained. It sees parameters as files have them:
+ * queries, keys and values apart, though one fused matrix holds them. */
+static int64_t factored_place(const heed_trainer *t, const heed_param *p) {
+    if (!heed_param_stored(p)) return -1;
+    const int64_t place = t->place[p->target ? p->target->index : p->index];
+    return place < 0 ? -1 : place + (p->target ? p->offset : 0);
+}
+
+static int64_t moments_of(const heed_trainer *t) {
+    int64_t n = 0;
+    if (t->opts.optimizer.kind != HEED_ADAFACTOR) return t->numbers;
+    for (int i = 0; i < t->count; i++) {
+        const heed_param *p = heed_params_at(t->params, i);
+        if (factored_place(t, p) >= 0) n += factors_of(p);
+    }
+    return n;
 }
 
 /* Lays out what is trained: frozen parameters cost neither gradient nor moments. */
@@ -54,8 +72,9 @@ static bool lay_out(heed_ctx *cx, heed_trainer *t) {
         const heed_param *p = heed_params_at(t->params, i);
         const bool trained = !p->target && !p->frozen;
         t->place[i] = trained ? t->numbers : -1;
-        if (trained) t->numbers += p->count, t->n_moments += moments_of(t, p);
+        if (trained) t->numbers += p->count;
     }
+    if (t->place) t->n_moments = moments_of(t);
     if (t->place && t->count > 0 && t->numbers == 0)
         heed_fail(cx, HEED_ERR_USAGE, "trainer: all parameters are frozen: nothing is left to train");
     return !heed_failed(cx);
@@ -157,16 +176,17 @@ static void update_factored(heed_ctx *cx, heed_trainer *t, float scale) {
     const double lr = heed_schedule_at(&t->opts.schedule, t->steps);
     float *moments = t->moment[0];
     for (int i = 0; i < t->count; i++) {
-        const heed_param *p = heed_params_at(t->params, i);
-        if (t->place[i] < 0) continue;
+        const heed_param *p = heed_params_at(t->params, i), *const whole = p->target ? p->target : p;
+        const int64_t place = factored_place(t, p);
+        if (place < 0) continue;
         const bool factored = p->rank > 1;
         const int64_t cols = factored ? p->shape[p->rank - 1] : p->count, rows = factored ? p->shape[p->rank - 2] : 1;
-        const struct adafactor a = {lr * (double)p->lr_scale, p->decays ? t->opts.optimizer.weight_decay : 0,
+        const struct adafactor a = {lr * (double)whole->lr_scale, whole->decays ? t->opts.optimizer.weight_decay : 0,
                                     t->steps + 1, scale};
-        if (t->grads[i].filled && p->count > 0)
-            kernel_adafactor(cx->pool, p->value, moments, t->grad + t->place[i], p->count / (rows * cols), rows, cols,
+        if (t->grads[whole->index].filled && p->count > 0)
+            kernel_adafactor(cx->pool, p->value, moments, t->grad + place, p->count / (rows * cols), rows, cols,
                              factored, &a);
-        moments += moments_of(t, p);
+        moments += factors_of(p);
     }
 }
 

@@ -319,6 +319,43 @@ static void test_adafactor(void **state) {
     close_context(cx);
 }
 
+/* A fused matrix is updated as the matrices that are its rows, which have sizes and moments of their own. */
+static void test_adafactor_fused(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const heed_init zeros = {.kind = HEED_INIT_ZEROS};
+    const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAFACTOR}, .schedule = {.lr = 0.05}};
+    heed_params *fused = heed_params_new(cx), *apart = heed_params_new(cx);
+    heed_param *all = heed_param_add(cx, fused, "p", "qk", 2, (int64_t[]){6, 4}, zeros);
+    heed_param_slice(cx, fused, "p", "q", all, 0, 2);
+    heed_param_slice(cx, fused, "p", "k", all, 2, 4);
+    heed_param_add(cx, apart, "p", "q", 2, (int64_t[]){2, 4}, zeros);
+    heed_param_add(cx, apart, "p", "k", 2, (int64_t[]){4, 4}, zeros);
+    assert_true(heed_params_allocate(cx, fused) && heed_params_allocate(cx, apart));
+    heed_trainer *one = heed_trainer_new(cx, fused, &opts), *two = heed_trainer_new(cx, apart, &opts);
+    assert_true(one && two && one->n_moments == 14 && two->n_moments == 14);
+    float *q = heed_params_at(apart, 0)->value, *k = heed_params_at(apart, 1)->value, start[24], grad[24];
+    heed_random_normal(1, 1, 0, start, 24);
+    for (int i = 0; i < 8; i++) start[i] *= 0.01f; /* queries of T5 are small beside keys */
+    memcpy(all->value, start, sizeof start);
+    memcpy(q, start, 8 * sizeof *q);
+    memcpy(k, start + 8, 16 * sizeof *k);
+    for (uint64_t s = 0; s < 5; s++) {
+        heed_random_normal(2, s, 0, grad, 24);
+        memcpy(one->grads[0].data, grad, sizeof grad);
+        memcpy(two->grads[0].data, grad, 8 * sizeof *grad);
+        memcpy(two->grads[1].data, grad + 8, 16 * sizeof *grad);
+        one->grads[0].filled = two->grads[0].filled = two->grads[1].filled = true;
+        assert_true(heed_trainer_step(cx, one, NULL) && heed_trainer_step(cx, two, NULL));
+    }
+    assert_memory_equal(all->value, q, 8 * sizeof *q);
+    assert_memory_equal(all->value + 8, k, 16 * sizeof *k);
+    assert_true(largest_difference(all->value, start, 24) > 0.1f);
+    heed_trainer_free(cx, one), heed_trainer_free(cx, two);
+    heed_params_free(cx, fused), heed_params_free(cx, apart);
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accumulated_is_large_batch),
@@ -329,6 +366,7 @@ int main(void) {
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_adafactor),
+        cmocka_unit_test(test_adafactor_fused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,8 +1,11 @@
-# Texts and their classes for long-range.sh, drawn by a seed: -v task=listops or retrieval, -v length_=N -v n=EXAMPLES -v seed=S.
+# Texts and their classes for long-range.sh, drawn by a seed: -v task=T -v longest=N -v shortest=S -v n=EXAMPLES -v seed=S.
+# Lengths are drawn between the two, each octave as often as the others; two tokens are left for those that the tokenizer adds.
 #
-# listops    a nested expression of MIN, MAX, MED (median) and SM (sum modulo 10) over digits, of about N tokens, and its
-#            value (Nangia & Bowman 2018; Tay et al. 2021)
+# listops    a nested expression of MIN, MAX, MED (median) and SM (sum modulo 10) over digits, and its value (Nangia &
+#            Bowman 2018; Tay et al. 2021)
 # retrieval  noise, somewhere in it "key k VALUE", and at the end "? k": the class is the value, wherever it stood
+# bytes      reviews of one class, drawn of those of -v part=train or test and joined; a file has them as part, class and
+#            text with tabs between
 function draw(most) { return int(rand() * most) }
 function value(operator, count, x,    i, j, t) {
     if (operator == "SM") { t = 0; for (i = 1; i <= count; i++) t += x[i]; return t % 10 }
@@ -23,8 +26,12 @@ function expression(room, depth,    operator, count, i, x, share) {
     text = text " ]"
     return value(operator, count, x)
 }
-function retrieval(    words, place, i, k, v) {
-    words = length_ - 7 # beside the pair, the question, and two tokens that the tokenizer adds
+function listops(room,    worth) {
+    do { text = ""; worth = expression(room, 0) } while (split(text, parts, " ") < room / 4)
+    return worth
+}
+function retrieval(room,    words, place, i, k, v) {
+    words = room - 5 # beside the pair and the question
     place = draw(words)
     k = draw(20)
     v = draw(8)
@@ -35,18 +42,22 @@ function retrieval(    words, place, i, k, v) {
     text = text " ? k" k
     return v
 }
-BEGIN {
+function bytes(room,    label) {
+    label = draw(2) ? "pos" : "neg"
+    while (length(text) <= room) text = text " " review[label, draw(reviews[label])]
+    text = substr(text, 1, room + 1)
+    return label
+}
+BEGIN { FS = "\t" }
+$1 == part { review[$2, reviews[$2]++] = $3 }
+END {
     split("MIN MAX MED SM", names, " ")
-    length_ = length_ ? length_ : 1000
     srand(seed)
     print "text\tlabel"
     for (e = 0; e < n; e++) {
         text = ""
-        if (task == "listops") {
-            do { text = ""; worth = expression(length_, 0); count = split(text, parts, " ") } while (count < length_ / 4)
-        } else {
-            worth = retrieval()
-        }
+        room = int(shortest * exp(rand() * log(longest / shortest))) - 2
+        worth = task == "listops" ? listops(room) : task == "bytes" ? bytes(room) : retrieval(room)
         print substr(text, 2) "\t" worth
     }
 }

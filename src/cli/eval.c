@@ -3,7 +3,7 @@
 #include "cli/decoding.h"
 #include "cli/hmm.h"
 #include "cli/ngram.h"
-#include "cli/report.h"
+#include "cli/pictures.h"
 #include "cli/series.h"
 #include "cli/tables.h"
 #include "cli/task.h"
@@ -58,7 +58,7 @@ static const struct option options[] = {
      .help = "of translation: BLEU by the number of words of the source, too, N lengths together"},
     {.name = "log", .kind = OPTION_FILE, .value = "FILE",
      .help = "write that as one JSON object per line, for 'heed plot --x words'"},
-    {.name = "pictures", .kind = OPTION_TABLE, .table = report_options},
+    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
     JSON_OPTION,
     {.name = NULL},
 };
@@ -93,7 +93,7 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 1, 1, "DIR");
     if (!o) return EXIT_USAGE;
     const char *path = option_need(o, "data");
-    bool usage = path && table_usage(o) && report_usage(o);
+    bool usage = path && table_usage(o) && pictures_fit(o);
     if (usage && option_given(o, "log") && !option_given(o, "by-length")) {
         cli_error(EXIT_USAGE, "eval: --log goes with --by-length");
         usage = false;

@@ -1,6 +1,7 @@
 /* heed eval of forecasters: errors beside those of repeating the last season, as text, JSON and a picture. */
 #include "base/text.h"
 #include "cli/forecast.h"
+#include "cli/pictures.h"
 #include "cli/series.h"
 #include "plot/terminal.h"
 #include <math.h>
@@ -103,8 +104,7 @@ static void print_json(heed_ctx *cx, const heed_history *h, const heed_forecast_
 /* ---- the picture ---- */
 
 static bool write_pictures(const struct options *o, heed_ctx *cx, const heed_forecast_score *s) {
-    const char *const paths[] = {option_text(o, "png"), option_text(o, "svg")};
-    float *x = paths[0] || paths[1] ? heed_mem_new(cx, (size_t)s->horizon * sizeof *x) : NULL;
+    float *x = pictures_asked(o) ? heed_mem_new(cx, (size_t)s->horizon * sizeof *x) : NULL;
     if (!x) return !heed_failed(cx);
     heed_figure *f = heed_figure_new(cx, 460, 290);
     heed_panel *p = heed_figure_panel(f, 0, 0);
@@ -116,8 +116,7 @@ static bool write_pictures(const struct options *o, heed_ctx *cx, const heed_for
     heed_panel_labels(p, "steps ahead", "mean absolute error, in deviations");
     heed_panel_limits_y(p, 0, (double)NAN);
     heed_panel_title(p, "How errors grow with the horizon");
-    for (int i = 0; i < 2; i++)
-        if (paths[i]) heed_figure_write(f, paths[i]);
+    pictures_write(o, f, "errors by steps ahead");
     heed_figure_free(f);
     heed_mem_free(cx, x);
     return !heed_failed(cx);
@@ -135,7 +134,7 @@ static void report(const struct options *o, heed_ctx *cx, const heed_model *mode
     const int64_t season =
         f ? heed_json_int(cx, heed_json_object(cx, heed_model_config(model), "history"), "season") : 0;
     if (f && heed_forecasting_measure(cx, f, model, (heed_forecast_part)part, option_int(o, "batch"), &score)) {
-        if (write_pictures(o, cx, &score)) {
+        if (write_pictures(o, cx, &score) && !pictures_take_standard(o)) {
             if (option_flag(o, "json"))
                 print_json(cx, h, &score, season, parts[part]);
             else

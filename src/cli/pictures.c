@@ -38,7 +38,8 @@ bool pictures_fit(const struct options *o) {
         return false;
     }
     for (int i = 0; i < FORMATS; i++) {
-        const char *path = option_text(o, formats[i]), *end = path ? strrchr(path, '.') : NULL;
+        const char *path = option_known(o, formats[i]) ? option_text(o, formats[i]) : NULL;
+        const char *end = path ? strrchr(path, '.') : NULL;
         if (!path || is_standard(path) || (end && strcmp(end + 1, formats[i]) == 0)) continue;
         cli_error(EXIT_USAGE, "%s: --%s %s: the name must end in .%s", options_command(o), formats[i], path,
                   formats[i]);

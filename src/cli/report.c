@@ -1,35 +1,13 @@
 /* heed eval on vectors: each class or output, as text, JSON and pictures. */
 #include "cli/report.h"
 #include "base/text.h"
+#include "cli/pictures.h"
 #include "cli/task.h"
 #include "heed/plot.h"
 #include "plot/terminal.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* clang-format off */
-const struct option report_options[] = {
-    {.name = "png", .kind = OPTION_FILE, .value = "FILE",
-     .help = "a picture: the confusion matrix, or predicted against true numbers"},
-    {.name = "svg", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
-    {.name = NULL},
-};
-/* clang-format on */
-
-static const char *const pictures[] = {"png", "svg"};
-
-bool report_usage(const struct options *o) {
-    for (int i = 0; i < 2; i++) {
-        const char *path = option_text(o, pictures[i]), *end = path ? strrchr(path, '.') : NULL;
-        if (path && (!end || strcmp(end + 1, pictures[i]) != 0)) {
-            cli_error(EXIT_USAGE, "%s: --%s %s: the name must end in .%s", options_command(o), pictures[i], path,
-                      pictures[i]);
-            return false;
-        }
-    }
-    return true;
-}
 
 enum { NAME_ROOM = 128, NAME_WIDEST = 32 };
 
@@ -276,14 +254,11 @@ static heed_figure *draw_outputs(const struct report *r) {
 }
 
 static bool write_pictures(const struct report *r) {
-    heed_figure *f = NULL;
-    for (int i = 0; i < 2; i++) {
-        const char *path = option_text(r->o, pictures[i]);
-        if (path && !f) f = (r->all ? draw_confusion : draw_outputs)(r);
-        if (path && f) heed_figure_write(f, path);
-    }
+    if (!pictures_asked(r->o)) return true;
+    heed_figure *const f = (r->all ? draw_confusion : draw_outputs)(r);
+    const bool ok = f && pictures_write(r->o, f, r->all ? "the confusion matrix" : "predicted against true numbers");
     heed_figure_free(f);
-    return !heed_failed(r->cx);
+    return ok;
 }
 
 /* ---- all of it ---- */
@@ -321,7 +296,8 @@ static bool measure(struct report *r, const heed_model *model, int32_t *label, f
 }
 
 static void publish(struct report *r, bool ok) {
-    if (ok && write_pictures(r)) (option_flag(r->o, "json") ? print_json : print_text)(r);
+    if (ok && write_pictures(r) && !pictures_take_standard(r->o))
+        (option_flag(r->o, "json") ? print_json : print_text)(r);
     heed_class_report_free(r->cx, r->all);
     heed_mem_free(r->cx, r->class);
     heed_mem_free(r->cx, r->name);

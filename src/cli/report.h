@@ -5,13 +5,9 @@
 #include "cli/options.h"
 #include "heed/loop.h"
 
-/* --png, --svg. */
-extern const struct option report_options[];
-/* False after saying what is wrong with them (exit status EXIT_USAGE). */
-bool report_usage(const struct options *o);
-
 /* Runs the model on the data and prints loss and metric, and those of each class or output; as text or JSON, and as the
- * pictures that were asked for. path: of the data, for messages; like: what the model knows of its data. */
+ * pictures that were asked for (cli/pictures.h). path: of the data, for messages; like: what the model knows of its
+ * data. */
 bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
                  const heed_data *data, const heed_data *like);
 /* The same of classes that were predicted already; data: true classes with their names; words: they are words. */

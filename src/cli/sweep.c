@@ -9,6 +9,7 @@
  */
 #include "base/file.h"
 #include "cli/options.h"
+#include "cli/pictures.h"
 #include "cli/program.h"
 #include "cli/train.h"
 #include "heed/plot.h"
@@ -32,7 +33,7 @@ enum { MAX_AXES = 8, MAX_VALUES = 256, UNASKED = 100, MAX_RUNS = 100000, MAX_WOR
      .help = "values of an option of the task, or of a config key; separated by ; where they hold commas"}, \
     {.name = "jobs", .letter = 'j', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 256, \
      .help = "number of runs side by side, which share the threads"}, \
-    {.name = "png", .kind = OPTION_FILE, .value = "FILE", .help = "the picture; by default DIR/sweep.png"}, \
+    {.name = "png", .kind = OPTION_FILE, .value = "FILE", .help = "the picture; by default DIR/sweep.png; - is standard output"}, \
     {.name = "yes", .letter = 'y', .help = "do not ask before more than 100 runs"}, \
     {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "the directory of the sweep"}, \
     {.name = "resume", .letter = 'r', .help = "continue a sweep that was stopped"}
@@ -428,7 +429,8 @@ static bool draw(const struct sweep *s) {
     snprintf(title, sizeof title, "%s: %s over %lld runs%s", s->task->page.name, s->metric, (long long)s->runs,
              s->axes > 2 ? ", the best of the other options" : "");
     heed_panel_title(p, title);
-    const bool ok = p && (s->axes == 1 ? draw_one(s, p) : draw_two(s, p)) && heed_figure_write(f, png ? png : path);
+    const bool ok =
+        p && (s->axes == 1 ? draw_one(s, p) : draw_two(s, p)) && heed_figure_write_as(f, png ? png : path, "png");
     heed_figure_free(f);
     return ok;
 }
@@ -476,7 +478,8 @@ static void report(struct sweep *s) {
     for (int64_t i = 0; i < s->runs; i++) order[i] = i, done += s->run[i].done;
     sorting = s;
     qsort(order, (size_t)s->runs, sizeof *order, best_first);
-    if (done > 0 && write_table(s) && draw(s)) option_flag(s->o, "json") ? print_json(s, order) : print_table(s, order);
+    if (done > 0 && write_table(s) && draw(s) && !pictures_take_standard(s->o))
+        option_flag(s->o, "json") ? print_json(s, order) : print_table(s, order);
     if (done < s->runs)
         heed_fail(s->cx, HEED_ERR_RANGE, "sweep: %lld of %lld runs failed; %s/run-*.log say why",
                   (long long)(s->runs - done), (long long)s->runs, s->dir);
@@ -518,7 +521,8 @@ static int run(int argc, char **argv) {
     s.o = options_read(name, table, argc, argv, 1, 1, "TASK");
     if (!s.o) return EXIT_USAGE;
     int status = EXIT_USAGE;
-    if ((s.dir = option_need(s.o, "out")) && read_grid(&s) && keep_words(&s, argc, argv) && may_go(&s))
+    if ((s.dir = option_need(s.o, "out")) && pictures_fit(s.o) && read_grid(&s) && keep_words(&s, argc, argv) &&
+        may_go(&s))
         status = sweep(&s);
     for (int i = 0; i < s.axes; i++) free(s.axis[i].text);
     options_free(s.o);

@@ -88,6 +88,13 @@ tr -d ' \n' <out | grep -qE '"outputs":\[\{"name":"up","r2":0\.88[0-9]*,"mae":(0
     fail "JSON of outputs"
 [ "$(head -c 4 off.png | tail -c 3)" = PNG ] || fail "a picture"
 
+# a picture may take standard output, which then gets nothing else
+expect 0 eval line --data off.csv --png - --quiet
+[ "$(head -c 4 out | tail -c 3)" = PNG ] && [ ! -s err ] || fail "a picture on standard output"
+expect 0 eval kinds --data test.csv --svg - --pdf matrix.pdf
+head -n 1 out | grep -q '^<?xml' && ! grep -q accuracy out && [ "$(head -c 4 matrix.pdf)" = %PDF ] || fail "two pictures"
+wrong 2 'eval: --png -: standard output can take one result' eval kinds --data test.csv --png - --json
+
 # refusals
 wrong 2 'eval: --png x.jpg: the name must end in .png' eval kinds --data test.csv --png x.jpg
 wrong 1 'none/x.png: ' eval kinds --data test.csv --png none/x.png

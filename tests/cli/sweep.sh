@@ -25,6 +25,10 @@ rm grid/run-0005.json
 expect 0 "$@" --resume --json
 [ "$(grep -c '^run ' err)" = 1 ] || fail "only the missing run"
 [ "$(grep -c '"valid_accuracy": ' out)" = 6 ] || fail "six results as JSON"
+expect 0 "$@" --resume --png -
+[ "$(head -c 4 out | tail -c 3)" = PNG ] || fail "the picture on standard output"
+wrong 2 'sweep classify: --png -: standard output can take one result' "$@" --resume --png - --json
+wrong 2 'sweep classify: --png x.jpg: the name must end in .png' "$@" --resume --png x.jpg
 wrong 1 'grid: a sweep with other options: ' sweep classify --data data.csv --steps 21 --grid lr=0.1 --out grid --resume
 
 # stopped and continued: runs under way save themselves

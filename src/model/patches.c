@@ -48,6 +48,13 @@ heed_param *patches_tokens(heed_ctx *cx, heed_params *set, const char *prefix, c
 
 /* ---- pictures ---- */
 
+/* Patches along axis i of a picture that has so many pixels there; 0: it is refused. */
+static int64_t patches_along(const struct patches *p, int i, int64_t pixels) {
+    const int64_t whole = pixels / p->patch[i], over = pixels % p->patch[i];
+    if (over == 0 || p->rest == PATCHES_CUT_ALL || (p->rest == PATCHES_CUT && pixels == p->image[i])) return whole;
+    return p->rest == PATCHES_PAD ? whole + 1 : 0;
+}
+
 heed_tensor *patches_pixels(heed_ctx *cx, const struct patches *p, const heed_io *in, int64_t grid[2]) {
     heed_tensor *const x = heed_io_get(in, "pixel_values");
     if (heed_failed(cx)) return NULL;
@@ -69,15 +76,13 @@ heed_tensor *patches_pixels(heed_ctx *cx, const struct patches *p, const heed_io
         return NULL;
     }
     for (int i = 0; i < 2; i++) {
-        const int64_t over = size[i] % p->patch[i];
-        const bool cut = p->rest == PATCHES_CUT && size[i] == p->image[i];
-        if (size[i] < 1 || (over != 0 && p->rest != PATCHES_PAD && !cut)) {
+        grid[i] = patches_along(p, i, size[i]);
+        if (grid[i] < 1) {
             heed_fail(cx, HEED_ERR_SHAPE,
                       "pixel_values: pictures of %lld x %lld are no whole number of patches of %lld x %lld",
                       (long long)size[0], (long long)size[1], (long long)p->patch[0], (long long)p->patch[1]);
             return NULL;
         }
-        grid[i] = size[i] / p->patch[i] + (over != 0 && !cut);
     }
     return x;
 }
@@ -85,8 +90,7 @@ heed_tensor *patches_pixels(heed_ctx *cx, const struct patches *p, const heed_io
 void patches_place(const struct patches *p, const int64_t size[2], struct picture_place *to) {
     *to = (struct picture_place){0};
     for (int i = 0; i < 2; i++) {
-        const bool cut = p->rest == PATCHES_CUT && size[i] == p->image[i];
-        to->grid[i] = size[i] / p->patch[i] + (size[i] % p->patch[i] != 0 && !cut);
+        to->grid[i] = patches_along(p, i, size[i]);
         to->patch[i] = p->patch[i];
     }
 }

@@ -12,9 +12,9 @@
 
 #define SIDE_MOST 65536 /* of a picture */
 
-/* A picture that is no whole number of patches: refused; padded with zeros; or cut, when it is of the model's own size.
- */
-enum patches_rest { PATCHES_REFUSE, PATCHES_PAD, PATCHES_CUT };
+/* A picture that is no whole number of patches: refused; padded with zeros; cut, when it is of the model's own size; or
+ * cut whatever its size. */
+enum patches_rest { PATCHES_REFUSE, PATCHES_PAD, PATCHES_CUT, PATCHES_CUT_ALL };
 
 struct patches {
     int64_t channels, image[2], patch[2], grid[2]; /* height and width: of pictures, of patches, and in patches */

@@ -11,28 +11,33 @@ static const struct vit_names {
 
 /* ---- the body ---- */
 
-static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, heed_init init,
-                       heed_encoder_layer *l) {
+bool vit_make_attention(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, heed_init init,
+                        heed_multihead *a) {
     static const char *const qkv[] = {"attention.attention.query", "attention.attention.key",
                                       "attention.attention.value"};
-    const int64_t hidden = config_int(cx, config, "intermediate_size", 1, SIZE_LIMIT);
-    const float eps = (float)config_number(cx, config, "layer_norm_eps", 0, 1);
-    heed_multihead *const a = &l->self_attn;
-    l->site = "attention";
-    l->norm_first = true;
-    l->dropout = (float)config_number(cx, config, "hidden_dropout_prob", 0, 1);
-    a->dropout = (float)config_number(cx, config, "attention_probs_dropout_prob", 0, 1);
-    l->feed_forward.act = config_activation(cx, config, "hidden_act");
     const int64_t size = heed_json_int_or(cx, config, "head_dim", 0); /* no key of the config class, but it is read */
     if (size < 0 || size > SIZE_LIMIT)
         return heed_json_fail(cx, heed_json_find(cx, config, "head_dim"), "%lld is no size", (long long)size);
     if (!part_heads(cx, config, "hidden_size", "num_attention_heads", a)) return false;
     a->head_size = size;
+    a->dropout = (float)config_number(cx, config, "attention_probs_dropout_prob", 0, 1);
     const int64_t C = a->width, rows = size > 0 ? a->heads * size : C;
     return part_slices(cx, set, prefix, "attention.attention.qkv", qkv, (int64_t[]){rows, rows, rows}, 3, C,
                        heed_json_bool(cx, config, "qkv_bias"), init, &a->in) &&
-           part_linear(cx, set, prefix, "attention.output.dense", rows, C, true, init, &a->out) &&
-           part_linear(cx, set, prefix, "intermediate.dense", C, hidden, true, init, &l->feed_forward.linear1) &&
+           part_linear(cx, set, prefix, "attention.output.dense", rows, C, true, init, &a->out);
+}
+
+static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, heed_init init,
+                       heed_encoder_layer *l) {
+    const int64_t hidden = config_int(cx, config, "intermediate_size", 1, SIZE_LIMIT);
+    const float eps = (float)config_number(cx, config, "layer_norm_eps", 0, 1);
+    l->site = "attention";
+    l->norm_first = true;
+    l->dropout = (float)config_number(cx, config, "hidden_dropout_prob", 0, 1);
+    l->feed_forward.act = config_activation(cx, config, "hidden_act");
+    if (!vit_make_attention(cx, config, set, prefix, init, &l->self_attn)) return false;
+    const int64_t C = l->self_attn.width;
+    return part_linear(cx, set, prefix, "intermediate.dense", C, hidden, true, init, &l->feed_forward.linear1) &&
            part_linear(cx, set, prefix, "output.dense", hidden, C, true, init, &l->feed_forward.linear2) &&
            part_norm(cx, set, prefix, "layernorm_before", C, eps, &l->norm1) &&
            part_norm(cx, set, prefix, "layernorm_after", C, eps, &l->norm2);

@@ -14,9 +14,9 @@
 #define END_OF_KEYS                                                                                                    \
     { NULL, HEED_KEY_INT, NULL, NULL }
 
-/* VIT_REFINED: all tokens look at all once more, without weights; then the class token, or the mean where there is none
- */
-enum vit_pool { VIT_CLASS, VIT_MEAN, VIT_MEANMAX, VIT_MAX, VIT_LATENT, VIT_REFINED, VIT_ALL };
+/* VIT_REFINED: all tokens look at all once more, without weights; then the class token, or the mean where there is
+ * none. VIT_CLASS_AND_MEAN: the two, one after the other. */
+enum vit_pool { VIT_CLASS, VIT_MEAN, VIT_MEANMAX, VIT_MAX, VIT_LATENT, VIT_REFINED, VIT_ALL, VIT_CLASS_AND_MEAN };
 enum { VIT_TOKENS = 3 };
 
 /* Attention pooling (Lee et al. 2019; Zhai et al. 2022): one learned query looks at all, then x + mlp(norm(x)). */
@@ -32,9 +32,9 @@ struct vit {
     struct patches patches;
     heed_norm_layer patch_norm;         /* of embedded patches; weight NULL: none */
     heed_param *tokens[VIT_TOKENS];     /* (1,n,E) before the patches; NULL at the end */
-    heed_param *mask_token, *positions; /* (1,1,E), (1,P + h w,E) or NULL */
+    heed_param *mask_token, *positions; /* (1,1,E) or (1,E), (1,P + h w,E); or NULL */
     int64_t first;                      /* tokens before the patches */
-    int64_t placed;                     /* P: of those, how many have positions: all or none */
+    int64_t placed;                     /* P: the first of those, which have positions */
     bool smooth;                        /* positions are resized with antialias */
     heed_norm_layer before;             /* the layers; weight NULL: none */
     float dropout;                      /* of what enters the layers */
@@ -55,6 +55,9 @@ struct vit {
     int64_t stride; /* of masked pictures: a patch becomes stride x stride pixels */
 };
 
+/* Attention of a layer in transformers' layout: attention.attention.query and so on, attention.output.dense. */
+bool vit_make_attention(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, heed_init init,
+                        heed_multihead *a);
 /* The rate of stochastic depth in layer i of n: from 0 to `rate` in equal steps. */
 float vit_drop_path(double rate, int64_t i, int64_t n);
 /* h (B,T,E); `first`: only of the first token, (B,1,E). */

@@ -20,6 +20,15 @@ static heed_tensor *before_patches(heed_ctx *cx, const struct vit *m, int64_t B)
     return heed_expand(cx, all, 3, (int64_t[]){B, -1, -1});
 }
 
+/* Tokens without a position get zeros: (1,P + h w,E) -> (1,first + h w,E) */
+static heed_tensor *positions_of_all(heed_ctx *cx, const struct vit *m, heed_tensor *t) {
+    if (!t || m->placed == m->first) return t;
+    const int64_t P = m->placed, T = t->shape[1], gap[] = {1, m->first - P, t->shape[2]};
+    heed_tensor *const part[] = {heed_slice(cx, t, 1, 0, P), heed_zeros(cx, HEED_F32, 3, gap),
+                                 heed_slice(cx, t, 1, P, T - P)};
+    return heed_concat(cx, part, 3, 1);
+}
+
 static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) {
     int64_t grid[2] = {0};
     heed_tensor *const pixels = patches_pixels(cx, &m->patches, in, grid);
@@ -33,7 +42,7 @@ static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) 
             positions_resized(cx, heed_param_tensor(cx, m->positions), m->placed, m->patches.grid, grid, m->smooth);
     if (positions && m->placed == 0) x = heed_add(cx, x, positions);
     if (m->first > 0) x = heed_concat(cx, (heed_tensor *[]){before_patches(cx, m, pixels->shape[0]), x}, 2, 1);
-    if (positions && m->placed > 0) x = heed_add(cx, x, positions);
+    if (positions && m->placed > 0) x = heed_add(cx, x, positions_of_all(cx, m, positions));
     x = heed_dropout(cx, x, m->dropout);
     if (m->patch_dropout > 0 && engine_of(cx) && engine_of(cx)->training) {
         heed_fail(cx, HEED_ERR_USAGE, "patch_drop_rate %g: heed does not drop patches while training: set it to 0",
@@ -79,9 +88,17 @@ static heed_tensor *refined(heed_ctx *cx, const struct vit *m, heed_tensor *x) {
     return m->has_class ? vit_token(cx, x, 0) : heed_mean(cx, x, (const int[]){1}, 1, false);
 }
 
+/* The class token's state beside the mean of the patches' states: (B,T,E) -> (B,2 E) */
+static heed_tensor *class_and_mean(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
+    heed_tensor *const patches = heed_slice(cx, h, 1, m->first, h->shape[1] - m->first);
+    heed_tensor *const both[] = {vit_token(cx, h, 0), heed_mean(cx, patches, (const int[]){1}, 1, false)};
+    return heed_concat(cx, both, 2, 1);
+}
+
 heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
     static const int time[] = {1};
     if (!h) return NULL;
+    if (m->pool == VIT_CLASS_AND_MEAN) return class_and_mean(cx, m, h);
     if (m->pool != VIT_CLASS && m->pool != VIT_ALL && !m->pools_tokens && m->first > 0)
         h = heed_slice(cx, h, 1, m->first, h->shape[1] - m->first);
     if (!h) return NULL;
@@ -107,6 +124,7 @@ heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
         h = refined(cx, m, h);
         break;
     case VIT_ALL:
+    case VIT_CLASS_AND_MEAN:
         break;
     }
     return m->pool_norm.weight ? heed_norm_run(cx, &m->pool_norm, h) : h;
@@ -181,23 +199,27 @@ bool vit_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t len
 
 /* ---- maps of attention ---- */
 
-void vit_name_key(const void *own, int64_t i, char *name, size_t size) {
-    static const char *const names[VIT_TOKENS] = {"class", "distillation", "register"};
-    const struct vit *m = own;
-    if (i >= m->first)
-        patches_name(m->patches.grid, NULL, 0, i - m->first, name, size);
-    else
-        snprintf(name, size, "%s",
-                 i == 0 && m->pool == VIT_CLASS ? names[0]
-                 : m->distilled.weight          ? names[1]
-                                                : names[2]);
+/* What a token before the patches is, by the name of its parameter. */
+enum kind { CLASS, DISTILLATION, REGISTER };
+static enum kind kind_of(const heed_param *token) {
+    const char *const dot = strrchr(token->name, '.'), *const last = dot ? dot + 1 : token->name;
+    return last[0] == 'c'   ? CLASS
+           : last[0] == 'r' ? REGISTER
+                            : DISTILLATION; /* cls_token, reg_token, register_tokens */
 }
 
-static int64_t tokens_named(const struct vit *m, const char *name) {
-    int64_t n = 0;
-    for (int i = 0; i < VIT_TOKENS && m->tokens[i]; i++)
-        if (strstr(m->tokens[i]->name, name)) n += m->tokens[i]->shape[1];
-    return n;
+void vit_name_key(const void *own, int64_t i, char *name, size_t size) {
+    static const char *const names[] = {[CLASS] = "class", [DISTILLATION] = "distillation", [REGISTER] = "register"};
+    const struct vit *m = own;
+    int64_t end = 0;
+    for (int k = 0; k < VIT_TOKENS && m->tokens[k]; k++) {
+        end += m->tokens[k]->shape[1];
+        if (i < end) {
+            snprintf(name, size, "%s", names[kind_of(m->tokens[k])]);
+            return;
+        }
+    }
+    patches_name(m->patches.grid, NULL, 0, i - m->first, name, size);
 }
 
 bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to) {
@@ -206,8 +228,8 @@ bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *m
     const bool pooling = map && strcmp(map->site, "pooling") == 0;
     to->learned = pooling && m->pool == VIT_LATENT ? 1 : 0;
     if (pooling && !m->pools_tokens) return true; /* only patches are looked at */
-    to->classes = tokens_named(m, "cls_token");
-    to->registers = tokens_named(m, "reg_token");
-    to->distillations = m->first - to->classes - to->registers;
+    int64_t *const counts[] = {
+        [CLASS] = &to->classes, [DISTILLATION] = &to->distillations, [REGISTER] = &to->registers};
+    for (int k = 0; k < VIT_TOKENS && m->tokens[k]; k++) *counts[kind_of(m->tokens[k])] += m->tokens[k]->shape[1];
     return true;
 }

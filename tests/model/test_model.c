@@ -117,6 +117,10 @@ static const struct {
     {"vit", {SMALL_VIT, "num_labels=3", "drop_path_rate=0.1"}, 8, NULL},
     {"vit", {SMALL_VIT, "num_channels=1", "qkv_bias=false", "num_labels=1"}, 9, "classify"},
     {"deit", {SMALL_VIT, "num_labels=3"}, 7, "distil"},
+#define SMALL_DINO                                                                                                     \
+    "hidden_size=8", "num_hidden_layers=2", "num_attention_heads=2", "mlp_ratio=2", "image_size=4", "patch_size=2"
+    {"dinov2", {SMALL_DINO, "num_labels=3", "use_mask_token=false"}, 8, NULL},
+    {"dinov2-with-registers", {SMALL_DINO, "use_swiglu_ffn=true", "num_labels=2"}, 8, "classify"},
 #define SMALL_TIMM_VIT "embed_dim=8", "depth=2", "num_heads=2", "img_size=4", "patch_size=2", "num_classes=3"
     {"timm-vit", {SMALL_TIMM_VIT, "drop_path_rate=0.2"}, 7, NULL},
     {"timm-vit", {SMALL_TIMM_VIT, "architecture=deit_tiny_distilled_patch16_224"}, 7, NULL},

@@ -16,6 +16,7 @@ from PIL import Image, ImageOps
 from timm.data import create_transform, resolve_data_config
 from timm.models._hub import save_config_for_hf
 from safetensors.torch import save_file
+from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
 from transformers.models.deit.image_processing_pil_deit import DeiTImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
@@ -47,7 +48,7 @@ def opened(path, channels):
 
 
 def transformers_case(r, where):
-    kind = r.choice(["ViT", "ViT", "DeiT", "Swin"])
+    kind = r.choice(["ViT", "ViT", "DeiT", "Swin", "Dinov2", "Dinov2WithRegisters"])
     channels = r.choice([3, 3, 1]) if kind != "Swin" else 3
     patch = r.randint(2, 5)
     heads = r.randint(1, 3)
@@ -57,14 +58,17 @@ def transformers_case(r, where):
                                window_size=r.randint(2, 4), num_labels=r.randint(2, 5))
     else:
         size = patch * r.randint(2, 6)
+        wide = dict(mlp_ratio=2) if kind.startswith("Dino") else dict(intermediate_size=8)
         config = getattr(hf, kind + "Config")(image_size=size, patch_size=patch, hidden_size=4 * heads, num_hidden_layers=r.randint(1, 4), num_attention_heads=heads,
-                                              intermediate_size=8, num_channels=channels, num_labels=r.randint(2, 5))
+                                              num_channels=channels, num_labels=r.randint(2, 5), **wide)
     config.id2label = {i: f"class {i}" for i in range(config.num_labels)}
     config.label2id = {v: k for k, v in config.id2label.items()}
     model = getattr(hf, kind + "ForImageClassification")._from_config(config, attn_implementation="eager")
     golden.enliven(model).eval()
     moments = dict(image_mean=[r.uniform(.3, .6) for _ in range(channels)], image_std=[r.uniform(.2, .5) for _ in range(channels)])
-    if channels == 3 and r.random() < 0.3:
+    if channels == 3 and kind.startswith("Dino") and r.random() < 0.7:
+        processor = BitImageProcessorPil(size=dict(shortest_edge=size + r.randint(0, 4)), crop_size=dict(height=size, width=size), resample=3, **moments)
+    elif channels == 3 and r.random() < 0.3:
         processor = DeiTImageProcessorPil(size=dict(height=size + 4, width=size + 3), crop_size=dict(height=size, width=size), **moments)
     else:
         processor = ViTImageProcessorPil(size=dict(height=size, width=size), resample=r.choice([1, 2, 3]), **moments)
@@ -82,7 +86,7 @@ def transformers_case(r, where):
     def run(path):
         with torch.no_grad():
             out = model(prepare(path), output_attentions=True)
-            body = getattr(model, kind.lower())(prepare(path)).last_hidden_state
+            body = getattr(model, model.base_model_prefix)(prepare(path)).last_hidden_state
         return out["logits"].softmax(-1)[0].numpy(), list(config.id2label.values()), body[0], out
 
     return kind, config, run
@@ -194,7 +198,7 @@ if __name__ == "__main__":
                 wanted, names, body, out = run(path)
                 found = np.array([line["scores"][n] for n in names])
                 worst["probability"] = max(worst["probability"], float(np.abs(found - wanted).max()))
-                before = {"ViT": 1, "DeiT": 2}.get(kind, 0)
+                before = {"ViT": 1, "DeiT": 2, "Dinov2": 1, "Dinov2WithRegisters": 5}.get(kind, 0)
                 if out is None and body.dim() == 2:
                     before = body.shape[0] - 16
                 flat = body[before:] if body.dim() == 2 else body.reshape(-1, body.shape[-1])

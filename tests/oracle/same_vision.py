@@ -65,6 +65,37 @@ def vit(r, prefix):
     return model, given
 
 
+def dino(r, prefix):
+    heads = r.randint(1, 4)
+    patch, grid = [r.randint(1, 4)] * 2, [r.randint(1, 5)] * 2  # positions are those of squares
+    config = getattr(hf, prefix + "Config")(
+        hidden_size=heads * r.randint(3, 6), num_hidden_layers=r.randint(1, 3), num_attention_heads=heads, mlp_ratio=r.randint(1, 4), hidden_act=r.choice(ACTS),
+        layer_norm_eps=r.choice([1e-6, 1e-2]), image_size=patch[0] * grid[0], patch_size=patch[0], num_channels=r.randint(1, 3), qkv_bias=r.random() < 0.6,
+        layerscale_value=r.choice([1.0, 0.1]), use_swiglu_ffn=r.random() < 0.4, **kind_of_labels(r))
+    if prefix == "Dinov2":
+        config.use_mask_token = r.random() < 0.8
+    else:
+        config.num_register_tokens = r.randint(1, 4)
+    if r.random() < 0.2:
+        config.head_dim = r.randint(1, 5)
+    head, rows = r.choice(["Model", "ForImageClassification"]), r.randint(1, 3)
+    model = getattr(hf, prefix + head)._from_config(config, attn_implementation="eager")
+    size = [p * g for p, g in zip(patch, grid)]
+    if r.random() < 0.6:
+        size = [p * r.randint(1, 6) + r.randint(0, p - 1) for p in patch]
+    given = dict(pixel_values=torch.randn(rows, config.num_channels, *size))
+    tokens = (size[0] // patch[0]) * (size[1] // patch[1])
+    if r.random() < 0.2:
+        mask = torch.rand(rows, tokens + 1 + getattr(config, "num_register_tokens", 0)) < 0.7
+        mask[:, 0] = True
+        given["attention_mask"] = mask.long()
+    if head == "ForImageClassification":
+        given["labels"] = labels_for(r, config, rows)
+    elif getattr(config, "use_mask_token", True) and r.random() < 0.5:
+        given["bool_masked_pos"] = torch.rand(rows, tokens) < 0.5
+    return model, given
+
+
 def swin(r):
     stages, window, patch = r.randint(1, 3), r.randint(1, 4), r.randint(1, 3)
     heads = [r.randint(1, 2) for _ in range(stages)]
@@ -142,7 +173,7 @@ def timm_swin(r):
     stages, patch = r.randint(1, 3), r.choice([r.randint(1, 3), [r.randint(1, 3), r.randint(1, 3)]])
     sides = [patch, patch] if isinstance(patch, int) else patch
     grid = [2 ** (stages - 1) * r.randint(1, 4), 2 ** (stages - 1) * r.randint(1, 4)]
-    args = dict(embed_dim=2 * r.randint(1, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=[r.randint(1, 2) for _ in range(stages)], patch_size=patch,
+    args = dict(embed_dim=2 * r.randint(2, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=[r.randint(1, 2) for _ in range(stages)], patch_size=patch,
                 img_size=[p * g for p, g in zip(sides, grid)], window_size=r.choice([r.randint(1, 5), [r.randint(1, 4), r.randint(1, 4)], [r.randint(1, 4) for _ in range(stages)]]),
                 mlp_ratio=r.choice([1.0, 1.5]))
     args |= some(r, qkv_bias=[False], head_dim=[2, 3, [r.randint(1, 4) for _ in range(stages)]], in_chans=[1, 4], always_partition=[True])
@@ -183,12 +214,14 @@ def save(model, folder, modules=False):
     drawn.save_weights(model, folder)
 
 
-FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin}
+FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin,
+            "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
 
 
 def case(family, r, folder):
     model, given = FAMILIES[family](r)
-    save(finished(model), folder, r.random() < 0.2)
+    gated = getattr(getattr(model, "config", None), "use_swiglu_ffn", False)  # its modules hold in two matrices what files have in one
+    save(finished(model), folder, r.random() < 0.2 and not gated)
     return model, given, " ".join((folder / "config.json").read_text().split())
 
 

@@ -76,6 +76,34 @@ def deit_masked():
     return hf.DeiTForMaskedImageModeling(deit(encoder_stride=4)), pictures(2, 8, 8) | dict(bool_masked_pos=mask)
 
 
+# ---- DINOv2 ----
+
+DINO = dict(hidden_size=9, num_hidden_layers=2, num_attention_heads=3, mlp_ratio=2, image_size=8, patch_size=4, layerscale_value=0.5)
+
+
+@case
+def dinov2_classify():
+    return hf.Dinov2ForImageClassification(hf.Dinov2Config(num_labels=4, **DINO)), pictures(3, 8, 8) | dict(labels=torch.tensor([3, 0, 1]))
+
+
+@case
+def dinov2_bare():  # hidden patches, a picture of another size that is no whole number of patches; SwiGLU
+    mask = torch.tensor([[1, 0, 0, 1, 0, 0], [0, 1, 1, 1, 0, 0]]).bool()
+    return hf.Dinov2Model(hf.Dinov2Config(use_swiglu_ffn=True, qkv_bias=False, **DINO)), pictures(2, 9, 15) | dict(bool_masked_pos=mask)
+
+
+@case
+def dinov2_with_registers_classify():  # positions of 2 x 2 patches for 3 x 1, smoothed
+    config = hf.Dinov2WithRegistersConfig(num_labels=1, num_register_tokens=2, hidden_act="relu", **DINO)
+    return hf.Dinov2WithRegistersForImageClassification(config), pictures(2, 12, 4) | dict(labels=torch.randn(2))
+
+
+@case
+def dinov2_with_registers_bare():
+    mask = torch.tensor([[1, 0, 0, 1], [0, 0, 1, 1]]).bool()
+    return hf.Dinov2WithRegistersModel(hf.Dinov2WithRegistersConfig(num_register_tokens=1, **DINO)), pictures(2, 8, 8) | dict(bool_masked_pos=mask)
+
+
 # ---- Swin ----
 
 def swin(**keys):

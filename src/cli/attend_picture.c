@@ -139,8 +139,8 @@ static void name_query(const struct seen *s, char *to, size_t room) {
     else
         snprintf(to, room, "%s",
                  at->learned > 1    ? "the latents, on average"
-                 : at->learned == 1 ? "the pooling query"
                  : at->has_class    ? "the class token"
+                 : at->learned == 1 ? "the pooling query"
                                     : "all patches, on average");
 }
 
@@ -171,7 +171,8 @@ static void print_shares(const struct seen *s, const float *w) {
     for (int64_t i = 0; i < at->first; i++) printf("%s %.4f, ", at->names[i], (double)w[i]), all += (double)w[i];
     for (int64_t i = at->first; i < s->tokens; i++) patches += (double)w[i];
     printf("patches %.4f", patches);
-    if (1 - all - patches > 5e-4) printf(", padding %.4f", 1 - all - patches); /* of windows */
+    if (1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */
+        printf(", %s %.4f", at->windows ? "padding" : "class", 1 - all - patches);
     putchar('\n');
 }
 

@@ -161,12 +161,28 @@ static void unmerge(const heed_picture_site *from, const heed_picture_site *to, 
     }
 }
 
+/* A class token that comes late looks at itself and at patches that stay as they are. What it keeps of its own
+ * beginning is left out where the site before knows no class token. */
+static void begin_late(const heed_picture_site *s, const heed_picture_site *before, int layer, double *row, double *r) {
+    double own = 1;
+    for (int l = layer; l >= 0; l--) {
+        for (int64_t j = 0; j < tokens_of(s); j++) row[j] = 0;
+        add_rows(s, &s->own[l], -1, 0, own / 2, row);
+        for (int64_t i = 0; i < s->rows * s->columns; i++) r[before->first + i] += row[s->first + i];
+        own = own / 2 + row[0];
+    }
+    if (s == before) r[0] = own;
+}
+
 /* Where it begins: one token, all patches alike, or what a learned query looks at, which is of the site before; where
  * there is none, that is all. */
-static int begin_rollout(const heed_attended_picture *a, int site, int layer, int64_t query, double *r) {
-    const heed_picture_site *const s = &a->sites[site];
+static int begin_rollout(const heed_attended_picture *a, int site, int layer, int64_t query, double *row, double *r) {
+    const heed_picture_site *const s = &a->sites[site], *const before = &a->sites[0];
+    if (s->learned > 0 && s->has_class) {
+        begin_late(s, before, layer, row, r);
+        return s == before ? -1 : 0;
+    }
     if (s->learned > 0) {
-        const heed_picture_site *const before = &a->sites[0];
         add_query(s, layer, -1, query, r + (tokens_of(before) - tokens_of(s)));
         return s == before ? -1 : 0;
     }
@@ -182,10 +198,10 @@ bool heed_attended_rollout(heed_ctx *cx, const heed_attended_picture *a, int sit
     if (heed_failed(cx)) return false;
     if (!a || site < 0 || site >= a->n) return heed_fail(cx, HEED_ERR_USAGE, "attended: there is no site %d", site);
     if (!check(cx, &a->sites[site], layer, -1, query, out)) return false;
-    const int64_t n = tokens_of(&a->sites[0]); /* the most */
-    double *const room = zeros(cx, 3 * n), *r = room, *next = room + n, *const row = room + 2 * n;
+    const int64_t n = tokens_of(&a->sites[0]), most = n + a->sites[site].first; /* of any site on the way */
+    double *const room = zeros(cx, 3 * most), *r = room, *next = room + most, *const row = room + 2 * most;
     if (!room) return false;
-    const int from = begin_rollout(a, site, layer, query, r);
+    const int from = begin_rollout(a, site, layer, query, row, r);
     for (int s = from; s >= 0; s--) {
         const heed_picture_site *const at = &a->sites[s];
         for (int l = s == site ? layer : at->layers - 1; l >= 0; l--) {
@@ -266,9 +282,11 @@ static heed_tensor *pixels_of(heed_ctx *cx, const heed_image_processor *p, const
     return x;
 }
 
+static int64_t tokens_before(const struct picture_place *p) { return p->classes + p->distillations + p->registers; }
+
 static bool find_place(heed_ctx *cx, struct picture_layer *l) {
     const struct picture_place *const p = &l->place;
-    const int64_t tokens = p->classes + p->distillations + p->registers + p->grid[0] * p->grid[1];
+    const int64_t tokens = tokens_before(p) + p->grid[0] * p->grid[1];
     if (p->window[0] == 0 &&
         (l->map->keys != tokens || l->map->batch != 1 || l->map->rows != (p->learned > 0 ? p->learned : tokens)))
         return heed_fail(cx, HEED_ERR_SHAPE, "attend: a map of %lld tokens, and the picture has %lld",
@@ -298,8 +316,10 @@ static bool find_places(heed_ctx *cx, const heed_model *model, struct attended_p
 }
 
 static bool name_tokens(heed_ctx *cx, struct attended_picture *a) {
-    const struct picture_place *const p = &a->layers[0].place;
-    const int64_t n = p->classes + p->distillations + p->registers;
+    const struct picture_place *p = &a->layers[0].place; /* the one with most: a class token may come late */
+    for (int i = 1; i < a->n_layers; i++)
+        if (tokens_before(&a->layers[i].place) > tokens_before(p)) p = &a->layers[i].place;
+    const int64_t n = tokens_before(p);
     a->first = heed_mem_new(cx, ((size_t)n + 1) * sizeof *a->first);
     a->letters = heed_mem_new(cx, ((size_t)n + 1) * sizeof *a->letters);
     if (!a->first || !a->letters) return false;
@@ -331,7 +351,7 @@ static void make_sites(struct attended_picture *a) {
             a->sites[a->out.n - 1].layers++;
             continue;
         }
-        const int64_t first = p->classes + p->distillations + p->registers;
+        const int64_t first = tokens_before(p);
         if (stages)
             snprintf(a->names[a->out.n], NAME_ROOM, "stage %d", p->stage);
         else
@@ -346,7 +366,7 @@ static void make_sites(struct attended_picture *a) {
                                                  .first = first,
                                                  .names = a->first,
                                                  .learned = p->learned,
-                                                 .has_class = p->classes > 0 && p->learned == 0,
+                                                 .has_class = p->classes > 0 && (p->learned == 0 || p->late),
                                                  .windows = p->window[0] > 0,
                                                  .own = l};
         a->out.n++;

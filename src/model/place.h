@@ -8,6 +8,7 @@ struct picture_place {
     int64_t grid[2];  /* patches, down and across */
     int64_t patch[2]; /* pixels of one; the last may reach beyond the picture */
     int64_t learned;  /* queries that are parameters: of attention pooling, latents; 0: tokens are the queries */
+    bool late;        /* the one learned query is a class token that comes late, and the first of the keys */
     /* Tokens before the patches, in this order. */
     int64_t classes, distillations, registers;
     /* Attention within windows of window[0] x window[1] patches; 0: there are none. The grid is padded to count[0] x

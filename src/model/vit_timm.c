@@ -202,7 +202,6 @@ static bool make_end(heed_ctx *cx, heed_params *set, const struct arguments *a, 
 /* ---- arguments ---- */
 
 static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) {
-    const double ratio = config_number(cx, a->at, "mlp_ratio", 0, 1e6);
     static const char *const own[] = {"norm_eps", "distilled"};
     for (int i = 0; i < 2; i++)
         if (timm_given(cx, config, own[i]))
@@ -214,10 +213,7 @@ static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) 
         return heed_json_fail(cx, heed_json_find(cx, a->at, "num_heads"),
                               "%lld heads do not divide an embed_dim of %lld", (long long)a->heads,
                               (long long)a->width);
-    a->hidden = (int64_t)((double)a->width * ratio);
-    if (a->hidden < 1 || a->hidden > SIZE_LIMIT)
-        return heed_json_fail(cx, heed_json_find(cx, a->at, "mlp_ratio"), "%g makes no width of %lld", ratio,
-                              (long long)a->width);
+    a->hidden = timm_hidden(cx, a->at, "mlp_ratio", a->width);
     a->eps = timm_given(cx, config, "norm_layer") ? 1e-6F : (float)config_number(cx, a->at, "norm_eps", 0, 1);
     a->rms = timm_rms(cx, a->at, "norm_layer");
     a->act = timm_activation(cx, a->at, "act_layer", HEED_ACT_GELU);

@@ -83,7 +83,17 @@ function unmerged(from, to, r) {
 }
 function rollout(s, layer, query) {
     let r = new Float64Array(s.tokens), at = s.index;
-    if (s.learned) {
+    if (s.learned && s.class) { // a class token that comes late looks at itself and at patches that stay as they are
+        let own = 1;
+        r = new Float64Array(sites[0].tokens);
+        for (let l = layer; l >= 0; l--) {
+            const row = attention(s, l, -1, 0);
+            for (let i = 0; i < s.patches; i++) r[sites[0].first + i] += own / 2 * row[s.first + i];
+            own = own / 2 * (1 + row[0]);
+        }
+        if (s === sites[0]) r[0] = own;
+        at = s === sites[0] ? -1 : 0;
+    } else if (s.learned) {
         const row = attention(s, layer, -1, query), before = sites[0];
         r = new Float64Array(before.tokens);
         r.set(row, before.tokens - s.tokens);
@@ -135,7 +145,7 @@ const plural = s => !s.class && s.learned !== 1;
 const latents = s => s.learned > 1;
 const queryName = () => latents(site()) ? state.query >= 0 ? 'latent ' + state.query : 'the latents, on average'
     : state.query >= site().first ? 'patch ' + place(site(), state.query - site().first)
-    : state.query >= 0 ? site().names[state.query] : site().learned ? 'the pooling query' : site().class ? 'the class token' : 'all patches';
+    : state.query >= 0 ? site().names[state.query] : site().class ? 'the class token' : site().learned ? 'the pooling query' : 'all patches';
 const place = (s, i) => Math.floor(i / s.columns) + ',' + i % s.columns;
 /* The site whose patches are shown, and their weights. */
 let shown = {site: site(), values: []};
@@ -271,7 +281,7 @@ function drawBar() {
     buttons($('layers'), Array.from({length: s.layers}, (_, i) => String(i)), i => i === state.layer, i => choose({layer: i}));
     buttons($('heads'), ['mean', ...Array.from({length: s.heads}, (_, i) => String(i))], i => !state.rollout && i - 1 === state.head,
             i => choose({head: i - 1}), i => state.rollout && i > 0);
-    const reader = latents(s) ? 'all latents' : s.learned ? 'pooling' : s.class ? 'class token' : 'all patches';
+    const reader = latents(s) ? 'all latents' : s.class ? 'class token' : s.learned ? 'pooling' : 'all patches';
     const others = s.learned ? [] : s.names.map((name, i) => ({name, i})).filter(x => !(s.class && x.i === 0));
     const patch = !s.learned && state.query >= s.first ? [{name: 'patch ' + place(s, state.query - s.first), i: state.query}] : [];
     const queries = [{name: reader, i: -1}, ...others, ...patch];

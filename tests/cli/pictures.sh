@@ -22,6 +22,7 @@ model swin swin -s image_size=24 -s patch_size=2 -s embed_dim=6 -s depths=2,2 -s
 model mixer mixer -s architecture=mixer_s16_224 -s img_size=16 -s patch_size=4 -s embed_dim=8 -s num_blocks=1 -s num_classes=2
 model timm-vit registers -s architecture=vit_tiny_patch16_224 -s img_size=16 -s patch_size=4 -s embed_dim=12 -s depth=2 -s num_heads=2 \
     -s reg_tokens=2 -s global_pool=avg -s num_classes=2
+model cait late -s img_size=16 -s patch_size=4 -s embed_dim=12 -s depth=2 -s num_heads=2 -s init_values=0.5 -s num_classes=2
 cat >processor <<'END'
 {"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "width": 16}, "image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.3, 0.4]}
 END
@@ -172,6 +173,10 @@ tr -d '\n' <out | sed 's/.*"weights":\[\[//; s/\]\]\]\].*//' | sed 's/\]\],\[\[.
     END { exit bad || n != 144 }' || fail "a window where it lies, the shift undone"
 expect 0 attend swin a.jpg --site 'stage 0' --npy swin.npy --quiet
 head -c 128 swin.npy | grep -aq "'shape': (2, 2, 144, 144)" || fail "windows in the grid of the stage"
+expect 0 attend late a.jpg --rollout --html late.html --png late.png
+says '^rollout to class, layer 1: the class token$'
+says '^Shares: patches 0\.[67][0-9]*, class 0\.[23][0-9]*$'
+expect 0 attend late a.jpg --site attention --patch 1,2 --quiet
 expect 0 attend swin a.jpg --rollout --html s.html --png s.png --quiet
 expect 0 attend vit a.jpg --html v.html
 [ "$(cat err)" = "v.html: all layers, heads and patches; open it in a browser" ] || fail "what was written"
@@ -188,6 +193,7 @@ wrong() { # SENTENCE ARGUMENTS...
     expect 2 attend "$@"
     says_error "$sentence"
 }
+wrong '--patch: the one query of class is no patch' late a.jpg --patch 1,2
 wrong '--layer 3: attention has 3 layers' vit a.jpg --layer 3
 wrong '--head 2: attention has 2 heads' vit a.jpg --head 2
 wrong "--site x: the model has 'stage 0' and 'stage 1'" swin a.jpg --site x

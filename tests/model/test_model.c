@@ -125,6 +125,7 @@ static const struct {
     {"timm-vit", {SMALL_TIMM_VIT, "drop_path_rate=0.2"}, 7, NULL},
     {"timm-vit", {SMALL_TIMM_VIT, "architecture=deit_tiny_distilled_patch16_224"}, 7, NULL},
     {"timm-vit", {SMALL_TIMM_VIT, "architecture=vit_base_patch16_siglip_256", "init_values=0.5"}, 8, NULL},
+    {"cait", {SMALL_TIMM_VIT, "init_values=0.5", "drop_path_rate=0.1"}, 8, NULL},
 #define SMALL_SWIN "embed_dim=4", "depths=2,1", "num_heads=1,2", "image_size=8", "patch_size=2", "window_size=2"
     {"swin", {SMALL_SWIN, "num_labels=3", "use_absolute_embeddings=true"}, 8, NULL},
     {"timm-swin",

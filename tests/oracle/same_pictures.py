@@ -93,14 +93,14 @@ def transformers_case(r, where):
 
 
 def timm_case(r, where):
-    name = r.choice(["vit_tiny_patch16_224", "deit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "deit_tiny_distilled_patch16_224"])
+    name = r.choice(["vit_tiny_patch16_224", "deit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "deit_tiny_distilled_patch16_224", "cait_xxs24_224"])
     heads, size = r.randint(1, 3), 16
     args = dict(img_size=size, num_classes=r.randint(2, 5), embed_dim=4 * heads)
     if "swin" in name:
         args.update(img_size=32, depths=(2, 1), num_heads=(heads, heads), window_size=4)
     else:
         args.update(patch_size=4, depth=r.randint(1, 3), num_heads=heads)
-        if "distilled" not in name:
+        if "distilled" not in name and "cait" not in name:
             args.update(reg_tokens=r.choice([0, 2]), global_pool=r.choice(["token", "avg"]))
     model = golden.enliven(timm.create_model(name, **args)).eval()
     model.pretrained_cfg["input_size"] = (3, args["img_size"], args["img_size"])

@@ -195,6 +195,15 @@ def mixer(r):
     return model, timm_inputs(r, model, args, args["img_size"])
 
 
+def cait(r):
+    heads, patch = r.randint(1, 4), r.randint(1, 4)
+    args = dict(embed_dim=heads * r.randint(3, 6), depth=r.randint(0, 3), num_heads=heads, patch_size=patch, img_size=[patch * r.randint(1, 4), patch * r.randint(1, 4)],
+                init_values=r.choice([0.1, 1.0]), mlp_ratio=r.choice([1.0, 2.5]))
+    args |= some(r, qkv_bias=[False], in_chans=[1, 2], depth_token_only=[1, 3], mlp_ratio_token_only=[1.0, 2.0], global_pool=["avg", "token"])
+    model = timm_model(r.choice(["cait_xxs24_224", "cait_s36_384", "cait_m48_448"]), r.choice([0, 3, 5]), args)
+    return model, timm_inputs(r, model, args, args["img_size"])
+
+
 def timm_inputs(r, model, args, size):
     rows = r.randint(1, 3)
     given = dict(pixel_values=torch.randn(rows, args.get("in_chans", 3), *size))
@@ -214,7 +223,7 @@ def save(model, folder, modules=False):
     drawn.save_weights(model, folder)
 
 
-FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin,
+FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin,
             "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
 
 

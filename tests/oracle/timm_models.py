@@ -22,9 +22,10 @@ def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=Non
 
 
 def names(model):
-    """Of every block's attention; of Swin's, the last of a stage by the stage's number."""
+    """Of every block's attention; of CaiT's class token after those of patches; of Swin's, the last of a stage by the stage's number."""
     if not hasattr(model, "layers"):
-        return [f"attentions.{i}" for i in range(len(model.blocks))]
+        late = getattr(model, "blocks_token_only", [])
+        return [f"attentions.{i}" for i in range(len(model.blocks))] + [f"class_attentions.{i}" for i in range(len(late))]
     of = [(s, i + 1 == len(stage.blocks)) for s, stage in enumerate(model.layers) for i in range(len(stage.blocks))]
     return [f"attentions.{s}" if last else f"windows_attentions.{n}" for n, (s, last) in enumerate(of)]
 
@@ -58,6 +59,8 @@ def timm_model(name, num_classes, model_args):
     for module in model.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = True  # so that attention() is called
+        if hasattr(module, "proj_w"):  # heads that talk: what enters the second product over heads, (B, T, T, H)
+            module.proj_w.register_forward_pre_hook(lambda _, given: SEEN.append(given[0].permute(0, 3, 1, 2)))
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "config.json"
         save_config_for_hf(model, path, model_args=model_args)

@@ -7,9 +7,9 @@ import inspect
 import pathlib
 
 import timm
-from timm.models import deit, mlp_mixer, swin_transformer, vision_transformer
+from timm.models import cait, deit, mlp_mixer, swin_transformer, vision_transformer
 
-MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "mixer": [mlp_mixer]}
+MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "mixer": [mlp_mixer], "cait": [cait]}
 NORMS = {"LayerNorm": None, "RmsNorm": "rmsnorm", "rmsnorm": "rmsnorm", "Affine": "affine"}
 found = {}
 

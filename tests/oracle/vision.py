@@ -204,6 +204,22 @@ def timm_deit3():
     return timm_model("deit3_small_patch16_224", num_classes=4, model_args=TINY), pictures(2, 8, 8) | dict(labels=torch.tensor([3, 1]))
 
 
+CAIT = dict(embed_dim=8, depth=2, num_heads=2, mlp_ratio=1.5, mlp_ratio_token_only=1.0, img_size=8, patch_size=4, init_values=0.5)
+
+
+@case
+def cait_classify():
+    return timm_model("cait_xxs24_224", num_classes=4, model_args=CAIT), pictures(3, 8, 8) | dict(labels=torch.tensor([3, 0, 1]))
+
+
+@case
+def cait_bare():  # rows and columns differ, one block of the class token, a mean
+    args = CAIT | dict(img_size=[4, 12], depth=1, depth_token_only=1, qkv_bias=False, in_chans=2, global_pool="avg")
+    model = timm_model("cait_s24_224", num_classes=0, model_args=args)
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(2, 4, 12, 2)
+
+
 SWIN = dict(embed_dim=4, depths=[2, 1], num_heads=[1, 2], mlp_ratio=1.0, img_size=8, patch_size=2, window_size=2)
 
 

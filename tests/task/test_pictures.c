@@ -125,6 +125,56 @@ static void test_vit(void **state) { (void)state, check_directory("task/picture-
 static void test_swin(void **state) { (void)state, check_directory("task/picture-swin"); }
 static void test_timm(void **state) { (void)state, check_directory("task/picture-timm"); }
 
+/* ---- a class token that comes late ---- */
+
+enum { PATCHES = 4, LATE = PATCHES + 1 }; /* of the golden CaiT, which has two blocks of each kind */
+
+/* Rollout: half of what the class token is stays with it in each of its blocks, and half comes of those it looks at;
+ * the patches' part goes on through their own blocks. */
+static void check_late(heed_ctx *cx, const heed_attended_picture *a) {
+    const heed_picture_site *const patches = &a->sites[0], *const late = &a->sites[1];
+    float row[LATE], found[LATE], own = 1, r[PATCHES] = {0}, next[PATCHES];
+    assert_int_equal(a->n, 2);
+    assert_string_equal(late->name, "class");
+    assert_true(late->learned == 1 && late->has_class && late->first == 1 && late->layers == 2);
+    assert_true(!patches->has_class && patches->first == 0 && patches->learned == 0 && patches->layers == 2);
+    assert_string_equal(late->names[0], "class");
+    for (int l = 1; l >= 0; l--) {
+        assert_true(heed_attended_row(cx, late, l, -1, HEED_READER, row));
+        for (int i = 0; i < PATCHES; i++) r[i] += own / 2 * row[1 + i];
+        own = own / 2 * (1 + row[0]);
+    }
+    for (int l = 1; l >= 0; l--) {
+        for (int j = 0; j < PATCHES; j++) next[j] = r[j] / 2;
+        for (int i = 0; i < PATCHES; i++) {
+            assert_true(heed_attended_row(cx, patches, l, -1, i, row));
+            for (int j = 0; j < PATCHES; j++) next[j] += r[i] / 2 * row[j];
+        }
+        memcpy(r, next, sizeof r);
+    }
+    assert_true(heed_attended_rollout(cx, a, 1, 1, HEED_READER, found));
+    near(found, r, PATCHES, 1e-6, "rollout");
+}
+
+static void test_late(void **state) {
+    heed_ctx *cx = open_context();
+    (void)state;
+    heed_picture_model *const m = heed_picture_model_open(cx, golden_path("model/cait-classify"), "classify");
+    if (!m) fail_msg("%s", heed_message(cx));
+    m->processor.resize = HEED_RESIZE_NONE; /* the file says what the architecture takes, not this small model */
+    m->processor.crop = false;
+    heed_image picture = {0};
+    assert_true(heed_image_new(cx, 8, 8, 3, &picture));
+    for (int i = 0; i < 8 * 8 * 3; i++) picture.data[i] = (uint8_t)(i * 37 % 251);
+    heed_attended_picture *const a = heed_attend_picture(cx, m->model, &m->processor, &picture);
+    if (!a) fail_msg("%s", heed_message(cx));
+    check_late(cx, a);
+    heed_attended_picture_free(cx, a);
+    heed_image_free(cx, &picture);
+    heed_picture_model_free(cx, m);
+    close_context(cx);
+}
+
 /* ---- latents that look at a picture ---- */
 
 enum { WIDE = 9, HIGH = 8, LATENTS = 3, HEADS = 4 }; /* of the golden Perceivers, and of the pictures they are given */
@@ -237,8 +287,8 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit), cmocka_unit_test(test_swin),
-                                       cmocka_unit_test(test_timm), cmocka_unit_test(test_latents),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit),     cmocka_unit_test(test_swin),
+                                       cmocka_unit_test(test_timm),    cmocka_unit_test(test_late),
+                                       cmocka_unit_test(test_latents), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

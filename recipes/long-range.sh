@@ -3,10 +3,10 @@
 #   recipes/long-range.sh OUT [OPTION of heed train]...
 # listops and retrieval are drawn by long-range.awk, and so is bytes, the sentiment of reviews, several joined to one text,
 # where REVIEWS names a directory with rt-polarity.pos and .neg (also .gz). Texts to learn from have 32 to LENGTH tokens:
-# short ones show what matters, and without them a few hundred steps teach nothing. Those of the test have LENGTH, expressions up to so many. Every
-# kind but the Perceiver, which has a query of its own for it, answers at the first token, so that what decides must get
-# there. LENGTHS, TASKS, KINDS, STEPS and BATCH choose fewer or other runs. OUT/table.tsv has a line for each: task,
-# length, kind, test accuracy, seconds of training. What was stopped goes on.
+# short ones show what matters, and without them a few hundred steps teach nothing. Those of the test have LENGTH,
+# expressions up to so many. Every kind but the Perceiver, which has a query of its own for it, answers at the first token,
+# so that what decides must get there. LENGTHS, TASKS, KINDS, STEPS and BATCH choose fewer or other runs. OUT/table.tsv has
+# a line for each: task, length, kind, test accuracy, seconds of training. What was stopped goes on.
 set -eu
 [ $# -ge 1 ] || {
     sed -n '2,/^[^#]/ { s/^# \{0,1\}//p; }' "$0"
@@ -41,8 +41,8 @@ data() { # TASK LENGTH
     mv "$to/test.part" "$to/test.tsv" # the last: with it the data are whole
 }
 family() { # KIND LENGTH: options of heed train, at equal width and depth
-    drawn="--set initializer_range=0.1"    # the usual 0.02 is that of wide nets
-    kept="--set hidden_dropout_prob=0"      # texts hardly come twice
+    drawn="--set initializer_range=0.1" # the usual 0.02 is that of wide nets
+    kept="--set hidden_dropout_prob=0"  # texts hardly come twice
     weights="--set attention_probs_dropout_prob=0"
     wide="$drawn $kept --set hidden_size=64 --set num_hidden_layers=2 --set intermediate_size=128 --set max_position_embeddings=$2"
     heads="--set num_attention_heads=4"
@@ -63,6 +63,7 @@ family() { # KIND LENGTH: options of heed train, at equal width and depth
     *) echo "long-range.sh: $1: no such kind" >&2 && exit 2 ;;
     esac
 }
+lines=
 for length in $lengths; do
     for task in $tasks; do
         data "$task" "$length"
@@ -72,13 +73,17 @@ for length in $lengths; do
         batch=${BATCH:-$((length <= 1024 ? 32 : 16))}
         for kind in $kinds; do
             name=$task-$length-$kind
+            lines="$lines $name.tsv"
+            [ ! -e "$out/$name.tsv" ] || continue
             # shellcheck disable=SC2046 # options are words
             "$heed" train classify --data "$out/$task-$length" --tokens $tokens --max-length "$length" $(family "$kind" "$length") --steps "$steps" \
                 --batch "$batch" --lr 2e-3 --warmup 30 --schedule cosine --out "$out/$name" --log "$out/$name.log" --resume "$@"
             "$heed" eval "$out/$name" --data "$out/$task-$length/test.tsv" --json >"$out/$name.json"
             printf '%s\t%s\t%s\t%s\t%s\n' "$task" "$length" "$kind" "$(sed -n 's/.*"accuracy": *\([0-9.]*\).*/\1/p' "$out/$name.json" | head -n 1)" \
-                "$(sed -n 's/.*"seconds": *\([0-9.]*\).*/\1/p' "$out/$name.log" | tail -n 1)" >>"$out/table.tsv"
+                "$(sed -n 's/.*"seconds": *\([0-9.]*\).*/\1/p' "$out/$name.log" | tail -n 1)" >"$out/line"
+            mv "$out/line" "$out/$name.tsv"
         done
     done
 done
-cat "$out/table.tsv"
+# shellcheck disable=SC2086 # names are words
+(cd "$out" && cat $lines | tee table.tsv)

@@ -1,12 +1,17 @@
-/* Pre-training given the same batches: the losses before each update are PyTorch's. */
+/* Training given the same batches: the losses before each update are PyTorch's. */
 #include "heed/train.h"
 #include "task/task_test.h"
 
 static heed_model *open_model(heed_ctx *cx, heed_json at) {
-    static const char *const settings[] = {"hidden_dropout_prob=0", "attention_probs_dropout_prob=0"};
+    const char *settings[2];
+    int n = 0;
+    for (EACH(v, heed_json_find(cx, at, "settings"))) {
+        assert_true(n < 2);
+        settings[n++] = heed_json_text(cx, v, NULL);
+    }
     const char *path = golden_path(heed_json_text(cx, at, "model"));
     heed_model *m = heed_model_load_as(
-        cx, path, &(heed_load_opts){.task = heed_json_text(cx, at, "task"), .settings = settings, .n_settings = 2});
+        cx, path, &(heed_load_opts){.task = heed_json_text(cx, at, "task"), .settings = settings, .n_settings = n});
     if (!m) fail_msg("%s", heed_message(cx));
     return m;
 }
@@ -31,8 +36,10 @@ static void test_curves(void **state) {
     const heed_json cases = open_golden(cx, "task/curves.json");
     for (EACH(c, cases)) {
         heed_model *m = open_model(cx, c);
+        const bool adafactor = strcmp(heed_json_text(cx, c, "optimizer"), "adafactor") == 0;
         const heed_trainer_opts opts = {
-            .optimizer = {.kind = HEED_ADAMW, .weight_decay = heed_json_number(cx, c, "weight_decay")},
+            .optimizer = {.kind = adafactor ? HEED_ADAFACTOR : HEED_ADAMW,
+                          .weight_decay = heed_json_number(cx, c, "weight_decay")},
             .schedule = {.lr = heed_json_number(cx, c, "lr")},
             .clip = heed_json_number(cx, c, "clip"),
         };

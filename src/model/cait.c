@@ -195,12 +195,27 @@ static heed_tensor *scaled(heed_ctx *cx, const heed_param *scale, heed_tensor *y
     return heed_drop_path(cx, y, drop_path);
 }
 
-static heed_tensor *block_run(heed_ctx *cx, const struct cait *m, int i, heed_tensor *x) {
+static heed_tensor *block_once(heed_ctx *cx, const struct cait *m, int i, heed_tensor *x) {
     const struct cait_block *const b = &m->block[i];
     heed_tensor *y = talk(cx, m, b, heed_norm_run(cx, &b->norm1, x), i);
     y = heed_add_norm_run(cx, &b->norm2, scaled(cx, b->scale1, y, m->dropout, m->drop_path), x, &x);
     y = heed_feed_forward_run(cx, &b->feed_forward, y);
     return heed_add(cx, x, scaled(cx, b->scale2, y, m->dropout, m->drop_path));
+}
+
+/* What a block needs to be computed again (heed_recompute): its scores are most of what a step holds. */
+struct again {
+    const struct cait *m;
+    int i;
+};
+static heed_tensor *block_again(heed_ctx *cx, const void *own, heed_tensor *const *in) {
+    const struct again *const a = own;
+    return block_once(cx, a->m, a->i, in[0]);
+}
+static heed_tensor *block_run(heed_ctx *cx, const struct cait *m, int i, heed_tensor *x) {
+    const struct engine *const e = engine_of(cx);
+    if (!e || !e->recompute || !e->recording || cx->capture) return block_once(cx, m, i, x);
+    return heed_recompute(cx, block_again, &(struct again){m, i}, sizeof(struct again), &x, 1);
 }
 
 static heed_tensor *class_block_run(heed_ctx *cx, const struct cait *m, int i, heed_tensor *c, heed_tensor *x) {

@@ -125,7 +125,9 @@ const struct command eval_command = {
         "perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, ROUGE-L. For "
         "translation: "
         "BLEU "
-        "and the cross entropy of a token. The columns of a table with a header are found by the names of those it was "
+        "and the cross entropy of a token. --png, --svg and --pdf draw the confusion matrix, predicted against true "
+        "numbers or, of series over time, the errors by steps ahead. The columns of a table with a header are found by "
+        "the names of those it was "
         "trained on.",
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"

@@ -291,7 +291,8 @@ const struct train_task train_regress =
 const struct train_task train_classify = TASK(
     "classify", classify_options, &train_pictures, "classes from numbers, pictures or texts",
     "Trains a model to predict classes from a table or from pictures. The metric is accuracy.\n\n"
-    "With --model vit, deit, dinov2, timm-vit, cait, swin, timm-swin or mixer, or --init DIR of one, --data holds "
+    "With --model vit, deit, dinov2, timm-vit, cait, swin, swinv2, timm-swin or mixer, or --init DIR of one, --data "
+    "holds "
     "pictures: "
     "folders train/CLASS/NAME.jpg or .png with test/ and, where there is one, val/ beside it, the same in a "
     ".tar.gz, a directory of MNIST's files, x.npy,y.npy of bytes, or the word digits. Sizes follow from the data: "

@@ -1,4 +1,5 @@
-/* Swin Transformers (Liu et al. 2021) of either layout: what they compute. Tokens stay in their grid, (B,h,w,C).
+/* Swin Transformers (Liu et al. 2021) and their second version (Liu et al. 2022) of any layout: what they compute.
+ * Tokens stay in their grid, (B,h,w,C).
  *
  *     x = norm(W_p patches)
  *     x = merge(x)                       but in the first stage: 2 x 2 neighbours become one, W_m norm([x; x; x; x])
@@ -6,7 +7,11 @@
  *     x = x + W_2 a(W_1 norm(x))         around the borders, and tokens that are no neighbours do not see each other
  *     h = norm(x);  pooled: the mean
  *
- * Attention adds a bias for the distance of row and column, of a table ((2a - 1)(2b - 1),H) for windows of a x b. */
+ * Attention adds a bias for the distance of row and column, of a table ((2a - 1)(2b - 1),H) for windows of a x b.
+ *
+ * The second version has its norms after the sublayers, x = x + norm(attention(x)), and after the product that merges;
+ * scores are cosines times a learned number of each head, 100 at most; and the bias is 16 sigmoid(W_2 relu(W_1 d +
+ * b_1)), d the distances on a logarithmic scale, so that other windows than those it was trained with are possible. */
 #ifndef MODEL_SWIN_H
 #define MODEL_SWIN_H
 
@@ -15,13 +20,23 @@
 
 enum { SWIN_STAGES = 16 };
 
+/* Attention of the second version. */
+struct swin_cosine {
+    heed_param *logit_scale; /* (H,1,1); NULL: it is the first version */
+    heed_linear_layer qkv[3];
+    heed_linear_layer distance[2]; /* 2 -> 512 -> H */
+    int64_t trained;               /* side of the windows that the bias was trained for */
+};
+
 struct swin_block {
     heed_norm_layer norm1, norm2;
     heed_multihead attention;
-    heed_param *bias; /* of distances */
+    heed_param *bias; /* of distances; NULL: the second version's */
+    struct swin_cosine cosine;
     heed_feed_forward feed_forward;
     int64_t window[2], shift[2], table[2]; /* table: the windows that `bias` is for */
-    float dropout, drop_path;
+    float attention_dropout, dropout;      /* of the outputs of attention and of the feed-forward layer */
+    float drop_path;
     const char *site; /* of capture, and the number there */
     int number;
 };
@@ -44,6 +59,7 @@ struct swin {
     bool shrinks;   /* windows shrink to pictures that are smaller, and do not shift then; else they are as they are */
     bool pads_last; /* windows are shifted before the grid is padded to whole ones */
     bool flat;      /* last_hidden_state is (B,h w,C) */
+    bool second;    /* version */
     /* heads */
     bool pools;
     float head_dropout;

@@ -3,6 +3,7 @@
 #include "model/resized.h"
 #include "model/swin.h"
 #include "tensor/engine.h"
+#include <math.h>
 #include <string.h>
 
 /* Capture calls the last block of a stage "attention", by the number of the stage: that is what transformers gives. The
@@ -40,6 +41,27 @@ static struct cut cut_of(const struct swin *m, const struct swin_block *b, const
     return c;
 }
 
+/* A distance in units of the windows that were trained with, -1 to 1 within them, on a scale that keeps its sign. */
+static float log_spaced(int64_t distance, int64_t trained) {
+    const float x = 8 * (float)distance / (float)(trained > 1 ? trained - 1 : 1);
+    return copysignf(log2f(fabsf(x) + 1) / 3, x);
+}
+
+/* The second version's table ((2a - 1)(2b - 1),H), worked out of distances. */
+static heed_tensor *distance_table(heed_ctx *cx, const struct swin_block *b) {
+    const struct swin_cosine *const v = &b->cosine;
+    const int64_t high = 2 * b->table[0] - 1, wide = 2 * b->table[1] - 1;
+    heed_tensor *const d = heed_zeros(cx, HEED_F32, 2, (int64_t[]){high * wide, 2});
+    if (!d) return NULL;
+    float *to = (float *)(void *)d->data;
+    for (int64_t i = 0; !cx->config.dry && i < high * wide; i++) {
+        *to++ = log_spaced(i / wide - b->table[0] + 1, v->trained ? v->trained : b->table[0]);
+        *to++ = log_spaced(i % wide - b->table[1] + 1, v->trained ? v->trained : b->table[1]);
+    }
+    heed_tensor *const h = heed_linear_run(cx, &v->distance[0], d, HEED_ACT_RELU);
+    return heed_affine(cx, heed_linear_run(cx, &v->distance[1], h, HEED_ACT_SIGMOID), 16, 0);
+}
+
 /* The bias of each pair of a window's tokens: (1,H,a,a) */
 static heed_tensor *bias_of(heed_ctx *cx, const struct swin_block *b, const struct cut *c) {
     const int64_t h = c->window[0], w = c->window[1], n = h * w, pairs = n * n, H = b->attention.heads;
@@ -50,7 +72,8 @@ static heed_tensor *bias_of(heed_ctx *cx, const struct swin_block *b, const stru
         for (int64_t j = 0; j < n; j++)
             *to++ =
                 (int32_t)((i / w - j / w + b->table[0] - 1) * (2 * b->table[1] - 1) + i % w - j % w + b->table[1] - 1);
-    heed_tensor *const t = heed_index_select(cx, heed_param_tensor(cx, b->bias), 0, index);
+    heed_tensor *const table = b->bias ? heed_param_tensor(cx, b->bias) : distance_table(cx, b);
+    heed_tensor *const t = heed_index_select(cx, table, 0, index);
     return heed_reshape(cx, heed_transpose(cx, t, 0, 1), 4, (int64_t[]){1, H, n, n});
 }
 
@@ -112,6 +135,31 @@ static heed_tensor *grid_of(heed_ctx *cx, const struct cut *c, heed_tensor *x) {
 
 /* ---- blocks and stages ---- */
 
+/* x (…,D) divided by its length, or by 1e-12: keys of padding are zeros */
+static heed_tensor *unit(heed_ctx *cx, heed_tensor *x) {
+    heed_tensor *const square = heed_sum(cx, heed_square(cx, x), (const int[]){-1}, 1, true);
+    return heed_div(cx, x, heed_sqrt(cx, heed_clamp(cx, square, 1e-24F, INFINITY)));
+}
+
+/* The second version's attention: x (B n,a,C) -> the same. */
+static heed_tensor *by_cosine(heed_ctx *cx, const struct swin_block *b, heed_tensor *x, heed_attention_opts *o) {
+    const struct swin_cosine *const v = &b->cosine;
+    const int64_t H = b->attention.heads;
+    heed_tensor *part[3];
+    if (!x) return NULL;
+    for (int i = 0; i < 3; i++) {
+        part[i] = heed_linear_run(cx, &v->qkv[i], x, HEED_ACT_NONE);
+        part[i] = heed_reshape(cx, part[i], 4, (int64_t[]){x->shape[0], x->shape[1], H, x->shape[2] / H});
+    }
+    heed_tensor *const most = heed_clamp(cx, heed_param_tensor(cx, v->logit_scale), -INFINITY, logf(100));
+    heed_tensor *const scale = heed_reshape(cx, heed_exp(cx, most), 2, (int64_t[]){H, 1});
+    o->scale = 1;
+    o->dropout = b->attention.dropout;
+    heed_tensor *const q = heed_mul(cx, unit(cx, part[0]), scale);
+    heed_tensor *const y = heed_attention(cx, q, unit(cx, part[1]), part[2], o);
+    return y ? heed_linear_run(cx, &b->attention.out, heed_reshape(cx, y, 3, x->shape), HEED_ACT_NONE) : NULL;
+}
+
 static heed_tensor *attention(heed_ctx *cx, const struct swin *m, const struct swin_block *b, heed_tensor *x) {
     if (!x) return NULL;
     const int64_t grid[] = {x->shape[1], x->shape[2]}, B = x->shape[0];
@@ -120,12 +168,21 @@ static heed_tensor *attention(heed_ctx *cx, const struct swin *m, const struct s
     if (c.shift[0] > 0 || c.shift[1] > 0) o.mask = heed_mask_both(cx, o.mask, heed_mask_keep(neighbours(cx, &c, B)));
     x = m->pads_last ? padded(cx, rolled(cx, &c, x, -1), c.size) : rolled(cx, &c, padded(cx, x, c.size), -1);
     x = windows_of(cx, &c, x);
-    x = heed_dropout(cx, heed_multihead_run(cx, &b->attention, x, x, x, &o), b->dropout);
-    x = grid_of(cx, &c, x);
+    x = m->second ? by_cosine(cx, b, x, &o) : heed_multihead_run(cx, &b->attention, x, x, x, &o);
+    x = grid_of(cx, &c, heed_dropout(cx, x, b->attention_dropout));
     return m->pads_last ? rolled(cx, &c, cropped(cx, x, grid), 1) : cropped(cx, rolled(cx, &c, x, 1), grid);
 }
 
+/* Norms after the sublayers. */
+static heed_tensor *second_run(heed_ctx *cx, const struct swin *m, const struct swin_block *b, heed_tensor *x) {
+    heed_tensor *y = heed_norm_run(cx, &b->norm1, heed_contiguous(cx, attention(cx, m, b, x)));
+    x = heed_add(cx, x, heed_drop_path(cx, y, b->drop_path));
+    y = heed_dropout(cx, heed_feed_forward_run(cx, &b->feed_forward, x), b->dropout);
+    return heed_add(cx, x, heed_drop_path(cx, heed_norm_run(cx, &b->norm2, y), b->drop_path));
+}
+
 static heed_tensor *block_run(heed_ctx *cx, const struct swin *m, const struct swin_block *b, heed_tensor *x) {
+    if (m->second) return second_run(cx, m, b, x);
     heed_tensor *y = heed_contiguous(cx, attention(cx, m, b, heed_norm_run(cx, &b->norm1, x)));
     y = heed_add_norm_run(cx, &b->norm2, heed_drop_path(cx, y, b->drop_path), x, &x);
     y = heed_dropout(cx, heed_feed_forward_run(cx, &b->feed_forward, y), b->dropout);
@@ -133,14 +190,15 @@ static heed_tensor *block_run(heed_ctx *cx, const struct swin *m, const struct s
 }
 
 /* (B,h,w,C) -> (B,h / 2,w / 2,2C); odd sides are padded */
-static heed_tensor *merged(heed_ctx *cx, const struct swin_stage *s, heed_tensor *x) {
+static heed_tensor *merged(heed_ctx *cx, const struct swin *m, const struct swin_stage *s, heed_tensor *x) {
     if (!x) return NULL;
     const int64_t B = x->shape[0], h = (x->shape[1] + 1) / 2, w = (x->shape[2] + 1) / 2, C = x->shape[3];
     x = padded(cx, x, (const int64_t[]){2 * h, 2 * w});
     x = heed_reshape(cx, x, 6, (int64_t[]){B, h, 2, w, 2, C});
     x = heed_permute(cx, x, (const int[]){0, 1, 3, 4, 2, 5});
-    x = heed_norm_run(cx, &s->norm, heed_reshape(cx, x, 4, (int64_t[]){B, h, w, 4 * C}));
-    return heed_linear_run(cx, &s->reduction, x, HEED_ACT_NONE);
+    x = heed_reshape(cx, x, 4, (int64_t[]){B, h, w, 4 * C});
+    if (m->second) return heed_norm_run(cx, &s->norm, heed_linear_run(cx, &s->reduction, x, HEED_ACT_NONE));
+    return heed_linear_run(cx, &s->reduction, heed_norm_run(cx, &s->norm, x), HEED_ACT_NONE);
 }
 
 /* -> (B,h,w,C) */
@@ -157,7 +215,7 @@ static heed_tensor *run(heed_ctx *cx, const struct swin *m, const heed_io *in) {
     if (x) x = heed_reshape(cx, x, 4, (int64_t[]){x->shape[0], grid[0], grid[1], x->shape[2]});
     heed_scope_begin(cx);
     for (int s = 0; s < m->stages; s++) {
-        if (m->stage[s].norm.weight) x = heed_scope_keep(cx, merged(cx, &m->stage[s], x));
+        if (m->stage[s].norm.weight) x = heed_scope_keep(cx, merged(cx, m, &m->stage[s], x));
         for (int i = 0; i < m->stage[s].blocks; i++)
             x = heed_scope_keep(cx, block_run(cx, m, &m->stage[s].block[i], x));
     }

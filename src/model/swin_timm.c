@@ -48,7 +48,8 @@ static bool make_block(heed_ctx *cx, heed_json args, heed_params *set, const cha
     a->width = a->key_width = a->value_width = C;
     a->head_size = head_size;
     a->dropout = (float)config_number(cx, args, "attn_drop_rate", 0, 1);
-    b->dropout = b->feed_forward.dropout = (float)config_number(cx, args, "proj_drop_rate", 0, 1);
+    b->attention_dropout = b->dropout = b->feed_forward.dropout =
+        (float)config_number(cx, args, "proj_drop_rate", 0, 1);
     b->feed_forward.act = HEED_ACT_GELU;
     if (heed_failed(cx)) return false;
     if (head_size == 0 && C % a->heads != 0)

@@ -128,6 +128,7 @@ static const struct {
     {"cait", {SMALL_TIMM_VIT, "init_values=0.5", "drop_path_rate=0.1"}, 8, NULL},
 #define SMALL_SWIN "embed_dim=4", "depths=2,1", "num_heads=1,2", "image_size=8", "patch_size=2", "window_size=2"
     {"swin", {SMALL_SWIN, "num_labels=3", "use_absolute_embeddings=true"}, 8, NULL},
+    {"swinv2", {SMALL_SWIN, "num_labels=3", "pretrained_window_sizes=0,3"}, 8, NULL},
     {"timm-swin",
      {"embed_dim=4", "depths=2,1", "num_heads=1,2", "img_size=8", "patch_size=2", "window_size=3", "num_classes=3"},
      7,

@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 
 from case import write_tensors
 transformers.logging.disable_progress_bar()
-LARGEST = 40 * 1024  # bytes of a directory
+LARGEST = 50 * 1024
 MAIN = ("logits", "action_preds", "last_hidden_state", "prediction_logits", "start_logits")  # what grad_output multiplies
 SKIPPED = ("past_key_values", "hidden_states", "encoder_hidden_states", "decoder_hidden_states",
            "encoder_last_hidden_state")
@@ -37,11 +37,11 @@ def seed(name):
 
 
 def enliven(model):
-    """Fresh weights are small and biases zero: too tame to find mistakes."""
+    """Fresh weights are small and biases zero: too tame to find mistakes. The logarithm of a scale is neither."""
     with torch.no_grad():
-        for p in model.parameters():
+        for name, p in model.named_parameters():
             if p.requires_grad:
-                p.copy_(p * 10 if p.dim() > 1 else p + 0.2 * torch.randn_like(p))
+                p.copy_(p * 10 if p.dim() > 1 and not name.endswith("logit_scale") else p + 0.2 * torch.randn_like(p))
     return model
 
 

@@ -120,6 +120,31 @@ def swin(r):
     return model, given
 
 
+def swinv2(r):
+    stages, window, patch = r.randint(1, 3), r.randint(1, 4), r.randint(1, 3)
+    heads = [r.randint(1, 2) for _ in range(stages)]
+    grid = [2 ** (stages - 1) * r.randint(1, 5), 2 ** (stages - 1) * r.randint(1, 5)]
+    config = hf.Swinv2Config(
+        embed_dim=2 * r.randint(2, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=heads, window_size=window, patch_size=patch, image_size=[patch * g for g in grid],
+        num_channels=r.randint(1, 3), mlp_ratio=r.choice([1.0, 1.5, 2.0]), qkv_bias=r.random() < 0.7, hidden_act=r.choice(ACTS), layer_norm_eps=r.choice([1e-5, 1e-2]),
+        pretrained_window_sizes=[r.choice([0, 0, 2, 6]) for _ in range(stages)], encoder_stride=patch * 2 ** (stages - 1), **kind_of_labels(r))
+    masked = r.random() < 0.2
+    head, rows = "ForMaskedImageModeling" if masked else r.choice(["Model", "ForImageClassification"]), r.randint(1, 2)
+    if masked:  # squares alone
+        config.image_size = patch * grid[0]
+    model = every_block(getattr(hf, "Swinv2" + head)._from_config(config, attn_implementation="eager"))
+    given = {}
+    size = [config.image_size] * 2 if masked else list(config.image_size)
+    if masked:
+        given["bool_masked_pos"] = torch.rand(rows, grid[0] ** 2) < 0.5
+    elif r.random() < 0.5:
+        size = [patch * r.randint(1, 9) - r.randint(0, patch - 1) for _ in size]
+    given["pixel_values"] = torch.randn(rows, config.num_channels, *size)
+    if head == "ForImageClassification":
+        given["labels"] = labels_for(r, config, rows)
+    return model, given
+
+
 # ---- timm ----
 
 def some(r, **choices):
@@ -223,7 +248,7 @@ def save(model, folder, modules=False):
     drawn.save_weights(model, folder)
 
 
-FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin,
+FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2,
             "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
 
 

@@ -128,6 +128,30 @@ def swin_masked():  # two stages: a place of the last grid is 2 x 2 patches of 2
     return every_block(hf.SwinForMaskedImageModeling(swin(depths=[2, 1], num_heads=[1, 2], embed_dim=4, patch_size=2, encoder_stride=4, num_channels=1))), pictures(2, 8, 8, 1) | dict(bool_masked_pos=mask)
 
 
+def swinv2(**keys):  # the layer behind its bias has 512 numbers, whatever the config: few blocks, few heads
+    return hf.Swinv2Config(**(dict(embed_dim=4, depths=[1], num_heads=[1], window_size=2, image_size=8, patch_size=2, mlp_ratio=1.0, num_channels=1) | keys))
+
+
+@case
+def swinv2_classify():  # shifted windows, distances of larger ones, a grid that is no whole number of windows
+    config = swinv2(image_size=6, depths=[2], pretrained_window_sizes=[6], num_labels=3)
+    return every_block(hf.Swinv2ForImageClassification(config)), pictures(2, 6, 10, 1) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def swinv2_bare():  # patches that merge, rows and columns of different sizes, no bias
+    config = swinv2(image_size=[8, 12], depths=[1, 1], num_heads=[1, 1], qkv_bias=False)
+    return every_block(hf.Swinv2Model(config)), pictures(1, 8, 12, 1)
+
+
+@case
+def swinv2_masked():
+    mask = torch.rand(2, 16, generator=torch.Generator().manual_seed(3)) < 0.5
+    model = every_block(hf.Swinv2ForMaskedImageModeling(swinv2(encoder_stride=2, num_heads=[2])))
+    torch.nn.init.normal_(model.swinv2.embeddings.mask_token)  # keys of zeros have no direction
+    return model, pictures(2, 8, 8, 1) | dict(bool_masked_pos=mask)
+
+
 @case
 def vit_heads():  # heads of a size of their own
     return hf.ViTForImageClassification(vit(head_dim=3, num_hidden_layers=1, num_labels=2)), pictures(2, 8, 8) | dict(labels=torch.tensor([1, 0]))

@@ -1,7 +1,7 @@
 """transformers' Swin gives the attention of each stage's last block; here that of the others too, windows_attentions.N by block."""
 
 def every_block(model):
-    stages = [m for m in model.modules() if type(m).__name__ == "SwinStage"]
+    stages = [m for m in model.modules() if type(m).__name__ in ("SwinStage", "Swinv2Stage")]
     seen = {}
 
     def forward(self, *args, **options):

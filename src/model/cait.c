@@ -6,7 +6,7 @@
  *     c = c + g_1 attention(c; norm([c; x]));  c = c + g_2 mlp(norm(c))       in each class block: x stays as it is
  *     h = norm([c; x]);  pooled: c
  *
- * Heads that talk (Shazeer et al. 2020) mix scores before and weights after the softmax, by products over heads:
+ * Talking heads (Shazeer et al. 2020) mix scores before and weights after the softmax, by products over heads:
  *
  *     p_g = softmax(sum_f L_gf q_f k_f' / sqrt(D) + l_g),   y_h = (sum_g W_hg p_g + w_h) v_h
  *
@@ -55,8 +55,8 @@ struct cait {
 
 /* ---- build ---- */
 
-static bool make_rest(heed_ctx *cx, heed_params *set, const char *prefix, int64_t C, int64_t hidden, float dropout,
-                      heed_init init, heed_init scale, struct cait_block *b) {
+static bool make_sublayers(heed_ctx *cx, heed_params *set, const char *prefix, int64_t C, int64_t hidden, float dropout,
+                           heed_init init, heed_init scale, struct cait_block *b) {
     b->feed_forward.act = HEED_ACT_GELU;
     b->feed_forward.dropout = dropout;
     b->scale1 = heed_param_add(cx, set, prefix, "gamma_1", 1, &C, scale);
@@ -70,8 +70,8 @@ static bool make_rest(heed_ctx *cx, heed_params *set, const char *prefix, int64_
 
 static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t C, heed_init init, struct cait *m) {
     static const char *const key_value[] = {"attn.k", "attn.v"};
-    const int64_t H = m->heads, hidden = timm_hidden(cx, args, "mlp_ratio", C),
-                  class_hidden = timm_hidden(cx, args, "mlp_ratio_token_only", C);
+    const int64_t H = m->heads, hidden = part_hidden(cx, args, "mlp_ratio", C),
+                  class_hidden = part_hidden(cx, args, "mlp_ratio_token_only", C);
     const bool bias = heed_json_bool(cx, args, "qkv_bias");
     const heed_init scale = {HEED_INIT_CONSTANT, (float)config_number(cx, args, "init_values", -1e6, 1e6), 0};
     m->blocks = (int)config_int(cx, args, "depth", 0, MAX_LAYERS);
@@ -81,7 +81,7 @@ static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t 
     for (int i = 0; m->class_block && i < m->blocks; i++) {
         struct cait_block *const b = &m->block[i];
         const struct part_name in = part_numbered(cx, "", "blocks", i);
-        if (!make_rest(cx, set, in.s, C, hidden, m->dropout, init, scale, b) ||
+        if (!make_sublayers(cx, set, in.s, C, hidden, m->dropout, init, scale, b) ||
             !part_linear(cx, set, in.s, "attn.qkv", C, 3 * C, bias, init, &b->qkv) ||
             !part_linear(cx, set, in.s, "attn.proj_l", H, H, true, init, &b->before) ||
             !part_linear(cx, set, in.s, "attn.proj_w", H, H, true, init, &b->after))
@@ -91,7 +91,7 @@ static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t 
     for (int i = 0; m->class_block && i < m->class_blocks; i++) {
         struct cait_block *const b = &m->class_block[i];
         const struct part_name in = part_numbered(cx, "", "blocks_token_only", i);
-        if (!make_rest(cx, set, in.s, C, class_hidden, 0, init, scale, b) ||
+        if (!make_sublayers(cx, set, in.s, C, class_hidden, 0, init, scale, b) ||
             !part_linear(cx, set, in.s, "attn.q", C, C, bias, init, &b->q) ||
             !part_slices(cx, set, in.s, "attn.kv", key_value, (int64_t[]){C, C}, 2, C, bias, init, &b->kv))
             return false;
@@ -302,10 +302,10 @@ static const heed_key keys[] = {
     {"in_chans", HEED_KEY_INT, "3", "channels of pictures"},
     {"embed_dim", HEED_KEY_INT, "768", "width"},
     {"depth", HEED_KEY_INT, "12", "number of blocks of patches"},
-    {"depth_token_only", HEED_KEY_INT, "2", "number of blocks of the class token"},
+    {"depth_token_only", HEED_KEY_INT, "2", "number of class-attention blocks"},
     {"num_heads", HEED_KEY_INT, "12", "number of attention heads, which divides the width"},
     {"mlp_ratio", HEED_KEY_NUMBER, "4.0", "width of the feed-forward layer, by embed_dim"},
-    {"mlp_ratio_token_only", HEED_KEY_NUMBER, "4.0", "the same in blocks of the class token"},
+    {"mlp_ratio_token_only", HEED_KEY_NUMBER, "4.0", "the same in class-attention blocks"},
     {"qkv_bias", HEED_KEY_BOOL, "true", "queries, keys and values have a bias"},
     {"init_values", HEED_KEY_NUMBER, "1e-4", "LayerScale's beginning"},
     {"global_pool", HEED_KEY_TEXT, "token", "what is classified: token or avg; empty: all"},
@@ -332,7 +332,7 @@ const heed_family family_cait = {
     .timm = "cait_*",
     .arguments = "model_args",
     .paper = "Touvron et al. 2021, Going deeper",
-    .summary = "a deep ViT with heads that talk and a class token that comes late",
+    .summary = "a deep ViT with LayerScale, talking heads, and class attention in its last blocks",
     .notes =
         "config.json has timm's architecture and num_classes, and in model_args what differs from it; --set writes "
         "there. Parameters have timm's names: blocks.N.attn.proj_l.weight, blocks.N.gamma_1, "

@@ -134,7 +134,7 @@ DINO_BUILDS(dinov2_with_registers)
     }
 static const heed_key dinov2_keys[] = {
     DINO_KEYS("14"),
-    {"use_mask_token", HEED_KEY_BOOL, "true", "there is a token for hidden patches"},
+    {"use_mask_token", HEED_KEY_BOOL, "true", "there is a mask token, for patches that bool_masked_pos hides"},
     END_OF_KEYS,
 };
 static const heed_key dinov2_with_registers_keys[] = {

@@ -105,3 +105,11 @@ bool part_heads(heed_ctx *cx, heed_json config, const char *width_key, const cha
     layer->heads = H;
     return true;
 }
+
+int64_t part_hidden(heed_ctx *cx, heed_json config, const char *key, int64_t width) {
+    const double ratio = config_number(cx, config, key, 0, 1e6), hidden = (double)width * ratio;
+    if (heed_failed(cx)) return 0;
+    if (hidden >= 1 && hidden <= (double)(1 << 30)) return (int64_t)hidden;
+    heed_json_fail(cx, heed_json_find(cx, config, key), "%g makes no width of %lld", ratio, (long long)width);
+    return 0;
+}

@@ -38,6 +38,9 @@ bool part_rms_norm(heed_ctx *cx, heed_params *set, const char *prefix, const cha
 enum { LAYER_FULL, LAYER_SLIDING };
 int part_layer_type(heed_ctx *cx, heed_json config, int layers, int layer);
 
+/* The width of a feed-forward layer: the key of config, a ratio, times `width`; 0 after saying that it makes none. */
+int64_t part_hidden(heed_ctx *cx, heed_json config, const char *key, int64_t width);
+
 /* C and H of a config: fails when the heads do not divide the width. */
 bool part_heads(heed_ctx *cx, heed_json config, const char *width_key, const char *heads_key, heed_multihead *layer);
 

@@ -35,8 +35,7 @@ static bool make_cosine(heed_ctx *cx, heed_json config, heed_params *set, const 
 static bool make_block(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, bool second, int64_t C,
                        heed_init init, struct swin_block *b) {
     const float eps = (float)config_number(cx, config, "layer_norm_eps", 0, 1);
-    const double ratio = config_number(cx, config, "mlp_ratio", 0, 1e6);
-    const int64_t hidden = (int64_t)(ratio * (double)C);
+    const int64_t hidden = part_hidden(cx, config, "mlp_ratio", C);
     heed_multihead *const a = &b->attention;
     a->width = a->key_width = a->value_width = C;
     a->dropout = (float)config_number(cx, config, "attention_probs_dropout_prob", 0, 1);
@@ -44,9 +43,6 @@ static bool make_block(heed_ctx *cx, heed_json config, heed_params *set, const c
     b->attention_dropout = second ? a->dropout : b->dropout;
     b->feed_forward.act = config_activation(cx, config, "hidden_act");
     if (heed_failed(cx)) return false;
-    if (hidden < 1 || hidden > SIZE_LIMIT)
-        return heed_json_fail(cx, heed_json_find(cx, config, "mlp_ratio"), "%g makes no width of %lld", ratio,
-                              (long long)C);
     return part_norm(cx, set, prefix, "layernorm_before", C, eps, &b->norm1) &&
            (second ? make_cosine(cx, config, set, prefix, C, init, b)
                    : swin_make_bias(cx, set, part_under(cx, prefix, "attention.self").s, init, b) &&
@@ -293,7 +289,7 @@ const heed_family family_swinv2 = {
     .type = "swinv2",
     .base = "swinv2",
     .paper = "Liu et al. 2022",
-    .summary = "Swin with norms after its sublayers, cosine attention, and biases for windows of any size",
+    .summary = "Swin with res-post-norm, scaled cosine attention and a log-spaced continuous position bias",
     .notes = "Parameters have the names of transformers' files, with swinv2. at the beginning but for the bare model: "
              "swinv2.encoder.layers.N.blocks.N.attention.self.logit_scale. Pictures of any size are taken; windows are "
              "those of image_size, and shrink to its grid of patches. Attention maps are named as swin's. "

@@ -9,9 +9,10 @@
  *
  * Attention adds a bias for the distance of row and column, of a table ((2a - 1)(2b - 1),H) for windows of a x b.
  *
- * The second version has its norms after the sublayers, x = x + norm(attention(x)), and after the product that merges;
- * scores are cosines times a learned number of each head, 100 at most; and the bias is 16 sigmoid(W_2 relu(W_1 d +
- * b_1)), d the distances on a logarithmic scale, so that other windows than those it was trained with are possible. */
+ * The second version has its norms after the sublayers (res-post-norm), x = x + norm(attention(x)), and after the
+ * product that merges; scores are cosines times a learned number of each head, 100 at most; and the bias is 16
+ * sigmoid(W_2 relu(W_1 d + b_1)), d the distances on a logarithmic scale, so that other windows than those it was
+ * trained with are possible. */
 #ifndef MODEL_SWIN_H
 #define MODEL_SWIN_H
 

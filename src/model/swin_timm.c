@@ -43,8 +43,7 @@ static bool make_block(heed_ctx *cx, heed_json args, heed_params *set, const cha
                        heed_init init, struct swin_block *b) {
     const struct part_name attn = part_under(cx, prefix, "attn"), mlp = part_under(cx, prefix, "mlp");
     heed_multihead *const a = &b->attention;
-    const double ratio = config_number(cx, args, "mlp_ratio", 0, 1e6);
-    const int64_t inner = head_size > 0 ? head_size * a->heads : C, hidden = (int64_t)((double)C * ratio);
+    const int64_t inner = head_size > 0 ? head_size * a->heads : C, hidden = part_hidden(cx, args, "mlp_ratio", C);
     a->width = a->key_width = a->value_width = C;
     a->head_size = head_size;
     a->dropout = (float)config_number(cx, args, "attn_drop_rate", 0, 1);
@@ -55,9 +54,9 @@ static bool make_block(heed_ctx *cx, heed_json args, heed_params *set, const cha
     if (head_size == 0 && C % a->heads != 0)
         return heed_json_fail(cx, heed_json_find(cx, args, "num_heads"), "%lld heads do not divide a width of %lld",
                               (long long)a->heads, (long long)C);
-    if (hidden < 1 || hidden > SIZE_LIMIT || inner > SIZE_LIMIT)
-        return heed_json_fail(cx, heed_json_find(cx, args, "mlp_ratio"), "%g makes no width of %lld", ratio,
-                              (long long)C);
+    if (inner > SIZE_LIMIT)
+        return heed_json_fail(cx, heed_json_find(cx, args, "head_dim"), "%lld heads of %lld numbers are too wide",
+                              (long long)a->heads, (long long)head_size);
     return part_norm(cx, set, prefix, "norm1", C, NORM_EPS, &b->norm1) && swin_make_bias(cx, set, attn.s, init, b) &&
            part_linear(cx, set, attn.s, "qkv", C, 3 * inner, heed_json_bool(cx, args, "qkv_bias"), init, &a->in) &&
            part_linear(cx, set, attn.s, "proj", inner, C, true, init, &a->out) &&

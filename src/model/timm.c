@@ -44,14 +44,6 @@ bool timm_given(heed_ctx *cx, heed_json config, const char *argument) {
            heed_json_kind_of(heed_json_find(cx, args, argument)) > HEED_JSON_NULL;
 }
 
-int64_t timm_hidden(heed_ctx *cx, heed_json args, const char *key, int64_t width) {
-    const double ratio = config_number(cx, args, key, 0, 1e6), hidden = (double)width * ratio;
-    if (heed_failed(cx)) return 0;
-    if (hidden >= 1 && hidden <= (double)(1 << 30)) return (int64_t)hidden;
-    heed_json_fail(cx, heed_json_find(cx, args, key), "%g makes no width of %lld", ratio, (long long)width);
-    return 0;
-}
-
 /* NULL where it is null or empty */
 static const char *text_of(heed_ctx *cx, heed_json args, const char *key) {
     if (heed_json_kind_of(heed_json_find(cx, args, key)) != HEED_JSON_TEXT) return NULL;

@@ -17,8 +17,6 @@ struct timm_row {
 heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const struct timm_row *rows);
 /* Is it the config, not the architecture, that says so? */
 bool timm_given(heed_ctx *cx, heed_json config, const char *argument);
-/* The width of a feed-forward layer: the argument `key`, a ratio, of `width`; 0 after saying that there is none. */
-int64_t timm_hidden(heed_ctx *cx, heed_json args, const char *key, int64_t width);
 /* An activation by timm's name; `standard` where it is null. */
 heed_activation timm_activation(heed_ctx *cx, heed_json args, const char *key, heed_activation standard);
 /* false: the norm of layers; true: RMS. Fails on any other than layernorm and rmsnorm. */

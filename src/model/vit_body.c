@@ -203,9 +203,7 @@ bool vit_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t len
 enum kind { CLASS, DISTILLATION, REGISTER };
 static enum kind kind_of(const heed_param *token) {
     const char *const dot = strrchr(token->name, '.'), *const last = dot ? dot + 1 : token->name;
-    return last[0] == 'c'   ? CLASS
-           : last[0] == 'r' ? REGISTER
-                            : DISTILLATION; /* cls_token, reg_token, register_tokens */
+    return strcmp(last, "cls_token") == 0 ? CLASS : strncmp(last, "reg", 3) == 0 ? REGISTER : DISTILLATION;
 }
 
 void vit_name_key(const void *own, int64_t i, char *name, size_t size) {

@@ -213,7 +213,7 @@ static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) 
         return heed_json_fail(cx, heed_json_find(cx, a->at, "num_heads"),
                               "%lld heads do not divide an embed_dim of %lld", (long long)a->heads,
                               (long long)a->width);
-    a->hidden = timm_hidden(cx, a->at, "mlp_ratio", a->width);
+    a->hidden = part_hidden(cx, a->at, "mlp_ratio", a->width);
     a->eps = timm_given(cx, config, "norm_layer") ? 1e-6F : (float)config_number(cx, a->at, "norm_eps", 0, 1);
     a->rms = timm_rms(cx, a->at, "norm_layer");
     a->act = timm_activation(cx, a->at, "act_layer", HEED_ACT_GELU);

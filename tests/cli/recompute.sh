@@ -36,7 +36,7 @@ both llama train lm --model llama --data films.txt --documents --tokens word --c
     --set num_attention_heads=2 --set num_key_value_heads=1 --set head_dim=8 --set intermediate_size=32
 cmp llama/model.safetensors llama-again/model.safetensors || fail "packed documents and rotary angles: the same bits"
 both cait train classify --model cait --data digits --steps 3 --batch 8 --set embed_dim=16 --set depth=3 --set num_heads=2 --set attn_drop_rate=0.1 --set drop_path_rate=0.2
-cmp cait/model.safetensors cait-again/model.safetensors || fail "heads that talk: the same bits"
+cmp cait/model.safetensors cait-again/model.safetensors || fail "talking heads: the same bits"
 
 # what is planned is less, and enough
 needs() { sed -n 's/.*needs \([0-9]*\)K of memory.*/\1/p' err; }

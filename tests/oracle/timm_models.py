@@ -59,7 +59,7 @@ def timm_model(name, num_classes, model_args):
     for module in model.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = True  # so that attention() is called
-        if hasattr(module, "proj_w"):  # heads that talk: what enters the second product over heads, (B, T, T, H)
+        if hasattr(module, "proj_w"):  # talking heads: what enters the second product over heads, (B, T, T, H)
             module.proj_w.register_forward_pre_hook(lambda _, given: SEEN.append(given[0].permute(0, 3, 1, 2)))
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "config.json"

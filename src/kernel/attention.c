@@ -21,7 +21,7 @@ struct job {
     float *y;
     struct attention_at y_at;
     float *top, *sum; /* (H, rows) or NULL */
-    int64_t rows, lanes, query_block, row_block, blocks, items, per_task;
+    int64_t rows, lanes, query_block, blocks, items, per_task;
 };
 
 int64_t kernel_attention_rows(const struct attention *a) { return a->q_offsets ? a->q_rows : a->batch * a->queries; }
@@ -117,15 +117,12 @@ static void query_block(const struct job *j, const struct sequence *s, int64_t h
 /* The bias and dropout of one query, from those of a strip. */
 static void row_mask(const struct job *j, const struct sequence *s, int64_t h, int64_t i, int64_t j0,
                      struct attention_block *block, struct mask_room *mask, float *add, float *factor) {
-    const struct attention_block all = *block;
-    for (int64_t at = 0; at < all.keys; at += KEY_BLOCK) {
-        struct attention_block part = {.keys = min64(KEY_BLOCK, all.keys - at)};
-        strip_mask(j->isa, j->a, s, h, i, 1, j0 + at, &part, mask);
-        for (int64_t k = 0; part.add && k < part.keys; k++) add[at + k] = part.add[k * j->lanes];
-        for (int64_t k = 0; part.factor && k < part.keys; k++) factor[at + k] = part.factor[k * j->lanes];
-        if (part.add) block->add = add;
-        if (part.factor) block->factor = factor;
-    }
+    struct attention_block strip = {.keys = block->keys};
+    strip_mask(j->isa, j->a, s, h, i, 1, j0, &strip, mask);
+    for (int64_t k = 0; strip.add && k < strip.keys; k++) add[k] = strip.add[k * j->lanes];
+    for (int64_t k = 0; strip.factor && k < strip.keys; k++) factor[k] = strip.factor[k * j->lanes];
+    block->add = strip.add ? add : NULL;
+    block->factor = strip.factor ? factor : NULL;
 }
 
 static bool has_strips(const struct attention *a) {
@@ -137,7 +134,7 @@ static void meet_row(const struct job *j, const struct sequence *s, int64_t h, i
     const struct attention *const a = j->a;
     const float *const v = row.block.v;
     const int64_t ldv = row.block.ldv;
-    float *const add = take(&room, ROW_BLOCK), *const factor = take(&room, ROW_BLOCK);
+    float *const add = take(&room, KEY_BLOCK), *const factor = take(&room, KEY_BLOCK);
     bool bad = false;
     if (has_strips(a)) row_mask(j, s, h, i, j0, &row.block, mask, add, factor);
     if (row.block.add) row.block.v = finite_rows(j->isa, v, &row.block.ldv, row.block.keys, a->e, room, &bad);
@@ -152,7 +149,7 @@ static void meet_row(const struct job *j, const struct sequence *s, int64_t h, i
 static void few_queries(const struct job *j, const struct sequence *s, int64_t kv, float *scratch) {
     const struct attention *const a = j->a;
     const int64_t group = a->heads / a->kv_heads, n = group * s->queries;
-    float *const scores = take(&scratch, ROW_BLOCK);
+    float *const scores = take(&scratch, KEY_BLOCK);
     struct mask_room *const mask = take_mask(&scratch);
     const int64_t most = (ROOM / 4) / (a->d + a->e + 2); /* rows at once; the rest of the scratch is for odd values */
     for (int64_t r0 = 0; r0 < n; r0 += most) {
@@ -170,7 +167,7 @@ static void few_queries(const struct job *j, const struct sequence *s, int64_t k
             from = min64(from, span_of(a, s, i).from), to = max64(to, span_of(a, s, i).to);
         }
         for (int64_t j0 = from, end; j0 < to; j0 = end) {
-            end = block_end(s, j0, j->row_block);
+            end = block_end(s, j0, KEY_BLOCK);
             for (int64_t r = 0; r < rows; r++) {
                 const int64_t h = kv * group + (r0 + r) / s->queries, i = (r0 + r) % s->queries;
                 const struct span see = span_of(a, s, i);
@@ -228,7 +225,6 @@ void kernel_attention(struct pool *pool, const struct attention *a, float *y, st
     const int64_t fit = (ROOM / 4) / (a->d + a->e + 1) / j.lanes * j.lanes;
     const int64_t share = a->batch * a->heads * a->queries / (pool ? 4 * pool_threads(pool) : 1);
     j.query_block = max64(j.lanes, min64(min64(QUERY_BLOCK, fit), max64(LEAST_BLOCK, share / j.lanes * j.lanes)));
-    j.row_block = max64(1, min64(ROW_BLOCK, ROOM / 4 / max64(1, a->e)));
     j.blocks = max64(1, ceil_div(a->queries, j.query_block));
     j.items = a->batch * a->heads * j.blocks;
     const int64_t work = min64(j.query_block, a->queries) * a->keys * (a->d + a->e);

@@ -6,9 +6,8 @@
 #include "kernel/attention_blocks.h"
 #include "kernel/ints.h"
 
-#define KEY_BLOCK 256                                       /* keys that a strip takes at once */
-#define FEW       4                                         /* queries that are processed one by one, not in strips */
-#define ROW_BLOCK 512                                       /* keys that such a query takes at once */
+#define KEY_BLOCK 256 /* keys that a strip, or a query on its own, takes at once */
+#define FEW       4   /* queries that are processed one by one, not in strips */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float))) /* floats of scratch that a task has */
 
 /* One sequence of the batch. */

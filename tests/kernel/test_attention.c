@@ -1,6 +1,6 @@
 /* Exact attention against the plain formula in double, on random shapes, strides, masks and options: forward, every
- * gradient, and the weights of chosen rows. Then the promises: the same bits for any number of threads and for a
- * sequence alone or in a batch; what is hidden does no harm, whatever it holds. */
+ * gradient, and the weights of chosen rows. Then the promises: the same bits for any number of threads, for a sequence
+ * alone or in a batch, and for a query alone or among others; what is hidden does no harm, whatever it holds. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -452,6 +452,37 @@ static void test_batch(void **unused) {
     }
 }
 
+/* Some queries give the same bits alone as among the others: in decoding, one by one or in small groups. */
+static void test_few(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 150; i++) {
+        struct scene s;
+        scene_make(&s, i % 4 == 0);
+        while (s.q_offsets || s.q_lengths || s.a.dropout > 0 || s.a.queries < 5)
+            scene_free(&s), scene_make(&s, i % 4 == 0);
+        if (i % 5 == 0) s.a.cap = 2;
+        scene_run(&s, pools[1], false);
+        const int64_t first = below(s.a.queries), rows = s.a.queries, most = rows - first < 8 ? rows - first : 8;
+        struct scene few = s;
+        few.a.queries = few.rows = 1 + below(most);
+        few.a.q += first * s.a.q_at.time, few.a.offset += first;
+        if (s.add) few.a.add += first * s.a.add_at.query;
+        if (s.keep) few.a.keep += first * s.a.keep_at.query;
+        int32_t places[3];
+        for (int64_t b = 0; s.places && b < s.a.batch; b++) places[b] = s.places[b] + (int32_t)first;
+        if (s.places) few.a.places = places;
+        const int64_t h = s.a.heads, e = s.a.e, n = few.a.queries;
+        few.y = room(n * s.a.batch * h * e, sizeof(float)), few.y_at.batch = n * h * e;
+        few.top = room(n * s.a.batch * h, sizeof(float)), few.sum = room(n * s.a.batch * h, sizeof(float));
+        kernel_attention(pools[0], &few.a, few.y, few.y_at, few.top, few.sum);
+        for (int64_t b = 0; b < s.a.batch; b++)
+            assert_memory_equal(few.y + b * n * h * e, s.y + (b * rows + first) * h * e,
+                                (size_t)(n * h * e) * sizeof(float));
+        free(few.y), free(few.top), free(few.sum);
+        scene_free(&s);
+    }
+}
+
 /* One query, heads that fill a vector or not: the same bits wherever the arrays lie. */
 static void test_places(void **unused) {
     (void)unused;
@@ -489,7 +520,8 @@ static void test_places(void **unused) {
 static int tests(void) {
     const struct CMUnitTest all[] = {cmocka_unit_test(test_random),       cmocka_unit_test(test_hidden_harmless),
                                      cmocka_unit_test(test_large_scores), cmocka_unit_test(test_threads),
-                                     cmocka_unit_test(test_batch),        cmocka_unit_test(test_places)};
+                                     cmocka_unit_test(test_batch),        cmocka_unit_test(test_few),
+                                     cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(all, open_pools, close_pools);
 }
 

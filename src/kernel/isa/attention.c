@@ -181,114 +181,117 @@ void ISA_NAME(attention_strip)(const struct attention_strip *s) {
     run(gain_transposed, b->e, (struct product){b->keys, b->v, s->scores, b->ldv, NR, s->yt, NR, NR, NULL});
 }
 
-/* The sum over the lanes of each of TW vectors: stored as rows, transposed, and added up. */
-INLINE vt sums_of(const vf acc[TW]) {
-    float rows[TW * TW];
-    UNROLL for (int u = 0; u < TW; u++) {
-        vt half[VW / TW];
-        memcpy(half, &acc[u], sizeof half);
-        UNROLL for (int i = 1; i < VW / TW; i++) half[0] += half[i];
-        memcpy(rows + u * TW, half, sizeof *half);
-    }
-    vt column[TW];
-    load_transposed(column, rows, 0, TW, STORED_F32);
-    UNROLL for (int step = TW / 2; step > 0; step /= 2) UNROLL for (int i = 0; i < step; i++) column[i] +=
-        column[i + step];
-    return column[0];
+/* ---- one query ----
+ *
+ * The sums of a strip's lane, in the same order, so that the bits of a row do not tell with how many others it came: a
+ * score is one chain over d, a sum of weights one over the keys of a block, and so is each number of y. The lanes are
+ * keys here, whose rows are read where they lie and transposed in registers. */
+
+/* Columns c .. c + TW of VW keys from key j on; of fewer, the last is taken again. */
+INLINE void load_keys(vf out[TW], const struct attention_block *b, int64_t j, int64_t keys, int64_t c) {
+    const float *const k = b->k + j * b->ldk + c;
+    vt row[VW];
+    UNROLL for (int i = 0; i < VW; i++) row[i] = t_read(k, (i < keys ? i : keys - 1) * b->ldk, STORED_F32);
+#if VW == TW
+    transpose_rows((vt *)out, row);
+#else
+    vf pair[TW];
+    UNROLL for (int i = 0; i < TW; i++) pair[i] = v_join(row[i], row[i + TW]);
+    transpose_tall(out, pair);
+#endif
 }
 
-/* q'k over lanes, of `vectors` whole vectors, or of d numbers where that is 0. */
-INLINE vf row_dot(const float *q, const float *k, int64_t d, const int vectors) {
-    vf sum = {0};
-    if (vectors) {
-        UNROLL for (int i = 0; i < vectors * VW; i += VW) sum = v_fma(v_load(q + i), v_load(k + i), sum);
-    } else {
-        V_EACH(i, n, d, { sum = v_fma(v_get(q + i, n, 0), v_get(k + i, n, 0), sum); });
-    }
-    return sum;
-}
-
-/* Key after key, each read from end to end: in decoding, the time is that of reading keys and values once. `most` is
- * TW, or fewer at the end, where the last key is taken again. */
-INLINE vt dot_group(const struct attention_row *r, int64_t j, int64_t most, const int vectors) {
+/* Scores of keys j .. j + keys, which `groups` vectors hold. */
+INLINE void dot_group(const struct attention_row *r, int64_t j, int64_t keys, const int groups) {
     const struct attention_block *const b = &r->block;
-    vf acc[TW];
-    UNROLL for (int u = 0; u < TW; u++) acc[u] =
-        row_dot(r->q, b->k + (j + (u < most ? u : most - 1)) * b->ldk, b->d, vectors);
-    return sums_of(acc);
+    vf acc[2] = {{0}, {0}}, column[TW];
+    int64_t c = 0;
+    ROLLED for (; c + TW <= b->d; c += TW) UNROLL for (int g = 0; g < groups; g++) {
+        load_keys(column, b, j + g * VW, keys - g * VW < VW ? keys - g * VW : VW, c);
+        UNROLL for (int u = 0; u < TW; u++) acc[g] = v_fma(column[u], v_set(r->q[c + u]), acc[g]);
+    }
+    for (; c < b->d; c++) UNROLL for (int g = 0; g < groups; g++) {
+            float one[VW] = {0};
+            for (int64_t i = 0; i < VW && g * VW + i < keys; i++) one[i] = b->k[(j + g * VW + i) * b->ldk + c];
+            acc[g] = v_fma(v_load(one), v_set(r->q[c]), acc[g]);
+        }
+    UNROLL for (int g = 0; g < groups; g++) v_put(r->scores + j + g * VW, acc[g], keys - g * VW);
 }
-INLINE void dot_keys(const struct attention_row *r, const int vectors) {
+
+static void dot_keys(const struct attention_row *r) {
+    const int64_t keys = r->block.keys;
     int64_t j = 0;
-    for (; j + TW <= r->block.keys; j += TW) {
-        const vt sums = dot_group(r, j, TW, vectors);
-        memcpy(r->scores + j, &sums, sizeof sums);
-    }
-    if (j < r->block.keys) {
-        const vt sums = dot_group(r, j, r->block.keys - j, vectors);
-        memcpy(r->scores + j, &sums, (size_t)(r->block.keys - j) * sizeof(float));
-    }
+    for (; j + 2 * VW <= keys; j += 2 * VW) dot_group(r, j, 2 * VW, 2);
+    if (j + VW <= keys) dot_group(r, j, VW, 1), j += VW;
+    if (j < keys) dot_group(r, j, keys - j, 1);
 }
 
 static void row_scores(const struct attention_row *r) {
     const struct attention_block *const b = &r->block;
-    if (b->d == 4 * VW)
-        dot_keys(r, 4);
-    else if (b->d == 8 * VW)
-        dot_keys(r, 8);
-    else if (b->d == 16 * VW)
-        dot_keys(r, 16);
-    else
-        dot_keys(r, 0);
+    dot_keys(r);
     if (b->cap != 0) V_EACH(i, n, b->keys, { v_put(r->scores + i, capped(v_get(r->scores + i, n, 0), b->cap), n); });
     if (!b->add) return;
     V_EACH(i, n, b->keys, { v_put(r->scores + i, with_bias(v_get(r->scores + i, n, 0), v_get(b->add + i, n, 0)), n); });
 }
 void ISA_NAME(attention_row_scores)(const struct attention_row *r) { row_scores(r); }
 
-/* y += sum of p_j v_j over `count` vectors of columns, which stay in registers. */
-INLINE void gather_values(const struct attention_row *r, int64_t from, const int count) {
+INLINE vf value_factor(const struct attention_row *r, int64_t j) {
+    return v_set(r->block.factor ? r->scores[j] * r->block.factor[j] : r->scores[j]);
+}
+
+/* y += sum of p_j v_j over `count` vectors of columns, which stay in registers. Returns the sum of p_j, before dropout,
+ * which runs along for nothing. */
+INLINE vf gather_values(const struct attention_row *r, int64_t from, const int count) {
     const struct attention_block *const b = &r->block;
-    vf acc[8];
-    UNROLL for (int i = 0; i < count; i++) acc[i] = v_load(r->y + from + i * VW);
+    vf acc[8], sum = {0};
+    UNROLL for (int i = 0; i < count; i++) acc[i] = (vf){0};
     for (int64_t j = 0; j < b->keys; j++) {
-        const vf p = v_set(r->scores[j]);
+        const vf p = value_factor(r, j);
         const float *const v = b->v + j * b->ldv + from;
+        sum += v_set(r->scores[j]);
         UNROLL for (int i = 0; i < count; i++) acc[i] = v_fma(p, v_load(v + i * VW), acc[i]);
     }
-    UNROLL for (int i = 0; i < count; i++) v_store(r->y + from + i * VW, acc[i]);
+    UNROLL for (int i = 0; i < count; i++) {
+        float *const y = r->y + from + i * VW;
+        v_store(y, v_load(y) + acc[i]);
+    }
+    return sum;
 }
 
 /* The columns that do not fill a vector: in vectors too, since a compiler may round a plain loop one way or another
  * depending on where its arrays lie. */
-INLINE void gather_last(const struct attention_row *r, int64_t from) {
+INLINE vf gather_last(const struct attention_row *r, int64_t from) {
     const struct attention_block *const b = &r->block;
     const int64_t n = b->e - from;
-    vf acc = v_load_part(r->y + from, n, 0);
-    for (int64_t j = 0; j < b->keys; j++)
-        acc = v_fma(v_set(r->scores[j]), v_load_part(b->v + j * b->ldv + from, n, 0), acc);
-    v_store_part(r->y + from, acc, n);
+    vf acc = {0}, sum = {0};
+    for (int64_t j = 0; j < b->keys; j++) {
+        sum += v_set(r->scores[j]);
+        acc = v_fma(value_factor(r, j), v_load_part(b->v + j * b->ldv + from, n, 0), acc);
+    }
+    v_store_part(r->y + from, v_load_part(r->y + from, n, 0) + acc, n);
+    return sum;
 }
 
 void ISA_NAME(attention_row)(const struct attention_row *r) {
     const struct attention_block *const b = &r->block;
     row_scores(r);
-    vf most = v_set(-INFINITY), sums = {0};
+    vf most = v_set(-INFINITY), sum = {0};
     V_EACH(i, n, b->keys, { most = v_max(v_get(r->scores + i, n, -INFINITY), most); });
     const float block_top = v_top(most), top = block_top > *r->top ? block_top : *r->top;
-    const float shift = top == -INFINITY ? 0 : top, fade = v_exp_below(v_set(*r->top - shift))[0];
-    V_EACH(i, n, b->keys, {
-        const vf p = v_exp_below(v_get(r->scores + i, n, -INFINITY) - shift);
-        sums += p;
-        v_put(r->scores + i, b->factor ? p * v_get(b->factor + i, n, 0) : p, n);
-    });
-    *r->top = top;
-    *r->sum = *r->sum * fade + v_sum(sums);
+    const float shift = top == -INFINITY ? 0 : top;
+    const vf fade = v_exp_below(v_set(*r->top - shift));
+    V_EACH(i, n, b->keys, { v_put(r->scores + i, v_exp_below(v_get(r->scores + i, n, -INFINITY) - shift), n); });
     V_EACH(i, n, b->e, { v_put(r->y + i, v_get(r->y + i, n, 0) * fade, n); });
     int64_t i = 0;
-    for (; i + 8 * VW <= b->e; i += 8 * VW) gather_values(r, i, 8);
-    for (; i + 4 * VW <= b->e; i += 4 * VW) gather_values(r, i, 4);
-    for (; i + VW <= b->e; i += VW) gather_values(r, i, 1);
-    if (i < b->e) gather_last(r, i);
+    for (; i + 8 * VW <= b->e; i += 8 * VW) sum = gather_values(r, i, 8);
+    for (; i + 4 * VW <= b->e; i += 4 * VW) sum = gather_values(r, i, 4);
+    for (; i + VW <= b->e; i += VW) sum = gather_values(r, i, 1);
+    if (i < b->e) sum = gather_last(r, i);
+    *r->top = top;
+    *r->sum = v_fma(v_set(*r->sum), fade, sum)[0];
+    if (b->factor)
+        V_EACH(at, n, b->keys,
+               { v_put(r->scores + at, v_get(r->scores + at, n, 0) * v_get(b->factor + at, n, 0), n); });
 }
 
 /* Of what is hidden, 0: not 0 times a sum that may be NaN. */

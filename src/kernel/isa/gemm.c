@@ -12,32 +12,12 @@ INLINE const char *address(const void *from, int64_t at, const enum stored type)
 }
 
 #if VW == 16
-/* Transposes 16 rows of 8 numbers: out[c] is column c. Rows i and i + 8 are the halves of a vector, in which squares of
- * 8 x 8 are transposed side by side. */
+/* Transposes 16 rows of 8 numbers: out[c] is column c. */
 INLINE void load_transposed_tall(vf out[8], const void *in, int64_t at, int64_t ldi, const enum stored type) {
-#    define EACH_FOUR(a, b, i, j, k, l)                                                                                \
-        __builtin_shufflevector(a, b, i, j, k, l, i + 4, j + 4, k + 4, l + 4, i + 8, j + 8, k + 8, l + 8, i + 12,      \
-                                j + 12, k + 12, l + 12)
     vf row[8];
-    UNROLL for (int i = 0; i < 8; i++) {
-        const vt low = t_read(in, at + i * ldi, type), high = t_read(in, at + (i + 8) * ldi, type);
-        row[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    }
-    UNROLL for (int i = 0; i < 8; i += 4) {
-        const vf lo01 = EACH_FOUR(row[i], row[i + 1], 0, 16, 1, 17), hi01 = EACH_FOUR(row[i], row[i + 1], 2, 18, 3, 19);
-        const vf lo23 = EACH_FOUR(row[i + 2], row[i + 3], 0, 16, 1, 17),
-                 hi23 = EACH_FOUR(row[i + 2], row[i + 3], 2, 18, 3, 19);
-        out[i] = EACH_FOUR(lo01, lo23, 0, 1, 16, 17);
-        out[i + 1] = EACH_FOUR(lo01, lo23, 2, 3, 18, 19);
-        out[i + 2] = EACH_FOUR(hi01, hi23, 0, 1, 16, 17);
-        out[i + 3] = EACH_FOUR(hi01, hi23, 2, 3, 18, 19);
-    }
-    UNROLL for (int i = 0; i < 4; i++) {
-        const vf low = out[i], high = out[i + 4];
-        out[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-        out[i + 4] = __builtin_shufflevector(low, high, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-    }
-#    undef EACH_FOUR
+    UNROLL for (int i = 0; i < 8; i++) row[i] =
+        v_join(t_read(in, at + i * ldi, type), t_read(in, at + (i + 8) * ldi, type));
+    transpose_tall(out, row);
 }
 #endif
 

@@ -69,6 +69,35 @@ INLINE void load_transposed(vt out[TW], const void *in, int64_t at, int64_t ldi,
     transpose_rows(out, row);
 }
 
+#if VW == 16
+INLINE vf v_join(vt low, vt high) {
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+/* Transposes 16 rows of 8 numbers: row[i] holds rows i and i + 8, in whose halves squares of 8 x 8 are transposed side
+ * by side; out[c] is column c. */
+INLINE void transpose_tall(vf out[8], const vf row[8]) {
+#    define EACH_FOUR(a, b, i, j, k, l)                                                                                \
+        __builtin_shufflevector(a, b, i, j, k, l, i + 4, j + 4, k + 4, l + 4, i + 8, j + 8, k + 8, l + 8, i + 12,      \
+                                j + 12, k + 12, l + 12)
+    UNROLL for (int i = 0; i < 8; i += 4) {
+        const vf lo01 = EACH_FOUR(row[i], row[i + 1], 0, 16, 1, 17), hi01 = EACH_FOUR(row[i], row[i + 1], 2, 18, 3, 19);
+        const vf lo23 = EACH_FOUR(row[i + 2], row[i + 3], 0, 16, 1, 17),
+                 hi23 = EACH_FOUR(row[i + 2], row[i + 3], 2, 18, 3, 19);
+        out[i] = EACH_FOUR(lo01, lo23, 0, 1, 16, 17);
+        out[i + 1] = EACH_FOUR(lo01, lo23, 2, 3, 18, 19);
+        out[i + 2] = EACH_FOUR(hi01, hi23, 0, 1, 16, 17);
+        out[i + 3] = EACH_FOUR(hi01, hi23, 2, 3, 18, 19);
+    }
+    UNROLL for (int i = 0; i < 4; i++) {
+        const vf low = out[i], high = out[i + 4];
+        out[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+        out[i + 4] = __builtin_shufflevector(low, high, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+    }
+#    undef EACH_FOUR
+}
+#endif
+
 /* What C = alpha acc + start reads where nothing is to be added: adding -0 changes no number. */
 static const float nothing[NR] = {[0 ... NR - 1] = -0.0f};
 

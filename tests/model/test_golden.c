@@ -450,13 +450,15 @@ static float *forward_logits(struct golden *g, heed_tensor *source, const int32_
     return logits;
 }
 
-/* Token by token through a session, against forward. */
+/* Token by token through a session, against forward: the same bits. Performer alone takes its sums over the prefix in
+ * another order, token by token. */
 static void check_cached(struct golden *g, const heed_ids *source, int32_t *ids, const int64_t shape[2],
                          const float *want) {
     const int64_t B = shape[0], T = shape[1];
     heed_session *s = heed_session_open(g->cx, g->model, source, B);
     check(g, s != NULL, "session");
     const int64_t V = heed_session_vocabulary(s);
+    const bool sums = strncmp(g->name, "performer", 9) == 0;
     heed_ids *one = calloc((size_t)B, sizeof *one);
     for (int64_t t = 0; t < T; t++) {
         for (int64_t b = 0; b < B; b++) one[b] = (heed_ids){.id = ids + b * T + t, .count = 1};
@@ -464,7 +466,7 @@ static void check_cached(struct golden *g, const heed_ids *source, int32_t *ids,
         for (int64_t b = 0; b < B; b++)
             for (int64_t v = 0; v < V; v++) {
                 const float got = heed_session_logits(s, b)[v], right = want[(b * T + t) * V + v];
-                if (!(fabsf(got - right) <= 1e-4f * fabsf(right) + 2e-5f))
+                if (sums ? !(fabsf(got - right) <= 1e-4f * fabsf(right) + 2e-5f) : got != right)
                     fail_msg("%s: with the cache a logit after %d tokens is %g, not %g", g->name, (int)t + 1,
                              (double)got, (double)right);
             }

@@ -132,7 +132,9 @@ bool ngram_making_nodes(struct ngram_making *g) {
     g->node = heed_mem_new(g->cx, (inner + 1) * sizeof *g->node);
     g->leaf = heed_mem_new(g->cx, leaves * sizeof *g->leaf);
     g->word = heed_mem_new(g->cx, (inner + leaves) * sizeof *g->word);
-    return g->node && g->leaf && g->word;
+    if (!g->node || !g->leaf || !g->word) return false;
+    g->node[inner] = (struct ngram_node){0}; /* of the last only `child` is read, but all of it is written to files */
+    return true;
 }
 
 void ngram_making_free(struct ngram_making *g) {

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define MAX_PARTS 256
+#define MAX_ADDED 65536 /* tokens that a template adds */
+
 /* ---- reading ---- */
 
 static void template_free(heed_ctx *cx, struct template *t) {
@@ -22,6 +25,7 @@ void processors_free(heed_ctx *cx, struct processors *p) {
     *p = (struct processors){0};
 }
 
+/* text: 0 or 1, and -1 for a token; id -1: no token, a part that is empty. */
 static bool put_part(heed_ctx *cx, struct template *to, int text, int64_t type, int64_t id, const char *token,
                      size_t size) {
     if (to->count == to->room) {
@@ -33,7 +37,7 @@ static bool put_part(heed_ctx *cx, struct template *to, int text, int64_t type, 
     }
     struct template_part *p = &to->part[to->count++];
     *p = (struct template_part){.text = text, .type = (int32_t)type, .id = (int32_t)id};
-    to->added += text < 0;
+    to->added += text < 0 && id >= 0;
     return heed_string_put(cx, &p->token, token, size);
 }
 
@@ -77,22 +81,52 @@ static bool read_bert(const heed_tokenizer *t, const struct tree *tree, node at,
     return true;
 }
 
-/* A special token of a template stands for one id or several. */
-static bool read_special(const heed_tokenizer *t, const struct tree *tree, node specials, node at, int64_t type,
-                         struct template *to) {
-    const node name = tree_need(tree, at, "id", TREE_TEXT),
-               special = name ? tree_find(tree, specials, name->text) : NULL;
+/* ---- templates ---- */
+
+/* A template, the special tokens that its parts name by their ids, and the parts so far. */
+struct template_reader {
+    const heed_tokenizer *t;
+    const struct tree *tree;
+    node list;           /* special_tokens */
+    struct map specials; /* value: place in the list's tree */
+    int parts;
+    bool single;
+};
+
+/* Of names that come twice the last one counts. */
+static bool index_specials(struct template_reader *r) {
+    for (EACH_NODE(v, r->tree, r->list)) {
+        const int64_t entry = v->key ? map_add(r->tree->cx, &r->specials, v->key, v->key_size) : -1;
+        if (heed_failed(r->tree->cx)) return false;
+        if (entry >= 0) r->specials.entries[entry].value = v - r->tree->nodes;
+    }
+    return true;
+}
+
+static node find_special(const struct template_reader *r, node name) {
+    const int64_t entry = map_find(&r->specials, name->text, name->size);
+    const node found = entry < 0 ? NULL : &r->tree->nodes[r->specials.entries[entry].value];
+    return found && found->kind != TREE_NULL ? found : NULL;
+}
+
+/* A special token of a template stands for one id, for several, or for none. */
+static bool read_special(const struct template_reader *r, node at, int64_t type, struct template *to) {
+    const struct tree *tree = r->tree;
+    const node name = tree_need(tree, at, "id", TREE_TEXT), special = name ? find_special(r, name) : NULL;
     if (!name) return false;
     if (!special) return tree_fail(tree, at, NULL, "'%s' is not among its special_tokens", shown(name->text).text);
     const node ids = tree_need(tree, special, "ids", TREE_ARRAY);
     const node tokens = ids ? tree_need(tree, special, "tokens", TREE_ARRAY) : NULL;
     if (!tokens) return false;
     if (ids->size != tokens->size) return tree_fail(tree, special, NULL, "as many ids as tokens are needed");
+    if (ids->size == 0) return put_part(tree->cx, to, -1, type, -1, "", 0);
+    if (to->count + (int64_t)ids->size > MAX_ADDED)
+        return tree_fail(tree, at, NULL, "a template that adds more than %d tokens", MAX_ADDED);
     node token = tree_first(tree, tokens);
     const int first = to->count;
     for (EACH_NODE(v, tree, ids)) {
         const int64_t id = tree_int(tree, v, NULL, -1);
-        if (heed_failed(tree->cx) || !check_id(t, tree, v, id) || !tree_need(tree, token, NULL, TREE_TEXT))
+        if (heed_failed(tree->cx) || !check_id(r->t, tree, v, id) || !tree_need(tree, token, NULL, TREE_TEXT))
             return false;
         if (!put_part(tree->cx, to, -1, type, id, token->text, token->size)) return false;
         to->part[to->count - 1].joined = to->count > first + 1;
@@ -101,38 +135,43 @@ static bool read_special(const heed_tokenizer *t, const struct tree *tree, node 
     return true;
 }
 
-static bool read_template_part(const heed_tokenizer *t, const struct tree *tree, node specials, node at,
-                               struct template *to) {
+static bool read_template_part(struct template_reader *r, node at, struct template *to) {
+    const struct tree *tree = r->tree;
     const node text = tree_find(tree, at, "Sequence"), special = tree_find(tree, at, "SpecialToken");
     const node part = text ? text : special;
+    if (++r->parts > MAX_PARTS) return tree_fail(tree, at, NULL, "a template of more than %d parts", MAX_PARTS);
     if (!part) return tree_fail(tree, at, NULL, "neither Sequence nor SpecialToken");
     const int64_t type = tree_int(tree, part, "type_id", 0);
     if (heed_failed(tree->cx)) return false;
     if (type < 0 || type > INT32_MAX) return tree_fail(tree, part, "type_id", "out of range");
-    if (special && !text) return read_special(t, tree, specials, special, type, to);
+    if (special && !text) return read_special(r, special, type, to);
     const node name = tree_need(tree, text, "id", TREE_TEXT);
     if (!name) return false;
     const bool second = node_is(name, "B");
     if (!second && !node_is(name, "A")) return tree_fail(tree, name, NULL, "sequences are A and B");
+    if (second && r->single) return tree_fail(tree, at, NULL, "a single text is sequence A");
     return put_part(tree->cx, to, second, type, 0, "", 0);
 }
 
-static bool read_template(const heed_tokenizer *t, const struct tree *tree, node at, struct processor *p) {
-    static const char *const keys[] = {"single", "pair"};
-    const node specials = tree_find(tree, at, "special_tokens");
-    for (int i = 0; i < 2; i++) {
-        struct template *to = i ? &p->pair : &p->single;
-        const node list = i && !tree_find(tree, at, keys[i]) ? NULL : tree_need(tree, at, keys[i], TREE_ARRAY);
-        if (heed_failed(tree->cx)) return false;
-        if (!list) /* as Python's default: A, then B */
-            return put_part(tree->cx, to, 0, 0, 0, "", 0) && put_part(tree->cx, to, 1, 1, 0, "", 0);
-        for (EACH_NODE(v, tree, list)) {
-            if (!read_template_part(t, tree, specials, v, to)) return false;
-            if (i == 0 && to->part[to->count - 1].text == 1)
-                return tree_fail(tree, v, NULL, "a single text is sequence A");
-        }
-    }
+static bool read_parts(struct template_reader *r, node list, bool single, struct template *to) {
+    r->single = single;
+    r->parts = 0;
+    for (EACH_NODE(v, r->tree, list))
+        if (!read_template_part(r, v, to)) return false;
     return true;
+}
+
+static bool read_template(const heed_tokenizer *t, const struct tree *tree, node at, struct processor *p) {
+    struct template_reader r = {.t = t, .tree = tree, .list = tree_find(tree, at, "special_tokens")};
+    const node single = tree_need(tree, at, "single", TREE_ARRAY);
+    const node pair = single && tree_find(tree, at, "pair") ? tree_need(tree, at, "pair", TREE_ARRAY) : NULL;
+    bool ok = !heed_failed(tree->cx) && index_specials(&r) && read_parts(&r, single, true, &p->single);
+    if (ok && pair)
+        ok = read_parts(&r, pair, false, &p->pair);
+    else if (ok) /* as Python's default: A, then B */
+        ok = put_part(tree->cx, &p->pair, 0, 0, 0, "", 0) && put_part(tree->cx, &p->pair, 1, 1, 0, "", 0);
+    map_free(tree->cx, &r.specials);
+    return ok;
 }
 
 static bool add_processor(heed_ctx *cx, struct processors *to, struct processor **made) {
@@ -209,7 +248,6 @@ static void trim(const struct processor *p, const heed_string *texts, heed_token
 }
 
 /* Tokens in parts: part i ends at ends[i]. */
-#define MAX_PARTS 256
 struct parts {
     struct tokens tokens;
     int64_t ends[MAX_PARTS];
@@ -245,9 +283,8 @@ static bool apply_template(struct work *w, const struct template *t, bool specia
     for (int i = 0; i < t->count; i++) {
         const struct template_part *p = &t->part[i];
         if (p->text < 0 && !special) continue;
-        if (!p->joined && to->count == MAX_PARTS)
-            return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: a template of more than %d parts", MAX_PARTS);
-        if (!(p->text >= 0 ? put_tokens(w, to, from, p->text, p->type) : put_added(w, to, p))) return false;
+        if (!(p->text >= 0 ? put_tokens(w, to, from, p->text, p->type) : p->id < 0 || put_added(w, to, p)))
+            return false;
         to->count += !p->joined;
         to->ends[to->count - 1] = to->tokens.count;
     }

@@ -84,8 +84,8 @@ bool finder_run(struct work *w, const struct finder *f, const char *text, size_t
 /* ---- post-processors ---- post_processors.c */
 
 struct template_part {
-    int text; /* 0 or 1: the text; -1: a token */
-    int32_t type, id;
+    int text;          /* 0 or 1: the text; -1: a token */
+    int32_t type, id;  /* id -1: no token, of a part that is empty */
     bool joined;       /* a token that is one part with the one before it */
     heed_string token; /* its text */
 };

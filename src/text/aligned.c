@@ -8,6 +8,7 @@ void aligned_begin(struct aligned *to, const struct aligned *like) {
     to->text.size = 0;
     to->tracked = like->tracked;
     to->base = like->base;
+    to->most = like->most;
 }
 
 void aligned_free(heed_ctx *cx, struct aligned *a) {
@@ -16,8 +17,14 @@ void aligned_free(heed_ctx *cx, struct aligned *a) {
     *a = (struct aligned){0};
 }
 
+bool grown_too_far(heed_ctx *cx, const char *what, size_t most) {
+    return heed_fail(cx, HEED_ERR_RANGE, "%s: the tokenizer makes the text grow beyond %zu bytes", what, most);
+}
+
 static bool make_room(heed_ctx *cx, struct aligned *a, size_t more) {
     size_t bytes;
+    if (a->most > 0 && (a->text.size > a->most || more > a->most - a->text.size))
+        return grown_too_far(cx, "encode", a->most);
     if (!a->tracked || a->text.size + more <= a->room) return true;
     const size_t room = 2 * (a->text.size + more) + 32;
     struct origin *larger = size_mul(room, sizeof *larger, &bytes) ? heed_mem_resize(cx, a->from, bytes) : NULL;

@@ -14,7 +14,16 @@ struct aligned { /* {0} is empty and keeps no origins */
     size_t room;         /* of from */
     bool tracked;
     uint32_t base; /* where the whole began */
+    size_t most;   /* bytes that the text may grow to; 0: any number */
 };
+
+/* What a text of so many bytes may grow to on its way: far more than any normal form (18 characters of one) and the
+ * stand-ins of bytes make of it, and far less than steps that each double it. */
+static inline size_t grown_most(size_t size) {
+    const size_t most = 64 * size + 65536;
+    return most < UINT32_MAX ? most : UINT32_MAX;
+}
+bool grown_too_far(heed_ctx *cx, const char *what, size_t most); /* fails; what: "encode" */
 
 /* Emptied, to be filled from another: with or without origins as that has them. */
 void aligned_begin(struct aligned *to, const struct aligned *like);

@@ -48,8 +48,7 @@ static bool replace(heed_ctx *cx, const struct step *s, const struct texts *from
         size_t start, end, kept = 0;
         matcher_again(&m, in.s, in.size);
         while (ok && matcher_next(&m, &start, &end)) {
-            ok = heed_string_put(cx, &to->all, in.s + kept, start - kept) &&
-                 heed_string_put(cx, &to->all, s->content.s, s->content.size);
+            ok = texts_append(cx, to, in.s + kept, start - kept) && texts_append(cx, to, s->content.s, s->content.size);
             kept = end;
         }
         ok = ok && !heed_failed(cx) && texts_put(cx, to, in.s + kept, in.size - kept);
@@ -303,6 +302,7 @@ static bool check_ids(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids,
 
 static bool decode(heed_ctx *cx, const heed_tokenizer *t, struct texts now[2], heed_string *to) {
     bool ok = heed_string_put(cx, &now[0].all, "", 0);
+    now[0].most = now[1].most = grown_most(now[0].all.size);
     for (int i = 0; ok && i < t->decoders.count; i++) {
         now[1].count = 0;
         now[1].all.size = 0;
@@ -325,7 +325,7 @@ bool heed_decode(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids, int6
     if (!t || !to || n < 0 || (!ids && n > 0))
         return heed_fail(cx, HEED_ERR_USAGE, "decode: the tokenizer, ids or string is NULL");
     if (!check_ids(cx, t, ids, n)) return false;
-    struct texts now[2] = {{{0}, NULL, 0, 0}, {{0}, NULL, 0, 0}};
+    struct texts now[2] = {{.count = 0}, {.count = 0}};
     const size_t before = to->size;
     bool ok = heed_string_put(cx, to, "", 0);
     for (int64_t i = 0; ok && i < n; i++)

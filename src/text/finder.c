@@ -92,6 +92,7 @@ static bool add_text(heed_ctx *cx, heed_tokenizer *t, int64_t i, struct aligned 
     if (!t->added[i].normalized || t->normalizers.count == 0) return add_token(cx, f, text, size, i);
     work[0].text.size = 0;
     work[0].tracked = false;
+    work[0].most = grown_most(size);
     if (!heed_string_put(cx, &work[0].text, text, size) || !normalize(cx, &t->normalizers, &work[0], &work[1]))
         return false;
     const heed_string *made = &work[0].text;

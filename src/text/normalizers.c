@@ -178,7 +178,8 @@ static enum applied replace(heed_ctx *cx, const struct step *step, const struct 
     struct matcher m;
     size_t start, end, kept = 0;
     bool changed = false, ok = matcher_begin(&m, cx, step->regex, from->text.s, from->text.size);
-    while (ok && matcher_next(&m, &start, &end)) {
+    for (int64_t i = 1; ok && matcher_next(&m, &start, &end); i++) {
+        if (i % 4096 == 0 && heed_cancelled(cx)) break;
         const struct origin origin = end > 0 ? aligned_at(from, end - 1) : (struct origin){from->base, from->base};
         ok =
             aligned_copy(cx, to, from, kept, start) && aligned_put(cx, to, step->content.s, step->content.size, origin);
@@ -253,10 +254,13 @@ const struct step_kind normalizer_kinds[] = {
     {.name = NULL},
 };
 
+#define LONG_TEXT 65536 /* bytes: between the steps of a longer one cancellation is looked at */
+
 bool normalize(heed_ctx *cx, const struct steps *steps, struct aligned *text, struct aligned *spare) {
     for (int i = 0; i < steps->count; i++) {
         aligned_begin(spare, text);
         if (!heed_string_put(cx, &spare->text, "", 0)) return false;
+        if (text->text.size > LONG_TEXT && heed_cancelled(cx)) return false;
         const enum applied did = steps->step[i].kind->normalize(cx, &steps->step[i], text, spare);
         if (did == FAILED) return false;
         if (did == UNCHANGED) continue;

@@ -237,7 +237,7 @@ static bool put_bytes(struct work *w, const char *text, size_t start, size_t end
             else
                 n += (size_t)utf8_put(out + n, byte_character(byte));
         }
-        if (!heed_string_put(w->cx, &w->next.text, out, n)) return false;
+        if (!work_put(w, out, n, (struct origin){0, 0})) return false;
     }
     return work_cut(w, begin, w->next.text.size);
 }

@@ -1,7 +1,8 @@
 /* Matching: plain text, GPT-2's pattern by hand, and everything else by PCRE2.
  *
- * PCRE2 is bounded twice: by its own limits on backtracking and by a callout at every place where a match is tried,
- * which looks at the clock. A text is given a fixed time and some more for each of its bytes. */
+ * PCRE2 is bounded three times: by its own limits on backtracking; by a callout at every place where a match is tried,
+ * which looks at the clock, as a text is given a fixed time and some more for each of its bytes; and over all texts, of
+ * which few may take so long. */
 #define _GNU_SOURCE           /* memmem */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/regex.h"
@@ -18,12 +19,15 @@ struct regex {
     enum regex_kind kind;
     heed_string text; /* the pattern as given */
     pcre2_code *code;
+    struct regex_time *time; /* NULL: not added up */
 };
 
-#define MATCH_LIMIT 10000000
-#define HEAP_LIMIT  (256 << 10) /* KiB */
-#define SECONDS     0.5
-#define PER_BYTE    1e-6
+#define MATCH_LIMIT   10000000
+#define HEAP_LIMIT    (256 << 10) /* KiB */
+#define SECONDS       0.5
+#define PER_BYTE      1e-6
+#define PER_TEXT      1e-4 /* what is due to a text, with PER_BYTE */
+#define CANCEL_STARTS 4096 /* so often cancellation is looked at */
 
 static struct regex *regex_new(heed_ctx *cx, enum regex_kind kind, const char *text, size_t size) {
     struct regex *r = heed_mem_new(cx, sizeof *r);
@@ -40,6 +44,8 @@ void regex_free(heed_ctx *cx, struct regex *r) {
     heed_string_free(cx, &r->text);
     heed_mem_free(cx, r);
 }
+
+void regex_share_time(struct regex *r, struct regex_time *time) { r->time = time; }
 
 struct regex *regex_gpt2(heed_ctx *cx) {
     return regex_new(cx, GPT2, GPT2_PATTERN, strlen(GPT2_PATTERN));
@@ -143,7 +149,9 @@ static double cpu_seconds(void) {
 static int on_start(pcre2_callout_block *block, void *user) {
     struct matcher *m = user;
     (void)block;
-    if (++m->starts % 16 != 0 || clock_seconds() < m->deadline) return 0;
+    if (++m->starts % 16 != 0) return 0;
+    if (m->starts % CANCEL_STARTS == 0 && heed_cancelled(m->cx)) return -1;
+    if (clock_seconds() < m->deadline) return 0;
     const double allowed = SECONDS + PER_BYTE * (double)m->size, now = cpu_seconds();
     if (m->cpu < 0) {
         m->cpu = now; /* it is late: from now on the thread's time is looked at */
@@ -153,20 +161,51 @@ static int on_start(pcre2_callout_block *block, void *user) {
     return now - m->cpu > allowed / 4 ? -1 : 0;
 }
 
+/* Adds up by how much the text that is done with was late. */
+static void settle(struct matcher *m, double now) {
+    struct regex_time *time = m->regex->time;
+    const double due = PER_TEXT + PER_BYTE * (double)m->size, wall = now - m->began - due;
+    if (!time || m->began < 0) return;
+    if (wall > 0) atomic_fetch_add_explicit(&time->wall, (int64_t)(1e9 * wall), memory_order_relaxed);
+    const double cpu = m->cpu_began < 0 ? 0 : cpu_seconds() - m->cpu_began - due;
+    if (cpu > 0) atomic_fetch_add_explicit(&time->cpu, (int64_t)(1e9 * cpu), memory_order_relaxed);
+}
+
+static bool too_long(const struct matcher *m, const char *where) {
+    return heed_fail(m->cx, HEED_ERR_RANGE, "encode: the regular expression '%s' takes too long on %s",
+                     shown_bytes(m->regex->text.s, m->regex->text.size).text, where);
+}
+
+/* The clocks of a text that begins. */
+static void begin_time(struct matcher *m, double now) {
+    const struct regex_time *time = m->regex->time;
+    m->began = now;
+    m->deadline = now + SECONDS / 2 + PER_BYTE / 2 * (double)m->size;
+    m->cpu = m->cpu_began = -1;
+    if (!time || atomic_load_explicit(&time->wall, memory_order_relaxed) < REGEX_LATE) return;
+    m->cpu_began = cpu_seconds();
+    if (atomic_load_explicit(&time->cpu, memory_order_relaxed) < REGEX_LATE) return;
+    too_long(m, "these texts");
+    m->size = 0; /* nothing is looked for */
+}
+
 void matcher_again(struct matcher *m, const char *text, size_t size) {
+    const bool timed = m->regex->kind == PCRE;
+    const double now = timed ? clock_seconds() : 0;
+    if (timed) settle(m, now);
     m->text = text;
     m->size = size;
     m->at = m->last_end = 0;
     m->matched = false;
-    m->cpu = -1;
     m->starts = 0;
-    if (m->regex->kind == PCRE) m->deadline = clock_seconds() + SECONDS / 2 + PER_BYTE / 2 * (double)size;
+    if (timed) begin_time(m, now);
 }
 
 bool matcher_begin(struct matcher *m, heed_ctx *cx, const struct regex *r, const char *text, size_t size) {
-    *m = (struct matcher){.cx = cx, .regex = r};
+    *m = (struct matcher){.cx = cx, .regex = r, .began = -1};
     matcher_again(m, text, size);
     if (r->kind != PCRE) return true;
+    if (heed_failed(cx)) return false;
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
     pcre2_match_context *context = pcre2_match_context_create(NULL);
     m->data = data;
@@ -179,6 +218,7 @@ bool matcher_begin(struct matcher *m, heed_ctx *cx, const struct regex *r, const
 }
 
 void matcher_end(struct matcher *m) {
+    if (m->data) settle(m, clock_seconds());
     pcre2_match_data_free(m->data);
     pcre2_match_context_free(m->context);
     m->data = m->context = NULL;
@@ -192,9 +232,7 @@ static bool search(struct matcher *m, size_t *start, size_t *end) {
         found = pcre2_match(m->regex->code, (PCRE2_SPTR)m->text, m->size, m->at, options | PCRE2_NO_JIT, m->data,
                             m->context);
     if (found == PCRE2_ERROR_NOMATCH) return false;
-    if (found < 0)
-        return heed_fail(m->cx, HEED_ERR_RANGE, "encode: the regular expression '%s' takes too long on this text",
-                         shown_bytes(m->regex->text.s, m->regex->text.size).text);
+    if (found < 0) return too_long(m, "this text");
     const PCRE2_SIZE *place = pcre2_get_ovector_pointer(m->data);
     *start = place[0];
     *end = place[1];

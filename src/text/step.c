@@ -147,8 +147,14 @@ bool texts_end(heed_ctx *cx, struct texts *to) {
     return true;
 }
 
+bool texts_append(heed_ctx *cx, struct texts *to, const char *text, size_t size) {
+    if (to->most > 0 && (to->all.size > to->most || size > to->most - to->all.size))
+        return grown_too_far(cx, "decode", to->most);
+    return heed_string_put(cx, &to->all, text, size);
+}
+
 bool texts_put(heed_ctx *cx, struct texts *to, const char *text, size_t size) {
-    return heed_string_put(cx, &to->all, text, size) && texts_end(cx, to);
+    return texts_append(cx, to, text, size) && texts_end(cx, to);
 }
 
 void texts_free(heed_ctx *cx, struct texts *t) {

@@ -16,7 +16,9 @@ struct texts {
     heed_string all;
     size_t *end; /* (count) */
     int64_t count, room;
+    size_t most; /* bytes that `all` may grow to; 0: any number */
 };
+bool texts_append(heed_ctx *cx, struct texts *to, const char *text, size_t size); /* to the one under way */
 bool texts_put(heed_ctx *cx, struct texts *to, const char *text, size_t size);
 bool texts_end(heed_ctx *cx, struct texts *to); /* what was put into `all` since the last one is one more */
 void texts_free(heed_ctx *cx, struct texts *t);

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "io/text.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* ---- pieces ---- */
@@ -30,6 +31,7 @@ static bool found_raw(struct work *w, size_t start, size_t end, int32_t id) {
     s->text.size = 0;
     s->tracked = w->tracked;
     s->base = (uint32_t)start;
+    s->most = grown_most(w->original_size);
     if (!aligned_put_plain(w->cx, s, w->original + start, end - start, (uint32_t)start)) return false;
     if (id >= 0) return found_normal(w, 0, s->text.size, id);
     return normalize(w->cx, &w->t->normalizers, s, &w->spare) &&
@@ -55,6 +57,7 @@ bool work_split(struct work *w, const char *text, size_t size) {
     w->cut.count = 0;
     w->next.text.size = 0;
     w->next.tracked = w->tracked;
+    w->next.most = grown_most(size);
     if (size > 0 && !finder_run(w, &t->raw, text, size, w->plain ? found_plain : found_raw)) return false;
     const struct pieces swap = w->pieces;
     w->pieces = w->cut;
@@ -99,6 +102,7 @@ static bool encode_text(struct work *w, const char *text, size_t size, bool byte
     if (!work_split(w, text, size)) return false;
     for (size_t i = 0; i < w->pieces.count; i++) {
         const struct piece p = w->pieces.at[i];
+        if (i % 4096 == 4095 && heed_cancelled(w->cx)) return false;
         w->number = (int32_t)(word >= 0 ? word : (int64_t)i);
         w->piece = p.start;
         w->piece_size = p.size;
@@ -204,7 +208,12 @@ static bool encode(struct work *w, const char *text, size_t size, const heed_enc
                              (long long)o->truncate, (long long)added);
         truncate_tokens(w, &first, o->truncate - added);
     }
-    return processors_run(w, first, o->pair, !o->plain) && (o->pad <= 0 || pad_tokens(w, o->pad));
+    if (!processors_run(w, first, o->pair, !o->plain)) return false;
+    if (o->truncate > 0 && w->tokens.count > o->truncate) /* of a template that takes a text twice, or after another */
+        return heed_fail(w->cx, HEED_ERR_RANGE,
+                         "encode: the post-processor makes %lld tokens, the maximum length is %lld",
+                         (long long)w->tokens.count, (long long)o->truncate);
+    return o->pad <= 0 || pad_tokens(w, o->pad);
 }
 
 static bool put_ids(struct work *w, heed_ids *to) {
@@ -265,6 +274,9 @@ void heed_encoding_free(heed_ctx *cx, heed_encoding *e) {
 /* ---- many lines ---- */
 
 struct batch {
+    heed_ctx *cx;
+    pthread_t caller;
+    atomic_bool stopped;
     const heed_tokenizer *t;
     const heed_lines *lines;
     int64_t each; /* lines of a task */
@@ -276,6 +288,13 @@ struct batch {
     } * shares;
 };
 
+/* Of a task: only the caller's thread asks the caller. */
+static bool is_stopped(void *user) {
+    struct batch *b = user;
+    if (pthread_equal(pthread_self(), b->caller) && heed_cancelled(b->cx)) atomic_store(&b->stopped, true);
+    return atomic_load_explicit(&b->stopped, memory_order_relaxed);
+}
+
 /* A task has a context of its own: the caller's must not be used by several threads. */
 static void encode_share(void *arg, int64_t task, void *scratch) {
     const struct batch *b = arg;
@@ -284,7 +303,7 @@ static void encode_share(void *arg, int64_t task, void *scratch) {
     const heed_encode_opts o = {.plain = !b->special};
     struct work w = {.cx = s->cx, .t = b->t};
     (void)scratch;
-    for (int64_t i = first; i < last; i++) {
+    for (int64_t i = first; i < last && !heed_cancelled(s->cx); i++) {
         const int64_t before = s->ids.count;
         if (!encode(&w, heed_line_text(b->lines, i), heed_line_size(b->lines, i), &o) || !put_ids(&w, &s->ids)) break;
         b->start[i + 1] = s->ids.count - before;
@@ -322,17 +341,20 @@ bool heed_encode_lines(heed_ctx *cx, const heed_tokenizer *t, const heed_lines *
         return heed_fail(cx, HEED_ERR_USAGE, "encode: the tokenizer, lines or a list is NULL");
     const int64_t most = 8 * (int64_t)heed_threads(cx), each = (lines->count + most - 1) / most;
     const int64_t tasks = each > 0 ? (lines->count + each - 1) / each : 0, before = to->count;
-    struct batch b = {.t = t, .lines = lines, .each = each, .special = special, .start = start};
+    struct batch b = {.cx = cx, .caller = pthread_self(), .t = t, .lines = lines, .each = each, .special = special};
+    b.start = start;
     b.shares = heed_mem_new(cx, (size_t)(tasks + 1) * sizeof *b.shares);
     bool ok = b.shares;
     int64_t made = 0;
     start[0] = before;
     for (; ok && made < tasks; made++) {
-        b.shares[made] = (struct share){.cx = heed_open(&(heed_config){.threads = 1, .seed = heed_seed(cx)})};
+        b.shares[made].cx =
+            heed_open(&(heed_config){.threads = 1, .seed = heed_seed(cx), .cancel = is_stopped, .user = &b});
+        b.shares[made].ids = (heed_ids){0};
         if (!b.shares[made].cx) ok = heed_fail(cx, HEED_ERR_MEMORY, "encode: no memory for a context");
     }
     if (ok) heed_parallel(cx, tasks, encode_share, &b);
-    ok = ok && gather(cx, &b, tasks, to);
+    ok = ok && !heed_cancelled(cx) && gather(cx, &b, tasks, to);
     if (!ok) to->count = before;
     for (int64_t i = 0; i < made; i++) {
         if (!b.shares[i].cx) continue;
@@ -379,7 +401,7 @@ void heed_tokenizer_free(heed_ctx *cx, heed_tokenizer *t) {
     steps_free(cx, &t->decoders);
     processors_free(cx, &t->processors);
     heed_string_free(cx, &t->padding.token);
-    void *const parts[] = {t->json,          t->added,         t->token, t->token_size, t->special, t->entry,
-                           t->unigram.score, t->unigram.entry, t};
+    void *const parts[] = {t->json,  t->added,         t->token,         t->token_size, t->special,
+                           t->entry, t->unigram.score, t->unigram.entry, t->time,       t};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) heed_mem_free(cx, parts[i]);
 }

@@ -3,7 +3,7 @@
  *
  * A tokenizer is its file: `json` is the text from which all else was made, and what is saved. One that was trained, or
  * read from files of another kind, is written as JSON first and read back, so there is one way in. Nothing but `whole`
- * changes once it is made. */
+ * and `time` changes once it is made. */
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
 
@@ -131,7 +131,8 @@ struct heed_tokenizer {
     struct finder raw, normalized; /* looked for before and after normalizing */
     struct map normal_text;        /* texts of added tokens that normalizing changes; value: index into added */
     struct steps normalizers, pre_tokenizers, decoders;
-    bool joined; /* there is no decoder: tokens are joined by spaces */
+    struct regex_time *time; /* of the patterns of all steps */
+    bool joined;             /* there is no decoder: tokens are joined by spaces */
     bool needs_origins;
     const struct model_kind *model;
     struct bpe bpe;

@@ -188,6 +188,17 @@ static void note_origins(heed_tokenizer *t) {
         if (t->pre_tokenizers.step[i].prepend == PREPEND_FIRST) t->needs_origins = true;
 }
 
+static bool share_time(heed_ctx *cx, heed_tokenizer *t) {
+    const struct steps *const all[] = {&t->normalizers, &t->pre_tokenizers, &t->decoders};
+    if (!(t->time = heed_mem_new(cx, sizeof *t->time))) return false;
+    atomic_init(&t->time->wall, 0);
+    atomic_init(&t->time->cpu, 0);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < all[i]->count; k++)
+            if (all[i]->step[k].regex) regex_share_time(all[i]->step[k].regex, t->time);
+    return true;
+}
+
 static bool read_all(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
     const node root = tree_root(tree), decoder = tree_find(tree, root, "decoder");
     if (!tree_need(tree, root, NULL, TREE_OBJECT)) return false;
@@ -198,11 +209,12 @@ static bool read_all(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree) {
         !steps_read(tree, tree_find(tree, root, "normalizer"), "normalizers", normalizer_kinds, &t->normalizers) ||
         !steps_read(tree, tree_find(tree, root, "pre_tokenizer"), "pretokenizers", pre_tokenizer_kinds,
                     &t->pre_tokenizers) ||
-        !steps_read(tree, decoder, "decoders", decoder_kinds, &t->decoders))
+        !steps_read(tree, decoder, "decoders", decoder_kinds, &t->decoders) || !share_time(cx, t))
         return false;
     note_origins(t);
-    const bool ok = finder_make(cx, t, false, &t->raw) && finder_make(cx, t, true, &t->normalized) &&
-                    index_ids(cx, t, tree) && processors_read(t, tree, tree_find(tree, root, "post_processor"));
+    if (!finder_make(cx, t, false, &t->raw) || !finder_make(cx, t, true, &t->normalized))
+        return heed_fail_in(cx, "%s: added_tokens", tree->name);
+    const bool ok = index_ids(cx, t, tree) && processors_read(t, tree, tree_find(tree, root, "post_processor"));
     if (ok) guess_roles(t);
     return ok;
 }

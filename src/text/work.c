@@ -62,6 +62,7 @@ bool work_pieces(struct work *w, const struct step *s, bool changes, piece_fn cu
     w->cut.count = 0;
     w->next.text.size = 0;
     w->next.tracked = w->tracked;
+    w->next.most = grown_most(w->original_size);
     for (size_t i = 0; i < w->pieces.count; i++) {
         const struct piece p = w->pieces.at[i];
         if (p.id < 0) {

@@ -1,5 +1,5 @@
 /* tokenizer.json, and text through it: what is accepted encodes every text or says why not, and what was encoded
- * decodes. The input is the file; after a NUL, which no JSON holds, comes text to encode. */
+ * decodes or says why not. The input is the file; after a NUL, which no JSON holds, comes text to encode. */
 #include "fuzz.h"
 
 #include "text/tokenizer.h"
@@ -9,8 +9,10 @@ static void use(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t 
     heed_string s = {0};
     if (heed_encode(cx, t, text, size, special, &ids)) {
         for (int64_t i = 0; i < ids.count; i++) MUST(heed_tokenizer_token(t, ids.id[i]));
-        MUST(heed_decode(cx, t, ids.id, ids.count, special, &s));
-        MUST(utf8_check(cx, "decoded", s.s, s.size));
+        if (heed_decode(cx, t, ids.id, ids.count, special, &s))
+            MUST(utf8_check(cx, "decoded", s.s, s.size));
+        else
+            MUST(heed_error(cx) == HEED_ERR_RANGE && s.size == 0); /* it grows, or takes too long */
     } else
         MUST((heed_error(cx) == HEED_ERR_FORMAT || heed_error(cx) == HEED_ERR_RANGE) && ids.count == 0);
     heed_clear(cx);

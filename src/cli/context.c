@@ -61,6 +61,8 @@ heed_ctx *options_open_roomy(const struct options *o, size_t least) {
     return open_context(o, cancel, budget > 0 && budget < least ? least : budget);
 }
 
+heed_ctx *cli_peek(void) { return heed_open(&(heed_config){.threads = 1, .byte_budget = options_memory()}); }
+
 void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
 
 int options_over_budget(const struct options *o, size_t needed, bool total) {

@@ -22,7 +22,7 @@ const struct option handwriting_options[] = {
 
 bool handwriting_is(const char *dir) {
     if (!directory_has(dir, CONFIG_FILE)) return false;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_ctx *cx = cli_peek();
     const heed_family *const family = heed_family_of(cx, dir);
     const bool is = family && strcmp(family->name, "handwriting") == 0;
     heed_close(cx);

@@ -4,9 +4,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/lines.h"
+#include "cli/plain_models.h"
 #include "cli/program.h"
 #include "cli/texts.h"
 #include "heed/hmm.h"
+#include "io/limits.h"
 #include "task/task.h"
 #include "text/map.h"
 #include "text/unicode.h"
@@ -277,7 +279,8 @@ static bool load_array(heed_ctx *cx, heed_safetensors *st, const char *name, dou
 static bool load_config(struct tagger *g, const char *dir) {
     char path[PATH_ROOM];
     if (!directory_path(g->cx, dir, CONFIG_FILE, path)) return false;
-    const heed_json config = heed_json_open(g->cx, path), tags = heed_json_array(g->cx, config, "tags");
+    const heed_json config = json_open_within(g->cx, path, IO_CONFIG_LIMIT),
+                    tags = heed_json_array(g->cx, config, "tags");
     const int64_t n = heed_json_count(tags);
     const char **name = heed_mem_new(g->cx, ((size_t)n + 1) * sizeof *name);
     for (int64_t i = 0; name && i < n; i++) name[i] = heed_json_text(g->cx, heed_json_item(g->cx, tags, i), NULL);
@@ -310,17 +313,7 @@ static bool load(heed_ctx *cx, const char *dir, struct tagger *g) {
     return ok;
 }
 
-bool hmm_is(const char *dir) {
-    char path[PATH_ROOM];
-    if (!directory_has(dir, CONFIG_FILE)) return false;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
-    const heed_json config = directory_path(cx, dir, CONFIG_FILE, path) ? heed_json_open(cx, path) : (heed_json){0};
-    const char *type = heed_json_text_or(cx, config, "model_type", "");
-    const bool is = type && strcmp(type, HMM_TYPE) == 0;
-    heed_json_free(config);
-    heed_close(cx);
-    return is;
-}
+bool hmm_is(const char *dir) { return plain_model_is(dir, HMM_TYPE); }
 
 /* ---- train ---- */
 

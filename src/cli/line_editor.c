@@ -250,12 +250,13 @@ enum key {
 #define CTRL(letter) ((letter)-64)
 
 static int next_byte(struct line_editor *e, int milliseconds) {
+    if (e->over) return e->over;
     while (e->taken == e->read) {
         switch (raw_terminal_wait(milliseconds)) {
         case RAW_TIMEOUT:
             return KEY_TIMEOUT;
         case RAW_SIGNAL:
-            return KEY_SIGNAL;
+            return e->over = KEY_SIGNAL;
         case RAW_RESIZED:
             resize(e);
             continue;
@@ -268,7 +269,7 @@ static int next_byte(struct line_editor *e, int milliseconds) {
         }
         const ssize_t n = read(STDIN_FILENO, e->bytes, sizeof e->bytes);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-        if (n <= 0) return KEY_GONE;
+        if (n <= 0) return e->over = KEY_GONE;
         e->taken = 0;
         e->read = (size_t)n;
     }
@@ -361,11 +362,13 @@ static void type(struct line_editor *e, int first) {
     insert(e, bytes, size);
 }
 
-static void paste(struct line_editor *e) {
+/* Returns the key that ended it before its end, Ctrl-C or none at all, or KEY_PASTE. */
+static int paste(struct line_editor *e) {
     static const char end[] = "\x1B[201~";
     const size_t mark = sizeof end - 1;
     heed_string text = {0};
-    for (int c; (c = next_byte(e, 1000)) >= 0;) {
+    int c;
+    while ((c = next_byte(e, 1000)) >= 0 && c != CTRL('C')) {
         if (!heed_string_put(e->cx, &text, &(char){(char)c}, 1)) break;
         if (text.size >= mark && memcmp(text.s + text.size - mark, end, mark) == 0) {
             text.size -= mark;
@@ -375,6 +378,7 @@ static void paste(struct line_editor *e) {
     while (text.size > 0 && strchr("\r\n", text.s[text.size - 1])) text.size--;
     insert(e, text.s, text.size);
     heed_string_free(e->cx, &text);
+    return c < 0 || c == CTRL('C') ? c : KEY_PASTE;
 }
 
 /* ---- history ---- */
@@ -492,9 +496,6 @@ static void edit(struct line_editor *e, int key) {
     case KEY_ESCAPE:
         e->dismissed = true;
         break;
-    case KEY_PASTE:
-        paste(e);
-        break;
     default:
         if (key >= ' ' && key < 256) type(e, key);
     }
@@ -518,7 +519,9 @@ static enum line_result read_keys(struct line_editor *e) {
     for (bool stale = true;;) {
         if (stale) suggest(e);
         if (e->taken == e->read && !draw(e)) return heed_failed(e->cx) ? LINE_FAILED : LINE_ENDED;
-        const int key = next_key(e), chosen = e->chosen;
+        const int chosen = e->chosen;
+        int key = next_key(e);
+        if (key == KEY_PASTE) key = paste(e);
         switch (key) {
         case KEY_SIGNAL:
             return LINE_INTERRUPTED;
@@ -572,6 +575,7 @@ enum line_result line_editor_read(struct line_editor *e) {
     e->at = e->lines;
     e->drawn_row = e->drawn_column = 0;
     e->dismissed = false;
+    e->over = 0;
     raw_terminal_size(&e->width, &e->height);
     const enum line_result result = read_keys(e);
     raw_terminal_end();

@@ -61,6 +61,7 @@ struct line_editor {
     bool dismissed;           /* by Escape, until the line changes */
     unsigned char bytes[256]; /* read and not taken yet */
     size_t taken, read;
+    int over; /* the key that says so, once a signal has come or the terminal has closed; 0: not yet */
 };
 
 struct line_editor *line_editor_new(heed_ctx *cx, const struct line_editor_opts *opts); /* NULL: no memory */

@@ -1,9 +1,11 @@
 /* n-gram models as the commands use them: see the header. */
 #include "cli/ngram.h"
 #include "base/file.h"
+#include "cli/plain_models.h"
 #include "cli/texts.h"
 #include "heed/music.h"
 #include "io/array.h"
+#include "io/limits.h"
 #include "io/text.h"
 #include "model/directory.h"
 #include "text/unicode.h"
@@ -20,7 +22,7 @@ static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static bool read_config(heed_ctx *cx, const char *dir, struct ngram_model *to) {
     char path[PATH_ROOM];
     if (!directory_path(cx, dir, CONFIG_FILE, path)) return false;
-    const heed_json config = heed_json_open(cx, path);
+    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
     const char *type = heed_json_text_or(cx, config, "model_type", "");
     const char *sequences = heed_json_text_or(cx, config, "sequences", "lines");
     const char *tokens = heed_json_text_or(cx, config, "tokens", "word");
@@ -39,14 +41,9 @@ static bool is_file(const char *path) {
 
 bool ngram_is(const char *path) {
     const size_t n = strlen(path);
-    struct ngram_model unused;
     if (is_file(path))
         return text_ends(path, n, ".arpa") || text_ends(path, n, ".arpa.gz") || text_ends(path, n, ".ngram");
-    if (!directory_has(path, CONFIG_FILE)) return false;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
-    const bool is = read_config(cx, path, &unused);
-    heed_close(cx);
-    return is;
+    return plain_model_is(path, NGRAM_TYPE);
 }
 
 bool ngram_model_join(heed_ctx *cx, heed_ngram *m, heed_tokenizer *tokens, bool text, struct ngram_model *to) {

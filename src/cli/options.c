@@ -326,6 +326,10 @@ static void add_table(struct options *o, const struct option *table) {
         if (row->kind != OPTION_GROUP) o->given[o->n++] = (struct given){.option = row};
 }
 
+static size_t memory_asked; /* of the command line read last; 0: any */
+
+size_t options_memory(void) { return memory_asked; }
+
 struct options *options_read(const char *command, const struct option *table, int argc, char **argv, int least,
                              int most, const char *words) {
     struct options *o = must(calloc(1, sizeof *o));
@@ -345,7 +349,10 @@ struct options *options_read(const char *command, const struct option *table, in
             cli_error(EXIT_USAGE, "%s: expected: %s; 'heed %s --help' explains", command, words, command);
         ok = false;
     }
-    if (ok) return o;
+    if (ok) {
+        memory_asked = option_bytes(o, "memory");
+        return o;
+    }
     options_free(o);
     return NULL;
 }

@@ -89,6 +89,10 @@ heed_ctx *options_open(const struct options *o);
 heed_ctx *options_open_roomy(const struct options *o, size_t least);
 void options_hold(const struct options *o, heed_ctx *cx);
 void options_train(heed_ctx *cx);
+/* A context to look into a directory with, before it is known what the command does with it: of one thread, and within
+ * the budget asked for, as what lies there may take any memory. Never NULL but for want of memory. */
+heed_ctx *cli_peek(void);
+size_t options_memory(void); /* the budget of the options read last; 0: none */
 /* Says that more memory is needed than --memory allows, in the unit in which that was given, and returns EXIT_FAILED;
  * total: the work needs these bytes, otherwise at least these. */
 int options_over_budget(const struct options *o, size_t needed, bool total);

@@ -2,6 +2,7 @@
 #include "cli/hmm.h"
 #include "cli/ngram.h"
 #include "heed/words.h"
+#include "io/limits.h"
 #include "model/directory.h"
 #include <stdio.h>
 #include <string.h>
@@ -40,17 +41,32 @@ const struct plain_model *plain_model_find(const char *name) {
     return NULL;
 }
 
-const struct plain_model *plain_model_of(const char *path) {
+enum { TYPE_ROOM = 64 };
+
+/* The model_type that config.json of a directory names; "" where there is none, or none that fits. */
+static const char *read_type(const char *dir, char type[TYPE_ROOM]) {
     char file[PATH_ROOM];
-    if (ngram_is(path)) return plain_model_find(NGRAM_TYPE);
-    if (!directory_has(path, CONFIG_FILE)) return NULL;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
-    const heed_json config = directory_path(cx, path, CONFIG_FILE, file) ? heed_json_open(cx, file) : (heed_json){0};
-    const char *type = heed_json_text_or(cx, config, "model_type", "");
-    const struct plain_model *m = type ? plain_model_find(type) : NULL;
+    *type = 0;
+    if (!directory_has(dir, CONFIG_FILE)) return type;
+    heed_ctx *cx = cli_peek();
+    const bool named = directory_path(cx, dir, CONFIG_FILE, file);
+    const heed_json config = named ? json_open_within(cx, file, IO_CONFIG_LIMIT) : (heed_json){0};
+    const char *found = heed_json_text_or(cx, config, "model_type", "");
+    if (found && strlen(found) < TYPE_ROOM) snprintf(type, TYPE_ROOM, "%s", found);
     heed_json_free(config);
     heed_close(cx);
-    return m;
+    return type;
+}
+
+bool plain_model_is(const char *dir, const char *type) {
+    char found[TYPE_ROOM];
+    return strcmp(read_type(dir, found), type) == 0;
+}
+
+const struct plain_model *plain_model_of(const char *path) {
+    char type[TYPE_ROOM];
+    if (directory_has(path, CONFIG_FILE)) return plain_model_find(read_type(path, type));
+    return ngram_is(path) ? plain_model_find(NGRAM_TYPE) : NULL;
 }
 
 /* ---- info ---- */
@@ -104,7 +120,7 @@ static void hmm_info(const struct options *o, heed_ctx *cx, const struct plain_m
                      heed_json doc) {
     char file[PATH_ROOM];
     if (!directory_path(cx, path, CONFIG_FILE, file)) return;
-    const heed_json config = heed_json_open(cx, file), tags = heed_json_array(cx, config, "tags");
+    const heed_json config = json_open_within(cx, file, IO_CONFIG_LIMIT), tags = heed_json_array(cx, config, "tags");
     const int64_t states = heed_json_count(tags), symbols = heed_json_int(cx, config, "vocab_size");
     if (!heed_failed(cx) && (states < 1 || symbols < 1 || symbols > INT64_MAX / (2 * states + 2) - states))
         heed_fail(cx, HEED_ERR_FORMAT, "%s: %lld tags and %lld symbols make no model", file, (long long)states,

@@ -13,6 +13,8 @@ struct plain_model {
 
 const struct plain_model *plain_model_at(int i);              /* NULL behind the last */
 const struct plain_model *plain_model_find(const char *name); /* by name or model_type; NULL: there is none */
+/* Whether config.json of a directory names this model_type. */
+bool plain_model_is(const char *dir, const char *type);
 /* What is in a directory, or in an ARPA or n-gram file; NULL: none of these, or nothing that can be read. */
 const struct plain_model *plain_model_of(const char *path);
 

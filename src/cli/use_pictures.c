@@ -10,7 +10,7 @@
 
 bool pictures_are_read(const char *dir) {
     if (!directory_has(dir, CONFIG_FILE)) return false;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_ctx *cx = cli_peek();
     const heed_head *const head = heed_head_of(cx, dir);
     const bool are = head && text_among(head->inputs, "pixel_values");
     heed_close(cx);

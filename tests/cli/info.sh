@@ -53,3 +53,19 @@ sed 's/heed-mlp/heed-bird/' m/config.json >broken/config.json
 wrong 1 "broken/config.json: model_type: no family of heed's is 'heed-bird'" info broken
 printf '{"model_type": "heed-mlp",\n "input_size": oops}' >broken/config.json
 wrong 1 "broken/config.json: line 2, column " info broken
+
+# what a config.json unfolds to is within --memory in every look at it, also the one that finds out what it is
+if learns && command -v python3 >/dev/null; then
+    mkdir -p "$scratch/unfolds"
+    awk 'BEGIN { printf "{\"a\":[[]"; for (i = 0; i < 1300000; i++) printf ",[]"; print "]}" }' >"$scratch/unfolds/config.json"
+    echo x >"$scratch/unfolds/text"
+    for command in info generate tag score classify "eval --data $scratch/unfolds/text"; do
+        # shellcheck disable=SC2086 # the command is words
+        peak=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stderr=open("/dev/null", "w"))
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$HEED" $command "$scratch/unfolds" --memory 20M)
+        [ "$peak" -lt 60000 ] || fail "$command --memory 20M: $peak kB for a config.json of empty lists"
+        expect 1 $command "$scratch/unfolds" --memory 20M </dev/null
+        grep -q 'needs at least [0-9]*M of memory, --memory allows 20M' "$scratch/err" || fail "$command: should say how much memory is needed"
+    done
+fi

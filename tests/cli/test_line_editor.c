@@ -388,6 +388,32 @@ static void test_signals(void **state) {
     assert_int_equal(finish(), 0);
 }
 
+/* A paste that does not end holds up neither Ctrl-C nor a signal. */
+static void test_unfinished_paste(void **state) {
+    (void)state;
+    start("xterm", false);
+    press("\x1B[200~abc\x03");
+    expect_rows(0, "> abc^C", ">", NULL);
+    press("\x1B[200~\x03");
+    expect_answer("interrupted:");
+    press("\x1B[200~d\r");
+    usleep(1200000); /* it is given up */
+    press("e\r");
+    expect_answer("typed:de");
+    press("\x04");
+    expect_answer("ended:");
+    assert_int_equal(finish(), 0);
+
+    start("xterm", true);
+    press("\x1B[200~abc");
+    kill(child, SIGTERM);
+    expect_answer("interrupted:");
+    look();
+    press("\x04");
+    expect_answer("ended:");
+    assert_int_equal(finish(), 0);
+}
+
 static void test_plain(void **state) {
     int ends[2], to[2];
     (void)state;
@@ -423,7 +449,8 @@ int main(void) {
     alarm(120); /* a process that never answers */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_editing), cmocka_unit_test(test_history), cmocka_unit_test(test_suggestions),
-        cmocka_unit_test(test_drawing), cmocka_unit_test(test_signals), cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_drawing), cmocka_unit_test(test_signals), cmocka_unit_test(test_unfinished_paste),
+        cmocka_unit_test(test_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

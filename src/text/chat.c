@@ -4,6 +4,7 @@
  *
  * Formats without a system message of their own fold it into the first message of the user. */
 #include "heed/chat.h"
+#include "io/limits.h"
 #include "text/unicode.h"
 #include <stdio.h>
 #include <string.h>
@@ -224,13 +225,23 @@ static void find_begin(heed_ctx *cx, const char *dir, heed_chat_format *f) {
     char path[4096];
     snprintf(path, sizeof path, "%s/tokenizer_config.json", dir);
     if (heed_failed(cx) || access(path, F_OK) != 0) return;
-    const heed_json config = heed_json_open(cx, path), at = heed_json_find(cx, config, "bos_token");
+    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT), at = heed_json_find(cx, config, "bos_token");
     const heed_json_kind kind = heed_json_kind_of(at);
     const char *const text = kind == HEED_JSON_TEXT     ? heed_json_text(cx, at, NULL)
                              : kind == HEED_JSON_OBJECT ? heed_json_text_or(cx, at, "content", NULL)
                                                         : NULL;
     if (text && strlen(text) < sizeof f->begin) snprintf(f->begin, sizeof f->begin, "%s", text);
     heed_json_free(config);
+}
+
+/* Of several templates by name the one called default, else the first. */
+static heed_json default_template(heed_ctx *cx, heed_json list) {
+    heed_json found = heed_json_first(list);
+    for (heed_json v = found; heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
+        const char *const name = heed_json_text_or(cx, v, "name", "");
+        if (name && strcmp(name, "default") == 0) found = v;
+    }
+    return heed_json_kind_of(found) == HEED_JSON_NONE ? found : heed_json_find(cx, found, "template");
 }
 
 /* The template of a directory, to be freed; NULL: there is none, or reading failed. */
@@ -240,16 +251,9 @@ static char *read_template(heed_ctx *cx, const char *dir, char path[4096]) {
     if (access(path, F_OK) == 0) return heed_text_read(cx, path, &own) ? own.s : NULL;
     snprintf(path, 4096, "%s/tokenizer_config.json", dir);
     if (access(path, F_OK) != 0) return NULL;
-    const heed_json config = heed_json_open(cx, path);
+    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
     heed_json at = heed_json_find(cx, config, "chat_template");
-    if (heed_json_kind_of(at) == HEED_JSON_ARRAY) /* several by name: the one called default, else the first */
-        for (heed_json v = heed_json_first(at), found = v;; v = heed_json_next(v)) {
-            const bool over = heed_json_kind_of(v) == HEED_JSON_NONE;
-            if (!over && strcmp(heed_json_text_or(cx, v, "name", ""), "default") == 0) found = v;
-            if (!over) continue;
-            at = heed_json_find(cx, found, "template");
-            break;
-        }
+    if (heed_json_kind_of(at) == HEED_JSON_ARRAY) at = default_template(cx, at);
     const char *const text = heed_json_kind_of(at) == HEED_JSON_TEXT ? heed_json_text(cx, at, NULL) : NULL;
     if (text) heed_string_put(cx, &own, text, strlen(text));
     heed_json_free(config);

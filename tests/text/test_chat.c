@@ -139,8 +139,34 @@ static void test_refused(void **state) {
     close_context(cx);
 }
 
+/* Several templates by name: the one called default, else the first; and lists that hold something else. */
+static void test_several(void **state) {
+    (void)state;
+    static const struct {
+        const char *list, *sentence; /* NULL: it is recognised */
+    } cases[] = {
+        {"{\"name\":\"x\",\"template\":\"?\"},{\"name\":\"default\",\"template\":\"<|im_start|>\"}", NULL},
+        {"{\"name\":\"x\",\"template\":\"<|im_start|>\"}", NULL},
+        {"", "there is no chat_template"},
+        {"1", "chat_template[0]: expected an object"},
+        {"{\"name\":1}", "chat_template[0].name: expected a string"},
+        {"{\"name\":\"default\"},[]", "chat_template[1]: expected an object"},
+    };
+    heed_ctx *cx = open_context();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        heed_chat_format format;
+        char text[256];
+        snprintf(text, sizeof text, "{\"chat_template\":[%s]}", cases[i].list);
+        write_bytes(in_folder("tokenizer_config.json"), text, strlen(text));
+        assert_int_equal(heed_chat_find(cx, in_folder("."), &format), !cases[i].sentence);
+        if (cases[i].sentence) EXPECT_SENTENCE(cx, cases[i].sentence);
+    }
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_begin), cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_several), cmocka_unit_test(test_begin),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -43,8 +43,10 @@ bool heed_preprocessing_get(heed_ctx *cx, heed_json config, heed_preprocessing *
     *prep = (heed_preprocessing){0};
     const heed_json at = heed_json_find(cx, config, "translation");
     if (heed_json_kind_of(at) == HEED_JSON_NONE) return !heed_failed(cx);
-    snprintf(prep->from, sizeof prep->from, "%s", heed_json_text_or(cx, at, "from", ""));
-    snprintf(prep->to, sizeof prep->to, "%s", heed_json_text_or(cx, at, "to", ""));
+    const char *const from = heed_json_text_or(cx, at, "from", ""), *const to = heed_json_text_or(cx, at, "to", "");
+    if (heed_failed(cx)) return false;
+    snprintf(prep->from, sizeof prep->from, "%s", from);
+    snprintf(prep->to, sizeof prep->to, "%s", to);
     prep->moses = heed_json_bool_or(cx, at, "moses", false);
     prep->lower = heed_json_bool_or(cx, at, "lower", false);
     return !heed_failed(cx);

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AT_ONCE    65536 /* numbers, or characters of them, between two looks at whether it was cancelled */
+#define TEXT_LEAST 2     /* bytes of a number in a text: a blank and a digit */
+
 struct reader {
     heed_ctx *cx;
     const char *name;
@@ -46,12 +49,19 @@ static bool read_header(struct reader *r) {
     return true;
 }
 
+/* Whether a file may hold what it says, when a number takes `least` bytes at least. */
+static bool sizes_fit(const struct reader *r, int64_t least) {
+    const int64_t left = r->end - r->at;
+    return r->count >= 1 && r->width >= 1 && r->count <= INT32_MAX && r->width <= left / least &&
+           r->count <= (left + 1) / (least * r->width + 1);
+}
+
 /* Whether what follows the first word is written in digits. */
 static bool is_text(const struct reader *r) {
     const char *s = r->at;
     while (s < r->end && !is_blank(*s)) s++;
     int64_t n = 0;
-    for (; s < r->end && *s != '\n' && n < 32 * r->width; s++, n++)
+    for (; s < r->end && *s != '\n' && n < 32 * r->width && !(n % AT_ONCE == 0 && heed_cancelled(r->cx)); s++, n++)
         if (!is_blank(*s) && (*s == 0 || !strchr("0123456789+-.eEnaifNAIF", *s))) return false;
     return s == r->end || *s == '\n';
 }
@@ -117,7 +127,8 @@ static bool read_text(struct reader *r, heed_words *w) {
         if (row < 0) return false;
         float ignored, *to = w->words.count > before ? w->own + row * r->width : NULL;
         for (int64_t k = 0; k < r->width; k++)
-            if (!read_number(r, &at, end, to ? to + k : &ignored)) return false;
+            if ((k % AT_ONCE == 0 && heed_cancelled(r->cx)) || !read_number(r, &at, end, to ? to + k : &ignored))
+                return false;
         r->at = end < r->end ? end + 1 : end;
     }
     return lines == r->count ||
@@ -136,7 +147,7 @@ static bool read_binary(struct reader *r, heed_words *w) {
             return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: ends at word %lld of %lld: is it cut short?", r->name,
                              (long long)i + 1, (long long)r->count);
         const int64_t before = w->words.count, row = add_word(r, w, r->at, (size_t)(gap - r->at));
-        if (row < 0) return false;
+        if (row < 0 || heed_cancelled(r->cx)) return false;
         if (w->words.count > before) memcpy(w->own + row * r->width, gap + 1, bytes);
         r->at = gap + 1 + bytes;
     }
@@ -149,11 +160,15 @@ static bool read_binary(struct reader *r, heed_words *w) {
 
 /* Without a first line of sizes: a word a line, as many numbers as the first has. */
 static bool find_sizes(struct reader *r) {
-    const char *const end = memchr(r->at, '\n', (size_t)(r->end - r->at)), *const stop = end ? end : r->end;
-    r->width = r->count = 0;
-    while (fields_back(r->at, stop, r->width + 1)) r->width++;
-    r->width--; /* the word */
-    for (const char *s = r->at; s && s < r->end; r->count++) {
+    const char *s = r->at;
+    bool gap = true;
+    r->width = -1; /* the word */
+    for (int64_t n = 0; s < r->end && *s != '\n' && !(n % AT_ONCE == 0 && heed_cancelled(r->cx)); s++, n++) {
+        r->width += gap && !is_blank(*s);
+        gap = is_blank(*s);
+    }
+    r->count = 0;
+    for (s = r->at; s && s < r->end && !heed_cancelled(r->cx); r->count++) {
         s = memchr(s, '\n', (size_t)(r->end - s));
         if (s) s++;
     }
@@ -168,13 +183,11 @@ heed_words *heed_words_parse(heed_ctx *cx, const char *name, const void *bytes, 
     struct reader r = {.cx = cx, .name = name, .at = bytes, .end = (const char *)bytes + size};
     if (heed_failed(cx)) return NULL;
     if (!name || (!bytes && size > 0)) return heed_fail(cx, HEED_ERR_USAGE, "words: bytes and a name are needed"), NULL;
-    const bool header = size > 0 && read_header(&r), text = !header || is_text(&r);
+    const bool header = size > 0 && read_header(&r), text = !header || (sizes_fit(&r, TEXT_LEAST) && is_text(&r));
     if (text) trim(&r);
     if (r.at >= r.end || (!header && !find_sizes(&r)))
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no word vectors", name), NULL;
-    const int64_t left = r.end - r.at, least = text ? 2 : 4; /* bytes of a number */
-    if (r.count < 1 || r.width < 1 || r.count > INT32_MAX || r.width > left / least ||
-        r.count > (left + 1) / (least * r.width + 1))
+    if (!sizes_fit(&r, text ? TEXT_LEAST : (int64_t)sizeof(float)))
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: %lld words with vectors of %lld numbers do not fit its %zu bytes",
                          name, (long long)r.count, (long long)r.width, size),
                NULL;

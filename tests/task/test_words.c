@@ -2,6 +2,7 @@
 #include "base/philox.h"
 #include "io/io_test.h"
 #include "task/words.h"
+#include <time.h>
 
 static const char *const text = "a b c d e a\nb a\n\nc c d  b a e\nd e a b c a\nzz\nb d a c e b\n";
 
@@ -134,6 +135,7 @@ static void test_files(void **state) {
                                       "1 2\na 1 x\n",
                                       "1 1\n\xff 1\n",
                                       "999999999 999999\na 1\n",
+                                      "1 999999999999999999\na 1\n",
                                       "1 1\na nan\n",
                                       "1 1\na 1\nb 1\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -144,7 +146,40 @@ static void test_files(void **state) {
     heed_close(cx);
 }
 
+enum { LONG = 400000 };
+
+static bool never(void *asked) {
+    ++*(int *)asked;
+    return false;
+}
+static bool at_once(void *asked) {
+    ++*(int *)asked;
+    return true;
+}
+
+/* One line of many numbers takes time in proportion to it, and can be interrupted wherever it is read. */
+static void test_long_line(void **state) {
+    (void)state;
+    char *const line = malloc(2 * LONG);
+    for (int i = 0; i < LONG; i++) memcpy(line + 2 * i, i ? " 1" : "aa", 2);
+    for (int how = 0; how < 2; how++) {
+        int asked = 0;
+        const clock_t before = clock();
+        heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .cancel = how ? at_once : never, .user = &asked});
+        heed_words *w = heed_words_parse(cx, "long", line, 2 * LONG);
+        assert_int_equal(heed_words_width(w), how ? 0 : LONG - 1);
+        assert_int_equal(heed_error(cx), how ? HEED_ERR_CANCELLED : HEED_OK);
+        assert_true(how ? asked == 1 : asked > LONG / 20000);
+        assert_true((double)(clock() - before) / CLOCKS_PER_SEC <
+                    10); /* it was minutes when fields were counted anew */
+        heed_words_close(cx, w);
+        heed_close(cx);
+    }
+    free(line);
+}
+
 int main(void) {
-    const struct CMUnitTest all[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_files)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(test_twin), cmocka_unit_test(test_files),
+                                     cmocka_unit_test(test_long_line)};
     return cmocka_run_group_tests(all, make_folder, wipe_folder);
 }

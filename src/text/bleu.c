@@ -45,14 +45,13 @@ static void free_line(struct line *l) {
 static bool count_hypothesis(struct scorer *sc, const struct units *words) {
     counts_clear(&sc->grams);
     for (size_t n = 1; n <= ORDERS; n++) {
-        const size_t grams = units_grams(words, n);
-        for (size_t i = 0, size; i < grams; i++) {
+        for (size_t i = 0, size; units_more(words, i, n); i++) {
             const char *gram = units_gram(words, i, n, &size);
             struct count *c = counts_at(&sc->grams, gram, size, 0);
             if (!c) return false;
             c->have++;
         }
-        sc->total[n - 1] += (int64_t)grams;
+        sc->total[n - 1] += (int64_t)units_grams(words, n);
     }
     sc->hypothesis += (int64_t)words->count;
     return true;
@@ -61,7 +60,7 @@ static bool count_hypothesis(struct scorer *sc, const struct units *words) {
 /* A match more wherever this reference has an n-gram more often than those before it, and the hypothesis as often. */
 static void count_reference(struct scorer *sc, const struct units *words, int turn) {
     for (size_t n = 1; n <= ORDERS; n++)
-        for (size_t i = 0, size, grams = units_grams(words, n); i < grams; i++) {
+        for (size_t i = 0, size; units_more(words, i, n); i++) {
             const char *gram = units_gram(words, i, n, &size);
             struct count *c = counts_meet(&sc->grams, gram, size, 0, turn);
             if (!c || c->now <= c->best) continue;

@@ -22,6 +22,11 @@ void units_free(struct units *u);
 
 /* How many n-grams there are, and the i-th. */
 static inline size_t units_grams(const struct units *u, size_t n) { return u->count >= n ? u->count - n + 1 : 0; }
+/* Whether there is an i-th; now and then it looks whether counting was cancelled. */
+#define UNITS_AT_ONCE 65536
+static inline bool units_more(const struct units *u, size_t i, size_t n) {
+    return i < units_grams(u, n) && !(i % UNITS_AT_ONCE == 0 && heed_cancelled(u->cx));
+}
 static inline const char *units_gram(const struct units *u, size_t i, size_t n, size_t *size) {
     *size = u->start[i + n] - u->gap - u->start[i];
     return u->s + u->start[i];

@@ -73,7 +73,7 @@ static bool count_hypothesis(struct counts *grams, const struct line *l, int ord
     for (int order = 0; order < orders; order++) {
         size_t n, size;
         const struct units *u = units_of(l, order, &n);
-        for (size_t i = 0; i < units_grams(u, n); i++) {
+        for (size_t i = 0; units_more(u, i, n); i++) {
             const char *gram = units_gram(u, i, n, &size);
             struct count *c = counts_at(grams, gram, size, order);
             if (!c) return false;
@@ -90,7 +90,7 @@ static struct tally compare(struct counts *grams, const struct line *h, const st
         size_t n, size;
         const struct units *u = units_of(r, order, &n);
         t.reference[order] = (int64_t)units_grams(u, n);
-        for (size_t i = 0; i < units_grams(u, n); i++) {
+        for (size_t i = 0; units_more(u, i, n); i++) {
             const char *gram = units_gram(u, i, n, &size);
             const struct count *c = counts_meet(grams, gram, size, order, turn);
             t.matches[order] += c && c->now <= c->have;

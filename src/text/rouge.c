@@ -6,12 +6,15 @@
  *     ROUGE-Lsum    sentence by sentence (lines of a text): for each sentence of the reference, the words that are in a
  *                   longest common subsequence with any sentence of the hypothesis; a word counts as often as both have
  *     precision: of the hypothesis' n-grams or words;  recall: of the reference's;  F = 2 P R / (P + R) */
-#include "base/checked.h"
 #include "text/bleu.h"
+#include "text/map.h"
 #include "text/porter.h"
+#include "text/subsequence.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define WORDS_AT_ONCE 65536 /* between two looks at whether it was cancelled */
 
 /* The words of a text, as numbers that the words of both texts share, and where each sentence of it ends. */
 struct words {
@@ -59,33 +62,16 @@ static bool read_words(heed_ctx *cx, const char *text, size_t size, bool stems, 
 
 /* ---- numbers for words ---- */
 
-struct place {
-    const char *s;
-    size_t size;
-    int32_t *id;
-};
-
-static int by_text(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
-    const int order = memcmp(x->s, y->s, x->size < y->size ? x->size : y->size);
-    return order ? order : (x->size > y->size) - (x->size < y->size);
-}
-
 /* The same word has the same number, in both texts; how many there are, or -1. */
 static int32_t number(heed_ctx *cx, struct words *a, struct words *b) {
     struct words *const both[2] = {a, b};
-    const size_t n = a->count + b->count;
-    struct place *const list = heed_mem_new(cx, (n + 1) * sizeof *list);
-    size_t at = 0;
-    int32_t ids = 0;
-    if (!list) return -1;
+    struct map ids = {0};
     for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < both[k]->count; i++)
-            list[at++] = (struct place){both[k]->e.text.s + both[k]->start[i], both[k]->size[i], &both[k]->id[i]};
-    qsort(list, n, sizeof *list, by_text);
-    for (size_t i = 0; i < n; i++) *list[i].id = i > 0 && by_text(&list[i - 1], &list[i]) == 0 ? ids - 1 : ids++;
-    heed_mem_free(cx, list);
-    return ids;
+        for (size_t i = 0; i < both[k]->count && !(i % WORDS_AT_ONCE == 0 && heed_cancelled(cx)); i++)
+            both[k]->id[i] = (int32_t)map_add(cx, &ids, both[k]->e.text.s + both[k]->start[i], both[k]->size[i]);
+    const int32_t count = heed_failed(cx) ? -1 : (int32_t)ids.count;
+    map_free(cx, &ids);
+    return count;
 }
 
 /* ---- scores ---- */
@@ -128,52 +114,17 @@ static bool score_grams(heed_ctx *cx, const struct words *h, const struct words 
     return true;
 }
 
-/* Rows of the table of longest common subsequences: table[i][j] of the first i and j words. `keep` 0: two rows, in
- * turn, 1: all. The last number is the length. */
-static int32_t *subsequences(heed_ctx *cx, const int32_t *a, size_t n, const int32_t *b, size_t m, bool keep) {
-    size_t bytes, rows = keep ? n + 1 : 2;
-    if (!size_mul(rows, m + 1, &bytes) || !size_mul(bytes, sizeof(int32_t), &bytes)) {
-        heed_fail(cx, HEED_ERR_MEMORY, "rouge: texts of %zu and %zu words are too long", n, m);
-        return NULL;
-    }
-    int32_t *const table = heed_mem_new(cx, bytes);
-    if (!table) return NULL;
-    memset(table, 0, bytes);
-    for (size_t i = 1; i <= n; i++) {
-        const int32_t *const above = table + (keep ? i - 1 : (i - 1) % 2) * (m + 1);
-        int32_t *const row = table + (keep ? i : i % 2) * (m + 1);
-        for (size_t j = 1; j <= m; j++)
-            row[j] = a[i - 1] == b[j - 1] ? above[j - 1] + 1 : above[j] > row[j - 1] ? above[j] : row[j - 1];
-    }
-    return table;
-}
-
-static bool score_subsequence(heed_ctx *cx, const struct words *h, const struct words *r, heed_rouge_score *out) {
-    int32_t *const table = subsequences(cx, r->id, r->count, h->id, h->count, false);
-    if (!table) return false;
-    *out = score_of(table[r->count % 2 * (h->count + 1) + h->count], (double)h->count, (double)r->count);
-    heed_mem_free(cx, table);
+static bool score_subsequence(struct subsequence *s, const struct words *h, const struct words *r,
+                              heed_rouge_score *out) {
+    size_t length;
+    subsequence_take(s, r->id, r->count);
+    if (!subsequence_length(s, h->id, h->count, &length)) return false;
+    *out = score_of((double)length, (double)h->count, (double)r->count);
     return true;
 }
 
-/* Marks which of the reference's words a longest common subsequence has; of several, the one rouge_score takes. */
-static bool mark(heed_ctx *cx, const int32_t *a, size_t n, const int32_t *b, size_t m, bool *marked) {
-    int32_t *const table = subsequences(cx, a, n, b, m, true);
-    if (!table) return false;
-    for (size_t i = n, j = m; i > 0 && j > 0;) {
-        if (a[i - 1] == b[j - 1])
-            marked[i - 1] = true, i--, j--;
-        else if (table[i * (m + 1) + j - 1] > table[(i - 1) * (m + 1) + j])
-            j--;
-        else
-            i--;
-    }
-    heed_mem_free(cx, table);
-    return true;
-}
-
-static bool score_sentences(heed_ctx *cx, const struct words *h, const struct words *r, int32_t ids,
-                            heed_rouge_score *out) {
+static bool score_sentences(heed_ctx *cx, struct subsequence *common, const struct words *h, const struct words *r,
+                            int32_t ids, heed_rouge_score *out) {
     int64_t *const left = heed_mem_new(cx, ((size_t)ids + 1) * 2 * sizeof *left); /* of both texts */
     bool *const marked = heed_mem_new(cx, r->count + 1);
     int64_t hits = 0;
@@ -183,11 +134,12 @@ static bool score_sentences(heed_ctx *cx, const struct words *h, const struct wo
         for (size_t i = 0; i < h->count; i++) left[2 * h->id[i]]++;
         for (size_t i = 0; i < r->count; i++) left[2 * r->id[i] + 1]++;
     }
-    for (size_t s = 0; s < r->sentences && !heed_failed(cx); s++) {
+    for (size_t s = 0; s < r->sentences && !heed_cancelled(cx); s++) {
         const size_t from = s ? r->end[s - 1] : 0, n = r->end[s] - from;
+        subsequence_take(common, r->id + from, n);
         for (size_t k = 0; k < h->sentences && n > 0 && !heed_failed(cx); k++) {
             const size_t first = k ? h->end[k - 1] : 0, m = h->end[k] - first;
-            if (m > 0) mark(cx, r->id + from, n, h->id + first, m, marked + from);
+            if (m > 0) subsequence_mark(common, h->id + first, m, marked + from);
         }
         for (size_t i = from; i < from + n; i++) {
             int64_t *const both = left + 2 * r->id[i];
@@ -214,8 +166,11 @@ bool heed_rouge_text(heed_ctx *cx, const char *hypothesis, size_t hypothesis_siz
     *out = (heed_rouge){.lines = 1};
     if (ids >= 0)
         for (size_t n = 1; n <= 2; n++) score_grams(cx, &h, &r, n, n == 1 ? &out->rouge1 : &out->rouge2);
-    if (!heed_failed(cx) && score_subsequence(cx, &h, &r, &out->rougeL))
-        score_sentences(cx, &h, &r, ids, &out->rougeLsum);
+    struct subsequence common = {.cx = cx};
+    if (!heed_failed(cx) && subsequence_open(cx, &common, ids, r.count) &&
+        score_subsequence(&common, &h, &r, &out->rougeL))
+        score_sentences(cx, &common, &h, &r, ids, &out->rougeLsum);
+    subsequence_close(&common);
     words_free(cx, &h);
     words_free(cx, &r);
     return !heed_failed(cx);

@@ -2,8 +2,11 @@
  * checked where it is used, so that a bad one gives a wrong probability at worst. */
 #include "text/ngram.h"
 #include "base/checked.h"
+#include "text/hash.h"
 #include <math.h>
 #include <string.h>
+
+#define MOST_WORDS (1u << 30) /* twice as many slots are a power of two of 32 bits */
 
 int heed_ngram_order(const heed_ngram *m) { return m->order; }
 
@@ -18,16 +21,47 @@ const char *heed_ngram_word(const heed_ngram *m, int32_t id) {
     return m->names + m->name_start[id];
 }
 
+/* ---- the table of words ---- */
+
+static uint32_t first_slot(const heed_ngram *m, const char *word, size_t size) {
+    return (m->secret ? hash_bytes(m->secret, word, size) : (uint32_t)ngram_hash(word, size)) & (m->slots - 1);
+}
+
 int32_t heed_ngram_id(const heed_ngram *m, const char *word, size_t size) {
-    uint32_t at = (uint32_t)ngram_hash(word, size) & (m->slots - 1);
+    uint32_t at = first_slot(m, word, size);
     for (uint32_t tries = 0; tries < m->slots; tries++, at = (at + 1) & (m->slots - 1)) {
         const uint32_t id = m->slot[at];
         if (id >= m->base[1]) return HEED_NGRAM_UNKNOWN;
-        const uint64_t start = m->name_start[id], end = m->name_start[id + 1];
-        if (start < end && end <= m->names_size && end - start - 1 == size && memcmp(m->names + start, word, size) == 0)
-            return (int32_t)id;
+        size_t length;
+        const char *const name = ngram_word(m, id, &length);
+        if (name && length == size && memcmp(name, word, size) == 0) return (int32_t)id;
     }
     return HEED_NGRAM_UNKNOWN;
+}
+
+uint32_t ngram_slots(uint32_t words) {
+    uint32_t slots = 4;
+    while (slots < 2 * words) slots *= 2;
+    return slots;
+}
+
+bool ngram_index(heed_ctx *cx, heed_ngram *m) {
+    if (m->base[1] > MOST_WORDS) return heed_fail(cx, HEED_ERR_RANGE, "n-grams: more than %u words", MOST_WORDS);
+    const uint32_t slots = ngram_slots(m->base[1]);
+    uint32_t *const slot = heed_mem_new(cx, slots * sizeof *slot);
+    if (!slot) return false;
+    heed_mem_free(cx, m->owned[NGRAM_OWNED - 1]);
+    m->owned[NGRAM_OWNED - 1] = memset(slot, 0xFF, slots * sizeof *slot);
+    m->slot = slot, m->slots = slots, m->secret = hash_secret();
+    for (uint32_t i = 0; i < m->base[1]; i++) {
+        size_t size;
+        const char *const name = ngram_word(m, i, &size);
+        if (!name) continue; /* it cannot be found */
+        uint32_t at = first_slot(m, name, size);
+        while (slot[at] != NGRAM_ROOT) at = (at + 1) & (slots - 1);
+        slot[at] = i;
+    }
+    return true;
 }
 
 /* ---- the tree ---- */
@@ -149,22 +183,11 @@ void ngram_making_free(struct ngram_making *g) {
 
 heed_ngram *ngram_made(struct ngram_making *g) {
     heed_ctx *cx = g->cx;
-    uint32_t slots = 4;
-    while (slots < 2 * (uint64_t)g->words && slots < 1u << 31) slots *= 2;
     heed_ngram *m = heed_mem_new(cx, sizeof *m);
-    uint32_t *slot = heed_mem_new(cx, slots * sizeof *slot);
-    if (!m || !slot || heed_failed(cx)) {
+    if (!m || heed_failed(cx)) {
         heed_mem_free(cx, m);
-        heed_mem_free(cx, slot);
         ngram_making_free(g);
         return NULL;
-    }
-    memset(slot, 0xFF, slots * sizeof *slot);
-    for (uint32_t i = 0; i < g->words; i++) {
-        const char *name = g->names.s + g->name_start[i];
-        uint32_t at = (uint32_t)ngram_hash(name, g->name_start[i + 1] - g->name_start[i] - 1) & (slots - 1);
-        while (slot[at] != NGRAM_ROOT) at = (at + 1) & (slots - 1);
-        slot[at] = i;
     }
     *m = (heed_ngram){.order = g->order,
                       .base = g->base,
@@ -174,15 +197,16 @@ heed_ngram *ngram_made(struct ngram_making *g) {
                       .name_start = g->name_start,
                       .names = g->names.s,
                       .names_size = g->names.size,
-                      .slot = slot,
-                      .slots = slots,
-                      .owned = {g->node, g->leaf, g->word, g->name_start, g->names.s, slot}};
-    return m;
+                      .owned = {g->node, g->leaf, g->word, g->name_start, g->names.s}};
+    *g = (struct ngram_making){.cx = cx};
+    if (ngram_index(cx, m)) return m;
+    heed_ngram_free(cx, m);
+    return NULL;
 }
 
 void heed_ngram_free(heed_ctx *cx, heed_ngram *m) {
     if (!m) return;
-    for (size_t i = 0; i < sizeof m->owned / sizeof *m->owned; i++) heed_mem_free(cx, m->owned[i]);
+    for (int i = 0; i < NGRAM_OWNED; i++) heed_mem_free(cx, m->owned[i]);
     heed_mem_free(cx, m->base);
     file_map_close(&m->map);
     heed_mem_free(cx, m);

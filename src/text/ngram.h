@@ -8,7 +8,8 @@
 #include "base/file.h"
 #include "heed/ngram.h"
 
-#define NGRAM_ROOT 0xFFFFFFFFu /* the suffix of words: no context at all */
+#define NGRAM_OWNED 6
+#define NGRAM_ROOT  0xFFFFFFFFu /* the suffix of words: no context at all */
 
 struct ngram_node { /* of all orders but the highest */
     float prob;     /* log10 */
@@ -30,10 +31,11 @@ struct heed_ngram {
     const uint64_t *name_start;    /* (words + 1) */
     const char *names;             /* word i is names + name_start[i], ended by 0 */
     uint64_t names_size;
-    const uint32_t *slot; /* a table of words by hash, NGRAM_ROOT: free */
-    uint32_t slots;       /* a power of two, more than there are words */
-    struct file_map map;  /* where all that lies, or */
-    void *owned[6];       /* the memory that it lies in */
+    const uint32_t *slot;     /* a table of words by hash, NGRAM_ROOT: free */
+    uint32_t slots;           /* a power of two, more than there are words */
+    uint64_t secret;          /* of that table; 0: the table is a file's, by ngram_hash */
+    struct file_map map;      /* where all that lies, or */
+    void *owned[NGRAM_OWNED]; /* the memory that it lies in; the table of words is the last */
 };
 
 /* A model that is being made. Arrays are the model's own. */
@@ -54,6 +56,16 @@ bool ngram_making_nodes(struct ngram_making *g);
 heed_ngram *ngram_made(struct ngram_making *g);
 void ngram_making_free(struct ngram_making *g);
 
+/* Word i and its size; NULL: a file says nonsense of it. */
+static inline const char *ngram_word(const heed_ngram *m, uint32_t i, size_t *size) {
+    const uint64_t start = m->name_start[i], end = m->name_start[i + 1];
+    if (start >= end || end > m->names_size) return NULL;
+    *size = end - start - 1;
+    return m->names + start;
+}
+/* A table of the words with a secret of its own in the place of the one that m has. */
+bool ngram_index(heed_ctx *cx, heed_ngram *m);
+uint32_t ngram_slots(uint32_t words);
 static inline uint64_t ngram_hash(const char *word, size_t size) { /* of files: it has no secret */
     uint64_t h = 0xCBF29CE484222325u;
     for (size_t i = 0; i < size; i++) h = (h ^ (unsigned char)word[i]) * 0x100000001B3u;

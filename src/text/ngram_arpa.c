@@ -40,7 +40,7 @@ static bool wrong(struct reading *r, const char *format, ...) {
 
 /* The next line that is not empty, without blanks around it and ended by 0; NULL at the end of the file. */
 static char *next_line(struct reading *r) {
-    while (r->at < r->end) {
+    while (r->at < r->end && !heed_cancelled(r->cx)) {
         char *line = r->at, *stop = memchr(line, '\n', (size_t)(r->end - line));
         if (!stop) stop = r->end;
         r->at = stop < r->end ? stop + 1 : r->end;
@@ -91,11 +91,11 @@ static bool read_number(char **at, float *to) {
     const size_t n = strcspn(s, BLANKS);
     const char kept = s[n];
     s[n] = 0;
-    const bool good = n > 0 && number_read(s, &value, &range) && !isnan(value);
+    const bool number = n > 0 && number_read(s, &value, &range);
     s[n] = kept;
     *at = s + n;
-    *to = good ? (float)value : 0;
-    return good;
+    *to = number ? (float)value : 0;
+    return number && *to < INFINITY; /* which NaN is not */
 }
 
 /* The k words of an n-gram and the numbers around them. */

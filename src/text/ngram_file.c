@@ -4,11 +4,17 @@
  *     "heedngr1"; order, slots (32 bits); bytes of the names (64); n-grams of each order (64)
  *     name_start, node, leaf, word, slot, names
  *
- * Opening it checks that these sizes make up the file; what else could be wrong is checked where it is used. */
+ * Opening it checks that these sizes make up the file and that its numbers are some; what else could be wrong is
+ * checked where it is used. Its table of words has no secret: where somebody chose words that collide, another takes
+ * its place. */
 #include "base/checked.h"
 #include "io/array.h"
 #include "text/ngram.h"
+#include <math.h>
 #include <string.h>
+
+#define NODES_AT_ONCE 65536 /* between two looks at whether it was cancelled */
+#define CROWD         1024  /* slots; among words that nobody chose, a hundred are many */
 
 struct header {
     char magic[8];
@@ -32,12 +38,41 @@ static void sections(heed_ngram *m, struct section s[SECTIONS]) {
     s[5] = (struct section){(const void **)&m->names, m->names_size, 1};
 }
 
+/* The first free slot from i on. What was passed on the way leads there at once the next time, so that words that
+ * collide cost no more than others. */
+static uint32_t free_slot(uint32_t *next, uint32_t i) {
+    while (next[i] != i) i = next[i] = next[next[i]];
+    return i;
+}
+
+/* The table of words as files have it, in the order of the words. */
+static uint32_t *file_table(heed_ctx *cx, const heed_ngram *m, uint32_t slots) {
+    uint32_t *const slot = heed_mem_new(cx, slots * sizeof *slot), *const next = heed_mem_new(cx, slots * sizeof *next);
+    if (slot && next) {
+        memset(slot, 0xFF, slots * sizeof *slot);
+        for (uint32_t i = 0; i < slots; i++) next[i] = i;
+        for (uint32_t i = 0; i < m->base[1]; i++) {
+            size_t size;
+            const char *const name = ngram_word(m, i, &size);
+            if (!name) continue;
+            const uint32_t at = free_slot(next, (uint32_t)ngram_hash(name, size) & (slots - 1));
+            slot[at] = i;
+            next[at] = (at + 1) & (slots - 1);
+        }
+    }
+    heed_mem_free(cx, next);
+    return slot;
+}
+
 bool heed_ngram_save(heed_ctx *cx, const heed_ngram *m, const char *path) {
     heed_ngram copy = *m;
     struct section s[SECTIONS];
-    struct header h = {.order = (uint32_t)m->order, .slots = m->slots, .names_size = m->names_size};
-    struct file_writer *w = file_write_open(cx, path);
-    if (!w) return false;
+    copy.slots = m->secret ? ngram_slots(m->base[1]) : m->slots;
+    uint32_t *const table = m->secret ? file_table(cx, m, copy.slots) : NULL;
+    if (table) copy.slot = table;
+    struct header h = {.order = (uint32_t)m->order, .slots = copy.slots, .names_size = m->names_size};
+    struct file_writer *w = heed_failed(cx) ? NULL : file_write_open(cx, path);
+    if (!w) return heed_mem_free(cx, table), false;
     memcpy(h.magic, NGRAM_MAGIC, sizeof h.magic);
     file_write(w, &h, sizeof h);
     for (int k = 1; k <= m->order; k++) {
@@ -46,6 +81,7 @@ bool heed_ngram_save(heed_ctx *cx, const heed_ngram *m, const char *path) {
     }
     sections(&copy, s);
     for (int i = 0; i < SECTIONS; i++) file_write(w, *s[i].at, s[i].count * s[i].size);
+    heed_mem_free(cx, table);
     return file_write_commit(w);
 }
 
@@ -79,6 +115,24 @@ static bool read_header(heed_ctx *cx, const char *path, heed_ngram *m, size_t *a
     return true;
 }
 
+/* Logarithms of probabilities and weights: minus infinity is one of 0. */
+static bool check_numbers(heed_ctx *cx, const char *path, const heed_ngram *m) {
+    const uint32_t inner = m->base[m->order - 1], leaves = m->base[m->order] - inner;
+    bool sound = true;
+    for (uint32_t i = 0; sound && i < inner && !(i % NODES_AT_ONCE == 0 && heed_cancelled(cx)); i++)
+        sound = m->node[i].prob < INFINITY && m->node[i].backoff < INFINITY;
+    for (uint32_t i = 0; sound && i < leaves && !(i % NODES_AT_ONCE == 0 && heed_cancelled(cx)); i++)
+        sound = m->leaf[i].prob < INFINITY;
+    return (sound || bad(cx, path, "one of its probabilities or back-off weights is not a number")) && !heed_failed(cx);
+}
+
+/* Whether many words follow each other in the table: half of it is free, so that they collide. */
+static bool is_crowded(const heed_ngram *m) {
+    uint32_t run = 0;
+    for (uint32_t i = 0; i < m->slots && run < CROWD; i++) run = m->slot[i] == NGRAM_ROOT ? 0 : run + 1;
+    return run == CROWD;
+}
+
 heed_ngram *ngram_file_open(heed_ctx *cx, const char *path) {
     heed_ngram *m = heed_mem_new(cx, sizeof *m);
     struct section s[SECTIONS];
@@ -98,6 +152,7 @@ heed_ngram *ngram_file_open(heed_ctx *cx, const char *path) {
     }
     if (ok && at != m->map.size) ok = bad(cx, path, "more bytes follow than it says");
     if (ok && (m->names_size == 0 || m->names[m->names_size - 1] != 0)) ok = bad(cx, path, "its last word has no end");
+    ok = ok && check_numbers(cx, path, m) && (!is_crowded(m) || ngram_index(cx, m));
     if (ok) return m;
     heed_ngram_free(cx, m);
     return NULL;

@@ -161,6 +161,104 @@ static void test_files(void **state) {
     close_context(cx);
 }
 
+/* ---- words that were chosen ---- */
+
+enum { CHOSEN = 3000, SLOTS = 8192 };
+
+static uint32_t longest_run(const heed_ngram *m) {
+    uint32_t longest = 0;
+    for (uint32_t i = 0, run = 0; i < m->slots; i++) {
+        run = m->slot[i] == NGRAM_ROOT ? 0 : run + 1;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* Words that all fall on slot 5 of a file's table. */
+static void choose(char (*word)[8]) {
+    for (uint32_t i = 0, n = 0; n < CHOSEN; i++) {
+        const int size = snprintf(word[n], sizeof *word, "%x", i);
+        n += (ngram_hash(word[n], (size_t)size) & (SLOTS - 1)) == 5;
+    }
+}
+
+static void expect_chosen(const heed_ngram *m, char (*word)[8]) {
+    assert_non_null(m);
+    assert_int_equal(heed_ngram_words(m), CHOSEN + 3);
+    for (int32_t i = 0; i < CHOSEN; i++) assert_int_equal(heed_ngram_id(m, word[i], strlen(word[i])), i + 3);
+    assert_int_equal(heed_ngram_id(m, "none", 4), HEED_NGRAM_UNKNOWN);
+    if (longest_run(m) > 200) fail_msg("%u words follow each other in the table", longest_run(m));
+}
+
+/* The file's table is the one that each word's first free slot gives; it is not used where it is crowded. */
+static void test_chosen_words(void **state) {
+    (void)state;
+    static char word[CHOSEN][8], path[256], again[256];
+    heed_ctx *cx = open_context();
+    snprintf(path, sizeof path, "%s", in_folder("chosen.arpa"));
+    snprintf(again, sizeof again, "%s", in_folder("chosen.ngram"));
+    choose(word);
+    FILE *f = fopen(path, "w");
+    fprintf(f, "\\data\\\nngram 1=%d\n\n\\1-grams:\n", CHOSEN);
+    for (int i = 0; i < CHOSEN; i++) fprintf(f, "-1\t%s\n", word[i]);
+    fprintf(f, "\\end\\\n");
+    fclose(f);
+    heed_ngram *m = heed_ngram_open(cx, path);
+    expect_chosen(m, word);
+    assert_true(heed_ngram_save(cx, m, again));
+    heed_ngram_free(cx, m);
+    m = heed_ngram_open(cx, again);
+    expect_chosen(m, word);
+    const uint32_t *const slot = (const uint32_t *)(m->names - SLOTS * sizeof *slot);
+    uint32_t right[SLOTS];
+    memset(right, 0xFF, sizeof right);
+    for (uint32_t i = 0; i < CHOSEN + 3; i++) {
+        const char *const name = heed_ngram_word(m, (int32_t)i);
+        uint32_t at = (uint32_t)ngram_hash(name, strlen(name)) & (SLOTS - 1);
+        while (right[at] != NGRAM_ROOT) at = (at + 1) & (SLOTS - 1);
+        right[at] = i;
+    }
+    assert_memory_equal(slot, right, sizeof right);
+    heed_ngram_free(cx, m);
+    unlink(path);
+    unlink(again);
+    close_context(cx);
+}
+
+/* Every number of a file that is a probability or a weight, as NaN and as infinity. */
+static void test_not_numbers(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    char path[256];
+    size_t size;
+    snprintf(path, sizeof path, "%s", in_folder("n.arpa"));
+    const char *const arpa =
+        "\\data\\\nngram 1=1\nngram 2=1\n\n\\1-grams:\n-1\ta\t-0.5\n\n\\2-grams:\n-0.25\ta a\n\\end\\\n";
+    write_bytes(path, arpa, strlen(arpa));
+    heed_ngram *m = heed_ngram_open(cx, path);
+    assert_true(heed_ngram_save(cx, m, path));
+    heed_ngram_free(cx, m);
+    unsigned char *const bytes = file_read(cx, path, 1 << 20, &size);
+    int refused = 0;
+    for (size_t at = 24 + 16 + 5 * 8; at < size; at += 4)
+        for (int k = 0; k < 2; k++) {
+            unsigned char was[4];
+            const float bad = k ? INFINITY : NAN;
+            memcpy(was, bytes + at, 4);
+            memcpy(bytes + at, &bad, 4);
+            write_bytes(path, bytes, size);
+            m = heed_ngram_open(cx, path);
+            refused += !m && strstr(heed_message(cx), "one of its probabilities or back-off weights is not a number");
+            heed_ngram_free(cx, m);
+            heed_clear(cx);
+            memcpy(bytes + at, was, 4);
+        }
+    assert_int_equal(refused, 2 * (4 * 2 + 1));
+    heed_mem_free(cx, bytes);
+    unlink(path);
+    close_context(cx);
+}
+
 static void test_bad_arpa(void **state) {
     static const struct {
         const char *text, *sentence;
@@ -177,6 +275,9 @@ static void test_bad_arpa(void **state) {
         {"\\data\\\nngram 1=2\n\n\\1-grams:\n-1\ta\n-1\ta\n\\end\\\n", "the word comes twice"},
         {"\\data\\\nngram 1=1\n\n\\1-grams:\n1\ta\n\\end\\\n", "is positive"},
         {"\\data\\\nngram 1=1\n\n\\1-grams:\nx\ta\n\\end\\\n", "a log-probability is expected"},
+        {"\\data\\\nngram 1=1\n\n\\1-grams:\nnan\ta\n\\end\\\n", "a log-probability is expected"},
+        {"\\data\\\nngram 1=1\nngram 2=0\n\n\\1-grams:\n-1\ta\tnan\n\\2-grams:\n\\end\\\n", "is not a back-off"},
+        {"\\data\\\nngram 1=1\nngram 2=0\n\n\\1-grams:\n-1\ta\t1e39\n\\2-grams:\n\\end\\\n", "is not a back-off"},
         {"\\data\\\nngram 1=1\nngram 2=1\n\n\\1-grams:\n-1\ta\n\\2-grams:\n-1\ta b\n\\end\\\n", "'b' is not among"},
         {"\\data\\\nngram 1=1\nngram 2=1\n\n\\1-grams:\n-1\ta\n\\2-grams:\n-1\ta\n\\end\\\n", "2 words are expected"},
         {"\\data\\\nngram 1=1\nngram 2=2\n\n\\1-grams:\n-1\ta\n\\2-grams:\n-1\ta a\n-1\ta a\n\\end\\\n", "comes twice"},
@@ -198,7 +299,8 @@ static void test_bad_arpa(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_modified), cmocka_unit_test(test_kneser_ney),
-                                       cmocka_unit_test(test_files), cmocka_unit_test(test_bad_arpa)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_modified),     cmocka_unit_test(test_kneser_ney),
+                                       cmocka_unit_test(test_files),        cmocka_unit_test(test_bad_arpa),
+                                       cmocka_unit_test(test_chosen_words), cmocka_unit_test(test_not_numbers)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

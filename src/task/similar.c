@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "io/safetensors.h"
 #include "io/text.h"
+#include "kernel/finite.h"
 #include "kernel/gemm.h"
 #include "kernel/ints.h"
 #include "kernel/topk.h"
@@ -70,11 +71,13 @@ static struct digest digest_of(uint64_t h) {
 
 /* ---- making one ---- */
 
-static void normalise(float *x, int64_t n) {
+/* To length 1; false: it holds what is not a finite number. */
+static bool normalise(float *x, int64_t n) {
     double square = 0;
     for (int64_t j = 0; j < n; j++) square += (double)x[j] * (double)x[j];
     const float scale = square > 0 ? (float)(1 / sqrt(square)) : 0;
     for (int64_t j = 0; j < n; j++) x[j] *= scale;
+    return isfinite(square);
 }
 
 static struct file_writer *open_file(heed_ctx *cx, const heed_similar *s, const char *path, const heed_pair *record,
@@ -144,6 +147,16 @@ static bool open_index(heed_ctx *cx, heed_similar *s, const struct similar_sourc
     return true;
 }
 
+static bool check_vectors(heed_ctx *cx, const heed_similar *s) {
+    for (int64_t i = 0; i < s->rows && !(i % ROWS == 0 && heed_cancelled(cx)); i++)
+        if (!kernel_is_finite(s->vector + i * s->width, s->width))
+            return heed_fail(
+                cx, HEED_ERR_FORMAT,
+                "%s: vector %lld holds what is not a finite number; without the file all are computed anew", s->path,
+                (long long)i + 1);
+    return !heed_failed(cx);
+}
+
 static bool open_vectors(heed_ctx *cx, heed_similar *s, const struct similar_source *source,
                          const heed_similar_opts *opts) {
     const char *const path = s->path;
@@ -152,7 +165,7 @@ static bool open_vectors(heed_ctx *cx, heed_similar *s, const struct similar_sou
     const char *stale = "there was none";
     const bool there = access(path, F_OK) == 0;
     if (there && !open_index(cx, s, source, path, record, 3, &stale)) return false;
-    if (there && !stale) return true;
+    if (there && !stale) return check_vectors(cx, s);
     heed_safetensors_close(s->file);
     s->file = NULL;
     s->made = stale;
@@ -268,7 +281,9 @@ bool heed_similar_find(heed_ctx *cx, const heed_similar *s, const float *queries
         f.n = min64(QUERIES, n - at);
         memcpy(f.query, queries + at * s->width, (size_t)(f.n * s->width) * sizeof *f.query);
         for (int64_t i = 0; i < f.n; i++) {
-            normalise(f.query + i * s->width, s->width);
+            if (!normalise(f.query + i * s->width, s->width))
+                heed_fail(cx, HEED_ERR_RANGE, "similar: query %lld holds what is not a finite number",
+                          (long long)(at + i) + 1);
             f.heap[i] = (struct topk_heap){.best = f.best + i * kept, .k = kept, .least = -INFINITY};
         }
         if (!pass(cx, &f)) break;

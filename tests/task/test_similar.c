@@ -136,6 +136,40 @@ static void test_pictures(void **state) {
     close_context(cx);
 }
 
+/* NaN in the file, in a query and from the model. */
+static void test_not_finite(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_text_model m = model_of(cx);
+    char path[1024], index[1100];
+    const float bad = NAN;
+    heed_found found;
+    write_text("texts", "ab\ncd\n");
+    snprintf(path, sizeof path, "%s", in_folder("texts"));
+    snprintf(index, sizeof index, "%s.vectors.safetensors", path);
+    heed_similar *s = heed_similar_open(cx, &m, path, NULL);
+    float *const query = calloc((size_t)heed_similar_width(s), sizeof *query);
+    assert_true(heed_similar_find(cx, s, query, 1, 1, &found));
+    query[1] = bad;
+    assert_false(heed_similar_find(cx, s, query, 1, 1, &found));
+    EXPECT_SENTENCE(cx, "similar: query 1 holds what is not a finite number");
+    heed_similar_close(cx, s);
+    FILE *const f = fopen(index, "r+b");
+    assert_true(f && fseek(f, -4, SEEK_END) == 0 && fwrite(&bad, sizeof bad, 1, f) == 1 && fclose(f) == 0);
+    assert_null(heed_similar_open(cx, &m, path, NULL));
+    EXPECT_SENTENCE(cx, "texts.vectors.safetensors: vector 2 holds what is not a finite number");
+    unlink(index);
+    heed_params *const params = heed_model_params(m.model);
+    for (int64_t i = 0; i < heed_params_numbers(params); i++) heed_params_block(params)[i] = bad;
+    assert_null(heed_similar_open(cx, &m, path, NULL));
+    EXPECT_SENTENCE(cx, "the model's output is not a finite number");
+    assert_true(access(index, F_OK) != 0);
+    unlink(path);
+    free(query);
+    free_model(cx, &m);
+    close_context(cx);
+}
+
 static void test_refused(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -155,6 +189,6 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_find), cmocka_unit_test(test_pictures),
-                                       cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_not_finite)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

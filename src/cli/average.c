@@ -36,9 +36,11 @@ static void average(const struct options *o, heed_ctx *cx, const char *out) {
     if (!heed_failed(cx)) {
         float *w = heed_params_block(heed_model_params(model));
         for (int64_t i = 0; i < numbers; i++) w[i] = (float)(sum[i] / n);
-        if (heed_model_save(cx, model, out) && directory_copy_tokenizers(cx, options_word(o, 0), out) &&
+        const int lock = directory_claim(cx, out, option_flag(o, "force") ? NULL : directory_has_model);
+        if (lock >= 0 && heed_model_save(cx, model, out) && directory_copy_tokenizers(cx, options_word(o, 0), out) &&
             !option_flag(o, "quiet"))
             fprintf(stderr, "%s: average of %d models\n", out, n);
+        directory_unlock(lock);
     }
     heed_mem_free(cx, sum);
     heed_model_free(cx, model);
@@ -50,7 +52,7 @@ static int run(int argc, char **argv) {
     const char *out = option_need(o, "out");
     int status = EXIT_USAGE;
     if (out) {
-        const bool taken = directory_has(out, WEIGHTS_FILE) && !option_flag(o, "force");
+        const bool taken = directory_has_model(out) && !option_flag(o, "force");
         heed_ctx *cx = taken ? NULL : options_open(o);
         status = EXIT_FAILED;
         if (taken) cli_error(EXIT_FAILED, "%s: holds a model already; --force overwrites it", out);

@@ -449,7 +449,9 @@ static int run(int argc, char **argv) {
     struct demo d = {.o = o, .out = option_text(o, "out"), .preprocessing = {.from = "en", .to = "de", .moses = true}};
     int status = EXIT_FAILED;
     if (may_write(&d) && (d.cx = options_open_roomy(o, 0))) {
-        show(&d);
+        const int lock = directory_claim(d.cx, d.out, NULL);
+        if (lock >= 0) show(&d);
+        directory_unlock(lock);
         free_demo(&d);
         status = options_close(o, d.cx, EXIT_DONE);
     }

@@ -247,7 +247,7 @@ static bool save(struct tagger *g, const char *dir) {
         {.name = "initial", .dtype = HEED_F64, .rank = 1, .shape = {h->states}, .data = h->initial},
         {.name = "transition", .dtype = HEED_F64, .rank = 2, .shape = {h->states, h->states}, .data = h->transition},
         {.name = "emission", .dtype = HEED_F64, .rank = 2, .shape = {h->states, h->symbols}, .data = h->emission}};
-    bool ok = directory_make(cx, dir) && directory_clear(cx, dir) && directory_path(cx, dir, HMM_VOCABULARY, path);
+    bool ok = directory_clear(cx, dir) && directory_path(cx, dir, HMM_VOCABULARY, path);
     struct file_writer *w = ok ? file_write_open(cx, path) : NULL;
     ok = w && file_write(w, words.s, words.size);
     ok = w && file_write_commit(w) && ok && directory_path(cx, dir, WEIGHTS_FILE, path) &&
@@ -387,14 +387,17 @@ int hmm_train(struct options *o) {
     if (!dir) return EXIT_USAGE;
     if (option_flag(o, "unsupervised") && option_int(o, "baum-welch") == 0)
         return cli_error(EXIT_USAGE, "train: --unsupervised needs --baum-welch N"), EXIT_USAGE;
-    if (directory_has(dir, CONFIG_FILE) && !option_flag(o, "force"))
+    const bool force = option_flag(o, "force");
+    if (directory_has_config(dir) && !force)
         return cli_error(EXIT_FAILED, "%s: holds a model already; --force overwrites it", dir);
     heed_ctx *cx = options_open(o);
     if (!cx) return EXIT_FAILED;
     struct tagger g = {.cx = cx};
     struct result r[2] = {{0}};
     const double began = clock_seconds();
-    if (train(cx, o, path, &g, r) && save(&g, dir)) say(cx, o, &g, dir, r, clock_seconds() - began);
+    const int lock = train(cx, o, path, &g, r) ? directory_claim(cx, dir, force ? NULL : directory_has_config) : -1;
+    if (lock >= 0 && save(&g, dir)) say(cx, o, &g, dir, r, clock_seconds() - began);
+    directory_unlock(lock);
     free_tagger(&g);
     return options_close(o, cx, EXIT_DONE);
 }

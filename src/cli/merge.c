@@ -21,9 +21,12 @@ static void merge(const struct options *o, heed_ctx *cx, const char *out) {
     }
     heed_model *model = heed_model_load_as(cx, adapter, &(heed_load_opts){.base = base});
     const char *const tokens = directory_has_tokenizers(adapter) ? adapter : base;
-    if (model && heed_model_merge(cx, model) && directory_make(cx, out) && directory_clear(cx, out) &&
-        directory_copy_tokenizers(cx, tokens, out) && heed_model_save(cx, model, out) && !option_flag(o, "quiet"))
+    const bool merged = model && heed_model_merge(cx, model);
+    const int lock = merged ? directory_claim(cx, out, option_flag(o, "force") ? NULL : directory_has_model) : -1;
+    if (lock >= 0 && directory_clear(cx, out) && directory_copy_tokenizers(cx, tokens, out) &&
+        heed_model_save(cx, model, out) && !option_flag(o, "quiet"))
         fprintf(stderr, "%s: %s with the adapter of %s\n", out, base, adapter);
+    directory_unlock(lock);
     heed_model_free(cx, model);
 }
 

@@ -29,10 +29,12 @@ static int make(const struct options *o, const heed_family *family, const heed_h
     heed_ctx *cx = options_open(o);
     if (!cx) return EXIT_FAILED;
     heed_model *model = heed_model_new_as(cx, family, head, settings, n, heed_seed(cx));
-    if (heed_model_save(cx, model, dir) && !option_flag(o, "quiet"))
+    const int lock = model ? directory_claim(cx, dir, option_flag(o, "force") ? NULL : holds_model) : -1;
+    if (lock >= 0 && heed_model_save(cx, model, dir) && !option_flag(o, "quiet"))
         fprintf(stderr, "%s: %s with %lld parameters\n", dir, family->name,
                 (long long)heed_params_numbers(heed_model_params(model)));
     const bool wrong_settings = !model && (heed_error(cx) == HEED_ERR_USAGE || heed_error(cx) == HEED_ERR_FORMAT);
+    directory_unlock(lock);
     heed_model_free(cx, model);
     const int status = options_close(o, cx, EXIT_DONE);
     return wrong_settings ? EXIT_USAGE : status;

@@ -309,10 +309,13 @@ static int train(const struct options *o, const char *name, const char *dir) {
         return cli_error(EXIT_USAGE, "tokens: --vocab N is needed with --train %s", name);
     heed_ctx *cx = options_open(o);
     if (!cx) return EXIT_FAILED;
+    const bool over = directory_has_tokenizers(dir);
     heed_tokenizer *t = train_tokenizer(cx, o, &opts);
-    if (t && directory_make(cx, dir) && heed_tokenizer_save(cx, t, dir) && !option_flag(o, "quiet"))
+    const int lock = t ? directory_claim(cx, dir, over ? NULL : directory_has_tokenizers) : -1;
+    if (lock >= 0 && heed_tokenizer_save(cx, t, dir) && !option_flag(o, "quiet"))
         fprintf(stderr, "%s: %s with %lld tokens\n", dir, name, (long long)heed_tokenizer_size(t));
     const bool wrong = !t && heed_error(cx) == HEED_ERR_USAGE;
+    directory_unlock(lock);
     heed_tokenizer_free(cx, t);
     const int status = options_close(o, cx, EXIT_DONE);
     return wrong ? EXIT_USAGE : status;

@@ -227,11 +227,9 @@ static void say_end(struct train_run *r, heed_loop_end end) {
 
 /* The directory becomes this run's: nobody else writes into it. */
 static bool claim_directory(struct train_run *r) {
-    const bool resume = option_flag(r->o, "resume"), force = option_flag(r->o, "force");
-    if (r->lock < 0 && (!directory_make(r->cx, r->dir) || (r->lock = directory_lock(r->cx, r->dir)) < 0)) return false;
-    if (!resume && !force && (directory_has_model(r->dir) || directory_has(r->dir, "checkpoint.safetensors")))
-        return heed_fail(r->cx, HEED_ERR_FILE, "%s: another run has written into it meanwhile", r->dir);
-    return true;
+    const bool over = option_flag(r->o, "resume") || option_flag(r->o, "force");
+    if (r->lock < 0) r->lock = directory_claim(r->cx, r->dir, over ? NULL : directory_has_run);
+    return r->lock >= 0;
 }
 
 static bool make_model(struct train_run *r) {
@@ -251,8 +249,7 @@ static void set_relative_rate(struct train_run *r) {
 /* Data, plan and model: false when there is nothing to train. */
 static bool prepare(struct train_run *r) {
     const size_t before = heed_memory_use(r->cx).held;
-    if (access(r->dir, F_OK) == 0 && (r->lock = directory_lock(r->cx, r->dir)) < 0)
-        return false; /* before data are read */
+    if (access(r->dir, F_OK) == 0 && !claim_directory(r)) return false; /* before data are read */
     struct profile_mark mark = profile_begin(r->cx);
     const bool loaded = r->how->load(r);
     profile_end(r->cx, mark, "load data", PROFILE_FORWARD);

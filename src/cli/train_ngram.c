@@ -217,10 +217,13 @@ static bool write_directory(const struct job *j) {
     char path[PATH_ROOM];
     const char *arpa = option_text(j->o, "arpa");
     heed_ctx *cx = j->cx;
-    if (!directory_make(cx, j->dir) || !directory_clear(cx, j->dir)) return false;
-    return directory_path(cx, j->dir, NGRAM_FILE, path) && heed_ngram_save(cx, j->model.m, path) &&
-           (!j->model.tokens || heed_tokenizer_save(cx, j->model.tokens, j->dir)) && write_config(j) &&
-           (!arpa || heed_ngram_write_arpa(cx, j->model.m, arpa));
+    const int lock = directory_claim(cx, j->dir, option_flag(j->o, "force") ? NULL : directory_has_config);
+    const bool ok = lock >= 0 && directory_clear(cx, j->dir) && directory_path(cx, j->dir, NGRAM_FILE, path) &&
+                    heed_ngram_save(cx, j->model.m, path) &&
+                    (!j->model.tokens || heed_tokenizer_save(cx, j->model.tokens, j->dir)) && write_config(j) &&
+                    (!arpa || heed_ngram_write_arpa(cx, j->model.m, arpa));
+    directory_unlock(lock);
+    return ok;
 }
 
 /* ---- all of it ---- */
@@ -320,7 +323,7 @@ static int run(int argc, char **argv) {
     int status = EXIT_USAGE;
     if (j.path && (j.dir = option_need(o, "out")) && read_options(&j)) {
         status = EXIT_FAILED;
-        if (directory_has(j.dir, CONFIG_FILE) && !option_flag(o, "force"))
+        if (directory_has_config(j.dir) && !option_flag(o, "force"))
             cli_error(EXIT_FAILED, "%s: holds a model already; --force overwrites it", j.dir);
         else if (option_writable(o, "arpa") && (j.cx = options_open(o))) {
             train(&j);

@@ -96,11 +96,12 @@ static bool save(struct job *j) {
            save_vectors(j);
 }
 
+static bool is_taken(const char *dir) { return directory_has_config(dir) || directory_has(dir, CHECKPOINT); }
+
 /* What is in DIR is not to be lost by a slip. */
 static bool may_write(const struct job *j) {
-    const bool there = directory_has(j->dir, CONFIG_FILE) || directory_has(j->dir, CHECKPOINT);
     const bool checkpoint = directory_has(j->dir, CHECKPOINT);
-    if (option_flag(j->o, "force") || !there) return true;
+    if (option_flag(j->o, "force") || !is_taken(j->dir)) return true;
     if (option_flag(j->o, "resume") && checkpoint) return true;
     cli_error(EXIT_FAILED,
               option_flag(j->o, "resume") ? "%s: holds a model but no checkpoint to resume from; --force overwrites it"
@@ -117,7 +118,8 @@ static bool load(struct job *j) {
     heed_lines text = {0};
     if (heed_lines_read(j->cx, j->path, &text)) j->trainer = heed_words_trainer_new(j->cx, j->path, &text, &opts);
     heed_lines_free(j->cx, &text);
-    if (!j->trainer || !directory_make(j->cx, j->dir) || (j->lock = directory_lock(j->cx, j->dir)) < 0) return false;
+    const bool over = option_flag(j->o, "resume") || option_flag(j->o, "force");
+    if (!j->trainer || (j->lock = directory_claim(j->cx, j->dir, over ? NULL : is_taken)) < 0) return false;
     if (!option_flag(j->o, "resume")) {
         if (!directory_clear(j->cx, j->dir)) return false;
     } else if (directory_has(j->dir, CHECKPOINT) && !(directory_path(j->cx, j->dir, CHECKPOINT, path) &&

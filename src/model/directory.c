@@ -48,6 +48,11 @@ bool directory_has_model(const char *dir) {
     return directory_has(dir, WEIGHTS_FILE) || directory_has(dir, ADAPTER_WEIGHTS_FILE);
 }
 
+bool directory_has_config(const char *dir) { return directory_has(dir, CONFIG_FILE); }
+bool directory_has_run(const char *dir) {
+    return directory_has_model(dir) || directory_has(dir, "checkpoint.safetensors");
+}
+
 /* ---- adapters ---- */
 
 bool directory_is_adapter(const char *dir) {
@@ -203,4 +208,11 @@ int directory_lock(heed_ctx *cx, const char *dir) {
 
 void directory_unlock(int lock) {
     if (lock >= 0) close(lock);
+}
+
+int directory_claim(heed_ctx *cx, const char *dir, bool (*taken)(const char *dir)) {
+    const int lock = directory_make(cx, dir) ? directory_lock(cx, dir) : -1;
+    if (lock < 0 || !taken || !taken(dir)) return lock;
+    directory_unlock(lock);
+    return heed_fail(cx, HEED_ERR_FILE, "%s: another run has written into it meanwhile", dir), -1;
 }

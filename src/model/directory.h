@@ -34,6 +34,8 @@
 bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
 bool directory_has(const char *dir, const char *file);
 bool directory_has_model(const char *dir); /* weights, of a model or of an adapter */
+bool directory_has_config(const char *dir);
+bool directory_has_run(const char *dir); /* a model, or a checkpoint of its training */
 
 /* ---- adapters ---- a directory with adapter_config.json and without weights of its own */
 bool directory_is_adapter(const char *dir);
@@ -55,6 +57,9 @@ bool directory_clear(heed_ctx *cx, const char *dir);
  * a sentence when another one has locked it. */
 int directory_lock(heed_ctx *cx, const char *dir);
 void directory_unlock(int lock);
+/* Makes dir and locks it, for a command that is about to write into it. Whatever `taken` (NULL: nothing) then finds in
+ * it was not there when the command looked: another process has written it since, and it is refused, below 0. */
+int directory_claim(heed_ctx *cx, const char *dir, bool (*taken)(const char *dir));
 /* Removes a model directory with the files that heed writes there; one that holds others stays, with them. */
 void directory_drop(const char *dir);
 

@@ -31,9 +31,43 @@ for how in --force --resume; do
 done
 printf 'x,y\n1,2\n2,3\n' >points.csv
 wrong 1 'busy: another process is writing' train regress --data points.csv --out busy --force --quiet
+printf 'one\tX\ntwo\tY\n\none\tX\n' >tagged
+expect 0 new linear line -s input_size=1 -s output_size=1
+while read -r arguments; do
+    wrong 1 'busy: another process is writing into this directory$' $arguments
+done <<END
+new linear busy -s input_size=1 -s output_size=1 --force
+average line line --out busy --force
+train ngram --data corpus/train.en --order 2 --out busy --force --quiet
+train tag --model hmm --data tagged --out busy --force --quiet
+train words --data corpus/train.en --min-count 1 --width 2 --epochs 1 --out busy --force --quiet
+tokens --train word corpus/train.en --out busy --quiet
+demo --out busy --steps 1 --force --quiet
+END
 kill -9 $first
 wait $first 2>/dev/null || :
 expect 0 "$@" --tokens word --epochs 1 --out busy --force --quiet
+
+# of two that find no model there, the one that writes later does not overwrite the other's: here it waits for its data
+mkfifo pipe
+while read -r data arguments; do
+    rm -rf late
+    "$HEED" $arguments pipe --quiet --out late >late.out 2>late.err &
+    second=$!
+    exec 9>pipe # when it reads
+    expect 0 $arguments $data --quiet --out late
+    cat $data >&9
+    exec 9>&-
+    status=0
+    wait $second || status=$?
+    [ $status = 1 ] || fail "$arguments: status $status, not 1"
+    grep -q '^heed: late: another run has written into it meanwhile$' late.err || fail "$arguments: it should say so"
+done <<END
+corpus/train.en train ngram --order 2 --data
+tagged train tag --model hmm --data
+corpus/train.en train words --min-count 1 --width 2 --epochs 1 --data
+corpus/train.en tokens --train word
+END
 
 # --force over another model: until the new one is written there is none, rather than the old weights with new tokens
 expect 0 "$@" --tokens word --epochs 1 --out model --quiet

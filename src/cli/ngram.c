@@ -48,11 +48,12 @@ bool ngram_is(const char *path) {
 
 bool ngram_model_join(heed_ctx *cx, heed_ngram *m, heed_tokenizer *tokens, bool text, struct ngram_model *to) {
     *to = (struct ngram_model){.cx = cx, .m = m, .tokens = tokens, .text = text};
-    if (heed_failed(cx) || !tokens) return !heed_failed(cx);
+    if (heed_failed(cx)) return ngram_model_close(to), false;
+    if (!tokens) return true;
     const int64_t size = heed_tokenizer_size(tokens), words = heed_ngram_words(m);
     to->word = heed_mem_new(cx, (size_t)size * sizeof *to->word);
     to->id = heed_mem_new(cx, (size_t)words * sizeof *to->id);
-    if (!to->word || !to->id) return false;
+    if (!to->word || !to->id) return ngram_model_close(to), false;
     for (int64_t w = 0; w < words; w++) to->id[w] = -1;
     for (int64_t t = 0; t < size; t++) {
         const char *name = heed_tokenizer_token(tokens, (int32_t)t);

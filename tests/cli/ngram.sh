@@ -101,6 +101,8 @@ wrong 2 'train: --discount-fallback: three numbers are expected' train ngram --d
 wrong 2 '.*pruning thresholds must not' train ngram --data text --prune 2,1 --out no
 wrong 2 'train: --epochs is not for ngram' train ngram --data text --epochs 3 --out no
 [ ! -e no ] || fail "nothing should be left of a failure"
+cp -r lm broken && echo x >broken/tokenizer.json
+wrong 1 'broken/tokenizer.json: ' info broken
 head -c 300 lm/model.ngram >lm/cut && mv lm/cut lm/model.ngram
 wrong 1 'lm/model.ngram: not a sound n-gram file: it is cut short' complete lm 'the'
 wrong 1 "nosuch/lm.arpa: No such file" train ngram --data text --order 3 --out never --arpa nosuch/lm.arpa

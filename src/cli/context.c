@@ -63,6 +63,34 @@ heed_ctx *options_open_roomy(const struct options *o, size_t least) {
 
 heed_ctx *cli_peek(void) { return heed_open(&(heed_config){.threads = 1, .byte_budget = options_memory()}); }
 
+/* ---- dry contexts ---- */
+
+#define DRY_LEAST ((size_t)1 << 30)
+
+static struct { size_t held, most, needed; } dry;
+
+static void *dry_alloc(void *user, void *ptr, size_t old_size, size_t size) {
+    (void)user;
+    const size_t others = dry.held - old_size;
+    if (size > dry.most - others && size > old_size) {
+        dry.needed = size < SIZE_MAX - others ? others + size : SIZE_MAX;
+        return NULL;
+    }
+    void *const at = size > 0 ? realloc(ptr, size) : NULL;
+    if (size == 0) free(ptr);
+    if (at || size == 0) dry.held = others + size;
+    return at;
+}
+
+heed_ctx *options_open_dry(const struct options *o) {
+    const size_t budget = option_bytes(o, "memory");
+    dry.held = dry.needed = 0;
+    dry.most = budget == 0 ? SIZE_MAX : budget < DRY_LEAST ? DRY_LEAST : budget;
+    return heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true, .alloc = dry_alloc});
+}
+
+size_t options_dry_needed(void) { return dry.needed; }
+
 void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
 
 int options_over_budget(const struct options *o, size_t needed, bool total) {

@@ -201,11 +201,13 @@ static void forward(heed_ctx *cx, const struct options *o, const char *out_path)
 /* A budget is held against a dry run first. Standard input can be read only once. */
 static bool fits(const struct options *o) {
     if (!option_given(o, "memory") || strcmp(option_text(o, "in"), "-") == 0) return true;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
+    heed_ctx *cx = options_open_dry(o);
     forward(cx, o, "/dev/null");
     const size_t needed = heed_memory_use(cx).held_peak;
     const bool ok = !heed_failed(cx), fit = needed <= option_bytes(o, "memory");
-    if (!ok)
+    if (options_dry_needed() > 0)
+        options_over_budget(o, options_dry_needed(), false);
+    else if (!ok)
         cli_error(EXIT_FAILED, "%s", heed_message(cx));
     else if (!fit)
         options_over_budget(o, needed, true);

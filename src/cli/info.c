@@ -25,7 +25,7 @@ static const struct option options[] = {
 
 /* Of running, or of training with AdamW. */
 static bool make_plan(const struct options *o, const char *dir, bool training, heed_plan *plan) {
-    heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true});
+    heed_ctx *dry = options_open_dry(o);
     heed_model *model = heed_model_load_as(dry, dir, &(heed_load_opts){.map = !training});
     const heed_trainer_opts adamw = {.optimizer = {.kind = HEED_ADAMW}, .schedule = {.lr = 1e-3}, .clip = 1};
     const bool ok =

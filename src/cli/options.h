@@ -87,6 +87,11 @@ heed_ctx *options_open(const struct options *o);
 /* The same for training: the budget is at least `least` bytes, enough to find out what is needed; options_hold then
  * sets the one asked for. After options_train signals cancel nothing, as the loop looks at interrupted() itself. */
 heed_ctx *options_open_roomy(const struct options *o, size_t least);
+/* A dry context, to find out what a run needs; one at a time. Weights that it loads are real memory, of which it takes
+ * what --memory allows, or a gigabyte where that is more, and fails when that is not enough: then options_dry_needed
+ * says how many bytes are needed at least, else 0. */
+heed_ctx *options_open_dry(const struct options *o);
+size_t options_dry_needed(void);
 void options_hold(const struct options *o, heed_ctx *cx);
 void options_train(heed_ctx *cx);
 /* A context to look into a directory with, before it is known what the command does with it: of one thread, and within

@@ -137,9 +137,12 @@ static bool check_budget(struct train_run *r, size_t before) {
     const size_t budget = option_bytes(r->o, "memory"), data = heed_memory_use(r->cx).held - before;
     heed_plan p;
     if (budget == 0) return true;
-    heed_ctx *dry = heed_open(&(heed_config){.threads = (int)option_int(r->o, "threads"), .dry = true});
+    heed_ctx *dry = options_open_dry(r->o);
     heed_model *model = r->how->model(r, dry);
-    if (!model || !heed_plan_run(dry, model, &r->loop, &p))
+    const bool planned = model && heed_plan_run(dry, model, &r->loop, &p);
+    if (options_dry_needed() > 0)
+        mem_over_budget(r->cx, "train", data + options_dry_needed()), r->cx->needed_total = false;
+    else if (!planned)
         heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
     else if (data + p.total > budget)
         mem_over_budget(r->cx, "train", data + p.total);

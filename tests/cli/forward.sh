@@ -114,6 +114,8 @@ needed=$(sed 's/.*needs \([0-9]*\) bytes.*/\1/' err)
 wrong 1 "forward: needs $needed bytes of memory" forward line --in x --out out.st --memory $((needed - 1))
 expect 0 forward line --in x --out out.st --memory "$needed"
 wrong 1 'forward: needs at least [0-9]+M of memory, --memory allows 1M$' forward line --in - --out out.st --memory 1M
+cp -r line wide && sed -i 's/"input_size": [0-9]*/"input_size": 4294967296/' wide/config.json
+wrong 1 'forward: needs at least 17G of memory, --memory allows 1G$' forward wide --in x --out out.st --grad --memory 1G
 head -c 100 xy >short
 wrong 1 "short: " forward line --in short --out out.st
 

@@ -75,8 +75,8 @@ typedef struct heed_safetensors heed_safetensors;
 
 /* Opens, as one handle: a .safetensors file; an index of shards (a path that ends in .json, such as
  * model.safetensors.index.json); or a directory that holds model.safetensors or else model.safetensors.index.json.
- * Files are mapped, not read: whoever shortens one meanwhile takes the process down with SIGBUS, so replace files by
- * renaming, as heed's own writers do. */
+ * Files are mapped, not read: whoever shortens one meanwhile takes the process down with SIGBUS, for which the library
+ * installs no handler, so replace files by renaming, as heed's own writers do. */
 HEED_API heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path);
 /* A file in memory, which must stay as it is until the handle is closed. */
 HEED_API heed_safetensors *heed_safetensors_parse(heed_ctx *cx, const char *name, const void *bytes, size_t size);

@@ -55,7 +55,8 @@ HEED_API heed_ngram *heed_ngram_train(heed_ctx *cx, const heed_ids *ids, const i
 /* ---- files ---- */
 
 /* heed's own file, which is mapped and not read, or an ARPA file (.gz too); which of them it is follows from its first
- * bytes. NaN among its probabilities and weights is refused. */
+ * bytes. NaN among its probabilities and weights is refused. As with safetensors, shortening a mapped file is SIGBUS.
+ */
 HEED_API heed_ngram *heed_ngram_open(heed_ctx *cx, const char *path);
 HEED_API bool heed_ngram_save(heed_ctx *cx, const heed_ngram *m, const char *path);
 /* White space within a word, which the format cannot hold, is written as U+2581 for a space and <0x0A> for others. */

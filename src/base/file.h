@@ -4,7 +4,8 @@
 
 #include "heed/base.h"
 
-/* A file mapped read-only. An empty file has data NULL and size 0. */
+/* A file mapped read-only. An empty file has data NULL and size 0. Reading behind the end of a file that was cut short
+ * since is SIGBUS, which is left to the program: the library installs no handler. */
 struct file_map {
     const unsigned char *data;
     size_t size;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "cli/raw_terminal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -117,9 +118,25 @@ static bool take_closed_streams(void) {
     return true;
 }
 
+/* Models and vectors are read where they lie in mapped files: when another program cuts one short, what is behind its
+ * end is gone. Only calls that a handler may make. */
+static void on_bus_error(int number, siginfo_t *info, void *unused) {
+    static const char sentence[] = "heed: a mapped file was cut short while it was in use\n";
+    (void)unused;
+    if (info->si_code != BUS_ADRERR) {
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
+    raw_terminal_end();
+    if (write(STDERR_FILENO, sentence, sizeof sentence - 1) < 0) _exit(EXIT_FAILED);
+    _exit(EXIT_FAILED);
+}
+
 int main(int argc, char **argv) {
     if (!take_closed_streams()) return EXIT_FAILED;
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit (ulimit -f) is an error of the write */
+    sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO}, NULL);
     cli_set_program(argc > 0 ? argv[0] : NULL);
     const int status = dispatch(argc, argv);
     const bool lost = ferror(stdout) != 0;

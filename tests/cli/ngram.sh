@@ -103,6 +103,26 @@ wrong 2 'train: --epochs is not for ngram' train ngram --data text --epochs 3 --
 [ ! -e no ] || fail "nothing should be left of a failure"
 cp -r lm broken && echo x >broken/tokenizer.json
 wrong 1 'broken/tokenizer.json: ' info broken
+# a file that another program cuts short while it is mapped
+cp -r lm gone && mkfifo pipe
+"$HEED" score gone <pipe >scored 2>err &
+scorer=$!
+exec 9>pipe
+echo 'the cat sat' >&9
+tries=0
+until [ -s scored ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || fail "the first line should be answered"
+    sleep 0.1
+done
+: >gone/model.ngram
+echo 'the cat sat' >&9
+exec 9>&-
+status=0
+wait $scorer || status=$?
+[ $status = 1 ] || fail "status $status, not 1, after the file was cut short"
+[ "$(cat err)" = 'heed: a mapped file was cut short while it was in use' ] || fail "it should be said"
+
 head -c 300 lm/model.ngram >lm/cut && mv lm/cut lm/model.ngram
 wrong 1 'lm/model.ngram: not a sound n-gram file: it is cut short' complete lm 'the'
 wrong 1 "nosuch/lm.arpa: No such file" train ngram --data text --order 3 --out never --arpa nosuch/lm.arpa

@@ -31,7 +31,7 @@ int profile_lines(const heed_ctx *cx, const struct profile_line **lines) {
 }
 
 struct profile_mark profile_begin(heed_ctx *cx) {
-    struct profile *p = cx->profile;
+    struct profile *p = cx ? cx->profile : NULL;
     if (!p) return (struct profile_mark){0, 0};
     const struct profile_mark mark = {clock_nanoseconds(), p->inner};
     p->inner = 0;
@@ -50,7 +50,7 @@ static struct profile_line *line_of(struct profile *p, const char *name) {
 }
 
 void profile_end(heed_ctx *cx, struct profile_mark mark, const char *name, enum profile_pass pass) {
-    struct profile *p = cx->profile;
+    struct profile *p = cx ? cx->profile : NULL;
     if (!p || mark.began == 0) return; /* not on, or not yet when the mark began */
     const int64_t took = clock_nanoseconds() - mark.began;
     struct profile_line *line = line_of(p, name);

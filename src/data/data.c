@@ -62,6 +62,7 @@ size_t heed_data_input_name(const heed_data *data, int64_t i, char *out, size_t 
     const char *category = NULL;
     int64_t column = i;
     if (!data || i < 0 || i >= data->width) return 0;
+    if (!out) size = 0;
     for (int64_t c = 0, left = i; data->categories && c < data->columns; c++) {
         const int64_t inputs = data->categories[c] ? data_names_count(data->categories[c]) : 1;
         if (left < inputs) {

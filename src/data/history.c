@@ -2,6 +2,7 @@
 #include "data/reading.h"
 #include "data/times.h"
 #include "io/text.h"
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -209,5 +210,5 @@ void heed_history_free(heed_ctx *cx, heed_history *h) {
 }
 
 double heed_history_time(const heed_history *h, int64_t series, int64_t row) {
-    return heed_interval_add(&h->step, h->first[series], row);
+    return h && series >= 0 && series < h->series ? heed_interval_add(&h->step, h->first[series], row) : (double)NAN;
 }

@@ -125,8 +125,9 @@ static bool decode(heed_ctx *cx, const heed_picture_set *set, int64_t i, heed_im
 }
 
 bool heed_picture_set_read(heed_ctx *cx, const heed_picture_set *set, int64_t i, int channels, heed_image *out) {
-    *out = (heed_image){0};
+    if (out) *out = (heed_image){0};
     if (heed_failed(cx)) return false;
+    if (!out) return heed_fail(cx, HEED_ERR_USAGE, "picture_set: the picture is NULL");
     if (!set || i < 0 || i >= set->data.n || channels < 0 || channels > 4)
         return heed_fail(cx, HEED_ERR_RANGE, "picture_set: no picture %lld of %d channels", (long long)i, channels);
     heed_image made;
@@ -144,6 +145,9 @@ bool heed_picture_set_read(heed_ctx *cx, const heed_picture_set *set, int64_t i,
 bool heed_picture_set_info(heed_ctx *cx, const heed_picture_set *set, int64_t i, int64_t *width, int64_t *height,
                            int *channels) {
     heed_image p;
+    if (heed_failed(cx)) return false;
+    if (!width || !height || !channels)
+        return heed_fail(cx, HEED_ERR_USAGE, "picture_set: width, height or channels is NULL");
     if (set && set->bytes) {
         *width = set->bytes->image_width;
         *height = set->bytes->image_height;
@@ -180,8 +184,9 @@ static bool keep_one(heed_ctx *cx, heed_picture_set *set, int64_t i, int channel
 
 bool heed_picture_set_keep(heed_ctx *cx, heed_picture_set *set, int channels, const heed_image_processor *size,
                            size_t limit, bool *kept) {
-    *kept = false;
+    if (kept) *kept = false;
     if (heed_failed(cx)) return false;
+    if (!set || !kept) return heed_fail(cx, HEED_ERR_USAGE, "picture_set: the %s is NULL", set ? "answer" : "set");
     forget_kept(cx, set);
     const int64_t n = set->data.n;
     heed_data *const bytes = set->bytes;
@@ -253,6 +258,8 @@ bool heed_picture_set_moments(heed_ctx *cx, const heed_picture_set *set, const i
     uint64_t sum[4] = {0}, squares[4] = {0};
     double pixels = 0;
     if (heed_failed(cx)) return false;
+    if (!set || !mean || !deviation)
+        return heed_fail(cx, HEED_ERR_USAGE, "picture_set: the set, mean or deviation is NULL");
     if (!rows) n = set->data.n;
     const int64_t some = most < n ? most : n;
     for (int64_t i = 0; i < some && !heed_cancelled(cx); i++) {

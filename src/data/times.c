@@ -135,6 +135,7 @@ bool heed_time_read(const char *text, heed_clock *clock, double *time) {
 static bool shows(double time) { return time >= -62135596800000.0 && time < 253402300800000.0; }
 
 const char *heed_time_text(const heed_clock *clock, double time, char out[HEED_TIME_ROOM]) {
+    if (!clock || !out) return "";
     const double local = time + clock->offset * MINUTE;
     if (!clock->dates || !shows(local)) {
         char text[NUMBER_ROOM];
@@ -173,6 +174,7 @@ static double split_day(double time, struct date *d) {
 
 double heed_interval_add(const heed_interval *step, double time, int64_t n) {
     struct date d;
+    if (!step) return time;
     if (step->months == 0) return time + (double)n * step->size;
     const double rest = split_day(time, &d);
     const int64_t month = d.year * 12 + d.month - 1 + n * step->months;
@@ -186,6 +188,9 @@ double heed_interval_add(const heed_interval *step, double time, int64_t n) {
 
 int64_t heed_interval_count(const heed_interval *step, double from, double to, bool *exact) {
     double n;
+    bool ignored;
+    if (!exact) exact = &ignored;
+    if (!step) return *exact = false;
     if (step->months > 0) {
         struct date a, b;
         split_day(from, &a);
@@ -201,6 +206,7 @@ int64_t heed_interval_count(const heed_interval *step, double from, double to, b
 }
 
 bool heed_interval_equal(const heed_interval *a, const heed_interval *b) {
+    if (!a || !b) return a == b;
     if (a->months || b->months) return a->months == b->months;
     return fabs(a->size - b->size) <= OUT_OF_STEP * a->size;
 }
@@ -212,6 +218,7 @@ const char *heed_interval_text(const heed_interval *step, bool dates, char out[H
     } units[] = {{7 * DAY, "week"},  {DAY, "day"},     {HOUR, "hour"},
                  {MINUTE, "minute"}, {1000, "second"}, {1, "millisecond"}};
     const char *unit = "";
+    if (!step || !out) return "";
     double n = step->size;
     if (dates && step->months > 0) {
         n = (double)step->months;
@@ -227,7 +234,7 @@ const char *heed_interval_text(const heed_interval *step, bool dates, char out[H
 }
 
 int64_t heed_interval_season(const heed_interval *step, bool dates) {
-    if (!dates || !(step->size > 0)) return 1;
+    if (!step || !dates || !(step->size > 0)) return 1;
     if (step->months > 0) return step->months < 12 && 12 % step->months == 0 ? 12 / step->months : 1;
     if (step->size == 7 * DAY) return 52;
     if (step->size == DAY) return 7;

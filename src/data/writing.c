@@ -72,9 +72,9 @@ void heed_writings_free(heed_ctx *cx, heed_writings *w) {
 }
 
 const float *heed_writing_points(const heed_writings *w, int64_t i, int64_t *n) {
-    *n = 0;
-    if (!w || i < 0 || i >= w->n) return NULL;
-    *n = w->start[i + 1] - w->start[i];
+    const bool has = w && i >= 0 && i < w->n;
+    if (n) *n = has ? w->start[i + 1] - w->start[i] : 0;
+    if (!has) return NULL;
     return w->point + 3 * w->start[i];
 }
 

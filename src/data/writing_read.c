@@ -95,6 +95,8 @@ static bool read_line(heed_ctx *cx, const char *text, size_t size, heed_writings
 bool heed_writings_read(heed_ctx *cx, const char *path, heed_writings *w) {
     heed_lines lines = {0};
     if (heed_failed(cx)) return false;
+    if (!path || !w)
+        return heed_fail(cx, HEED_ERR_USAGE, "writings_read: the %s NULL", path ? "pieces are" : "path is");
     const char *const name = strcmp(path, "-") == 0 ? "standard input" : path;
     const int64_t before = w->n;
     bool ok = heed_lines_read(cx, path, &lines);
@@ -109,6 +111,7 @@ bool heed_writings_read(heed_ctx *cx, const char *path, heed_writings *w) {
 }
 
 bool heed_writing_put(heed_ctx *cx, const float *points, int64_t n, heed_json at, const char *key) {
+    if (!points && n > 0) return heed_fail(cx, HEED_ERR_USAGE, "writing: the points are NULL");
     const heed_json list = heed_json_put_array(cx, at, key);
     heed_json stroke = {0};
     double x = 0, y = 0;

@@ -185,6 +185,7 @@ static int64_t clamp(int64_t v, int64_t high) { return v < 0 ? 0 : v > high ? hi
 
 void heed_floats_erase(const heed_augment *a, float *x, int64_t channels, int64_t height, int64_t width, uint64_t seed,
                        int64_t epoch, int64_t row) {
+    if (!a || !x) return;
     struct draws d = draws_of(seed, epoch, row, PART_ERASE);
     const double low = a->erase_high > 0 ? a->erase_low : 0.02, high = a->erase_high > 0 ? a->erase_high : 1.0 / 3.0;
     const double aspect = a->erase_aspect > 0 ? a->erase_aspect : 0.3;
@@ -215,6 +216,7 @@ heed_mix heed_mix_draw(const heed_augment *a, int64_t n, int64_t height, int64_t
                        int64_t row) {
     struct draws d = draws_of(seed, epoch, row, PART_MIX);
     heed_mix m = {.other = one_of(&d, n), .own = 1.0};
+    if (!a) return m;
     const bool mixes = maybe(&d, a->mix), first = maybe(&d, a->mix_cut > 0 ? a->mix_cut : 0.5);
     if (!mixes || (a->mixup == 0 && a->cutmix == 0)) return m;
     m.cut = a->mixup == 0 || (a->cutmix > 0 && first);
@@ -232,6 +234,7 @@ heed_mix heed_mix_draw(const heed_augment *a, int64_t n, int64_t height, int64_t
 }
 
 void heed_mix_floats(const heed_mix *m, float *x, const float *other, int64_t channels, int64_t height, int64_t width) {
+    if (!m || !x || !other) return;
     const float own = (float)m->own;
     if (!m->cut) {
         for (int64_t i = 0; i < channels * height * width; i++) x[i] = x[i] * own + other[i] * (1.0f - own);

@@ -94,6 +94,7 @@ static void swap_pixels(uint8_t *a, uint8_t *b, int n) {
 }
 
 void heed_image_flip(heed_image *image, bool horizontal, bool vertical) {
+    if (!image) return;
     const int channels = image->channels;
     for (int64_t y = 0; horizontal && y < image->height; y++) {
         uint8_t *a = image_row(image, y), *b = a + (image->width - 1) * channels;

@@ -81,13 +81,14 @@ bool heed_image_convert(heed_ctx *cx, const heed_image *image, heed_image_mode m
  * channel, so a table of them is all the arithmetic there is. */
 void heed_image_to_floats(const heed_image *image, double scale, const float *mean, const float *deviation,
                           float *out) {
+    if (!image || !out) return;
     const int64_t n = image->width * image->height;
     const int channels = image->channels;
     for (int c = 0; c < channels; c++) {
         float value[256];
         for (int v = 0; v < 256; v++) {
             value[v] = (float)((double)v * scale);
-            if (mean) value[v] = (value[v] - mean[c]) / deviation[c];
+            if (mean && deviation) value[v] = (value[v] - mean[c]) / deviation[c];
         }
         const uint8_t *in = image->data + c;
         for (int64_t i = 0; i < n; i++) out[c * n + i] = value[in[i * channels]];

@@ -93,6 +93,8 @@ bool heed_image_processor_picture(heed_ctx *cx, const heed_image_processor *p, c
 bool heed_image_processor_size(heed_ctx *cx, const heed_image_processor *p, const heed_image *image, int64_t *channels,
                                int64_t *height, int64_t *width) {
     if (!check(cx, p, image)) return false;
+    if (!channels || !height || !width)
+        return heed_fail(cx, HEED_ERR_USAGE, "image processor: channels, height or width is NULL");
     const struct size s = resized(p, image->width, image->height);
     *channels = p->channels > 0 ? p->channels : image->channels;
     *height = p->crop ? p->crop_height : s.height;
@@ -145,6 +147,7 @@ float *heed_image_process(heed_ctx *cx, const heed_image_processor *p, const hee
 bool heed_image_processor_box(heed_ctx *cx, const heed_image_processor *p, const heed_image *image, heed_box *box) {
     int64_t c, h, w;
     if (!heed_image_processor_size(cx, p, image, &c, &h, &w)) return false;
+    if (!box) return heed_fail(cx, HEED_ERR_USAGE, "image processor: the box is NULL");
     const struct size s = resized(p, image->width, image->height);
     if (s.width < 1 || s.height < 1)
         return heed_fail(cx, HEED_ERR_SHAPE, "a picture of %lld x %lld pixels is too narrow: nothing would be left",

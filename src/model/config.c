@@ -174,6 +174,7 @@ static heed_json place_of(heed_ctx *cx, const heed_family *family, heed_json con
 
 bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, const char *setting) {
     if (heed_failed(cx)) return false;
+    if (!setting) return heed_fail(cx, HEED_ERR_USAGE, "%s: a setting is NULL", family->name);
     char classes[64]; /* timm's name of num_labels */
     if (family->arguments && strncmp(setting, "num_labels=", 11) == 0 && strlen(setting) < 32) {
         snprintf(classes, sizeof classes, "num_classes=%s", setting + 11);

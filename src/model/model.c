@@ -316,7 +316,8 @@ static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts
     if (!heed_failed(cx)) *family = family_of(cx, config);
     if (!heed_failed(cx)) *head = o->task ? head_for_task(cx, *family, dir, o->task) : head_of(cx, *family, config);
     if (!heed_failed(cx) && config_complete(cx, *family, *head, config)) {
-        for (int i = 0; i < o->n_settings; i++) config_set(cx, *family, *head, config, o->settings[i]);
+        for (int i = 0; i < o->n_settings; i++)
+            config_set(cx, *family, *head, config, o->settings ? o->settings[i] : NULL);
         if (o->task) config_put_architecture(cx, config, *head);
     }
     if (!heed_failed(cx)) return config;

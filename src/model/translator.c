@@ -137,6 +137,7 @@ void heed_translator_free(heed_ctx *cx, heed_translator *t) {
 }
 
 int64_t heed_translator_positions(heed_ctx *cx, const heed_model *model) {
+    if (!heed_failed(cx) && !model) heed_fail(cx, HEED_ERR_USAGE, "translate: the model is NULL");
     const struct heed_stepper *const stepper = heed_failed(cx) ? NULL : stepper_of(cx, model, "translate");
     return stepper ? stepper->sizes(model_own(model)).source_positions : 0;
 }

@@ -132,5 +132,5 @@ bool heed_mlp_make(heed_ctx *cx, heed_params *set, const char *prefix, const int
 heed_tensor *heed_mlp_run(heed_ctx *cx, const heed_mlp *mlp, heed_tensor *x) {
     for (int i = 0; mlp && i + 1 < mlp->layers; i++)
         x = heed_dropout(cx, heed_linear_run(cx, &mlp->layer[i], x, mlp->act), mlp->dropout);
-    return heed_linear_run(cx, mlp ? &mlp->layer[mlp->layers - 1] : NULL, x, HEED_ACT_NONE);
+    return heed_linear_run(cx, mlp && mlp->layers > 0 ? &mlp->layer[mlp->layers - 1] : NULL, x, HEED_ACT_NONE);
 }

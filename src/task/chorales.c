@@ -20,17 +20,18 @@ const char *heed_voice_name(int voice) {
 /* ---- steps ---- */
 
 void heed_chorales_free(heed_ctx *cx, heed_chorales *c) {
+    if (!c) return;
     heed_ids_free(cx, &c->voice);
     heed_ids_free(cx, &c->first);
     *c = (heed_chorales){0};
 }
 
 int64_t heed_chorale_steps(const heed_chorales *c, int64_t i) {
-    return i >= 0 && i < c->count ? c->first.id[i + 1] - c->first.id[i] : 0;
+    return c && i >= 0 && i < c->count ? c->first.id[i + 1] - c->first.id[i] : 0;
 }
 
 const int32_t *heed_chorale_voices(const heed_chorales *c, int64_t i) {
-    return i >= 0 && i < c->count ? c->voice.id + (int64_t)c->first.id[i] * HEED_VOICES : NULL;
+    return c && i >= 0 && i < c->count ? c->voice.id + (int64_t)c->first.id[i] * HEED_VOICES : NULL;
 }
 
 bool chorales_begin(heed_ctx *cx, heed_chorales *c) {

@@ -24,7 +24,7 @@ struct hand {
 
 const char *heed_handwriting_text(heed_ctx *cx, const heed_model *model) {
     const heed_json config = heed_model_config(model);
-    return strcmp(heed_model_head(model)->architecture, "HandwritingForSynthesis") == 0
+    return model && strcmp(heed_model_head(model)->architecture, "HandwritingForSynthesis") == 0
                ? heed_json_text(cx, config, "characters")
                : NULL;
 }

@@ -49,7 +49,7 @@ static bool add_letter(heed_ctx *cx, struct letter **list, int64_t *n, const cha
 bool heed_handwriting_characters(heed_ctx *cx, const heed_writings *w, heed_string *to) {
     struct letter *list = NULL;
     int64_t count = 0;
-    bool ok = !heed_failed(cx);
+    bool ok = !heed_failed(cx) && (w || heed_fail(cx, HEED_ERR_USAGE, "handwriting: the pieces are NULL"));
     for (int64_t i = 0; ok && i < w->n; i++) {
         const char *const text = heed_writing_text(w, i);
         if (!*text) ok = heed_fail(cx, HEED_ERR_FORMAT, "piece %lld has no \"text\"", (long long)i + 1);
@@ -104,8 +104,9 @@ static bool fill_letters(heed_ctx *cx, const heed_writings *w, const char *chara
 
 bool heed_handwriting_columns(heed_ctx *cx, const heed_writings *w, const char *characters, int64_t longest,
                               heed_handwriting_set *set) {
-    *set = (heed_handwriting_set){0};
+    if (set) *set = (heed_handwriting_set){0};
     if (heed_failed(cx)) return false;
+    if (!set) return heed_fail(cx, HEED_ERR_USAGE, "handwriting: the set is NULL");
     if (!w || w->n < 1) return heed_fail(cx, HEED_ERR_USAGE, "handwriting: pieces of writing are needed");
     if (!fill_labels(cx, w, longest, set) || (characters && !fill_letters(cx, w, characters, set))) {
         heed_handwriting_free(cx, set);
@@ -147,7 +148,9 @@ void heed_handwriting_free(heed_ctx *cx, heed_handwriting_set *s) {
 
 void heed_handwriting_moments(const heed_handwriting_set *s, const int64_t *rows, int64_t n, float mean[2],
                               float deviation[2]) {
-    const float *const point = s->columns.column[heed_dataset_find(&s->columns, "strokes")].data;
+    const int column = s ? heed_dataset_find(&s->columns, "strokes") : -1;
+    if (column < 0 || !mean || !deviation) return;
+    const float *const point = s->columns.column[column].data;
     double sum[2] = {0, 0}, squares[2] = {0, 0}, count = 0;
     for (int64_t i = 0; i < (rows ? n : s->columns.n); i++) {
         const int64_t row = rows ? rows[i] : i;
@@ -168,6 +171,8 @@ void heed_handwriting_moments(const heed_handwriting_set *s, const int64_t *rows
 bool heed_handwriting_measure(heed_ctx *cx, const heed_model *model, const heed_handwriting_set *s, const int64_t *rows,
                               int64_t n, heed_score *score) {
     int64_t points = 0;
+    if (heed_failed(cx)) return false;
+    if (!s || !score) return heed_fail(cx, HEED_ERR_USAGE, "handwriting: the %s is NULL", s ? "score" : "set");
     if (!rows) n = s->columns.n;
     if (!heed_loop_over(cx, model, &s->columns, &(heed_run_opts){.rows = rows, .n_rows = n, .loss_only = true},
                         &score->loss))
@@ -184,6 +189,8 @@ bool heed_handwriting_measure(heed_ctx *cx, const heed_model *model, const heed_
 float *heed_handwriting_window(heed_ctx *cx, const heed_model *model, const float *points, int64_t n, const char *text,
                                int64_t *U) {
     if (heed_failed(cx)) return NULL;
+    if (!model || !U)
+        return heed_fail(cx, HEED_ERR_USAGE, "handwriting: the %s is NULL", model ? "size" : "model"), NULL;
     const char *const characters = heed_handwriting_text(cx, model);
     if (!characters) {
         heed_fail(cx, HEED_ERR_USAGE, "the model has not learnt texts: it has no window");

@@ -73,7 +73,8 @@ heed_tokenizer *heed_music_vocabulary(heed_ctx *cx, const heed_chorales *c, int 
     struct map words = {0};
     int low[HEED_VOICES], high[HEED_VOICES];
     bool ok = !heed_failed(cx);
-    find_ranges(c->voice.id, c->voice.count, low, high);
+    if (ok && !c) ok = heed_fail(cx, HEED_ERR_USAGE, "music: the chorales are NULL");
+    if (ok) find_ranges(c->voice.id, c->voice.count, low, high);
     for (int i = 0; ok && i < 4; i++) ok = map_add(cx, &words, special[i], strlen(special[i])) >= 0;
     for (int v = 0; ok && v < HEED_VOICES; v++) {
         const int from = low[v] - more < 0 ? 0 : low[v] - more, to = high[v] + more > 127 ? 127 : high[v] + more;
@@ -156,6 +157,8 @@ bool heed_music_decode(heed_ctx *cx, const heed_tokenizer *tokens, const int32_t
     int32_t pitch[HEED_VOICES];
     bool again[HEED_VOICES];
     int turn = 0;
+    if (heed_failed(cx)) return false;
+    if (!to || (!id && n > 0)) return heed_fail(cx, HEED_ERR_USAGE, "music: the tokens or the chorales are NULL");
     if (!chorales_begin(cx, to)) return false;
     for (int64_t i = 0; i < n; i++) {
         int voice;

@@ -36,6 +36,7 @@ static const char *const names_of[][4] = {
 
 static bool find_part(const char *path, const char *part, const heed_preprocessing *prep, char files[2][PATH_ROOM]) {
     char begin[PATH_ROOM];
+    if (!part) return false;
     const int which = strcmp(part, "train") == 0 ? 0 : strcmp(part, "val") == 0 ? 1 : 2;
     for (const char *const *name = names_of[which]; *name; name++)
         if (snprintf(begin, sizeof begin, "%s/%s", path, *name) < (int)sizeof begin &&
@@ -46,12 +47,13 @@ static bool find_part(const char *path, const char *part, const heed_preprocessi
 
 bool heed_parallel_has(const char *path, const char *part, const heed_preprocessing *prep) {
     char files[2][PATH_ROOM];
-    return is_directory(path) && find_part(path, part, prep, files);
+    return path && prep && is_directory(path) && find_part(path, part, prep, files);
 }
 
 const char *heed_parallel_file(const char *path, const char *part, const heed_preprocessing *prep, heed_text_side side,
                                char *out) {
     char files[2][PATH_ROOM];
+    if (!path || !prep || !out) return path;
     const char *language = side == HEED_SOURCE ? prep->from : prep->to;
     if (is_table(path)) return path;
     if (!is_directory(path)) return find_file(path, language, out) ? out : path;
@@ -62,7 +64,11 @@ const char *heed_parallel_file(const char *path, const char *part, const heed_pr
 /* ---- reading ---- */
 
 bool heed_parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed_text_side side, heed_lines *lines) {
-    if (!prep->moses && !prep->lower) return !heed_failed(cx);
+    if (heed_failed(cx)) return false;
+    if (!prep || !lines)
+        return heed_fail(cx, HEED_ERR_USAGE, "parallel text: the %s",
+                         prep ? "lines are NULL" : "preprocessing is NULL");
+    if (!prep->moses && !prep->lower) return true;
     const struct profile_mark mark = profile_begin(cx);
     heed_string text = {0};
     heed_lines done = {0};
@@ -124,6 +130,8 @@ static bool read_files(heed_ctx *cx, const char *path, const char *part, const h
 bool heed_parallel_read(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
                         heed_lines lines[2]) {
     if (heed_failed(cx)) return false;
+    if (!path || !prep || !lines)
+        return heed_fail(cx, HEED_ERR_USAGE, "parallel text: the path, preprocessing or lines are NULL");
     lines[0] = lines[1] = (heed_lines){0};
     const bool read = is_table(path) ? read_table(cx, path, lines) : read_files(cx, path, part, prep, lines);
     if (read && lines[0].count == 0) heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path);
@@ -135,6 +143,7 @@ bool heed_parallel_read(heed_ctx *cx, const char *path, const char *part, const 
 }
 
 void heed_parallel_free(heed_ctx *cx, heed_lines lines[2]) {
+    if (!lines) return;
     heed_lines_free(cx, &lines[0]);
     heed_lines_free(cx, &lines[1]);
 }

@@ -11,7 +11,9 @@
 bool heed_picture_input_of(heed_ctx *cx, const heed_model *model, heed_picture_input *input) {
     heed_io in = {0};
     int64_t shape[4] = {0};
-    *input = (heed_picture_input){0};
+    if (input) *input = (heed_picture_input){0};
+    if (heed_failed(cx)) return false;
+    if (!model || !input) return heed_fail(cx, HEED_ERR_USAGE, "pictures: the %s is NULL", model ? "input" : "model");
     heed_scope_begin(cx); /* what the caller is computing stays */
     const heed_tensor *const x = heed_model_sample(cx, model, 1, 1, &in) ? heed_io_get(&in, "pixel_values") : NULL;
     for (int i = 0; x && i < 4; i++) shape[i] = heed_dim(x, i);
@@ -29,6 +31,7 @@ bool heed_picture_input_of(heed_ctx *cx, const heed_model *model, heed_picture_i
 
 heed_image_processor heed_picture_processor_for(const heed_picture_input *input, const float *mean,
                                                 const float *deviation) {
+    if (!input || !mean || !deviation) return (heed_image_processor){0};
     heed_image_processor p = {.channels = input->channels,
                               .resize = HEED_RESIZE_EXACT,
                               .height = input->height,
@@ -45,6 +48,7 @@ heed_image_processor heed_picture_processor_for(const heed_picture_input *input,
 }
 
 void heed_picture_processor_fit(heed_image_processor *p, int channels, int64_t height, int64_t width) {
+    if (!p) return;
     p->channels = channels;
     p->pad_height = p->pad_width = 0;
     if (p->crop && p->crop_height == height && p->crop_width == width) return;
@@ -102,6 +106,8 @@ static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor 
 
 bool heed_picture_describe(heed_ctx *cx, heed_model *model, const heed_data *classes, const heed_image_processor *p) {
     if (heed_failed(cx)) return false;
+    if (!model || !classes || !p)
+        return heed_fail(cx, HEED_ERR_USAGE, "picture_describe: the model, classes or processor are NULL");
     const heed_json config = heed_model_config(model);
     if (!is_timm(model)) return heed_model_describe(cx, model, classes);
     if (classes->class_names) {
@@ -116,6 +122,8 @@ bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model, const c
                                   const heed_image_processor *p) {
     char path[PATH_ROOM];
     if (heed_failed(cx)) return false;
+    if (!model || !dir || !p)
+        return heed_fail(cx, HEED_ERR_USAGE, "picture_processor_write: the model, directory or processor is NULL");
     if (is_timm(model)) return directory_remove(cx, dir, PREPROCESSOR_FILE);
     const bool deit = strcmp(heed_model_family(model)->type, "deit") == 0;
     const heed_json at = heed_json_new(cx, PREPROCESSOR_FILE);

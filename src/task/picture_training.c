@@ -402,6 +402,8 @@ static bool unprocess(heed_ctx *cx, const heed_picture_input *in, const float *x
 
 bool heed_picture_training_sheet(heed_ctx *cx, const heed_picture_training *t, int64_t most, int64_t columns,
                                  heed_image *out) {
+    if (heed_failed(cx)) return false;
+    if (!t || !out) return heed_fail(cx, HEED_ERR_USAGE, "pictures: the %s is NULL", t ? "sheet" : "training");
     struct picture_batches_opts opts = batches_of(t, 0);
     opts.workers = 0;
     struct picture_batches *b = picture_batches_open(cx, &opts);

@@ -55,6 +55,7 @@ bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_token
 }
 
 void heed_text_columns(const heed_text_reader *reader, heed_dataset *set) {
+    if (!reader || !set) return;
     set->column[set->columns++] = (heed_column){
         .name = "input_ids", .type = HEED_I32, .ragged = true, .fill = reader->pad, .mask = "attention_mask"};
     if (reader->types)
@@ -63,6 +64,9 @@ void heed_text_columns(const heed_text_reader *reader, heed_dataset *set) {
 
 bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_text_input *text, heed_encoding *room,
                      heed_ids *ids, heed_cell *cells, bool *cut) {
+    if (heed_failed(cx)) return false;
+    if (!reader || !text || !ids || !cells)
+        return heed_fail(cx, HEED_ERR_USAGE, "text_cells: the reader, text, ids or cells are NULL");
     const size_t size = text->size || !text->text ? text->size : strlen(text->text);
     const heed_encode_opts opts = {.pair = text->pair,
                                    .pair_size = text->pair && !text->pair_size ? strlen(text->pair) : text->pair_size,

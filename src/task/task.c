@@ -91,7 +91,8 @@ int64_t heed_task_labels(const heed_task_data *data, char ***names) {
 }
 
 const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n) {
-    *n = !data || !data->label ? 0 : data->labels ? data->labels : data->text.count;
+    int64_t none;
+    *(n ? n : &none) = !data || !data->label ? 0 : data->labels ? data->labels : data->text.count;
     return data ? data->label : NULL;
 }
 

@@ -160,6 +160,7 @@ static int64_t next_run(struct runs *r) {
 }
 
 void heed_span_lengths(const heed_spans *how, int64_t n, int64_t *inputs, int64_t *targets) {
+    if (!how || !inputs || !targets) return;
     const struct corruption c = corruption_of(how, n);
     *inputs = n - c.gone + c.spans + 1;
     *targets = c.gone + c.spans + 1;
@@ -167,6 +168,7 @@ void heed_span_lengths(const heed_spans *how, int64_t n, int64_t *inputs, int64_
 
 void heed_span_corrupt(const heed_spans *how, const int32_t *ids, int64_t n, uint64_t seed, uint64_t stream,
                        int32_t *input, int32_t *target) {
+    if (!how || !ids || !input || !target) return;
     const struct corruption c = corruption_of(how, n);
     struct runs stay = {~seed, stream << 1, 0, n - c.gone - 1, c.spans - 1},
                 go = {~seed, stream << 1 | 1, 0, c.gone - 1, c.spans - 1};

@@ -12,7 +12,7 @@ static const char *const pad_names[] = {"<pad>", "[PAD]", NULL}, *const end_name
 heed_tokenizer_kind heed_vocabulary_kind(const char *name) {
     static const char *const names[] = {"char", "word", "bpe", "byte-bpe", "wordpiece", "unigram"};
     int kind = 0;
-    while (kind < HEED_TOKENS_UNIGRAM && strcmp(names[kind], name) != 0) kind++;
+    while (kind < HEED_TOKENS_UNIGRAM && (!name || strcmp(names[kind], name) != 0)) kind++;
     return (heed_tokenizer_kind)kind;
 }
 
@@ -62,6 +62,7 @@ heed_tokenizer *heed_vocabulary_train_lm(heed_ctx *cx, const heed_lines *const *
     char roles[] = "system\nuser\nassistant\n"; /* what ChatML says beside its tokens is to be known, too */
     int64_t start[] = {0, sizeof roles};
     const heed_lines format = {roles, start, 1};
+    if (!texts) n = 0;
     const heed_lines **const all = heed_mem_new(cx, (size_t)(n + 1) * sizeof *all);
     if (!all) return NULL;
     for (int i = 0; i < n; i++) all[i] = texts[i];

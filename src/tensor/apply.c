@@ -6,25 +6,32 @@
 #include <string.h>
 
 bool heed_op_fail(heed_op_call *c, heed_status status, const char *format, ...) {
-    char sentence[768];
+    char sentence[768] = "";
     va_list args;
+    if (!c) return false;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    if (format) vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     return heed_fail(c->cx, status, "%s: %s", c->op->name, sentence);
 }
 
 bool heed_op_want(heed_op_call *c, int i, heed_dtype dtype) {
+    if (!c) return false;
     if (c->in[i]->dtype == dtype) return true;
     return heed_op_fail(c, HEED_ERR_TYPE, "input %d is %s, not %s", i, heed_dtype_name(c->in[i]->dtype),
                         heed_dtype_name(dtype));
 }
 
-void heed_op_pass(heed_op_call *c, int i, int j) { ((struct node *)c->engine)->pass[i] = j; }
+void heed_op_pass(heed_op_call *c, int i, int j) {
+    if (c) ((struct node *)c->engine)->pass[i] = j;
+}
 
-void heed_op_fold(heed_op_call *c, int j) { ((struct node *)c->engine)->fold = j; }
+void heed_op_fold(heed_op_call *c, int j) {
+    if (c) ((struct node *)c->engine)->fold = j;
+}
 
 bool heed_op_claim(heed_op_call *c, int i) {
+    if (!c) return false;
     struct node *n = c->engine;
     heed_grad *slot = c->in[i]->slot;
     if (!c->wants[i] || !slot || slot->filled || slot->claimed || !engine_note_slot(c->cx, slot)) return false;
@@ -38,6 +45,7 @@ float *slot_data(const heed_tensor *t) {
 }
 
 float *heed_op_claimed(const heed_op_call *c, int i) {
+    if (!c) return NULL;
     const struct node *n = c->engine;
     return n->claimed[i] ? slot_data(c->in[i]) : NULL;
 }

@@ -44,12 +44,13 @@ static bool shape_ok(heed_ctx *cx, const char *who, heed_dtype dtype, int rank, 
 }
 
 bool heed_op_out(heed_op_call *c, int j, heed_dtype dtype, int rank, const int64_t *shape) {
-    if (!shape_ok(c->cx, c->op->name, dtype, rank, shape)) return false;
+    if (!c || !shape_ok(c->cx, c->op->name, dtype, rank, shape)) return false;
     c->out[j] = tensor_make(c->cx, dtype, rank, shape);
     return c->out[j] != NULL;
 }
 
 bool heed_op_like(heed_op_call *c, int j, int i) {
+    if (!c) return false;
     const heed_tensor *t = c->in[i];
     c->out[j] = tensor_make(c->cx, t->dtype, t->rank, t->shape);
     return c->out[j] != NULL;
@@ -57,6 +58,7 @@ bool heed_op_like(heed_op_call *c, int j, int i) {
 
 bool heed_op_view(heed_op_call *c, int j, int i, int rank, const int64_t *shape, int64_t offset, int64_t run,
                   int64_t stride) {
+    if (!c) return false;
     heed_tensor *from = c->in[i];
     if (!heed_op_out(c, j, from->dtype, rank, shape)) return false;
     heed_tensor *view = c->out[j];
@@ -237,11 +239,12 @@ heed_tensor *heed_grad_of(heed_ctx *cx, heed_tensor *t) {
 
 /* ---- for ops ---- */
 
-float *heed_op_f32(heed_op_call *c, int j) { return (float *)(void *)c->out[j]->data; }
-int32_t *heed_op_i32(heed_op_call *c, int j) { return (int32_t *)(void *)c->out[j]->data; }
-uint8_t *heed_op_u8(heed_op_call *c, int j) { return (uint8_t *)c->out[j]->data; }
+float *heed_op_f32(heed_op_call *c, int j) { return c ? (float *)(void *)c->out[j]->data : NULL; }
+int32_t *heed_op_i32(heed_op_call *c, int j) { return c ? (int32_t *)(void *)c->out[j]->data : NULL; }
+uint8_t *heed_op_u8(heed_op_call *c, int j) { return c ? (uint8_t *)c->out[j]->data : NULL; }
 
 const float *heed_op_row(const heed_tensor *t, int64_t row) {
+    if (!t) return NULL;
     const int64_t at = row * cols_of(t);
     if (is_contiguous(t)) return f32_of(t) + at;
     return f32_of(t) + at / t->run * t->stride + at % t->run;

@@ -197,6 +197,8 @@ bool heed_chat_recognise(heed_ctx *cx, const char *name, const char *text, heed_
     static const char *const trimmed[] = {"content']|trim+'<|",     "content|trim+'<|",      "content']|trim+eos_token",
                                           "content|trim+eos_token", "content'].strip()+'<|", "content.strip()+'<|"};
     int i = 0;
+    if (heed_failed(cx)) return false;
+    if (!text || !f) return heed_fail(cx, HEED_ERR_USAGE, "chat_recognise: the template or the format is NULL");
     while (i < KINDS && !strstr(text, kinds[i].mark)) i++;
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (strstr(text, others[k])) i = KINDS;

@@ -50,6 +50,7 @@ static void normalise(double *row, int64_t n) {
 }
 
 void heed_hmm_normalise(heed_hmm *h) {
+    if (!h) return;
     normalise(h->initial, h->states);
     for (int64_t i = 0; i < h->states; i++) {
         normalise(h->transition + i * h->states, h->states);
@@ -58,6 +59,7 @@ void heed_hmm_normalise(heed_hmm *h) {
 }
 
 void heed_hmm_draw(heed_hmm *h, uint64_t seed) {
+    if (!h) return;
     const int64_t n = h->states * (1 + h->states + h->symbols);
     for (int64_t i = 0; i < n; i++) {
         float u;
@@ -69,6 +71,8 @@ void heed_hmm_draw(heed_hmm *h, uint64_t seed) {
 
 static bool check(heed_ctx *cx, const heed_hmm *h, const int32_t *symbol, int64_t n) {
     if (heed_failed(cx)) return false;
+    if (!h || (!symbol && n > 0))
+        return heed_fail(cx, HEED_ERR_USAGE, "hmm: the %s NULL", h ? "symbols are" : "model is");
     for (int64_t t = 0; t < n; t++)
         if (symbol[t] < 0 || symbol[t] >= h->symbols)
             return heed_fail(cx, HEED_ERR_RANGE, "hmm: symbol %d at place %lld is not one of the model's %lld",
@@ -111,9 +115,9 @@ static void go_backward(const heed_hmm *h, const int32_t *symbol, int64_t n, con
 }
 
 double heed_hmm_forward(heed_ctx *cx, const heed_hmm *h, const int32_t *symbol, int64_t n, double *posterior) {
-    const int64_t s = h->states;
     double sum = 0;
     if (!check(cx, h, symbol, n)) return (double)NAN;
+    const int64_t s = h->states;
     double *alpha = heed_mem_new(cx, (size_t)(n * s + 1) * sizeof *alpha);
     double *beta = heed_mem_new(cx, (size_t)(n * s + 1) * sizeof *beta);
     double *scale = heed_mem_new(cx, (size_t)(n + 1) * sizeof *scale);
@@ -135,8 +139,9 @@ double heed_hmm_forward(heed_ctx *cx, const heed_hmm *h, const int32_t *symbol, 
 
 bool heed_hmm_viterbi(heed_ctx *cx, const heed_hmm *h, const int32_t *symbol, int64_t n, int32_t *path,
                       double *log_probability) {
-    const int64_t s = h->states;
     if (!check(cx, h, symbol, n)) return false;
+    if (!path && n > 0) return heed_fail(cx, HEED_ERR_USAGE, "hmm: the path is NULL");
+    const int64_t s = h->states;
     double *best = heed_mem_new(cx, (size_t)(2 * s) * sizeof *best);
     double *logs = heed_mem_new(cx, (size_t)(s * s) * sizeof *logs);
     int32_t *from = heed_mem_new(cx, (size_t)(n * s + 1) * sizeof *from);
@@ -190,9 +195,11 @@ static void expect(const heed_hmm *h, heed_hmm *to, const int32_t *symbol, int64
 
 bool heed_hmm_learn(heed_ctx *cx, heed_hmm *h, const int32_t *symbol, const int64_t *start, int64_t n,
                     double *log_probability) {
-    const int64_t s = h->states;
     int64_t longest = 0;
     double sum = 0;
+    if (heed_failed(cx)) return false;
+    if (!h || !symbol || !start) return heed_fail(cx, HEED_ERR_USAGE, "hmm: the model, symbols or starts are NULL");
+    const int64_t s = h->states;
     for (int64_t i = 0; i < n; i++) longest = start[i + 1] - start[i] > longest ? start[i + 1] - start[i] : longest;
     if (!check(cx, h, symbol + start[0], start[n] - start[0])) return false;
     heed_hmm *to = heed_hmm_new(cx, s, h->symbols);

@@ -8,16 +8,16 @@
 
 #define MOST_WORDS (1u << 30) /* twice as many slots are a power of two of 32 bits */
 
-int heed_ngram_order(const heed_ngram *m) { return m->order; }
+int heed_ngram_order(const heed_ngram *m) { return m ? m->order : 0; }
 
 int64_t heed_ngram_count(const heed_ngram *m, int order) {
-    return order < 1 || order > m->order ? 0 : (int64_t)m->base[order] - m->base[order - 1];
+    return !m || order < 1 || order > m->order ? 0 : (int64_t)m->base[order] - m->base[order - 1];
 }
 
-int64_t heed_ngram_words(const heed_ngram *m) { return m->base[1]; }
+int64_t heed_ngram_words(const heed_ngram *m) { return m ? m->base[1] : 0; }
 
 const char *heed_ngram_word(const heed_ngram *m, int32_t id) {
-    if (id < 0 || (uint32_t)id >= m->base[1] || m->name_start[id] >= m->names_size) return "";
+    if (!m || id < 0 || (uint32_t)id >= m->base[1] || m->name_start[id] >= m->names_size) return "";
     return m->names + m->name_start[id];
 }
 
@@ -28,6 +28,7 @@ static uint32_t first_slot(const heed_ngram *m, const char *word, size_t size) {
 }
 
 int32_t heed_ngram_id(const heed_ngram *m, const char *word, size_t size) {
+    if (!m || !word) return HEED_NGRAM_UNKNOWN;
     uint32_t at = first_slot(m, word, size);
     for (uint32_t tries = 0; tries < m->slots; tries++, at = (at + 1) & (m->slots - 1)) {
         const uint32_t id = m->slot[at];
@@ -115,6 +116,7 @@ static heed_ngram_state checked(const heed_ngram *m, const heed_ngram_state *s) 
 }
 
 double heed_ngram_step(const heed_ngram *m, heed_ngram_state *state, int32_t word, int *matched) {
+    if (!m || !state) return (double)NAN;
     heed_ngram_state s = checked(m, state);
     const uint32_t w = word < 0 || (uint32_t)word >= m->base[1] ? HEED_NGRAM_UNKNOWN : (uint32_t)word;
     double backoff = 0;
@@ -134,6 +136,7 @@ double heed_ngram_step(const heed_ngram *m, heed_ngram_state *state, int32_t wor
 heed_ngram_state heed_ngram_begin(const heed_ngram *m) {
     heed_ngram_state s = {0};
     int before;
+    if (!m) return s;
     do { /* as many <s> as the model has n-grams of */
         before = s.order;
         heed_ngram_step(m, &s, HEED_NGRAM_BEGIN, NULL);
@@ -142,6 +145,7 @@ heed_ngram_state heed_ngram_begin(const heed_ngram *m) {
 }
 
 void heed_ngram_next(const heed_ngram *m, const heed_ngram_state *state, double *p) {
+    if (!m || !state || !p) return;
     heed_ngram_state s = checked(m, state);
     double weight = 1;
     const uint32_t words = m->base[1];

@@ -344,6 +344,8 @@ static void put_order(struct file_writer *w, const heed_ngram *m, int k, uint32_
 
 bool heed_ngram_write_arpa(heed_ctx *cx, const heed_ngram *m, const char *path) {
     char line[64];
+    if (heed_failed(cx)) return false;
+    if (!m) return heed_fail(cx, HEED_ERR_USAGE, "ngram_write_arpa: the model is NULL");
     uint32_t *node = heed_mem_new(cx, (size_t)m->order * sizeof *node);
     struct file_writer *w = node ? file_write_open(cx, path) : NULL;
     if (!w) return heed_mem_free(cx, node), false;

@@ -65,6 +65,8 @@ static uint32_t *file_table(heed_ctx *cx, const heed_ngram *m, uint32_t slots) {
 }
 
 bool heed_ngram_save(heed_ctx *cx, const heed_ngram *m, const char *path) {
+    if (heed_failed(cx)) return false;
+    if (!m) return heed_fail(cx, HEED_ERR_USAGE, "ngram_save: the model is NULL");
     heed_ngram copy = *m;
     struct section s[SECTIONS];
     copy.slots = m->secret ? ngram_slots(m->base[1]) : m->slots;
@@ -162,6 +164,7 @@ heed_ngram *heed_ngram_open(heed_ctx *cx, const char *path) {
     struct file_map map = {0};
     size_t size;
     if (heed_failed(cx)) return NULL;
+    if (!path) return heed_fail(cx, HEED_ERR_USAGE, "ngram_open: the path is NULL"), NULL;
     if (strcmp(path, "-") != 0) {
         if (!file_map_open(cx, path, &map)) return NULL;
         const bool own = map.size >= 8 && memcmp(map.data, NGRAM_MAGIC, 8) == 0;

@@ -7,6 +7,7 @@
 #define FORCING_SEED 0xD1B54A32D192ED03u /* draws and shuffles take different numbers */
 
 double heed_forcing_at(const heed_forcing *f, int64_t step) {
+    if (!f) return 1; /* teacher forcing */
     const double i = (double)step, k = f->decay;
     double p = f->probability;
     if (f->kind == HEED_FORCING_LINEAR) p = 1 - k * i;

@@ -1,6 +1,7 @@
 /* The metrics of all tasks. */
 #include "heed/loop.h"
 #include "io/text.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,7 @@ const heed_metric *heed_metric_find(const char *name) {
 
 bool heed_metrics_find(heed_ctx *cx, const char *names, heed_metrics *found) {
     if (heed_failed(cx)) return false;
+    if (!found) return heed_fail(cx, HEED_ERR_USAGE, "metrics: the list is NULL");
     *found = (heed_metrics){{NULL}};
     for (int n = 0; names && *names; n++) {
         char name[32];
@@ -80,6 +82,7 @@ bool heed_metrics_find(heed_ctx *cx, const char *names, heed_metrics *found) {
 }
 
 double heed_score_value(const heed_score *score, int metric) {
+    if (!score) return (double)NAN;
     return metric == 0                               ? score->metric
            : metric > 0 && metric < HEED_METRICS_MAX ? score->more[metric - 1]
                                                      : score->loss;

@@ -5,8 +5,8 @@
  *
  * Whose memory: a tensor belongs to its context and to the scope in which it was made. It is readable until that scope
  * ends, or, when a gradient is recorded, until heed_backward has passed it: afterwards only the loss, what heed_keep
- * marked, and leaves are readable. heed_reset ends the step: every tensor of the context is gone. No tensor is freed by
- * hand.
+ * marked, and leaves are readable. heed_reset ends the step: every tensor of the context is gone, and using one of them
+ * in the next two steps fails with "its step has ended". No tensor is freed by hand.
  *
  * Shapes are PyTorch's: row-major, batch first. Letters in comments: B batch, T time, C channels, H heads, D head size,
  * V vocabulary, N rows. Types: f32 to compute in, i32 for indices, u8 for booleans (0 or 1), bf16 and f16 to store

@@ -231,7 +231,8 @@ static void append_task(void *arg, int64_t task, void *scratch) {
 static bool tensor_ok(heed_ctx *cx, const heed_cache *c, const heed_tensor *t, const char *what, int64_t size) {
     if (!t) return heed_fail(cx, HEED_ERR_USAGE, "cache_append: %s is NULL", what);
     if (t->cx != cx) return heed_fail(cx, HEED_ERR_USAGE, "cache_append: %s belongs to another context", what);
-    if (!t->data) return heed_fail(cx, HEED_ERR_USAGE, "cache_append: %s is no longer readable", what);
+    if (!t->data)
+        return heed_fail(cx, HEED_ERR_USAGE, "cache_append: %s is no longer readable: %s", what, tensor_gone(t));
     if (t->dtype != HEED_F32)
         return heed_fail(cx, HEED_ERR_TYPE, "cache_append: %s is %s, not f32", what, heed_dtype_name(t->dtype));
     if (t->rank != 4 || t->shape[0] != c->batch || t->shape[2] != c->opts.kv_heads || t->shape[3] != size)

@@ -100,9 +100,7 @@ static bool take_inputs(heed_op_call *c, heed_tensor *const *in, bool *wants) {
             return heed_op_fail(c, HEED_ERR_USAGE, "input %d is NULL", i);
         }
         if (t->cx != c->cx) return heed_op_fail(c, HEED_ERR_USAGE, "input %d belongs to another context", i);
-        if (!t->data)
-            return heed_op_fail(c, HEED_ERR_USAGE,
-                                "input %d is no longer readable: its scope ended or backward has passed it", i);
+        if (!t->data) return heed_op_fail(c, HEED_ERR_USAGE, "input %d is no longer readable: %s", i, tensor_gone(t));
         if (!is_contiguous(t) && !(c->op->flags & HEED_OP_STRIDED)) t = heed_contiguous(c->cx, t);
         if (!t) return false;
         c->in[i] = t;

@@ -209,6 +209,7 @@ static bool can_run_backward(heed_ctx *cx, const heed_tensor *y) {
     if (!engine_of(cx)) return false;
     if (!y) return heed_fail(cx, HEED_ERR_USAGE, "backward: the tensor is NULL");
     if (y->cx != cx) return heed_fail(cx, HEED_ERR_USAGE, "backward: the tensor belongs to another context");
+    if (y->ended) return heed_fail(cx, HEED_ERR_USAGE, "backward: the tensor's step has ended");
     if (!y->maker)
         return heed_fail(cx, HEED_ERR_USAGE,
                          "backward: nothing recorded leads here: no input wants a gradient, or backward ran already");
@@ -228,6 +229,7 @@ bool heed_backward(heed_ctx *cx, heed_tensor *loss) {
 
 bool heed_backward_from(heed_ctx *cx, heed_tensor *y, const heed_tensor *dy) {
     if (!can_run_backward(cx, y)) return false;
+    if (dy && dy->ended) return heed_fail(cx, HEED_ERR_USAGE, "backward_from: the gradient's step has ended");
     if (!dy || dy->dtype != HEED_F32 || dy->count != y->count || !dy->data)
         return heed_fail(cx, HEED_ERR_SHAPE, "backward_from: a gradient of shape %s is needed, not %s",
                          heed_shape_text(y).s, heed_shape_text(dy).s);

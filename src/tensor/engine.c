@@ -2,10 +2,20 @@
 #include "tensor/engine.h"
 #include "base/arena.h"
 #include "base/profile.h"
+#include <stddef.h>
 #include <string.h>
 
 #define SLAB_CHUNK 128               /* objects */
 #define BUMP_CHUNK ((size_t)1 << 16) /* bytes */
+
+/* Headers are handed out again, step after step. Each place has one for this step and those of the last two, which say
+ * that they have ended: a tensor kept across heed_reset is not taken for another. Three, because what programs do every
+ * so many steps they do every 10, 64 or 1000. */
+#define GENERATIONS 3
+struct place {
+    void *free; /* the slab's */
+    heed_tensor header[GENERATIONS];
+};
 
 /* ---- slabs: a chunk begins with the link to the older one ---- */
 
@@ -116,13 +126,29 @@ struct engine *engine_of(heed_ctx *cx) {
     e->cap_scopes = 16;
     e->scopes[0] = NULL;
     e->depth = 1;
-    e->tensors.size = sizeof(heed_tensor);
+    e->tensors.size = sizeof(struct place);
     e->storages.size = sizeof(struct storage);
     e->recording = true;
     cx->engine = e;
     cx->engine_clear = engine_reset;
     cx->engine_close = engine_close;
     return e;
+}
+
+/* What is left of a tensor when its step has ended. */
+static void end_headers(struct engine *e) {
+    for (char *chunk = e->tensors.chunks; chunk; chunk = older(chunk))
+        for (size_t i = 0; i < SLAB_CHUNK; i++) {
+            struct place *const p = (struct place *)(void *)(chunk + CHUNK_HEAD) + i;
+            heed_tensor *const t = &p->header[e->generation];
+            t->data = NULL;
+            t->storage = t->grad = NULL;
+            t->slot = NULL;
+            t->maker = NULL;
+            t->wants = false;
+            t->ended = true;
+        }
+    e->generation = (e->generation + 1) % GENERATIONS;
 }
 
 void engine_reset(heed_ctx *cx) {
@@ -136,6 +162,7 @@ void engine_reset(heed_ctx *cx) {
     e->n_slots = 0;
     e->n_nodes = 0;
     e->records.at = e->lists.at = (struct bump_mark){0};
+    end_headers(e);
     slab_reset(&e->tensors);
     slab_reset(&e->storages);
     e->depth = 1;
@@ -238,8 +265,9 @@ void storage_unref(heed_ctx *cx, struct storage *s) {
 
 heed_tensor *tensor_make(heed_ctx *cx, heed_dtype dtype, int rank, const int64_t *shape) {
     struct engine *e = cx->engine;
-    heed_tensor *t = slab_take(cx, &e->tensors);
-    if (!t) return NULL;
+    struct place *const p = slab_take(cx, &e->tensors);
+    if (!p) return NULL;
+    heed_tensor *const t = &p->header[e->generation];
     *t = (heed_tensor){.cx = cx, .dtype = dtype, .rank = rank, .count = 1, .refs = 1};
     for (int i = 0; i < rank; i++) {
         t->shape[i] = shape[i];
@@ -276,7 +304,12 @@ void tensor_unref(heed_tensor *t) {
     if (!t || --t->refs > 0) return;
     storage_unref(t->cx, t->storage);
     storage_unref(t->cx, t->grad);
-    slab_give(&((struct engine *)t->cx->engine)->tensors, t);
+    struct engine *const e = t->cx->engine;
+    slab_give(&e->tensors, (char *)(t - e->generation) - offsetof(struct place, header));
+}
+
+const char *tensor_gone(const heed_tensor *t) {
+    return t->ended ? "its step has ended" : "its scope ended or backward has passed it";
 }
 
 void tensor_leave_scope(heed_tensor *t) {

@@ -35,6 +35,7 @@ struct heed_tensor {
     bool keep;      /* its numbers outlive backward */
     bool keep_grad; /* its gradient outlives backward */
     bool in_scope;  /* the scope still holds the numbers */
+    bool ended;     /* its step is over: there are no numbers, and only the shape is left */
 };
 
 struct node {
@@ -74,6 +75,7 @@ struct engine {
     bool recording, training, recompute;
     bool again; /* backward computes a part of the step a second time: what forward leaves behind stays as it is */
     uint64_t step, random_ops;
+    int generation; /* of headers: which of a place's are this step's */
 };
 
 struct engine *engine_of(heed_ctx *cx); /* made at first use; NULL when the context has failed */
@@ -100,6 +102,7 @@ heed_tensor *tensor_make(heed_ctx *cx, heed_dtype dtype, int rank, const int64_t
 bool tensor_allocate(heed_tensor *t);    /* contiguous numbers in the arena */
 void tensor_enter_scope(heed_tensor *t); /* the scope takes a ref and a hold */
 void tensor_unref(heed_tensor *t);
+const char *tensor_gone(const heed_tensor *t); /* why its numbers are not there */
 void tensor_unhold(heed_tensor *t);
 void tensor_leave_scope(heed_tensor *t); /* the scope gives up its hold, not its ref */
 

@@ -167,10 +167,11 @@ heed_tensor *heed_borrow(heed_ctx *cx, heed_dtype dtype, const void *data, int r
 
 heed_tensor *heed_want_grad(heed_ctx *cx, heed_tensor *t) {
     if (!engine_of(cx)) return NULL;
-    if (!t || t->cx != cx || t->dtype != HEED_F32 || t->maker) {
+    if (!t || t->cx != cx || t->ended || t->dtype != HEED_F32 || t->maker) {
         heed_fail(cx, HEED_ERR_USAGE, "want_grad: %s",
                   !t                     ? "the tensor is NULL"
                   : t->cx != cx          ? "the tensor belongs to another context"
+                  : t->ended             ? "the tensor's step has ended"
                   : t->dtype != HEED_F32 ? "only f32 can have a gradient; weights of 16 bits are frozen"
                                          : "an op made this tensor: use keep_grad");
         return NULL;
@@ -203,9 +204,9 @@ const uint8_t *heed_u8(const heed_tensor *t) { return numbers(t, HEED_U8); }
 bool heed_copy_f32(heed_ctx *cx, const heed_tensor *t, float *out, int64_t n) {
     if (heed_failed(cx)) return false;
     if (!t || !out) return heed_fail(cx, HEED_ERR_USAGE, "copy_f32: %s is NULL", t ? "the buffer" : "the tensor");
-    if (t->dtype != HEED_F32 || !t->data)
-        return heed_fail(cx, HEED_ERR_TYPE, "copy_f32: the tensor %s",
-                         t->data ? "is not f32 (cast it)" : "is no longer readable");
+    if (!t->data)
+        return heed_fail(cx, HEED_ERR_USAGE, "copy_f32: the tensor is no longer readable: %s", tensor_gone(t));
+    if (t->dtype != HEED_F32) return heed_fail(cx, HEED_ERR_TYPE, "copy_f32: the tensor is not f32 (cast it)");
     if (n != t->count)
         return heed_fail(cx, HEED_ERR_SHAPE, "copy_f32: %lld numbers asked of shape %s", (long long)n,
                          heed_shape_text(t).s);
@@ -226,6 +227,7 @@ float heed_item(heed_ctx *cx, const heed_tensor *t) {
 
 heed_tensor *heed_grad_of(heed_ctx *cx, heed_tensor *t) {
     if (!engine_of(cx) || !t) return NULL;
+    if (t->ended) return heed_fail(cx, HEED_ERR_USAGE, "grad_of: the tensor's step has ended"), NULL;
     if (t->slot) return t->slot->filled ? heed_borrow(cx, HEED_F32, t->slot->data, t->rank, t->shape, NULL) : NULL;
     if (!t->grad) return NULL;
     heed_tensor *g = tensor_make(cx, HEED_F32, t->rank, t->shape);

@@ -454,6 +454,28 @@ static void wrong_steps_are_refused(void **state) {
     heed_close(cx);
 }
 
+/* Kept across heed_reset, a tensor is not taken for the one that has its place since. */
+static void a_tensor_ends_with_its_step(void **state) {
+    (void)state;
+    for (int resets = 1; resets <= 2; resets++)
+        for (int use = 0; use < 5; use++) {
+            heed_ctx *cx = open_with(1);
+            heed_tensor *x = heed_want_grad(cx, vec(cx, 2, 1)), *loss = heed_sum(cx, heed_exp(cx, x), NULL, 0, false);
+            for (int i = 0; i < resets; i++) heed_reset(cx);
+            for (int i = 0; i < 8; i++) assert_non_null(vec(cx, 2, 7));
+            assert_int_equal(heed_dim(x, 0), 2);
+            assert_false(heed_readable(x) || heed_f32(x) || heed_wants_grad(x));
+            float numbers[2];
+            if (use == 0) heed_neg(cx, x);
+            if (use == 1) heed_copy_f32(cx, x, numbers, 2);
+            if (use == 2) heed_grad_of(cx, x);
+            if (use == 3) heed_backward(cx, loss);
+            if (use == 4) heed_want_grad(cx, x);
+            assert_failed(cx, HEED_ERR_USAGE, "step has ended");
+            heed_close(cx);
+        }
+}
+
 static bool stop(void *user) { return --*(int *)user <= 0; }
 
 static void cancel_stops_forward_and_backward(void **state) {
@@ -491,6 +513,7 @@ int main(void) {
         cmocka_unit_test(errors_stick_and_clear),
         cmocka_unit_test(wrong_tensors_are_refused),
         cmocka_unit_test(wrong_steps_are_refused),
+        cmocka_unit_test(a_tensor_ends_with_its_step),
         cmocka_unit_test(cancel_stops_forward_and_backward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

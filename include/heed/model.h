@@ -169,7 +169,8 @@ HEED_API char **heed_model_labels(heed_ctx *cx, const heed_model *m, int64_t n);
 /* Where decoding finds its tokens and rules: generation_config.json where the directory has one, which is written back,
  * else config.json; the same as transformers' generate. */
 HEED_API heed_json heed_model_decoding(const heed_model *m);
-/* Any number of contexts may run a model at once, as long as nobody writes its parameters. */
+/* Any number of contexts may run a model at once, as long as nobody writes its parameters. An input that is not one of
+ * the head's `inputs` is refused with a sentence that lists them. */
 HEED_API bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out);
 /* Inputs of the right shapes for `batch` examples of `length` tokens (unused by models of vectors; no more than there
  * are positions for), zeros, with targets: for a dry run that plans memory. */

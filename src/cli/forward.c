@@ -44,16 +44,21 @@ static heed_tensor *tensor_of(heed_ctx *cx, const heed_array *a) {
     return t;
 }
 
-static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, const heed_model *model, heed_io *in) {
+static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, const heed_model *model, heed_io *in,
+                        heed_tensor **grad_output) {
     for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
         const heed_array *a = heed_safetensors_get(cx, st, i);
         if (!a) return false;
         const char *const inputs = heed_model_head(model)->inputs;
-        if (strcmp(a->name, "grad_output") != 0 && !text_among(inputs, a->name))
+        const bool gradient = strcmp(a->name, "grad_output") == 0;
+        if (!gradient && !text_among(inputs, a->name))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not an input of %s, which takes: %s grad_output", path,
                              shown(a->name).text, heed_model_family(model)->name, inputs);
         heed_tensor *t = tensor_of(cx, a);
-        if (t) heed_io_put(cx, in, a->name, t);
+        if (gradient)
+            *grad_output = t;
+        else if (t)
+            heed_io_put(cx, in, a->name, t);
     }
     return !heed_failed(cx);
 }
@@ -95,8 +100,8 @@ static heed_tensor *main_output(const heed_io *out) {
     return t;
 }
 
-static bool run_backward(heed_ctx *cx, const heed_io *in, const heed_io *out) {
-    heed_tensor *loss = heed_io_get(out, "loss"), *dy = heed_io_get(in, "grad_output"), *y = main_output(out);
+static bool run_backward(heed_ctx *cx, const heed_io *out, const heed_tensor *dy) {
+    heed_tensor *loss = heed_io_get(out, "loss"), *y = main_output(out);
     for (int i = 0; i < out->n; i++) heed_keep(cx, out->tensor[i]);
     if (loss) return !heed_wants_grad(loss) || heed_backward(cx, loss);
     if (!dy || !y)
@@ -186,10 +191,11 @@ static void forward(heed_ctx *cx, const struct options *o, const char *out_path)
     heed_safetensors *st = model ? open_inputs(cx, in_path, &bytes) : NULL;
     struct gradients g = {0};
     heed_io in = {0}, out = {0};
+    heed_tensor *dy = NULL;
     heed_set_grad(cx, grad);
     if (option_flag(o, "attentions")) heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX});
-    if (st && (!grad || gradients_open(cx, params, &g)) && read_inputs(cx, st, in_path, model, &in) &&
-        heed_model_forward(cx, model, &in, &out) && (!grad || run_backward(cx, &in, &out)))
+    if (st && (!grad || gradients_open(cx, params, &g)) && read_inputs(cx, st, in_path, model, &in, &dy) &&
+        heed_model_forward(cx, model, &in, &out) && (!grad || run_backward(cx, &out, dy)))
         write_outputs(cx, out_path, params, &out, &g);
     heed_capture_end(cx);
     gradients_close(cx, &g);

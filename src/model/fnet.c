@@ -5,8 +5,9 @@
  *     x = norm(x + Re(F_T x F_C));  x = norm(x + W_2 a(W_1 x))       in each layer: O(T C log(T C)) beside W_1 and W_2
  *
  * Names and config keys are those of transformers; encoder.h says what the heads compute. Its classes take no
- * attention_mask: padding tokens are transformed with the others. A batch of heed's tasks brings a mask, and then each
- * sequence is transformed over its own tokens alone, so that no result depends on what it was batched with. */
+ * attention_mask: padding tokens are transformed with the others, as here without one. With one, which the batches of
+ * tasks bring, each sequence is transformed over its own tokens alone, so that no result depends on what it was batched
+ * with. */
 #include "model/encoder.h"
 #include "tensor/engine.h"
 
@@ -192,7 +193,7 @@ ENCODER_BUILD(fnet, sentence)
 static const char *const fnet_ignored[] = {"embeddings.position_ids", "embeddings.token_type_ids",
                                            "encoder.layer.*.fourier.self.dft_mat_*", NULL};
 
-#define INPUTS "input_ids token_type_ids position_ids"
+#define INPUTS "input_ids attention_mask token_type_ids position_ids"
 static const heed_head fnet_heads[] = {
     ENCODER_HEADS(fnet, "FNet", INPUTS),
     {"FNetForPreTraining", "pretrain", INPUTS " labels next_sentence_label", .keys = encoder_masked_keys,
@@ -207,12 +208,14 @@ const heed_family family_fnet = {
     .base = "fnet",
     .paper = "Lee-Thorp et al. 2022",
     .summary = "BERT with a Fourier transform where attention stood: nothing of the mixing is learnt",
-    .notes = "Parameters have the names of transformers' classes: fnet.embeddings.projection.weight, "
-             "fnet.encoder.layer.N.fourier.output.LayerNorm.weight and so on. As there, 'heed forward' takes no "
-             "attention_mask: padding tokens are transformed with the others. Training and the commands that read text "
-             "transform each sequence over its own tokens, as if it were alone, whatever it is batched with: what "
-             "transformers gives for the text without padding. A model that was trained with texts padded to a fixed "
-             "length, as the published ones were, has to be given texts padded so.",
+    .notes =
+        "Parameters have the names of transformers' classes: fnet.embeddings.projection.weight, "
+        "fnet.encoder.layer.N.fourier.output.LayerNorm.weight and so on. Those take no attention_mask: "
+        "without one, padding tokens are transformed with the others. With one, as in training and in the commands "
+        "that read text, each sequence is transformed over its own tokens, as if it were alone, whatever it is "
+        "batched with: what transformers gives for the text without padding. A model that was trained with texts "
+        "padded to a fixed "
+        "length, as the published ones were, has to be given texts padded so.",
     .keys = fnet_keys,
     .heads = fnet_heads,
     .ignored = fnet_ignored,

@@ -486,10 +486,20 @@ heed_json heed_model_decoding(const heed_model *m) {
     return m && heed_json_kind_of(m->decoding) != HEED_JSON_NONE ? m->decoding : heed_model_config(m);
 }
 
+/* An input that nobody reads is a name misspelt. */
+static bool check_inputs(heed_ctx *cx, const heed_model *m, const heed_io *in) {
+    for (int i = 0; i < in->n; i++)
+        if (!text_among(m->head->inputs, in->name[i]))
+            return heed_fail(cx, HEED_ERR_USAGE, "model_forward: '%s' is not an input of %s, which takes: %s",
+                             shown(in->name[i]).text, m->head->architecture, m->head->inputs);
+    return true;
+}
+
 bool heed_model_forward(heed_ctx *cx, const heed_model *m, const heed_io *in, heed_io *out) {
     if (heed_failed(cx)) return false;
     if (!m || !in || !out)
         return heed_fail(cx, HEED_ERR_USAGE, "model_forward: the %s NULL", !m ? "model is" : "inputs or outputs are");
+    if (!check_inputs(cx, m, in)) return false;
     *out = (heed_io){0};
     return m->head->forward(cx, m->own, in, out) && !heed_failed(cx);
 }

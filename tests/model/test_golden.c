@@ -51,6 +51,7 @@ struct golden {
     heed_safetensors *file; /* case.safetensors */
     heed_model *model;
     heed_io in, out;
+    heed_tensor *grad_output;
     heed_grad *slots;
     float *block; /* all gradients */
 };
@@ -77,7 +78,10 @@ static heed_tensor *tensor_of(heed_ctx *cx, const heed_array *a) {
 static void put_inputs(struct golden *g) {
     for (int64_t i = 0; i < heed_safetensors_count(g->file); i++) {
         const heed_array *a = heed_safetensors_get(g->cx, g->file, i);
-        if (strncmp(a->name, "in.", 3) == 0) heed_io_put(g->cx, &g->in, a->name + 3, tensor_of(g->cx, a));
+        if (strcmp(a->name, "in.grad_output") == 0)
+            g->grad_output = tensor_of(g->cx, a);
+        else if (strncmp(a->name, "in.", 3) == 0)
+            heed_io_put(g->cx, &g->in, a->name + 3, tensor_of(g->cx, a));
     }
     check(g, g->in.n > 0 && !heed_failed(g->cx), "inputs");
 }
@@ -120,7 +124,7 @@ static void forward(struct golden *g) {
 static void backward(struct golden *g) {
     static const char *const names[] = {"logits", "action_preds", "last_hidden_state", "prediction_logits",
                                         "start_logits"};
-    heed_tensor *y = heed_io_get(&g->out, "loss"), *dy = heed_io_get(&g->in, "grad_output");
+    heed_tensor *y = heed_io_get(&g->out, "loss"), *dy = g->grad_output;
     for (int i = 0; i < g->out.n; i++) heed_keep(g->cx, g->out.tensor[i]);
     if (y)
         check(g, !heed_wants_grad(y) || heed_backward(g->cx, y), "backward");

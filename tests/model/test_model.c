@@ -436,6 +436,8 @@ static void test_settings(void **state) {
     EXPECT_SENTENCE(cx, "hidden_sizes: 1025 numbers are more than 1024");
     assert_null(heed_model_new(cx, NULL, NULL, 0, 1));
     EXPECT_SENTENCE(cx, "the family is NULL");
+    assert_null(heed_model_new(cx, mlp, (const char *[]){"input_size=1", NULL}, 2, 1));
+    EXPECT_SENTENCE(cx, "mlp: a setting is NULL");
     close_context(cx);
 }
 
@@ -576,6 +578,24 @@ static void test_wrong_directories(void **state) {
     close_context(cx);
 }
 
+/* An input that the head does not read is a name misspelt, and what it takes is said. */
+static void test_unknown_inputs(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const char *const settings[] = {"vocab_size=9",          "hidden_size=4",       "num_hidden_layers=1",
+                                           "num_attention_heads=1", "intermediate_size=4", "max_position_embeddings=8"};
+    heed_model *m = heed_model_new(cx, heed_family_find("bert"), settings, 6, 1);
+    heed_io in = {0}, out = {0};
+    heed_tensor *ids = heed_from_i32(cx, (const int32_t[]){1, 2, 0}, 2, (const int64_t[]){1, 3});
+    heed_io_put(cx, &in, "input_ids", ids);
+    heed_io_put(cx, &in, "atention_mask", ids);
+    assert_non_null(m);
+    assert_false(heed_model_forward(cx, m, &in, &out));
+    EXPECT_SENTENCE(cx, "'atention_mask' is not an input of BertForMaskedLM, which takes: input_ids attention_mask");
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
 static void test_io(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -629,12 +649,19 @@ static void test_refused_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),          cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_settings),          cmocka_unit_test(test_config_is_kept),
-        cmocka_unit_test(test_wrong_directories), cmocka_unit_test(test_io),
-        cmocka_unit_test(test_refused_memory),    cmocka_unit_test(test_no_tokens),
-        cmocka_unit_test(test_any_locale),        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_replaced),          cmocka_unit_test(test_directory_lock),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_config_is_kept),
+        cmocka_unit_test(test_wrong_directories),
+        cmocka_unit_test(test_io),
+        cmocka_unit_test(test_unknown_inputs),
+        cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_no_tokens),
+        cmocka_unit_test(test_any_locale),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_directory_lock),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -23,7 +23,7 @@ typedef enum heed_early_stopping {
 } heed_early_stopping;
 
 typedef struct heed_generate_opts {
-    int64_t beams;        /* beam width; 1: greedy */
+    int64_t beams;        /* beam width; 0 and 1: greedy */
     int64_t n_best;       /* hypotheses returned, at most `beams`; or samples of a sentence; 0: 1 */
     float length_penalty; /* a score is the sum of log-probabilities / length^length_penalty */
     heed_early_stopping early_stopping;

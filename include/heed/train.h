@@ -28,7 +28,7 @@ typedef enum heed_schedule_kind {
 } heed_schedule_kind;
 typedef struct heed_schedule {
     heed_schedule_kind kind;
-    double lr;
+    double lr;             /* must be given, but for plans */
     int64_t warmup, steps; /* steps: of the whole run, for linear and cosine */
     int64_t every;         /* STEP */
     double factor;         /* STEP */

@@ -162,6 +162,7 @@ static bool check_tokens(heed_ctx *cx, const heed_generate_opts *o) {
 }
 
 static void complete(heed_generate_opts *o, int64_t positions) {
+    if (o->beams == 0) o->beams = 1;
     if (o->n_best == 0) o->n_best = 1;
     if (o->max_length == 0) o->max_length = positions < UNLIMITED ? positions : ANY_LENGTH;
     if (o->repetition_penalty == 0) o->repetition_penalty = 1;

@@ -79,7 +79,6 @@ static bool compose(heed_ctx *cx, const heed_generator *g, const heed_compose_op
     how.min_new_tokens = how.min_length = 0;
     how.max_new_tokens =
         HEED_VOICES * (steps - begun) + (r->soprano ? 1 : 0); /* the end of a given length is certain */
-    if (how.beams < 1) how.beams = 1;
     if (steps <= begun)
         return heed_fail(cx, HEED_ERR_RANGE, "compose: %lld steps are asked for, and there are %lld to begin with",
                          (long long)steps, (long long)begun);

@@ -20,9 +20,9 @@ static bool opts_ok(heed_ctx *cx, const heed_trainer_opts *o) {
     const heed_optimizer *p = &o->optimizer;
     if ((int)p->kind < HEED_SGD || p->kind > HEED_ADAFACTOR)
         return heed_fail(cx, HEED_ERR_USAGE, "trainer: %d is not an optimizer", (int)p->kind);
-    if (!(o->schedule.lr >= 0 && isfinite(o->schedule.lr)))
-        return heed_fail(cx, HEED_ERR_RANGE, "trainer: the learning rate is %g: must be finite and not negative",
-                         o->schedule.lr);
+    const double lr = o->schedule.lr;
+    if (!(lr > 0 && isfinite(lr)) && !(lr == 0 && cx->config.dry)) /* a plan needs none */
+        return heed_fail(cx, HEED_ERR_RANGE, "trainer: the learning rate is %g: must be finite and above 0", lr);
     if (!(p->beta1 >= 0 && p->beta1 < 1 && p->beta2 >= 0 && p->beta2 < 1 && p->eps >= 0))
         return heed_fail(cx, HEED_ERR_RANGE,
                          "trainer: betas %g, %g and eps %g: betas lie in [0, 1), eps is not negative", p->beta1,

@@ -86,9 +86,9 @@ for kind in sutskever cho bahdanau luong; do
     [ "$(hex $kind-both/model.safetensors | grep -oF "$(hex vector)" | wc -l)" = 2 ] || fail "both tables should hold the vector"
 done
 expect 0 train translate --data pairs --from en --to de --embeddings v --set d_model=12 --set encoder_layers=1 --set decoder_layers=1 \
-    --tokens word --steps 1 --lr 0 --quiet --out transformer
+    --tokens word --steps 1 --lr 1e-300 --quiet --out transformer
 holds transformer
-expect 0 train lm --data lines --embeddings v --set n_embd=12 --set n_layer=1 --tokens word --steps 1 --lr 0 --quiet --context 8 --out gpt
+expect 0 train lm --data lines --embeddings v --set n_embd=12 --set n_layer=1 --tokens word --steps 1 --lr 1e-300 --quiet --context 8 --out gpt
 holds gpt
 wrong 1 'train: --embeddings: v holds vectors of 12 numbers, but embedding.weight is 5 wide' train lm --data lines --model gru \
     --embeddings v --set embedding_size=5 --tokens word --quiet --context 8 --out m3

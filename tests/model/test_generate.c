@@ -437,6 +437,24 @@ static void test_starved(void **unused) {
     assert_true(failed > 10);
 }
 
+/* Options of zeros are all defaults: greedy decoding. */
+static void test_no_options(void **unused) {
+    (void)unused;
+    heed_ctx *cx = open_context();
+    heed_model *m = load(cx, "marian-shared");
+    heed_ids source = sentence(cx, 1, 4);
+    heed_generated *zero = heed_generate(cx, m, &source, 1, &(heed_generate_opts){0});
+    heed_generated *one = heed_generate(cx, m, &source, 1, &(heed_generate_opts){.beams = 1});
+    if (!zero || !one) fail_msg("%s", heed_message(cx));
+    assert_int_equal(zero->best->length, one->best->length);
+    assert_memory_equal(zero->best->ids, one->best->ids, (size_t)one->best->length * sizeof *one->best->ids);
+    heed_mem_free(cx, zero);
+    heed_mem_free(cx, one);
+    heed_ids_free(cx, &source);
+    heed_model_free(cx, m);
+    close_context(cx);
+}
+
 /* ---- bad input ---- */
 
 static void test_bad_input(void **unused) {
@@ -446,7 +464,7 @@ static void test_bad_input(void **unused) {
         heed_generate_opts opts;
         const char *words;
     } bad[] = {
-        {{.beams = 0}, "generate: a beam width of 0 is not between 1 and the vocabulary size, 23"},
+        {{.beams = -1}, "generate: a beam width of -1 is not between 1 and the vocabulary size, 23"},
         {{.beams = 24}, "generate: a beam width of 24"},
         {{.beams = 2, .n_best = 3}, "generate: n_best of 3 is not between 1 and the beam width, 2"},
         {{.beams = 1, .n_best = -1}, "generate: n_best of -1"},
@@ -514,10 +532,10 @@ static void test_bad_input(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same),      cmocka_unit_test(test_samples),
-                                       cmocka_unit_test(test_few),       cmocka_unit_test(test_least),
-                                       cmocka_unit_test(test_directory), cmocka_unit_test(test_config),
-                                       cmocka_unit_test(test_memory),    cmocka_unit_test(test_planned),
-                                       cmocka_unit_test(test_starved),   cmocka_unit_test(test_bad_input)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same),      cmocka_unit_test(test_samples),   cmocka_unit_test(test_few),
+        cmocka_unit_test(test_least),     cmocka_unit_test(test_directory), cmocka_unit_test(test_config),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_planned),   cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_no_options)};
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

@@ -112,8 +112,8 @@ static void test_text(void **state) {
     assert_false(heed_translate_text(cx, t, many, &opts, &found));
     EXPECT_SENTENCE(cx, "a sentence of 2001 tokens: the model has positions for 1024");
     free(many);
-    assert_false(heed_translate_text(cx, t, "a", &(heed_generate_opts){.beams = 0}, &found));
-    EXPECT_SENTENCE(cx, "generate: a beam width of 0");
+    assert_false(heed_translate_text(cx, t, "a", &(heed_generate_opts){.beams = -1}, &found));
+    EXPECT_SENTENCE(cx, "generate: a beam width of -1");
     assert_false(heed_translate_text(cx, t, "a", &(heed_generate_opts){.beams = 2, .n_best = 2}, &found));
     EXPECT_SENTENCE(cx, "translate: a text has one translation, not the 2 best");
     assert_string_equal(found.s, "kept");

@@ -196,13 +196,14 @@ static void test_bad_options(void **state) {
         const char *sentence;
     } bad[] = {
         {{.optimizer = {.kind = (heed_optimizer_kind)7}}, "7 is not an optimizer"},
+        {{.optimizer = {.kind = HEED_SGD}}, "the learning rate is 0: must be finite and above 0"},
         {{.schedule = {.lr = -1}}, "the learning rate is -1"},
         {{.schedule = {.lr = (double)NAN}}, "the learning rate is nan"},
-        {{.optimizer = {.kind = HEED_ADAM, .beta1 = 1}}, "betas 1"},
-        {{.optimizer = {.nesterov = true}}, "Nesterov needs a momentum"},
-        {{.clip = -1}, "out of range"},
-        {{.average = 1}, "out of range"},
-        {{.optimizer = {.momentum = (double)NAN}}, "out of range"},
+        {{.optimizer = {.kind = HEED_ADAM, .beta1 = 1}, .schedule = {.lr = 1}}, "betas 1"},
+        {{.optimizer = {.nesterov = true}, .schedule = {.lr = 1}}, "Nesterov needs a momentum"},
+        {{.clip = -1, .schedule = {.lr = 1}}, "out of range"},
+        {{.average = 1, .schedule = {.lr = 1}}, "out of range"},
+        {{.optimizer = {.momentum = (double)NAN}, .schedule = {.lr = 1}}, "out of range"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(heed_trainer_new(cx, set, &bad[i].opts));

@@ -299,7 +299,9 @@ typedef struct heed_capture_opts {
  * a recurrent decoder become one map. site NULL: "attention". Without a capture nothing happens. */
 HEED_API bool heed_capture_weights(heed_ctx *cx, const char *site, int layer, int64_t row, heed_tensor *weights);
 HEED_API bool heed_capture_begin(heed_ctx *cx, const heed_capture_opts *opts);
-HEED_API void heed_capture_end(heed_ctx *cx); /* what was kept is gone */
+/* What was kept is gone. A site or a layer that was chosen and that no attention since begin had fails the context,
+ * with a sentence that says what ran. */
+HEED_API bool heed_capture_end(heed_ctx *cx);
 /* What was kept: one map per attention that ran, (batch, heads, rows, keys) in the order chosen. */
 typedef struct heed_capture_map {
     const char *site;

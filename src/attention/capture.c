@@ -5,6 +5,8 @@
  * made of ops its weights are a tensor, and are copied. */
 #include "attention/attention.h"
 #include "base/ctx.h"
+#include "base/text.h"
+#include "io/text.h"
 #include "tensor/engine.h"
 #include <string.h>
 
@@ -18,6 +20,11 @@ struct capture {
     heed_capture_map *maps;
     int count, room;
     size_t kept; /* bytes */
+    /* What ran, to say when the choice has met nothing. */
+    char ran[128]; /* sites, with spaces between */
+    int deepest;   /* layer of the site */
+    bool met_site, *met_layer;
+    unsigned cleared; /* the context's, at the beginning */
 };
 
 static struct capture *capture_of(const heed_ctx *cx) { return cx ? cx->capture : NULL; }
@@ -40,13 +47,36 @@ static void release(heed_ctx *cx, struct capture *c) {
     }
     for (int i = 0; i < 4; i++) heed_mem_free(cx, (void *)(uintptr_t)lists[i]);
     heed_mem_free(cx, c->maps);
+    heed_mem_free(cx, c->met_layer);
     heed_mem_free(cx, c);
 }
 
-void heed_capture_end(heed_ctx *cx) {
-    if (!capture_of(cx)) return;
-    release(cx, cx->capture);
+static void capture_close(heed_ctx *cx) {
+    if (cx->capture) release(cx, cx->capture);
     cx->capture = NULL;
+}
+
+/* A site or a layer that no attention had is a mistake, unless something else failed on the way. */
+static bool check_met(heed_ctx *cx, const struct capture *c) {
+    const char *const site = c->opts.site;
+    if (c->cleared != cx->cleared) return true;
+    if (site && !c->met_site)
+        return heed_fail(cx, HEED_ERR_USAGE, "capture: there was no attention '%s'; what ran: %s", shown(site).text,
+                         *c->ran ? c->ran : "none");
+    for (int i = 0; c->opts.layers && i < c->opts.n_layers; i++)
+        if (!c->met_layer[i])
+            return c->met_site
+                       ? heed_fail(cx, HEED_ERR_USAGE, "capture: there was no layer %d; the last is %d",
+                                   c->opts.layers[i], c->deepest)
+                       : heed_fail(cx, HEED_ERR_USAGE, "capture: layer %d: no attention ran", c->opts.layers[i]);
+    return true;
+}
+
+bool heed_capture_end(heed_ctx *cx) {
+    const struct capture *const c = capture_of(cx);
+    const bool met = !c || check_met(cx, c);
+    if (c) capture_close(cx);
+    return met && !heed_failed(cx);
 }
 
 static bool check_list(heed_ctx *cx, bool given, int64_t n, const char *what) {
@@ -63,7 +93,7 @@ bool heed_capture_begin(heed_ctx *cx, const heed_capture_opts *opts) {
         return false;
     struct capture *const c = heed_mem_new(cx, sizeof *c);
     if (!c) return false;
-    *c = (struct capture){.opts = *o};
+    *c = (struct capture){.opts = *o, .cleared = cx->cleared};
     c->opts.site = NULL, c->opts.layers = NULL, c->opts.heads = NULL, c->opts.rows = NULL;
     if (c->opts.byte_cap == 0) c->opts.byte_cap = DEFAULT_CAP;
     const void *list = NULL;
@@ -75,12 +105,17 @@ bool heed_capture_begin(heed_ctx *cx, const heed_capture_opts *opts) {
     c->opts.heads = good ? list : NULL;
     good = good && copy(cx, o->rows, (size_t)o->n_rows * sizeof *o->rows, &list);
     c->opts.rows = good ? list : NULL;
+    if (good && o->layers) {
+        c->met_layer = heed_mem_new(cx, (size_t)o->n_layers * sizeof *c->met_layer);
+        good = c->met_layer;
+        if (good) memset(c->met_layer, 0, (size_t)o->n_layers * sizeof *c->met_layer);
+    }
     if (!good) {
         release(cx, c);
         return false;
     }
     cx->capture = c;
-    cx->capture_close = heed_capture_end;
+    cx->capture_close = capture_close;
     return true;
 }
 
@@ -89,13 +124,24 @@ const heed_capture_map *heed_capture_at(const heed_ctx *cx, int i) {
     return i >= 0 && i < heed_capture_count(cx) ? &capture_of(cx)->maps[i] : NULL;
 }
 
+static void note_site(struct capture *c, const char *site) {
+    const size_t used = strlen(c->ran), size = strlen(site);
+    if (text_among(c->ran, site) || used + size + 2 > sizeof c->ran) return;
+    if (used > 0) c->ran[used] = ' ';
+    memcpy(c->ran + used + (used > 0), site, size + 1);
+}
+
 bool capture_wants(const heed_ctx *cx, const char *site, int layer) {
-    const struct capture *const c = capture_of(cx);
-    if (!c || (c->opts.site && strcmp(c->opts.site, site) != 0)) return false;
-    if (!c->opts.layers) return true;
-    for (int i = 0; i < c->opts.n_layers; i++)
-        if (c->opts.layers[i] == layer) return true;
-    return false;
+    struct capture *const c = capture_of(cx);
+    if (!c) return false;
+    note_site(c, site);
+    if (c->opts.site && strcmp(c->opts.site, site) != 0) return false;
+    c->met_site = true;
+    if (layer > c->deepest) c->deepest = layer;
+    bool wanted = !c->opts.layers;
+    for (int i = 0; c->opts.layers && i < c->opts.n_layers; i++)
+        if (c->opts.layers[i] == layer) wanted = c->met_layer[i] = true;
+    return wanted;
 }
 
 /* One attention's rows, as they are asked for. */

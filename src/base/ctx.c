@@ -57,6 +57,7 @@ void heed_clear(heed_ctx *cx) {
     arena_reset(cx);
     cx->status = HEED_OK;
     cx->message[0] = '\0';
+    cx->cleared++;
     ctx_start(cx);
 }
 

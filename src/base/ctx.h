@@ -12,6 +12,7 @@ struct heed_ctx {
     heed_config config; /* with defaults filled in */
     heed_status status;
     char message[1024];
+    unsigned cleared; /* how often heed_clear was called */
     heed_memory memory;
     size_t needed;     /* after HEED_ERR_BUDGET: bytes that would have been held, */
     bool needed_total; /* and whether that is all that the work needs, as it was planned */

@@ -206,6 +206,35 @@ static void test_sites_and_layers(void **state) {
     close_context(cx);
 }
 
+/* What is chosen and never runs is said at the end. */
+static void test_nothing_met(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const heed_attention_opts encoder = {.site = "encoder", .layer = 1}, cross = {.site = "cross", .layer = 4};
+    const struct {
+        heed_capture_opts opts;
+        bool runs;
+        const char *sentence;
+    } wrong[] = {
+        {{.site = "decoder"}, true, "capture: there was no attention 'decoder'; what ran: encoder cross"},
+        {{.site = "encoder"}, false, "capture: there was no attention 'encoder'; what ran: none"},
+        {{.layers = (int[]){1, 7}, .n_layers = 2}, true, "capture: there was no layer 7; the last is 4"},
+        {{.site = "encoder", .layers = (int[]){4}, .n_layers = 1}, true, "there was no layer 4; the last is 1"},
+        {{.layers = (int[]){0}, .n_layers = 1}, false, "capture: layer 0: no attention ran"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        heed_tensor *x = normals(cx, 1, 1, 3, 1, 4);
+        assert_true(heed_capture_begin(cx, &wrong[i].opts));
+        if (wrong[i].runs) assert_true(heed_attention(cx, x, x, x, &encoder) && heed_attention(cx, x, x, x, &cross));
+        assert_false(heed_failed(cx));
+        REFUSED(heed_capture_end(cx), wrong[i].sentence);
+        assert_int_equal(heed_capture_count(cx), 0);
+    }
+    assert_true(heed_capture_begin(cx, NULL) && heed_capture_end(cx)); /* everything may be nothing */
+    assert_true(heed_capture_end(cx));
+    close_context(cx);
+}
+
 /* ---- streamed ---- */
 
 struct seen {
@@ -391,7 +420,7 @@ int main(void) {
         cmocka_unit_test(test_dropout),        cmocka_unit_test(test_sites_and_layers),
         cmocka_unit_test(test_streamed),       cmocka_unit_test(test_cache),
         cmocka_unit_test(test_wrong_requests), cmocka_unit_test(test_dry_and_closed),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_nothing_met),
     };
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -52,7 +52,7 @@ bench: all ## measure heed beside PyTorch and others (fetched into build/venv): 
 
 install: all ## install under PREFIX (/usr/local), below DESTDIR when given
 	@cmake --install build/release --prefix $(PREFIX)
-	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+	@if [ -z "$(DESTDIR)" ]; then sh tools/ld_cache.sh $(PREFIX); fi
 
 docs: all ## write what the command prints of itself to docs/
 	@build/release/heed docs models >build/models.md

@@ -38,6 +38,10 @@ else()
     string(REGEX REPLACE "[^/]+" ".." up "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
     set(PC_PREFIX "\${pcfiledir}/${up}")
 endif()
+# What a static program links beside libheed.a, spelt out: pkg-config gives the include paths and definitions of what is
+# named in Requires.private to everybody.
+execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --static --libs jansson zlib cairo libutf8proc libpcre2-8 libpng libjpeg
+    OUTPUT_VARIABLE PC_LIBS_PRIVATE OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 configure_file(heed.pc.in heed.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

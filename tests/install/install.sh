@@ -58,6 +58,9 @@ fi
 PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
 demand "heed.pc must give the version" test "$(pkg-config --modversion heed)" = "$VERSION"
+flags=$(pkg-config --cflags heed | sed 's/ *$//')
+demand "heed.pc must give heed's include path alone, not '$flags'" test -e "${flags#-I}/heed/heed.h"
+demand "heed.pc must link nothing but heed to a shared program" test "$(pkg-config --libs-only-l heed | tr -d ' ')" = -lheed
 # shellcheck disable=SC2046 # flags are words
 "$CC" -Wall -Wextra -Werror hello.c -o by_pkg_config $(pkg-config --cflags --libs heed)
 demand "by_pkg_config must use libheed.so" uses_shared by_pkg_config
@@ -75,3 +78,13 @@ if uses_shared cmake/hello_static; then
     exit 1
 fi
 is_heed cmake/hello_static
+
+# ld.so is told only of what it looks for.
+mkdir fake
+printf '#!/bin/sh\necho 0\n' >fake/id
+printf '#!/bin/sh\nif [ $# = 0 ]; then echo told; else printf "/usr/local/lib: (from ld.so.conf)\\n\\tlibx.so\\n/lib: (builtin)\\n"; fi\n' >fake/ldconfig
+chmod +x fake/id fake/ldconfig
+for case in /usr/local:told /usr/local/:told /usr:told /opt/heed: "$prefix:" /usr/loc:; do
+    said=$(PATH=$scratch/fake:$PATH sh "$SOURCE/tools/ld_cache.sh" "${case%:*}")
+    demand "PREFIX=${case%:*}: ld_cache.sh said '$said'" test "$said" = "${case##*:}"
+done

@@ -55,17 +55,32 @@ typedef struct heed_generate_opts {
     bool (*allowed)(const void *rule, const int32_t *ids, int64_t n, int32_t token);
     const void *rule;
 
-    bool fit;      /* maximum lengths beyond the model's positions are cut to them, not refused */
+    bool fit; /* maximum lengths beyond the model's positions are cut to them, not refused */
+    /* A decoder alone writes on past its positions: whenever a sequence has more tokens than those, the model sees only
+     * the last ones of it, computed anew from position 0, as nanoGPT's generate does. Half of the context is forgotten
+     * at a time, but for a first token that is bos_token_id. Prompts must still fit. Beam search and encoder-decoders
+     * do not slide: for them it has no effect. */
+    bool context_shift;
     int64_t batch; /* sequences decoded at once; 0: heed's choice */
     bool uncached; /* no key-value cache: slow, and the same tokens */
 } heed_generate_opts;
+
+/* Why a hypothesis goes no further. */
+typedef enum heed_finish {
+    HEED_FINISH_STOP,    /* an end token or a stop text */
+    HEED_FINISH_LENGTH,  /* the maximum length was reached */
+    HEED_FINISH_CONTEXT, /* the model has no more positions, although the maximum length was not reached */
+    HEED_FINISH_RULES,   /* no token was allowed */
+    HEED_FINISH_CALLER,  /* on_token or on_text returned false */
+} heed_finish;
+HEED_API const char *heed_finish_name(heed_finish why); /* "stop", "length", "context", "rules", "caller" */
 
 typedef struct heed_hypothesis {
     const int32_t *ids; /* without prompt, start token and end token; with a stop text */
     int64_t length;
     float score;
-    bool ended; /* by an end token or a stop text; false: the maximum length was reached, no token was allowed, or
-                 * on_token ended it */
+    bool ended; /* finish is HEED_FINISH_STOP */
+    heed_finish finish;
 } heed_hypothesis;
 
 /* best[s n_best + i]: hypothesis i of sentence s, best first; samples in the order drawn. Where fewer hypotheses are

@@ -128,6 +128,13 @@ void heed_cache_reset(heed_cache *cache) {
     }
 }
 
+void cache_forget(heed_cache *cache, int64_t sequence) {
+    for (int i = 0; i < cache->opts.layers; i++) {
+        const struct cache_layer *l = &cache->layers[i];
+        l->first[sequence] = l->held[sequence] = l->added[sequence] = 0;
+    }
+}
+
 int64_t heed_cache_batch(const heed_cache *cache) { return cache ? cache->batch : 0; }
 
 int64_t heed_cache_length(const heed_cache *cache, int layer, int64_t sequence) {

@@ -42,4 +42,7 @@ bool cache_view(heed_ctx *cx, const char *who, const heed_cache *cache, int laye
 heed_tensor *cache_turned(heed_ctx *cx, const heed_cache *cache, int layer, heed_tensor *x, bool appended,
                           const heed_rotary_opts *rotary);
 
+/* The length of one sequence becomes 0, in every layer. */
+void cache_forget(heed_cache *cache, int64_t sequence);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cli/chat.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "cli/decoding.h"
 #include "cli/line_editor.h"
 #include "cli/lines.h"
 #include "cli/stream.h"
@@ -60,7 +61,7 @@ static void forget(struct chat *c, int64_t from) {
 }
 
 /* The tokens of the conversation, up to where the assistant is to go on. */
-static bool encode(struct chat *c) {
+static bool render(struct chat *c) {
     const char *const system = option_text(c->o, "system");
     const int64_t first = system != NULL;
     heed_chat_message *const m = heed_mem_new(c->cx, (size_t)(c->n + 1) * sizeof *m);
@@ -72,10 +73,32 @@ static bool encode(struct chat *c) {
     const bool ok = heed_chat_render(c->cx, &c->format, m, c->n + first, true, &c->text) &&
                     heed_chat_encode(c->cx, c->g->tokens[1], &c->text, &c->ids, NULL);
     heed_mem_free(c->cx, m);
-    if (ok && c->ids.count >= c->g->positions)
-        return heed_fail(c->cx, HEED_ERR_RANGE, "a conversation of %lld tokens: the model has positions for %lld",
-                         (long long)c->ids.count, (long long)c->g->positions);
     return ok;
+}
+
+static void forget_first(struct chat *c, int64_t n) {
+    for (int64_t i = 0; i < n; i++) heed_string_free(c->cx, &c->said[i]);
+    memmove(c->said, c->said + n, (size_t)(c->n -= n) * sizeof *c->said);
+}
+
+/* A conversation for which the context is too short goes on without its first turns, so that half of the context is
+ * free; the system message stays. */
+static bool encode(struct chat *c) {
+    const int64_t positions = c->g->positions, before = c->n;
+    if (!render(c)) return false;
+    if (c->opts.context_shift && c->ids.count >= positions)
+        while (c->n > 2 && c->ids.count > positions / 2) {
+            forget_first(c, 2);
+            if (!render(c)) return false;
+        }
+    if (c->ids.count >= positions)
+        return heed_fail(c->cx, HEED_ERR_RANGE, "a conversation of %lld tokens: the model has positions for %lld",
+                         (long long)c->ids.count, (long long)positions);
+    if (c->n < before && !option_flag(c->o, "quiet"))
+        fprintf(stderr,
+                "heed: generate: the model's context of %lld tokens is full: the first %lld turns are forgotten\n",
+                (long long)positions, (long long)(before - c->n) / 2);
+    return true;
 }
 
 /* The tokens that the session does not hold yet; one that holds others begins anew. */
@@ -100,8 +123,21 @@ static void print_json(struct chat *c, const char *text, const heed_hypothesis *
     heed_json_put_text(c->cx, at, "text", text);
     heed_json_put_int(c->cx, at, "tokens", h->length);
     heed_json_put_bool(c->cx, at, "ended", h->ended);
+    heed_json_put_text(c->cx, at, "finish_reason", heed_finish_name(h->finish));
     json_answer(c->cx, stdout, at, 0);
     heed_json_free(at);
+}
+
+/* The session holds the answer, too; its end is rendered with what follows. One that has slid begins anew. */
+static bool remember(struct chat *c, const heed_ids *rest, const heed_hypothesis *h) {
+    const heed_ids said = {.id = (int32_t *)(uintptr_t)h->ids, .count = h->length};
+    if (c->ids.count + h->length > c->g->positions) {
+        heed_session_close(c->cx, c->session);
+        c->session = NULL;
+        return true;
+    }
+    return heed_session_append(c->cx, c->session, rest) &&
+           (h->length == 0 || heed_session_append(c->cx, c->session, &said));
 }
 
 /* Answers what the user said last, which stays part of the conversation with the answer, or is forgotten. */
@@ -122,16 +158,14 @@ static bool answer(struct chat *c, bool streamed) {
     } else if (ok) {
         ok = heed_generator_decode(c->cx, c->g, &c->ids, h->ids, h->length, &c->opts, &t.text);
     }
-    ok = ok && add(c, t.text.s ? t.text.s : "", t.text.size) && heed_session_append(c->cx, c->session, &rest);
-    if (ok && h->length > 0) /* the end is rendered with what follows */
-        ok =
-            heed_session_append(c->cx, c->session, &(heed_ids){.id = (int32_t *)(uintptr_t)h->ids, .count = h->length});
+    ok = ok && add(c, t.text.s ? t.text.s : "", t.text.size) && remember(c, &rest, h);
     if (ok && !streamed && c->json) print_json(c, t.text.s, h);
     if (ok && !streamed && !c->json) cli_plain_line(t.text.s, t.text.size), puts(t.text.s);
     if (ok && option_flag(c->o, "tokens-per-second") && seconds > 0)
         fprintf(stderr, "%lld tokens in %.2f s, %.1f tokens/s\n", (long long)h->length, seconds,
                 (double)h->length / seconds);
     fflush(stdout);
+    if (ok) decoding_say_context(c->o, c->g, &c->opts, h->finish == HEED_FINISH_CONTEXT, 1);
     c->answers += ok;
     stream_free(&t);
     heed_mem_free(c->cx, g);
@@ -156,12 +190,11 @@ static bool talk(struct chat *c) {
             forget(c, 0);
             continue;
         }
-        const int64_t before = c->n;
         if (add(c, line, strlen(line)) && answer(c, true)) continue;
         if (heed_error(c->cx) != HEED_ERR_RANGE && heed_error(c->cx) != HEED_ERR_FORMAT) break;
         fprintf(stderr, "heed: %s; /reset begins anew\n", heed_message(c->cx));
         heed_clear(c->cx);
-        forget(c, before);
+        forget(c, c->n - c->n % 2); /* what has no answer */
     }
     line_editor_free(e);
     return !heed_failed(c->cx);
@@ -172,7 +205,6 @@ static bool answer_lines(struct chat *c) {
     bool ok = cli_lines_open(&in, c->cx, "-");
     in.skip_bad = !option_flag(c->o, "strict");
     while (ok && cli_lines_next(&in)) {
-        const int64_t before = c->n;
         if (!in.bad && strcmp(in.text, "/reset") == 0) {
             forget(c, 0);
             continue;
@@ -180,7 +212,7 @@ static bool answer_lines(struct chat *c) {
         if (!in.bad && strcmp(in.text, "/quit") == 0) break;
         if (!in.bad && (!add(c, in.text, in.size) || !answer(c, false))) {
             ok = cli_lines_recover(&in);
-            forget(c, before);
+            forget(c, c->n - c->n % 2); /* what has no answer */
         }
         if (ok && in.bad) {
             const heed_hypothesis none = {.ended = true};

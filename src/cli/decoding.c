@@ -54,3 +54,12 @@ bool decoding_of_model(const struct options *o, heed_ctx *cx, const heed_model *
     if (option_given(o, "min-p")) opts->min_p = asked.min_p;
     return true;
 }
+
+void decoding_say_context(const struct options *o, const heed_generator *g, const heed_generate_opts *opts,
+                          int64_t full, int64_t of) {
+    char which[64] = "";
+    if (full == 0 || option_flag(o, "quiet")) return;
+    if (of > 1) snprintf(which, sizeof which, "%lld of %lld continuations ", (long long)full, (long long)of);
+    fprintf(stderr, "heed: %s: %sstopped at the model's context of %lld tokens%s\n", options_command(o), which,
+            (long long)g->positions, opts->beams > 1 ? ", past which beam search does not go" : "");
+}

@@ -40,4 +40,8 @@ bool decoding_read(struct options *o, heed_generate_opts *opts);
 /* Of what was not given, what the model's directory says: opts are those of decoding_read. */
 bool decoding_of_model(const struct options *o, heed_ctx *cx, const heed_model *model, heed_generate_opts *opts);
 
+/* Says on standard error, unless --quiet, that `full` of so many continuations stopped where the context was full. */
+void decoding_say_context(const struct options *o, const heed_generator *g, const heed_generate_opts *opts,
+                          int64_t full, int64_t of);
+
 #endif

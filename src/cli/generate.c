@@ -29,11 +29,12 @@ static const struct option options[] = {
                              "quotes, or an object with a \"prompt\""},
     {.name = "decoding", .kind = OPTION_GROUP},
     {.name = "max-tokens", .letter = 'm', .kind = OPTION_INT, .standard = "100", .value = "N", .low = 1, .high = 1e9,
-     .help = "maximum number of new tokens, as far as the model has positions"},
+     .help = "maximum number of new tokens"},
     {.name = "max-new-tokens", .kind = OPTION_INT, .standard = "100", .value = "N", .low = 1, .high = 1e9,
      .help = "the same as --max-tokens"},
     {.name = "min-tokens", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "minimum number of new tokens"},
+    {.name = "no-context-shift", .help = "stop where the model's context is full, instead of going on with its last half"},
     {.name = "stop", .kind = OPTION_LIST, .value = "TEXT", .help = "end before this text"},
     {.name = "sample", .help = "sample instead of taking the most probable token"},
     {.name = "temperature", .letter = 't', .kind = OPTION_NUMBER, .standard = "1", .value = "X", .high = 1e6,
@@ -105,7 +106,11 @@ static bool check_options(struct options *o) {
 static bool read_options(struct job *j) {
     const struct options *const o = j->o;
     heed_generate_opts *const to = &j->opts;
-    *to = (heed_generate_opts){.beams = 1, .length_penalty = 1, .fit = true, .seed = heed_seed(j->cx)};
+    *to = (heed_generate_opts){.beams = 1,
+                               .length_penalty = 1,
+                               .fit = true,
+                               .context_shift = !option_flag(o, "no-context-shift"),
+                               .seed = heed_seed(j->cx)};
     if (!heed_generate_config(j->cx, j->generator->model, to)) return false;
     const char *const most = option_given(o, "max-new-tokens") ? "max-new-tokens" : "max-tokens";
     if (option_given(o, most) || (to->max_length == 0 && to->max_new_tokens == 0))
@@ -155,6 +160,7 @@ static bool print_json(struct job *j, int64_t number, const heed_hypothesis *h) 
     else
         heed_json_put_null(cx, at, "score");
     heed_json_put_bool(cx, at, "ended", h->ended);
+    heed_json_put_text(cx, at, "finish_reason", heed_finish_name(h->finish));
     if (error) heed_json_put_text(cx, at, "error", error);
     json_answer(cx, stdout, at, 0);
     heed_json_free(at);
@@ -192,8 +198,11 @@ static bool answer(struct job *j, bool whole) {
     const double began = clock_seconds();
     heed_generated *const g = heed_generate(j->cx, j->generator->model, good, n, &opts);
     bool ok = g != NULL;
-    int64_t tokens = 0;
-    for (int64_t i = 0; ok && i < n * g->n_best; i++) tokens += g->best[i].length;
+    int64_t tokens = 0, full = 0;
+    for (int64_t i = 0; ok && i < n * g->n_best; i++) {
+        tokens += g->best[i].length;
+        full += g->best[i].finish == HEED_FINISH_CONTEXT;
+    }
     if (ok) say_speed(j->o, tokens, clock_seconds() - began);
     const heed_hypothesis none = {.ended = true};
     for (int64_t i = 0; ok && i < j->n; i++) {
@@ -203,6 +212,7 @@ static bool answer(struct job *j, bool whole) {
         at += is_good;
     }
     fflush(stdout);
+    if (ok) decoding_say_context(j->o, j->generator, &j->opts, full, n * g->n_best);
     heed_mem_free(j->cx, g);
     forget(j);
     return ok;
@@ -219,6 +229,7 @@ static bool stream(struct job *j) {
     const bool ok = g && stream_end(&t, &g->best[0]);
     if (ok || t.shown > 0) putchar('\n');
     if (ok) say_speed(j->o, g->best[0].length, clock_seconds() - began);
+    if (ok) decoding_say_context(j->o, j->generator, &j->opts, g->best[0].finish == HEED_FINISH_CONTEXT, 1);
     stream_free(&t);
     heed_mem_free(j->cx, g);
     return ok;
@@ -363,6 +374,10 @@ const struct command generate_command = {
         "Without options the most probable token is taken each time. --sample, --temperature, --top-k, --top-p and "
         "--min-p draw tokens instead, the same for the same --seed. Decoding options that are not given are those of "
         "generation_config.json, where DIR has one. An empty prompt begins with the model's bos_token_id.\n\n"
+        "A decoder alone writes on when its context is full: it then sees the last half of it, computed anew, and the "
+        "bos token where the prompt begins with one. --no-context-shift stops there instead, and so do beam search and "
+        "encoder-decoders; it is said on standard error, and \"finish_reason\" of --json is \"context\" then, "
+        "\"length\" where --max-tokens ends an answer, and \"stop\" at its end.\n\n"
         "A line that is not UTF-8 or has no position left for a new token is reported on standard error and answered "
         "with an empty line, and the exit status is 1 at the end; --strict stops there.\n\n"
         "--chat is a conversation with a model that was taught some, in the format of its chat_template: ChatML, LLaMA "

@@ -43,7 +43,7 @@ void search_begin(struct search *s, int64_t sentence, uint64_t stream) {
     s->sentence = sentence;
     s->stream = stream;
     s->rows = 1;
-    s->n = s->prompt = s->fed = s->n_ended = 0;
+    s->n = s->prompt = s->kept = s->gone = s->fed = s->n_ended = 0;
     s->score[0] = 0;
 }
 
@@ -51,6 +51,13 @@ void search_prompt(struct search *s, const struct rules *rules, heed_ids ids) {
     if (ids.count > 0) memcpy(s->ids + s->n, ids.id, (size_t)ids.count * sizeof *s->ids);
     s->prompt = s->n += ids.count;
     s->limit = rules_limit(rules, s->prompt);
+    s->kept = rules->positions > 1 && s->n > 0 && s->ids[0] == rules->start;
+}
+
+int64_t search_window(const struct search *s) { return s->n - s->gone; }
+
+int32_t search_token(const struct search *s, const struct rules *rules, int64_t row, int64_t t) {
+    return s->ids[row * rules->room + (t < s->kept ? t : t + s->gone)];
 }
 
 /* ---- ended hypotheses ---- */
@@ -61,8 +68,8 @@ static float normalised(const struct rules *rules, float sum, int64_t length) {
 
 /* A row of ids and perhaps a last one, if it is better than the worst of a full list; those before stand above their
  * equals. */
-static void end(struct search *s, const struct rules *rules, const int32_t *ids, const int32_t *last, bool stopped,
-                float sum) {
+static void end(struct search *s, const struct rules *rules, const int32_t *ids, const int32_t *last,
+                heed_finish finish, float sum) {
     const int64_t K = rules->opts.beams, new = s->n - s->prompt, length = new + (last != NULL);
     const float score = normalised(rules, sum, length);
     int64_t at = s->n_ended;
@@ -71,7 +78,7 @@ static void end(struct search *s, const struct rules *rules, const int32_t *ids,
     int32_t *const room = s->ended[at].ids;
     for (; at > 0 && score > s->ended[at - 1].score; at--) s->ended[at] = s->ended[at - 1];
     const bool at_eos = last && rules_is_eos(rules, *last);
-    s->ended[at] = (struct ended){room, length, score, at_eos, at_eos || stopped};
+    s->ended[at] = (struct ended){room, length, score, at_eos, finish};
     memcpy(room, ids + s->prompt, (size_t) new * sizeof *ids);
     if (last) room[new] = *last;
     if (s->n_ended < K) s->n_ended++;
@@ -125,6 +132,16 @@ static bool tell(const struct search *s, const struct rules *rules, int32_t id) 
     return !o->on_token || rules_is_eos(rules, id) || o->on_token(o->user, s->sentence, id);
 }
 
+/* Does row `ids` end with the token `id`, number n of it, and why? */
+static bool ends(const struct search *s, struct rules *rules, const int32_t *ids, int32_t id, heed_finish *why) {
+    const bool told = tell(s, rules, id);
+    if (rules_stop_text(rules, ids + s->prompt, s->n + 1 - s->prompt) || rules_is_eos(rules, id))
+        return *why = HEED_FINISH_STOP, true;
+    if (!told) return *why = HEED_FINISH_CALLER, true;
+    *why = rules_limit_finish(rules, s->prompt);
+    return s->n + 1 >= s->limit;
+}
+
 bool search_advance(struct search *s, struct rules *rules, const struct candidate *found, const int64_t *count,
                     struct search_work *work) {
     const int64_t K = rules->opts.beams, room = rules->room, n = s->n;
@@ -134,9 +151,9 @@ bool search_advance(struct search *s, struct rules *rules, const struct candidat
     for (; seen < rules->width && take_best(s, rules, found, count, work->next, &c); seen++) {
         int32_t *from = s->ids + c.row * room;
         from[n] = c.id; /* n < room */
-        const bool stopped = rules_stop_text(rules, from + s->prompt, n + 1 - s->prompt);
-        if (!tell(s, rules, c.id) || stopped || rules_is_eos(rules, c.id) || n + 1 >= s->limit) {
-            if (seen < K) end(s, rules, from, &c.id, stopped, c.sum);
+        heed_finish why;
+        if (ends(s, rules, from, c.id, &why)) {
+            if (seen < K) end(s, rules, from, &c.id, why, c.sum);
         } else if (rows < K) {
             memcpy(s->spare + rows * room, from, (size_t)n * sizeof *from);
             s->spare[rows * room + n] = c.id;
@@ -146,7 +163,7 @@ bool search_advance(struct search *s, struct rules *rules, const struct candidat
     }
     if (seen == 0) /* the rules allow nothing: the beams end where they are */
         for (int64_t row = 0; row < s->rows; row++)
-            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, NULL, false, s->score[row]);
+            if (s->score[row] > -INFINITY) end(s, rules, s->ids + row * room, NULL, HEED_FINISH_RULES, s->score[row]);
     if (rows == 0 || !may_improve(s, rules, work->score[0])) return false;
     fill(s, rules, n + 1, rows, work->score);
     memcpy(s->score, work->score, (size_t)K * sizeof *s->score);

@@ -14,7 +14,9 @@ struct rules {
     heed_ctx *cx;
     heed_generate_opts opts; /* with defaults filled in */
     int64_t vocabulary, positions;
-    bool capped;                       /* limits of the model's directory are no more than its positions */
+    bool slides;                       /* sequences go on past the positions: context_shift, where it has an effect */
+    int64_t most;                      /* maximum length of any sequence: the positions, unless it slides */
+    int64_t asked;                     /* max_length as the caller or the directory has it; 0: neither has */
     int64_t room;                      /* of a row: the maximum limit of all searches */
     int32_t start;                     /* -1: none */
     heed_ids eos;                      /* end tokens; none: hypotheses end at max_length */
@@ -31,8 +33,11 @@ bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts 
                 const struct stepper_sizes *sizes, struct rules *rules);
 void rules_close(heed_ctx *cx, struct rules *rules);
 bool rules_is_eos(const struct rules *rules, int32_t id);
-/* The maximum length of a search that begins with `prompt` tokens. */
+/* The maximum length of a search that begins with `prompt` tokens; and what stops it there. */
 int64_t rules_limit(const struct rules *rules, int64_t prompt);
+heed_finish rules_limit_finish(const struct rules *rules, int64_t prompt);
+/* How many tokens the model no longer sees of a sequence of n, behind the first `kept` ones. */
+int64_t rules_shift(const struct rules *rules, int64_t kept, int64_t n);
 /* Does the last of n new tokens complete a stop text? */
 bool rules_stop_text(struct rules *rules, const int32_t *ids, int64_t n);
 
@@ -42,15 +47,17 @@ struct ended {
     int32_t *ids; /* new ones */
     int64_t length;
     float score;
-    bool at_eos;   /* its last token is an end token */
-    bool finished; /* so it is, or a stop text was completed */
+    bool at_eos; /* its last token is an end token */
+    heed_finish finish;
 };
 
 struct search {
     int64_t sentence; /* whose, in the caller's order */
     uint64_t stream;
     int64_t prompt, limit; /* tokens that it began with, and may have */
-    int64_t n, fed;        /* tokens so far, and those that the model has seen */
+    int64_t n;             /* tokens so far */
+    int64_t kept, gone;    /* the model sees the first `kept` of them, and those after the next `gone` ones */
+    int64_t fed;           /* how many of those it has seen already */
     int64_t rows;          /* unfinished beams: 1 at first */
     int32_t *ids;          /* (beams, room) */
     int32_t *spare;        /* the same, for the next step */
@@ -65,6 +72,9 @@ struct search *searches_new(heed_ctx *cx, const struct rules *rules, int64_t sea
 void search_begin(struct search *s, int64_t sentence, uint64_t stream);
 /* More of the prompt, of which there is room for less than rules->room tokens. */
 void search_prompt(struct search *s, const struct rules *rules, heed_ids ids);
+/* Tokens that the model sees of it, and number t of them in row `row`. */
+int64_t search_window(const struct search *s);
+int32_t search_token(const struct search *s, const struct rules *rules, int64_t row, int64_t t);
 struct search_work { /* room for one step */
     int32_t *next;   /* (beams) */
     float *score;    /* (beams) */

@@ -60,37 +60,43 @@ static void choose_task(void *arg, int64_t row, void *scratch) {
                                   b->tops + row * topk_blocks(r->vocabulary), b->found + row * r->width);
 }
 
-/* Is everything decoded anew, without what the cache holds? */
-static bool is_anew(const struct batch *b) {
-    bool anew = b->rules->opts.uncached;
-    for (int64_t a = 0; a < b->n_live && !anew; a++) {
-        const struct search *s = &b->searches[b->live[a]];
-        anew = stepper_crosses(b->stepper, b->own, s->fed, s->n);
+/* Rows that the state cannot go on with are forgotten, to be decoded anew: those that slide, or cross a border. */
+static bool forget_rows(const struct batch *b) {
+    const struct rules *const r = b->rules;
+    for (int64_t a = 0; a < b->n_live; a++) {
+        struct search *const s = &b->searches[b->live[a]];
+        const int64_t gone = rules_shift(r, s->kept, s->n);
+        if (s->fed > 0 && !r->opts.uncached &&
+            (gone != s->gone || stepper_crosses(b->stepper, b->own, s->fed, s->n - gone))) {
+            for (int64_t j = 0; j < b->rows; j++) b->stepper->forget(b->state, a * b->rows + j);
+            s->fed = 0;
+        }
+        s->gone = gone;
+        if (r->opts.uncached) s->fed = 0;
     }
-    return anew;
+    return !r->opts.uncached || b->stepper->rewind(b->cx, b->state, b->n_live * b->rows);
 }
 
 /* What the model has not yet seen of every row, (R,T); counts where rows differ. */
 static heed_tensor *new_tokens(const struct batch *b, const int32_t **counts) {
     const int64_t R = b->n_live * b->rows;
-    const bool anew = is_anew(b);
     int64_t T = 0;
     *counts = NULL;
+    if (!forget_rows(b)) return NULL;
     for (int64_t row = 0; row < R; row++) {
         const struct search *s = search_of(b, row);
-        b->counts[row] = (int32_t)(s->n - (anew ? 0 : s->fed));
+        b->counts[row] = (int32_t)(search_window(s) - s->fed);
         if (b->counts[row] > T) T = b->counts[row];
     }
     for (int64_t row = 0; row < R; row++)
         if (b->counts[row] != T) *counts = b->counts;
     heed_tensor *ids = heed_zeros(b->cx, HEED_I32, 2, (int64_t[]){R, T});
-    if (!ids) return NULL;
-    for (int64_t row = 0; row < R && !b->cx->config.dry; row++) {
+    for (int64_t row = 0; ids && row < R && !b->cx->config.dry; row++) {
         const struct search *s = search_of(b, row);
-        const int32_t *from = s->ids + row % b->rows * b->rules->room + s->n - b->counts[row];
-        memcpy((int32_t *)(void *)ids->data + row * T, from, (size_t)b->counts[row] * sizeof(int32_t));
+        int32_t *const to = (int32_t *)(void *)ids->data + row * T;
+        for (int64_t t = 0; t < b->counts[row]; t++) to[t] = search_token(s, b->rules, row % b->rows, s->fed + t);
     }
-    return !anew || b->stepper->rewind(b->cx, b->state, R) ? ids : NULL;
+    return ids;
 }
 
 /* In a dry context there are no logits: no hypothesis ends before max_length, which takes the most memory. */
@@ -121,7 +127,7 @@ static bool choose(struct batch *b) {
         if (b->count[row] < 0)
             return heed_fail(cx, HEED_ERR_RANGE, "generate: %s %lld: the model's logits are not numbers",
                              b->encodes ? "sentence" : "prompt", (long long)search_of(b, row)->sentence);
-    for (int64_t a = 0; a < b->n_live; a++) b->searches[b->live[a]].fed = b->searches[b->live[a]].n;
+    for (int64_t a = 0; a < b->n_live; a++) b->searches[b->live[a]].fed = search_window(&b->searches[b->live[a]]);
     return logits != NULL;
 }
 
@@ -186,13 +192,18 @@ static int64_t distinct(struct batch *b, const struct item *items, int64_t n) {
     return count;
 }
 
+/* Tokens that the model sees at a time, at the most. */
+static int64_t window_room(const struct batch *b) {
+    return b->rules->room < b->rules->positions ? b->rules->room : b->rules->positions;
+}
+
 static bool begin_state(struct batch *b, int64_t distinct, int64_t n) {
     const int64_t rows = n * b->rules->opts.beams;
     int64_t longest = 0;
     for (int64_t i = 0; i < n; i++)
         if (b->searches[i].prompt > longest) longest = b->searches[i].prompt;
     if (b->session) return b->stepper->copy(b->cx, b->session->state, b->state, b->order, distinct, rows);
-    const int64_t room = longest + MORE_ROOM < b->rules->room ? longest + MORE_ROOM : b->rules->room;
+    const int64_t most = window_room(b), room = longest + MORE_ROOM < most ? longest + MORE_ROOM : most;
     return b->stepper->begin(b->cx, b->own, b->state,
                              &(struct stepper_begin){b->encodes ? b->source : NULL, distinct, n, rows, room});
 }
@@ -256,10 +267,11 @@ static bool collect(heed_ctx *cx, struct results *to, const struct rules *rules,
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = s->sentence * n + i;
         const struct ended *e = i < s->n_ended ? &s->ended[i] : NULL;
-        to->best[at] = (heed_hypothesis){.score = e ? e->score : -INFINITY};
+        to->best[at] = (heed_hypothesis){.score = e ? e->score : -INFINITY, .finish = HEED_FINISH_RULES};
         to->offset[at] = to->pool.count;
         if (!e) continue;
-        to->best[at].ended = e->finished;
+        to->best[at].finish = e->finish;
+        to->best[at].ended = e->finish == HEED_FINISH_STOP;
         to->best[at].length = e->length - e->at_eos;
         for (int64_t t = 0; t < to->best[at].length; t++)
             if (!heed_ids_put(cx, &to->pool, e->ids[t])) return false;
@@ -316,12 +328,15 @@ static bool check_limits(const struct batch *b, int64_t n) {
         if (limit <= prompt)
             return heed_fail(b->cx, HEED_ERR_RANGE, "%s %lld begins with %lld tokens: a maximum of %lld leaves no room",
                              what_of(b), (long long)i, (long long)prompt, (long long)limit);
-        if (limit > r->positions)
+        if (limit > r->most)
             return heed_fail(b->cx, HEED_ERR_RANGE,
                              "%s %lld begins with %lld tokens: with %lld new ones, the model's %lld positions are "
                              "too few",
                              what_of(b), (long long)i, (long long)prompt, (long long)(limit - prompt),
                              (long long)r->positions);
+        if (prompt > r->positions)
+            return heed_fail(b->cx, HEED_ERR_RANGE, "%s %lld begins with %lld tokens: the model has positions for %lld",
+                             what_of(b), (long long)i, (long long)prompt, (long long)r->positions);
         if (limit > r->room) r->room = limit;
     }
     return true;
@@ -346,7 +361,7 @@ static int64_t batch_of(const struct batch *b, const struct item *items, int64_t
     int64_t most = o->batch;
     if (most == 0) {
         const int64_t by_rows = BATCH_ROWS / o->beams, by_ids = BATCH_IDS / items[0].length,
-                      by_room = b->encodes ? by_ids : BATCH_ROOM / (b->rules->room * o->beams);
+                      by_room = b->encodes ? by_ids : BATCH_ROOM / (window_room(b) * o->beams);
         most = by_rows < by_ids ? by_rows : by_ids;
         if (by_room < most) most = by_room;
     }

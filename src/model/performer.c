@@ -142,6 +142,15 @@ static bool sums_rewind(heed_ctx *cx, void *state, int64_t rows) {
     return true;
 }
 
+static void sums_forget(void *state, int64_t row) {
+    const struct sums *const s = state;
+    const int64_t each = s->size / s->heads;
+    s->held[row] = 0;
+    for (int64_t l = 0; l < s->layers; l++)
+        for (int64_t h = 0; h < s->heads; h++)
+            linear_attention_clear(s->now + (l * s->rows + row) * s->size + h * each, s->features, s->width);
+}
+
 static bool sums_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
     const struct mixing *const m = own;
     if (m->encoder.stack.layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "a model without layers cannot decode");
@@ -222,6 +231,7 @@ static const struct heed_stepper performer_stepper = {.size = sizeof(struct sums
                                                       .reorder = sums_reorder,
                                                       .copy = sums_copy,
                                                       .rewind = sums_rewind,
+                                                      .forget = sums_forget,
                                                       .end = sums_end};
 
 /* ---- the family ---- */

@@ -49,6 +49,8 @@ bool prefix_rewind(heed_ctx *cx, void *state, int64_t rows) {
     return !heed_failed(cx) && rows <= s->rows;
 }
 
+void prefix_forget(void *state, int64_t row) { ((struct prefix_state *)state)->held[row] = 0; }
+
 bool prefix_begin(heed_ctx *cx, struct stepper_sizes sizes, void *state, const struct stepper_begin *b) {
     const int64_t room = b->room < 16 ? 16 : b->room > sizes.positions ? sizes.positions : b->room;
     return !heed_failed(cx) && make_room(cx, state, b->rows > 0 ? b->rows : 1, room) && prefix_rewind(cx, state, b->n);

@@ -15,7 +15,7 @@ struct prefix_state {
 /* The members of a stepper that do not know the model; it writes sizes, begin and step. */
 #define PREFIX_STATE                                                                                                   \
     .size = sizeof(struct prefix_state), .reorder = prefix_reorder, .copy = prefix_copy, .rewind = prefix_rewind,      \
-    .end = prefix_end
+    .forget = prefix_forget, .end = prefix_end
 
 bool prefix_begin(heed_ctx *cx, struct stepper_sizes sizes, void *state, const struct stepper_begin *b);
 /* input_ids (R,T) -> logits (R,V) of what follows the last token */
@@ -25,6 +25,7 @@ heed_tensor *prefix_step(heed_ctx *cx, const void *own, struct stepper_sizes siz
 bool prefix_reorder(heed_ctx *cx, void *state, const int32_t *order, int64_t n, int64_t per);
 bool prefix_copy(heed_ctx *cx, const void *state, void *to, const int32_t *order, int64_t n, int64_t rows);
 bool prefix_rewind(heed_ctx *cx, void *state, int64_t rows);
+void prefix_forget(void *state, int64_t row);
 void prefix_end(heed_ctx *cx, void *state);
 
 #endif

@@ -127,7 +127,7 @@ static bool check_lengths(heed_ctx *cx, const heed_generate_opts *o, int64_t pos
         return heed_fail(cx, HEED_ERR_RANGE,
                          "generate: a max_length of %lld is not between 2 and the model's %lld positions",
                          (long long)o->max_length, (long long)positions);
-    if (o->max_new_tokens < 0 || o->max_new_tokens >= positions)
+    if (o->max_new_tokens < 0 || (!o->fit && o->max_new_tokens >= positions))
         return heed_fail(cx, HEED_ERR_RANGE, "generate: %lld new tokens are not fewer than the model's %lld positions",
                          (long long)o->max_new_tokens, (long long)positions);
     if (o->min_length < 0 || (o->max_new_tokens == 0 && o->min_length > o->max_length))
@@ -159,6 +159,16 @@ static bool check_tokens(heed_ctx *cx, const heed_generate_opts *o) {
     for (int i = 0; i < o->n_stop; i++)
         if (!o->stop[i] || !*o->stop[i]) return heed_fail(cx, HEED_ERR_USAGE, "generate: a stop text is empty");
     return true;
+}
+
+/* Maximum lengths, and how far beyond the model's positions they may be. */
+static void read_limits(const heed_model *model, struct rules *r) {
+    heed_generate_opts *const o = &r->opts;
+    r->slides = o->context_shift && o->beams == 1 && !heed_model_head(model)->stepper->encodes;
+    r->most = r->slides ? UNLIMITED : r->positions;
+    r->asked = o->max_length;
+    if (o->fit && o->max_length > r->most) o->max_length = r->most;
+    if (o->fit && o->max_new_tokens > UNLIMITED) o->max_new_tokens = UNLIMITED;
 }
 
 static void complete(heed_generate_opts *o, int64_t positions) {
@@ -247,6 +257,11 @@ static bool read_directory(heed_ctx *cx, heed_json from, struct rules *r) {
 
 /* ---- rules ---- */
 
+const char *heed_finish_name(heed_finish why) {
+    static const char *const names[] = {"stop", "length", "context", "rules", "caller"};
+    return (unsigned)why < sizeof names / sizeof *names ? names[why] : "";
+}
+
 bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts *opts,
                 const struct stepper_sizes *sizes, struct rules *r) {
     r->cx = cx;
@@ -259,10 +274,9 @@ bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts 
         *o = (heed_generate_opts){.beams = 1, .length_penalty = 1, .fit = true};
         if (!heed_generate_config(cx, model, o)) return false;
     }
-    if (r->opts.fit && r->opts.max_length > r->positions) r->opts.max_length = r->positions;
-    if (r->opts.fit && r->opts.max_new_tokens >= r->positions) r->opts.max_new_tokens = r->positions - 1;
+    read_limits(model, r);
     complete(&r->opts, r->positions);
-    if (!check_search(cx, &r->opts, r) || !check_lengths(cx, &r->opts, r->positions) || !check_tokens(cx, &r->opts) ||
+    if (!check_search(cx, &r->opts, r) || !check_lengths(cx, &r->opts, r->most) || !check_tokens(cx, &r->opts) ||
         !read_directory(cx, heed_model_decoding(model), r))
         return false;
     const int64_t ends = r->eos.count > 1 ? r->eos.count : 1;
@@ -272,7 +286,21 @@ bool rules_open(heed_ctx *cx, const heed_model *model, const heed_generate_opts 
 
 int64_t rules_limit(const struct rules *r, int64_t prompt) {
     const int64_t limit = r->opts.max_new_tokens > 0 ? prompt + r->opts.max_new_tokens : r->opts.max_length;
-    return r->opts.fit && limit > r->positions ? r->positions : limit;
+    return r->opts.fit && limit > r->most ? r->most : limit;
+}
+
+heed_finish rules_limit_finish(const struct rules *r, int64_t prompt) {
+    const int64_t asked = r->opts.max_new_tokens > 0 ? prompt + r->opts.max_new_tokens : r->asked;
+    return asked > 0 && asked <= r->most ? HEED_FINISH_LENGTH : HEED_FINISH_CONTEXT;
+}
+
+/* A function of n alone, so that it does not matter when a sequence was computed. What is left are at least half of the
+ * positions, which are computed anew; by fours, so that the voices of music keep their places. */
+int64_t rules_shift(const struct rules *r, int64_t kept, int64_t n) {
+    if (!r->slides || n <= r->positions) return 0;
+    int64_t part = (r->positions - kept + 1) / 2;
+    if (part > 4) part -= part % 4;
+    return (n - r->positions + part - 1) / part * part;
 }
 
 void rules_close(heed_ctx *cx, struct rules *r) {

@@ -1,5 +1,6 @@
 /* Steppers: what all of them share, and the states of attention. */
 #include "model/stepper.h"
+#include "attention/cache.h"
 #include "tensor/engine.h"
 #include <string.h>
 
@@ -113,6 +114,8 @@ bool attention_rewind(heed_ctx *cx, void *state, int64_t rows) {
     heed_cache_reset(s->self);
     return heed_cache_reorder(cx, s->self, s->index, rows);
 }
+
+void attention_forget(void *state, int64_t row) { cache_forget(((struct attention_state *)state)->self, row); }
 
 void attention_end(heed_ctx *cx, void *state) {
     struct attention_state *const s = state;

@@ -31,7 +31,7 @@ struct heed_stepper {
     /* ids (R,T), the new tokens of each row, of which the first counts[r] are real (NULL: all) -> logits (R,V) after
      * the last of them. A row of count 0 stays as it was, and its logits have no meaning. */
     heed_tensor *(*step)(heed_ctx *cx, const void *own, void *state, heed_tensor *ids, const int32_t *counts);
-    /* All rows are decoded anew when one of them grows beyond so many tokens; NULL, or 0: never. */
+    /* A row is decoded anew when it grows beyond so many tokens; NULL, or 0: never. */
     int64_t (*border)(const void *own);
     /* Row i becomes what row order[i] was; from now on `per` rows belong to a sequence. */
     bool (*reorder)(heed_ctx *cx, void *state, const int32_t *order, int64_t n, int64_t per);
@@ -39,6 +39,8 @@ struct heed_stepper {
     bool (*copy)(heed_ctx *cx, const void *state, void *to, const int32_t *order, int64_t n, int64_t rows);
     /* Forgets the tokens of all rows; what was encoded stays. */
     bool (*rewind)(heed_ctx *cx, void *state, int64_t rows);
+    /* The same for one row. NULL where positions have no end, or the model encodes sources. */
+    void (*forget)(void *state, int64_t row);
     void (*end)(heed_ctx *cx, void *state); /* leaves zeros */
 };
 
@@ -74,10 +76,11 @@ bool attention_begin(heed_ctx *cx, struct attention_state *state, const heed_mul
 bool attention_reorder(heed_ctx *cx, void *state, const int32_t *order, int64_t n, int64_t per);
 bool attention_copy(heed_ctx *cx, const void *state, void *to, const int32_t *order, int64_t n, int64_t rows);
 bool attention_rewind(heed_ctx *cx, void *state, int64_t rows);
+void attention_forget(void *state, int64_t row);
 void attention_end(heed_ctx *cx, void *state);
 #define ATTENTION_STATE                                                                                                \
     .size = sizeof(struct attention_state), .reorder = attention_reorder, .copy = attention_copy,                      \
-    .rewind = attention_rewind, .end = attention_end
+    .rewind = attention_rewind, .forget = attention_forget, .end = attention_end
 
 /* Where ids (R,T) stand: *start where all rows hold equally many tokens and counts is NULL, else -1 and positions
  * (R,T). False with a sentence when there are more than `most`. */

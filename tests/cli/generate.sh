@@ -62,7 +62,7 @@ feed '' generate "$lm" --json
 status=0
 "$HEED" generate "$lm" --json --beam 1 $plain <lines.json >out 2>err || status=$?
 [ "$status" = 1 ] && [ "$(wc -l <out)" = 5 ] || fail "an object for each line"
-[ "$(sed -n 1,3p out | grep -cE '^\{"line":[123],"text":" kar man gen","tokens":3,"score":-[0-9.]+,"ended":true\}$')" = 3 ] || fail "the objects"
+[ "$(sed -n 1,3p out | grep -cE '^\{"line":[123],"text":" kar man gen","tokens":3,"score":-[0-9.]+,"ended":true,"finish_reason":"stop"\}$')" = 3 ] || fail "the objects"
 if sed -n 4p out | grep -q '"error"'; then fail "a line that only looks like JSON is text"; fi
 sed -n 5p out | grep -q '"text":"".*"error":"JSON: prompt: missing"' || fail "an object without a prompt"
 grep -q "^heed: standard input: line 5: JSON: prompt: missing$" err || fail "the line should be named"
@@ -117,7 +117,7 @@ expect 0 generate "$SOURCE/tests/golden/model/marian-options" 'gin pis kar'
 
 # as many tokens as there are positions; and what is wrong
 long=$(awk 'BEGIN { for (i = 0; i < 38; i++) printf "fas " }')
-expect 0 generate "$lm" "$long" --beam 1 --min-tokens 2
+expect 0 generate "$lm" "$long" --beam 1 --min-tokens 2 --no-context-shift
 [ "$(wc -w <out)" = 2 ] || fail "two positions are left"
 cp -r "$lm" short
 chmod -R u+w short
@@ -126,6 +126,24 @@ feed 'gin pis kar man gen\ngin pis\n' generate short
 [ "$status" = 1 ] && [ -z "$(sed -n 1p out)" ] && [ "$(sed -n 2p out | wc -w)" -le 2 ] || fail "max_length counts the prompt"
 grep -q '^heed: standard input: line 1: a prompt of 5 tokens: generation_config.json allows 4 ' err || fail "a prompt beyond max_length"
 expect 0 generate short 'gin pis kar man gen' --max-tokens 3
+
+# past the context of 40 tokens: on by default; where it stops, it is said
+write="--beam 1 --no-repeat 0 --repetition-penalty 1 --min-tokens 100 --max-tokens 100"
+expect 0 generate "$lm" 'gin pis' $write
+[ "$(wc -w <out)" = 100 ] && [ ! -s err ] || fail "it should write on past its context"
+cp out streamed
+expect 0 generate "$lm" 'gin pis' $write --json
+says "\"text\":\"$(cat streamed)\",\"tokens\":100,.*\"ended\":false,\"finish_reason\":\"length\""
+expect 0 generate "$lm" 'gin pis' $write --no-context-shift
+[ "$(wc -w <out)" = 38 ] || fail "it should stop at its context"
+[ "$(cat err)" = "heed: generate: stopped at the model's context of 40 tokens" ] || fail "and say so"
+expect 0 generate "$lm" 'gin pis' ner $write --no-context-shift --json
+[ "$(grep -c '"finish_reason":"context"' out)" = 2 ] || fail "both should say why they end"
+grep -q "^heed: generate: 2 of 2 continuations stopped at the model's context of 40 tokens$" err || fail "the sentence for two"
+expect 0 generate "$lm" 'gin pis' ${write#--beam 1} --beam 2
+grep -q "context of 40 tokens, past which beam search does not go$" err || fail "beam search should stop"
+expect 0 generate "$lm" 'gin pis' $write --no-context-shift --quiet
+[ ! -s err ] || fail "--quiet"
 wrong 1 'prompt 2: a text of 40 tokens: the model has positions for 40' generate "$lm" fas "$long fas fas"
 wrong 1 "$SOURCE/tests/golden/model/bert-mlm: BertForMaskedLM of bert cannot decode" generate "$SOURCE/tests/golden/model/bert-mlm" x
 wrong 1 'nowhere' generate nowhere x

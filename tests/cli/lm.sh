@@ -97,6 +97,15 @@ says '^\{"turn":1,"text":'
 grep -q 'tokens/s' err || fail "tokens a second should be said"
 expect 0 train lm --data talks.jsonl --init talker --out talker2 --steps 1 --quiet
 cmp talker/chat_template.jinja talker2/chat_template.jinja || fail "the chat format should be that of --init"
+printf 'owl?\ncow?\nhen?\nfox?\n' >asked # more than a context of 64
+expect 0 generate talker --chat --max-tokens 8 <asked
+[ "$(wc -l <out)" = 4 ] || fail "a long conversation should go on"
+grep -q "^heed: generate: the model's context of 64 tokens is full: the first [123] turns are forgotten$" err || fail "what is forgotten: $(cat err)"
+if learns; then [ "$(sed -n 1p out)" = mice ] || fail "the first answer"; fi
+expect 0 generate talker --chat --max-tokens 90 <asked # each answer slides
+[ "$(wc -l <out)" = 4 ] || fail "long answers: $(cat err)"
+expect 1 generate talker --chat --max-tokens 8 --no-context-shift <asked
+grep -q 'a conversation of [0-9]* tokens: the model has positions for 64' err || fail "--no-context-shift: $(cat err)"
 awk 'BEGIN { for (i = 0; i < 50; i++) printf "owl? "; print ""; print "cow?" }' >asked
 expect 1 generate talker --chat --max-tokens 8 <asked
 [ "$(wc -l <out)" = 2 ] || fail "every line should have an answer"

@@ -223,15 +223,17 @@ HEED_API char *heed_json_print(heed_ctx *cx, heed_json at, int indent, size_t *s
 HEED_API bool heed_json_write(heed_ctx *cx, const char *path, heed_json at);
 
 /* ---- csv and tsv ---- RFC 4180: cells in double quotes may hold delimiters, new lines and doubled quotes. As is or
- * gzipped, up to 8 GiB. UTF-8, with or without a byte order mark; lines end in LF or CRLF. All rows have as many cells
- * as the first. Blank lines after the last row are skipped where rows have more than one cell. Two columns of one name
- * are refused. */
+ * gzipped, up to 8 GiB. UTF-8, with or without a byte order mark, or UTF-16 with one; lines end in LF or CRLF. All rows
+ * have as many cells as the first. Blank lines after the last row are skipped where rows have more than one cell. Two
+ * columns of one name are refused. */
 
 typedef struct heed_table heed_table;
 
 typedef enum heed_header {
-    /* Yes when the first row holds no number and a later one does; without any number, in at least three rows of at
-     * least two cells, when no cell of the first row occurs again in its column. */
+    /* Yes when the first row holds no number and a column below it is of numbers; without such a column, in at least
+     * three rows of at least two cells, when no cell of the first row occurs again in its column, and either most words
+     * of some column do, or each cell looks like the name of its column: "question" and "answer", or a word or two
+     * above texts that are longer. */
     HEED_HEADER_AUTO,
     HEED_HEADER_YES,
     HEED_HEADER_NO,
@@ -241,10 +243,15 @@ typedef struct heed_table_options {
     /* ' ': runs of spaces and tabs. 0: a tab when the name ends in .tsv or .tab (before any .gz), else whichever of
      * tab, semicolon, comma, bar and blanks cuts the first lines into the same number of cells. */
     char delimiter;
-    char decimal; /* of numbers, '.' or ','; 0: a comma when the delimiter is ';' and a number has one, else a point */
+    /* Of numbers, '.' or ','; 0: a comma when the delimiter is ';' and a number has one, or where numbers such as
+     * 1.234,5 have points between groups of three digits; else a point. */
+    char decimal;
     heed_header header;
     bool plain_quotes; /* quotes are text like any other, as in most tsv files of sentences */
     int64_t line;      /* number of the first line, for sentences; 0: 1 */
+    /* Between groups of three digits: ',', '.', '\'' or ' '; 0: what the first rows show beyond doubt, as 1,234,567 and
+     * 1,234.5 do, else none. */
+    char thousands;
 } heed_table_options;
 
 HEED_API heed_table *heed_table_open(heed_ctx *cx, const char *path, const heed_table_options *options);

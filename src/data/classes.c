@@ -1,5 +1,6 @@
 /* Classes of a table's column: whole numbers from 0, or words, which are sorted and numbered. */
 #include "data/sheet.h"
+#include "io/csv.h"
 #include "io/text.h"
 
 #include <math.h>
@@ -50,6 +51,10 @@ static bool read_words(const struct sheet *s, int64_t column, const heed_data *l
     if (ok && v.n > DATA_MOST_CLASSES)
         ok = heed_fail(s->cx, HEED_ERR_RANGE, "%s: %lld classes, at most %d are allowed", s->path, (long long)v.n,
                        DATA_MOST_CLASSES);
+    if (ok && !like && v.n > 2 && v.n * 2 > s->rows && table_is_prose(s->table, column))
+        ok = heed_fail(s->cx, HEED_ERR_RANGE,
+                       "%s: column '%s' holds texts, not classes; --target names the column of the classes", s->path,
+                       shown(heed_table_name(s->cx, s->table, column)).text);
     out->classes = v.n;
     ok = ok && number_words(s, column, &v, out) && (out->class_names = vocabulary_names(s->cx, &v));
     heed_mem_free(s->cx, v.list);

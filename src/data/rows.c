@@ -1,5 +1,6 @@
 /* The rows of a table as numbers: which are taken, and what their cells become. */
 #include "data/sheet.h"
+#include "heed/history.h"
 #include "io/csv.h"
 #include "io/text.h"
 
@@ -72,7 +73,7 @@ static bool is_text(const struct sheet *s, int64_t column, bool *other) {
     int64_t numbers = 0, others = 0;
     for (int64_t i = 0; i < s->rows; i++) {
         const char *text = sheet_cell(s, i, column);
-        if (number_is(text, decimal))
+        if (table_is_number(s->table, text))
             numbers++;
         else
             others += number_is(text, decimal == '.' ? ',' : '.');
@@ -81,14 +82,34 @@ static bool is_text(const struct sheet *s, int64_t column, bool *other) {
     return numbers * 2 < s->rows;
 }
 
-static bool too_many(const struct sheet *s, int64_t column, int64_t n) {
-    if (n <= MAX_CATEGORIES && (n <= FEW || n * 2 <= s->rows)) return false;
-    heed_fail(
-        s->cx, HEED_ERR_RANGE,
-        "%s: column '%s': %lld different texts in %lld rows are too many for categories; --drop leaves the column "
-        "out",
-        s->path, shown(heed_table_name(s->cx, s->table, column)).text, (long long)n, (long long)s->rows);
+static bool are_dates(const struct sheet *s, int64_t column) {
+    heed_clock clock;
+    double time;
+    for (int64_t i = 0; i < s->rows; i++)
+        if (!heed_time_read(sheet_cell(s, i, column), &clock, &time) || !clock.dates) return false;
     return true;
+}
+
+/* Whether n different texts are no categories; true after saying what they are instead. */
+static bool no_categories(const struct sheet *s, int64_t column, int64_t n) {
+    const bool different = n > 2 && n * 2 > s->rows; /* nearly every row has a text of its own */
+    const bool dates = different && are_dates(s, column), prose = different && table_is_prose(s->table, column);
+    const struct shown name = shown(heed_table_name(s->cx, s->table, column));
+    if (dates)
+        heed_fail(s->cx, HEED_ERR_RANGE,
+                  "%s: column '%s' holds dates; --drop leaves it out, 'heed train forecast' predicts series over time",
+                  s->path, name.text);
+    else if (prose)
+        heed_fail(s->cx, HEED_ERR_RANGE,
+                  "%s: column '%s' holds texts, not categories; --text %s trains a model of text on it, --drop leaves "
+                  "it out",
+                  s->path, name.text, name.text);
+    else if (n > MAX_CATEGORIES || (n > FEW && different))
+        heed_fail(s->cx, HEED_ERR_RANGE,
+                  "%s: column '%s': %lld different texts in %lld rows are too many for categories; --drop leaves the "
+                  "column out",
+                  s->path, name.text, (long long)n, (long long)s->rows);
+    return heed_failed(s->cx);
 }
 
 /* The categories of a column, or NULL without a failure when it holds numbers. */
@@ -97,7 +118,7 @@ static char **find_categories(const struct sheet *s, int64_t column) {
     if (!is_text(s, column, &other) || other) return NULL; /* sheet_numbers says what is wrong with others */
     struct vocabulary v;
     char **names = NULL;
-    if (vocabulary_of(s, column, &v) && !too_many(s, column, v.n)) names = vocabulary_names(s->cx, &v);
+    if (vocabulary_of(s, column, &v) && !no_categories(s, column, v.n)) names = vocabulary_names(s->cx, &v);
     heed_mem_free(s->cx, v.list);
     return names;
 }

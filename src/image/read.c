@@ -2,32 +2,23 @@
 #include "base/file.h"
 #include "base/profile.h"
 #include "image/image.h"
+#include "io/magic.h"
 
 bool image_is_png(const struct image_file *f) { return f->size >= 8 && memcmp(f->data, "\x89PNG\r\n\x1a\n", 8) == 0; }
 
 bool image_is_jpeg(const struct image_file *f) { return f->size >= 3 && memcmp(f->data, "\xFF\xD8\xFF", 3) == 0; }
-
-static const char *other_kind(const struct image_file *f) {
-    static const struct {
-        const char *magic, *name;
-        size_t at;
-    } kinds[] = {{"GIF8", "a GIF", 0}, {"WEBP", "WebP", 8},     {"BM", "a BMP", 0},      {"II*", "TIFF", 0},
-                 {"MM", "TIFF", 0},    {"ftypavif", "AVIF", 4}, {"ftypheic", "HEIC", 4}, {"\x93NUMPY", "npy", 0}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const size_t n = strlen(kinds[i].magic);
-        if (f->size >= kinds[i].at + n && memcmp(f->data + kinds[i].at, kinds[i].magic, n) == 0) return kinds[i].name;
-    }
-    return NULL;
-}
 
 static bool inspect(const struct image_file *f, heed_image_info *info) {
     *info = (heed_image_info){.orientation = 1};
     if (image_is_png(f)) return png_inspect(f, info);
     if (image_is_jpeg(f)) return jpeg_inspect(f, info);
     if (f->size == 0) return heed_fail(f->cx, HEED_ERR_FORMAT, "%s: the file is empty", f->name);
-    const char *other = other_kind(f);
+    const struct magic *other = magic_find(f->name, f->data, f->size);
+    if (other && other->picture)
+        return heed_fail(f->cx, HEED_ERR_FORMAT, "%s: %s, which heed does not read: %s", f->name, other->name,
+                         other->remedy);
     return heed_fail(f->cx, HEED_ERR_FORMAT, "%s: not a picture: neither PNG nor JPEG%s%s", f->name,
-                     other ? ", but " : "", other ? other : "");
+                     other ? ", but " : "", other ? other->name : "");
 }
 
 bool heed_image_inspect(heed_ctx *cx, const char *name, const void *bytes, size_t size, heed_image_info *info) {

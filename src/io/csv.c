@@ -6,27 +6,16 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "io/array.h"
+#include "io/csv_table.h"
+#include "io/magic.h"
 #include "io/text.h"
+#include "io/utf16.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CELLS_AT_ONCE 65536 /* between questions whether to stop */
-
-struct heed_table {
-    heed_ctx *cx;
-    char *name; /* of the file */
-    char *text;
-    size_t *cells; /* where in text each begins, row after row, the header too */
-    size_t cell_count, cell_room;
-    size_t *lines; /* the line on which each row begins, from 1 */
-    size_t row_count, row_room;
-    size_t columns;
-    bool header;
-    char delimiter, decimal;
-    char (*numbers)[24]; /* names of columns without a header */
-};
 
 struct cutter {
     heed_table *t;
@@ -123,6 +112,18 @@ static bool only_blank(const struct cutter *c) {
     return i == c->size;
 }
 
+/* What has rows of other lengths may be no table at all. */
+static bool bad_row(const heed_table *t, size_t line, size_t cells) {
+    const char *const first = t->text + t->cells[t->cell_count - cells];
+    const char *hint = "";
+    if (t->columns > 1 && cells == 1 && !*first)
+        hint = ": an empty line; 'heed train tag' reads sentences of tagged words";
+    else if (t->columns == 1)
+        hint = "; if this is a table, --separator says what separates its columns";
+    return heed_fail(t->cx, HEED_ERR_FORMAT, "%s: line %zu: %zu cells, the first row has %zu%s", t->name, line, cells,
+                     t->columns, hint);
+}
+
 static bool cut_rows(struct cutter *c) {
     heed_table *t = c->t;
     while (c->at < c->size && !(t->columns > 1 && only_blank(c))) {
@@ -134,9 +135,7 @@ static bool cut_rows(struct cutter *c) {
             if (!cut_cell(c, &last)) return false;
         const size_t cells = t->cell_count - before;
         if (t->row_count == 1) t->columns = cells;
-        if (cells != t->columns)
-            return heed_fail(t->cx, HEED_ERR_FORMAT, "%s: line %zu: %zu cells, the first row has %zu", t->name, line,
-                             cells, t->columns);
+        if (cells != t->columns) return bad_row(t, line, cells);
     }
     return true;
 }
@@ -163,54 +162,13 @@ static bool check_text(struct cutter *c) {
     const char *nul = memchr(s, 0, bad);
     if (size == 0) return heed_fail(c->t->cx, HEED_ERR_FORMAT, "%s: the table is empty", c->t->name);
     if (!nul && bad == size) return true;
+    const struct magic *other = magic_find(c->t->name, s, size);
+    if (other)
+        return heed_fail(c->t->cx, HEED_ERR_FORMAT, "%s: %s, not a table: %s", c->t->name, other->name, other->remedy);
     const char *where = nul ? nul : s + bad;
     size_t line = c->line;
     for (const char *p = s; p < where; p++) line += *p == '\n';
     return bad_line(c, line, nul ? "a NUL byte" : "not valid UTF-8");
-}
-
-static const char *raw_cell(const heed_table *t, size_t row, size_t column) {
-    return t->text + t->cells[row * t->columns + column];
-}
-
-static bool is_number(const heed_table *t, const char *text) {
-    double value;
-    bool range;
-    return number_read_as(text, t->decimal, &value, &range);
-}
-
-static bool any_number(const heed_table *t, size_t row) {
-    for (size_t i = 0; i < t->columns; i++)
-        if (is_number(t, raw_cell(t, row, i))) return true;
-    return false;
-}
-
-/* A comma where the delimiter is ';' and some number has one. */
-static char decimal_of(heed_table *t) {
-    t->decimal = ',';
-    for (size_t i = 0; t->delimiter == ';' && i < t->cell_count; i++)
-        if (strchr(t->text + t->cells[i], ',') && is_number(t, t->text + t->cells[i])) return ',';
-    return '.';
-}
-
-enum { ROWS_LOOKED_AT = 1000 };
-
-static bool occurs_again(const heed_table *t, size_t column, size_t rows) {
-    for (size_t i = 1; i < rows; i++)
-        if (strcmp(raw_cell(t, 0, column), raw_cell(t, i, column)) == 0) return true;
-    return false;
-}
-
-static bool finds_header(const heed_table *t) {
-    const size_t rows = t->row_count < ROWS_LOOKED_AT ? t->row_count : ROWS_LOOKED_AT;
-    if (rows < 2 || any_number(t, 0)) return false;
-    for (size_t i = 0; i < t->columns; i++)
-        if (strcmp(raw_cell(t, 0, i), "?") == 0) return false; /* a missing value, never a name */
-    for (size_t i = 1; i < rows; i++)
-        if (any_number(t, i)) return true;
-    for (size_t i = 0; i < t->columns; i++)
-        if (!*raw_cell(t, 0, i) || occurs_again(t, i, rows)) return false;
-    return rows > 2 && t->columns > 1;
 }
 
 struct name {
@@ -229,7 +187,7 @@ static bool check_names(heed_table *t) {
     size_t bytes;
     struct name *names = size_mul(t->columns, sizeof *names, &bytes) ? heed_mem_new(t->cx, bytes) : NULL;
     if (!names) return heed_fail(t->cx, HEED_ERR_MEMORY, "csv: too many columns");
-    for (size_t i = 0; i < t->columns; i++) names[i] = (struct name){raw_cell(t, 0, i), i};
+    for (size_t i = 0; i < t->columns; i++) names[i] = (struct name){csv_cell(t, 0, i), i};
     qsort(names, t->columns, sizeof *names, by_text);
     for (size_t i = 1; i < t->columns; i++)
         if (*names[i].text && strcmp(names[i].text, names[i - 1].text) == 0) {
@@ -242,7 +200,7 @@ static bool check_names(heed_table *t) {
 }
 
 static bool name_columns(heed_table *t, heed_header header) {
-    t->header = header == HEED_HEADER_YES || (header == HEED_HEADER_AUTO && finds_header(t));
+    t->header = header == HEED_HEADER_YES || (header == HEED_HEADER_AUTO && csv_finds_header(t));
     if (t->header) return check_names(t);
     size_t bytes;
     if (!size_mul(t->columns, sizeof *t->numbers, &bytes))
@@ -270,8 +228,17 @@ void heed_table_close(heed_table *t) {
     heed_mem_free(t->cx, t);
 }
 
+/* UTF-8 of what may be UTF-16; takes over text. NULL when it is neither. */
+static char *decoded(heed_ctx *cx, const char *name, char *text, size_t *size) {
+    if (!utf16_is(text, *size)) return text;
+    char *plain = utf16_decode(cx, name, text, *size, size);
+    heed_mem_free(cx, text);
+    return plain;
+}
+
 /* Takes over text, which ends with a 0 that is not counted. */
 static heed_table *make_table(heed_ctx *cx, const char *name, char *text, size_t size, const heed_table_options *o) {
+    if (!(text = decoded(cx, name, text, &size))) return NULL;
     heed_table *t = heed_mem_new(cx, sizeof *t);
     if (!t) {
         heed_mem_free(cx, text);
@@ -286,7 +253,7 @@ static heed_table *make_table(heed_ctx *cx, const char *name, char *text, size_t
     bool ok = t->name && check_text(&c);
     if (ok) t->delimiter = o->delimiter ? o->delimiter : is_tsv(name) ? '\t' : csv_sniff(text + c.at, !c.plain_quotes);
     ok = ok && cut_rows(&c);
-    if (ok) t->decimal = o->decimal ? o->decimal : decimal_of(t);
+    if (ok) csv_find_marks(t, o);
     if (ok && name_columns(t, o->header)) return t;
     heed_table_close(t);
     return NULL;
@@ -302,6 +269,11 @@ static bool check_options(heed_ctx *cx, const char *op, const heed_table_options
     if (o->decimal && o->decimal == o->delimiter)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: '%c' cannot be both the delimiter and the decimal mark", op,
                          o->decimal);
+    if (o->thousands && !strchr(",.' ", o->thousands))
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: a thousands separator is a comma, point, apostrophe or space", op);
+    if (o->thousands && (o->thousands == o->decimal || o->thousands == o->delimiter))
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%c' cannot be the thousands separator and another mark", op,
+                         o->thousands);
     if (o->line < 0) return heed_fail(cx, HEED_ERR_USAGE, "%s: no line %lld", op, (long long)o->line);
     return (unsigned)o->header <= HEED_HEADER_NO ||
            heed_fail(cx, HEED_ERR_USAGE, "%s: no header option %d", op, (int)o->header);
@@ -341,7 +313,7 @@ int64_t heed_table_line(const heed_table *t, int64_t row) {
     return row >= 0 && row < heed_table_rows(t) ? (int64_t)t->lines[(size_t)row + t->header] : 0;
 }
 
-static const char *cell(const heed_table *t, size_t row, size_t column) { return raw_cell(t, row + t->header, column); }
+static const char *cell(const heed_table *t, size_t row, size_t column) { return csv_cell(t, row + t->header, column); }
 
 static const char *column_name(const heed_table *t, size_t column) {
     return t->header ? t->text + t->cells[column] : t->numbers[column];
@@ -384,7 +356,7 @@ bool heed_table_number(const heed_table *t, int64_t row, int64_t column, double 
     double value;
     bool range;
     if (!within(t, row, column)) return false;
-    return number_read_as(cell(t, (size_t)row, (size_t)column), t->decimal, out ? out : &value, &range);
+    return csv_number(t, cell(t, (size_t)row, (size_t)column), out ? out : &value, &range);
 }
 
 bool heed_table_missing(const heed_table *t, int64_t row, int64_t column) {
@@ -396,7 +368,11 @@ const char *table_instead(const heed_table *t, int64_t row, int64_t column) {
     double value;
     bool range;
     if (text_is_missing(text)) return "missing";
-    if (!number_read_as(text, t->decimal, &value, &range) && range) return "too large a number";
+    char plain[NUMBER_LONGEST];
+    if (!csv_number(t, text, &value, &range) && range) return "too large a number";
+    if (t->decimal == '.' && number_ungrouped(text, ',', plain) > 0)
+        return "not a number with a decimal point; --decimal , takes commas for decimal marks, --thousands , for "
+               "thousands separators";
     if (t->decimal == '.' && number_is(text, ',')) return "not a number with a decimal point; --decimal , takes commas";
     if (t->decimal == ',' && number_is(text, '.')) return "not a number with a decimal comma; --decimal . takes points";
     return "not a number";

@@ -81,10 +81,8 @@ void number_shortest(char out[NUMBER_ROOM], double value, bool single) {
     }
 }
 
-#define LONGEST_NUMBER 400 /* characters: enough for every digit of a double */
-
 bool number_read_as(const char *s, char decimal, double *out, bool *range) {
-    char copy[LONGEST_NUMBER];
+    char copy[NUMBER_LONGEST];
     *range = false;
     if (decimal == '.') return number_read(s, out, range);
     const size_t n = strlen(s);
@@ -93,6 +91,35 @@ bool number_read_as(const char *s, char decimal, double *out, bool *range) {
     char *mark = strchr(copy, decimal);
     if (mark) *mark = '.';
     return number_read(copy, out, range);
+}
+
+/* The bytes of a mark at s; 0: there is none. */
+static size_t mark_length(const char *s, char mark) {
+    if (*s == mark) return 1;
+    if (mark == ' ' && strncmp(s, "\xC2\xA0", 2) == 0) return 2;     /* a no-break space, */
+    if (mark == ' ' && strncmp(s, "\xE2\x80\xAF", 3) == 0) return 3; /* a narrow one */
+    return 0;
+}
+
+int number_ungrouped(const char *s, char mark, char out[NUMBER_LONGEST]) {
+    char plain[NUMBER_LONGEST];
+    size_t n = 0, length;
+    int groups = 0;
+    while (is_blank(*s)) s++;
+    if (*s == '+' || *s == '-') plain[n++] = *s++;
+    const size_t first = (size_t)(skip_digits(s) - s);
+    if (first < 1 || first > 3 || *s == '0' || strlen(s) + 2 > sizeof plain) return 0;
+    memcpy(plain + n, s, first);
+    n += first;
+    for (s += first; (length = mark_length(s, mark)) > 0 && skip_digits(s + length) == s + length + 3; groups++) {
+        memcpy(plain + n, s + length, 3);
+        n += 3;
+        s += length + 3;
+    }
+    if (groups == 0 || mark_length(s, mark) > 0) return 0;
+    memcpy(plain + n, s, strlen(s) + 1);
+    memcpy(out, plain, n + strlen(s) + 1);
+    return groups;
 }
 
 bool number_is(const char *s, char decimal) {

@@ -17,6 +17,10 @@ struct shown shown_bytes(const void *s, size_t n);
 bool number_read(const char *s, double *out, bool *range);
 /* The same with another decimal mark, ',' or '.'. */
 bool number_read_as(const char *s, char decimal, double *out, bool *range);
+/* A number whose whole digits are in groups of three, 1,234,567.8 or 1'234, without the marks (' ': also a no-break
+ * space). Returns how many groups follow the first; 0: it is no such text, and `out` is not set. */
+#define NUMBER_LONGEST 400 /* characters: enough for every digit of a double */
+int number_ungrouped(const char *s, char mark, char out[NUMBER_LONGEST]);
 /* Whether it has that form, which is quicker; its range is not looked at. */
 bool number_is(const char *s, char decimal);
 /* Whether a cell says that its value is missing: empty, NA, N/A, n/a, NULL, null, ?, or nan in any case; blanks around

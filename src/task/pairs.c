@@ -18,14 +18,8 @@
 
 /* ---- reading ---- */
 
-static bool is_name(const char *column) { return column && column[strspn(column, "0123456789")]; }
-
-/* The first row of a table of texts looks like all others: it is a header where columns are given by name. */
 static bool read_pairs(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *d) {
-    heed_task_opts how = *opts;
-    if (how.table.header == HEED_HEADER_AUTO)
-        how.table.header = is_name(opts->text) || is_name(opts->pair) ? HEED_HEADER_YES : HEED_HEADER_NO;
-    heed_table *t = task_table(cx, path, &how);
+    heed_table *t = task_table(cx, path, opts);
     if (!t) return false;
     const int64_t n = heed_table_columns(t);
     if (n < 2) heed_fail(cx, HEED_ERR_FORMAT, "%s: one column: two texts are needed, separated by a tab", d->name);

@@ -85,11 +85,21 @@ bool heed_parallel_preprocess(heed_ctx *cx, const heed_preprocessing *prep, heed
     return !heed_failed(cx);
 }
 
+/* By a context of its own: what is no table to it may still be lines of two columns. */
+static bool has_header(const char *path) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_table *t = heed_table_open(cx, path, &(heed_table_options){.delimiter = '\t', .plain_quotes = true});
+    const bool has = heed_table_has_header(t);
+    heed_table_close(t);
+    heed_close(cx);
+    return has;
+}
+
 static bool read_table(heed_ctx *cx, const char *path, heed_lines lines[2]) {
     heed_lines all = {0};
     heed_string text[2] = {{0}, {0}};
     if (!heed_lines_read(cx, path, &all)) return false;
-    for (int64_t i = 0; i < all.count && !heed_failed(cx); i++) {
+    for (int64_t i = has_header(path); i < all.count && !heed_failed(cx); i++) {
         const char *line = heed_line_text(&all, i), *tab = strchr(line, '\t');
         if (!tab || strchr(tab + 1, '\t')) {
             heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: expected two columns separated by a tab", path,

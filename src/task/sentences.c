@@ -1,5 +1,6 @@
 /* Sentences, or pairs of them, and their classes or numbers, from a table. */
 #include "base/ctx.h"
+#include "io/csv.h"
 #include "io/text.h"
 #include "task/task.h"
 #include <math.h>
@@ -19,7 +20,7 @@ static bool choose_columns(heed_ctx *cx, const heed_task_data *d, const heed_tab
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: one column: a text and its label are needed, separated by a tab",
                          d->name);
     c->text = task_column(cx, d, t, o->text, 0);
-    c->target = task_column(cx, d, t, o->target, n - 1);
+    c->target = task_column(cx, d, t, o->target, c->text == n - 1 ? n - 2 : n - 1);
     c->pair = task_column(cx, d, t, o->pair, n > 2 && !o->text ? 1 : -1);
     if (heed_failed(cx)) return false;
     if (c->text == c->target || c->pair == c->target || c->text == c->pair)
@@ -57,6 +58,10 @@ static bool read_classes(heed_ctx *cx, heed_task_data *d, const heed_table *t, i
         break;
     }
     heed_mem_free(cx, cells);
+    if (!heed_failed(cx) && !known && d->classes > 2 && d->classes * 2 > n && table_is_prose(t, column))
+        heed_fail(cx, HEED_ERR_FORMAT,
+                  "%s: column '%s' holds texts, not labels; --text and --target name the columns of both", d->name,
+                  shown(heed_table_name(cx, t, column)).text);
     if (!heed_failed(cx) && d->classes < 2)
         heed_fail(cx, HEED_ERR_USAGE, "%s: all examples are of one class, '%s'", d->name, shown(d->names[0]).text);
     return !heed_failed(cx);

@@ -150,8 +150,12 @@ int64_t task_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, 
     return at;
 }
 
+static bool is_name(const char *column) { return column && column[strspn(column, "0123456789")]; }
+
 heed_table *task_table(heed_ctx *cx, const char *path, const heed_task_opts *opts) {
     heed_table_options how = opts->table;
+    if (how.header == HEED_HEADER_AUTO && (is_name(opts->text) || is_name(opts->pair) || is_name(opts->target)))
+        how.header = HEED_HEADER_YES;
     const size_t n = strlen(path);
     const bool tabs = how.delimiter == '\t' || (n > 4 && strcmp(path + n - 4, ".tsv") == 0) ||
                       (n > 7 && strcmp(path + n - 7, ".tsv.gz") == 0);

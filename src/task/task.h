@@ -58,7 +58,7 @@ int32_t task_label(char **names, int64_t count, const char *text); /* -1: none o
 char **task_copy_names(heed_ctx *cx, char **names, int64_t *count);
 /* A column of a table by name or number (from 1), `otherwise` without a name; -1 with a sentence. */
 int64_t task_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, const char *name, int64_t otherwise);
-/* Opens a table of texts: a file of tabs has no quoted cells. */
+/* Opens a table of texts: a file of tabs has no quoted cells; where a column is given by name, there is a header. */
 heed_table *task_table(heed_ctx *cx, const char *path, const heed_task_opts *opts);
 bool task_put_line(heed_ctx *cx, heed_string *to, const char *text); /* newlines within it become spaces */
 /* The labels to go by: those of opts, or NULL. */

@@ -63,13 +63,8 @@ static bool read_documents(heed_ctx *cx, const char *path, heed_task_data *d) {
     return heed_fail(cx, HEED_ERR_FORMAT, "%s: there is no text", d->name);
 }
 
-static bool is_name(const char *column) { return column && column[strspn(column, "0123456789")]; }
-
 static bool read_table(heed_ctx *cx, const char *path, const heed_task_opts *opts, heed_task_data *d) {
-    heed_task_opts how = *opts;
-    if (how.table.header == HEED_HEADER_AUTO)
-        how.table.header = is_name(opts->text) || is_name(opts->target) ? HEED_HEADER_YES : HEED_HEADER_NO;
-    heed_table *const t = task_table(cx, path, &how);
+    heed_table *const t = task_table(cx, path, opts);
     if (!t) return false;
     const int64_t n = heed_table_columns(t);
     if (n < 2)

@@ -303,6 +303,29 @@ static void test_many_categories(void **state) {
     close_context(cx);
 }
 
+/* Texts and dates are no categories; words that come again are. */
+static void test_prose(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    const heed_data_opts classify = {.task = HEED_DATA_CLASSIFY};
+    const char *texts = "review,label\nthe film was very good,1\nI did not like it,0\na waste of our time,0\n";
+    assert_null(load(cx, "t.csv", texts, classify));
+    EXPECT_SENTENCE(cx,
+                    "t.csv: column 'review' holds texts, not categories; --text review trains a model of text on it, "
+                    "--drop leaves it out");
+    assert_null(load(cx, "t.csv", texts, (heed_data_opts){.task = HEED_DATA_CLASSIFY, .target = "review"}));
+    EXPECT_SENTENCE(cx, "t.csv: column 'review' holds texts, not classes; --target names the column of the classes");
+    assert_null(load(cx, "t.csv", "day,y\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n", (heed_data_opts){0}));
+    EXPECT_SENTENCE(cx, "t.csv: column 'day' holds dates; --drop leaves it out, 'heed train forecast' predicts series");
+    heed_data *d = load(cx, "t.csv",
+                        "degree,y\nBachelor of Fine Arts,1\nBachelor of Fine Arts,2\nMaster of Fine Arts,3\n"
+                        "Master of Fine Arts,4\n",
+                        (heed_data_opts){0});
+    assert_int_equal(d->width, 2);
+    heed_data_free(cx, d);
+    close_context(cx);
+}
+
 static bool read_categories(heed_ctx *cx, const void *bytes, size_t size) {
     heed_data *d = heed_data_parse(cx, "t", bytes, size, &(heed_data_opts){.skip_missing = true});
     heed_data_free(cx, d);
@@ -438,7 +461,8 @@ int main(void) {
         cmocka_unit_test(test_refusals),     cmocka_unit_test(test_decimal_comma),
         cmocka_unit_test(test_skip_missing), cmocka_unit_test(test_columns),
         cmocka_unit_test(test_categories),   cmocka_unit_test(test_many_categories),
-        cmocka_unit_test(test_starved),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_prose),        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -98,7 +98,18 @@ static void test_refusals(void **state) {
     open_golden("files");
     REFUSED("", 0, "a.png: the file is empty");
     REFUSED("not a picture", 13, "a.png: not a picture: neither PNG nor JPEG");
-    REFUSED("GIF89a", 6, "but a GIF");
+    static const struct {
+        const char *bytes, *name;
+    } others[] = {{"GIF89a......", "a GIF"},          {"RIFF....WEBPVP8 ", "a WebP picture"},
+                  {"BM..........", "a BMP"},          {"....ftypavif", "an AVIF picture"},
+                  {"....ftypheic", "a HEIC picture"}, {"8BPS........", "a Photoshop picture"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char sentence[100];
+        snprintf(sentence, sizeof sentence, "a.png: %s, which heed does not read: convert it to PNG or JPEG",
+                 others[i].name);
+        REFUSED(others[i].bytes, strlen(others[i].bytes), sentence);
+    }
+    REFUSED("\x93NUMPY", 6, "neither PNG nor JPEG, but an npy array");
     const heed_array *f = find_golden("png.2.8", ".file");
     const size_t size = (size_t)f->shape[0];
     unsigned char *copy = malloc(size);

@@ -41,13 +41,28 @@ static void test_header(void **state) {
         bool found;
         int64_t rows;
     } cases[] = {
-        {"a,b\n1,x\n2,y\n", HEED_HEADER_AUTO, true, 2}, {"1,b\n1,x\n", HEED_HEADER_AUTO, false, 2},
-        {"a,b\nc,d\n", HEED_HEADER_AUTO, false, 2},     {"a,b\n", HEED_HEADER_AUTO, false, 1},
-        {"a,b\nc,d\n", HEED_HEADER_YES, true, 1},       {"a,b", HEED_HEADER_YES, true, 0},
-        {"a,b\n1,2\n", HEED_HEADER_NO, false, 2},       {"a,b\nc,NA\nd,1\n", HEED_HEADER_AUTO, true, 2},
-        {"a,b\nx,y\nx,z\n", HEED_HEADER_AUTO, true, 2}, {"x,b\nx,y\nz,w\n", HEED_HEADER_AUTO, false, 3},
-        {"?,b\n1,y\n", HEED_HEADER_AUTO, false, 2},     {",b\n1,2\n", HEED_HEADER_AUTO, true, 1},
+        {"a,b\n1,x\n2,y\n", HEED_HEADER_AUTO, true, 2},
+        {"1,b\n1,x\n", HEED_HEADER_AUTO, false, 2},
+        {"a,b\nc,d\n", HEED_HEADER_AUTO, false, 2},
+        {"a,b\n", HEED_HEADER_AUTO, false, 1},
+        {"a,b\nc,d\n", HEED_HEADER_YES, true, 1},
+        {"a,b", HEED_HEADER_YES, true, 0},
+        {"a,b\n1,2\n", HEED_HEADER_NO, false, 2},
+        {"a,b\nc,NA\nd,1\n", HEED_HEADER_AUTO, true, 2},
+        {"a,b\nx,y\nx,z\n", HEED_HEADER_AUTO, true, 2},
+        {"x,b\nx,y\nz,w\n", HEED_HEADER_AUTO, false, 3},
+        {"?,b\n1,y\n", HEED_HEADER_AUTO, false, 2},
+        {",b\n1,2\n", HEED_HEADER_AUTO, true, 1},
         {",b\nx,y\nz,w\n", HEED_HEADER_AUTO, false, 3},
+        /* pairs of texts, all different */
+        {"text,b\nx,y\nz,w\n", HEED_HEADER_AUTO, false, 3},
+        {"dog,b\ncat,Katze\nhorse,Pferd\n", HEED_HEADER_AUTO, false, 3},
+        {"Reply,b\nwho is it that calls,it is me my dear\nwhere have you all been,we were out of town\n",
+         HEED_HEADER_AUTO, true, 2},
+        {"who is there,b\nwho is it that calls,me\nwhere have you all been,out\n", HEED_HEADER_AUTO, false, 3},
+        {"who is it that asks,b\nwho is it that calls,me\nwhere have you all been,me\n", HEED_HEADER_AUTO, false, 3},
+        {"capital of France,b\ncapital of Italy,Rome\nlegs of a spider,8\nlegs of a dog,four\n", HEED_HEADER_AUTO,
+         false, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         heed_table *t = parse(cx, cases[i].text, &(heed_table_options){.header = cases[i].header});
@@ -130,6 +145,95 @@ static void test_sniffing(void **state) {
     close_context(cx);
 }
 
+/* Groups of three digits, where nothing else can be meant or where they were asked for. */
+static void test_thousands(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const struct {
+        const char *text;
+        heed_table_options how;
+        double number; /* of the last cell; 0: not a number */
+    } cases[] = {
+        {"x\ty\n1\t1,234,567\n2\t-12,345.5\n", {0}, -12345.5},
+        {"x\ty\n1\t1,234.5\n2\t1,234\n", {0}, 1234},
+        {"x\ty\n1\t2\n2\t1,234\n", {0}, 0},
+        {"x\ty\n1\t2\n2\t1,234\n", {.thousands = ','}, 1234},
+        {"x\ty\n1\t2\n2\t1,234\n", {.decimal = '.'}, 1234},
+        {"x\ty\n1\t2\n2\t1,234\n", {.decimal = ','}, 1.234},
+        {"x;y\n1;1,5\n2;1.234.567\n", {0}, 1234567},
+        {"x\ty\n1\t12.345,67\n2\t1.000\n", {0}, 1000},
+        {"x\ty\n1\t2\n2\t1'234\n", {0}, 1234},
+        {"x\ty\n1\t1 234,5\n2\t-1\xC2\xA0"
+         "234\xE2\x80\xAF"
+         "567,25\n",
+         {.decimal = ','},
+         -1234567.25},
+        {"x\ty\n1\t2\n2\t192.168.100.200\n", {0}, 0},
+        {"x\ty\n1\t1,234,567\n2\t1,23,456\n", {0}, 0},
+        {"x\ty\n1\t1,234,567\n2\t0,123\n", {0}, 0},
+        {"x\ty\n1\t1,234,567\n2\t1,234,56\n", {0}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double number = 0;
+        heed_table *t = parse(cx, cases[i].text, &cases[i].how);
+        const bool is = heed_table_number(t, 1, 1, &number);
+        if (is != (cases[i].number != 0) || number != cases[i].number) fail_msg("case %zu: %g", i, number);
+        heed_table_close(t);
+    }
+    heed_table *t = parse(cx, "x\ty\n1\t1,234\n", NULL);
+    assert_false(heed_table_numbers(cx, t, 1, &(double){0}, 1));
+    EXPECT_SENTENCE(cx, "'1,234' is not a number with a decimal point; --decimal , takes commas for decimal marks, "
+                        "--thousands , for thousands separators");
+    heed_table_close(t);
+    assert_null(parse(cx, "a,b", &(heed_table_options){.thousands = '_'}));
+    EXPECT_SENTENCE(cx, "a thousands separator is a comma, point, apostrophe or space");
+    assert_null(parse(cx, "a,b", &(heed_table_options){.thousands = '.', .decimal = '.'}));
+    EXPECT_SENTENCE(cx, "'.' cannot be the thousands separator and another mark");
+    close_context(cx);
+}
+
+/* UTF-16 with a byte order mark, either way round; what is cut or broken is refused. */
+static void test_utf16(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const uint16_t text[] = {0xFEFF, 'x', '\t', 0xE9, '\n', '1', '\t', 0x20AC, 0xD83D, 0xDE00, '\n'};
+    enum { UNITS = sizeof text / sizeof *text };
+    for (int big = 0; big < 2; big++) {
+        unsigned char bytes[2 * UNITS];
+        for (int i = 0; i < UNITS; i++)
+            bytes[2 * i + big] = (unsigned char)(text[i] & 0xFF), bytes[2 * i + !big] = (unsigned char)(text[i] >> 8);
+        heed_table *t = heed_table_parse(cx, "t.csv", (char *)bytes, sizeof bytes, NULL);
+        assert_string_equal(heed_table_name(cx, t, 1), "\xC3\xA9");
+        assert_string_equal(heed_table_cell(cx, t, 0, 1), "\xE2\x82\xAC\xF0\x9F\x98\x80");
+        heed_table_close(t);
+        assert_null(heed_table_parse(cx, "t.csv", (char *)bytes, sizeof bytes - 1, NULL));
+        EXPECT_SENTENCE(cx, "t.csv: byte 21: not valid UTF-16");
+        assert_null(heed_table_parse(cx, "t.csv", (char *)bytes, 18, NULL));
+        EXPECT_SENTENCE(cx, "t.csv: byte 17: not valid UTF-16");
+        assert_null(heed_table_parse(cx, "t.csv", (char *)bytes, 2, NULL));
+        EXPECT_SENTENCE(cx, "t.csv: the table is empty");
+    }
+    close_context(cx);
+}
+
+/* What is no table is named, with what to do. */
+static void test_magic(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const struct {
+        const char *name, *bytes, *sentence;
+    } cases[] = {{"book.xlsx", "PK\3\4\xFF", "book.xlsx: an Excel workbook, not a table: save it as CSV"},
+                 {"a.npz", "PK\3\4\xFF", "a.npz: an npz archive, not a table: unzip it and give its arrays"},
+                 {"a.zip", "PK\3\4\xFF", "a.zip: a zip archive, not a table: unpack it first"},
+                 {"a.parquet", "PAR1\xFF", "a.parquet: a Parquet file, not a table: write it as CSV"},
+                 {"a.csv", "\x89PNG\r\n", "a.csv: a PNG picture, not a table: pictures are given in folders"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_null(heed_table_parse(cx, cases[i].name, cases[i].bytes, strlen(cases[i].bytes), NULL));
+        EXPECT_SENTENCE(cx, cases[i].sentence);
+    }
+    close_context(cx);
+}
+
 static void test_decimal(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
@@ -142,7 +246,7 @@ static void test_decimal(void **state) {
     heed_table_close(t);
     t = parse(cx, "x\ty\n1,5\t2\n1.000,5\t3\n", &(heed_table_options){.decimal = ','});
     assert_true(heed_table_number(t, 0, 0, out) && out[0] == 1.5);
-    assert_false(heed_table_number(t, 1, 0, NULL));
+    assert_true(heed_table_number(t, 1, 0, out) && out[0] == 1000.5);
     assert_true(heed_table_number(t, 1, 1, NULL));
     assert_false(heed_table_number(t, 2, 1, NULL) || heed_table_number(t, 0, -1, NULL));
     heed_table_close(t);
@@ -375,6 +479,8 @@ static void test_refusals(void **state) {
     REFUSED("", "t.csv: the table is empty");
     REFUSED("\xEF\xBB\xBF", "t.csv: the table is empty");
     REFUSED("a,b\nc\n", "t.csv: line 2: 1 cells, the first row has 2");
+    REFUSED("a,b,c\nd,e,f\n\ng,h,i\n", "t.csv: line 3: 1 cells, the first row has 3: an empty line; 'heed train tag'");
+    REFUSED("a\nb,c,d\n", "the first row has 1; if this is a table, --separator says what separates its columns");
     REFUSED("a,b\n\"x\ny\",c\nd,e,f\n", "t.csv: line 4: 3 cells, the first row has 2");
     REFUSED("a,b\n\nc,d\n", "t.csv: line 2: 1 cells, the first row has 2");
     REFUSED("a,b\nc\0d,e", "t.csv: line 2: a NUL byte");
@@ -458,7 +564,8 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quoting),    cmocka_unit_test(test_header),   cmocka_unit_test(test_delimiters),
+        cmocka_unit_test(test_quoting),    cmocka_unit_test(test_header),   cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_utf16),      cmocka_unit_test(test_magic),    cmocka_unit_test(test_delimiters),
         cmocka_unit_test(test_ends),       cmocka_unit_test(test_numbers),  cmocka_unit_test(test_number_read),
         cmocka_unit_test(test_text),       cmocka_unit_test(test_refusals), cmocka_unit_test(test_null),
         cmocka_unit_test(test_hostile),    cmocka_unit_test(test_sniffing), cmocka_unit_test(test_decimal),

@@ -31,6 +31,9 @@ struct meaning {
 };
 static const struct meaning separators[] = {{"tab", '\t'}, {"\\t", '\t'},  {"space", ' '},     {"comma", ','},
                                             {"bar", '|'},  {"colon", ':'}, {"semicolon", ';'}, {NULL, 0}};
+static const struct meaning thousands[] = {{"point", '.'}, {".", '.'},           {"comma", ','},
+                                           {",", ','},     {"apostrophe", '\''}, {"'", '\''},
+                                           {"space", ' '}, {" ", ' '},           {NULL, 0}};
 static const struct meaning decimals[] = {{"point", '.'}, {".", '.'}, {"comma", ','}, {",", ','}, {NULL, 0}};
 
 static char meaning_of(const struct meaning *list, const char *text) {
@@ -46,10 +49,12 @@ char table_separator(const struct options *o) {
     return good ? *text : 0;
 }
 
-static char decimal_of(const struct options *o) {
-    const char *text = option_text(o, "decimal");
-    return text ? meaning_of(decimals, text) : 0;
+static char mark_of(const struct options *o, const char *name, const struct meaning *list) {
+    const char *text = option_text(o, name);
+    return text ? meaning_of(list, text) : 0;
 }
+static char decimal_of(const struct options *o) { return mark_of(o, "decimal", decimals); }
+static char thousands_of(const struct options *o) { return mark_of(o, "thousands", thousands); }
 
 bool table_separator_ok(const struct options *o) {
     const char *separator = option_text(o, "separator");
@@ -59,19 +64,26 @@ bool table_separator_ok(const struct options *o) {
 }
 
 bool table_usage(const struct options *o) {
-    const char *decimal = option_text(o, "decimal");
+    const char *decimal = option_text(o, "decimal"), *groups = option_text(o, "thousands");
     if (!table_separator_ok(o)) return false;
     if (decimal && !decimal_of(o))
         cli_error(EXIT_USAGE, "%s: --decimal: '%s' is not a point or a comma", options_command(o), decimal);
     else if (decimal && table_separator(o) == decimal_of(o))
         cli_error(EXIT_USAGE, "%s: --separator and --decimal: both are '%c'", options_command(o), decimal_of(o));
+    else if (groups && !thousands_of(o))
+        cli_error(EXIT_USAGE, "%s: --thousands: '%s' is not a point, comma, apostrophe or space", options_command(o),
+                  groups);
+    else if (groups && (thousands_of(o) == decimal_of(o) || thousands_of(o) == table_separator(o)))
+        cli_error(EXIT_USAGE, "%s: --thousands: '%c' is the separator or the decimal mark", options_command(o),
+                  thousands_of(o));
     else
         return true;
     return false;
 }
 
 heed_table_options table_format(const struct options *o) {
-    return (heed_table_options){.delimiter = table_separator(o), .decimal = decimal_of(o)};
+    return (heed_table_options){
+        .delimiter = table_separator(o), .decimal = decimal_of(o), .thousands = thousands_of(o)};
 }
 
 bool table_ask(const struct options *o, heed_ctx *cx, struct table_columns *columns, heed_data_opts *opts) {

@@ -13,10 +13,13 @@
              "first lines"},                                                                                           \
     {.name = "decimal", .kind = OPTION_TEXT, .value = "MARK",                                                          \
      .help = "decimal mark of a table's numbers, point or comma; by default a point, or a comma where the separator "  \
-             "is a semicolon and numbers have commas"}
+             "is a semicolon and numbers have commas"},                                                                  \
+    {.name = "thousands", .kind = OPTION_TEXT, .value = "MARK",                                                        \
+     .help = "what groups the digits of a table's numbers: point, comma, apostrophe or space; by default what "        \
+             "numbers such as 1,234,567 and 1,234.5 show"}
 /* clang-format on */
 
-/* --use, --drop, --separator, --decimal, --skip-missing. */
+/* --use, --drop, --separator, --decimal, --thousands, --skip-missing. */
 extern const struct option table_options[];
 
 /* False after saying what is wrong with them (exit status EXIT_USAGE). */

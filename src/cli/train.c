@@ -128,6 +128,16 @@ bool train_takes_key(const struct train_run *r, const char *name) {
     return among_keys(r->family->keys, name) || (head && among_keys(head->keys, name));
 }
 
+bool train_options_unused(const struct train_run *r, const struct option *rows, const char *what) {
+    for (; rows->name; rows++)
+        if (rows->kind != OPTION_GROUP && option_known(r->o, rows->name) && option_given(r->o, rows->name)) {
+            cli_error(EXIT_USAGE, "train: --%s is for models of %s, which %s is not", rows->name, what,
+                      r->family->name);
+            return false;
+        }
+    return true;
+}
+
 /* ---- the budget ---- */
 
 #define TO_FIND_OUT ((size_t)32 << 20) /* what may be taken in any case, to read data and say what they need */
@@ -396,6 +406,14 @@ static const char *head_of_pictures(const struct train_run *r) {
     return NULL;
 }
 
+/* Where a column of texts is named, a model of text is meant. */
+static const char *family_name(const struct train_run *r) {
+    const struct options *o = r->o;
+    const bool texts = r->task->text && r->task->load && (option_given(o, "text") || option_given(o, "pair"));
+    if (r->task->family) return r->task->family;
+    return texts && !option_given(o, "model") ? TEXT_FAMILY : option_text(o, "model");
+}
+
 /* *status: the exit status when it is not. */
 static bool usage_ok(struct train_run *r, int *status) {
     if (train_find_task(options_word(r->o, 0)) != r->task) { /* the word that looked like it was an option's value */
@@ -405,9 +423,8 @@ static bool usage_ok(struct train_run *r, int *status) {
     r->path = option_need(r->o, "data");
     r->dir = r->path ? option_need(r->o, "out") : NULL;
     if (!r->dir) return false;
-    r->family = option_given(r->o, "init")
-                    ? family_of_init(r->o, r->task->family, status)
-                    : cli_family("train", r->task->family ? r->task->family : option_text(r->o, "model"));
+    r->family = option_given(r->o, "init") ? family_of_init(r->o, r->task->family, status)
+                                           : cli_family("train", family_name(r));
     if (!r->family) return false;
     const char *const first = r->head ? r->head : r->task->page.name;
     if (!heed_head_for(r->family, first)) {
@@ -424,6 +441,7 @@ static bool usage_ok(struct train_run *r, int *status) {
     if (r->task->pictures && text_among(heed_head_for(r->family, task)->inputs, "pixel_values"))
         r->how = r->task->pictures;
     if (r->task->pictures && r->how != r->task->pictures && !train_augment_unused(r)) return false;
+    if (r->task->text && r->task->load && r->how != r->task->text && !train_text_unused(r)) return false;
     static const char *const pairs[][2] = {{"resume", "force"}, {"steps", "epochs"}, {"micro-batch", "accumulate"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (!options_either(r->o, pairs[i][0], pairs[i][1])) return false;

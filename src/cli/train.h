@@ -61,7 +61,8 @@ extern const struct option train_options[];       /* of all tasks */
      .help = "of texts: how much each class counts in the loss: balanced (inversely to how often it occurs), or a "    \
              "number for each class in the order of their names, as 1,2.5"}
 #define OPTIMIZERS "adamw adam sgd adafactor"
-#define TEXT_TRAIN_OPTIONS(unit) TEXT_TRAIN_OPTIONS_OF(unit, "bert")
+#define TEXT_FAMILY "bert" /* where no other is asked for */
+#define TEXT_TRAIN_OPTIONS(unit) TEXT_TRAIN_OPTIONS_OF(unit, TEXT_FAMILY)
 #define TEXT_TRAIN_OPTIONS_OF(unit, family)                                                                                     \
     {.name = "texts", .kind = OPTION_TABLE, .table = text_options},                                                    \
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},                                                  \
@@ -106,8 +107,11 @@ struct train_lora {
 bool train_lora_fits(const struct options *o);
 const heed_lora_opts *train_lora(const struct options *o, struct train_lora *to); /* NULL: not asked for */
 
-/* Of a model that takes no pictures: false after saying which option is for those alone. */
+/* Of a model that takes no pictures, or reads no text: false after saying which option is for those alone. */
 bool train_augment_unused(const struct train_run *r);
+bool train_text_unused(const struct train_run *r);
+/* False after saying which of the options is given, though it is for models of `what`. */
+bool train_options_unused(const struct train_run *r, const struct option *rows, const char *what);
 
 bool train_has_key(const heed_family *family, const char *name);   /* of config.json */
 bool train_takes_key(const struct train_run *r, const char *name); /* the same, those of the run's head too */

@@ -92,14 +92,7 @@ const struct option augment_options[] = {
 };
 /* clang-format on */
 
-bool train_augment_unused(const struct train_run *r) {
-    for (const struct option *row = augment_options; row->name; row++)
-        if (option_known(r->o, row->name) && option_given(r->o, row->name)) {
-            cli_error(EXIT_USAGE, "train: --%s is for models of pictures, which %s is not", row->name, r->family->name);
-            return false;
-        }
-    return true;
-}
+bool train_augment_unused(const struct train_run *r) { return train_options_unused(r, augment_options, "pictures"); }
 
 /* ---- the data ---- */
 

@@ -512,7 +512,8 @@ static void free_texts(struct train_run *r) {
 const struct option text_column_options[] = {
     {.name = "text", .kind = OPTION_GROUP},
     {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
-     .help = "of a table of texts, the column of the text: name or number; by default the first"},
+     .help = "of a table of texts, the column of the text: name or number; by default the first. Without --model and --init it "
+             "makes " TEXT_FAMILY " the family"},
     {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN",
      .help = "the column of a second text; by default the second of three"},
     {.name = NULL},
@@ -535,6 +536,12 @@ const struct option text_options[] = {
     {.name = NULL},
 };
 /* clang-format on */
+
+bool train_text_unused(const struct train_run *r) {
+    static const struct option weights[] = {CLASS_WEIGHTS_OPTION, {.name = NULL}};
+    return train_options_unused(r, text_column_options, "text") && train_options_unused(r, text_options, "text") &&
+           train_options_unused(r, weights, "text");
+}
 
 const struct train_task train_text = {.next = "eval",
                                       .next_how = " --data FILE",

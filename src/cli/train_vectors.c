@@ -113,11 +113,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
 /* A family with a head for the task may still be one of text, whose data these are not. */
 static bool usage(struct train_run *r) {
     for (const heed_key *k = r->family->keys; k->name; k++)
-        if (strcmp(k->name, "input_size") == 0) {
-            if (!option_given(r->o, "class-weights")) return table_usage(r->o);
-            cli_error(EXIT_USAGE, "train: --class-weights is for models of text, which %s is not", r->family->name);
-            return false;
-        }
+        if (strcmp(k->name, "input_size") == 0) return table_usage(r->o);
     cli_error(EXIT_USAGE, "train: %s is no model of tables or pictures, which %s reads", r->family->name,
               r->task->page.name);
     return false;
@@ -277,16 +273,16 @@ static const struct option classify_options[] = {
         .free = free_vectors, .evaluate = evaluate,                                                                    \
     }
 
-const struct train_task train_regress =
-    TASK("regress", options, NULL, "numbers from numbers or texts",
-         "Trains a model to predict numbers from a table. Columns of text become categories, one input each (one-hot). "
-         "Inputs and targets are standardised; the metric is R^2.\n\n"
-         "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
-         "them, and a number; the metrics are Pearson's and Spearman's correlation.",
-         "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
-         "heed train regress --data houses.csv --target price --drop id,address --skip-missing --out houses\n"
-         "heed train regress --data points.csv --model linear --out line\n"
-         "heed train regress --data sts.tsv --init all-MiniLM-L6-v2 --out similarity\n");
+const struct train_task train_regress = TASK(
+    "regress", options, NULL, "numbers from numbers or texts",
+    "Trains a model to predict numbers from a table. Columns of text become categories, one input each (one-hot). "
+    "Inputs and targets are standardised; the metric is R^2.\n\n"
+    "With --text COLUMN, --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or "
+    "pairs of them, and a number; the metrics are Pearson's and Spearman's correlation.",
+    "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
+    "heed train regress --data houses.csv --target price --drop id,address --skip-missing --out houses\n"
+    "heed train regress --data points.csv --model linear --out line\n"
+    "heed train regress --data sts.tsv --init all-MiniLM-L6-v2 --out similarity\n");
 
 const struct train_task train_classify = TASK(
     "classify", classify_options, &train_pictures, "classes from numbers, pictures or texts",
@@ -302,8 +298,9 @@ const struct train_task train_classify = TASK(
     "Another size with --init interpolates positions. How "
     "pictures are resized and normalised is written as transformers' preprocessor_config.json or timm's "
     "pretrained_cfg. Augmentation is off unless it is asked for.\n\n"
-    "With --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or pairs of "
-    "them, and a class; the metrics are accuracy, macro F1 and Matthews' correlation. --data may be a directory "
+    "With --text COLUMN, --init DIR of an encoder, or --model of one (bert, roberta, ...), the table holds texts, or "
+    "pairs of them, and a class; the metrics are accuracy, macro F1 and Matthews' correlation. --data may be a "
+    "directory "
     "with train.tsv, dev.tsv and test.tsv.",
     "heed train classify --data digits --out out\n"
     "heed train classify --data mnist --recipe recipes/mnist-mlp.recipe --out mnist-mlp\n"

@@ -85,3 +85,35 @@ mkdir empty
 wrong 1 'empty: there is no file train.tsv, nor .csv or .txt' train classify --model bert --data empty --out none --quiet
 wrong 1 "films: BertForSequenceClassification is not for mlm" fill films 'a [MASK]'
 [ ! -e none ] || fail "what was refused should leave nothing behind"
+
+# a column of texts that is named makes it a task of text; one that is not named is no column of categories
+awk 'BEGIN { print "id,review,label"; for (i = 0; i < 40; i++)
+    printf "%d,the %s film number %d was %s,%s\n", i, i % 3 ? "long" : "short", i, i % 2 ? "good" : "bad", i % 2 ? "pos" : "neg" }' >reviews.csv
+expect 0 train classify --data reviews.csv --text review --target label --out reviews $tiny --steps 2
+grep -q 'reviews.csv: 36 examples to train on, .*; bert with ' err || fail "a model of text: $(cat err)"
+wrong 1 "reviews.csv: column 'review' holds texts, not categories; --text review trains a model of text on it, --drop leaves it out" \
+    train classify --data reviews.csv --target label --out none --quiet
+wrong 1 "reviews.csv: column 'review' holds texts, not classes; --target names the column of the classes" \
+    train classify --data reviews.csv --target review --out none --quiet
+wrong 1 "reviews.csv: column 'review' holds texts, not labels; --text and --target name the columns of both" \
+    train classify --data reviews.csv --text label --target review --out none --quiet
+wrong 2 'train: --text is for models of text, which mlp is not' \
+    train classify --data reviews.csv --text review --model mlp --out none --quiet
+wrong 2 'train: --text is for models of text, which vit is not' \
+    train classify --data reviews.csv --text review --model vit --out none --quiet
+# the label may stand first
+awk -F, '{ print $3 "," $2 }' reviews.csv >labels_first.csv
+expect 0 train classify --data labels_first.csv --text review --out first $tiny --steps 2 --quiet
+grep -q '"neg"' first/config.json || fail 'the other column is that of the labels'
+
+# a header is no pair
+printf 'question\tanswer\n' >qa.tsv
+awk 'BEGIN { for (i = 0; i < 20; i++) printf "where is number %d\tit is behind number %d\n", i, i + 1 }' >>qa.tsv
+for task in 'embed --model bert' 'text2text --set d_model=16 --set d_ff=16 --set num_layers=1 --set num_heads=2 --set d_kv=8'; do
+    [ "${task%% *}" = embed ] && sizes=$tiny || sizes=
+    expect 0 train $task $sizes --data qa.tsv --out qa --force --steps 1 --valid 0
+    grep -q 'qa.tsv: 20 examples to train on' err || fail "a header is counted as a pair: $(cat err)"
+    sed 1d qa.tsv >none.tsv
+    expect 0 train $task $sizes --data none.tsv --out qa --force --steps 1 --valid 0
+    grep -q 'none.tsv: 20 examples to train on' err || fail "the first pair is taken for a header: $(cat err)"
+done

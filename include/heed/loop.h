@@ -261,7 +261,7 @@ HEED_API int heed_bleu_by_length(heed_ctx *cx, const heed_lines *sources, const 
 /* ---- what a model knows of its data ---- */
 
 /* Puts what a data set calls its columns, categories and classes into the model's config: input_names,
- * input_categories, output_names, id2label, label2id. */
+ * input_categories, output_names, id2label, label2id; of grey pictures that are dark on light image_background. */
 HEED_API bool heed_model_describe(heed_ctx *cx, heed_model *model, const heed_data *data);
 /* What the config says of the data, as a data set without examples: to load others `like` it (heed_data_opts). For
  * models of vectors. Free with heed_data_free. */

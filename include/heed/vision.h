@@ -37,11 +37,14 @@ typedef struct heed_picture_model {
                      * last hidden states; -1: pooler_output */
     bool normalise; /* embeddings have length 1 */
 } heed_picture_model;
-/* task: "classify", or "embed", which takes the body of any. */
+/* task: "classify", or "embed", which takes the body of any. A model of vectors that was trained on pictures (mlp,
+ * linear) classifies them too: they are resized to its size, grey where it takes one channel. */
 HEED_API heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *task);
 HEED_API void heed_picture_model_free(heed_ctx *cx, heed_picture_model *m);
 
-/* Reads a PNG or JPEG file with the model's channels, turned as its EXIF orientation says. No pipes or devices. */
+/* Reads a PNG or JPEG file with the model's channels, turned as its EXIF orientation says. No pipes or devices.
+ * For a model of vectors with one channel it is inverted where it is dark on light and the model's are not, or the
+ * other way round; the context's log says so. */
 HEED_API bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *path, heed_image *out);
 
 /* Probabilities of the labels, or the numbers of a regression: out (n, labels). Pictures may be of any sizes; the

@@ -17,6 +17,21 @@ bool pictures_are_read(const char *dir) {
     return are;
 }
 
+bool pictures_are_classified(const char *dir) {
+    char path[PATH_MAX];
+    if (pictures_are_read(dir)) return true;
+    if (!directory_has(dir, CONFIG_FILE) || snprintf(path, sizeof path, "%s/%s", dir, CONFIG_FILE) >= (int)sizeof path)
+        return false;
+    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    const heed_head *const head = heed_head_of(cx, dir);
+    const heed_json config = heed_json_open(cx, path);
+    const bool are =
+        head && text_among(head->inputs, "x") && heed_json_count(heed_json_find(cx, config, "image_size")) == 2;
+    heed_json_free(config);
+    heed_close(cx);
+    return are;
+}
+
 static bool is_picture_file(const char *path) {
     static const unsigned char png[] = {0x89, 'P', 'N', 'G'}, jpeg[] = {0xFF, 0xD8, 0xFF};
     struct stat what;

@@ -6,6 +6,8 @@
 
 /* Is the model of this directory one of pictures? Without a sentence. */
 bool pictures_are_read(const char *dir);
+/* The same, or one of vectors that was trained on pictures, which can classify them. */
+bool pictures_are_classified(const char *dir);
 
 /* Is one of the words after the first a picture, which a model of text is not to read? True after saying so. */
 bool pictures_given(const struct options *o);

@@ -237,7 +237,8 @@ static int run_either(const struct each_line_command *c, const struct option *op
                       int (*of_pictures)(const struct options *o), int argc, char **argv) {
     struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT or PICTURE...]");
     int status = EXIT_USAGE;
-    if (o && pictures_are_read(options_word(o, 0)))
+    const bool classifies = of_pictures == pictures_classify;
+    if (o && (classifies ? pictures_are_classified : pictures_are_read)(options_word(o, 0)))
         status = of_pictures(o);
     else if (o && !pictures_given(o))
         status = each_line_with(c, o);
@@ -271,12 +272,15 @@ const struct command classify_command = {
              "A model of pictures is given PNG and JPEG files, or a list of their paths on standard input, and prints "
              "for each its path, its class and the probability, between tabs. Pictures are prepared as "
              "preprocessor_config.json says, or timm's pretrained_cfg. A file that is no picture is reported, and the "
-             "others are answered.",
+             "others are answered. A multilayer perceptron that was trained on pictures (MNIST's files, digits) reads "
+             "them too: they are resized to its size, made grey and, where they are dark on light and those it was "
+             "trained on are not, inverted, which is said.",
     .options = classify_options,
     .examples = "heed train classify --init all-MiniLM-L6-v2 --data sst2 --out sentiment\n"
                 "heed classify sentiment 'a charming and often affecting journey'\n"
                 "heed classify sentiment --json < reviews.txt\n"
                 "heed classify vit *.jpg --top 3\n"
+                "heed classify mnist-mlp seven.png\n"
                 "find photos -name '*.png' | heed classify vit --json\n",
     .run = run_classify,
 };

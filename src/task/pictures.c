@@ -10,6 +10,7 @@
 #include "model/families.h"
 #include "model/place.h"
 #include "task/task.h"
+#include "task/vector_pictures.h"
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,7 +64,8 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
     const bool embeds = strcmp(task, "embed") == 0;
     const heed_head *const head = heed_head_of(cx, dir);
     if (!head) return NULL;
-    if (!text_among(head->inputs, "pixel_values")) {
+    const bool vectors = text_among(head->inputs, "x") && strcmp(task, "classify") == 0;
+    if (!text_among(head->inputs, "pixel_values") && !vectors) {
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of pictures", dir, head->architecture);
         return NULL;
     }
@@ -141,7 +143,9 @@ heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const
     if (!m) return NULL;
     *m = (heed_picture_model){.pooling = -1};
     m->model = load(cx, dir, task);
-    if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
+    if (m->model && !heed_model_sees(m->model)) {
+        vector_pictures_set(cx, dir, m);
+    } else if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
         if (strcmp(task, "embed") == 0)
             m->pooling = pooling_of(cx, dir, m->model);
         else
@@ -166,7 +170,10 @@ bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *pa
     struct stat what; /* a pipe may never say anything, a device never end */
     if (path && stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
         return heed_fail(cx, HEED_ERR_FILE, "%s: not a regular file", path);
-    return heed_image_read(cx, path, &opts, out);
+    if (!heed_image_read(cx, path, &opts, out)) return false;
+    if (!heed_model_takes(m->model, "x") || vector_pictures_adapt(cx, m, path, out)) return true;
+    heed_image_free(cx, out);
+    return false;
 }
 
 /* ---- running ---- */
@@ -174,7 +181,7 @@ bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *pa
 /* What becomes of pictures first to first + n - 1. */
 typedef bool (*take_fn)(heed_ctx *cx, void *own, int64_t first, int64_t n, const int64_t size[2], const heed_io *out);
 
-/* pixel_values (n,C,H,W) of pictures that all become C x H x W. */
+/* pixel_values, or x, (n,C,H,W) of pictures that all become C x H x W. */
 static heed_tensor *pixels_of(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t first,
                               int64_t n, const int64_t size[3]) {
     const int64_t one = size[0] * size[1] * size[2];
@@ -222,7 +229,8 @@ static bool run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pic
         if ((count = alike(cx, m, pictures, i, n, size)) == 0) break;
         heed_io in = {.states = states}, out = {0};
         heed_scope_begin(cx);
-        const bool ok = heed_io_put(cx, &in, "pixel_values", pixels_of(cx, m, pictures, i, count, size)) &&
+        const char *const name = heed_model_sees(m->model) ? "pixel_values" : "x";
+        const bool ok = heed_io_put(cx, &in, name, pixels_of(cx, m, pictures, i, count, size)) &&
                         heed_model_forward(cx, m->model, &in, &out) && take(cx, own, i, count, size + 1, &out);
         heed_scope_end(cx, NULL);
         if (!ok) break;

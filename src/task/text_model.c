@@ -101,7 +101,9 @@ static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
     heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true, .pack = true});
     const bool reads = !model || heed_model_takes(model, "input_ids");
     if (!model || (reads && text_among(heed_model_head(model)->tasks, task))) return model;
-    if (!reads) heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of text", dir, heed_model_family(model)->name);
+    if (!reads)
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of text%s", dir, heed_model_family(model)->name,
+                  heed_model_takes(model, "x") ? "; 'heed predict' reads tables" : "");
     const char *const name = heed_model_family(model)->name;
     if (heed_head_for(heed_model_family(model), task))
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s; 'heed train %s --init %s' makes a model that is", dir,

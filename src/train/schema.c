@@ -34,6 +34,23 @@ static void put_classes(heed_ctx *cx, heed_json config, const heed_data *data) {
     }
 }
 
+enum { PICTURES_LOOKED_AT = 1000 };
+
+/* Whether grey pictures are dark on light, by what is at their edges. */
+static bool are_on_light(const heed_data *d) {
+    const int64_t n = d->n < PICTURES_LOOKED_AT ? d->n : PICTURES_LOOKED_AT, h = d->image_height, w = d->image_width;
+    double sum = 0;
+    int64_t count = 0;
+    if (h == 0 || d->image_channels != 1 || (!d->bytes && !d->x)) return false;
+    for (int64_t i = 0; i < n * h; i++)
+        for (int64_t x = 0; x < w; x++) {
+            if (i % h > 0 && i % h < h - 1 && x > 0 && x < w - 1) continue;
+            sum += d->bytes ? (double)((float)d->bytes[i * w + x] * d->scale + d->shift) : (double)d->x[i * w + x];
+            count++;
+        }
+    return sum > 0.5 * (double)count;
+}
+
 bool heed_model_describe(heed_ctx *cx, heed_model *model, const heed_data *data) {
     if (heed_failed(cx)) return false;
     if (!model || !data) return heed_fail(cx, HEED_ERR_USAGE, "model_describe: the model or the data set is NULL");
@@ -42,6 +59,7 @@ bool heed_model_describe(heed_ctx *cx, heed_model *model, const heed_data *data)
     if (data->categories) put_categories(cx, config, data);
     if (data->y_names) schema_put_names(cx, config, "output_names", data->y_names);
     if (data->label) put_classes(cx, config, data);
+    if (are_on_light(data)) heed_json_put_text(cx, config, "image_background", "light");
     return !heed_failed(cx);
 }
 

@@ -206,3 +206,22 @@ wrong '--latent: the queries of attention are tokens of the picture' vit a.jpg -
 wrong '--latent is for models of pictures, which bert is not' bert one --latent 0
 expect 1 attend vit cut.jpg
 says_error 'cut.jpg: the JPEG is cut short'
+
+# a perceptron of pictures reads them as it was trained on them, and says what it does; one of tables reads none
+model mlp reader -s input_size=64 -s output_size=3 -s task=classify -s image_size=8,8
+expect 0 classify reader a.jpg c.png
+grep -q '^heed: a.jpg: [0-9]* x [0-9]* pixels, taken as 8 x 8 grey ones' err || fail "what becomes of a picture: $(cat err)"
+says '^a.jpg	[012]	0\.'
+says '^c.png	[012]	0\.'
+expect 0 classify reader a.jpg --json --quiet
+says '"picture":"a.jpg","label":"[012]"'
+model mlp table -s input_size=4 -s output_size=3 -s task=classify
+expect 2 classify table a.jpg
+says_error 'classify: a.jpg is a picture, and the model of table reads none'
+expect 1 classify table 1,2,3,4
+says_error "table: mlp is no model of text; 'heed predict' reads tables"
+printf 'RIFF....WEBPVP8 ' >photo.png
+expect 1 classify reader photo.png
+says_error 'photo.png: a WebP picture, which heed does not read: convert it to PNG or JPEG'
+expect 1 predict reader --data c.png
+says_error "c.png: a PNG picture, not a table: 'heed classify DIR PICTURE' reads pictures"

@@ -222,11 +222,12 @@ static void test_magic(void **state) {
     heed_ctx *cx = open_context();
     static const struct {
         const char *name, *bytes, *sentence;
-    } cases[] = {{"book.xlsx", "PK\3\4\xFF", "book.xlsx: an Excel workbook, not a table: save it as CSV"},
-                 {"a.npz", "PK\3\4\xFF", "a.npz: an npz archive, not a table: unzip it and give its arrays"},
-                 {"a.zip", "PK\3\4\xFF", "a.zip: a zip archive, not a table: unpack it first"},
-                 {"a.parquet", "PAR1\xFF", "a.parquet: a Parquet file, not a table: write it as CSV"},
-                 {"a.csv", "\x89PNG\r\n", "a.csv: a PNG picture, not a table: pictures are given in folders"}};
+    } cases[] = {
+        {"book.xlsx", "PK\3\4\xFF", "book.xlsx: an Excel workbook, not a table: save it as CSV"},
+        {"a.npz", "PK\3\4\xFF", "a.npz: an npz archive, not a table: unzip it and give its arrays"},
+        {"a.zip", "PK\3\4\xFF", "a.zip: a zip archive, not a table: unpack it first"},
+        {"a.parquet", "PAR1\xFF", "a.parquet: a Parquet file, not a table: write it as CSV"},
+        {"a.csv", "\x89PNG\r\n", "a.csv: a PNG picture, not a table: 'heed classify DIR PICTURE' reads pictures"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_null(heed_table_parse(cx, cases[i].name, cases[i].bytes, strlen(cases[i].bytes), NULL));
         EXPECT_SENTENCE(cx, cases[i].sentence);

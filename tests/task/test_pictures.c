@@ -1,6 +1,7 @@
 /* Models of pictures in use: what transformers and timm say of the same files, attention in the grid of patches against
  * theirs and against a twin, and what is refused. */
 #include "heed/attend.h"
+#include "heed/loop.h"
 #include "heed/vision.h"
 #include "task/task_test.h"
 
@@ -286,9 +287,73 @@ static void test_refused(void **state) {
     close_context(cx);
 }
 
+/* ---- models of vectors ---- */
+
+enum { SIDE = 28, LARGER = 3 };
+
+/* A digit as a file: as it is, or inverted and each pixel a square. */
+static const char *write_digit(heed_ctx *cx, const heed_data *d, bool other) {
+    const int64_t k = other ? LARGER : 1, side = SIDE * k;
+    uint8_t pixels[SIDE * LARGER * SIDE * LARGER];
+    for (int64_t i = 0; i < side * side; i++) {
+        const uint8_t value = d->bytes[i / side / k * SIDE + i % side / k];
+        pixels[i] = other ? (uint8_t)(255 - value) : value;
+    }
+    const char *const path = in_folder(other ? "other.png" : "same.png");
+    const heed_image picture = {.width = side, .height = side, .channels = 1, .data = pixels};
+    if (!heed_image_write(cx, path, &picture, 0)) fail_msg("%s", heed_message(cx));
+    return path;
+}
+
+static void classify_digit(heed_ctx *cx, const heed_picture_model *m, const char *path, float *p) {
+    heed_image picture;
+    if (!heed_picture_read(cx, m, path, &picture) || !heed_classify_pictures(cx, m, &picture, 1, p))
+        fail_msg("%s", heed_message(cx));
+    heed_image_free(cx, &picture);
+}
+
+/* A perceptron reads pictures of any size, dark on light where it has learnt the opposite, and says so. */
+static void test_vectors(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const char *const settings[] = {"input_size=784", "output_size=10", "task=classify", "image_size=28,28"};
+    for (int light = 0; light < 2; light++) {
+        heed_data *const d = heed_data_digits(cx, 1, 1);
+        heed_model *const model = heed_model_new(cx, heed_family_find("mlp"), settings, 4, 3);
+        for (int64_t i = 0; light && i < d->width; i++) d->bytes[i] = (uint8_t)(255 - d->bytes[i]);
+        assert_true(heed_model_describe(cx, model, d) && heed_model_save(cx, model, in_folder("mlp")));
+        heed_model_free(cx, model);
+        heed_picture_model *const m = heed_picture_model_open(cx, in_folder("mlp"), "classify");
+        if (!m) fail_msg("%s", heed_message(cx));
+        assert_int_equal(m->labels, 10);
+        float x[SIDE * SIDE], same[10], other[10];
+        for (int i = 0; i < SIDE * SIDE; i++) x[i] = (float)d->bytes[i] * d->scale;
+        classify_digit(cx, m, write_digit(cx, d, false), same);
+        classify_digit(cx, m, write_digit(cx, d, true), other);
+        heed_io in = {0}, out;
+        heed_io_put(cx, &in, "x", heed_borrow(cx, HEED_F32, x, 2, (int64_t[]){1, SIDE * SIDE}, NULL));
+        assert_true(heed_model_forward(cx, m->model, &in, &out));
+        const float *const p = heed_f32(heed_softmax(cx, heed_io_get(&out, "logits"), -1));
+        where = "mlp";
+        near(same, p, 10, 1e-6, "the same pixels");
+        near(other, p, 10, 0.02, "larger and inverted"); /* edges are smoothed where it is resized */
+        assert_null(heed_picture_model_open(cx, in_folder("mlp"), "embed"));
+        EXPECT_SENTENCE(cx, "HeedMlp is no model of pictures");
+        heed_picture_model_free(cx, m);
+        heed_data_free(cx, d);
+    }
+    heed_model *const table = heed_model_new(cx, heed_family_find("mlp"), settings, 3, 3);
+    assert_true(heed_model_save(cx, table, in_folder("table")));
+    heed_model_free(cx, table);
+    assert_null(heed_picture_model_open(cx, in_folder("table"), "classify"));
+    EXPECT_SENTENCE(cx, "the model was not trained on pictures; 'heed predict' reads tables");
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit),     cmocka_unit_test(test_swin),
                                        cmocka_unit_test(test_timm),    cmocka_unit_test(test_late),
-                                       cmocka_unit_test(test_latents), cmocka_unit_test(test_refused)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+                                       cmocka_unit_test(test_latents), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_vectors)};
+    return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

@@ -45,12 +45,15 @@ typedef struct heed_loop_state {
     int64_t seen;               /* examples or tokens so far */
     double loss, lr;            /* of the last update */
     double seconds;             /* of work in this run and those it resumes */
-    double seen_per_second, seconds_left;
-    bool evaluated; /* this update was followed by an evaluation: valid holds it */
+    double seen_per_second;     /* while training: evaluations do not count */
+    double seconds_left;        /* with the evaluations to come */
+    bool evaluated;             /* this update was followed by an evaluation: valid holds it */
     heed_score valid;
     int64_t best_step; /* of the best evaluation so far; 0: there was none */
     heed_score best;
-    bool tested; /* after the last update, when there is a test set */
+    bool validated;   /* after the last update, where evaluations took some of the validation examples: */
+    heed_score whole; /* the model that is kept, on all of them */
+    bool tested;      /* after the last update, when there is a test set */
     heed_score test;
 } heed_loop_state;
 
@@ -65,6 +68,7 @@ typedef struct heed_loop_source {
     int64_t per_epoch;                 /* updates in an epoch */
     int64_t passes;                    /* most backward passes in an update */
     bool valid, test;                  /* there are such sets */
+    int64_t n_train, n_valid, n_test;  /* examples in each, for the time left; 0: not known */
     /* Updates to go through when planning memory: `n_plan` from `plan_from` on. */
     int64_t plan_from, n_plan;
     int64_t (*seen)(const void *own, int64_t step);      /* units in the updates before `step` */
@@ -73,6 +77,10 @@ typedef struct heed_loop_source {
     bool (*feed)(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *share); /* and their share of its loss */
     heed_forward forward;                                                           /* NULL: heed_model_forward */
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
+    /* The same on n examples of the validation set, by their numbers (0 to n_valid - 1), ascending; NULL: there is no
+     * such way, and the loop's valid_examples is refused. */
+    bool (*measure_some)(heed_ctx *cx, void *own, const heed_model *model, const int64_t *some, int64_t n,
+                         heed_score *score);
     void (*settings)(heed_ctx *cx, void *own, heed_json at); /* texts: what a checkpoint must agree with */
     void (*close)(heed_ctx *cx, void *own);                  /* what seek and next took; may be NULL */
     float *carried; /* (n_carried) what updates leave for later ones, beside the weights: kept in checkpoints, and what
@@ -91,9 +99,12 @@ typedef struct heed_loop_opts {
     const heed_loop_source *source; /* the data: heed_source_loop of a data set, or one's own */
     const char *best_by;    /* the metric that chooses the best model, or "loss"; NULL: the source's first metric */
     int64_t evaluate_every; /* updates; 0: at the end of each epoch */
+    int64_t valid_examples; /* evaluations take so many examples of the validation set, chosen by the seed, the same
+                               ones each time; the model that is kept is measured on all of them at the end. 0: all */
     int64_t patience;       /* evaluations without a better one before stopping early; 0: never */
     int64_t keep;           /* the last so many evaluated models stay in dir/kept/step-N */
     int64_t save_every;     /* updates between checkpoints; 0: about every ten seconds of work */
+    bool drop_checkpoint;   /* remove checkpoint.safetensors once the run has ended; one that is stopped keeps it */
     bool resume;            /* from dir's checkpoint; where there is none the run begins */
     const char *log;        /* JSON lines go here, "-" is standard output; NULL: none */
     int64_t log_every; /* updates between lines; 0: one line each, in a long run fewer. Evaluations always have one */
@@ -171,6 +182,9 @@ typedef struct heed_source_opts {
     /* The training set of an epoch, with as many examples; it may change the one that it gave before. NULL: train. */
     bool (*draw)(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set);
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
+    /* The same on these rows of `valid`, ascending; NULL: validation takes all of its examples. */
+    bool (*measure_some)(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score);
     const char *metrics; /* what it finds, by name: "accuracy f1_macro"; the first is the score's `metric` */
     void (*settings)(heed_ctx *cx, void *own,
                      heed_json at); /* texts: what else a checkpoint must agree with; or NULL */

@@ -196,13 +196,16 @@ HEED_API bool heed_task_measure(heed_ctx *cx, const heed_model *model, const hee
 typedef struct heed_streams_opts {
     const heed_task_data *train; /* of task lm with `carry`, encoded as one stream */
     const heed_task_data *valid; /* it has such, or held out in train; NULL: none */
-    bool test;                   /* there is a test set */
+    bool test;                   /* there is a test set, */
+    int64_t n_test;              /* of so many rows; 0: not known */
     const heed_model *like;      /* whose states they are; only looked at now */
     int64_t batch;               /* streams */
     uint64_t seed;               /* of what forcing draws */
     const heed_forcing *forcing; /* see heed_source_opts; may be NULL */
     void *own;                   /* of the functions, which are those of heed_source_opts: */
     bool (*measure)(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score);
+    bool (*measure_some)(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score);
     const char *metrics;
     void (*settings)(heed_ctx *cx, void *own, heed_json at);
 } heed_streams_opts;

@@ -59,9 +59,11 @@ static void set_loop(struct train_run *r) {
                                .steps = option_int(o, "steps"),
                                .seed = heed_seed(r->cx),
                                .evaluate_every = option_int(o, "evaluate-every"),
+                               .valid_examples = option_int(o, "valid-examples"),
                                .patience = option_int(o, "patience"),
                                .keep = option_int(o, "keep"),
                                .save_every = option_int(o, "save-every"),
+                               .drop_checkpoint = option_flag(o, "drop-checkpoint"),
                                .resume = option_flag(o, "resume"),
                                .log = option_text(o, "log"),
                                .log_every = option_int(o, "log-every"),
@@ -177,6 +179,16 @@ static void say_how_to_go_on(const struct train_run *r) {
     fputs(" --resume\n", stderr);
 }
 
+static double epochs_of(const struct train_run *r) { return (double)r->state.step / (double)r->loop.source->per_epoch; }
+
+/* "1 epoch", "2.5 epochs", "0.85 epochs" */
+static const char *epochs_text(const struct train_run *r, char text[48]) {
+    const double epochs = epochs_of(r);
+    if (epochs == (double)r->state.epoch) return cli_count(r->state.epoch, "epoch", "epochs", text);
+    snprintf(text, 48, epochs < 0.01 ? "%.2g epochs" : "%.2f epochs", epochs);
+    return text;
+}
+
 static void print_json(struct train_run *r, FILE *f) {
     heed_ctx *cx = r->cx;
     const heed_loop_state *s = &r->state;
@@ -184,13 +196,17 @@ static void print_json(struct train_run *r, FILE *f) {
     const heed_json result = heed_json_new(cx, "result");
     heed_json_put_text(cx, result, "model", r->dir);
     heed_json_put_int(cx, result, "steps", s->step);
-    heed_json_put_int(cx, result, "epochs", s->epoch);
+    const double epochs = epochs_of(r);
+    if (epochs == (double)s->epoch)
+        heed_json_put_int(cx, result, "epochs", s->epoch);
+    else
+        heed_json_put_number(cx, result, "epochs", round(epochs * 1e4) / 1e4);
     heed_json_put_int(cx, result, r->loop.source->unit, s->seen);
     heed_json_put_number(cx, result, "seconds", round(s->seconds * 1000) / 1000);
     heed_json_put_number(cx, result, "loss", s->loss);
     if (s->best_step > 0) {
         heed_json_put_int(cx, result, "best_step", s->best_step);
-        log_score(cx, result, "valid", metrics, &s->best);
+        log_score(cx, result, "valid", metrics, s->validated ? &s->whole : &s->best);
     }
     if (s->tested) log_score(cx, result, "test", metrics, &s->test);
     if (r->how->put) r->how->put(r, result);
@@ -203,9 +219,9 @@ static void print_summary(struct train_run *r, FILE *f, bool early) {
     const heed_metric *const *metrics = r->loop.source->metrics;
     char text[512], steps[48], epochs[48];
     fprintf(f, "trained %s for %s (%s) in %.1f s%s\n", r->family->name, cli_count(s->step, "step", "steps", steps),
-            cli_count(s->epoch, "epoch", "epochs", epochs), s->seconds, early ? ", stopped early" : "");
+            epochs_text(r, epochs), s->seconds, early ? ", stopped early" : "");
     if (s->best_step > 0) {
-        task_score_text(text, sizeof text, metrics, &s->best);
+        task_score_text(text, sizeof text, metrics, s->validated ? &s->whole : &s->best);
         fprintf(f, "validation: %s (best, step %lld)\n", text, (long long)s->best_step);
     } else {
         fprintf(f, "training: loss %.6g at the last step\n", s->loss);
@@ -303,7 +319,11 @@ static bool may_write(const struct options *o, const char *dir) {
         fprintf(stderr, "heed: %s: no checkpoint to resume from; training begins anew\n", dir);
     if (force || (resume && (checkpoint || !model))) return true;
     if (resume)
-        cli_error(EXIT_FAILED, "%s: holds a model but no checkpoint to resume from; --force overwrites it", dir);
+        cli_error(
+            EXIT_FAILED,
+            "%s: holds a model but no checkpoint to resume from: its run has ended and dropped it, or it never had "
+            "one; --force overwrites it",
+            dir);
     else if (checkpoint || model)
         cli_error(EXIT_FAILED, "%s: holds a %s already; --resume continues it, --force overwrites it", dir,
                   model ? "model" : "checkpoint");

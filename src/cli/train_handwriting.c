@@ -78,6 +78,11 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
                 : heed_handwriting_measure(cx, model, &h->set, h->valid_rows, h->n_valid, score);
 }
 
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score) {
+    return heed_handwriting_measure(cx, model, &((const struct handwriting *)own)->set, rows, n, score);
+}
+
 static bool set(struct train_run *r) {
     struct handwriting *const h = handwriting_of(r);
     const int64_t accumulate = option_given(r->o, "accumulate") ? option_int(r->o, "accumulate") : 1;
@@ -90,6 +95,7 @@ static bool set(struct train_run *r) {
                              .seed = heed_seed(r->cx),
                              .own = h,
                              .measure = measure,
+                             .measure_some = measure_some,
                              .metrics = HANDWRITING_METRICS,
                              .examples = "pieces"};
     if (!option_given(r->o, "batch") && batch > h->n_train) batch = h->n_train;

@@ -68,6 +68,9 @@ const struct option train_options[] = {
      .help = "decay of an exponential moving average of the weights, such as 0.999; 0: no average"},
     {.name = "evaluate-every", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e12,
      .help = "updates between evaluations; 0: one per epoch"},
+    {.name = "valid-examples", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e12,
+     .help = "evaluate on N examples of the validation set, chosen by --seed, the same ones each time; the final "
+             "evaluation, of the model that is kept, is on all of them; 0: always on all"},
     {.name = "patience", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "number of evaluations without improvement before stopping early; 0: no early stopping"},
     {.name = "best-by", .kind = OPTION_TEXT, .value = "METRIC",
@@ -80,6 +83,8 @@ const struct option train_options[] = {
     {.name = "force", .letter = 'f', .help = "overwrite a model in DIR"},
     {.name = "save-every", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e12,
      .help = "updates between checkpoints; 0: one about every ten seconds"},
+    {.name = "drop-checkpoint", .help = "remove checkpoint.safetensors, which is larger than the model, once the run has "
+                                        "ended; it cannot be extended then"},
     {.name = "log", .kind = OPTION_FILE, .value = "FILE",
      .help = "write one JSON object per line: step, loss, lr, seconds, examples or tokens, and the evaluations"},
     {.name = "log-every", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e12,

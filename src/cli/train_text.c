@@ -371,6 +371,35 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
     return heed_task_measure(cx, model, t->data[TRAIN], t->valid_rows, t->n_valid, score, NULL);
 }
 
+/* An example of several rows, a question about a long text, is measured by all of them: *n becomes how many rows of the
+ * validation set the examples of these n rows have. NULL: as many, or out of memory. */
+static int64_t *whole_examples(heed_ctx *cx, const struct texts *t, const heed_task_data *data, const int64_t *rows,
+                               int64_t *n) {
+    const int64_t examples = heed_task_examples(data), all = t->valid_rows ? t->n_valid : heed_task_count(data);
+    if (examples == heed_task_count(data)) return NULL;
+    bool *const chosen = heed_mem_new(cx, (size_t)examples * sizeof *chosen);
+    int64_t *const whole = heed_mem_new(cx, (size_t)all * sizeof *whole), some = *n;
+    if (chosen) memset(chosen, 0, (size_t)examples * sizeof *chosen);
+    for (int64_t i = 0; chosen && i < some; i++) chosen[heed_task_example(data, rows[i])] = true;
+    *n = 0;
+    for (int64_t i = 0; chosen && whole && i < all; i++) {
+        const int64_t row = t->valid_rows ? t->valid_rows[i] : i;
+        if (chosen[heed_task_example(data, row)]) whole[(*n)++] = row;
+    }
+    heed_mem_free(cx, chosen);
+    return whole;
+}
+
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score) {
+    const struct texts *t = own;
+    const heed_task_data *const data = t->valid_rows ? t->data[TRAIN] : t->data[VALID];
+    int64_t *const whole = whole_examples(cx, t, data, rows, &n);
+    const bool ok = !heed_failed(cx) && heed_task_measure(cx, model, data, whole ? whole : rows, n, score, NULL);
+    heed_mem_free(cx, whole);
+    return ok;
+}
+
 /* What the task draws anew in each epoch. */
 static void transform(const void *own, uint64_t seed, int64_t epoch, int64_t row, const heed_cell *cells) {
     const void *data;
@@ -415,12 +444,14 @@ static const heed_loop_source *set_streams(struct train_run *r, const heed_sourc
             heed_streams_new(r->cx, &(heed_streams_opts){.train = t->data[TRAIN],
                                                          .valid = t->valid_rows ? t->data[TRAIN] : t->data[VALID],
                                                          .test = o->test != NULL,
+                                                         .n_test = heed_task_count(t->data[TEST]),
                                                          .like = model,
                                                          .batch = o->batch,
                                                          .seed = o->seed,
                                                          .forcing = o->forcing,
                                                          .own = t,
                                                          .measure = measure,
+                                                         .measure_some = measure_some,
                                                          .metrics = o->metrics,
                                                          .settings = settings});
     heed_model_free(dry, model);
@@ -455,6 +486,7 @@ static bool set(struct train_run *r) {
                              .draw = heed_task_draws(t->data[TRAIN]) ? draw : NULL,
                              .settings = settings,
                              .measure = measure,
+                             .measure_some = measure_some,
                              .metrics = heed_task_metrics(t->data[TRAIN])};
     if (accumulate > 1) {
         opts.micro_batch = t->batch;

@@ -128,19 +128,27 @@ static double value_of(const heed_forecast_score *s, const char *name) {
                                           : s->coverage;
 }
 
-static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {
-    const struct heed_forecasting *f = own;
+static bool measure_rows(heed_ctx *cx, const struct heed_forecasting *f, const heed_model *model,
+                         heed_forecast_part part, const int64_t *rows, int64_t n, heed_score *score) {
     heed_forecast_score found;
     heed_metrics metrics;
-    const heed_forecast_part part = test ? HEED_FORECAST_TEST : HEED_FORECAST_VALID;
     if (!heed_metrics_find(cx, f->opts.metrics, &metrics) ||
-        !heed_forecasting_measure(cx, f, model, part, f->opts.micro_batch, &found))
+        !forecasting_measure(cx, f, model, part, rows, n, f->opts.micro_batch, &found))
         return false;
     *score = (heed_score){.loss = found.loss};
     for (int i = 0; metrics.list[i]; i++)
         *(i == 0 ? &score->metric : &score->more[i - 1]) = value_of(&found, metrics.list[i]->name);
     heed_forecast_score_free(cx, &found);
     return true;
+}
+
+static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {
+    return measure_rows(cx, own, model, test ? HEED_FORECAST_TEST : HEED_FORECAST_VALID, NULL, 0, score);
+}
+
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score) {
+    return measure_rows(cx, own, model, HEED_FORECAST_VALID, rows, n, score);
 }
 
 /* Batches are cut out of the history, whose numbers the notes of a checkpoint would not see. */
@@ -170,6 +178,7 @@ const heed_loop_source *heed_forecasting_source(heed_ctx *cx, heed_forecasting *
                                                             .own = f,
                                                             .transform = copy_train,
                                                             .measure = measure,
+                                                            .measure_some = measure_some,
                                                             .metrics = f->opts.metrics,
                                                             .settings = settings,
                                                             .examples = "windows"});

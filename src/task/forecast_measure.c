@@ -162,11 +162,16 @@ static void *zeros(heed_ctx *cx, int64_t n, size_t size) {
 
 bool heed_forecasting_measure(heed_ctx *cx, const heed_forecasting *f, const heed_model *model, heed_forecast_part part,
                               int64_t batch, heed_forecast_score *score) {
+    return forecasting_measure(cx, f, model, part, NULL, 0, batch, score);
+}
+
+bool forecasting_measure(heed_ctx *cx, const heed_forecasting *f, const heed_model *model, heed_forecast_part part,
+                         const int64_t *rows, int64_t n, int64_t batch, heed_forecast_score *score) {
     if (heed_failed(cx)) return false;
     if (!f || !model || !score) return heed_fail(cx, HEED_ERR_USAGE, "forecast: data, a model and a score are needed");
     const int64_t targets = f->history->targets, horizon = f->opts.horizon;
     const struct cuts *w = &f->windows[part];
-    *score = (heed_forecast_score){.windows = w->n, .targets = targets, .horizon = horizon};
+    *score = (heed_forecast_score){.windows = rows ? n : w->n, .targets = targets, .horizon = horizon};
     if (w->n == 0) return heed_fail(cx, HEED_ERR_RANGE, "forecast: no window of the data lies in this part");
     struct tally t = {.f = f,
                       .windows = w,
@@ -180,7 +185,13 @@ bool heed_forecasting_measure(heed_ctx *cx, const heed_forecasting *f, const hee
     score->repeated_target = zeros(cx, targets, sizeof *score->repeated_target);
     score->by_step = zeros(cx, horizon, sizeof *score->by_step);
     score->repeated_by_step = zeros(cx, horizon, sizeof *score->repeated_by_step);
-    const heed_run_opts run = {.batch = batch, .take = take_batch, .own = &t, .transform = cuts_copy, .data = w};
+    const heed_run_opts run = {.rows = rows,
+                               .n_rows = rows ? n : 0,
+                               .batch = batch,
+                               .take = take_batch,
+                               .own = &t,
+                               .transform = cuts_copy,
+                               .data = w};
     const bool ok = !heed_failed(cx) && heed_loop_over(cx, model, &w->set, &run, &score->loss);
     if (ok && !cx->config.dry) finish(&t, score);
     void *const parts[] = {t.model, t.repeated, t.by_step, t.repeated_by_step};

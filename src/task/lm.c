@@ -313,11 +313,16 @@ static void fill_drawn(const void *own, uint64_t seed, int64_t epoch, int64_t ro
 
 /* ---- measuring ---- */
 
-/* Bytes of the texts that the rows are of; rows NULL: all. */
-static double measured_bytes(const struct lm *m, const int64_t *rows, int64_t n) {
+/* How many of the rows are held out; rows NULL: all rows. */
+static int64_t held_among(const struct lm *m, const int64_t *rows, int64_t n) {
     int64_t held = rows ? 0 : m->rows[HELD];
     for (int64_t i = 0; rows && i < n; i++) held += rows[i] >= m->rows[TRAINED];
-    const int64_t trained = n - held;
+    return held;
+}
+
+/* Bytes of the texts that the rows are of; rows NULL: all. */
+static double measured_bytes(const struct lm *m, const int64_t *rows, int64_t n) {
+    const int64_t held = held_among(m, rows, n), trained = n - held;
     return (m->rows[HELD] ? m->bytes[HELD] * (double)held / (double)m->rows[HELD] : 0) +
            (m->rows[TRAINED] ? m->bytes[TRAINED] * (double)trained / (double)m->rows[TRAINED] : 0);
 }
@@ -328,12 +333,13 @@ static bool count_predicted(heed_ctx *cx, void *own, const heed_batch *b, const 
     return true;
 }
 
-/* Rows are those that are held out, or all. */
-static bool measure_carried(heed_ctx *cx, const heed_model *model, const heed_task_data *d, bool all, double *loss,
-                            int64_t *tokens) {
+/* A state is carried from the beginning of a text: of some rows only their number counts, in either part. */
+static bool measure_carried(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
+                            int64_t n, double *loss, int64_t *tokens) {
+    const int64_t held = held_among(lm_of(d), rows, n);
     double sum = 0;
-    if ((all && !streams_measure(cx, model, d, TRAINED, &sum, tokens)) ||
-        !streams_measure(cx, model, d, HELD, &sum, tokens))
+    if (!streams_measure(cx, model, d, TRAINED, n - held, &sum, tokens) ||
+        !streams_measure(cx, model, d, HELD, held, &sum, tokens))
         return false;
     *loss = sum / (double)*tokens;
     return true;
@@ -352,7 +358,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
                                 .own = &tokens,
                                 .transform = packs(d) ? NULL : fill_in_order,
                                 .data = d};
-    if (d->opts.carry ? !measure_carried(cx, model, d, !rows, &score->loss, &tokens)
+    if (d->opts.carry ? !measure_carried(cx, model, d, rows, n, &score->loss, &tokens)
                       : !heed_loop_over(cx, model, &d->set, &opts, &score->loss))
         return false;
     const double bytes = measured_bytes(m, rows, n);

@@ -40,9 +40,10 @@ bool conversations_encode(heed_ctx *cx, const struct conversations *c, const hee
 /* The tokens of a part of an encoded stream, 0: what is trained on, 1: what is held out; NULL: it is no stream. */
 const int32_t *lm_tokens(const heed_task_data *data, int part, int64_t *count, int64_t *context);
 void lm_name(const heed_task_data *data, char text[64]); /* which text, for checkpoints */
-/* Adds up the loss of a part's tokens, whose state is carried from window to window, and counts them. */
-bool streams_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, int part, double *sum,
-                     int64_t *tokens);
+/* Adds up the loss of the tokens in a part's first windows, whose state is carried from one to the next, and counts
+ * them. */
+bool streams_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *data, int part, int64_t windows,
+                     double *sum, int64_t *tokens);
 
 /* ---- packing ----  packer.c
  *

@@ -260,13 +260,29 @@ bool heed_picture_measure(heed_ctx *cx, const heed_model *model, const heed_pict
     return !heed_failed(cx);
 }
 
+static bool measure_rows(heed_ctx *cx, const heed_picture_training_opts *o, const heed_model *model,
+                         const heed_picture_set *set, const int64_t *rows, int64_t n, heed_score *score) {
+    const int64_t batch = o->micro_batch > 0 ? o->micro_batch : EVALUATION_BATCH;
+    const heed_picture_measure_opts opts = {.rows = rows, .n = n, .batch = batch, .workers = o->workers};
+    return heed_picture_measure(cx, model, set, o->input, &opts, score);
+}
+
 static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {
     const heed_picture_training_opts *o = &((const heed_picture_training *)own)->opts;
-    const int64_t batch = o->micro_batch > 0 ? o->micro_batch : EVALUATION_BATCH;
-    const heed_picture_measure_opts opts = {
-        .rows = test ? NULL : o->valid_rows, .n = test ? 0 : o->n_valid, .batch = batch, .workers = o->workers};
-    return heed_picture_measure(cx, model, test ? o->test : o->valid, o->input, &opts, score);
+    return test ? measure_rows(cx, o, model, o->test, NULL, 0, score)
+                : measure_rows(cx, o, model, o->valid, o->valid_rows, o->n_valid, score);
 }
+
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *some, int64_t n,
+                         heed_score *score) {
+    const heed_picture_training_opts *o = &((const heed_picture_training *)own)->opts;
+    int64_t *const rows = loop_rows(cx, o->valid_rows, some, n);
+    const bool ok = rows && measure_rows(cx, o, model, o->valid, rows, n, score);
+    heed_mem_free(cx, rows);
+    return ok;
+}
+
+static int64_t pictures_in(const heed_picture_set *set) { return set ? heed_picture_set_data(set)->n : 0; }
 
 /* ---- what a checkpoint must agree with ---- */
 
@@ -361,6 +377,9 @@ heed_picture_training *heed_picture_training_new(heed_ctx *cx, const heed_pictur
                                  .passes = picture_batches_parts(&batches),
                                  .valid = o->valid != NULL,
                                  .test = o->test != NULL,
+                                 .n_train = o->n_train,
+                                 .n_valid = o->valid_rows ? o->n_valid : pictures_in(o->valid),
+                                 .n_test = pictures_in(o->test),
                                  .plan_from = per_epoch > 1 ? per_epoch - 2 : 0,
                                  .n_plan = 3,
                                  .seen = seen,
@@ -369,6 +388,7 @@ heed_picture_training *heed_picture_training_new(heed_ctx *cx, const heed_pictur
                                  .feed = feed,
                                  .forward = forward,
                                  .measure = measure,
+                                 .measure_some = measure_some,
                                  .settings = settings,
                                  .close = close};
     if (heed_metrics_find(cx, heed_picture_metrics(heed_picture_set_data(o->train)->classes), &t->metrics)) return t;

@@ -157,6 +157,22 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
     return o->measure(cx, o->own, model, test, score);
 }
 
+/* Rows that are for validation: those held out of what is trained on, or all. */
+static int64_t held_of(const heed_streams_opts *o) {
+    return o->valid == o->train ? heed_task_held_out(o->valid) : heed_task_count(o->valid);
+}
+
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *some, int64_t n,
+                         heed_score *score) {
+    const heed_streams_opts *const o = &streams_of(own)->opts;
+    const int64_t before = heed_task_count(o->valid) - held_of(o);
+    int64_t *const rows = loop_rows(cx, NULL, some, n);
+    for (int64_t i = 0; rows && i < n; i++) rows[i] += before;
+    const bool ok = rows && o->measure_some(cx, o->own, model, rows, n, score);
+    heed_mem_free(cx, rows);
+    return ok;
+}
+
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     const heed_streams_opts *const o = &streams_of(own)->opts;
     char train[NOTES_DATA], valid[NOTES_DATA] = "";
@@ -194,6 +210,9 @@ heed_streams *heed_streams_new(heed_ctx *cx, const heed_streams_opts *o) {
                                      .passes = 1,
                                      .valid = o->valid != NULL,
                                      .test = o->test,
+                                     .n_train = o->batch * per_epoch,
+                                     .n_valid = o->valid ? held_of(o) : 0,
+                                     .n_test = o->n_test,
                                      .plan_from = per_epoch > 1 ? per_epoch - 2 : 0,
                                      .n_plan = 3,
                                      .seen = seen,
@@ -202,6 +221,7 @@ heed_streams *heed_streams_new(heed_ctx *cx, const heed_streams_opts *o) {
                                      .feed = feed,
                                      .forward = forward,
                                      .measure = measure,
+                                     .measure_some = o->measure_some ? measure_some : NULL,
                                      .settings = settings,
                                      .carried = s->carried,
                                      .n_carried = 2 * o->batch * states.width};
@@ -251,13 +271,13 @@ static bool put_windows(heed_ctx *cx, const struct measured *m, int64_t w, int64
            (*weight == R * T || heed_io_put(cx, in, "attention_mask", mask));
 }
 
-bool streams_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *d, int part, double *sum,
-                     int64_t *tokens) {
+bool streams_measure(heed_ctx *cx, const heed_model *model, const heed_task_data *d, int part, int64_t windows,
+                     double *sum, int64_t *tokens) {
     struct measured m = {0};
     struct states s;
     int64_t count;
     m.ids = lm_tokens(d, part, &count, &m.context);
-    m.predicted = count - 1;
+    m.predicted = smaller(count - 1, windows * m.context);
     if (heed_failed(cx) || m.predicted < 1) return !heed_failed(cx);
     m.windows = (m.predicted - 1) / m.context + 1;
     const int64_t fit = m.windows / LEAST_WINDOWS, streams = fit < 1 ? 1 : smaller(fit, MOST_STREAMS);

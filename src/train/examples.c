@@ -9,11 +9,20 @@ struct heed_examples {
     heed_source *source;
 };
 
+static int64_t measured_at_once(const heed_examples_opts *o) {
+    return o->micro_batch > 0 ? o->micro_batch : o->batch > LEAST_MEASURE ? o->batch : LEAST_MEASURE;
+}
+
 static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {
     const heed_examples_opts *o = &((const heed_examples *)own)->opts;
-    const int64_t batch = o->micro_batch > 0 ? o->micro_batch : o->batch > LEAST_MEASURE ? o->batch : LEAST_MEASURE;
-    if (test) return heed_loop_evaluate(cx, model, o->test, NULL, 0, batch, score);
-    return heed_loop_evaluate(cx, model, o->valid, o->valid_rows, o->n_valid, batch, score);
+    if (test) return heed_loop_evaluate(cx, model, o->test, NULL, 0, measured_at_once(o), score);
+    return heed_loop_evaluate(cx, model, o->valid, o->valid_rows, o->n_valid, measured_at_once(o), score);
+}
+
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score) {
+    const heed_examples_opts *o = &((const heed_examples *)own)->opts;
+    return heed_loop_evaluate(cx, model, o->valid, rows, n, measured_at_once(o), score);
 }
 
 heed_examples *heed_examples_new(heed_ctx *cx, const heed_examples_opts *opts) {
@@ -39,6 +48,7 @@ heed_examples *heed_examples_new(heed_ctx *cx, const heed_examples_opts *opts) {
                                                         .seed = opts->seed,
                                                         .own = e,
                                                         .measure = measure,
+                                                        .measure_some = measure_some,
                                                         .metrics = heed_loop_metric(opts->train)});
     if (e->source) return e;
     heed_examples_free(cx, e);

@@ -88,7 +88,7 @@ static bool is_due(const struct loop *l) {
     const heed_loop_state *s = l->state;
     const int64_t fewer = s->steps / LINES_OF_RUN + 1;
     const int64_t every = l->opts.log_every > 0 ? l->opts.log_every : fewer;
-    return s->evaluated || s->tested || s->step == s->steps || s->step % every == 0;
+    return s->evaluated || s->validated || s->tested || s->step == s->steps || s->step % every == 0;
 }
 
 static bool write_line(struct loop *l, char *text, size_t size) {
@@ -115,6 +115,7 @@ bool log_state(struct loop *l) {
     if (l->source.per_epoch > 0)
         put(cx, line, "epoch", round((double)s->step / (double)l->source.per_epoch * 1e4) / 1e4);
     if (s->evaluated) log_score(cx, line, "valid", l->source.metrics, &s->valid);
+    if (s->validated) log_score(cx, line, "whole_valid", l->source.metrics, &s->whole);
     if (s->tested) log_score(cx, line, "test", l->source.metrics, &s->test);
     size_t size = 0;
     char *text = heed_json_print(cx, line, 0, &size);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SAVE_SECONDS 10.0
 #define DROPOUT_SEED 0x9E3779B97F4A7C15u /* masks and shuffles draw from different numbers */
@@ -103,11 +104,12 @@ static void count(struct loop *l) {
     s->epoch = s->step / from->per_epoch;
     s->seen = from->seen(from->own, s->step);
     s->lr = heed_schedule_at(&l->trainer->opts.schedule, s->step > 0 ? s->step - 1 : 0);
-    const double took = clock_seconds() - l->began;
+    const double took = clock_seconds() - l->began, training = took - l->measuring;
     const int64_t done = s->step - l->began_step;
+    const double update = done > 0 ? training / (double)done : 0;
     s->seconds = l->earlier + took;
-    s->seen_per_second = took > 0 ? (double)(s->seen - from->seen(from->own, l->began_step)) / took : 0;
-    s->seconds_left = done > 0 ? (double)(s->steps - s->step) * took / (double)done : 0;
+    s->seen_per_second = training > 0 ? (double)(s->seen - from->seen(from->own, l->began_step)) / training : 0;
+    s->seconds_left = (double)(s->steps - s->step) * update + loop_measuring_left(l, update);
 }
 
 static bool has_ended(const struct loop *l) {
@@ -160,7 +162,7 @@ bool loop_update(struct loop *l) {
     if (!heed_trainer_step(cx, l->trainer, NULL)) return false;
     s->step = heed_trainer_steps(l->trainer);
     s->loss = sum;
-    s->evaluated = s->tested = false;
+    s->evaluated = s->validated = s->tested = false;
     l->unsaved = true;
     count(l);
     return true;
@@ -169,15 +171,7 @@ bool loop_update(struct loop *l) {
 /* ---- after it ---- */
 
 static bool evaluation_is_due(const struct loop *l) {
-    const int64_t every = l->opts.evaluate_every > 0 ? l->opts.evaluate_every : l->source.per_epoch;
-    return l->source.valid && (l->state->step % every == 0 || l->state->step >= l->state->steps);
-}
-
-bool loop_measure(struct loop *l, bool test, heed_score *score) {
-    const struct profile_mark mark = profile_begin(l->cx);
-    const bool ok = l->source.measure(l->cx, l->source.own, l->model, test, score);
-    profile_end(l->cx, mark, "evaluate", PROFILE_FORWARD);
-    return ok;
+    return l->source.valid && (l->state->step % loop_evaluate_every(l) == 0 || l->state->step >= l->state->steps);
 }
 
 static bool is_better(const struct loop *l, const heed_score *found) {
@@ -190,7 +184,7 @@ static bool is_better(const struct loop *l, const heed_score *found) {
 /* Models that were evaluated stay for a while, to be averaged; those of a run that was killed after its checkpoint are
  * written again with the same bits. */
 static bool keep_model(struct loop *l) {
-    const int64_t every = l->opts.evaluate_every > 0 ? l->opts.evaluate_every : l->source.per_epoch;
+    const int64_t every = loop_evaluate_every(l);
     char dir[4096];
     if (l->opts.keep == 0) return true;
     if (snprintf(dir, sizeof dir, "%s/kept/step-%08lld", l->opts.dir, (long long)l->state->step) >= (int)sizeof dir)
@@ -207,7 +201,7 @@ static bool evaluate(struct loop *l) {
     heed_score found;
     if (l->evaluated == s->step) return true; /* before a cancelled run was saved */
     heed_trainer_swap_average(l->cx, l->trainer);
-    bool ok = loop_measure(l, false, &found);
+    bool ok = loop_measure(l, l->some ? MEASURE_SOME : MEASURE_VALID, &found);
     if (ok && !isfinite(found.loss)) ok = diverged(l, "validation loss", s->step, found.loss);
     ok = ok && keep_model(l);
     const bool better = ok && is_better(l, &found);
@@ -221,31 +215,39 @@ static bool evaluate(struct loop *l) {
     return true;
 }
 
+/* The model that is kept, shown, on all of the validation set where evaluations took some of it, and on the test set.
+ */
+static bool measure_kept(struct loop *l) {
+    heed_loop_state *s = l->state;
+    if (l->some && !s->validated) s->validated = loop_measure(l, MEASURE_VALID, &s->whole);
+    if (l->source.test && !s->tested) s->tested = loop_measure(l, MEASURE_TEST, &s->test);
+    return !heed_failed(l->cx);
+}
+
 /* The end: what is kept is written and tested. */
 static bool write_and_test(struct loop *l) {
-    heed_loop_state *s = l->state;
     if (!l->source.valid) {
         heed_trainer_swap_average(l->cx, l->trainer);
         keep_weights(l);
         heed_trainer_swap_average(l->cx, l->trainer);
     }
-    if (!write_best(l) || !l->source.test) return !heed_failed(l->cx);
+    if (!write_best(l) || (!l->source.test && !l->some)) return !heed_failed(l->cx);
     show_best(l);
-    s->tested = loop_measure(l, true, &s->test);
-    if (s->tested) show_best(l);
-    return s->tested;
+    if (!measure_kept(l)) return false;
+    show_best(l);
+    return true;
 }
 
 /* Leaves the model with the weights that were kept. A run that had ended before is only tested again. */
 static bool finish(struct loop *l) {
-    heed_loop_state *s = l->state;
     if (l->unsaved && !save(l)) return false;
     if (l->has_best)
         show_best(l);
     else if (!model_read_weights(l->cx, l->model, l->opts.dir))
         return false;
-    if (l->source.test && !s->tested) s->tested = loop_measure(l, true, &s->test);
-    return !heed_failed(l->cx);
+    if (!measure_kept(l)) return false;
+    if (l->opts.drop_checkpoint) unlink(l->checkpoint);
+    return true;
 }
 
 static bool complete_step(struct loop *l) {
@@ -303,7 +305,7 @@ static bool opts_ok(heed_ctx *cx, const heed_model *model, const heed_loop_opts 
     if (!model || !o || !o->dir || !*o->dir || !o->source)
         return heed_fail(cx, HEED_ERR_USAGE, "train: a model, options, a directory and data are needed");
     if (o->keep < 0 || o->epochs < 0 || o->steps < 0 || o->evaluate_every < 0 || o->patience < 0 || o->save_every < 0 ||
-        o->log_every < 0 || (o->epochs == 0 && o->steps == 0))
+        o->log_every < 0 || o->valid_examples < 0 || (o->epochs == 0 && o->steps == 0))
         return heed_fail(cx, HEED_ERR_RANGE, "train: epochs %lld, steps %lld: either must be positive",
                          (long long)o->epochs, (long long)o->steps);
     if (o->trainer.accumulate > 1)
@@ -337,7 +339,7 @@ bool loop_hold(struct loop *l) {
     l->checkpoint = heed_mem_new(cx, size);
     l->trainer = heed_trainer_new(cx, l->params, &o->trainer);
     l->best = heed_mem_new(cx, weights_size(l));
-    if (heed_failed(cx)) return false;
+    if (heed_failed(cx) || !loop_choose(l)) return false;
     l->trainer->carried = l->source.carried;
     l->trainer->n_carried = l->source.n_carried;
     snprintf(l->checkpoint, size, "%s/checkpoint.safetensors", o->dir);
@@ -348,6 +350,7 @@ void loop_release(struct loop *l) {
     if (l->source.close) l->source.close(l->cx, l->source.own);
     heed_trainer_free(l->cx, l->trainer);
     heed_mem_free(l->cx, l->best);
+    heed_mem_free(l->cx, l->some);
     heed_mem_free(l->cx, l->checkpoint);
 }
 

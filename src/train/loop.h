@@ -27,8 +27,11 @@ struct loop {
     double began, saved; /* seconds on the clock */
     double earlier;      /* seconds of the runs that this one resumes */
     int64_t began_step;
-    char *checkpoint; /* path */
-    int log;          /* a file descriptor, or -1 */
+    int64_t *some; /* (n_some) the validation examples that evaluations take, ascending; NULL: all */
+    int64_t n_some;
+    double measuring, measured; /* seconds of evaluations in this run, and how many examples they took */
+    char *checkpoint;           /* path */
+    int log;                    /* a file descriptor, or -1 */
 };
 
 /* ---- what a run and its plan (plan.c) share ---- */
@@ -39,10 +42,20 @@ bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_
 bool loop_metric(heed_ctx *cx, const heed_loop_source *source, const char *name, int *number);
 bool loop_hold(struct loop *l); /* counts the steps and takes the memory that a run holds throughout */
 bool loop_update(struct loop *l);
-bool loop_measure(struct loop *l, bool test, heed_score *score);
 void loop_release(struct loop *l);
 /* The output to take the gradient of: training_loss, where the model gives one, else loss. */
 heed_tensor *loop_goal(const heed_io *out);
+
+/* ---- evaluations (measuring.c) ---- */
+
+enum loop_part { MEASURE_VALID, MEASURE_TEST, MEASURE_SOME };
+bool loop_measure(struct loop *l, enum loop_part what, heed_score *score);
+bool loop_choose(struct loop *l); /* the examples of MEASURE_SOME, where the options ask for some */
+/* Numbers of validation examples as rows of their data set, of which these are the validation set (NULL: all are). */
+int64_t *loop_rows(heed_ctx *cx, const int64_t *rows, const int64_t *some, int64_t n);
+int64_t loop_evaluate_every(const struct loop *l);
+/* Seconds of the evaluations to come; before the first has been timed they are guessed from those of an update. */
+double loop_measuring_left(const struct loop *l, double update);
 
 /* Whether a run keeps within the context's budget, found by a plan; says how much it takes when not. */
 bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts);

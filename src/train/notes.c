@@ -131,6 +131,7 @@ static void put_settings(struct loop *l, heed_json at) {
     set_trainer(l, at);
     if (l->source.valid) {
         set_int(l, at, "evaluate-every", o->evaluate_every);
+        if (l->some) set_int(l, at, "valid-examples", l->n_some);
         set_int(l, at, "patience", o->patience);
         if (o->best_by) set_text(l, at, "best-by", o->best_by);
     }

@@ -81,8 +81,9 @@ bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts,
     ok = ok && l.source.seek(dry, l.source.own, l.source.plan_from);
     plan->batches = grown(dry, &held);
     for (int64_t i = 0; ok && i < l.source.n_plan; i++) ok = loop_update(&l);
-    if (ok && l.source.valid) ok = loop_measure(&l, false, &state.valid);
-    if (ok && l.source.test) ok = loop_measure(&l, true, &state.test);
+    if (ok && l.some) ok = loop_measure(&l, MEASURE_SOME, &state.valid);
+    if (ok && l.source.valid) ok = loop_measure(&l, MEASURE_VALID, &state.valid);
+    if (ok && l.source.test) ok = loop_measure(&l, MEASURE_TEST, &state.test);
     if (ok) save_nowhere(&l);
     finish(dry, model, plan);
     loop_release(&l);

@@ -183,6 +183,15 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
     return s->opts.measure(cx, s->opts.own, model, test, score);
 }
 
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *some, int64_t n,
+                         heed_score *score) {
+    const heed_source_opts *o = &((const heed_source *)own)->opts;
+    int64_t *const rows = loop_rows(cx, o->valid_rows, some, n);
+    const bool ok = rows && o->measure_some(cx, o->own, model, rows, n, score);
+    heed_mem_free(cx, rows);
+    return ok;
+}
+
 /* ---- making ---- */
 
 static bool opts_ok(heed_ctx *cx, const heed_source_opts *o) {
@@ -239,12 +248,18 @@ static void set_loop(heed_ctx *cx, heed_source *s) {
                                  .per_epoch = per_epoch,
                                  .valid = o->valid != NULL,
                                  .test = o->test != NULL,
+                                 .n_train = examples_of(o),
+                                 .n_valid = o->valid_rows ? o->n_valid
+                                            : o->valid    ? o->valid->n
+                                                          : 0,
+                                 .n_test = o->test ? o->test->n : 0,
                                  .seen = seen,
                                  .seek = seek,
                                  .next = next,
                                  .feed = feed,
                                  .forward = o->forward ? forward : NULL,
                                  .measure = measure,
+                                 .measure_some = o->measure_some ? measure_some : NULL,
                                  .settings = settings,
                                  .close = close};
     if (is_grouped(s)) {

@@ -11,20 +11,27 @@ struct heed_translation {
 
 /* ---- measuring ---- */
 
-static bool measure_loss(heed_ctx *cx, const heed_model *model, const heed_pairs *p, double *loss) {
+/* What is measured: all pairs of a set, or some. */
+struct some {
+    const heed_pairs *pairs;
+    const int64_t *rows; /* which; NULL: all */
+    int64_t n;
+};
+
+static bool measure_loss(heed_ctx *cx, const heed_model *model, const struct some *p, double *loss) {
     heed_dataset set;
     const int32_t pad = (int32_t)heed_json_int(cx, heed_model_config(model), "pad_token_id");
-    return heed_pairs_columns(cx, p, pad, &set) &&
-           heed_loop_over(cx, model, &set, &(heed_run_opts){.loss_only = true}, loss);
+    const heed_run_opts opts = {.rows = p->rows, .n_rows = p->rows ? p->n : 0, .loss_only = true};
+    return heed_pairs_columns(cx, p->pairs, pad, &set) && heed_loop_over(cx, model, &set, &opts, loss);
 }
 
-static bool decode_lines(heed_ctx *cx, const heed_model *model, const heed_pairs *p, const heed_tokenizer *target,
+static bool decode_lines(heed_ctx *cx, const heed_model *model, const struct some *p, const heed_tokenizer *target,
                          const heed_generate_opts *decode, heed_lines *lines) {
     const heed_preprocessing as_is = {0};
     heed_translated found = {0};
     heed_string text = {0};
     heed_ids *source = heed_mem_new(cx, (size_t)p->n * sizeof *source);
-    for (int64_t i = 0; source && i < p->n; i++) source[i] = heed_pair_source(p, i);
+    for (int64_t i = 0; source && i < p->n; i++) source[i] = heed_pair_source(p->pairs, p->rows ? p->rows[i] : i);
     bool ok = source && heed_translate_ids(cx, model, source, p->n, decode, &found);
     for (int64_t i = 0; ok && i < p->n; i++)
         ok = heed_translation_text(cx, &as_is, target, &found.ids[i * found.n_best], true, &text) &&
@@ -45,8 +52,8 @@ bool heed_translation_measure_lines(heed_ctx *cx, const heed_model *model, const
     if (!model || !set || !set->pairs || set->pairs->n < 1 || !set->text || set->text->count != set->pairs->n ||
         !target || !score || !decoded)
         return heed_fail(cx, HEED_ERR_USAGE, "translation: a model, pairs with their text and a tokenizer are needed");
-    if (!measure_loss(cx, model, set->pairs, &score->loss) ||
-        !decode_lines(cx, model, set->pairs, target, decode, decoded))
+    const struct some all = {.pairs = set->pairs, .n = set->pairs->n};
+    if (!measure_loss(cx, model, &all, &score->loss) || !decode_lines(cx, model, &all, target, decode, decoded))
         return false;
     if (!heed_bleu_corpus(cx, decoded, set->text, 1, bleu, &found)) {
         heed_lines_free(cx, decoded);
@@ -69,6 +76,32 @@ bool heed_translation_measure(heed_ctx *cx, const heed_model *model, const heed_
 static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {
     const heed_translation_opts *o = &((const heed_translation *)own)->opts;
     return heed_translation_measure(cx, model, test ? &o->test : &o->valid, o->target, NULL, &o->bleu, score, NULL);
+}
+
+static bool pick_lines(heed_ctx *cx, const heed_lines *from, const int64_t *rows, int64_t n, heed_lines *to) {
+    heed_string text = {0};
+    for (int64_t i = 0; i < n && !heed_failed(cx); i++) {
+        heed_string_put(cx, &text, heed_line_text(from, rows[i]), heed_line_size(from, rows[i]));
+        heed_string_put(cx, &text, "\n", 1);
+    }
+    heed_lines_cut(cx, &text, to);
+    heed_string_free(cx, &text);
+    return !heed_failed(cx);
+}
+
+static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const int64_t *rows, int64_t n,
+                         heed_score *score) {
+    const heed_translation_opts *o = &((const heed_translation *)own)->opts;
+    const struct some some = {o->valid.pairs, rows, n};
+    heed_lines wanted = {0}, decoded = {0};
+    heed_bleu bleu = {0};
+    const bool ok = pick_lines(cx, o->valid.text, rows, n, &wanted) && measure_loss(cx, model, &some, &score->loss) &&
+                    decode_lines(cx, model, &some, o->target, NULL, &decoded) &&
+                    heed_bleu_corpus(cx, &decoded, &wanted, 1, &o->bleu, &bleu);
+    score->metric = bleu.score;
+    heed_lines_free(cx, &wanted);
+    heed_lines_free(cx, &decoded);
+    return ok;
 }
 
 /* ---- BPE-dropout ---- */
@@ -120,6 +153,7 @@ heed_translation *heed_translation_new(heed_ctx *cx, const heed_translation_opts
                                                             .forcing = opts->forcing,
                                                             .draw = opts->merge_dropout != 0 ? draw : NULL,
                                                             .measure = measure,
+                                                            .measure_some = measure_some,
                                                             .metrics = "bleu",
                                                             .settings = settings,
                                                             .examples = "pairs"});

@@ -50,7 +50,7 @@ wrong 1 'kinds/checkpoint.safetensors: a checkpoint of another configuration: .*
 wrong 1 'kinds/checkpoint.safetensors: a checkpoint of another configuration: .*model hidden_sizes was \[128\], is \[7\]' \
     train classify --data kinds.csv --out kinds --steps 300 --seed 3 --resume --quiet --set hidden_sizes=7
 rm kinds/checkpoint.safetensors
-wrong 1 'kinds: holds a model but no checkpoint to resume from; --force overwrites it' train classify --data kinds.csv --out kinds --resume
+wrong 1 'kinds: holds a model but no checkpoint to resume from: its run has ended and dropped it, or it never had one; --force overwrites it' train classify --data kinds.csv --out kinds --resume
 expect 0 train classify --data kinds.csv --out kinds --steps 5 --force
 expect 0 train classify --data kinds.csv --out anew --steps 5 --resume
 grep -qx 'heed: anew: no checkpoint to resume from; training begins anew' err || fail "it should say that it begins anew"
@@ -62,6 +62,10 @@ if grep -q anew: err; then fail "there was a checkpoint"; fi
 # one is one
 expect 0 train classify --data kinds.csv --out once --epochs 1 --batch 180 --force
 says '^trained mlp for 1 step \(1 epoch\) in '
+expect 0 train classify --data kinds.csv --out once --steps 17 --batch 9 --force
+says '^trained mlp for 17 steps \(0\.85 epochs\) in '
+expect 0 train classify --data kinds.csv --out once --steps 17 --batch 9 --force --json
+says '"epochs": 0\.85,$'
 
 # what to type next can be typed, wherever the program is and whatever the directory is called
 mkdir -p bin

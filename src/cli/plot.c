@@ -56,6 +56,9 @@ static const char *panel_of(const char *curve, int *set) {
     return curve;
 }
 
+/* What a run of --valid-examples measures once, at its end, is listed and no curve. */
+static bool is_curve(const char *name) { return strncmp(name, "whole_valid_", 12) != 0; }
+
 static bool metric_wanted(const struct plot *p, const char *name) {
     const char *const *only;
     const int n = option_list(p->o, "metric", &only);
@@ -87,7 +90,8 @@ static bool find_panels(struct plot *p) {
                 int set;
                 const char *name = panel_of(p->logs[k].curve[i].name, &set);
                 const int kind = strcmp(name, "loss") == 0 ? 0 : strcmp(name, "lr") == 0 ? 2 : 1;
-                if (kind != pass || (kind == 1 && !metric_wanted(p, name)) || (kind == 2 && !option_flag(p->o, "lr")))
+                if (kind != pass || !is_curve(name) || (kind == 1 && !metric_wanted(p, name)) ||
+                    (kind == 2 && !option_flag(p->o, "lr")))
                     continue;
                 if (!add_panel(p, name)) return false;
             }

@@ -5,9 +5,10 @@
 #include "train/loop.h"
 #include <stdlib.h>
 
-#define CHOICE_SEED 0xD1B54A32D192ED03u /* which examples are chosen and how data are shuffled have nothing in common  \
-                                         */
-#define FORWARD_SHARE (1.0 / 3)         /* of the work of an update: the backward pass is twice the forward one */
+#define CHOICE_SEED                                                                                                    \
+    0xD1B54A32D192ED03u         /* which examples are chosen and how data are shuffled have nothing in common          \
+                                 */
+#define FORWARD_SHARE (1.0 / 3) /* of the work of an update: the backward pass is twice the forward one */
 
 /* ---- which examples ---- */
 

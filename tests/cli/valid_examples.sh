@@ -85,6 +85,10 @@ done
     chosen handwriting --data lines.jsonl --valid 0.3 --set hidden_size=8 --set num_layers=1 --set num_mixtures=2 --batch 8
 }
 
+# what is measured once is no curve
+expect 0 plot some.jsonl --png some.png
+grep -q 'some.png: 1 log, 3 panels' err || fail "the whole set's loss should not have a panel"
+
 # as many as there are, or more: all
 set -- train regress --data numbers.csv --valid 0.3 --set hidden_sizes=8 --batch 8 --steps 20 --evaluate-every 4 --quiet
 expect 0 "$@" --out plain --log plain.jsonl

@@ -6,14 +6,17 @@ install(TARGETS heed_static EXPORT heedStaticTargets)
 install(TARGETS heed)
 install(DIRECTORY include/heed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # The manual and the completions come from the option tables: the command prints them.
-foreach(page man bash zsh)
+foreach(page bash zsh)
     add_custom_command(OUTPUT heed.${page} DEPENDS heed VERBATIM
         COMMAND sh -c "$<TARGET_FILE:heed> docs ${page} > heed.${page}")
     list(APPEND pages ${CMAKE_CURRENT_BINARY_DIR}/heed.${page})
 endforeach()
+add_custom_command(OUTPUT man/heed.1 DEPENDS heed ${PROJECT_SOURCE_DIR}/cmake/man.sh VERBATIM
+    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/man.sh $<TARGET_FILE:heed> man)
+list(APPEND pages ${CMAKE_CURRENT_BINARY_DIR}/man/heed.1)
 add_custom_target(pages ALL DEPENDS ${pages})
 add_dependencies(product pages)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME heed.1)
+install(DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.bash
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heed)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/heed.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _heed)

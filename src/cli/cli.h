@@ -18,6 +18,7 @@ struct command {
     const char *words;                 /* what follows the name: "DIR", "FAMILY DIR"; NULL: options only */
     const char *about;                 /* paragraphs, parted by an empty line; wrapped when shown */
     const struct option *options;      /* its own; common_options come after them. NULL: takes none */
+    const char *often;                 /* of its options and its tasks', those to show first, separated by spaces */
     const char *examples;              /* whole lines, each a command to type */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
     bool hidden;                       /* not in the overview */

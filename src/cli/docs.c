@@ -1,4 +1,4 @@
-/* heed docs: the manual page, the shells' completions and the page of models, for whoever installs heed. */
+/* heed docs: the manual pages, the shells' completions and the page of models, for whoever installs heed. */
 #include "cli/docs.h"
 #include "cli/options.h"
 #include "cli/plain_models.h"
@@ -48,30 +48,52 @@ static const struct option options[] = {{.name = NULL}};
 static const struct {
     const char *name;
     void (*print)(void);
-} pages[] = {{"man", docs_man}, {"bash", docs_bash}, {"zsh", docs_zsh}, {"models", docs_models}};
+} pages[] = {
+    {"man", docs_man}, {"bash", docs_bash}, {"zsh", docs_zsh}, {"models", docs_models}, {"commands", docs_commands}};
+
+static int man_of(const char *name) {
+    const struct command *c;
+    for (int i = 0; (c = cli_command(i)); i++)
+        if (strcmp(c->name, name) == 0 && !c->hidden) {
+            docs_man_command(c);
+            return EXIT_DONE;
+        }
+    return cli_error(EXIT_USAGE, "docs: man: there is no command '%s'", name);
+}
+
+static int print_page(const char *name) {
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (strcmp(name, pages[i].name) == 0) {
+            pages[i].print();
+            return EXIT_DONE;
+        }
+    return cli_error(EXIT_USAGE, "docs: '%s' is not one of: man, bash, zsh, models, commands", name);
+}
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("docs", options, argc, argv, 1, 1, "man, bash, zsh or models");
+    struct options *o = options_read("docs", options, argc, argv, 1, 2, "man [COMMAND], bash, zsh, models or commands");
     if (!o) return EXIT_USAGE;
-    int status = EXIT_USAGE;
-    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
-        if (strcmp(options_word(o, 0), pages[i].name) == 0) {
-            pages[i].print();
-            status = EXIT_DONE;
-        }
-    if (status != EXIT_DONE) cli_error(status, "docs: '%s' is not one of: man, bash, zsh, models", options_word(o, 0));
+    const char *const page = options_word(o, 0), *const name = options_words(o) > 1 ? options_word(o, 1) : NULL;
+    int status;
+    if (name && strcmp(page, "man") == 0)
+        status = man_of(name);
+    else if (name)
+        status = cli_error(EXIT_USAGE, "docs: '%s' is one word too many: only man is by command", name);
+    else
+        status = print_page(page);
     options_free(o);
     return status;
 }
 
 const struct command docs_command = {
     .name = "docs",
-    .summary = "the manual page and the shells' completions",
-    .words = "man|bash|zsh|models",
+    .summary = "the manual pages and the shells' completions",
+    .words = "man [COMMAND]|bash|zsh|models|commands",
     .about =
-        "Prints the manual page heed(1) in roff, the completion script of a shell, or the page of models in Markdown.",
+        "Prints the manual page heed(1), or that of a command, in roff, the completion script of a shell, the page "
+        "of models in Markdown, or the names of the commands.",
     .options = options,
-    .examples = "heed docs man > heed.1\nsource <(heed docs bash)\n",
+    .examples = "heed docs man > heed.1\nheed docs man train > heed-train.1\nsource <(heed docs bash)\n",
     .run = run,
     .hidden = true,
 };

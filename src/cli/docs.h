@@ -2,8 +2,12 @@
 #ifndef CLI_DOCS_H
 #define CLI_DOCS_H
 
-void docs_man(void);
-void docs_models(void); /* docs/models.md */
+struct command;
+
+void docs_man(void);                                  /* heed(1) */
+void docs_man_command(const struct command *command); /* heed-COMMAND(1) */
+void docs_commands(void);                             /* the commands that have a page, a line each */
+void docs_models(void);                               /* docs/models.md */
 void docs_bash(void);
 void docs_zsh(void);
 

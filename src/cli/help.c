@@ -1,4 +1,5 @@
 /* Help from the tables: the overview, and a command's own page, wrapped to 80 columns. */
+#include "base/text.h"
 #include "cli/options.h"
 #include <stdio.h>
 #include <string.h>
@@ -71,14 +72,30 @@ static void print_option(const struct option *o) {
     help_wrapped(right, OPTION_COLUMN, OPTION_COLUMN);
 }
 
-static void print_table(const struct option *table) {
-    const struct option *row = option_row(table, 0);
-    if (row && row->kind != OPTION_GROUP) printf("\noptions:\n");
-    for (int i = 0; (row = option_row(table, i)); i++) {
-        if (row->kind == OPTION_GROUP)
-            printf("\n%s:\n", row->name);
-        else
+/* Those that are used most, in the order of their names. */
+static void print_often(const struct option *table, const char *often) {
+    const struct option *row;
+    bool begun = false;
+    for (const char *name = often; *name; name += strcspn(name, " "), name += *name == ' ')
+        for (int i = 0; (row = option_row(table, i)); i++) {
+            const size_t n = strcspn(name, " ");
+            if (row->kind == OPTION_GROUP || strlen(row->name) != n || strncmp(row->name, name, n) != 0) continue;
+            if (!begun) printf("\nmost used:\n");
+            begun = true;
             print_option(row);
+        }
+}
+
+/* All others, a heading only where something follows under it, and another than before. */
+static void print_table(const struct option *table, const char *often) {
+    const char *heading = "options", *printed = "";
+    const struct option *row;
+    for (int i = 0; (row = option_row(table, i)); i++) {
+        if (row->kind == OPTION_GROUP) heading = row->name;
+        if (row->kind == OPTION_GROUP || text_among(often, row->name)) continue;
+        if (strcmp(heading, printed) != 0) printf("\n%s:\n", heading);
+        printed = heading;
+        print_option(row);
     }
 }
 
@@ -96,8 +113,10 @@ void help_command(const struct command *command, const struct command *task) {
     help_wrapped(page->about, 0, 0);
     if (page->task) print_tasks(page);
     if (page->options) {
-        print_table(page->options);
-        print_table(common_options);
+        const char *const often = command->often ? command->often : "";
+        print_often(page->options, often);
+        print_table(page->options, often);
+        print_table(common_options, "");
     }
     fputs("\nexamples:\n", stdout);
     for (const char *line = page->examples; *line; line += strcspn(line, "\n"), line += *line == '\n')

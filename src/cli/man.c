@@ -1,4 +1,4 @@
-/* heed docs man: the manual page heed(1), in roff, from the tables. */
+/* heed docs man: the manual pages in roff, from the tables: heed(1), and one of each command. */
 #include "cli/docs.h"
 #include "cli/options.h"
 #include <stdio.h>
@@ -55,49 +55,106 @@ static void man_option(const struct option *o) {
     putchar('\n');
 }
 
-static bool has_row(const struct option *table, const char *name) {
-    for (; table->name; table++)
-        if (table->kind != OPTION_TABLE && strcmp(table->name, name) == 0) return true;
-    return false;
+static bool is_option(const struct option *o) { return o->kind != OPTION_GROUP; }
+
+static const struct option *find_row(const struct option *table, const char *name) {
+    const struct option *row;
+    for (int i = 0; (row = option_row(table, i)); i++)
+        if (is_option(row) && strcmp(row->name, name) == 0) return row;
+    return NULL;
 }
 
-/* The options of a table and of those that it inserts; of `shown`, which stands on another page, only what it
- * replaces. */
+/* The options of a table under its headings; of those that stand on this page already, in `shown`, only what differs.
+ */
 static void man_table(const struct option *table, const struct option *shown) {
-    for (const struct option *row = table; row->name; row++) {
-        if (row->kind != OPTION_GROUP && row->kind != OPTION_TABLE) man_option(row);
-        if (row->kind != OPTION_TABLE || row->table == shown) continue;
-        for (const struct option *in = row->table; in->name; in++)
-            if (in->kind != OPTION_GROUP && !has_row(table, in->name)) man_option(in);
+    const struct option *row, *heading = NULL;
+    for (int i = 0; (row = option_row(table, i)); i++) {
+        if (!is_option(row)) heading = row;
+        if (!is_option(row) || (shown && find_row(shown, row->name) == row)) continue;
+        if (heading) printf(".PP\n.I %s\n", heading->name);
+        heading = NULL;
+        man_option(row);
     }
 }
 
-static void man_page(const struct command *c, const char *name, const char *words, const struct option *shown) {
-    printf(".SS heed %s ", name);
-    roff(words ? words : "");
-    puts(c->options ? " [OPTIONS]" : "");
-    roff_paragraphs(c->about);
-    if (c->options) man_table(c->options, shown);
-    fputs(".PP\nExamples:\n.PP\n.nf\n", stdout);
+static void man_synopsis(const struct command *c, const char *name, const char *words) {
+    printf(".B heed %s\n", name);
+    if (words) {
+        fputs(".I \"", stdout);
+        roff(words);
+        fputs("\"\n", stdout);
+    }
+    if (c->options) puts("[OPTIONS]");
+}
+
+static void man_examples(const struct command *c) {
+    fputs(".PP\n.nf\n", stdout);
     roff(c->examples);
     fputs(".fi\n", stdout);
 }
 
-static void man_command(const struct command *c) {
+/* The page of a task, as a section of its command's. */
+static void man_task(const struct command *task, const struct command *of) {
+    printf(".SH HEED %s %s\n.PP\n", of->name, task->name);
+    man_synopsis(task, of->name, task->name);
+    fputs(".PP\n", stdout);
+    roff_paragraphs(task->about);
+    if (task->options) man_table(task->options, of->options);
+    fputs(".PP\nExamples:\n", stdout);
+    man_examples(task);
+}
+
+static void man_begin(const char *title, const char *name, const char *summary) {
+    printf(".TH \"%s\" 1 \"\" \"heed %s\" \"User Commands\"\n.SH NAME\n", title, heed_version());
+    roff(name);
+    fputs(" \\- ", stdout);
+    roff(summary);
+    fputs("\n.SH SYNOPSIS\n", stdout);
+}
+
+void docs_man_command(const struct command *c) {
     const struct command *task;
-    man_page(c, c->name, c->words, NULL);
-    for (int i = 0; c->task && (task = c->task(i)); i++) man_page(task, c->name, task->name, c->options);
+    char name[64], title[64];
+    snprintf(name, sizeof name, "heed-%s", c->name);
+    for (size_t i = 0; i <= strlen(name); i++)
+        title[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 32 : name[i]);
+    man_begin(title, name, c->summary);
+    man_synopsis(c, c->name, c->words);
+    fputs(".SH DESCRIPTION\n", stdout);
+    roff_paragraphs(c->about);
+    if (c->options) {
+        fputs(".SH OPTIONS\n", stdout);
+        man_table(c->options, NULL);
+        man_table(common_options, NULL);
+    }
+    for (int i = 0; c->task && (task = c->task(i)); i++) man_task(task, c);
+    fputs(".SH EXAMPLES\n", stdout);
+    man_examples(c);
+    fputs(".SH EXIT STATUS\n0 success, 1 failure, 2 wrong usage, 130 after Ctrl\\-C, 143 after SIGTERM.\n"
+          ".SH SEE ALSO\n.BR heed (1)\n",
+          stdout);
+}
+
+void docs_commands(void) {
+    const struct command *c;
+    for (int i = 0; (c = cli_command(i)); i++)
+        if (!c->hidden) puts(c->name);
 }
 
 void docs_man(void) {
-    printf(".TH HEED 1 \"\" \"heed %s\" \"User Commands\"\n", heed_version());
-    fputs(".SH NAME\nheed \\- attention networks: train them, look inside them, run them\n"
-          ".SH SYNOPSIS\n.B heed\n.I COMMAND\n[OPTIONS]\n.br\n.B heed\n.I COMMAND\n\\-\\-help\n.br\n"
-          ".B heed\n\\-\\-help | \\-\\-version\n.SH COMMANDS\n",
-          stdout);
     const struct command *c;
+    man_begin("HEED", "heed", "attention networks: train them, look inside them, run them");
+    fputs(".B heed\n.I COMMAND\n[OPTIONS]\n.br\n.B heed\n.I COMMAND\n\\-\\-help\n.br\n"
+          ".B heed\n\\-\\-help | \\-\\-version\n.SH COMMANDS\nEach has a page of its own, and \\-\\-help.\n",
+          stdout);
     for (int i = 0; (c = cli_command(i)); i++)
-        if (!c->hidden) man_command(c);
+        if (!c->hidden) {
+            fputs(".TP\n.BR heed\\-", stdout);
+            roff(c->name);
+            fputs(" (1)\n", stdout);
+            roff(c->summary);
+            putchar('\n');
+        }
     fputs(".SH COMMON OPTIONS\nEvery command that takes options takes these.\n", stdout);
     man_table(common_options, NULL);
     fputs(

@@ -509,6 +509,7 @@ const struct command train_command = {
         "and ends with the same bits as a run that was never stopped. A recipe is a file of options, one per line.\n\n"
         "Each task has further options: 'heed train TASK --help'.",
     .options = train_options,
+    .often = "data out model init epochs batch lr target test valid resume force log set",
     .examples = "heed train classify --data digits --out out\n"
                 "heed train regress --data houses.csv --target price --out houses --log houses.jsonl\n"
                 "heed train translate --data corpus --from en --to de --out en-de\n"

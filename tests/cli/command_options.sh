@@ -78,7 +78,9 @@ wrong 2 "new: --recipe: bad: " $model --recipe bad
 wrong 2 "new: --recipe: nosuch: No such file" $model --recipe nosuch
 
 # the docs know every command and every option
-"$HEED" --help | sed -n '/^commands:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' >commands
+"$HEED" --help | sed -n '/^commands:/,/^$/s/^  \([a-z0-9-]*\) .*/\1/p' >commands
+expect 0 docs commands
+cmp -s out commands || fail "the commands: $(cat out)"
 for page in man bash zsh; do
     expect 0 docs $page
     silent
@@ -96,12 +98,17 @@ completed() { # WHAT: each of `options` is in the parts of the completions that 
     done <options
 }
 while read -r command; do
-    grep -q "^.SS heed $command" man || fail "$command is not in the manual"
+    grep -qF ".BR heed\\-$(echo "$command" | sed 's/-/\\-/g') (1)" man || fail "$command is not in the manual"
+    expect 0 docs man "$command"
+    silent
+    cp out "man-$command"
+    grep -qF ".TH \"HEED-$(echo "$command" | tr a-z A-Z)\" 1" out || fail "$command should have a page of its own"
+    grep -q '^.BR heed (1)$' out || fail "the page of $command should refer to heed(1)"
     grep -q "^    $command)" bash || fail "bash does not complete $command"
     grep -q "^    $command)" zsh || fail "zsh does not complete $command"
     unique "$command"
     while read -r option; do
-        grep -qF -- "\\-\\-$(echo "$option" | sed 's/-/\\-/g')\\fR" man || fail "--$option of $command is not in the manual"
+        grep -qF -- "\\-\\-$(echo "$option" | sed 's/-/\\-/g')\\fR" "man-$command" || fail "--$option of $command is not in the manual"
     done <options
     for shell in bash zsh; do sed -n "/^    $command)/,/^    ;;\$/p" $shell >$shell-part; done
     completed "$command"
@@ -116,6 +123,7 @@ sed -n 's/^TASK(\(.*\))$/\1/p' "$SOURCE/src/cli/tasks.def" >defined
 cmp -s tasks defined || fail "the tasks: $(cat tasks)"
 says '^      --patience N '
 if grep -qE '^ .{5}--(target|from) [A-Z]' out; then fail "the options of one task should be on its own page"; fi
+sed -n 's/^\\fB.*\\-\\-\([a-z0-9\\-]*\)\\fR.*/\1/p' man-train | tr -d '\\' | sort -u >train-options
 while read -r task; do
     expect 0 train "$task" --help
     says "^usage: heed train $task \[OPTIONS\]$"
@@ -127,8 +135,11 @@ while read -r task; do
     cmp -s out page || fail "heed help train $task should be the same page"
     expect 0 train --data x "$task" -h
     cmp -s out page || fail "the task may stand behind options"
-    grep -q "^.SS heed train $task" man || fail "$task is not in the manual"
+    grep -q "^.SH HEED train $task" man-train || fail "$task is not in the manual"
     unique train "$task"
+    sort options | comm -23 - train-options >missing
+    [ ! -s missing ] || fail "options of train $task are not in the manual: $(cat missing)"
+    [ "$(sed -n '/^  [- ][a-z ][, ] --/{s/.*--\([a-z]*\).*/\1/p;q}' page)" = data ] || fail "the data should be the first option of $task"
     for shell in bash zsh; do
         sed -n "/^    train)/,/^    ;;\$/p" $shell | sed -n "/^        $task)/,/^        ;;\$/p" >$shell-part
     done
@@ -148,10 +159,22 @@ wrong 2 "train: unknown task 'clasify', did you mean 'classify'" train clasify -
 wrong 2 "train: unknown task 'x', one of: $(sed ':a; N; $!ba; s/\n/, /g' tasks)" train x
 wrong 2 "train: the task comes first" train --data classify regress --out x
 
-wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models" docs fish
+# what is used most comes first, once
+expect 0 train lm --help
+says '^most used:$'
+sed -n '/^most used:/,/^$/s/^  [- ][a-z ][, ] --\([a-z-]*\).*/\1/p' out | tr '\n' ' ' >first
+[ "$(cat first)" = "data out model init epochs batch lr test valid resume force log set " ] || fail "the first options: $(cat first)"
+[ "$(grep -cE '^[a-zA-Z ]+:$' out)" = "$(grep -E '^[a-zA-Z ]+:$' out | sort -u | wc -l)" ] || fail "a heading stands twice"
+if grep -A 1 -E '^[a-zA-Z ]+:$' out | grep -qE '^$'; then fail "nothing stands under a heading"; fi
+
+wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models, commands" docs fish
+wrong 2 "docs: man: there is no command 'fish'" docs man fish
+wrong 2 "docs: 'train' is one word too many: only man is by command" docs bash train
 if command -v groff >/dev/null; then
-    groff -man -Tutf8 -ww man >/dev/null 2>"$scratch/err"
-    silent
+    for page in man man-train man-generate; do
+        groff -man -Tutf8 -ww "$page" >/dev/null 2>"$scratch/err"
+        silent
+    done
 fi
 if command -v zsh >/dev/null; then zsh -n zsh; fi
 if command -v bash >/dev/null; then

@@ -41,6 +41,10 @@ for recipe in "$SOURCE"/recipes/*; do
 done
 "$prefix/bin/heed" train classify --data digits --recipe "$prefix/share/heed/recipes/digits-mlp.recipe" --steps 2 \
     --out digits --quiet >>log
+for command in $("$prefix/bin/heed" docs commands); do
+    demand "heed-$command(1) must be installed" test -s "$prefix/share/man/man1/heed-$command.1"
+done
+demand "heed(1) must be installed" test -s "$prefix/share/man/man1/heed.1"
 doc=$prefix/share/doc/heed
 for page in LICENSE README.md docs/architecture.md docs/pictures/demo.png; do
     demand "$page must be installed" cmp "$SOURCE/$page" "$doc/$page"

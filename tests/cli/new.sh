@@ -24,6 +24,29 @@ wrong 1 "half: holds a model already" new linear half -s input_size=1 -s output_
 mkdir empty && : >empty/notes.txt
 expect 0 new linear empty -s input_size=1 -s output_size=1
 
+# a tokenizer: its files, and room for its tokens
+printf 'the cat sat\non the mat\n' | "$HEED" tokens --train word --vocab 50 --out words --quiet
+printf 'die katze sitzt\n' | "$HEED" tokens --train word --vocab 50 --out mots --quiet
+tiny="--set hidden_size=8 --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=8"
+for from in words words/tokenizer.json; do
+    expect 0 new bert reader --force --tokenizer $from $tiny
+    cmp words/tokenizer.json reader/tokenizer.json || fail "$from should have been copied"
+    grep -q '"vocab_size": 9,' reader/config.json || fail "the vocabulary has 9 tokens: $(grep vocab_size reader/config.json)"
+done
+printf 'the cat\tyes\nthe mat\tno\n' >texts.tsv
+expect 0 train classify --init reader --data texts.tsv --steps 1 --batch 2 --out trained --quiet
+expect 0 new bert reader --force --tokenizer words $tiny --set vocab_size=16
+grep -q '"vocab_size": 16,' reader/config.json || fail "--set should override the number of tokens"
+cp mots/tokenizer.json words/target_tokenizer.json
+expect 0 new marian pair --tokenizer words --set share_encoder_decoder_embeddings=false --set d_model=8 --set encoder_layers=1 --set decoder_layers=1 --set encoder_ffn_dim=8 \
+    --set decoder_ffn_dim=8 --set encoder_attention_heads=2 --set decoder_attention_heads=2
+cmp mots/tokenizer.json pair/target_tokenizer.json || fail "the target's tokenizer should have been copied"
+wrong 2 "new: --tokenizer: words has 9 tokens, but vocab_size is 8$" new bert x --tokenizer words $tiny --set vocab_size=8
+wrong 2 "new: --tokenizer: mlp reads no tokens: its config has no vocab_size" new mlp x --tokenizer words
+wrong 1 "nothing: No such file" new bert x --tokenizer nothing $tiny
+wrong 1 "texts.tsv: " new bert x --tokenizer texts.tsv $tiny
+[ ! -e x ] || fail "a failed call should leave nothing behind"
+
 # mistakes
 wrong 2 "new: mpl: unknown family, did you mean 'mlp'" new mpl x
 wrong 2 "mlp: input_size must be given: " new mlp x

@@ -90,9 +90,10 @@ def additive_peak_bytes(time, batch, width):
 
 def fresh_process(call, module="attention"):
     """What a call of a file here gives in a process of its own, whose peak nothing else has raised."""
-    code = f"import {module}; print({module}.{call})"
-    answer = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)),
-                            capture_output=True, text=True, check=True)
+    code = f"import peers; peers.prepare(); import {module}; print({module}.{call})"
+    answer = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True)
+    if answer.returncode != 0:
+        raise RuntimeError(f"{module}.{call} in a process of its own: {answer.stderr.strip()}")
     return int(answer.stdout)
 
 

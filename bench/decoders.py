@@ -9,7 +9,8 @@ import torch
 
 import attention
 import training
-from encoders import ids_of, missing
+from encoders import ids_of
+from peers import missing
 
 PROMPT, NEW, SOURCE, SUMMARIES = 16, 64, 128, 32
 CHARS = dict(vocab_size=65, n_positions=64, n_embd=128, n_layer=4, n_head=4, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,

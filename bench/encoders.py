@@ -9,6 +9,7 @@ import torch
 
 import attention
 import training
+from peers import missing
 
 SIZES = [dict(hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072),
          dict(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)]
@@ -22,13 +23,6 @@ FOLDER = None
 def share(folder):
     global FOLDER
     FOLDER = folder
-
-
-def missing(package):
-    if importlib.util.find_spec(package):
-        return False
-    print(f"  {package} is not installed: left out")
-    return True
 
 
 def model(kind, head="BertModel"):

@@ -3,10 +3,10 @@
     make bench                       all lines, at 1 and 2 threads
     make bench ONLY=linear           lines whose name contains "linear"
 
-Writes build/bench.json and prints a table. Lines below the ratio they have to reach are marked and make the exit status 1.
+Writes build/bench.json and prints a table. Lines below the ratio they have to reach are marked, and those that fail are listed at the end; either
+makes the exit status 1.
 """
 import argparse
-import itertools
 import json
 import math
 import os
@@ -23,11 +23,13 @@ import decoders
 import encoders
 import fourier
 import language
+import peers
 import recurrent
 import tokens
 import training
 import translate
 import vision
+from attempts import Attempts
 
 SHAPES = [(64, 64, 64), (64, 256, 64), (768, 512, 128), (256, 2304, 768), (256, 768, 3072), (256, 50257, 768)]
 GEOMETRIC_MEAN_OF_LINEAR = 1.12
@@ -210,13 +212,21 @@ class Worker:
     """heed's side, in a process of its own."""
 
     def __init__(self, path, folder):
-        self.process = subprocess.Popen([path, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.command = [path, folder]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def best(self, workload, sizes, threads, seconds):
+        if self.process.poll() is not None:
+            self.start()  # an earlier line has ended it
         print(workload, *sizes, threads, seconds, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
+        if not answer:
+            self.process.wait()
         if answer.startswith("error") or not answer:
-            sys.exit(f"bench: {workload}: {answer.strip() or 'the worker stopped'}")
+            raise RuntimeError(f"heed: {workload}: {answer.strip() or 'the worker stopped'}")
         best, peak = answer.split()
         return float(best), int(peak)
 
@@ -262,32 +272,54 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], choices=[1, 2])
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each side, each turn")
-    if not encoders.missing("torchvision"):
-        vision.torchvision()  # before transformers looks for it
+    peers.prepare()
     with tempfile.TemporaryDirectory() as folder:
-        compare(parser.parse_args(), folder)
+        sys.exit(compare(parser.parse_args(), folder))
+
+
+LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
+         "recurrent": recurrent.lines, "vision": vision.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines}
+
+
+def wanted(only, attempts):
+    for name, of in LINES.items():
+        yield from (line for line in attempts.each(f"lines of {name}", of()) if only in line[0])
+
+
+def extras(args, folder, worker, behind):
+    """What is measured beside the lines: the line whose name asks for it too, and the work."""
+    fresh = lambda: Worker(args.worker, folder)
+    yield "attention", lambda: attention.extras(worker, behind)
+    yield "Transformer", lambda: translate.extras(fresh(), behind)
+    yield "tokens", lambda: tokens.extras(worker, behind)
+    yield "MiniLM-L6 fine-tuning", lambda: encoders.extras(fresh(), behind)
+    yield "LSTM", lambda: recurrent.extras(fresh, behind)
+    yield "DeiT-Ti at 224, 8 pictures, training step", lambda: vision.extras(fresh(), behind)
+    yield "GPT-2 124M alone", lambda: decoders.extras(fresh, behind, args.turns, args.seconds)
+
+
+def share(attempts, worker, folder):
+    for name, work in (("translation", lambda: translate.share(worker, folder)), ("tokens", lambda: tokens.share(folder)),
+                       ("encoders", lambda: encoders.share(folder)), ("language", lambda: language.share(worker, folder)),
+                       ("vision", lambda: vision.share(folder)), ("decoders", lambda: decoders.share(worker, folder))):
+        attempts.make(f"{name}, to begin with", work)
 
 
 def compare(args, folder):
-    worker, rows, failed, linear = Worker(args.worker, folder), [], [], {1: [], 2: []}
-    translate.share(worker, folder)
-    tokens.share(folder)
-    encoders.share(folder)
-    language.share(worker, folder)
-    vision.share(folder)
-    decoders.share(worker, folder)
+    """What to exit with."""
+    worker, rows, failed, linear, attempts = Worker(args.worker, folder), [], [], {1: [], 2: []}, Attempts()
+    share(attempts, worker, folder)
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}; ratio = peer / heed, above 1 heed is faster")
     print(f"{'':54}{'threads':>8}{'heed ms':>12}{'peer ms':>12}{'ratio':>8}{'at least':>10}  peer")
-    measure_starts(args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
-    for title, workload, sizes, floors in itertools.chain(lines(), attention.lines(), translate.lines(), tokens.lines(), encoders.lines(),
-                                                          recurrent.lines(), vision.lines(), decoders.lines(), language.lines(),
-                                                          fourier.lines()):
-        if args.only not in title:
-            continue
+    attempts.make("starting", measure_starts, args.heed or os.path.join(os.path.dirname(args.worker), "heed"), args.only, rows, failed)
+    for title, workload, sizes, floors in wanted(args.only, attempts):
         for threads, floor in zip((1, 2), floors):
             if threads not in args.threads:
                 continue
-            heed, peak, peer, name = measure(worker, workload, sizes, threads, args.turns, args.seconds)
+            measured = attempts.make(f"{title}, {threads} threads", measure, worker, workload, sizes, threads, args.turns, args.seconds)
+            if not measured:
+                continue
+            heed, peak, peer, name = measured
             ratio = peer / heed
             rows.append({"name": title, "threads": threads, "heed_ms": round(heed, 6), "peer": name,
                          "peer_ms": round(peer, 6), "ratio": round(ratio, 4)})
@@ -302,20 +334,9 @@ def compare(args, folder):
                 print(f"{'':54}  {megabytes:.1f} MB beyond weights, their gradient and the input (at most {CROSS_ENTROPY_MEGABYTES})")
                 if megabytes > CROSS_ENTROPY_MEGABYTES:
                     failed.append(f"cross entropy takes {megabytes:.1f} MB")
-    if args.only in "attention":
-        attention.extras(worker, failed)
-    if args.only in "Transformer":
-        translate.extras(Worker(args.worker, folder), failed)
-    if args.only in "tokens":
-        tokens.extras(worker, failed)
-    if args.only in "MiniLM-L6 fine-tuning":
-        encoders.extras(Worker(args.worker, folder), failed)
-    if args.only in "LSTM":
-        recurrent.extras(lambda: Worker(args.worker, folder), failed)
-    if args.only in "DeiT-Ti at 224, 8 pictures, training step":
-        vision.extras(Worker(args.worker, folder), failed)
-    if args.only in "GPT-2 124M alone":
-        decoders.extras(lambda: Worker(args.worker, folder), failed, args.turns, args.seconds)
+    for title, work in extras(args, folder, worker, failed):
+        if args.only in title:
+            attempts.make(f"{title}, beside its lines", work)
     for threads, ratios in linear.items():
         if len(ratios) == 2 * len(SHAPES):
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
@@ -325,8 +346,7 @@ def compare(args, folder):
     with open(args.out, "w") as f:
         json.dump(rows, f, indent=1)
     print(f"written: {args.out}")
-    if failed:
-        sys.exit("behind:\n  " + "\n  ".join(failed))
+    return attempts.verdict(failed)
 
 
 if __name__ == "__main__":

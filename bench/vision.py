@@ -2,14 +2,13 @@
 forward of DeiT-Ti and Swin-T beside PyTorch, ONNX Runtime and OpenVINO; JPEG files read and augmented beside torchvision with Pillow. Peers that are
 not installed are left out, which is said."""
 import os
-import sys
 
 import torch
 import torch.nn.functional as F
 
 import attention
 import training
-from encoders import missing
+from peers import missing, torchvision
 
 STAGES = [(56, 64), (28, 128), (14, 256), (7, 512)]  # side of the pictures that come out, channels
 DEIT, SMALL, SWIN = range(3)
@@ -46,19 +45,6 @@ def conv_half_both(pictures, side, channels):
 
 
 # ---- models ----
-
-def torchvision():
-    """Where its compiled operators do not fit this torch, their names do for what is used here. transformers imports it too."""
-    try:
-        import torchvision
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "oracle"))
-        import torchvision_ops  # noqa: F401
-        import torchvision
-    return torchvision
-
 
 def model(kind):
     torchvision()

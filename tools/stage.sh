@@ -75,6 +75,8 @@ if [ -n "$only" ]; then
         echo "$stage: no test's name matches '$only'" >&2
         exit 1
     fi
+    # Whoever checks a change also runs what it is part of: the command and libheed.so are not left as they were before.
+    if [ "$dir" = release ]; then targets="product $targets"; fi
     build "$targets"
     status=0
     $run sh tools/run_tests.sh build/check "build/$dir" -R "$only" "$@" || status=1

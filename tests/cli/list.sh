@@ -29,4 +29,7 @@ wrong 2 "list: zebra-crossing: unknown family, 'heed list' lists them" list zebr
 wrong 2 "list: 'linear' is one word too many" list mlp linear
 
 expect 0 docs models
-cmp "$scratch/out" "$SOURCE/docs/models.md" || fail "docs/models.md is not what 'heed docs models' prints"
+if ! diff "$SOURCE/docs/models.md" "$scratch/out" >"$scratch/differences"; then
+    mv "$scratch/differences" "$scratch/out"
+    fail "docs/models.md is not what 'heed docs models' prints: 'make docs' writes it anew"
+fi

@@ -2,6 +2,7 @@
 
 Inputs are makers: functions of a random generator that is seeded by the case's name, so that adding a case leaves the
 bytes of all others as they are."""
+import fnmatch
 import json
 import struct
 import zlib
@@ -97,8 +98,33 @@ def stored(t):
     return a.astype({"b": np.uint8, "u": np.uint8, "i": np.int32}.get(a.dtype.kind, f32))
 
 
-def write_tensors(path, tensors, metadata=None):
-    """A safetensors file by our own writer, because the order of a header's entries must not change from run to run."""
+ONLY = []  # patterns of the names to write, of `make.py --only`; none: all
+WRITTEN = []
+
+
+def wanted(name):
+    """Whether a directory, or the file of a family of cases, of this name is to be written."""
+    if ONLY and not any(fnmatch.fnmatchcase(name, pattern) for pattern in ONLY):
+        return False
+    WRITTEN.append(name)
+    return True
+
+
+class NotFinite(ValueError):
+    """PyTorch gave no number: a file of it would make the tests blame heed."""
+
+
+def demand_finite(where, tensors):
+    for name, a in tensors.items():
+        if a.dtype.kind == "f" and not np.isfinite(a).all():
+            raise NotFinite(f"{where}: PyTorch gives {name} that is not finite: choose other sizes, weights or inputs")
+
+
+def write_tensors(path, tensors, metadata=None, finite=True):
+    """A safetensors file by our own writer, because the order of a header's entries must not change from run to run. finite: NaN and infinity are
+    refused, which only the cases of ops have on purpose."""
+    if finite:
+        demand_finite(path, tensors)
     header, at = {"__metadata__": metadata} if metadata else {}, 0
     names = sorted(tensors, key=lambda n: (-tensors[n].itemsize, n))
     kinds = {"f4": "F32", "i8": "I64", "i4": "I32", "u1": "U8", "b1": "BOOL", "u2": "BF16", "f2": "F16"}
@@ -200,4 +226,4 @@ class Family:
 
     def write(self, path):
         text = json.dumps({"cases": self.cases, "large": self.larges}, separators=(",", ":"))
-        write_tensors(path, self.tensors, {"list": text})
+        write_tensors(path, self.tensors, {"list": text}, finite=False)

@@ -23,7 +23,7 @@ import transformers
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from case import write_tensors
+from case import demand_finite, wanted, write_tensors
 transformers.logging.disable_progress_bar()
 LARGEST = 50 * 1024
 MAIN = ("logits", "action_preds", "last_hidden_state", "prediction_logits", "start_logits")  # what grad_output multiplies
@@ -81,7 +81,18 @@ def stored(t):
 
 def save(path, model, inputs, config=None):
     """Writes the directory `path` for a model of transformers, or any torch module whose forward gives a dict, with its
-    config.json as a dict. inputs: tensors by the names of forward's arguments. The model is in float64 afterwards."""
+    config.json as a dict. inputs: tensors by the names of forward's arguments. The model is in float64 afterwards. Where
+    Python gives numbers that are not finite, nothing stays of it."""
+    if not wanted(path.name):
+        return
+    try:
+        write(path, model, inputs, config)
+    except ValueError:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def write(path, model, inputs, config):
     model.eval()
     shutil.rmtree(path, ignore_errors=True)
     if config is None:
@@ -107,6 +118,7 @@ def save(path, model, inputs, config=None):
         upstream = torch.randn(main.shape)
         tensors["in.grad_output"] = stored(upstream)
         main.backward(upstream.double())
+    demand_finite(path.name, {f"the gradient of {n}": p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None})
     with safe_open(path / "model.safetensors", "numpy") as file:
         names = list(file.keys())
     tensors |= {f"grad.{name}": stored(grad) for name, grad in gradients(model, names).items()}

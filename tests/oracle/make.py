@@ -1,11 +1,14 @@
-"""Makes golden files again: python make.py [MODULE...] [--into DIRECTORY]; without a name, all of them."""
+"""Makes golden files again: python make.py [MODULE...] [--only NAME] [--into DIRECTORY]; without a name, all of them."""
 import argparse
 import importlib
 import pathlib
+import sys
 import warnings
 
 import torch
 from safetensors import safe_open
+
+import case
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
 MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
@@ -26,7 +29,10 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))
 parser.add_argument("--into", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "golden")
+parser.add_argument("--only", metavar="NAME", action="append", default=[],
+                    help="only the directories of models, and the files of cases, with such a name: bert-classify, 'bert-*'; may be given several times")
 arguments = parser.parse_args()
+case.ONLY = arguments.only
 for name in arguments.modules:
     if name not in MODULES:
         parser.error(f"{name} is not one of {' '.join(MODULES)}")
@@ -38,11 +44,18 @@ for name in arguments.modules or MODULES:
     folder = arguments.into / MODULES[name]
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(module, "make"):
-        module.make(folder)
+        try:
+            module.make(folder)
+        except case.NotFinite as reason:
+            sys.exit(f"make.py: {reason}")
         continue
     for family in module.families():
+        if not case.wanted(family.name):
+            continue
         path = folder / f"{family.name}.safetensors"
         family.write(path)
         with safe_open(path, "numpy") as written:  # the reference reader agrees that it is a safetensors file
             assert set(written.keys()) == set(family.tensors)
         print(f"{folder.name}/{path.name}: {len(family.cases)} cases, {path.stat().st_size} bytes")
+if not case.WRITTEN and arguments.only:
+    parser.error(f"--only {' '.join(arguments.only)}: there is no such case in {' '.join(arguments.modules or ['any module'])}")

@@ -3,6 +3,7 @@
  *     classify_picture DIR PICTURE...     without arguments a small model and a picture are made first; it knows
  * nothing
  */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <heed/heed.h>
 #include <stdio.h>
 #include <stdlib.h>

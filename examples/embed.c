@@ -1,6 +1,7 @@
 /* Sentences as vectors: a directory of sentence-transformers' or any encoder, one call from texts to vectors.
  *
  *     embed DIR TEXT...        without arguments a small encoder is made first, which knows nothing */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <heed/heed.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* A Hugging Face directory in C: opened, run, and its attention looked at.
  *
  *     encoder DIR        a BERT that Python or heed saved; without DIR a small one is made and saved first */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <heed/heed.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* An op of one's own with its own backward: Swish with a learnt slope (Ramachandran et al. 2017).
  *   y = x s,   dx = dy (s + beta x s (1 - s)),   dbeta = sum dy x^2 s (1 - s),   s = sigmoid(beta x)
- * x, y: any shape; beta: one number. docs/adding-an-op.md explains the record. */
+ * x, y: any shape; beta: one number. docs/adding-an-op.md explains the record.
+ *   cc own_op.c $(pkg-config --cflags --libs heed) -lm -o own_op */
 #include <heed/heed.h>
 #include <math.h>
 #include <stdio.h>

@@ -53,7 +53,8 @@ typedef enum heed_log_level { HEED_LOG_INFO, HEED_LOG_WARN } heed_log_level;
 typedef void (*heed_log_fn)(void *user, heed_log_level level, const char *sentence);
 /* Long work reports `done` of `total` (0 = unknown) units of `what`. */
 typedef void (*heed_progress_fn)(void *user, const char *what, int64_t done, int64_t total);
-/* Return true to stop: the call under way fails with HEED_ERR_CANCELLED. Asked before every op and by long loops. */
+/* Return true to stop: the call under way fails with HEED_ERR_CANCELLED. Asked before every op and by long loops. A
+ * training run is saved instead, and heed_loop_run returns HEED_LOOP_STOPPED from a context that has not failed. */
 typedef bool (*heed_cancel_fn)(void *user);
 
 typedef struct heed_config {

@@ -1,7 +1,7 @@
 /* heed/task.h: models of text for use and for fine-tuning: a Hugging Face directory, texts in, answers out.
  *
  *     heed_text_model *m = heed_text_model_open(cx, "all-MiniLM-L6-v2", "embed");
- *     const heed_text_input texts[] = {{"A man is eating food."}, {"Someone eats."}};
+ *     const heed_text_input texts[] = {{.text = "A man is eating food."}, {.text = "Someone eats."}};
  *     heed_embed(cx, m, texts, 2, vectors, NULL);              (2, heed_text_width(cx, m))
  *
  * A task (classify, tag, mlm, …) says how its data are read and what is measured; heed train and heed eval go by it,

@@ -69,6 +69,21 @@ demand "heed.pc must link nothing but heed to a shared program" test "$(pkg-conf
 "$CC" -Wall -Wextra -Werror hello.c -o by_pkg_config $(pkg-config --cflags --libs heed)
 demand "by_pkg_config must use libheed.so" uses_shared by_pkg_config
 is_heed env LD_LIBRARY_PATH="$lib" ./by_pkg_config
+for example in "$SOURCE"/examples/*.c; do # as they say that they are built, strictly C11
+    # shellcheck disable=SC2046
+    "$CC" -std=c11 -Wall -Wextra -Werror "$example" -o example $(pkg-config --cflags --libs heed) $(grep -o -e ' -lm ' "$example" || :)
+done
+# the C in README.md and in the comments of headers has no warning either
+snippet() { # FILE: the lines about texts and vectors
+    printf '#include <heed/heed.h>\nint main(void) {\nheed_ctx *cx = heed_open(NULL);\nfloat vectors[2 * 384];\n'
+    sed -n 's/^ \* *//; /heed_text_model_open(.*"embed");$/,/heed_embed(/{s/(2, heed_text_width(cx, m))$//;p}' "$1"
+    printf 'heed_text_model_free(cx, m);\nheed_close(cx);\n}\n'
+}
+for file in README.md include/heed/task.h; do
+    snippet "$SOURCE/$file" >snippet.c
+    # shellcheck disable=SC2046
+    demand "the code in $file must have no warning" "$CC" -Wall -Wextra -Werror snippet.c -o example $(pkg-config --cflags --libs heed)
+done
 # shellcheck disable=SC2046
 "$CC" -Wall -Wextra -Werror -static hello.c -o by_pkg_config_static $(pkg-config --static --cflags --libs heed)
 is_heed ./by_pkg_config_static

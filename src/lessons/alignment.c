@@ -156,11 +156,15 @@ static void study(struct lesson_run *r, const struct translators *t, const heed_
         print_map(r, &maps[k]);
     }
     draw(r, maps);
-    lesson_say(
-        r, "A row is a word that is written, a column a word that is read; white is all of the attention. Where the "
-           "order is the same in both languages the map is a diagonal. An article often looks at the noun that it "
-           "must agree with. German puts an infinitive at the end of its "
-           "clause, and so the decoder first skips the English verb and goes back to it later: off the diagonal.");
+    const int64_t verb = maps[1].rows - 2; /* the last word, before the end */
+    const bool back = verb > 0 && strongest(&maps[1], verb) < strongest(&maps[1], verb - 1);
+    lesson_say(r,
+               "A row is a word that is written, a column a word that is read; %s is all of the attention. Where the "
+               "order is the same in both languages the map is a diagonal. German puts an infinitive at the end of its "
+               "clause, so that its place in the map is off the diagonal: for \"%s\" the decoder %s.",
+               r->terminal.colors ? "white" : "dense", maps[1].row[verb],
+               back ? "goes back to the English verb, which it had skipped"
+                    : "does not go back to the English verb here");
     lesson_say(
         r,
         "Over %lld sentences the largest weight of a word is %.2f on average; in %.0f %% of the steps the decoder "

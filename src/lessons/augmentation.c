@@ -236,8 +236,11 @@ static void run(struct lesson_run *r) {
     lesson_say(
         r,
         "The network does not know that a digit stays what it is when it moves or grows. It must learn that from data "
-        "or from augmentation; where there are few pictures it is worth most. A ViT has as little built in as "
-        "this network, and is trained with all of the sheet (DeiT: Touvron et al. 2021).");
+        "or from augmentation, which gains %.0f points with %d pictures and %.0f with %d. A ViT has as little built in "
+        "as "
+        "this network, and is trained with all of the sheet (DeiT: Touvron et al. 2021).",
+        100 * (all[AUGMENTED][0].mean - all[PLAIN][0].mean), (int)sizes[0],
+        100 * (all[AUGMENTED][SIZES - 1].mean - all[PLAIN][SIZES - 1].mean), (int)sizes[SIZES - 1]);
 }
 
 const struct lesson augmentation_lesson = {

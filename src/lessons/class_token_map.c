@@ -187,8 +187,9 @@ static void show_terminal(struct lesson_run *r, const struct vit *v, const struc
 
 static void say_tally(struct lesson_run *r, const struct tally *before, const struct tally *after) {
     char name[32];
-    lesson_line(r, "the class token's attention on patches that the red shape touches (%.0f %% of the picture)",
-                100 * after->area);
+    lesson_say(r,
+               "The class token's attention on patches that the red shape touches, which are %.0f %% of the picture:",
+               100 * after->area);
     lesson_line(r, "%12s %16s %16s", "", "before", "after learning");
     for (int l = 0; l <= LAYERS; l++) {
         snprintf(name, sizeof name, l < LAYERS ? "layer %d" : "rollout", l + 1);
@@ -217,11 +218,12 @@ static void study(struct lesson_run *r, struct vit *v, const struct pictures *tr
     lesson_say(r, "The first of these pictures, and where the class token looks in it:");
     show_terminal(r, v, tests);
     draw(r, v, tests, answers);
-    lesson_say(
-        r, "Nobody told it where the red shape is: only its name was given. To look there is what lowers the loss. The "
-           "first layer finds it; in the last, attention spreads again. Rollout multiplies the layers' maps, "
-           "so that what patches have heard from others counts too. Maps like these show where vectors were "
-           "read, not why the answer was given.");
+    lesson_say(r, "Nobody told it where the red shape is: only its name was given. %s%s",
+               after.weight[0] > 2 * after.area ? "The first layer finds it" : "The first layer has not found it",
+               after.weight[LAYERS - 1] < after.weight[0] - 0.1 ? "; in the last, attention spreads again." : ".");
+    lesson_say(r, "Rollout multiplies the layers' maps, "
+                  "so that what patches have heard from others counts too. Maps like these show where vectors were "
+                  "read, not why the answer was given.");
 }
 
 static void run(struct lesson_run *r) {

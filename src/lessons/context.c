@@ -196,6 +196,31 @@ static void print_outcome(struct lesson_run *r, const struct outcome *o) {
     lesson_result(r, "induction_weight", (double)o->on[o->layer][o->head]);
 }
 
+/* Heads that put more than half of their weight on labels that followed the same symbol before. */
+static void say_heads(struct lesson_run *r, const struct outcome *o) {
+    int inducing = 0, below = 0;
+    for (int l = 0; l < LAYERS; l++)
+        for (int h = 0; h < HEADS; h++)
+            if (o->on[l][h] > 0.5f) inducing++, below += l < o->layer;
+    if (inducing == 0) {
+        lesson_say(r,
+                   "No head puts more than half of its weight on labels that followed the same symbol before: layer "
+                   "%d, head %d comes nearest, with %.0f %%. Its weights on one sequence (letters are symbols, digits "
+                   "labels):",
+                   o->layer, o->head, 100 * (double)o->on[o->layer][o->head]);
+        return;
+    }
+    lesson_say(r,
+               "How does it do it? %d of the %d heads put%s more than half of their weight on labels that followed the "
+               "same symbol before, layer %d, head %d most, %.0f %%. These are induction heads (Olsson et al. 2022): "
+               "\"a symbol, and what came after it last time\". %s Its weights on one sequence (letters are symbols, "
+               "digits labels):",
+               inducing, LAYERS * HEADS, inducing == 1 ? "s" : "", o->layer, o->head,
+               100 * (double)o->on[o->layer][o->head],
+               below ? "Some are in the first layer already."
+                     : "None is in the first layer: a label must first have looked at the symbol before it.");
+}
+
 static void study(struct lesson_run *r, heed_model *m) {
     struct outcome *const o = lesson_room(r, 1, sizeof *o);
     int32_t *const ids = lesson_room(r, (int64_t)TESTS * LENGTH, sizeof *ids);
@@ -213,12 +238,7 @@ static void study(struct lesson_run *r, heed_model *m) {
                "changed. \"Possible\" is what one could know: a symbol that has not come yet can only be guessed.",
                TESTS);
     print_outcome(r, o);
-    lesson_say(r,
-               "How does it do it? One head stands out: layer %d, head %d puts %.0f %% of its weight on labels that "
-               "followed the same symbol before. It is an induction head (Olsson et al. 2022): \"a symbol, and what "
-               "came after it last time\". It needs a layer below it, where each label has looked at the symbol before "
-               "it. Its weights on one sequence (letters are symbols, digits labels):",
-               o->layer, o->head, 100 * (double)o->on[o->layer][o->head]);
+    say_heads(r, o);
     draw(r, ids, o, loss);
     lesson_say(r, "'%s shots DIR --table FILE --k 0,1,4 --template TEXT' measures the same for a language model.",
                r->program);

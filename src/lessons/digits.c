@@ -6,7 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HIDDEN = 64, BATCH = 128, MAX_CLASSES = 64, SHOWN = 24, TEST_BATCH = 500, EXAMPLES = 20000, TESTS = 2000 };
+enum {
+    MEASURED = 1000,
+    HIDDEN = 64,
+    BATCH = 128,
+    MAX_CLASSES = 64,
+    SHOWN = 24,
+    TEST_BATCH = 500,
+    EXAMPLES = 20000,
+    TESTS = 2000
+};
 
 struct network {
     heed_params *params;
@@ -238,6 +247,33 @@ static void show_neurons(struct lesson_run *r, const struct scene *s) {
     lesson_picture(r, f, "digits-neurons");
 }
 
+/* For how many digits a neuron fires in more than half of their pictures: the mean of those that fire at all, and how
+ * many neurons do so for one digit alone. */
+static void count_digits(struct lesson_run *r, const struct scene *s, int *single, double *mean) {
+    const heed_linear_layer *layer = &s->net.mlp.layer[0];
+    const int64_t width = s->test->width, n = s->test->n < MEASURED ? s->test->n : MEASURED;
+    int(*fires)[MAX_CLASSES] = lesson_room(r, HIDDEN, sizeof *fires), of[MAX_CLASSES] = {0}, neurons = 0, sum = 0;
+    float *picture = lesson_room(r, width, sizeof *picture);
+    if (!fires || !picture) return;
+    for (int64_t i = 0; i < n; i++) {
+        copy_picture(s->test, i, picture);
+        of[s->test->label[i]]++;
+        for (int k = 0; k < HIDDEN; k++) {
+            float at = layer->bias->value[k];
+            for (int64_t x = 0; x < width; x++) at += layer->weight->value[k * width + x] * picture[x];
+            fires[k][s->test->label[i]] += at > 0;
+        }
+    }
+    for (int k = 0; k < HIDDEN; k++) {
+        int digits = 0;
+        for (int c = 0; c < s->test->classes; c++) digits += 2 * fires[k][c] > of[c];
+        if (digits == 0) continue;
+        *single += digits == 1;
+        sum += digits, neurons++;
+    }
+    *mean = neurons ? (double)sum / neurons : 0;
+}
+
 /* Wrong answers first, then right ones. */
 static void draw_examples(struct lesson_run *r, const struct scene *s) {
     float *images = lesson_room(r, SHOWN * s->test->width, sizeof *images);
@@ -269,21 +305,17 @@ static void draw_confusion(struct lesson_run *r, const struct scene *s) {
     const int64_t classes = s->train->classes;
     char text[MAX_CLASSES][8];
     const char *names[MAX_CLASSES];
-    float *wrong = lesson_room(r, classes * classes, sizeof *wrong);
-    if (!wrong) return;
+    int64_t *counts = lesson_room(r, classes * classes, sizeof *counts);
+    if (!counts) return;
     for (int64_t k = 0; k < classes; k++) {
         snprintf(text[k], sizeof text[k], "%d", (int)k);
         names[k] = text[k];
     }
-    for (int64_t i = 0; i < classes * classes; i++) /* the diagonal would drown the rest */
-        wrong[i] = i / classes == i % classes ? NAN : s->answers.confusion[i];
-    heed_figure *f = lesson_figure(r, 430, 370);
+    for (int64_t i = 0; i < classes * classes; i++) counts[i] = (int64_t)s->answers.confusion[i];
+    heed_figure *f = lesson_figure(r, 0, 0);
     heed_panel *p = heed_figure_panel(f, 0, 0);
-    heed_panel_title(p, "Mistakes: how many pictures");
-    heed_panel_labels(p, "answered", "wanted");
-    heed_panel_heatmap(
-        p, wrong, classes, classes,
-        &(heed_heatmap){.row_names = names, .col_names = names, .map = HEED_MAP_INK, .numbers = true, .no_bar = true});
+    heed_panel_title(p, "Right answers in blue, mistakes in red");
+    heed_plot_confusion(p, counts, classes, names);
     lesson_picture(r, f, "digits-confusion");
 }
 
@@ -342,15 +374,24 @@ static void study(struct lesson_run *r, struct scene *s) {
     lesson_result(r, "accuracy", (double)s->answers.right / (double)s->test->n);
     lesson_result(r, "wrong", (double)(s->test->n - s->answers.right));
     print_confusion(r, s);
-    lesson_say(r, "What four of the hidden neurons look for, as pictures of their weights: ink where it counts for the "
-                  "neuron (red or bright) and against it (blue or dark), and the digit that the neuron supports most.");
+    lesson_say(r,
+               "What four of the hidden neurons look for, as pictures of their weights: ink where it counts for the "
+               "neuron (%s) and against it (%s), and the digit that the neuron supports most.",
+               r->terminal.colors ? "red" : "dense", r->terminal.colors ? "blue" : "empty");
     show_neurons(r, s);
     draw_examples(r, s);
     draw_confusion(r, s);
     write_tables(r, s);
-    lesson_say(r, "No neuron detects a whole digit. Each responds to strokes in some places and none in others; the "
-                  "output layer adds "
-                  "their votes up.");
+    int single = 0;
+    double mean = 0;
+    count_digits(r, s, &single, &mean);
+    lesson_result(r, "digits_per_neuron", mean);
+    lesson_say(
+        r,
+        "Each neuron responds to strokes in some places and to their absence in others. It fires for most "
+        "pictures of %.1f of the %d digits on average; %d of the %d neurons do so for a single digit. The output "
+        "layer adds their votes up.",
+        mean, (int)classes, single, HIDDEN);
 }
 
 static void run(struct lesson_run *r) {

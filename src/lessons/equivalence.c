@@ -71,7 +71,7 @@ static void print_pair(struct lesson_run *r, const struct store *s, const struct
                     (double)store_norm(s->keys + i * s->width, s->width), (double)p->dot[i], (double)p->distance[i],
                     (double)p->mended[i]);
     lesson_line(r, "\nlargest difference from those by distance:");
-    lesson_line(r, "by q'k %.0e, by q'k - |k|^2/2 %.0e\n", p->apart, p->mended_apart);
+    lesson_line(r, "by q'k %.2g, by q'k - |k|^2/2 %.2g\n", p->apart, p->mended_apart);
 }
 
 static void draw_keys(const struct store *s, const struct pair *w, heed_panel *p, const char *title) {
@@ -156,6 +156,27 @@ static void write(struct lesson_run *r, const struct store *s, const struct pair
                  7, s->n);
 }
 
+/* ---- keys of a Transformer ---- */
+
+/* Inputs that layer normalisation has brought to one norm, and their keys W_K x: the least and the largest norm. */
+static void normalised_keys(struct lesson_run *r, float *norm, float *least, float *largest) {
+    enum { N = 64, D = 64 };
+    heed_ctx *cx = r->cx;
+    float *drawn = lesson_room(r, 2 * N * D, sizeof *drawn);
+    if (!drawn) return;
+    heed_random_normal(r->seed, 0, 0, drawn, 2 * N * D);
+    heed_tensor *w = heed_affine(cx, heed_from_f32(cx, drawn + N * D, 2, (int64_t[]){D, D}), 0.125f, 0);
+    heed_tensor *x = heed_layer_norm(cx, heed_from_f32(cx, drawn, 2, (int64_t[]){N, D}), NULL, NULL, 0);
+    const float *inputs = numbers_of(r, x), *keys = numbers_of(r, heed_matmul(cx, x, w));
+    heed_reset(cx);
+    for (int i = 0; inputs && keys && i < N; i++) {
+        const float size = store_norm(keys + i * D, D);
+        *norm = store_norm(inputs + i * D, D);
+        *least = i ? fminf(*least, size) : size;
+        *largest = i ? fmaxf(*largest, size) : size;
+    }
+}
+
 /* ---- the lesson ---- */
 
 /* Eight directions of the wind, with norms that differ. */
@@ -199,10 +220,18 @@ static void run(struct lesson_run *r) {
     draw(r, stores, pairs);
     sweep(r, &given, mean);
     write(r, &given, pairs);
-    lesson_say(r,
-               "The dot product prefers long keys, the distance near ones. Adding -|k|^2 / 2 to the dot product, a "
-               "bias of each key, makes them equal again whatever the norms. Layer normalisation gives all inputs of a "
-               "Transformer's attention the same norm, so that little is lost by its cheaper dot product.");
+    float norm = 0, least = 0, largest = 0;
+    normalised_keys(r, &norm, &least, &largest);
+    lesson_result(r, "key_norm_least", (double)least);
+    lesson_result(r, "key_norm_largest", (double)largest);
+    lesson_say(
+        r,
+        "The dot product prefers long keys, the distance near ones. Adding -|k|^2 / 2 to the dot product, a "
+        "bias of each key, makes them equal again whatever the norms. Layer normalisation does not make the norms "
+        "of a Transformer's keys equal, for it acts on x, and k = W_K x: 64 random inputs of norm %.2f have "
+        "keys of norm %.2f to %.2f with a random W_K. Where queries and keys themselves are normalised (Henry "
+        "et al. 2020), both scores give the same weights.",
+        (double)norm, (double)least, (double)largest);
 }
 
 const struct lesson equivalence_lesson = {

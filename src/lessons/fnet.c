@@ -215,12 +215,21 @@ static void show_maps(struct lesson_run *r, const struct texts *tests, const flo
                        &how));
 }
 
-static void print_outcomes(struct lesson_run *r, const struct outcome o[KINDS][TASKS]) {
+/* How often the answer that is right most often is right. */
+static double best_guess(const struct texts *t, int task) {
+    int64_t often[DIGITS] = {0}, most = 0;
+    for (int64_t i = 0; i < t->n; i++) often[t->wanted[task][i]]++;
+    for (int k = 0; k < DIGITS; k++) most = often[k] > most ? often[k] : most;
+    return (double)most / (double)t->n;
+}
+
+static void print_outcomes(struct lesson_run *r, const struct texts *tests, const struct outcome o[KINDS][TASKS]) {
     lesson_line(r, "%-20s %16s %20s %20s", "", "learnt numbers", "most frequent digit", "digit beside letter");
     for (int k = 0; k < KINDS; k++)
         lesson_line(r, "%-20s %16lld %18.1f %% %18.1f %%", kind_names[k], (long long)o[k][MOST].numbers,
                     100 * o[k][MOST].right, 100 * o[k][BESIDE].right);
-    lesson_line(r, "%-20s %16s %20s %18.1f %%\n", "guessing", "", "", 100.0 / DIGITS);
+    lesson_line(r, "%-20s %16s %18.1f %% %18.1f %%\n", "always the same", "-", 100 * best_guess(tests, MOST),
+                100 * best_guess(tests, BESIDE));
     lesson_result(r, "fourier_most", o[FOURIER][MOST].right);
     lesson_result(r, "fourier_beside", o[FOURIER][BESIDE].right);
     lesson_result(r, "attention_most", o[ATTENTION][MOST].right);
@@ -244,7 +253,7 @@ static void run(struct lesson_run *r) {
     for (int kind = 0; kind < KINDS; kind++)
         for (int task = 0; task < TASKS; task++)
             if (!try_kind(r, kind, task, &train, &tests, &o[kind][task])) return;
-    print_outcomes(r, (const struct outcome(*)[TASKS])o);
+    print_outcomes(r, &tests, (const struct outcome(*)[TASKS])o);
     const float *const wave = waves(r), *const maps = o[ATTENTION][BESIDE].maps;
     if (!wave || !maps) return;
     show_maps(r, &tests, wave, maps);

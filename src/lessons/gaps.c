@@ -5,22 +5,42 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 3000, GAPS = 3, TOP = 5, NAME = 32 };
+enum { STEPS = 3000, GAPS = 3, TOP = 5, LOOKED = 40, NAME = 32, FORMS = 8 };
 
-/* Sentences with a gap, and a word that says much of what fills it, the clue. */
+/* Sentences with a gap, a word that says much of what fills it, the clue, and what another word of the sentence asks
+ * for: forms that agree with it, and forms of the same words that do not. */
 static const struct gap {
-    const char *before, *after, *clue, *about;
+    const char *before, *after, *clue, *about, *asks;
+    const char *right[FORMS], *wrong[FORMS];
 } gaps[GAPS] = {
-    {"Yesterday the woman ", " along the river bank.", "along", "a verb of going, in the past"},
-    {"The animal didn't cross the street because it was too ", ".", "too",
-     "what animals or streets can be too much of"},
-    {"The old dogs ", " sleeping under the tree.", "dogs", "dogs are many"},
+    {"Yesterday the woman ",
+     " along the river bank.",
+     "along",
+     "a verb of going, in the past",
+     "Yesterday",
+     {"walked", "ran", "swam", "flew", "went", "came"},
+     {"walks", "runs", "swims", "flies", "goes", "comes"}},
+    {"The animal didn't cross the street because it was too ",
+     ".",
+     "too",
+     "what animals or streets can be too much of",
+     NULL,
+     {NULL},
+     {NULL}},
+    {"The old dogs ",
+     " sleeping under the tree.",
+     "dogs",
+     "are or were, for dogs are many",
+     "dogs",
+     {"are", "were"},
+     {"is", "was"}},
 };
 
 struct filled {
     char text[160];
     char word[TOP][NAME];
     float probability[TOP];
+    double right, wrong; /* probability of the forms that agree, and of those that do not */
     heed_attended *attention;
     int64_t gap;   /* the mask token's place among the tokens */
     float *weight; /* (layers, keys): from the gap, the mean of the heads */
@@ -28,13 +48,22 @@ struct filled {
 
 /* ---- filling ---- */
 
+static bool is_among(const char *word, const char *const *list) {
+    for (int i = 0; i < FORMS && list[i]; i++)
+        if (strcmp(word, list[i]) == 0) return true;
+    return false;
+}
+
 static bool fill(struct lesson_run *r, const struct encoder *e, const struct gap *g, struct filled *f) {
-    heed_filled found[TOP];
+    heed_filled found[LOOKED];
     const heed_text_model m = encoder_for(e, e->masked);
     snprintf(f->text, sizeof f->text, "%s%s%s", g->before, heed_tokenizer_token(e->tokens, e->mask), g->after);
-    if (heed_fill(r->cx, &m, &(heed_text_input){.text = f->text}, TOP, 1, found) != 1) return false;
-    for (int i = 0; i < TOP; i++) {
+    if (heed_fill(r->cx, &m, &(heed_text_input){.text = f->text}, LOOKED, 1, found) != 1) return false;
+    for (int i = 0; i < LOOKED; i++) {
         const char *token = found[i].id < 0 ? NULL : heed_tokenizer_token(e->tokens, found[i].id);
+        if (token && is_among(token, g->right)) f->right += (double)found[i].probability;
+        if (token && is_among(token, g->wrong)) f->wrong += (double)found[i].probability;
+        if (i >= TOP) continue;
         snprintf(f->word[i], NAME, "%s", token ? token : "");
         f->probability[i] = found[i].probability;
     }
@@ -150,6 +179,7 @@ static void write_tables(struct lesson_run *r, const struct encoder *e, const st
 
 /* The weight on the clue in the layer that has most of it, against an equal share. */
 static void say_clues(struct lesson_run *r, const struct filled *filled) {
+    int more = 0; /* gaps that give their clue half as much again as an equal share */
     lesson_line(r, "%-12s %24s %14s", "clue", "attention from the gap", "equal share");
     for (int g = 0; g < GAPS; g++) {
         const heed_attended_site *s = &filled[g].attention->sites[0];
@@ -159,12 +189,41 @@ static void say_clues(struct lesson_run *r, const struct filled *filled) {
             if (strcmp(s->keys->labels[i % s->keys->n], gaps[g].clue) == 0 && filled[g].weight[i] > most)
                 most = filled[g].weight[i];
         lesson_line(r, "%-12s %24.2f %14.2f", gaps[g].clue, (double)most, 1 / (double)s->keys->n);
+        more += most > 1.5f / (float)s->keys->n;
         snprintf(name, sizeof name, "clue_%d", g);
         lesson_result(r, name, (double)most);
         snprintf(name, sizeof name, "first_%d", g);
         lesson_result(r, name, (double)filled[g].probability[0]);
     }
     lesson_line(r, "%s", "");
+    lesson_say(r,
+               "A gap can attend to words on either side of it. %s of the %d gaps attend%s to the word that says most "
+               "about them clearly more than an equal share.",
+               more == GAPS ? "All"
+               : more == 2  ? "Two"
+               : more == 1  ? "One"
+                            : "None",
+               GAPS, more == 1 ? "s" : "");
+}
+
+/* Whether what fills a gap agrees with the rest of its sentence. */
+static void say_forms(struct lesson_run *r, const struct filled *filled) {
+    for (int g = 0; g < GAPS; g++) {
+        const struct filled *f = &filled[g];
+        char name[48];
+        if (!gaps[g].asks) continue;
+        const char *verdict = f->right > 2 * f->wrong   ? "It has learnt what that word asks for."
+                              : f->wrong > 2 * f->right ? "It has learnt to fill the gap, but against that word."
+                                                        : "It has not learnt yet what that word asks for.";
+        lesson_say(r,
+                   "\"%s\" asks for %s, ... and not for %s, ...: the network gives the former %.0f %%, the latter "
+                   "%.0f %%. %s",
+                   gaps[g].asks, gaps[g].right[0], gaps[g].wrong[0], 100 * f->right, 100 * f->wrong, verdict);
+        snprintf(name, sizeof name, "agrees_%d", g);
+        lesson_result(r, name, f->right);
+        snprintf(name, sizeof name, "disagrees_%d", g);
+        lesson_result(r, name, f->wrong);
+    }
 }
 
 static void run(struct lesson_run *r) {
@@ -180,7 +239,7 @@ static void run(struct lesson_run *r) {
     if (ok) {
         draw_gaps(r, filled);
         say_clues(r, filled);
-        lesson_say(r, "The gap attends to the words that say what fits it, on either side, in one step.");
+        say_forms(r, filled);
         write_tables(r, &e, filled);
     }
     for (int g = 0; filled && g < GAPS; g++) heed_attended_free(r->cx, filled[g].attention);

@@ -208,15 +208,15 @@ static void look(struct lesson_run *r, const struct mind *m, const struct partie
 
 static void print_outcomes(struct lesson_run *r, const struct outcome *o) {
     static const int shown[] = {0, 2, 5, 10, 15};
-    lesson_line(r, "%-11s %-40s %8s  %s", "", "", "right", "when so many guests came after");
-    lesson_line(r, "%-11s %-40s %8s %6d %6d %6d %6d %6d", "memory", "", "", shown[0], shown[1], shown[2], shown[3],
-                shown[4]);
+    for (int k = 0; k < KINDS; k++) lesson_line(r, "%-11s %s", names[k], formulas[k]);
+    lesson_line(r, "\n%-11s %8s  %s", "right", "in all", "when so many guests came after");
+    lesson_line(r, "%-11s %8s %6d %6d %6d %6d %6d", "", "", shown[0], shown[1], shown[2], shown[3], shown[4]);
     for (int k = 0; k < KINDS; k++) {
         char text[80];
         int at = 0;
         for (int i = 0; i < 5; i++)
             at += snprintf(text + at, sizeof text - (size_t)at, " %4.0f %%", (double)o[k].right[shown[i]]);
-        lesson_line(r, "%-11s %-40s %6.1f %% %s", names[k], formulas[k], o[k].all, text);
+        lesson_line(r, "%-11s %6.1f %% %s", names[k], o[k].all, text);
         char name[48];
         const struct {
             const char *what;
@@ -284,7 +284,7 @@ static void run(struct lesson_run *r) {
         "x. Now %d guests come to a party, each with one of %d faces, and now and then somebody points at one. "
         "Afterwards: who was pointed at last? The memory h has %d numbers, and noise is added before it is read.",
         GUESTS, FACES, UNITS);
-    lesson_say(r, "A fading memory knows what came last, but it fades at the same rate whoever comes. The fifth memory "
+    lesson_say(r, "A fading memory knows what came last, but it fades at the same rate whoever comes. A gated memory "
                   "lets the guest decide: h <- f(x) * h + W x, with f(x) = sigmoid(U x + b), a number between 0 and 1 "
                   "for each unit: a gate. All weights are learnt, gamma too.");
     for (int k = 0; k < KINDS; k++) {
@@ -310,12 +310,13 @@ static void run(struct lesson_run *r) {
         "Coupled: the same gate, called z, and what is new is written with 1 - z, so that a unit either keeps or "
         "is written: z is %.2f at guests pointed at and %.2f at others. And that is a GRU but for one thing: its "
         "z = sigmoid(W_z x + U_z h + b) and its n = tanh(W x + r * (U h)) look at the memory too. What to keep "
-        "may then depend on what is there, and n can keep a memory up by itself: here z is only %.2f at other "
-        "guests, and nothing is lost.",
-        o[COUPLED].gate_pointed, o[COUPLED].gate_other, o[GRU].gate_other);
+        "may then depend on what is there, and n can keep a memory up by itself: here z is %.2f at other "
+        "guests, and %.0f %% are right.",
+        o[COUPLED].gate_pointed, o[COUPLED].gate_other, o[GRU].gate_other, o[GRU].all);
     lesson_say(r,
-               "An LSTM has two gates instead, one to forget and one to write, on a memory beside its output. Where a "
-               "gate is 1, gradients pass unchanged: '%s lesson vanishing-gradients'.",
+               "An LSTM has three gates: one to forget, one to write, and one that says how much of its memory it "
+               "shows, for the memory stands beside its output. Where the gate that forgets is 1, gradients pass "
+               "unchanged: '%s lesson vanishing-gradients'.",
                r->program);
 }
 

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 800, LAYERS = 3, HEADS = 4, WIDTH = 96, CONTEXT = 80, BATCH = 12, POINTS = 20, SHOWN = 76 };
+enum { STEPS = 800, LAYERS = 3, HEADS = 4, WIDTH = 96, CONTEXT = 80, BATCH = 12, POINTS = 20, SHOWN = 56 };
 enum { STREAM_TRAIN = 1, STREAM_SAMPLE = 2 };
 #define TEMPERATURE 0.8f
 
 struct curve {
     float step[POINTS + 1], train[POINTS + 1], held_out[POINTS + 1], bits[POINTS + 1]; /* nats; bits: held out */
+    float words[POINTS + 1]; /* of those that it writes, the share that the text has, in per cent */
     const char *sample[POINTS + 1];
 };
 
@@ -27,7 +28,8 @@ struct lesson_state {
 static bool open_state(struct lesson_state *s) {
     struct lesson_run *const r = s->r;
     char words[64], positions[64];
-    if (!(r->data ? letters_file(r, &s->letters) : letters_sonnets(r, &s->letters)) || !letters_encode(r, &s->letters))
+    if (!(r->data ? letters_file(r, &s->letters) : letters_sonnets(r, &s->letters)) ||
+        !letters_encode(r, &s->letters) || !letters_words(r, &s->letters))
         return false;
     if (s->letters.ids[0].count <= CONTEXT || s->letters.ids[1].count < 2)
         return heed_fail(r->cx, HEED_ERR_RANGE, "%s: too short: some thousand letters are needed", r->data);
@@ -121,7 +123,7 @@ static const char *write_some(struct lesson_state *s, int64_t step) {
     if (g && heed_decode(cx, s->letters.tokens, g->best[0].ids, g->best[0].length, false, &text)) {
         for (char *c = text.s; c && *c; c++)
             if (*c == '\n') *c = '/';
-        shown = lesson_text(s->r, text.s ? text.s : "", SHOWN);
+        shown = lesson_text(s->r, text.s ? text.s : "", 0);
     }
     heed_mem_free(cx, g);
     heed_ids_free(cx, &start);
@@ -136,10 +138,11 @@ static bool put_point(struct lesson_state *s, int k, int64_t step, float train, 
     c->bits[k] = c->held_out[k] / logf(2);
     c->sample[k] = write_some(s, step);
     if (!c->sample[k]) return false;
+    c->words[k] = letters_known(s->r, &s->letters, c->sample[k]);
     lesson_progress(s->r, "", 1, 1);
     if (k <= 4 || k % 4 == 0)
-        lesson_line(s->r, "%6lld %7.3f %9.3f   %s", (long long)step, (double)train, (double)c->held_out[k],
-                    c->sample[k]);
+        lesson_line(s->r, "%5lld %6.3f %9.3f  %s", (long long)step, (double)train, (double)c->held_out[k],
+                    lesson_text(s->r, c->sample[k], SHOWN));
     return !heed_failed(s->r->cx);
 }
 
@@ -147,7 +150,7 @@ static bool put_point(struct lesson_state *s, int k, int64_t step, float train, 
 static bool follow(struct lesson_state *s, struct curve *c) {
     heed_ctx *const cx = s->r->cx;
     const int64_t steps = s->r->steps;
-    lesson_line(s->r, "%6s %7s %9s   %s", "step", "loss", "held out", "what it writes");
+    lesson_line(s->r, "%5s %6s %9s  %s", "step", "loss", "held out", "what it writes");
     bool ok = put_point(s, 0, 0, measure(s, &s->letters.ids[0]), c);
     for (int k = 1; ok && k <= POINTS; k++) {
         const int64_t from = steps * (k - 1) / POINTS, to = steps * k / POINTS;
@@ -197,8 +200,9 @@ static void picture(struct lesson_state *s, const struct curve *c, float frequen
                                        {.name = "loss", .f32 = c->train},
                                        {.name = "held_out", .f32 = c->held_out},
                                        {.name = "bits_per_character", .f32 = c->bits},
+                                       {.name = "words_percent", .f32 = c->words},
                                        {.name = "sample", .text = c->sample}},
-                 5, n);
+                 6, n);
 }
 
 static void sum_up(struct lesson_state *s, const struct curve *c) {
@@ -211,11 +215,16 @@ static void sum_up(struct lesson_state *s, const struct curve *c) {
     int best = 0;
     for (int k = 1; k <= POINTS; k++)
         if (c->held_out[k] < c->held_out[best]) best = k;
-    lesson_say(r,
-               "First come spaces and the commonest letters, then words' lengths and endings, then lines, then words. "
-               "A held-out character costs %.2f bits if all %lld are alike, %.2f by their frequency, %.2f by this GPT "
-               "after %.0f steps, where it is best.",
-               log2((double)size), (long long)size, frequency, (double)c->bits[best], (double)c->step[best]);
+    double late = 0; /* one sample is short */
+    for (int k = POINTS - POINTS / 4 + 1; k <= POINTS; k++) late += (double)c->words[k] / (POINTS / 4);
+    lesson_say(
+        r,
+        "Of the words that it writes the text has %.0f %% at first and %.0f %% in the end, over the last quarter "
+        "of the samples. A held-out character costs %.2f bits if all %lld are alike, %.2f by their frequency, %.2f by "
+        "this GPT "
+        "after %.0f steps, where it is best.",
+        (double)c->words[0], late, log2((double)size), (long long)size, frequency, (double)c->bits[best],
+        (double)c->step[best]);
     if (best < POINTS)
         lesson_say(r,
                    "After that the two curves part: what it learns from is a small text, and it begins to know it by "
@@ -226,6 +235,7 @@ static void sum_up(struct lesson_state *s, const struct curve *c) {
         lesson_say(r, "It has not learnt all that it can: the loss of the held-out text still falls. --steps says how "
                       "long to go on.");
     picture(s, c, (float)(frequency * log(2)));
+    lesson_result(r, "words", late / 100);
     lesson_result(r, "loss", (double)c->train[POINTS]);
     lesson_result(r, "held_out", (double)c->held_out[POINTS]);
     lesson_result(r, "best_held_out", (double)c->held_out[best]);

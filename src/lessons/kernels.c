@@ -266,6 +266,25 @@ static void write_points(struct lesson_run *r, const struct study *s) {
     if (!heed_failed(r->cx)) lesson_table(r, "nadaraya-watson-left-out", columns, (int)all, n);
 }
 
+/* Boxcar and the Gaussian kernel that attends to about as many keys differ in form, the widths in reach. */
+static void compare_forms(struct lesson_run *r, const struct study *s) {
+    const struct variant *boxcar = &s->kernels[KERNEL_BOXCAR], *same = &s->widths[0];
+    double least = HUGE_VAL, most = 0;
+    for (int k = 0; k < VARIANTS; k++) {
+        const struct variant *v = &s->widths[k];
+        const double error = s->truth ? v->error : v->left_out_error;
+        if (fabs(v->attended - boxcar->attended) < fabs(same->attended - boxcar->attended)) same = v;
+        least = fmin(least, error), most = fmax(most, error);
+    }
+    const double form = fabs(s->truth ? boxcar->error - same->error : boxcar->left_out_error - same->left_out_error);
+    lesson_say(r,
+               "How far a kernel reaches, and its form: the Gaussian of %s and the boxcar attend to about as many "
+               "keys, %.0f and %.0f, and their errors differ by %.2f; over these widths the Gaussian's differs by "
+               "%.2f. %s",
+               same->name, same->attended, boxcar->attended, form, most - least,
+               most - least > form ? "The reach matters more." : "Here the form matters as much.");
+}
+
 static void study(struct lesson_run *r, struct study *s) {
     static const double widths[VARIANTS] = {0.1, 0.2, 0.5, 1};
     for (int k = 0; k < VARIANTS; k++) {
@@ -282,9 +301,11 @@ static void study(struct lesson_run *r, struct study *s) {
            "'Left one out' is the error at each point when it may not attend to itself.");
     print_variants(r, s, "kernel", s->kernels);
     show_curves(r, s, s->kernels);
-    lesson_say(r, "How far a kernel reaches matters more than its form. The Gaussian kernel, narrow to "
-                  "wide, from a curve that follows every point to one that smooths everything away:");
+    lesson_say(
+        r, "The Gaussian kernel with other widths, from a curve that follows the points to one that smooths most of "
+           "its shape away:");
     print_variants(r, s, "gaussian", s->widths);
+    compare_forms(r, s);
     show_curves(r, s, s->widths);
     draw_variants(r, s, "Four kernels of width 1, and their attention on one scale", s->kernels, false,
                   "nadaraya-watson-kernels");

@@ -208,6 +208,26 @@ static float *answers_of(struct lesson_run *r, const struct base *b, const struc
 
 /* ---- words and pictures ---- */
 
+/* Which word says most for the answer to each question. */
+static void say_words(struct lesson_run *r, const struct base *b, const struct matrices *m, const float *scores) {
+    for (int i = 0; i < b->asked && i < 2; i++) {
+        const int64_t best = lesson_winner(scores + (int64_t)i * b->people, b->people);
+        char word[WORD_SIZE], most[WORD_SIZE] = "";
+        float score = 0;
+        for (const char *text = b->question[b->questions + i]; (text = next_word(text, word));) {
+            float *bag = lesson_room(r, b->words, sizeof *bag);
+            if (!bag) return;
+            bag[find_word(b, word)] = 1;
+            const float *alone = answers_of(r, b, m, bag, 1, false);
+            if (!alone) return;
+            if (!*most || alone[best] > score) score = alone[best], snprintf(most, sizeof most, "%s", word);
+        }
+        lesson_say(r, "The words of '%.200s' add up to a score of %.1f for %s; '%s' alone says %.1f of it.",
+                   b->question[b->questions + i], (double)scores[(int64_t)i * b->people + best], b->person[best], most,
+                   (double)score);
+    }
+}
+
 /* The words of the asked questions, each asked alone: what it adds to everybody's score. */
 static void print_words(struct lesson_run *r, const struct base *b, const struct matrices *m) {
     enum { MOST = 24 };
@@ -315,9 +335,9 @@ static void study(struct lesson_run *r, const struct base *b, struct matrices *m
     show_answers(r, b, weights + b->questions * b->people, scores + b->questions * b->people);
     print_words(r, b, m);
     draw_all(r, b, weights);
+    say_words(r, b, m, scores + b->questions * b->people);
     lesson_say(r,
-               "The words add up: those that occur with everybody say little, those that occur with one person say "
-               "who. Questions and people are vectors in one space of %d dimensions, compared by the dot product; what "
+               "Questions and people are vectors in one space of %d dimensions, compared by the dot product; what "
                "the dimensions mean was learnt too.",
                SIZE);
 }

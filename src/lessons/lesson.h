@@ -43,10 +43,11 @@ struct lesson_run {
     bool progress; /* a line of progress stands on the terminal */
 };
 
-/* Text. say: a paragraph, wrapped, and a blank line. line: as it is, for tables. show: a terminal picture, which is
- * freed, and a blank line. */
+/* Text. say: a paragraph, wrapped, and a blank line. line: as it is, for tables. entry: a name in a column so wide, and
+ * beside it a text, wrapped. show: a terminal picture, which is freed, and a blank line. */
 void lesson_say(struct lesson_run *r, const char *format, ...) HEED_PRINTF(2, 3);
 void lesson_line(struct lesson_run *r, const char *format, ...) HEED_PRINTF(2, 3);
+void lesson_entry(struct lesson_run *r, int column, const char *name, const char *text);
 void lesson_show(struct lesson_run *r, char *picture);
 /* A figure of the lesson, for --json. */
 void lesson_result(struct lesson_run *r, const char *name, double value);

@@ -1,5 +1,7 @@
 /* Texts to be learnt letter by letter. */
 #include "lessons/letters.h"
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HELD_OUT 0.1 /* of a text of one's own */
@@ -49,6 +51,39 @@ bool letters_encode(struct lesson_run *r, struct letters *l) {
         if (!l->tokens || !heed_encode(r->cx, l->tokens, l->text[i].s, l->text[i].size, false, &l->ids[i]))
             return false;
     return true;
+}
+
+/* ---- words ---- */
+
+static bool in_word(char c) { return isalpha((unsigned char)c) || ((unsigned char)c & 0x80) || c == '\''; }
+
+/* The next word of a text, which is cut off behind it; *text: what follows. NULL: there is none. */
+static char *next_word(char **text) {
+    char *at = *text;
+    while (*at && !in_word(*at)) at++;
+    char *const word = at;
+    while (in_word(*at)) at++;
+    *text = *at ? at + 1 : at;
+    if (*word) *at = 0;
+    return *word ? word : NULL;
+}
+
+static int compare_words(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+bool letters_words(struct lesson_run *r, struct letters *l) {
+    char *text = lesson_text(r, l->text[0].s, 0);
+    l->words = lesson_room(r, (int64_t)l->text[0].size / 2 + 1, sizeof *l->words);
+    for (char *word; text && l->words && (word = next_word(&text));) l->words[l->n_words++] = word;
+    if (l->words) qsort(l->words, (size_t)l->n_words, sizeof *l->words, compare_words);
+    return !heed_failed(r->cx);
+}
+
+float letters_known(struct lesson_run *r, const struct letters *l, const char *text) {
+    char *rest = lesson_text(r, text, 0);
+    int64_t all = 0, known = 0;
+    for (char *word; rest && (word = next_word(&rest)) && *rest; all++)
+        known += bsearch(&word, l->words, (size_t)l->n_words, sizeof *l->words, compare_words) != NULL;
+    return all ? 100 * (float)known / (float)all : 0;
 }
 
 void letters_free(struct lesson_run *r, struct letters *l) {

@@ -9,6 +9,8 @@ struct letters {
     heed_string text[2]; /* to learn from, held out */
     heed_tokenizer *tokens;
     heed_ids ids[2];
+    char **words; /* of the text to learn from, sorted */
+    int64_t n_words;
 };
 
 /* The texts: sentences of heed's English grammar, sonnets of Shakespeare, or --data, whose last tenth of the lines is
@@ -18,6 +20,10 @@ bool letters_sonnets(struct lesson_run *r, struct letters *l);
 bool letters_file(struct lesson_run *r, struct letters *l);
 /* Their characters as tokens; one that is in the held-out text alone is unknown. */
 bool letters_encode(struct lesson_run *r, struct letters *l);
+/* Lists the words of the text to learn from. */
+bool letters_words(struct lesson_run *r, struct letters *l);
+/* How many of the words of a text are among them, in per cent; its last one may be cut off and is not counted. */
+float letters_known(struct lesson_run *r, const struct letters *l, const char *text);
 void letters_free(struct lesson_run *r, struct letters *l);
 
 extern const char *const sonnets[], *const sonnets_held_out[]; /* each ends with an empty line, each list with NULL */

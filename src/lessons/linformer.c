@@ -45,10 +45,10 @@ static bool compute(struct lesson_run *r, struct figures *f) {
 
 static void print(struct lesson_run *r, const struct figures *f) {
     char name[48];
-    lesson_line(r, "%-36s %8s %7s %7s %7s %7s %7s", "error, 1: nothing learnt", "exact", "k = 1", "2", "4", "8", "16");
+    lesson_line(r, "%-30s %7s %7s %7s %7s %7s %7s", "error, 1: nothing learnt", "exact", "k = 1", "2", "4", "8", "16");
     for (int c = 0; c < CURVES; c++) {
         const double exact = f->exact[curves[c].job == JOB_FIND].error;
-        lesson_line(r, "%-36s %8.3f %7.3f %7.3f %7.3f %7.3f %7.3f", curves[c].label, exact, (double)f->error[c][0],
+        lesson_line(r, "%-30s %7.3f %7.3f %7.3f %7.3f %7.3f %7.3f", curves[c].label, exact, (double)f->error[c][0],
                     (double)f->error[c][1], (double)f->error[c][2], (double)f->error[c][3], (double)f->error[c][4]);
         for (int i = 0; i < SIZES; i++) {
             snprintf(name, sizeof name, "%s_%lld", curves[c].name, (long long)sizes[i]);

@@ -81,6 +81,7 @@ struct outcome {
     float *loss;                          /* of every step */
     float weights[GUESTS], image[PIXELS]; /* on the party that is shown */
     double star, star_first, others;      /* how often right about them */
+    double star_weight, least_weight;     /* means over parties where the star comes first: its own, the smallest */
 };
 
 /* guests (n, GUESTS, PIXELS + 1) -> memory (n, 1, PIXELS), and its weights (n, 1, GUESTS) */
@@ -99,10 +100,11 @@ static heed_tensor *remember(heed_ctx *cx, const struct mind *m, heed_tensor *gu
                                m->kind == SIGMOID ? HEED_NORMALISE_SIGMOID : HEED_NORMALISE_SOFTMAX, NULL, weights);
 }
 
-static heed_tensor *recall(heed_ctx *cx, const struct mind *m, const struct parties *p, int64_t n, const float *noise) {
-    heed_tensor *weights, *guests = heed_from_f32(cx, p->guests, 3, (int64_t[]){n, GUESTS, PIXELS + 1});
+static heed_tensor *recall(heed_ctx *cx, const struct mind *m, const struct parties *p, int64_t n, const float *noise,
+                           heed_tensor **weights) {
+    heed_tensor *guests = heed_from_f32(cx, p->guests, 3, (int64_t[]){n, GUESTS, PIXELS + 1});
     heed_tensor *vague = heed_from_f32(cx, noise, 3, (int64_t[]){n, 1, PIXELS});
-    heed_tensor *memory = heed_add(cx, remember(cx, m, guests, &weights), heed_affine(cx, vague, NOISE, 0));
+    heed_tensor *memory = heed_add(cx, remember(cx, m, guests, weights), heed_affine(cx, vague, NOISE, 0));
     return heed_reshape(cx, heed_linear_run(cx, &m->readout, memory, HEED_ACT_NONE), 2, (int64_t[]){n, DIGITS});
 }
 
@@ -134,7 +136,8 @@ static bool learn(struct lesson_run *r, const heed_data *d, struct mind *m, floa
         const float *noise = noises + step % NOISES * BATCH * PIXELS;
         heed_trainer_begin(cx, m->trainer);
         heed_tensor *there = heed_from_f32(cx, p.there, 2, (int64_t[]){BATCH, DIGITS});
-        heed_tensor *each = heed_bce_loss(cx, recall(cx, m, &p, BATCH, noise), there, HEED_REDUCE_NONE);
+        heed_tensor *weights;
+        heed_tensor *each = heed_bce_loss(cx, recall(cx, m, &p, BATCH, noise, &weights), there, HEED_REDUCE_NONE);
         each = heed_mul(cx, each, heed_from_f32(cx, matter, 1, (int64_t[]){DIGITS}));
         heed_tensor *sum = heed_affine(cx, heed_sum(cx, each, NULL, 0, false), 1.0f / BATCH, 0);
         loss[step] = lesson_learn(cx, m->trainer, sum);
@@ -144,9 +147,20 @@ static bool learn(struct lesson_run *r, const heed_data *d, struct mind *m, floa
     return !heed_failed(cx);
 }
 
-/* How often it is right about the star and about the others, on parties it has not seen. */
-static bool examine(struct lesson_run *r, const heed_data *d, const struct mind *m, bool star_first, double *star,
-                    double *others) {
+/* Weights (PARTIES, GUESTS) of parties at which the star comes first. */
+static void weigh(const float *weights, struct outcome *o) {
+    for (int64_t i = 0; weights && i < PARTIES; i++) {
+        float least = weights[i * GUESTS];
+        for (int g = 1; g < GUESTS; g++) least = fminf(least, weights[i * GUESTS + g]);
+        o->star_weight += (double)weights[i * GUESTS] / PARTIES;
+        o->least_weight += (double)least / PARTIES;
+    }
+}
+
+/* How often it is right about the star and about the others, on parties it has not seen; whom it attends to. */
+static bool examine(struct lesson_run *r, const heed_data *d, const struct mind *m, bool star_first,
+                    struct outcome *o) {
+    double *star = star_first ? &o->star_first : &o->star, others = 0;
     heed_ctx *cx = r->cx;
     struct parties p;
     float *noise = lesson_room(r, (int64_t)PARTIES * PIXELS, sizeof *noise);
@@ -154,14 +168,18 @@ static bool examine(struct lesson_run *r, const heed_data *d, const struct mind 
     for (int64_t i = 0; i < PARTIES; i++) draw_party(d, r->seed, 3, i, star_first, &p, i);
     heed_random_normal(r->seed, 4, 0, noise, (int64_t)PARTIES * PIXELS);
     heed_set_grad(cx, false);
-    const float *logits = heed_f32(recall(cx, m, &p, PARTIES, noise));
-    *star = *others = 0;
+    heed_tensor *weights = NULL;
+    const float *logits = heed_f32(recall(cx, m, &p, PARTIES, noise, &weights));
+    *star = 0;
     for (int64_t i = 0; logits && i < PARTIES * DIGITS; i++) {
         const bool right = (logits[i] > 0) == (p.there[i] > 0);
-        *(i % DIGITS == STAR ? star : others) += right;
+        *(i % DIGITS == STAR ? star : &others) += right;
     }
     *star /= PARTIES;
-    *others /= PARTIES * (DIGITS - 1);
+    if (star_first)
+        weigh(heed_f32(heed_contiguous(cx, weights)), o);
+    else
+        o->others = others / (PARTIES * (DIGITS - 1));
     heed_reset(cx);
     heed_set_grad(cx, true);
     return !heed_failed(cx);
@@ -171,10 +189,9 @@ static bool try_memory(struct lesson_run *r, const heed_data *train, const heed_
                        enum memory kind, struct outcome *o) {
     heed_ctx *cx = r->cx;
     struct mind m = {.params = NULL};
-    double unused;
     o->loss = lesson_room(r, r->steps, sizeof *o->loss);
-    bool ok = o->loss && open_mind(r, kind, &m) && learn(r, train, &m, o->loss) &&
-              examine(r, test, &m, false, &o->star, &o->others) && examine(r, test, &m, true, &o->star_first, &unused);
+    bool ok = o->loss && open_mind(r, kind, &m) && learn(r, train, &m, o->loss) && examine(r, test, &m, false, o) &&
+              examine(r, test, &m, true, o);
     if (ok) {
         heed_tensor *weights, *guests = heed_from_f32(cx, shown->guests, 3, (int64_t[]){1, GUESTS, PIXELS + 1});
         heed_tensor *memory = remember(cx, &m, guests, &weights);
@@ -242,6 +259,7 @@ static void print_outcomes(struct lesson_run *r, const struct parties *shown, co
         lesson_line(r, "%-10s %-24s %s %6.2f", names[k], formulas[k], text, sum);
     }
     lesson_line(r, "\n%-11s %20s %20s %20s", "right about", "the star", "the star, met first", "the others");
+    lesson_line(r, "%-11s %18.1f %% %18.1f %% %18.1f %%", "by chance", 50.0, 50.0, 50.0);
     for (int k = 0; k < MEMORIES; k++) {
         char name[40];
         lesson_line(r, "%-11s %18.1f %% %18.1f %% %18.1f %%", names[k], 100 * o[k].star, 100 * o[k].star_first,
@@ -315,6 +333,32 @@ static void draw(struct lesson_run *r, const struct parties *shown, const struct
     lesson_table(r, "memory-loss", losses, 1 + MEMORIES, r->steps);
 }
 
+static void conclude(struct lesson_run *r, const struct outcome *o) {
+    const struct outcome *all = &o[COMPOSITE], *fading = &o[FORGETTING], *open = &o[SIGMOID], *finite = &o[SOFTMAX];
+    const bool everyone = open->least_weight > 0.7, star = finite->star_weight > 0.4;
+    lesson_say(r,
+               "Each digit comes to half of the parties, so that a coin is right half of the time. Composite: all "
+               "weights are equal. Forgetting: the first guests fade, even the star: met first, it is remembered %.0f "
+               "%% of the time, where the composite remembers it %.0f %%.",
+               100 * fading->star_first, 100 * all->star_first);
+    lesson_say(r,
+               "Sigmoid: a weight is learnt for each guest, and attention costs nothing. The guest with the least "
+               "attention at a party still has a weight of %.2f on average%s.",
+               open->least_weight,
+               everyone ? ": with so much noise more is always better, and it learns to attend to everyone, the "
+                          "composite again"
+                        : ", less than everyone's in the composite");
+    lesson_say(r,
+               "Softmax: the weights sum to 1, so attention is finite. The star has %.2f of it on average, an equal "
+               "share being %.2f%s. It is right about the star %.0f %% of the time and about the others %.0f %%; the "
+               "composite %.0f %% and %.0f %%. All later lessons use this attention.",
+               finite->star_weight, 1.0 / GUESTS,
+               star ? ": it goes to the guest that matters, at the price of the others" : ": it has not found it yet",
+               100 * finite->star, 100 * finite->others, 100 * all->star, 100 * all->others);
+    lesson_result(r, "softmax_mean_weight_of_star", finite->star_weight);
+    lesson_result(r, "sigmoid_mean_least_weight", open->least_weight);
+}
+
 static void study(struct lesson_run *r, const heed_data *train, const heed_data *test) {
     struct parties shown;
     struct outcome *o = lesson_room(r, MEMORIES, sizeof *o);
@@ -333,11 +377,7 @@ static void study(struct lesson_run *r, const heed_data *train, const heed_data 
     lesson_line(r, "A party at which the star (*) is met first:\n");
     print_outcomes(r, &shown, o);
     draw(r, &shown, o);
-    lesson_say(
-        r, "Composite: all weights are equal. Forgetting: the first guests fade, even the star. Sigmoid: a weight is "
-           "learnt for each guest, but attention costs nothing, and with so much noise more is always better: it "
-           "learns to attend to everyone, the composite again. Softmax: the weights sum to 1, so attention is finite; "
-           "it goes to the guests that matter, at the price of the others. All later lessons use this attention.");
+    conclude(r, o);
     lesson_say(r,
                "Here theta is always the same. When it depends on the question, it becomes a query: '%s lesson "
                "keys-and-queries'.",

@@ -231,15 +231,17 @@ static bool try_heads(struct lesson_run *r, int heads, const struct texts *t, st
     return ok;
 }
 
+static const char *const job_titles[] = {"One head alone", "Of two: head 0", "Of two: head 1"};
+
 static void print_outcomes(struct lesson_run *r, const struct outcome o[2]) {
     lesson_line(r, "%-14s %20s %20s", "", "letter before right", "first letter right");
     for (int k = 0; k < 2; k++)
-        lesson_line(r, "%d head%s of %-5d %18.1f %% %18.1f %%", o[k].heads, o[k].heads > 1 ? "s" : " ",
+        lesson_line(r, "%d head%s of %-4d %18.1f %% %18.1f %%", o[k].heads, o[k].heads > 1 ? "s" : " ",
                     SMALL / o[k].heads, 100 * o[k].before, 100 * o[k].first);
     lesson_line(r, "\n%-14s %20s %20s", "weight on", "letter before", "first letter");
     for (int k = 0; k < 2; k++)
         for (int h = 0; h < o[k].heads; h++)
-            lesson_line(r, "%s %-5d %22.2f %20.2f", k ? "head" : "the one", h, o[k].on_before[h], o[k].on_first[h]);
+            lesson_line(r, "%-14s %20.2f %20.2f", job_titles[k + h], o[k].on_before[h], o[k].on_first[h]);
     lesson_line(r, "%s", "");
     lesson_result(r, "one_head_before", o[0].before);
     lesson_result(r, "one_head_first", o[0].first);
@@ -262,13 +264,12 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
     heed_figure_grid(f, 1, 3);
     heed_figure_bar(f, "weight");
     for (int k = 0; k < 3; k++) {
-        static const char *const titles[] = {"One head alone", "Of two: head 0", "Of two: head 1"};
         const heed_capture_map *map = &o[k > 0].map;
         heed_terminal how = r->terminal;
-        how.title = titles[k];
+        how.title = job_titles[k];
         lesson_show(r, heed_terminal_attention(r->cx, map, k == 2, &look, &how));
         heed_panel *p = heed_figure_panel(f, 0, k);
-        heed_panel_title(p, titles[k]);
+        heed_panel_title(p, job_titles[k]);
         heed_plot_attention_map(p, map, k == 2, &look);
     }
     lesson_picture(r, f, "multi-head");
@@ -307,6 +308,24 @@ static void draw_jobs(struct lesson_run *r, const struct outcome o[2], const int
                      5, LENGTH * LENGTH);
 }
 
+/* What the weights and the answers show, or that they do not show it yet. */
+static void conclude(struct lesson_run *r, const struct outcome o[2]) {
+    const int h = o[1].on_before[1] > o[1].on_before[0];
+    const double least = fmin(o[1].on_before[h], o[1].on_first[1 - h]);
+    const double one = o[0].before + o[0].first, two = o[1].before + o[1].first;
+    if (least > 0.7)
+        lesson_say(r, "The two heads have specialised by training alone: one attends to the letter before, the other "
+                      "to the first.");
+    else
+        lesson_say(r, "The two heads have not specialised: neither attends to one of the two letters alone. --steps "
+                      "says how long they learn.");
+    if (two - one > 0.05)
+        lesson_say(r, "A single head of the same width must attend to both at once, and from the mean of two letters "
+                      "it cannot always be told which was which.");
+    else
+        lesson_say(r, "A single head of the same width must attend to both at once; here it does so as well as two.");
+}
+
 static void run(struct lesson_run *r) {
     struct outcome o[2];
     struct texts tests;
@@ -322,10 +341,7 @@ static void run(struct lesson_run *r) {
         if (!try_heads(r, k + 1, &tests, &o[k])) return;
     print_outcomes(r, o);
     draw_jobs(r, o, tests.letters);
-    lesson_say(r,
-               "The two heads have specialised by training alone: one attends to the letter before, the other to the "
-               "first. A single head of the same width must attend to both at once, and the mean of two letters hardly "
-               "says which was which.");
+    conclude(r, o);
 }
 
 const struct lesson multihead_lesson = {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ORDERS = 10, TRAIN_LINES = 600, TEST_LINES = 300, SAMPLE = 90, SHOWN = 60 };
+enum { ORDERS = 10, TRAIN_LINES = 600, TEST_LINES = 300, SAMPLE = 1500, SHOWN = 36, KEPT = 60 };
 
 struct alphabet {
     struct letters letters; /* counted, held out */
@@ -14,6 +14,7 @@ struct alphabet {
 };
 struct figures {
     float order[ORDERS], kinds[ORDERS], unseen[ORDERS], nats[ORDERS];
+    float words[ORDERS]; /* of the drawn words, those of the text, in per cent */
     char *sample[ORDERS];
 };
 
@@ -74,7 +75,7 @@ static char *draw(struct lesson_run *r, const heed_ngram *m, int k) {
         memcpy(text + size, letter, strlen(letter));
         size += strlen(letter);
     }
-    return text ? lesson_text(r, text, SHOWN) : NULL;
+    return text;
 }
 
 static bool try_order(struct lesson_run *r, const struct alphabet *a, int k, struct figures *f) {
@@ -85,33 +86,46 @@ static bool try_order(struct lesson_run *r, const struct alphabet *a, int k, str
                          &(heed_ngram_opts){.order = k + 1, .fallback = fallback}, NULL);
     if (!m) return false;
     measure(a, m, k, f);
-    f->sample[k] = draw(r, m, k);
+    const char *drawn = draw(r, m, k);
     heed_ngram_free(r->cx, m);
+    if (!drawn) return false;
+    f->words[k] = letters_known(r, &a->letters, drawn);
+    f->sample[k] = lesson_text(r, drawn, KEPT);
     return f->sample[k] != NULL;
 }
 
 /* ---- what is shown ---- */
 
 static void show(struct lesson_run *r, const struct figures *f) {
-    int order = 0;
+    int order = 0, enough = 0;
     for (int k = 1; k < ORDERS; k++)
         if (f->nats[k] < f->nats[order]) order = k;
-    lesson_line(r, "%5s %10s %10s %12s   %s", "order", "n-grams", "unseen", "nats/letter", "drawn");
+    while (f->nats[enough] > f->nats[order] + 0.05f * (f->nats[0] - f->nats[order])) enough++;
+    lesson_line(r, "%5s %8s %9s %8s %8s  %s", "order", "n-grams", "unseen", "nats", "words", "drawn");
     for (int k = 0; k < ORDERS; k++)
-        lesson_line(r, "%5d %10.0f %8.1f %% %12.3f   %s", k + 1, (double)f->kinds[k], (double)f->unseen[k],
-                    (double)f->nats[k], f->sample[k]);
+        lesson_line(r, "%5d %8.0f %7.1f %% %8.3f %6.0f %%  %s", k + 1, (double)f->kinds[k], (double)f->unseen[k],
+                    (double)f->nats[k], (double)f->words[k], lesson_text(r, f->sample[k], SHOWN));
     lesson_line(r, "%s", "");
     lesson_say(r,
-               "Each letter more makes the text look more like language, and the held-out text easier to predict: %.2f "
-               "nats per letter without context, %.2f with order %d. But then it ends: of %d letters in a row, %.0f %% "
-               "of the held-out ones were never seen in training. Smoothing (Kneser & Ney 1995) falls back to shorter "
-               "contexts there, so a higher order does no great harm, and no good either.",
-               (double)f->nats[0], (double)f->nats[order], order + 1, ORDERS, (double)f->unseen[ORDERS - 1]);
+               "Unseen: held-out n-grams that never occur in training. Nats: what a held-out letter costs. Words: of "
+               "the words in %d letters drawn from the model, those that the text has.",
+               SAMPLE);
+    lesson_say(r,
+               "More context makes the held-out text easier to predict: %.2f nats per letter without any, %.2f with "
+               "order %d, and nearly all of that is gained by order %d. Of the words that are drawn the text has %.0f "
+               "%% at order 1, %.0f %% at order %d and %.0f %% at order %d. What stops it: of %d letters in a row, "
+               "%.0f %% of the held-out ones were never seen in training. Smoothing (Kneser & Ney 1995) falls back to "
+               "shorter contexts there, also in drawing, and so writes words that do not exist.",
+               (double)f->nats[0], (double)f->nats[order], order + 1, enough + 1, (double)f->words[0],
+               (double)f->words[enough], enough + 1, (double)f->words[ORDERS - 1], ORDERS, ORDERS,
+               (double)f->unseen[ORDERS - 1]);
     lesson_say(r,
                "Counting treats every context as unlike all others: what it knows of 'a small dog' says nothing of 'a "
                "small cat'. To know longer contexts it needs more text than there is. Networks that give words "
                "vectors, and remember, go on where n-grams end.");
     lesson_result(r, "best_order", order + 1);
+    lesson_result(r, "words_at_first_order", (double)f->words[0] / 100);
+    lesson_result(r, "words_at_last_order", (double)f->words[ORDERS - 1] / 100);
     lesson_result(r, "best_nats", (double)f->nats[order]);
     lesson_result(r, "unseen_at_last_order", (double)f->unseen[ORDERS - 1] / 100);
     heed_terminal how = r->terminal;
@@ -146,8 +160,9 @@ static void picture(struct lesson_run *r, const struct figures *f) {
                                        {.name = "n_grams", .f32 = f->kinds},
                                        {.name = "unseen_percent", .f32 = f->unseen},
                                        {.name = "nats_per_letter", .f32 = f->nats},
+                                       {.name = "words_percent", .f32 = f->words},
                                        {.name = "sample", .text = (const char *const *)f->sample}},
-                 5, ORDERS);
+                 6, ORDERS);
 }
 
 static void run(struct lesson_run *r) {
@@ -155,7 +170,7 @@ static void run(struct lesson_run *r) {
     struct letters *l = &a.letters;
     struct figures f = {0};
     bool ok = (r->data ? letters_file(r, l) : letters_grammar(r, TRAIN_LINES, TEST_LINES, l)) && letters_encode(r, l) &&
-              name_letters(r, &a);
+              name_letters(r, &a) && letters_words(r, l);
     if (ok)
         lesson_say(r,
                    "What comes next? Shannon counted. An n-gram model predicts a letter from the n - 1 letters before "

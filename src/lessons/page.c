@@ -16,13 +16,14 @@ static int characters(const char *s, size_t n) {
     return count;
 }
 
-static void print_wrapped(const char *text, int columns) {
+/* Lines after the first are indented. */
+static void print_wrapped(const char *text, int indent, int columns) {
     int at = 0;
     for (size_t n; *text; text += n, text += strspn(text, " ")) {
         n = strcspn(text, " ");
         const int width = characters(text, n);
-        if (at > 0 && at + 1 + width > columns) {
-            putchar('\n');
+        if (at > 0 && indent + at + 1 + width > columns) {
+            printf("\n%*s", indent, "");
             at = 0;
         } else if (at > 0) {
             putchar(' ');
@@ -44,9 +45,16 @@ void lesson_say(struct lesson_run *r, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    print_wrapped(text, r->terminal.width);
+    print_wrapped(text, 0, r->terminal.width);
     putchar('\n');
     fflush(stdout); /* what is said can be read while the next thing is computed */
+}
+
+void lesson_entry(struct lesson_run *r, int column, const char *name, const char *text) {
+    if (mute(r)) return;
+    printf("%-*s", column, name);
+    print_wrapped(text, column, r->terminal.width);
+    fflush(stdout);
 }
 
 void lesson_line(struct lesson_run *r, const char *format, ...) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { GRID = 201, EPOCHS = 60, BATCH = 10, ROWS = 6, MAP_MOST = 200 };
+enum { GRID = 201, EPOCHS = 60, BATCH = 10, ROWS = 6, LEARNT = 3, MAP_MOST = 200 };
 #define RATE 0.8
 
 /* ---- learning ---- */
@@ -178,7 +178,7 @@ static void draw_maps(struct lesson_run *r, const struct scene *s) {
     heed_figure *f = m <= MAP_MOST ? lesson_figure(r, 680, 310) : NULL;
     heed_figure_grid(f, 1, 2);
     for (int k = 0; f && k < 2; k++) {
-        const struct effect *e = &s->effects[k ? 3 : 0];
+        const struct effect *e = &s->effects[k ? LEARNT : 0];
         heed_panel *p = heed_figure_panel(f, 0, k);
         char title[64];
         if (k == 0 || s->keys.width > 1)
@@ -222,7 +222,8 @@ static void draw_path(struct lesson_run *r, const struct scene *s) {
 static void draw_curves(struct lesson_run *r, const struct scene *s) {
     float *x = lesson_floats(r, s->keys.x, s->keys.n), *y = lesson_floats(r, s->keys.y, s->keys.n);
     float *gx = lesson_floats(r, s->grid_x, GRID), *plain = lesson_floats(r, s->effects[0].curve, GRID);
-    float *learnt = lesson_floats(r, s->effects[3].curve, GRID), *most = lesson_floats(r, s->effects[5].curve, GRID);
+    float *learnt = lesson_floats(r, s->effects[LEARNT].curve, GRID),
+          *most = lesson_floats(r, s->effects[5].curve, GRID);
     float *truth = s->truth ? lesson_floats(r, s->truth, GRID) : NULL;
     if (heed_failed(r->cx)) return;
     for (int64_t i = 0; i < s->keys.n; i++) x[i] *= (float)s->keys.unit[0];
@@ -255,7 +256,7 @@ static void show_maps(struct lesson_run *r, const struct scene *s) {
     const int64_t n = s->keys.n, m = s->queries.n;
     heed_terminal how = r->terminal;
     for (int k = 0; k < 2; k++) {
-        float *map = lesson_floats(r, s->effects[k ? 3 : 0].map, n * m);
+        float *map = lesson_floats(r, s->effects[k ? LEARNT : 0].map, n * m);
         if (!map) return;
         how.title = k ? "Attention weights with the learnt w: sharper" : "Attention weights with w = 1";
         how.height = 14;
@@ -283,13 +284,13 @@ static void write(struct lesson_run *r, const struct scene *s) {
                      (heed_table_column[]){{.name = "query", .f64 = row},
                                            {.name = "key", .f64 = column},
                                            {.name = "plain", .f64 = s->effects[0].map},
-                                           {.name = "learnt", .f64 = s->effects[3].map}},
+                                           {.name = "learnt", .f64 = s->effects[LEARNT].map}},
                      4, cells);
     if (s->keys.width == 1)
         lesson_table(r, "parametric-pooling",
                      (heed_table_column[]){{.name = "x", .f64 = s->grid_x},
                                            {.name = "plain", .f64 = s->effects[0].curve},
-                                           {.name = "learnt", .f64 = s->effects[3].curve},
+                                           {.name = "learnt", .f64 = s->effects[LEARNT].curve},
                                            {.name = "four_times", .f64 = s->effects[5].curve},
                                            {.name = "truth", .f64 = s->truth}},
                      s->truth ? 5 : 4, GRID);
@@ -324,7 +325,7 @@ static void print_learning(struct lesson_run *r, const struct scene *s) {
     for (int epoch = 0; epoch < EPOCHS; epoch = epoch < 2 ? epoch + 1 : epoch < 4 ? 4 : 2 * epoch)
         lesson_line(r, "%8d %10.4f %20.4f", epoch, (double)l->path[epoch * (l->steps / EPOCHS)],
                     (double)l->epoch[epoch]);
-    lesson_line(r, "%8d %10.4f\n", EPOCHS, l->w[0]);
+    lesson_line(r, "%8d %10.4f %20.4f\n", EPOCHS, l->w[0], s->effects[LEARNT].left_out * s->effects[LEARNT].left_out);
     if (s->keys.width == 1) return;
     lesson_line(r, "%8s %10s", "column", "w");
     for (int64_t c = 0; c < s->keys.width; c++) lesson_line(r, "%8lld %10.4f", (long long)c + 1, l->w[c]);
@@ -345,16 +346,16 @@ static void run(struct lesson_run *r) {
     if (r->data)
         lesson_line(r, "%s: %lld keys of %lld number%s. Each column of x was divided by its deviation.\n", r->data,
                     (long long)s->keys.n, (long long)s->keys.width, s->keys.width == 1 ? "" : "s");
-    print_learning(r, s);
     for (int k = 0; k < ROWS; k++) {
         s->effects[k].factor = factors[k];
         if (!measure(r, s, &s->effects[k])) return;
     }
+    print_learning(r, s);
     lesson_result(r, "w", s->learning.w[0]);
     lesson_result(r, "plain_left_out", s->effects[0].left_out);
-    lesson_result(r, "learnt_left_out", s->effects[3].left_out);
+    lesson_result(r, "learnt_left_out", s->effects[LEARNT].left_out);
     lesson_result(r, "plain_attended", s->effects[0].attended);
-    lesson_result(r, "learnt_attended", s->effects[3].attended);
+    lesson_result(r, "learnt_attended", s->effects[LEARNT].attended);
     if (s->keys.width == 1) draw_curves(r, s);
     if (s->queries.n <= MAP_MOST) show_maps(r, s);
     lesson_say(r, "What w does. Keys attended: how many a query attends to, exp of the entropy of its weights.%s",
@@ -370,7 +371,7 @@ static void run(struct lesson_run *r) {
         r,
         "Larger w: fewer influential keys, and a curve that is less smooth. Learning moves w to where the points "
         "that are left out are predicted best%s.",
-        best < 0.99 * s->effects[3].left_out ? "; with these it is still on its way" : "");
+        best < 0.99 * s->effects[LEARNT].left_out ? "; with these it is still on its way" : "");
 }
 
 const struct lesson parametric_lesson = {

@@ -143,10 +143,14 @@ static void study(struct lesson_run *r, struct vit *v, const struct pictures *tr
     draw_positions(r, cosine);
     write_tables(r, cosine, mean);
     lesson_say(r,
-               "Each small map is one position, its place in the sheet the place in the picture; bright is alike. The "
-               "positions have learnt the grid from the pictures alone: neighbours are alike, most of all where "
-               "there is ink. Along the edge, where digits have none, all places are alike, even those of opposite "
-               "edges, which is why the farthest are more alike again.");
+               "Each small map is one position, its place in the sheet the place in the picture; bright is alike. %s",
+               mean[1][1] > mean[1][3] + 0.1
+                   ? "The positions have learnt the grid from the pictures alone: neighbours are more alike than "
+                     "positions three patches apart."
+                   : "The positions have not learnt the grid yet.");
+    if (mean[1][GRID - 1] > mean[1][3] + 0.05)
+        lesson_say(r, "Positions at opposite edges are more alike than those in between: digits leave the edge empty, "
+                      "and nothing there tells one place from another.");
 }
 
 static void run(struct lesson_run *r) {

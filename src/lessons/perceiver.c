@@ -227,11 +227,15 @@ static void run(struct lesson_run *r) {
     draw_latents(r, &exact, net);
     draw(r, &exact, net);
     write(r, &exact, net);
-    lesson_say(r, "Where tokens share a latent, several places hear the same mixture of them and cannot tell which is "
-                  "theirs: the "
-                  "squares off the line. What this buys: at T = 50,000 pixels and 512 latents, 50 million weights "
-                  "instead of 2.5 thousand million, and layers after the first cost nothing more when T grows. Real "
-                  "inputs help: pixels and letters repeat each other, so that a few hundred latents do.");
+    const double last = 100 * net[SIZES - 1].right;
+    lesson_say(r,
+               "Where tokens share a latent, several places hear the same mixture of them and cannot tell which is "
+               "theirs: the squares off the line. %d latents have the rank for all, and get %.0f %% in %lld steps%s.",
+               sizes[SIZES - 1], last, (long long)r->steps,
+               last < 99 ? ": what is missing was lost in learning, not in rank" : "");
+    lesson_say(r, "What this buys: at T = 50,000 pixels and 512 latents, 50 million weights instead of 2.5 billion, "
+                  "and layers after the first cost nothing more when T grows. Real inputs help: neighbouring pixels, "
+                  "and letters of a text, say much about each other, so that a few hundred latents can be enough.");
 }
 
 const struct lesson perceiver_lesson = {

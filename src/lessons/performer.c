@@ -141,11 +141,10 @@ static bool measure(struct lesson_run *r, struct study *s) {
 /* ---- what is shown ---- */
 
 static void print_errors(struct lesson_run *r, const struct study *s, const struct sharpness *how) {
-    lesson_line(r, "%-26s %8s %8s %8s %8s %10s %14s", how->name, "m = 8", "64", "256", "1024", "exponent",
-                "below 0 at 64");
+    lesson_line(r, "%-26s %7s %7s %7s %7s %9s %10s", how->name, "m = 8", "64", "256", "1024", "exponent", "below 0");
     for (int k = 0; k < KINDS; k++) {
         char name[64];
-        lesson_line(r, "%-26s %8.3f %8.3f %8.3f %8.3f %10.2f %12.1f %%", kinds[k].name, s->error[k][0], s->error[k][3],
+        lesson_line(r, "%-26s %7.3f %7.3f %7.3f %7.3f %9.2f %8.1f %%", kinds[k].name, s->error[k][0], s->error[k][3],
                     s->error[k][5], s->error[k][7], s->exponent[k], 100 * s->negative[k][3]);
         snprintf(name, sizeof name, "exponent_%s_%s", how->key, kinds[k].key);
         lesson_result(r, name, s->exponent[k]);
@@ -264,6 +263,31 @@ static void draw_maps(struct lesson_run *r, const struct study *s) {
                  4, n);
 }
 
+static void conclude(struct lesson_run *r, struct study *const *s) {
+    enum { POSITIVE = 1, SINES = 4 }; /* each with its orthogonal kind before it */
+    int less = 0;
+    for (int h = 0; h < SHARPNESSES; h++)
+        for (int i = 0; i < SIZES; i++)
+            less += (s[h]->error[POSITIVE - 1][i] < s[h]->error[POSITIVE][i]) +
+                    (s[h]->error[SINES - 1][i] < s[h]->error[SINES][i]);
+    lesson_say(
+        r,
+        "Independent features are a mean of m draws, whose error falls as 1 / sqrt(m), an exponent of -0.5, once "
+        "there are enough of them: half of it costs four times the features. For soft attention positive "
+        "features have %.2f here, sines and cosines %.2f; for sharp attention %.2f and %.2f, for how many are "
+        "enough grows with the exponential of the scores.",
+        s[0]->exponent[POSITIVE], s[0]->exponent[SINES], s[1]->exponent[POSITIVE], s[1]->exponent[SINES]);
+    lesson_say(
+        r,
+        "Sines and cosines (Rahimi and Recht 2007) have the same mean. With 1024 of them the sharp map errs by "
+        "%.2f, with as many positive features by %.2f; with 8 it is %.1f and %.1f. Their products may be "
+        "negative, and a sum of them may come near 0, by which all is divided. Weights of positive features are "
+        "weights, however few there are: that is why networks can be trained with them. Rows w that are "
+        "orthogonal to each other err less than rows that are drawn independently in %d of these %d comparisons.",
+        s[1]->error[SINES][SIZES - 1], s[1]->error[POSITIVE][SIZES - 1], s[1]->error[SINES][0],
+        s[1]->error[POSITIVE][0], less, 2 * SHARPNESSES * SIZES);
+}
+
 static void run(struct lesson_run *r) {
     struct study *s[SHARPNESSES];
     lesson_say(r,
@@ -271,7 +295,8 @@ static void run(struct lesson_run *r) {
                "mean over random vectors w, of f(q) f(k) with f(x) = exp(w'x - |x|^2 / 2). With m such features the "
                "sums over keys are made once, for all queries: the cost is T x m, and the map is never made. Here it "
                "is made, to see what it has become: %d queries and keys of %d numbers, each figure the median of %d "
-               "draws, |A' - A| / |A| for weights A' in place of A.",
+               "draws, |A' - A| / |A| for weights A' in place of A. Below 0: the share of the weights that are "
+               "negative with 64 features.",
                T, D, DRAWS);
     heed_set_grad(r->cx, false);
     for (int h = 0; h < SHARPNESSES; h++) {
@@ -281,22 +306,17 @@ static void run(struct lesson_run *r) {
         if (!measure(r, s[h])) return;
         print_errors(r, s[h], &sharpnesses[h]);
     }
-    lesson_say(r,
-               "Where there are enough features the error falls as 1 / sqrt(m), an exponent of -0.5: half of it costs "
-               "four times the features. How many are enough grows with the exponential of the scores. Sines and "
-               "cosines (Rahimi and Recht 2007) have the same mean. Where there are many they err less here; where "
-               "there are few they fail, for their products may be negative, and a sum of them may come near 0, by "
-               "which all is divided. Weights of positive features are weights, however few there are: that is why "
-               "networks can be trained with them. Rows w that are orthogonal to each other mostly err less than rows "
-               "that are drawn each by itself.");
+    conclude(r, s);
     draw_errors(r, s);
     draw_maps(r, s[1]);
     write_errors(r, s);
     heed_set_grad(r->cx, true);
-    lesson_say(r,
-               "What a Performer leaves out is sharpness: attention to one key among many needs more features than "
-               "there are keys. '%s new performer DIR' makes a model of this kind.",
-               r->program);
+    lesson_say(
+        r,
+        "What a Performer leaves out is sharpness: with as many features as keys, %d, positive features leave an "
+        "error of %.2f where attention is sharp, %.2f where it is soft. '%s new performer DIR' makes a model of "
+        "this kind.",
+        T, s[1]->error[1][3], s[0]->error[1][3], r->program);
 }
 
 const struct lesson performer_lesson = {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 enum { LENGTH = 64, WIDTH = 64, TURNED = 32, FAR = 200, HEADS = 8, SPAN = 40, BUCKETS = 32, MAX_DISTANCE = 128 };
+enum { TRAINED = 64, REACH = 256, STEPS = 600, SLOW = 16 };
 
 /* ---- order does not matter ---- */
 
@@ -136,6 +137,113 @@ static void show_rotary(struct lesson_run *r, float *distance, float *decay) {
     }
 }
 
+/* ---- beyond the distances of training ---- */
+
+/* The nearest of the distances that share T5's last bucket. */
+static int last_bucket(void) {
+    int at = 0;
+    while (heed_t5_bucket(-at, true, BUCKETS, MAX_DISTANCE) < heed_t5_bucket(-FAR, true, BUCKETS, MAX_DISTANCE)) at++;
+    return at;
+}
+
+/* Scores of one query against one key at distances 0 to n - 1, both rotated. */
+static heed_tensor *turned_scores(heed_ctx *cx, const heed_param *query, const heed_param *key, int64_t n) {
+    heed_tensor *k = heed_expand(cx, heed_param_tensor(cx, key), 4, (int64_t[]){1, n, 1, TURNED});
+    k = heed_rotary(cx, k, &(heed_rotary_opts){.start = 0});
+    return heed_sum(cx, heed_mul(cx, k, heed_param_tensor(cx, query)), (int[]){3}, 1, false);
+}
+
+/* A query and a key learn to score -distance / SLOW, as a head of ALiBi does, at distances below TRAINED. */
+static bool fit_rotary(struct lesson_run *r, float *scores) {
+    static const int64_t shape[] = {1, 1, 1, TURNED};
+    heed_ctx *cx = r->cx;
+    heed_params *params = heed_params_new(cx);
+    heed_param *query = heed_param_add(cx, params, "", "query", 4, shape, (heed_init){HEED_INIT_NORMAL, 0, 0.3f});
+    heed_param *key = heed_param_add(cx, params, "", "key", 4, shape, (heed_init){HEED_INIT_NORMAL, 0, 0.3f});
+    heed_trainer *trainer = NULL;
+    float wanted[TRAINED];
+    for (int i = 0; i < TRAINED; i++) wanted[i] = -(float)i / SLOW;
+    if (heed_params_allocate(cx, params) && heed_params_init(cx, params, r->seed))
+        trainer = heed_trainer_new(cx, params,
+                                   &(heed_trainer_opts){.optimizer = {.kind = HEED_ADAM},
+                                                        .schedule = {.kind = HEED_COSINE, .lr = 0.03, .steps = STEPS}});
+    for (int step = 0; trainer && step < STEPS && !heed_failed(cx); step++) {
+        heed_trainer_begin(cx, trainer);
+        heed_tensor *target = heed_from_f32(cx, wanted, 3, (int64_t[]){1, TRAINED, 1});
+        lesson_learn(cx, trainer, heed_mse_loss(cx, turned_scores(cx, query, key, TRAINED), target, HEED_REDUCE_MEAN));
+    }
+    const bool ok = trainer && heed_copy_f32(cx, turned_scores(cx, query, key, REACH), scores, REACH);
+    heed_reset(cx);
+    heed_trainer_free(cx, trainer);
+    heed_params_free(cx, params);
+    return ok;
+}
+
+/* The share of the weight that keys from distance TRAINED on get when the query sees REACH of them. */
+static double far_share(const float *scores) {
+    double sum = 0, far = 0;
+    for (int i = 0; i < REACH; i++) {
+        const double weight = exp((double)scores[i]);
+        sum += weight;
+        if (i >= TRAINED) far += weight;
+    }
+    return far / sum;
+}
+
+static void draw_beyond(struct lesson_run *r, const float *rotary, const float *alibi) {
+    float distance[REACH];
+    for (int i = 0; i < REACH; i++) distance[i] = (float)i;
+    const heed_series series[] = {{"rotary, learnt up to 63", distance, rotary, REACH, false},
+                                  {"ALiBi", distance, alibi, REACH, false}};
+    heed_terminal how = r->terminal;
+    how.height = 10;
+    lesson_show(r,
+                heed_terminal_curves(r->cx, series, 2, &(heed_axes){.x_label = "distance", .y_label = "score"}, &how));
+    heed_figure *f = lesson_figure(r, 480, 280);
+    heed_panel *p = heed_figure_panel(f, 0, 0);
+    heed_panel_title(p, "Beyond the distances of training");
+    heed_panel_labels(p, "distance between query and key", "score");
+    heed_panel_vline(p, TRAINED - 1, &(heed_style){.color = HEED_COLOR_GREY, .width = 1, .dash = HEED_DASH_DOTS});
+    heed_panel_curve(p, distance, alibi, REACH,
+                     &(heed_style){.label = "ALiBi", .color = HEED_COLOR_BLUE, .width = 2, .dash = HEED_DASH_LONG});
+    heed_panel_curve(p, distance, rotary, REACH,
+                     &(heed_style){.label = "rotary, learnt up to 63", .color = HEED_COLOR_ORANGE, .width = 2});
+    lesson_picture(r, f, "positions-beyond");
+    lesson_table(r, "positions-beyond",
+                 (heed_table_column[]){{.name = "distance", .f32 = distance},
+                                       {.name = "rotary", .f32 = rotary},
+                                       {.name = "alibi", .f32 = alibi}},
+                 3, REACH);
+}
+
+static void show_beyond(struct lesson_run *r) {
+    float rotary[REACH], alibi[REACH];
+    double within = 0;
+    if (!fit_rotary(r, rotary)) return;
+    for (int i = 0; i < REACH; i++) alibi[i] = -(float)i / SLOW;
+    for (int i = 0; i < TRAINED; i++) within = fmax(within, fabs((double)rotary[i] - (double)alibi[i]));
+    const double far = far_share(rotary), share = far_share(alibi);
+    lesson_say(r,
+               "What happens at distances beyond those of training? A query and a key with rotary positions learn the "
+               "scores of an ALiBi head, -distance / %d, at distances 0 to %d. There they differ from them by %.2f at "
+               "most. Then the query sees %d keys:",
+               SLOW, TRAINED - 1, within, REACH);
+    draw_beyond(r, rotary, alibi);
+    lesson_say(r,
+               "ALiBi gives %.0f %% of the weight to keys farther away than any in training, rotary %.0f %%. %s Models "
+               "with rotary positions are therefore trained at the length at which they are used, or their angles are "
+               "scaled to the trained range (Chen et al. 2023). T5's last bucket holds every distance from %d on: none "
+               "is new to a model that has seen one of them.",
+               100 * share, 100 * far,
+               far > 2 * share ? "Slow pairs of channels reach angles that they never had, where nothing was learnt: "
+                                 "far keys score as if they were near."
+                               : "With this seed the angles that were never learnt happen to do no harm.",
+               last_bucket());
+    lesson_result(r, "beyond_within", within);
+    lesson_result(r, "beyond_rotary", far);
+    lesson_result(r, "beyond_alibi", share);
+}
+
 /* ---- ALiBi and T5 ---- */
 
 /* Weights of the last of SPAN queries over keys of equal score. */
@@ -178,14 +286,11 @@ static void show_relative(struct lesson_run *r, const float *distance, const flo
     lesson_show(r, heed_terminal_curves(r->cx, series, 3,
                                         &(heed_axes){.x_label = "key, counted from the query", .y_label = "weight"},
                                         &how));
-    int last = 0; /* the nearest of those in the last bucket */
-    while (last < FAR && both[FAR - last] < both[0]) last++;
     lesson_say(r,
                "T5 (Raffel et al. 2020) learns a bias for each of 32 buckets of distances. Near keys have a bucket "
                "each, far ones share: distances 0 to 7 before the query lie in buckets %.0f to %.0f, 64 in %.0f, "
-               "everything from %d on in "
-               "%.0f; keys after the query have 16 buckets of their own.",
-               (double)both[FAR], (double)both[FAR - 7], (double)both[FAR - 64], last, (double)both[0]);
+               "everything from %d on in %.0f; keys after the query have 16 buckets of their own.",
+               (double)both[FAR], (double)both[FAR - 7], (double)both[FAR - 64], last_bucket(), (double)both[0]);
     lesson_result(r, "t5_far_bucket", (double)both[0]);
     heed_figure *f = lesson_figure(r, 900, 270);
     heed_figure_grid(f, 1, 3);
@@ -243,9 +348,9 @@ static void run(struct lesson_run *r) {
                "Only the angle between them is left: the same query and key, moved together, have the same score.");
     show_rotary(r, distance, decay);
     show_relative(r, distance, decay);
-    lesson_say(r,
-               "Sine and learned positions are added once, to the input; rotary, ALiBi and T5's bias act on distances "
-               "in every attention layer, and so also work at positions beyond those of training.");
+    lesson_say(r, "Sine and learned positions are added once, to the input; rotary, ALiBi and T5's bias act in every "
+                  "attention layer, and on distances alone.");
+    show_beyond(r);
 }
 
 const struct lesson positions_lesson = {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 12, WAYS = 6, DRAWS = 10000, TOP_K = 4 };
+enum { WORDS = 12, WAYS = 6, DRAWS = 10000, TOP_K = 4, TAIL = 6 };
 #define TOP_P 0.8
 
 /* What might follow "She poured herself a cup of": logits as a language model gives them. */
@@ -61,6 +61,13 @@ static void draw_words(const struct lesson_run *r, uint64_t stream, const float 
     }
 }
 
+/* The probability of the last words together. */
+static double tail(const float *p) {
+    double sum = 0;
+    for (int i = WORDS - TAIL; i < WORDS; i++) sum += (double)p[i];
+    return sum;
+}
+
 static void print_ways(struct lesson_run *r, float p[WAYS][WORDS]) {
     char name[64];
     lesson_line(r, "%-30s %8s %8s %8s %10s", "", "coffee", "paint", "words", "as open as");
@@ -108,11 +115,14 @@ static void run(struct lesson_run *r) {
                   "takes the most probable token each time; sampling draws one. What might follow \"She poured herself "
                   "a cup of\":");
     lesson_show(r, heed_terminal_bars(r->cx, words, p[0], WORDS, &r->terminal));
-    lesson_say(r, "The long tail is the trouble: each of its words is improbable, but one of them comes often. "
-                  "Temperature T divides the logits: below 1 it sharpens the distribution, above 1 it flattens it, and "
-                  "no word becomes impossible. Top-k keeps the k most probable words, whatever their probabilities. "
-                  "Top-p, the nucleus, keeps the fewest words whose probabilities reach p: few where the model is "
-                  "sure, many where it is not. What is left is divided by its sum.");
+    lesson_say(r,
+               "The long tail is the trouble: each of its words is improbable, but the last %d together have %.1f %%, "
+               "at temperature 2 %.1f %%, and models have tails of many thousand words. Temperature T divides the "
+               "logits: below 1 it sharpens the distribution, above 1 it flattens it, and "
+               "no word becomes impossible. Top-k keeps the k most probable words, whatever their probabilities. "
+               "Top-p, the nucleus, keeps the fewest words whose probabilities reach p: few where the model is "
+               "sure, many where it is not. What is left is divided by its sum.",
+               TAIL, 100 * tail(p[0]), 100 * tail(p[2]));
     print_ways(r, p);
     lesson_say(r, "With the nucleus of temperature 2 (what heed and transformers do: first temperature, then top-k, "
                   "then top-p):");

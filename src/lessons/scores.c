@@ -258,10 +258,14 @@ static void run(struct lesson_run *r) {
                "sqrt(d). Without the division a large d saturates the softmax before anything is learnt: one key gets "
                "all the weight, and hardly any gradient is left. 64 queries, 16 keys:");
     show_scale(r, &scale, &s, warm);
-    lesson_say(r,
-               "Divided by sqrt(d), the weights are as soft for 1024 numbers as for 4. When distance and dot product "
-               "give the same weights: '%s lesson distance-and-dot'.",
-               r->program);
+    double least = 1, most = 0;
+    for (int k = 0; k < SIZES; k++)
+        least = fmin(least, (double)scale.scaled[k]), most = fmax(most, (double)scale.scaled[k]);
+    lesson_say(
+        r,
+        "Divided by sqrt(d), the largest weight is between %.2f and %.2f whatever d is; without, it goes from %.2f "
+        "to %.2f. When distance and dot product give the same weights: '%s lesson distance-and-dot'.",
+        least, most, (double)scale.dot[0], (double)scale.dot[SIZES - 1], r->program);
 }
 
 const struct lesson scores_lesson = {

@@ -171,7 +171,7 @@ static void show_terminal(struct lesson_run *r, struct reach all[KINDS][DEPTH]) 
 
 static void say_counts(struct lesson_run *r, struct reach all[KINDS][DEPTH]) {
     float layer[DEPTH], mean[KINDS][DEPTH];
-    lesson_line(r, "patches that a patch has heard of: the mean, and those of the patch in row 7, column 7");
+    lesson_line(r, "patches that a patch has heard of: mean, and of the patch in row 7, column 7");
     lesson_line(r, "%8s %28s %28s", "layers", kind_names[STILL], kind_names[SHIFTED]);
     for (int l = 0; l < DEPTH; l++) {
         int64_t marked[KINDS];

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { COLUMN = 12 }; /* of texts, after their names */
 enum { STEPS = 600, BATCH = 32, SENTENCES = 4000, TESTS = 100, SHOWN = 4, POINTS = 30, SENTINELS = 8, MOST = 64 };
 
 struct set {
@@ -184,15 +185,15 @@ static void show_example(const struct lesson_state *s, const heed_ids *ids, cons
     char text[2048];
     if (ids) {
         put_words(s, ids->id, ids->count, false, text, sizeof text);
-        lesson_line(s->r, "  sentence  %s", text);
+        lesson_entry(s->r, COLUMN, "  sentence", text);
     }
     put_words(s, e->input, e->inputs, false, text, sizeof text);
-    lesson_line(s->r, "  input     %s", text);
+    lesson_entry(s->r, COLUMN, "  input", text);
     put_words(s, e->target, e->targets, true, text, sizeof text);
-    lesson_line(s->r, "  target    %s", text);
+    lesson_entry(s->r, COLUMN, "  target", text);
     if (found) {
         put_words(s, found->ids, found->length, true, text, sizeof text);
-        lesson_line(s->r, "  model     %s", text);
+        lesson_entry(s->r, COLUMN, "  model", text);
     }
     lesson_line(s->r, "%s", "");
 }
@@ -232,9 +233,10 @@ static void say_sentinels(struct lesson_state *s, const struct example *e, const
     const double weight = rows ? sum / (double)rows : 0;
     lesson_say(
         s->r,
-        "In this sentence a row that is to say a sentinel puts %.2f of its weight on that sentinel, where an even "
-        "share would be %.2f. The words behind it look where they find what they must agree with.",
-        weight, 1 / (double)keys);
+        "In this sentence a row that predicts a sentinel puts %.2f of its weight on that sentinel in the input, where "
+        "an equal share would be %.2f%s.",
+        weight, 1 / (double)keys,
+        weight > 1.5 / (double)keys ? ": this is how it keeps its place" : "; it does not look for it here");
     lesson_result(s->r, "weight_on_sentinel", weight);
 }
 
@@ -321,7 +323,7 @@ static void teach(struct lesson_state *s) {
                      "here <0>, <1>; the target is the sentinels again, each with the words that it stands for:");
     show_example(s, &s->test.ids[0], &tests[0], NULL);
     lesson_say(s->r,
-               "The target is short: only what is missing is to be written, so learning is cheap. The pre-trained T5 "
+               "The target is short: it holds only what is missing, so learning is cheap. The pre-trained T5 "
                "loses 15 %% of its tokens in spans of 3; these sentences are short and lose a quarter, in spans of 2. "
                "Which spans go is drawn anew whenever a sentence comes again. An encoder and a decoder of two layers, "
                "64 wide, learn it from %lld steps of %d sentences of heed's grammar:",
@@ -340,7 +342,7 @@ static void teach(struct lesson_state *s) {
     lesson_result(s->r, "loss", (double)loss[POINTS - 1]);
     for (int64_t i = 0; i < SHOWN; i++) show_example(s, NULL, &tests[i], &g->best[i]);
     heed_mem_free(s->r->cx, g);
-    lesson_say(s->r, "Where does it look? Each row is what the decoder was given and, behind the arrow, what it is to "
+    lesson_say(s->r, "Where does it look? Each row is what the decoder was given and, behind the arrow, what it should "
                      "say next; the columns are the input.");
     draw_attention(s, &tests[0]);
     lesson_say(s->r,

@@ -82,13 +82,14 @@ static void run(struct lesson_run *r) {
     how.title = "attention, find a token by its key: text 1";
     lesson_show(r, heed_terminal_heatmap(r->cx, f->attention[1].map[0], TOKENS, TOKENS, &map, &how));
     draw(r, f);
-    lesson_say(r,
-               "The maps say how much each output moves with each value. The mixer's is the same for two texts (they "
-               "differ by %.3f of their size), and that is all that the first job needs. Attention's changes with "
-               "the text (%.2f), which the second job needs: there the mixer learns nothing. Several layers can "
-               "work around this, at the price of depth. And its places are counted: a text longer than those that "
-               "it was made for cannot be read at all.",
-               apart(&f->mixer[0]), apart(&f->attention[1]));
+    lesson_say(
+        r,
+        "The maps say how much each output moves with each value. The mixer's is the same for two texts (they "
+        "differ by %.3f of their size), and that is all that the first job needs. Attention's changes with "
+        "the text (%.2f), which the second job needs: there the mixer leaves an error of %.2f. Several layers can "
+        "work around this, at the price of depth. And its places are counted: a text longer than those that "
+        "it was made for cannot be read at all.",
+        apart(&f->mixer[0]), apart(&f->attention[1]), f->mixer[1].error);
 }
 
 const struct lesson token_mixer_lesson = {

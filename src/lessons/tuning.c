@@ -102,6 +102,24 @@ static void draw(struct lesson_run *r, const float *sizes, const struct curve cu
     lesson_table(r, "fine-tuning", columns, 1 + 3 * WAYS, SIZES);
 }
 
+static void conclude(struct lesson_run *r, const float *sizes, const struct curve curve[WAYS]) {
+    int ahead = 0, most = 0;
+    for (int k = 0; k < SIZES; k++) {
+        const float gain = curve[TUNED].mean[k] - curve[FRESH].mean[k];
+        ahead += gain > 0.5f;
+        if (gain > curve[TUNED].mean[most] - curve[FRESH].mean[most]) most = k;
+    }
+    const double gain = (double)(curve[TUNED].mean[most] - curve[FRESH].mean[most]);
+    lesson_say(r, "The pre-trained network is ahead at %d of %d numbers of examples, most at %.0f, by %.1f points.",
+               ahead, SIZES, (double)sizes[most], gain);
+    if (gain > 5)
+        lesson_say(r, "No labelled sentence says that apples are eaten and books are read. But the plain text did, and "
+                      "to fill its gaps the model learnt which words fit the same gaps: what is said of \"apple\" "
+                      "holds for \"carrots\" as well. From scratch each word must be seen with its label.");
+    else
+        lesson_say(r, "That is little: the plain text has taught it next to nothing that this task needs.");
+}
+
 static void tell(struct lesson_run *r, struct encoder *e, const struct sentences *known,
                  const struct sentences *tests) {
     float sizes[SIZES];
@@ -109,8 +127,9 @@ static void tell(struct lesson_run *r, struct encoder *e, const struct sentences
     for (int k = 0; k < SIZES; k++) sizes[k] = (float)(8 << k);
     lesson_say(r,
                "The task: does a sentence speak of something to eat, to read or to turn on? Its verb does not tell.");
-    for (int k = 0; k < 4; k++)
-        lesson_line(r, "  %-12s %s", encoder_class_names[known->label[k]], known->input[k].text);
+    char labels[ENCODER_CLASSES][24];
+    for (int k = 0; k < ENCODER_CLASSES; k++) snprintf(labels[k], sizeof labels[k], "  %s", encoder_class_names[k]);
+    for (int k = 0; k < 4; k++) lesson_entry(r, 15, labels[known->label[k]], known->input[k].text);
     lesson_say(r,
                "\nThe model gets a head of three classes on the mean of its tokens' states and is fine-tuned on few "
                "labelled sentences; "
@@ -120,17 +139,15 @@ static void tell(struct lesson_run *r, struct encoder *e, const struct sentences
     if (!curve || !try_all(r, e, known, tests, sizes, curve)) return;
     print_table(r, sizes, curve);
     draw(r, sizes, curve);
-    lesson_say(
-        r, "No labelled sentence says that apples are eaten and books are read. But the plain text did, and to fill "
-           "its gaps the model learnt which words fit the same gaps: what is said of \"apple\" holds for "
-           "\"carrots\" as well. From scratch each word must be seen with its label.");
+    conclude(r, sizes, curve);
 }
 
 static void run(struct lesson_run *r) {
     struct encoder e;
     struct sentences known = {.input = NULL}, tests = {.input = NULL};
-    lesson_say(r, "Labelled examples are few and dear, plain text is plenty. What does a network that has read plain "
-                  "text learn faster? Pre-training on masked words, then fine-tuning (Devlin et al. 2019):");
+    lesson_say(
+        r, "Labelled examples are few and expensive, plain text is plentiful. What does a network that has read plain "
+           "text learn faster? Pre-training on masked words, then fine-tuning (Devlin et al. 2019):");
     if (encoder_open(r, true, &e) && encoder_draw(r, &e, false, POOL, &known) &&
         encoder_draw(r, &e, true, TESTS, &tests))
         tell(r, &e, &known, &tests);

@@ -181,7 +181,7 @@ static void put_names_below(struct screen *s, const struct layout *l, const stru
             char letter[5] = "";
             for (int i = 0; at[c] && *at[c] && i < 4 && (i == 0 || ((unsigned char)*at[c] & 0xC0) == 0x80); i++)
                 letter[i] = *at[c]++;
-            screen_cell(s, letter, l->wide, 0);
+            screen_cell(s, letter, l->wide, l->numbers ? 0.5 : 0);
         }
         screen_line(s);
     }
@@ -267,7 +267,14 @@ static void put_heatmap(struct screen *s, struct sheet *h, const heed_heatmap *o
             screen_labels(s, l.label + 1, (int)cols * l.wide, &t, at);
         }
     }
-    if (!o->no_bar) put_scale(s, h, o, l.label + 1);
+    if (o->no_bar) return;
+    if (!l.numbers || s->colors != HEED_TERMINAL_PLAIN) {
+        put_scale(s, h, o, l.label + 1);
+    } else if (o->scale_label) { /* there are no shades to be explained */
+        buffer_repeat(&s->b, " ", l.label + 1);
+        screen_cell(s, o->scale_label, s->width - l.label - 1, 0);
+        screen_line(s);
+    }
 }
 
 /* Whether values of (n, rows, cols) can be counted and are there. */

@@ -102,6 +102,7 @@ learns || exit 0 # the rest takes long under sanitizers
 # the lesson, too short to learn
 expect 0 lesson handwriting --steps 30 --out few
 silent
+fits
 says '^slant '
 for file in handwriting.png handwriting.svg handwriting-style.png handwriting-style.csv handwriting-loss.csv; do
     [ -s "few/$file" ] || fail "$file should be written"

@@ -11,6 +11,7 @@ expect 0 lesson masked-words --json --out gaps
 silent
 holds "before" "$(result masked_before) < 0.05 && $(result masked_guess) < 0.2"
 holds "it learns to fill gaps" "$(result masked_after) > 0.45"
+holds "dogs are many" "$(result agrees_2) > 2 * $(result disagrees_2)"
 awk -F, 'NR == 2 { first = $2 } END { exit !($2 < 0.5 * first) }' gaps/masked-words-loss.csv || fail "the loss should fall"
 
 expect 0 lesson fine-tuning --json --quiet

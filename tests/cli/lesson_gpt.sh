@@ -6,8 +6,8 @@ says "^gpt  *[^ ]"
 expect 0 lesson gpt --steps 30 --out few
 silent
 listed few
-says "^ *0 +4\.[0-9]+ +4\.[0-9]+   [^ ]"
-says "^ *30 +[0-9.]+ +[0-9.]+   [^ ]"
+says "^ *0 +4\.[0-9]+ +4\.[0-9]+  [^ ]"
+says "^ *30 +[0-9.]+ +[0-9.]+  [^ ]"
 says "^It has not learnt all that it can"
 awk -F, 'NR == 2 { first = $3 } { held_out = $3 } END { exit !(NR == 22 && held_out < first - 1) }' few/gpt.csv ||
     fail "the loss of the held-out text should fall"

@@ -5,6 +5,7 @@ expect 0 lesson
 says "^spans  *[^ ]"
 expect 0 lesson spans --steps 30 --out few
 silent
+fits
 says " 30 steps"
 says "^  input     .*<0>"
 says "^  target    <0> "

@@ -20,6 +20,8 @@ done
 awk -F, 'function in_square(low, high) { return $1 >= low && $1 <= high && $2 >= low && $2 <= high }
     NR > 1 && ($3 != in_square(4, 7) || $5 != in_square(4, 7) || $6 != in_square(4, 7) || $7 != in_square(4, 11) || $8 != in_square(0, 11)) { exit bad = 1 }
     END { exit bad || NR != 257 }' windows/shifted-windows-reach.csv || fail "what is heard should be squares of whole windows"
+expect 0 lesson shifted-windows
+fits
 for name in shifted-windows shifted-windows-reach; do [ -s windows/$name.png ] || fail "$name.png should be written"; done
 
 for name in patches augmentation class-token-map; do

@@ -142,6 +142,9 @@ cmp -s whole out || fail "the same model should score the same"
 expect 0 lesson n-grams --out pictures
 says '^ +10 +[0-9]+ +[0-9.]+ % +[0-9.]+ '
 listed pictures
+expect 0 lesson n-grams --json
+awk '/words_at_first_order/ { first = $2 + 0 } /words_at_last_order/ { last = $2 + 0 } END { exit !(first < 0.2 && last > 0.7) }' out ||
+    fail "with more context more words should be known ones"
 wrong 1 'text: too short' lesson n-grams --data text
 
 # at a terminal

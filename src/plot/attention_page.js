@@ -294,7 +294,7 @@ function tintTokens() {
 }
 
 /* ---- heat map ---- */
-let heat = null; /* {left, top, cell}: where the cells lie */
+let heat = null; /* {left, top, cell, upright}: where the cells lie, and whether names above them stand upright */
 let heatMap = null; /* the numbers of the selection */
 function heatValues() {
     const s = site();
@@ -339,13 +339,14 @@ function drawHeat() {
     g.font = font;
     const longest = (list, label) => list.length > 80 ? 0 : Math.max(...list.map((_, i) => g.measureText(label(i)).width));
     let left = Math.min(longest(s.queries, i => rowLabel(s, i)) + 10, wide * .26);
-    let top = Math.min(longest(s.keys, j => token(s.keys, j)) + 12, 96);
+    const widest = longest(s.keys, j => token(s.keys, j));
     let cell = Math.min(40, (wide - left) / cols);
-    const named = cell >= 11 && rows <= 80 && cols <= 80;
+    const named = cell >= 11 && rows <= 80 && cols <= 80, upright = named && widest <= cell; /* letters, say */
+    let top = upright ? 22 : Math.min(widest + 12, 96);
     if (!named) { left = 18; top = 18; cell = Math.min(40, (wide - left) / cols); }
     const tall = Math.ceil(top + rows * cell + 1);
     sizeCanvas(canvas, wide, tall, ratio);
-    heat = {left, top, cell};
+    heat = {left, top, cell, upright};
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, wide, tall);
     const limit = Math.max(64, Math.min(1024, Math.floor(cols * cell * ratio)));
@@ -361,12 +362,12 @@ function drawHeat() {
     if (named) {
         g.textAlign = 'right';
         s.queries.forEach((_, i) => g.fillText(fitted(g, rowLabel(s, i), left - 8), left - 7, top + (i + .5) * cell));
-        g.textAlign = 'left';
+        g.textAlign = upright ? 'center' : 'left';
         s.keys.forEach((_, j) => {
             g.save();
-            g.translate(left + (j + .5) * cell, top - 6);
-            g.rotate(-Math.PI / 2);
-            g.fillText(fitted(g, token(s.keys, j), top - 8), 0, 0);
+            g.translate(left + (j + .5) * cell, top - (upright ? 10 : 6));
+            if (!upright) g.rotate(-Math.PI / 2);
+            g.fillText(fitted(g, token(s.keys, j), upright ? cell : top - 8), 0, 0);
             g.restore();
         });
         if (cell >= 31) drawNumbers(g, rows, cols);

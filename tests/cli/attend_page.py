@@ -1,14 +1,15 @@
-"""The attention page in a browser: attend_page.py CHROMIUM SHORT.html LONG.html WEIGHTS.json PAIR.html WORDS.json
+"""The attention page in a browser: attend_page.py CHROMIUM SHORT.html LONG.html WEIGHTS.json PAIR.html WORDS.json LETTERS.html
 
 SHORT has the three sites of an encoder-decoder, of which WEIGHTS is the cross attention as `heed attend --json` prints
-it; LONG has 512 tokens on both sides. PAIR is of an encoder that reads two texts, and WORDS its attention between words."""
+it; LONG has 512 tokens on both sides. PAIR is of an encoder that reads two texts, and WORDS its attention between words.
+LETTERS is of a model that reads characters."""
 import json, os, sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser
 
-program, short, long_page, weights, pair, pair_words = sys.argv[1:7]
+program, short, long_page, weights, pair, pair_words, letters = sys.argv[1:8]
 wanted = json.load(open(weights))
 b = Browser(program)
 
@@ -251,8 +252,15 @@ def tests():
     best = max(range(len(words["keys"])), key=lambda k: words["weights"][0][1][0][k])
     check("[CLS] attends to %s %.3f" % (words["keys"][best], words["weights"][0][1][0][best]) in status(), status())
 
+    # characters stand upright above their columns, and the names of the sides have room above theirs
+    check(not b.run("heat.upright"), "words are turned")
+    b.open(letters, "")
+    check(b.run("heat.upright && heat.top < 30"), "letters should stand upright")
+    check(b.run("document.getElementById('sides').scrollWidth <= document.getElementById('sides').clientWidth"),
+          "the names of the sides should have room")
+
     check(not b.complaints, "the console should be empty")
-    files = {"file://" + os.path.abspath(p) for p in (short, long_page, pair)}
+    files = {"file://" + os.path.abspath(p) for p in (short, long_page, pair, letters)}
     others = [r for r in b.requests if r.split("#")[0] not in files and r != "about:blank" and not r.startswith("data:")]
     check(not others, "nothing should be requested: %s" % others)
 

@@ -30,7 +30,10 @@ awk 'BEGIN { for (i = 0; i < 40; i++) print "a film of " substr("goodness badnes
     --set num_attention_heads=2 --set intermediate_size=8 >out
 "$HEED" attend films "a badness" --pair "of films" --html pair.html --quiet
 "$HEED" attend films "a badness" --pair "of films" --json --words >pair.json
+"$HEED" train lm --data films.txt --tokens char --context 16 --out letters --steps 1 --quiet --set n_embd=16 --set n_layer=1 \
+    --set n_head=2 >out
+"$HEED" attend letters "a badness" --html letters.html --quiet
 status=0
-python3 "$SOURCE/tests/cli/attend_page.py" $browser short.html long.html short.json pair.html pair.json >out 2>err || status=$?
+python3 "$SOURCE/tests/cli/attend_page.py" $browser short.html long.html short.json pair.html pair.json letters.html >out 2>err || status=$?
 [ $status = 0 ] || fail "the page fails"
 cat out

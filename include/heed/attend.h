@@ -100,7 +100,8 @@ HEED_API bool heed_attended_row(heed_ctx *cx, const heed_picture_site *site, int
 HEED_API bool heed_attended_rollout(heed_ctx *cx, const heed_attended_picture *a, int site, int layer, int64_t query,
                                     float *out);
 /* The part of the picture that a site's patches cover, in its own shape and about `longer` pixels on its longer side,
- * to draw weights over: every patch has the same whole number of pixels. */
+ * to draw weights over: every patch has the same whole number of pixels. Where the model is given a quarter of these
+ * pixels or fewer, the view shows those. */
 HEED_API bool heed_attended_view(heed_ctx *cx, const heed_attended_picture *a, int site, int64_t longer,
                                  heed_image *out);
 /* The weights of a layer as they were captured, (1, heads, queries, tokens), or within windows (windows, heads, n, n):

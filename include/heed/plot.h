@@ -286,15 +286,16 @@ typedef struct heed_picture_look {
     int64_t rows, columns;            /* of patches */
     bool smooth;                      /* weights between patches are interpolated */
     int64_t row, column;              /* the patch whose attention it is, outlined; -1: none */
+    const char *given;                /* what stands above the picture alone; NULL: "what the model is given" */
 } heed_picture_look;
 
-/* The picture and, beside it, the weights (rows, columns) of its patches over it. The figure must have no panels yet.
- */
+/* The picture and, beside it, the weights (rows, columns) of its patches over it, coloured from 0, or from the smallest
+ * where all are nearly equal (none below half of the largest). The figure must have no panels yet. */
 HEED_API bool heed_plot_picture_attention(heed_figure *f, const float *weights, const char *title,
                                           const heed_picture_look *look);
 /* Many of them: weights (layers, heads, rows, columns), a row or more to a layer, each on a scale of its own, whose end
- * is written above it. numbers: of the first layer and of the first head; mean: the last head is the mean of the
- * others. */
+ * (or both, where it does not begin at 0) is written above it. numbers: of the first layer and of the first head; mean:
+ * the last head is the mean of the others. */
 typedef struct heed_picture_sheet {
     int layers;
     int64_t heads;

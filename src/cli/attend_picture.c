@@ -187,21 +187,31 @@ static void print_most(const struct seen *s, const float *w) {
     putchar('\n');
 }
 
+/* Whether no patch has less than half of what another has, as where rollout goes through many layers. */
+static bool nearly_equal(const struct seen *s, const float *w, double *least, double *most) {
+    *least = HUGE_VAL, *most = 0;
+    for (int64_t i = shown_of(s)->first; i < s->tokens; i++)
+        *least = fmin(*least, (double)w[i]), *most = fmax(*most, (double)w[i]);
+    return *least > *most / 2 && *least < *most;
+}
+
 static bool print_map(const struct seen *s) {
     const heed_picture_site *const at = shown_of(s);
     float *const w = heed_mem_new(s->cx, (size_t)s->tokens * sizeof *w);
     char title[160];
     if (!w || !weights_of(s, last_layer(s), s->head, w)) return heed_mem_free(s->cx, w), false;
     name_map(s, title, sizeof title);
-    double most = 0;
-    for (int64_t i = at->first; i < s->tokens; i++) most = fmax(most, (double)w[i]);
+    double least, most;
+    const bool equal = nearly_equal(s, w, &least, &most);
     heed_terminal terminal = cli_terminal(160);
     terminal.title = title;
-    const heed_heatmap how = {.high = most > 0 ? most : 1, .scale_label = "weight", .weights = true};
+    const heed_heatmap how = {
+        .low = equal ? least : 0, .high = most > 0 ? most : 1, .scale_label = "weight", .weights = true};
     char *const text = heed_terminal_heatmap(s->cx, w + at->first, at->rows, at->columns, &how, &terminal);
     if (text) {
         fputs(text, stdout);
         putchar('\n');
+        if (equal) printf("The patches have nearly equal weights, from %.3g to %.3g.\n", least, most);
         print_shares(s, w);
         print_most(s, w);
     }
@@ -261,11 +271,16 @@ static bool print_json(const struct seen *s) {
 /* ---- files ---- */
 
 static bool draw_one(const struct seen *s, heed_figure *f, heed_picture_look *look) {
-    char title[160];
+    char title[200], given[96];
     float *const w = heed_mem_new(s->cx, (size_t)s->tokens * sizeof *w);
-    name_map(s, title, sizeof title);
-    const bool ok = w && weights_of(s, last_layer(s), s->head, w) &&
-                    heed_plot_picture_attention(f, w + shown_of(s)->first, title, look);
+    name_map(s, title, 160);
+    snprintf(given, sizeof given, "what the model is given, %lld x %lld", (long long)s->found->width,
+             (long long)s->found->height);
+    look->given = given;
+    double least, most;
+    bool ok = w && weights_of(s, last_layer(s), s->head, w);
+    if (ok && nearly_equal(s, w, &least, &most)) strcat(title, ", nearly equal everywhere");
+    ok = ok && heed_plot_picture_attention(f, w + shown_of(s)->first, title, look);
     heed_mem_free(s->cx, w);
     return ok;
 }

@@ -14,6 +14,7 @@
 
 #define NAME_ROOM   32
 #define MOST_PIXELS 8192 /* of a view's side */
+#define FEW         4    /* times as many pixels as the model is given: each of those is seen */
 
 struct picture_layer {
     const heed_capture_map *map;
@@ -229,6 +230,18 @@ static void view_size(const heed_picture_site *s, double width, double height, i
     size[1] = s->columns * (int64_t)fmax(across, 1);
 }
 
+/* The box of a picture in this size, or, where that has many times the pixels that the model is given, these pixels. */
+static bool shrink(heed_ctx *cx, const heed_image *in, const heed_box *box, const heed_picture_site *s,
+                   const int64_t size[2], heed_image *out) {
+    const int64_t given[2] = {s->rows * s->patch_height, s->columns * s->patch_width};
+    if (size[1] < FEW * given[1]) return heed_image_resize(cx, in, size[1], size[0], HEED_FILTER_LANCZOS, box, out);
+    heed_image small = {0};
+    const bool ok = heed_image_resize(cx, in, given[1], given[0], HEED_FILTER_LANCZOS, box, &small) &&
+                    heed_image_resize(cx, &small, size[1], size[0], HEED_FILTER_NEAREST, NULL, out);
+    heed_image_free(cx, &small);
+    return ok;
+}
+
 bool heed_attended_view(heed_ctx *cx, const heed_attended_picture *a, int site, int64_t longer, heed_image *out) {
     if (heed_failed(cx)) return false;
     if (!a || !out || site < 0 || site >= a->n || longer < 1 || longer > MOST_PIXELS)
@@ -257,9 +270,7 @@ bool heed_attended_view(heed_ctx *cx, const heed_attended_picture *a, int site, 
         box.right = fminf(box.right, (float)w), box.bottom = fminf(box.bottom, (float)h);
         in = &part;
     }
-    const heed_filter filter =
-        (double)size[1] >= 3 * width ? HEED_FILTER_NEAREST : HEED_FILTER_LANCZOS; /* few pixels */
-    ok = ok && heed_image_resize(cx, in, size[1], size[0], filter, &box, out);
+    ok = ok && shrink(cx, in, &box, s, size, out);
     heed_image_free(cx, &part);
     return ok;
 }

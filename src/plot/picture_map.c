@@ -2,11 +2,13 @@
 #include "base/checked.h"
 #include "heed/image.h"
 #include "plot/figure.h"
+#include "plot/ticks.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define MOST_MAPS 4096
+#define NARROW    0.5 /* of the largest weight: where no weight is below, they are nearly equal */
 
 static bool check(heed_ctx *cx, const char *op, const float *weights, const heed_picture_look *o) {
     if (!weights || !o || !o->picture || !o->picture->data)
@@ -17,11 +19,13 @@ static bool check(heed_ctx *cx, const char *op, const float *weights, const heed
     return true;
 }
 
-static double largest(const float *weights, int64_t n) {
-    double most = 0;
+/* From 0 to the largest weight; where all are nearly equal, from the smallest, for else the map were of one colour. */
+static struct range range_of(const float *weights, int64_t n) {
+    double least = HUGE_VAL, most = 0;
     for (int64_t i = 0; i < n; i++)
-        if (isfinite(weights[i])) most = fmax(most, (double)weights[i]);
-    return most > 0 ? most : 1; /* a map of zeros is all dark */
+        if (isfinite(weights[i])) least = fmin(least, (double)weights[i]), most = fmax(most, (double)weights[i]);
+    if (!(most > 0)) return (struct range){0, 1}; /* a map of zeros is all dark */
+    return (struct range){least > NARROW * most && least < most ? least : 0, most};
 }
 
 /* A square around the patch whose attention it is: white, within a dark one that shows it on white. */
@@ -41,7 +45,9 @@ static bool draw(heed_panel *p, const float *weights, bool bar, const heed_pictu
     float *const none = weights ? NULL : heed_mem_new(cx, (size_t)n * sizeof *none);
     if (!weights && !none) return false;
     for (int64_t i = 0; none && i < n; i++) none[i] = NAN;
-    const heed_heatmap how = {.high = weights ? largest(weights, n) : 1,
+    const struct range range = weights ? range_of(weights, n) : (struct range){0, 1};
+    const heed_heatmap how = {.low = range.low,
+                              .high = range.high,
                               .scale_label = bar ? "weight" : NULL,
                               .no_bar = !bar,
                               .under = o->picture,
@@ -64,7 +70,8 @@ bool heed_plot_picture_attention(heed_figure *f, const float *weights, const cha
     heed_panel *const left = heed_figure_panel(f, 0, 0), *const right = heed_figure_panel(f, 0, 1);
     suit_picture(f, look);
     return left && right && draw(left, NULL, false, look) && draw(right, weights, true, look) &&
-           (!title || heed_panel_title(right, title)) && heed_panel_title(left, "what the model is given");
+           (!title || heed_panel_title(right, title)) &&
+           heed_panel_title(left, look->given ? look->given : "what the model is given");
 }
 
 bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_picture_sheet *sheet,
@@ -86,14 +93,17 @@ bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_pi
         const int64_t layer = i / sheet->heads, head = i % sheet->heads;
         heed_panel *const p = heed_figure_panel(f, (int)(layer * to_layer + head / columns), (int)(head % columns));
         const float *const map = weights + i * look->rows * look->columns;
-        char title[64], label[32];
+        const struct range range = range_of(map, look->rows * look->columns);
+        char title[96], label[32], name[32] = "mean", scale[48];
         if (!p || !draw(p, map, false, look)) return false;
         p->small = true;
-        if (sheet->mean && head + 1 == sheet->heads)
-            snprintf(title, sizeof title, "mean, max %.2g", largest(map, look->rows * look->columns));
+        if (!sheet->mean || head + 1 < sheet->heads)
+            snprintf(name, sizeof name, "head %lld", (long long)(sheet->first_head + head));
+        if (range.low > 0)
+            snprintf(scale, sizeof scale, "%.2g to %.2g", range.low, range.high);
         else
-            snprintf(title, sizeof title, "head %lld, max %.2g", (long long)(sheet->first_head + head),
-                     largest(map, look->rows * look->columns));
+            snprintf(scale, sizeof scale, "max %.2g", range.high);
+        snprintf(title, sizeof title, "%s, %s", name, scale);
         snprintf(label, sizeof label, "layer %lld", (long long)(sheet->first_layer + layer));
         if (!heed_panel_title(p, title) || (head == 0 && !heed_panel_labels(p, NULL, label))) return false;
     }

@@ -124,20 +124,25 @@ const ramp = Array.from({length: 256}, (_, i) => {
     return oklch(0.22 + 0.72 * t, chroma[k] + (10 * t - k) * (chroma[k + 1] - chroma[k]), 300 - 195 * t);
 });
 /* Values (rows, columns) into a canvas of as many pixels. */
-function paint(canvas, values, s, most) {
+function paint(canvas, values, s) {
+    const {low, high} = scaleOf(values, s);
     canvas.width = s.columns;
     canvas.height = s.rows;
     const g = canvas.getContext('2d'), image = g.createImageData(s.columns, s.rows);
     for (let i = 0; i < s.patches; i++) {
-        const c = ramp[Math.max(0, Math.min(255, Math.round(255 * values[s.first + i] / most)))];
+        const c = ramp[Math.max(0, Math.min(255, Math.round(255 * (values[s.first + i] - low) / (high - low))))];
         image.data.set([c[0], c[1], c[2], 255], 4 * i);
     }
     g.putImageData(image, 0, 0);
 }
-function largest(values, s) {
-    let most = 0;
-    for (let i = s.first; i < s.tokens; i++) most = Math.max(most, values[i]);
-    return most || 1;
+/* From 0 to the largest; where all are nearly equal, from the smallest, for else the map were of one colour. */
+function scaleOf(values, s) {
+    let least = Infinity, most = 0;
+    for (let i = s.first; i < s.tokens; i++) {
+        least = Math.min(least, values[i]);
+        most = Math.max(most, values[i]);
+    }
+    return {low: least > most / 2 && least < most ? least : 0, high: most || 1};
 }
 
 /* ---- drawing ---- */
@@ -191,17 +196,19 @@ function boxOf(element, s, i) {
     element.hidden = false;
 }
 function drawMap() {
-    const s = shown.site, most = largest(shown.values, s), canvas = $('map');
-    paint(canvas, shown.values, s, most);
+    const s = shown.site, {low, high} = scaleOf(shown.values, s), canvas = $('map');
+    paint(canvas, shown.values, s);
     canvas.style.width = 100 * s.columns * s.wide + '%';
     canvas.style.height = 100 * s.rows * s.high + '%';
     canvas.style.opacity = $('strength').value / 100;
     $('frame').classList.toggle('smooth', state.smooth);
     $('frame').classList.toggle('bare', $('strength').value === '0');
-    $('largest').textContent = most.toPrecision(3);
+    $('smallest').textContent = low ? low.toPrecision(3) + ' (all are nearly equal)' : '0';
+    $('largest').textContent = high.toPrecision(3);
     if (!site().learned && state.query >= site().first) boxOf($('mark'), site(), state.query - site().first);
     else $('mark').hidden = true;
-    document.body.dataset.largest = most.toFixed(6);
+    document.body.dataset.largest = high.toFixed(6);
+    document.body.dataset.smallest = low.toFixed(6);
 }
 /* A small map that is chosen by a click. */
 function thumb(s, values, label, pressed, act) {
@@ -209,7 +216,7 @@ function thumb(s, values, label, pressed, act) {
     b.type = 'button';
     b.setAttribute('aria-label', label);
     b.setAttribute('aria-pressed', String(pressed));
-    paint(c, values, s, largest(values, s));
+    paint(c, values, s);
     c.style.aspectRatio = (s.columns * s.wide * data.width) + ' / ' + (s.rows * s.high * data.height);
     c.style.imageRendering = state.smooth ? 'auto' : 'pixelated';
     b.append(c);

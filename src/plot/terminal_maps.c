@@ -206,7 +206,8 @@ static void put_ramp(struct screen *s, const struct sheet *h, int columns) {
 static void put_scale(struct screen *s, const struct sheet *h, const heed_heatmap *o, int left) {
     char low[LABEL_SIZE], high[LABEL_SIZE];
     const double size = fmax(fabs(h->scale.low), fabs(h->scale.high)), nothing = 1e-3 * size;
-    const int decimals = number_decimals(size);
+    const double span = h->scale.high - h->scale.low;
+    const int decimals = number_decimals(span < size / 4 ? span : size); /* both ends differ */
     number_label(low, fabs(h->scale.low) < nothing ? 0 : h->scale.low, decimals, s->ascii);
     number_label(high, fabs(h->scale.high) < nothing ? 0 : h->scale.high, decimals, s->ascii);
     const int numbers = text_columns(low) + text_columns(high) + 2;

@@ -108,6 +108,12 @@ def ends(name):
     check(not b.complaints, "it complains")
 
 
+def scales():
+    """A map of nearly equal weights is coloured from the smallest, any other from 0."""
+    check(b.run("scaleOf([.5, .51], {first: 0, tokens: 2}).low") == .5, "nearly equal weights")
+    check(b.run("scaleOf([.1, .51], {first: 0, tokens: 2}).low") == 0, "weights that differ")
+
+
 def latents(name):
     """NAME.json and NAME-one.json: all latents of a Perceiver on average, and latent 3."""
     every, one = [json.load(open(name + part + ".json")) for part in ("", "-one")]
@@ -145,5 +151,6 @@ def latents(name):
 try:
     for name in sys.argv[2:]:
         (latents if name == "latents" else tests)(name)
+    scales()
 finally:
     b.close()

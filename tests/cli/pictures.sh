@@ -16,6 +16,7 @@ model() { # FAMILY DIR SETTINGS...
 }
 vit="-s patch_size=4 -s hidden_size=12 -s num_hidden_layers=3 -s num_attention_heads=2 -s intermediate_size=8 -s initializer_range=0.3"
 model vit vit -s image_size=16 $vit -s num_labels=3
+model vit flat -s image_size=16 $vit -s num_labels=3 -s initializer_range=0.02
 model deit deit -s image_size=16 $vit -s num_labels=3
 model vit grey -s image_size=16 $vit -s num_channels=1 -s num_labels=2
 model swin swin -s image_size=24 -s patch_size=2 -s embed_dim=6 -s depths=2,2 -s num_heads=2,3 -s window_size=4 -s initializer_range=0.3
@@ -152,6 +153,9 @@ expect 0 attend vit a.jpg --patch 1,2 --layer 0 --head 1 --png p.png --svg p.svg
 expect 0 attend vit a.jpg --png heads.png --quiet
 expect 0 attend vit a.jpg --layer 1 --png layer.png --quiet
 expect 0 attend vit a.jpg --rollout --png rollout.png --quiet
+expect 0 attend flat a.jpg --rollout
+says '^The patches have nearly equal weights, from 0\.[0-9]* to 0\.[0-9]*\.$'
+awk '/weight$/ && /0\./ { exit !($1 + 0 > 0 && $1 != $(NF - 1)) }' out || fail "the ends of the scale should differ"
 expect 0 attend vit a.jpg --rollout --smooth --png smooth.png --quiet
 for f in heads layer rollout smooth; do
     "$HEED" classify vit $f.png >out || fail "$f.png is a picture"

@@ -75,6 +75,13 @@ static void check_attention(heed_ctx *cx, const heed_picture_model *m, const cha
     assert_true(heed_attended_view(cx, a, 0, 100, &view));
     assert_true(view.width % s->columns == 0 && view.height % s->rows == 0 && view.channels == 3);
     heed_image_free(cx, &view);
+    /* of many pixels: those that the model is given, each a block */
+    const int64_t given = s->columns * s->patch_width;
+    assert_true(heed_attended_view(cx, a, 0, 8 * (a->width > a->height ? a->width : a->height), &view));
+    int64_t changes = 0;
+    for (int64_t x = 1; x < view.width; x++) changes += memcmp(view.data + 3 * x, view.data + 3 * (x - 1), 3) != 0;
+    assert_true(changes < given);
+    heed_image_free(cx, &view);
     assert_false(heed_attended_row(cx, s, s->layers, 0, 0, row));
     EXPECT_SENTENCE(cx, "layers of");
     assert_false(heed_attended_row(cx, s, 0, 0, tokens, row));

@@ -425,7 +425,7 @@ static bool read_lengths(const char *text, struct comparison *c) {
         }
         c->length[c->lengths++] = n;
     }
-    if (c->lengths == 0) cli_error(EXIT_USAGE, "compare-attention: --lengths: there are none");
+    if (c->lengths == 0) cli_error(EXIT_USAGE, "compare-attention: --lengths: give at least one length");
     return c->lengths > 0;
 }
 
@@ -449,7 +449,7 @@ static bool read_kinds(const char *text, struct comparison *c) {
     }
     for (int i = 0; i < N_KINDS; i++)
         if (heed_family_find(kinds[i].family) && (!text || wanted[i])) c->kind[c->kinds++] = &kinds[i];
-    if (c->kinds == 0) cli_error(EXIT_USAGE, "compare-attention: --kinds: there are none");
+    if (c->kinds == 0) cli_error(EXIT_USAGE, "compare-attention: --kinds: none of these kinds is available");
     return c->kinds > 0;
 }
 

@@ -9,7 +9,7 @@
 /* clang-format off */
 static const struct option options[] = {
     {.name = "task", .letter = 't', .kind = OPTION_TEXT, .value = "TASK",
-     .help = "the head: what it is to be trained for; without it the family's first"},
+     .help = "the head, by the task to train it for; by default the first of the family"},
     {.name = "set", .letter = 's', .kind = OPTION_LIST, .value = "KEY=VALUE",
      .help = "a key of config.json; lists as 128,64"},
     {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH",

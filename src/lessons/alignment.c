@@ -177,7 +177,8 @@ static void study(struct lesson_run *r, const struct translators *t, const heed_
     lesson_result(r, "looks_back", s.back);
     lesson_result(r, "on_the_diagonal", s.diagonal);
     lesson_say(r,
-               "The same for a model of yours: '%s attend DIR \"a sentence\" --png map.png'. What happens without: '%s "
+               "The same for your own model: '%s attend DIR \"a sentence\" --png map.png'. What happens without "
+               "attention: '%s "
                "lesson bottleneck'.",
                r->program, r->program);
 }

@@ -220,7 +220,7 @@ static void run(struct lesson_run *r) {
                "you like (Cybenko 1989). The proof can be built: a hidden node that is a steep sigmoid is a step, and "
                "n of them make "
                "a staircase of n steps. Here the function is 2 sin x + x^0.8 on [0, 5]; node k fires from the left "
-               "end of piece k on and adds what that piece has more than the one before. Nothing is trained.");
+               "end of piece k on and adds the difference between that piece and the one before. Nothing is trained.");
     lesson_say(
         r,
         "Beside it: a network with as many hidden nodes (tanh) that is trained, %lld steps of Adam. It places "

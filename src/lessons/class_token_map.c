@@ -231,7 +231,7 @@ static void run(struct lesson_run *r) {
     struct scene *scenes = lesson_room(r, TESTS, sizeof *scenes);
     struct vit v = {.patch = PATCH, .width = 64, .layers = LAYERS, .heads = 4};
     lesson_say(r,
-               "A ViT classifies a picture by its class token, a token that is no patch and asks all patches. Here the "
+               "A ViT classifies a picture by its class token, an extra token that attends to all patches. Here the "
                "class is the shape of the one red thing among others: square, triangle, cross or ring. Pictures of "
                "32 x 32 pixels are %d patches; %d layers, 64 wide, 4 heads.",
                GRID * GRID, LAYERS);

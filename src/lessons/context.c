@@ -228,7 +228,7 @@ static void study(struct lesson_run *r, heed_model *m) {
     if (!o || !ids || !loss) return;
     lesson_say(r,
                "A task is a mapping: %d of %d symbols, each with one of %d labels, all at random. A sequence holds "
-               "%d examples of it, x y x y ... A GPT-2 of %d layers is trained on sequences of ever new tasks to "
+               "%d examples of it, x y x y ... A GPT-2 of %d layers is trained on sequences of new tasks to "
                "predict the labels. It cannot know a task by heart: there are millions, and the next one is always "
                "another. What it can learn is to learn, from the examples in its context.",
                CHOSEN, SYMBOLS, LABELS, PAIRS, LAYERS);

@@ -368,7 +368,7 @@ static void study(struct lesson_run *r, struct scene *s) {
                                   .certainty = lesson_room(r, s->test->n, sizeof(float)),
                                   .confusion = lesson_room(r, classes * classes, sizeof(float))};
     if (heed_failed(r->cx)) return;
-    lesson_line(r, "%lld pictures to learn from, %lld to be tested on; %lld -> %d -> %lld\n", (long long)s->train->n,
+    lesson_line(r, "%lld training pictures, %lld test pictures; %lld -> %d -> %lld\n", (long long)s->train->n,
                 (long long)s->test->n, (long long)s->train->width, HIDDEN, (long long)classes);
     if (!learn(r, s)) return;
     lesson_result(r, "accuracy", (double)s->answers.right / (double)s->test->n);

@@ -308,7 +308,7 @@ static void run(struct lesson_run *r) {
     lesson_say(
         r,
         "Coupled: the same gate, called z, and what is new is written with 1 - z, so that a unit either keeps or "
-        "is written: z is %.2f at guests pointed at and %.2f at others. And that is a GRU but for one thing: its "
+        "is written: z is %.2f at guests pointed at and %.2f at others. This is a GRU except for one thing: its "
         "z = sigmoid(W_z x + U_z h + b) and its n = tanh(W x + r * (U h)) look at the memory too. What to keep "
         "may then depend on what is there, and n can keep a memory up by itself: here z is %.2f at other "
         "guests, and %.0f %% are right.",

@@ -226,11 +226,12 @@ static void sum_up(struct lesson_state *s, const struct curve *c) {
         (double)c->words[0], late, log2((double)size), (long long)size, frequency, (double)c->bits[best],
         (double)c->step[best]);
     if (best < POINTS)
-        lesson_say(r,
-                   "After that the two curves part: what it learns from is a small text, and it begins to know it by "
-                   "heart, %.2f nats a letter in the end, while the held-out text costs %.2f. More text is the remedy: "
-                   "--data FILE takes a text of your own.",
-                   (double)c->train[POINTS], (double)c->held_out[POINTS]);
+        lesson_say(
+            r,
+            "After that the two curves part: what it learns from is a small text, and it begins to know it by "
+            "heart, %.2f nats per letter in the end, while the held-out text costs %.2f. More text is the remedy: "
+            "--data FILE takes a text of your own.",
+            (double)c->train[POINTS], (double)c->held_out[POINTS]);
     else
         lesson_say(r, "It has not learnt all that it can: the loss of the held-out text still falls. --steps says how "
                       "long to go on.");
@@ -247,14 +248,15 @@ static void sum_up(struct lesson_state *s, const struct curve *c) {
 static void teach(struct lesson_state *s) {
     struct curve *const c = lesson_room(s->r, 1, sizeof *c);
     if (!c || !open_state(s)) return;
-    lesson_say(s->r,
-               "A language model says what comes next. This one reads characters: a GPT-2 of %d layers, %d heads, %d "
-               "wide, that sees at most %d characters. It learns from %lld characters of %s, %d pieces a step, each "
-               "character predicted from those before it in its piece. Every now and then it writes, at a temperature "
-               "of %.1f, from the beginning of a line (/ ends one), and its loss is measured on %s: nats a character.",
-               LAYERS, HEADS, WIDTH, CONTEXT, (long long)s->letters.ids[0].count,
-               s->r->data ? "your text" : "Shakespeare's sonnets", BATCH, (double)TEMPERATURE,
-               s->r->data ? "the rest of it" : "two other sonnets");
+    lesson_say(
+        s->r,
+        "A language model says what comes next. This one reads characters: a GPT-2 of %d layers, %d heads, %d "
+        "wide, that sees at most %d characters. It learns from %lld characters of %s, %d pieces per step, each "
+        "character predicted from those before it in its piece. Every now and then it writes, at a temperature "
+        "of %.1f, from the beginning of a line (/ ends one), and its loss is measured on %s, in nats per character.",
+        LAYERS, HEADS, WIDTH, CONTEXT, (long long)s->letters.ids[0].count,
+        s->r->data ? "your text" : "Shakespeare's sonnets", BATCH, (double)TEMPERATURE,
+        s->r->data ? "the rest of it" : "two other sonnets");
     if (!follow(s, c)) return;
     sum_up(s, c);
     lesson_say(s->r, "'%s train lm --help' trains one of any size on any text, and '%s generate DIR' lets it write.",

@@ -288,7 +288,7 @@ static void teach(struct lesson_state *s) {
                "a mixture of 8 normal ones, and the probability that the stroke ends (Graves 2013). It learns by "
                "teacher forcing, which always shows it the pen's true way, from numbers of %d to %d digits. Each of "
                "the %d in a batch is by another writer, with a slant, a size, a width, a speed, a tremble and forms of "
-               "digits of its own. Loss: nats a point, here and for writers that are held out.",
+               "digits of its own. Loss, in nats per point: here, and for writers that are held out.",
                LEAST, MOST, BATCH);
     if (!follow(s, step, held_out)) return;
     lesson_say(r,

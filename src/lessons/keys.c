@@ -319,7 +319,7 @@ static void study(struct lesson_run *r, const struct base *b, struct matrices *m
         "with known answers.",
         SIZE, b->questions);
     if (r->data)
-        lesson_line(r, "%s: %d questions with answers, %d to be asked, %d different words.\n", r->data, b->questions,
+        lesson_line(r, "%s: %d questions with answers, %d without, %d different words.\n", r->data, b->questions,
                     b->asked, b->words);
     if (!learn(r, b, m, loss)) return;
     const float *weights = answers_of(r, b, m, b->bags, b->questions + b->asked, true);

@@ -121,14 +121,15 @@ static void run(struct lesson_run *r) {
                "logits: below 1 it sharpens the distribution, above 1 it flattens it, and "
                "no word becomes impossible. Top-k keeps the k most probable words, whatever their probabilities. "
                "Top-p, the nucleus, keeps the fewest words whose probabilities reach p: few where the model is "
-               "sure, many where it is not. What is left is divided by its sum.",
+               "sure, many where it is not. What is left is divided by its sum. As "
+               "open as: among so many equally probable words the choice would be as open.",
                TAIL, 100 * tail(p[0]), 100 * tail(p[2]));
     print_ways(r, p);
     lesson_say(r, "With the nucleus of temperature 2 (what heed and transformers do: first temperature, then top-k, "
                   "then top-p):");
     lesson_show(r, heed_terminal_bars(r->cx, words, p[WAYS - 1], WORDS, &r->terminal));
     draw(r, p, share);
-    lesson_say(r, "'%s generate DIR --temperature X --top-k N --top-p P' samples so from a model of your own.",
+    lesson_say(r, "'%s generate DIR --temperature X --top-k N --top-p P' samples like this from a model of your own.",
                r->program);
 }
 

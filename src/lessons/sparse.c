@@ -185,7 +185,7 @@ static void run(struct lesson_run *r) {
     for (int k = 0; k < KINDS; k++)
         if (!try_kind(r, k, k ? &o[0] : NULL, &o[k])) return;
     lesson_say(r,
-               "Most weights of exact attention are small, and where the large ones are can often be told beforehand: "
+               "Most weights of exact attention are small, and it is often known in advance where the large ones are: "
                "near. So compute only those within a window, or of some blocks: the token's own, its neighbours, the "
                "first, which all see, and some at random. Here %d tokens of %d words look for what is near and for "
                "their own word.",

@@ -296,7 +296,7 @@ static void run(struct lesson_run *r) {
     lesson_say(r,
                "With teacher forcing all words are known beforehand, and the causal mask lets one pass of the decoder "
                "compute all %d positions at once. A decoder that is fed its own words needs %d passes, one after the "
-               "other, and the longer the answer the more of them. The result is the same: the logits of one pass and "
+               "other, and more of them for longer answers. The result is the same: the logits of one pass and "
                "of %d differ by %.0e at most.",
                DAYS_MOVES, DAYS_MOVES, DAYS_MOVES, difference);
     lesson_result(r, "one_pass_difference", difference);

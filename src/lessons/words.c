@@ -158,7 +158,7 @@ static void run(struct lesson_run *r) {
     lesson_say(r,
                "A word is known by the company it keeps. word2vec (Mikolov et al. 2013) gives each word a vector and "
                "asks it to tell the words around it from words drawn at random; nothing else is told. Here: %d "
-               "sentences of heed's grammar, %d numbers a word, skip-gram with negative sampling.",
+               "sentences of heed's grammar, vectors of %d numbers, skip-gram with negative sampling.",
                SENTENCES, WIDTH);
     heed_words *w = learn(r, &first, &last);
     struct map m = {.n = 0};

@@ -99,7 +99,7 @@ const heed_family family_albert = {
     .paper = "Lan et al. 2020",
     .summary = "BERT whose layers share their parameters, with narrow embeddings",
     .notes =
-        "Parameters have the names of transformers' classes, with albert. at the beginning but for the bare model: "
+        "Parameters have the names of transformers' classes, with albert. at the beginning except in the bare model: "
         "albert.encoder.albert_layer_groups.G.albert_layers.I.attention.query.weight.",
     .keys = albert_keys,
     .heads = albert_heads,

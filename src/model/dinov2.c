@@ -176,8 +176,9 @@ static const char *const renamed[] = {
     "attention.output.dense",    "attention.o_proj",          NULL};
 
 #define DINO_NOTES(base)                                                                                               \
-    "Parameters have the names of transformers' files, with " base ". at the beginning but for the bare model: " base  \
-    ".embeddings.cls_token, " base ".encoder.layer.N.layer_scale1.lambda1. Pictures of any size are taken: what is "   \
+    "Parameters have the names of transformers' files, with " base                                                     \
+    ". at the beginning except in the bare model: " base ".embeddings.cls_token, " base                                \
+    ".encoder.layer.N.layer_scale1.lambda1. Pictures of any size are taken: what is "                                  \
     "no whole patch is cut off, and positions are interpolated. The bare model's pooler_output is the class token's "  \
     "state; a classifier has that and the mean of the patches' states."
 

@@ -63,7 +63,7 @@ const heed_family family_distilbert = {
     .base = "distilbert",
     .paper = "Sanh et al. 2019",
     .summary = "BERT with half the layers, distilled",
-    .notes = "Parameters have the names of transformers' classes, with distilbert. at the beginning but for the bare "
+    .notes = "Parameters have the names of transformers' classes, with distilbert. at the beginning except in the bare "
              "model: distilbert.transformer.layer.N.attention.q_lin.weight. There are no segments.",
     .keys = distilbert_keys,
     .heads = distilbert_heads,

@@ -311,7 +311,7 @@ const heed_family family_electra = {
     .paper = "Clark et al. 2020",
     .summary = "an encoder pre-trained to tell replaced tokens; its generator fills masked ones",
     .notes =
-        "Parameters have the names of transformers' classes, with electra. at the beginning but for the bare model; "
+        "Parameters have the names of transformers' classes, with electra. at the beginning except in the bare model; "
         "electra.embeddings_project where embedding_size differs from hidden_size. ElectraForPreTraining gives one "
         "logit for each token, and its labels are 1 where a token was replaced; padding does not count. Task replaced "
         "is the same with its generator beside it, from which 'heed train mlm' draws the tokens.",

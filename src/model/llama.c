@@ -325,7 +325,7 @@ static const char *const ignored[] = {"layers.*.self_attn.rotary_emb.inv_freq",
                                       "model.layers.*.self_attn.rotary_emb.inv_freq", NULL};
 
 #define NOTES                                                                                                          \
-    "Parameters have the names of transformers' classes, with model. at the beginning but for the bare model. "        \
+    "Parameters have the names of transformers' classes, with model. at the beginning except in the bare model. "      \
     "rope_parameters of transformers 5 and rope_theta and rope_scaling of transformers 4 are read: default, linear, "  \
     "dynamic, yarn, longrope, llama3 and proportional scaling. The label of a position is the token after it, so "     \
     "labels are given as input_ids are; those of -100 do not count. "

@@ -250,7 +250,7 @@ const heed_family family_modernbert = {
     .paper = "Warner et al. 2024",
     .summary = "a pre-norm encoder with rotary positions, gated layers and mostly local attention",
     .notes =
-        "Parameters have the names of transformers' classes, with model. at the beginning but for the bare model: "
+        "Parameters have the names of transformers' classes, with model. at the beginning except in the bare model: "
         "model.layers.N.attn.Wqkv.weight. layer_types and rope_parameters are read where a config has them. In local "
         "layers a padding token with no token near it sees nothing, as with transformers' default attention.",
     .keys = modernbert_keys,

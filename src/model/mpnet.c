@@ -63,9 +63,10 @@ const heed_family family_mpnet = {
     .base = "mpnet",
     .paper = "Song et al. 2020",
     .summary = "an encoder with biases by distance, pre-trained on masked and permuted words",
-    .notes = "Parameters have the names of transformers' classes, with mpnet. at the beginning but for the bare model: "
-             "mpnet.encoder.layer.N.attention.attn.q.weight. As in transformers the padding token is 1, whatever "
-             "pad_token_id is, and a sequence may have max_position_embeddings - 2 tokens. There are no segments.",
+    .notes =
+        "Parameters have the names of transformers' classes, with mpnet. at the beginning except in the bare model: "
+        "mpnet.encoder.layer.N.attention.attn.q.weight. As in transformers the padding token is 1, whatever "
+        "pad_token_id is, and a sequence may have max_position_embeddings - 2 tokens. There are no segments.",
     .keys = mpnet_keys,
     .heads = mpnet_heads,
     .ignored = encoder_ignored,

@@ -250,7 +250,7 @@ const heed_family family_perceiver = {
     .base = BASE,
     .paper = "Jaegle et al. 2021; Jaegle et al. 2022",
     .summary = "a few latents look at any number of bytes or pixels",
-    .notes = "Parameters have the names of transformers' files, with perceiver. at the beginning but for the bare "
+    .notes = "Parameters have the names of transformers' files, with perceiver. at the beginning except in the bare "
              "model, which takes inputs (B,T,d_model): perceiver.embeddings.latents, "
              "perceiver.encoder.cross_attention.attention.self.query.weight. Texts are bytes: a directory with the "
              "tokenizer class PerceiverTokenizer needs no vocabulary. Logits of masked bytes are of all "

@@ -34,7 +34,7 @@ static const heed_key roberta_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
 ENCODER_BUILDS(roberta)
 
 #define NOTES                                                                                                          \
-    "Parameters have the names of transformers' classes, with roberta. at the beginning but for the bare model: "      \
+    "Parameters have the names of transformers' classes, with roberta. at the beginning except in the bare model: "    \
     "roberta.encoder.layer.N.attention.self.query.weight. A sequence may have max_position_embeddings - pad_token_id " \
     "- 1 tokens."
 

@@ -271,7 +271,7 @@ const heed_family family_swin = {
     .base = "swin",
     .paper = "Liu et al. 2021",
     .summary = "attention within windows that shift, and patches that merge",
-    .notes = "Parameters have the names of transformers' files, with swin. at the beginning but for the bare model: "
+    .notes = "Parameters have the names of transformers' files, with swin. at the beginning except in the bare model: "
              "swin.encoder.layers.N.blocks.N.attention.self.relative_position_bias_table. Pictures of any size are "
              "taken; windows larger than the grid of patches shrink to it. attentions.L are those of the last block "
              "of stage L, (B windows, H, tokens, tokens), as transformers gives them; windows_attentions.N those of "
@@ -290,10 +290,11 @@ const heed_family family_swinv2 = {
     .base = "swinv2",
     .paper = "Liu et al. 2022",
     .summary = "Swin with res-post-norm, scaled cosine attention and a log-spaced continuous position bias",
-    .notes = "Parameters have the names of transformers' files, with swinv2. at the beginning but for the bare model: "
-             "swinv2.encoder.layers.N.blocks.N.attention.self.logit_scale. Pictures of any size are taken; windows are "
-             "those of image_size, and shrink to its grid of patches. Attention maps are named as swin's. "
-             "use_absolute_embeddings must be false.",
+    .notes =
+        "Parameters have the names of transformers' files, with swinv2. at the beginning except in the bare model: "
+        "swinv2.encoder.layers.N.blocks.N.attention.self.logit_scale. Pictures of any size are taken; windows are "
+        "those of image_size, and shrink to its grid of patches. Attention maps are named as swin's. "
+        "use_absolute_embeddings must be false.",
     .keys = swinv2_keys,
     .heads = swinv2_heads,
     .ignored = ignored,

@@ -216,7 +216,7 @@ const heed_family family_vit = {
     .base = "vit",
     .paper = "Dosovitskiy et al. 2021",
     .summary = "patches of a picture as the words of an encoder",
-    .notes = "Parameters have the names of transformers' files, with vit. at the beginning but for the bare model: "
+    .notes = "Parameters have the names of transformers' files, with vit. at the beginning except in the bare model: "
              "vit.embeddings.patch_embeddings.projection.weight, "
              "vit.encoder.layer.N.attention.attention.query.weight. " OTHER_SIZES,
     .keys = vit_keys,
@@ -231,7 +231,7 @@ const heed_family family_deit = {
     .base = "deit",
     .paper = "Touvron et al. 2021",
     .summary = "ViT with a token that learns from a teacher",
-    .notes = "Parameters have the names of transformers' files, with deit. at the beginning but for the bare model: "
+    .notes = "Parameters have the names of transformers' files, with deit. at the beginning except in the bare model: "
              "deit.embeddings.distillation_token. With a teacher's head, logits are the mean of cls_logits and "
              "distillation_logits. " OTHER_SIZES,
     .keys = vit_keys,

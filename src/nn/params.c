@@ -137,7 +137,7 @@ heed_param *heed_param_buffer(heed_ctx *cx, heed_params *set, const char *prefix
 heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, heed_param *target) {
     if (heed_failed(cx)) return NULL;
     if (!target) {
-        heed_fail(cx, HEED_ERR_USAGE, "param: '%s' is to be tied to nothing", name ? name : "");
+        heed_fail(cx, HEED_ERR_USAGE, "param: '%s' is tied to no parameter", name ? name : "");
         return NULL;
     }
     heed_param *p = append(cx, set, prefix, name);
@@ -173,7 +173,8 @@ heed_param *heed_param_slice(heed_ctx *cx, heed_params *set, const char *prefix,
                              int64_t row, int64_t rows) {
     if (heed_failed(cx)) return NULL;
     if (!fused || fused->target || fused->rank < 1 || row < 0 || rows < 0 || row > fused->shape[0] - rows) {
-        heed_fail(cx, HEED_ERR_USAGE, "param: '%s' is to be rows that are not there", name ? name : "");
+        heed_fail(cx, HEED_ERR_USAGE, "param: '%s' would be rows that the fused parameter does not have",
+                  name ? name : "");
         return NULL;
     }
     heed_param *p = heed_param_tie(cx, set, prefix, name, fused);

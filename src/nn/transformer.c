@@ -82,7 +82,7 @@ heed_tensor *heed_feed_forward_run(heed_ctx *cx, const heed_feed_forward *layer,
 
 static bool check_opts(heed_ctx *cx, const char *who, const heed_transformer_opts *o, const void *made) {
     if (heed_failed(cx)) return false;
-    if (!o || !made) return heed_fail(cx, HEED_ERR_USAGE, "%s: the options or what is to be made are NULL", who);
+    if (!o || !made) return heed_fail(cx, HEED_ERR_USAGE, "%s: the options or the place for the layer is NULL", who);
     if (!(o->eps >= 0 && isfinite(o->eps)))
         return heed_fail(cx, HEED_ERR_RANGE, "%s: eps = %g is negative or not a number", who, (double)o->eps);
     return check_dropout(cx, who, o->dropout);

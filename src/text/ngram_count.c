@@ -81,7 +81,7 @@ static bool count_nodes(struct ngram_making *g, const struct ngram_corpus *c) {
     for (int k = 2; k <= g->order; k++) {
         nodes += kind += kinds[k];
         g->base[k] = (uint32_t)nodes;
-        if (nodes >= NGRAM_ROOT) heed_fail(g->cx, HEED_ERR_RANGE, "ngram: more than 4 thousand million n-grams");
+        if (nodes >= NGRAM_ROOT) heed_fail(g->cx, HEED_ERR_RANGE, "ngram: more than 4 billion n-grams");
     }
     heed_mem_free(g->cx, kinds);
     return !heed_failed(g->cx);

@@ -69,7 +69,7 @@ static void pad(struct ngram_corpus *c, uint32_t word, int times) {
 static bool lay_out(heed_ctx *cx, struct ngram_corpus *c, const heed_ids *ids, const int64_t *start, int64_t n,
                     const uint32_t *word, int64_t names, int order, int padding) {
     const uint64_t size = (uint64_t)ids->count + 2 * (uint64_t)n * (uint64_t)padding;
-    if (size >= NGRAM_ROOT) return heed_fail(cx, HEED_ERR_RANGE, "ngram: more than 4 thousand million tokens");
+    if (size >= NGRAM_ROOT) return heed_fail(cx, HEED_ERR_RANGE, "ngram: more than 4 billion tokens");
     c->token = heed_mem_new(cx, size * sizeof *c->token);
     c->left = heed_mem_new(cx, size * sizeof *c->left);
     if (!c->token || !c->left) return false;

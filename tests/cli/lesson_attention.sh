@@ -169,7 +169,7 @@ is my cat bad,
 the car smokes,
 END
 expect 0 lesson keys-and-queries --data asked.csv --out own
-says "6 questions with answers, 2 to be asked"
+says "6 questions with answers, 2 without"
 says "'is my cat bad'"
 says "> Vet, weight 0\.[5-9]"
 says "> Mechanic, weight (0\.[5-9]|1\.00)"

@@ -219,7 +219,7 @@ static void test_ties(void **state) {
             assert_true(fabsf(parts[1][3 * r + c] - 2) <= 1e-6f);
         }
     assert_null(heed_param_tie(cx, set, NULL, "x", NULL));
-    EXPECT_SENTENCE(cx, "is to be tied to nothing");
+    EXPECT_SENTENCE(cx, "is tied to no parameter");
     heed_params_free(cx, set);
     close_context(cx);
 }
@@ -326,7 +326,7 @@ static void test_slices(void **state) {
     heed_safetensors_close(st);
     remove(path);
     assert_null(heed_param_slice(cx, set, NULL, "x", fused, 3, 3));
-    EXPECT_SENTENCE(cx, "param: 'x' is to be rows that are not there");
+    EXPECT_SENTENCE(cx, "param: 'x' would be rows that the fused parameter does not have");
     heed_params_free(cx, set);
     close_context(cx);
 }

@@ -386,12 +386,11 @@ static void study(struct lesson_run *r, struct scene *s) {
     double mean = 0;
     count_digits(r, s, &single, &mean);
     lesson_result(r, "digits_per_neuron", mean);
-    lesson_say(
-        r,
-        "Each neuron responds to strokes in some places and to their absence in others. It fires for most "
-        "pictures of %.1f of the %d digits on average; %d of the %d neurons do so for a single digit. The output "
-        "layer adds their votes up.",
-        mean, (int)classes, single, HIDDEN);
+    lesson_say(r,
+               "Each neuron responds to strokes in some places and to their absence in others. It fires for most "
+               "pictures of %.1f of the %d digits on average; neurons that do so for a single digit: %d of %d. The "
+               "output layer adds their votes up.",
+               mean, (int)classes, single, HIDDEN);
 }
 
 static void run(struct lesson_run *r) {

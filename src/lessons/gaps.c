@@ -196,14 +196,11 @@ static void say_clues(struct lesson_run *r, const struct filled *filled) {
         lesson_result(r, name, (double)filled[g].probability[0]);
     }
     lesson_line(r, "%s", "");
-    lesson_say(r,
-               "A gap can attend to words on either side of it. %s of the %d gaps attend%s to the word that says most "
-               "about them clearly more than an equal share.",
-               more == GAPS ? "All"
-               : more == 2  ? "Two"
-               : more == 1  ? "One"
-                            : "None",
-               GAPS, more == 1 ? "s" : "");
+    lesson_say(
+        r,
+        "A gap can attend to words on either side of it. Gaps that give their clue more than one and a half times an "
+        "equal share: %d of %d.",
+        more, GAPS);
 }
 
 /* Whether what fills a gap agrees with the rest of its sentence. */
@@ -212,11 +209,13 @@ static void say_forms(struct lesson_run *r, const struct filled *filled) {
         const struct filled *f = &filled[g];
         char name[48];
         if (!gaps[g].asks) continue;
-        const char *verdict = f->right > 2 * f->wrong   ? "It has learnt what that word asks for."
-                              : f->wrong > 2 * f->right ? "It has learnt to fill the gap, but against that word."
-                                                        : "It has not learnt yet what that word asks for.";
+        const bool fills = f->right + f->wrong > 0.3; /* with any of these forms */
+        const char *verdict = fills && f->right > 2 * f->wrong ? "It has learnt what that word asks for."
+                              : fills && f->wrong > 2 * f->right
+                                  ? "It has learnt to fill the gap, but against that word."
+                                  : "It has not learnt yet what that word asks for.";
         lesson_say(r,
-                   "\"%s\" asks for %s, ... and not for %s, ...: the network gives the former %.0f %%, the latter "
+                   "\"%s\" asks for forms such as \"%s\", not \"%s\": the network gives the former %.0f %%, the latter "
                    "%.0f %%. %s",
                    gaps[g].asks, gaps[g].right[0], gaps[g].wrong[0], 100 * f->right, 100 * f->wrong, verdict);
         snprintf(name, sizeof name, "agrees_%d", g);

@@ -86,8 +86,10 @@ HEED_API const char *heed_tokenizer_token(const heed_tokenizer *t, int32_t id); 
 HEED_API int32_t heed_tokenizer_id(const heed_tokenizer *t, const char *token); /* -1: none */
 HEED_API int32_t heed_tokenizer_unknown(const heed_tokenizer *t);               /* the unknown token; -1: none */
 HEED_API bool heed_tokenizer_is_special(const heed_tokenizer *t, int32_t id);
-/* Adds the ids of text (size bytes) to `to`; special: with what the post-processor adds. Immutable once loaded: any
- * number of contexts may encode with one tokenizer at once. */
+/* Adds the ids of text (size bytes) to `to`; special: with what the post-processor adds. Any number of contexts may
+ * encode with one tokenizer at once. HEED_ERR_RANGE where a tokenizer's steps make the text more than 64 times as long
+ * (and 64 KiB), or its regular expressions take too long: on this text, or on all so far by two seconds of processor
+ * time beyond 100 microseconds a text and one a byte. */
 HEED_API bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
                           heed_ids *to);
 /* BPE-dropout (Provilkov et al. 2020): the same, but each time a pair may be merged it is passed over with probability

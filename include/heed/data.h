@@ -54,12 +54,14 @@ typedef struct heed_data_opts {
     const heed_data *like; /* class names, columns and categories as in this one: for the test set of a training set */
 } heed_data_opts;
 
-/* Reads a table (.csv, .tsv, each also .gz), MNIST's IDX files (a directory that has them, .gz or not), pictures of one
- * size in folders PART/CLASS/NAME.png or .jpg, also in a .tar or .tar.gz (RGB; any name may be a part), a pair of npy
- * or IDX files ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels,
- * height, width)), by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0,
- * 1]. Wrong data is named with file, line and column; missing values, NaN and infinity are refused, and so is a column
- * of more than 1000 categories, or with one for nearly every row. opts NULL: regress on the last column. */
+/* Reads a table (.csv, .tsv, each also .gz; or a directory with train.csv, dev.csv and test.csv or the like), MNIST's
+ * IDX files (a directory that has them, .gz or not), pictures of one size in folders PART/CLASS/NAME.png or .jpg, also
+ * in a .tar or .tar.gz (RGB; any name may be a part), or CLASS/NAME.png without parts, a pair of npy or IDX files
+ * ("x.npy,y.npy", or x alone for its inputs; x is (n), (n, width), (n, height, width) or (n, channels, height, width)),
+ * by what the path is. Classes are whole numbers from 0, or words. Bytes of pictures are scaled to [0, 1]. Wrong data
+ * is named with file, line and column; missing values, NaN and infinity are refused, and so is a column of more than
+ * 1000 categories, with one for nearly every row, or of texts. What a directory holds instead of such data is said.
+ * opts NULL: regress on the last column. */
 HEED_API heed_data *heed_data_load(heed_ctx *cx, const char *path, const heed_data_opts *opts);
 /* The same of a table in memory; `name` stands for it in sentences. */
 HEED_API heed_data *heed_data_parse(heed_ctx *cx, const char *name, const char *text, size_t size,

@@ -11,18 +11,21 @@
 extern "C" {
 #endif
 
-/* ---- times ---- dates as ISO 8601 writes them (2016-07-01, 2016-07-01 00:00:00, 2016-07-01T00:00Z, 2016-07), as
- * milliseconds since 1970 (UTC), which a double holds exactly; or plain numbers. */
+/* ---- times ---- dates as ISO 8601 writes them (2016-07-01, 2016-07-01 00:00:00, 2016-07-01T00:00Z, 2016-07), with the
+ * day first (1.7.2016, 01.07.2016 00:00), or with slashes (7/13/2016, 13/07/2016); as milliseconds since 1970 (UTC),
+ * which a double holds exactly; or plain numbers. */
 typedef struct heed_clock { /* how times are written */
     bool dates;             /* else numbers */
     int precision;          /* HEED_CLOCK_…, of dates */
     char dash, between;     /* 2016-07-01, 2016/07/01; a space or T before the hour */
+    char order;             /* 'd': day, month, year; 'm': month, day, year; 0: year, month, day */
     bool zone;              /* with an offset from UTC; an offset of 0 is written Z */
     int offset;             /* minutes, of what is written without a zone 0 */
 } heed_clock;
 enum { HEED_CLOCK_MONTH, HEED_CLOCK_DAY, HEED_CLOCK_MINUTE, HEED_CLOCK_SECOND, HEED_CLOCK_MILLISECOND };
 #define HEED_TIME_ROOM 48
-/* False: neither a date nor a finite number. clock (may be NULL): how it is written. */
+/* False: neither a date nor a finite number, or a date such as 1/2/2016, which may be meant either way; in a table the
+ * others of its column tell. clock (may be NULL): how it is written. */
 HEED_API bool heed_time_read(const char *text, heed_clock *clock, double *time);
 HEED_API const char *heed_time_text(const heed_clock *clock, double time, char out[HEED_TIME_ROOM]);
 

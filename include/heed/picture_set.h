@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 typedef struct heed_picture_set heed_picture_set;
-/* Whether a path holds pictures as folders PART/CLASS/NAME.png or .jpg, or is an archive (.tar, .tar.gz) of them. */
+/* Whether a path holds pictures as folders [PART/]CLASS/NAME.png or .jpg, or is an archive (.tar, .tar.gz) of them.
+ * Without parts all pictures are of any part that is asked for, unless it is optional. */
 HEED_API bool heed_picture_set_is(const char *path);
 /* The pictures of a part ("train", "val", "test"), listed, not decoded. opts may be NULL. */
 typedef struct heed_picture_set_opts {

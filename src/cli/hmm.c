@@ -326,7 +326,7 @@ static bool train(heed_ctx *cx, const struct options *o, const char *path, struc
     for (int i = 0; i < 3 && !heed_failed(cx); i++) {
         const char *part = given[i] ? texts_part(given[i], parts[i], file) : texts_part(path, parts[i], file);
         if (i > 0 && !given[i] && part == path) continue; /* a file has no other parts */
-        if (i == 0 && !part) heed_fail(cx, HEED_ERR_FILE, "%s: there is no file train.tsv, nor .csv or .txt", path);
+        if (i == 0 && !part) texts_fail_train(cx, path);
         heed_task_data *data =
             part && !heed_failed(cx) ? heed_task_read(cx, heed_text_task_find("tag"), part, &opts) : NULL;
         struct task_tagged d;

@@ -5,7 +5,7 @@
 heed_picture_set *picture_data_load(heed_ctx *cx, const char *path, const char *part,
                                     const heed_picture_set_opts *opts) {
     if (heed_picture_set_is(path)) return heed_picture_set_open(cx, path, part, opts);
-    const bool optional = opts && opts->optional, parts = task_has_test_part(path);
+    const bool optional = opts && opts->optional, parts = task_has_parts(path);
     if (optional && (!parts || strcmp(part, "val") == 0)) return NULL;
     const heed_data_opts ask = {
         .task = HEED_DATA_CLASSIFY, .part = parts ? part : NULL, .like = opts ? opts->like : NULL};

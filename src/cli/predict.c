@@ -252,7 +252,7 @@ static bool predict_all(struct predictor *p) {
     struct table_columns columns;
     p->name = lines ? "standard input" : path;
     p->opts = (heed_data_opts){
-        .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && task_has_test_part(path) ? "test" : NULL};
+        .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && task_has_parts(path) ? "test" : NULL};
     const bool good = table_ask(p->o, p->cx, &columns, &p->opts) && (lines ? predict_lines : predict_data)(p);
     table_columns_free(p->cx, &columns);
     return good;

@@ -1,7 +1,7 @@
 #include "cli/task.h"
+#include "data/recognise.h"
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define DIGITS_TRAIN 10000
 #define DIGITS_TEST  2000
@@ -9,10 +9,9 @@
 
 static bool is_digits(const char *path) { return strcmp(path, "digits") == 0; }
 
-bool task_has_test_part(const char *path) {
-    struct stat what;
-    return is_digits(path) || (stat(path, &what) == 0 && S_ISDIR(what.st_mode));
-}
+bool task_has_parts(const char *path) { return is_digits(path) || data_is_folder(path); }
+
+bool task_has_test_part(const char *path) { return is_digits(path) || (data_is_folder(path) && data_has_test(path)); }
 
 heed_data *task_load(heed_ctx *cx, const char *path, const heed_data_opts *opts) {
     if (!is_digits(path)) return heed_data_load(cx, path, opts);

@@ -3,6 +3,7 @@
 #include "cli/report.h"
 #include "cli/tables.h"
 #include "cli/task.h"
+#include "data/recognise.h"
 #include "heed/music.h"
 #include "heed/translate.h"
 #include <math.h>
@@ -13,22 +14,14 @@
 
 /* ---- where the files are ---- */
 
-static const char *const names_of[][7] = {{"train", "train-v1.1", "train-v2.0", NULL},
-                                          {"dev", "valid", "val", "validation", "dev-v1.1", "dev-v2.0", NULL},
-                                          {"test", NULL}};
-static const char *const endings[] = {".tsv", ".csv", ".txt", ".jsonl", ".json", ".conll"};
-
 const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]) {
-    struct stat what;
-    const int which = strcmp(part, "train") == 0 ? 0 : strcmp(part, "test") == 0 ? 2 : 1;
-    if (stat(path, &what) != 0 || !S_ISDIR(what.st_mode)) return path;
-    for (const char *const *name = names_of[which]; *name; name++)
-        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-            for (int zipped = 0; zipped < 2; zipped++)
-                if (snprintf(out, PATH_ROOM, "%s/%s%s%s", path, *name, endings[i], zipped ? ".gz" : "") < PATH_ROOM &&
-                    access(out, F_OK) == 0)
-                    return out;
-    return NULL;
+    _Static_assert(PATH_ROOM == FOUND_PATH, "room for a path");
+    if (!data_is_folder(path)) return path;
+    return data_part_file(path, part, data_text_endings, out) ? out : NULL;
+}
+
+bool texts_fail_train(heed_ctx *cx, const char *path) {
+    return data_refuse(cx, path, "there is no file train.tsv, nor .csv or .txt");
 }
 
 bool texts_chorales(heed_ctx *cx, const char *path, const char *part) {

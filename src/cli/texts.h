@@ -9,6 +9,8 @@
 /* The file of a directory that holds `part` ("train", "valid", "test") under one of its usual names; path itself when
  * it is a file. NULL: the directory has none. */
 const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]);
+/* Fails: a directory without a file to train on; what it holds instead is said. */
+bool texts_fail_train(heed_ctx *cx, const char *path);
 
 /* Whether a file or directory holds chorales of this part. */
 bool texts_chorales(heed_ctx *cx, const char *path, const char *part);

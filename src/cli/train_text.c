@@ -95,7 +95,7 @@ static bool read_sets(struct train_run *r) {
     const char *valid = option_text(r->o, "valid-data"), *test = option_text(r->o, "test");
     const char *train = texts_part(r->path, "train", file);
     if (is_music(r)) return read_music(r);
-    if (!train) return heed_fail(r->cx, HEED_ERR_FILE, "%s: there is no file train.tsv, nor .csv or .txt", r->path);
+    if (!train) return texts_fail_train(r->cx, r->path);
     const bool directory = train == file, given = valid || option_given(r->o, "valid");
     char held[PATH_ROOM];
     if (!valid && directory && !given) valid = texts_part(r->path, "valid", held);

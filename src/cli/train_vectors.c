@@ -4,12 +4,13 @@
 #include "cli/tables.h"
 #include "cli/task.h"
 #include "cli/train.h"
+#include "data/recognise.h"
 #include <stdio.h>
 #include <string.h>
 
 struct vectors {
     bool classify;
-    heed_data *data, *test;
+    heed_data *data, *valid, *test; /* valid NULL: rows of data */
     int64_t *train_rows, *valid_rows, n_train, n_valid, batch;
     heed_examples *examples;
 };
@@ -18,18 +19,25 @@ static struct vectors *vectors_of(const struct train_run *r) { return r->own; }
 
 /* ---- the data ---- */
 
-static void load_both(struct train_run *r, heed_data_opts *opts) {
+static heed_data *load_beside(struct train_run *r, const char *path, const heed_data_opts *opts) {
+    heed_data *d = task_load(r->cx, path, opts);
+    if (d) table_say_skipped(r->o, path, d->skipped, d->n);
+    return d;
+}
+
+static void load_all(struct train_run *r, heed_data_opts *opts) {
     struct vectors *v = vectors_of(r);
     const char *test = option_text(r->o, "test");
-    v->data = task_load(r->cx, r->path, opts);
+    v->data = load_beside(r, r->path, opts);
     if (!v->data) return;
-    table_say_skipped(r->o, r->path, v->data->skipped, v->data->n);
+    opts->like = v->data;
+    char file[FOUND_PATH];
+    if (!option_given(r->o, "valid") && data_part_file(r->path, "valid", data_table_endings, file))
+        v->valid = load_beside(r, file, opts);
     if (!test && !task_has_test_part(r->path)) return;
     if (!test) test = r->path;
-    opts->like = v->data;
-    opts->part = task_has_test_part(test) ? "test" : NULL;
-    v->test = task_load(r->cx, test, opts);
-    if (v->test) table_say_skipped(r->o, test, v->test->skipped, v->test->n);
+    opts->part = task_has_parts(test) ? "test" : NULL;
+    v->test = load_beside(r, test, opts);
 }
 
 static bool load_data(struct train_run *r) {
@@ -37,7 +45,7 @@ static bool load_data(struct train_run *r) {
     struct table_columns columns;
     heed_data_opts opts = {.task = v->classify ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
                            .target = option_text(r->o, "target")};
-    if (table_ask(r->o, r->cx, &columns, &opts)) load_both(r, &opts);
+    if (table_ask(r->o, r->cx, &columns, &opts)) load_all(r, &opts);
     table_columns_free(r->cx, &columns);
     if (v->data && v->classify && v->data->classes < 2)
         heed_fail(r->cx, HEED_ERR_USAGE, "%s: all examples are of one class", r->path);
@@ -51,7 +59,7 @@ static bool is_line(const struct train_run *r) {
 
 static bool split_data(struct train_run *r) {
     struct vectors *v = vectors_of(r);
-    double fraction = is_line(r) || v->data->n < 10 ? 0 : 0.1;
+    double fraction = is_line(r) || v->valid || v->data->n < 10 ? 0 : 0.1;
     if (option_given(r->o, "valid")) fraction = option_number(r->o, "valid");
     return heed_data_split(r->cx, v->data, fraction, heed_seed(r->cx), &v->train_rows, &v->n_train, &v->valid_rows,
                            &v->n_valid);
@@ -156,7 +164,9 @@ static bool set(struct train_run *r) {
                                .batch = v->batch,
                                .micro_batch = option_int(r->o, "micro-batch"),
                                .seed = heed_seed(r->cx)};
-    if (v->n_valid > 0) {
+    if (v->valid) {
+        opts.valid = v->valid;
+    } else if (v->n_valid > 0) {
         opts.valid = v->data;
         opts.valid_rows = v->valid_rows;
         opts.n_valid = v->n_valid;
@@ -181,7 +191,7 @@ static bool begin(struct train_run *r) {
     if (!option_flag(r->o, "quiet"))
         fprintf(stderr, "%s: %s to train on, %lld to validate, %lld to test; %s with %s\n",
                 strcmp(r->path, "-") == 0 ? "standard input" : r->path,
-                cli_count(v->n_train, "example", "examples", text[0]), (long long)v->n_valid,
+                cli_count(v->n_train, "example", "examples", text[0]), (long long)(v->valid ? v->valid->n : v->n_valid),
                 (long long)(v->test ? v->test->n : 0), r->family->name,
                 cli_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", text[1]));
     return true;
@@ -199,6 +209,7 @@ static void free_vectors(struct train_run *r) {
     heed_mem_free(r->cx, v->valid_rows);
     heed_examples_free(r->cx, v->examples);
     heed_data_free(r->cx, v->test);
+    heed_data_free(r->cx, v->valid);
     heed_data_free(r->cx, v->data);
     heed_mem_free(r->cx, v);
 }
@@ -213,7 +224,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
         struct table_columns columns;
         heed_data_opts opts = {.task = like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
                                .target = option_text(o, "target"),
-                               .part = task_has_test_part(path) ? option_text(o, "part") : NULL,
+                               .part = task_has_parts(path) ? option_text(o, "part") : NULL,
                                .like = like};
         if (table_ask(o, cx, &columns, &opts)) data = task_load(cx, path, &opts);
         table_columns_free(cx, &columns);
@@ -232,7 +243,7 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
 #define VECTOR_OPTIONS \
     {.name = "data", .kind = OPTION_GROUP}, \
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH", \
-     .help = "csv, tsv (also .gz), x.npy,y.npy, a directory of MNIST's files, pictures in folders or a .tar.gz, the word digits, or a table of texts"}, \
+     .help = "csv, tsv (also .gz), a directory with train.csv, dev.csv and test.csv, x.npy,y.npy, a directory of MNIST's files, pictures in folders or a .tar.gz, the word digits, or a table of texts"}, \
     {.name = "test", .kind = OPTION_FILE, .value = "PATH", \
      .help = "test data, measured once at the end; by default a directory's own test part"}, \
     {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999, \
@@ -290,8 +301,9 @@ const struct train_task train_classify = TASK(
     "With --model vit, deit, dinov2, timm-vit, cait, swin, swinv2, timm-swin or mixer, or --init DIR of one, --data "
     "holds "
     "pictures: "
-    "folders train/CLASS/NAME.jpg or .png with test/ and, where there is one, val/ beside it, the same in a "
-    ".tar.gz, a directory of MNIST's files, x.npy,y.npy of bytes, or the word digits. Sizes follow from the data: "
+    "folders train/CLASS/NAME.jpg or .png with test/ and, where there is one, val/ beside it, or CLASS/NAME.jpg alone, "
+    "the same in a .tar.gz, a directory of MNIST's files, x.npy,y.npy of bytes, or the word digits. Sizes follow from "
+    "the data: "
     "a fresh model for pictures of at most 64 x 64 has patches of 4 x 4 and 6 layers of 192 numbers (Swin: patches "
     "of 2 x 2, stages of 2, 2 and 2 blocks, 48 numbers in the first), for larger ones pictures of 224 x 224 and "
     "the sizes of ViT-Ti or Swin-T; --set overrides each. Perceiver takes pictures too, with a head that --head names. "

@@ -1,5 +1,6 @@
 /* Histories: which columns of a table are times, series, targets and covariates. */
 #include "data/reading.h"
+#include "data/recognise.h"
 #include "data/times.h"
 #include "io/text.h"
 #include <math.h>
@@ -11,7 +12,8 @@
 static bool holds_dates(const struct sheet *s, int64_t column) {
     heed_clock clock;
     double time;
-    return heed_time_read(heed_table_cell(s->cx, s->table, 0, column), &clock, &time) && clock.dates;
+    const char *text = heed_table_cell(s->cx, s->table, 0, column);
+    return times_order(text) || (heed_time_read(text, &clock, &time) && clock.dates);
 }
 
 static bool is_called_time(const struct sheet *s, int64_t column) {
@@ -188,6 +190,7 @@ heed_history *heed_history_load(heed_ctx *cx, const char *path, const heed_histo
     if (!path) return heed_fail(cx, HEED_ERR_USAGE, "history: the path is NULL"), NULL;
     if (!opts) opts = &none;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    if (data_is_folder(path)) return data_refuse(cx, path, "a directory; a table is needed"), NULL;
     return read_history(cx, name, heed_table_open(cx, path, &opts->table), opts);
 }
 

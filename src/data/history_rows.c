@@ -11,16 +11,30 @@ enum { ROWS_AT_ONCE = 1 << 14 }; /* between looks at whether to stop */
 
 /* ---- times ---- */
 
-static bool read_time(struct reading *r, int64_t i) {
+/* What comes first in dates with slashes: the rows that can be meant in one way only tell it of all. */
+static bool find_order(struct reading *r, char *order) {
+    *order = 0;
+    for (int64_t i = 0; i < r->s.rows; i++) {
+        const char found = times_order(sheet_cell(&r->s, i, r->time));
+        if (found == 'd' || found == 'm') *order = found;
+        if (found != '?') return true;
+    }
+    const char *first = sheet_cell(&r->s, 0, r->time);
+    return sheet_fail(&r->s, HEED_ERR_FORMAT, 0, r->time,
+                      "'%s' and all others may have the day or the month first; write dates as 2016-07-01",
+                      shown(first).text);
+}
+
+static bool read_time(struct reading *r, char order, int64_t i) {
     heed_clock clock, *all = &r->h->clock;
     const char *text = r->time >= 0 ? sheet_cell(&r->s, i, r->time) : "";
     if (r->time < 0) {
         r->at[i] = (double)(r->s.row[i] + 1);
         return true;
     }
-    if (!heed_time_read(text, &clock, &r->at[i]))
+    if (!times_read(text, order, &clock, &r->at[i]))
         return sheet_fail(&r->s, HEED_ERR_FORMAT, i, r->time,
-                          "'%s' is neither a date, as 2016-07-01 or 2016-07-01 00:00:00, nor a number",
+                          "'%s' is neither a date, as 2016-07-01, 01.07.2016 or 2016-07-01 00:00:00, nor a number",
                           shown(text).text);
     if (i == 0) *all = clock;
     if (clock.dates != all->dates)
@@ -35,9 +49,11 @@ static bool read_time(struct reading *r, int64_t i) {
 
 /* Without a column of times the rows of each series are counted. */
 static bool read_times(struct reading *r) {
+    char order = 0;
+    if (r->time >= 0 && !find_order(r, &order)) return false;
     for (int64_t i = 0; i < r->s.rows; i++) {
         if (i % ROWS_AT_ONCE == 0 && heed_cancelled(r->s.cx)) return false;
-        if (!read_time(r, i)) return false;
+        if (!read_time(r, order, i)) return false;
     }
     for (int64_t g = 0; r->time < 0 && g < r->h->series; g++)
         for (int64_t i = r->group[g]; i < r->group[g + 1]; i++) r->at[i] = (double)(i - r->group[g] + 1);

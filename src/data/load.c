@@ -2,6 +2,8 @@
  * files, or else a table. */
 #include "base/profile.h"
 #include "data/data.h"
+#include "data/recognise.h"
+#include "heed/picture_set.h"
 #include "io/text.h"
 
 #include <stdio.h>
@@ -33,11 +35,11 @@ static char *find_idx(heed_ctx *cx, const char *folder, const char *part, const 
     return NULL;
 }
 
-/* Whether a directory has pictures in folders, PART/CLASS/NAME. */
+/* Whether a directory has pictures in folders, [PART/]CLASS/NAME; any name may be a part. */
 static bool has_pictures(const char *path, const char *part) {
-    char below[4096];
-    return snprintf(below, sizeof below, "%s/%s", path, part ? part : "train") < (int)sizeof below &&
-           is_kind(below, S_IFDIR);
+    char below[FOUND_PATH];
+    return heed_picture_set_is(path) ||
+           (part && snprintf(below, sizeof below, "%s/%s", path, part) < (int)sizeof below && is_kind(below, S_IFDIR));
 }
 
 static bool is_archive(const char *path) {
@@ -45,8 +47,20 @@ static bool is_archive(const char *path) {
     return text_ends(path, n, ".tar") || text_ends(path, n, ".tar.gz") || text_ends(path, n, ".tgz");
 }
 
+/* What is in neither layout. */
+static bool no_data(heed_ctx *cx, const char *path, const char *part) {
+    char file[FOUND_PATH];
+    if (data_part_file(path, "train", data_table_endings, file))
+        return heed_fail(cx, HEED_ERR_FILE, "%s: there is no file %s.csv or .tsv beside %s", path, shown(part).text,
+                         strrchr(file, '/') + 1);
+    return data_refuse(cx, path,
+                       "a directory without data that heed knows: tables (train.csv), pictures in folders of classes, "
+                       "or MNIST's files");
+}
+
 static bool read_folder(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
     const bool test = opts->part && strcmp(opts->part, "test") == 0;
+    if (!data_has_idx(path)) return no_data(cx, path, opts->part);
     if (opts->part && !test && strcmp(opts->part, "train") != 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: no part '%s': there are train and test", path,
                          shown(opts->part).text);
@@ -127,15 +141,24 @@ static bool check_opts(heed_ctx *cx, const char *path, const heed_data_opts *opt
     return true;
 }
 
+/* A directory of tables: the one that holds the part, by its name. */
+static bool find_table(const char *folder, const char *part, char out[FOUND_PATH]) {
+    return !data_has_idx(folder) && !heed_picture_set_is(folder) &&
+           data_part_file(folder, part ? part : "train", data_table_endings, out);
+}
+
 static bool read_any(heed_ctx *cx, const char *path, const heed_data_opts *opts, heed_data *out) {
     const char *y = NULL;
+    char file[FOUND_PATH];
+    const bool tables = is_kind(path, S_IFDIR) && find_table(path, opts->part, file);
+    if (tables) path = file;
     const bool folder = is_kind(path, S_IFDIR), columns = opts->target || opts->use || opts->drop || opts->skip_missing;
     const bool archive = !folder && is_archive(path), pictures = archive || (folder && has_pictures(path, opts->part));
     char *x = folder || archive ? NULL : find_arrays(cx, path, &y);
     bool ok = !heed_failed(cx);
     if (ok && (folder || archive || x) && columns)
         ok = heed_fail(cx, HEED_ERR_USAGE, "%s: not a table, so no columns can be chosen", path);
-    if (ok && !folder && !archive && opts->part && strcmp(opts->part, "train") != 0)
+    if (ok && !folder && !archive && !tables && opts->part && strcmp(opts->part, "train") != 0)
         ok = heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, shown(opts->part).text);
     ok = ok && (pictures ? data_read_pictures(cx, path, opts, out)
                 : folder ? read_folder(cx, path, opts, out)

@@ -1,6 +1,7 @@
 /* Pictures in folders, PART/CLASS/NAME.png or .jpg, or the same in a tar archive: where they are, and their classes. */
 #include "data/picture_list.h"
 #include "base/file.h"
+#include "data/recognise.h"
 #include "io/array.h"
 #include "io/tar.h"
 #include "io/text.h"
@@ -57,32 +58,36 @@ static bool list_class(struct picture_list *l, const char *folder, size_t at) {
                                       "%s: the folder of a class without a picture (.png, .jpg or .jpeg)", folder);
 }
 
+/* part NULL: the classes are folders of the folder itself. */
 static bool list_folder(struct picture_list *l, const char *part) {
-    char path[LONGEST_PATH];
-    snprintf(path, sizeof path, "%s/%s", l->name, part);
+    char path[LONGEST_PATH], base[LONGEST_PATH];
+    if (snprintf(base, sizeof base, "%s%s%s", l->name, part ? "/" : "", part ? part : "") >= LONGEST_PATH)
+        return heed_fail(l->cx, HEED_ERR_FILE, "%s: a path is too long", l->name);
+    strcpy(path, base);
     DIR *d = opendir(path);
     if (!d) return heed_fail(l->cx, HEED_ERR_FILE, "%s: cannot be opened", path);
     for (struct dirent *e = readdir(d); e && !heed_failed(l->cx); e = readdir(d)) {
         struct stat what;
         if (e->d_name[0] == '.') continue;
-        if (snprintf(path, sizeof path, "%s/%s/%s", l->name, part, e->d_name) >= LONGEST_PATH)
+        if (snprintf(path, sizeof path, "%s/%s", base, e->d_name) >= LONGEST_PATH)
             heed_fail(l->cx, HEED_ERR_FILE, "%s: a path is too long", l->name);
         else if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
-            list_class(l, path, strlen(l->name) + strlen(part) + 2);
+            list_class(l, path, strlen(base) + 1);
     }
     closedir(d);
     return !heed_failed(l->cx);
 }
 
-/* .../PART/CLASS/NAME; *at: where CLASS begins. */
+/* .../PART/CLASS/NAME; *at: where CLASS begins. part NULL: any, or none. */
 static bool is_of_part(const char *path, const char *part, size_t *at, size_t *length) {
-    const size_t n = strlen(part);
+    const size_t n = part ? strlen(part) : 0;
     const char *file = strrchr(path, '/');
     if (!file || !picture_named(file + 1)) return false;
     const char *of = file;
     while (of > path && of[-1] != '/') of--;
-    if (of == file || (size_t)(of - path) < n + 1 || strncmp(of - n - 1, part, n) != 0) return false;
-    if ((size_t)(of - path) > n + 1 && of[-(ptrdiff_t)n - 2] != '/') return false;
+    if (of == file) return false;
+    if (part && ((size_t)(of - path) < n + 1 || strncmp(of - n - 1, part, n) != 0)) return false;
+    if (part && (size_t)(of - path) > n + 1 && of[-(ptrdiff_t)n - 2] != '/') return false;
     *at = (size_t)(of - path);
     *length = (size_t)(file - of);
     return true;
@@ -156,17 +161,27 @@ bool picture_list_classes(const struct picture_list *l, const heed_data *like, h
 }
 
 bool picture_list_find(struct picture_list *l, const char *part) {
-    struct stat what;
-    const bool folder = stat(l->name, &what) == 0 && S_ISDIR(what.st_mode);
-    const bool ok = folder ? list_folder(l, part) : list_archive(l, part);
+    const bool ok = data_is_folder(l->name) ? list_folder(l, part) : list_archive(l, part);
     if (ok && l->n > 0) qsort(l->file, (size_t)l->n, sizeof *l->file, by_path);
     return ok;
 }
 
+/* Whether an archive has none of the usual parts. */
+static bool lacks_parts(struct picture_list *l) {
+    static const char *const parts[] = {"train", "val", "test"};
+    for (int i = 0; i < 3 && l->n == 0; i++)
+        if (!list_archive(l, parts[i])) return false;
+    const bool lacks = l->n == 0;
+    for (; l->n > 0; l->n--) heed_mem_free(l->cx, l->file[l->n - 1].path);
+    return lacks;
+}
+
 bool picture_list_open(struct picture_list *l, const char *part) {
-    return picture_list_find(l, part) &&
-           (l->n > 0 ||
-            heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s/CLASS/NAME.png or .jpg", l->name, shown(part).text));
+    const bool folder = data_is_folder(l->name), whole = folder && data_has_classes(l->name);
+    if (!picture_list_find(l, whole ? NULL : part)) return false;
+    if (l->n == 0 && !folder && lacks_parts(l) && !picture_list_find(l, NULL)) return false;
+    return l->n > 0 ||
+           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s/CLASS/NAME.png or .jpg", l->name, shown(part).text);
 }
 
 bool picture_decode(heed_ctx *cx, const struct picture_file *f, heed_image_mode mode, heed_image *out) {

@@ -24,7 +24,8 @@ struct picture_list {
 };
 
 bool picture_named(const char *name); /* .png, .jpg or .jpeg, and something before it */
-/* The pictures of a part, sorted by their paths; _open fails where there are none. */
+/* The pictures of a part (NULL: of CLASS/NAME), sorted by their paths; _open takes all of what has classes and no
+ * parts, and fails where there are none. */
 bool picture_list_find(struct picture_list *l, const char *part);
 bool picture_list_open(struct picture_list *l, const char *part);
 /* Labels, classes and class names of `out`, like those of `like` where it is given. */

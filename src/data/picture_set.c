@@ -2,6 +2,7 @@
  * threads may decode at once, each with a context of its own. */
 #include "heed/picture_set.h"
 #include "data/picture_list.h"
+#include "data/recognise.h"
 #include "io/text.h"
 
 #include <math.h>
@@ -19,16 +20,11 @@ struct heed_picture_set {
 };
 
 bool heed_picture_set_is(const char *path) {
-    static const char *const parts[] = {"train", "test", "val"}, *const ends[] = {".tar", ".tar.gz", ".tgz"};
-    struct stat what;
-    char below[4096];
-    for (int i = 0; path && i < 3; i++) {
+    static const char *const ends[] = {".tar", ".tar.gz", ".tgz"};
+    for (int i = 0; path && i < 3; i++)
         if (text_ends(path, strlen(path), ends[i])) return true;
-        if (snprintf(below, sizeof below, "%s/%s", path, parts[i]) < (int)sizeof below && stat(below, &what) == 0 &&
-            S_ISDIR(what.st_mode))
-            return true;
-    }
-    return false;
+    if (!path || !data_is_folder(path) || data_has_text_files(path)) return false;
+    return data_has_parts(path) || data_has_classes(path);
 }
 
 /* Whether a folder lacks a part; archives are looked into. */

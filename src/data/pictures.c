@@ -12,8 +12,10 @@ static bool read_all(const struct picture_list *l, heed_data *out) {
             out->width = p.channels * p.height * p.width;
             out->bytes = data_room(l->cx, l->n, out->width, 1);
         } else if (p.height != out->image_height || p.width != out->image_width) {
-            heed_fail(l->cx, HEED_ERR_SHAPE, "%s: %lld x %lld pixels, those before have %lld x %lld", l->file[i].path,
-                      (long long)p.width, (long long)p.height, (long long)out->image_width,
+            heed_fail(l->cx, HEED_ERR_SHAPE,
+                      "%s: %lld x %lld pixels, those before have %lld x %lld; models of pictures, such as vit, take "
+                      "any sizes",
+                      l->file[i].path, (long long)p.width, (long long)p.height, (long long)out->image_width,
                       (long long)out->image_height);
         }
         const int64_t pixels = p.height * p.width;

@@ -1,6 +1,6 @@
 /* The rows of a table as numbers: which are taken, and what their cells become. */
 #include "data/sheet.h"
-#include "heed/history.h"
+#include "data/times.h"
 #include "io/csv.h"
 #include "io/text.h"
 
@@ -85,8 +85,10 @@ static bool is_text(const struct sheet *s, int64_t column, bool *other) {
 static bool are_dates(const struct sheet *s, int64_t column) {
     heed_clock clock;
     double time;
-    for (int64_t i = 0; i < s->rows; i++)
-        if (!heed_time_read(sheet_cell(s, i, column), &clock, &time) || !clock.dates) return false;
+    for (int64_t i = 0; i < s->rows; i++) {
+        const char *text = sheet_cell(s, i, column);
+        if (!times_order(text) && !(heed_time_read(text, &clock, &time) && clock.dates)) return false;
+    }
     return true;
 }
 

@@ -92,19 +92,56 @@ static bool read_hour(const char **s, heed_clock *clock, double *time) {
     return n > 0;
 }
 
-static bool read_date(const char *s, heed_clock *clock, double *time) {
-    struct date d = {.day = 1};
-    *clock = (heed_clock){.dates = true, .dash = '-', .between = ' ', .precision = HEED_CLOCK_MONTH};
-    const int year = digits(&s, 4);
-    if (year < 1 || (*s != '-' && *s != '/')) return false;
-    clock->dash = *s++;
-    d.year = year;
-    d.month = digits(&s, 2);
-    if (d.month < 1 || d.month > 12) return false;
-    if (skip(&s, clock->dash)) {
-        d.day = digits(&s, 2);
+/* 2016-07-01, 2016/07 */
+static bool read_year_first(const char **s, heed_clock *clock, struct date *d) {
+    const int year = digits(s, 4);
+    if (year < 1 || (**s != '-' && **s != '/')) return false;
+    clock->dash = *(*s)++;
+    d->year = year;
+    d->month = digits(s, 2);
+    if (skip(s, clock->dash)) {
+        d->day = digits(s, 2);
         clock->precision = HEED_CLOCK_DAY;
     }
+    return true;
+}
+
+/* 1.7.2016, 01/07/2016: the first number and the second, a digit or two each, and the year. */
+static bool read_year_last(const char **s, heed_clock *clock, int first[2], int64_t *year) {
+    for (int i = 0; i < 2; i++) {
+        first[i] = digits(s, (*s)[0] && (*s)[1] >= '0' && (*s)[1] <= '9' ? 2 : 1);
+        const char mark = **s;
+        if (first[i] < 1 || !mark || !strchr("./-", mark) || (i == 1 && mark != clock->dash)) return false;
+        clock->dash = mark;
+        (*s)++;
+    }
+    clock->precision = HEED_CLOCK_DAY;
+    return (*year = digits(s, 4)) >= 1;
+}
+
+/* Points and dashes stand behind a day; before slashes the month comes first in America. */
+static char order_of(char dash, const int first[2]) {
+    if (dash != '/' || first[0] > 12) return 'd';
+    return first[1] > 12 ? 'm' : '?';
+}
+
+static bool is_year_first(const char *s) { return strlen(s) > 4 && strcspn(s, "./-") == 4; }
+
+static bool read_date(const char *s, char order, heed_clock *clock, double *time) {
+    struct date d = {.day = 1};
+    int first[2];
+    *clock = (heed_clock){.dates = true, .dash = '-', .between = ' ', .precision = HEED_CLOCK_MONTH};
+    if (is_year_first(s)) {
+        if (!read_year_first(&s, clock, &d)) return false;
+    } else {
+        if (!read_year_last(&s, clock, first, &d.year)) return false;
+        const char found = order_of(clock->dash, first);
+        clock->order = found == '?' && first[0] == first[1] && !order ? 'd' : found == '?' ? order : found;
+        if (!clock->order) return false;
+        d.day = first[clock->order == 'm'];
+        d.month = first[clock->order == 'd'];
+    }
+    if (d.month < 1 || d.month > 12) return false;
     if (d.day < 1 || d.day > month_days(d.year, d.month)) return false;
     *time = (double)days_of(d) * DAY;
     if (clock->precision == HEED_CLOCK_DAY && (*s == 'T' || (*s == ' ' && s[1] >= '0' && s[1] <= '9'))) {
@@ -116,17 +153,32 @@ static bool read_date(const char *s, heed_clock *clock, double *time) {
     return !*s;
 }
 
-bool heed_time_read(const char *text, heed_clock *clock, double *time) {
+static const char *skip_blanks(const char *s) { return s + strspn(s, " \t"); }
+
+bool times_read(const char *text, char order, heed_clock *clock, double *time) {
     heed_clock found;
     bool range;
     if (!text || !time) return false;
-    while (*text == ' ' || *text == '\t') text++;
-    if (!read_date(text, &found, time)) {
+    text = skip_blanks(text);
+    if (!read_date(text, order, &found, time)) {
         found = (heed_clock){0};
         if (!number_read(text, time, &range) || !isfinite(*time)) return false;
     }
     if (clock) *clock = found;
     return true;
+}
+
+bool heed_time_read(const char *text, heed_clock *clock, double *time) { return times_read(text, 0, clock, time); }
+
+char times_order(const char *text) {
+    heed_clock clock, found;
+    int first[2];
+    double time;
+    int64_t year;
+    const char *s = skip_blanks(text);
+    if (is_year_first(s) || !read_year_last(&s, &found, first, &year)) return 0;
+    const char order = order_of(found.dash, first);
+    return read_date(skip_blanks(text), order == '?' ? 'd' : order, &clock, &time) ? order : 0;
 }
 
 /* ---- writing ---- */
@@ -146,8 +198,11 @@ const char *heed_time_text(const heed_clock *clock, double time, char out[HEED_T
     const int64_t days = (int64_t)floor(local / DAY), rest = (int64_t)(local - (double)days * DAY);
     const struct date d = date_of(days);
     const int precision = clock->precision;
-    int n = snprintf(out, HEED_TIME_ROOM, "%04d%c%02d", (int)d.year, clock->dash, d.month);
-    if (precision >= HEED_CLOCK_DAY) n += snprintf(out + n, HEED_TIME_ROOM - (size_t)n, "%c%02d", clock->dash, d.day);
+    int n = clock->order ? snprintf(out, HEED_TIME_ROOM, "%02d%c%02d%c%04d", clock->order == 'd' ? d.day : d.month,
+                                    clock->dash, clock->order == 'd' ? d.month : d.day, clock->dash, (int)d.year)
+                         : snprintf(out, HEED_TIME_ROOM, "%04d%c%02d", (int)d.year, clock->dash, d.month);
+    if (precision >= HEED_CLOCK_DAY && !clock->order)
+        n += snprintf(out + n, HEED_TIME_ROOM - (size_t)n, "%c%02d", clock->dash, d.day);
     if (precision >= HEED_CLOCK_MINUTE)
         n += snprintf(out + n, HEED_TIME_ROOM - (size_t)n, "%c%02d:%02d", clock->between, (int)(rest / 3600000),
                       (int)(rest / 60000 % 60));

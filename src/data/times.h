@@ -4,6 +4,11 @@
 
 #include "heed/history.h"
 
+/* heed_time_read, with the order that slashes are known to mean: 'd', 'm', or 0 where that is not known. */
+bool times_read(const char *text, char order, heed_clock *clock, double *time);
+/* Of a date with the year last: 'd' or 'm', which comes first; '?': it may be either; 0: it is no such date. */
+char times_order(const char *text);
+
 /* Whether most of n dates are whole months apart, the median distance being `median` milliseconds. */
 bool times_are_months(const double *time, int64_t n, double median, heed_interval *step);
 

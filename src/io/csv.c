@@ -65,7 +65,11 @@ static bool cut_plain(struct cutter *c, size_t *end) {
     const char *s = c->t->text;
     for (; c->at < c->size && !is_delimiter(c->t, s[c->at]) && s[c->at] != '\n' && s[c->at] != '\r'; c->at++)
         if (s[c->at] == '"' && !c->plain_quotes)
-            return bad_line(c, c->line, "a quote within a cell that does not begin with one");
+            return bad_line(c, c->line,
+                            c->t->delimiter == '\t'
+                                ? "a quote within a cell that does not begin with one; --text COLUMN reads texts with "
+                                  "quotes as they are"
+                                : "a quote within a cell that does not begin with one");
     *end = c->at;
     return true;
 }
@@ -155,13 +159,22 @@ static size_t find_bad(heed_ctx *cx, const char *s, size_t size) {
     return at;
 }
 
+static bool is_json(const char *name, const char *text) {
+    size_t n = strlen(name);
+    if (text_ends(name, n, ".gz")) n -= 3;
+    return (*text == '{' || *text == '[') && (text_ends(name, n, ".json") || text_ends(name, n, ".jsonl"));
+}
+static bool bad_json(const heed_table *t) {
+    return heed_fail(t->cx, HEED_ERR_FORMAT, "%s: JSON, not a table: write it as CSV", t->name);
+}
+
 static bool check_text(struct cutter *c) {
     const char *s = c->t->text + c->at;
     const size_t size = c->size - c->at, bad = find_bad(c->t->cx, s, size);
     if (heed_failed(c->t->cx)) return false;
     const char *nul = memchr(s, 0, bad);
     if (size == 0) return heed_fail(c->t->cx, HEED_ERR_FORMAT, "%s: the table is empty", c->t->name);
-    if (!nul && bad == size) return true;
+    if (!nul && bad == size) return !is_json(c->t->name, s) || bad_json(c->t);
     const struct magic *other = magic_find(c->t->name, s, size);
     if (other)
         return heed_fail(c->t->cx, HEED_ERR_FORMAT, "%s: %s, not a table: %s", c->t->name, other->name, other->remedy);

@@ -1,5 +1,6 @@
 /* Parallel text from files, preprocessed as a model wants it. */
 #include "base/profile.h"
+#include "data/recognise.h"
 #include "heed/task.h"
 #include "model/directory.h"
 #include <stdio.h>
@@ -120,8 +121,12 @@ static bool read_table(heed_ctx *cx, const char *path, heed_lines lines[2]) {
 static bool read_files(heed_ctx *cx, const char *path, const char *part, const heed_preprocessing *prep,
                        heed_lines lines[2]) {
     char files[2][PATH_ROOM];
-    if (!*prep->from || !*prep->to)
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: --from and --to, the languages, are needed to find its files", path);
+    char from[3], to[3], such[40] = "";
+    if (!*prep->from || !*prep->to) {
+        if (data_languages(path, from, to)) snprintf(such, sizeof such, ", such as --from %s --to %s", from, to);
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: --from and --to, the languages, are needed to find its files%s", path,
+                         such);
+    }
     if (is_directory(path) && !find_part(path, part, prep, files))
         return heed_fail(cx, HEED_ERR_FILE, "%s: there are no %s.%s and %s.%s, nor with .gz", path, part, prep->from,
                          part, prep->to);

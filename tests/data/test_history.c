@@ -23,7 +23,12 @@ static void test_times(void **state) {
                 {"0001-01-01", -62135596800000.0},
                 {"9999-12-31 23:59", 253402300740000.0},
                 {"2016/07/01", 1467331200000.0},
-                {"2016-07", 1467331200000.0}};
+                {"2016-07", 1467331200000.0},
+                {"01.07.2016", 1467331200000.0},
+                {"01.07.2016 00:00", 1467331200000.0},
+                {"13/07/2016", 1468368000000.0},
+                {"07/13/2016 01:00:00", 1468371600000.0},
+                {"01-07-2016", 1467331200000.0}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         heed_clock clock;
         double time;
@@ -36,7 +41,13 @@ static void test_times(void **state) {
     heed_clock clock;
     assert_true(heed_time_read(" 12.5", &clock, &time) && !clock.dates && time == 12.5);
     assert_true(heed_time_read("2016-07-01 4:30", &clock, &time) && time == 1467347400000.0);
+    assert_true(heed_time_read("1.7.2016 4:30", &clock, &time) && time == 1467347400000.0);
     static const char *const bad[] = {"",
+                                      "1/7/2016",
+                                      "13/13/2016",
+                                      "31.06.2016",
+                                      "1.7.16",
+                                      "1.7/2016",
                                       "yesterday",
                                       "2016-13-01",
                                       "2015-02-29",
@@ -79,6 +90,29 @@ static void test_steps(void **state) {
     assert_int_equal(heed_interval_season(&hour, true), 24);
     assert_int_equal(heed_interval_season(&month, true), 12);
     assert_int_equal(heed_interval_season(&hour, false), 1);
+}
+
+/* Slashes: one row tells what comes first in all of them; without one it is refused. */
+static void test_slashes(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    static const struct {
+        const char *text;
+        double step;
+    } cases[] = {{"date,a\n11/01/2024,1\n12/01/2024,2\n13/01/2024,3\n", 1},
+                 {"date,a\n1/11/2024,1\n1/12/2024,2\n1/13/2024,3\n", 1},
+                 {"date,a\n01.01.2024 00:00,1\n02.01.2024 00:00,2\n03.01.2024 00:00,3\n", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        heed_history *h = parse(cx, cases[i].text, (heed_history_opts){0});
+        if (!h) fail_msg("%s", heed_message(cx));
+        assert_true(h->step.size == cases[i].step * 86400000 && h->step.months == 0);
+        heed_history_free(cx, h);
+    }
+    assert_null(parse(cx, "date,a\n01/02/2024,1\n01/03/2024,2\n", (heed_history_opts){0}));
+    EXPECT_SENTENCE(cx,
+                    "t: line 2, column 'date': '01/02/2024' and all others may have the day or the month first; write "
+                    "dates as 2016-07-01");
+    close_context(cx);
 }
 
 static void test_wide(void **state) {
@@ -179,7 +213,7 @@ static void test_refusals(void **state) {
         {"t,v\n1,1\n2,x\n", "t: line 3, column 'v': 'x' is not a number", {0}},
         {"t,v\n1,1\n2,1e39\n", "t: line 3, column 'v': '1e39' is too large a number", {0}},
         {"date,v\n2020-01-01,1\nsoon,2\n",
-         "t: line 3, column 'date': 'soon' is neither a date, as 2016-07-01 or "
+         "t: line 3, column 'date': 'soon' is neither a date, as 2016-07-01, 01.07.2016 or "
          "2016-07-01 00:00:00, nor a number",
          {0}},
         {"date,v\n2020-01-01,1\n7,2\n", "t: line 3, column 'date': '7' is a number among dates", {0}},
@@ -245,9 +279,9 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times), cmocka_unit_test(test_steps),   cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_long),  cmocka_unit_test(test_fill),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_ticks), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_times),    cmocka_unit_test(test_steps), cmocka_unit_test(test_slashes),
+        cmocka_unit_test(test_wide),     cmocka_unit_test(test_long),  cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_ticks), cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

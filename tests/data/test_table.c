@@ -317,6 +317,9 @@ static void test_prose(void **state) {
     EXPECT_SENTENCE(cx, "t.csv: column 'review' holds texts, not classes; --target names the column of the classes");
     assert_null(load(cx, "t.csv", "day,y\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n", (heed_data_opts){0}));
     EXPECT_SENTENCE(cx, "t.csv: column 'day' holds dates; --drop leaves it out, 'heed train forecast' predicts series");
+    assert_null(
+        load(cx, "t.csv", "day,y\n01.01.2024 00:00,1\n02.01.2024 00:00,2\n03.01.2024 00:00,3\n", (heed_data_opts){0}));
+    EXPECT_SENTENCE(cx, "t.csv: column 'day' holds dates");
     heed_data *d = load(cx, "t.csv",
                         "degree,y\nBachelor of Fine Arts,1\nBachelor of Fine Arts,2\nMaster of Fine Arts,3\n"
                         "Master of Fine Arts,4\n",

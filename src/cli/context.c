@@ -93,6 +93,16 @@ size_t options_dry_needed(void) { return dry.needed; }
 
 void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
 
+/* What takes less memory, of what the command has and was not asked for. */
+static const char *remedy_of(const struct options *o) {
+    const bool parts = option_known(o, "micro-batch") && !option_given(o, "micro-batch");
+    const bool recompute = option_known(o, "recompute") && !option_given(o, "recompute");
+    if (parts && recompute) return "; --micro-batch N, --recompute or a smaller --batch takes less";
+    if (parts) return "; --micro-batch N or a smaller --batch takes less";
+    if (recompute) return "; --recompute or a smaller --micro-batch takes less";
+    return option_known(o, "batch") ? "; a smaller --batch takes less" : "";
+}
+
 int options_over_budget(const struct options *o, size_t needed, bool total) {
     const char *asked = option_text(o, "memory"), *unit = asked + strspn(asked, "0123456789");
     const char letter = *unit >= 'a' ? (char)(*unit - 'a' + 'A') : *unit;
@@ -100,8 +110,9 @@ int options_over_budget(const struct options *o, size_t needed, bool total) {
     const size_t least =
         (needed >> shift) + ((needed & (((size_t)1 << shift) - 1)) != 0); /* rounded up: it can be asked for */
     if (shift == 0) unit = " bytes";
-    return cli_error(EXIT_FAILED, "%s: needs %s%zu%s of memory, --memory allows %.*s%s", options_command(o),
-                     total ? "" : "at least ", least, unit, (int)strspn(asked, "0123456789"), asked, unit);
+    return cli_error(EXIT_FAILED, "%s: needs %s%zu%s of memory, --memory allows %.*s%s%s", options_command(o),
+                     total ? "" : "at least ", least, unit, (int)strspn(asked, "0123456789"), asked, unit,
+                     remedy_of(o));
 }
 
 void options_train(heed_ctx *cx) { cx->config.cancel = NULL; }

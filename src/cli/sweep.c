@@ -509,6 +509,23 @@ static void add_task_options(struct option table[MAX_OPTIONS], const struct trai
     table[n] = (struct option){.name = NULL};
 }
 
+/* --lr 0.001,0.01 is a grid that was not called one: several values of an option that takes one number, or one name. */
+static bool grid_is_named(const struct option *table, int argc, char **argv) {
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const size_t length = strcspn(argv[i], "=");
+        const char *value = argv[i][length] ? argv[i] + length + 1 : i + 1 < argc ? argv[i + 1] : "";
+        if (strncmp(argv[i], "--", 2) != 0 || !strchr(value, ',')) continue;
+        const struct option *row = table;
+        while (row->name && (strlen(row->name) != length - 2 || strncmp(row->name, argv[i] + 2, length - 2) != 0))
+            row++;
+        if (!row->name || (row->kind != OPTION_NUMBER && row->kind != OPTION_INT && row->kind != OPTION_CHOICE))
+            continue;
+        cli_error(EXIT_USAGE, "sweep: --%s takes one value; --grid %s=%s tries several", row->name, row->name, value);
+        return false;
+    }
+    return true;
+}
+
 static int run(int argc, char **argv) {
     struct sweep s = {.task = argc > 1 ? train_find_task(argv[1]) : NULL};
     if (!s.task)
@@ -516,6 +533,7 @@ static int run(int argc, char **argv) {
                          argc > 1 ? argv[1] : "nothing");
     struct option table[MAX_OPTIONS];
     add_task_options(table, s.task);
+    if (!grid_is_named(table, argc, argv)) return EXIT_USAGE;
     char name[64];
     snprintf(name, sizeof name, "sweep %s", s.task->page.name);
     s.o = options_read(name, table, argc, argv, 1, 1, "TASK");

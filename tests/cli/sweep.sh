@@ -50,6 +50,11 @@ wrong 2 "sweep: --grid KEY=A,B is needed" sweep classify --data data.csv --out n
 wrong 2 "sweep: --grid: 'lr' is not of the form KEY=A,B" sweep classify --data data.csv --grid lr --out none
 wrong 2 'sweep: --grid: lr: an empty value' sweep classify --data data.csv --grid lr=1,,2 --out none
 wrong 2 'sweep: --grid: lr is given twice' sweep classify --data data.csv --grid lr=1 --grid lr=2 --out none
+for given in '--lr 0.001,0.01' --lr=0.001,0.01; do
+    wrong 2 'sweep: --lr takes one value; --grid lr=0.001,0.01 tries several' sweep classify --data data.csv $given --out none
+done
+wrong 2 'sweep: --optimizer takes one value; --grid optimizer=sgd,adam tries several' \
+    sweep classify --data data.csv --optimizer sgd,adam --out none
 wrong 2 'sweep: expected a task' sweep dance
 wrong 2 'sweep: 200 runs are many; --yes goes on without asking' \
     sweep classify --data data.csv --grid "steps=$(seq -s, 1 200)" --out none

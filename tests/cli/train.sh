@@ -103,13 +103,13 @@ awk "BEGIN { exit !($(worst whole.y parts.y) <= 1e-6 && $(worst whole.y other.y)
 
 # a budget is held against a plan of the whole run, which is right to the byte
 set -- train classify --data kinds.csv --out small --steps 30 --force --quiet --threads 1
-wrong 1 'train classify: needs [0-9]+ bytes of memory, --memory allows 1024 bytes$' "$@" --memory 1024
+wrong 1 'train classify: needs [0-9]+ bytes of memory, --memory allows 1024 bytes; --micro-batch N, --recompute or a smaller --batch takes less$' "$@" --memory 1024
 needed=$(sed 's/.*needs \([0-9]*\) bytes.*/\1/' err)
 rm -r small
-wrong 1 "train classify: needs $needed bytes of memory, --memory allows $((needed - 1)) bytes$" "$@" --memory $((needed - 1))
+wrong 1 "train classify: needs $needed bytes of memory, --memory allows $((needed - 1)) bytes; --micro-batch N" "$@" --memory $((needed - 1))
 # in the unit that was asked in, rounded up: what it says is enough
 for unit in K m KiB MB; do
-    wrong 1 "train classify: needs [0-9]+$unit of memory, --memory allows 1$unit$" "$@" --memory 1$unit
+    wrong 1 "train classify: needs [0-9]+$unit of memory, --memory allows 1$unit; --micro-batch N" "$@" --memory 1$unit
     case $unit in K*) size=1024 ;; *) size=1048576 ;; esac
     [ "$(sed 's/.*needs \([0-9]*\)[A-Za-z]* of.*/\1/' err)" = $(((needed + size - 1) / size)) ] || fail "$needed bytes in $unit"
 done

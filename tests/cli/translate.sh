@@ -171,7 +171,7 @@ for kind in bart mbart pegasus; do
     feed 'one two\n' translate $kind
     [ "$status" = 0 ] && [ "$(wc -l <out)" = 1 ] || fail "$kind should translate"
 done
-wrong 1 'train translate: needs [0-9]+K of memory, --memory allows 1K$' "$@" --data corpus --memory 1K --out never
+wrong 1 'train translate: needs [0-9]+K of memory, --memory allows 1K; ' "$@" --data corpus --memory 1K --out never
 
 # bad input
 head -n 100 corpus/val.en >odd.en

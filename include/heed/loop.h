@@ -125,7 +125,9 @@ HEED_API heed_loop_end heed_loop_run(heed_ctx *cx, heed_model *model, const heed
 
 /* ---- plans: what a run will take, found without computing ---- */
 
-/* Bytes of heed's own memory, but for the data set. */
+/* Bytes of heed's own memory, but for the data set: all that the context holds, the model and its threads' scratch
+ * included. Of steps it is to the byte what the same steps take in a context of as many threads that holds the same;
+ * of a run it is never less, and at most 1 KiB more: numbers in the text of a checkpoint count as long as they get. */
 typedef struct heed_plan {
     size_t total; /* all of it, at the worst moment */
     size_t weights, trainer,

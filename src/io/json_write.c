@@ -207,12 +207,11 @@ char *heed_json_print(heed_ctx *cx, heed_json at, int indent, size_t *size) {
     if (!at.node || indent < 0 || indent > 16)
         return heed_fail(cx, HEED_ERR_USAGE, "json_print: no value, or an indent that is not within 0 to 16"), NULL;
     struct sink s = {.cx = cx, .indent = indent};
-    if (!emit_value(&s, at, 0)) {
-        heed_mem_free(cx, s.text);
-        return NULL;
-    }
-    if (size) *size = s.used;
-    return s.text;
+    /* without the room that it grew by, so that a shorter text never takes more than a longer one */
+    char *const text = emit_value(&s, at, 0) ? heed_mem_resize(cx, s.text, s.used + 1) : NULL;
+    if (!text) heed_mem_free(cx, s.text);
+    if (text && size) *size = s.used;
+    return text;
 }
 
 bool heed_json_write(heed_ctx *cx, const char *path, heed_json at) {

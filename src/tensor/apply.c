@@ -34,7 +34,7 @@ bool heed_op_claim(heed_op_call *c, int i) {
     if (!c) return false;
     struct node *n = c->engine;
     heed_grad *slot = c->in[i]->slot;
-    if (!c->wants[i] || !slot || slot->filled || slot->claimed || !engine_note_slot(c->cx, slot)) return false;
+    if (!c->wants[i] || !slot || slot->filled || slot->claimed || !engine_note_claimed(c->cx, slot)) return false;
     slot->claimed = n->claimed[i] = true;
     return true;
 }

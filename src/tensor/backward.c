@@ -25,7 +25,7 @@ static float *target_of(heed_ctx *cx, heed_tensor *t, bool *add) {
     heed_grad *slot = t->slot;
     if (slot && !slot->claimed) {
         *add = slot->filled;
-        if (cx->config.dry && !slot->filled && !engine_note_slot(cx, slot)) return NULL;
+        if (cx->config.dry && !slot->filled && !engine_note_filled(cx, slot)) return NULL;
         slot->filled = true;
         return slot_data(t);
     }

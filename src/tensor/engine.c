@@ -1,6 +1,7 @@
 /* What a context keeps of a step: headers, storages, the tape's records, scopes. */
 #include "tensor/engine.h"
 #include "base/arena.h"
+#include "base/memory.h"
 #include "base/profile.h"
 #include <stddef.h>
 #include <string.h>
@@ -95,6 +96,23 @@ void *bump_take(heed_ctx *cx, struct bump *from, size_t size) {
     return p;
 }
 
+/* ---- lists of slots ---- */
+
+static size_t slots_bytes(int64_t n) { return (size_t)n * sizeof(heed_grad *); }
+
+/* What only a dry step needs is not part of its plan. */
+static void *take_uncounted(heed_ctx *cx, size_t bytes) {
+    mem_uncount(cx, bytes);
+    void *const p = heed_mem_new(cx, bytes);
+    if (!p) mem_count(cx, bytes);
+    return p;
+}
+
+static void free_uncounted(heed_ctx *cx, void *p, size_t bytes) {
+    heed_mem_free(cx, p);
+    mem_count(cx, bytes);
+}
+
 /* ---- the engine of a context ---- */
 
 static void engine_close(heed_ctx *cx) {
@@ -107,7 +125,8 @@ static void engine_close(heed_ctx *cx) {
     chunks_free(cx, e->lists.first);
     heed_mem_free(cx, e->nodes);
     heed_mem_free(cx, e->scopes);
-    heed_mem_free(cx, e->slots);
+    heed_mem_free(cx, e->claimed.slot);
+    if (e->dry_filled.slot) free_uncounted(cx, e->dry_filled.slot, slots_bytes(e->dry_filled.cap));
     heed_mem_free(cx, e);
     cx->engine = NULL;
 }
@@ -154,12 +173,12 @@ static void end_headers(struct engine *e) {
 void engine_reset(heed_ctx *cx) {
     struct engine *e = cx->engine;
     if (!e) return;
-    for (int64_t i = 0; i < e->n_slots; i++) {
-        e->slots[i]->claimed = false;
-        e->slots[i]->aside = NULL;
-        if (cx->config.dry) e->slots[i]->filled = false;
+    for (int64_t i = 0; i < e->claimed.n; i++) {
+        e->claimed.slot[i]->claimed = false;
+        e->claimed.slot[i]->aside = NULL;
     }
-    e->n_slots = 0;
+    for (int64_t i = 0; i < e->dry_filled.n; i++) e->dry_filled.slot[i]->filled = false;
+    e->claimed.n = e->dry_filled.n = 0;
     e->n_nodes = 0;
     e->records.at = e->lists.at = (struct bump_mark){0};
     end_headers(e);
@@ -180,29 +199,50 @@ void heed_reset(heed_ctx *cx) {
     profile_end(cx, mark, "tape", PROFILE_FORWARD);
 }
 
-bool engine_note_slot(heed_ctx *cx, heed_grad *slot) {
-    struct engine *e = cx->engine;
-    if (e->n_slots == e->cap_slots) {
-        const int64_t cap = e->cap_slots ? 2 * e->cap_slots : 16;
-        void *grown = heed_mem_resize(cx, e->slots, (size_t)cap * sizeof *e->slots);
+bool engine_note_claimed(heed_ctx *cx, heed_grad *slot) {
+    struct slots *const s = &((struct engine *)cx->engine)->claimed;
+    if (s->n == s->cap) {
+        const int64_t cap = s->cap ? 2 * s->cap : 16;
+        void *grown = heed_mem_resize(cx, s->slot, slots_bytes(cap));
         if (!grown) return false;
-        e->slots = grown;
-        e->cap_slots = cap;
+        s->slot = grown;
+        s->cap = cap;
     }
-    e->slots[e->n_slots++] = slot;
+    s->slot[s->n++] = slot;
     return true;
 }
 
-void engine_forget_slot(heed_ctx *cx, const heed_grad *slot) {
+bool engine_note_filled(heed_ctx *cx, heed_grad *slot) {
+    struct slots *const s = &((struct engine *)cx->engine)->dry_filled;
+    if (s->n == s->cap) {
+        const int64_t cap = s->cap ? 2 * s->cap : 64;
+        heed_grad **const grown = take_uncounted(cx, slots_bytes(cap));
+        if (!grown) return false;
+        if (s->n > 0) memcpy(grown, s->slot, slots_bytes(s->n));
+        if (s->slot) free_uncounted(cx, s->slot, slots_bytes(s->cap));
+        s->slot = grown;
+        s->cap = cap;
+    }
+    s->slot[s->n++] = slot;
+    return true;
+}
+
+static void slots_forget(struct slots *s, const heed_grad *first, int64_t n) {
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->slot[i] >= first && s->slot[i] < first + n) s->slot[i--] = s->slot[--s->n];
+}
+
+void engine_forget_slot(heed_ctx *cx, heed_grad *slot) {
     struct engine *e = cx->engine;
-    for (int64_t i = 0; i < e->n_slots && !cx->config.dry; i++)
-        if (e->slots[i] == slot) e->slots[i--] = e->slots[--e->n_slots];
+    slots_forget(&e->claimed, slot, 1);
+    if (cx->config.dry) engine_note_filled(cx, slot);
 }
 
 void engine_forget_slots(heed_ctx *cx, const heed_grad *first, int64_t n) {
     struct engine *e = cx->engine;
-    for (int64_t i = 0; e && i < e->n_slots; i++)
-        if (e->slots[i] >= first && e->slots[i] < first + n) e->slots[i--] = e->slots[--e->n_slots];
+    if (!e) return;
+    slots_forget(&e->claimed, first, n);
+    slots_forget(&e->dry_filled, first, n);
 }
 
 /* Streams of one step lie next to each other; a step has room for 2^24 random ops. */

@@ -62,6 +62,11 @@ struct bump { /* memory taken piece by piece and given back all at once; chunks 
     struct bump_mark at;
 };
 
+struct slots { /* a list */
+    heed_grad **slot;
+    int64_t n, cap;
+};
+
 struct engine {
     struct slab tensors, storages;
     struct bump records; /* of the tape */
@@ -70,8 +75,7 @@ struct engine {
     int64_t n_nodes, cap_nodes;
     heed_tensor **scopes; /* the newest tensor of each open scope; [0] is the step itself */
     int depth, cap_scopes;
-    heed_grad **slots; /* with an open claim, or filled by a dry step: to be put right at its end */
-    int64_t n_slots, cap_slots;
+    struct slots claimed, dry_filled; /* with an open claim, and filled by a dry step: to be put right at its end */
     bool recording, training, recompute;
     bool again; /* backward computes a part of the step a second time: what forward leaves behind stays as it is */
     uint64_t step, random_ops;
@@ -82,8 +86,9 @@ struct engine *engine_of(heed_ctx *cx); /* made at first use; NULL when the cont
 void engine_reset(heed_ctx *cx);
 
 void *bump_take(heed_ctx *cx, struct bump *from, size_t size);
-bool engine_note_slot(heed_ctx *cx, heed_grad *slot);
-void engine_forget_slot(heed_ctx *cx, const heed_grad *slot);              /* nothing is left to put right */
+bool engine_note_claimed(heed_ctx *cx, heed_grad *slot);
+bool engine_note_filled(heed_ctx *cx, heed_grad *slot);                    /* in a dry context */
+void engine_forget_slot(heed_ctx *cx, heed_grad *slot);                    /* nothing is left to put right */
 void engine_forget_slots(heed_ctx *cx, const heed_grad *first, int64_t n); /* whose owner frees them within a step */
 bool engine_walk_back(heed_ctx *cx, int64_t down_to); /* through all records but the first so many */
 /* recompute.c: does a record stand for what is computed again, and backward of it; of dry contexts too. */

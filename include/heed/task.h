@@ -151,6 +151,9 @@ HEED_API bool heed_task_counts_tokens(const heed_task_data *data); /* what is se
 HEED_API void heed_task_settings(heed_ctx *cx, const heed_task_data *data, heed_json at);
 HEED_API const char *heed_task_metrics(const heed_task_data *data);           /* of the task on these data, by name */
 HEED_API int64_t heed_task_labels(const heed_task_data *data, char ***names); /* classes, with their names; 0: none */
+/* Puts these names into the config of a model with a head for as many classes (id2label, label2id), from where
+ * heed_model_save writes them and heed_model_labels reads them. Data without classes change nothing. */
+HEED_API bool heed_task_describe(heed_ctx *cx, const heed_task_data *data, heed_model *model);
 /* The true class of each example, or of each word where words are tagged; NULL: there are none. */
 HEED_API const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n);
 HEED_API const heed_lines *heed_task_texts(const heed_task_data *data);     /* to train a tokenizer on */

@@ -286,8 +286,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     struct train_settings fresh = {.n = 0}, kept = {.n = 0};
     char text[4][64], more[4][64];
     const bool sized = option_known(r->o, "generator-size") && option_given(r->o, "generator-size");
-    char **names;
-    const int64_t labels = heed_task_labels(t->data[TRAIN], &names);
+    const int64_t labels = heed_task_labels(t->data[TRAIN], NULL);
     const bool numbers = strcmp(r->task->page.name, "regress") == 0;
     const bool classes = strcmp(r->task->page.name, "classify") == 0;
     snprintf(text[0], sizeof text[0], "vocab_size=%lld", (long long)heed_tokenizer_size(t->tokens));
@@ -312,8 +311,7 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     }
     heed_model *model = train_make_model(r, cx, &fresh, &kept);
     if (model && t->opts.prefix && *t->opts.prefix) heed_text_prefix_put(cx, model, t->opts.prefix);
-    if (model && labels > 0)
-        heed_model_describe(cx, model, &(heed_data){.label = &(int32_t){0}, .classes = labels, .class_names = names});
+    if (model) heed_task_describe(cx, t->data[TRAIN], model);
     return model;
 }
 

@@ -90,6 +90,19 @@ int64_t heed_task_labels(const heed_task_data *data, char ***names) {
     return data ? data->classes : 0;
 }
 
+bool heed_task_describe(heed_ctx *cx, const heed_task_data *data, heed_model *model) {
+    if (heed_failed(cx)) return false;
+    if (!data || !model)
+        return heed_fail(cx, HEED_ERR_USAGE, "task_describe: the %s NULL", data ? "model is" : "data are");
+    if (data->classes == 0) return true;
+    const int64_t labels = heed_json_int_or(cx, heed_model_config(model), "num_labels", data->classes);
+    if (labels != data->classes)
+        return heed_fail(cx, HEED_ERR_USAGE, "task_describe: the data have %lld classes, the model's head %lld",
+                         (long long)data->classes, (long long)labels);
+    const heed_data classes = {.label = &(int32_t){0}, .classes = data->classes, .class_names = data->names};
+    return heed_model_describe(cx, model, &classes);
+}
+
 const int32_t *heed_task_truth(const heed_task_data *data, int64_t *n) {
     int64_t none;
     *(n ? n : &none) = !data || !data->label ? 0 : data->labels ? data->labels : data->text.count;

@@ -73,6 +73,15 @@ static void test_classify(void **state) {
     heed_set_grad(cx, false);
     heed_text_model *m = heed_text_model_open(cx, dir, "classify");
     assert_non_null(m);
+    assert_true(heed_task_describe(cx, d, m->model));
+    char **written = heed_model_labels(cx, m->model, 3);
+    assert_true(written && strcmp(written[0], "meh") == 0 && strcmp(written[2], "pos") == 0);
+    heed_mem_free(cx, written);
+    heed_json_put_int(cx, heed_model_config(m->model), "num_labels", 2);
+    assert_false(heed_task_describe(cx, d, m->model));
+    assert_non_null(strstr(heed_message(cx), "the data have 3 classes, the model's head 2"));
+    heed_clear(cx);
+    heed_json_put_int(cx, heed_model_config(m->model), "num_labels", 3);
     assert_int_equal(m->reader.longest, 10);
     assert_true(m->reader.types && m->labels == 3);
     assert_true(heed_task_encode(cx, d, &m->reader));

@@ -48,6 +48,10 @@ HEED_API bool heed_chat_find(heed_ctx *cx, const char *dir, heed_chat_format *f)
 /* The same of the text of a template; name: for the sentence. */
 HEED_API bool heed_chat_recognise(heed_ctx *cx, const char *name, const char *text, heed_chat_format *f);
 HEED_API extern const char *const heed_chat_chatml; /* a chat_template, for directories of one's own */
+/* The same of any format that was found by its name: chatml, llama3, gemma and phi4. NULL: there is none of it. */
+HEED_API const char *heed_chat_template(const heed_chat_format *f);
+/* The special tokens that such a template has, which end with NULL; NULL: it has no template. */
+HEED_API const char *const *heed_chat_tokens(const heed_chat_format *f);
 
 /* A piece of the text of a conversation. */
 typedef struct heed_chat_piece {

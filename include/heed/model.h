@@ -139,7 +139,9 @@ typedef struct heed_load_opts {
     const char *const *settings; /* "key=value" texts that override config.json: num_labels=3 */
     int n_settings;
     bool fresh_head; /* parameters outside the body that the file lacks, or has in another shape, are drawn from
-                      * `seed`; the context's log names them, and what of the file is not used */
+                      * `seed`; the context's log names them, and what of the file is not used. With a setting of
+                      * vocab_size tables of tokens may have more rows than the file's, each new one the mean of the
+                      * others; beside fresh adapters they are trained, and saved with them */
     uint64_t seed;
     bool map;                   /* for running, not for training: the weights stay in the file (heed_params_map) */
     bool pack;                  /* and are packed for running often (heed_params_pack) */

@@ -76,6 +76,8 @@ HEED_API heed_tokenizer *heed_tokenizer_train(heed_ctx *cx, const heed_lines *co
 HEED_API heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path);
 /* Bytes as tokens, as Perceiver reads them: [PAD], [BOS], [EOS], [MASK], [CLS], [SEP], then byte b as b + 6. */
 HEED_API heed_tokenizer *heed_tokenizer_bytes(heed_ctx *cx);
+/* Another tokenizer, which has these n special tokens behind those of t; what t has already is left out. */
+HEED_API heed_tokenizer *heed_tokenizer_add(heed_ctx *cx, const heed_tokenizer *t, const char *const *tokens, int n);
 /* path: a file, or a directory, which gets tokenizer.json and, so that transformers' AutoTokenizer opens it,
  * tokenizer_config.json and special_tokens_map.json. */
 HEED_API bool heed_tokenizer_save(heed_ctx *cx, const heed_tokenizer *t, const char *path);

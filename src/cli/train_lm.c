@@ -28,6 +28,9 @@ static const struct option options[] = {
      .choices = "char word bpe byte-bpe unigram", .help = "kind of tokenizer to train, one of"},
     {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
+    {.name = "chat-template", .kind = OPTION_CHOICE, .value = "NAME", .choices = "chatml llama3 gemma phi4",
+     .help = "chat format of conversations, whose special tokens are added where they are lacking; by default that of "
+             "--init, or chatml; one of"},
     EMBEDDINGS_OPTION,
     {.name = "forcing", .kind = OPTION_TABLE, .table = forcing_options},
     {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
@@ -53,7 +56,9 @@ const struct train_task train_lm = {
                  "validation file the last part of the text is held out. The metrics are the perplexity and bits per "
                  "byte of all validation text.\n\n"
                  "Conversations are lines of {\"messages\": [{\"role\": \"user\", \"content\": \"...\"}, ...]}, in the "
-                 "chat format of --init, from scratch in ChatML; only the assistant's answers are learnt.\n\n"
+                 "chat format of --init, or in that of --chat-template, ChatML by default: a base model gets its "
+                 "special tokens, each with the mean of the embeddings to begin with. With --lora the embeddings are "
+                 "then trained, too, and saved with the adapter. Only the assistant's answers are learnt.\n\n"
                  "Without --init the model is small (4 layers, 4 heads, width 128; --set changes it) and a tokenizer "
                  "is trained on the text. With --init a model is trained further. The result opens in transformers' "
                  "AutoModelForCausalLM.",

@@ -20,9 +20,9 @@ struct texts {
     heed_tokenizer *tokens;
     heed_text_reader reader;
     heed_source *source;
-    heed_streams *streams; /* in its place, where state is carried */
-    heed_dataset drawn;    /* of the epoch under way, where rows are drawn */
-    heed_chat_format chat; /* of conversations */
+    heed_streams *streams;   /* in its place, where state is carried */
+    heed_dataset drawn;      /* of the epoch under way, where rows are drawn */
+    struct chat_choice chat; /* of conversations */
     int64_t batch;
     uint64_t seed;
     heed_forcing forcing;
@@ -111,14 +111,34 @@ static bool read_sets(struct train_run *r) {
 
 static bool talks(const struct texts *t) { return heed_task_conversations(t->data[TRAIN]); }
 
-/* Of conversations the format that the model knows, or ChatML where its tokens are there. */
 static bool set_chat(struct train_run *r) {
     struct texts *t = texts_of(r);
     const char *const init = option_text(r->o, "init");
-    if (!talks(t)) return true;
-    if (heed_tokenizer_id(t->tokens, "<|im_start|>") >= 0 && (!init || !chat_has_template(init)))
-        return heed_chat_format_named("chatml", &t->chat);
-    return heed_chat_find(r->cx, init ? init : option_text(r->o, "tokenizer"), &t->chat);
+    const char *const asked = option_known(r->o, "chat-template") ? option_text(r->o, "chat-template") : NULL;
+    if (talks(t)) return chat_choose(r->cx, asked, init ? init : given_tokenizer(r), &t->tokens, &t->chat);
+    if (asked)
+        return heed_fail(r->cx, HEED_ERR_USAGE, "train: --chat-template is for conversations, which %s does not hold",
+                         r->path);
+    return true;
+}
+
+/* A model of --init learns where answers end, and has rows for new tokens. */
+static bool takes_chat(const struct train_run *r) {
+    const struct texts *const t = texts_of(r);
+    return talks(t) && t->chat.own && option_text(r->o, "init");
+}
+
+static bool put_chat(const struct train_run *r, heed_ctx *cx, struct train_settings *kept, char text[64]) {
+    const struct texts *const t = texts_of(r);
+    char path[PATH_ROOM];
+    if (!takes_chat(r) || t->chat.added == 0) return true;
+    if (!directory_find(cx, option_text(r->o, "init"), CONFIG_FILE, path)) return false;
+    const heed_json config = heed_json_open(cx, path);
+    const int64_t has = heed_json_int(cx, config, "vocab_size"), needs = heed_tokenizer_size(t->tokens);
+    heed_json_free(config);
+    snprintf(text, 64, "vocab_size=%lld", (long long)(has > needs ? has : needs));
+    kept->text[kept->n++] = text;
+    return !heed_failed(cx);
 }
 
 /* Does the family read bytes, unless asked for other tokens? */
@@ -249,7 +269,7 @@ static void put_lm(const struct train_run *r, struct train_settings *fresh, char
     static const char *const keys[] = {"n_positions", "max_position_embeddings", "bos_token_id", "eos_token_id"};
     const struct texts *const t = texts_of(r);
     const int32_t begin = is_music(r) ? heed_tokenizer_id(t->tokens, "<s>") : -1;
-    const int32_t end = talks(t) ? heed_chat_end(&t->chat, t->tokens) : heed_vocabulary_end_of_text(t->tokens);
+    const int32_t end = talks(t) ? heed_chat_end(&t->chat.format, t->tokens) : heed_vocabulary_end_of_text(t->tokens);
     for (int i = 0; i < 4; i++) {
         if (!train_has_key(r->family, keys[i])) continue;
         if (i < 2 && train_has_key(r->family, "axial_pos_shape")) continue; /* has room for padding to whole chunks */
@@ -284,7 +304,7 @@ static bool init_lacks_padding(const struct train_run *r, heed_ctx *cx) {
 static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
     const struct texts *t = texts_of(r);
     struct train_settings fresh = {.n = 0}, kept = {.n = 0};
-    char text[4][64], more[4][64];
+    char text[4][64], more[4][64], rows[64];
     const bool sized = option_known(r->o, "generator-size") && option_given(r->o, "generator-size");
     const int64_t labels = heed_task_labels(t->data[TRAIN], NULL);
     const bool numbers = strcmp(r->task->page.name, "regress") == 0;
@@ -309,7 +329,9 @@ static heed_model *new_model(const struct train_run *r, heed_ctx *cx) {
         snprintf(text[3], sizeof text[3], "decoder_start_token_id=%d", (int)heed_vocabulary_padding(t->tokens));
         fresh.text[fresh.n++] = text[3];
     }
-    heed_model *model = train_make_model(r, cx, &fresh, &kept);
+    heed_model *model = put_chat(r, cx, &kept, rows) ? train_make_model(r, cx, &fresh, &kept) : NULL;
+    if (model && takes_chat(r))
+        heed_json_put_int(cx, heed_model_decoding(model), "eos_token_id", heed_chat_end(&t->chat.format, t->tokens));
     if (model && t->opts.prefix && *t->opts.prefix) heed_text_prefix_put(cx, model, t->opts.prefix);
     if (model) heed_task_describe(cx, t->data[TRAIN], model);
     return model;
@@ -354,7 +376,7 @@ static bool load(struct train_run *r) {
     if (!train_open_embeddings(r) || !read_sets(r) || !make_tokenizer(r) || !set_chat(r) || !set_reader(r))
         return false;
     for (int i = 0; i < SETS; i++)
-        if (talks(t) && t->data[i]) heed_task_set_chat(t->data[i], &t->chat);
+        if (talks(t) && t->data[i]) heed_task_set_chat(t->data[i], &t->chat.format);
     for (int i = 0; i < SETS; i++)
         if (t->data[i] && !heed_task_encode(r->cx, t->data[i], &t->reader)) return false;
     return split(r) && (!is_lm(r) || fits_context(r));
@@ -504,13 +526,17 @@ static bool set(struct train_run *r) {
 static bool begin(struct train_run *r) {
     const struct texts *t = texts_of(r);
     const char *init = option_text(r->o, "init"), *path = given_tokenizer(r);
-    char text[2][48];
+    char text[2][48], file[PATH_ROOM];
     /* New tokens never lie beside the weights of another model: from here on there is none, until one is written. */
     if (!option_flag(r->o, "resume") && !directory_clear(r->cx, r->dir)) return false;
     if (init && !path && directory_has(init, TOKENIZER_FILE) ? !directory_copy_tokenizers(r->cx, init, r->dir)
                                                              : !heed_tokenizer_save(r->cx, t->tokens, r->dir))
         return false;
-    if (talks(t) && !chat_has_template(r->dir) && !chat_write_template(r->cx, r->dir)) return false;
+    if (t->chat.added > 0 &&
+        (!directory_path(r->cx, r->dir, TOKENIZER_FILE, file) || !heed_tokenizer_save(r->cx, t->tokens, file)))
+        return false;
+    if (talks(t) && (t->chat.own || !chat_has_template(r->dir)) && !chat_write_template(r->cx, r->dir, &t->chat.format))
+        return false;
     if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir) || !train_take_embeddings(r, t->tokens, NULL))
         return false;
     if (option_flag(r->o, "quiet")) return true;

@@ -309,8 +309,8 @@ bool lora_freeze(heed_ctx *cx, heed_json config, heed_params *set) {
     char last[512] = "";
     for (int i = 0; i < heed_params_count(set) && !heed_failed(cx); i++) {
         heed_param *const p = heed_params_at(set, i);
-        const bool fresh = p->fresh && !p->buffer;
-        if (!p->lora && !fresh) p->frozen = true;
+        const bool fresh = p->fresh && !p->buffer, tied = p->kind == HEED_PARAM_TIED && p->target->fresh;
+        if (!p->lora && !fresh && !tied) p->frozen = true;
         if (!fresh || !heed_param_stored(p)) continue;
         p->apart = true; /* the adapter holds it from now on */
         const char *const dot = strrchr(p->name, '.');

@@ -7,6 +7,7 @@
 #include "model/directory.h"
 #include "model/families.h"
 #include "model/lora.h"
+#include "model/resized.h"
 #include "nn/params.h"
 #include "tensor/engine.h"
 #include <fnmatch.h>
@@ -359,6 +360,13 @@ static bool find_base(heed_ctx *cx, const char *dir, const heed_load_opts *o, ch
            heed_fail(cx, HEED_ERR_USAGE, "%s: an adapter, not the model that one adapts", base);
 }
 
+/* Does the caller say how many tokens there are? Their tables may then have new rows. */
+static bool grow_tables(heed_ctx *cx, heed_model *m, const heed_load_opts *o) {
+    bool said = false;
+    for (int i = 0; i < o->n_settings; i++) said |= strncmp(o->settings[i], "vocab_size=", 11) == 0;
+    return !said || !o->fresh_head || resizable_tokens(cx, m->params, heed_json_int(cx, m->config, "vocab_size"));
+}
+
 static heed_model *load(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
     const heed_family *family = NULL;
     const heed_head *head = NULL;
@@ -379,7 +387,7 @@ static heed_model *load(heed_ctx *cx, const char *dir, const heed_load_opts *opt
         return NULL;
     }
     heed_model *m = build(cx, family, head, config, adapter ? base : dir, o.map, &adapting);
-    if (m && open_decoding(cx, m, dir, adapter ? base : dir) &&
+    if (m && open_decoding(cx, m, dir, adapter ? base : dir) && grow_tables(cx, m, &o) &&
         (adapter ? read_adapter(cx, m, dir, base, &o) : read_weights(cx, m, dir, &o, false)) &&
         (!o.lora || lora_freeze(cx, m->adapter, m->params)))
         return m;

@@ -1,4 +1,4 @@
-/* Tables over grids of other sizes.
+/* Tables over grids of other sizes, and of more tokens.
  *
  * Both kinds are separable: to[y, x] = sum_ij a[y, i] b[x, j] from[i, j]. Positions are interpolated by Keys' cubic
  * kernel. Biases by distance are interpolated linearly between points whose distances grow in geometric progression, so
@@ -126,6 +126,21 @@ static bool run_biases(heed_ctx *cx, const heed_param *p, const int64_t *shape, 
     return !from || resize(cx, old, p->resize->grid, p->shape[1], true, false, from, to);
 }
 
+static bool run_tokens(heed_ctx *cx, const heed_param *p, const int64_t *shape, const float *from, float *to) {
+    const int64_t rows = shape[0], C = p->count / p->shape[0];
+    (void)cx;
+    for (int i = 1; i < p->rank; i++)
+        if (shape[i] != p->shape[i]) return false;
+    if (rows < 1 || rows > p->shape[0] || !from) return rows >= 1 && rows <= p->shape[0];
+    memcpy(to, from, (size_t)(rows * C) * sizeof *to);
+    for (int64_t c = 0; c < C; c++) {
+        double sum = 0;
+        for (int64_t r = 0; r < rows; r++) sum += (double)from[r * C + c];
+        for (int64_t r = rows; r < p->shape[0]; r++) to[r * C + c] = (float)(sum / (double)rows);
+    }
+    return true;
+}
+
 static bool add(heed_ctx *cx, heed_params *set, heed_param *p, struct param_resize how) {
     struct param_resize *const r = p ? heed_params_room(cx, set, 1, sizeof *r) : NULL;
     if (!r) return !heed_failed(cx);
@@ -143,4 +158,13 @@ bool resizable_positions(heed_ctx *cx, heed_params *set, heed_param *p, int64_t 
 
 bool resizable_biases(heed_ctx *cx, heed_params *set, heed_param *p, const int64_t window[2]) {
     return add(cx, set, p, (struct param_resize){.run = run_biases, .grid = {2 * window[0] - 1, 2 * window[1] - 1}});
+}
+
+bool resizable_tokens(heed_ctx *cx, heed_params *set, int64_t rows) {
+    for (int i = 0; i < heed_params_count(set) && !heed_failed(cx); i++) {
+        heed_param *const p = heed_params_at(set, i);
+        if (p->kind != HEED_PARAM_OWN || p->rank < 1 || p->shape[0] != rows || p->resize) continue;
+        add(cx, set, p, (struct param_resize){.run = run_tokens, .trained = true});
+    }
+    return !heed_failed(cx);
 }

@@ -15,4 +15,8 @@ bool resizable_positions(heed_ctx *cx, heed_params *set, heed_param *p, int64_t 
 /* Likewise a table ((2 h - 1) (2 w - 1), heads) of biases by distance in windows of h x w, as timm does it. */
 bool resizable_biases(heed_ctx *cx, heed_params *set, heed_param *p, const int64_t window[2]);
 
+/* Tables with a row for each of `rows` tokens may come from a file that has fewer: a new row is the mean of the others.
+ * Beside adapters they are trained as well. */
+bool resizable_tokens(heed_ctx *cx, heed_params *set, int64_t rows);
+
 #endif

@@ -36,6 +36,7 @@ struct param_resize {
     bool (*run)(heed_ctx *cx, const heed_param *p, const int64_t *shape, const float *from, float *to);
     int64_t first, grid[2]; /* rows that are of no grid, which come first; rows and columns of the grid */
     bool smooth;            /* antialias */
+    bool trained;           /* beside adapters, too: a table of tokens of which some are new */
 };
 
 struct params_file {

@@ -188,13 +188,14 @@ static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, st
         }
         const heed_array *const a = heed_safetensors_info(cx, st, where[i]);
         read[where[i]] = true;
+        if (f->fresh_head && p->resize && p->resize->trained) p->fresh = true;
         if (a && !same_shape(p, a)) {
             char want[96], got[96], detail[220];
             shape_text(want, p->rank, p->shape);
             shape_text(got, a->rank, a->shape);
             snprintf(detail, sizeof detail, " is %s, not %s", got, want);
             if (is_resizable(cx, p, a, f)) {
-                list_name(&f->resized, "", p->name, "");
+                if (!p->resize->trained) list_name(&f->resized, "", p->name, "");
                 continue;
             }
             list_name(fresh ? &f->fresh : wrong, fresh ? "" : "misshapen ", p->name, detail);

@@ -23,7 +23,27 @@ struct chat_kind {
     const char *fold[2]; /* around a system message that is folded into the user's; NULL: it is one of its own */
     bool may_fold;       /* where the template says so */
     bool trims;          /* white space around texts */
+    const char *source;  /* a template that renders so; NULL: none is written */
+    const char *tokens[5];
 };
+
+#define OPENS(text) "{% if add_generation_prompt %}{{ '" text "' }}{% endif %}"
+#define CHATML                                                                                                         \
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "  \
+    "'\\n' }}{% endfor %}" OPENS("<|im_start|>assistant\\n")
+#define LLAMA3                                                                                                         \
+    "{{ '<|begin_of_text|>' }}{% for message in messages %}{{ '<|start_header_id|>' + message['role'] + "              \
+    "'<|end_header_id|>\\n\\n' + message['content'] | trim + '<|eot_id|>' }}{% endfor %}" OPENS(                       \
+        "<|start_header_id|>assistant<|end_header_id|>\\n\\n")
+#define PHI4                                                                                                           \
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '<|im_sep|>' + message['content'] + "          \
+    "'<|im_end|>' }}{% endfor %}" OPENS("<|im_start|>assistant<|im_sep|>")
+#define GEMMA                                                                                                          \
+    "{{ '<bos>' }}{% if messages[0]['role'] == 'system' %}{% set first = messages[0]['content'] + '\\n\\n' %}{% set "  \
+    "turns = messages[1:] %}{% else %}{% set first = '' %}{% set turns = messages %}{% endif %}{% for message in "     \
+    "turns %}{{ '<start_of_turn>' + ('model' if message['role'] == 'assistant' else 'user') + '\\n' + (first if "      \
+    "loop.first else '') + message['content'] | trim + '<end_of_turn>\\n' }}{% endfor %}" OPENS(                       \
+        "<start_of_turn>model\\n")
 
 static const struct chat_kind kinds[] = {
     {.name = "llama3",
@@ -34,21 +54,27 @@ static const struct chat_kind kinds[] = {
      .after = {"<|eot_id|>", "<|eot_id|>", "<|eot_id|>"},
      .end = "<|eot_id|>",
      .open = "<|start_header_id|>assistant<|end_header_id|>\n\n",
-     .trims = true},
+     .trims = true,
+     .source = LLAMA3,
+     .tokens = {"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}},
     {.name = "phi4",
      .mark = "<|im_sep|>",
      .begin = "",
      .before = {"<|im_start|>system<|im_sep|>", "<|im_start|>user<|im_sep|>", "<|im_start|>assistant<|im_sep|>"},
      .after = {"<|im_end|>", "<|im_end|>", "<|im_end|>"},
      .end = "<|im_end|>",
-     .open = "<|im_start|>assistant<|im_sep|>"},
+     .open = "<|im_start|>assistant<|im_sep|>",
+     .source = PHI4,
+     .tokens = {"<|im_start|>", "<|im_sep|>", "<|im_end|>"}},
     {.name = "chatml",
      .mark = "<|im_start|>",
      .begin = "",
      .before = {"<|im_start|>system\n", "<|im_start|>user\n", "<|im_start|>assistant\n"},
      .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"},
      .end = "<|im_end|>",
-     .open = "<|im_start|>assistant\n"},
+     .open = "<|im_start|>assistant\n",
+     .source = CHATML,
+     .tokens = {"<|im_start|>", "<|im_end|>"}},
     {.name = "gemma",
      .mark = "<start_of_turn>",
      .begin = "<bos>",
@@ -57,7 +83,9 @@ static const struct chat_kind kinds[] = {
      .end = "<end_of_turn>",
      .open = "<start_of_turn>model\n",
      .fold = {"", "\n\n"},
-     .trims = true},
+     .trims = true,
+     .source = GEMMA,
+     .tokens = {"<bos>", "<start_of_turn>", "<end_of_turn>"}},
     {.name = "phi3",
      .mark = "<|end|>",
      .begin = "<s>",
@@ -88,9 +116,7 @@ static const struct chat_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-const char *const heed_chat_chatml =
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
-    "'\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+const char *const heed_chat_chatml = CHATML;
 
 bool heed_chat_role_find(const char *name, heed_chat_role *role) {
     static const char *const names[][4] = {
@@ -111,6 +137,12 @@ bool heed_chat_format_named(const char *name, heed_chat_format *f) {
     for (int i = 0; name && i < KINDS; i++)
         if (strcmp(kinds[i].name, name) == 0) return *f = plain(&kinds[i]), true;
     return false;
+}
+
+const char *heed_chat_template(const heed_chat_format *f) { return f && f->kind ? f->kind->source : NULL; }
+
+const char *const *heed_chat_tokens(const heed_chat_format *f) {
+    return heed_chat_template(f) ? f->kind->tokens : NULL;
 }
 
 const char *heed_chat_format_name(const heed_chat_format *f) { return f && f->kind ? f->kind->name : NULL; }

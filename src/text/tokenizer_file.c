@@ -47,6 +47,38 @@ heed_tokenizer *heed_tokenizer_load(heed_ctx *cx, const char *path) {
     return t;
 }
 
+/* ---- more tokens ---- */
+
+static void put_special(heed_ctx *cx, heed_json list, const char *token, int64_t id) {
+    static const char *const flags[] = {"single_word", "lstrip", "rstrip", "normalized"};
+    const heed_json at = heed_json_put_object(cx, list, NULL);
+    heed_json_put_int(cx, at, "id", id);
+    heed_json_put_text(cx, at, "content", token);
+    for (int i = 0; i < 4; i++) heed_json_put_bool(cx, at, flags[i], false);
+    heed_json_put_bool(cx, at, "special", true);
+}
+
+heed_tokenizer *heed_tokenizer_add(heed_ctx *cx, const heed_tokenizer *t, const char *const *tokens, int n) {
+    static const char name[] = "tokenizer.json";
+    if (heed_failed(cx)) return NULL;
+    if (!t || n < 0 || (n > 0 && !tokens))
+        return heed_fail(cx, HEED_ERR_USAGE, "tokenizer_add: a tokenizer and tokens are needed"), NULL;
+    const heed_json root = heed_json_parse(cx, name, t->json, t->json_size);
+    heed_json list = heed_json_find(cx, root, "added_tokens");
+    if (!heed_failed(cx) && heed_json_kind_of(list) != HEED_JSON_ARRAY)
+        list = heed_json_put_array(cx, root, "added_tokens");
+    int64_t next = heed_tokenizer_size(t);
+    size_t size = 0;
+    for (int i = 0; i < n && !heed_failed(cx); i++)
+        if (heed_tokenizer_id(t, tokens[i]) < 0) put_special(cx, list, tokens[i], next++);
+    char *const text = heed_failed(cx) ? NULL : heed_json_print(cx, root, 2, &size);
+    heed_tokenizer *const more = text ? tokenizer_parse(cx, name, text, size) : NULL;
+    if (more) memcpy(more->role, t->role, sizeof more->role);
+    heed_mem_free(cx, text);
+    heed_json_free(root);
+    return more;
+}
+
 /* ---- what special tokens are for ---- */
 
 const char *const role_names[ROLES] = {"bos_token", "eos_token", "unk_token", "sep_token",

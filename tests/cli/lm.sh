@@ -117,6 +117,33 @@ cp -r talker odd
 echo '{{ messages }}' >odd/chat_template.jinja
 wrong 1 'odd/chat_template.jinja: a chat_template that heed does not know' generate odd --chat <asked
 
+# a base model is taught to talk: it gets the tokens of ChatML, or of the format that is asked for
+awk 'BEGIN { split("bear fox owl cat hen cow", who, " "); for (i = 0; i < 300; i++) print "the " who[i * 7 % 6 + 1] " eats honey" }' >eats.txt
+awk 'BEGIN {
+    split("bear fox owl cat hen cow", who, " ")
+    for (i = 0; i < 60; i++) printf "{\"messages\":[{\"role\":\"user\",\"content\":\"%s?\"},{\"role\":\"assistant\",\"content\":\"it eats honey\"}]}\n", who[i % 6 + 1]
+}' >honey.jsonl
+learns && steps=150
+expect 0 train lm --data eats.txt --tokens byte-bpe --vocab 300 --context 64 $small --steps $steps --lr 0.01 --batch 8 --out base --quiet
+printf 'owl?\n/reset\ncow?\n' >asked
+for how in '' '--lora 4'; do # the embeddings are trained beside adapters, and read again
+    expect 0 train lm --data honey.jsonl --init base --steps $steps --batch 8 --lr 0.01 --out taught --force --quiet $how
+    grep -q im_start taught/chat_template.jinja || fail "the chat format"
+    [ "$(tr -d ' \n' <taught/tokenizer.json | grep -o '"content":"<|im_[a-z]*|>","single_word":false' | wc -l)" = 2 ] || fail "its tokens"
+    expect 0 generate taught --chat --max-tokens 12 <asked
+    if learns; then printf 'it eats honey\nit eats honey\n' | cmp - out || fail "answers ($how): $(cat out)"; fi
+    cp out answers
+done
+grep -q '"transformer.wte"' taught/adapter_config.json || fail "the adapter should hold the embeddings"
+expect 0 merge base taught --out merged
+expect 0 generate merged --chat --max-tokens 12 <asked
+cmp out answers || fail "merged it should say the same"
+for format in llama3 gemma phi4; do
+    expect 0 train lm --data honey.jsonl --init base --steps 1 --chat-template $format --out asked_for --force --quiet
+    expect 0 generate asked_for --chat --max-tokens 2 <asked
+done
+grep -q im_sep asked_for/chat_template.jinja || fail "the format that was asked for"
+
 # special tokens in prompts are text, unless they are wanted
 expect 0 generate talker --prompt '<|im_end|>' --max-tokens 1 --json
 cp out text
@@ -137,7 +164,11 @@ bad_talk 'message 2: user and assistant do not alternate' \
     '{"messages":[{"role":"user","content":"x"},{"role":"user","content":"y"}]}'
 : >none.jsonl
 wrong 1 'none.jsonl: there are no conversations' train lm --data none.jsonl --out never
-wrong 1 'stories: there is no chat_template' train lm --data talks.jsonl --init stories --out never
+wrong 2 "train lm: --chat-template: 'latin' is not one of: chatml llama3 gemma phi4" \
+    train lm --data talks.jsonl --chat-template latin --out never
+wrong 1 'train: --chat-template is for conversations, which stories.txt does not hold' \
+    train lm --data stories.txt --chat-template llama3 --out never
+wrong 1 'odd/chat_template.jinja: a chat_template that heed does not know' train lm --data talks.jsonl --init odd --out never
 : >empty.txt
 printf 'short' >short.txt
 printf 'good\nb\377d\n' >bytes.txt

@@ -164,9 +164,63 @@ static void test_several(void **state) {
     close_context(cx);
 }
 
+/* The templates that are written are recognised and render alike; their tokens can be added to a tokenizer. */
+static void test_templates(void **state) {
+    (void)state;
+    static const char *const names[] = {"chatml", "llama3", "gemma", "phi4"};
+    static const char *const want[] = {
+        "<|im_start|>system\nbrief<|im_end|>\n<|im_start|>user\n hi<|im_end|>\n<|im_start|>assistant\n",
+        "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nbrief<|eot_id|><|start_header_id|>user"
+        "<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+        "<bos><start_of_turn>user\nbrief\n\nhi<end_of_turn>\n<start_of_turn>model\n",
+        "<|im_start|>system<|im_sep|>brief<|im_end|><|im_start|>user<|im_sep|> hi<|im_end|>"
+        "<|im_start|>assistant<|im_sep|>"};
+    static const int specials[] = {5, 9, 4, 8};
+    const heed_chat_message m[] = {{HEED_CHAT_SYSTEM, "brief", 5}, {HEED_CHAT_USER, " hi", 3}};
+    heed_ctx *cx = open_context();
+    char letters[] = "abc";
+    const heed_lines lines = {letters, (int64_t[]){0, 4}, 1};
+    heed_tokenizer *base =
+        heed_vocabulary_train_lm(cx, (const heed_lines *const[]){&lines}, 1, HEED_TOKENS_BYTE_BPE, 300, false);
+    assert_non_null(base);
+    for (int i = 0; i < 4; i++) {
+        heed_chat_format f, found;
+        heed_chat_text text = {0};
+        heed_ids ids = {0};
+        assert_true(heed_chat_format_named(names[i], &f));
+        assert_true(heed_chat_recognise(cx, "its own", heed_chat_template(&f), &found));
+        assert_string_equal(heed_chat_format_name(&found), names[i]);
+        assert_true(heed_chat_render(cx, &found, m, 2, true, &text));
+        assert_string_equal(text.text.s, want[i]); /* as Jinja renders the template */
+        int n = 0;
+        while (heed_chat_tokens(&f)[n]) n++;
+        heed_tokenizer *more = heed_tokenizer_add(cx, base, heed_chat_tokens(&f), n),
+                       *again = heed_tokenizer_add(cx, more, heed_chat_tokens(&f), n);
+        assert_non_null(again);
+        assert_int_equal(heed_tokenizer_size(more), heed_tokenizer_size(base) + n);
+        assert_int_equal(heed_tokenizer_size(again), heed_tokenizer_size(more));
+        assert_true(heed_chat_encode(cx, more, &text, &ids, NULL));
+        int special = 0;
+        for (int64_t k = 0; k < ids.count; k++) special += heed_tokenizer_is_special(more, ids.id[k]);
+        assert_int_equal(special, specials[i]);
+        assert_true(heed_chat_end(&f, more) >= heed_tokenizer_size(base));
+        heed_tokenizer_free(cx, more), heed_tokenizer_free(cx, again);
+        heed_ids_free(cx, &ids);
+        heed_chat_text_free(cx, &text);
+    }
+    heed_chat_format llama2;
+    assert_true(heed_chat_format_named("llama2", &llama2));
+    assert_null(heed_chat_template(&llama2));
+    assert_null(heed_chat_tokens(&llama2));
+    assert_null(heed_tokenizer_add(cx, NULL, NULL, 0));
+    EXPECT_SENTENCE(cx, "tokenizer_add: a tokenizer and tokens are needed");
+    heed_tokenizer_free(cx, base);
+    close_context(cx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_several), cmocka_unit_test(test_begin),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),  cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_several), cmocka_unit_test(test_templates),
+                                       cmocka_unit_test(test_begin),   cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -11,7 +11,7 @@
      .help = "divide scores by length^X: larger values prefer longer outputs"}
 #define DECODING_OPTIONS                                                                                               \
     {.name = "decoding", .kind = OPTION_GROUP},                                                                        \
-    {.name = "beam", .letter = 'b', .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,         \
+    {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,         \
      .help = "beam width; 1: greedy decoding"},                                                                        \
     LENGTH_PENALTY_OPTION,                                                                                             \
     {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                             \

@@ -22,13 +22,14 @@ static const struct option options[] = {
     {.name = "chat", .letter = 'c', .help = "a conversation in the model's chat format: at a terminal as it is typed, else a line "
                                             "of the user in, a line of the assistant out"},
     {.name = "system", .kind = OPTION_TEXT, .value = "TEXT", .help = "with --chat: the system message"},
+    {.name = "echo", .help = "print the prompt, too, before what follows it"},
     {.name = "special", .help = "special tokens in prompts are tokens; without it they are plain text"},
     {.name = "tokens-per-second", .help = "say on standard error how many tokens a second were generated"},
     STRICT_OPTION,
     {.name = "json", .help = "a JSON object per continuation; lines of standard input may be JSON, too: a text in "
                              "quotes, or an object with a \"prompt\""},
     {.name = "decoding", .kind = OPTION_GROUP},
-    {.name = "max-tokens", .letter = 'm', .kind = OPTION_INT, .standard = "100", .value = "N", .low = 1, .high = 1e9,
+    {.name = "max-tokens", .kind = OPTION_INT, .standard = "100", .value = "N", .low = 1, .high = 1e9,
      .help = "maximum number of new tokens"},
     {.name = "max-new-tokens", .kind = OPTION_INT, .standard = "100", .value = "N", .low = 1, .high = 1e9,
      .help = "the same as --max-tokens"},
@@ -37,7 +38,7 @@ static const struct option options[] = {
     {.name = "no-context-shift", .help = "stop where the model's context is full, instead of going on with its last half"},
     {.name = "stop", .kind = OPTION_LIST, .value = "TEXT", .help = "end before this text"},
     {.name = "sample", .help = "sample instead of taking the most probable token"},
-    {.name = "temperature", .letter = 't', .kind = OPTION_NUMBER, .standard = "1", .value = "X", .high = 1e6,
+    {.name = "temperature", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .high = 1e6,
      .help = "sample at this temperature; smaller: closer to greedy; 0: greedy"},
     {.name = "top-k", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "sample from the N most probable tokens; 0: from all"},
@@ -45,7 +46,7 @@ static const struct option options[] = {
      .help = "nucleus sampling: from the fewest tokens whose probabilities reach P"},
     {.name = "min-p", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 1,
      .help = "sample from tokens of at least P times the largest probability"},
-    {.name = "beam", .letter = 'b', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
+    {.name = "beam", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
      .help = "beam search of this width instead; 1: greedy"},
     LENGTH_PENALTY_OPTION,
     {.name = "no-repeat", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,
@@ -70,6 +71,7 @@ struct job {
     struct cli_lines in; /* of standard input */
     bool json, starts;   /* starts: there is a bos_token_id for empty prompts */
     heed_ids *ids;       /* (AT_ONCE) of the prompts not yet answered */
+    heed_string *prompt; /* (AT_ONCE) their texts, with --echo */
     char **error;        /* (AT_ONCE) why a line is bad, or NULL */
     int64_t n, first;    /* how many; the number of the first */
     heed_string text;
@@ -98,6 +100,8 @@ static bool check_options(struct options *o) {
         return cli_error(EXIT_USAGE,
                          "generate: --chat takes no prompts: what the user says is read from standard input"),
                false;
+    if (option_flag(o, "chat") && option_flag(o, "echo"))
+        return cli_error(EXIT_USAGE, "generate: --echo is for prompts, not for --chat"), false;
     if (option_flag(o, "chat") && (option_int(o, "beam") > 1 || option_given(o, "n-best")))
         return cli_error(EXIT_USAGE, "generate: --chat does not go with --beam and --n-best"), false;
     return options_either(o, "max-tokens", "max-new-tokens");
@@ -144,7 +148,9 @@ static void say_speed(const struct options *o, int64_t tokens, double seconds) {
 }
 
 static bool decode(struct job *j, const heed_ids *prompt, const int32_t *ids, int64_t n) {
+    const heed_string *const before = &j->prompt[prompt - j->ids];
     j->text.size = 0;
+    if (before->size > 0 && !heed_string_put(j->cx, &j->text, before->s, before->size)) return false;
     return heed_generator_decode(j->cx, j->generator, prompt, ids, n, &j->opts, &j->text);
 }
 
@@ -182,6 +188,7 @@ static void forget(struct job *j) {
         heed_mem_free(j->cx, j->error[i]);
         j->error[i] = NULL;
         j->ids[i].count = 0;
+        j->prompt[i].size = 0;
     }
     j->first += j->n;
     j->n = 0;
@@ -224,6 +231,7 @@ static bool stream(struct job *j) {
     struct text_stream t = {.cx = j->cx, .generator = j->generator, .opts = &j->opts, .prompt = &j->ids[0]};
     j->opts.on_token = stream_take, j->opts.user = &t;
     j->opts.number = &j->first;
+    stream_say(&j->prompt[0]);
     const double began = clock_seconds();
     heed_generated *const g = heed_generate(j->cx, j->generator->model, j->ids, 1, &j->opts);
     const bool ok = g && stream_end(&t, &g->best[0]);
@@ -241,7 +249,8 @@ static bool stream(struct job *j) {
 static bool take_text(struct job *j, const char *text, size_t size) {
     heed_ids *const ids = &j->ids[j->n];
     if (!heed_generator_encode_as(j->cx, j->generator, text, size,
-                                  option_flag(j->o, "special") || j->generator->encodes, ids))
+                                  option_flag(j->o, "special") || j->generator->encodes, ids) ||
+        (option_flag(j->o, "echo") && !heed_string_put(j->cx, &j->prompt[j->n], text, size)))
         return false;
     if (!j->generator->encodes && j->opts.max_new_tokens == 0 && ids->count >= j->opts.max_length) {
         const int64_t n = ids->count;
@@ -315,19 +324,25 @@ static bool generate(struct job *j) {
     if (rows >= 4 && !option_flag(j->o, "chat") && !heed_params_pack(cx, heed_model_params(j->generator->model)))
         return false;
     if (option_flag(j->o, "chat")) return chat_run(j->o, cx, j->generator, options_word(j->o, 0), &j->opts);
+    if (option_flag(j->o, "echo") && j->generator->encodes)
+        return heed_fail(cx, HEED_ERR_USAGE,
+                         "generate: --echo: the source of an encoder-decoder does not begin what it writes");
     j->first = 1;
     j->json = option_flag(j->o, "json");
     j->starts = !j->generator->encodes && heed_json_kind_of(heed_json_find(cx, heed_model_decoding(j->generator->model),
                                                                            "bos_token_id")) == HEED_JSON_INT;
     j->ids = heed_mem_new(cx, AT_ONCE * sizeof *j->ids);
+    j->prompt = heed_mem_new(cx, AT_ONCE * sizeof *j->prompt);
     j->error = heed_mem_new(cx, AT_ONCE * sizeof *j->error);
-    if (heed_failed(cx)) return heed_mem_free(cx, j->ids), false;
+    if (heed_failed(cx)) return heed_mem_free(cx, j->ids), heed_mem_free(cx, j->prompt), false;
     memset(j->ids, 0, AT_ONCE * sizeof *j->ids);
+    memset(j->prompt, 0, AT_ONCE * sizeof *j->prompt);
     for (int i = 0; i < AT_ONCE; i++) j->error[i] = NULL;
     const bool good = given > 0 ? answer_given(j, given) : answer_lines(j);
     forget(j);
-    for (int i = 0; i < AT_ONCE; i++) heed_ids_free(cx, &j->ids[i]);
+    for (int i = 0; i < AT_ONCE; i++) heed_ids_free(cx, &j->ids[i]), heed_string_free(cx, &j->prompt[i]);
     heed_mem_free(cx, j->ids);
+    heed_mem_free(cx, j->prompt);
     heed_mem_free(cx, j->error);
     heed_string_free(cx, &j->text);
     return good;

@@ -36,12 +36,30 @@ static bool make_plan(const struct options *o, const char *dir, bool training, h
     return ok;
 }
 
+/* How long the sequences of the plan are: a model may have fewer positions than were asked for. */
+static int64_t planned_length(const struct options *o, const char *dir) {
+    heed_ctx *const dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_model *const model = heed_model_load_as(dry, dir, &(heed_load_opts){.map = true});
+    const int64_t asked = option_int(o, "length");
+    int64_t length = asked;
+    heed_io in;
+    if (model && heed_model_sample(dry, model, 1, asked, &in) && heed_io_get(&in, "input_ids"))
+        length = heed_dim(heed_io_get(&in, "input_ids"), -1);
+    heed_model_free(dry, model);
+    heed_close(dry);
+    if (length < asked && option_given(o, "length"))
+        fprintf(stderr,
+                "heed: info: --length: the model has positions for %lld tokens, which are planned instead of %lld\n",
+                (long long)length, (long long)asked);
+    return length;
+}
+
 /* ---- facts ---- */
 
 struct facts {
     int64_t parameters, frozen, buffers; /* numbers */
     int tensors;
-    int64_t disk;
+    int64_t disk, length;
     heed_plan running, training;
 };
 
@@ -136,7 +154,7 @@ static void print_json(const struct options *o, heed_ctx *cx, const heed_model *
     heed_json_put_int(cx, doc, "tensors", f->tensors);
     heed_json_put_int(cx, doc, "disk_bytes", f->disk);
     heed_json_put_int(cx, doc, "batch", option_int(o, "batch"));
-    heed_json_put_int(cx, doc, "length", option_int(o, "length"));
+    heed_json_put_int(cx, doc, "length", f->length);
     put_plan(cx, doc, "running", &f->running);
     put_plan(cx, doc, "training", &f->training);
     coefficients_put(cx, m, doc);
@@ -158,6 +176,7 @@ static int show(const struct options *o, heed_ctx *cx, const char *dir) {
     if (model) {
         struct facts f = {.disk = bytes_on_disk(dir)};
         count(heed_model_params(model), &f);
+        f.length = planned_length(o, dir);
         if (!make_plan(o, dir, false, &f.running) || !make_plan(o, dir, true, &f.training))
             status = EXIT_FAILED;
         else if (option_flag(o, "json"))

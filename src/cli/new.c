@@ -8,7 +8,7 @@
 
 /* clang-format off */
 static const struct option options[] = {
-    {.name = "task", .letter = 't', .kind = OPTION_TEXT, .value = "TASK",
+    {.name = "task", .kind = OPTION_TEXT, .value = "TASK",
      .help = "the head, by the task to train it for; by default the first of the family"},
     {.name = "set", .letter = 's', .kind = OPTION_LIST, .value = "KEY=VALUE",
      .help = "a key of config.json; lists as 128,64"},

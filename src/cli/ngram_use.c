@@ -288,10 +288,19 @@ static bool write_on(struct writing *w, const char *prompt, size_t size, int64_t
     return !heed_cancelled(w->cx);
 }
 
+static bool put_before(struct writing *w, const char *prompt, size_t size) {
+    const size_t said = w->text.size;
+    if (!heed_string_put(w->cx, &w->text, prompt, size)) return false; /* for the room */
+    memmove(w->text.s + size, w->text.s, said);
+    memcpy(w->text.s, prompt, size);
+    return true;
+}
+
 static bool answer(struct writing *w, const char *prompt, size_t size, bool whole) {
     int64_t tokens;
     bool ended;
-    if (!write_on(w, prompt, size, &tokens, &ended)) return false;
+    if (!write_on(w, prompt, size, &tokens, &ended) || (option_flag(w->o, "echo") && !put_before(w, prompt, size)))
+        return false;
     if (option_flag(w->o, "json")) {
         const heed_json at = heed_json_new(w->cx, "continuation");
         heed_json_put_int(w->cx, at, "line", w->number);

@@ -13,7 +13,7 @@ static const struct option options[] = {
      .help = "what runs along the horizontal axis: steps, epochs or seconds; or words, of 'heed eval --by-length --log'"},
     {.name = "name", .letter = 'n', .kind = OPTION_LIST, .value = "NAME",
      .help = "name of a log in the legend, in the order of the logs; without it that of its file"},
-    {.name = "metric", .letter = 'm', .kind = OPTION_LIST, .value = "METRIC",
+    {.name = "metric", .kind = OPTION_LIST, .value = "METRIC",
      .help = "only this metric beside the loss (accuracy, bleu, ...)"},
     {.name = "lr", .help = "the learning rate, too"},
     {.name = "smooth", .kind = OPTION_INT, .value = "N", .high = 1e9,

@@ -12,7 +12,7 @@
 
 /* clang-format off */
 static const struct option options[] = {
-    {.name = "texts", .letter = 't', .kind = OPTION_FILE, .value = "FILE", .help = "the texts to search, one a line (also .gz)"},
+    {.name = "texts", .kind = OPTION_FILE, .value = "FILE", .help = "the texts to search, one a line (also .gz)"},
     {.name = "pictures", .letter = 'p', .kind = OPTION_FILE, .value = "PATH",
      .help = "the pictures to search, of a model of pictures: a folder, with the folders in it, or a file with a path "
              "a line"},

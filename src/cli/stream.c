@@ -46,6 +46,13 @@ bool stream_end(struct text_stream *t, const heed_hypothesis *h) {
     return true;
 }
 
+void stream_say(heed_string *text) {
+    if (text->size == 0) return;
+    cli_plain_text(text->s, text->size);
+    fputs(text->s, stdout);
+    fflush(stdout);
+}
+
 void stream_free(struct text_stream *t) {
     heed_ids_free(t->cx, &t->said);
     heed_string_free(t->cx, &t->text);

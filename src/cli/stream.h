@@ -15,6 +15,7 @@ struct text_stream {
 };
 bool stream_take(void *user, int64_t sequence, int32_t token);    /* opts.on_token, of a struct text_stream */
 bool stream_end(struct text_stream *s, const heed_hypothesis *h); /* prints what was held back */
+void stream_say(heed_string *text);                               /* prints a text that comes before */
 void stream_free(struct text_stream *s);
 
 #endif

@@ -22,7 +22,7 @@ static const struct option options[] = {
      .help = "pad to N tokens with the padding token; with --train the padding token itself (default <pad>; of "
              "wordpiece [PAD])"},
     {.name = "training a tokenizer", .kind = OPTION_GROUP},
-    {.name = "train", .letter = 't', .kind = OPTION_CHOICE, .value = "KIND",
+    {.name = "train", .kind = OPTION_CHOICE, .value = "KIND",
      .choices = "char word bpe byte-bpe wordpiece unigram", .help = "train a tokenizer of this kind on text"},
     {.name = "vocab", .letter = 'v', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 24,
      .help = "vocabulary size, special tokens included; 0: all characters or words (char and word)"},

@@ -29,7 +29,7 @@ static const struct option options[] = {
     {.name = "prune", .kind = OPTION_TEXT, .value = "C1,C2,...",
      .help = "leave out n-grams of order k seen at most Ck times; the last one is for higher orders too"},
     {.name = "text", .kind = OPTION_GROUP},
-    {.name = "tokens", .letter = 't', .kind = OPTION_CHOICE, .standard = "word", .value = "KIND",
+    {.name = "tokens", .kind = OPTION_CHOICE, .standard = "word", .value = "KIND",
      .choices = "char word bpe byte-bpe wordpiece unigram", .help = "what is counted, one of"},
     {.name = "tokenizer", .kind = OPTION_FILE, .value = "DIR", .help = "use the tokenizer of this directory instead"},
     {.name = "vocab", .letter = 'v', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,

@@ -66,20 +66,23 @@ static bool covers(heed_ctx *cx, const char *dir, const heed_translator *t) {
     return !heed_failed(cx);
 }
 
-heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) {
+/* verb: what it is for, where the model cannot do it */
+static heed_translator *open_for(heed_ctx *cx, const char *dir, const char *verb) {
     if (heed_failed(cx)) return NULL;
     heed_translator *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
     *t = (heed_translator){.model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true, .pack = true})};
     if (t->model && !(heed_model_head(t->model)->stepper && heed_model_head(t->model)->stepper->encodes))
-        heed_fail(cx, HEED_ERR_USAGE, "%s: %s cannot translate: an encoder-decoder is needed", dir,
-                  heed_model_family(t->model)->name);
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s cannot %s: an encoder-decoder is needed", dir,
+                  heed_model_family(t->model)->name, verb);
     if (!heed_failed(cx) && directory_load_tokenizers(cx, dir, t->tokens) &&
         heed_preprocessing_get(cx, heed_model_config(t->model), &t->preprocessing) && covers(cx, dir, t))
         return t;
     heed_translator_free(cx, t);
     return NULL;
 }
+
+heed_translator *heed_translator_open(heed_ctx *cx, const char *dir) { return open_for(cx, dir, "translate"); }
 
 /* task_specific_params.summarization of config.json, as transformers' T5 and BART have it; or of kind NONE. */
 static heed_json summarization_of(heed_ctx *cx, const heed_model *model) {
@@ -121,7 +124,7 @@ static bool take_decoding(heed_ctx *cx, const heed_model *model) {
 }
 
 heed_translator *heed_summarizer_open(heed_ctx *cx, const char *dir) {
-    heed_translator *const t = heed_translator_open(cx, dir);
+    heed_translator *const t = open_for(cx, dir, "summarize");
     if (!t) return NULL;
     t->prefix = heed_text_prefix(cx, t->model);
     if (take_decoding(cx, t->model)) return t;

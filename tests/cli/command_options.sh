@@ -205,3 +205,10 @@ for page in --help "list" "list mlp" "info --help" "train --help"; do
     "$HEED" $page >out 2>err || status=$?
     if LC_ALL=C grep -q "$(printf '[\001-\010\013-\037]')" out; then fail "control characters in heed $page"; fi
 done
+
+# the letters that many commands have mean the same in all of them
+commands() { "$HEED" $1 --help | grep -E '^  [a-z]' | awk '{ print $1 }'; }
+for command in $(commands); do "$HEED" $command --help 2>&1; done >pages
+for task in $(commands train); do "$HEED" train $task --help 2>&1; done >>pages
+grep -oE '^ +-[bmt], --[a-z-]+' pages | sort -u | tr -s ' \n' ' ' >letters
+[ "$(cat letters)" = ' -b, --batch -m, --model -t, --target ' ] || fail "letters with several meanings: $(cat letters)"

@@ -100,7 +100,7 @@ for seed in 1 2 3; do
     if LC_ALL=C grep -q "$(printf '[\001-\010\013-\037\177]')" streamed; then fail "control characters"; fi
 done
 wrong 1 "prompt 1: an empty prompt: the model's directory gives no bos_token_id" generate bytes ''
-feed 'the\n\n' generate bytes -m 3
+feed 'the\n\n' generate bytes --max-tokens 3
 [ "$status" = 1 ] && [ "$(wc -l <out)" = 2 ] || fail "an empty line without a bos token"
 
 # the example, a loop of its own; the model has no end token
@@ -110,6 +110,16 @@ cmp said out || fail "the example should say what the command says"
 status=0
 "$EXAMPLE_GENERATE" nowhere 'the' >out 2>err || status=$?
 [ "$status" = 1 ] && grep -q '^nowhere' err || fail "the example should say what is wrong"
+
+# --echo: the prompt, too, however it is printed
+expect 0 generate "$lm" 'gin pis' --echo --beam 1 $plain
+[ "$(cat out)" = 'gin pis kar man gen' ] || fail "--echo, streamed"
+feed 'gin pis\nner\n' generate "$lm" --echo --beam 1 $plain
+[ "$(sed -n 1p out)" = 'gin pis kar man gen' ] && sed -n 2p out | grep -q '^ner ' || fail "--echo, lines"
+expect 0 generate "$lm" 'gin pis' --echo --beam 1 $plain --json
+says '"text":"gin pis kar man gen","tokens":3,'
+wrong 2 'generate: --echo is for prompts, not for --chat' generate "$lm" --chat --echo
+wrong 1 'generate: --echo: the source of an encoder-decoder' generate "$SOURCE/tests/golden/model/marian-options" 'gin pis' --echo
 
 # an encoder-decoder is given its source
 expect 0 generate "$SOURCE/tests/golden/model/marian-options" 'gin pis kar'

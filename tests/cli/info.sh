@@ -41,6 +41,11 @@ says '^final_logits_bias .*  buffer$'
 
 wrong 2 "info: expected: DIR" info
 wrong 2 "info: --batch: 0 is not between 1 and 1000000000" info m --batch 0
+expect 0 info "$SOURCE/tests/golden/model/gpt2-options" --length 4000 --json
+says '"length": 40,'
+[ "$(cat err)" = 'heed: info: --length: the model has positions for 40 tokens, which are planned instead of 4000' ] || fail "it should say what it plans for"
+expect 0 info "$SOURCE/tests/golden/model/gpt2-options" --length 40
+[ ! -s err ] || fail "nothing to say"
 wrong 2 "info: --length: 'x' is not a whole number" info m --length x
 wrong 1 "nosuch/config.json: No such file or directory" info nosuch
 cp -r m broken

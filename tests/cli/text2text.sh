@@ -85,4 +85,4 @@ wrong 2 "train text2text: --masked" train text2text --data stories.txt --masked 
 wrong 2 "train: transformer cannot be trained to text2text" train text2text --data stories.txt --model marian --out no
 [ -e no ] && fail "nothing should be written"
 expect 0 new linear vectors --set input_size=2 --set output_size=1
-wrong 1 "vectors: linear cannot translate: an encoder-decoder is needed" summarize vectors x
+wrong 1 "vectors: linear cannot summarize: an encoder-decoder is needed" summarize vectors x

@@ -1,8 +1,12 @@
 /* heed predict: per line of a table, a line of output: the class and its probability, or numbers. */
+#include "base/file.h"
 #include "cli/lines.h"
 #include "cli/options.h"
+#include "cli/table_out.h"
 #include "cli/tables.h"
 #include "cli/task.h"
+#include "data/recognise.h"
+#include "io/array.h"
 #include "io/text.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +18,7 @@ static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "FILE",
      .help = "read a table, an npy or IDX file or a directory of MNIST's files instead of standard input"},
     {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
+    TABLE_OUT_OPTION,
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
@@ -30,6 +35,7 @@ struct predictor {
     const char *name; /* of the input, for messages */
     heed_data_opts opts;
     bool json;
+    struct table_out *out; /* NULL: standard output */
 };
 
 /* ---- a line of output ---- */
@@ -45,7 +51,7 @@ static void softmax(const float *logits, int64_t n, double *p) {
     for (int64_t j = 0; j < classes; j++) p[j] /= sum;
 }
 
-static void print_class(const struct predictor *p, const double *probability) {
+static void print_class(const struct predictor *p, const double *probability, int64_t at) {
     const int64_t n = p->like->classes;
     int64_t best = 0;
     for (int64_t j = 1; j < n; j++)
@@ -53,9 +59,15 @@ static void print_class(const struct predictor *p, const double *probability) {
     char number[24];
     snprintf(number, sizeof number, "%lld", (long long)best);
     const char *name = p->like->class_names ? p->like->class_names[best] : number;
+    char share[24];
+    snprintf(share, sizeof share, "%.4f", probability[best]);
+    if (p->out) {
+        table_out_put(p->out, at, (const char *const[]){name, share});
+        return;
+    }
     if (!p->json) {
         cli_print_text(stdout, name);
-        printf("\t%.4f\n", probability[best]);
+        printf("\t%s\n", share);
         return;
     }
     const heed_json line = heed_json_new(p->cx, "prediction");
@@ -67,7 +79,24 @@ static void print_class(const struct predictor *p, const double *probability) {
     heed_json_free(line);
 }
 
-static void print_numbers(const struct predictor *p, const float *y, int64_t n) {
+/* n numbers as texts, for a row of the table. */
+static void put_numbers(const struct predictor *p, const float *y, int64_t n, int64_t line) {
+    char(*text)[24] = heed_mem_new(p->cx, (size_t)n * sizeof *text);
+    const char **cells = heed_mem_new(p->cx, (size_t)n * sizeof *cells);
+    for (int64_t j = 0; text && cells && j < n; j++) {
+        snprintf(text[j], sizeof *text, "%.9g", (double)y[j]);
+        cells[j] = text[j];
+    }
+    if (text && cells) table_out_put(p->out, line, cells);
+    heed_mem_free(p->cx, cells);
+    heed_mem_free(p->cx, text);
+}
+
+static void print_numbers(const struct predictor *p, const float *y, int64_t n, int64_t line) {
+    if (p->out) {
+        put_numbers(p, y, n, line);
+        return;
+    }
     if (p->json) putchar('[');
     for (int64_t j = 0; j < n; j++) printf("%s%.9g", j == 0 ? "" : p->json ? ", " : "\t", (double)y[j]);
     puts(p->json ? "]" : "");
@@ -99,9 +128,9 @@ static bool predict(const struct predictor *p, const float *x, int64_t n, const 
             not_finite(p, line, from, i);
         } else if (p->like->classes) {
             softmax(y + i * width, width, probability);
-            print_class(p, probability);
+            print_class(p, probability, line ? line[i] : 0);
         } else {
-            print_numbers(p, y + i * width, width);
+            print_numbers(p, y + i * width, width, line ? line[i] : 0);
         }
     }
     heed_mem_free(p->cx, probability);
@@ -229,8 +258,7 @@ static bool predict_lines(const struct predictor *p) {
 
 /* ---- a data set ---- */
 
-static bool predict_data(const struct predictor *p) {
-    heed_data *data = task_load(p->cx, p->name, &p->opts);
+static bool predict_data(const struct predictor *p, heed_data *data) {
     const int64_t n = data ? data->n : 0, batch = n < AT_ONCE ? n : AT_ONCE;
     heed_dataset set = {0};
     if (n > 0) heed_data_columns(p->cx, data, &set);
@@ -242,8 +270,71 @@ static bool predict_data(const struct predictor *p) {
     }
     if (data) table_say_skipped(p->o, p->name, data->skipped, n);
     heed_batches_close(p->cx, batches);
-    heed_data_free(p->cx, data);
     return !heed_failed(p->cx);
+}
+
+/* ---- --out ---- */
+
+/* The columns that are added. */
+static struct table_out *open_out(const struct predictor *p, heed_table *table) {
+    const heed_data *like = p->like;
+    const int64_t n = like->classes ? 2 : like->outputs;
+    char(*text)[128] = heed_mem_new(p->cx, (size_t)n * sizeof *text);
+    const char **names = heed_mem_new(p->cx, ((size_t)n + 1) * sizeof *names);
+    for (int64_t j = 0; text && names && j < n; j++) {
+        const char *of = like->y_names && !like->classes ? like->y_names[j] : NULL;
+        if (n == 1 || like->classes)
+            snprintf(text[j], sizeof *text, "%s", j == 0 ? "prediction" : "probability");
+        else if (of)
+            snprintf(text[j], sizeof *text, "prediction_%.100s", of);
+        else
+            snprintf(text[j], sizeof *text, "prediction_%lld", (long long)j + 1);
+        names[j] = text[j];
+        names[j + 1] = NULL;
+    }
+    struct table_out *out = NULL;
+    if (text && names)
+        out = table_out_open(p->cx, option_text(p->o, "out"), table, names);
+    else
+        heed_table_close(table);
+    heed_mem_free(p->cx, names);
+    heed_mem_free(p->cx, text);
+    return out;
+}
+
+/* The data, and the table that they are of: NULL where there is none. Standard input can be read only once. */
+static heed_data *load_with_table(const struct predictor *p, bool lines, heed_table **table) {
+    char file[FOUND_PATH];
+    *table = NULL;
+    if (!lines) {
+        heed_data *data = task_load(p->cx, p->name, &p->opts);
+        const bool part = data_is_folder(p->name) && data_part_file(p->name, "test", data_table_endings, file);
+        if (data && data->line) *table = heed_table_open(p->cx, part ? file : p->name, &p->opts.table);
+        return data;
+    }
+    size_t size;
+    char *text = (char *)file_read(p->cx, "-", IO_READ_LIMIT, &size);
+    heed_data *data = text ? heed_data_parse(p->cx, p->name, text, size, &p->opts) : NULL;
+    if (data) *table = heed_table_parse(p->cx, p->name, text, size, &p->opts.table);
+    heed_mem_free(p->cx, text);
+    return data;
+}
+
+static bool predict_to_file(struct predictor *p, bool lines) {
+    heed_table *table;
+    heed_data *data = load_with_table(p, lines, &table);
+    if (data && !heed_failed(p->cx)) p->out = open_out(p, table); /* which takes the table over */
+    const bool said = p->out && predict_data(p, data), good = table_out_close(p->out, p->o, said);
+    heed_data_free(p->cx, data);
+    return good;
+}
+
+static bool predict_to_standard(const struct predictor *p, bool lines) {
+    if (lines) return predict_lines(p);
+    heed_data *data = task_load(p->cx, p->name, &p->opts);
+    const bool good = data && predict_data(p, data);
+    heed_data_free(p->cx, data);
+    return good;
 }
 
 static bool predict_all(struct predictor *p) {
@@ -253,7 +344,8 @@ static bool predict_all(struct predictor *p) {
     p->name = lines ? "standard input" : path;
     p->opts = (heed_data_opts){
         .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && task_has_parts(path) ? "test" : NULL};
-    const bool good = table_ask(p->o, p->cx, &columns, &p->opts) && (lines ? predict_lines : predict_data)(p);
+    const bool good = table_ask(p->o, p->cx, &columns, &p->opts) &&
+                      (option_given(p->o, "out") ? predict_to_file(p, lines) : predict_to_standard(p, lines));
     table_columns_free(p->cx, &columns);
     return good;
 }
@@ -261,7 +353,7 @@ static bool predict_all(struct predictor *p) {
 static int run(int argc, char **argv) {
     struct options *o = options_read("predict", options, argc, argv, 1, 1, "DIR");
     if (!o) return EXIT_USAGE;
-    const bool usage = table_usage(o);
+    const bool usage = table_usage(o) && options_either(o, "json", "out");
     heed_ctx *cx = usage ? options_open(o) : NULL;
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
     if (cx) {
@@ -289,9 +381,12 @@ const struct command predict_command = {
         "names the columns of the training data, columns are found by name, in any order. A line that "
         "cannot be read is reported on standard error and answered with an empty line, and the exit status is 1 at the "
         "end; --strict stops there.\n\n"
-        "With --data the rows of a file: a table, an npy or IDX file of inputs, or a directory of MNIST's files.",
+        "With --data the rows of a file: a table, an npy or IDX file of inputs, or a directory of MNIST's files.\n\n"
+        "With --out FILE.csv the table is written with further columns: prediction and, of classes, probability; of "
+        "several numbers prediction_NAME. Rows that --skip-missing leaves out keep their place, with nothing in them.",
     .options = options,
     .examples = "echo 5.1,3.5,1.4,0.2 | heed predict iris\nheed predict houses --data new.csv > prices.txt\n"
+                "heed predict houses --data new.csv --skip-missing --out prices.csv\n"
                 "heed predict mnist --data t10k-images-idx3-ubyte.gz --json\n",
     .run = run,
 };

@@ -1,4 +1,5 @@
 /* heed classify, embed, fill: what a model of text says of each line. */
+#include "cli/classify_table.h"
 #include "cli/each_line.h"
 #include "cli/use_pictures.h"
 #include <limits.h>
@@ -211,6 +212,7 @@ static bool fill(struct each_line *e) {
 static const struct option classify_options[] = {
     {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "1", .value = "K", .low = 1, .high = 1000000,
      .help = "number of classes for each, the likeliest first"},
+    {.name = "table", .kind = OPTION_TABLE, .table = classify_table_options},
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
@@ -238,7 +240,11 @@ static int run_either(const struct each_line_command *c, const struct option *op
     struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT or PICTURE...]");
     int status = EXIT_USAGE;
     const bool classifies = of_pictures == pictures_classify;
-    if (o && (classifies ? pictures_are_classified : pictures_are_read)(options_word(o, 0)))
+    if (o && classifies && !classify_table_fits(o))
+        status = EXIT_USAGE;
+    else if (o && classifies && option_given(o, "data"))
+        status = classify_table(o);
+    else if (o && (classifies ? pictures_are_classified : pictures_are_read)(options_word(o, 0)))
         status = of_pictures(o);
     else if (o && !pictures_given(o))
         status = each_line_with(c, o);
@@ -269,6 +275,8 @@ const struct command classify_command = {
              "are sorted by length and run together. A text that is longer than the model has positions is truncated, "
              "which is said. A line that is not UTF-8 is reported on standard error and answered with an empty line, "
              "and the exit status is 1 at the end; --strict stops there.\n\n"
+             "With --data the texts are those of a table's column, and --out FILE.csv writes the table with columns "
+             "prediction and probability; of rows without a text they are empty.\n\n"
              "A model of pictures is given PNG and JPEG files, or a list of their paths on standard input, and prints "
              "for each its path, its class and the probability, between tabs. Pictures are prepared as "
              "preprocessor_config.json says, or timm's pretrained_cfg. A file that is no picture is reported, and the "
@@ -279,6 +287,7 @@ const struct command classify_command = {
     .examples = "heed train classify --init all-MiniLM-L6-v2 --data sst2 --out sentiment\n"
                 "heed classify sentiment 'a charming and often affecting journey'\n"
                 "heed classify sentiment --json < reviews.txt\n"
+                "heed classify sentiment --data reviews.csv --text review --out rated.csv\n"
                 "heed classify vit *.jpg --top 3\n"
                 "heed classify mnist-mlp seven.png\n"
                 "find photos -name '*.png' | heed classify vit --json\n",

@@ -75,3 +75,20 @@ printf 'height,width,colour\n1,2,green\n' >green.csv
 wrong 1 "green.csv: line 2.*green" eval model --data green.csv
 printf 'height,colour\n1,red\n' >narrow.csv
 wrong 1 'narrow.csv: ' eval model --data narrow.csv
+
+# the table with what is said of each row: skipped ones keep their place; quotes, separators and decimal marks stay
+printf 'name;height;width;prediction\n"a;""b""";0,9;0,9;x\nc;NA;0,1;y\n d;0,1;0,1;z\n' >rows.csv
+expect 0 predict model --data rows.csv --skip-missing --out rows.out
+[ ! -s out ] || fail 'nothing on standard output'
+grep -q '^rows.out: 3 rows, 1 without a prediction$' err || fail "what was written: $(cat err)"
+sed 's/,[0-9]*$/,N/; s/;1$/;1,N/' rows.out >shape
+printf 'name;height;width;prediction;prediction_2;probability\n"a;""b""";0,9;0,9;x;red;0,N\nc;NA;0,1;y;;\n" d";0,1;0,1;z;blue;0,N\n' |
+    sed 's/;0,N/;[01],N/' >wanted
+for i in 1 2 3 4; do
+    sed -n ${i}p shape | grep -qx "$(sed -n ${i}p wanted)" || fail "row $i: $(cat rows.out)"
+done
+feed '0.9,0.9\n0.1,0.2\n' predict model --out -
+[ $status = 0 ] && [ "$(cut -d, -f 1,2,3 out | tr '\n' ' ')" = "0.9,0.9,red 0.1,0.2,blue " ] || fail "without a header: $(cat out)"
+wrong 1 "rows.csv: line 3, column 'height': a missing value" predict model --data rows.csv --out none.csv
+[ ! -e none.csv ] || fail 'nothing is written when something is wrong'
+wrong 2 'predict: --json and --out: only one of them makes sense' predict model --data rows.csv --json --out none.csv

@@ -117,3 +117,14 @@ for task in 'embed --model bert' 'text2text --set d_model=16 --set d_ff=16 --set
     expect 0 train $task $sizes --data none.tsv --out qa --force --steps 1 --valid 0
     grep -q 'none.tsv: 20 examples to train on' err || fail "the first pair is taken for a header: $(cat err)"
 done
+
+# texts of a table, and the table with what is said of them
+printf 'id,note,review\n1,"a, b",the red film is good and fine\n2,c,\n3,d,the old film is bad and dull\n' >ask.csv
+expect 0 classify films --data ask.csv --out rated.csv
+[ "$(sed 's/,[0-9.]*$//' rated.csv | tr '\n' '|')" = 'id,note,review,prediction,probability|1,"a, b",the red film is good and fine,pos|2,c,,|3,d,the old film is bad and dull,neg|' ] ||
+    fail "the table with its classes: $(cat rated.csv)"
+grep -q '^rated.csv: 3 rows, 1 without a prediction$' err || fail "what was written: $(cat err)"
+expect 0 classify films --data ask.csv --text review
+[ "$(cut -f 1 out | tr '\n' '|')" = 'pos||neg|' ] || fail "a line for each row: $(cat out)"
+wrong 1 "ask.csv: there is no column 'body'" classify films --data ask.csv --text body
+wrong 2 'classify: --out is for a table: --data FILE names it' classify films --out rated.csv

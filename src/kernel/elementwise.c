@@ -9,15 +9,14 @@
 enum unary_reads kernel_unary_reads(enum unary fn) {
     static const enum unary_reads of[UNARY_COUNT] = {
 #define UNARY(name, NAME, parameters, reads, ...) [UNARY_##NAME] = reads,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     };
     return of[fn];
 }
 
 struct activation_fn kernel_activation(enum activation act) {
     static const struct activation_fn of[ACT_COUNT] = {
-#define ACTIVATION(name, NAME, parameters, reads, value, gradient, twin, slope, names, a, b)                           \
-    [ACT_##NAME] = {UNARY_##NAME, a, b},
+#define ACTIVATION(NAME, value, gradient, twin, slope, a, b) [ACT_##NAME] = {UNARY_##NAME, a, b},
 #include "kernel/elementwise.def"
     };
     return of[act];

@@ -9,10 +9,10 @@
 #include "base/pool.h"
 #include "kernel/isa.h"
 
-/* The functions of one number: kernel/elementwise.def. */
+/* The functions of one number: kernel/functions.def. */
 enum unary {
 #define UNARY(name, NAME, ...) UNARY_##NAME,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     UNARY_COUNT
 };
 

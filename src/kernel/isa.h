@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Activations that linear applies to its result: those of kernel/elementwise.def. */
+/* Activations that linear applies to its result: those of kernel/functions.def. */
 enum activation {
     ACT_NONE,
 #define ACTIVATION(name, NAME, ...) ACT_##NAME,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     ACT_COUNT
 };
 

@@ -15,12 +15,12 @@ static inline double gelu_inner(double x) { return 2 * sqrt(2 / M_PI) * (x + 0.0
 /* x p, which is 0 where p is: for the limit at infinity. */
 static inline double gated(double x, double p) { return p == 0 ? 0 : x * p; }
 
-#define UNARY(name, NAME, parameters, reads, value, gradient, twin, slope)                                             \
-    static inline double twin_##name(double x, double a, double b) {                                                   \
+#define UNARY(NAME, value, gradient, twin, slope)                                                                      \
+    static inline double twin_##NAME(double x, double a, double b) {                                                   \
         (void)a, (void)b;                                                                                              \
         return twin;                                                                                                   \
     }                                                                                                                  \
-    static inline double twin_##name##_slope(double x, double y, double a, double b) {                                 \
+    static inline double twin_##NAME##_slope(double x, double y, double a, double b) {                                 \
         (void)x, (void)y, (void)a, (void)b;                                                                            \
         return slope;                                                                                                  \
     }
@@ -28,23 +28,23 @@ static inline double gated(double x, double p) { return p == 0 ? 0 : x * p; }
 
 static inline double twin_unary(enum unary fn, double x, double a, double b) {
     static double (*const of[UNARY_COUNT])(double, double, double) = {
-#define UNARY(name, NAME, ...) [UNARY_##NAME] = twin_##name,
-#include "kernel/elementwise.def"
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = twin_##NAME,
+#include "kernel/functions.def"
     };
     return of[fn](x, a, b);
 }
 /* y may be the kernel's. */
 static inline double twin_unary_slope(enum unary fn, double x, double y, double a, double b) {
     static double (*const of[UNARY_COUNT])(double, double, double, double) = {
-#define UNARY(name, NAME, ...) [UNARY_##NAME] = twin_##name##_slope,
-#include "kernel/elementwise.def"
+#define UNARY(name, NAME, ...) [UNARY_##NAME] = twin_##NAME##_slope,
+#include "kernel/functions.def"
     };
     return of[fn](x, y, a, b);
 }
 static inline const char *twin_unary_name(enum unary fn) {
     static const char *const of[UNARY_COUNT] = {
 #define UNARY(name, NAME, ...) [UNARY_##NAME] = #name,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     };
     return of[fn];
 }

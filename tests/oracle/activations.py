@@ -1,11 +1,11 @@
-"""Activations by their names in configs, as src/kernel/elementwise.def lists them: transformers' ACT2FN, else torch.nn."""
+"""Activations by their names in configs, as src/kernel/functions.def lists them: transformers' ACT2FN, else torch.nn."""
 import pathlib
 import re
 
 from torch import nn
 from transformers.activations import ACT2FN
 
-TABLE = pathlib.Path(__file__).resolve().parents[2] / "src" / "kernel" / "elementwise.def"
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "src" / "kernel" / "functions.def"
 OTHERS = {"identity": nn.Identity, "gelu_tanh": lambda: nn.GELU(approximate="tanh"), "softplus": nn.Softplus,
           "elu": nn.ELU}
 

@@ -9,7 +9,7 @@
 /* ---- One operand ---- */
 
 /* n is a multiple of VW. A gradient that reads nothing gets dy for s, so that there is something to load. */
-#define UNARY(name, NAME, parameters, reads, VALUE, GRADIENT, ...)                                                     \
+#define UNARY(NAME, VALUE, GRADIENT, ...)                                                                              \
     static void map_##NAME(float *y, const float *px, int64_t n, float a, float b) {                                   \
         (void)a, (void)b;                                                                                              \
         for (int64_t i = 0; i < n; i += VW) {                                                                          \
@@ -31,7 +31,7 @@
 void ISA_NAME(unary_map)(int fn, float *y, const float *x, int64_t n, float a, float b) {
     static void (*const map[UNARY_COUNT])(float *, const float *, int64_t, float, float) = {
 #define UNARY(name, NAME, ...) [UNARY_##NAME] = map_##NAME,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     };
     const int64_t rest = n % VW, body = n - rest;
     map[fn](y, x, body, a, b);
@@ -47,7 +47,7 @@ void ISA_NAME(unary_grad_map)(int fn, float *dx, const float *dy, const float *s
                               bool add) {
     static void (*const grad[UNARY_COUNT])(float *, const float *, const float *, int64_t, float, float, bool) = {
 #define UNARY(name, NAME, ...) [UNARY_##NAME] = grad_##NAME,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     };
     const float *s = saved ? saved : dy;
     const int64_t rest = n % VW, body = n - rest;

@@ -16,7 +16,7 @@
         }                                                                                                              \
     }
 ROWS(NONE, x, 0, 0)
-#define ACTIVATION(name, NAME, parameters, reads, value, gradient, twin, slope, names, a, b) ROWS(NAME, value, a, b)
+#define ACTIVATION(NAME, value, gradient, twin, slope, a, b) ROWS(NAME, value, a, b)
 #include "kernel/elementwise.def"
 
 void ISA_NAME(bias_act)(float *c, int64_t ldc, int64_t rows, int64_t cols, const float *bias, enum activation act,
@@ -24,7 +24,7 @@ void ISA_NAME(bias_act)(float *c, int64_t ldc, int64_t rows, int64_t cols, const
     static void (*const rows_of[ACT_COUNT])(float *, int64_t, int64_t, int64_t, const float *, float *) = {
         [ACT_NONE] = rows_NONE,
 #define ACTIVATION(name, NAME, ...) [ACT_##NAME] = rows_##NAME,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     };
     rows_of[act](c, ldc, rows, cols, bias, pre);
 }

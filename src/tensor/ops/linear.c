@@ -28,7 +28,7 @@ static const char *linear_label(enum activation act) {
     static const char *const labels[ACT_COUNT] = {
         [ACT_NONE] = "linear",
 #define ACTIVATION(name, NAME, ...) [ACT_##NAME] = "linear, " #name,
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
     };
     return labels[act];
 }

@@ -1,4 +1,4 @@
-/* Functions of one number, y = f(x), dx = dy f'(x): every line of kernel/elementwise.def. What the gradient reads, x or
+/* Functions of one number, y = f(x), dx = dy f'(x): every line of kernel/functions.def. What the gradient reads, x or
  * y, is all that is saved. */
 #include "kernel/elementwise.h"
 #include "tensor/engine.h"
@@ -50,21 +50,18 @@ static bool unary_backward(heed_op_call *c) {
                                 .flags = HEED_OP_ADDS,                                                                 \
                                 .attr_size = sizeof(struct unary_attr)};                                               \
     FUNCTION_##parameters(name_, NAME)
-#include "kernel/elementwise.def"
+#include "kernel/functions.def"
 
 heed_tensor *heed_activate(heed_ctx *cx, heed_tensor *x, heed_activation act) {
-    static const struct {
-        const heed_op *op;
-        struct unary_attr attr;
-    } of[ACT_COUNT] = {
-#define ACTIVATION(name, NAME, parameters, reads, value, gradient, twin, slope, names, a, b)                           \
-    [ACT_##NAME] = {&op_##name, {UNARY_##NAME, a, b}},
-#include "kernel/elementwise.def"
+    static const heed_op *const of[ACT_COUNT] = {
+#define ACTIVATION(name, NAME, ...) [ACT_##NAME] = &op_##name,
+#include "kernel/functions.def"
     };
     if (act == HEED_ACT_NONE || heed_failed(cx)) return x;
     if ((int)act < 0 || (int)act >= ACT_COUNT) {
         heed_fail(cx, HEED_ERR_USAGE, "activate: there is no activation %d", (int)act);
         return NULL;
     }
-    return apply1(cx, of[act].op, &of[act].attr, &x, 1);
+    const struct activation_fn f = kernel_activation((enum activation)act);
+    return apply1(cx, of[act], &(struct unary_attr){f.fn, f.a, f.b}, &x, 1);
 }

@@ -70,3 +70,10 @@ found=$(check "$SOURCE")
     echo "$found"
     exit 1
 }
+
+# Formulas are in no header, nor in a list that headers include: changing one compiles the kernels, not the whole tree.
+formulas=$(cd "$SOURCE" && grep -rl 'include "kernel/elementwise.def"' include src --include='*.h' --include='*.def') || :
+[ -z "$formulas" ] || {
+    echo "$formulas: should include kernel/functions.def"
+    exit 1
+}

@@ -59,10 +59,11 @@ typedef enum heed_tokenizer_kind {
 } heed_tokenizer_kind;
 typedef struct heed_tokenizer_opts {
     heed_tokenizer_kind kind;
-    int64_t vocabulary;                /* most tokens, special ones included; 0: all there are (char and word only) */
-    int64_t least;                     /* words and characters seen less often are unknown; 0: 1 */
-    int64_t least_pair;                /* of BPE and WordPiece: pairs seen less often are not merged; 0: 2 */
-    bool lower;                        /* text is lower-cased first (a normalizer of the file) */
+    int64_t vocabulary; /* most tokens, special ones included; 0: all there are (char and word only) */
+    int64_t least;      /* words and characters seen less often are unknown; 0: 1 */
+    int64_t least_pair; /* of BPE and WordPiece: pairs seen less often are not merged; 0: 2 */
+    bool lower;         /* text is lower-cased first (a normalizer of the file) */
+    bool punctuation;   /* of words: each punctuation mark is one, else only white space separates them */
     const char *pad, *bos, *eos, *unk; /* NULL: none of it; they take the first ids, in the order pad, bos, eos, unk */
     const char *mask;                  /* the token for masked words, behind those; NULL: none */
     const char *const *more;           /* further special tokens, behind it; the list ends in NULL. NULL: none */

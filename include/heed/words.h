@@ -33,10 +33,11 @@ HEED_API bool heed_words_write(heed_ctx *cx, const heed_words *w, const char *pa
 
 HEED_API int64_t heed_words_count(const heed_words *w);
 HEED_API int64_t heed_words_width(const heed_words *w);
-HEED_API bool heed_words_lower(const heed_words *w);                        /* they were lower-cased for training */
-HEED_API const char *heed_words_text(const heed_words *w, int64_t word);    /* NULL: no such word */
-HEED_API const float *heed_words_vector(const heed_words *w, int64_t word); /* (width); NULL: no such word */
-HEED_API int64_t heed_words_seen(const heed_words *w, int64_t word);        /* how often; 0: not known */
+HEED_API bool heed_words_lower(const heed_words *w);       /* they were lower-cased for training */
+HEED_API bool heed_words_punctuation(const heed_words *w); /* punctuation was split from words for training */
+HEED_API const char *heed_words_text(const heed_words *w, int64_t word);              /* NULL: no such word */
+HEED_API const float *heed_words_vector(const heed_words *w, int64_t word);           /* (width); NULL: no such word */
+HEED_API int64_t heed_words_seen(const heed_words *w, int64_t word);                  /* how often; 0: not known */
 HEED_API int64_t heed_words_find(const heed_words *w, const char *text, size_t size); /* -1: there is none */
 
 typedef struct heed_word_found {
@@ -67,6 +68,7 @@ HEED_API int64_t heed_words_copy(heed_ctx *cx, const heed_words *w, const heed_t
 typedef struct heed_words_opts { /* 0: what stands behind it */
     bool cbow;                   /* the word from the mean of those around it, instead of each of those from the word */
     bool lower;                  /* lower-case the text */
+    bool punctuation;            /* each punctuation mark is a word of its own; else only white space separates words */
     int64_t width;               /* 100 */
     int64_t window;              /* 5: words to each side, at most; how many is drawn for each word */
     int64_t negative;            /* 5: noise words for each word that was seen */

@@ -3,6 +3,7 @@
 #include "cli/lines.h"
 #include "cli/ngram.h"
 #include "cli/raw_terminal.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,9 +164,15 @@ static bool suggest_pieces(struct completing *c, const char *line, size_t begin,
     return true;
 }
 
-static bool find(struct completing *c, const char *line, size_t cursor) {
+/* Where the word that is being typed begins. */
+static size_t word_begin(const struct completing *c, const char *line, size_t cursor) {
     size_t begin = cursor;
-    while (begin > 0 && !is_blank(line[begin - 1])) begin--;
+    while (begin > 0 && !is_blank(line[begin - 1]) && !(c->m.marks && ispunct((unsigned char)line[begin - 1]))) begin--;
+    return begin;
+}
+
+static bool find(struct completing *c, const char *line, size_t cursor) {
+    const size_t begin = word_begin(c, line, cursor);
     c->n = 0;
     return c->m.pieces ? suggest_pieces(c, line, begin, cursor) : suggest_words(c, line, begin, cursor);
 }
@@ -174,8 +181,7 @@ static bool find(struct completing *c, const char *line, size_t cursor) {
 
 static int suggest(void *user, const char *line, size_t cursor, struct line_suggestion *to, int most) {
     struct completing *c = user;
-    size_t begin = cursor;
-    while (begin > 0 && !is_blank(line[begin - 1])) begin--;
+    const size_t begin = word_begin(c, line, cursor);
     if (!find(c, line, cursor)) return 0;
     for (int i = 0; i < c->n && i < most; i++) {
         if (!is_blank(line[cursor]) && !heed_string_put(c->cx, &c->best[i].text, " ", 1)) return 0; /* on to the next */

@@ -27,6 +27,7 @@ struct tagger {
     struct map symbols;
     const char **tag; /* (states), in `names` */
     heed_string names;
+    bool marks; /* punctuation marks are words of their own in what is tagged */
 };
 
 /* ---- symbols ---- */
@@ -255,6 +256,7 @@ static bool save(struct tagger *g, const char *dir) {
     const heed_json at = heed_json_new(cx, "config");
     heed_json_put_text(cx, at, "model_type", HMM_TYPE);
     heed_json_put_int(cx, at, "vocab_size", h->symbols);
+    heed_json_put_text(cx, at, SPLIT_KEY, g->marks ? SPLIT_MARKS : "blanks");
     const heed_json tags = heed_json_put_array(cx, at, "tags");
     for (int64_t i = 0; i < h->states; i++) heed_json_put_text(cx, tags, NULL, g->tag[i]);
     ok = ok && directory_path(cx, dir, CONFIG_FILE, path) && heed_json_write(cx, path, at);
@@ -282,6 +284,7 @@ static bool load_config(struct tagger *g, const char *dir) {
     const heed_json config = json_open_within(g->cx, path, IO_CONFIG_LIMIT),
                     tags = heed_json_array(g->cx, config, "tags");
     const int64_t n = heed_json_count(tags);
+    g->marks = tag_saved_marks(g->cx, config);
     const char **name = heed_mem_new(g->cx, ((size_t)n + 1) * sizeof *name);
     for (int64_t i = 0; name && i < n; i++) name[i] = heed_json_text(g->cx, heed_json_item(g->cx, tags, i), NULL);
     if (!heed_failed(g->cx) && n < 1) heed_fail(g->cx, HEED_ERR_FORMAT, "%s: there are no tags", path);
@@ -392,7 +395,7 @@ int hmm_train(struct options *o) {
         return cli_error(EXIT_FAILED, "%s: holds a model already; --force overwrites it", dir);
     heed_ctx *cx = options_open(o);
     if (!cx) return EXIT_FAILED;
-    struct tagger g = {.cx = cx};
+    struct tagger g = {.cx = cx, .marks = tag_marks(o, true)};
     struct result r[2] = {{0}};
     const double began = clock_seconds();
     const int lock = train(cx, o, path, &g, r) ? directory_claim(cx, dir, force ? NULL : directory_has_config) : -1;
@@ -475,9 +478,10 @@ int hmm_tag_lines(struct options *o) {
     if (!cx) return EXIT_FAILED;
     bool ok = load(cx, options_word(o, 0), &g) && cli_lines_open_words(&in, cx, o, 1);
     in.skip_bad = !option_flag(o, "strict");
+    g.marks = tag_marks(o, g.marks);
     while (ok && cli_lines_next(&in)) {
-        heed_word *word = heed_mem_new(cx, (in.size / 2 + 2) * sizeof *word);
-        const int64_t n = word ? tag_split(in.text, word) : 0;
+        heed_word *word = heed_mem_new(cx, (in.size + 1) * sizeof *word);
+        const int64_t n = word ? tag_split(in.text, g.marks, word) : 0;
         ok = word && tag_line(&g, o, &in, word, n);
         heed_mem_free(cx, word);
         if (!cli_lines_ready(&in)) fflush(stdout);

@@ -10,8 +10,12 @@
 #define HMM_TYPE       "heed-hmm"
 #define HMM_VOCABULARY "vocab.txt"
 
-/* The words of a line, which are separated by blanks: their number, and where they are (word NULL: only counted). */
-int64_t tag_split(const char *text, heed_word *word);
+/* The words of a line: their number, and where they are (word NULL: only counted). marks: punctuation marks are words,
+ * else only blanks separate them. */
+int64_t tag_split(const char *text, bool marks, heed_word *word);
+/* What config.json says of that, and what --split says where it is given. */
+bool tag_saved_marks(heed_ctx *cx, heed_json config);
+bool tag_marks(const struct options *o, bool saved);
 
 bool hmm_is(const char *dir);
 int hmm_train(struct options *o); /* heed train tag --model hmm */

@@ -26,10 +26,12 @@ static bool read_config(heed_ctx *cx, const char *dir, struct ngram_model *to) {
     const char *type = heed_json_text_or(cx, config, "model_type", "");
     const char *sequences = heed_json_text_or(cx, config, "sequences", "lines");
     const char *tokens = heed_json_text_or(cx, config, "tokens", "word");
+    const char *split = heed_json_text_or(cx, config, SPLIT_KEY, "blanks");
     const bool is = type && sequences && tokens && strcmp(type, NGRAM_TYPE) == 0;
     if (is) to->text = strcmp(sequences, "text") == 0;
     if (is) to->music = strcmp(sequences, "chorales") == 0;
     if (is) to->pieces = strcmp(tokens, "word") != 0;
+    if (is) to->marks = split && strcmp(split, SPLIT_MARKS) == 0;
     heed_json_free(config);
     return is && !heed_failed(cx);
 }
@@ -75,6 +77,7 @@ bool ngram_model_open(heed_ctx *cx, const char *path, struct ngram_model *to) {
     heed_tokenizer *tokens = directory_has(path, TOKENIZER_FILE) ? heed_tokenizer_load(cx, path) : NULL;
     const bool ok = ngram_model_join(cx, m, tokens, said.text, to);
     to->pieces = said.pieces;
+    to->marks = said.marks;
     to->music = said.music;
     return ok;
 }

@@ -18,6 +18,7 @@ struct ngram_model {
     bool text;              /* a sequence is a text with its newlines, else a line */
     bool music;             /* a line is a chorale, its words those of heed_music_lines */
     bool pieces;            /* its tokens are letters or parts of words */
+    bool marks;             /* its tokens are words, and punctuation marks by themselves */
 };
 
 /* Whether the path leads to an n-gram model; false, too, when nothing can be read there. */

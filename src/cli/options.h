@@ -46,6 +46,16 @@ static inline bool option_repeats(const struct option *o) { return o->kind == OP
 /* --threads, --seed, --memory, --profile, --quiet, --recipe, --help: every command has them. */
 extern const struct option common_options[];
 /* For the tables of commands whose result is data. */
+/* How a text is cut into words; it is kept in config.json, where directories without it were cut at blanks. */
+#define SPLIT_KEY   "split"
+#define SPLIT_MARKS "punctuation"
+#define SPLIT_OPTION(default_kind, note)                                                                               \
+    {                                                                                                                  \
+        .name = SPLIT_KEY, .kind = OPTION_CHOICE, .standard = default_kind, .value = "KIND",                           \
+        .choices = SPLIT_MARKS " blanks",                                                                              \
+        .help = "where words end: at blanks and punctuation, each mark a word of its own, or at blanks only; " note    \
+                "one of"                                                                                               \
+    }
 #define JSON_OPTION                                                                                                    \
     { .name = "json", .help = "the result as JSON" }
 /* What it asks for, with a new line behind it; indent 0: in one line. */

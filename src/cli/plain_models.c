@@ -18,17 +18,20 @@ static const struct plain_model models[] = {
      "'heed train ngram'; used by heed complete, eval, generate and score.",
      {{"order", "length of the longest n-grams"}, {"vocab_size", "number of words, with <unk>, <s> and </s>"},
       {"smoothing", "modified-kneser-ney or kneser-ney"}, {"tokens", "what is counted: char, word, bpe, byte-bpe, wordpiece or unigram"},
+      {"split", "where words end: at punctuation, or at blanks only"},
       {"sequences", "what has a beginning and an end: lines, text or chorales"}, {"ngrams", "number of n-grams of each order"}}},
     {"hmm", HMM_TYPE, "tag", "Rabiner 1989",
      "a hidden Markov model: tags follow tags, and each emits words",
      "Files: config.json, vocab.txt, a symbol a line, and model.safetensors (initial, transition, emission). Made by 'heed train tag --model hmm'; used by "
      "heed tag and eval.",
-     {{"vocab_size", "number of symbols: words, and looks of unknown words"}, {"tags", "the tag of each state"}}},
+     {{"vocab_size", "number of symbols: words, and looks of unknown words"}, {"tags", "the tag of each state"},
+      {"split", "where the words of a text to be tagged end: at punctuation, or at blanks only"}}},
     {"word2vec", WORDS_TYPE, "words", "Mikolov et al. 2013",
      "a vector for each word, learnt from the words around it",
      "Files: config.json, model.safetensors (embedding.weight) and words.txt, a line for each word; or word2vec's or GloVe's own file, where a command takes "
      "DIR. Made by 'heed train words'; used by heed words, and with --embeddings by all that train models of words.",
-     {{"vocab_size", "number of words"}, {"hidden_size", "width of the vectors"}, {"lower", "the words were lower-cased for training"}}},
+     {{"vocab_size", "number of words"}, {"hidden_size", "width of the vectors"}, {"lower", "the words were lower-cased for training"},
+      {"split", "where the words of the text ended: at punctuation, or at blanks only"}}},
 };
 /* clang-format on */
 enum { MODELS = sizeof models / sizeof *models };

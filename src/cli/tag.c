@@ -1,12 +1,14 @@
 /* heed tag: a tag for each word of every line. */
 #include "cli/each_line.h"
 #include "cli/hmm.h"
+#include "text/edit.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
 static const struct option options[] = {
+    SPLIT_OPTION(NULL, "by default as the model was trained for; "),
     {.name = "words", .letter = 'w', .help = "print each word before its tag: word/TAG"},
     STRICT_OPTION,
     JSON_OPTION,
@@ -16,8 +18,24 @@ static const struct option options[] = {
 
 #define BLANKS " \t\r\f\v"
 
-int64_t tag_split(const char *text, heed_word *word) {
+bool tag_saved_marks(heed_ctx *cx, heed_json config) {
+    const char *const split = heed_json_text_or(cx, config, SPLIT_KEY, "blanks");
+    return split && strcmp(split, SPLIT_MARKS) == 0;
+}
+
+bool tag_marks(const struct options *o, bool saved) {
+    const char *const split = option_text(o, SPLIT_KEY);
+    return split ? strcmp(split, SPLIT_MARKS) == 0 : saved;
+}
+
+int64_t tag_split(const char *text, bool marks, heed_word *word) {
     int64_t n = 0;
+    if (marks) {
+        const char *at = text, *const end = text + strlen(text), *one;
+        for (size_t size; (one = text_next_word(&at, end, true, &size)); n++)
+            if (word) word[n] = (heed_word){one, size};
+        return n;
+    }
     for (const char *at = text + strspn(text, BLANKS); *at; n++) {
         const size_t size = strcspn(at, BLANKS);
         if (word) word[n] = (heed_word){at, size};
@@ -82,10 +100,11 @@ static void print_json(const struct each_line *e, int64_t i, const heed_text_inp
 
 static bool answer(struct each_line *e) {
     heed_ctx *cx = e->cx;
+    const bool marks = tag_marks(e->o, tag_saved_marks(cx, heed_model_config(e->m->model)));
     int64_t words = 0, cut = 0;
     heed_text_input *line = heed_mem_new(cx, (size_t)e->n * sizeof *line);
     for (int64_t i = 0; line && i < e->n; i++) {
-        line[i] = (heed_text_input){.n_words = tag_split(each_line_text(e, i), NULL)};
+        line[i] = (heed_text_input){.n_words = tag_split(each_line_text(e, i), marks, NULL)};
         words += line[i].n_words;
     }
     heed_word *word = heed_mem_new(cx, ((size_t)words + 1) * sizeof *word);
@@ -94,7 +113,7 @@ static bool answer(struct each_line *e) {
     words = 0;
     for (int64_t i = 0; !heed_failed(cx) && i < e->n; i++) {
         line[i].words = word + words;
-        words += tag_split(each_line_text(e, i), word + words);
+        words += tag_split(each_line_text(e, i), marks, word + words);
     }
     if (!heed_failed(cx) && heed_tag(cx, e->m, line, e->n, tag, score, &cut)) {
         words = 0;
@@ -137,15 +156,16 @@ const struct command tag_command = {
     .words = "DIR [TEXT...]",
     .about =
         "Tags the words of its arguments after DIR, each a sentence, or else of the lines of standard input, one "
-        "sentence a line. Words are separated by blanks; punctuation is a word of its own where it was so in the "
-        "training data. A line of output holds the tags of the words of its line, separated by spaces. --json gives "
+        "sentence a line. Punctuation marks are words of their own, as in BERT's basic tokenizer; models that were "
+        "trained with --split blanks, by an older version or elsewhere take words as blanks separate them. A line of "
+        "output holds the tags of the words of its line, separated by spaces. --json gives "
         "words, tags, their probabilities and, where the tags are those of chunks (B-PER, I-PER), the chunks with the "
         "numbers of their words.\n\n"
         "A word without a token, or beyond as many tokens as the model has positions, has the tag _. A line that is "
         "not UTF-8 is reported on standard error and answered with an empty line, and the exit status is 1 at the "
         "end; --strict stops there.",
     .options = options,
-    .examples = "heed tag tagger 'The cat sleeps .'\n"
+    .examples = "heed tag tagger 'The cat sleeps.'\n"
                 "heed tag tagger --words < sentences.txt\n"
                 "heed tag ner --json < sentences.txt\n",
     .run = run,

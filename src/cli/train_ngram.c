@@ -37,6 +37,7 @@ static const struct option options[] = {
     {.name = "least", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
      .help = "words and letters seen less often are unknown"},
     {.name = "lower", .help = "lower-case the text"},
+    SPLIT_OPTION(SPLIT_MARKS, "of --tokens word; "),
     {.name = "sequences", .kind = OPTION_CHOICE, .value = "KIND", .choices = "lines text",
      .help = "what has a beginning and an end: each line, or the whole text with its newlines; by default the text for letters, "
              "else lines; one of"},
@@ -83,9 +84,9 @@ static bool read_options(struct job *j) {
     const struct options *o = j->o;
     const char *fallback = option_text(o, "discount-fallback"), *prune = option_text(o, "prune");
     const char *sequences = option_text(o, "sequences");
-    static const char *const not_music[] = {"valid", "tokens", "tokenizer", "sequences", "lower"};
+    static const char *const not_music[] = {"valid", "tokens", "tokenizer", "sequences", "lower", SPLIT_KEY};
     j->music = option_flag(o, "music");
-    for (int i = 0; i < 5 && j->music; i++)
+    for (int i = 0; i < 6 && j->music; i++)
         if (option_given(o, not_music[i]))
             return cli_error(EXIT_USAGE, "train: --%s does not go with --music", not_music[i]), false;
     if (option_given(o, "transpose") && !j->music)
@@ -153,6 +154,11 @@ static bool hold_out(struct job *j, heed_lines *lines, heed_lines *valid) {
     return heed_lines_cut(j->cx, &text, valid);
 }
 
+static bool splits_marks(const struct job *j) {
+    return !j->music && strcmp(option_text(j->o, "tokens"), "word") == 0 && !option_given(j->o, "tokenizer") &&
+           strcmp(option_text(j->o, SPLIT_KEY), SPLIT_MARKS) == 0;
+}
+
 static heed_tokenizer *tokenizer(const struct job *j, const heed_lines *lines) {
     const struct options *o = j->o;
     const char *dir = option_text(o, "tokenizer");
@@ -165,6 +171,7 @@ static heed_tokenizer *tokenizer(const struct job *j, const heed_lines *lines) {
                                .vocabulary = vocabulary || kind < HEED_TOKENS_BPE ? vocabulary : 8000,
                                .least = option_int(o, "least"),
                                .lower = option_flag(o, "lower"),
+                               .punctuation = splits_marks(j),
                                .unk = kind == HEED_TOKENS_BYTE_BPE ? NULL : "<unk>"});
 }
 
@@ -204,6 +211,7 @@ static bool write_config(const struct job *j) {
     if (j->count > 0)
         heed_json_put_text(cx, at, "tokens",
                            option_given(j->o, "tokenizer") ? "tokenizer" : option_text(j->o, "tokens"));
+    if (j->count > 0) heed_json_put_text(cx, at, SPLIT_KEY, splits_marks(j) ? SPLIT_MARKS : "blanks");
     heed_json_put_text(cx, at, "sequences", j->music ? "chorales" : j->model.text ? "text" : "lines");
     const heed_json counts = heed_json_put_array(cx, at, "ngrams");
     for (int k = 1; k <= heed_ngram_order(m); k++) heed_json_put_int(cx, counts, NULL, heed_ngram_count(m, k));

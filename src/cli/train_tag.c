@@ -18,6 +18,7 @@ static const struct option options[] = {
     {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",
      .help = "what separates the columns: a character, or the word tab or space; by default tabs, or blanks where "
              "there are none"},
+    SPLIT_OPTION(SPLIT_MARKS, "for 'heed tag', the data being words already; "),
     CLASS_WEIGHTS_OPTION,
     TEXT_TRAIN_OPTIONS("sentences"),
     {.name = "hidden Markov models (--model hmm)", .kind = OPTION_GROUP},

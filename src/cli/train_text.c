@@ -537,6 +537,8 @@ static bool begin(struct train_run *r) {
         return false;
     if (talks(t) && (t->chat.own || !chat_has_template(r->dir)) && !chat_write_template(r->cx, r->dir, &t->chat.format))
         return false;
+    if (option_known(r->o, SPLIT_KEY)) /* in the directory as it is saved */
+        heed_json_put_text(r->cx, heed_model_config(r->model), SPLIT_KEY, option_text(r->o, SPLIT_KEY));
     if (!heed_task_write(r->cx, t->task, r->model, &t->reader, r->dir) || !train_take_embeddings(r, t->tokens, NULL))
         return false;
     if (option_flag(r->o, "quiet")) return true;

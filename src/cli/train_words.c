@@ -16,6 +16,7 @@ static const struct option options[] = {
     {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "TEXT",
      .help = "a text file (.gz too), a sentence a line, words separated by white space"},
     {.name = "lower", .help = "lower-case the text"},
+    SPLIT_OPTION(SPLIT_MARKS, ""),
     {.name = "min-count", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1e12,
      .help = "leave out words that were seen less often"},
     {.name = "word2vec", .kind = OPTION_GROUP},
@@ -63,11 +64,22 @@ struct job {
     double began, saved;
 };
 
+/* A run that is resumed goes on as it began. */
+static bool splits_marks(const struct job *j) {
+    const bool asked = strcmp(option_text(j->o, SPLIT_KEY), SPLIT_MARKS) == 0;
+    if (!option_flag(j->o, "resume") || option_given(j->o, SPLIT_KEY) || !directory_has_config(j->dir)) return asked;
+    heed_words *const saved = heed_words_open(j->cx, j->dir);
+    const bool split = heed_words_punctuation(saved);
+    heed_words_close(j->cx, saved);
+    return split;
+}
+
 static heed_words_opts opts_of(const struct job *j) {
     const struct options *o = j->o;
     const double sample = option_number(o, "sample");
     return (heed_words_opts){.cbow = strcmp(option_text(o, "kind"), "cbow") == 0,
                              .lower = option_flag(o, "lower"),
+                             .punctuation = splits_marks(j),
                              .width = option_int(o, "width"),
                              .window = option_int(o, "window"),
                              .negative = option_int(o, "negative"),

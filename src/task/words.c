@@ -65,6 +65,7 @@ static bool has(const heed_words *w, int64_t i) { return w && i >= 0 && i < w->w
 int64_t heed_words_count(const heed_words *w) { return w ? w->words.count : 0; }
 int64_t heed_words_width(const heed_words *w) { return w ? w->width : 0; }
 bool heed_words_lower(const heed_words *w) { return w && w->lower; }
+bool heed_words_punctuation(const heed_words *w) { return w && w->punctuation; }
 const char *heed_words_text(const heed_words *w, int64_t word) {
     return has(w, word) ? map_key(&w->words, word) : NULL;
 }
@@ -95,6 +96,7 @@ static bool write_config(heed_ctx *cx, const heed_words *w, const char *path) {
     heed_json_put_int(cx, at, "vocab_size", w->words.count);
     heed_json_put_int(cx, at, "hidden_size", w->width);
     heed_json_put_bool(cx, at, "lower", w->lower);
+    heed_json_put_text(cx, at, "split", w->punctuation ? "punctuation" : "blanks");
     const bool ok = heed_json_write(cx, path, at);
     heed_json_free(at);
     return ok;
@@ -157,6 +159,8 @@ static bool read_config(heed_ctx *cx, heed_words *w, const char *path) {
         heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' where word vectors are \"model_type\": \"%s\"", path, shown(type).text,
                   WORDS_TYPE);
     w->lower = !heed_failed(cx) && heed_json_bool_or(cx, at, "lower", false);
+    const char *split = heed_failed(cx) ? NULL : heed_json_text_or(cx, at, "split", "blanks");
+    w->punctuation = split && strcmp(split, "punctuation") == 0;
     heed_json_free(at);
     return !heed_failed(cx);
 }

@@ -17,7 +17,7 @@ struct heed_words {
     float *scale;  /* (count): 1 / length */
     int64_t *seen; /* (count); NULL: not known */
     int64_t width;
-    bool lower;
+    bool lower, punctuation;
 };
 
 heed_words *words_new(heed_ctx *cx, int64_t width);

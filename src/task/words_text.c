@@ -7,45 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_space(const char **at, const char *end) {
-    const unsigned char c = (unsigned char)**at;
-    if (c >= 0x80) return text_is_space(utf8_next(at, end));
-    ++*at;
-    return c <= ' ' && (c == ' ' || (c >= '\t' && c <= '\r') || c >= 0x1C);
-}
-
-/* The words of a line, as Python's str.split cuts them. */
-static bool add_line(heed_ctx *cx, struct map *words, heed_ids *ids, const char *s, size_t size) {
-    const char *const end = s + size, *word = s;
-    while (s <= end) {
-        const char *const here = s;
-        if (s < end && !is_space(&s, end)) continue;
-        if (here > word) {
-            const int64_t entry = map_add(cx, words, word, (size_t)(here - word));
-            if (entry < 0 || !heed_ids_put(cx, ids, (int32_t)entry)) return false;
-            words->entries[entry].value++;
-        }
-        if (here == end) break;
-        word = s;
+static bool add_line(heed_ctx *cx, struct map *words, heed_ids *ids, const char *s, size_t size, bool marks) {
+    const char *word;
+    size_t length;
+    for (const char *const end = s + size; (word = text_next_word(&s, end, marks, &length));) {
+        const int64_t entry = map_add(cx, words, word, length);
+        if (entry < 0 || !heed_ids_put(cx, ids, (int32_t)entry)) return false;
+        words->entries[entry].value++;
     }
     return true;
 }
 
 /* start (lines + 1): where the words of each line begin in ids. */
-static bool count(heed_ctx *cx, const heed_lines *lines, bool lower, struct map *words, heed_ids *ids, int64_t *start) {
+static bool count(heed_ctx *cx, const heed_lines *lines, const heed_words_opts *o, struct map *words, heed_ids *ids,
+                  int64_t *start) {
     struct edit e = {0};
     bool ok = true;
     for (int64_t i = 0; ok && i < lines->count && !heed_cancelled(cx); i++) {
         const char *text = heed_line_text(lines, i);
         size_t size = heed_line_size(lines, i);
         start[i] = ids->count;
-        if (lower) {
+        if (o->lower) {
             ok = edit_begin(&e, cx, text, size);
             if (ok) edit_lower(&e);
-            ok = ok && !heed_failed(cx) && add_line(cx, words, ids, e.text.s, e.text.size);
+            ok = ok && !heed_failed(cx) && add_line(cx, words, ids, e.text.s, e.text.size, o->punctuation);
             edit_end(&e);
         } else {
-            ok = add_line(cx, words, ids, text, size);
+            ok = add_line(cx, words, ids, text, size, o->punctuation);
         }
     }
     start[lines->count] = ids->count;
@@ -110,7 +98,7 @@ bool words_text_read(heed_ctx *cx, const char *name, const heed_lines *lines, co
     int64_t *start = heed_mem_new(cx, ((size_t)lines->count + 1) * sizeof *start);
     int32_t *number = NULL;
     *text = (struct words_text){0};
-    if (start && count(cx, lines, opts->lower, &all, &ids, start)) {
+    if (start && count(cx, lines, opts, &all, &ids, start)) {
         number = heed_mem_new(cx, (size_t)all.count * sizeof *number + 1);
         if (all.count == 0)
             heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no words", name);

@@ -316,6 +316,7 @@ heed_words *heed_words_trainer_words(heed_ctx *cx, const heed_words_trainer *t) 
     heed_words *w = words_new(cx, t->opts.width);
     if (!w) return NULL;
     w->lower = t->opts.lower;
+    w->punctuation = t->opts.punctuation;
     w->seen = heed_mem_new(cx, (size_t)from->count * sizeof *w->seen);
     if (w->seen && words_room(cx, w, from->count) && map_reserve(cx, &w->words, from->count, from->text.size))
         for (int64_t i = 0; i < from->count; i++) {

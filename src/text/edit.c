@@ -2,6 +2,7 @@
  * whole characters, as UTF-8 is self-synchronising. */
 #define _GNU_SOURCE /* memmem */
 #include "text/edit.h"
+#include "text/unicode_tables.h"
 
 #include <string.h>
 #include <utf8proc.h>
@@ -54,6 +55,31 @@ void edit_squeeze(struct edit *e) {
 }
 
 bool text_is_space(int32_t c) { return (c >= 0x1C && c <= 0x1F) || unicode_is_space(c); }
+
+static bool is_letter(char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
+
+const char *text_next_word(const char **at, const char *end, bool marks, size_t *size) {
+    const char *word = *at, *s = word;
+    while (s < end) {
+        const char *const here = s;
+        if (is_letter(*s)) {
+            s++;
+            continue;
+        }
+        const int32_t c = utf8_next(&s, end);
+        const bool space = text_is_space(c), mark = marks && !space && peer_is_punctuation(c);
+        if (!space && !mark) continue;
+        if (here > word || mark) {
+            *at = here > word ? here : s;
+            *size = (size_t)(*at - word);
+            return word;
+        }
+        word = s;
+    }
+    *at = end;
+    *size = (size_t)(end - word);
+    return *size > 0 ? word : NULL;
+}
 
 bool text_is_digit(int32_t c) { return c < 0x80 ? c >= '0' && c <= '9' : utf8proc_category(c) == UTF8PROC_CATEGORY_ND; }
 

@@ -28,6 +28,9 @@ void edit_strip_end(struct edit *e);
 void edit_lower(struct edit *e); /* as Python's str.lower, the final sigma too */
 
 bool text_is_space(int32_t c); /* Python's str.isspace: White_Space and the four separators 1C to 1F */
+/* The next word of the text from *at on, a run without white space; with `marks`, as in BERT's basic tokenizer, each
+ * punctuation mark is a word of its own. *at is then behind it. NULL: there is none. */
+const char *text_next_word(const char **at, const char *end, bool marks, size_t *size);
 bool text_is_digit(int32_t c); /* Python's \d: general category Nd */
 
 #endif

@@ -52,7 +52,7 @@ static bool count_lines(struct work *w, const heed_lines *lines, const heed_toke
 static bool count_texts(heed_ctx *cx, const heed_lines *const *texts, int n, const heed_tokenizer_opts *o,
                         struct map *counts) {
     const struct map none = {0};
-    const heed_tokenizer_opts bare = {.kind = o->kind, .lower = o->lower};
+    const heed_tokenizer_opts bare = {.kind = o->kind, .lower = o->lower, .punctuation = o->punctuation};
     heed_tokenizer *t = tokenizer_build(cx, &bare, &none, NULL, 0, NULL);
     struct work w = {.cx = cx, .t = t};
     bool ok = t;

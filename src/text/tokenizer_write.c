@@ -114,10 +114,11 @@ static void put_word_piece_decoder(heed_ctx *cx, heed_json root) {
     heed_json_put_bool(cx, part, "cleanup", true);
 }
 
-static void put_splitter(heed_ctx *cx, heed_json root, heed_tokenizer_kind kind) {
+static void put_splitter(heed_ctx *cx, heed_json root, const heed_tokenizer_opts *o) {
     static const char *const types[] = {[HEED_TOKENS_WORD] = "WhitespaceSplit",
                                         [HEED_TOKENS_WORDPIECE] = "BertPreTokenizer",
                                         [HEED_TOKENS_UNIGRAM] = NULL};
+    const heed_tokenizer_kind kind = o->kind == HEED_TOKENS_WORD && o->punctuation ? HEED_TOKENS_WORDPIECE : o->kind;
     if (kind == HEED_TOKENS_BPE || kind == HEED_TOKENS_UNIGRAM)
         put_metaspace(cx, root, "pre_tokenizer");
     else if (kind == HEED_TOKENS_BYTE_BPE)
@@ -236,7 +237,7 @@ heed_tokenizer *tokenizer_build(heed_ctx *cx, const heed_tokenizer_opts *o, cons
     heed_json_put_null(cx, root, "padding");
     put_added(cx, root, o, tokens);
     put_normalizer(cx, root, o);
-    put_splitter(cx, root, o->kind);
+    put_splitter(cx, root, o);
     put_post_processor(cx, root, o, tokens);
     put_decoder(cx, root, o->kind);
     put_model(cx, heed_json_put_object(cx, root, "model"), o, tokens, merges, merge_count, scores);

@@ -15,6 +15,16 @@ for file in config.json vocab.txt model.safetensors; do [ -s m/$file ] || fail "
 expect 0 tag m 'the cat barks' 'Mary sleeps'
 [ "$(cat out)" = 'DET NOUN VERB
 PROPN VERB' ] || fail "the tags"
+expect 0 tag m --words 'the cat, "Mary" barks…'
+says '^the/[A-Z]+ cat/[A-Z]+ ,/[A-Z]+ "/[A-Z]+ Mary/[A-Z]+ "/[A-Z]+ barks/[A-Z]+ …/[A-Z]+$'
+expect 0 tag m --words 'the cat, barks' --split blanks
+says '^the/[A-Z]+ cat,/[A-Z]+ barks/[A-Z]+$'
+cp -r m before && sed -i '/"split"/d' before/config.json # as older versions wrote it
+expect 0 tag before --words 'the cat, barks'
+says '^the/[A-Z]+ cat,/[A-Z]+ barks/[A-Z]+$'
+expect 0 train tag --data tags.tsv --model hmm --split blanks --out blanks --quiet
+expect 0 tag blanks --words 'the cat, barks'
+says '^the/[A-Z]+ cat,/[A-Z]+ barks/[A-Z]+$'
 expect 0 tag m --words 'the dog is jumping'
 says '^the/DET dog/NOUN is/[A-Z]+ jumping/VERB$'
 expect 0 tag m --json 'a cat'

@@ -78,14 +78,26 @@ wrong 1 "lm/config.json: model_type: 'heed-ngram' is an n-gram model, which is f
 expect 0 train ngram --data text --tokens char --order 4 --valid 0.2 --out letters --quiet
 expect 0 complete letters 'the ca'
 says 'cat'
+# punctuation is split from words, in training and in use, unless --split blanks
+printf 'A duck. The duck, a man.\nThe man saw a duck.\n' >marked
+expect 0 train ngram --data marked --order 2 --out marks --arpa marks.arpa --quiet
+grep -q '	duck\.' marks.arpa && fail "a mark should be a word of its own"
+expect 0 score marks 'a duck, a man.' --json
+says '"tokens": ?7'
+expect 0 complete marks 'A duck. The (du' --json
+says '"text": ?"duck"'
+expect 0 train ngram --data marked --order 2 --out blanks --arpa blanks.arpa --split blanks --quiet
+grep -q '	duck\.' blanks.arpa || fail "only blanks should separate words"
+expect 0 score blanks 'a duck, a man.' --json
+says '"tokens": ?5'
 expect 0 train ngram --data text --smoothing kneser-ney --discount 0.75 --order 2 --out kn --json
 says '"ngrams": \['
-expect 0 score kn 'the unheard-of' # of which it makes nothing
+expect 0 score kn 'the unheard' # of which it makes nothing
 says '^-inf	3	inf$'
-expect 0 score kn --json 'the unheard-of' 'the	cat	unheard-of'
+expect 0 score kn --json 'the unheard' 'the	cat	unheard'
 says '^\{"line":1,"log_probability":null,"tokens":3,"perplexity":null,"unknown":1\}$'
 says '"scores":\[-[0-9.]+,null\],"choice":1,'
-echo 'the unheard-of' >unheard
+echo 'the unheard' >unheard
 expect 0 eval kn --data unheard --json
 says '"nats_per_token": null'
 expect 0 train ngram --data text --tokens bpe --vocab 40 --order 2 --prune 0,1 --out pieces --quiet

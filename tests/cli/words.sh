@@ -98,3 +98,11 @@ wrong 2 'train lm: --embeddings and --init' train lm --data lines --embeddings v
 expect 0 lesson word-vectors --json --out lesson
 grep -qE '"same_kind": ?(1|0\.[89])' out || fail "most words should lie nearest to one of their kind"
 [ "$(head -c 4 lesson/words.png | tail -c 3)" = PNG ] || fail "the lesson draws the words"
+
+# punctuation is split from words; a run that is resumed goes on as it began
+printf 'A duck. The duck, a man.\nThe man saw a duck.\n' >marked
+expect 0 train words --data marked --min-count 1 --width 4 --epochs 1 --out marks --quiet
+grep -q '^duck 3$' marks/words.txt || fail "a mark should be a word of its own"
+expect 0 train words --data marked --min-count 1 --width 4 --epochs 1 --split blanks --out blanks --quiet
+grep -q '^duck\. 2$' blanks/words.txt || fail "only blanks should separate words"
+expect 0 train words --data marked --min-count 1 --width 4 --epochs 1 --out blanks --resume --quiet

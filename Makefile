@@ -3,13 +3,14 @@
 # Everything is made in build/: build/release is the product, other directories are builds for the tests, each with its
 # log. build/stages keeps what the stages of the tests said (tools/stage.sh); one that passed is run again only when a
 # file that it is made from has changed since.
-.PHONY: all help deps demo test test-all check bench install docs format fuzz clean
+.PHONY: all help deps demo test test-all check check-seeds bench install docs format fuzz clean
 .NOTPARALLEL:
 
 PREFIX  ?= /usr/local
 SECONDS := 60
 TARGET  :=
 ONLY    :=
+FULL    := 0
 STAGE   := release
 
 # Files and directories: a directory changes when a file is added to it or taken away. docs is a target too, so the
@@ -42,6 +43,10 @@ test-all: ## everything: also clang, TSan, all instruction sets, fuzzing, what l
 check: ## build and run only the tests whose names match: make check ONLY=tensor [STAGE=address]
 	@sh tools/deps.sh build test
 	@sh tools/stage.sh $(STAGE) '$(value ONLY)'
+
+check-seeds: ## what learns, with five seeds on every instruction set, and how far it is from its bars: make check-seeds [ONLY=lm] [FULL=1]
+	@sh tools/deps.sh build test
+	@FULL=$(FULL) sh tools/check_seeds.sh '$(value ONLY)'
 
 build/stages/%.passed: $(WATCHED)
 	@sh tools/stage.sh $*

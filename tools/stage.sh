@@ -14,6 +14,8 @@
 # tests said), STAGE.counts and, only when all went well, STAGE.passed with the time at which it began: a file changed
 # since then makes the stage run again.
 #
+# What learns is asserted for one seed on one instruction set; `make check-seeds` (tools/check_seeds.sh) asks for the others.
+#
 # With ONLY, a regular expression, only the tests whose names match are built and run, and no file is left but the log.
 set -eu
 cd "$(dirname "$0")/.."

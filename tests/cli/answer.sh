@@ -26,19 +26,18 @@ awk 'BEGIN {
         print "]}]}" >file
     }
 }'
-small="--set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 --set intermediate_size=64
-    --set max_position_embeddings=24 --set hidden_dropout_prob=0 --set attention_probs_dropout_prob=0 --tokens word --vocab 40 --batch 20"
+small="--set hidden_size=32 --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=64
+    --set max_position_embeddings=24 --set hidden_dropout_prob=0 --set attention_probs_dropout_prob=0 --set initializer_range=0.1
+    --tokens word --vocab 40 --batch 20"
 set -- train qa $small
 steps="--steps 3"
-if learns; then steps="--epochs 60"; fi
-expect 0 "$@" --data corpus $steps --lr 0.003 --out model --log log.jsonl
+if learns; then steps="--epochs 40"; fi
+expect 0 "$@" --data corpus $steps --lr 0.005 --seed "$(seed 1)" --out model --log log.jsonl
 says '^validation: F1 [0-9.]+ %, exact match [0-9.]+ %, loss'
 says '^next: [^ ]*heed answer model'
 grep -q '"valid_f1":[0-9.]*,"valid_exact_match":' log.jsonl || fail "the log should have the metrics"
 grep -q '240 examples to train on, 30 to validate' err || fail "the files of the directory should be found"
-if learns; then
-    awk "BEGIN { exit !($(sed -n 's/^validation: F1 \([0-9.]*\) .*/\1/p' out) > 80) }" || fail "it should have learnt the places"
-fi
+if learns; then at_least F1 "$(said 'validation: F1')" 80; fi # a name at random: 25
 feed 'wood\tanna town bert wood carl bath dora room\n\ntown\t\n' answer model
 [ "$status" = 0 ] && [ "$(wc -l <out)" = 3 ] && [ -z "$(sed -n 2p out)" ] || fail "a line for each line"
 sed -n 1p out | grep -qE '^[a-z ]+	[01]\.[0-9]{4}	[0-9]+	[0-9]+$' || fail "answer, score and place"

@@ -57,8 +57,8 @@ wrong 1 "bad: line 3: byte 2 is not UTF-8" bleu hyp bad
 wrong 1 "bleu: standard input can be read only once" bleu - - </dev/null
 
 # the published tokens of Multi30k against its text
-multi30k=${HEED_DATA:-$SOURCE/../shared/data}/multi30k
-if [ -e "$multi30k" ]; then
+if given multi30k; then
+    multi30k=$HEED_DATA/multi30k
     expect 0 bleu "$multi30k/val.lc.norm.tok.de.gz" "$multi30k/val.de.gz" --chrf
     says ' = 25.66 64.8/38.6/19.7/8.8 \(BP = 1.000 ratio = 1.001 hyp_len = 12842 ref_len = 12825\)$'
     says '^chrF2\|.* = 78.35$'

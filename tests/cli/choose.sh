@@ -18,17 +18,16 @@ awk 'BEGIN {
     }
 }'
 small="--set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 --set intermediate_size=64
-    --set max_position_embeddings=16 --set hidden_dropout_prob=0 --set attention_probs_dropout_prob=0 --tokens word --vocab 40 --batch 20"
+    --set max_position_embeddings=16 --set hidden_dropout_prob=0 --set attention_probs_dropout_prob=0 --set initializer_range=0.1
+    --tokens word --vocab 40 --batch 20"
 set -- train choose $small
 steps="--steps 3"
-if learns; then steps="--epochs 40"; fi
-expect 0 "$@" --data corpus $steps --lr 0.001 --seed 2 --out model --log log.jsonl
+if learns; then steps="--epochs 30"; fi
+expect 0 "$@" --data corpus $steps --lr 0.002 --seed "$(seed 2)" --out model --log log.jsonl
 says '^validation: accuracy [0-9.]+ %, loss'
 says '^next: [^ ]*heed choose model'
 grep -q '"valid_accuracy":' log.jsonl || fail "the log should have the accuracy"
-if learns; then
-    awk "BEGIN { exit !($(sed -n 's/^test: accuracy \([0-9.]*\) .*/\1/p' out) > 80) }" || fail "it should have learnt to choose"
-fi
+if learns; then at_least accuracy "$(said 'test: accuracy')" 80; fi # of three at random: 33
 feed 'anna\tbert sleeps\tanna sleeps\tcarl sleeps\n\nanna\tanna sleeps\tbert sleeps\n' choose model
 [ "$status" = 0 ] && [ "$(wc -l <out)" = 3 ] && [ -z "$(sed -n 2p out)" ] || fail "a line for each line"
 sed -n 1p out | grep -qE '^[123]	[a-z]+ sleeps	[01]\.[0-9]{4}$' || fail "number, choice and score"

@@ -4,10 +4,6 @@
 golden=$SOURCE/tests/golden/lessons
 cd "$scratch"
 
-result() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*\$/\1/p" out; } # NAME, of the JSON in out
-holds() { # WHAT CONDITION: an awk expression; a number that is missing or not one makes it false
-    awk "BEGIN { exit !($2) }" || fail "$1: $2"
-}
 same() { # FILE GOLDEN: the same names, and numbers that differ by 1e-6 at most
     [ "$(head -1 "$1")" = "$(head -1 "$2")" ] || fail "$1: other columns than $2"
     [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ] || fail "$1: another number of rows than $2"
@@ -44,8 +40,8 @@ awk -F, 'END { exit !($3 == 1) }' own-pictures/digits-epochs.csv || fail "two pi
 for name in $lessons; do
     few=
     case $name in
-    universal-approximation) learns || few="--steps 30" ;;
-    digits) learns || few="--data pictures" ;;
+    universal-approximation) if learns; then few="--seed $(seed 1)"; else few="--steps 30"; fi ;;
+    digits) if learns; then few="--seed $(seed 1)"; else few="--data pictures"; fi ;;
     esac
     # shellcheck disable=SC2086 # options are words
     expect 0 lesson "$name" $few --out "made/$name"
@@ -80,11 +76,11 @@ awk -F, 'NR > 1 && $3 != $4 { exit 1 }' one/neuron-perceptron.csv || fail "every
 if learns; then
     cp universal-approximation.text out
     says 'of slope -(0\.9[5-9]|1\.0[0-4])\.'
-    awk -F, 'NR > 1 { built[$1] = $2; trained[$1] = $3 }
-        END { exit !(built[256] > 0 && built[256] < 0.01 && built[8] < 0.3 && trained[8] > 0 && trained[8] < built[8]) }' \
-        made/universal-approximation/universal-approximation-error.csv || fail "n steps"
-
-    [ "$(awk -F, 'END { print ($3 >= 0.95 && $3 <= 1) }' made/digits/digits-epochs.csv)" = 1 ] || fail "digits are not read"
+    error() { awk -F, -v n="$1" -v column="$2" '$1 == n { print $column }' made/universal-approximation/universal-approximation-error.csv; }
+    built=2 trained=3
+    holds "n steps" "$(error 256 $built) > 0 && $(error 256 $built) < 0.01 && $(error 8 $built) < 0.3"
+    at_most "error of 8 trained nodes" "$(error 8 $trained)" "$(error 8 $built)"
+    at_least "accuracy of digits" "$(awk -F, 'END { print $3 }' made/digits/digits-epochs.csv)" 0.95
 fi
 
 expect 0 lesson average-pooling --json --out one
@@ -112,9 +108,10 @@ done
 same one/nadaraya-watson-kernels.csv "$golden/one-kernels.csv"
 same one/nadaraya-watson-widths.csv "$golden/one-widths.csv"
 
-expect 0 lesson parametric-pooling --json
-holds "learning" "$(result learnt_left_out) < $(result plain_left_out) && $(result w) > 2 && $(result w) < 6"
-holds "a sharper map" "$(result learnt_attended) < 0.5 * $(result plain_attended)"
+expect 0 lesson parametric-pooling --json --seed "$(seed 1)"
+holds "a width" "$(result w) > 2 && $(result w) < 6"
+at_most "error of learnt pooling" "$(result learnt_left_out)" "$(result plain_left_out)"
+at_most "how many points learnt pooling attends to" "$(result learnt_attended)" "0.5 * $(result plain_attended)"
 
 expect 0 lesson average-pooling --dark --out dark
 ! cmp -s dark/average-pooling.png made/average-pooling/average-pooling.png || fail "dark pictures should be others"
@@ -154,7 +151,8 @@ printf 'size,age,kind\n1,2,cat\n2,1,cat\n8,9,dog\n9,8,dog\n' >pets.csv
 expect 0 lesson neuron --data pets.csv
 says '(^| )size *$'
 says '^ *age *$'
-says 'cat'
+says "^ *\* cat   \+ dog   o the perceptron's line\$"
+says '^mistakes in the last pass 0$'
 expect 0 lesson neuron --data pets.csv --use size,age
 says '(^| )size *$'
 printf '0 1\n1 3\n2 5\n' >blanks.txt

@@ -2,11 +2,6 @@
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"
 
-result() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*\$/\1/p" out; } # NAME, of the JSON in out
-holds() { # WHAT CONDITION: an awk expression; a number that is missing or not one makes it false
-    awk "BEGIN { exit !($2) }" || fail "$1: $2"
-}
-
 lessons="linformer token-mixer workspace"
 expect 0 lesson
 for name in $lessons; do says "^$name  *[^ ]"; done

@@ -3,7 +3,6 @@
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"
 
-result() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),*\$/\1/p" out; } # NAME, of the JSON in out
 lessons="patches augmentation shifted-windows class-token-map"
 
 expect 0 lesson

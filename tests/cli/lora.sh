@@ -59,14 +59,14 @@ for model in gpt2 llama; do
         ;;
     esac
     expect 0 train lm --data films.txt --tokens char --context 24 --model $model $size --steps 2 --batch 4 --out $model --quiet
-    expect 0 train lm --data films.txt --init $model --context 24 --lora 3 --lr 0.02 --steps 12 --batch 4 --out $model.lora --quiet
+    expect 0 train lm --data films.txt --init $model --context 24 --lora 3 --lr 0.02 --steps 40 --batch 4 --seed "$(seed 1)" --out $model.lora --quiet
     grep -q "\"$target\"" $model.lora/adapter_config.json && grep -q '"CAUSAL_LM"' $model.lora/adapter_config.json ||
         fail "$model: adapter_config.json"
     expect 0 score $model 'the film is good'
     before=$(cut -f 1 out)
     expect 0 score $model.lora 'the film is good'
     cp out said
-    awk -v before="$before" '{ exit !($1 > before) }' said || fail "$model: the adapter should have learnt"
+    at_least "log-probability of $model with the adapter" "$(cut -f 1 out)" "$before + 0.3"
     expect 0 merge $model $model.lora --out $model.merged
     expect 0 score $model.merged 'the film is good'
     awk 'NR == 1 { a = $1 } { b = $1 } END { exit !((a - b) ^ 2 < 1e-6) }' said out || fail "$model: merged it should say the same"

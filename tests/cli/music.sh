@@ -26,7 +26,7 @@ awk 'BEGIN {
 small="--set hidden_size=32 --set embedding_size=16 --set num_layers=1 --set dropout=0"
 steps=400
 learns || steps=3
-expect 0 train music --data cadence.json $small --context 64 --transpose 2 --steps $steps --batch 8 --lr 0.01 --clip 1 --out bach --log log --json
+expect 0 train music --data cadence.json $small --context 64 --transpose 2 --steps $steps --batch 8 --lr 0.01 --clip 1 --seed "$(seed 1)" --out bach --log log --json
 says '"valid_nats_per_note"'
 says '"test_perplexity"'
 grep -q 'valid_nats_per_note.*valid_perplexity' log || fail "the log should hold both metrics"
@@ -37,9 +37,9 @@ says '^[0-9.]+ nats per note, perplexity [0-9.]+, loss [0-9.]+ \(3 examples\)$'
 cp out once
 expect 0 eval bach --data cadence.json --threads 2 --seed 4
 cmp out once || fail "chorales should be measured in one way"
+if learns; then at_most "nats per note" "$(cut -d ' ' -f 1 once)" 0.5; fi
 expect 0 eval bach --data cadence.json --part train --json
 says '"examples": 12'
-learns && { awk '{ exit !($1 < 0.5) }' once || fail "a cadence so simple should be learnt"; }
 
 # composing: MIDI, a picture, JSON; the same for the same seed
 expect 0 generate bach --midi one.mid --png one.png --json --steps 40 --seed 3

@@ -25,9 +25,16 @@ says '^perplexity [0-9.]+, accuracy'
 
 # the same body with another head, which is drawn anew
 awk 'BEGIN { for (i = 0; i < 20; i++) print (i % 2 ? "The bear eats honey\tyes" : "The fox eats corn\tno") }' >labels.tsv
-expect 0 train classify --data labels.tsv --init stories --out classes --steps 2 --quiet
-feed 'The fox\n' classify classes
-says '^(yes|no)'
+steps=2
+if learns; then steps=60; fi
+expect 0 train classify --data labels.tsv --init stories --out classes --steps $steps --lr 0.01 --seed "$(seed 1)" --quiet
+feed 'The fox eats corn\nThe bear eats honey\n' classify classes
+[ "$(grep -cE '^(yes|no)	[01]\.[0-9]+$' out)" = 2 ] || fail "a class and its score for each line"
+if learns; then
+    [ "$(cut -f 1 out | tr '\n' ' ')" = "no yes " ] || fail "what each eats should be learnt"
+    expect 0 eval classes --data labels.tsv
+    at_least accuracy "$(said accuracy)" 90 # at random: 50
+fi
 expect 0 attend classes 'The fox' --json --quiet # of latents to tokens, not of the class to latents, which comes last
 says '"site":"cross"'
 expect 0 attend classes 'The fox' --site 'cross 1x8' --json --quiet

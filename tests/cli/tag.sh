@@ -25,13 +25,13 @@ small="--set hidden_size=32 --set num_hidden_layers=1 --set num_attention_heads=
 set -- train tag $small
 steps="--steps 3"
 if learns; then steps="--epochs 30"; fi
-expect 0 "$@" --data corpus $steps --lr 0.005 --out model --log log.jsonl
+expect 0 "$@" --data corpus $steps --lr 0.005 --seed "$(seed 1)" --out model --log log.jsonl
 says '^validation: F1 [0-9.]+ %, precision [0-9.]+ %, recall [0-9.]+ %, accuracy [0-9.]+ %, loss'
 says '^next: [^ ]*heed tag model'
 grep -q '"valid_f1":[0-9.]*,"valid_precision":[0-9.]*,"valid_recall":[0-9.]*,"valid_accuracy":' log.jsonl || fail "the log should have the metrics"
 grep -q '220 examples to train on, 20 to validate, 20 to test' err || fail "the files of the directory should be found"
 if learns; then
-    awk "BEGIN { exit !($(sed -n 's/^test: F1 \([0-9.]*\) .*/\1/p' out) > 95) }" || fail "it should have learnt the names"
+    at_least F1 "$(said 'test: F1')" 95
     feed 'mr anna anna in  bert\n\nin emil\n' tag model
     [ "$(cat out)" = "$(printf 'O B-PER I-PER O B-LOC\n\nO B-LOC')" ] || fail "tags of a line in a line"
     feed 'mr anna anna in bert\n' tag model --words

@@ -157,11 +157,9 @@ wrong 1 "none/tokenizer.json: model: a model of type 'Morph' is not supported" t
 answers_at_once 'the cat\n' tokens word
 
 # Multi30k, where it is at hand
-data=${HEED_DATA:-$SOURCE/../shared/data}/multi30k
-if [ -r "$data/train.en.gz" ]; then
+if given multi30k; then
+    data=$HEED_DATA/multi30k
     expect 0 tokens --train bpe --vocab 8000 --out pieces --quiet "$data/train.en.gz" "$data/train.de.gz"
     gzip -dc "$data/val.de.gz" >val
     "$HEED" tokens pieces <val | "$HEED" tokens pieces --decode | cmp - val || fail "Multi30k should come back"
-else
-    echo "skipped: no Multi30k in HEED_DATA"
 fi

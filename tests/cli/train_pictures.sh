@@ -37,8 +37,8 @@ expect 0 train classify --model vit --data data $tiny --steps 2 --batch 6 --micr
 wrong 1 'train classify: needs [0-9]*K of memory, --memory allows 100K' train classify --model vit --data data $tiny --steps 2 --batch 6 --memory 100K --out small
 
 # it learns what is dark, and eval says so
-expect 0 train classify --model vit --data data $tiny --epochs 60 --batch 6 --lr 0.01 --out learnt --json
-says '"test_accuracy": 1'
+expect 0 train classify --model vit --data data $tiny --epochs 60 --batch 6 --lr 0.01 --seed "$(seed 1)" --out learnt --json
+at_least accuracy "$(result test_accuracy)" 0.9
 expect 0 eval learnt --data data.tar.gz --png confusion.png
 says '^accuracy 100.00 %'
 says '^dark  *1.0000'

@@ -209,7 +209,7 @@ static heed_forecasting *some_heed_forecasting(heed_ctx *cx) {
 
 static heed_writings *some_heed_writings(heed_ctx *cx) {
     heed_writings *w = nothing(cx, sizeof *w);
-    heed_writings_digits(cx, 1, 0, 0, "1", w);
+    for (int i = 0; i < 2; i++) heed_writings_digits(cx, 1, i, 0, "1", w); /* rows are 1 */
     return w;
 }
 

@@ -35,7 +35,7 @@ typedef struct heed_generate_opts {
     const char *const *stop;  /* (n_stop) stop texts: a hypothesis ends with the token that completes one after the
                                * prompt */
     int n_stop;
-    const heed_tokenizer *stop_tokens; /* of the target, for stop texts */
+    const heed_tokenizer *stop_tokens; /* of the target, for stop texts and on_text */
 
     bool sample;           /* instead of searching, with one beam */
     float temperature;     /* divides the logits; 0: 1 */
@@ -48,6 +48,14 @@ typedef struct heed_generate_opts {
     /* Called with every token of best[sequence] as soon as it is chosen, in order; false ends that sequence after it.
      * With a beam width of 1 only. */
     bool (*on_token)(void *user, int64_t sequence, int32_t token);
+    /* Called with the text of best[sequence] as soon as it is certain, `size` bytes and a 0: whole characters as they
+     * continue the prompt, never a stop text nor what may become one. The pieces together are what
+     * heed_generator_decode gives. False ends that sequence. With a beam width of 1 only; needs stop_tokens.
+     *
+     * Both are called on the thread of heed_generate, between two steps. The context may be used for strings, memory
+     * and tokenizers (heed_string_…, heed_mem_…, heed_encode, heed_decode), not for tensors, models or another
+     * heed_generate; an error that it is given ends the generation. */
+    bool (*on_text)(void *user, int64_t sequence, const char *text, size_t size);
     void *user;
 
     /* Which tokens may follow n ids, prompt or start token first: a rule of one's own beside the directory's, as

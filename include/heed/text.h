@@ -149,6 +149,17 @@ HEED_API void heed_encoding_free(heed_ctx *cx, heed_encoding *e);
 HEED_API bool heed_decode(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids, int64_t n, bool keep_special,
                           heed_string *to);
 
+/* ---- text as its tokens come ---- A token costs the same however many came before it. The pieces together are what
+ * heed_decode makes of all tokens, without special ones; each is whole characters. */
+typedef struct heed_text_stream heed_text_stream;
+/* Of the text that follows n tokens, as a generated text follows its prompt. The tokenizer must outlive it. */
+HEED_API heed_text_stream *heed_text_stream_new(heed_ctx *cx, const heed_tokenizer *t, const int32_t *before,
+                                                int64_t n);
+HEED_API void heed_text_stream_free(heed_ctx *cx, heed_text_stream *s);
+/* Adds to `to` what one token more makes certain, which may be nothing; and at the end what was held back. */
+HEED_API bool heed_text_stream_put(heed_ctx *cx, heed_text_stream *s, int32_t token, heed_string *to);
+HEED_API bool heed_text_stream_end(heed_ctx *cx, heed_text_stream *s, heed_string *to);
+
 /* ---- the Moses way ---- of normalising, tokenising and lower-casing, as sacremoses; languages "en", "de", "fr". What
  * is asked for is done in the order of Multi30k's published files: lower-cased, normalised, tokenised. Adds to `to`. */
 typedef struct heed_moses_opts {

@@ -168,21 +168,19 @@ static bool remember(struct chat *c, const heed_ids *rest, const heed_hypothesis
 /* Answers what the user said last, which stays part of the conversation with the answer, or is forgotten. */
 static bool answer(struct chat *c, bool streamed) {
     heed_ids rest;
-    struct text_stream t = {.cx = c->cx, .generator = c->g, .opts = &c->opts, .prompt = &c->ids};
+    struct text_stream t = {.cx = c->cx};
     heed_generated *g = NULL;
     bool ok = encode(c) && new_tokens(c, &rest);
     const double began = clock_seconds();
     c->opts.number = &c->answers;
-    c->opts.on_token = streamed ? stream_take : NULL, c->opts.user = &t;
+    c->opts.on_text = streamed ? stream_take : NULL, c->opts.user = &t;
     ok = ok && (g = heed_generate_from(c->cx, c->session, &rest, 1, &c->opts));
     const heed_hypothesis *const h = ok ? &g->best[0] : NULL;
     const double seconds = clock_seconds() - began;
-    if (ok && streamed) {
-        ok = stream_end(&t, h);
+    if (ok && streamed)
         putchar('\n');
-    } else if (ok) {
+    else if (ok)
         ok = heed_generator_decode(c->cx, c->g, &c->ids, h->ids, h->length, &c->opts, &t.text);
-    }
     ok = ok && add(c, t.text.s ? t.text.s : "", t.text.size) && remember(c, &rest, h);
     if (ok && !streamed && c->json) print_json(c, t.text.s, h);
     if (ok && !streamed && !c->json) cli_plain_line(t.text.s, t.text.size), puts(t.text.s);
@@ -192,7 +190,7 @@ static bool answer(struct chat *c, bool streamed) {
     fflush(stdout);
     if (ok) decoding_say_context(c->o, c->g, &c->opts, h->finish == HEED_FINISH_CONTEXT, 1);
     c->answers += ok;
-    stream_free(&t);
+    heed_string_free(c->cx, &t.text);
     heed_mem_free(c->cx, g);
     return ok;
 }

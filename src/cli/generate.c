@@ -228,17 +228,17 @@ static bool answer(struct job *j, bool whole) {
 /* ---- as it comes ---- */
 
 static bool stream(struct job *j) {
-    struct text_stream t = {.cx = j->cx, .generator = j->generator, .opts = &j->opts, .prompt = &j->ids[0]};
-    j->opts.on_token = stream_take, j->opts.user = &t;
+    struct text_stream t = {.cx = j->cx};
+    j->opts.on_text = stream_take, j->opts.user = &t;
     j->opts.number = &j->first;
     stream_say(&j->prompt[0]);
     const double began = clock_seconds();
     heed_generated *const g = heed_generate(j->cx, j->generator->model, j->ids, 1, &j->opts);
-    const bool ok = g && stream_end(&t, &g->best[0]);
-    if (ok || t.shown > 0) putchar('\n');
+    const bool ok = g;
+    if (ok || t.text.size > 0) putchar('\n');
     if (ok) say_speed(j->o, g->best[0].length, clock_seconds() - began);
     if (ok) decoding_say_context(j->o, j->generator, &j->opts, g->best[0].finish == HEED_FINISH_CONTEXT, 1);
-    stream_free(&t);
+    heed_string_free(j->cx, &t.text);
     heed_mem_free(j->cx, g);
     return ok;
 }

@@ -127,13 +127,15 @@ static bool may_improve(const struct search *s, const struct rules *rules, float
 }
 
 /* Tells the caller of a token; false when that is enough. */
-static bool tell(const struct search *s, const struct rules *rules, int32_t id) {
+static bool tell(struct search *s, struct rules *rules, int32_t id) {
     const heed_generate_opts *o = &rules->opts;
-    return !o->on_token || rules_is_eos(rules, id) || o->on_token(o->user, s->sentence, id);
+    if (rules_is_eos(rules, id)) return true;
+    const bool more = telling_token(rules, s, id);
+    return (!o->on_token || o->on_token(o->user, s->sentence, id)) && more;
 }
 
 /* Does row `ids` end with the token `id`, number n of it, and why? */
-static bool ends(const struct search *s, struct rules *rules, const int32_t *ids, int32_t id, heed_finish *why) {
+static bool ends(struct search *s, struct rules *rules, const int32_t *ids, int32_t id, heed_finish *why) {
     const bool told = tell(s, rules, id);
     if (rules_stop_text(rules, ids + s->prompt, s->n + 1 - s->prompt) || rules_is_eos(rules, id))
         return *why = HEED_FINISH_STOP, true;

@@ -64,7 +64,9 @@ struct search {
     float *score;          /* (beams): sums of log-probabilities, best first */
     int32_t *parent;       /* (beams): the row of the step before that each comes from */
     int64_t n_ended;
-    struct ended *ended; /* (beams): best first */
+    struct ended *ended;       /* (beams): best first */
+    heed_text_stream *telling; /* of on_text, while it goes on; or NULL */
+    heed_string untold;        /* text that may become a stop text */
 };
 
 /* Memory for `searches` of them, one block; NULL and a failed context when there is none. */
@@ -75,6 +77,12 @@ void search_prompt(struct search *s, const struct rules *rules, heed_ids ids);
 /* Tokens that the model sees of it, and number t of them in row `row`. */
 int64_t search_window(const struct search *s);
 int32_t search_token(const struct search *s, const struct rules *rules, int64_t row, int64_t t);
+/* telling.c: text for on_text. Begins with the prompt, if it is text; tells of a token, false when that is enough; and
+ * at the end of what was held back. */
+bool telling_begin(struct rules *rules, struct search *s, bool prompted);
+bool telling_token(struct rules *rules, struct search *s, int32_t id);
+bool telling_end(struct rules *rules, struct search *s);
+void telling_free(const struct rules *rules, struct search *s);
 struct search_work { /* room for one step */
     int32_t *next;   /* (beams) */
     float *score;    /* (beams) */

@@ -36,6 +36,7 @@ struct batch {
     void *state;
     const heed_ids **source; /* (batch) */
     struct search *searches; /* (batch) */
+    int64_t most;            /* how many */
     int32_t *place;          /* (batch) */
     int64_t *live;           /* (batch): the unfinished searches */
     int64_t n_live, rows;    /* rows of each: 1 in the first step, then the beams */
@@ -139,6 +140,7 @@ static bool advance(struct batch *b) {
         struct search *s = &b->searches[b->live[a]];
         if (!search_advance(s, b->rules, b->found + a * b->rows * b->rules->width, b->count + a * b->rows, &b->work))
             b->live[a] = -1;
+        if (b->live[a] < 0 && !telling_end(b->rules, s)) return false;
     }
     if (heed_failed(b->cx)) return false; /* decoding for stop texts */
     for (int64_t a = 0; a < b->n_live; a++, n++) {
@@ -241,6 +243,7 @@ static bool begin(struct batch *b, const struct item *items, int64_t n) {
         search_prompt(s, b->rules, held_of(b, items[i].index));
         s->fed = s->n;
         search_prompt(s, b->rules, prompt_of(b, items[i].index));
+        if (!telling_begin(b->rules, s, !b->stepper->encodes)) return false;
     }
     if (!begin_state(b, sentences, n) || (b->per_sentence > 1 && !share_prompts(b, sentences, n))) return false;
     b->n_live = n;
@@ -373,6 +376,7 @@ static bool batch_room(struct batch *b, int64_t n) {
     heed_ctx *const cx = b->cx;
     const size_t K = (size_t)b->rules->opts.beams, rows = (size_t)n * K;
     b->searches = searches_new(cx, b->rules, n);
+    b->most = n;
     b->live = heed_mem_new(cx, (size_t)n * sizeof *b->live);
     b->place = heed_mem_new(cx, (size_t)n * sizeof *b->place);
     b->source = heed_mem_new(cx, (size_t)n * sizeof *b->source);
@@ -388,6 +392,7 @@ static bool batch_room(struct batch *b, int64_t n) {
 }
 
 static void batch_free(struct batch *b) {
+    for (int64_t i = 0; b->searches && i < b->most; i++) telling_free(b->rules, &b->searches[i]);
     if (b->state) b->stepper->end(b->cx, b->state);
     void *const all[] = {b->searches, b->place, b->live,  b->source, b->state,     b->counts,
                          b->order,    b->found, b->count, b->tops,   b->work.next, b->work.score};

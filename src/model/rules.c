@@ -2,6 +2,7 @@
  */
 #include "model/decoding.h"
 #include "model/families.h"
+#include "text/tokenizer.h"
 #include <math.h>
 #include <string.h>
 
@@ -116,7 +117,9 @@ static bool check_search(heed_ctx *cx, const heed_generate_opts *o, const struct
                          (double)o->length_penalty);
     if ((int)o->early_stopping < HEED_STOP_HEURISTIC || o->early_stopping > HEED_STOP_NEVER_EARLY)
         return heed_fail(cx, HEED_ERR_USAGE, "generate: %d is not a kind of early stopping", (int)o->early_stopping);
-    if (o->on_token && o->beams > 1)
+    if (o->on_text && !o->stop_tokens)
+        return heed_fail(cx, HEED_ERR_USAGE, "generate: on_text needs stop_tokens, the tokenizer of the text");
+    if ((o->on_token || o->on_text) && o->beams > 1)
         return heed_fail(cx, HEED_ERR_USAGE, "generate: streaming tokens needs a beam width of 1, not %lld",
                          (long long)o->beams);
     return true;
@@ -322,7 +325,15 @@ static size_t text_of(struct rules *r, const int32_t *ids, int64_t n) {
 
 bool rules_stop_text(struct rules *r, const int32_t *ids, int64_t n) {
     if (r->opts.n_stop == 0 || heed_failed(r->cx)) return false;
-    const size_t before = text_of(r, ids, n - 1), size = text_of(r, ids, n);
+    size_t longest = 0, before = 0;
+    int64_t first = n;
+    for (int i = 0; i < r->opts.n_stop; i++)
+        if (strlen(r->opts.stop[i]) > longest) longest = strlen(r->opts.stop[i]);
+    for (int64_t least = 8; first > 0 && before <= longest && !heed_failed(r->cx); least *= 2) { /* the end is enough */
+        first = decode_from(r->opts.stop_tokens, ids, n, least);
+        before = text_of(r, ids + first, n - 1 - first);
+    }
+    const size_t size = text_of(r, ids + first, n - first);
     for (int i = 0; i < r->opts.n_stop && !heed_failed(r->cx); i++) {
         const size_t length = strlen(r->opts.stop[i]), from = before + 1 > length ? before + 1 - length : 0;
         if (from < size && strstr(r->text.s + from, r->opts.stop[i])) return true;

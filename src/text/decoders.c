@@ -290,6 +290,13 @@ const struct step_kind decoder_kinds[] = {
     {.name = NULL},
 };
 
+bool decodes_as_byte(const heed_tokenizer *t, int32_t id) {
+    const char *const token = heed_tokenizer_token(t, id);
+    bool falls_back = false;
+    for (int i = 0; i < t->decoders.count; i++) falls_back |= t->decoders.step[i].kind->decode == byte_fallback;
+    return falls_back && token && token_byte((struct slice){token, t->token_size[id]}) >= 0;
+}
+
 /* ---- decoding ---- */
 
 static bool check_ids(heed_ctx *cx, const heed_tokenizer *t, const int32_t *ids, int64_t n) {

@@ -112,6 +112,12 @@ bool processors_run(struct work *w, int64_t first, bool pair, bool special);
 
 /* ---- the tokenizer ---- */
 
+/* decoders.c: is it a byte that is decoded with the bytes beside it, "<0x41>"? */
+bool decodes_as_byte(const heed_tokenizer *t, int32_t id);
+/* text_stream.c: from which of n tokens on they must be decoded so that at least the last `least` of them, special ones
+ * not counted, have the text that they have after all the others. */
+int64_t decode_from(const heed_tokenizer *t, const int32_t *ids, int64_t n, int64_t least);
+
 /* What special tokens are for, as tokenizer_config.json names them and in the order in which transformers adds them. */
 enum role { ROLE_BOS, ROLE_EOS, ROLE_UNK, ROLE_SEP, ROLE_PAD, ROLE_CLS, ROLE_MASK, ROLES };
 extern const char *const role_names[ROLES]; /* "bos_token", ... */

@@ -87,15 +87,19 @@ for page in man bash zsh; do
     cp out $page
 done
 unique() { # WORDS...: neither an option nor a letter has two meanings in their help
-    "$HEED" "$@" --help | sed -n 's/^  [- ][a-z ][, ] --\([a-z0-9-]*\).*/\1/p' >options
+    "$HEED" "$@" --help >help
+    sed -n 's/^  [- ][a-z ][, ] --\([a-z0-9-]*\).*/\1/p' help >options
     [ -s options ] && [ -z "$(sort options | uniq -d)" ] || fail "an option of $* has two meanings"
-    [ -z "$("$HEED" "$@" --help | sed -n 's/^  \(-[a-z]\), --.*/\1/p' | sort | uniq -d)" ] || fail "a letter of $* has two meanings"
+    [ -z "$(sed -n 's/^  \(-[a-z]\), --.*/\1/p' help | sort | uniq -d)" ] || fail "a letter of $* has two meanings"
+}
+known() { # WHERE WHAT: every one of `options` is among the lines of standard input
+    sort -u options >wanted
+    lost=$(sort -u | comm -23 wanted - | tr '\n' ' ')
+    [ -z "$lost" ] || fail "$1 lacks options of $2: $lost"
 }
 completed() { # WHAT: each of `options` is in the parts of the completions that were cut out
-    while read -r option; do
-        grep -q -- " --$option[ ']" bash-part || fail "bash does not complete --$option of $1"
-        grep -q -- "--$option[=[]" zsh-part || fail "zsh does not complete --$option of $1"
-    done <options
+    tr ' ' '\n' <bash-part | sed -n "s/^--\([a-z0-9-]*\)'*\$/\1/p" | known bash "$1"
+    grep -o -- '--[a-z0-9-]*[=[]' zsh-part | sed 's/^--//; s/.$//' | known zsh "$1"
 }
 while read -r command; do
     grep -qF ".BR heed\\-$(echo "$command" | sed 's/-/\\-/g') (1)" man || fail "$command is not in the manual"
@@ -107,9 +111,7 @@ while read -r command; do
     grep -q "^    $command)" bash || fail "bash does not complete $command"
     grep -q "^    $command)" zsh || fail "zsh does not complete $command"
     unique "$command"
-    while read -r option; do
-        grep -qF -- "\\-\\-$(echo "$option" | sed 's/-/\\-/g')\\fR" "man-$command" || fail "--$option of $command is not in the manual"
-    done <options
+    grep -o '\\-\\-[a-z0-9\\-]*\\fR' out | sed 's/^\\-\\-//; s/\\fR$//; s/\\-/-/g' | known man "$command"
     for shell in bash zsh; do sed -n "/^    $command)/,/^    ;;\$/p" $shell >$shell-part; done
     completed "$command"
 done <commands

@@ -175,7 +175,7 @@ closed() {
     "$HEED" $arguments <"${input:-/dev/null}" 2>err >&- || status=$?
     sane "heed $arguments >&-"
     same
-    [ $command != demo ] || return 0 # it takes seconds
+    [ $command != demo ] && [ $QUICK != 1 ] || return 0 # demo takes seconds; a sanitizer has seen what writes to a closed stream
     rm -rf none && mkdir none
     status=0
     "$HEED" $arguments <"${input:-/dev/null}" >out 2>&- || status=$?

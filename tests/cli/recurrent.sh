@@ -40,23 +40,25 @@ expect 0 train tag --data tags.tsv --model gru $small --steps 5 --out tagger
 feed 'mr anna in bonn\n' tag tagger
 [ "$(wc -w <out)" = 4 ] || fail "a tag for each word"
 
-# language models by characters: train, measure, go on with a text
+# language models by characters: train, measure, go on with a text in which the animal decides what it eats
 awk 'BEGIN {
-    split("bear fox owl cat hen cow", who, " "); split("honey berries mice fish corn grass", what, " ")
-    for (i = 0; i < 120; i++) { k = (i * i + int(i / 5)) % 6 + 1; printf "the %s eats %s. ", who[k], what[k] }
+    split("bear fox owl", who, " "); split("honey corn mice", what, " ")
+    s = 7
+    for (i = 0; i < 200; i++) { s = (s * 16807) % 2147483647; k = 1 + s % 3; printf "%s: %s. ", who[k], what[k] }
 }' >stories.txt
 tiny="--tokens char --context 32 --set hidden_size=32 --set embedding_size=16 --set num_layers=1 --set dropout=0 --batch 8"
 steps="--steps 3"
 if learns; then steps="--steps 300"; fi
 for kind in rnn gru lstm; do
     # shellcheck disable=SC2086
-    expect 0 train lm --data stories.txt --model $kind $tiny $steps --lr 0.01 --seed "$(seed 1)" --out $kind-lm --quiet --json
+    expect 0 train lm --data stories.txt --model $kind $tiny $steps --lr 0.02 --seed "$(seed 1)" --out $kind-lm --quiet --json
     says '"valid_bits_per_byte"'
     expect 0 eval $kind-lm --data stories.txt --json
     says '"perplexity"'
-    if learns; then at_most "perplexity of $kind" "$(result perplexity)" 1.6; fi # the letters alone: 14
-    expect 0 generate $kind-lm --prompt 'the owl eats' --max-tokens 6 --temperature 0
-    if learns; then says ' mice\.'; fi
+    if learns; then at_most "perplexity of $kind" "$(result perplexity)" 1.17; fi # whoever forgets the animal: 1.22
+    expect 0 generate $kind-lm 'bear:' 'fox:' 'owl:' --max-tokens 6 --temperature 0
+    [ "$(wc -l <out)" = 3 ] || fail "a line for each prompt"
+    if learns; then [ "$(cut -c 1-5 out | tr '\n' '|')" = " hone| corn| mice|" ] || fail "what each eats"; fi
 done
 grep -q LSTMForCausalLM lstm-lm/config.json || fail "the head should be that of next tokens"
 

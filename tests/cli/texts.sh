@@ -4,7 +4,7 @@ cd "$scratch"
 
 tiny="--set hidden_size=16 --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=24 --set max_position_embeddings=16"
 awk 'BEGIN { print "sentence\tlabel"; for (i = 0; i < 120; i++)
-    printf "the %s film is %s\t%s\n", substr("red old new sad", 4 * (i % 4) + 1, 3), i % 2 ? "good and fine" : "bad and dull", i % 2 ? "pos" : "neg" }' >films.tsv
+    printf "the %s film is %s\t%s\n", substr("red old new sad", 4 * (int(i / 2) % 4) + 1, 3), i % 2 ? "good and fine" : "bad and dull", i % 2 ? "pos" : "neg" }' >films.tsv
 awk 'BEGIN { print "a\tb\tscore"; for (i = 0; i < 60; i++) printf "number %d\tanother %d\t%g\n", i % 6, i % 5, (i % 6) / 6 }' >pairs.tsv
 
 # from scratch: it learns, is measured, answers lines, and what comes out has the names of its labels

@@ -229,7 +229,7 @@ wrong 1 'text 1: byte 3 is not UTF-8' translate model --strict "$(printf 'a \377
 
 # tokens that hold newlines and escapes: a line stays one line, and nothing steers a terminal
 cp -r model hostile
-sed -e 's/"three": */"th\\nr\\u001b[31me\\u009be": /' model/tokenizer.json >hostile/tokenizer.json
+sed -E 's/"(one|two|three|four|five|six)": */"th\\nr\\u001b[31me\\u009be\1": /' model/tokenizer.json >hostile/tokenizer.json
 feed 'one two\n' translate hostile --n-best 10 --min-length 6
 [ "$status" = 0 ] && [ "$(wc -l <out)" = 10 ] || fail "a translation should be one line"
 grep -q 'th r  *\[31me e' out || fail "the token should be there: control characters are spaces"

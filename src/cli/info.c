@@ -38,7 +38,7 @@ static bool make_plan(const struct options *o, const char *dir, bool training, h
 
 /* How long the sequences of the plan are: a model may have fewer positions than were asked for. */
 static int64_t planned_length(const struct options *o, const char *dir) {
-    heed_ctx *const dry = heed_open(&(heed_config){.threads = 1, .dry = true});
+    heed_ctx *const dry = options_open_dry(o);
     heed_model *const model = heed_model_load_as(dry, dir, &(heed_load_opts){.map = true});
     const int64_t asked = option_int(o, "length");
     int64_t length = asked;

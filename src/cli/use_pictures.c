@@ -22,7 +22,7 @@ bool pictures_are_classified(const char *dir) {
     if (pictures_are_read(dir)) return true;
     if (!directory_has(dir, CONFIG_FILE) || snprintf(path, sizeof path, "%s/%s", dir, CONFIG_FILE) >= (int)sizeof path)
         return false;
-    heed_ctx *cx = heed_open(&(heed_config){.threads = 1});
+    heed_ctx *cx = cli_peek();
     const heed_head *const head = heed_head_of(cx, dir);
     const heed_json config = heed_json_open(cx, path);
     const bool are =

@@ -23,6 +23,6 @@ awk -F, 'NR > 1 { for (k = 3; k <= 6; k++) sum[$1, k] += $k } END { for (i in su
     made/perceiver/perceiver.csv || fail "rows through latents should sum to 1"
 if learns; then
     carried() { sed -n "$1p" made/perceiver/perceiver-latents.csv | cut -d , -f 2; } # LINE
-    at_least "what most latents carry" "$(carried '$')" 0.7
+    at_least "what most latents carry" "$(carried '$')" 0.6
     at_least "more than the fewest" "$(carried '$')" "$(carried 2) + 0.1"
 fi

@@ -28,7 +28,7 @@ small="--set d_model=16 --set encoder_layers=1 --set decoder_layers=1 --set enco
     --set encoder_attention_heads=2 --set decoder_attention_heads=2 --set dropout=0 --tokens word --vocab 0 --batch 200"
 set -- train translate --from en --to de $small
 
-expect 0 "$@" --data corpus --epochs 30 --lr 0.01 --seed "$(seed 1)" --out model --log log.jsonl --keep 2
+expect 0 "$@" --data corpus --epochs 50 --lr 0.01 --seed "$(seed 1)" --out model --log log.jsonl --keep 2
 says '^validation: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+ \(best'
 says '^test: BLEU [0-9.]+ \(greedy decoding\), loss [0-9.]+$'
 says '^next: [^ ]*heed translate model'

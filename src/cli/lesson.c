@@ -33,17 +33,22 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
+static void print_row(int width, const char *name, const char *text) {
+    printf("%-*s  ", width, name);
+    help_wrapped(text, width + 2, width + 2);
+}
+
 static void print_list(void) {
     int width = 0;
     for (int i = 0; i < LESSONS; i++)
         if ((int)strlen(lessons[i]->name) > width) width = (int)strlen(lessons[i]->name);
     printf("%-*s  %s\n", width, "name", "what it shows");
-    for (int i = 0; i < LESSONS; i++) printf("%-*s  %s\n", width, lessons[i]->name, lessons[i]->summary);
-    printf("\n'%s lesson NAME' runs one; '--out DIR' keeps its pictures and numbers. With data of your own, '--data "
-           "PATH':\n\n",
+    for (int i = 0; i < LESSONS; i++) print_row(width, lessons[i]->name, lessons[i]->summary);
+    printf("\n'%s lesson NAME' runs one; '--out DIR' keeps its pictures and numbers.\n"
+           "With data of your own, '--data PATH':\n\n",
            cli_program());
     for (int i = 0; i < LESSONS; i++)
-        if (lessons[i]->data) printf("%-*s  %s\n", width, lessons[i]->name, lessons[i]->data);
+        if (lessons[i]->data) print_row(width, lessons[i]->name, lessons[i]->data);
 }
 
 static int print_json(const struct options *o) {

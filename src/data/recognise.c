@@ -201,7 +201,7 @@ static bool found_within(const char *folder, char out[FOUND_ROOM]) {
     return reads;
 }
 
-/* `what` holds a file that is to be given itself. */
+/* `what` is a directory: the user should give one of its files instead. */
 static bool found_file(const char *folder, bool (*fits)(const char *), const char *what, char out[FOUND_ROOM]) {
     char name[NAME_ROOM];
     if (!find(folder, S_IFREG, fits, NULL, name)) return false;

@@ -214,8 +214,7 @@ const heed_family family_fnet = {
         "without one, padding tokens are transformed with the others. With one, as in training and in the commands "
         "that read text, each sequence is transformed over its own tokens, as if it were alone, whatever it is "
         "batched with: what transformers gives for the text without padding. A model that was trained with texts "
-        "padded to a fixed "
-        "length, as the published ones were, has to be given texts padded so.",
+        "padded to a fixed length, as the published ones were, has to be given texts padded so.",
     .keys = fnet_keys,
     .heads = fnet_heads,
     .ignored = fnet_ignored,

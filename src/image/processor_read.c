@@ -259,7 +259,7 @@ static bool read_timm(heed_ctx *cx, heed_json at, heed_image_processor *p) {
         p->resize = HEED_RESIZE_EXACT;
     } else if (strcmp(mode, "border") == 0) {
         p->resize = HEED_RESIZE_FIT;
-        for (int c = 0; c < 3; c++) p->fill[c] = clip_byte((int)rint(255.0 * (double)p->mean[c]));
+        for (int c = 0; c < 3; c++) p->fill[c] = (uint8_t)fmin(fmax(rint(255.0 * (double)p->mean[c]), 0.0), 255.0);
     } else if (strcmp(mode, "center") != 0) {
         return heed_json_fail(cx, at, "crop_mode '%s' is none of center, squash, border", shown(mode).text);
     } else if (p->height == p->width) {

@@ -112,9 +112,10 @@ static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, 
 }
 
 /* For want of memory jansson gives no place, or takes a good string, which it could not keep, for a token it does not
- * know or expect. A string that is bad has a sentence of its own. */
+ * know or expect. A string that is bad has a sentence of its own, and so has a text that ends too early. */
 static bool out_of_memory(const json_error_t *error, const char *text, size_t size) {
     if (error->line < 0) return true;
+    if (json_error_code(error) == json_error_premature_end_of_input) return false;
     const size_t at = (size_t)error->position;
     return error->position > 0 && at <= size && text[at - 1] == '"' &&
            (strncmp(error->text, "string or '}' expected", 22) == 0 || strncmp(error->text, "invalid token", 13) == 0);

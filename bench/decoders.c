@@ -1,6 +1,6 @@
 /* Decoders and T5, as bench/decoders.py has them: a prompt, greedy decoding, a plain read of the weights, which is the
  * least that a token takes, and training steps. The directories are those that the peers were made from. */
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "bench.h"
 #include "kernel/finite.h"
 #include "nn/params.h"

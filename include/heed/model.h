@@ -67,11 +67,11 @@ typedef struct heed_head {
     /* Inputs for `batch` examples, of `length` tokens where it reads sequences, with targets; for plans: only their
      * shapes count. */
     bool (*sample)(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
-    const struct heed_stepper *stepper; /* how it decodes (src/model/stepper.h); NULL: it cannot */
+    const struct heed_stepper *stepper; /* how it decodes (src/model/core/stepper.h); NULL: it cannot */
     /* Of models of vectors with attention: what key i is called (heed/attend.h); NULL: its number. */
     void (*name_key)(const void *own, int64_t i, char *name, size_t size);
     /* Of models of pictures: where the tokens of an attention lie in a picture of size[0] x size[1] pixels, height
-     * first (src/model/place.h); map NULL: those of the last hidden state. False: not in the picture. NULL: not
+     * first (src/model/core/place.h); map NULL: those of the last hidden state. False: not in the picture. NULL: not
      * known. */
     bool (*place)(const void *own, const int64_t size[2], const struct heed_capture_map *map, struct picture_place *to);
 } heed_head;

@@ -1,7 +1,7 @@
 /* Additive scores (Bahdanau et al. 2015).   s_ij = sum_c w_c tanh(q_ic + k_jc)       q (…,Tq,h), k (…,Tk,h), w (h)
  * Neither forward nor backward holds (…,Tq,Tk,h); see kernel/additive.h. */
 #include "kernel/additive.h"
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "attention/pairs.h"
 
 static struct additive additive_of(const heed_op_call *c) {

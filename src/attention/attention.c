@@ -4,7 +4,7 @@
  * backward: inputs, y, and of each row the largest score and the sum of exponentials, both (H, rows). The kernel is
  * kernel/attention.c. */
 #include "attention/attention.h"
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "attention/strides.h"
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * The positions of the queries follow from what the last append brought: first counts, then positions. */
 #include "attention/attention.h"
+#include "attention/attention_ops.h"
 #include "attention/cache.h"
-#include "attention/ops.h"
 #include "attention/strides.h"
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * with W keys in a window. Saved for backward: x, y and L (B,H,T). The kernel is kernel/chunks.c. */
 #include "kernel/chunks.h"
 #include "attention/attention.h"
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "base/checked.h"
 #include "tensor/engine.h"
 

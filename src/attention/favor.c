@@ -1,8 +1,8 @@
 /* Random features of softmax's kernel (FAVOR+, Choromanski et al. 2021): kernel/favor.h has the formulas.
  * x (…,D), w (m,D) -> f (…,m or 2 m), shift (…). Saved for backward: x, w and f. */
 #include "kernel/favor.h"
-#include "attention/linear.h"
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
+#include "attention/linear_attention.h"
 #include "tensor/engine.h"
 #include <math.h>
 

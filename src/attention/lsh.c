@@ -6,7 +6,7 @@
  * share a bucket. Several rounds miss less. Where the number of buckets is a product, each factor has directions of its
  * own, so that O(T D sum of factors) tells their product apart. Positions are then sorted by bucket, equal ones in
  * order. No gradient. */
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "base/mersenne.h"
 #include "kernel/chunks.h"
 #include "kernel/gemm.h"

@@ -1,7 +1,7 @@
 /* What the ops on pairs share, and the plain product of all pairs.
  *     pair_dot:   s = scale q k',   dq = scale ds k,   dk = scale ds' q,   where a ds of 0 reads nothing */
 #include "attention/pairs.h"
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "kernel/finite.h"
 #include "kernel/gemm.h"
 #include "kernel/rows.h"

@@ -1,7 +1,7 @@
 /* Attention as score, normalise, pool.
  *     pool_values:   y = w v,   dw = dy v',   dv = w' dy        w (…,Tq,Tk), v (…,Tk,E)
  * A value that is not finite is read only where its weight is not 0, and its weight gets a gradient only there. */
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "attention/pairs.h"
 #include "kernel/finite.h"
 #include <string.h>

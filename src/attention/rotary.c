@@ -1,7 +1,7 @@
 /* Rotary positions (Su et al. 2021).   (x_a, x_b) -> (x_a cos - x_b sin, x_a sin + x_b cos) for each pair i, the angle
  * position * base^(-2i/R), or from a table;   dx: dy rotated back        x, y: (B,T,H,D) or packed (N,H,D) */
 #include "attention/rotary.h"
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "attention/strides.h"
 #include "base/checked.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Scores of queries and keys.   q (…,Tq,Dq), k (…,Tk,Dk) -> (…,Tq,Tk)
  *     pair_distance:   u^2_ij = sum_c (s_c (q_ic - k_jc))^2, from which distance and the kernels are made */
-#include "attention/ops.h"
+#include "attention/attention_ops.h"
 #include "attention/pairs.h"
 #include "kernel/distance.h"
 #include <math.h>

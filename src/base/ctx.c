@@ -1,8 +1,8 @@
 /* The context: its life, its sticky first error, its callbacks. */
 #include "base/ctx.h"
 #include "base/arena.h"
-#include "base/pool.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "data/data.h"
 #include "base/checked.h"
 #include "base/ctx.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #include <math.h>
 #include <stdio.h>

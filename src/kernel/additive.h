@@ -12,7 +12,7 @@
 #ifndef KERNEL_ADDITIVE_H
 #define KERNEL_ADDITIVE_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #ifndef KERNEL_ATTENTION_H
 #define KERNEL_ATTENTION_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 #define ATTENTION_HEAD 2048 /* widest head: blocks of wider ones would not fit the scratch */

@@ -6,7 +6,7 @@
 #ifndef KERNEL_CHUNKS_H
 #define KERNEL_CHUNKS_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 #define CHUNKS_HEAD 1024 /* widest head: blocks of wider ones would not fit the scratch */

@@ -6,7 +6,7 @@
 #ifndef KERNEL_CONV_H
 #define KERNEL_CONV_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 /* One axis of a correlation: output i is made of inputs i step + first + t apart, t = 0 .. taps - 1 (those outside

@@ -5,7 +5,7 @@
 #ifndef KERNEL_DISTANCE_H
 #define KERNEL_DISTANCE_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 #include <stddef.h>
 

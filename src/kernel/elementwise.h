@@ -6,7 +6,7 @@
 #ifndef KERNEL_ELEMENTWISE_H
 #define KERNEL_ELEMENTWISE_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 /* The functions of one number: kernel/functions.def. */

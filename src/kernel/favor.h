@@ -9,7 +9,7 @@
 #ifndef KERNEL_FAVOR_H
 #define KERNEL_FAVOR_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 #define FAVOR_MOST 4096 /* of m and d */

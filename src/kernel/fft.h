@@ -14,7 +14,7 @@
 #ifndef KERNEL_FFT_H
 #define KERNEL_FFT_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #define FFT_LANES ((int64_t)16)
 #define FFT_PRIME 31 /* beyond, Bluestein's convolution costs less than the direct product */

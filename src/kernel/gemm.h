@@ -10,7 +10,7 @@
 #ifndef KERNEL_GEMM_H
 #define KERNEL_GEMM_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 /* A matrix B of floats that is packed once, for the products of many calls. Packing takes as long as the products of

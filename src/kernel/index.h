@@ -5,7 +5,7 @@
 #ifndef KERNEL_INDEX_H
 #define KERNEL_INDEX_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 #include "kernel/walk.h"
 

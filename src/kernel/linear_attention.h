@@ -13,7 +13,7 @@
 #ifndef KERNEL_LINEAR_ATTENTION_H
 #define KERNEL_LINEAR_ATTENTION_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 #define LINEAR_FEATURES 2048    /* M, at most, */

@@ -3,7 +3,7 @@
 #ifndef KERNEL_LOSS_H
 #define KERNEL_LOSS_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 /* ---- of pairs of numbers ---- */

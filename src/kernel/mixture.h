@@ -10,7 +10,7 @@
 #ifndef KERNEL_MIXTURE_H
 #define KERNEL_MIXTURE_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #define MIXTURE_S 10.0
 #define MIXTURE_R 6.0

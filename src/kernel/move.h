@@ -7,7 +7,7 @@
 #ifndef KERNEL_MOVE_H
 #define KERNEL_MOVE_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #define MOVE_AXES 9
 

@@ -5,7 +5,7 @@
 #ifndef KERNEL_PLANES_H
 #define KERNEL_PLANES_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 /* ---- pooling ---- window i of an axis: from .. to, of which those in 0 .. in count */
 struct window_axis {

@@ -22,7 +22,7 @@
 #ifndef KERNEL_RECURRENT_H
 #define KERNEL_RECURRENT_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 enum cell { CELL_TANH, CELL_RELU, CELL_GRU, CELL_LSTM };

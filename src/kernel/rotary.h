@@ -6,7 +6,7 @@
 #ifndef KERNEL_ROTARY_H
 #define KERNEL_ROTARY_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/attention.h"
 
 /* Row r has position start + r, or positions[r]; pair i of the row the angle position * base^(-i / pairs), or, where

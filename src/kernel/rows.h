@@ -7,7 +7,7 @@
 #ifndef KERNEL_ROWS_H
 #define KERNEL_ROWS_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 /* Calls fn for runs of rows of `cols` numbers each, on several threads where there is enough work. */

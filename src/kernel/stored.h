@@ -2,7 +2,7 @@
 #ifndef KERNEL_STORED_H
 #define KERNEL_STORED_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/isa.h"
 
 /* y = x as floats, which is exact. */

@@ -1,5 +1,5 @@
 /* Fresh numbers, by the formulas of torch.nn.init (He et al. 2015; Glorot & Bengio 2010). */
-#include "attention/linear.h"
+#include "attention/linear_attention.h"
 #include "nn/params.h"
 #include <math.h>
 

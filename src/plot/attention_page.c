@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "heed/attention.h"
 #include "plot/buffer.h"
-#include "plot/page.h"
+#include "plot/page_pieces.h"
 #include "plot/terminal.h"
 
 #include <stdio.h>

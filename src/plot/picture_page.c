@@ -5,7 +5,7 @@
 #include "heed/attend.h"
 #include "heed/plot.h"
 #include "plot/attention_page.h"
-#include "plot/page.h"
+#include "plot/page_pieces.h"
 #include "plot/terminal.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Vocabularies of translators, encoders and language models: training them, and the names of their special tokens. */
 #include "base/profile.h"
 #include "heed/task.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 #include <stdio.h>
 #include <string.h>
 

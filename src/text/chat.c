@@ -5,7 +5,7 @@
  * Formats without a system message of their own fold it into the first message of the user. */
 #include "heed/chat.h"
 #include "io/limits.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

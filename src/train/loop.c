@@ -8,8 +8,8 @@
 #include "base/profile.h"
 #include "io/text.h"
 #include "kernel/rows.h"
-#include "model/directory.h"
-#include "model/families.h"
+#include "model/core/directory.h"
+#include "model/core/families.h"
 #include "train/trainer.h"
 #include <math.h>
 #include <stdio.h>

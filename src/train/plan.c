@@ -2,7 +2,7 @@
  * What a run holds is counted by the very calls that take it; a checkpoint is written to nowhere, for its buffers. */
 #include "base/arena.h"
 #include "base/memory.h"
-#include "model/families.h"
+#include "model/core/families.h"
 #include "nn/params.h"
 #include "train/loop.h"
 #include <string.h>

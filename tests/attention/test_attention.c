@@ -1,8 +1,8 @@
 /* Exact attention: PyTorch's float64 in every golden case, forward and all gradients; finite differences; strided
  * inputs and fused projections; dropout; plans, refused memory and wrong use. Masks, capture, cache and the call on
  * arrays have tests of their own. */
+#include "attention/attention_ops.h"
 #include "attention/attention_test.h"
-#include "attention/ops.h"
 #include "tensor/engine.h"
 
 /* ---- the golden cases ---- */

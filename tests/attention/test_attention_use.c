@@ -1,7 +1,7 @@
 /* Exact attention used wrongly, each with its sentence; and the list of this room's ops: none without a golden case or
  * a reason. */
+#include "attention/attention_ops.h"
 #include "attention/attention_test.h"
-#include "attention/ops.h"
 #include "tensor/engine.h"
 
 #define F32(...)                                                                                                       \
@@ -266,7 +266,7 @@ static void test_every_op_is_covered(void **state) {
     (void)state;
     static const heed_op *const ops[] = {
 #define OP(name) &op_##name,
-#include "attention/ops.def"
+#include "attention/attention_ops.def"
 #undef OP
     };
     heed_ctx *cx = open_context();

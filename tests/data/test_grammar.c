@@ -1,6 +1,6 @@
 /* The bilingual corpus: one German for each English sentence, held-out sentences apart, every word of the tables used,
  * "it" translated as the adjective tells, and the sentences of the demo among those held out. */
-#include "data/grammar.h"
+#include "data/synthetic/grammar.h"
 #include "io/io_test.h"
 
 enum { MANY = 200000, BUCKETS = 1 << 20 };

@@ -1,6 +1,6 @@
 /* Sentences whose German was written by hand: articles, endings, agreement, the places of verb, prefix and "nicht",
  * relative clauses, pronouns and senses. Parts are given in a shorthand that is looked up in the grammar's tables. */
-#include "data/grammar.h"
+#include "data/synthetic/grammar.h"
 #include "io/io_test.h"
 
 /* ---- the shorthand ---- */

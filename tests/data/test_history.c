@@ -1,5 +1,5 @@
 /* Series over time: dates, steps, long tables, gaps and what fills them, and every refusal with its sentence. */
-#include "data/times.h"
+#include "data/tables/times.h"
 #include "heed/history.h"
 #include "io/io_test.h"
 #include <math.h>

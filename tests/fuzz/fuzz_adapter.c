@@ -1,7 +1,7 @@
 /* adapter_config.json of peft: whatever is read is attached to some linear layers, or refused. */
 #include "fuzz.h"
 
-#include "model/lora.h"
+#include "model/core/lora.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /* Chorales as JSON: what is read becomes tokens, and these the same chorale again. */
 #include "fuzz.h"
 
-#include "task/chorales.h"
+#include "task/music/chorales.h"
 
 static void check(heed_ctx *cx, const heed_chorales *c) {
     heed_tokenizer *t = heed_music_vocabulary(cx, c, 1);

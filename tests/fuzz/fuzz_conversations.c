@@ -1,7 +1,7 @@
 /* Conversations of JSON lines: whatever is read can be written in every chat format, its pieces side by side. */
 #include "fuzz.h"
 
-#include "task/lm.h"
+#include "task/text/lm.h"
 
 static void render(heed_ctx *cx, const char *name, const heed_chat_message *messages, int64_t n) {
     heed_chat_format format;

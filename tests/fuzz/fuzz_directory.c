@@ -2,7 +2,7 @@
  * first byte says which files they are. */
 #include "fuzz.h"
 
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <unistd.h>

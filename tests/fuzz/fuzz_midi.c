@@ -1,7 +1,7 @@
 /* Standard MIDI Files: whatever is read can be cut into a chorale or says why not. */
 #include "fuzz.h"
 
-#include "task/chorales.h"
+#include "task/music/chorales.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     heed_ctx *cx = fuzz_context();

@@ -1,8 +1,8 @@
 /* A regular expression, and text behind a NUL: it compiles or not, and matches are in order and on characters. */
 #include "fuzz.h"
 
-#include "text/regex.h"
-#include "text/unicode.h"
+#include "text/tokenizer/regex.h"
+#include "text/unicode/unicode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     heed_ctx *cx = fuzz_context();

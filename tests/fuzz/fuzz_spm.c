@@ -2,7 +2,7 @@
  * reader of directories takes files. */
 #include "fuzz.h"
 
-#include "text/legacy.h"
+#include "text/tokenizer/legacy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "heed/task.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* Words of letters and of what continues them. */
 static const heed_tokenizer *fuzz_tokenizer(void) {

@@ -2,7 +2,7 @@
  * decodes or says why not. The input is the file; after a NUL, which no JSON holds, comes text to encode. */
 #include "fuzz.h"
 
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 static void use(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special) {
     heed_ids ids = {0};

@@ -2,7 +2,7 @@
 #ifndef TESTS_KERNEL_TEST_H
 #define TESTS_KERNEL_TEST_H
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 static const int thread_counts[] = {1, 2, 3, 8};
 enum { POOLS = 4 };

@@ -3,7 +3,7 @@
 #define TESTS_KERNEL_MATH_TEST_H
 
 #include "base/ctx.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "kernel/each_set.h"
 #include "kernel/elementwise.h"
 

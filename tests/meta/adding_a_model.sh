@@ -6,7 +6,7 @@ trap 'rm -rf "$scratch"' EXIT
 page=$SOURCE/docs/adding-a-model.md
 
 compiles() { # PAGE: the file that it shows
-    awk '/^<!-- src\/model\/[a-z]*\.c -->$/ { getline; inside = 1; next } inside && /^```$/ { exit } inside' "$1" >"$scratch/family.c"
+    awk '/^<!-- src\/model\/[a-z]*\/[a-z]*\.c -->$/ { getline; inside = 1; next } inside && /^```$/ { exit } inside' "$1" >"$scratch/family.c"
     [ -s "$scratch/family.c" ] || return 1
     "$CC" -std=gnu17 -Wall -Wextra -Werror -fsyntax-only -I "$SOURCE/include" -I "$SOURCE/src" "$scratch/family.c" 2>"$scratch/said"
 }

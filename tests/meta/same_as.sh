@@ -64,8 +64,8 @@ trained() { # DIR ARGUMENTS...: heed train with these, its log and its directory
     if [ -e "$scratch/old/$dir.jsonl" ]; then same_files "$dir.jsonl"; fi
 }
 
-cd "$scratch/new" && . "$SOURCE/tests/cli/tiny_tasks.inc"
-cd "$scratch/old" && . "$SOURCE/tests/cli/tiny_tasks.inc"
+cd "$scratch/new" && . "$SOURCE/tests/cli/train/tiny_tasks.inc"
+cd "$scratch/old" && . "$SOURCE/tests/cli/train/tiny_tasks.inc"
 
 # ---- training ----
 

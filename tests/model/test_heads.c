@@ -2,7 +2,7 @@
 #include "folder.h"
 #include "heed/model.h"
 #include "io/io_test.h"
-#include "model/families.h"
+#include "model/core/families.h"
 #include "nn/params.h"
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
 #include "comma_locale.h"
 #include "heed/model.h"
 #include "io/io_test.h"
-#include "model/directory.h"
+#include "model/core/directory.h"
 
 #include <sys/stat.h>
 

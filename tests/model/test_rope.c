@@ -1,7 +1,7 @@
 /* Rotary positions of configs against transformers': tests/golden/model/rope.json, which tests/oracle/rope.py writes.
  */
 #include "io/io_test.h"
-#include "model/rope.h"
+#include "model/parts/rope.h"
 #include <math.h>
 
 static const struct rope_keys keys = {.theta = "rope_theta", .part = 1};

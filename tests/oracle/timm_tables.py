@@ -1,6 +1,6 @@
 """What timm's architectures are called and what they are, as tables for src/model: python timm_tables.py, by hand.
 
-Each line of src/model/timm_FAMILY.def is a name and the arguments of its class that are not the class's own defaults."""
+Each line of src/model/vision/timm_FAMILY.def is a name and the arguments of its class that are not the class's own defaults."""
 import torchvision_ops  # noqa: F401, before timm
 import functools
 import inspect

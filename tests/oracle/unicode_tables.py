@@ -1,4 +1,4 @@
-"""src/text/unicode_tables.c: sets of characters as Python's `tokenizers` has them, found by asking it.
+"""src/text/unicode/unicode_tables.c: sets of characters as Python's `tokenizers` has them, found by asking it.
 
 Its parts go by tables of several ages (Unicode 8 to 16), so that utf8proc's would differ where a category has changed
 since: python unicode_tables.py > src/text/unicode_tables.c. Needs libutf8proc.so.2."""
@@ -75,7 +75,7 @@ bert = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, l
 punctuation, clean = P.Punctuation(), removed_by(N.BertNormalizer(**{**bert, "clean_text": True}))
 nfkd, nfd = N.NFKD(), N.NFD()
 print("""/* Made by tests/oracle/unicode_tables.py: sets of characters as Python's `tokenizers` has them. */
-#include "text/unicode_tables.h"
+#include "text/unicode/unicode_tables.h"
 
 /* clang-format off */""")
 table("punctuation", spans(lambda c: len(punctuation.pre_tokenize_str(f"a{c}a")) == 3))

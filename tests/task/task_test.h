@@ -4,7 +4,7 @@
 
 #include "heed/task.h"
 #include "io/io_test.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #define EACH(v, list)                                                                                                  \
     heed_json v = heed_json_first(list);                                                                               \

@@ -1,6 +1,6 @@
 /* Music: how files become chorales and chorales tokens, windows and keys that are drawn, what a model may compose. */
 #include "heed/music.h"
-#include "task/chorales.h"
+#include "task/music/chorales.h"
 #include "task/task_test.h"
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Questions: windows over a context, answers in it, and how well they match. */
-#include "task/squad.h"
 #include "task/task_test.h"
-#include "task/windows.h"
+#include "task/text/squad.h"
+#include "task/text/windows.h"
 
 /* ---- windows, against transformers ---- */
 

@@ -1,6 +1,6 @@
 /* Tagged words: files, tokens, chunks and figures. */
-#include "task/chunks.h"
 #include "task/task_test.h"
+#include "task/text/ner_chunks.h"
 
 /* ---- words one by one, against Python ---- */
 

@@ -2,7 +2,7 @@
  * of two; and texts that are long or made to be slow. */
 #include "base/clock.h"
 #include "text/text_test.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* ---- golden files ---- */
 

@@ -1,7 +1,7 @@
 /* ROUGE: equal to rouge_score to 1e-12, with and without the stemmer, and the stems to NLTK's; means over lines,
  * several references; refusals. */
-#include "text/porter.h"
-#include "text/subsequence.h"
+#include "text/metrics/porter.h"
+#include "text/metrics/subsequence.h"
 #include "text/text_test.h"
 #include <limits.h>
 

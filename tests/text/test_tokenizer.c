@@ -1,7 +1,7 @@
 /* Tokenizers against Python's `tokenizers`: its files read, ours written, the same ids and the same text; what training
  * learns; and what can be asked. */
 #include "text/text_test.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #define EACH(v, list)                                                                                                  \
     heed_json v = heed_json_first(list);                                                                               \

@@ -1,7 +1,7 @@
 /* Files that are read but mean harm: templates that add nothing or without end, steps that double the text, patterns
  * that are slow on every line; and work that is cancelled. */
 #include "io/io_test.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #define WORDS            "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0,\"b\":1,\"?\":2},\"unk_token\":\"?\"}"
 #define PART(key, value) "{\"" key "\":" value "," WORDS "}"

@@ -1,7 +1,7 @@
 /* Every way in which a tokenizer.json can be wrong: a sentence each; and bytes cut, changed and memory refused. */
 #include "io/io_test.h"
-#include "text/spm.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/spm.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* ---- files that are wrong ---- */
 

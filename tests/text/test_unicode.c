@@ -1,6 +1,6 @@
 /* UTF-8 there and back, and every character's properties against Python's. */
 #include "text/text_test.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 /* ---- UTF-8 ---- */
 

@@ -1,0 +1,119 @@
+/* From the command line to the attention of a model. */
+#include "cli/inspect/attend.h"
+#include "io/text.h"
+#include "model/core/directory.h"
+#include <string.h>
+
+static bool read_line(heed_ctx *cx, heed_string *to) {
+    heed_lines lines = {0};
+    bool ok = heed_lines_read(cx, "-", &lines);
+    if (ok && lines.count != 1)
+        ok = heed_fail(cx, HEED_ERR_FORMAT, "standard input: %lld lines, one sentence is needed",
+                       (long long)lines.count);
+    if (ok) ok = heed_string_put(cx, to, heed_line_text(&lines, 0), heed_line_size(&lines, 0));
+    heed_lines_free(cx, &lines);
+    return ok;
+}
+
+/* All lines, as they are. */
+static bool read_lines(heed_ctx *cx, heed_string *to) {
+    heed_lines lines = {0};
+    bool ok = heed_lines_read(cx, "-", &lines);
+    for (int64_t i = 0; ok && i < lines.count; i++)
+        ok = heed_string_put(cx, to, heed_line_text(&lines, i), heed_line_size(&lines, i)) &&
+             heed_string_put(cx, to, "\n", 1);
+    heed_lines_free(cx, &lines);
+    return ok;
+}
+
+/* A word of the command line, or NULL. */
+static bool read_word(heed_ctx *cx, const char *word, bool rows, heed_string *to) {
+    if (!word) return true;
+    if (strcmp(word, "-") == 0) return (rows ? read_lines : read_line)(cx, to);
+    return heed_string_put(cx, to, word, strlen(word));
+}
+
+/* ---- rows of numbers ---- */
+
+/* "1,2; 3,4" or lines of a table without header -> (rows, columns) */
+static float *read_rows(heed_ctx *cx, heed_string *text, int64_t *rows, int64_t *columns) {
+    for (size_t i = 0; i < text->size; i++)
+        if (text->s[i] == ';') text->s[i] = '\n';
+    heed_table *const t = heed_table_parse(cx, "attend", text->s ? text->s : "", text->size,
+                                           &(heed_table_options){.delimiter = ',', .header = HEED_HEADER_NO});
+    *rows = heed_table_rows(t), *columns = heed_table_columns(t);
+    float *const x = t ? heed_mem_new(cx, (size_t)(*rows * *columns + 1) * sizeof *x) : NULL;
+    for (int64_t i = 0; x && i < *rows * *columns && !heed_failed(cx); i++) {
+        double number;
+        if (heed_table_number(t, i / *columns, i % *columns, &number))
+            x[i] = (float)number;
+        else
+            heed_fail(cx, HEED_ERR_FORMAT, "attend: row %lld: '%s' is not a number", (long long)(i / *columns + 1),
+                      shown(heed_table_cell(cx, t, i / *columns, i % *columns)).text);
+    }
+    heed_table_close(t);
+    return x;
+}
+
+/* ---- all of it ---- */
+
+bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words, struct attend *a) {
+    *a = (struct attend){.cx = cx, .dir = dir, .model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true})};
+    if (!a->model) return false;
+    const bool reads_text = heed_model_takes(a->model, "input_ids");
+    if (reads_text && !directory_load_tokenizers(cx, dir, a->tokenizers)) return false;
+    if (!reads_text && (words->pair || words->target))
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --%s: a model of family %s reads no text",
+                         words->pair ? "pair" : "target", heed_model_family(a->model)->name);
+    if (!read_word(cx, words->text, !reads_text, &a->text[0]) || !read_word(cx, words->pair, false, &a->text[1]) ||
+        !read_word(cx, words->target, false, &a->text[2]))
+        return false;
+    heed_attend_input input = {.text = reads_text ? a->text[0].s : NULL,
+                               .pair = words->pair ? a->text[1].s : NULL,
+                               .target = words->target ? a->text[2].s : NULL,
+                               .words = words->whole};
+    float *const x = reads_text ? NULL : read_rows(cx, &a->text[0], &input.rows, &input.columns);
+    input.x = x;
+    a->found = heed_attend(cx, a->model, a->tokenizers, &input);
+    heed_mem_free(cx, x);
+    return a->found != NULL;
+}
+
+void attend_close(struct attend *a) {
+    heed_attended_free(a->cx, a->found);
+    for (int i = 0; i < 3; i++) heed_string_free(a->cx, &a->text[i]);
+    directory_free_tokenizers(a->cx, a->tokenizers);
+    heed_model_free(a->cx, a->model);
+}
+
+/* ---- for the page ---- */
+
+/* The page leaves out U+2581, which begins a word; of other marks it is given the labels. */
+static const char *const *page_names(const heed_axis *axis) {
+    for (int64_t i = 0; i < axis->n; i++)
+        if (strncmp(axis->tokens[i], "\u0120", 2) == 0) return axis->labels;
+    return axis->tokens;
+}
+
+/* The axis of a site whose queries and keys are the same tokens; else one that says nothing of them. */
+static const heed_axis *same_axis(const heed_attended_site *s) {
+    static const heed_axis none = {.n = 0};
+    return s->queries == s->keys ? s->keys : &none;
+}
+
+bool attend_sites(const struct attend *a, heed_attention_site sites[ATTEND_SITES]) {
+    const heed_attended *const found = a->found;
+    if (found->n > ATTEND_SITES)
+        return heed_fail(a->cx, HEED_ERR_RANGE, "attend: %d sites, a page shows %d", found->n, ATTEND_SITES);
+    for (int i = 0; i < found->n; i++)
+        sites[i] = (heed_attention_site){.name = found->sites[i].name,
+                                         .title = found->sites[i].title,
+                                         .query_names = page_names(found->sites[i].queries),
+                                         .key_names = page_names(found->sites[i].keys),
+                                         .next_names = found->sites[i].queries->next,
+                                         .segments = same_axis(&found->sites[i])->segments,
+                                         .words = same_axis(&found->sites[i])->words,
+                                         .maps = found->sites[i].maps,
+                                         .n_maps = found->sites[i].n_maps};
+    return true;
+}

@@ -1,0 +1,172 @@
+/* heed tag: a tag for each word of every line. */
+#include "cli/classical/hmm.h"
+#include "cli/core/each_line.h"
+#include "text/strings/edit.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct option options[] = {
+    SPLIT_OPTION(NULL, "by default as the model was trained for; "),
+    {.name = "words", .letter = 'w', .help = "print each word before its tag: word/TAG"},
+    STRICT_OPTION,
+    JSON_OPTION,
+    {.name = NULL},
+};
+/* clang-format on */
+
+#define BLANKS " \t\r\f\v"
+
+bool tag_saved_marks(heed_ctx *cx, heed_json config) {
+    const char *const split = heed_json_text_or(cx, config, SPLIT_KEY, "blanks");
+    return split && strcmp(split, SPLIT_MARKS) == 0;
+}
+
+bool tag_marks(const struct options *o, bool saved) {
+    const char *const split = option_text(o, SPLIT_KEY);
+    return split ? strcmp(split, SPLIT_MARKS) == 0 : saved;
+}
+
+int64_t tag_split(const char *text, bool marks, heed_word *word) {
+    int64_t n = 0;
+    if (marks) {
+        const char *at = text, *const end = text + strlen(text), *one;
+        for (size_t size; (one = text_next_word(&at, end, true, &size)); n++)
+            if (word) word[n] = (heed_word){one, size};
+        return n;
+    }
+    for (const char *at = text + strspn(text, BLANKS); *at; n++) {
+        const size_t size = strcspn(at, BLANKS);
+        if (word) word[n] = (heed_word){at, size};
+        at += size;
+        at += strspn(at, BLANKS);
+    }
+    return n;
+}
+
+static const char *name_of(const struct each_line *e, int32_t tag, char room[32]) {
+    if (tag < 0) return "_";
+    if (e->m->label && e->m->label[tag]) return e->m->label[tag];
+    snprintf(room, 32, "LABEL_%d", (int)tag);
+    return room;
+}
+
+static void print_line(const struct each_line *e, const heed_text_input *line, const int32_t *tag) {
+    const bool words = option_flag(e->o, "words");
+    char room[32];
+    for (int64_t k = 0; k < line->n_words; k++) {
+        if (k) putchar(' ');
+        if (words) printf("%.*s/", (int)line->words[k].size, line->words[k].text);
+        cli_print_text(stdout, name_of(e, tag[k], room));
+    }
+    putchar('\n');
+}
+
+static void put_chunks(const struct each_line *e, heed_json at, const heed_text_input *line, const int32_t *tag) {
+    heed_ctx *cx = e->cx;
+    const int64_t n = heed_tag_chunks(e->m, tag, line->n_words, NULL, 0);
+    heed_chunk *chunk = n > 0 ? heed_mem_new(cx, (size_t)n * sizeof *chunk) : NULL;
+    if (!chunk) return;
+    heed_tag_chunks(e->m, tag, line->n_words, chunk, n);
+    const heed_json list = heed_json_put_array(cx, at, "chunks");
+    for (int64_t i = 0; i < n; i++) {
+        const heed_word *first = &line->words[chunk[i].first], *last = &line->words[chunk[i].last];
+        const heed_json one = heed_json_put_object(cx, list, NULL);
+        heed_json_put_text(cx, one, "type", chunk[i].type);
+        heed_json_put_int(cx, one, "first", chunk[i].first + 1);
+        heed_json_put_int(cx, one, "last", chunk[i].last + 1);
+        each_line_put(e, one, "text", first->text, (size_t)(last->text + last->size - first->text));
+    }
+    heed_mem_free(cx, chunk);
+}
+
+static void print_json(const struct each_line *e, int64_t i, const heed_text_input *line, const int32_t *tag,
+                       const float *score) {
+    heed_ctx *cx = e->cx;
+    const heed_json at = each_line_json(e, i), list = heed_json_put_array(cx, at, "words");
+    char room[32];
+    for (int64_t k = 0; k < line->n_words; k++) {
+        const heed_json one = heed_json_put_object(cx, list, NULL);
+        each_line_put(e, one, "word", line->words[k].text, line->words[k].size);
+        if (tag[k] < 0) continue;
+        heed_json_put_text(cx, one, "tag", name_of(e, tag[k], room));
+        heed_json_put_number(cx, one, "score", (double)score[k]);
+    }
+    put_chunks(e, at, line, tag);
+    json_answer(cx, stdout, at, 0);
+    heed_json_free(at);
+}
+
+static bool answer(struct each_line *e) {
+    heed_ctx *cx = e->cx;
+    const bool marks = tag_marks(e->o, tag_saved_marks(cx, heed_model_config(e->m->model)));
+    int64_t words = 0, cut = 0;
+    heed_text_input *line = heed_mem_new(cx, (size_t)e->n * sizeof *line);
+    for (int64_t i = 0; line && i < e->n; i++) {
+        line[i] = (heed_text_input){.n_words = tag_split(each_line_text(e, i), marks, NULL)};
+        words += line[i].n_words;
+    }
+    heed_word *word = heed_mem_new(cx, ((size_t)words + 1) * sizeof *word);
+    int32_t *tag = heed_mem_new(cx, ((size_t)words + 1) * sizeof *tag);
+    float *score = heed_mem_new(cx, ((size_t)words + 1) * sizeof *score);
+    words = 0;
+    for (int64_t i = 0; !heed_failed(cx) && i < e->n; i++) {
+        line[i].words = word + words;
+        words += tag_split(each_line_text(e, i), marks, word + words);
+    }
+    if (!heed_failed(cx) && heed_tag(cx, e->m, line, e->n, tag, score, &cut)) {
+        words = 0;
+        for (int64_t i = 0; i < e->n; words += line[i++].n_words) {
+            if (option_flag(e->o, "json"))
+                print_json(e, i, &line[i], tag + words, score + words);
+            else
+                print_line(e, &line[i], tag + words);
+        }
+        e->cut += cut;
+    }
+    heed_mem_free(cx, line);
+    heed_mem_free(cx, word);
+    heed_mem_free(cx, tag);
+    heed_mem_free(cx, score);
+    return !heed_failed(cx);
+}
+
+static void say_cut(const struct each_line *e) {
+    char words[48];
+    if (e->cut > 0)
+        fprintf(stderr, "heed: tag: %s untagged, beyond the model's %lld tokens\n",
+                cli_count(e->cut, "word is", "words are", words), (long long)e->m->reader.longest);
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("tag", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
+    if (!o) return EXIT_USAGE;
+    const bool hmm = hmm_is(options_word(o, 0));
+    const int status = hmm ? hmm_tag_lines(o) : EXIT_DONE;
+    options_free(o);
+    if (hmm) return status;
+    static const struct each_line_command tag = {.task = "tag", .answer = answer, .end = say_cut};
+    return each_line_run(&tag, options, argc, argv);
+}
+
+const struct command tag_command = {
+    .name = "tag",
+    .summary = "tag the words of lines of text",
+    .words = "DIR [TEXT...]",
+    .about =
+        "Tags the words of its arguments after DIR, each a sentence, or else of the lines of standard input, one "
+        "sentence a line. Punctuation marks are words of their own, as in BERT's basic tokenizer; models that were "
+        "trained with --split blanks, by an older version or elsewhere take words as blanks separate them. A line of "
+        "output holds the tags of the words of its line, separated by spaces. --json gives "
+        "words, tags, their probabilities and, where the tags are those of chunks (B-PER, I-PER), the chunks with the "
+        "numbers of their words.\n\n"
+        "A word without a token, or beyond as many tokens as the model has positions, has the tag _. A line that is "
+        "not UTF-8 is reported on standard error and answered with an empty line, and the exit status is 1 at the "
+        "end; --strict stops there.",
+    .options = options,
+    .examples = "heed tag tagger 'The cat sleeps.'\n"
+                "heed tag tagger --words < sentences.txt\n"
+                "heed tag ner --json < sentences.txt\n",
+    .run = run,
+};

@@ -1,0 +1,21 @@
+/* config.json of a model, held against the table of its family. */
+#ifndef MODEL_CORE_CONFIG_H
+#define MODEL_CORE_CONFIG_H
+
+#include "heed/model.h"
+
+/* A new config: model_type, architectures, heed_version, then every key of the tables with its value from settings
+ * ("key=value") or its standard. NONE when something is wrong. */
+heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *head, const char *const *settings,
+                     int n);
+/* Gives missing keys their standard values and checks the kinds of all. */
+bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config);
+bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config,
+                const char *setting); /* "key=value" */
+/* Of a family with arguments: a config of its own with every key, from its standard, from `named`, what the
+ * architecture is ("depth=12 num_heads=3"), and from the config's arguments, the later the stronger. An argument that
+ * is no key is refused. */
+heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *named);
+void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head);
+
+#endif

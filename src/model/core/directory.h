@@ -1,0 +1,74 @@
+/* Model directories: where their files are, and writing into them. */
+#ifndef MODEL_CORE_DIRECTORY_H
+#define MODEL_CORE_DIRECTORY_H
+
+#include "heed/text.h"
+
+#define PATH_ROOM 4096
+
+/* The files that heed writes into a model directory. One more stands here and in the list of directory.c, from which
+ * they are copied and removed. */
+#define CONFIG_FILE            "config.json"
+#define GENERATION_CONFIG_FILE "generation_config.json"
+#define WEIGHTS_FILE           "model.safetensors"
+#define TOKENIZER_FILE         "tokenizer.json"
+#define TARGET_TOKENIZER_FILE  "target_tokenizer.json"
+#define TOKENIZER_CONFIG_FILE  "tokenizer_config.json"
+#define SPECIAL_TOKENS_FILE    "special_tokens_map.json"
+#define CHAT_TEMPLATE_FILE     "chat_template.jinja"
+#define PREPROCESSOR_FILE      "preprocessor_config.json"
+/* peft's. */
+#define ADAPTER_CONFIG_FILE  "adapter_config.json"
+#define ADAPTER_WEIGHTS_FILE "adapter_model.safetensors"
+/* sentence-transformers'. */
+#define MODULES_FILE  "modules.json"
+#define POOLING_FILE  "1_Pooling/config.json"
+#define SENTENCE_FILE "sentence_bert_config.json"
+/* Word vectors'. */
+#define WORDS_FILE "words.txt"
+/* Marian's, which heed reads only. */
+#define SOURCE_PIECES_FILE "source.spm"
+#define TARGET_PIECES_FILE "target.spm"
+
+/* The path of a file in dir; false with a sentence when it is too long. */
+bool directory_path(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
+bool directory_has(const char *dir, const char *file);
+bool directory_has_model(const char *dir); /* weights, of a model or of an adapter */
+bool directory_has_config(const char *dir);
+bool directory_has_run(const char *dir); /* a model, or a checkpoint of its training */
+
+/* ---- adapters ---- a directory with adapter_config.json and without weights of its own */
+bool directory_is_adapter(const char *dir);
+/* The directory of the model that it adapts: base_model_name_or_path. */
+bool directory_base(heed_ctx *cx, const char *dir, char base[PATH_ROOM]);
+/* The path of a file to be read: in dir, or where an adapter has none, in the directory of its base. */
+bool directory_find(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
+/* The same for the files of a tokenizer: dir itself or its base. */
+bool directory_of_tokenizer(heed_ctx *cx, const char *dir, char path[PATH_ROOM]);
+
+/* Makes dir and those above it, where they are not there yet; false with a sentence when it cannot be written into. */
+bool directory_make(heed_ctx *cx, const char *dir);
+/* Removes a file of dir, which need not be there. */
+bool directory_remove(heed_ctx *cx, const char *dir, const char *file);
+/* Removes the files of a model and of its training, config.json first: from then on dir holds no model, rather than a
+ * mixture of two. False with a sentence when one cannot be removed. */
+bool directory_clear(heed_ctx *cx, const char *dir);
+/* Keeps other processes from writing into dir, until it is unlocked or this process ends, in whatever way. Below 0 with
+ * a sentence when another one has locked it. */
+int directory_lock(heed_ctx *cx, const char *dir);
+void directory_unlock(int lock);
+/* Makes dir and locks it, for a command that is about to write into it. Whatever `taken` (NULL: nothing) then finds in
+ * it was not there when the command looked: another process has written it since, and it is refused, below 0. */
+int directory_claim(heed_ctx *cx, const char *dir, bool (*taken)(const char *dir));
+/* Removes a model directory with the files that heed writes there; one that holds others stays, with them. */
+void directory_drop(const char *dir);
+
+/* ---- tokenizers ---- of source and target: tokenizer.json is for both, unless there is target_tokenizer.json. Where
+ * it is for both, tokens[1] is tokens[0]. */
+bool directory_has_tokenizers(const char *dir);
+bool directory_load_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *tokens[2]); /* NULL each when it fails */
+bool directory_save_tokenizers(heed_ctx *cx, const char *dir, heed_tokenizer *const tokens[2]);
+bool directory_copy_tokenizers(heed_ctx *cx, const char *from, const char *to); /* those that are there */
+void directory_free_tokenizers(heed_ctx *cx, heed_tokenizer *tokens[2]);
+
+#endif

@@ -1,0 +1,93 @@
+/* RoBERTa (Liu et al. 2019), XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020): BERT whose positions
+ * count from the padding token, p + 1, p + 2, …, with p for padding tokens, and without next sentences. The three
+ * differ in their vocabularies only. Names and config keys are those of transformers; encoder.h says what they compute,
+ * with pooled = tanh(W_d h_0 + b_d)                          W_d of the classifier's own, for classes */
+#include "model/encoders/encoder.h"
+
+static const struct encoder_kind roberta_kind = {
+    .base = "roberta",
+    .key = {BERT_CONFIG},
+    .stack = "encoder.layer",
+    .layer = {BERT_LAYER},
+    .pooler = "pooler.dense",
+    .segments = true,
+    .from_padding = true,
+    .masked = {.dense = "lm_head.dense",
+               .norm = "lm_head.layer_norm",
+               .decoder = "lm_head.decoder",
+               .bias = "lm_head.bias",
+               .gelu = true},
+    .classify = {.dense = "classifier.dense",
+                 .act = HEED_ACT_TANH,
+                 .drops_first = true,
+                 .dropout = "classifier_dropout",
+                 .out = "classifier.out_proj"},
+    .choose = {.dropout = "hidden_dropout_prob", .out = "classifier"},
+    .tag = {.dropout = "classifier_dropout", .out = "classifier"},
+    .answer = {.out = "qa_outputs"},
+};
+
+static const heed_key roberta_classify_keys[] = {LABEL_KEYS, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
+static const heed_key roberta_tag_keys[] = {NUM_LABELS_KEY, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
+static const heed_key roberta_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
+#define roberta_choose_keys NULL
+ENCODER_BUILDS(roberta)
+
+#define NOTES                                                                                                          \
+    "Parameters have the names of transformers' classes, with roberta. at the beginning except in the bare model: "    \
+    "roberta.encoder.layer.N.attention.self.query.weight. A sequence may have max_position_embeddings - pad_token_id " \
+    "- 1 tokens."
+
+/* ---- RoBERTa ---- */
+
+static const heed_key roberta_keys[] = {BERT_KEYS("50265", "768", "12", "3072", "gelu", "0.1", "1"), SEGMENT_KEYS,
+                                        END_OF_KEYS};
+static const heed_head roberta_heads[] = {ENCODER_HEADS(roberta, "Roberta", ENCODER_INPUTS), {.architecture = NULL}};
+
+const heed_family family_roberta = {
+    .name = "roberta",
+    .type = "roberta",
+    .base = "roberta",
+    .paper = "Liu et al. 2019",
+    .summary = "BERT pre-trained longer, on masked words alone",
+    .notes = NOTES,
+    .keys = roberta_keys,
+    .heads = roberta_heads,
+    .ignored = encoder_ignored,
+    .size = sizeof(struct encoder),
+};
+
+/* ---- XLM-RoBERTa, CamemBERT ---- */
+
+static const heed_key other_keys[] = {BERT_KEYS("30522", "768", "12", "3072", "gelu", "0.1", "1"), SEGMENT_KEYS,
+                                      END_OF_KEYS};
+static const heed_head xlm_roberta_heads[] = {ENCODER_HEADS(roberta, "XLMRoberta", ENCODER_INPUTS),
+                                              {.architecture = NULL}};
+static const heed_head camembert_heads[] = {ENCODER_HEADS(roberta, "Camembert", ENCODER_INPUTS),
+                                            {.architecture = NULL}};
+
+const heed_family family_xlm_roberta = {
+    .name = "xlm-roberta",
+    .type = "xlm-roberta",
+    .base = "roberta",
+    .paper = "Conneau et al. 2020",
+    .summary = "RoBERTa for a hundred languages",
+    .notes = NOTES,
+    .keys = other_keys,
+    .heads = xlm_roberta_heads,
+    .ignored = encoder_ignored,
+    .size = sizeof(struct encoder),
+};
+
+const heed_family family_camembert = {
+    .name = "camembert",
+    .type = "camembert",
+    .base = "roberta",
+    .paper = "Martin et al. 2020",
+    .summary = "RoBERTa for French",
+    .notes = NOTES,
+    .keys = other_keys,
+    .heads = camembert_heads,
+    .ignored = encoder_ignored,
+    .size = sizeof(struct encoder),
+};

@@ -1,0 +1,86 @@
+/* Swin Transformers (Liu et al. 2021) and their second version (Liu et al. 2022) of any layout: what they compute.
+ * Tokens stay in their grid, (B,h,w,C).
+ *
+ *     x = norm(W_p patches)
+ *     x = merge(x)                       but in the first stage: 2 x 2 neighbours become one, W_m norm([x; x; x; x])
+ *     x = x + attention(norm(x))         within windows; in every other block windows are shifted by half of one,
+ *     x = x + W_2 a(W_1 norm(x))         around the borders, and tokens that are no neighbours do not see each other
+ *     h = norm(x);  pooled: the mean
+ *
+ * Attention adds a bias for the distance of row and column, of a table ((2a - 1)(2b - 1),H) for windows of a x b.
+ *
+ * The second version has its norms after the sublayers (res-post-norm), x = x + norm(attention(x)), and after the
+ * product that merges; scores are cosines times a learned number of each head, 100 at most; and the bias is 16
+ * sigmoid(W_2 relu(W_1 d + b_1)), d the distances on a logarithmic scale, so that other windows than those it was
+ * trained with are possible. */
+#ifndef MODEL_VISION_SWIN_H
+#define MODEL_VISION_SWIN_H
+
+#include "model/core/inputs.h"
+#include "model/vision/patches.h"
+
+enum { SWIN_STAGES = 16 };
+
+/* Attention of the second version. */
+struct swin_cosine {
+    heed_param *logit_scale; /* (H,1,1); NULL: it is the first version */
+    heed_linear_layer qkv[3];
+    heed_linear_layer distance[2]; /* 2 -> 512 -> H */
+    int64_t trained;               /* side of the windows that the bias was trained for */
+};
+
+struct swin_block {
+    heed_norm_layer norm1, norm2;
+    heed_multihead attention;
+    heed_param *bias; /* of distances; NULL: the second version's */
+    struct swin_cosine cosine;
+    heed_feed_forward feed_forward;
+    int64_t window[2], shift[2], table[2]; /* table: the windows that `bias` is for */
+    float attention_dropout, dropout;      /* of the outputs of attention and of the feed-forward layer */
+    float drop_path;
+    const char *site; /* of capture, and the number there */
+    int number;
+};
+
+struct swin_stage {
+    heed_norm_layer norm; /* of merging; weight NULL: the first stage, which does not */
+    heed_linear_layer reduction;
+    int blocks;
+    struct swin_block *block; /* memory of the parameter set */
+};
+
+struct swin {
+    struct patches patches;
+    heed_norm_layer patch_norm;
+    heed_param *mask_token, *positions; /* (1,1,C), (1,h w,C) or NULL */
+    float dropout;
+    int stages;
+    struct swin_stage stage[SWIN_STAGES];
+    heed_norm_layer norm;
+    bool shrinks;   /* windows shrink to pictures that are smaller, and do not shift then; else they are as they are */
+    bool pads_last; /* windows are shifted before the grid is padded to whole ones */
+    bool flat;      /* last_hidden_state is (B,h w,C) */
+    bool second;    /* version */
+    /* heads */
+    bool pools;
+    float head_dropout;
+    heed_linear_layer output; /* weight NULL: features */
+    enum problem problem;
+    int64_t stride; /* of masked pictures: a place of the last grid becomes stride x stride pixels */
+};
+
+/* Blocks that a stage of `layers` begins with, and where its last one stands; see swin_body.c. */
+void swin_number(struct swin_block *b, int stage, int number, bool last);
+/* The bias table of a block, and its windows. */
+bool swin_make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_init init, struct swin_block *b);
+
+bool swin_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
+bool swin_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
+bool swin_forward_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
+bool swin_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
+bool swin_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
+bool swin_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
+void swin_name_key(const void *own, int64_t i, char *name, size_t size);
+bool swin_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
+
+#endif

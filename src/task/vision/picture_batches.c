@@ -1,0 +1,377 @@
+/* Batches of pictures. Part number k of the run lies in slot k % slots; the caller holds part `held`, and workers make
+ * the parts up to held + slots - 1, each with a context of its own. Without workers the caller makes each part when it
+ * asks for it, with its own context, so that all memory counts against its budget.
+ *
+ * Position j of epoch e is picture perm_e[j / r] for the (j % r)-th time: with r repeats (Hoffer et al. 2020) an epoch
+ * has as many positions as there are pictures, and sees a part of them r times. */
+#include "task/vision/picture_batches.h"
+#include "base/ctx.h"
+#include "base/profile.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_WORKERS 16
+#define LARGE       ((size_t)32 << 20) /* bytes that decoding a photograph may take */
+
+struct slot {
+    struct picture_part part;
+    int64_t *row;
+    float *pixels, *targets;
+    int32_t *label;
+    int64_t job; /* what it holds; -1: nothing that is finished */
+    heed_status status;
+    char message[1024];
+};
+
+/* One who makes parts: a worker, or the caller. */
+struct maker {
+    struct picture_batches *of;
+    heed_ctx *cx;
+    int64_t *order, epoch; /* of the pictures in that epoch; -1: none yet */
+    float *plain, *other;  /* where pictures are mixed: those of the part before it, and one of another part */
+    pthread_t thread;
+};
+
+struct picture_batches {
+    struct picture_batches_opts opts;
+    heed_image_processor processor;
+    heed_augment augment;
+    int64_t classes, numbers; /* of a picture */
+    int64_t per_epoch, jobs;  /* batches and parts of an epoch */
+    int64_t parts, slots;
+    bool mixes, dry;
+    struct slot *slot;
+    struct maker caller, worker[MAX_WORKERS];
+    int started;
+    pthread_mutex_t lock;
+    pthread_cond_t made_one, took_one;
+    int64_t next, held; /* under the lock: the next part to make; the one that the caller has */
+    bool began, stop;
+};
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t part_size(const struct picture_batches_opts *o) {
+    return o->micro > 0 && o->micro < o->batch ? o->micro : o->batch;
+}
+int64_t picture_batches_per_epoch(const struct picture_batches_opts *o) { return ceiling(o->n, o->batch); }
+int64_t picture_batches_parts(const struct picture_batches_opts *o) { return ceiling(o->batch, part_size(o)); }
+
+/* ---- a picture ---- */
+
+static void order_epoch(struct maker *m, int64_t epoch) {
+    const struct picture_batches_opts *o = &m->of->opts;
+    if (m->epoch == epoch || (m->epoch >= 0 && !o->shuffle)) return;
+    if (o->shuffle)
+        heed_random_permutation(o->seed, (uint64_t)epoch, m->order, o->n);
+    else
+        for (int64_t i = 0; i < o->n; i++) m->order[i] = i;
+    m->epoch = epoch;
+}
+
+/* The picture at a position of the maker's epoch, and for which time. */
+static int64_t row_at(const struct maker *m, int64_t position, int64_t *time) {
+    const struct picture_batches_opts *o = &m->of->opts;
+    const int64_t at = m->order[position / o->repeats];
+    *time = position % o->repeats;
+    return o->rows ? o->rows[at] : at;
+}
+
+/* As it is measured, before it becomes floats. */
+static bool size_picture(heed_ctx *cx, const struct picture_batches *b, const heed_image *from, heed_image *out) {
+    const heed_picture_input *in = b->opts.input;
+    heed_image made;
+    if (!heed_image_processor_picture(cx, &b->processor, from, &made)) return false;
+    if (made.width == in->width && made.height == in->height) {
+        *out = made;
+        return true;
+    }
+    const bool ok = heed_image_resize(cx, &made, in->width, in->height, b->processor.filter, NULL, out);
+    heed_image_free(cx, &made);
+    return ok;
+}
+
+/* bytes (height, width, channels), augmented */
+static bool make_bytes(const struct maker *m, int64_t row, int64_t time, heed_image *out) {
+    const struct picture_batches *b = m->of;
+    const struct picture_batches_opts *o = &b->opts;
+    const heed_picture_input *in = o->input;
+    const heed_image *kept = heed_picture_set_kept(o->set, row);
+    const bool crops = o->augment && b->augment.area_high > 0, sized = kept && in->kept_sized;
+    heed_image read = {0}, whole = {0};
+    const heed_image *from = kept ? kept : &read;
+    bool ok = kept || heed_picture_set_read(m->cx, o->set, row, in->channels, &read);
+    if (ok && !crops && !sized) {
+        ok = size_picture(m->cx, b, from, &whole);
+        from = &whole;
+    }
+    if (ok)
+        ok = o->augment ? heed_image_augment(m->cx, &b->augment, from, in->width, in->height, o->seed, m->epoch,
+                                             row * o->repeats + time, out)
+                        : heed_image_copy(m->cx, from, out);
+    heed_image_free(m->cx, &read);
+    heed_image_free(m->cx, &whole);
+    return ok;
+}
+
+static bool make_floats(const struct maker *m, int64_t position, float *out, int64_t *row) {
+    const struct picture_batches *b = m->of;
+    const heed_image_processor *p = &b->processor;
+    int64_t time;
+    heed_image made;
+    *row = row_at(m, position, &time);
+    if (!make_bytes(m, *row, time, &made)) return false;
+    heed_image_to_floats(&made, p->rescale ? p->scale : 1.0, p->normalize ? p->mean : NULL, p->deviation, out);
+    if (b->opts.augment)
+        heed_floats_erase(&b->augment, out, made.channels, made.height, made.width, b->opts.seed, m->epoch,
+                          *row * b->opts.repeats + time);
+    heed_image_free(m->cx, &made);
+    return true;
+}
+
+/* ---- a part ---- */
+
+/* What is mixed into picture i of the part, at `position` of the epoch, from the same batch. */
+static bool mix(struct maker *m, struct slot *s, int64_t i, int64_t batch_at, int64_t part_at, int64_t batch) {
+    const struct picture_batches *b = m->of;
+    const heed_picture_input *in = b->opts.input;
+    const int32_t *label = heed_picture_set_data(b->opts.set)->label;
+    const heed_mix with = heed_mix_draw(&b->augment, batch, in->height, in->width, b->opts.seed, m->epoch, part_at + i);
+    const int64_t other = batch_at + with.other - part_at;
+    float *const target = s->targets + i * b->classes, *const x = s->pixels + i * b->numbers;
+    const float *from = m->plain + other * b->numbers;
+    int64_t row = 0, time;
+    memcpy(x, m->plain + i * b->numbers, (size_t)b->numbers * sizeof *x);
+    memset(target, 0, (size_t)b->classes * sizeof *target);
+    target[s->label[i]] = (float)with.own;
+    if (with.own >= 1) return true;
+    if (other < 0 || other >= s->part.n) { /* it is of another part */
+        if (!make_floats(m, batch_at + with.other, m->other, &row)) return false;
+        from = m->other;
+    } else {
+        row = row_at(m, batch_at + with.other, &time);
+    }
+    target[label[row]] += (float)(1 - with.own);
+    heed_mix_floats(&with, x, from, in->channels, in->height, in->width);
+    return true;
+}
+
+/* About what decoding and augmenting takes, which is the caller's memory where there are no workers. */
+static bool plan_work(const struct maker *m) {
+    const struct picture_batches *b = m->of;
+    if (b->opts.workers > 0) return true;
+    void *const some = heed_mem_new(m->cx, heed_picture_set_kept(b->opts.set, 0) ? (size_t)b->numbers * 16 : LARGE);
+    heed_mem_free(m->cx, some);
+    return some;
+}
+
+static bool make_part(struct maker *m, int64_t job, struct slot *s) {
+    const struct picture_batches *b = m->of;
+    const struct picture_batches_opts *o = &b->opts;
+    const int64_t within = job % b->jobs, index = smaller(within / b->parts, b->per_epoch - 1), size = part_size(o);
+    const int64_t part = within - index * b->parts, batch_at = index * o->batch,
+                  batch = smaller(o->batch, o->n - batch_at);
+    const int64_t part_at = batch_at + part * size, n = smaller(size, batch - part * size);
+    const int32_t *label = heed_picture_set_data(o->set)->label;
+    float *const to = b->mixes ? m->plain : s->pixels;
+    s->part = (struct picture_part){.n = n,
+                                    .row = s->row,
+                                    .pixels = s->pixels,
+                                    .label = s->label,
+                                    .targets = b->mixes ? s->targets : NULL,
+                                    .part = part,
+                                    .parts = ceiling(batch, size),
+                                    .total = batch};
+    if (b->dry) return plan_work(m);
+    order_epoch(m, job / b->jobs);
+    for (int64_t i = 0; i < n; i++) {
+        if (!make_floats(m, part_at + i, to + i * b->numbers, &s->row[i])) return false;
+        s->label[i] = label[s->row[i]];
+    }
+    for (int64_t i = 0; b->mixes && i < n; i++)
+        if (!mix(m, s, i, batch_at, part_at, batch)) return false;
+    return true;
+}
+
+/* ---- workers ---- */
+
+static void *work(void *arg) {
+    struct maker *m = arg;
+    struct picture_batches *b = m->of;
+    pthread_mutex_lock(&b->lock);
+    while (true) {
+        while (b->next >= b->held + b->slots && !b->stop) pthread_cond_wait(&b->took_one, &b->lock);
+        if (b->stop) break;
+        const int64_t job = b->next++;
+        struct slot *s = &b->slot[job % b->slots];
+        pthread_mutex_unlock(&b->lock);
+        s->status = HEED_OK;
+        if (!make_part(m, job, s)) {
+            s->status = heed_error(m->cx);
+            snprintf(s->message, sizeof s->message, "%s", heed_message(m->cx));
+            heed_clear(m->cx);
+        }
+        pthread_mutex_lock(&b->lock);
+        s->job = job;
+        pthread_cond_broadcast(&b->made_one);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+/* What a maker has of its own, in the caller's memory. */
+static bool equip(heed_ctx *cx, struct picture_batches *b, struct maker *m) {
+    const int64_t size = part_size(&b->opts);
+    *m = (struct maker){.of = b, .epoch = -1};
+    m->order = heed_mem_new(cx, (size_t)b->opts.n * sizeof *m->order);
+    if (!b->mixes) return m->order;
+    m->plain = heed_mem_new(cx, (size_t)(size * b->numbers) * sizeof *m->plain);
+    m->other = heed_mem_new(cx, (size_t)b->numbers * sizeof *m->other);
+    return m->order && m->plain && m->other;
+}
+
+/* Signals stay with the threads of the program. A system that gives no thread gives the pictures all the same. */
+static bool start(heed_ctx *cx, struct picture_batches *b) {
+    sigset_t all, before;
+    if (pthread_mutex_init(&b->lock, NULL) != 0) return false;
+    if (pthread_cond_init(&b->made_one, NULL) != 0) goto no_made;
+    if (pthread_cond_init(&b->took_one, NULL) != 0) goto no_took;
+    for (int i = 0; i < b->opts.workers; i++) {
+        struct maker *m = &b->worker[b->started];
+        if (!equip(cx, b, m)) break;
+        m->cx = heed_open(&(heed_config){.threads = 1, .seed = heed_seed(cx)});
+        if (!m->cx || heed_failed(m->cx)) break;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const bool started = pthread_create(&m->thread, NULL, work, m) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (!started) break;
+        b->started++;
+    }
+    if (b->started > 0) return true;
+    pthread_cond_destroy(&b->took_one);
+no_took:
+    pthread_cond_destroy(&b->made_one);
+no_made:
+    pthread_mutex_destroy(&b->lock);
+    return false;
+}
+
+static void stop(struct picture_batches *b) {
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_broadcast(&b->took_one);
+    pthread_mutex_unlock(&b->lock);
+    for (int i = 0; i < b->started; i++) pthread_join(b->worker[i].thread, NULL);
+    pthread_cond_destroy(&b->took_one);
+    pthread_cond_destroy(&b->made_one);
+    pthread_mutex_destroy(&b->lock);
+}
+
+/* ---- opening and taking ---- */
+
+static bool take_slots(heed_ctx *cx, struct picture_batches *b) {
+    const int64_t size = part_size(&b->opts);
+    b->slot = heed_mem_new(cx, (size_t)b->slots * sizeof *b->slot);
+    if (!b->slot) return false;
+    memset(b->slot, 0, (size_t)b->slots * sizeof *b->slot);
+    for (int64_t i = 0; i < b->slots; i++) {
+        struct slot *s = &b->slot[i];
+        s->job = -1;
+        s->row = heed_mem_new(cx, (size_t)size * sizeof *s->row);
+        s->label = heed_mem_new(cx, (size_t)size * sizeof *s->label);
+        s->pixels = heed_mem_new(cx, (size_t)(size * b->numbers) * sizeof *s->pixels);
+        if (b->mixes) s->targets = heed_mem_new(cx, (size_t)(size * b->classes) * sizeof *s->targets);
+    }
+    return !heed_failed(cx);
+}
+
+static bool opts_ok(heed_ctx *cx, const struct picture_batches_opts *o) {
+    if (heed_failed(cx)) return false;
+    if (!o->set || !o->input || o->n < 1 || o->batch < 1 || o->repeats < 1 || o->micro < 0 || o->step < 0)
+        return heed_fail(cx, HEED_ERR_USAGE,
+                         "pictures: data and positive numbers of a batch and of repeats are needed");
+    return !o->augment || heed_augment_check(cx, o->augment);
+}
+
+struct picture_batches *picture_batches_open(heed_ctx *cx, const struct picture_batches_opts *o) {
+    if (!opts_ok(cx, o)) return NULL;
+    struct picture_batches *b = heed_mem_new(cx, sizeof *b);
+    if (!b) return NULL;
+    const heed_picture_input *in = o->input;
+    *b = (struct picture_batches){.opts = *o,
+                                  .processor = in->processor,
+                                  .classes = heed_picture_set_data(o->set)->classes,
+                                  .numbers = in->channels * in->height * in->width,
+                                  .per_epoch = picture_batches_per_epoch(o),
+                                  .parts = picture_batches_parts(o),
+                                  .dry = cx->config.dry};
+    if (o->augment) b->augment = *o->augment;
+    b->opts.workers = o->workers > MAX_WORKERS ? MAX_WORKERS : o->workers;
+    b->mixes = o->augment && o->augment->mix > 0 && (o->augment->mixup > 0 || o->augment->cutmix > 0);
+    b->jobs = (b->per_epoch - 1) * b->parts + ceiling(o->n - (b->per_epoch - 1) * o->batch, part_size(o));
+    b->slots = b->opts.workers > 0 ? b->opts.workers + 2 : 1;
+    b->next = b->held = o->step / b->per_epoch * b->jobs + o->step % b->per_epoch * b->parts;
+    bool ok = take_slots(cx, b) && equip(cx, b, &b->caller);
+    b->caller.cx = cx;
+    if (ok && !b->dry && b->opts.workers > 0) start(cx, b);
+    if (ok && !heed_failed(cx)) return b;
+    picture_batches_close(cx, b);
+    return NULL;
+}
+
+static void free_maker(heed_ctx *cx, struct maker *m) {
+    heed_mem_free(cx, m->order);
+    heed_mem_free(cx, m->plain);
+    heed_mem_free(cx, m->other);
+}
+
+void picture_batches_close(heed_ctx *cx, struct picture_batches *b) {
+    if (!b) return;
+    if (b->started > 0) stop(b);
+    for (int i = 0; i < MAX_WORKERS; i++) {
+        heed_close(b->worker[i].cx);
+        free_maker(cx, &b->worker[i]);
+    }
+    free_maker(cx, &b->caller);
+    for (int64_t i = 0; b->slot && i < b->slots; i++) {
+        struct slot *s = &b->slot[i];
+        heed_mem_free(cx, s->row);
+        heed_mem_free(cx, s->label);
+        heed_mem_free(cx, s->pixels);
+        heed_mem_free(cx, s->targets);
+    }
+    heed_mem_free(cx, b->slot);
+    heed_mem_free(cx, b);
+}
+
+/* Waits for the part that follows the one held. */
+static struct slot *take_made(struct picture_batches *b) {
+    pthread_mutex_lock(&b->lock);
+    b->held += b->began;
+    b->began = true;
+    pthread_cond_broadcast(&b->took_one);
+    struct slot *s = &b->slot[b->held % b->slots];
+    while (s->job != b->held) pthread_cond_wait(&b->made_one, &b->lock);
+    pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+const struct picture_part *picture_batches_next(heed_ctx *cx, struct picture_batches *b) {
+    if (heed_failed(cx)) return NULL;
+    const struct profile_mark mark = profile_begin(cx);
+    struct slot *s = b->slot;
+    bool ok = true;
+    if (b->started > 0) {
+        s = take_made(b);
+        ok = s->status == HEED_OK || heed_fail(cx, s->status, "%s", s->message);
+    } else {
+        ok = make_part(&b->caller, b->next++, s);
+    }
+    profile_end(cx, mark, "prepare pictures", PROFILE_FORWARD);
+    return ok ? &s->part : NULL;
+}

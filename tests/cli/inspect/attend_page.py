@@ -72,7 +72,7 @@ def frame_time(act):
 
 def tests():
     # the page as it lies in the source, with its sample
-    b.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plot/attention_page.html"))
+    b.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../src/plot/attention_page.html"))
     is_state(site="cross", layer="0", head="mean")
     check(int(state("lines")) > 0, "the sample has lines")
     b.requests.clear()

@@ -81,8 +81,8 @@ static size_t memory_of(char c, size_t length) {
     }
 }
 
-/* Checks the depth, looks for zeros and counts; with `out`, copies the text to it, "e0" after each integer that is too
- * wide. */
+/* Checks the depth, refuses NUL bytes and counts; with `out`, copies the text to it, "e0" after each integer that is
+ * too wide. */
 static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, struct census *count, char *out) {
     const char *end = text + size, *line_start = text;
     long long line = 1;
@@ -102,7 +102,7 @@ static bool scan(heed_ctx *cx, const char *name, const char *text, size_t size, 
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld, column %lld: more than %d levels deep", name, line,
                              (long long)(next - line_start), JSON_MAX_DEPTH);
         else if (*s == 0) /* jansson would step over it behind a number, and be wrong about places from there on */
-            return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld, column %lld: a byte of zero", name, line,
+            return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld, column %lld: a NUL byte", name, line,
                              (long long)(next - line_start));
         count->wide += wide;
         count->memory += memory_of(*s, (size_t)(next - s));

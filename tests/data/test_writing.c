@@ -81,8 +81,8 @@ static void test_read(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     heed_writings w = {0};
-    char path[] = "/tmp/heed-strokes.XXXXXX";
-    close(mkstemp(path));
+    char path[512];
+    snprintf(path, sizeof path, "%s", in_folder("strokes.jsonl"));
     write_file(path, "{\"strokes\": [[[1,1],[2,3]],[],[[5,5,99]]], \"text\": \"1 \\u00e9\"}\n\n"
                      "{\"drawing\": [[[0,10],[5,7],[0,1]]], \"word\": \"cat\"}\n[[[0,0],[1,0]]]\n");
     assert_true(heed_writings_read(cx, path, &w));
@@ -127,5 +127,5 @@ static void test_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_points), cmocka_unit_test(test_styles),
                                        cmocka_unit_test(test_read)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

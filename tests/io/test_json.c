@@ -126,7 +126,7 @@ static void test_syntax(void **state) {
     REFUSED("[abcdefghijklmnopqrstuvwxyz]", "invalid token");
     REFUSED("{\"a\": \"b\",", "string or '}' expected");
     heed_json_parse(cx, "c.json", "[1\0, 2]", 8);
-    EXPECT_SENTENCE(cx, "c.json: line 1, column 3: a byte of zero");
+    EXPECT_SENTENCE(cx, "c.json: line 1, column 3: a NUL byte");
     REFUSED("[\"abcdefghijklmnopqrstuvwxyz]", "premature end of input");
     REFUSED("[\"abcdefghijklmnopqrstuvwxyz\\x\"]", "invalid escape");
     REFUSED("{1234567890123456789012345:\"\"}", "string or '}' expected");

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
+
 static heed_ctx *cx;
 
 static int start(void **state) {
@@ -190,10 +192,8 @@ static void no_gradient(void **state) {
 /* A tensor of a safetensors file, as it lies there. */
 static void borrowed_from_a_file(void **state) {
     (void)state;
-    char path[] = "/tmp/heed-stored-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    assert_int_equal(make_folder(NULL), 0);
+    const char *const path = in_folder("stored.safetensors");
     const uint16_t bf16[4] = {0x3f80, 0x4000, 0x4040, 0xc080}, f16[4] = {0x3c00, 0x4000, 0x4200, 0xc400};
     const heed_array arrays[] = {{.name = "b", .dtype = HEED_BF16, .rank = 2, .shape = {2, 2}, .data = bf16},
                                  {.name = "h", .dtype = HEED_F16, .rank = 2, .shape = {2, 2}, .data = f16}};
@@ -209,7 +209,8 @@ static void borrowed_from_a_file(void **state) {
         assert_memory_equal(heed_f32(y), want, sizeof want);
     }
     heed_safetensors_close(st);
-    unlink(path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(remove_folder(NULL), 0);
 }
 
 int main(void) {

@@ -180,6 +180,15 @@ static void test_directories_refused(void **state) {
     write_bytes(in_folder("merges.txt"), "a b c\n", 6);
     refuse_directory(cx, "vocab.json", "{\"a\":0,\"b\":1}", 13, "a merge is two tokens and a space");
     refuse_directory(cx, "vocab.json", "{\"a\":-1}", 8, "vocab.json: a: id -1 is out of range");
+    write_bytes(in_folder("vocab.json"), "{\"a\":0,\"b\":1}", 13);
+    write_bytes(in_folder("merges.txt"), "a b\n", 4);
+    write_bytes(in_folder("config.json"), "{\"model_type\":\"gpt2\"}", 21);
+    refuse_directory(cx, "added_tokens.json", "{\"c\":99999999999999999999}", 26,
+                     "added_tokens.json: c: id 9223372036854775807 is out of range");
+    refuse_directory(cx, "added_tokens.json", "{\"c\":-7}", 8, "added_tokens.json: c: id -7 is out of range");
+    refuse_directory(cx, "added_tokens.json", "{\"c\":\"7\"}", 9, "added_tokens.json: c: expected an integer");
+    unlink(in_folder("config.json"));
+    unlink(in_folder("vocab.json"));
     unlink(in_folder("merges.txt"));
     close_context(cx);
 }

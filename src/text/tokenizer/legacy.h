@@ -62,6 +62,8 @@ extern const char *const legacy_languages[LEGACY_LANGUAGES]; /* mBART-50's; the 
 int legacy_language_count(const struct legacy *l);           /* how many of them the class has */
 int64_t legacy_extra_ids(const struct legacy *l);            /* T5's */
 bool legacy_read_words(struct legacy *l);
+/* The id that a token has in vocab.json or added_tokens.json; -1: refused. */
+int64_t legacy_id(const struct tree *t, node at);
 bool legacy_read_vocabulary(struct legacy *l);
 bool legacy_make_bytes(struct legacy *l); /* special tokens, then the 256 bytes */
 bool legacy_read_pieces(struct legacy *l, const char *file);

@@ -43,6 +43,13 @@ bool legacy_read_words(struct legacy *l) {
     return ok;
 }
 
+int64_t legacy_id(const struct tree *t, node at) {
+    const int64_t id = tree_int(t, at, NULL, -1);
+    if (heed_failed(t->cx)) return -1;
+    if (id >= 0 && id <= INT32_MAX / 4) return id;
+    return tree_fail(t, at, NULL, "id %lld is out of range", (long long)id), -1;
+}
+
 bool legacy_read_vocabulary(struct legacy *l) {
     struct tree t = {0};
     size_t size;
@@ -51,10 +58,8 @@ bool legacy_read_vocabulary(struct legacy *l) {
         text && tree_parse(l->cx, "vocab.json", text, size, &t) && tree_need(&t, tree_root(&t), NULL, TREE_OBJECT);
     if (ok)
         for (EACH_NODE(v, &t, tree_root(&t))) {
-            const int64_t id = tree_int(&t, v, NULL, -1);
-            if (!heed_failed(l->cx) && (id < 0 || id > INT32_MAX / 4))
-                tree_fail(&t, v, NULL, "id %lld is out of range", (long long)id);
-            ok = !heed_failed(l->cx) && add_word(l, v->key, v->key_size, id);
+            const int64_t id = legacy_id(&t, v);
+            ok = id >= 0 && add_word(l, v->key, v->key_size, id);
             if (!ok) break;
         }
     tree_free(&t);

@@ -159,7 +159,8 @@ static bool put_added(struct legacy *l) {
                 for (uint32_t i = 0; i < v->key_size && v->key[i] >= '0' && v->key[i] <= '9' && id < INT32_MAX; i++)
                     id = 10 * id + (v->key[i] - '0');
             else
-                id = v->kind == TREE_NUMBER && v->number >= 0 && v->number < INT32_MAX ? (int64_t)v->number : -1;
+                ok = (id = legacy_id(t, v)) >= 0;
+            if (!ok) return false;
             if (id > last && id < best) best = id, found = v;
         }
         if (!found) break;

@@ -202,7 +202,7 @@ HEED_API bool heed_loop_feed(heed_ctx *cx, const heed_batch *batch, heed_io *in)
 
 /* Runs a model over a data set, in groups of similar length where it has ragged columns. `take` (may be NULL) is given
  * every batch and what came out; the mean loss goes to *loss (may be NULL). */
-typedef struct heed_run_opts {
+typedef struct heed_over_opts {
     const int64_t *rows; /* which examples; NULL: all */
     int64_t n_rows;
     int64_t batch;  /* examples at a time; 0: a good number, or */
@@ -214,8 +214,8 @@ typedef struct heed_run_opts {
     heed_forward forward;     /* NULL: heed_model_forward */
     const void *data;         /* what both are given */
     uint64_t seed;
-} heed_run_opts;
-HEED_API bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_run_opts *opts,
+} heed_over_opts;
+HEED_API bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_over_opts *opts,
                              double *loss);
 
 /* Tables and pictures: the metric is the accuracy, or R^2 of numbers. */

@@ -26,7 +26,8 @@ static bool is_ragged(const heed_dataset *set) {
     return false;
 }
 
-static bool run_batch(heed_ctx *cx, const heed_model *model, const heed_batch *b, const heed_run_opts *o, double *sum) {
+static bool run_batch(heed_ctx *cx, const heed_model *model, const heed_batch *b, const heed_over_opts *o,
+                      double *sum) {
     heed_io in, out;
     if (!b || !heed_loop_feed(cx, b, &in)) return false;
     in.loss_only = o->loss_only;
@@ -40,9 +41,9 @@ static bool run_batch(heed_ctx *cx, const heed_model *model, const heed_batch *b
     return true;
 }
 
-bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_run_opts *opts,
+bool heed_loop_over(heed_ctx *cx, const heed_model *model, const heed_dataset *set, const heed_over_opts *opts,
                     double *loss) {
-    const heed_run_opts o = opts ? *opts : (heed_run_opts){0};
+    const heed_over_opts o = opts ? *opts : (heed_over_opts){0};
     if (heed_failed(cx)) return false;
     if (!model || !set) return heed_fail(cx, HEED_ERR_USAGE, "evaluate: a model and data are needed");
     const int64_t all = o.rows ? o.n_rows : set->n, batch = o.batch > 0 ? o.batch : EVALUATION_BATCH;
@@ -176,7 +177,7 @@ static bool evaluate(heed_ctx *cx, const heed_model *model, struct tally *t, con
         memset(t->missed, 0, (size_t)data->outputs * sizeof *t->missed);
     }
     heed_dataset set;
-    const heed_run_opts opts = {
+    const heed_over_opts opts = {
         .rows = rows, .n_rows = rows ? n : 0, .batch = batch < n ? batch : n, .take = count_batch, .own = t};
     double loss = 0;
     const bool ok = heed_data_columns(cx, data, &set) && heed_loop_over(cx, model, &set, &opts, &loss);

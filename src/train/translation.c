@@ -21,7 +21,7 @@ struct some {
 static bool measure_loss(heed_ctx *cx, const heed_model *model, const struct some *p, double *loss) {
     heed_dataset set;
     const int32_t pad = (int32_t)heed_json_int(cx, heed_model_config(model), "pad_token_id");
-    const heed_run_opts opts = {.rows = p->rows, .n_rows = p->rows ? p->n : 0, .loss_only = true};
+    const heed_over_opts opts = {.rows = p->rows, .n_rows = p->rows ? p->n : 0, .loss_only = true};
     return heed_pairs_columns(cx, p->pairs, pad, &set) && heed_loop_over(cx, model, &set, &opts, loss);
 }
 

@@ -7,13 +7,13 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "10", .value = "N", .low = 1, .high = 1e6,
+static const heed_field options[] = {
+    {.name = "top", .letter = 'k', .kind = HEED_FIELD_INT, .standard = "10", .value = "N", .low = 1, .high = 1e6,
      .help = "number of words for each question"},
-    {.name = "write", .kind = OPTION_FILE, .value = "FILE",
+    {.name = "write", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "write the vectors in word2vec's format: binary where the name ends in .bin, else text; .gz is gzipped"},
-    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
-    {.name = "count", .letter = 'n', .kind = OPTION_INT, .standard = "150", .value = "N", .low = 1, .high = 2000,
+    {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
+    {.name = "count", .letter = 'n', .kind = HEED_FIELD_INT, .standard = "150", .value = "N", .low = 1, .high = 2000,
      .help = "number of words in the map, the most frequent ones, where none are given"},
     STRICT_OPTION,
     JSON_OPTION,

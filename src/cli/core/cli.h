@@ -6,18 +6,16 @@
 #ifndef CLI_CORE_CLI_H
 #define CLI_CORE_CLI_H
 
-#include "heed/base.h"
+#include "heed/fields.h"
 #include <stdio.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_SIGNAL = 128 }; /* EXIT_SIGNAL + 2 after Ctrl-C */
-
-struct option; /* cli/core/options.h */
 
 struct command {
     const char *name, *summary;
     const char *words;                 /* what follows the name: "DIR", "FAMILY DIR"; NULL: options only */
     const char *about;                 /* paragraphs, parted by an empty line; wrapped when shown */
-    const struct option *options;      /* its own; common_options come after them. NULL: takes none */
+    const heed_field *options;         /* its own; common_options come after them. NULL: takes none */
     const char *often;                 /* of its options and its tasks', those to show first, separated by spaces */
     const char *examples;              /* whole lines, each a command to type */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */

@@ -7,29 +7,29 @@
 
 /* clang-format off */
 #define LENGTH_PENALTY_OPTION                                                                                          \
-    {.name = "length-penalty", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = -16, .high = 16,           \
+    {.name = "length-penalty", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "X", .low = -16, .high = 16,           \
      .help = "divide scores by length^X: larger values prefer longer outputs"}
 #define DECODING_OPTIONS                                                                                               \
-    {.name = "decoding", .kind = OPTION_GROUP},                                                                        \
-    {.name = "beam", .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,         \
+    {.name = "decoding", .kind = HEED_FIELD_GROUP},                                                                        \
+    {.name = "beam", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,         \
      .help = "beam width; 1: greedy decoding"},                                                                        \
     LENGTH_PENALTY_OPTION,                                                                                             \
-    {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                             \
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,                             \
      .help = "maximum number of tokens, start and end included; 0: twice the source and ten more"},                    \
-    {.name = "min-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                             \
+    {.name = "min-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,                             \
      .help = "minimum number of tokens"},                                                                              \
-    {.name = "no-repeat", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,                              \
+    {.name = "no-repeat", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e6,                              \
      .help = "forbid repeated n-grams of this size; 0: allow all"},                                                    \
-    {.name = "repetition-penalty", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-3, .high = 1e3,     \
+    {.name = "repetition-penalty", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "X", .low = 1e-3, .high = 1e3,     \
      .help = "penalty of tokens that were generated before; 1: none"},                                                 \
     {.name = "sample", .help = "sample instead of searching"},                                                         \
-    {.name = "temperature", .kind = OPTION_NUMBER, .standard = "1", .value = "X", .low = 1e-6, .high = 1e6,            \
+    {.name = "temperature", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "X", .low = 1e-6, .high = 1e6,            \
      .help = "sampling temperature; smaller: closer to greedy"},                                                       \
-    {.name = "top-k", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,                                  \
+    {.name = "top-k", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,                                  \
      .help = "sample from the N most probable tokens; 0: from all"},                                                   \
-    {.name = "top-p", .kind = OPTION_NUMBER, .standard = "1", .value = "P", .low = 1e-9, .high = 1,                    \
+    {.name = "top-p", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "P", .low = 1e-9, .high = 1,                    \
      .help = "nucleus sampling: from the fewest tokens whose probabilities reach P"},                                  \
-    {.name = "min-p", .kind = OPTION_NUMBER, .standard = "0", .value = "P", .high = 1,                                 \
+    {.name = "min-p", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,                                 \
      .help = "sample from tokens of at least P times the largest probability"}
 /* clang-format on */
 

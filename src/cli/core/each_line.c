@@ -89,7 +89,7 @@ int each_line_with(const struct each_line_command *c, const struct options *o) {
     return options_close(o, e.cx, good ? EXIT_DONE : EXIT_FAILED);
 }
 
-int each_line_run(const struct each_line_command *c, const struct option *options, int argc, char **argv) {
+int each_line_run(const struct each_line_command *c, const heed_field *options, int argc, char **argv) {
     struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     const int status = o && (!c->usage || c->usage(o)) ? each_line_with(c, o) : EXIT_USAGE;
     options_free(o);

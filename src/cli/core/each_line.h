@@ -30,7 +30,7 @@ struct each_line_command {
     void (*end)(const struct each_line *e);         /* says what was cut; NULL: nothing */
     bool (*finish)(struct each_line *e, bool good); /* gives back what begin took; NULL: it took nothing */
 };
-int each_line_run(const struct each_line_command *c, const struct option *options, int argc, char **argv);
+int each_line_run(const struct each_line_command *c, const heed_field *options, int argc, char **argv);
 /* The same with options that were read already, which stay the caller's. */
 int each_line_with(const struct each_line_command *c, const struct options *o);
 
@@ -45,7 +45,7 @@ void each_line_say_cut(const struct each_line *e);
 /* For commands that make vectors. */
 #define POOLING_OPTION                                                                                                 \
     {                                                                                                                  \
-        .name = "pooling", .kind = OPTION_CHOICE, .value = "KIND", .choices = "mean cls max",                          \
+        .name = "pooling", .kind = HEED_FIELD_CHOICE, .value = "KIND", .choices = "mean cls max",                      \
         .help = "how hidden states become one vector; by default as the directory says, else mean; one of"             \
     }
 void each_line_pool(struct each_line *e); /* the model pools as asked for */

@@ -1,10 +1,10 @@
 #include "cli/core/figure_options.h"
 #include <string.h>
 
-const struct option picture_options[] = {
-    {.name = "png", .kind = OPTION_FILE, .value = "FILE", .help = "a picture in this file; - is standard output"},
-    {.name = "svg", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
-    {.name = "pdf", .kind = OPTION_FILE, .value = "FILE", .help = "the same picture"},
+const heed_field picture_options[] = {
+    {.name = "png", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "a picture in this file; - is standard output"},
+    {.name = "svg", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "the same picture"},
+    {.name = "pdf", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "the same picture"},
     {.name = NULL},
 };
 

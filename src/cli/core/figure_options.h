@@ -6,7 +6,7 @@
 #include "heed/plot.h"
 
 /* To be inserted in a command's table. */
-extern const struct option picture_options[];
+extern const heed_field picture_options[];
 
 bool pictures_asked(const struct options *o);
 /* Whether the names end as their formats do, or are -, standard output, for one result at most (--json is one too);

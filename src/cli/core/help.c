@@ -52,14 +52,14 @@ void help_overview(void) {
 }
 
 /* What is said of an option: its help, its choices, its default. */
-static void describe(const struct option *o, char *out, size_t size) {
-    const bool shown = o->standard && *o->standard && o->kind != OPTION_FLAG;
-    snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == OPTION_CHOICE ? ": " : "",
-             o->kind == OPTION_CHOICE ? o->choices : "", option_repeats(o) ? "; may be given several times" : "",
+static void describe(const heed_field *o, char *out, size_t size) {
+    const bool shown = o->standard && *o->standard && o->kind != HEED_FIELD_FLAG;
+    snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == HEED_FIELD_CHOICE ? ": " : "",
+             o->kind == HEED_FIELD_CHOICE ? o->choices : "", field_repeats(o) ? "; may be given several times" : "",
              shown ? " (default: " : "", shown ? o->standard : "", shown ? ")" : "");
 }
 
-static void print_option(const struct option *o) {
+static void print_option(const heed_field *o) {
     char left[64], right[512];
     const char letter[5] = {'-', o->letter, ',', ' ', 0};
     const int n = snprintf(left, sizeof left, "  %s--%s%s%s", o->letter ? letter : "    ", o->name, o->value ? " " : "",
@@ -73,13 +73,13 @@ static void print_option(const struct option *o) {
 }
 
 /* Those that are used most, in the order of their names. */
-static void print_often(const struct option *table, const char *often) {
-    const struct option *row;
+static void print_often(const heed_field *table, const char *often) {
+    const heed_field *row;
     bool begun = false;
     for (const char *name = often; *name; name += strcspn(name, " "), name += *name == ' ')
-        for (int i = 0; (row = option_row(table, i)); i++) {
+        for (int i = 0; (row = heed_field_row(table, i)); i++) {
             const size_t n = strcspn(name, " ");
-            if (row->kind == OPTION_GROUP || strlen(row->name) != n || strncmp(row->name, name, n) != 0) continue;
+            if (row->kind == HEED_FIELD_GROUP || strlen(row->name) != n || strncmp(row->name, name, n) != 0) continue;
             if (!begun) printf("\nmost used:\n");
             begun = true;
             print_option(row);
@@ -87,12 +87,12 @@ static void print_often(const struct option *table, const char *often) {
 }
 
 /* All others, a heading only where something follows under it, and another than before. */
-static void print_table(const struct option *table, const char *often) {
+static void print_table(const heed_field *table, const char *often) {
     const char *heading = "options", *printed = "";
-    const struct option *row;
-    for (int i = 0; (row = option_row(table, i)); i++) {
-        if (row->kind == OPTION_GROUP) heading = row->name;
-        if (row->kind == OPTION_GROUP || text_among(often, row->name)) continue;
+    const heed_field *row;
+    for (int i = 0; (row = heed_field_row(table, i)); i++) {
+        if (row->kind == HEED_FIELD_GROUP) heading = row->name;
+        if (row->kind == HEED_FIELD_GROUP || text_among(often, row->name)) continue;
         if (strcmp(heading, printed) != 0) printf("\n%s:\n", heading);
         printed = heading;
         print_option(row);

@@ -1,77 +1,39 @@
 /* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. A message begins with
  * the command and, within a recipe, its file and line. */
 #include "cli/core/options.h"
-#include "base/text.h"
-#include "io/text.h"
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* clang-format off */
-const struct option common_options[] = {
-    {.name = "common", .kind = OPTION_GROUP},
-    {.name = "threads", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1024,
+const heed_field common_options[] = {
+    {.name = "common", .kind = HEED_FIELD_GROUP},
+    {.name = "threads", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1024,
      .help = "number of threads; 0: all cores that this process may use"},
-    {.name = "seed", .kind = OPTION_INT, .standard = "1", .value = "N", .high = 9007199254740992.0,
+    {.name = "seed", .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .high = 9007199254740992.0,
      .help = "seed of all random numbers"},
-    {.name = "memory", .kind = OPTION_BYTES, .value = "BYTES",
+    {.name = "memory", .kind = HEED_FIELD_BYTES, .value = "BYTES",
      .help = "maximum memory, checked before work starts (512M, 2G)"},
     {.name = "profile", .help = "say at the end where the time went, by op and by other work"},
     {.name = "quiet", .letter = 'q', .help = "no progress, no messages but errors"},
-    {.name = "recipe", .kind = OPTION_FILE, .value = "FILE",
+    {.name = "recipe", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "read options from a file, one per line; command-line options override it"},
     {.name = "help", .letter = 'h', .help = "this help"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* ---- tables ---- */
-
-static const struct option *own_row(const struct option *table, const char *name) {
-    for (; table->name; table++)
-        if (table->kind != OPTION_GROUP && table->kind != OPTION_TABLE && strcmp(table->name, name) == 0) return table;
-    return NULL;
-}
-
-static bool is_inserted(const struct option *table, const char *name) {
-    for (; table->name; table++)
-        if (table->kind == OPTION_TABLE && own_row(table->table, name)) return true;
-    return false;
-}
-
-const struct option *option_row(const struct option *table, int i) {
-    for (const struct option *row = table; row && row->name; row++) {
-        if (row->kind != OPTION_TABLE) {
-            if ((row->kind == OPTION_GROUP || !is_inserted(table, row->name)) && i-- == 0) return row;
-            continue;
-        }
-        for (const struct option *in = row->table; in->name; in++)
-            if (i-- == 0) {
-                const struct option *own = in->kind == OPTION_GROUP ? NULL : own_row(table, in->name);
-                return own ? own : in;
-            }
-    }
-    return NULL;
-}
-
 /* ---- what was given ---- */
-
-struct given {
-    const struct option *option;
-    const char **values;
-    int n, from_line; /* how many of them, the last ones, are from the command line, which overrides the recipe */
-};
 
 struct options {
     const char *command;
-    char where[300];     /* what messages begin with */
-    struct given *given; /* one per option of the tables */
-    int n;
+    char where[300]; /* what messages begin with */
+    heed_ctx *cx;    /* of the values */
+    struct values *values;
     const char **words;
     int n_words;
     char *recipe; /* its text, which values point into */
@@ -83,102 +45,25 @@ static void *must(void *p) {
     exit(EXIT_FAILED);
 }
 
-static struct given *find(struct options *o, const char *name, size_t length) {
-    for (int i = 0; i < o->n; i++)
-        if (strncmp(o->given[i].option->name, name, length) == 0 && o->given[i].option->name[length] == 0)
-            return &o->given[i];
-    return NULL;
-}
-
-static struct given *find_letter(struct options *o, char letter) {
-    for (int i = 0; i < o->n; i++)
-        if (o->given[i].option->letter == letter) return &o->given[i];
-    return NULL;
-}
-
-/* ---- values ---- */
-
-static bool read_int(const char *text, int64_t *out) {
-    char *end;
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    return end != text && *end == 0 && errno == 0 && strchr("0123456789+-", text[0]);
-}
-
-static bool read_number(const char *text, double *out) {
-    bool range;
-    return number_read(text, out, &range) && isfinite(*out);
-}
-
-static bool read_bytes(const char *text, size_t *out) {
-    char *end;
-    errno = 0;
-    const unsigned long long n = strtoull(text, &end, 10);
-    if (end == text || errno || !strchr("0123456789", text[0])) return false;
-    int shift = 0;
-    if (*end) {
-        const char *unit = strchr("KMGT", *end >= 'a' ? *end - 'a' + 'A' : *end);
-        if (!unit) return false;
-        shift = 10 * (int)(unit - "KMGT" + 1);
-        end++;
-        if (*end == 'i') end++;
-        if (*end == 'B' || *end == 'b') end++;
+static bool take_value(struct options *o, const heed_field *f, const char *text, bool from_line) {
+    char why[FIELD_WHY];
+    if (!field_takes(f, text, why)) {
+        cli_error(EXIT_USAGE, "%s: %s", o->where, why);
+        return false;
     }
-    if (*end || n > (SIZE_MAX >> shift)) return false;
-    *out = (size_t)n << shift;
-    return true;
-}
-
-static bool wrong(const struct options *o, const struct option *t, const char *text, const char *why,
-                  const char *more) {
-    cli_error(EXIT_USAGE, "%s: --%s: '%s' is not %s%s", o->where, t->name, text, why, more);
-    return false;
-}
-
-static bool value_ok(const struct options *o, const struct option *t, const char *text) {
-    int64_t whole;
-    double number;
-    size_t bytes;
-    switch (t->kind) {
-    case OPTION_INT:
-        if (!read_int(text, &whole)) return wrong(o, t, text, "a whole number", "");
-        number = (double)whole;
-        break;
-    case OPTION_NUMBER:
-        if (!read_number(text, &number)) return wrong(o, t, text, "a number", "");
-        break;
-    case OPTION_BYTES:
-        return read_bytes(text, &bytes) || wrong(o, t, text, "a number of bytes such as 512M or 2G", "");
-    case OPTION_CHOICE:
-        return text_among(t->choices, text) || wrong(o, t, text, "one of: ", t->choices);
-    default:
-        return true;
-    }
-    if ((t->low == 0 && t->high == 0) || (number >= t->low && number <= t->high)) return true;
-    cli_error(EXIT_USAGE, "%s: --%s: %s is not between %.15g and %.15g", o->where, t->name, text, t->low, t->high);
-    return false;
-}
-
-/* Lists grow: what the recipe gives comes before what the command line gives. Of anything else the last one counts. */
-static bool take_value(struct options *o, struct given *g, const char *text, bool from_line) {
-    if (!value_ok(o, g->option, text)) return false;
-    g->values = must(realloc(g->values, (size_t)(g->n + 1) * sizeof *g->values));
-    const int at = g->n - (from_line ? 0 : g->from_line);
-    memmove(g->values + at + 1, g->values + at, (size_t)(g->n - at) * sizeof *g->values);
-    g->values[at] = text;
-    g->n++;
-    g->from_line += from_line;
-    return true;
+    return values_add(o->cx, o->values, f, text, from_line) || must(NULL);
 }
 
 /* ---- the command line ---- */
 
 static bool unknown_option(const struct options *o, const char *word, size_t length) {
-    const char **names = must(malloc((size_t)o->n * sizeof *names));
+    int n = 0;
+    while (values_at(o->values, n)) n++;
+    const char **names = must(malloc((size_t)(n + 1) * sizeof *names));
     char name[64];
-    for (int i = 0; i < o->n; i++) names[i] = o->given[i].option->name;
+    for (int i = 0; i < n; i++) names[i] = values_at(o->values, i)->name;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
-    const char *nearest = cli_nearest(name, names, o->n);
+    const char *nearest = cli_nearest(name, names, n);
     if (nearest)
         cli_error(EXIT_USAGE, "%s: unknown option --%s, did you mean --%s?", o->where, name, nearest);
     else
@@ -190,38 +75,38 @@ static bool unknown_option(const struct options *o, const char *word, size_t len
 /* One option with its value after '=' or in `next`; *used says whether next was taken. */
 static bool read_long(struct options *o, const char *word, const char *next, bool from_line, bool *used) {
     const size_t length = strcspn(word, "=");
-    struct given *g = find(o, word, length);
+    const heed_field *f = values_field(o->values, word, length);
     *used = false;
-    if (!g) return unknown_option(o, word, length);
-    if (g->option->kind == OPTION_FLAG) {
-        if (!word[length] && (from_line || !next)) return take_value(o, g, "yes", from_line);
-        cli_error(EXIT_USAGE, "%s: --%s takes no value", o->where, g->option->name);
+    if (!f) return unknown_option(o, word, length);
+    if (f->kind == HEED_FIELD_FLAG) {
+        if (!word[length] && (from_line || !next)) return take_value(o, f, "yes", from_line);
+        cli_error(EXIT_USAGE, "%s: --%s takes no value", o->where, f->name);
         return false;
     }
-    if (word[length]) return take_value(o, g, word + length + 1, from_line);
+    if (word[length]) return take_value(o, f, word + length + 1, from_line);
     if (!next) {
-        cli_error(EXIT_USAGE, "%s: --%s needs a value: %s", o->where, g->option->name, g->option->value);
+        cli_error(EXIT_USAGE, "%s: --%s needs a value: %s", o->where, f->name, f->value);
         return false;
     }
     *used = true;
-    return take_value(o, g, next, from_line);
+    return take_value(o, f, next, from_line);
 }
 
 static bool read_short(struct options *o, const char *word, const char *next, bool *used) {
-    struct given *g = find_letter(o, word[1]);
+    const heed_field *f = values_letter(o->values, word[1]);
     *used = false;
-    if (!g || (g->option->kind == OPTION_FLAG && word[2])) {
+    if (!f || (f->kind == HEED_FIELD_FLAG && word[2])) {
         cli_error(EXIT_USAGE, "%s: unknown option %s, 'heed %s --help' lists them", o->command, word, o->command);
         return false;
     }
-    if (g->option->kind == OPTION_FLAG) return take_value(o, g, "yes", true);
-    if (word[2]) return take_value(o, g, word + 2, true);
+    if (f->kind == HEED_FIELD_FLAG) return take_value(o, f, "yes", true);
+    if (word[2]) return take_value(o, f, word + 2, true);
     if (!next) {
-        cli_error(EXIT_USAGE, "%s: -%c needs a value: %s", o->command, g->option->letter, g->option->value);
+        cli_error(EXIT_USAGE, "%s: -%c needs a value: %s", o->command, f->letter, f->value);
         return false;
     }
     *used = true;
-    return take_value(o, g, next, true);
+    return take_value(o, f, next, true);
 }
 
 static bool read_line(struct options *o, int argc, char **argv) {
@@ -317,26 +202,17 @@ static bool read_recipe(struct options *o, const char *path) {
     return true;
 }
 
-static void add_table(struct options *o, const struct option *table) {
-    const struct option *row;
-    int rows = 0;
-    while (option_row(table, rows)) rows++;
-    o->given = must(realloc(o->given, (size_t)(o->n + rows + 1) * sizeof *o->given));
-    for (int i = 0; (row = option_row(table, i)); i++)
-        if (row->kind != OPTION_GROUP) o->given[o->n++] = (struct given){.option = row};
-}
-
 static size_t memory_asked; /* of the command line read last; 0: any */
 
 size_t options_memory(void) { return memory_asked; }
 
-struct options *options_read(const char *command, const struct option *table, int argc, char **argv, int least,
-                             int most, const char *words) {
+struct options *options_read(const char *command, const heed_field *table, int argc, char **argv, int least, int most,
+                             const char *words) {
     struct options *o = must(calloc(1, sizeof *o));
     o->command = command;
     snprintf(o->where, sizeof o->where, "%s", command);
-    add_table(o, table);
-    add_table(o, common_options);
+    o->cx = heed_open(&(heed_config){.threads = 1});
+    o->values = must(values_new(o->cx, table, common_options));
     o->words = must(calloc((size_t)argc + 1, sizeof *o->words));
     bool ok = read_line(o, argc, argv);
     const char *recipe = ok ? option_text(o, "recipe") : NULL;
@@ -359,8 +235,8 @@ struct options *options_read(const char *command, const struct option *table, in
 
 void options_free(struct options *o) {
     if (!o) return;
-    for (int i = 0; i < o->n; i++) free(o->given[i].values);
-    free(o->given);
+    values_free(o->cx, o->values);
+    heed_close(o->cx);
     free(o->words);
     free(o->recipe);
     free(o);
@@ -372,37 +248,38 @@ int options_words(const struct options *o) { return o->n_words; }
 const char *options_word(const struct options *o, int i) { return i < o->n_words ? o->words[i] : NULL; }
 const char *options_command(const struct options *o) { return o->command; }
 
-static const struct given *look(const struct options *o, const char *name) {
-    const struct given *g = find((struct options *)(uintptr_t)o, name, strlen(name));
-    assert(g); /* a name that is in no table */
-    return g;
-}
-
-static const char *text_of(const struct options *o, const char *name) {
-    const struct given *g = look(o, name);
-    return !g ? NULL : g->n ? g->values[g->n - 1] : g->option->standard;
-}
+const struct values *options_values(const struct options *o) { return o->values; }
 
 bool options_either(struct options *o, const char *a, const char *b) {
-    struct given *x = find(o, a, strlen(a)), *y = find(o, b, strlen(b));
-    if (x->n == 0 || y->n == 0) return true;
-    if ((x->from_line > 0) == (y->from_line > 0)) {
-        cli_error(EXIT_USAGE, "%s: --%s and --%s: only one of them makes sense", o->command, a, b);
-        return false;
-    }
-    (x->from_line > 0 ? y : x)->n = 0;
-    return true;
+    if (values_either(o->values, a, b)) return true;
+    cli_error(EXIT_USAGE, "%s: --%s and --%s: only one of them makes sense", o->command, a, b);
+    return false;
 }
 
-bool option_known(const struct options *o, const char *name) {
-    return find((struct options *)(uintptr_t)o, name, strlen(name));
+static const struct values *known(const struct options *o, const char *name) {
+    (void)name;
+    assert(value_known(o->values, name)); /* a name that is in no table */
+    return o->values;
 }
-bool option_given(const struct options *o, const char *name) {
-    const struct given *g = look(o, name);
-    return g && g->n > 0;
+
+bool option_known(const struct options *o, const char *name) { return value_known(o->values, name); }
+bool option_given(const struct options *o, const char *name) { return value_given(known(o, name), name); }
+bool option_flag(const struct options *o, const char *name) { return value_flag(known(o, name), name); }
+int64_t option_int(const struct options *o, const char *name) { return value_int(known(o, name), name); }
+double option_number(const struct options *o, const char *name) { return value_number(known(o, name), name); }
+size_t option_bytes(const struct options *o, const char *name) { return value_bytes(known(o, name), name); }
+const char *option_text(const struct options *o, const char *name) { return value_text(known(o, name), name); }
+int option_list(const struct options *o, const char *name, const char *const **values) {
+    return value_list(known(o, name), name, values);
 }
-bool option_flag(const struct options *o, const char *name) { return option_given(o, name); }
-const char *option_text(const struct options *o, const char *name) { return text_of(o, name); }
+
+const char *option_need(const struct options *o, const char *name) {
+    const char *text = option_text(o, name);
+    if (!text)
+        cli_error(EXIT_USAGE, "%s: --%s %s is needed", o->command, name,
+                  values_field(o->values, name, strlen(name))->value);
+    return text;
+}
 
 bool option_writable(const struct options *o, const char *names) {
     char name[32], folder[PATH_MAX];
@@ -416,32 +293,4 @@ bool option_writable(const struct options *o, const char *names) {
         return false;
     }
     return true;
-}
-
-const char *option_need(const struct options *o, const char *name) {
-    const struct given *g = look(o, name);
-    const char *text = text_of(o, name);
-    if (!text) cli_error(EXIT_USAGE, "%s: --%s %s is needed", o->command, name, g ? g->option->value : "");
-    return text;
-}
-
-int64_t option_int(const struct options *o, const char *name) {
-    const char *text = text_of(o, name);
-    int64_t n = 0;
-    return text && read_int(text, &n) ? n : 0;
-}
-double option_number(const struct options *o, const char *name) {
-    const char *text = text_of(o, name);
-    double x = 0;
-    return text && read_number(text, &x) ? x : 0;
-}
-size_t option_bytes(const struct options *o, const char *name) {
-    const char *text = text_of(o, name);
-    size_t n = 0;
-    return text && read_bytes(text, &n) ? n : 0;
-}
-int option_list(const struct options *o, const char *name, const char *const **values) {
-    const struct given *g = look(o, name);
-    *values = g ? g->values : NULL;
-    return g ? g->n : 0;
 }

@@ -8,54 +8,22 @@
 
 #include "cli/core/cli.h"
 #include "heed/io.h"
+#include "io/fields.h"
 #include <stdio.h>
 
-enum option_kind {
-    OPTION_FLAG,   /* --quiet */
-    OPTION_INT,    /* within [low, high] */
-    OPTION_NUMBER, /* within [low, high] */
-    OPTION_BYTES,  /* 1048576, 512M, 2G */
-    OPTION_TEXT,
-    OPTION_FILE,   /* text that a shell completes as a path */
-    OPTION_CHOICE, /* one of `choices`, separated by spaces */
-    OPTION_LIST,   /* text, may be given several times */
-    OPTION_FILES,  /* paths, may be given several times */
-    OPTION_GROUP,  /* not an option: `name` heads those that follow, in the help */
-    OPTION_TABLE,  /* not an option: `table` is inserted here */
-};
-
-/* Rows are written with the names of their fields; what is left out is 0 or NULL. */
-struct option {
-    const char *name; /* without the dashes; NULL ends the table */
-    char letter;      /* -o, or 0 */
-    enum option_kind kind;
-    const char *standard; /* its value when it is not given, as text; NULL: none */
-    const char *value;    /* what stands for the value in the help: "N", "FILE" */
-    const char *help;
-    double low, high;    /* both 0: any number */
-    const char *choices; /* of OPTION_CHOICE */
-    const struct option *table;
-};
-/* Row i of a table with the tables that it inserts; NULL after the last. A row of the table itself replaces the one of
- * the same name in an inserted table. */
-const struct option *option_row(const struct option *table, int i);
-
-static inline bool option_is_path(const struct option *o) { return o->kind == OPTION_FILE || o->kind == OPTION_FILES; }
-static inline bool option_repeats(const struct option *o) { return o->kind == OPTION_LIST || o->kind == OPTION_FILES; }
-
 /* --threads, --seed, --memory, --profile, --quiet, --recipe, --help: every command has them. */
-extern const struct option common_options[];
-/* For the tables of commands whose result is data. */
+extern const heed_field common_options[];
 /* How a text is cut into words; it is kept in config.json, where directories without it were cut at blanks. */
 #define SPLIT_KEY   "split"
 #define SPLIT_MARKS "punctuation"
 #define SPLIT_OPTION(default_kind, note)                                                                               \
     {                                                                                                                  \
-        .name = SPLIT_KEY, .kind = OPTION_CHOICE, .standard = default_kind, .value = "KIND",                           \
+        .name = SPLIT_KEY, .kind = HEED_FIELD_CHOICE, .standard = default_kind, .value = "KIND",                       \
         .choices = SPLIT_MARKS " blanks",                                                                              \
         .help = "where words end: at blanks and punctuation, each mark a word of its own, or at blanks only; " note    \
                 "one of"                                                                                               \
     }
+/* For the tables of commands whose result is data. */
 #define JSON_OPTION                                                                                                    \
     { .name = "json", .help = "the result as JSON" }
 /* What it asks for, with a new line behind it; indent 0: in one line. */
@@ -66,11 +34,12 @@ struct options; /* what was given */
 /* Reads argv[1…]; NULL after saying what is wrong (exit status EXIT_USAGE). `command` is what messages call it ("train
  * classify"). Words that are not options are kept in order: at least `least` and at most `most` of them, described by
  * `words` ("DIR", "FAMILY DIR"). */
-struct options *options_read(const char *command, const struct option *table, int argc, char **argv, int least,
-                             int most, const char *words);
+struct options *options_read(const char *command, const heed_field *table, int argc, char **argv, int least, int most,
+                             const char *words);
 void options_free(struct options *o);
 
-const char *options_command(const struct options *o); /* what messages call it */
+const char *options_command(const struct options *o);         /* what messages call it */
+const struct values *options_values(const struct options *o); /* all of them, for the library */
 int options_words(const struct options *o);
 const char *options_word(const struct options *o, int i);
 

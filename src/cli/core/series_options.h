@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define FILL_OPTION                                                                                                    \
-    {.name = "fill", .kind = OPTION_CHOICE, .standard = "none", .value = "HOW", .choices = "none forward linear",      \
+    {.name = "fill", .kind = HEED_FIELD_CHOICE, .standard = "none", .value = "HOW", .choices = "none forward linear",      \
      .help = "missing values and gaps of series: repeat the value before, draw a line to the next, or refuse them "    \
              "(none), one of"}
 /* clang-format on */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 /* clang-format off */
-const struct option table_options[] = {
-    {.name = "use", .kind = OPTION_LIST, .value = "COLUMN",
+const heed_field table_options[] = {
+    {.name = "use", .kind = HEED_FIELD_LIST, .value = "COLUMN",
      .help = "a column of a table to predict from: name or number, several as a,b; by default all others"},
-    {.name = "drop", .kind = OPTION_LIST, .value = "COLUMN",
+    {.name = "drop", .kind = HEED_FIELD_LIST, .value = "COLUMN",
      .help = "a column of a table to leave out: name or number, several as a,b"},
     TABLE_FORMAT_OPTIONS,
     {.name = "skip-missing",

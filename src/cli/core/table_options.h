@@ -1,4 +1,5 @@
-/* Options for tables, which train, eval, predict and lesson share: an OPTION_TABLE inserts them into a command's own.
+/* Options for tables, which train, eval, predict and lesson share: an HEED_FIELD_TABLE inserts them into a command's
+ * own.
  */
 #ifndef CLI_CORE_TABLE_OPTIONS_H
 #define CLI_CORE_TABLE_OPTIONS_H
@@ -8,19 +9,19 @@
 
 /* clang-format off */
 #define TABLE_FORMAT_OPTIONS                                                                                           \
-    {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",                                                   \
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .value = "CHARACTER",                                                   \
      .help = "what separates the columns of a table: a character, or the word tab or space; by default found in the "  \
              "first lines"},                                                                                           \
-    {.name = "decimal", .kind = OPTION_TEXT, .value = "MARK",                                                          \
+    {.name = "decimal", .kind = HEED_FIELD_TEXT, .value = "MARK",                                                          \
      .help = "decimal mark of a table's numbers, point or comma; by default a point, or a comma where the separator "  \
              "is a semicolon and numbers have commas"},                                                                  \
-    {.name = "thousands", .kind = OPTION_TEXT, .value = "MARK",                                                        \
+    {.name = "thousands", .kind = HEED_FIELD_TEXT, .value = "MARK",                                                        \
      .help = "what groups the digits of a table's numbers: point, comma, apostrophe or space; by default what "        \
              "numbers such as 1,234,567 and 1,234.5 show"}
 /* clang-format on */
 
 /* --use, --drop, --separator, --decimal, --thousands, --skip-missing. */
-extern const struct option table_options[];
+extern const heed_field table_options[];
 
 /* False after saying what is wrong with them (exit status EXIT_USAGE). */
 bool table_usage(const struct options *o);

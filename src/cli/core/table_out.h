@@ -7,7 +7,7 @@
 
 #define TABLE_OUT_OPTION                                                                                               \
     {                                                                                                                  \
-        .name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "FILE.csv",                                        \
+        .name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "FILE.csv",                                    \
         .help =                                                                                                        \
             "write the table with columns for the predictions instead of lines on standard output; rows that were "    \
             "skipped have empty ones"                                                                                  \

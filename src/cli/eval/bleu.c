@@ -4,12 +4,12 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "tokenize", .letter = 'k', .kind = OPTION_CHOICE, .standard = "13a", .value = "NAME",
+static const heed_field options[] = {
+    {.name = "tokenize", .letter = 'k', .kind = HEED_FIELD_CHOICE, .standard = "13a", .value = "NAME",
      .choices = "13a intl none", .help = "tokenizer: 13a (WMT), intl (Unicode punctuation) or none (split at white space)"},
     {.name = "lowercase", .letter = 'l', .help = "case-insensitive BLEU"},
     {.name = "chrf", .letter = 'c', .help = "also print chrF2 and chrF2++"},
-    {.name = "width", .letter = 'w', .kind = OPTION_INT, .standard = "2", .value = "N", .high = 15,
+    {.name = "width", .letter = 'w', .kind = HEED_FIELD_INT, .standard = "2", .value = "N", .high = 15,
      .help = "digits after the decimal point"},
     JSON_OPTION,
     {.name = NULL},

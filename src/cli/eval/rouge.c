@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 /* clang-format off */
-static const struct option options[] = {
+static const heed_field options[] = {
     {.name = "stem", .letter = 's', .help = "compare the stems of words (Porter's stemmer)"},
-    {.name = "width", .letter = 'w', .kind = OPTION_INT, .standard = "2", .value = "N", .high = 15,
+    {.name = "width", .letter = 'w', .kind = HEED_FIELD_INT, .standard = "2", .value = "N", .high = 15,
      .help = "digits after the decimal point"},
     JSON_OPTION,
     {.name = NULL},

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
+static const heed_field options[] = {
     NORMALISE_OPTION,
-    {.name = "separator", .kind = OPTION_TEXT, .standard = " ", .value = "TEXT",
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .standard = " ", .value = "TEXT",
      .help = "what stands between prompt and choice where neither has white space there; default: a space"},
     {.name = "bos", .help = "put the bos token before each text that does not begin with it, so that its first token "
                             "is scored too"},

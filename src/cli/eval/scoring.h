@@ -8,7 +8,7 @@
 /* clang-format off */
 /* For the tables of both commands. */
 #define NORMALISE_OPTION \
-    {.name = "normalise", .kind = OPTION_CHOICE, .standard = "none", .value = "BY", .choices = "none tokens bytes", \
+    {.name = "normalise", .kind = HEED_FIELD_CHOICE, .standard = "none", .value = "BY", .choices = "none tokens bytes", \
      .help = "compare choices by their log-probability (none), or by it divided by the number of their tokens or " \
              "bytes, so that longer ones are not at a disadvantage; one of"}
 /* clang-format on */

@@ -11,21 +11,21 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "table", .kind = OPTION_FILE, .value = "FILE", .help = "examples: a csv or tsv file with a header"},
-    {.name = "template", .kind = OPTION_TEXT, .value = "TEXT",
+static const heed_field options[] = {
+    {.name = "table", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "examples: a csv or tsv file with a header"},
+    {.name = "template", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "an example as text, with columns in braces; the last one is the answer; \\n is a newline"},
-    {.name = "k", .letter = 'k', .kind = OPTION_TEXT, .standard = "0,1,4", .value = "N,N",
+    {.name = "k", .letter = 'k', .kind = HEED_FIELD_TEXT, .standard = "0,1,4", .value = "N,N",
      .help = "numbers of examples before the question"},
-    {.name = "separator", .kind = OPTION_TEXT, .standard = "\\n", .value = "TEXT",
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .standard = "\\n", .value = "TEXT",
      .help = "what stands between examples"},
-    {.name = "skip", .kind = OPTION_LIST, .value = "COLUMN", .help = "a column that the template does not name"},
-    {.name = "questions", .letter = 'n', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
+    {.name = "skip", .kind = HEED_FIELD_LIST, .value = "COLUMN", .help = "a column that the template does not name"},
+    {.name = "questions", .letter = 'n', .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "ask about N rows, drawn by the seed; 0: about all"},
     NORMALISE_OPTION,
     {.name = "bos", .help = "put the bos token before each prompt that does not begin with it"},
     JSON_OPTION,
-    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
+    {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
     {.name = NULL},
 };
 /* clang-format on */

@@ -14,21 +14,21 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
-    {.name = "lengths", .kind = OPTION_TEXT, .standard = "256,512,1024,2048,4096,8192,16384,32768,65536", .value = "N,N,...",
+static const heed_field options[] = {
+    {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
+    {.name = "lengths", .kind = HEED_FIELD_TEXT, .standard = "256,512,1024,2048,4096,8192,16384,32768,65536", .value = "N,N,...",
      .help = "lengths, in tokens; powers of two suit all kinds"},
-    {.name = "kinds", .kind = OPTION_TEXT, .value = "KIND,KIND,...", .help = "only these kinds; without it all of them"},
-    {.name = "width", .kind = OPTION_INT, .standard = "256", .value = "C", .low = 8, .high = 65536, .help = "width of the model"},
-    {.name = "heads", .kind = OPTION_INT, .standard = "4", .value = "H", .low = 1, .high = 1024,
+    {.name = "kinds", .kind = HEED_FIELD_TEXT, .value = "KIND,KIND,...", .help = "only these kinds; without it all of them"},
+    {.name = "width", .kind = HEED_FIELD_INT, .standard = "256", .value = "C", .low = 8, .high = 65536, .help = "width of the model"},
+    {.name = "heads", .kind = HEED_FIELD_INT, .standard = "4", .value = "H", .low = 1, .high = 1024,
      .help = "number of attention heads, which divides the width"},
-    {.name = "layers", .kind = OPTION_INT, .standard = "1", .value = "L", .low = 1, .high = 64, .help = "number of layers"},
-    {.name = "batch", .kind = OPTION_INT, .standard = "1", .value = "B", .low = 1, .high = 65536, .help = "sequences at a time"},
-    {.name = "seconds", .kind = OPTION_NUMBER, .standard = "0.5", .value = "S", .high = 3600,
+    {.name = "layers", .kind = HEED_FIELD_INT, .standard = "1", .value = "L", .low = 1, .high = 64, .help = "number of layers"},
+    {.name = "batch", .kind = HEED_FIELD_INT, .standard = "1", .value = "B", .low = 1, .high = 65536, .help = "sequences at a time"},
+    {.name = "seconds", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "S", .high = 3600,
      .help = "time over which a point is measured again and again, the best counting"},
-    {.name = "max-seconds", .kind = OPTION_NUMBER, .standard = "60", .value = "S", .low = 0.001, .high = 86400,
+    {.name = "max-seconds", .kind = HEED_FIELD_NUMBER, .standard = "60", .value = "S", .low = 0.001, .high = 86400,
      .help = "a run that takes longer is stopped and left out, with the longer inputs of its kind"},
-    {.name = "csv", .kind = OPTION_FILE, .value = "FILE", .help = "all numbers, as a table"},
+    {.name = "csv", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "all numbers, as a table"},
     JSON_OPTION,
     {.name = NULL},
 };

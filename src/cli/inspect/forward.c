@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "in", .letter = 'i', .kind = OPTION_FILE, .value = "FILE", .help = "inputs by name, safetensors"},
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "FILE", .help = "outputs by name, safetensors"},
+static const heed_field options[] = {
+    {.name = "in", .letter = 'i', .kind = HEED_FIELD_FILE, .value = "FILE", .help = "inputs by name, safetensors"},
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "FILE", .help = "outputs by name, safetensors"},
     {.name = "grad", .letter = 'g',
      .help = "also grad.NAME of every parameter: of the loss, or without labels of sum(logits * grad_output)"},
     {.name = "attentions", .letter = 'a', .help = "also the attention weights of every layer"},

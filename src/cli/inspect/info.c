@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .standard = "32", .value = "B", .low = 1, .high = 1e9,
+static const heed_field options[] = {
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .standard = "32", .value = "B", .low = 1, .high = 1e9,
      .help = "examples at a time, for the plan"},
-    {.name = "length", .kind = OPTION_INT, .standard = "128", .value = "T", .low = 1, .high = 1e9,
+    {.name = "length", .kind = HEED_FIELD_INT, .standard = "128", .value = "T", .low = 1, .high = 1e9,
      .help = "tokens of an example, for models of sequences"},
     {.name = "verbose", .letter = 'v', .help = "every parameter with its shape"},
     JSON_OPTION,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct option options[] = {JSON_OPTION, {.name = NULL}};
+static const heed_field options[] = {JSON_OPTION, {.name = NULL}};
 
 static void put_words(heed_ctx *cx, heed_json list, const char *words) {
     for (size_t n; (n = strcspn(words, " ")); words += n, words += strspn(words, " ")) {

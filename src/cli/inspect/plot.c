@@ -7,19 +7,19 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
-    {.name = "x", .kind = OPTION_CHOICE, .standard = "steps", .value = "AXIS", .choices = "steps epochs seconds words",
+static const heed_field options[] = {
+    {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
+    {.name = "x", .kind = HEED_FIELD_CHOICE, .standard = "steps", .value = "AXIS", .choices = "steps epochs seconds words",
      .help = "what runs along the horizontal axis: steps, epochs or seconds; or words, of 'heed eval --by-length --log'"},
-    {.name = "name", .letter = 'n', .kind = OPTION_LIST, .value = "NAME",
+    {.name = "name", .letter = 'n', .kind = HEED_FIELD_LIST, .value = "NAME",
      .help = "name of a log in the legend, in the order of the logs; without it that of its file"},
-    {.name = "metric", .kind = OPTION_LIST, .value = "METRIC",
+    {.name = "metric", .kind = HEED_FIELD_LIST, .value = "METRIC",
      .help = "only this metric beside the loss (accuracy, bleu, ...)"},
     {.name = "lr", .help = "the learning rate, too"},
-    {.name = "smooth", .kind = OPTION_INT, .value = "N", .high = 1e9,
+    {.name = "smooth", .kind = HEED_FIELD_INT, .value = "N", .high = 1e9,
      .help = "smooth the training loss over N lines of the log; 0: not at all; without it over 2 % of them"},
     {.name = "log-y", .help = "the losses on a logarithmic axis"},
-    {.name = "title", .kind = OPTION_TEXT, .value = "TEXT", .help = "title of the picture"},
+    {.name = "title", .kind = HEED_FIELD_TEXT, .value = "TEXT", .help = "title of the picture"},
     {.name = "dark", .help = "a picture for a dark page"},
     {.name = NULL},
 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "the model directory to write"},
+static const heed_field options[] = {
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "DIR", .help = "the model directory to write"},
     {.name = "force", .letter = 'f', .help = "overwrite a model that is there"},
     {.name = NULL},
 };

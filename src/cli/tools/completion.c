@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef void (*option_fn)(const struct option *option);
+typedef void (*option_fn)(const heed_field *option);
 
 /* The options of a command, then the common ones; none when it takes none. */
 static void each_option(const struct command *c, option_fn fn) {
-    const struct option *const tables[] = {c->options, common_options}, *row;
+    const heed_field *const tables[] = {c->options, common_options}, *row;
     for (int t = 0; c->options && t < 2; t++)
-        for (int i = 0; (row = option_row(tables[t], i)); i++)
-            if (row->kind != OPTION_GROUP) fn(row);
+        for (int i = 0; (row = heed_field_row(tables[t], i)); i++)
+            if (row->kind != HEED_FIELD_GROUP) fn(row);
 }
 
 static void print_names(const char *(*name)(int i)) {
@@ -20,8 +20,8 @@ static void print_names(const char *(*name)(int i)) {
 }
 
 /* What an option's value may be, as far as it can be listed. */
-static void print_values(const struct option *o) {
-    if (o->kind == OPTION_CHOICE)
+static void print_values(const heed_field *o) {
+    if (o->kind == HEED_FIELD_CHOICE)
         fputs(o->choices, stdout);
     else if (o->value && strcmp(o->value, "FAMILY") == 0)
         print_names(cli_family_name);
@@ -35,14 +35,14 @@ static void print_commands(void) {
 
 /* ---- bash ---- */
 
-static void bash_name(const struct option *o) {
+static void bash_name(const heed_field *o) {
     printf(" --%s", o->name);
     if (o->letter) printf(" -%c", o->letter);
 }
 
 /* What may follow an option: its choices; nothing for a number; a path is left to readline. */
-static void bash_value(const struct option *o) {
-    if (o->kind == OPTION_FLAG || option_is_path(o)) return;
+static void bash_value(const heed_field *o) {
+    if (o->kind == HEED_FIELD_FLAG || field_is_path(o)) return;
     printf("        --%s", o->name);
     if (o->letter) printf("|-%c", o->letter);
     fputs(") values='", stdout);
@@ -122,23 +122,23 @@ static void zsh_text(const char *s) {
 }
 
 /* One spelling of an option; where there are two, each rules the other out. */
-static void zsh_spelling(const struct option *o, bool letter) {
+static void zsh_spelling(const heed_field *o, bool letter) {
     fputs("            '", stdout);
-    if (option_repeats(o))
+    if (field_repeats(o))
         putchar('*');
     else if (o->letter)
         printf("(-%c --%s)", o->letter, o->name);
     if (letter)
         printf("-%c[", o->letter);
     else
-        printf("--%s%s[", o->name, o->kind == OPTION_FLAG ? "" : "=");
+        printf("--%s%s[", o->name, o->kind == HEED_FIELD_FLAG ? "" : "=");
     zsh_text(o->help);
     putchar(']');
-    if (o->kind != OPTION_FLAG) {
+    if (o->kind != HEED_FIELD_FLAG) {
         printf(":%s:", o->value ? o->value : "value");
-        if (option_is_path(o))
+        if (field_is_path(o))
             fputs("_files", stdout);
-        else if (o->kind == OPTION_CHOICE || strcmp(o->value, "FAMILY") == 0) {
+        else if (o->kind == HEED_FIELD_CHOICE || strcmp(o->value, "FAMILY") == 0) {
             putchar('(');
             print_values(o);
             putchar(')');
@@ -147,7 +147,7 @@ static void zsh_spelling(const struct option *o, bool letter) {
     fputs("' \\\n", stdout);
 }
 
-static void zsh_option(const struct option *o) {
+static void zsh_option(const heed_field *o) {
     if (o->letter) zsh_spelling(o, true);
     zsh_spelling(o, false);
 }

@@ -31,10 +31,10 @@ enum { TRAIN, VALID, TEST, PRONOUN, SETS };
 static const char *const set_names[SETS] = {"train", "val", "test", "pronoun"};
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .standard = "heed-demo", .value = "DIR",
+static const heed_field options[] = {
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .standard = "heed-demo", .value = "DIR",
      .help = "where the corpus, the model and the pictures go"},
-    {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e6,
+    {.name = "steps", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
      .help = "number of updates; fewer give a quicker look at a worse translator"},
     {.name = "force", .letter = 'f', .help = "overwrite a model and a corpus in DIR"},
     {.name = NULL},

@@ -43,7 +43,7 @@ void docs_models(void) {
     for (int i = 0; plain_model_at(i); i++) plain_page(plain_model_at(i));
 }
 
-static const struct option options[] = {{.name = NULL}};
+static const heed_field options[] = {{.name = NULL}};
 
 static const struct {
     const char *name;

@@ -15,17 +15,17 @@ static const struct lesson *const lessons[] = {
 enum { LESSONS = sizeof lessons / sizeof lessons[0] };
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR",
+static const heed_field options[] = {
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "DIR",
      .help = "write the pictures (PNG, SVG) and the data behind them (CSV) here"},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "data of your own; 'heed lesson' says what each lesson takes"},
-    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column y of a table, by name or number; by default the last"},
-    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
-    {.name = "model", .letter = 'm', .kind = OPTION_FILE, .value = "DIR",
+    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_options},
+    {.name = "model", .letter = 'm', .kind = HEED_FIELD_FILE, .value = "DIR",
      .help = "a masked language model of your own, for masked-words, fine-tuning and class-token"},
-    {.name = "steps", .kind = OPTION_INT, .value = "N", .low = 30, .high = 20000,
+    {.name = "steps", .kind = HEED_FIELD_INT, .value = "N", .low = 30, .high = 20000,
      .help = "number of training steps, of lessons that train for seconds (memory, transformer, ...)"},
     {.name = "dark", .help = "pictures for a dark page"},
     JSON_OPTION,

@@ -33,7 +33,7 @@ static void roff_paragraphs(const char *text) {
     putchar('\n');
 }
 
-static void man_option(const struct option *o) {
+static void man_option(const heed_field *o) {
     fputs(".TP\n\\fB", stdout);
     if (o->letter) printf("\\-%c\\fR, \\fB", o->letter);
     fputs("\\-\\-", stdout);
@@ -42,11 +42,11 @@ static void man_option(const struct option *o) {
     if (o->value) printf(" \\fI%s\\fR", o->value);
     putchar('\n');
     roff(o->help);
-    if (o->kind == OPTION_CHOICE) {
+    if (o->kind == HEED_FIELD_CHOICE) {
         fputs(": ", stdout);
         roff(o->choices);
     }
-    if (option_repeats(o)) fputs("; may be given several times", stdout);
+    if (field_repeats(o)) fputs("; may be given several times", stdout);
     if (o->standard && *o->standard) {
         fputs(" (default: ", stdout);
         roff(o->standard);
@@ -55,20 +55,20 @@ static void man_option(const struct option *o) {
     putchar('\n');
 }
 
-static bool is_option(const struct option *o) { return o->kind != OPTION_GROUP; }
+static bool is_option(const heed_field *o) { return o->kind != HEED_FIELD_GROUP; }
 
-static const struct option *find_row(const struct option *table, const char *name) {
-    const struct option *row;
-    for (int i = 0; (row = option_row(table, i)); i++)
+static const heed_field *find_row(const heed_field *table, const char *name) {
+    const heed_field *row;
+    for (int i = 0; (row = heed_field_row(table, i)); i++)
         if (is_option(row) && strcmp(row->name, name) == 0) return row;
     return NULL;
 }
 
 /* The options of a table under its headings; of those that stand on this page already, in `shown`, only what differs.
  */
-static void man_table(const struct option *table, const struct option *shown) {
-    const struct option *row, *heading = NULL;
-    for (int i = 0; (row = option_row(table, i)); i++) {
+static void man_table(const heed_field *table, const heed_field *shown) {
+    const heed_field *row, *heading = NULL;
+    for (int i = 0; (row = heed_field_row(table, i)); i++) {
         if (!is_option(row)) heading = row;
         if (!is_option(row) || (shown && find_row(shown, row->name) == row)) continue;
         if (heading) printf(".PP\n.I %s\n", heading->name);

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "task", .kind = OPTION_TEXT, .value = "TASK",
+static const heed_field options[] = {
+    {.name = "task", .kind = HEED_FIELD_TEXT, .value = "TASK",
      .help = "the head, by the task to train it for; by default the first of the family"},
-    {.name = "set", .letter = 's', .kind = OPTION_LIST, .value = "KEY=VALUE",
+    {.name = "set", .letter = 's', .kind = HEED_FIELD_LIST, .value = "KEY=VALUE",
      .help = "a key of config.json; lists as 128,64"},
-    {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH",
+    {.name = "tokenizer", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "a tokenizer.json, or a directory with one, to copy into DIR; vocab_size becomes the number of its tokens, "
              "unless --set gives a larger one"},
     {.name = "force", .letter = 'f', .help = "replace a model that is there"},

@@ -11,35 +11,35 @@
 #include <unistd.h>
 
 /* clang-format off */
-static const struct option options[] = {
+static const heed_field options[] = {
     {.name = "decode", .letter = 'd', .help = "decode: from ids back to text"},
     {.name = "json", .help = "a JSON object per line: ids, tokens, offsets, type_ids; with --decode the text"},
     {.name = "pair", .letter = 'p', .help = "each line is a pair of texts, separated by a tab"},
     {.name = "plain", .help = "do not add special tokens; with --decode do not skip them"},
-    {.name = "truncate", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 30,
+    {.name = "truncate", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1 << 30,
      .help = "truncate to N tokens, special tokens included; 0: do not truncate"},
-    {.name = "pad", .kind = OPTION_TEXT, .value = "N",
+    {.name = "pad", .kind = HEED_FIELD_TEXT, .value = "N",
      .help = "pad to N tokens with the padding token; with --train the padding token itself (default <pad>; of "
              "wordpiece [PAD])"},
-    {.name = "training a tokenizer", .kind = OPTION_GROUP},
-    {.name = "train", .kind = OPTION_CHOICE, .value = "KIND",
+    {.name = "training a tokenizer", .kind = HEED_FIELD_GROUP},
+    {.name = "train", .kind = HEED_FIELD_CHOICE, .value = "KIND",
      .choices = "char word bpe byte-bpe wordpiece unigram", .help = "train a tokenizer of this kind on text"},
-    {.name = "vocab", .letter = 'v', .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1 << 24,
+    {.name = "vocab", .letter = 'v', .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1 << 24,
      .help = "vocabulary size, special tokens included; 0: all characters or words (char and word)"},
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "directory to write the tokenizer to"},
-    {.name = "least", .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "DIR", .help = "directory to write the tokenizer to"},
+    {.name = "least", .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
      .help = "minimum frequency of words and characters; rarer ones are unknown"},
-    {.name = "min-frequency", .kind = OPTION_INT, .standard = "2", .value = "N", .low = 1, .high = 1e9,
+    {.name = "min-frequency", .kind = HEED_FIELD_INT, .standard = "2", .value = "N", .low = 1, .high = 1e9,
      .help = "minimum frequency of a pair to be merged (bpe, byte-bpe, wordpiece)"},
     {.name = "lower", .letter = 'l', .help = "lowercase all text"},
     {.name = "add-bos", .help = "add the beginning-of-sequence token to every text"},
     {.name = "add-eos", .help = "add the end-of-sequence token to every text"},
-    {.name = "bos", .kind = OPTION_TEXT, .value = "TEXT",
+    {.name = "bos", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "beginning-of-sequence token; empty: none, as with --pad and those below (default <s>; of wordpiece [CLS])"},
-    {.name = "eos", .kind = OPTION_TEXT, .value = "TEXT", .help = "end-of-sequence token (default </s>; [SEP])"},
-    {.name = "unk", .kind = OPTION_TEXT, .value = "TEXT",
+    {.name = "eos", .kind = HEED_FIELD_TEXT, .value = "TEXT", .help = "end-of-sequence token (default </s>; [SEP])"},
+    {.name = "unk", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "unknown token (default <unk>; [UNK]; none of byte-bpe)"},
-    {.name = "mask", .kind = OPTION_TEXT, .value = "TEXT", .help = "mask token (default none; [MASK])"},
+    {.name = "mask", .kind = HEED_FIELD_TEXT, .value = "TEXT", .help = "mask token (default none; [MASK])"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -28,17 +28,17 @@ enum { MAX_AXES = 8, MAX_VALUES = 256, UNASKED = 100, MAX_RUNS = 100000, MAX_WOR
 
 /* clang-format off */
 #define SWEEP_ROWS \
-    {.name = "sweep", .kind = OPTION_GROUP}, \
-    {.name = "grid", .letter = 'g', .kind = OPTION_LIST, .value = "KEY=A,B", \
+    {.name = "sweep", .kind = HEED_FIELD_GROUP}, \
+    {.name = "grid", .letter = 'g', .kind = HEED_FIELD_LIST, .value = "KEY=A,B", \
      .help = "values of an option of the task, or of a config key; separated by ; where they hold commas"}, \
-    {.name = "jobs", .letter = 'j', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 256, \
+    {.name = "jobs", .letter = 'j', .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 256, \
      .help = "number of runs side by side, which share the threads"}, \
-    {.name = "png", .kind = OPTION_FILE, .value = "FILE", .help = "the picture; by default DIR/sweep.png; - is standard output"}, \
+    {.name = "png", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "the picture; by default DIR/sweep.png; - is standard output"}, \
     {.name = "yes", .letter = 'y', .help = "do not ask before more than 100 runs"}, \
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "DIR", .help = "the directory of the sweep"}, \
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "DIR", .help = "the directory of the sweep"}, \
     {.name = "resume", .letter = 'r', .help = "continue a sweep that was stopped"}
 /* clang-format on */
-static const struct option sweep_options[] = {SWEEP_ROWS, JSON_OPTION, {.name = NULL}};
+static const heed_field sweep_options[] = {SWEEP_ROWS, JSON_OPTION, {.name = NULL}};
 
 struct axis {
     char *text; /* "KEY\0A\0B\0" */
@@ -72,11 +72,11 @@ struct sweep {
 /* ---- the grid ---- */
 
 static bool has_option(const struct train_task *task, const char *name) {
-    const struct option *row;
-    for (int i = 0; (row = option_row(task->page.options, i)); i++)
-        if (row->kind != OPTION_GROUP && strcmp(row->name, name) == 0) return true;
+    const heed_field *row;
+    for (int i = 0; (row = heed_field_row(task->page.options, i)); i++)
+        if (row->kind != HEED_FIELD_GROUP && strcmp(row->name, name) == 0) return true;
     for (int i = 0; common_options[i].name; i++)
-        if (common_options[i].kind != OPTION_GROUP && strcmp(common_options[i].name, name) == 0) return true;
+        if (common_options[i].kind != HEED_FIELD_GROUP && strcmp(common_options[i].name, name) == 0) return true;
     return false;
 }
 
@@ -139,10 +139,10 @@ static bool may_go(const struct sweep *s) {
 
 /* ---- the command line of a run ---- */
 
-static const struct option *own_option(const char *word, size_t n) {
-    const struct option *row;
-    for (int i = 0; (row = option_row(sweep_options, i)); i++) {
-        if (row->kind == OPTION_GROUP) continue;
+static const heed_field *own_option(const char *word, size_t n) {
+    const heed_field *row;
+    for (int i = 0; (row = heed_field_row(sweep_options, i)); i++) {
+        if (row->kind == HEED_FIELD_GROUP) continue;
         if (n > 2 && strncmp(word, "--", 2) == 0 && strlen(row->name) == n - 2 &&
             strncmp(word + 2, row->name, n - 2) == 0)
             return row;
@@ -154,8 +154,8 @@ static const struct option *own_option(const char *word, size_t n) {
 /* What is not the sweep's goes to every run. */
 static bool keep_words(struct sweep *s, int argc, char **argv) {
     for (int k = 2; k < argc; k++) {
-        const struct option *own = own_option(argv[k], strcspn(argv[k], "="));
-        if (own && own->kind != OPTION_FLAG && !strchr(argv[k], '=')) k++;
+        const heed_field *own = own_option(argv[k], strcspn(argv[k], "="));
+        if (own && own->kind != HEED_FIELD_FLAG && !strchr(argv[k], '=')) k++;
         if (own || strcmp(argv[k], "--quiet") == 0 || strcmp(argv[k], "-q") == 0) continue;
         if (s->words == MAX_WORDS) return cli_error(EXIT_USAGE, "sweep: too many words"), false;
         s->word[s->words++] = argv[k];
@@ -497,28 +497,29 @@ static int sweep(struct sweep *s) {
 }
 
 /* The options of the sweep, and those of the task that it does not have itself. */
-static void add_task_options(struct option table[MAX_OPTIONS], const struct train_task *task) {
-    const struct option *row;
+static void add_task_options(heed_field table[MAX_OPTIONS], const struct train_task *task) {
+    const heed_field *row;
     int n = 0;
-    for (int i = 0; (row = option_row(sweep_options, i)); i++) table[n++] = *row;
-    for (int i = 0; (row = option_row(task->page.options, i)) && n + 1 < MAX_OPTIONS; i++) {
-        bool own = row->kind == OPTION_GROUP;
+    for (int i = 0; (row = heed_field_row(sweep_options, i)); i++) table[n++] = *row;
+    for (int i = 0; (row = heed_field_row(task->page.options, i)) && n + 1 < MAX_OPTIONS; i++) {
+        bool own = row->kind == HEED_FIELD_GROUP;
         for (int k = 0; !own && k < n; k++) own = strcmp(table[k].name, row->name) == 0;
         if (!own) table[n++] = *row;
     }
-    table[n] = (struct option){.name = NULL};
+    table[n] = (heed_field){.name = NULL};
 }
 
 /* --lr 0.001,0.01 is a grid that was not called one: several values of an option that takes one number, or one name. */
-static bool grid_is_named(const struct option *table, int argc, char **argv) {
+static bool grid_is_named(const heed_field *table, int argc, char **argv) {
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const size_t length = strcspn(argv[i], "=");
         const char *value = argv[i][length] ? argv[i] + length + 1 : i + 1 < argc ? argv[i + 1] : "";
         if (strncmp(argv[i], "--", 2) != 0 || !strchr(value, ',')) continue;
-        const struct option *row = table;
+        const heed_field *row = table;
         while (row->name && (strlen(row->name) != length - 2 || strncmp(row->name, argv[i] + 2, length - 2) != 0))
             row++;
-        if (!row->name || (row->kind != OPTION_NUMBER && row->kind != OPTION_INT && row->kind != OPTION_CHOICE))
+        if (!row->name ||
+            (row->kind != HEED_FIELD_NUMBER && row->kind != HEED_FIELD_INT && row->kind != HEED_FIELD_CHOICE))
             continue;
         cli_error(EXIT_USAGE, "sweep: --%s takes one value; --grid %s=%s tries several", row->name, row->name, value);
         return false;
@@ -531,7 +532,7 @@ static int run(int argc, char **argv) {
     if (!s.task)
         return cli_error(EXIT_USAGE, "sweep: expected a task: 'heed train --help' lists them, not %s",
                          argc > 1 ? argv[1] : "nothing");
-    struct option table[MAX_OPTIONS];
+    heed_field table[MAX_OPTIONS];
     add_task_options(table, s.task);
     if (!grid_is_named(table, argc, argv)) return EXIT_USAGE;
     char name[64];

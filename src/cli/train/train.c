@@ -130,9 +130,9 @@ bool train_takes_key(const struct train_run *r, const char *name) {
     return among_keys(r->family->keys, name) || (head && among_keys(head->keys, name));
 }
 
-bool train_options_unused(const struct train_run *r, const struct option *rows, const char *what) {
+bool train_options_unused(const struct train_run *r, const heed_field *rows, const char *what) {
     for (; rows->name; rows++)
-        if (rows->kind != OPTION_GROUP && option_known(r->o, rows->name) && option_given(r->o, rows->name)) {
+        if (rows->kind != HEED_FIELD_GROUP && option_known(r->o, rows->name) && option_given(r->o, rows->name)) {
             cli_error(EXIT_USAGE, "train: --%s is for models of %s, which %s is not", rows->name, what,
                       r->family->name);
             return false;
@@ -360,9 +360,10 @@ static void unknown_task(const char *name) {
 }
 
 static bool has_option(const struct train_task *task, const char *name, size_t length) {
-    const struct option *row;
-    for (int i = 0; (row = option_row(task->page.options, i)); i++)
-        if (row->kind != OPTION_GROUP && strncmp(row->name, name, length) == 0 && row->name[length] == 0) return true;
+    const heed_field *row;
+    for (int i = 0; (row = heed_field_row(task->page.options, i)); i++)
+        if (row->kind != HEED_FIELD_GROUP && strncmp(row->name, name, length) == 0 && row->name[length] == 0)
+            return true;
     return false;
 }
 

@@ -44,35 +44,35 @@ struct train_task {
 #include "cli/train/tasks.def"
 #undef TASK
 extern const struct train_task train_text, train_pictures;
-extern const struct option text_column_options[]; /* of tasks with tables of texts */
-extern const struct option text_options[];        /* of tasks with text: lengths, tokenizers */
-extern const struct option augment_options[];     /* of pictures: augmentation, distillation */
-extern const struct option forcing_options[];     /* of tasks with decoders */
-extern const struct option train_options[];       /* of all tasks */
+extern const heed_field text_column_options[]; /* of tasks with tables of texts */
+extern const heed_field text_options[];        /* of tasks with text: lengths, tokenizers */
+extern const heed_field augment_options[];     /* of pictures: augmentation, distillation */
+extern const heed_field forcing_options[];     /* of tasks with decoders */
+extern const heed_field train_options[];       /* of all tasks */
 /* clang-format off */
 /* What the tasks with text have beside their own; `unit`: what their examples are called. */
 #define TEXT_PART_OPTIONS(unit)                                                                                        \
-    {.name = "test", .kind = OPTION_FILE, .value = "PATH",                                                             \
+    {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH",                                                             \
      .help = "test data, measured once at the end; by default a directory's own test file"},                           \
-    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,                                       \
+    {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999,                                       \
      .help = "fraction of the " unit " held out for validation; by default 0.1, where no file holds them"}
 #define CLASS_WEIGHTS_OPTION                                                                                           \
-    {.name = "class-weights", .kind = OPTION_TEXT, .value = "WEIGHTS",                                                 \
+    {.name = "class-weights", .kind = HEED_FIELD_TEXT, .value = "WEIGHTS",                                                 \
      .help = "of texts: how much each class counts in the loss: balanced (inversely to how often it occurs), or a "    \
              "number for each class in the order of their names, as 1,2.5"}
 #define OPTIMIZERS "adamw adam sgd adafactor"
 #define TEXT_FAMILY "bert" /* where no other is asked for */
 #define TEXT_TRAIN_OPTIONS(unit) TEXT_TRAIN_OPTIONS_OF(unit, TEXT_FAMILY)
 #define TEXT_TRAIN_OPTIONS_OF(unit, family)                                                                                     \
-    {.name = "texts", .kind = OPTION_TABLE, .table = text_options},                                                    \
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},                                                  \
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = family, .value = "FAMILY",                       \
+    {.name = "texts", .kind = HEED_FIELD_TABLE, .table = text_options},                                                    \
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = train_options},                                                  \
+    {.name = "model", .letter = 'm', .kind = HEED_FIELD_TEXT, .standard = family, .value = "FAMILY",                       \
      .help = "model family, without --init; 'heed list' shows them"},                                                  \
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,                         \
+    {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,                         \
      .help = "number of passes over the training data; by default 10, with --init 3"},                                 \
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,                          \
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,                          \
      .help = unit " per update; by default 32"},                                                                       \
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,                                    \
+    {.name = "lr", .letter = 'l', .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,                                    \
      .help = "peak learning rate; by default 5e-4, with --init 5e-5"}
 /* clang-format on */
 void translate_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
@@ -111,7 +111,7 @@ const heed_lora_opts *train_lora(const struct options *o, struct train_lora *to)
 bool train_augment_unused(const struct train_run *r);
 bool train_text_unused(const struct train_run *r);
 /* False after saying which of the options is given, though it is for models of `what`. */
-bool train_options_unused(const struct train_run *r, const struct option *rows, const char *what);
+bool train_options_unused(const struct train_run *r, const heed_field *rows, const char *what);
 
 bool train_has_key(const heed_family *family, const char *name);   /* of config.json */
 bool train_takes_key(const struct train_run *r, const char *name); /* the same, those of the run's head too */
@@ -136,7 +136,7 @@ bool train_take_embeddings(struct train_run *r, const heed_tokenizer *source, co
 void train_close_embeddings(struct train_run *r);
 #define EMBEDDINGS_OPTION                                                                                              \
     {                                                                                                                  \
-        .name = "embeddings", .kind = OPTION_FILE, .value = "PATH",                                                    \
+        .name = "embeddings", .kind = HEED_FIELD_FILE, .value = "PATH",                                                \
         .help = "begin with these word vectors: a directory of 'heed train words', or a file of word2vec's or GloVe's" \
     }
 

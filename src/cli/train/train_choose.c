@@ -3,20 +3,20 @@
 #include "cli/train/train.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "a table of texts, choices and the right one (tsv or csv, also .gz), or a directory with train, dev and "
              "test files"},
     TEXT_PART_OPTIONS("questions"),
-    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column of the right choice's number (from 0 where there is a 0, else from 1) or letter: name or "
              "number; by default the last"},
-    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column of the text or question: name or number; by default the first"},
-    {.name = "choices", .kind = OPTION_TEXT, .value = "COLUMNS",
+    {.name = "choices", .kind = HEED_FIELD_TEXT, .value = "COLUMNS",
      .help = "the columns of the choices as a,b; by default all but text and target"},
-    {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .value = "CHARACTER",
      .help = "what separates the columns: a character, or the word tab or space; by default found in the first lines"},
     TEXT_TRAIN_OPTIONS("questions"),
     {.name = NULL},

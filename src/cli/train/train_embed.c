@@ -2,18 +2,18 @@
 #include "cli/train/train.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "a table of pairs of texts (tsv or csv, also .gz), or a directory with train, dev and test files"},
     TEXT_PART_OPTIONS("pairs"),
-    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column of the first text: name or number; by default 1"},
-    {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN", .help = "the column of the second text; by default 2"},
-    {.name = "temperature", .kind = OPTION_NUMBER, .standard = "0.05", .value = "X", .low = 0.0001, .high = 1000,
+    {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN", .help = "the column of the second text; by default 2"},
+    {.name = "temperature", .kind = HEED_FIELD_NUMBER, .standard = "0.05", .value = "X", .low = 0.0001, .high = 1000,
      .help = "the cosine similarities are divided by it"},
     TEXT_TRAIN_OPTIONS("pairs"),
-    {.name = "micro-batch", .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "micro-batch", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "pairs per backward pass, to save memory; only these are compared with each other"},
     {.name = NULL},
 };

@@ -3,17 +3,17 @@
 #include <string.h>
 
 /* clang-format off */
-const struct option forcing_options[] = {
-    {.name = "teacher forcing", .kind = OPTION_GROUP},
-    {.name = "teacher-forcing", .kind = OPTION_NUMBER, .value = "P", .high = 1,
+const heed_field forcing_options[] = {
+    {.name = "teacher forcing", .kind = HEED_FIELD_GROUP},
+    {.name = "teacher-forcing", .kind = HEED_FIELD_NUMBER, .value = "P", .high = 1,
      .help = "recurrent models: the probability of giving the decoder the true token before, not the one that it "
              "predicted itself; 1, the default: teacher forcing, 0: free running (Williams & Zipser 1989); with "
              "--scheduled-sampling the lowest that it becomes, by default 0"},
-    {.name = "scheduled-sampling", .kind = OPTION_CHOICE, .value = "KIND",
+    {.name = "scheduled-sampling", .kind = HEED_FIELD_CHOICE, .value = "KIND",
      .choices = "linear exponential inverse-sigmoid",
      .help = "let that probability fall from 1 with the updates i (Bengio et al. 2015): linear, 1 - K i; exponential, "
              "K^i; inverse-sigmoid, K / (K + exp(i / K)); one of"},
-    {.name = "sampling-decay", .kind = OPTION_NUMBER, .value = "K", .low = 1e-12, .high = 1e12,
+    {.name = "sampling-decay", .kind = HEED_FIELD_NUMBER, .value = "K", .low = 1e-12, .high = 1e12,
      .help = "K of --scheduled-sampling; by default such that it is spread over all updates"},
     {.name = NULL},
 };

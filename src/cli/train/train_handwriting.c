@@ -173,26 +173,26 @@ static bool usage(struct train_run *r) {
 }
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .standard = "strokes", .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .standard = "strokes", .value = "PATH",
      .help = "strokes as JSON lines (also .gz), or the word strokes: numbers by 2000 drawn-up writers"},
     {.name = "text", .help = "learn what the pieces say, too: a window slides over the text, and any text can be written"},
-    {.name = "test", .kind = OPTION_FILE, .value = "PATH", .help = "test data, measured once at the end; of strokes, other writers"},
-    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999,
+    {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH", .help = "test data, measured once at the end; of strokes, other writers"},
+    {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999,
      .help = "fraction of the pieces held out for validation; by default 0.1"},
-    {.name = "max-length", .kind = OPTION_INT, .standard = "1000", .value = "N", .low = 2, .high = 100000,
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "1000", .value = "N", .low = 2, .high = 100000,
      .help = "cut pieces after N points"},
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "handwriting", .value = "FAMILY",
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = train_options},
+    {.name = "model", .letter = 'm', .kind = HEED_FIELD_TEXT, .standard = "handwriting", .value = "FAMILY",
      .help = "model family, without --init"},
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "number of passes over the training data; by default 30"},
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "pieces per update; by default 32"},
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
+    {.name = "lr", .letter = 'l', .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,
      .help = "peak learning rate; by default 0.003"},
-    {.name = "clip", .kind = OPTION_NUMBER, .standard = "10", .value = "X", .high = 1e12,
+    {.name = "clip", .kind = HEED_FIELD_NUMBER, .standard = "10", .value = "X", .high = 1e12,
      .help = "maximum gradient norm; 0: no clipping"},
     {.name = NULL},
 };

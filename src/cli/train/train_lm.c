@@ -2,45 +2,45 @@
 #include "cli/train/train.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "plain text (also .gz), or conversations as JSON lines (.jsonl), or a directory with train.txt and perhaps "
              "valid.txt and test.txt"},
     TEXT_PART_OPTIONS("text"),
-    {.name = "context", .kind = OPTION_INT, .standard = "256", .value = "N", .low = 1, .high = 1e9,
+    {.name = "context", .kind = HEED_FIELD_INT, .standard = "256", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens of a training window, and positions of a new model"},
     {.name = "documents", .help = "the text is documents, separated by blank lines: pack them into windows, without "
                                   "attention from one to another"},
-    {.name = "document-separator", .kind = OPTION_TEXT, .value = "TEXT",
+    {.name = "document-separator", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "the line that separates documents, instead of blank lines; without --documents they are joined by the "
              "end-of-text token"},
     {.name = "in-order", .help = "cut the text into consecutive windows, instead of drawing windows anew in each epoch"},
     {.name = "carry-state",
      .help = "truncated backpropagation, of recurrent models: cut the text into --batch parallel streams, go through them "
              "in order, and carry the state from window to window, in evaluation too"},
-    {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",
+    {.name = "valid-data", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "validation text; by default a directory's own dev or valid file"},
-    {.name = "tokens", .kind = OPTION_GROUP},
-    {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH",
+    {.name = "tokens", .kind = HEED_FIELD_GROUP},
+    {.name = "tokenizer", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "use this tokenizer instead of that of --init, or of training one"},
-    {.name = "tokens", .kind = OPTION_CHOICE, .standard = "byte-bpe", .value = "KIND",
+    {.name = "tokens", .kind = HEED_FIELD_CHOICE, .standard = "byte-bpe", .value = "KIND",
      .choices = "char word bpe byte-bpe unigram", .help = "kind of tokenizer to train, one of"},
-    {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
+    {.name = "vocab", .kind = HEED_FIELD_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
-    {.name = "chat-template", .kind = OPTION_CHOICE, .value = "NAME", .choices = "chatml llama3 gemma phi4",
+    {.name = "chat-template", .kind = HEED_FIELD_CHOICE, .value = "NAME", .choices = "chatml llama3 gemma phi4",
      .help = "chat format of conversations, whose special tokens are added where they are lacking; by default that of "
              "--init, or chatml; one of"},
     EMBEDDINGS_OPTION,
-    {.name = "forcing", .kind = OPTION_TABLE, .table = forcing_options},
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "gpt2", .value = "FAMILY",
+    {.name = "forcing", .kind = HEED_FIELD_TABLE, .table = forcing_options},
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = train_options},
+    {.name = "model", .letter = 'm', .kind = HEED_FIELD_TEXT, .standard = "gpt2", .value = "FAMILY",
      .help = "model family, without --init; 'heed list' shows them"},
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "number of passes over the training data; by default 10, with --init 3"},
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "windows per update; by default 32"},
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
+    {.name = "lr", .letter = 'l', .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,
      .help = "peak learning rate; by default 1e-3, with --init 5e-5"},
     {.name = NULL},
 };

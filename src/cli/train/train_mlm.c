@@ -3,22 +3,22 @@
 #include "cli/train/train.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "plain text (also .gz), documents separated by blank lines; or a directory with train.txt and perhaps "
              "valid.txt and test.txt"},
     TEXT_PART_OPTIONS("sequences"),
-    {.name = "masking", .kind = OPTION_GROUP},
-    {.name = "masked", .kind = OPTION_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
+    {.name = "masking", .kind = HEED_FIELD_GROUP},
+    {.name = "masked", .kind = HEED_FIELD_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
      .help = "fraction of the words to predict, at least one of each sequence"},
     {.name = "whole-words", .help = "mask all tokens of a word or none"},
     {.name = "next-sentence",
      .help = "pairs of segments, half of the second ones from other documents, and a head that tells which; for albert "
              "half of them change places"},
-    {.name = "generator-size", .kind = OPTION_NUMBER, .value = "X", .low = 0.001, .high = 1,
+    {.name = "generator-size", .kind = HEED_FIELD_NUMBER, .value = "X", .low = 0.001, .high = 1,
      .help = "of electra: width of the generator as a fraction of the discriminator's; by default 0.25"},
-    {.name = "max-length", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens of a sequence, special ones included; at most as many as the model has positions"},
     TEXT_TRAIN_OPTIONS("sequences"),
     {.name = NULL},

@@ -2,26 +2,26 @@
 #include "cli/train/train.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "chorales as JSON (also .gz), perhaps in parts train, valid and test; a MIDI file; or a directory of these"},
     TEXT_PART_OPTIONS("chorales"),
-    {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",
+    {.name = "valid-data", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "validation chorales; by default the data's own part valid"},
-    {.name = "context", .kind = OPTION_INT, .standard = "512", .value = "N", .low = 8, .high = 1e9,
+    {.name = "context", .kind = HEED_FIELD_INT, .standard = "512", .value = "N", .low = 8, .high = 1e9,
      .help = "tokens of a training window, four to a step, and positions of a new model"},
-    {.name = "transpose", .kind = OPTION_INT, .standard = "6", .value = "N", .high = 127,
+    {.name = "transpose", .kind = HEED_FIELD_INT, .standard = "6", .value = "N", .high = 127,
      .help = "move each window by up to N semitones up or down, drawn anew in each epoch, as far as the voices' ranges "
              "allow; 0: as it is written"},
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options},
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "lstm", .value = "FAMILY",
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = train_options},
+    {.name = "model", .letter = 'm', .kind = HEED_FIELD_TEXT, .standard = "lstm", .value = "FAMILY",
      .help = "model family, without --init: lstm, gru, rnn, gpt2, llama and other language models"},
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "number of passes over the training data; by default 10, with --init 3"},
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9,
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "windows per update; by default 32"},
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6,
+    {.name = "lr", .letter = 'l', .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,
      .help = "peak learning rate; by default 2e-3, with --init 5e-5"},
     {.name = NULL},
 };

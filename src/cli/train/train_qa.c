@@ -2,16 +2,16 @@
 #include "cli/train/train.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "JSON in the form of SQuAD 1.1 or 2.0 (also .gz), or a directory with train and dev files"},
     TEXT_PART_OPTIONS("questions"),
-    {.name = "stride", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+    {.name = "stride", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens that two windows over a long context share"},
-    {.name = "max-answer", .kind = OPTION_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
+    {.name = "max-answer", .kind = HEED_FIELD_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
      .help = "maximum tokens of an answer that is predicted"},
-    {.name = "max-length", .kind = OPTION_INT, .standard = "384", .value = "N", .low = 1, .high = 1e9,
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "384", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens of a window, question and special tokens included; at most as many as the model has positions"},
     TEXT_TRAIN_OPTIONS("windows"),
     {.name = NULL},

@@ -5,24 +5,24 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .kind = OPTION_GROUP},
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "words and tags, one word a line and a blank line between sentences (also .gz), or a directory with "
              "train, dev and test files"},
     TEXT_PART_OPTIONS("sentences"),
-    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the number of the column of the tag; by default the last"},
-    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the number of the column of the word; by default 1"},
-    {.name = "separator", .kind = OPTION_TEXT, .value = "CHARACTER",
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .value = "CHARACTER",
      .help = "what separates the columns: a character, or the word tab or space; by default tabs, or blanks where "
              "there are none"},
     SPLIT_OPTION(SPLIT_MARKS, "for 'heed tag', the data being words already; "),
     CLASS_WEIGHTS_OPTION,
     TEXT_TRAIN_OPTIONS("sentences"),
-    {.name = "hidden Markov models (--model hmm)", .kind = OPTION_GROUP},
-    {.name = "baum-welch", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,
+    {.name = "hidden Markov models (--model hmm)", .kind = HEED_FIELD_GROUP},
+    {.name = "baum-welch", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e6,
      .help = "after counting, N steps of Baum-Welch over the words without their tags"},
     {.name = "unsupervised", .help = "begin Baum-Welch with chance instead of counts; states are then named by the tag "
                                      "that most of their words have"},

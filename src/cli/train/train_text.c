@@ -567,28 +567,28 @@ static void free_texts(struct train_run *r) {
 }
 
 /* clang-format off */
-const struct option text_column_options[] = {
-    {.name = "text", .kind = OPTION_GROUP},
-    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+const heed_field text_column_options[] = {
+    {.name = "text", .kind = HEED_FIELD_GROUP},
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "of a table of texts, the column of the text: name or number; by default the first. Without --model and --init it "
              "makes " TEXT_FAMILY " the family"},
-    {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column of a second text; by default the second of three"},
     {.name = NULL},
 };
 
-const struct option text_options[] = {
-    {.name = "text", .kind = OPTION_GROUP},
-    {.name = "max-length", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e9,
+const heed_field text_options[] = {
+    {.name = "text", .kind = HEED_FIELD_GROUP},
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "truncate texts to N tokens; 0: to as many as the model has positions"},
-    {.name = "valid-data", .kind = OPTION_FILE, .value = "PATH",
+    {.name = "valid-data", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "validation texts; by default a directory's own dev or valid file"},
-    {.name = "tokenizer", .kind = OPTION_FILE, .value = "PATH",
+    {.name = "tokenizer", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "use this tokenizer instead of that of --init, or of training one"},
-    {.name = "tokens", .kind = OPTION_CHOICE, .standard = "wordpiece", .value = "KIND",
+    {.name = "tokens", .kind = HEED_FIELD_CHOICE, .standard = "wordpiece", .value = "KIND",
      .choices = "wordpiece bpe byte-bpe unigram word char byte",
      .help = "kind of tokenizer to train (perceiver: byte), one of"},
-    {.name = "vocab", .kind = OPTION_INT, .standard = "8000", .value = "N", .high = 1 << 24,
+    {.name = "vocab", .kind = HEED_FIELD_INT, .standard = "8000", .value = "N", .high = 1 << 24,
      .help = "maximum vocabulary size of a tokenizer to train"},
     EMBEDDINGS_OPTION,
     {.name = NULL},
@@ -596,7 +596,7 @@ const struct option text_options[] = {
 /* clang-format on */
 
 bool train_text_unused(const struct train_run *r) {
-    static const struct option weights[] = {CLASS_WEIGHTS_OPTION, {.name = NULL}};
+    static const heed_field weights[] = {CLASS_WEIGHTS_OPTION, {.name = NULL}};
     return train_options_unused(r, text_column_options, "text") && train_options_unused(r, text_options, "text") &&
            train_options_unused(r, weights, "text");
 }

@@ -241,36 +241,36 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
 /* clang-format off */
 /* Of numbers and texts; classify has those of pictures beside. */
 #define VECTOR_OPTIONS \
-    {.name = "data", .kind = OPTION_GROUP}, \
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "PATH", \
+    {.name = "data", .kind = HEED_FIELD_GROUP}, \
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH", \
      .help = "csv, tsv (also .gz), a directory with train.csv, dev.csv and test.csv, x.npy,y.npy, a directory of MNIST's files, pictures in folders or a .tar.gz, the word digits, or a table of texts"}, \
-    {.name = "test", .kind = OPTION_FILE, .value = "PATH", \
+    {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH", \
      .help = "test data, measured once at the end; by default a directory's own test part"}, \
-    {.name = "valid", .kind = OPTION_NUMBER, .value = "FRACTION", .high = 0.999, \
+    {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999, \
      .help = "fraction of the data held out for validation; by default 0.1, for linear regression 0"}, \
-    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN", \
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN", \
      .help = "the column of a table to predict: name or number, several as a,b; by default the last"}, \
-    {.name = "tables", .kind = OPTION_TABLE, .table = table_options}, \
-    {.name = "columns", .kind = OPTION_TABLE, .table = text_column_options}, \
+    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_options}, \
+    {.name = "columns", .kind = HEED_FIELD_TABLE, .table = text_column_options}, \
     CLASS_WEIGHTS_OPTION, \
-    {.name = "texts", .kind = OPTION_TABLE, .table = text_options}, \
-    {.name = "shared", .kind = OPTION_TABLE, .table = train_options}, \
-    {.name = "model", .letter = 'm', .kind = OPTION_TEXT, .standard = "mlp", .value = "FAMILY", \
+    {.name = "texts", .kind = HEED_FIELD_TABLE, .table = text_options}, \
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = train_options}, \
+    {.name = "model", .letter = 'm', .kind = HEED_FIELD_TEXT, .standard = "mlp", .value = "FAMILY", \
      .help = "model family; 'heed list' shows them"}, \
-    {.name = "epochs", .letter = 'e', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9, \
+    {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9, \
      .help = "number of passes over the training data; by default 10, more for small data; of texts 3 with --init"}, \
-    {.name = "batch", .letter = 'b', .kind = OPTION_INT, .value = "N", .low = 1, .high = 1e9, \
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9, \
      .help = "examples per update; by default 128, of texts 32, fewer for small data"}, \
-    {.name = "lr", .letter = 'l', .kind = OPTION_NUMBER, .value = "X", .high = 1e6, \
+    {.name = "lr", .letter = 'l', .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6, \
      .help = "peak learning rate; by default 0.001, with sgd or linear regression 0.01; of texts 0.0005, with --init 0.00005; of pictures with --init 0.0001"}
-static const struct option options[] = {
+static const heed_field options[] = {
     VECTOR_OPTIONS,
     {.name = NULL},
 };
-static const struct option classify_options[] = {
+static const heed_field classify_options[] = {
     VECTOR_OPTIONS,
-    {.name = "pictures", .kind = OPTION_GROUP},
-    {.name = "augmentation", .kind = OPTION_TABLE, .table = augment_options},
+    {.name = "pictures", .kind = HEED_FIELD_GROUP},
+    {.name = "augmentation", .kind = HEED_FIELD_TABLE, .table = augment_options},
     {.name = NULL},
 };
 /* clang-format on */

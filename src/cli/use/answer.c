@@ -4,15 +4,15 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "n-best", .letter = 'n', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 20,
+static const heed_field options[] = {
+    {.name = "n-best", .letter = 'n', .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 20,
      .help = "print the N best answers of each line, best first, each with the number of the line"},
     {.name = "none", .help = "a question may have no answer, as in SQuAD 2.0; it is then empty"},
-    {.name = "stride", .kind = OPTION_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+    {.name = "stride", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens that two windows over a long context share"},
-    {.name = "max-length", .kind = OPTION_INT, .standard = "384", .value = "N", .low = 1, .high = 1e9,
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "384", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens of a window, at most as many as the model has positions"},
-    {.name = "max-answer", .kind = OPTION_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
+    {.name = "max-answer", .kind = HEED_FIELD_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
      .help = "maximum tokens of an answer"},
     STRICT_OPTION,
     JSON_OPTION,

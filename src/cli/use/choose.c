@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
+static const heed_field options[] = {
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},

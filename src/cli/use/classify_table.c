@@ -11,12 +11,12 @@
 #define AT_ONCE 256 /* rows */
 
 /* clang-format off */
-const struct option classify_table_options[] = {
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "FILE",
+const heed_field classify_table_options[] = {
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "read the texts of a table (csv, tsv, also .gz)"},
-    {.name = "text", .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "of --data, the column of the text: name or number; by default the first that holds texts"},
-    {.name = "pair", .kind = OPTION_TEXT, .value = "COLUMN", .help = "of --data, the column of a second text"},
+    {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN", .help = "of --data, the column of a second text"},
     TABLE_OUT_OPTION,
     {.name = NULL},
 };

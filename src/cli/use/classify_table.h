@@ -5,7 +5,7 @@
 #include "cli/core/options.h"
 
 /* --data, --text, --pair and --out. */
-extern const struct option classify_table_options[];
+extern const heed_field classify_table_options[];
 /* False after saying which options or words do not go together. */
 bool classify_table_fits(struct options *o);
 /* The exit status. */

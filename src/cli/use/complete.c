@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = LINE_SUGGESTIONS,
+static const heed_field options[] = {
+    {.name = "top", .letter = 'k', .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = LINE_SUGGESTIONS,
      .help = "number of suggestions"},
     STRICT_OPTION,
     JSON_OPTION,

@@ -8,18 +8,18 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .standard = "-", .value = "FILE",
+static const heed_field options[] = {
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .standard = "-", .value = "FILE",
      .help = "the past: a table as in training, at least as long as the model's context; by default standard input"},
-    {.name = "time", .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "time", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column of times; by default the one of the training data"},
-    {.name = "target", .letter = 't', .kind = OPTION_TEXT, .value = "COLUMN",
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the columns of the targets as a,b; by default those of the training data"},
     FILL_OPTION,
     TABLE_FORMAT_OPTIONS,
-    {.name = "past", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e7,
+    {.name = "past", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e7,
      .help = "steps of the past in the picture; 0: the model's context"},
-    {.name = "pictures", .kind = OPTION_TABLE, .table = picture_options},
+    {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
     JSON_OPTION,
     {.name = NULL},
 };

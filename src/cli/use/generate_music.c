@@ -6,20 +6,20 @@
 #include <string.h>
 
 /* clang-format off */
-const struct option music_options[] = {
-    {.name = "music", .kind = OPTION_GROUP},
-    {.name = "midi", .kind = OPTION_FILE, .value = "FILE", .help = "compose a chorale, as a MIDI file of four tracks"},
-    {.name = "prompt-midi", .kind = OPTION_FILE, .value = "FILE",
+const heed_field music_options[] = {
+    {.name = "music", .kind = HEED_FIELD_GROUP},
+    {.name = "midi", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "compose a chorale, as a MIDI file of four tracks"},
+    {.name = "prompt-midi", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "the chorale to continue: MIDI, or JSON as for training, of which the first is taken"},
-    {.name = "prompt-steps", .kind = OPTION_INT, .standard = "0", .value = "N", .high = 1e6,
+    {.name = "prompt-steps", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e6,
      .help = "continue its first N steps, 16 to the bar; 0: all of it"},
-    {.name = "soprano", .kind = OPTION_FILE, .value = "FILE",
+    {.name = "soprano", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "keep the soprano of this chorale, or the only voice of a MIDI file, and compose the other voices"},
-    {.name = "steps", .kind = OPTION_INT, .standard = "640", .value = "N", .low = 1, .high = 65536,
+    {.name = "steps", .kind = HEED_FIELD_INT, .standard = "640", .value = "N", .low = 1, .high = 65536,
      .help = "maximum number of steps of a chorale, its beginning included"},
-    {.name = "tempo", .kind = OPTION_NUMBER, .standard = "90", .value = "X", .low = 4, .high = 1000,
+    {.name = "tempo", .kind = HEED_FIELD_NUMBER, .standard = "90", .value = "X", .low = 4, .high = 1000,
      .help = "quarter notes to the minute"},
-    {.name = "instrument", .kind = OPTION_INT, .standard = "20", .value = "N", .low = 1, .high = 128,
+    {.name = "instrument", .kind = HEED_FIELD_INT, .standard = "20", .value = "N", .low = 1, .high = 128,
      .help = "of General MIDI, as 1 for a piano, 20 for a church organ, 53 for a choir"},
     {.name = NULL},
 };
@@ -27,7 +27,7 @@ const struct option music_options[] = {
 
 bool music_asked(const struct options *o) {
     bool asked = false;
-    for (const struct option *row = music_options + 1; row->name; row++) asked = asked || option_given(o, row->name);
+    for (const heed_field *row = music_options + 1; row->name; row++) asked = asked || option_given(o, row->name);
     return asked;
 }
 

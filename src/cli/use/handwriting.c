@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 /* clang-format off */
-const struct option handwriting_options[] = {
-    {.name = "handwriting", .kind = OPTION_GROUP},
-    {.name = "text", .kind = OPTION_TEXT, .value = "TEXT",
+const heed_field handwriting_options[] = {
+    {.name = "handwriting", .kind = HEED_FIELD_GROUP},
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "what to write, of a model that was trained with --text"},
-    {.name = "bias", .kind = OPTION_NUMBER, .standard = "0", .value = "X", .high = 100,
+    {.name = "bias", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 100,
      .help = "larger: likelier steps of the pen, tidier writing; 0: as it was learnt"},
     {.name = NULL},
 };
@@ -30,7 +30,7 @@ bool handwriting_is(const char *dir) {
 }
 
 bool handwriting_fits(const struct options *o) {
-    for (const struct option *row = handwriting_options + 1; row->name; row++)
+    for (const heed_field *row = handwriting_options + 1; row->name; row++)
         if (option_given(o, row->name)) {
             cli_error(EXIT_USAGE, "generate: --%s is for models of handwriting, which %s is not", row->name,
                       options_word(o, 0));

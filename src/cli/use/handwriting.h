@@ -8,7 +8,7 @@
 #define HANDWRITING_METRICS "nats_per_point nats_per_piece"
 
 /* For the table of heed generate. */
-extern const struct option handwriting_options[];
+extern const heed_field handwriting_options[];
 
 /* Whether a directory holds such a model; false, too, when nothing can be read there. */
 bool handwriting_is(const char *dir);

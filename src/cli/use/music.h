@@ -6,7 +6,7 @@
 #include "heed/generate.h"
 
 /* To be inserted in the table of heed generate. */
-extern const struct option music_options[];
+extern const heed_field music_options[];
 
 bool music_asked(const struct options *o); /* an option of music was given */
 bool music_fits(struct options *o);        /* false after saying which options do not go together */

@@ -14,10 +14,10 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "data", .letter = 'd', .kind = OPTION_FILE, .value = "FILE",
+static const heed_field options[] = {
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "read a table, an npy or IDX file or a directory of MNIST's files instead of standard input"},
-    {.name = "tables", .kind = OPTION_TABLE, .table = table_options},
+    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_options},
     TABLE_OUT_OPTION,
     STRICT_OPTION,
     JSON_OPTION,

@@ -11,14 +11,14 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "texts", .kind = OPTION_FILE, .value = "FILE", .help = "the texts to search, one a line (also .gz)"},
-    {.name = "pictures", .letter = 'p', .kind = OPTION_FILE, .value = "PATH",
+static const heed_field options[] = {
+    {.name = "texts", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "the texts to search, one a line (also .gz)"},
+    {.name = "pictures", .letter = 'p', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "the pictures to search, of a model of pictures: a folder, with the folders in it, or a file with a path "
              "a line"},
-    {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1000000,
+    {.name = "top", .letter = 'k', .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1000000,
      .help = "number of lines or pictures for each query"},
-    {.name = "index", .kind = OPTION_FILE, .value = "FILE",
+    {.name = "index", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "where the vectors are kept; by default FILE.vectors.safetensors or PATH.vectors.safetensors"},
     POOLING_OPTION,
     STRICT_OPTION,

@@ -4,15 +4,15 @@
 #include "cli/use/translate.h"
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "prefix", .kind = OPTION_TEXT, .value = "TEXT",
+static const heed_field options[] = {
+    {.name = "prefix", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "before every text, such as 'summarize: '; by default what config.json says"},
-    {.name = "n-best", .letter = 'n', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
+    {.name = "n-best", .letter = 'n', .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
      .help = "print the N best summaries of each line, best first, each with line number and score"},
     STRICT_OPTION,
     JSON_OPTION,
     DECODING_OPTIONS,
-    {.name = "stop", .kind = OPTION_LIST, .value = "TEXT", .help = "end a summary where this text is complete"},
+    {.name = "stop", .kind = HEED_FIELD_LIST, .value = "TEXT", .help = "end a summary where this text is complete"},
     {.name = NULL},
 };
 /* clang-format on */

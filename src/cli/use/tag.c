@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
+static const heed_field options[] = {
     SPLIT_OPTION(NULL, "by default as the model was trained for; "),
     {.name = "words", .letter = 'w', .help = "print each word before its tag: word/TAG"},
     STRICT_OPTION,

@@ -7,15 +7,15 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct option options[] = {
-    {.name = "n-best", .letter = 'n', .kind = OPTION_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
+static const heed_field options[] = {
+    {.name = "n-best", .letter = 'n', .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
      .help = "print the N best translations of each line, best first, each with line number and score"},
     {.name = "tokens", .help = "do not detokenise: print Moses tokens separated by spaces"},
     {.name = "prepared", .help = "the input is already tokenised and lower-cased as the training text was"},
     STRICT_OPTION,
     JSON_OPTION,
     DECODING_OPTIONS,
-    {.name = "stop", .kind = OPTION_LIST, .value = "TEXT", .help = "end a translation where this text is complete"},
+    {.name = "stop", .kind = HEED_FIELD_LIST, .value = "TEXT", .help = "end a translation where this text is complete"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -136,7 +136,7 @@ static bool translate(struct job *j) {
     return good;
 }
 
-int translate_run(int argc, char **argv, const struct option *table, const struct translating *how) {
+int translate_run(int argc, char **argv, const heed_field *table, const struct translating *how) {
     struct options *o = options_read(how->command, table, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
     struct job j = {.o = o, .how = how};

@@ -10,6 +10,6 @@ struct translating {
     const char *answer;  /* what --json calls the text of an answer */
     heed_translator *(*open)(heed_ctx *cx, const char *dir);
 };
-int translate_run(int argc, char **argv, const struct option *options, const struct translating *how);
+int translate_run(int argc, char **argv, const heed_field *options, const struct translating *how);
 
 #endif

@@ -209,24 +209,24 @@ static bool fill(struct each_line *e) {
 /* ---- the commands ---- */
 
 /* clang-format off */
-static const struct option classify_options[] = {
-    {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "1", .value = "K", .low = 1, .high = 1000000,
+static const heed_field classify_options[] = {
+    {.name = "top", .letter = 'k', .kind = HEED_FIELD_INT, .standard = "1", .value = "K", .low = 1, .high = 1000000,
      .help = "number of classes for each, the likeliest first"},
-    {.name = "table", .kind = OPTION_TABLE, .table = classify_table_options},
+    {.name = "table", .kind = HEED_FIELD_TABLE, .table = classify_table_options},
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
 };
-static const struct option embed_options[] = {
+static const heed_field embed_options[] = {
     POOLING_OPTION,
     {.name = "normalize", .help = "vectors of length 1"},
-    {.name = "out", .letter = 'o', .kind = OPTION_FILE, .value = "FILE.npy", .help = "write an array (lines, width)"},
+    {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "FILE.npy", .help = "write an array (lines, width)"},
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
 };
-static const struct option fill_options[] = {
-    {.name = "top", .letter = 'k', .kind = OPTION_INT, .standard = "5", .value = "N", .low = 1, .high = 1000,
+static const heed_field fill_options[] = {
+    {.name = "top", .letter = 'k', .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1000,
      .help = "number of tokens for each mask"},
     STRICT_OPTION,
     JSON_OPTION,
@@ -235,7 +235,7 @@ static const struct option fill_options[] = {
 /* clang-format on */
 
 /* What the words after DIR are follows from the model. */
-static int run_either(const struct each_line_command *c, const struct option *options,
+static int run_either(const struct each_line_command *c, const heed_field *options,
                       int (*of_pictures)(const struct options *o), int argc, char **argv) {
     struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT or PICTURE...]");
     int status = EXIT_USAGE;

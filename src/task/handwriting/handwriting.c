@@ -174,7 +174,7 @@ bool heed_handwriting_measure(heed_ctx *cx, const heed_model *model, const heed_
     if (heed_failed(cx)) return false;
     if (!s || !score) return heed_fail(cx, HEED_ERR_USAGE, "handwriting: the %s is NULL", s ? "score" : "set");
     if (!rows) n = s->columns.n;
-    if (!heed_loop_over(cx, model, &s->columns, &(heed_run_opts){.rows = rows, .n_rows = n, .loss_only = true},
+    if (!heed_loop_over(cx, model, &s->columns, &(heed_over_opts){.rows = rows, .n_rows = n, .loss_only = true},
                         &score->loss))
         return false;
     for (int64_t i = 0; i < n; i++) {

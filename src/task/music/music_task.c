@@ -220,14 +220,14 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     const struct music *const m = music_of(d);
     int64_t tokens = 0, notes = 0;
     (void)predicted;
-    const heed_run_opts opts = {.rows = rows,
-                                .n_rows = rows ? n : 0,
-                                .tokens = MEASURED_TOKENS,
-                                .loss_only = true,
-                                .take = count_predicted,
-                                .own = &tokens,
-                                .transform = fill_in_order,
-                                .data = d};
+    const heed_over_opts opts = {.rows = rows,
+                                 .n_rows = rows ? n : 0,
+                                 .tokens = MEASURED_TOKENS,
+                                 .loss_only = true,
+                                 .take = count_predicted,
+                                 .own = &tokens,
+                                 .transform = fill_in_order,
+                                 .data = d};
     if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;
     for (int64_t i = 0; i < n; i++) {
         const struct window *w = &m->window[rows ? rows[i] : i];

@@ -185,13 +185,13 @@ bool forecasting_measure(heed_ctx *cx, const heed_forecasting *f, const heed_mod
     score->repeated_target = zeros(cx, targets, sizeof *score->repeated_target);
     score->by_step = zeros(cx, horizon, sizeof *score->by_step);
     score->repeated_by_step = zeros(cx, horizon, sizeof *score->repeated_by_step);
-    const heed_run_opts run = {.rows = rows,
-                               .n_rows = rows ? n : 0,
-                               .batch = batch,
-                               .take = take_batch,
-                               .own = &t,
-                               .transform = cuts_copy,
-                               .data = w};
+    const heed_over_opts run = {.rows = rows,
+                                .n_rows = rows ? n : 0,
+                                .batch = batch,
+                                .take = take_batch,
+                                .own = &t,
+                                .transform = cuts_copy,
+                                .data = w};
     const bool ok = !heed_failed(cx) && heed_loop_over(cx, model, &w->set, &run, &score->loss);
     if (ok && !cx->config.dry) finish(&t, score);
     void *const parts[] = {t.model, t.repeated, t.by_step, t.repeated_by_step};

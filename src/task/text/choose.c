@@ -218,7 +218,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     int64_t right = 0;
     (void)predicted;
     t.value = heed_mem_new(cx, (size_t)(d->set.n * own->n) * sizeof *t.value);
-    const heed_run_opts opts = {
+    const heed_over_opts opts = {
         .rows = rows, .n_rows = rows ? n : 0, .tokens = 4096 / own->n, .take = task_take_logits, .own = &t};
     if (t.value && heed_loop_over(cx, model, &d->set, &opts, &score->loss) && !cx->config.dry)
         for (int64_t i = 0; i < n; i++) {
@@ -251,7 +251,7 @@ static bool choose_some(heed_ctx *cx, const heed_text_model *m, const heed_choic
             break;
         }
     t.value = heed_failed(cx) || set.n == 0 ? NULL : heed_mem_new(cx, (size_t)(set.n * choices) * sizeof *t.value);
-    const heed_run_opts opts = {.tokens = 4096 / choices, .take = task_take_logits, .own = &t};
+    const heed_over_opts opts = {.tokens = 4096 / choices, .take = task_take_logits, .own = &t};
     if (t.value && heed_loop_over(cx, m->model, &set, &opts, NULL))
         for (int64_t i = 0; i < n; place += questions[i++].n) {
             if (questions[i].n != choices) continue;

@@ -137,13 +137,13 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
                     heed_score *score, int32_t *predicted) {
     (void)predicted;
     int64_t right = 0;
-    const heed_run_opts opts = {.rows = rows,
-                                .n_rows = rows ? n : 0,
-                                .batch = n < MEASURED ? n : MEASURED,
-                                .take = take_scores,
-                                .own = &right,
-                                .forward = contrast,
-                                .data = d};
+    const heed_over_opts opts = {.rows = rows,
+                                 .n_rows = rows ? n : 0,
+                                 .batch = n < MEASURED ? n : MEASURED,
+                                 .take = take_scores,
+                                 .own = &right,
+                                 .forward = contrast,
+                                 .data = d};
     if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;
     score->metric = (double)right / (double)n;
     return true;

@@ -350,14 +350,14 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     const struct lm *const m = lm_of(d);
     int64_t tokens = 0;
     (void)predicted;
-    const heed_run_opts opts = {.rows = rows,
-                                .n_rows = rows ? n : 0,
-                                .tokens = MEASURED_TOKENS,
-                                .loss_only = true,
-                                .take = count_predicted,
-                                .own = &tokens,
-                                .transform = packs(d) ? NULL : fill_in_order,
-                                .data = d};
+    const heed_over_opts opts = {.rows = rows,
+                                 .n_rows = rows ? n : 0,
+                                 .tokens = MEASURED_TOKENS,
+                                 .loss_only = true,
+                                 .take = count_predicted,
+                                 .own = &tokens,
+                                 .transform = packs(d) ? NULL : fill_in_order,
+                                 .data = d};
     if (d->opts.carry ? !measure_carried(cx, model, d, rows, n, &score->loss, &tokens)
                       : !heed_loop_over(cx, model, &d->set, &opts, &score->loss))
         return false;

@@ -246,15 +246,15 @@ static bool take_guesses(heed_ctx *cx, void *own, const heed_batch *b, const hee
     return guesses_take(cx, own, b, heed_io_get(out, "logits"));
 }
 
-heed_run_opts masked_run(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
-                         int64_t n) {
+heed_over_opts masked_run(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
+                          int64_t n) {
     const int64_t words = heed_json_int_or(cx, heed_model_config(model), "vocab_size", 1);
-    return (heed_run_opts){.rows = rows,
-                           .n_rows = rows ? n : 0,
-                           .tokens = LOGITS_MOST / (words > 0 ? words : 1) + 1,
-                           .transform = mask_words,
-                           .data = d,
-                           .seed = MASKED_FIXED_SEED};
+    return (heed_over_opts){.rows = rows,
+                            .n_rows = rows ? n : 0,
+                            .tokens = LOGITS_MOST / (words > 0 ? words : 1) + 1,
+                            .transform = mask_words,
+                            .data = d,
+                            .seed = MASKED_FIXED_SEED};
 }
 
 void guesses_score(const struct guesses *g, heed_score *score) {
@@ -267,7 +267,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
                     heed_score *score, int32_t *predicted) {
     (void)predicted;
     struct guesses g = {0};
-    heed_run_opts opts = masked_run(cx, model, d, rows, n);
+    heed_over_opts opts = masked_run(cx, model, d, rows, n);
     opts.take = take_guesses;
     opts.own = &g;
     if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;

@@ -57,7 +57,7 @@ struct guesses {
 bool guesses_take(heed_ctx *cx, struct guesses *g, const heed_batch *b, heed_tensor *logits);
 void guesses_score(const struct guesses *g, heed_score *score); /* perplexity, and as the second metric accuracy */
 /* How to go over the data with a masking that is always the same. */
-heed_run_opts masked_run(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
-                         int64_t n);
+heed_over_opts masked_run(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
+                          int64_t n);
 
 #endif

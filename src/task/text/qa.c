@@ -222,7 +222,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     (void)predicted;
     f.found = heed_mem_new(cx, (size_t)q->n * sizeof *f.found);
     for (int64_t i = 0; f.found && i < q->n; i++) f.found[i].n = 0, f.found[i].seen = false;
-    const heed_run_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = windows_take, .own = &f};
+    const heed_over_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = windows_take, .own = &f};
     if (f.found && heed_loop_over(cx, model, &d->set, &opts, &score->loss) && !cx->config.dry)
         for (int64_t i = 0; i < q->n; i++)
             if (f.found[i].seen && !compare(cx, q, i, &f.found[i], &sum)) break;
@@ -299,7 +299,7 @@ bool heed_answer(heed_ctx *cx, const heed_text_model *m, const heed_text_input *
             heed_fail_in(cx, "text %lld", (long long)i + 1);
     }
     if (!heed_failed(cx) && set.n > 0)
-        heed_loop_over(cx, m->model, &set, &(heed_run_opts){.take = windows_take, .own = &f}, NULL);
+        heed_loop_over(cx, m->model, &set, &(heed_over_opts){.take = windows_take, .own = &f}, NULL);
     for (int64_t i = 0; !heed_failed(cx) && i < n; i++)
         put_answers(&f.found[i], texts[i].pair ? texts[i].pair : "", &o, out + i * o.n_best);
     heed_mem_free(cx, f.found);

@@ -55,7 +55,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
                     heed_score *score, int32_t *predicted) {
     struct told t = {0};
     (void)predicted;
-    heed_run_opts opts = masked_run(cx, model, d, rows, n);
+    heed_over_opts opts = masked_run(cx, model, d, rows, n);
     opts.take = take;
     opts.own = &t;
     if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;

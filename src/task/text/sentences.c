@@ -138,7 +138,7 @@ static float *run(heed_ctx *cx, const heed_model *model, const heed_task_data *d
                   int64_t width, double *loss) {
     struct task_logits t = {.width = width, .n = d->set.n};
     t.value = heed_mem_new(cx, (size_t)(d->set.n * width) * sizeof *t.value);
-    const heed_run_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = task_take_logits, .own = &t};
+    const heed_over_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = task_take_logits, .own = &t};
     if (t.value && heed_loop_over(cx, model, &d->set, &opts, loss)) return t.value;
     heed_mem_free(cx, t.value);
     return NULL;

@@ -342,7 +342,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     int32_t *both = heed_mem_new(cx, 2 * (size_t)w->n * sizeof *both), *truth = both, *said = both ? both + w->n : NULL;
     t.tag = heed_mem_new(cx, (size_t)w->n * sizeof *t.tag);
     for (int64_t k = 0; t.tag && k < w->n; k++) t.tag[k] = -1;
-    const heed_run_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = take_tags, .own = &t};
+    const heed_over_opts opts = {.rows = rows, .n_rows = rows ? n : 0, .take = take_tags, .own = &t};
     struct chunk_counts chunks = {0};
     int64_t count = 0;
     if (!heed_failed(cx) && heed_loop_over(cx, model, &d->set, &opts, &score->loss) && !cx->config.dry) {
@@ -404,7 +404,7 @@ bool heed_tag(heed_ctx *cx, const heed_text_model *m, const heed_text_input *sen
         for (int64_t k = 0; k < w.n; k++) tag[k] = -1;
         for (int64_t k = 0; score && k < w.n; k++) score[k] = 0;
         if (encode_sentences(cx, &m->reader, &w, NULL, &set, &words_cut) && set.n > 0)
-            heed_loop_over(cx, m->model, &set, &(heed_run_opts){.take = take_tags, .own = &t}, NULL);
+            heed_loop_over(cx, m->model, &set, &(heed_over_opts){.take = take_tags, .own = &t}, NULL);
     }
     heed_dataset_free(cx, &set);
     free_words(cx, &w);

@@ -339,7 +339,7 @@ static bool measure_rouge(heed_ctx *cx, const heed_model *model, const heed_task
 static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
                     heed_score *score, int32_t *predicted) {
     (void)predicted;
-    const heed_run_opts opts = {
+    const heed_over_opts opts = {
         .rows = rows, .n_rows = rows ? n : 0, .loss_only = true, .transform = corrupt, .data = d, .seed = FIXED_SEED};
     if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;
     score->metric = exp(score->loss);

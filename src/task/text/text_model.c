@@ -197,7 +197,7 @@ static bool run(heed_ctx *cx, const heed_text_model *m, const heed_text_input *t
     heed_encoding_free(cx, &room);
     heed_ids_free(cx, &ids);
     const bool ok = !heed_failed(cx) &&
-                    (n == 0 || heed_loop_over(cx, m->model, &set, &(heed_run_opts){.take = take, .own = own}, NULL));
+                    (n == 0 || heed_loop_over(cx, m->model, &set, &(heed_over_opts){.take = take, .own = own}, NULL));
     heed_dataset_free(cx, &set);
     if (cut) *cut = too_long;
     return ok;

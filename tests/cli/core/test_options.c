@@ -20,16 +20,16 @@ int cli_error(int status, const char *format, ...) {
 
 enum { MANY = 200 };
 static char names[MANY][24];
-static struct option many[MANY + 1];
+static heed_field many[MANY + 1];
 
 static void name_many(void) {
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "option-%d", i);
-        many[i] = (struct option){.name = names[i], .kind = OPTION_INT, .standard = "3", .value = "N", .help = ""};
+        many[i] = (heed_field){.name = names[i], .kind = HEED_FIELD_INT, .standard = "3", .value = "N", .help = ""};
     }
 }
 
-static struct options *read_words(const struct option *table, int n, const char *const *words) {
+static struct options *read_words(const heed_field *table, int n, const char *const *words) {
     char *argv[16] = {"command"};
     for (int i = 0; i < n; i++) argv[i + 1] = (char *)(uintptr_t)words[i];
     said[0] = 0;
@@ -54,9 +54,9 @@ static void test_many(void **state) {
 
 static void test_repeated(void **state) {
     (void)state;
-    static const struct option table[] = {{.name = "more", .kind = OPTION_FILES, .value = "PATH"},
-                                          {.name = "set", .kind = OPTION_LIST, .value = "TEXT"},
-                                          {.name = NULL}};
+    static const heed_field table[] = {{.name = "more", .kind = HEED_FIELD_FILES, .value = "PATH"},
+                                       {.name = "set", .kind = HEED_FIELD_LIST, .value = "TEXT"},
+                                       {.name = NULL}};
     struct options *o = read_words(table, 5, (const char *[]){"--more", "a", "--set=x", "--more", "b"});
     const char *const *values;
     assert_non_null(o);
@@ -70,19 +70,19 @@ static void test_repeated(void **state) {
 /* A row of the table replaces the inserted one of its name, in that one's place. */
 static void test_inserted(void **state) {
     (void)state;
-    static const struct option shared[] = {{.name = "training", .kind = OPTION_GROUP},
-                                           {.name = "epochs", .kind = OPTION_INT, .standard = "10", .value = "N"},
-                                           {.name = "batch", .kind = OPTION_INT, .standard = "32", .value = "N"},
-                                           {.name = NULL}},
-                               table[] = {{.name = "data", .kind = OPTION_FILE, .value = "PATH"},
-                                          {.name = "shared", .kind = OPTION_TABLE, .table = shared},
-                                          {.name = "epochs", .kind = OPTION_INT, .standard = "30", .value = "N"},
-                                          {.name = "last"},
-                                          {.name = NULL}};
-    const struct option *const rows[] = {&table[0], &shared[0], &table[2], &shared[2], &table[3]};
-    for (int i = 0; i < 5; i++) assert_ptr_equal(option_row(table, i), rows[i]);
-    assert_null(option_row(table, 5));
-    assert_null(option_row(NULL, 0));
+    static const heed_field shared[] = {{.name = "training", .kind = HEED_FIELD_GROUP},
+                                        {.name = "epochs", .kind = HEED_FIELD_INT, .standard = "10", .value = "N"},
+                                        {.name = "batch", .kind = HEED_FIELD_INT, .standard = "32", .value = "N"},
+                                        {.name = NULL}},
+                            table[] = {{.name = "data", .kind = HEED_FIELD_FILE, .value = "PATH"},
+                                       {.name = "shared", .kind = HEED_FIELD_TABLE, .table = shared},
+                                       {.name = "epochs", .kind = HEED_FIELD_INT, .standard = "30", .value = "N"},
+                                       {.name = "last"},
+                                       {.name = NULL}};
+    const heed_field *const rows[] = {&table[0], &shared[0], &table[2], &shared[2], &table[3]};
+    for (int i = 0; i < 5; i++) assert_ptr_equal(heed_field_row(table, i), rows[i]);
+    assert_null(heed_field_row(table, 5));
+    assert_null(heed_field_row(NULL, 0));
     struct options *o = read_words(table, 2, (const char *[]){"--batch", "7"});
     assert_non_null(o);
     assert_int_equal(option_int(o, "epochs"), 30);

@@ -50,6 +50,14 @@ typedef struct heed_io {
 HEED_API heed_tensor *heed_io_get(const heed_io *io, const char *name); /* NULL when it is not there */
 HEED_API bool heed_io_put(heed_ctx *cx, heed_io *io, const char *name, heed_tensor *tensor);
 
+/* What a model is built from. */
+typedef struct heed_build {
+    const struct heed_family *family;
+    const struct heed_head *head;
+    heed_json config; /* every key of the two tables is there, of its kind */
+    heed_params *params;
+} heed_build;
+
 /* A head: what a family's body is used for, one entry of "architectures". */
 typedef struct heed_head {
     const char *architecture; /* "BertForMaskedLM" */
@@ -57,9 +65,9 @@ typedef struct heed_head {
     const char *inputs;       /* the names that forward takes: "input_ids attention_mask labels" */
     bool bare;                /* the body alone: its parameters have names without the family's base */
     const heed_key *keys;     /* of config.json, beside the family's; NULL: none */
-    /* Reads the config (every key of the tables is there, of its kind) into own and declares the parameters, those of
-     * the body first. own is zeroed; memory that it needs beside comes from heed_params_room. */
-    bool (*build)(heed_ctx *cx, heed_json config, heed_params *params, void *own);
+    /* Reads the config into own and declares the parameters, those of the body first. own is zeroed; memory that it
+     * needs beside comes from heed_params_room. */
+    bool (*build)(heed_ctx *cx, const heed_build *b, void *own);
     /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs. Attention that is made of
      * ops is handed to heed_capture_weights. While training it may add "training_loss", which is then the one to
      * take the gradient of: the loss without its units. */
@@ -95,7 +103,9 @@ typedef struct heed_family {
     /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
      * the standard of the table, because others write such files too. */
     const char *const *absent;
-    size_t size; /* of the family's own struct */
+    const void *kind; /* what tells it from its kin, for the build functions that they share: names of parameters,
+                       * constants; NULL: it has no kin */
+    size_t size;      /* of the family's own struct */
 } heed_family;
 
 HEED_API int heed_family_count(void);

@@ -8,7 +8,12 @@
 #include "model/core/families.def"
 #undef FAMILY
 
-#define MAX_LAYERS 4096 /* of a stack, in a config.json that can be believed */
+/* In a config.json that can be believed. */
+#define MAX_LAYERS 4096               /* of a stack */
+#define SIZE_LIMIT ((int64_t)1 << 30) /* of widths and the like */
+
+#define END_OF_KEYS                                                                                                    \
+    { NULL, HEED_KEY_INT, NULL, NULL }
 
 /* The place of text key `key` among `names` (NULL-terminated); -1 and a failed context when it is none of them. */
 int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *const *names);

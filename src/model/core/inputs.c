@@ -123,6 +123,8 @@ heed_tensor *input_next(heed_ctx *cx, const heed_io *in, const heed_tensor *ids)
 
 /* ---- heads ---- */
 
+const heed_key label_keys[] = {LABEL_KEYS, END_OF_KEYS};
+
 int64_t config_labels(heed_ctx *cx, heed_json config) {
     const int64_t named = heed_json_count(heed_json_find(cx, config, "id2label"));
     return named > 0 ? named : config_int(cx, config, "num_labels", 1, (int64_t)1 << 24);

@@ -45,6 +45,7 @@ int64_t config_labels(heed_ctx *cx, heed_json config);
         "problem_type", HEED_KEY_TEXT_OR_NULL, "null",                                                                 \
             "regression, single_label_classification or multi_label_classification; null: by the number of labels"     \
     }
+extern const heed_key label_keys[]; /* these alone */
 
 enum problem { PROBLEM_BY_LABELS, PROBLEM_REGRESSION, PROBLEM_ONE_LABEL, PROBLEM_MANY_LABELS };
 enum problem config_problem(heed_ctx *cx, heed_json config);

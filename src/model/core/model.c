@@ -160,7 +160,7 @@ static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_hea
     m->params = heed_params_new(cx);
     m->own = heed_mem_new(cx, family->size);
     if (m->own) memset(m->own, 0, family->size);
-    if (m->own && m->params && head->build(cx, config, m->params, m->own) &&
+    if (m->own && m->params && head->build(cx, &(heed_build){family, head, config, m->params}, m->own) &&
         (!dir || params_settle(cx, m->params, dir, &names)) && adapt(cx, m, adapting) &&
         (map || heed_params_allocate(cx, m->params)))
         return m;

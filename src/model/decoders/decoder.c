@@ -22,10 +22,12 @@ static heed_tensor *run_body(heed_ctx *cx, const struct decoder *m, const heed_i
 
 /* ---- bare ---- */
 
-bool decoder_build_bare(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
-                        struct decoder *m) {
-    return kind->make(cx, config, set, "", m);
+static bool make_body(heed_ctx *cx, const heed_build *b, struct decoder *m) {
+    const struct decoder_kind *const kind = b->family->kind;
+    return kind->make(cx, b, b->head->bare ? "" : b->family->base, m);
 }
+
+bool decoder_build_bare(heed_ctx *cx, const heed_build *b, void *own) { return make_body(cx, b, own); }
 
 bool decoder_run_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     heed_tensor *const h = run_body(cx, own, in);
@@ -39,10 +41,12 @@ bool decoder_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t l
 
 /* ---- the language model ---- */
 
-bool decoder_build_lm(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
-                      struct decoder *m) {
-    if (!kind->make(cx, config, set, kind->base, m)) return false;
-    if (heed_json_bool(cx, config, "tie_word_embeddings"))
+bool decoder_build_lm(heed_ctx *cx, const heed_build *b, void *own) {
+    const struct decoder_kind *const kind = b->family->kind;
+    heed_params *const set = b->params;
+    struct decoder *m = own;
+    if (!make_body(cx, b, m)) return false;
+    if (heed_json_bool(cx, b->config, "tie_word_embeddings"))
         m->output = heed_param_tie_loosely(cx, set, kind->output, "weight", m->word.weight, true, m->init);
     else
         m->output = heed_param_add(cx, set, kind->output, "weight", 2, m->word.weight->shape, m->init);
@@ -70,14 +74,11 @@ bool decoder_sample_lm(heed_ctx *cx, const void *own, int64_t batch, int64_t len
 
 /* ---- classification ---- */
 
-const heed_key decoder_classify_keys[] = {LABEL_KEYS, {NULL, HEED_KEY_INT, NULL, NULL}};
-
-bool decoder_build_classify(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
-                            struct decoder *m) {
-    m->problem = config_problem(cx, config);
-    const int64_t labels = config_labels(cx, config);
-    return kind->make(cx, config, set, kind->base, m) &&
-           part_linear(cx, set, "", "score", m->width, labels, false, m->init, &m->score);
+bool decoder_build_classify(heed_ctx *cx, const heed_build *b, void *own) {
+    struct decoder *m = own;
+    m->problem = config_problem(cx, b->config);
+    const int64_t labels = config_labels(cx, b->config);
+    return make_body(cx, b, m) && part_linear(cx, b->params, "", "score", m->width, labels, false, m->init, &m->score);
 }
 
 bool decoder_run_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

@@ -30,19 +30,16 @@ struct decoder {
     enum problem problem;
 };
 
+/* A family's kind. */
 struct decoder_kind {
-    const char *base;
     const char *output, *alias; /* the output layer, and what else files call it, or NULL */
     /* Reads the config and declares the body's parameters under `base`. */
-    bool (*make)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct decoder *m);
+    bool (*make)(heed_ctx *cx, const heed_build *b, const char *base, struct decoder *m);
 };
 
-bool decoder_build_bare(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
-                        struct decoder *m);
-bool decoder_build_lm(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
-                      struct decoder *m);
-bool decoder_build_classify(heed_ctx *cx, const struct decoder_kind *kind, heed_json config, heed_params *set,
-                            struct decoder *m);
+bool decoder_build_bare(heed_ctx *cx, const heed_build *b, void *own);
+bool decoder_build_lm(heed_ctx *cx, const heed_build *b, void *own);
+bool decoder_build_classify(heed_ctx *cx, const heed_build *b, void *own);
 bool decoder_run_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool decoder_run_lm(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool decoder_run_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
@@ -50,27 +47,17 @@ bool decoder_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t l
 bool decoder_sample_lm(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 bool decoder_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 extern const struct heed_stepper decoder_stepper;
-extern const heed_key decoder_classify_keys[];
 
-/* The build functions of a family, and the records of its heads. */
-#define DECODER_BUILD(family, name)                                                                                    \
-    static bool family##_##name(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                         \
-        return decoder_build_##name(cx, &family##_kind, config, set, own);                                             \
+/* The heads of NameForCausalLM, NameForSequenceClassification and NameModel; lm_keys: of the first alone. */
+#define DECODER_INPUTS    "input_ids attention_mask position_ids segment_ids"
+#define DECODER_RUN(name) .build = decoder_build_##name, .forward = decoder_run_##name, .sample = decoder_sample_##name
+#define DECODER_LM        DECODER_RUN(lm), .stepper = &decoder_stepper
+#define DECODER_HEADS(Name, lm_keys)                                                                                   \
+    {Name "ForCausalLM", "lm", DECODER_INPUTS " labels shift_labels", .keys = lm_keys, DECODER_LM},                    \
+        {Name "ForSequenceClassification", "classify regress", DECODER_INPUTS " labels", .keys = label_keys,           \
+         DECODER_RUN(classify)},                                                                                       \
+        {Name "Model", "embed", DECODER_INPUTS, .bare = true, DECODER_RUN(bare)}, {                                    \
+        .architecture = NULL                                                                                           \
     }
-#define DECODER_INPUTS "input_ids attention_mask position_ids segment_ids"
-#define DECODER_HEADS(family, Name)                                                                                    \
-    DECODER_BUILD(family, bare)                                                                                        \
-    DECODER_BUILD(family, lm)                                                                                          \
-    DECODER_BUILD(family, classify)                                                                                    \
-    static const heed_head family##_heads[] = {                                                                        \
-        {Name "ForCausalLM", "lm", DECODER_INPUTS " labels shift_labels", .keys = family##_lm_keys,                    \
-         .build = family##_lm, .forward = decoder_run_lm, .sample = decoder_sample_lm, .stepper = &decoder_stepper},   \
-        {Name "ForSequenceClassification", "classify regress", DECODER_INPUTS " labels",                               \
-         .keys = decoder_classify_keys, .build = family##_classify, .forward = decoder_run_classify,                   \
-         .sample = decoder_sample_classify},                                                                           \
-        {Name "Model", "embed", DECODER_INPUTS, .bare = true, .build = family##_bare, .forward = decoder_run_bare,     \
-         .sample = decoder_sample_bare},                                                                               \
-        {.architecture = NULL},                                                                                        \
-    };
 
 #endif

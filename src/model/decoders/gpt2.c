@@ -43,16 +43,16 @@ static const heed_key gpt2_keys[] = {
     {"add_cross_attention", HEED_KEY_BOOL, "false", "must be false"},
     {"bos_token_id", HEED_KEY_INT_OR_NULL, "50256", "token that text begins with"},
     {"eos_token_id", HEED_KEY_INT_OR_NULL, "50256", "token that text ends with"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 static const heed_key lm_keys[] = {
     {"tie_word_embeddings", HEED_KEY_BOOL, "true", "the output layer shares the table of word embeddings"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 static const heed_key classify_keys[] = {
     LABEL_KEYS,
     {"pad_token_id", HEED_KEY_INT_OR_NULL, "null", "padding token; null: one sequence at a time"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 static const char *const gpt2_ignored[] = {"h.*.attn.bias", "h.*.attn.masked_bias", NULL}; /* the causal mask */
 
@@ -114,8 +114,8 @@ static heed_tensor *run_body(heed_ctx *cx, const struct gpt2 *m, const heed_io *
 
 /* ---- GPT2Model ---- */
 
-static bool bare_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return make_body(cx, config, set, "", own);
+static bool bare_build(heed_ctx *cx, const heed_build *b, void *own) {
+    return make_body(cx, b->config, b->params, "", own);
 }
 
 static bool bare_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -130,10 +130,11 @@ static bool bare_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t le
 
 /* ---- GPT2LMHeadModel ---- */
 
-static bool lm_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool lm_build(heed_ctx *cx, const heed_build *b, void *own) {
+    heed_params *const set = b->params;
     struct gpt2 *m = own;
-    if (!make_body(cx, config, set, "transformer", m)) return false;
-    if (heed_json_bool(cx, config, "tie_word_embeddings"))
+    if (!make_body(cx, b->config, set, "transformer", m)) return false;
+    if (heed_json_bool(cx, b->config, "tie_word_embeddings"))
         m->output = heed_param_tie_loosely(cx, set, "lm_head", "weight", m->word.weight, true, m->init);
     else
         m->output = heed_param_add(cx, set, "lm_head", "weight", 2, m->word.weight->shape, m->init);
@@ -153,13 +154,14 @@ static bool lm_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t leng
 
 /* ---- GPT2ForSequenceClassification ---- */
 
-static bool classify_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool classify_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
     struct gpt2 *m = own;
     const int64_t labels = config_labels(cx, config);
     m->problem = config_problem(cx, config);
-    if (!make_body(cx, config, set, "transformer", m)) return false;
+    if (!make_body(cx, config, b->params, "transformer", m)) return false;
     m->padding = config_padding(cx, config, m->word.weight->shape[0], NULL);
-    return part_linear(cx, set, "", "score", m->width, labels, false, m->init, &m->score);
+    return part_linear(cx, b->params, "", "score", m->width, labels, false, m->init, &m->score);
 }
 
 static bool classify_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

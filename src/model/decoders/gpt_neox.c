@@ -30,7 +30,9 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
            part_linear(cx, set, prefix, "mlp.dense_4h_to_h", hidden, C, true, m->init, &l->feed_forward.linear2);
 }
 
-static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct decoder *m) {
+static bool make_body(heed_ctx *cx, const heed_build *b, const char *base, struct decoder *m) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
     static const struct rope_keys keys = {.theta = "rotary_emb_base", .partial = "rotary_pct", .part = 0.25};
     const int64_t words = config_int(cx, config, "vocab_size", 1, (int64_t)1 << 30);
     heed_multihead like = {0};
@@ -52,8 +54,7 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
                      (float)config_number(cx, config, "layer_norm_eps", 0, 1), &m->stack.norm);
 }
 
-static const struct decoder_kind gpt_neox_kind = {
-    .base = "gpt_neox", .output = "embed_out", .alias = "lm_head", .make = make_body};
+static const struct decoder_kind gpt_neox_kind = {.output = "embed_out", .alias = "lm_head", .make = make_body};
 
 /* ---- the family ---- */
 
@@ -77,16 +78,16 @@ static const heed_key gpt_neox_keys[] = {
     {"pad_token_id", HEED_KEY_INT_OR_NULL, "null", "padding token"},
     {"bos_token_id", HEED_KEY_INT_OR_NULL, "0", "token that text begins with"},
     {"eos_token_id", HEED_KEY_TOKENS, "2", "token that text ends with, or several"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 static const heed_key gpt_neox_lm_keys[] = {
     {"tie_word_embeddings", HEED_KEY_BOOL, "false", "the output layer shares the table of word embeddings"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 static const char *const gpt_neox_absent[] = {"rotary_pct=null", "rotary_emb_base=null", NULL};
 static const char *const gpt_neox_ignored[] = {"layers.*.attention.bias", "layers.*.attention.masked_bias",
                                                "layers.*.attention.rotary_emb.inv_freq", NULL};
-DECODER_HEADS(gpt_neox, "GPTNeoX")
+static const heed_head gpt_neox_heads[] = {DECODER_HEADS("GPTNeoX", gpt_neox_lm_keys)};
 
 const heed_family family_gpt_neox = {
     .name = "gpt_neox",
@@ -102,5 +103,6 @@ const heed_family family_gpt_neox = {
     .heads = gpt_neox_heads,
     .ignored = gpt_neox_ignored,
     .absent = gpt_neox_absent,
+    .kind = &gpt_neox_kind,
     .size = sizeof(struct decoder),
 };

@@ -21,8 +21,9 @@ enum windows { NO_WINDOW, EVERY_LAYER, UPPER_LAYERS, EVEN_LAYERS };
 enum bias { NO_BIAS, HAS_BIAS, BY_KEY };
 
 struct kin {
-    const char *act;            /* its config key */
-    enum bias qkv, out, hidden; /* of linear layers; by the keys attention_bias and mlp_bias */
+    struct decoder_kind decoder; /* first: what the heads know */
+    const char *act;             /* its config key */
+    enum bias qkv, out, hidden;  /* of linear layers; by the keys attention_bias and mlp_bias */
     enum windows windows;
     bool whole;      /* the heads must divide the width, also where they have a size of their own */
     bool head_norms; /* q_norm, k_norm */
@@ -141,8 +142,10 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
     return true;
 }
 
-static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, const struct kin *kin,
-                      struct decoder *m) {
+static bool make_body(heed_ctx *cx, const heed_build *b, const char *base, struct decoder *m) {
+    const struct kin *const kin = b->family->kind;
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
     heed_multihead like = {0};
     if (!read_heads(cx, config, kin, &like) || !rope_read(cx, config, set, &kin->rope, like.head_size, &m->rope))
         return false;
@@ -178,37 +181,31 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
 
 /* ---- the families ---- */
 
-#define ROPE      .rope = {.theta = "rope_theta", .part = 1}
-#define KIN(name) /* its body and its record */                                                                        \
-    static bool name##_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct decoder *m) {   \
-        return make_body(cx, config, set, base, &name##_kin, m);                                                       \
-    }                                                                                                                  \
-    static const struct decoder_kind name##_kind = {.base = "model", .output = "lm_head", .make = name##_make};
-
-static const struct kin llama_kin = {
-    .act = "hidden_act", .qkv = BY_KEY, .out = BY_KEY, .hidden = BY_KEY, .whole = true, ROPE};
-static const struct kin mistral_kin = {.act = "hidden_act", .windows = EVERY_LAYER, ROPE};
-static const struct kin qwen2_kin = {.act = "hidden_act", .qkv = HAS_BIAS, .windows = UPPER_LAYERS, ROPE};
+#define DECODER .decoder = {.output = "lm_head", .make = make_body}
+#define ROPE    .rope = {.theta = "rope_theta", .part = 1}
+static const struct kin llama_kin = {DECODER,          .act = "hidden_act", .qkv = BY_KEY, .out = BY_KEY,
+                                     .hidden = BY_KEY, .whole = true,       ROPE};
+static const struct kin mistral_kin = {DECODER, .act = "hidden_act", .windows = EVERY_LAYER, ROPE};
+static const struct kin qwen2_kin = {DECODER, .act = "hidden_act", .qkv = HAS_BIAS, .windows = UPPER_LAYERS, ROPE};
 static const struct kin qwen3_kin = {
-    .act = "hidden_act", .qkv = BY_KEY, .out = BY_KEY, .windows = UPPER_LAYERS, .head_norms = true, ROPE};
+    DECODER, .act = "hidden_act", .qkv = BY_KEY, .out = BY_KEY, .windows = UPPER_LAYERS, .head_norms = true, ROPE};
 static const struct kin phi3_kin = {
+    DECODER,
     .act = "hidden_act",
     .windows = EVERY_LAYER,
     .fused = true,
-    .rope = {.theta = "rope_theta", .partial = "partial_rotary_factor", .part = 1, .phi = true}};
-static const struct kin gemma2_kin = {.act = "hidden_activation",
-                                      .qkv = BY_KEY,
-                                      .out = BY_KEY,
-                                      .windows = EVEN_LAYERS,
-                                      .whole = true,
-                                      .gemma = true,
-                                      ROPE};
-KIN(llama)
-KIN(mistral)
-KIN(qwen2)
-KIN(qwen3)
-KIN(phi3)
-KIN(gemma2)
+    .rope = {.theta = "rope_theta", .partial = "partial_rotary_factor", .part = 1, .phi = true},
+};
+static const struct kin gemma2_kin = {
+    DECODER,
+    .act = "hidden_activation",
+    .qkv = BY_KEY,
+    .out = BY_KEY,
+    .windows = EVEN_LAYERS,
+    .whole = true,
+    .gemma = true,
+    ROPE,
+};
 
 /* Keys of all of them, with the defaults that differ. */
 #define SIZE_KEYS(words, width, hidden, layers, heads, kv_heads, positions)                                            \
@@ -306,18 +303,12 @@ static const heed_key gemma2_keys[] = {
 #define TIED(standard)                                                                                                 \
     { {"tie_word_embeddings", HEED_KEY_BOOL, standard, "the output layer shares the table of word embeddings"}, END }
 static const heed_key untied_keys[] = TIED("false"), tied_keys[] = TIED("true");
-#define llama_lm_keys   untied_keys
-#define mistral_lm_keys untied_keys
-#define qwen2_lm_keys   untied_keys
-#define qwen3_lm_keys   untied_keys
-#define phi3_lm_keys    untied_keys
-#define gemma2_lm_keys  tied_keys
-DECODER_HEADS(llama, "Llama")
-DECODER_HEADS(mistral, "Mistral")
-DECODER_HEADS(qwen2, "Qwen2")
-DECODER_HEADS(qwen3, "Qwen3")
-DECODER_HEADS(phi3, "Phi3")
-DECODER_HEADS(gemma2, "Gemma2")
+static const heed_head llama_heads[] = {DECODER_HEADS("Llama", untied_keys)};
+static const heed_head mistral_heads[] = {DECODER_HEADS("Mistral", untied_keys)};
+static const heed_head qwen2_heads[] = {DECODER_HEADS("Qwen2", untied_keys)};
+static const heed_head qwen3_heads[] = {DECODER_HEADS("Qwen3", untied_keys)};
+static const heed_head phi3_heads[] = {DECODER_HEADS("Phi3", untied_keys)};
+static const heed_head gemma2_heads[] = {DECODER_HEADS("Gemma2", tied_keys)};
 
 /* A config without these keys may have rope_parameters, which say it. */
 static const char *const absent[] = {"rope_theta=null", "partial_rotary_factor=null", NULL};
@@ -329,29 +320,79 @@ static const char *const ignored[] = {"layers.*.self_attn.rotary_emb.inv_freq",
     "rope_parameters of transformers 5 and rope_theta and rope_scaling of transformers 4 are read: default, linear, "  \
     "dynamic, yarn, longrope, llama3 and proportional scaling. The label of a position is the token after it, so "     \
     "labels are given as input_ids are; those of -100 do not count. "
-#define FAMILY_OF(name_, paper_, summary_, notes_)                                                                     \
-    const heed_family family_##name_ = {                                                                               \
-        .name = #name_,                                                                                                \
-        .type = #name_,                                                                                                \
-        .base = "model",                                                                                               \
-        .paper = paper_,                                                                                               \
-        .summary = summary_,                                                                                           \
-        .notes = NOTES notes_,                                                                                         \
-        .keys = name_##_keys,                                                                                          \
-        .heads = name_##_heads,                                                                                        \
-        .ignored = ignored,                                                                                            \
-        .absent = absent,                                                                                              \
-        .size = sizeof(struct decoder),                                                                                \
-    };
-FAMILY_OF(llama, "Touvron et al. 2023", "a decoder with RMS norms, rotary positions and gated layers",
-          "The files of LLaMA 1, 2 and 3 and of models made like them are of this family.")
-FAMILY_OF(mistral, "Jiang et al. 2023", "LLaMA with fewer heads of keys and values, and a sliding window",
-          "Layers see sliding_window positions.")
-FAMILY_OF(qwen2, "Yang et al. 2024", "LLaMA with biases of queries, keys and values",
-          "With use_sliding_window, layers from max_window_layers on, or those of layer_types, see sliding_window "
-          "positions. Qwen 2.5 is of this family too.")
-FAMILY_OF(qwen3, "Yang et al. 2025", "LLaMA with norms of queries and keys", "Windows are those of qwen2.")
-FAMILY_OF(phi3, "Abdin et al. 2024", "LLaMA whose projections are two weights, for long contexts",
-          "Phi-3 and Phi-4 are of this family. Of scalings it has longrope, which older files call su or yarn.")
-FAMILY_OF(gemma2, "Gemma Team 2024", "LLaMA with norms on either side, capped scores and every other layer local",
-          "Weights of norms are stored as what is added to 1.")
+#define LLAMA .base = "model", .ignored = ignored, .absent = absent, .size = sizeof(struct decoder)
+
+const heed_family family_llama = {
+    .name = "llama",
+    .type = "llama",
+    .paper = "Touvron et al. 2023",
+    .summary = "a decoder with RMS norms, rotary positions and gated layers",
+    .notes = NOTES "The files of LLaMA 1, 2 and 3 and of models made like them are of this family.",
+    .keys = llama_keys,
+    .heads = llama_heads,
+    .kind = &llama_kin,
+    LLAMA,
+};
+
+const heed_family family_mistral = {
+    .name = "mistral",
+    .type = "mistral",
+    .paper = "Jiang et al. 2023",
+    .summary = "LLaMA with fewer heads of keys and values, and a sliding window",
+    .notes = NOTES "Layers see sliding_window positions.",
+    .keys = mistral_keys,
+    .heads = mistral_heads,
+    .kind = &mistral_kin,
+    LLAMA,
+};
+
+const heed_family family_qwen2 = {
+    .name = "qwen2",
+    .type = "qwen2",
+    .paper = "Yang et al. 2024",
+    .summary = "LLaMA with biases of queries, keys and values",
+    .notes =
+        NOTES "With use_sliding_window, layers from max_window_layers on, or those of layer_types, see sliding_window "
+              "positions. Qwen 2.5 is of this family too.",
+    .keys = qwen2_keys,
+    .heads = qwen2_heads,
+    .kind = &qwen2_kin,
+    LLAMA,
+};
+
+const heed_family family_qwen3 = {
+    .name = "qwen3",
+    .type = "qwen3",
+    .paper = "Yang et al. 2025",
+    .summary = "LLaMA with norms of queries and keys",
+    .notes = NOTES "Windows are those of qwen2.",
+    .keys = qwen3_keys,
+    .heads = qwen3_heads,
+    .kind = &qwen3_kin,
+    LLAMA,
+};
+
+const heed_family family_phi3 = {
+    .name = "phi3",
+    .type = "phi3",
+    .paper = "Abdin et al. 2024",
+    .summary = "LLaMA whose projections are two weights, for long contexts",
+    .notes =
+        NOTES "Phi-3 and Phi-4 are of this family. Of scalings it has longrope, which older files call su or yarn.",
+    .keys = phi3_keys,
+    .heads = phi3_heads,
+    .kind = &phi3_kin,
+    LLAMA,
+};
+
+const heed_family family_gemma2 = {
+    .name = "gemma2",
+    .type = "gemma2",
+    .paper = "Gemma Team 2024",
+    .summary = "LLaMA with norms on either side, capped scores and every other layer local",
+    .notes = NOTES "Weights of norms are stored as what is added to 1.",
+    .keys = gemma2_keys,
+    .heads = gemma2_heads,
+    .kind = &gemma2_kin,
+    LLAMA,
+};

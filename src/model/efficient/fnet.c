@@ -47,7 +47,8 @@ static void use_no_matrices(heed_ctx *cx, heed_json config) {
 }
 
 /* The Python classes have a pooler under every head. */
-static bool fnet_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
+static bool fnet_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled,
+                      struct encoder *m) {
     heed_linear_layer *const pooler = &m->pool.dense;
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     use_no_matrices(cx, config);
@@ -60,6 +61,7 @@ static bool fnet_make(heed_ctx *cx, heed_json config, heed_params *set, const ch
     if (!part_linear(cx, set, base, "pooler.dense", m->width, m->width, true, m->init, pooler)) return false;
     pooler->weight->head = pooler->bias->head = true;
     pooler->weight->optional = pooler->bias->optional = !*base;
+    pooler->weight->frozen = pooler->bias->frozen = !pooled; /* heads of tokens do not read it, and keep it as it is */
     return true;
 }
 
@@ -128,28 +130,13 @@ static heed_tensor *fnet_run(heed_ctx *cx, const struct encoder *m, const heed_i
 
 /* ---- the family ---- */
 
-static const struct encoder_kind fnet_kind = {
-    .base = "fnet",
-    .key = {.width = "hidden_size",
-            .layers = "num_hidden_layers",
-            .hidden = "intermediate_size",
-            .act = "hidden_act",
-            .dropout = "hidden_dropout_prob",
-            .eps = "layer_norm_eps"},
-    .make = fnet_make,
-    .run = fnet_run,
-    .masked = {.dense = "cls.predictions.transform.dense",
-               .norm = "cls.predictions.transform.LayerNorm",
-               .decoder = "cls.predictions.decoder",
-               .bias = "cls.predictions.bias"},
-    .sentence = {.out = "cls.seq_relationship"},
-    .sentence_logits = "seq_relationship_logits",
-    .sentence_label = "next_sentence_label",
-    .classify = {.dropout = "hidden_dropout_prob", .out = "classifier"},
-    .choose = {.dropout = "hidden_dropout_prob", .out = "classifier"},
-    .tag = {.dropout = "hidden_dropout_prob", .out = "classifier"},
-    .answer = {.out = "qa_outputs"},
+static const struct encoder_layout fnet_layout = {
+    .from = &bert_layout,
+    .classify = {.dropout = "hidden_dropout_prob"},
+    .choose = {.dropout = "hidden_dropout_prob"},
+    .tag = {.dropout = "hidden_dropout_prob"},
 };
+static const struct encoder_kind fnet_kind = {.layout = &fnet_layout, .make = fnet_make, .run = fnet_run};
 
 static const heed_key fnet_keys[] = {
     {"vocab_size", HEED_KEY_INT, "32000", "number of tokens"},
@@ -165,40 +152,16 @@ static const heed_key fnet_keys[] = {
     {"pad_token_id", HEED_KEY_INT_OR_NULL, "3", "padding token"},
     END_OF_KEYS,
 };
-static const heed_key fnet_classify_keys[] = {LABEL_KEYS, END_OF_KEYS};
-static const heed_key fnet_tag_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
-static const heed_key fnet_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
 static const heed_key fnet_choose_keys[] = {END_OF_KEYS};
-
-/* Heads of tokens do not read the pooler, which is kept as it is. */
-static bool keep_pooler(bool ok, const struct encoder *m) {
-    if (ok) m->pool.dense.weight->frozen = m->pool.dense.bias->frozen = true;
-    return ok;
-}
-static bool fnet_masked(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return keep_pooler(encoder_build_masked(cx, &fnet_kind, config, set, own), own);
-}
-static bool fnet_tag(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return keep_pooler(encoder_build_tag(cx, &fnet_kind, config, set, own), own);
-}
-static bool fnet_answer(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return keep_pooler(encoder_build_answer(cx, &fnet_kind, config, set, own), own);
-}
-ENCODER_BUILD(fnet, bare)
-ENCODER_BUILD(fnet, classify)
-ENCODER_BUILD(fnet, choose)
-ENCODER_BUILD(fnet, pretrain)
-ENCODER_BUILD(fnet, sentence)
 
 static const char *const fnet_ignored[] = {"embeddings.position_ids", "embeddings.token_type_ids",
                                            "encoder.layer.*.fourier.self.dft_mat_*", NULL};
 
-#define INPUTS "input_ids attention_mask token_type_ids position_ids"
 static const heed_head fnet_heads[] = {
-    ENCODER_HEADS(fnet, "FNet", INPUTS),
-    {"FNetForPreTraining", "pretrain", INPUTS " labels next_sentence_label", .keys = encoder_masked_keys,
-     ENCODER_RUN(fnet, pretrain)},
-    {"FNetForNextSentencePrediction", "nsp", INPUTS " labels", ENCODER_RUN(fnet, sentence)},
+    ENCODER_HEADS("FNet", ENCODER_INPUTS, label_keys, num_labels_keys, num_labels_keys, fnet_choose_keys),
+    {"FNetForPreTraining", "pretrain", ENCODER_INPUTS " labels next_sentence_label", .keys = encoder_masked_keys,
+     ENCODER(pretrain)},
+    {"FNetForNextSentencePrediction", "nsp", ENCODER_INPUTS " labels", ENCODER(sentence)},
     {.architecture = NULL},
 };
 
@@ -218,5 +181,6 @@ const heed_family family_fnet = {
     .keys = fnet_keys,
     .heads = fnet_heads,
     .ignored = fnet_ignored,
+    .kind = &fnet_kind,
     .size = sizeof(struct encoder),
 };

@@ -121,8 +121,7 @@ static const heed_key linformer_keys[] = {
      "(one for all layers)"},
     END_OF_KEYS,
 };
-MIXING_BUILDS(linformer)
-static const heed_head linformer_heads[] = {MIXING_HEADS(linformer, "Linformer", mixing), {.architecture = NULL}};
+static const heed_head linformer_heads[] = {MIXING_HEADS("Linformer", mixing), {.architecture = NULL}};
 
 const heed_family family_linformer = {
     .name = "linformer",
@@ -137,5 +136,6 @@ const heed_family family_linformer = {
     "columns, and padding tokens count as zeros.",
     .keys = linformer_keys,
     .heads = linformer_heads,
+    .kind = &linformer_kind,
     .size = sizeof(struct mixing),
 };

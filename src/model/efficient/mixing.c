@@ -24,6 +24,12 @@ const heed_key causal_lm_keys[] = {TIED_KEY, CAUSAL_KEY("true"), END_OF_KEYS};
 
 /* ---- make ---- */
 
+const struct encoder_layout mixing_layout = {
+    .from = &bert_layout,
+    .pooler = "",
+    .masked = {.dense = "head.dense", .norm = "head.norm", .decoder = "decoder", .bias = ""},
+};
+
 static const struct mixing_kind *kind_of(const struct mixing *m) { return (const void *)m->encoder.kind; }
 
 static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct mixing *m,
@@ -40,7 +46,8 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
            part_linear(cx, set, prefix, "linear2", hidden, C, true, e->init, &l->feed_forward.linear2);
 }
 
-bool mixing_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *e) {
+bool mixing_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled, struct encoder *e) {
+    (void)pooled;
     struct mixing *const m = (struct mixing *)e;
     const struct mixing_kind *const k = kind_of(m);
     const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT);
@@ -133,20 +140,20 @@ heed_tensor *mixing_run(heed_ctx *cx, const struct encoder *e, const heed_io *in
 
 /* ---- heads ---- */
 
-bool mixing_build_classify(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                           struct encoder *m) {
+bool mixing_build_classify(heed_ctx *cx, const heed_build *b, void *own) {
     static const char *const names[] = {"mean", "first", NULL};
-    const int pooling = config_choice(cx, config, "pooling", names);
+    struct encoder *m = own;
+    const int pooling = config_choice(cx, b->config, "pooling", names);
     m->pooling = pooling == 0 ? POOL_UNMASKED_MEAN : POOL_UNMASKED_FIRST;
-    return !heed_failed(cx) && encoder_build_classify(cx, kind, config, set, m);
+    return !heed_failed(cx) && encoder_build_classify(cx, b, m);
 }
 
-bool mixing_build_lm(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                     struct encoder *m) {
-    if (!heed_json_bool(cx, config, "causal"))
-        return heed_json_fail(cx, heed_json_find(cx, config, "causal"), "a language model needs true");
-    return encoder_make(cx, kind, config, set, kind->base, false, m) &&
-           head_make_decoder(cx, config, set, "lm_head", NULL, m->width, false, m);
+bool mixing_build_lm(heed_ctx *cx, const heed_build *b, void *own) {
+    struct encoder *m = own;
+    if (!heed_json_bool(cx, b->config, "causal"))
+        return heed_json_fail(cx, heed_json_find(cx, b->config, "causal"), "a language model needs true");
+    return encoder_build_body(cx, b, false, m) &&
+           head_make_decoder(cx, b->config, b->params, "lm_head", NULL, m->width, false, m);
 }
 
 bool mixing_forward_lm(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

@@ -57,13 +57,10 @@ struct mixing {
 };
 
 #define MIXING_ENCODER                                                                                                 \
-    {                                                                                                                  \
-        .base = "model", .key = {BERT_CONFIG}, .make = mixing_make, .run = mixing_run,                                 \
-        .masked = {.dense = "head.dense", .norm = "head.norm", .decoder = "decoder"},                                  \
-        .classify = {.dropout = "classifier_dropout", .out = "classifier"},                                            \
-        .tag = {.dropout = "classifier_dropout", .out = "classifier"}, .answer = {.out = "qa_outputs"},                \
-    }
-bool mixing_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *encoder);
+    { .layout = &mixing_layout, .make = mixing_make, .run = mixing_run }
+extern const struct encoder_layout mixing_layout;
+bool mixing_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled,
+                 struct encoder *encoder);
 heed_tensor *mixing_run(heed_ctx *cx, const struct encoder *encoder, const heed_io *in);
 
 /* The parts of mixing_run, for steppers: ids (R,T) at `positions` (R,T), or, where that is NULL, from `start` on ->
@@ -74,10 +71,8 @@ heed_tensor *mixing_layers(heed_ctx *cx, const struct mixing *m, heed_tensor *x,
 
 /* ---- heads ---- */
 
-bool mixing_build_classify(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                           struct encoder *m);
-bool mixing_build_lm(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                     struct encoder *m);
+bool mixing_build_classify(heed_ctx *cx, const heed_build *b, void *own);
+bool mixing_build_lm(heed_ctx *cx, const heed_build *b, void *own);
 bool mixing_forward_lm(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 /* What a stepper of the lm head has of its sizes, and its logits (R,V) of h (R,C). */
 struct stepper_sizes mixing_sizes(const void *own);
@@ -85,36 +80,23 @@ heed_tensor *mixing_logits(heed_ctx *cx, const struct mixing *m, heed_tensor *h)
 /* Computes all tokens of a row anew in every step (prefix.h): right for any kind, and no cheaper than that. */
 extern const struct heed_stepper mixing_stepper;
 
-#define MIXING_BUILD(family, name, build_)                                                                             \
-    static bool family##_##name(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                         \
-        return build_(cx, &family##_kind.encoder, config, set, own);                                                   \
-    }
-#define MIXING_BUILDS(family)                                                                                          \
-    MIXING_BUILD(family, masked, encoder_build_masked)                                                                 \
-    MIXING_BUILD(family, classify, mixing_build_classify)                                                              \
-    MIXING_BUILD(family, tag, encoder_build_tag)                                                                       \
-    MIXING_BUILD(family, answer, encoder_build_answer)                                                                 \
-    MIXING_BUILD(family, bare, encoder_build_bare)
-#define MIXING_CAUSAL_BUILDS(family)                                                                                   \
-    MIXING_BUILDS(family)                                                                                              \
-    MIXING_BUILD(family, lm, mixing_build_lm)
+#define MIXING_CLASSIFY .build = mixing_build_classify, ENCODER_RUN(classify)
 
 /* The records of heads; keys_ is `mixing`, or `causal` for kinds that have MIXING_LM too. */
-#define MIXING_HEADS(family, Name, keys_)                                                                              \
-    {Name "ForMaskedLM", "mlm", PLAIN_INPUTS " labels", .keys = keys_##_masked_keys, ENCODER_RUN(family, masked)},     \
+#define MIXING_HEADS(Name, keys_)                                                                                      \
+    {Name "ForMaskedLM", "mlm", PLAIN_INPUTS " labels", .keys = keys_##_masked_keys, ENCODER(masked)},                 \
         {Name "ForSequenceClassification", "classify regress", PLAIN_INPUTS " labels", .keys = keys_##_classify_keys,  \
-         ENCODER_RUN(family, classify)},                                                                               \
-        {Name "ForTokenClassification", "tag", PLAIN_INPUTS " labels", .keys = keys_##_tag_keys,                       \
-         ENCODER_RUN(family, tag)},                                                                                    \
+         MIXING_CLASSIFY},                                                                                             \
+        {Name "ForTokenClassification", "tag", PLAIN_INPUTS " labels", .keys = keys_##_tag_keys, ENCODER(tag)},        \
         {Name "ForQuestionAnswering", "qa", PLAIN_INPUTS " start_positions end_positions",                             \
-         .keys = keys_##_answer_keys, ENCODER_RUN(family, answer)},                                                    \
+         .keys = keys_##_answer_keys, ENCODER(answer)},                                                                \
     {                                                                                                                  \
-        Name "Model", "embed", PLAIN_INPUTS, .bare = true, .keys = keys_##_bare_keys, ENCODER_RUN(family, bare)        \
+        Name "Model", "embed", PLAIN_INPUTS, .bare = true, .keys = keys_##_bare_keys, ENCODER(bare)                    \
     }
-#define MIXING_LM(family, Name, stepper_)                                                                              \
+#define MIXING_LM(Name, stepper_)                                                                                      \
     {                                                                                                                  \
         Name "ForCausalLM", "lm", PLAIN_INPUTS " labels shift_labels",                                                 \
-            .keys = causal_lm_keys, .build = family##_lm, .forward = mixing_forward_lm,                                \
+            .keys = causal_lm_keys, .build = mixing_build_lm, .forward = mixing_forward_lm,                            \
             .sample = encoder_sample_masked, .stepper = stepper_                                                       \
     }
 extern const heed_key mixing_masked_keys[], mixing_classify_keys[], mixing_tag_keys[], mixing_answer_keys[],

@@ -12,11 +12,12 @@ static void read_init(heed_ctx *cx, heed_json config, struct perceiver *m) {
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 100)};
 }
 
-static bool build_bare(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
     struct perceiver *m = own;
     read_init(cx, config, m);
     m->width = config_int(cx, config, "d_model", 1, SIZE_LIMIT);
-    return perceiver_make_encoder(cx, config, set, "", m);
+    return perceiver_make_encoder(cx, config, b->params, "", m);
 }
 
 static bool make_tokens(heed_ctx *cx, heed_json config, heed_params *set, struct perceiver *m) {
@@ -33,7 +34,9 @@ static bool make_tokens(heed_ctx *cx, heed_json config, heed_params *set, struct
 }
 
 /* Its decoder has 8 heads, whatever the config says. */
-static bool build_masked(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool build_masked(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
     enum { HEADS = 8 };
     struct perceiver *m = own;
     const int64_t key_width = config_int(cx, config, "decoder_qk_channels", 1, SIZE_LIMIT);
@@ -61,8 +64,8 @@ static bool make_classifier(heed_ctx *cx, heed_json config, heed_params *set, st
     return true;
 }
 
-static bool build_classify(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return make_tokens(cx, config, set, own) && make_classifier(cx, config, set, own);
+static bool build_classify(heed_ctx *cx, const heed_build *b, void *own) {
+    return make_tokens(cx, b->config, b->params, own) && make_classifier(cx, b->config, b->params, own);
 }
 
 static bool build_pictures(heed_ctx *cx, heed_json config, heed_params *set, enum perceiver_prep prep,
@@ -73,14 +76,14 @@ static bool build_pictures(heed_ctx *cx, heed_json config, heed_params *set, enu
            make_classifier(cx, config, set, m);
 }
 
-static bool build_fourier(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build_pictures(cx, config, set, PREP_PIXELS, own);
+static bool build_fourier(heed_ctx *cx, const heed_build *b, void *own) {
+    return build_pictures(cx, b->config, b->params, PREP_PIXELS, own);
 }
-static bool build_learned(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build_pictures(cx, config, set, PREP_CONV1X1, own);
+static bool build_learned(heed_ctx *cx, const heed_build *b, void *own) {
+    return build_pictures(cx, b->config, b->params, PREP_CONV1X1, own);
 }
-static bool build_conv(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build_pictures(cx, config, set, PREP_CONV, own);
+static bool build_conv(heed_ctx *cx, const heed_build *b, void *own) {
+    return build_pictures(cx, b->config, b->params, PREP_CONV, own);
 }
 
 /* ---- run ---- */

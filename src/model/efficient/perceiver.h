@@ -15,9 +15,6 @@
 #include "model/core/inputs.h"
 #include "model/parts/parts.h"
 
-#define SIZE_LIMIT ((int64_t)1 << 30)
-#define END_OF_KEYS                                                                                                    \
-    { NULL, HEED_KEY_INT, NULL, NULL }
 #define PERCEIVER_EPS 1e-5F /* of norms, whatever layer_norm_eps says, as in transformers */
 
 struct perceiver_layer {

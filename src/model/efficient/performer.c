@@ -254,10 +254,9 @@ static const heed_key performer_keys[] = {
     MIXING_TEXT_KEYS,
     END_OF_KEYS,
 };
-MIXING_CAUSAL_BUILDS(performer)
 static const heed_head performer_heads[] = {
-    MIXING_HEADS(performer, "Performer", causal),
-    MIXING_LM(performer, "Performer", &performer_stepper),
+    MIXING_HEADS("Performer", causal),
+    MIXING_LM("Performer", &performer_stepper),
     {.architecture = NULL},
 };
 
@@ -274,5 +273,6 @@ const heed_family family_performer = {
     "that the features stand for, a_ij / sum_j a_ij.",
     .keys = performer_keys,
     .heads = performer_heads,
+    .kind = &performer_kind,
     .size = sizeof(struct mixing),
 };

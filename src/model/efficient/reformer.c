@@ -26,8 +26,8 @@ static const char *const reformer_ignored[] = {"lm_head.decoder.bias", /* of old
 
 /* ---- ReformerModel ---- */
 
-static bool bare_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return reformer_make(cx, config, set, "", own);
+static bool bare_build(heed_ctx *cx, const heed_build *b, void *own) {
+    return reformer_make(cx, b->config, b->params, "", own);
 }
 
 static bool bare_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -55,12 +55,12 @@ static bool build_tokens(heed_ctx *cx, heed_json config, heed_params *set, struc
     return part_linear(cx, set, "lm_head", "decoder", 2 * m->width, words, false, m->init, &m->output);
 }
 
-static bool lm_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build_tokens(cx, config, set, own, true);
+static bool lm_build(heed_ctx *cx, const heed_build *b, void *own) {
+    return build_tokens(cx, b->config, b->params, own, true);
 }
 
-static bool masked_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build_tokens(cx, config, set, own, false);
+static bool masked_build(heed_ctx *cx, const heed_build *b, void *own) {
+    return build_tokens(cx, b->config, b->params, own, false);
 }
 
 static bool lm_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -83,7 +83,9 @@ static bool tokens_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t 
 
 /* ---- ReformerForSequenceClassification ---- */
 
-static bool classify_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool classify_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
     struct reformer *m = own;
     const int64_t labels = config_labels(cx, config);
     m->problem = config_problem(cx, config);
@@ -113,10 +115,10 @@ static bool classify_sample(heed_ctx *cx, const void *own, int64_t batch, int64_
 
 /* ---- ReformerForQuestionAnswering ---- */
 
-static bool answer_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool answer_build(heed_ctx *cx, const heed_build *b, void *own) {
     struct reformer *m = own;
-    return head_has_span(cx, config) && reformer_make(cx, config, set, "reformer", m) &&
-           part_linear(cx, set, "", "qa_outputs", 2 * m->width, 2, true, m->init, &m->output);
+    return head_has_span(cx, b->config) && reformer_make(cx, b->config, b->params, "reformer", m) &&
+           part_linear(cx, b->params, "", "qa_outputs", 2 * m->width, 2, true, m->init, &m->output);
 }
 
 static bool answer_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

@@ -34,7 +34,7 @@ const heed_key reformer_keys[] = {
     {"pad_token_id", HEED_KEY_INT_OR_NULL, "0", "padding token"},
     {"eos_token_id", HEED_KEY_TOKENS, "2", "token that text ends with"},
     {"bos_token_id", HEED_KEY_INT_OR_NULL, "null", "token that text begins with"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 
 #define SIZE_MOST    ((int64_t)1 << 30)

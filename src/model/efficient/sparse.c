@@ -429,10 +429,9 @@ static const heed_key sparse_keys[] = {
     {"attention_seed", HEED_KEY_INT, "0", "seed of these, beside layer and block"},
     END_OF_KEYS,
 };
-MIXING_CAUSAL_BUILDS(sparse)
 static const heed_head sparse_heads[] = {
-    MIXING_HEADS(sparse, "Sparse", causal),
-    MIXING_LM(sparse, "Sparse", &sparse_stepper),
+    MIXING_HEADS("Sparse", causal),
+    MIXING_LM("Sparse", &sparse_stepper),
     {.architecture = NULL},
 };
 
@@ -450,5 +449,6 @@ const heed_family family_sparse = {
                      "window it holds at most twice the window, or the prompt at first; of blocks all tokens.",
     .keys = sparse_keys,
     .heads = sparse_heads,
+    .kind = &sparse_kind,
     .size = sizeof(struct mixing),
 };

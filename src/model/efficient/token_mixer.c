@@ -77,10 +77,8 @@ static const heed_key token_mixer_keys[] = {
     {"tokens_mlp_dim", HEED_KEY_INT, "256", "hidden units of the layers along time"},
     END_OF_KEYS,
 };
-MIXING_CAUSAL_BUILDS(token_mixer)
-static const heed_head token_mixer_heads[] = {MIXING_HEADS(token_mixer, "TokenMixer", causal),
-                                              MIXING_LM(token_mixer, "TokenMixer", &mixing_stepper),
-                                              {.architecture = NULL}};
+static const heed_head token_mixer_heads[] = {
+    MIXING_HEADS("TokenMixer", causal), MIXING_LM("TokenMixer", &mixing_stepper), {.architecture = NULL}};
 
 const heed_family family_token_mixer = {
     .name = "token-mixer",
@@ -95,5 +93,6 @@ const heed_family family_token_mixer = {
     "model decodes by computing its whole text anew for every token.",
     .keys = token_mixer_keys,
     .heads = token_mixer_heads,
+    .kind = &token_mixer_kind,
     .size = sizeof(struct mixing),
 };

@@ -184,8 +184,7 @@ static const heed_key workspace_keys[] = {
     {"share_layers", HEED_KEY_BOOL, "false", "one workspace, the same weights, for all layers"},
     END_OF_KEYS,
 };
-MIXING_BUILDS(workspace)
-static const heed_head workspace_heads[] = {MIXING_HEADS(workspace, "Workspace", mixing), {.architecture = NULL}};
+static const heed_head workspace_heads[] = {MIXING_HEADS("Workspace", mixing), {.architecture = NULL}};
 
 const heed_family family_workspace = {
     .name = "workspace",
@@ -201,5 +200,6 @@ const heed_family family_workspace = {
     "slots. A text of fewer tokens than top_k is heard as a whole.",
     .keys = workspace_keys,
     .heads = workspace_heads,
+    .kind = &workspace_kind,
     .size = sizeof(struct mixing),
 };

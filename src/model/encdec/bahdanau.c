@@ -59,19 +59,31 @@ static heed_tensor *decode(heed_ctx *cx, const struct encdec *m, const struct en
 
 static const struct encdec_kind kind = {.encode = encode, .decode = decode};
 
-static bool bahdanau_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    struct bahdanau *const b = own;
-    struct encdec *const m = &b->m;
+static bool bahdanau_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
+    struct bahdanau *const bahdanau = own;
+    struct encdec *const m = &bahdanau->m;
     if (!encdec_begin(cx, config, set, &kind, 1, m)) return false;
     m->memory_width = 2 * m->units;
     m->keys_width = config_int(cx, config, "alignment_size", 0, (int64_t)1 << 24);
     if (m->keys_width == 0) m->keys_width = m->units;
     return encdec_networks(cx, set, HEED_GRU, true, m->embedding + m->memory_width, m) &&
-           heed_linear_make(cx, set, "start", m->units, m->units, true, &b->start) &&
-           encdec_alignment(cx, set, m->units, m->memory_width, m->keys_width, &b->alignment) &&
-           encdec_readout(cx, config, set, m, &b->readout);
+           heed_linear_make(cx, set, "start", m->units, m->units, true, &bahdanau->start) &&
+           encdec_alignment(cx, set, m->units, m->memory_width, m->keys_width, &bahdanau->alignment) &&
+           encdec_readout(cx, config, set, m, &bahdanau->readout);
 }
 
-ENCDEC_FAMILY(bahdanau, "BahdanauForTranslation", "Bahdanau et al. 2015",
-              "attention's first model: GRUs that read both ways, and a decoder that aligns",
-              "start.weight, alignment.query.weight, alignment.key.weight, alignment.energy.weight, readout.weight, ")
+static const heed_head bahdanau_heads[] = {ENCDEC_HEAD("BahdanauForTranslation", bahdanau_build)};
+
+const heed_family family_bahdanau = {
+    .name = "bahdanau",
+    .type = "heed-bahdanau",
+    .paper = "Bahdanau et al. 2015",
+    .summary = "attention's first model: GRUs that read both ways, and a decoder that aligns",
+    .notes = ENCDEC_NOTES(
+        "start.weight, alignment.query.weight, alignment.key.weight, alignment.energy.weight, readout.weight, "),
+    .keys = bahdanau_keys,
+    .heads = bahdanau_heads,
+    .size = sizeof(struct bahdanau),
+};

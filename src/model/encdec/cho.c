@@ -43,17 +43,27 @@ static heed_tensor *decode(heed_ctx *cx, const struct encdec *m, const struct en
 
 static const struct encdec_kind kind = {.one_context = true, .encode = encode, .decode = decode};
 
-static bool cho_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool cho_build(heed_ctx *cx, const heed_build *b, void *own) {
+    heed_params *const set = b->params;
     struct cho *const cho = own;
     struct encdec *const m = &cho->m;
-    if (!encdec_begin(cx, config, set, &kind, 1, m)) return false;
+    if (!encdec_begin(cx, b->config, set, &kind, 1, m)) return false;
     m->memory_width = m->units;
     return encdec_networks(cx, set, HEED_GRU, false, m->embedding + m->units, m) &&
            heed_linear_make(cx, set, "context", m->units, m->units, true, &cho->context) &&
            heed_linear_make(cx, set, "start", m->units, m->units, true, &cho->start) &&
-           encdec_readout(cx, config, set, m, &cho->readout);
+           encdec_readout(cx, b->config, set, m, &cho->readout);
 }
 
-ENCDEC_FAMILY(cho, "ChoForTranslation", "Cho et al. 2014",
-              "the RNN encoder-decoder: GRUs, and one context that every step of the decoder reads",
-              "context.weight, start.weight, readout.weight, ")
+static const heed_head cho_heads[] = {ENCDEC_HEAD("ChoForTranslation", cho_build)};
+
+const heed_family family_cho = {
+    .name = "cho",
+    .type = "heed-cho",
+    .paper = "Cho et al. 2014",
+    .summary = "the RNN encoder-decoder: GRUs, and one context that every step of the decoder reads",
+    .notes = ENCDEC_NOTES("context.weight, start.weight, readout.weight, "),
+    .keys = cho_keys,
+    .heads = cho_heads,
+    .size = sizeof(struct cho),
+};

@@ -137,25 +137,17 @@ heed_tensor *encdec_decode(heed_ctx *cx, const struct encdec *m, const struct en
 bool encdec_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 extern const struct heed_stepper encdec_stepper;
 
-#define ENCDEC_FAMILY(name_, architecture_, paper_, summary_, notes_)                                                  \
-    static const heed_head name_##_heads[] = {                                                                         \
-        {architecture_, "translate", "input_ids attention_mask decoder_input_ids labels teacher_forcing",              \
-         .build = name_##_build, .forward = encdec_forward, .sample = seq2seq_sample, .stepper = &encdec_stepper},     \
-        {.architecture = NULL},                                                                                        \
-    };                                                                                                                 \
-    const heed_family family_##name_ = {.name = #name_,                                                                \
-                                        .type = "heed-" #name_,                                                        \
-                                        .paper = paper_,                                                               \
-                                        .summary = summary_,                                                           \
-                                        .notes = "Parameters have the names of torch.nn's modules: "                   \
-                                                 "encoder.embedding.weight, encoder.rnn.weight_ih_l0 and so on, "      \
-                                                 "decoder.embedding.weight, decoder.rnn.weight_ih_l0, " notes_         \
-                                                 "output.weight, output.bias. Without decoder_input_ids, the labels "  \
-                                                 "shifted right are taken; those of -100 do not count. Where "         \
-                                                 "teacher_forcing (B,T) is 0, the decoder reads the token that it "    \
-                                                 "predicted itself.",                                                  \
-                                        .keys = name_##_keys,                                                          \
-                                        .heads = name_##_heads,                                                        \
-                                        .size = sizeof(struct name_)};
+#define ENCDEC_RUN .forward = encdec_forward, .sample = seq2seq_sample, .stepper = &encdec_stepper
+#define ENCDEC_HEAD(class, build_)                                                                                     \
+    {class, "translate", "input_ids attention_mask decoder_input_ids labels teacher_forcing", .build = build_,         \
+     ENCDEC_RUN},                                                                                                      \
+    {                                                                                                                  \
+        .architecture = NULL                                                                                           \
+    }
+#define ENCDEC_NOTES(own)                                                                                              \
+    "Parameters have the names of torch.nn's modules: encoder.embedding.weight, encoder.rnn.weight_ih_l0 and so on, "  \
+    "decoder.embedding.weight, decoder.rnn.weight_ih_l0, " own                                                         \
+    "output.weight, output.bias. Without decoder_input_ids, the labels shifted right are taken; those of -100 do not " \
+    "count. Where teacher_forcing (B,T) is 0, the decoder reads the token that it predicted itself."
 
 #endif

@@ -150,7 +150,9 @@ static heed_tensor *decode(heed_ctx *cx, const struct encdec *m, const struct en
 
 static const struct encdec_kind kind = {.encode = encode, .decode = decode};
 
-static bool luong_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool luong_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
     static const char *const score_names[] = {"dot", "general", "concat", NULL};
     static const char *const looks[] = {"global", "local-m", "local-p", NULL};
     struct luong *const l = own;
@@ -175,7 +177,16 @@ static bool luong_build(heed_ctx *cx, heed_json config, heed_params *set, void *
     return encdec_output(cx, set, H, m);
 }
 
-ENCDEC_FAMILY(luong, "LuongForTranslation", "Luong et al. 2015",
-              "deep LSTMs with attention behind the decoder: dot, general or concat, global or local, input feeding",
-              "general.weight or alignment.query.weight, alignment.key.weight and alignment.energy.weight, "
-              "position.hidden.weight and position.energy.weight, combine.weight, ")
+static const heed_head luong_heads[] = {ENCDEC_HEAD("LuongForTranslation", luong_build)};
+
+const heed_family family_luong = {
+    .name = "luong",
+    .type = "heed-luong",
+    .paper = "Luong et al. 2015",
+    .summary = "deep LSTMs with attention behind the decoder: dot, general or concat, global or local, input feeding",
+    .notes = ENCDEC_NOTES("general.weight or alignment.query.weight, alignment.key.weight and alignment.energy.weight, "
+                          "position.hidden.weight and position.energy.weight, combine.weight, "),
+    .keys = luong_keys,
+    .heads = luong_heads,
+    .size = sizeof(struct luong),
+};

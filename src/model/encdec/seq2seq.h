@@ -58,5 +58,6 @@ bool seq2seq_sources(heed_ctx *cx, const struct seq2seq *m, const struct stepper
                      heed_tensor **lengths);
 
 extern const struct heed_stepper seq2seq_stepper;
+#define SEQ2SEQ_RUN .forward = seq2seq_forward, .sample = seq2seq_sample, .stepper = &seq2seq_stepper /* of a head */
 
 #endif

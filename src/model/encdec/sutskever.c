@@ -27,11 +27,22 @@ static heed_tensor *decode(heed_ctx *cx, const struct encdec *m, const struct en
 
 static const struct encdec_kind kind = {.encode = encode, .decode = decode};
 
-static bool sutskever_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool sutskever_build(heed_ctx *cx, const heed_build *b, void *own) {
+    heed_params *const set = b->params;
     struct encdec *const m = own;
-    return encdec_begin(cx, config, set, &kind, 0, m) && encdec_networks(cx, set, HEED_LSTM, false, m->embedding, m) &&
-           encdec_output(cx, set, m->units, m);
+    return encdec_begin(cx, b->config, set, &kind, 0, m) &&
+           encdec_networks(cx, set, HEED_LSTM, false, m->embedding, m) && encdec_output(cx, set, m->units, m);
 }
 
-ENCDEC_FAMILY(sutskever, "SutskeverForTranslation", "Sutskever et al. 2014",
-              "an encoder-decoder of deep LSTMs: the last states are the sentence", "")
+static const heed_head sutskever_heads[] = {ENCDEC_HEAD("SutskeverForTranslation", sutskever_build)};
+
+const heed_family family_sutskever = {
+    .name = "sutskever",
+    .type = "heed-sutskever",
+    .paper = "Sutskever et al. 2014",
+    .summary = "an encoder-decoder of deep LSTMs: the last states are the sentence",
+    .notes = ENCDEC_NOTES(""),
+    .keys = sutskever_keys,
+    .heads = sutskever_heads,
+    .size = sizeof(struct sutskever),
+};

@@ -32,7 +32,7 @@ struct t5 {
 struct kind {
     bool scales; /* the output, unless config.json says that it has a table of its own */
 };
-static const struct kind t5 = {.scales = true}, mt5 = {.scales = false};
+static const struct kind t5_kind = {.scales = true}, mt5_kind = {.scales = false};
 
 #define KEYS(words, hidden, layers, heads, forward)                                                                    \
     {"vocab_size", HEED_KEY_INT, words, "number of tokens"}, {"d_model", HEED_KEY_INT, "512", "width"},                \
@@ -178,8 +178,9 @@ static void read_forward(heed_ctx *cx, heed_json config, struct sizes *s) {
                        heed_activation_names());
 }
 
-static void read_config(heed_ctx *cx, heed_json config, const struct kind *kind, bool decodes, struct seq2seq *m,
-                        struct sizes *s) {
+static void read_config(heed_ctx *cx, const heed_build *b, bool decodes, struct seq2seq *m, struct sizes *s) {
+    const struct kind *const kind = b->family->kind;
+    const heed_json config = b->config;
     const int64_t most = (int64_t)1 << 30;
     m->source_size = m->target_size = config_int(cx, config, "vocab_size", 1, most);
     m->width = s->width = config_int(cx, config, "d_model", 1, most);
@@ -223,10 +224,12 @@ static bool make_decoder(heed_ctx *cx, heed_params *set, const char *base, const
     return norm(cx, set, stack.s, "final_layer_norm", s, &m->decoder.norm);
 }
 
-static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, const char *base,
-                      bool decodes, struct sizes *s, struct seq2seq *m) {
+static bool make_body(heed_ctx *cx, const heed_build *b, const char *base, bool decodes, struct sizes *s,
+                      struct seq2seq *m) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
     *s = (struct sizes){0};
-    read_config(cx, config, kind, decodes, m, s);
+    read_config(cx, b, decodes, m, s);
     if (heed_failed(cx) ||
         !part_embedding(cx, set, base, "shared", m->source_size, m->width, drawn(s, 1), &m->source.tokens))
         return false;
@@ -239,19 +242,21 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const st
 
 /* ---- ForConditionalGeneration ---- */
 
-static bool generate_build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct t5 *m) {
+static bool generate_build(heed_ctx *cx, const heed_build *b, void *own) {
+    struct t5 *m = own;
     struct sizes s;
-    if (!make_body(cx, config, set, kind, "", true, &s, &m->s)) return false;
-    m->s.output = heed_param_tie_loosely(cx, set, "lm_head", "weight", m->s.source.tokens.weight,
-                                         heed_json_bool(cx, config, "tie_word_embeddings"), drawn(&s, 1));
+    if (!make_body(cx, b, "", true, &s, &m->s)) return false;
+    m->s.output = heed_param_tie_loosely(cx, b->params, "lm_head", "weight", m->s.source.tokens.weight,
+                                         heed_json_bool(cx, b->config, "tie_word_embeddings"), drawn(&s, 1));
     return m->s.output != NULL;
 }
 
 /* ---- Model and EncoderModel ---- */
 
-static bool bare_build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct t5 *m) {
+static bool bare_build(heed_ctx *cx, const heed_build *b, void *own) {
+    struct t5 *m = own;
     struct sizes s;
-    return make_body(cx, config, set, kind, "", true, &s, &m->s);
+    return make_body(cx, b, "", true, &s, &m->s);
 }
 
 static bool bare_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -268,9 +273,10 @@ static bool bare_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t le
            heed_io_put(cx, in, "decoder_input_ids", heed_zeros(cx, HEED_I32, 2, (int64_t[]){batch, length}));
 }
 
-static bool encoder_build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct t5 *m) {
+static bool encoder_build(heed_ctx *cx, const heed_build *b, void *own) {
+    struct t5 *m = own;
     struct sizes s;
-    if (!make_body(cx, config, set, kind, "", false, &s, &m->s)) return false;
+    if (!make_body(cx, b, "", false, &s, &m->s)) return false;
     for (int i = 0; i < m->s.encoder.layers; i++) m->s.encoder.layer[i].site = "attention";
     return true;
 }
@@ -295,16 +301,18 @@ static heed_tensor *both_stacks(heed_ctx *cx, const struct t5 *m, const heed_io 
     return seq2seq_decode(cx, &m->s, in, target, seq2seq_encode(cx, &m->s, in));
 }
 
-static bool classify_build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct t5 *m) {
+static bool classify_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    struct t5 *m = own;
     struct sizes s;
-    if (!make_body(cx, config, set, kind, "transformer", true, &s, &m->s)) return false;
+    if (!make_body(cx, b, "transformer", true, &s, &m->s)) return false;
     m->problem = config_problem(cx, config);
     m->end = config_token(cx, config, "eos_token_id", m->s.source_size);
     m->head_dropout = (float)config_number(cx, config, "classifier_dropout", 0, 1);
     const heed_init init = drawn(&s, s.width);
-    return part_linear(cx, set, "", "classification_head.dense", s.width, s.width, true, init, &m->dense) &&
-           part_linear(cx, set, "", "classification_head.out_proj", s.width, config_labels(cx, config), true, init,
-                       &m->classifier);
+    return part_linear(cx, b->params, "", "classification_head.dense", s.width, s.width, true, init, &m->dense) &&
+           part_linear(cx, b->params, "", "classification_head.out_proj", s.width, config_labels(cx, config), true,
+                       init, &m->classifier);
 }
 
 /* h (B,T,C), ids (B,S) -> (B,C): where the last end token of each source is. As in transformers all have equally many.
@@ -347,12 +355,13 @@ static bool classify_sample(heed_ctx *cx, const void *own, int64_t batch, int64_
                        numbers ? heed_zeros(cx, HEED_F32, 2, labels) : heed_zeros(cx, HEED_I32, 1, labels));
 }
 
-static bool tag_build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct t5 *m) {
+static bool tag_build(heed_ctx *cx, const heed_build *b, void *own) {
+    struct t5 *m = own;
     struct sizes s;
-    if (!make_body(cx, config, set, kind, "transformer", false, &s, &m->s)) return false;
+    if (!make_body(cx, b, "transformer", false, &s, &m->s)) return false;
     for (int i = 0; i < m->s.encoder.layers; i++) m->s.encoder.layer[i].site = "attention";
-    m->head_dropout = (float)config_number(cx, config, "classifier_dropout", 0, 1);
-    return part_linear(cx, set, "", "classifier", s.width, config_labels(cx, config), true, drawn(&s, 1),
+    m->head_dropout = (float)config_number(cx, b->config, "classifier_dropout", 0, 1);
+    return part_linear(cx, b->params, "", "classifier", s.width, config_labels(cx, b->config), true, drawn(&s, 1),
                        &m->classifier);
 }
 
@@ -372,10 +381,11 @@ static bool tag_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t len
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 2, (int64_t[]){batch, length}));
 }
 
-static bool answer_build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct t5 *m) {
+static bool answer_build(heed_ctx *cx, const heed_build *b, void *own) {
+    struct t5 *m = own;
     struct sizes s;
-    if (!head_has_span(cx, config) || !make_body(cx, config, set, kind, "", true, &s, &m->s) ||
-        !part_linear(cx, set, "", "qa_outputs", s.width, 2, true, drawn(&s, s.width), &m->classifier))
+    if (!head_has_span(cx, b->config) || !make_body(cx, b, "", true, &s, &m->s) ||
+        !part_linear(cx, b->params, "", "qa_outputs", s.width, 2, true, drawn(&s, s.width), &m->classifier))
         return false;
     m->classifier.weight->head = m->classifier.bias->head = true;
     return true;
@@ -392,55 +402,55 @@ static bool answer_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t 
 
 /* ---- the families ---- */
 
-#define SOURCE "input_ids attention_mask"
-#define TARGET " decoder_input_ids decoder_attention_mask"
-#define BUILD(kind, head)                                                                                              \
-    static bool kind##_##head(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                           \
-        return head##_build(cx, config, set, &kind, own);                                                              \
+#define SOURCE    "input_ids attention_mask"
+#define TARGET    " decoder_input_ids decoder_attention_mask"
+#define RUN(name) .build = name##_build, .forward = name##_forward, .sample = name##_sample
+#define HEADS(Name)                                                                                                    \
+    {Name "ForConditionalGeneration", "text2text", SOURCE TARGET " labels", .build = generate_build, SEQ2SEQ_RUN},     \
+        {Name "Model", "", SOURCE TARGET, .bare = true, RUN(bare)},                                                    \
+        {Name "EncoderModel", "embed", SOURCE, RUN(encoder)},                                                          \
+        {Name "ForSequenceClassification", "classify", SOURCE TARGET " labels", .keys = classify_keys, RUN(classify)}, \
+        {Name "ForTokenClassification", "tag", SOURCE " labels", .keys = tag_keys, RUN(tag)},                          \
+        {Name "ForQuestionAnswering", "qa", SOURCE TARGET " start_positions end_positions", .keys = answer_keys,       \
+         RUN(answer)},                                                                                                 \
+    {                                                                                                                  \
+        .architecture = NULL                                                                                           \
     }
-#define FAMILY(kind, class, cited, said, noted, missing)                                                               \
-    BUILD(kind, generate)                                                                                              \
-    BUILD(kind, bare)                                                                                                  \
-    BUILD(kind, encoder)                                                                                               \
-    BUILD(kind, classify)                                                                                              \
-    BUILD(kind, tag)                                                                                                   \
-    BUILD(kind, answer)                                                                                                \
-    static const heed_head kind##_heads[] = {                                                                          \
-        {class "ForConditionalGeneration", "text2text", SOURCE TARGET " labels", .build = kind##_generate,             \
-         .forward = seq2seq_forward, .sample = seq2seq_sample, .stepper = &seq2seq_stepper},                           \
-        {class "Model", "", SOURCE TARGET, .bare = true, .build = kind##_bare, .forward = bare_forward,                \
-         .sample = bare_sample},                                                                                       \
-        {class "EncoderModel", "embed", SOURCE, .build = kind##_encoder, .forward = encoder_forward,                   \
-         .sample = encoder_sample},                                                                                    \
-        {class "ForSequenceClassification", "classify", SOURCE TARGET " labels", .keys = classify_keys,                \
-         .build = kind##_classify, .forward = classify_forward, .sample = classify_sample},                            \
-        {class "ForTokenClassification", "tag", SOURCE " labels", .keys = tag_keys, .build = kind##_tag,               \
-         .forward = tag_forward, .sample = tag_sample},                                                                \
-        {class "ForQuestionAnswering", "qa", SOURCE TARGET " start_positions end_positions", .keys = answer_keys,      \
-         .build = kind##_answer, .forward = answer_forward, .sample = answer_sample},                                  \
-        {.architecture = NULL},                                                                                        \
-    };                                                                                                                 \
-    const heed_family family_##kind = {.name = #kind,                                                                  \
-                                       .type = #kind,                                                                  \
-                                       .base = "transformer",                                                          \
-                                       .paper = cited,                                                                 \
-                                       .summary = said,                                                                \
-                                       .notes = noted,                                                                 \
-                                       .keys = kind##_keys,                                                            \
-                                       .heads = kind##_heads,                                                          \
-                                       .ignored = t5_ignored,                                                          \
-                                       .absent = missing,                                                              \
-                                       .size = sizeof(struct t5)};
 
-FAMILY(
-    t5, "T5", "Raffel et al. 2020", "the Transformer of T5, 1.1 and Flan: every task as text to text",
-    "Parameters have the names of transformers' classes: shared.weight, "
-    "encoder.block.N.layer.0.SelfAttention.q.weight and so on. The first T5 has feed_forward_proj relu; 1.1 and Flan "
-    "have gated-gelu and tie_word_embeddings false, which also means that the output is not scaled. As in "
-    "transformers 5 an output layer in the file, lm_head.weight, is used whatever tie_word_embeddings says. There "
-    "are no positions, and so no maximum length.",
-    t5_absent)
-FAMILY(mt5, "MT5", "Xue et al. 2021", "T5 1.1 in 101 languages",
-       "As t5, without scaling the output. As in transformers 5 an output layer in the file, lm_head.weight, is used "
-       "whatever tie_word_embeddings says.",
-       NULL)
+static const heed_head t5_heads[] = {HEADS("T5")};
+const heed_family family_t5 = {
+    .name = "t5",
+    .type = "t5",
+    .base = "transformer",
+    .paper = "Raffel et al. 2020",
+    .summary = "the Transformer of T5, 1.1 and Flan: every task as text to text",
+    .notes =
+        "Parameters have the names of transformers' classes: shared.weight, "
+        "encoder.block.N.layer.0.SelfAttention.q.weight and so on. The first T5 has feed_forward_proj relu; 1.1 and "
+        "Flan have gated-gelu and tie_word_embeddings false, which also means that the output is not scaled. As in "
+        "transformers 5 an output layer in the file, lm_head.weight, is used whatever tie_word_embeddings says. There "
+        "are no positions, and so no maximum length.",
+    .keys = t5_keys,
+    .heads = t5_heads,
+    .ignored = t5_ignored,
+    .absent = t5_absent,
+    .kind = &t5_kind,
+    .size = sizeof(struct t5),
+};
+
+static const heed_head mt5_heads[] = {HEADS("MT5")};
+const heed_family family_mt5 = {
+    .name = "mt5",
+    .type = "mt5",
+    .base = "transformer",
+    .paper = "Xue et al. 2021",
+    .summary = "T5 1.1 in 101 languages",
+    .notes =
+        "As t5, without scaling the output. As in transformers 5 an output layer in the file, lm_head.weight, is used "
+        "whatever tie_word_embeddings says.",
+    .keys = mt5_keys,
+    .heads = mt5_heads,
+    .ignored = t5_ignored,
+    .kind = &mt5_kind,
+    .size = sizeof(struct t5),
+};

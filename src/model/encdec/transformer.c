@@ -29,11 +29,11 @@ struct kind {
     bool wraps;  /* the target begins with its last token, the language's, and not with a start token */
     bool tables; /* source and target may have tables of their own */
 };
-static const struct kind marian = {.tables = true};
-static const struct kind bart = {.learned = true, .embedding_norm = true};
-static const struct kind mbart = {
+static const struct kind marian_kind = {.tables = true};
+static const struct kind bart_kind = {.learned = true, .embedding_norm = true};
+static const struct kind mbart_kind = {
     .norm_first = true, .learned = true, .embedding_norm = true, .final_norm = true, .wraps = true};
-static const struct kind pegasus = {.norm_first = true, .final_norm = true};
+static const struct kind pegasus_kind = {.norm_first = true, .final_norm = true};
 
 /* Keys that all kinds have. Where the kinds differ in a default, each gives its own below. */
 /* clang-format off */
@@ -96,7 +96,7 @@ static const heed_key marian_keys[] = {
     [START].standard = "0", [FORCED_EOS].standard = "null",
     [SHARED_KEYS] = {"decoder_vocab_size", HEED_KEY_INT, "0", "number of target tokens; 0: vocab_size"},
     {"share_encoder_decoder_embeddings", HEED_KEY_BOOL, "true", "share one embedding of source, target and output"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 /* The table has the paper's sizes and heed's vocabularies; where a file lacks a key, MarianConfig's default holds. */
 static const char *const marian_absent[] = {
@@ -108,19 +108,19 @@ static const heed_key bart_keys[] = {
     KEYS, LARGE,
     [PAD].standard = "1", [BOS].standard = "0", [EOS].standard = "2",
     [START].standard = "2", [FORCED_EOS].standard = "2",
-    [SHARED_KEYS] = {NULL, HEED_KEY_INT, NULL, NULL},
+    [SHARED_KEYS] = END_OF_KEYS,
 };
 static const heed_key mbart_keys[] = {
     KEYS, LARGE,
     [PAD].standard = "1", [BOS].standard = "0", [EOS].standard = "2",
     [START].standard = "null", [FORCED_EOS].standard = "2",
-    [SHARED_KEYS] = {NULL, HEED_KEY_INT, NULL, NULL},
+    [SHARED_KEYS] = END_OF_KEYS,
 };
 static const heed_key pegasus_keys[] = {
     KEYS, LARGE,
     [PAD].standard = "0", [BOS].standard = "null", [EOS].standard = "1",
     [START].standard = "0", [FORCED_EOS].standard = "1",
-    [SHARED_KEYS] = {NULL, HEED_KEY_INT, NULL, NULL},
+    [SHARED_KEYS] = END_OF_KEYS,
 };
 /* transformers' generate reads the file as it is: it forces what is written there. */
 static const char *const others_absent[] = {"forced_eos_token_id=null", NULL};
@@ -285,7 +285,11 @@ static bool check_width(heed_ctx *cx, heed_json config, const char *heads_key, i
                           (long long)heads, (long long)width);
 }
 
-static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct kind *kind, struct seq2seq *m) {
+static bool build(heed_ctx *cx, const heed_build *b, void *own) {
+    const struct kind *const kind = b->family->kind;
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
+    struct seq2seq *m = own;
     const int64_t most = (int64_t)1 << 30;
     read_config(cx, config, kind, m);
     struct sizes s = {.width = m->width,
@@ -321,48 +325,75 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const struct
 
 /* ---- the families ---- */
 
-#define FAMILY(kind, called, class_name, cited, said, noted, missing)                                                  \
-    static bool kind##_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                            \
-        return build(cx, config, set, &kind, own);                                                                     \
-    }                                                                                                                  \
-    static const heed_head kind##_heads[] = {                                                                          \
-        {class_name, "translate", "input_ids attention_mask decoder_input_ids labels", .build = kind##_build,          \
-         .forward = seq2seq_forward, .sample = seq2seq_sample, .stepper = &seq2seq_stepper},                           \
-        {.architecture = NULL},                                                                                        \
-    };                                                                                                                 \
-    const heed_family family_##kind = {.name = called,                                                                 \
-                                       .type = #kind,                                                                  \
-                                       .paper = cited,                                                                 \
-                                       .summary = said,                                                                \
-                                       .notes = noted,                                                                 \
-                                       .keys = kind##_keys,                                                            \
-                                       .heads = kind##_heads,                                                          \
-                                       .absent = missing,                                                              \
-                                       .size = sizeof(struct seq2seq)};
+#define HEAD(class)                                                                                                    \
+    {class, "translate", "input_ids attention_mask decoder_input_ids labels", .build = build, SEQ2SEQ_RUN}, {          \
+        .architecture = NULL                                                                                           \
+    }
 
-FAMILY(marian, "transformer", "MarianMTModel", "Vaswani et al. 2017",
-       "the Transformer: encoder and decoder, for translation",
-       "Parameters have the names of transformers' MarianMTModel: model.shared.weight (or "
-       "model.encoder.embed_tokens.weight and model.decoder.embed_tokens.weight), "
-       "model.encoder.layers.N.self_attn.q_proj.weight and so on, final_logits_bias. Sine positions are computed and "
-       "not in the file. Post-norm, as the paper draws it. labels of -100 count for nothing; without "
-       "decoder_input_ids, the labels shifted right are taken.",
-       marian_absent)
-FAMILY(bart, "bart", "BartForConditionalGeneration", "Lewis et al. 2020",
-       "the Transformer of BART: post-norm, learned positions, normed embeddings",
-       "Parameters have the names of transformers' BartForConditionalGeneration: those of `transformer`, and "
-       "model.encoder.embed_positions.weight, whose first two rows are not used, "
-       "model.encoder.layernorm_embedding.weight and so on, also of the decoder.",
-       others_absent)
-FAMILY(mbart, "mbart", "MBartForConditionalGeneration", "Liu et al. 2020",
-       "the Transformer of mBART: pre-norm, learned positions, normed embeddings",
-       "Parameters have the names of transformers' MBartForConditionalGeneration: those of `bart`, and "
-       "model.encoder.layer_norm.weight and so on, after the last layer, also of the decoder. Labels end with the code "
-       "of the language; without decoder_input_ids they are shifted right and this last token comes first.",
-       others_absent)
-FAMILY(pegasus, "pegasus", "PegasusForConditionalGeneration", "Zhang et al. 2020",
-       "the Transformer of PEGASUS: pre-norm, sine positions",
-       "Parameters have the names of transformers' PegasusForConditionalGeneration: those of `transformer`, and "
-       "model.encoder.layer_norm.weight and so on, after the last layer, also of the decoder. Sine positions are "
-       "computed and not read from the file.",
-       others_absent)
+static const heed_head marian_heads[] = {HEAD("MarianMTModel")};
+const heed_family family_marian = {
+    .name = "transformer",
+    .type = "marian",
+    .paper = "Vaswani et al. 2017",
+    .summary = "the Transformer: encoder and decoder, for translation",
+    .notes =
+        "Parameters have the names of transformers' MarianMTModel: model.shared.weight (or "
+        "model.encoder.embed_tokens.weight and model.decoder.embed_tokens.weight), "
+        "model.encoder.layers.N.self_attn.q_proj.weight and so on, final_logits_bias. Sine positions are computed and "
+        "not in the file. Post-norm, as the paper draws it. labels of -100 count for nothing; without "
+        "decoder_input_ids, the labels shifted right are taken.",
+    .keys = marian_keys,
+    .heads = marian_heads,
+    .absent = marian_absent,
+    .kind = &marian_kind,
+    .size = sizeof(struct seq2seq),
+};
+
+static const heed_head bart_heads[] = {HEAD("BartForConditionalGeneration")};
+const heed_family family_bart = {
+    .name = "bart",
+    .type = "bart",
+    .paper = "Lewis et al. 2020",
+    .summary = "the Transformer of BART: post-norm, learned positions, normed embeddings",
+    .notes = "Parameters have the names of transformers' BartForConditionalGeneration: those of `transformer`, and "
+             "model.encoder.embed_positions.weight, whose first two rows are not used, "
+             "model.encoder.layernorm_embedding.weight and so on, also of the decoder.",
+    .keys = bart_keys,
+    .heads = bart_heads,
+    .absent = others_absent,
+    .kind = &bart_kind,
+    .size = sizeof(struct seq2seq),
+};
+
+static const heed_head mbart_heads[] = {HEAD("MBartForConditionalGeneration")};
+const heed_family family_mbart = {
+    .name = "mbart",
+    .type = "mbart",
+    .paper = "Liu et al. 2020",
+    .summary = "the Transformer of mBART: pre-norm, learned positions, normed embeddings",
+    .notes = "Parameters have the names of transformers' MBartForConditionalGeneration: those of `bart`, and "
+             "model.encoder.layer_norm.weight and so on, after the last layer, also of the decoder. Labels end with "
+             "the code of the language; without decoder_input_ids they are shifted right and this last token comes "
+             "first.",
+    .keys = mbart_keys,
+    .heads = mbart_heads,
+    .absent = others_absent,
+    .kind = &mbart_kind,
+    .size = sizeof(struct seq2seq),
+};
+
+static const heed_head pegasus_heads[] = {HEAD("PegasusForConditionalGeneration")};
+const heed_family family_pegasus = {
+    .name = "pegasus",
+    .type = "pegasus",
+    .paper = "Zhang et al. 2020",
+    .summary = "the Transformer of PEGASUS: pre-norm, sine positions",
+    .notes = "Parameters have the names of transformers' PegasusForConditionalGeneration: those of `transformer`, and "
+             "model.encoder.layer_norm.weight and so on, after the last layer, also of the decoder. Sine positions are "
+             "computed and not read from the file.",
+    .keys = pegasus_keys,
+    .heads = pegasus_heads,
+    .absent = others_absent,
+    .kind = &pegasus_kind,
+    .size = sizeof(struct seq2seq),
+};

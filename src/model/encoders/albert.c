@@ -14,7 +14,7 @@ static bool make_groups(heed_ctx *cx, heed_json config, heed_params *set, const 
     heed_encoder_layer *const own = heed_params_room(cx, set, (size_t)groups * (size_t)inner, sizeof *own);
     m->stack.layer = heed_params_room(cx, set, (size_t)layers * (size_t)inner, sizeof *m->stack.layer);
     for (int i = 0; own && i < groups * inner; i++) {
-        const struct part_name group = part_numbered(cx, base, m->kind->stack, i / inner),
+        const struct part_name group = part_numbered(cx, base, encoder_names(m->kind).stack, i / inner),
                                name = part_numbered(cx, group.s, "albert_layers", i % inner);
         if (!encoder_make_layer(cx, config, set, name.s, m, &own[i])) return false;
         own[i].keeps_hidden = true;
@@ -29,11 +29,10 @@ static bool make_groups(heed_ctx *cx, heed_json config, heed_params *set, const 
     return true;
 }
 
-static const struct encoder_kind albert_kind = {
-    .base = "albert",
-    .key = {BERT_CONFIG, .embedding = "embedding_size"},
+static const struct encoder_layout albert_layout = {
+    .from = &bert_layout,
+    .key = {.embedding = "embedding_size"},
     .stack = "encoder.albert_layer_groups",
-    .make_stack = make_groups,
     .layer = {.qkv = {"attention.query", "attention.key", "attention.value"},
               .out = "attention.dense",
               .norm1 = "attention.LayerNorm",
@@ -41,9 +40,7 @@ static const struct encoder_kind albert_kind = {
               .down = "ffn_output",
               .norm2 = "full_layer_layer_norm"},
     .project = "encoder.embedding_hidden_mapping_in",
-    .projects = true,
     .pooler = "pooler",
-    .segments = true,
     .masked = {.dense = "predictions.dense",
                .norm = "predictions.LayerNorm",
                .decoder = "predictions.decoder",
@@ -51,11 +48,12 @@ static const struct encoder_kind albert_kind = {
     .sentence = {.dropout = "classifier_dropout_prob", .out = "sop_classifier.classifier"},
     .sentence_logits = "sop_logits",
     .sentence_label = "sentence_order_label",
-    .classify = {.dropout = "classifier_dropout_prob", .out = "classifier"},
-    .choose = {.dropout = "classifier_dropout_prob", .out = "classifier"},
-    .tag = {.dropout = "classifier_dropout_prob", .out = "classifier"},
-    .answer = {.out = "qa_outputs"},
+    .classify = {.dropout = "classifier_dropout_prob"},
+    .choose = {.dropout = "classifier_dropout_prob"},
+    .tag = {.dropout = "classifier_dropout_prob"},
 };
+static const struct encoder_kind albert_kind = {
+    .layout = &albert_layout, .make_stack = make_groups, .projects = true, .segments = true};
 
 static const heed_key albert_keys[] = {
     {"embedding_size", HEED_KEY_INT, "128", "width of embeddings"},
@@ -73,22 +71,20 @@ static const heed_key albert_keys[] = {
 static const heed_key albert_pretrain_keys[] = {TIED_KEY, DROPOUT_KEY, NUM_LABELS_KEY, END_OF_KEYS};
 static const heed_key albert_classify_keys[] = {LABEL_KEYS, DROPOUT_KEY, END_OF_KEYS};
 static const heed_key albert_tag_keys[] = {NUM_LABELS_KEY, DROPOUT_KEY, END_OF_KEYS};
-static const heed_key albert_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
 static const heed_key albert_choose_keys[] = {DROPOUT_KEY, END_OF_KEYS};
 
 /* transformers makes the head of the order as wide as there are labels, and its loss wants 2. */
-static bool albert_pretrain(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    const int64_t labels = config_labels(cx, config);
+static bool albert_pretrain(heed_ctx *cx, const heed_build *b, void *own) {
+    const int64_t labels = config_labels(cx, b->config);
     if (!heed_failed(cx) && labels != 2)
         return heed_fail(cx, HEED_ERR_FORMAT, "num_labels: the order of sentences has 2, not %lld", (long long)labels);
-    return encoder_build_pretrain(cx, &albert_kind, config, set, own);
+    return encoder_build_pretrain(cx, b, own);
 }
 
-ENCODER_BUILDS(albert)
 static const heed_head albert_heads[] = {
-    ENCODER_HEADS(albert, "Albert", ENCODER_INPUTS),
+    ENCODER_HEADS("Albert", ENCODER_INPUTS, albert_classify_keys, albert_tag_keys, num_labels_keys, albert_choose_keys),
     {"AlbertForPreTraining", "pretrain", ENCODER_INPUTS " labels sentence_order_label", .keys = albert_pretrain_keys,
-     ENCODER_RUN(albert, pretrain)},
+     .build = albert_pretrain, ENCODER_RUN(pretrain)},
     {.architecture = NULL},
 };
 
@@ -104,5 +100,6 @@ const heed_family family_albert = {
     .keys = albert_keys,
     .heads = albert_heads,
     .ignored = encoder_ignored,
+    .kind = &albert_kind,
     .size = sizeof(struct encoder),
 };

@@ -2,43 +2,21 @@
  * are those of transformers. encoder.h says what they compute. */
 #include "model/encoders/encoder.h"
 
-#define BERT_KIND(base_, tasks_)                                                                                       \
-    {                                                                                                                  \
-        .base = base_, .key = {BERT_CONFIG}, .stack = "encoder.layer", .layer = {BERT_LAYER},                          \
-        .pooler = "pooler.dense", .segments = true, .tasks = tasks_,                                                   \
-        .masked = {.dense = "cls.predictions.transform.dense",                                                         \
-                   .norm = "cls.predictions.transform.LayerNorm",                                                      \
-                   .decoder = "cls.predictions.decoder",                                                               \
-                   .bias = "cls.predictions.bias"},                                                                    \
-        .sentence = {.out = "cls.seq_relationship"}, .sentence_logits = "seq_relationship_logits",                     \
-        .sentence_label = "next_sentence_label", .classify = {.dropout = "classifier_dropout", .out = "classifier"},   \
-        .choose = {.dropout = "classifier_dropout", .out = "classifier"},                                              \
-        .tag = {.dropout = "classifier_dropout", .out = "classifier"}, .answer = {.out = "qa_outputs"},                \
-    }
-
-static const heed_key bert_classify_keys[] = {LABEL_KEYS, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-static const heed_key bert_tag_keys[] = {NUM_LABELS_KEY, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-static const heed_key bert_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
-static const heed_key bert_choose_keys[] = {CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-
 /* The heads that these two have beside those of all encoders. */
-#define BERT_HEADS(family, Name, inputs_)                                                                              \
-    {Name "ForPreTraining", "pretrain", inputs_ " labels next_sentence_label", .keys = encoder_masked_keys,            \
-     ENCODER_RUN(family, pretrain)},                                                                                   \
-        {Name "ForNextSentencePrediction", "nsp", inputs_ " labels", ENCODER_RUN(family, sentence)}, {                 \
+#define BERT_HEADS(Name, inputs_)                                                                                      \
+    ENCODER_HEADS(Name, inputs_, bert_classify_keys, bert_tag_keys, num_labels_keys, bert_choose_keys),                \
+        {Name "ForPreTraining", "pretrain", inputs_ " labels next_sentence_label", .keys = encoder_masked_keys,        \
+         ENCODER(pretrain)},                                                                                           \
+        {Name "ForNextSentencePrediction", "nsp", inputs_ " labels", ENCODER(sentence)}, {                             \
         .architecture = NULL                                                                                           \
     }
 
 /* ---- BERT ---- */
 
-static const struct encoder_kind bert_kind = BERT_KIND("bert", false);
+static const struct encoder_kind bert_kind = {.layout = &bert_layout, .segments = true};
 static const heed_key bert_keys[] = {BERT_KEYS("30522", "768", "12", "3072", "gelu", "0.1", "0"), SEGMENT_KEYS,
                                      END_OF_KEYS};
-ENCODER_BUILDS(bert)
-ENCODER_BUILD(bert, pretrain)
-ENCODER_BUILD(bert, sentence)
-static const heed_head bert_heads[] = {ENCODER_HEADS(bert, "Bert", ENCODER_INPUTS),
-                                       BERT_HEADS(bert, "Bert", ENCODER_INPUTS)};
+static const heed_head bert_heads[] = {BERT_HEADS("Bert", ENCODER_INPUTS)};
 
 const heed_family family_bert = {
     .name = "bert",
@@ -54,16 +32,13 @@ const heed_family family_bert = {
     .keys = bert_keys,
     .heads = bert_heads,
     .ignored = encoder_ignored,
+    .kind = &bert_kind,
     .size = sizeof(struct encoder),
 };
 
 /* ---- ERNIE ---- */
 
-#define ernie_classify_keys bert_classify_keys
-#define ernie_tag_keys      bert_tag_keys
-#define ernie_answer_keys   bert_answer_keys
-#define ernie_choose_keys   bert_choose_keys
-static const struct encoder_kind ernie_kind = BERT_KIND("ernie", true);
+static const struct encoder_kind ernie_kind = {.layout = &bert_layout, .segments = true, .tasks = true};
 static const heed_key ernie_keys[] = {
     BERT_KEYS("30522", "768", "12", "3072", "gelu", "0.1", "0"),
     SEGMENT_KEYS,
@@ -71,11 +46,7 @@ static const heed_key ernie_keys[] = {
     {"task_type_vocab_size", HEED_KEY_INT, "3", "number of tasks (task_type_ids)"},
     END_OF_KEYS,
 };
-ENCODER_BUILDS(ernie)
-ENCODER_BUILD(ernie, pretrain)
-ENCODER_BUILD(ernie, sentence)
-static const heed_head ernie_heads[] = {ENCODER_HEADS(ernie, "Ernie", ENCODER_INPUTS " task_type_ids"),
-                                        BERT_HEADS(ernie, "Ernie", ENCODER_INPUTS " task_type_ids")};
+static const heed_head ernie_heads[] = {BERT_HEADS("Ernie", ENCODER_INPUTS " task_type_ids")};
 
 const heed_family family_ernie = {
     .name = "ernie",
@@ -89,5 +60,6 @@ const heed_family family_ernie = {
     .keys = ernie_keys,
     .heads = ernie_heads,
     .ignored = encoder_ignored,
+    .kind = &ernie_kind,
     .size = sizeof(struct encoder),
 };

@@ -3,15 +3,16 @@
  *     pooled = relu(W_d h_0 + b_d) */
 #include "model/encoders/encoder.h"
 
-static const struct encoder_kind distilbert_kind = {
-    .base = "distilbert",
+static const struct encoder_layout distilbert_layout = {
+    .from = &bert_layout,
     .key = {.width = "dim",
             .layers = "n_layers",
             .heads = "n_heads",
             .hidden = "hidden_dim",
             .act = "activation",
             .dropout = "dropout",
-            .attention_dropout = "attention_dropout"},
+            .attention_dropout = "attention_dropout",
+            .eps = ""},
     .stack = "transformer.layer",
     .layer = {.qkv = {"attention.q_lin", "attention.k_lin", "attention.v_lin"},
               .out = "attention.out_lin",
@@ -19,16 +20,15 @@ static const struct encoder_kind distilbert_kind = {
               .up = "ffn.lin1",
               .down = "ffn.lin2",
               .norm2 = "output_layer_norm"},
-    .keeps_attention = true,
-    .masked = {.dense = "vocab_transform", .norm = "vocab_layer_norm", .decoder = "vocab_projector"},
-    .classify = {.dense = "pre_classifier",
-                 .act = HEED_ACT_RELU,
-                 .dropout = "seq_classif_dropout",
-                 .out = "classifier"},
-    .choose = {.dense = "pre_classifier", .act = HEED_ACT_RELU, .dropout = "seq_classif_dropout", .out = "classifier"},
-    .tag = {.dropout = "dropout", .out = "classifier"},
-    .answer = {.dropout = "qa_dropout", .out = "qa_outputs"},
+    .pooler = "",
+    .masked = {.dense = "vocab_transform", .norm = "vocab_layer_norm", .decoder = "vocab_projector", .bias = ""},
+    .classify = {.dense = "pre_classifier", .dropout = "seq_classif_dropout"},
+    .choose = {.dense = "pre_classifier", .dropout = "seq_classif_dropout"},
+    .tag = {.dropout = "dropout"},
+    .answer = {.dropout = "qa_dropout"},
 };
+static const struct encoder_kind distilbert_kind = {
+    .layout = &distilbert_layout, .keeps_attention = true, .dense_act = HEED_ACT_RELU};
 
 static const heed_key distilbert_keys[] = {
     {"vocab_size", HEED_KEY_INT, "30522", "number of tokens"},
@@ -48,14 +48,15 @@ static const heed_key distilbert_keys[] = {
 #define DROPOUT_KEY                                                                                                    \
     { "seq_classif_dropout", HEED_KEY_NUMBER, "0.2", "dropout before the classifier" }
 static const heed_key distilbert_classify_keys[] = {LABEL_KEYS, DROPOUT_KEY, END_OF_KEYS};
-static const heed_key distilbert_tag_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
 static const heed_key distilbert_answer_keys[] = {
     NUM_LABELS_KEY, {"qa_dropout", HEED_KEY_NUMBER, "0.1", "dropout before the last layer"}, END_OF_KEYS};
 static const heed_key distilbert_choose_keys[] = {DROPOUT_KEY, END_OF_KEYS};
 
-ENCODER_BUILDS(distilbert)
-static const heed_head distilbert_heads[] = {ENCODER_HEADS(distilbert, "DistilBert", PLAIN_INPUTS),
-                                             {.architecture = NULL}};
+static const heed_head distilbert_heads[] = {
+    ENCODER_HEADS("DistilBert", PLAIN_INPUTS, distilbert_classify_keys, num_labels_keys, distilbert_answer_keys,
+                  distilbert_choose_keys),
+    {.architecture = NULL},
+};
 
 const heed_family family_distilbert = {
     .name = "distilbert",
@@ -68,5 +69,6 @@ const heed_family family_distilbert = {
     .keys = distilbert_keys,
     .heads = distilbert_heads,
     .ignored = encoder_ignored,
+    .kind = &distilbert_kind,
     .size = sizeof(struct encoder),
 };

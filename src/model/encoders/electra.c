@@ -10,34 +10,25 @@
 #include "tensor/engine.h"
 #include <math.h>
 
-#define ELECTRA_BODY                                                                                                   \
-    .key = {BERT_CONFIG, .embedding = "embedding_size"}, .stack = "encoder.layer", .layer = {BERT_LAYER},              \
-    .project = "embeddings_project", .segments = true
-
-static const struct encoder_kind electra_kind = {
-    .base = "electra",
-    ELECTRA_BODY,
+static const struct encoder_layout electra_layout = {
+    .from = &bert_layout,
+    .key = {.embedding = "embedding_size"},
+    .project = "embeddings_project",
+    .pooler = "",
     .masked = {.dense = "generator_predictions.dense",
                .norm = "generator_predictions.LayerNorm",
                .decoder = "generator_lm_head",
-               .gelu = true},
-    .classify = {.dense = "classifier.dense",
-                 .act = HEED_ACT_GELU,
-                 .drops_first = true,
-                 .dropout = "classifier_dropout",
-                 .out = "classifier.out_proj"},
-    .tag = {.dropout = "classifier_dropout", .out = "classifier"},
-    .answer = {.out = "qa_outputs"},
+               .bias = ""},
+    .classify = {.dense = "classifier.dense", .out = "classifier.out_proj"},
 };
-
-static const struct encoder_kind generator_kind = {
-    .base = GENERATOR ".electra",
-    ELECTRA_BODY,
+/* Of the generator beside the discriminator. */
+static const struct encoder_layout generator_layout = {
+    .from = &electra_layout,
     .masked = {.dense = GENERATOR ".generator_predictions.dense",
                .norm = GENERATOR ".generator_predictions.LayerNorm",
-               .decoder = GENERATOR ".generator_lm_head",
-               .gelu = true},
+               .decoder = GENERATOR ".generator_lm_head"},
 };
+static const struct encoder_kind generator_kind = {.layout = &generator_layout, .segments = true, .masked_gelu = true};
 
 static const heed_key electra_keys[] = {
     {"embedding_size", HEED_KEY_INT, "128", "width of embeddings"},
@@ -45,9 +36,6 @@ static const heed_key electra_keys[] = {
     SEGMENT_KEYS,
     END_OF_KEYS,
 };
-static const heed_key electra_classify_keys[] = {LABEL_KEYS, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-static const heed_key electra_tag_keys[] = {NUM_LABELS_KEY, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-static const heed_key electra_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
 static const heed_key electra_choose_keys[] = {
     {"summary_type", HEED_KEY_TEXT, "first", "the state of a sequence: first, last, mean; cls_index: last"},
     {"summary_use_proj", HEED_KEY_BOOL, "true", "a linear layer follows"},
@@ -60,11 +48,9 @@ static const heed_key electra_choose_keys[] = {
 
 /* ---- multiple choice ---- */
 
-static bool electra_choose(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool make_choose(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m) {
     static const char *const types[] = {"first", "last", "mean", "cls_index", NULL};
     static const enum pooling pooling[] = {POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_LAST};
-    struct encoder *m = own;
-    if (!encoder_make(cx, &electra_kind, config, set, "electra", false, m)) return false;
     const int type = config_choice(cx, config, "summary_type", types);
     const heed_json act = heed_json_find(cx, config, "summary_activation");
     if (type < 0) return false;
@@ -84,9 +70,10 @@ static bool electra_choose(heed_ctx *cx, heed_json config, heed_params *set, voi
 
 /* ---- replaced tokens ---- */
 
-static bool electra_replaced(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool electra_replaced(heed_ctx *cx, const heed_build *b, void *own) {
+    heed_params *const set = b->params;
     struct encoder *m = own;
-    if (!encoder_make(cx, &electra_kind, config, set, "electra", false, m)) return false;
+    if (!encoder_build_body(cx, b, false, m)) return false;
     m->transform.act = m->act;
     return part_linear(cx, set, "discriminator_predictions", "dense", m->width, m->width, true, m->init,
                        &m->transform.dense) &&
@@ -154,13 +141,17 @@ heed_json electra_generator_config(heed_ctx *cx, heed_json config) {
     return copy;
 }
 
-static bool electra_pretrainer(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool electra_pretrainer(heed_ctx *cx, const heed_build *b, void *own) {
+    heed_params *const set = b->params;
     struct pretrainer *const m = own;
-    if (!electra_replaced(cx, config, set, &m->discriminator)) return false;
-    const heed_json narrower = electra_generator_config(cx, config);
-    m->generator.shares = &m->discriminator;
+    struct encoder *const g = &m->generator;
+    if (!electra_replaced(cx, b, &m->discriminator)) return false;
+    const heed_json narrower = electra_generator_config(cx, b->config);
+    g->kind = &generator_kind;
+    g->shares = &m->discriminator;
     set->beside = GENERATOR;
-    const bool made = !heed_failed(cx) && encoder_build_masked(cx, &generator_kind, narrower, set, &m->generator);
+    const bool made = !heed_failed(cx) && encoder_make(cx, narrower, set, GENERATOR ".electra", false, g) &&
+                      encoder_make_masked(cx, narrower, set, g);
     heed_json_free(narrower);
     return made;
 }
@@ -290,17 +281,18 @@ static bool run_pretrainer(heed_ctx *cx, const void *own, const heed_io *in, hee
 
 /* ---- the family ---- */
 
-ENCODER_BUILD(electra, bare)
-ENCODER_BUILD(electra, masked)
-ENCODER_BUILD(electra, classify)
-ENCODER_BUILD(electra, tag)
-ENCODER_BUILD(electra, answer)
+static const struct encoder_kind electra_kind = {.layout = &electra_layout,
+                                                 .make_choose = make_choose,
+                                                 .segments = true,
+                                                 .masked_gelu = true,
+                                                 .dense_act = HEED_ACT_GELU,
+                                                 .drops_first = true};
 static const heed_head electra_heads[] = {
     {"ElectraForPreTraining", "pretrain", ENCODER_INPUTS " labels", .build = electra_replaced, .forward = run_replaced,
      .sample = encoder_sample_masked},
     {"ElectraForPreTraining", "replaced", ENCODER_INPUTS " labels samples", .keys = electra_pretrainer_keys,
      .build = electra_pretrainer, .forward = run_pretrainer, .sample = encoder_sample_masked},
-    ENCODER_HEADS(electra, "Electra", ENCODER_INPUTS),
+    ENCODER_HEADS("Electra", ENCODER_INPUTS, bert_classify_keys, bert_tag_keys, num_labels_keys, electra_choose_keys),
     {.architecture = NULL},
 };
 
@@ -318,5 +310,6 @@ const heed_family family_electra = {
     .keys = electra_keys,
     .heads = electra_heads,
     .ignored = encoder_ignored,
+    .kind = &electra_kind,
     .size = sizeof(struct pretrainer),
 };

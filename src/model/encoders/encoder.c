@@ -4,6 +4,36 @@
 
 const char *const encoder_ignored[] = {"embeddings.position_ids", "embeddings.token_type_ids", NULL};
 
+const struct encoder_layout bert_layout = {
+    .key = {.width = "hidden_size",
+            .layers = "num_hidden_layers",
+            .heads = "num_attention_heads",
+            .hidden = "intermediate_size",
+            .act = "hidden_act",
+            .dropout = "hidden_dropout_prob",
+            .attention_dropout = "attention_probs_dropout_prob",
+            .eps = "layer_norm_eps"},
+    .stack = "encoder.layer",
+    .layer = {.qkv = {"attention.self.query", "attention.self.key", "attention.self.value"},
+              .out = "attention.output.dense",
+              .norm1 = "attention.output.LayerNorm",
+              .up = "intermediate.dense",
+              .down = "output.dense",
+              .norm2 = "output.LayerNorm"},
+    .pooler = "pooler.dense",
+    .masked = {.dense = "cls.predictions.transform.dense",
+               .norm = "cls.predictions.transform.LayerNorm",
+               .decoder = "cls.predictions.decoder",
+               .bias = "cls.predictions.bias"},
+    .sentence = {.out = "cls.seq_relationship"},
+    .sentence_logits = "seq_relationship_logits",
+    .sentence_label = "next_sentence_label",
+    .classify = {.dropout = "classifier_dropout", .out = "classifier"},
+    .choose = {.dropout = "classifier_dropout", .out = "classifier"},
+    .tag = {.dropout = "classifier_dropout", .out = "classifier"},
+    .answer = {.out = "qa_outputs"},
+};
+
 /* ---- make ---- */
 
 static bool no_decoder(heed_ctx *cx, heed_json config) {
@@ -17,14 +47,20 @@ static bool no_decoder(heed_ctx *cx, heed_json config) {
     return !heed_failed(cx);
 }
 
-static bool make_sizes(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, struct encoder *m) {
-    m->kind = kind;
-    m->width = config_int(cx, config, kind->key.width, 1, SIZE_LIMIT);
-    m->dropout = (float)config_number(cx, config, kind->key.dropout, 0, 1);
-    m->eps = kind->key.eps ? (float)config_number(cx, config, kind->key.eps, 0, 1) : 1e-12f;
-    m->act = config_activation(cx, config, kind->key.act);
+struct encoder_layout encoder_names(const struct encoder_kind *kind) {
+    struct encoder_layout complete;
+    part_layout(kind->layout, &complete, sizeof complete);
+    return complete;
+}
+
+static bool make_sizes(heed_ctx *cx, heed_json config, struct encoder *m) {
+    const struct encoder_layout n = encoder_names(m->kind);
+    m->width = config_int(cx, config, n.key.width, 1, SIZE_LIMIT);
+    m->dropout = (float)config_number(cx, config, n.key.dropout, 0, 1);
+    m->eps = n.key.eps ? (float)config_number(cx, config, n.key.eps, 0, 1) : 1e-12f;
+    m->act = config_activation(cx, config, n.key.act);
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
-    m->stack.layers = (int)config_int(cx, config, kind->key.layers, 0, MAX_LAYERS);
+    m->stack.layers = (int)config_int(cx, config, n.key.layers, 0, MAX_LAYERS);
     return no_decoder(cx, config);
 }
 
@@ -60,14 +96,15 @@ static bool share_embeddings(heed_ctx *cx, heed_params *set, const char *base, s
     share_weight(cx, set, in.s, "LayerNorm", m->norm.weight);
     heed_param_tie(cx, set, part_under(cx, in.s, "LayerNorm").s, "bias", m->norm.bias);
     const int64_t width = heed_failed(cx) ? 0 : m->word.weight->shape[1];
-    return !heed_failed(cx) && (width == m->width || part_linear(cx, set, base, m->kind->project, width, m->width, true,
-                                                                 m->init, &m->project));
+    return !heed_failed(cx) && (width == m->width || part_linear(cx, set, base, encoder_names(m->kind).project, width,
+                                                                 m->width, true, m->init, &m->project));
 }
 
 static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     const struct encoder_kind *const k = m->kind;
+    const struct encoder_layout n = encoder_names(m->kind);
     const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
-                  width = k->key.embedding ? config_int(cx, config, k->key.embedding, 1, SIZE_LIMIT) : m->width;
+                  width = n.key.embedding ? config_int(cx, config, n.key.embedding, 1, SIZE_LIMIT) : m->width;
     const struct part_name in = part_under(cx, base, "embeddings");
     m->longest = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
     if (heed_failed(cx) || !part_embedding(cx, set, in.s, "word_embeddings", words, width, m->init, &m->word) ||
@@ -86,32 +123,33 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
         return heed_json_fail(cx, heed_json_find(cx, config, "vocab_size"), "the padding token is %d", k->padding);
     m->word.padding = k->padding ? k->padding : config_token(cx, config, "pad_token_id", words);
     if (k->from_padding && !offset_padding(cx, config, m)) return false;
-    if (k->projects || (k->project && width != m->width))
-        return part_linear(cx, set, base, k->project, width, m->width, true, m->init, &m->project);
+    if (k->projects || (n.project && width != m->width))
+        return part_linear(cx, set, base, n.project, width, m->width, true, m->init, &m->project);
     return !heed_failed(cx);
 }
 
 bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
                         heed_encoder_layer *l) {
-    const struct encoder_kind *const k = m->kind;
-    const int64_t C = m->width, hidden = config_int(cx, config, k->key.hidden, 1, SIZE_LIMIT);
+    const struct encoder_layout n = encoder_names(m->kind);
+    const int64_t C = m->width, hidden = config_int(cx, config, n.key.hidden, 1, SIZE_LIMIT);
     l->dropout = m->dropout;
-    l->keeps_attention = k->keeps_attention;
+    l->keeps_attention = m->kind->keeps_attention;
     l->site = "attention";
     l->feed_forward.act = m->act;
-    l->self_attn.dropout = (float)config_number(cx, config, k->key.attention_dropout, 0, 1);
-    return part_heads(cx, config, k->key.width, k->key.heads, &l->self_attn) &&
-           part_qkv(cx, set, prefix, k->layer.qkv, C, m->init, &l->self_attn.in) &&
-           part_linear(cx, set, prefix, k->layer.out, C, C, true, m->init, &l->self_attn.out) &&
-           part_norm(cx, set, prefix, k->layer.norm1, C, m->eps, &l->norm1) &&
-           part_linear(cx, set, prefix, k->layer.up, C, hidden, true, m->init, &l->feed_forward.linear1) &&
-           part_linear(cx, set, prefix, k->layer.down, hidden, C, true, m->init, &l->feed_forward.linear2) &&
-           part_norm(cx, set, prefix, k->layer.norm2, C, m->eps, &l->norm2);
+    l->self_attn.dropout = (float)config_number(cx, config, n.key.attention_dropout, 0, 1);
+    return part_heads(cx, config, n.key.width, n.key.heads, &l->self_attn) &&
+           part_qkv(cx, set, prefix, n.layer.qkv, C, m->init, &l->self_attn.in) &&
+           part_linear(cx, set, prefix, n.layer.out, C, C, true, m->init, &l->self_attn.out) &&
+           part_norm(cx, set, prefix, n.layer.norm1, C, m->eps, &l->norm1) &&
+           part_linear(cx, set, prefix, n.layer.up, C, hidden, true, m->init, &l->feed_forward.linear1) &&
+           part_linear(cx, set, prefix, n.layer.down, hidden, C, true, m->init, &l->feed_forward.linear2) &&
+           part_norm(cx, set, prefix, n.layer.norm2, C, m->eps, &l->norm2);
 }
 
 static bool make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m) {
     heed_linear_layer *const pooler = &m->pool.dense;
-    if (!part_linear(cx, set, base, m->kind->pooler, m->width, m->width, true, m->init, pooler)) return false;
+    if (!part_linear(cx, set, base, encoder_names(m->kind).pooler, m->width, m->width, true, m->init, pooler))
+        return false;
     m->pool.act = HEED_ACT_TANH;
     pooler->weight->head = pooler->bias->head = true;           /* models that were trained without it lack it */
     pooler->weight->optional = pooler->bias->optional = !*base; /* the states of tokens can do without */
@@ -121,17 +159,17 @@ static bool make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct
 bool encoder_make_stack(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     for (int i = 0; m->stack.layer && i < m->stack.layers; i++) {
-        const struct part_name layer = part_numbered(cx, base, m->kind->stack, i);
+        const struct part_name layer = part_numbered(cx, base, encoder_names(m->kind).stack, i);
         m->stack.layer[i].number = i;
         if (!encoder_make_layer(cx, config, set, layer.s, m, &m->stack.layer[i])) return false;
     }
     return !heed_failed(cx);
 }
 
-bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
-                  bool pooled, struct encoder *m) {
-    if (!make_sizes(cx, kind, config, m)) return false;
-    if (kind->make) return kind->make(cx, config, set, base, m);
+bool encoder_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled, struct encoder *m) {
+    const struct encoder_kind *const kind = m->kind;
+    if (!make_sizes(cx, config, m)) return false;
+    if (kind->make) return kind->make(cx, config, set, base, pooled, m);
     if (!(m->shares ? share_embeddings(cx, set, base, m) : make_embeddings(cx, config, set, base, m))) return false;
     return (kind->make_stack ? kind->make_stack : encoder_make_stack)(cx, config, set, base, m) &&
            (!pooled || make_pooler(cx, set, base, m));

@@ -23,47 +23,55 @@
 #include "model/parts/parts.h"
 
 /* A head that ends in a linear layer: W dropout(a(W_d dropout(x) + b_d)) + b. */
-struct head_kind {
-    const char *dense; /* W_d; NULL: there is none, or the body's pooler */
-    heed_activation act;
-    bool drops_first;    /* dropout before W_d too */
-    const char *dropout; /* its config key, where null is the body's dropout; NULL: none */
+struct head_layout {
+    const char *dense;   /* W_d; NULL: there is none, or it is the body's pooler */
+    const char *dropout; /* a config key, where null is the body's dropout; NULL: none */
     const char *out;     /* W */
 };
 
-struct encoder;
-
-/* Config keys, names of parameters (those of a body without its base) and constants of a family. What is NULL the
- * family does not have. */
-struct encoder_kind {
-    const char *base;
+/* How a family calls what all have: config keys, and names of parameters, those of the body without its base. A layout
+ * may extend another: a field that is NULL is looked up in `from`, and "" is what the family does not have. */
+struct encoder_layout {
+    const struct encoder_layout *from;
     struct {
         const char *width, *embedding; /* C; of embeddings, NULL: C */
         const char *layers, *heads, *hidden, *act, *dropout, *attention_dropout;
         const char *eps; /* NULL: 1e-12 */
     } key;
-    const char *stack;                                                                                   /* of layers */
-    bool (*make)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m); /* all of it */
-    bool (*make_stack)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
-    heed_tensor *(*run)(heed_ctx *cx, const struct encoder *m, const heed_io *in); /* of what `make` made */
+    const char *stack; /* of layers */
     struct {
         const char *qkv[3], *out, *norm1, *up, *down, *norm2;
     } layer;
-    const char *project; /* of embeddings to C; always there when `projects`, else only where they differ */
-    bool projects;
+    const char *project; /* of embeddings to C */
     const char *pooler;
-    bool segments;        /* token_type_ids */
-    bool tasks;           /* task_type_ids, where the config's use_task_id says so */
-    bool keeps_attention; /* the attention's output is not dropped out */
-    bool from_padding;    /* positions are those of RoBERTa (offset_positions) */
-    int padding;          /* the padding token, whatever the config says; 0: as that says */
     struct {
         const char *dense, *norm, *decoder;
         const char *bias; /* of the decoder, under a name of its own; NULL: it has none */
-        bool gelu;        /* whatever the body's activation is */
     } masked;
-    struct head_kind sentence, classify, choose, tag, answer; /* without .dense, pooled heads use the body's pooler */
-    const char *sentence_logits, *sentence_label;             /* of pretrain */
+    struct head_layout sentence, classify, choose, tag, answer; /* without .dense, pooled heads use the body's pooler */
+    const char *sentence_logits, *sentence_label;               /* of pretrain */
+};
+extern const struct encoder_layout bert_layout, roberta_layout;
+
+struct encoder;
+
+/* A family's kind: its names and what it computes otherwise than BERT. */
+struct encoder_kind {
+    const struct encoder_layout *layout;
+    /* The whole body; NULL: BERT's, whose layers are make_stack's. pooled: a head reads the pooler. */
+    bool (*make)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled, struct encoder *m);
+    bool (*make_stack)(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
+    heed_tensor *(*run)(heed_ctx *cx, const struct encoder *m, const heed_io *in);            /* of what `make` made */
+    bool (*make_choose)(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m); /* NULL: as classify */
+    bool projects;             /* embeddings are projected also where they are as wide as the layers */
+    bool segments;             /* token_type_ids */
+    bool tasks;                /* task_type_ids, where the config's use_task_id says so */
+    bool keeps_attention;      /* the attention's output is not dropped out */
+    bool from_padding;         /* positions are those of RoBERTa (offset_positions) */
+    int padding;               /* the padding token, whatever the config says; 0: as that says */
+    bool masked_gelu;          /* the masked head's activation, whatever the body's is */
+    heed_activation dense_act; /* of heads with W_d */
+    bool drops_first;          /* and dropout before it too */
 };
 
 /* a(W x + b), then a norm; what has no weight is left out. */
@@ -97,14 +105,14 @@ struct encoder {
     enum problem problem;
 };
 
-#define SIZE_LIMIT       ((int64_t)1 << 30)
 #define DISTANCE_BUCKETS 32
 
 /* ---- the body (encoder.c) ---- */
 
-/* Declares the parameters under `base`, and reads what the config says of them. */
-bool encoder_make(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set, const char *base,
-                  bool pooled, struct encoder *m);
+/* The layout, complete. */
+struct encoder_layout encoder_names(const struct encoder_kind *kind);
+/* Its kind is given: declares the parameters under `base`, and reads what the config says of them. */
+bool encoder_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled, struct encoder *m);
 /* Its layers, base.stack.N: what make_stack does where it is NULL. */
 bool encoder_make_stack(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m);
 bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
@@ -128,9 +136,9 @@ bool head_span_sample(heed_ctx *cx, int64_t batch, heed_io *in); /* such places,
 /* The dropout of a config key that may be null, which is the body's; key NULL: 0. */
 float head_dropout(heed_ctx *cx, heed_json config, const char *key, const struct encoder *m);
 
+/* The functions of heads. */
 #define ENCODER_HEAD(name)                                                                                             \
-    bool encoder_build_##name(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,       \
-                              struct encoder *m);                                                                      \
+    bool encoder_build_##name(heed_ctx *cx, const heed_build *b, void *own);                                           \
     bool encoder_run_##name(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);                           \
     bool encoder_sample_##name(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 ENCODER_HEAD(bare)
@@ -142,51 +150,30 @@ ENCODER_HEAD(choose)
 ENCODER_HEAD(tag)
 ENCODER_HEAD(answer)
 #undef ENCODER_HEAD
+/* The body of a head of the family. */
+bool encoder_build_body(heed_ctx *cx, const heed_build *b, bool pooled, struct encoder *m);
+/* The masked head of a body that is made. */
+bool encoder_make_masked(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m);
 
-/* The build function of a family's head, and the functions of its record. */
-#define ENCODER_BUILD(family, name)                                                                                    \
-    static bool family##_##name(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                         \
-        return encoder_build_##name(cx, &family##_kind, config, set, own);                                             \
-    }
-#define ENCODER_BUILDS(family)                                                                                         \
-    ENCODER_BUILD(family, bare)                                                                                        \
-    ENCODER_BUILD(family, masked)                                                                                      \
-    ENCODER_BUILD(family, classify)                                                                                    \
-    ENCODER_BUILD(family, tag)                                                                                         \
-    ENCODER_BUILD(family, answer)                                                                                      \
-    ENCODER_BUILD(family, choose)
-#define ENCODER_RUN(family, name)                                                                                      \
-    .build = family##_##name, .forward = encoder_run_##name, .sample = encoder_sample_##name
+#define ENCODER_RUN(name) .forward = encoder_run_##name, .sample = encoder_sample_##name
+#define ENCODER(name)     .build = encoder_build_##name, ENCODER_RUN(name)
 
-/* The records of those heads; the keys of each are FAMILY_HEAD_keys. */
-#define ENCODER_HEADS(family, Name, inputs_)                                                                           \
-    {Name "ForMaskedLM", "mlm", inputs_ " labels", .keys = encoder_masked_keys, ENCODER_RUN(family, masked)},          \
-        {Name "ForSequenceClassification", "classify regress", inputs_ " labels", .keys = family##_classify_keys,      \
-         ENCODER_RUN(family, classify)},                                                                               \
-        {Name "ForTokenClassification", "tag", inputs_ " labels", .keys = family##_tag_keys,                           \
-         ENCODER_RUN(family, tag)},                                                                                    \
-        {Name "ForQuestionAnswering", "qa", inputs_ " start_positions end_positions", .keys = family##_answer_keys,    \
-         ENCODER_RUN(family, answer)},                                                                                 \
-        {Name "ForMultipleChoice", "choose", inputs_ " labels", .keys = family##_choose_keys,                          \
-         ENCODER_RUN(family, choose)},                                                                                 \
-    {                                                                                                                  \
-        Name "Model", "embed", inputs_, .bare = true, ENCODER_RUN(family, bare)                                        \
+/* The records of the heads that all have; of the last four, the keys. */
+#define ENCODER_HEADS(Name, inputs_, classify_keys, tag_keys, answer_keys, choose_keys)                                \
+    {Name "ForMaskedLM", "mlm", inputs_ " labels", .keys = encoder_masked_keys, ENCODER(masked)},                      \
+        {Name "ForSequenceClassification", "classify regress", inputs_ " labels", .keys = classify_keys,               \
+         ENCODER(classify)},                                                                                           \
+        {Name "ForTokenClassification", "tag", inputs_ " labels", .keys = tag_keys, ENCODER(tag)},                     \
+        {Name "ForQuestionAnswering", "qa", inputs_ " start_positions end_positions", .keys = answer_keys,             \
+         ENCODER(answer)},                                                                                             \
+        {Name "ForMultipleChoice", "choose", inputs_ " labels", .keys = choose_keys, ENCODER(choose)}, {               \
+        Name "Model", "embed", inputs_, .bare = true, ENCODER(bare)                                                    \
     }
 
 #define ENCODER_INPUTS "input_ids attention_mask token_type_ids position_ids"
 #define PLAIN_INPUTS   "input_ids attention_mask position_ids" /* of families without segments */
 
-/* BERT's names, which many families have. */
-#define BERT_CONFIG                                                                                                    \
-    .width = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads",                             \
-    .hidden = "intermediate_size", .act = "hidden_act", .dropout = "hidden_dropout_prob",                              \
-    .attention_dropout = "attention_probs_dropout_prob", .eps = "layer_norm_eps"
-#define BERT_LAYER                                                                                                     \
-    .qkv = {"attention.self.query", "attention.self.key", "attention.self.value"}, .out = "attention.output.dense",    \
-    .norm1 = "attention.output.LayerNorm", .up = "intermediate.dense", .down = "output.dense",                         \
-    .norm2 = "output.LayerNorm"
-
-/* And its keys, with the defaults that differ. */
+/* BERT's keys, with the defaults that differ. */
 #define BERT_KEYS(words, width, heads, hidden, act, dropout, padding)                                                  \
     {"vocab_size", HEED_KEY_INT, words, "number of tokens"}, {"hidden_size", HEED_KEY_INT, width, "width"},            \
         {"num_hidden_layers", HEED_KEY_INT, "12", "number of layers"},                                                 \
@@ -213,11 +200,11 @@ ENCODER_HEAD(answer)
         "classifier_dropout", HEED_KEY_NUMBER_OR_NULL, "null",                                                         \
             "dropout before the classifier; null: hidden_dropout_prob"                                                 \
     }
-#define END_OF_KEYS                                                                                                    \
-    { NULL, HEED_KEY_INT, NULL, NULL }
 #define NUM_LABELS_KEY                                                                                                 \
     { "num_labels", HEED_KEY_INT, "2", "number of labels, where id2label does not say" }
-extern const heed_key encoder_masked_keys[]; /* tie_word_embeddings */
-extern const char *const encoder_ignored[];  /* buffers of older releases */
+/* Keys of heads; BERT's are those of many. */
+extern const heed_key encoder_masked_keys[], bert_classify_keys[], bert_tag_keys[], bert_choose_keys[];
+extern const heed_key num_labels_keys[];
+extern const char *const encoder_ignored[]; /* buffers of older releases */
 
 #endif

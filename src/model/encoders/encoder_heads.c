@@ -3,6 +3,10 @@
 #include "tensor/engine.h"
 
 const heed_key encoder_masked_keys[] = {TIED_KEY, END_OF_KEYS};
+const heed_key bert_classify_keys[] = {LABEL_KEYS, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
+const heed_key bert_tag_keys[] = {NUM_LABELS_KEY, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
+const heed_key bert_choose_keys[] = {CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
+const heed_key num_labels_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
 
 /* ---- parts ---- */
 
@@ -85,9 +89,13 @@ static heed_tensor *zeros_like(heed_ctx *cx, const heed_tensor *t) {
 
 /* ---- bare ---- */
 
-bool encoder_build_bare(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                        struct encoder *m) {
-    return encoder_make(cx, kind, config, set, "", kind->pooler != NULL, m);
+bool encoder_build_body(heed_ctx *cx, const heed_build *b, bool pooled, struct encoder *m) {
+    m->kind = b->family->kind;
+    return encoder_make(cx, b->config, b->params, b->head->bare ? "" : b->family->base, pooled, m);
+}
+
+bool encoder_build_bare(heed_ctx *cx, const heed_build *b, void *own) {
+    return encoder_build_body(cx, b, encoder_names(b->family->kind).pooler != NULL, own);
 }
 
 bool encoder_run_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -128,18 +136,17 @@ bool head_make_decoder(heed_ctx *cx, heed_json config, heed_params *set, const c
     return !heed_failed(cx);
 }
 
-static bool make_masked(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m) {
-    const struct encoder_kind *const k = m->kind;
+bool encoder_make_masked(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m) {
+    const struct encoder_layout n = encoder_names(m->kind);
     const int64_t width = m->word.weight->shape[1];
-    m->transform.act = k->masked.gelu ? HEED_ACT_GELU : m->act;
-    return part_linear(cx, set, "", k->masked.dense, m->width, width, true, m->init, &m->transform.dense) &&
-           part_norm(cx, set, "", k->masked.norm, width, m->eps, &m->transform.norm) &&
-           head_make_decoder(cx, config, set, k->masked.decoder, k->masked.bias, width, true, m);
+    m->transform.act = m->kind->masked_gelu ? HEED_ACT_GELU : m->act;
+    return part_linear(cx, set, "", n.masked.dense, m->width, width, true, m->init, &m->transform.dense) &&
+           part_norm(cx, set, "", n.masked.norm, width, m->eps, &m->transform.norm) &&
+           head_make_decoder(cx, config, set, n.masked.decoder, n.masked.bias, width, true, m);
 }
 
-bool encoder_build_masked(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                          struct encoder *m) {
-    return encoder_make(cx, kind, config, set, kind->base, false, m) && make_masked(cx, config, set, m);
+bool encoder_build_masked(heed_ctx *cx, const heed_build *b, void *own) {
+    return encoder_build_body(cx, b, false, own) && encoder_make_masked(cx, b->config, b->params, own);
 }
 
 bool encoder_run_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -158,14 +165,13 @@ bool encoder_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t
 /* ---- next sentence, alone and with masked words ---- */
 
 static bool make_sentence(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m) {
-    const struct head_kind *const k = &m->kind->sentence;
-    m->head_dropout = head_dropout(cx, config, k->dropout, m);
-    return part_linear(cx, set, "", k->out, m->width, 2, true, m->init, &m->sentence);
+    const struct head_layout n = encoder_names(m->kind).sentence;
+    m->head_dropout = head_dropout(cx, config, n.dropout, m);
+    return part_linear(cx, set, "", n.out, m->width, 2, true, m->init, &m->sentence);
 }
 
-bool encoder_build_sentence(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                            struct encoder *m) {
-    return encoder_make(cx, kind, config, set, kind->base, true, m) && make_sentence(cx, config, set, m);
+bool encoder_build_sentence(heed_ctx *cx, const heed_build *b, void *own) {
+    return encoder_build_body(cx, b, true, own) && make_sentence(cx, b->config, b->params, own);
 }
 
 bool encoder_run_sentence(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -179,9 +185,8 @@ bool encoder_sample_sentence(heed_ctx *cx, const void *own, int64_t batch, int64
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 1, &batch));
 }
 
-bool encoder_build_pretrain(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                            struct encoder *m) {
-    return encoder_build_sentence(cx, kind, config, set, m) && make_masked(cx, config, set, m);
+bool encoder_build_pretrain(heed_ctx *cx, const heed_build *b, void *own) {
+    return encoder_build_sentence(cx, b, own) && encoder_make_masked(cx, b->config, b->params, own);
 }
 
 /* The sum of both losses, when there are labels of both. */
@@ -191,7 +196,7 @@ bool encoder_run_pretrain(heed_ctx *cx, const void *own, const heed_io *in, heed
     heed_tensor *const h = encoder_run(cx, m, in), *const x = transform_run(cx, &m->transform, h);
     heed_tensor *const logits = heed_linear_run(cx, &m->sentence, pooled(cx, m, in, h), HEED_ACT_NONE);
     heed_tensor *const labels = input_like(cx, in, "labels", heed_io_get(in, "input_ids")),
-                       *const next = heed_io_get(in, m->kind->sentence_label);
+                       *const next = heed_io_get(in, encoder_names(m->kind).sentence_label);
     const bool loss = labels && next;
     heed_io found = {0};
     if (loss) heed_io_put(cx, &sentence, "labels", next);
@@ -201,7 +206,7 @@ bool encoder_run_pretrain(heed_ctx *cx, const void *own, const heed_io *in, heed
     heed_tensor *const of_words = heed_io_get(&found, "logits"), *const words_loss = heed_io_get(&found, "loss");
     if (of_words && !heed_io_put(cx, out, "prediction_logits", of_words)) return false;
     if (!head_classify(cx, PROBLEM_ONE_LABEL, &sentence, logits, &found) ||
-        !heed_io_put(cx, out, m->kind->sentence_logits, logits))
+        !heed_io_put(cx, out, encoder_names(m->kind).sentence_logits, logits))
         return false;
     return !loss || heed_io_put(cx, out, "loss", heed_add(cx, words_loss, heed_io_get(&found, "loss")));
 }
@@ -209,28 +214,29 @@ bool encoder_run_pretrain(heed_ctx *cx, const void *own, const heed_io *in, heed
 bool encoder_sample_pretrain(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct encoder *m = own;
     return encoder_sample_masked(cx, own, batch, length, in) &&
-           heed_io_put(cx, in, m->kind->sentence_label, heed_zeros(cx, HEED_I32, 1, &batch));
+           heed_io_put(cx, in, encoder_names(m->kind).sentence_label, heed_zeros(cx, HEED_I32, 1, &batch));
 }
 
 /* ---- a class or numbers for a sequence ---- */
 
 /* W_d, where it is the head's own, dropout, and W of `outputs` rows. */
-static bool make_pooled_head(heed_ctx *cx, heed_json config, heed_params *set, const struct head_kind *k,
+static bool make_pooled_head(heed_ctx *cx, heed_json config, heed_params *set, const struct head_layout *k,
                              int64_t outputs, struct encoder *m) {
     m->head_dropout = head_dropout(cx, config, k->dropout, m);
-    if (k->drops_first) m->first_dropout = m->head_dropout;
     if (k->dense) {
-        m->pool.act = k->act;
+        if (m->kind->drops_first) m->first_dropout = m->head_dropout;
+        m->pool.act = m->kind->dense_act;
         if (!part_linear(cx, set, "", k->dense, m->width, m->width, true, m->init, &m->pool.dense)) return false;
     }
     return part_linear(cx, set, "", k->out, m->width, outputs, true, m->init, &m->output);
 }
 
-bool encoder_build_classify(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                            struct encoder *m) {
-    if (!encoder_make(cx, kind, config, set, kind->base, !kind->classify.dense, m)) return false;
-    m->problem = config_problem(cx, config);
-    return make_pooled_head(cx, config, set, &kind->classify, config_labels(cx, config), m);
+bool encoder_build_classify(heed_ctx *cx, const heed_build *b, void *own) {
+    const struct head_layout n = encoder_names(b->family->kind).classify;
+    struct encoder *m = own;
+    if (!encoder_build_body(cx, b, !n.dense, m)) return false;
+    m->problem = config_problem(cx, b->config);
+    return make_pooled_head(cx, b->config, b->params, &n, config_labels(cx, b->config), m);
 }
 
 bool encoder_run_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -247,10 +253,12 @@ bool encoder_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64
 
 /* ---- multiple choice ---- */
 
-bool encoder_build_choose(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                          struct encoder *m) {
-    return encoder_make(cx, kind, config, set, kind->base, !kind->choose.dense, m) &&
-           make_pooled_head(cx, config, set, &kind->choose, 1, m);
+bool encoder_build_choose(heed_ctx *cx, const heed_build *b, void *own) {
+    const struct encoder_kind *const kind = b->family->kind;
+    const struct head_layout n = encoder_names(b->family->kind).choose;
+    if (!encoder_build_body(cx, b, !n.dense && !kind->make_choose, own)) return false;
+    return kind->make_choose ? kind->make_choose(cx, b->config, b->params, own)
+                             : make_pooled_head(cx, b->config, b->params, &n, 1, own);
 }
 
 /* Inputs (B,N,T) as (B N,T): the choices are sequences like others. */
@@ -288,15 +296,16 @@ bool encoder_sample_choose(heed_ctx *cx, const void *own, int64_t batch, int64_t
 
 /* ---- a label for each token ---- */
 
-static bool make_token_head(heed_ctx *cx, heed_json config, heed_params *set, const struct head_kind *k,
+static bool make_token_head(heed_ctx *cx, heed_json config, heed_params *set, const struct head_layout *k,
                             struct encoder *m) {
     m->head_dropout = head_dropout(cx, config, k->dropout, m);
     return part_linear(cx, set, "", k->out, m->width, config_labels(cx, config), true, m->init, &m->output);
 }
 
-bool encoder_build_tag(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                       struct encoder *m) {
-    return encoder_make(cx, kind, config, set, kind->base, false, m) && make_token_head(cx, config, set, &kind->tag, m);
+bool encoder_build_tag(heed_ctx *cx, const heed_build *b, void *own) {
+    struct encoder *m = own;
+    const struct head_layout n = encoder_names(b->family->kind).tag;
+    return encoder_build_body(cx, b, false, m) && make_token_head(cx, b->config, b->params, &n, m);
 }
 
 bool encoder_run_tag(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -322,10 +331,11 @@ bool head_has_span(heed_ctx *cx, heed_json config) {
                      (long long)labels);
 }
 
-bool encoder_build_answer(heed_ctx *cx, const struct encoder_kind *kind, heed_json config, heed_params *set,
-                          struct encoder *m) {
-    return head_has_span(cx, config) && encoder_make(cx, kind, config, set, kind->base, false, m) &&
-           make_token_head(cx, config, set, &kind->answer, m);
+bool encoder_build_answer(heed_ctx *cx, const heed_build *b, void *own) {
+    const struct head_layout n = encoder_names(b->family->kind).answer;
+    struct encoder *m = own;
+    return head_has_span(cx, b->config) && encoder_build_body(cx, b, false, m) &&
+           make_token_head(cx, b->config, b->params, &n, m);
 }
 
 /* Positions (B) or (B,1), those beyond the T tokens as T, which does not count. */

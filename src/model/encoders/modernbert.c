@@ -91,7 +91,10 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
            part_linear(cx, set, prefix, "mlp.Wo", hidden, C, mlp_bias, out, &l->feed_forward.linear2);
 }
 
-static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
+/* Its heads have no pooler. */
+static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled,
+                      struct encoder *m) {
+    (void)pooled;
     const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
                   near = config_int(cx, config, "local_attention", 0, SIZE_LIMIT) / 2;
     const struct part_name in = part_under(cx, base, "embeddings");
@@ -116,73 +119,66 @@ static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const ch
     return !heed_failed(cx) && make_norm(cx, config, set, base, "final_norm", m, &m->stack.norm);
 }
 
-static const struct encoder_kind modernbert_kind = {
-    .base = "model",
-    .key = {.width = "hidden_size",
-            .layers = "num_hidden_layers",
-            .act = "hidden_activation",
-            .dropout = "embedding_dropout",
-            .eps = "norm_eps"},
-    .make = make_body,
-};
+static const struct encoder_layout modernbert_layout = {.key = {.width = "hidden_size",
+                                                                .layers = "num_hidden_layers",
+                                                                .act = "hidden_activation",
+                                                                .dropout = "embedding_dropout",
+                                                                .eps = "norm_eps"}};
+static const struct encoder_kind modernbert_kind = {.layout = &modernbert_layout, .make = make_body};
 
 /* ---- heads ---- */
 
 /* The body, and norm(a(W x + b)) before the last layer. */
-static bool make_head(heed_ctx *cx, heed_json config, heed_params *set, struct encoder *m, struct transform *t) {
-    if (!encoder_make(cx, &modernbert_kind, config, set, "model", false, m)) return false;
+static bool make_head(heed_ctx *cx, const heed_build *b, struct encoder *m, struct transform *t) {
+    if (!encoder_build_body(cx, b, false, m)) return false;
     const heed_init out = truncated(m->init.b / sqrtf(2 * (float)(m->stack.layers ? m->stack.layers : 1)));
-    const bool bias = heed_json_bool(cx, config, "classifier_bias");
-    t->act = config_activation(cx, config, "classifier_activation");
-    return part_linear(cx, set, "head", "dense", m->width, m->width, bias, out, &t->dense) &&
-           make_norm(cx, config, set, "head", "norm", m, &t->norm);
+    const bool bias = heed_json_bool(cx, b->config, "classifier_bias");
+    t->act = config_activation(cx, b->config, "classifier_activation");
+    return part_linear(cx, b->params, "head", "dense", m->width, m->width, bias, out, &t->dense) &&
+           make_norm(cx, b->config, b->params, "head", "norm", m, &t->norm);
 }
 
-static bool make_classifier(heed_ctx *cx, heed_json config, heed_params *set, int64_t labels, struct encoder *m) {
-    m->head_dropout = (float)config_number(cx, config, "classifier_dropout", 0, 1);
-    return part_linear(cx, set, "", "classifier", m->width, labels, true, truncated(1 / sqrtf((float)m->width)),
+static bool make_classifier(heed_ctx *cx, const heed_build *b, int64_t labels, struct encoder *m) {
+    m->head_dropout = (float)config_number(cx, b->config, "classifier_dropout", 0, 1);
+    return part_linear(cx, b->params, "", "classifier", m->width, labels, true, truncated(1 / sqrtf((float)m->width)),
                        &m->output);
 }
 
-static bool modernbert_masked(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool build_masked(heed_ctx *cx, const heed_build *b, void *own) {
     struct encoder *m = own;
-    if (heed_json_bool(cx, config, "sparse_prediction"))
-        return heed_json_fail(cx, heed_json_find(cx, config, "sparse_prediction"),
+    if (heed_json_bool(cx, b->config, "sparse_prediction"))
+        return heed_json_fail(cx, heed_json_find(cx, b->config, "sparse_prediction"),
                               "logits of all tokens are given, not of masked ones alone");
-    return make_head(cx, config, set, m, &m->transform) &&
-           head_make_decoder(cx, config, set, "decoder", NULL, m->width, heed_json_bool(cx, config, "decoder_bias"), m);
+    return make_head(cx, b, m, &m->transform) && head_make_decoder(cx, b->config, b->params, "decoder", NULL, m->width,
+                                                                   heed_json_bool(cx, b->config, "decoder_bias"), m);
 }
 
 /* first: what stands for a sequence that is pooled by "cls" */
-static bool make_pooled(heed_ctx *cx, heed_json config, heed_params *set, enum pooling first, int64_t labels,
-                        struct encoder *m) {
+static bool make_pooled(heed_ctx *cx, const heed_build *b, enum pooling first, int64_t labels, struct encoder *m) {
     static const char *const poolings[] = {"cls", "mean", NULL};
-    if (!make_head(cx, config, set, m, &m->pool)) return false;
-    m->pooling = config_choice(cx, config, "classifier_pooling", poolings) == 0 ? first : POOL_UNMASKED_MEAN;
-    return !heed_failed(cx) && make_classifier(cx, config, set, labels, m);
+    if (!make_head(cx, b, m, &m->pool)) return false;
+    m->pooling = config_choice(cx, b->config, "classifier_pooling", poolings) == 0 ? first : POOL_UNMASKED_MEAN;
+    return !heed_failed(cx) && make_classifier(cx, b, labels, m);
 }
 
-static bool modernbert_classify(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool build_classify(heed_ctx *cx, const heed_build *b, void *own) {
     struct encoder *m = own;
-    m->problem = config_problem(cx, config);
-    return make_pooled(cx, config, set, POOL_FIRST, config_labels(cx, config), m);
+    m->problem = config_problem(cx, b->config);
+    return make_pooled(cx, b, POOL_FIRST, config_labels(cx, b->config), m);
 }
 
-static bool modernbert_choose(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return make_pooled(cx, config, set, POOL_UNMASKED_FIRST, 1, own);
+static bool build_choose(heed_ctx *cx, const heed_build *b, void *own) {
+    return make_pooled(cx, b, POOL_UNMASKED_FIRST, 1, own);
 }
 
-static bool modernbert_tag(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool build_tag(heed_ctx *cx, const heed_build *b, void *own) {
     struct encoder *m = own;
-    return make_head(cx, config, set, m, &m->transform) &&
-           make_classifier(cx, config, set, config_labels(cx, config), m);
+    return make_head(cx, b, m, &m->transform) && make_classifier(cx, b, config_labels(cx, b->config), m);
 }
 
-static bool modernbert_answer(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return head_has_span(cx, config) && modernbert_tag(cx, config, set, own);
+static bool build_answer(heed_ctx *cx, const heed_build *b, void *own) {
+    return head_has_span(cx, b->config) && build_tag(cx, b, own);
 }
-
-ENCODER_BUILD(modernbert, bare)
 
 /* ---- the family ---- */
 
@@ -229,17 +225,17 @@ static const heed_key modernbert_choose_keys[] = {HEAD_KEYS, DROPOUT_KEY, POOLIN
 static const heed_key modernbert_tag_keys[] = {NUM_LABELS_KEY, HEAD_KEYS, DROPOUT_KEY, END_OF_KEYS};
 
 static const heed_head modernbert_heads[] = {
-    {"ModernBertForMaskedLM", "mlm", PLAIN_INPUTS " labels", .keys = modernbert_masked_keys,
-     ENCODER_RUN(modernbert, masked)},
+    {"ModernBertForMaskedLM", "mlm", PLAIN_INPUTS " labels", .keys = modernbert_masked_keys, .build = build_masked,
+     ENCODER_RUN(masked)},
     {"ModernBertForSequenceClassification", "classify regress", PLAIN_INPUTS " labels",
-     .keys = modernbert_classify_keys, ENCODER_RUN(modernbert, classify)},
-    {"ModernBertForTokenClassification", "tag", PLAIN_INPUTS " labels", .keys = modernbert_tag_keys,
-     ENCODER_RUN(modernbert, tag)},
+     .keys = modernbert_classify_keys, .build = build_classify, ENCODER_RUN(classify)},
+    {"ModernBertForTokenClassification", "tag", PLAIN_INPUTS " labels", .keys = modernbert_tag_keys, .build = build_tag,
+     ENCODER_RUN(tag)},
     {"ModernBertForQuestionAnswering", "qa", PLAIN_INPUTS " start_positions end_positions", .keys = modernbert_tag_keys,
-     ENCODER_RUN(modernbert, answer)},
+     .build = build_answer, ENCODER_RUN(answer)},
     {"ModernBertForMultipleChoice", "choose", PLAIN_INPUTS " labels", .keys = modernbert_choose_keys,
-     ENCODER_RUN(modernbert, choose)},
-    {"ModernBertModel", "embed", PLAIN_INPUTS, .bare = true, ENCODER_RUN(modernbert, bare)},
+     .build = build_choose, ENCODER_RUN(choose)},
+    {"ModernBertModel", "embed", PLAIN_INPUTS, .bare = true, ENCODER(bare)},
     {.architecture = NULL},
 };
 
@@ -255,5 +251,6 @@ const heed_family family_modernbert = {
         "layers a padding token with no token near it sees nothing, as with transformers' default attention.",
     .keys = modernbert_keys,
     .heads = modernbert_heads,
+    .kind = &modernbert_kind,
     .size = sizeof(struct encoder),
 };

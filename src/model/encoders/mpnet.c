@@ -15,47 +15,29 @@ static bool make_stack(heed_ctx *cx, heed_json config, heed_params *set, const c
     return true;
 }
 
-static const struct encoder_kind mpnet_kind = {
-    .base = "mpnet",
-    .key = {BERT_CONFIG},
-    .stack = "encoder.layer",
-    .make_stack = make_stack,
+static const struct encoder_layout mpnet_layout = {
+    .from = &roberta_layout,
     .layer = {.qkv = {"attention.attn.q", "attention.attn.k", "attention.attn.v"},
               .out = "attention.attn.o",
-              .norm1 = "attention.LayerNorm",
-              .up = "intermediate.dense",
-              .down = "output.dense",
-              .norm2 = "output.LayerNorm"},
-    .pooler = "pooler.dense",
-    .from_padding = true,
-    .padding = 1,
-    .masked = {.dense = "lm_head.dense",
-               .norm = "lm_head.layer_norm",
-               .decoder = "lm_head.decoder",
-               .bias = "lm_head.bias",
-               .gelu = true},
-    .classify = {.dense = "classifier.dense",
-                 .act = HEED_ACT_TANH,
-                 .drops_first = true,
-                 .dropout = "hidden_dropout_prob",
-                 .out = "classifier.out_proj"},
-    .choose = {.dropout = "hidden_dropout_prob", .out = "classifier"},
-    .tag = {.dropout = "hidden_dropout_prob", .out = "classifier"},
-    .answer = {.out = "qa_outputs"},
+              .norm1 = "attention.LayerNorm"},
+    .classify = {.dropout = "hidden_dropout_prob"},
+    .tag = {.dropout = "hidden_dropout_prob"},
 };
+static const struct encoder_kind mpnet_kind = {.layout = &mpnet_layout,
+                                               .make_stack = make_stack,
+                                               .from_padding = true,
+                                               .padding = 1,
+                                               .masked_gelu = true,
+                                               .dense_act = HEED_ACT_TANH,
+                                               .drops_first = true};
 
 static const heed_key mpnet_keys[] = {
     BERT_KEYS("30527", "768", "12", "3072", "gelu", "0.1", "1"),
     {"relative_attention_num_buckets", HEED_KEY_INT, "32", "rows of the table of biases, of which 32 are used"},
     END_OF_KEYS,
 };
-static const heed_key mpnet_classify_keys[] = {LABEL_KEYS, END_OF_KEYS};
-static const heed_key mpnet_tag_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
-#define mpnet_answer_keys mpnet_tag_keys
-#define mpnet_choose_keys NULL
-
-ENCODER_BUILDS(mpnet)
-static const heed_head mpnet_heads[] = {ENCODER_HEADS(mpnet, "MPNet", PLAIN_INPUTS), {.architecture = NULL}};
+static const heed_head mpnet_heads[] = {
+    ENCODER_HEADS("MPNet", PLAIN_INPUTS, label_keys, num_labels_keys, num_labels_keys, NULL), {.architecture = NULL}};
 
 const heed_family family_mpnet = {
     .name = "mpnet",
@@ -70,5 +52,6 @@ const heed_family family_mpnet = {
     .keys = mpnet_keys,
     .heads = mpnet_heads,
     .ignored = encoder_ignored,
+    .kind = &mpnet_kind,
     .size = sizeof(struct encoder),
 };

@@ -4,34 +4,26 @@
  * with pooled = tanh(W_d h_0 + b_d)                          W_d of the classifier's own, for classes */
 #include "model/encoders/encoder.h"
 
-static const struct encoder_kind roberta_kind = {
-    .base = "roberta",
-    .key = {BERT_CONFIG},
-    .stack = "encoder.layer",
-    .layer = {BERT_LAYER},
-    .pooler = "pooler.dense",
-    .segments = true,
-    .from_padding = true,
+const struct encoder_layout roberta_layout = {
+    .from = &bert_layout,
     .masked = {.dense = "lm_head.dense",
                .norm = "lm_head.layer_norm",
                .decoder = "lm_head.decoder",
-               .bias = "lm_head.bias",
-               .gelu = true},
-    .classify = {.dense = "classifier.dense",
-                 .act = HEED_ACT_TANH,
-                 .drops_first = true,
-                 .dropout = "classifier_dropout",
-                 .out = "classifier.out_proj"},
-    .choose = {.dropout = "hidden_dropout_prob", .out = "classifier"},
-    .tag = {.dropout = "classifier_dropout", .out = "classifier"},
-    .answer = {.out = "qa_outputs"},
+               .bias = "lm_head.bias"},
+    .classify = {.dense = "classifier.dense", .out = "classifier.out_proj"},
+    .choose = {.dropout = "hidden_dropout_prob"},
 };
 
-static const heed_key roberta_classify_keys[] = {LABEL_KEYS, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-static const heed_key roberta_tag_keys[] = {NUM_LABELS_KEY, CLASSIFIER_DROPOUT_KEY, END_OF_KEYS};
-static const heed_key roberta_answer_keys[] = {NUM_LABELS_KEY, END_OF_KEYS};
-#define roberta_choose_keys NULL
-ENCODER_BUILDS(roberta)
+static const struct encoder_kind roberta_kind = {.layout = &roberta_layout,
+                                                 .segments = true,
+                                                 .from_padding = true,
+                                                 .masked_gelu = true,
+                                                 .dense_act = HEED_ACT_TANH,
+                                                 .drops_first = true};
+#define HEADS(Name)                                                                                                    \
+    ENCODER_HEADS(Name, ENCODER_INPUTS, bert_classify_keys, bert_tag_keys, num_labels_keys, NULL), {                   \
+        .architecture = NULL                                                                                           \
+    }
 
 #define NOTES                                                                                                          \
     "Parameters have the names of transformers' classes, with roberta. at the beginning except in the bare model: "    \
@@ -42,7 +34,7 @@ ENCODER_BUILDS(roberta)
 
 static const heed_key roberta_keys[] = {BERT_KEYS("50265", "768", "12", "3072", "gelu", "0.1", "1"), SEGMENT_KEYS,
                                         END_OF_KEYS};
-static const heed_head roberta_heads[] = {ENCODER_HEADS(roberta, "Roberta", ENCODER_INPUTS), {.architecture = NULL}};
+static const heed_head roberta_heads[] = {HEADS("Roberta")};
 
 const heed_family family_roberta = {
     .name = "roberta",
@@ -54,6 +46,7 @@ const heed_family family_roberta = {
     .keys = roberta_keys,
     .heads = roberta_heads,
     .ignored = encoder_ignored,
+    .kind = &roberta_kind,
     .size = sizeof(struct encoder),
 };
 
@@ -61,10 +54,8 @@ const heed_family family_roberta = {
 
 static const heed_key other_keys[] = {BERT_KEYS("30522", "768", "12", "3072", "gelu", "0.1", "1"), SEGMENT_KEYS,
                                       END_OF_KEYS};
-static const heed_head xlm_roberta_heads[] = {ENCODER_HEADS(roberta, "XLMRoberta", ENCODER_INPUTS),
-                                              {.architecture = NULL}};
-static const heed_head camembert_heads[] = {ENCODER_HEADS(roberta, "Camembert", ENCODER_INPUTS),
-                                            {.architecture = NULL}};
+static const heed_head xlm_roberta_heads[] = {HEADS("XLMRoberta")};
+static const heed_head camembert_heads[] = {HEADS("Camembert")};
 
 const heed_family family_xlm_roberta = {
     .name = "xlm-roberta",
@@ -76,6 +67,7 @@ const heed_family family_xlm_roberta = {
     .keys = other_keys,
     .heads = xlm_roberta_heads,
     .ignored = encoder_ignored,
+    .kind = &roberta_kind,
     .size = sizeof(struct encoder),
 };
 
@@ -89,5 +81,6 @@ const heed_family family_camembert = {
     .keys = other_keys,
     .heads = camembert_heads,
     .ignored = encoder_ignored,
+    .kind = &roberta_kind,
     .size = sizeof(struct encoder),
 };

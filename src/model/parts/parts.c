@@ -113,3 +113,16 @@ int64_t part_hidden(heed_ctx *cx, heed_json config, const char *key, int64_t wid
     heed_json_fail(cx, heed_json_find(cx, config, key), "%g makes no width of %lld", ratio, (long long)width);
     return 0;
 }
+
+void part_layout(const void *layout, void *complete, size_t size) {
+    const size_t n = size / sizeof(const char *);
+    const char **const all = complete;
+    memset(complete, 0, size);
+    for (const void *at = layout; at; memcpy(&at, at, sizeof at)) {
+        const char *const *const names = at;
+        for (size_t i = 1; i < n; i++)
+            if (!all[i]) all[i] = names[i];
+    }
+    for (size_t i = 1; i < n; i++)
+        if (all[i] && !*all[i]) all[i] = NULL;
+}

@@ -44,4 +44,9 @@ int64_t part_hidden(heed_ctx *cx, heed_json config, const char *key, int64_t wid
 /* C and H of a config: fails when the heads do not divide the width. */
 bool part_heads(heed_ctx *cx, heed_json config, const char *width_key, const char *heads_key, heed_multihead *layer);
 
+/* Names of parameters: a record whose first field points to the record that it extends and whose other fields are
+ * texts, `size` bytes in all -> the complete one. A field that is NULL is looked up in what the record extends; "" is
+ * what the family does not have, and becomes NULL. */
+void part_layout(const void *layout, void *complete, size_t size);
+
 #endif

@@ -31,8 +31,6 @@ struct handwriting {
     float pace;
 };
 
-#define END_OF_KEYS                                                                                                    \
-    { NULL, HEED_KEY_INT, NULL, NULL }
 static const heed_key handwriting_keys[] = {
     {"hidden_size", HEED_KEY_INT, "400", "units of a layer"},
     {"num_layers", HEED_KEY_INT, "3", "number of layers; each reads the points, too, and the output layer reads all"},
@@ -84,11 +82,12 @@ static bool build_body(heed_ctx *cx, heed_json config, heed_params *set, struct 
     return !heed_failed(cx);
 }
 
-static bool build_prediction(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build_body(cx, config, set, own);
+static bool build_prediction(heed_ctx *cx, const heed_build *b, void *own) {
+    return build_body(cx, b->config, b->params, own);
 }
 
-static bool build_synthesis(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool build_synthesis(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
     struct handwriting *m = own;
     const char *const characters = heed_json_text(cx, config, "characters");
     m->windows = config_int(cx, config, "num_windows", 1, 1024);
@@ -98,7 +97,7 @@ static bool build_synthesis(heed_ctx *cx, heed_json config, heed_params *set, vo
     if (!heed_failed(cx) && (m->characters < 1 || m->characters > MOST_CHARACTERS))
         return heed_json_fail(cx, heed_json_find(cx, config, "characters"), "%lld characters are not 1 to %d",
                               (long long)m->characters, MOST_CHARACTERS);
-    return !heed_failed(cx) && build_body(cx, config, set, m);
+    return !heed_failed(cx) && build_body(cx, config, b->params, m);
 }
 
 /* ---- forward ---- */

@@ -44,8 +44,6 @@ struct recurrent {
         {"bos_token_id", HEED_KEY_INT_OR_NULL, "null", "token that text begins with"}, {                               \
         "eos_token_id", HEED_KEY_INT_OR_NULL, "null", "token that text ends with"                                      \
     }
-#define END_OF_KEYS                                                                                                    \
-    { NULL, HEED_KEY_INT, NULL, NULL }
 #define DIRECTIONS_KEY                                                                                                 \
     { "bidirectional", HEED_KEY_BOOL, "true", "layers read in both directions, side by side" }
 
@@ -78,8 +76,10 @@ static heed_cell_kind kind_of(heed_ctx *cx, heed_json config, heed_cell_kind kin
     return config_choice(cx, config, "nonlinearity", names) == 1 ? HEED_RNN_RELU : HEED_RNN_TANH;
 }
 
-static bool make_body(heed_ctx *cx, heed_cell_kind kind, bool both, heed_json config, heed_params *set,
-                      struct recurrent *m) {
+/* both: bidirectional, if config.json says so */
+static bool make_body(heed_ctx *cx, const heed_build *b, bool both, struct recurrent *m) {
+    const heed_cell_kind kind = *(const heed_cell_kind *)b->family->kind;
+    const heed_json config = b->config;
     const int64_t most = (int64_t)1 << 24, words = config_int(cx, config, "vocab_size", 1, (int64_t)1 << 30);
     const float range = (float)config_number(cx, config, "initializer_range", 0, 1e6);
     const heed_init init = {HEED_INIT_UNIFORM, -range, range};
@@ -96,10 +96,10 @@ static bool make_body(heed_ctx *cx, heed_cell_kind kind, bool both, heed_json co
         heed_json_fail(cx, heed_json_find(cx, config, "proj_size"), "it must be below hidden_size, %lld",
                        (long long)opts.units);
     m->outputs = (opts.projection > 0 ? opts.projection : opts.units) * (opts.bidirectional ? 2 : 1);
-    if (heed_failed(cx) || !part_embedding(cx, set, "", "embedding", words, opts.inputs, init, &m->embedding))
+    if (heed_failed(cx) || !part_embedding(cx, b->params, "", "embedding", words, opts.inputs, init, &m->embedding))
         return false;
     m->embedding.padding = config_token(cx, config, "pad_token_id", words);
-    return heed_rnn_make(cx, set, "rnn", &opts, &m->rnn);
+    return heed_rnn_make(cx, b->params, "rnn", &opts, &m->rnn);
 }
 
 /* -> h (B,T,outputs), tokens first, zeros at padding */
@@ -136,9 +136,7 @@ static bool sample_tokens(heed_ctx *cx, const void *own, int64_t batch, int64_t 
 
 /* ---- bare ---- */
 
-static bool build_bare(heed_ctx *cx, heed_cell_kind kind, heed_json config, heed_params *set, struct recurrent *m) {
-    return make_body(cx, kind, true, config, set, m);
-}
+static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) { return make_body(cx, b, true, own); }
 
 static bool forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     struct packed_tokens t;
@@ -148,11 +146,12 @@ static bool forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_
 
 /* ---- classification ---- */
 
-static bool build_classify(heed_ctx *cx, heed_cell_kind kind, heed_json config, heed_params *set, struct recurrent *m) {
+static bool build_classify(heed_ctx *cx, const heed_build *b, void *own) {
     static const char *const names[] = {"last", "mean", "max", NULL};
-    m->problem = config_problem(cx, config);
-    m->pooling = (enum pooling)config_choice(cx, config, "pooling", names);
-    return make_body(cx, kind, true, config, set, m) && make_output(cx, set, config_labels(cx, config), m);
+    struct recurrent *m = own;
+    m->problem = config_problem(cx, b->config);
+    m->pooling = (enum pooling)config_choice(cx, b->config, "pooling", names);
+    return make_body(cx, b, true, m) && make_output(cx, b->params, config_labels(cx, b->config), m);
 }
 
 /* The last states of the last layer (cells,B,P) -> (B,outputs), both directions side by side */
@@ -201,8 +200,8 @@ static bool sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_
 
 /* ---- tagging ---- */
 
-static bool build_tag(heed_ctx *cx, heed_cell_kind kind, heed_json config, heed_params *set, struct recurrent *m) {
-    return make_body(cx, kind, true, config, set, m) && make_output(cx, set, config_labels(cx, config), m);
+static bool build_tag(heed_ctx *cx, const heed_build *b, void *own) {
+    return make_body(cx, b, true, own) && make_output(cx, b->params, config_labels(cx, b->config), own);
 }
 
 static bool forward_tag(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -217,8 +216,11 @@ static bool forward_tag(heed_ctx *cx, const void *own, const heed_io *in, heed_i
 
 /* ---- the language model ---- */
 
-static bool build_lm(heed_ctx *cx, heed_cell_kind kind, heed_json config, heed_params *set, struct recurrent *m) {
-    if (!make_body(cx, kind, false, config, set, m)) return false;
+static bool build_lm(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    heed_params *const set = b->params;
+    struct recurrent *m = own;
+    if (!make_body(cx, b, false, m)) return false;
     heed_param *const table = m->embedding.weight;
     const int64_t words = table->shape[0];
     if (!heed_json_bool(cx, config, "tie_word_embeddings")) {
@@ -301,10 +303,6 @@ static const struct heed_stepper lm_stepper = {RECURRENT_STATE, .sizes = lm_size
 
 /* ---- the families ---- */
 
-#define BUILD(what, name, kind)                                                                                        \
-    static bool name##_##what(heed_ctx *cx, heed_json config, heed_params *set, void *own) {                           \
-        return build_##what(cx, kind, config, set, own);                                                               \
-    }
 #define INPUTS "input_ids attention_mask"
 #define NOTES                                                                                                          \
     "Parameters have the names of torch.nn's modules: embedding.weight, rnn.weight_ih_l0, rnn.weight_hh_l0, "          \
@@ -315,32 +313,55 @@ static const struct heed_stepper lm_stepper = {RECURRENT_STATE, .sizes = lm_size
     "(layers,B,units), it starts from them and gives them out as they are at the end, for truncated backpropagation; " \
     "shift_labels, instead of labels, are then the tokens that follow, shifted already. Where teacher_forcing (B,T) "  \
     "is 0, it reads the token that it predicted itself."
-#define RECURRENT_FAMILY(name_, NAME, kind, paper_, summary_)                                                          \
-    BUILD(lm, name_, kind)                                                                                             \
-    BUILD(classify, name_, kind)                                                                                       \
-    BUILD(tag, name_, kind)                                                                                            \
-    BUILD(bare, name_, kind)                                                                                           \
-    static const heed_head name_##_heads[] = {                                                                         \
-        {NAME "ForCausalLM", "lm", INPUTS " labels shift_labels state cell teacher_forcing", .keys = lm_keys,          \
-         .build = name_##_lm, .forward = forward_lm, .sample = sample_tokens, .stepper = &lm_stepper},                 \
-        {NAME "ForSequenceClassification", "classify regress", INPUTS " labels", .keys = classify_keys,                \
-         .build = name_##_classify, .forward = forward_classify, .sample = sample_classify},                           \
-        {NAME "ForTokenClassification", "tag", INPUTS " labels", .keys = tag_keys, .build = name_##_tag,               \
-         .forward = forward_tag, .sample = sample_tokens},                                                             \
-        {NAME "Model", "embed", INPUTS, .bare = true, .keys = bare_keys, .build = name_##_bare,                        \
-         .forward = forward_bare, .sample = sample},                                                                   \
-        {.architecture = NULL},                                                                                        \
-    };                                                                                                                 \
-    const heed_family family_##name_ = {.name = #name_,                                                                \
-                                        .type = "heed-" #name_,                                                        \
-                                        .paper = paper_,                                                               \
-                                        .summary = summary_,                                                           \
-                                        .notes = NOTES,                                                                \
-                                        .keys = name_##_keys,                                                          \
-                                        .heads = name_##_heads,                                                        \
-                                        .size = sizeof(struct recurrent)};
-RECURRENT_FAMILY(rnn, "RNN", HEED_RNN_TANH, "Elman 1990", "a recurrent network: its state is a layer that reads itself")
-RECURRENT_FAMILY(gru, "GRU", HEED_GRU, "Cho et al. 2014",
-                 "a recurrent network with gates that keep or replace its state")
-RECURRENT_FAMILY(lstm, "LSTM", HEED_LSTM, "Hochreiter & Schmidhuber 1997",
-                 "a recurrent network with a gated memory cell")
+#define RUN(name, sample_) .build = build_##name, .forward = forward_##name, .sample = sample_
+#define RUN_LM             RUN(lm, sample_tokens), .stepper = &lm_stepper
+#define HEADS(Name)                                                                                                    \
+    {Name "ForCausalLM", "lm", INPUTS " labels shift_labels state cell teacher_forcing", .keys = lm_keys, RUN_LM},     \
+        {Name "ForSequenceClassification", "classify regress", INPUTS " labels", .keys = classify_keys,                \
+         RUN(classify, sample_classify)},                                                                              \
+        {Name "ForTokenClassification", "tag", INPUTS " labels", .keys = tag_keys, RUN(tag, sample_tokens)},           \
+        {Name "Model", "embed", INPUTS, .bare = true, .keys = bare_keys, RUN(bare, sample)}, {                         \
+        .architecture = NULL                                                                                           \
+    }
+
+static const heed_cell_kind rnn_kind = HEED_RNN_TANH;
+static const heed_head rnn_heads[] = {HEADS("RNN")};
+const heed_family family_rnn = {
+    .name = "rnn",
+    .type = "heed-rnn",
+    .paper = "Elman 1990",
+    .summary = "a recurrent network: its state is a layer that reads itself",
+    .notes = NOTES,
+    .keys = rnn_keys,
+    .heads = rnn_heads,
+    .kind = &rnn_kind,
+    .size = sizeof(struct recurrent),
+};
+
+static const heed_cell_kind gru_kind = HEED_GRU;
+static const heed_head gru_heads[] = {HEADS("GRU")};
+const heed_family family_gru = {
+    .name = "gru",
+    .type = "heed-gru",
+    .paper = "Cho et al. 2014",
+    .summary = "a recurrent network with gates that keep or replace its state",
+    .notes = NOTES,
+    .keys = gru_keys,
+    .heads = gru_heads,
+    .kind = &gru_kind,
+    .size = sizeof(struct recurrent),
+};
+
+static const heed_cell_kind lstm_kind = HEED_LSTM;
+static const heed_head lstm_heads[] = {HEADS("LSTM")};
+const heed_family family_lstm = {
+    .name = "lstm",
+    .type = "heed-lstm",
+    .paper = "Hochreiter & Schmidhuber 1997",
+    .summary = "a recurrent network with a gated memory cell",
+    .notes = NOTES,
+    .keys = lstm_keys,
+    .heads = lstm_heads,
+    .kind = &lstm_kind,
+    .size = sizeof(struct recurrent),
+};

@@ -57,7 +57,7 @@ static const heed_key forecaster_keys[] = {
     {"hidden_sizes", HEED_KEY_INTS, "128", "of mlp: width of each hidden layer"},
     {"activation", HEED_KEY_TEXT, "relu", "of mlp"},
     {"dropout", HEED_KEY_NUMBER, "0", "between recurrent layers, of what the decoder reads, and of hidden layers"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 
 /* ---- parameters ---- */
@@ -126,10 +126,11 @@ static bool make_flat(heed_ctx *cx, heed_json config, heed_params *set, struct f
     return m->net.layer && heed_linear_make(cx, set, "linear", sizes[0], sizes[1], true, m->net.layer);
 }
 
-static bool forecaster_build(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
+static bool forecaster_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
     struct forecaster *m = own;
     if (!read_sizes(cx, config, m)) return false;
-    return m->kind <= KIND_LSTM ? make_recurrent(cx, config, set, m) : make_flat(cx, config, set, m);
+    return m->kind <= KIND_LSTM ? make_recurrent(cx, config, b->params, m) : make_flat(cx, config, b->params, m);
 }
 
 /* ---- inputs ---- */

@@ -29,10 +29,12 @@ static const heed_key pooling_keys[] = {
     {"kernel", HEED_KEY_TEXT, "gaussian", "gaussian, boxcar, triangular or epanechnikov"},
     {"width", HEED_KEY_NUMBER, "1", "distances are divided by it"},
     {"learnable", HEED_KEY_BOOL, "false", "has w, learnt, instead of the width (gaussian)"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 
-static bool pooling_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
+static bool pooling_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
+    heed_params *const params = b->params;
     static const char *const kernels[] = {"gaussian", "boxcar", "triangular", "epanechnikov", NULL};
     struct pooling *m = own;
     m->points = config_int(cx, config, "points", 1, (int64_t)1 << 40);

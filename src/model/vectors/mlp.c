@@ -26,11 +26,12 @@ static bool mlp_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t len
 
 /* ---- linear ---- */
 
-static const heed_key linear_keys[] = {VECTOR_KEYS, {NULL, HEED_KEY_INT, NULL, NULL}};
+static const heed_key linear_keys[] = {VECTOR_KEYS, END_OF_KEYS};
 
-static bool linear_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
+static bool linear_build(heed_ctx *cx, const heed_build *b, void *own) {
+    heed_params *const params = b->params;
     struct mlp *m = own;
-    if (!vectors_build(cx, config, params, &m->vectors)) return false;
+    if (!vectors_build(cx, b->config, params, &m->vectors)) return false;
     m->net.layers = 1;
     m->net.layer = heed_params_room(cx, params, 1, sizeof *m->net.layer);
     return m->net.layer &&
@@ -64,20 +65,21 @@ static const heed_key mlp_keys[] = {
     {"activation", HEED_KEY_TEXT, "relu",
      "an activation by its name in transformers: relu, gelu, gelu_new, silu, tanh, ..."},
     {"dropout", HEED_KEY_NUMBER, "0", "after every hidden activation, while training"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 
 #define MAX_HIDDEN 1024 /* layers */
 
-static bool mlp_build(heed_ctx *cx, heed_json config, heed_params *params, void *own) {
+static bool mlp_build(heed_ctx *cx, const heed_build *b, void *own) {
+    const heed_json config = b->config;
     struct mlp *m = own;
-    if (!vectors_build(cx, config, params, &m->vectors)) return false;
+    if (!vectors_build(cx, config, b->params, &m->vectors)) return false;
     int64_t sizes[MAX_HIDDEN + 2] = {m->vectors.inputs};
     const int hidden = config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, MAX_HIDDEN);
     const heed_activation act = config_activation(cx, config, "activation");
     const double dropout = config_number(cx, config, "dropout", 0, 1);
     sizes[hidden + 1] = m->vectors.outputs;
-    if (heed_failed(cx) || !heed_mlp_make(cx, params, "layers", sizes, hidden + 1, act, (float)dropout, &m->net))
+    if (heed_failed(cx) || !heed_mlp_make(cx, b->params, "layers", sizes, hidden + 1, act, (float)dropout, &m->net))
         return false;
     m->net.layer[hidden].weight->head = m->net.layer[hidden].bias->head = true; /* for other classes, drawn fresh */
     return true;

@@ -19,8 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SIZE_LIMIT ((int64_t)1 << 30)
-#define NORM_EPS   1e-6F
+#define NORM_EPS 1e-6F
 
 static const struct timm_row rows[] = {
 #define TIMM(name, arguments) {name, arguments},
@@ -99,23 +98,20 @@ static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t 
     return !heed_failed(cx);
 }
 
-static bool make(heed_ctx *cx, heed_json config, heed_json args, heed_params *set, bool bare, struct cait *m) {
+static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t classes, void *own) {
     static const char *const pools[] = {[POOL_NONE] = "", [POOL_TOKEN] = "token", [POOL_MEAN] = "avg", NULL};
     const heed_init init = {HEED_INIT_TRUNCATED, 0, 0.02F};
-    const int64_t classes = bare ? 0 : config_int(cx, args, "num_classes", 0, 1 << 24);
     const int pool = config_choice(cx, args, "global_pool", pools);
+    heed_params *const set = b->params;
+    struct cait *const m = own;
     struct patches *const p = &m->patches;
     heed_multihead heads = {0};
-    p->channels = config_int(cx, args, "in_chans", 1, SIDE_MOST);
-    p->rest = timm_given(cx, config, "img_size") ? PATCHES_REFUSE : PATCHES_CUT;
     m->position_dropout = (float)config_number(cx, args, "pos_drop_rate", 0, 1);
     m->dropout = (float)config_number(cx, args, "proj_drop_rate", 0, 1);
     m->attention_dropout = (float)config_number(cx, args, "attn_drop_rate", 0, 1);
     m->drop_path = (float)config_number(cx, args, "drop_path_rate", 0, 1);
     m->head_dropout = (float)config_number(cx, args, "drop_rate", 0, 1);
-    if (pool < 0 || !part_heads(cx, args, "embed_dim", "num_heads", &heads) ||
-        !config_sides(cx, args, "img_size", SIDE_MOST, p->image) ||
-        !config_sides(cx, args, "patch_size", SIDE_MOST, p->patch))
+    if (pool < 0 || !part_heads(cx, args, "embed_dim", "num_heads", &heads) || !timm_patches(cx, b->config, args, p))
         return false;
     const int64_t C = heads.width;
     m->heads = heads.heads;
@@ -123,28 +119,11 @@ static bool make(heed_ctx *cx, heed_json config, heed_json args, heed_params *se
     if (!patches_make(cx, set, "patch_embed.proj", C, true, init, p)) return false;
     m->token = patches_tokens(cx, set, "", "cls_token", 1, C, init);
     m->positions = patches_tokens(cx, set, "", "pos_embed", p->grid[0] * p->grid[1], C, init);
-    if (heed_failed(cx) || !resizable_positions(cx, set, m->positions, 0, p->grid, true) ||
-        !make_blocks(cx, args, set, C, init, m) || !part_norm(cx, set, "", "norm", C, NORM_EPS, &m->norm))
-        return false;
-    if (classes < 1) return true;
-    if (!part_linear(cx, set, "", "head", C, classes, true, init, &m->output)) return false;
-    m->output.weight->head = m->output.bias->head = true;
-    return true;
+    return !heed_failed(cx) && resizable_positions(cx, set, m->positions, 0, p->grid, true) &&
+           make_blocks(cx, args, set, C, init, m) && part_norm(cx, set, "", "norm", C, NORM_EPS, &m->norm) &&
+           timm_classifier(cx, set, "head", C, classes, init, &m->output);
 }
-
-static bool build(heed_ctx *cx, heed_json config, heed_params *set, bool bare, void *own) {
-    const heed_json args = timm_arguments(cx, &family_cait, config, rows);
-    const bool made = !heed_failed(cx) && make(cx, config, args, set, bare, own);
-    heed_json_free(args);
-    return made;
-}
-
-static bool build_classify(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build(cx, config, set, false, own);
-}
-static bool build_bare(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build(cx, config, set, true, own);
-}
+static const struct timm_kind kind = {rows, make};
 
 /* ---- forward ---- */
 
@@ -314,16 +293,11 @@ static const heed_key keys[] = {
     {"proj_drop_rate", HEED_KEY_NUMBER, "0.0", "dropout within the feed-forward layer and of sublayers' outputs"},
     {"attn_drop_rate", HEED_KEY_NUMBER, "0.0", "dropout of attention weights"},
     {"drop_path_rate", HEED_KEY_NUMBER, "0.0", "stochastic depth, of every block of patches"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 
-static const heed_head heads[] = {
-    {TIMM_CLASSIFY, .tasks = "classify", .inputs = "pixel_values labels", .build = build_classify,
-     .forward = forward_classify, .sample = sample_classify, .place = place},
-    {TIMM_BARE, .tasks = "embed", .inputs = "pixel_values", .build = build_bare, .forward = forward_bare,
-     .sample = sample_bare, .place = place},
-    {.architecture = NULL},
-};
+#define RUN(name) .forward = forward_##name, .sample = sample_##name, .place = place
+static const heed_head heads[] = {TIMM_HEADS(RUN)};
 
 const heed_family family_cait = {
     .name = "cait",
@@ -340,5 +314,6 @@ const heed_family family_cait = {
         "interpolated. Attention of patches is shown as it leaves the softmax, before heads mix it.",
     .keys = keys,
     .heads = heads,
+    .kind = &kind,
     .size = sizeof(struct cait),
 };

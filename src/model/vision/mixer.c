@@ -9,8 +9,7 @@
 #include "model/vision/patches.h"
 #include "model/vision/timm.h"
 
-#define SIZE_LIMIT ((int64_t)1 << 30)
-#define NORM_EPS   1e-6F
+#define NORM_EPS 1e-6F
 
 static const struct timm_row rows[] = {
 #define TIMM(name, arguments) {name, arguments},
@@ -68,15 +67,14 @@ static bool read_widths(heed_ctx *cx, heed_json args, int64_t C, bool gated, int
     return true;
 }
 
-static bool make(heed_ctx *cx, heed_json config, heed_json args, heed_params *set, bool bare, struct mixer *m) {
+static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t classes, void *own) {
     static const char *const pools[] = {"", "avg", NULL}, *const mlps[] = {"Mlp", "GluMlp", NULL};
     const heed_init init = {HEED_INIT_XAVIER_UNIFORM, 1, 0};
-    const int64_t C = config_int(cx, args, "embed_dim", 1, SIZE_LIMIT),
-                  classes = bare ? 0 : config_int(cx, args, "num_classes", 0, 1 << 24);
+    const int64_t C = config_int(cx, args, "embed_dim", 1, SIZE_LIMIT);
+    heed_params *const set = b->params;
+    struct mixer *const m = own;
     struct patches *const p = &m->patches;
     int64_t hidden[2];
-    p->channels = config_int(cx, args, "in_chans", 1, SIDE_MOST);
-    p->rest = timm_given(cx, config, "img_size") ? PATCHES_REFUSE : PATCHES_CUT;
     m->gated = config_choice(cx, args, "mlp_layer", mlps) == 1;
     m->pools = config_choice(cx, args, "global_pool", pools) == 1;
     m->act = timm_activation(cx, args, "act_layer", HEED_ACT_GELU);
@@ -85,44 +83,26 @@ static bool make(heed_ctx *cx, heed_json config, heed_json args, heed_params *se
     m->head_dropout = (float)config_number(cx, args, "drop_rate", 0, 1);
     m->blocks = (int)config_int(cx, args, "num_blocks", 0, MAX_LAYERS);
     if (!timm_only(cx, args, "block_layer", "MixerBlock") || !timm_only(cx, args, "norm_layer", "layernorm") ||
-        !read_widths(cx, args, C, m->gated, hidden) || !config_sides(cx, args, "img_size", SIDE_MOST, p->image) ||
-        !config_sides(cx, args, "patch_size", SIDE_MOST, p->patch) ||
+        !read_widths(cx, args, C, m->gated, hidden) || !timm_patches(cx, b->config, args, p) ||
         !patches_make(cx, set, "stem.proj", C, true, init, p))
         return false;
     if (heed_json_bool(cx, args, "stem_norm") && !part_norm(cx, set, "stem", "norm", C, NORM_EPS, &m->patch_norm))
         return false;
     m->block = heed_params_room(cx, set, (size_t)m->blocks + 1, sizeof *m->block);
     for (int i = 0; m->block && i < m->blocks; i++) {
-        struct mixer_block *const b = &m->block[i];
+        struct mixer_block *const l = &m->block[i];
         const struct part_name in = part_numbered(cx, "", "blocks", i);
-        if (!part_norm(cx, set, in.s, "norm1", C, NORM_EPS, &b->norm1) ||
+        if (!part_norm(cx, set, in.s, "norm1", C, NORM_EPS, &l->norm1) ||
             !make_mixing(cx, set, part_under(cx, in.s, "mlp_tokens").s, p->grid[0] * p->grid[1], hidden[0], m->gated,
-                         init, &b->tokens) ||
-            !part_norm(cx, set, in.s, "norm2", C, NORM_EPS, &b->norm2) ||
-            !make_mixing(cx, set, part_under(cx, in.s, "mlp_channels").s, C, hidden[1], m->gated, init, &b->channels))
+                         init, &l->tokens) ||
+            !part_norm(cx, set, in.s, "norm2", C, NORM_EPS, &l->norm2) ||
+            !make_mixing(cx, set, part_under(cx, in.s, "mlp_channels").s, C, hidden[1], m->gated, init, &l->channels))
             return false;
     }
-    if (heed_failed(cx) || !part_norm(cx, set, "", "norm", C, NORM_EPS, &m->norm)) return false;
-    if (classes < 1) return true;
-    if (!part_linear(cx, set, "", "head", C, classes, true, (heed_init){.kind = HEED_INIT_ZEROS}, &m->output))
-        return false;
-    m->output.weight->head = m->output.bias->head = true;
-    return true;
+    return !heed_failed(cx) && part_norm(cx, set, "", "norm", C, NORM_EPS, &m->norm) &&
+           timm_classifier(cx, set, "head", C, classes, (heed_init){.kind = HEED_INIT_ZEROS}, &m->output);
 }
-
-static bool build(heed_ctx *cx, heed_json config, heed_params *set, bool bare, void *own) {
-    const heed_json args = timm_arguments(cx, &family_mixer, config, rows);
-    const bool made = !heed_failed(cx) && make(cx, config, args, set, bare, own);
-    heed_json_free(args);
-    return made;
-}
-
-static bool build_classify(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build(cx, config, set, false, own);
-}
-static bool build_bare(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build(cx, config, set, true, own);
-}
+static const struct timm_kind kind = {rows, make};
 
 /* ---- forward ---- */
 
@@ -210,16 +190,11 @@ static const heed_key keys[] = {
     {"proj_drop_rate", HEED_KEY_NUMBER, "0.0", "dropout within and after the products"},
     {"drop_path_rate", HEED_KEY_NUMBER, "0.0", "stochastic depth, of every block"},
     {"nlhb", HEED_KEY_BOOL, "false", "no effect: the bias of a fresh classifier is 0"},
-    {NULL, HEED_KEY_INT, NULL, NULL},
+    END_OF_KEYS,
 };
 
-static const heed_head heads[] = {
-    {TIMM_CLASSIFY, .tasks = "classify", .inputs = "pixel_values labels", .build = build_classify,
-     .forward = forward_classify, .sample = sample_classify, .place = place},
-    {TIMM_BARE, .tasks = "embed", .inputs = "pixel_values", .build = build_bare, .forward = forward_bare,
-     .sample = sample_bare, .place = place},
-    {.architecture = NULL},
-};
+#define RUN(name) .forward = forward_##name, .sample = sample_##name, .place = place
+static const heed_head heads[] = {TIMM_HEADS(RUN)};
 
 const heed_family family_mixer = {
     .name = "mixer",
@@ -236,5 +211,6 @@ const heed_family family_mixer = {
         "embed_dim and num_blocks in model_args: it opens what has those of its architecture.",
     .keys = keys,
     .heads = heads,
+    .kind = &kind,
     .size = sizeof(struct mixer),
 };

@@ -18,6 +18,12 @@ bool config_sides(heed_ctx *cx, heed_json config, const char *key, int64_t high,
     return !heed_failed(cx);
 }
 
+bool patches_read(heed_ctx *cx, heed_json config, const char *channels, const char *image, struct patches *p) {
+    p->channels = config_int(cx, config, channels, 1, SIDE_MOST);
+    return config_sides(cx, config, image, SIDE_MOST, p->image) &&
+           config_sides(cx, config, "patch_size", SIDE_MOST, p->patch);
+}
+
 bool patches_make(heed_ctx *cx, heed_params *set, const char *name, int64_t width, bool bias, heed_init init,
                   struct patches *p) {
     if (heed_failed(cx)) return false;

@@ -25,6 +25,8 @@ struct patches {
 
 /* A number or two of config: height and width. */
 bool config_sides(heed_ctx *cx, heed_json config, const char *key, int64_t high, int64_t sides[2]);
+/* Channels, image and patch, by these keys and patch_size. */
+bool patches_read(heed_ctx *cx, heed_json config, const char *channels, const char *image, struct patches *p);
 /* image and patch are given; works out the grid and declares the weight and bias under `name`. */
 bool patches_make(heed_ctx *cx, heed_params *set, const char *name, int64_t width, bool bias, heed_init init,
                   struct patches *p);
@@ -45,6 +47,11 @@ heed_tensor *positions_resized(heed_ctx *cx, heed_tensor *table, int64_t first, 
 
 /* The patches of a picture of this size. */
 void patches_place(const struct patches *p, const int64_t size[2], struct picture_place *to);
+
+/* The functions of a head: MODEL_forward_NAME and so on. */
+#define VISION_RUN(model, name)                                                                                        \
+    .forward = model##_forward_##name, .sample = model##_sample_##name, .name_key = model##_name_key,                  \
+    .place = model##_place
 
 /* What token i is called in maps of attention: the names before the patches, then "row,column". */
 void patches_name(const int64_t grid[2], const char *const *first, int64_t n, int64_t i, char *name, size_t size);

@@ -20,6 +20,7 @@
 #include "model/vision/patches.h"
 
 enum { SWIN_STAGES = 16 };
+#define SWIN_EPS 1e-5F /* of norms that no key is for: torch's own */
 
 /* Attention of the second version. */
 struct swin_cosine {
@@ -69,10 +70,39 @@ struct swin {
     int64_t stride; /* of masked pictures: a place of the last grid becomes stride x stride pixels */
 };
 
-/* Blocks that a stage of `layers` begins with, and where its last one stands; see swin_body.c. */
-void swin_number(struct swin_block *b, int stage, int number, bool last);
-/* The bias table of a block, and its windows. */
-bool swin_make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_init init, struct swin_block *b);
+/* ---- blocks and stages under their names (swin_make.c) ---- */
+
+/* Names of parameters, those of a block without its prefix. */
+struct swin_layout {
+    const char *stage, *bias; /* what the names of a stage begin with, and those of the bias of distances */
+    const char *whole;        /* the product of queries, keys and values, */
+    const char *qkv[3];       /* and what files hold apart; NULL: nothing */
+    const char *out, *norm1, *norm2, *up, *down;
+    const char *norm;  /* the last */
+    bool merges_first; /* a stage's merging has its name, not that of the stage before */
+};
+
+/* What a config says of them. */
+struct swin_plan {
+    const struct swin_layout *names;
+    heed_json config; /* of mlp_ratio, qkv_bias and drop_path_rate */
+    heed_params *set;
+    const char *base;
+    int64_t width;                                                           /* of the first stage */
+    int64_t depths[SWIN_STAGES], heads[SWIN_STAGES], head_size[SWIN_STAGES]; /* 0: the stage's width by its heads */
+    int64_t window[SWIN_STAGES][2], trained[SWIN_STAGES];                    /* trained: see swin_cosine */
+    bool fits; /* windows are no larger than the grid that the stage was made for, and do not shift then */
+    float eps;
+    float weights_dropout, attention_dropout; /* of attention's weights, and of its outputs */
+    float hidden_dropout, dropout;            /* within the feed-forward layer, and of its outputs */
+    heed_activation act;
+    heed_init init;
+};
+
+/* Declares the stages and the last norm; version, stages and patches of m are given. */
+bool swin_make(heed_ctx *cx, const struct swin_plan *p, struct swin *m);
+
+/* ---- heads (swin_body.c) ---- */
 
 bool swin_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool swin_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
@@ -82,5 +112,6 @@ bool swin_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t 
 bool swin_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 void swin_name_key(const void *own, int64_t i, char *name, size_t size);
 bool swin_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
+#define SWIN_RUN(name) VISION_RUN(swin, name)
 
 #endif

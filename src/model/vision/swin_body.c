@@ -6,20 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Capture calls the last block of a stage "attention", by the number of the stage: that is what transformers gives. The
- * others are "windows", by their own numbers. */
-void swin_number(struct swin_block *b, int stage, int number, bool last) {
-    b->site = last ? "attention" : "windows";
-    b->number = last ? stage : number;
-}
-
-bool swin_make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_init init, struct swin_block *b) {
-    const int64_t shape[] = {(2 * b->table[0] - 1) * (2 * b->table[1] - 1), b->attention.heads};
-    b->bias = heed_param_add(cx, set, prefix, "relative_position_bias_table", 2, shape, init);
-    if (b->bias) b->bias->decays = false, b->bias->wide = true;
-    return b->bias != NULL && resizable_biases(cx, set, b->bias, b->table);
-}
-
 /* ---- windows ---- */
 
 /* How a grid is cut. */

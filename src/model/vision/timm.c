@@ -23,7 +23,8 @@ static void put_size(heed_ctx *cx, heed_json config, heed_json args) {
     heed_json_put_bool(cx, to, "fixed_input_size", true);
 }
 
-heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const struct timm_row *rows) {
+/* Every argument of the config's architecture, which is one of `rows`; to be freed. */
+static heed_json arguments(heed_ctx *cx, const heed_family *family, heed_json config, const struct timm_row *rows) {
     const char *const name = heed_json_text(cx, config, "architecture");
     if (!name) return (heed_json){0};
     const size_t n = strcspn(name, "."); /* what follows says where the weights were trained */
@@ -36,6 +37,31 @@ heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json conf
     heed_json_fail(cx, heed_json_find(cx, config, "architecture"), "'%s' is none of timm's architectures that heed has",
                    shown(name).text);
     return (heed_json){0};
+}
+
+static bool build(heed_ctx *cx, const heed_build *b, bool bare, void *own) {
+    const struct timm_kind *const kind = b->family->kind;
+    const heed_json args = arguments(cx, b->family, b->config, kind->rows);
+    const int64_t classes = bare || heed_failed(cx) ? 0 : config_int(cx, args, "num_classes", 0, 1 << 24);
+    const bool made = !heed_failed(cx) && kind->make(cx, b, args, classes, own);
+    heed_json_free(args);
+    return made;
+}
+
+bool timm_build_classify(heed_ctx *cx, const heed_build *b, void *own) { return build(cx, b, false, own); }
+bool timm_build_bare(heed_ctx *cx, const heed_build *b, void *own) { return build(cx, b, true, own); }
+
+bool timm_patches(heed_ctx *cx, heed_json config, heed_json args, struct patches *p) {
+    p->rest = timm_given(cx, config, "img_size") ? PATCHES_REFUSE : PATCHES_CUT; /* as of some published models */
+    return patches_read(cx, args, "in_chans", "img_size", p);
+}
+
+bool timm_classifier(heed_ctx *cx, heed_params *set, const char *name, int64_t width, int64_t classes, heed_init init,
+                     heed_linear_layer *layer) {
+    if (classes < 1) return true;
+    if (!part_linear(cx, set, "", name, width, classes, true, init, layer)) return false;
+    layer->weight->head = layer->bias->head = true;
+    return true;
 }
 
 bool timm_given(heed_ctx *cx, heed_json config, const char *argument) {

@@ -2,19 +2,35 @@
 #ifndef MODEL_VISION_TIMM_H
 #define MODEL_VISION_TIMM_H
 
-#include "model/core/families.h"
+#include "model/vision/patches.h"
 
 struct timm_row {
     const char *name, *arguments; /* "depth=12 num_heads=3" */
 };
 
-/* Heads of every family of timm's, as transformers' wrapper calls them. */
-#define TIMM_CLASSIFY "TimmWrapperForImageClassification"
-#define TIMM_BARE     "TimmWrapperModel"
-#define TIMM_BASE     "timm_model"
+/* The kind of a family of timm's. */
+struct timm_kind {
+    const struct timm_row *rows; /* the last has no name */
+    /* args: every argument of the config's architecture; classes: 0 for features */
+    bool (*make)(heed_ctx *cx, const heed_build *b, heed_json args, int64_t classes, void *own);
+};
 
-/* Every argument of the config's architecture, which is one of `rows` (the last has no name); to be freed. */
-heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const struct timm_row *rows);
+#define TIMM_BASE "timm_model"
+bool timm_build_classify(heed_ctx *cx, const heed_build *b, void *own);
+bool timm_build_bare(heed_ctx *cx, const heed_build *b, void *own);
+/* The heads, as transformers' wrapper calls them. RUN(classify), RUN(bare): their functions. */
+#define TIMM_HEADS(RUN)                                                                                                \
+    {"TimmWrapperForImageClassification", "classify", "pixel_values labels", .build = timm_build_classify,             \
+     RUN(classify)},                                                                                                   \
+        {"TimmWrapperModel", "embed", "pixel_values", .build = timm_build_bare, RUN(bare)}, {                          \
+        .architecture = NULL                                                                                           \
+    }
+
+/* Channels and sizes. Pictures that are no whole number of patches are refused where the config gives img_size. */
+bool timm_patches(heed_ctx *cx, heed_json config, heed_json args, struct patches *p);
+/* The last layer, to so many classes; none where there are 0. */
+bool timm_classifier(heed_ctx *cx, heed_params *set, const char *name, int64_t width, int64_t classes, heed_init init,
+                     heed_linear_layer *layer);
 /* Is it the config, not the architecture, that says so? */
 bool timm_given(heed_ctx *cx, heed_json config, const char *argument);
 /* An activation by timm's name; `standard` where it is null. */

@@ -1,5 +1,6 @@
 /* Vision Transformers (Dosovitskiy et al. 2021) of any layout: what they compute. A family's file reads a config into
- * this struct and declares the parameters under its names.
+ * this struct and declares the parameters under its names: vit.c for those that transformers has, of which a family is
+ * a record, and vit_timm.c.
  *
  *     x = [tokens; W_p patches] + positions                          tokens: class, distillation, registers
  *     x = x + s_1 attention(norm(x));  x = x + s_2 W_2 a(W_1 norm(x))     in each layer; s: LayerScale, where it is
@@ -9,10 +10,6 @@
 
 #include "model/core/inputs.h"
 #include "model/vision/patches.h"
-
-#define SIZE_LIMIT ((int64_t)1 << 30)
-#define END_OF_KEYS                                                                                                    \
-    { NULL, HEED_KEY_INT, NULL, NULL }
 
 /* VIT_REFINED: all tokens look at all once more, without weights; then the class token, or the mean where there is
  * none. VIT_CLASS_AND_MEAN: the two, one after the other. */
@@ -55,18 +52,45 @@ struct vit {
     int64_t stride; /* of masked pictures: a patch becomes stride x stride pixels */
 };
 
-/* Attention of a layer in transformers' layout: attention.attention.query and so on, attention.output.dense. */
-bool vit_make_attention(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, heed_init init,
-                        heed_multihead *a);
 /* The rate of stochastic depth in layer i of n: from 0 to `rate` in equal steps. */
 float vit_drop_path(double rate, int64_t i, int64_t n);
-/* h (B,T,E); `first`: only of the first token, (B,1,E). */
-heed_tensor *vit_run(heed_ctx *cx, const struct vit *m, const heed_io *in, bool first);
-heed_tensor *vit_token(heed_ctx *cx, heed_tensor *h, int64_t i); /* (B,T,E) -> (B,E) */
-/* (B,T,E) -> (B,E), with its norm; (B,T,E) where nothing is pooled */
-heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h);
 
-/* Forward functions of heads, and their samples. */
+/* ---- in transformers' layout (vit.c) ---- */
+
+/* How a family calls what not all have: config keys, and names of parameters. A field that is NULL is looked up in
+ * `from`; "" is what the family does not have. */
+struct vit_layout {
+    const struct vit_layout *from;
+    struct {
+        const char *hidden;  /* of the feed-forward layer, or */
+        const char *ratio;   /* that by the width */
+        const char *swiglu;  /* it is gated */
+        const char *dropout; /* of the sublayers' outputs */
+        const char *scale;   /* LayerScale's beginning */
+        const char *mask;    /* the kind has its mask token where this says so; NULL: in any case */
+    } key;
+    const char *distillation, *registers; /* tokens beside the class token */
+    struct {
+        const char *norm1, *norm2, *up, *down, *gated_up, *gated_down, *scale1, *scale2;
+    } layer;
+};
+extern const struct vit_layout vit_layout;
+
+/* A family's kind: its names and what it computes otherwise than ViT. */
+struct vit_kind {
+    const struct vit_layout *layout;
+    enum patches_rest rest;
+    enum vit_pool pool;  /* of its classifier */
+    bool masks;          /* has a mask token under every head, and no pooler */
+    bool even_drop_path; /* stochastic depth has the same rate in every layer */
+    bool norms_first;    /* are declared before the feed-forward layer */
+};
+
+bool vit_build_bare(heed_ctx *cx, const heed_build *b, void *own);
+bool vit_build_classify(heed_ctx *cx, const heed_build *b, void *own);
+
+/* ---- heads (vit_body.c) ---- */
+
 bool vit_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool vit_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
 bool vit_forward_teacher(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out);
@@ -76,5 +100,7 @@ bool vit_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t l
 bool vit_sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in);
 void vit_name_key(const void *own, int64_t i, char *name, size_t size);
 bool vit_place(const void *own, const int64_t size[2], const heed_capture_map *map, struct picture_place *to);
+#define VIT_RUN(name) VISION_RUN(vit, name)
+#define VIT(name)     .build = vit_build_##name, VIT_RUN(name)
 
 #endif

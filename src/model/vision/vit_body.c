@@ -52,7 +52,7 @@ static heed_tensor *embed(heed_ctx *cx, const struct vit *m, const heed_io *in) 
     return m->before.weight ? heed_norm_run(cx, &m->before, x) : x;
 }
 
-heed_tensor *vit_run(heed_ctx *cx, const struct vit *m, const heed_io *in, bool first) {
+static heed_tensor *run(heed_ctx *cx, const struct vit *m, const heed_io *in, bool first) {
     heed_tensor *const x = embed(cx, m, in);
     const heed_attention_opts o = {.mask = input_padding_of(cx, in, x)};
     return (first ? heed_encoder_attend_first : heed_encoder_attend)(cx, &m->stack, x, &o);
@@ -60,7 +60,8 @@ heed_tensor *vit_run(heed_ctx *cx, const struct vit *m, const heed_io *in, bool 
 
 /* ---- pooling ---- */
 
-heed_tensor *vit_token(heed_ctx *cx, heed_tensor *h, int64_t i) {
+/* (B,T,E) -> (B,E) */
+static heed_tensor *token_at(heed_ctx *cx, heed_tensor *h, int64_t i) {
     if (!h) return NULL;
     return heed_reshape(cx, heed_slice(cx, h, 1, i, 1), 2, (int64_t[]){h->shape[0], h->shape[2]});
 }
@@ -85,17 +86,18 @@ static heed_tensor *refined(heed_ctx *cx, const struct vit *m, heed_tensor *x) {
     heed_tensor *const heads = heed_reshape(cx, x, 4, (int64_t[]){B, T, H, E / H});
     x = heed_attention(cx, heads, heads, heads, &(heed_attention_opts){.site = "pooling"});
     x = heed_reshape(cx, x, 3, (int64_t[]){B, T, E});
-    return m->has_class ? vit_token(cx, x, 0) : heed_mean(cx, x, (const int[]){1}, 1, false);
+    return m->has_class ? token_at(cx, x, 0) : heed_mean(cx, x, (const int[]){1}, 1, false);
 }
 
 /* The class token's state beside the mean of the patches' states: (B,T,E) -> (B,2 E) */
 static heed_tensor *class_and_mean(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
     heed_tensor *const patches = heed_slice(cx, h, 1, m->first, h->shape[1] - m->first);
-    heed_tensor *const both[] = {vit_token(cx, h, 0), heed_mean(cx, patches, (const int[]){1}, 1, false)};
+    heed_tensor *const both[] = {token_at(cx, h, 0), heed_mean(cx, patches, (const int[]){1}, 1, false)};
     return heed_concat(cx, both, 2, 1);
 }
 
-heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
+/* (B,T,E) -> (B,E), with its norm; (B,T,E) where nothing is pooled */
+static heed_tensor *pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
     static const int time[] = {1};
     if (!h) return NULL;
     if (m->pool == VIT_CLASS_AND_MEAN) return class_and_mean(cx, m, h);
@@ -104,8 +106,8 @@ heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
     if (!h) return NULL;
     switch (m->pool) {
     case VIT_CLASS:
-        if (m->averages) return heed_affine(cx, heed_add(cx, vit_token(cx, h, 0), vit_token(cx, h, 1)), 0.5F, 0);
-        h = vit_token(cx, h, 0);
+        if (m->averages) return heed_affine(cx, heed_add(cx, token_at(cx, h, 0), token_at(cx, h, 1)), 0.5F, 0);
+        h = token_at(cx, h, 0);
         break;
     case VIT_MEAN:
         h = heed_mean(cx, h, time, 1, false);
@@ -134,25 +136,27 @@ heed_tensor *vit_pooled(heed_ctx *cx, const struct vit *m, heed_tensor *h) {
 
 bool vit_forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct vit *m = own;
-    heed_tensor *const h = vit_run(cx, m, in, false);
+    heed_tensor *const h = run(cx, m, in, false);
     if (!h || !heed_io_put(cx, out, "last_hidden_state", h)) return false;
-    if (!m->pooler.weight) return true;
-    return heed_io_put(cx, out, "pooler_output", heed_linear_run(cx, &m->pooler, vit_token(cx, h, 0), m->pooler_act));
+    heed_tensor *const x = pooled(cx, m, h);
+    return heed_io_put(cx, out, "pooler_output",
+                       m->pooler.weight ? heed_linear_run(cx, &m->pooler, x, m->pooler_act) : x);
 }
 
 /* The mean of both, where there is a head of the distillation token. */
 static heed_tensor *logits_of(heed_ctx *cx, const struct vit *m, const heed_io *in, heed_tensor *part[2]) {
-    heed_tensor *const h = vit_run(cx, m, in, m->pool == VIT_CLASS && !m->distilled.weight);
+    heed_tensor *const h = run(cx, m, in, m->pool == VIT_CLASS && !m->distilled.weight);
     heed_tensor *const x =
-        m->distilled.weight ? vit_token(cx, h, 0) : heed_dropout(cx, vit_pooled(cx, m, h), m->head_dropout);
-    part[0] = m->output.weight ? heed_linear_run(cx, &m->output, x, HEED_ACT_NONE) : x;
+        m->distilled.weight ? token_at(cx, h, 0) : heed_dropout(cx, pooled(cx, m, h), m->head_dropout);
+    part[0] = heed_linear_run(cx, &m->output, x, HEED_ACT_NONE);
     if (!m->distilled.weight) return part[0];
-    part[1] = heed_linear_run(cx, &m->distilled, vit_token(cx, h, 1), HEED_ACT_NONE);
+    part[1] = heed_linear_run(cx, &m->distilled, token_at(cx, h, 1), HEED_ACT_NONE);
     return heed_affine(cx, heed_add(cx, part[0], part[1]), 0.5F, 0);
 }
 
 bool vit_forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct vit *m = own;
+    if (!m->output.weight) return vit_forward_bare(cx, own, in, out);
     heed_tensor *part[2], *const logits = logits_of(cx, m, in, part);
     if (m->distilled.weight && engine_of(cx) &&
         engine_of(cx)->training && /* a teacher's loss is of the one, the labels' of the other */
@@ -177,8 +181,9 @@ bool vit_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t lengt
 
 bool vit_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct vit *m = own;
-    return vit_sample_bare(cx, own, batch, length, in) &&
-           head_sample_labels(cx, m->problem, batch, m->output.weight ? m->output.weight->shape[0] : 1, in);
+    if (!vit_sample_bare(cx, own, batch, length, in) || !m->output.weight || m->pool == VIT_ALL)
+        return !heed_failed(cx);
+    return head_sample_labels(cx, m->problem, batch, m->output.weight->shape[0], in);
 }
 
 /* ---- masked pictures (Xie et al. 2022) ---- */
@@ -186,7 +191,7 @@ bool vit_sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t l
 bool vit_forward_masked(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct vit *m = own;
     int64_t grid[2] = {0};
-    heed_tensor *const h = patches_pixels(cx, &m->patches, in, grid) ? vit_run(cx, m, in, false) : NULL;
+    heed_tensor *const h = patches_pixels(cx, &m->patches, in, grid) ? run(cx, m, in, false) : NULL;
     return h && masked_decode(cx, &m->patches, &m->output, m->stride, heed_slice(cx, h, 1, m->first, grid[0] * grid[1]),
                               grid, in, out);
 }

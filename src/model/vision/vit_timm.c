@@ -125,14 +125,9 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
     const char *const positions = heed_json_text(cx, a->at, "pos_embed");
     const heed_init token = {HEED_INIT_NORMAL, 0, 1e-6F};
     int n = 0;
-    p->channels = config_int(cx, a->at, "in_chans", 1, SIDE_MOST);
     p->any_size = m->smooth = true;
-    p->rest = heed_json_bool(cx, a->at, "dynamic_img_pad") ? PATCHES_PAD
-              : timm_given(cx, config, "img_size")         ? PATCHES_REFUSE
-                                                           : PATCHES_CUT; /* as of some published models */
-    if (!config_sides(cx, a->at, "img_size", SIDE_MOST, p->image) ||
-        !config_sides(cx, a->at, "patch_size", SIDE_MOST, p->patch))
-        return false;
+    if (!timm_patches(cx, config, a->at, p)) return false;
+    if (heed_json_bool(cx, a->at, "dynamic_img_pad")) p->rest = PATCHES_PAD;
     if (distilled && (!class || registers > 0 || bare || !positions || strcmp(positions, "learn") != 0))
         return heed_json_fail(cx, heed_json_find(cx, a->at, "class_token"),
                               "a distilled model has a class token, positions for it, and no registers");
@@ -168,11 +163,10 @@ static bool make_latent(heed_ctx *cx, heed_params *set, const struct arguments *
            linear_make(cx, set, at, "mlp.fc2", hidden, C, true, a, &l->feed_forward.linear2);
 }
 
-static bool make_end(heed_ctx *cx, heed_params *set, const struct arguments *a, bool distilled, bool bare,
+static bool make_end(heed_ctx *cx, heed_params *set, const struct arguments *a, bool distilled, int64_t classes,
                      struct vit *m) {
     static const char *const pools[] = {"token", "avg", "avgmax", "max", "map", "prr", "", NULL};
     const int pool = config_choice(cx, a->at, "global_pool", pools);
-    const int64_t classes = bare ? 0 : config_int(cx, a->at, "num_classes", 0, 1 << 24);
     const bool final = heed_json_bool(cx, a->at, "final_norm"), averages = pool >= VIT_MEAN && pool <= VIT_MAX;
     if (pool < 0 || heed_failed(cx)) return false;
     m->pool = (enum vit_pool)pool;
@@ -188,15 +182,9 @@ static bool make_end(heed_ctx *cx, heed_params *set, const struct arguments *a, 
     if (final && !after && !norm_make(cx, set, "", "norm", a->width, a, &m->stack.norm)) return false;
     if (m->pool == VIT_LATENT && !make_latent(cx, set, a, &m->latent)) return false;
     if (final && after && !norm_make(cx, set, "", "fc_norm", a->width, a, &m->pool_norm)) return false;
-    if (classes > 0 && !linear_make(cx, set, "", "head", a->width, classes, true, a, &m->output)) return false;
     m->averages = distilled;
-    if (distilled && classes > 0 && !linear_make(cx, set, "", "head_dist", a->width, classes, true, a, &m->distilled))
-        return false;
-    for (int i = 0; i < 2; i++) {
-        const heed_linear_layer *const l = i ? &m->distilled : &m->output;
-        if (l->weight) l->weight->head = l->bias->head = true;
-    }
-    return true;
+    return timm_classifier(cx, set, "head", a->width, classes, a->init, &m->output) &&
+           timm_classifier(cx, set, "head_dist", a->width, distilled ? classes : 0, a->init, &m->distilled);
 }
 
 /* ---- arguments ---- */
@@ -229,56 +217,26 @@ static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) 
     return (a->post || timm_only(cx, a->at, "block_fn", "Block")) && timm_only(cx, a->at, "attn_layer", "attn");
 }
 
-static bool make(heed_ctx *cx, heed_json config, heed_params *set, bool bare, struct arguments *a, struct vit *m) {
-    if (!read_arguments(cx, config, a)) return false;
-    const bool distilled = heed_json_bool(cx, a->at, "distilled");
-    const double drop_path = config_number(cx, a->at, "drop_path_rate", 0, 1);
+static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t classes, void *own) {
+    struct arguments a = {.at = args};
+    if (!read_arguments(cx, b->config, &a)) return false;
+    const bool distilled = heed_json_bool(cx, args, "distilled");
+    const double drop_path = config_number(cx, args, "drop_path_rate", 0, 1);
+    struct vit *const m = own;
     heed_encoder *const e = &m->stack;
-    m->dropout = (float)config_number(cx, a->at, "pos_drop_rate", 0, 1);
-    m->patch_dropout = (float)config_number(cx, a->at, "patch_drop_rate", 0, 1);
-    e->layers = (int)config_int(cx, a->at, "depth", 0, MAX_LAYERS);
-    if (heed_failed(cx) || !make_embeddings(cx, config, set, a, distilled, m)) return false;
-    e->layer = heed_params_room(cx, set, (size_t)e->layers + 1, sizeof *e->layer);
+    m->dropout = (float)config_number(cx, args, "pos_drop_rate", 0, 1);
+    m->patch_dropout = (float)config_number(cx, args, "patch_drop_rate", 0, 1);
+    e->layers = (int)config_int(cx, args, "depth", 0, MAX_LAYERS);
+    if (heed_failed(cx) || !make_embeddings(cx, b->config, b->params, &a, distilled, m)) return false;
+    e->layer = heed_params_room(cx, b->params, (size_t)e->layers + 1, sizeof *e->layer);
     for (int i = 0; e->layer && i < e->layers; i++) {
         e->layer[i].number = i;
         e->layer[i].drop_path = vit_drop_path(drop_path, i, e->layers);
-        if (!make_block(cx, set, part_numbered(cx, "", "blocks", i).s, a, &e->layer[i])) return false;
+        if (!make_block(cx, b->params, part_numbered(cx, "", "blocks", i).s, &a, &e->layer[i])) return false;
     }
-    return !heed_failed(cx) && make_end(cx, set, a, distilled, bare, m);
+    return !heed_failed(cx) && make_end(cx, b->params, &a, distilled, classes, m);
 }
-
-static bool build(heed_ctx *cx, heed_json config, heed_params *set, bool bare, void *own) {
-    struct arguments a = {.at = timm_arguments(cx, &family_timm_vit, config, rows)};
-    const bool made = !heed_failed(cx) && make(cx, config, set, bare, &a, own);
-    heed_json_free(a.at);
-    return made;
-}
-
-static bool build_classify(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build(cx, config, set, false, own);
-}
-static bool build_bare(heed_ctx *cx, heed_json config, heed_params *set, void *own) {
-    return build(cx, config, set, true, own);
-}
-
-/* ---- heads ---- */
-
-static bool forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
-    const struct vit *m = own;
-    heed_tensor *const h = vit_run(cx, m, in, false);
-    return h && heed_io_put(cx, out, "last_hidden_state", h) &&
-           heed_io_put(cx, out, "pooler_output", vit_pooled(cx, m, h));
-}
-
-static bool forward_classify(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
-    const struct vit *m = own;
-    return m->output.weight ? vit_forward_classify(cx, own, in, out) : forward_bare(cx, own, in, out);
-}
-
-static bool sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
-    const struct vit *m = own;
-    return (m->output.weight && m->pool != VIT_ALL ? vit_sample_classify : vit_sample_bare)(cx, own, batch, length, in);
-}
+static const struct timm_kind kind = {rows, make};
 
 static const heed_key keys[] = {
     {"architecture", HEED_KEY_TEXT, "vit_tiny_patch16_224", "timm's name"},
@@ -327,13 +285,7 @@ static const heed_key keys[] = {
     END_OF_KEYS,
 };
 
-static const heed_head heads[] = {
-    {TIMM_CLASSIFY, .tasks = "classify", .inputs = "pixel_values labels", .build = build_classify,
-     .forward = forward_classify, .sample = sample_classify, .name_key = vit_name_key, .place = vit_place},
-    {TIMM_BARE, .tasks = "embed", .inputs = "pixel_values", .build = build_bare, .forward = forward_bare,
-     .sample = vit_sample_bare, .name_key = vit_name_key, .place = vit_place},
-    {.architecture = NULL},
-};
+static const heed_head heads[] = {TIMM_HEADS(VIT_RUN)};
 
 const heed_family family_timm_vit = {
     .name = "timm-vit",
@@ -351,5 +303,6 @@ const heed_family family_timm_vit = {
         "(parallel, differential) are refused.",
     .keys = keys,
     .heads = heads,
+    .kind = &kind,
     .size = sizeof(struct vit),
 };

@@ -535,6 +535,8 @@ static void test_wrong_directories(void **state) {
          "model: 1 name does not fit: misshapen 'linear.weight' is (2,3), not (2,4)"},
         {"{\"model_type\": \"heed-mlp\", \"input_size\": 3, \"output_size\": 2, \"hidden_sizes\": [1.5]}",
          "hidden_sizes[0]: expected an integer"},
+        {"{\"architecture\": \"swin_tiny_patch4_window7_224\", \"model_args\": {\"num_heads\": null}}",
+         "num_heads: each stage needs a number of heads"},
     };
     heed_ctx *cx = open_context();
     char dir[512];

@@ -59,6 +59,8 @@ static bool read_stages(heed_ctx *cx, heed_json args, struct swin_plan *p, struc
     for (int s = 0; s < m->stages; s++) {
         if (m->patches.grid[0] >> s < 1 || m->patches.grid[1] >> s < 1)
             return heed_json_fail(cx, heed_json_find(cx, args, "img_size"), "nothing is left of it in stage %d", s);
+        if (p->heads[s] < 1) /* null */
+            return heed_json_fail(cx, heed_json_find(cx, args, "num_heads"), "each stage needs a number of heads");
         if (p->head_size[s] * p->heads[s] > SIZE_LIMIT)
             return heed_json_fail(cx, heed_json_find(cx, args, "head_dim"), "%lld heads of %lld numbers are too wide",
                                   (long long)p->heads[s], (long long)p->head_size[s]);

@@ -337,9 +337,9 @@ typedef struct heed_attention_page_opts {
 HEED_API bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_site *sites, int n,
                                   const heed_attention_page_opts *opts);
 
-/* The same for attention over a picture (heed/attend.h): a click on a patch shows what it looks at, in every layer and
- * head, and rollout. */
-struct heed_attended_picture;
+/* The same for attention over a picture, as heed_attend finds it (heed/attend.h): a click on a patch shows what it
+ * looks at, in every layer and head, and rollout. */
+struct heed_attended;
 typedef struct heed_picture_page_opts {
     const char *title;
     const char *line; /* below it: the picture's name; NULL: none */
@@ -348,7 +348,7 @@ typedef struct heed_picture_page_opts {
     int64_t query;    /* a token or learned query of that site; -1: who reads the picture */
     bool rollout, smooth;
 } heed_picture_page_opts;
-HEED_API bool heed_picture_page(heed_ctx *cx, const char *path, const struct heed_attended_picture *a,
+HEED_API bool heed_picture_page(heed_ctx *cx, const char *path, const struct heed_attended *a,
                                 const heed_picture_page_opts *opts);
 
 /* ---- the data beside a picture ---- */

@@ -42,9 +42,10 @@ typedef struct heed_picture_model {
 HEED_API heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *task);
 HEED_API void heed_picture_model_free(heed_ctx *cx, heed_picture_model *m);
 
-/* Reads a PNG or JPEG file with the model's channels, turned as its EXIF orientation says. No pipes or devices.
- * For a model of vectors with one channel it is inverted where it is dark on light and the model's are not, or the
- * other way round; the context's log says so. */
+/* Reads a PNG or JPEG file with so many channels, turned as its EXIF orientation says. No pipes or devices. */
+HEED_API bool heed_picture_load(heed_ctx *cx, const char *path, int channels, heed_image *out);
+/* The same with the model's channels. For a model of vectors with one channel it is inverted where it is dark on light
+ * and the model's are not, or the other way round; the context's log says so. */
 HEED_API bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *path, heed_image *out);
 
 /* Probabilities of the labels, or the numbers of a regression: out (n, labels). Pictures may be of any sizes; the

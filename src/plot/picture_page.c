@@ -22,25 +22,26 @@ static const char op[] = "picture_page";
 struct page {
     heed_ctx *cx;
     struct file_writer *file;
-    const heed_attended_picture *a;
+    const heed_attended *a;
     heed_picture_page_opts opts;
     unsigned scale;
     float most; /* the largest weight: those of many patches are all small */
 };
 
 static bool check(struct page *p) {
-    const heed_attended_picture *const a = p->a;
+    const heed_attended *const a = p->a;
     const heed_picture_page_opts *const o = &p->opts;
     int64_t weights = 0;
-    if (!a || a->n < 1 || a->n > MAX_SITES)
-        return heed_fail(p->cx, HEED_ERR_USAGE, "%s: there is no attention, or more than %d kinds", op, MAX_SITES);
-    if (o->site < 0 || o->site >= a->n || o->layer < 0 || o->layer >= a->sites[o->site].layers || o->head < -1 ||
-        o->head >= a->sites[o->site].heads)
+    if (!a || a->height == 0 || a->n < 1 || a->n > MAX_SITES)
+        return heed_fail(p->cx, HEED_ERR_USAGE, "%s: there is no attention over a picture, or more than %d kinds", op,
+                         MAX_SITES);
+    if (o->site < 0 || o->site >= a->n || o->layer < 0 || o->layer >= a->sites[o->site].n_maps || o->head < -1 ||
+        o->head >= a->sites[o->site].maps[0].heads)
         return heed_fail(p->cx, HEED_ERR_RANGE, "%s: site %d, layer %d, head %lld cannot be open at first", op, o->site,
                          o->layer, (long long)o->head);
     for (int i = 0; i < a->n; i++)
-        for (int l = 0; l < a->sites[i].layers; l++) {
-            const heed_capture_map *const m = heed_attended_map(&a->sites[i], l, NULL);
+        for (int l = 0; l < a->sites[i].n_maps; l++) {
+            const heed_capture_map *const m = &a->sites[i].maps[l];
             const int64_t n = m->batch * m->heads * m->rows * m->keys;
             for (int64_t k = 0; k < n; k++) p->most = fmaxf(p->most, m->weights[k]);
             weights += n;
@@ -60,21 +61,22 @@ static void put_member(struct buffer *b, const char *name, const char *text) {
 }
 
 /* Sizes of patches are fractions of the picture shown, which is what the first site's patches cover. */
-static void put_site(struct buffer *b, const heed_picture_site *s, const heed_picture_site *first) {
-    const double height = (double)(first->rows * first->patch_height),
-                 width = (double)(first->columns * first->patch_width);
+static void put_site(struct buffer *b, const heed_attended_site *s, const heed_axis *whole) {
+    const heed_axis *const at = s->keys;
+    const double height = (double)(whole->rows * whole->patch_height),
+                 width = (double)(whole->columns * whole->patch_width);
     buffer_text(b, "{");
     put_member(b, "name", s->name);
     buffer_format(b, "\"rows\":%lld,\"columns\":%lld,\"high\":%.9g,\"wide\":%.9g,\"first\":%lld,\"names\":[",
-                  (long long)s->rows, (long long)s->columns, (double)s->patch_height / height,
-                  (double)s->patch_width / width, (long long)s->first);
-    for (int64_t i = 0; i < s->first; i++) {
+                  (long long)at->rows, (long long)at->columns, (double)at->patch_height / height,
+                  (double)at->patch_width / width, (long long)at->first);
+    for (int64_t i = 0; i < at->first; i++) {
         if (i) buffer_text(b, ",");
-        page_text(b, s->names[i]);
+        page_text(b, at->tokens[i]);
     }
     buffer_format(b, "],\"learned\":%lld,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
-                  (long long)s->learned, s->has_class ? "true" : "false", (long long)s->heads, s->layers,
-                  (long long)heed_attended_map(s, 0, NULL)->keys);
+                  (long long)(s->queries == at ? 0 : s->queries->n), s->queries->has_class ? "true" : "false",
+                  (long long)s->maps[0].heads, s->n_maps, (long long)s->maps[0].keys);
 }
 
 static bool write_words(const struct page *p, int64_t height, int64_t width) {
@@ -91,7 +93,7 @@ static bool write_words(const struct page *p, int64_t height, int64_t width) {
         (long long)o->query, o->rollout ? "true" : "false", o->smooth ? "true" : "false");
     for (int i = 0; i < p->a->n; i++) {
         if (i) buffer_text(&b, ",\n");
-        put_site(&b, &p->a->sites[i], &p->a->sites[0]);
+        put_site(&b, &p->a->sites[i], p->a->sites[0].keys);
     }
     const bool ok = buffer_text(&b, "]}\n</script>\n") && file_write(p->file, b.data, b.size);
     buffer_free(&b);
@@ -132,9 +134,9 @@ static bool write_cells(const struct page *p, const int32_t *cells, int64_t n) {
 
 static bool write_weights(const struct page *p) {
     for (int i = 0; i < p->a->n; i++)
-        for (int l = 0; l < p->a->sites[i].layers; l++) {
-            const int32_t *cells;
-            const heed_capture_map *const m = heed_attended_map(&p->a->sites[i], l, &cells);
+        for (int l = 0; l < p->a->sites[i].n_maps; l++) {
+            const int32_t *const cells = p->a->sites[i].cells[l];
+            const heed_capture_map *const m = &p->a->sites[i].maps[l];
             if (!tag(p, "w", i, l) ||
                 !page_weights(p->file, m->weights, m->batch * m->heads * m->rows * m->keys, p->scale, p->most) ||
                 !end_tag(p))
@@ -164,8 +166,7 @@ static bool write_script(const struct page *p) {
            end_tag(p);
 }
 
-bool heed_picture_page(heed_ctx *cx, const char *path, const heed_attended_picture *a,
-                       const heed_picture_page_opts *opts) {
+bool heed_picture_page(heed_ctx *cx, const char *path, const heed_attended *a, const heed_picture_page_opts *opts) {
     if (heed_failed(cx)) return false;
     struct page p = {.cx = cx, .a = a, .opts = {.head = -1, .query = -1}};
     if (opts) p.opts = *opts;

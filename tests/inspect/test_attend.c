@@ -1,5 +1,6 @@
 /* heed_attend: labelled maps of a text, a pair, a text with its target, and rows of numbers, of any family. */
 #include "heed/attend.h"
+#include "heed/plot.h"
 #include "heed/translate.h"
 #include "io/io_test.h"
 
@@ -77,6 +78,22 @@ static void test_pair(void **state) {
         assert_true(got->layer == l && got->heads == 2 && got->rows == 6 && got->keys == 6 && got->batch == 1);
         assert_memory_equal(got->weights, want->weights, 2 * 36 * sizeof(float));
     }
+    /* rows: the class token's, and the mean of both heads */
+    float row[6], heads[2][6];
+    assert_true(axis->has_class && axis->rows == 0);
+    assert_true(heed_attended_row(cx, &a->sites[0], 1, -1, HEED_READER, row));
+    for (int h = 0; h < 2; h++) {
+        assert_true(heed_attended_row(cx, &a->sites[0], 1, h, 0, heads[h]));
+        assert_memory_equal(heads[h], a->sites[0].maps[1].weights + h * 36, sizeof heads[h]);
+    }
+    for (int j = 0; j < 6; j++) assert_true(fabsf(row[j] - (heads[0][j] + heads[1][j]) / 2) < 1e-6f);
+    heed_image view;
+    assert_false(heed_attended_view(cx, a, 0, 100, &view));
+    EXPECT_SENTENCE(cx, "attended: a picture's site");
+    assert_false(heed_attended_rollout(cx, a, 0, 1, 0, row));
+    EXPECT_SENTENCE(cx, "attended: rollout goes over a picture");
+    assert_false(heed_picture_page(cx, in_folder("page.html"), a, NULL));
+    EXPECT_SENTENCE(cx, "picture_page: there is no attention over a picture");
     assert_null(heed_attend(cx, m, t, &(heed_attend_input){.text = "how"})); /* there is a capture */
     EXPECT_SENTENCE(cx, "capture: it has begun already");
     heed_capture_end(cx);

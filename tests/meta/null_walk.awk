@@ -108,8 +108,7 @@ FNR == NR { # null_walk.h
 }
 
 END {
-    delete whole["heed_op_call"] # exists only inside an op,
-    delete whole["heed_attended_picture"] # and this only of models of pictures
+    delete whole["heed_op_call"] # exists only inside an op
     for (i = 1; i <= count; i++) prototype(held[i])
     print "static const struct maker makers[] = {\n" makers "};"
     print "static const struct call calls[] = {\n" table "};"

@@ -35,35 +35,41 @@ static void near(const float *found, const float *expected, int64_t n, double li
                      (double)expected[i]);
 }
 
+static heed_attended *over(heed_ctx *cx, const heed_picture_model *m, const heed_image *picture) {
+    return heed_attend(cx, m->model, NULL, &(heed_attend_input){.picture = picture, .processor = &m->processor});
+}
+
 static void check_attention(heed_ctx *cx, const heed_picture_model *m, const char *file, const heed_image *picture) {
-    heed_attended_picture *const a = heed_attend_picture(cx, m->model, &m->processor, picture);
+    heed_attended *const a = over(cx, m, picture);
     if (!a) fail_msg("%s", heed_message(cx));
-    const heed_picture_site *const s = &a->sites[0];
-    const int64_t tokens = s->first + s->rows * s->columns;
+    const heed_attended_site *const s = &a->sites[0];
+    const heed_axis *const at = s->keys;
+    const int64_t tokens = at->n, heads = s->maps[0].heads;
+    assert_int_equal(tokens, at->first + at->rows * at->columns);
+    assert_ptr_equal(s->queries, at);
     int64_t n = 0;
     float row[64], sum[64] = {0};
     assert_true(tokens <= 64);
     const float *const all = wanted(cx, file, "attention", &n), *const rollout = wanted(cx, file, "rollout", NULL);
     /* of windows the second layer alone, whose windows are shifted */
-    const int first = s->windows ? 1 : 0;
-    if (all) assert_int_equal(n, (s->layers - first) * s->heads * tokens * tokens);
+    const int first = s->cells[0] ? 1 : 0;
+    if (all) assert_int_equal(n, (s->n_maps - first) * heads * tokens * tokens);
     for (int64_t i = 0; all && i < n / tokens; i++) {
-        assert_true(
-            heed_attended_row(cx, s, first + (int)(i / s->heads / tokens), i / tokens % s->heads, i % tokens, row));
+        assert_true(heed_attended_row(cx, s, first + (int)(i / heads / tokens), i / tokens % heads, i % tokens, row));
         near(row, all + i * tokens, tokens, 1e-5, "attention");
     }
     if (rollout) {
-        assert_true(heed_attended_rollout(cx, a, 0, s->layers - 1, HEED_READER, row));
+        assert_true(heed_attended_rollout(cx, a, 0, s->n_maps - 1, HEED_READER, row));
         near(row, rollout, tokens, 1e-5, "rollout");
     }
     /* the mean of heads, and of patches where there is no class token */
     assert_true(heed_attended_row(cx, s, 0, -1, HEED_READER, row));
-    const int64_t low = s->has_class ? 0 : s->first, high = s->has_class ? 1 : tokens;
+    const int64_t low = at->has_class ? 0 : at->first, high = at->has_class ? 1 : tokens;
     for (int64_t q = low; q < high; q++)
-        for (int64_t h = 0; h < s->heads; h++) {
+        for (int64_t h = 0; h < heads; h++) {
             float one[64];
             assert_true(heed_attended_row(cx, s, 0, h, q, one));
-            for (int64_t j = 0; j < tokens; j++) sum[j] += one[j] / (float)(s->heads * (high - low));
+            for (int64_t j = 0; j < tokens; j++) sum[j] += one[j] / (float)(heads * (high - low));
         }
     near(row, sum, tokens, 1e-6, "mean");
     /* rollout through stages that merge sums to 1 */
@@ -73,20 +79,20 @@ static void check_attention(heed_ctx *cx, const heed_picture_model *m, const cha
     assert_true(fabs(total - 1) < 1e-5);
     heed_image view;
     assert_true(heed_attended_view(cx, a, 0, 100, &view));
-    assert_true(view.width % s->columns == 0 && view.height % s->rows == 0 && view.channels == 3);
+    assert_true(view.width % at->columns == 0 && view.height % at->rows == 0 && view.channels == 3);
     heed_image_free(cx, &view);
     /* of many pixels: those that the model is given, each a block */
-    const int64_t given = s->columns * s->patch_width;
+    const int64_t given = at->columns * at->patch_width;
     assert_true(heed_attended_view(cx, a, 0, 8 * (a->width > a->height ? a->width : a->height), &view));
     int64_t changes = 0;
     for (int64_t x = 1; x < view.width; x++) changes += memcmp(view.data + 3 * x, view.data + 3 * (x - 1), 3) != 0;
     assert_true(changes < given);
     heed_image_free(cx, &view);
-    assert_false(heed_attended_row(cx, s, s->layers, 0, 0, row));
+    assert_false(heed_attended_row(cx, s, s->n_maps, 0, 0, row));
     EXPECT_SENTENCE(cx, "layers of");
     assert_false(heed_attended_row(cx, s, 0, 0, tokens, row));
     EXPECT_SENTENCE(cx, "attended: query");
-    heed_attended_picture_free(cx, a);
+    heed_attended_free(cx, a);
 }
 
 static void check_directory(const char *name) {
@@ -139,14 +145,15 @@ enum { PATCHES = 4, LATE = PATCHES + 1 }; /* of the golden CaiT, which has two b
 
 /* Rollout: half of what the class token is stays with it in each of its blocks, and half comes of those it looks at;
  * the patches' part goes on through their own blocks. */
-static void check_late(heed_ctx *cx, const heed_attended_picture *a) {
-    const heed_picture_site *const patches = &a->sites[0], *const late = &a->sites[1];
+static void check_late(heed_ctx *cx, const heed_attended *a) {
+    const heed_attended_site *const patches = &a->sites[0], *const late = &a->sites[1];
     float row[LATE], found[LATE], own = 1, r[PATCHES] = {0}, next[PATCHES];
     assert_int_equal(a->n, 2);
     assert_string_equal(late->name, "class");
-    assert_true(late->learned == 1 && late->has_class && late->first == 1 && late->layers == 2);
-    assert_true(!patches->has_class && patches->first == 0 && patches->learned == 0 && patches->layers == 2);
-    assert_string_equal(late->names[0], "class");
+    assert_true(late->queries->n == 1 && late->queries->has_class && late->keys->first == 1 && late->n_maps == 2);
+    assert_true(patches->queries == patches->keys && !patches->keys->has_class && patches->keys->first == 0);
+    assert_int_equal(patches->n_maps, 2);
+    assert_string_equal(late->keys->tokens[0], "class");
     for (int l = 1; l >= 0; l--) {
         assert_true(heed_attended_row(cx, late, l, -1, HEED_READER, row));
         for (int i = 0; i < PATCHES; i++) r[i] += own / 2 * row[1 + i];
@@ -174,10 +181,10 @@ static void test_late(void **state) {
     heed_image picture = {0};
     assert_true(heed_image_new(cx, 8, 8, 3, &picture));
     for (int i = 0; i < 8 * 8 * 3; i++) picture.data[i] = (uint8_t)(i * 37 % 251);
-    heed_attended_picture *const a = heed_attend_picture(cx, m->model, &m->processor, &picture);
+    heed_attended *const a = over(cx, m, &picture);
     if (!a) fail_msg("%s", heed_message(cx));
     check_late(cx, a);
-    heed_attended_picture_free(cx, a);
+    heed_attended_free(cx, a);
     heed_image_free(cx, &picture);
     heed_picture_model_free(cx, m);
     close_context(cx);
@@ -196,18 +203,21 @@ static heed_image drawn(heed_ctx *cx) {
 
 /* The mean over latents is the reader and, with one layer, rollout; the latents' own attention is left out. */
 static void check_latents(heed_ctx *cx, const heed_picture_model *m, const heed_image *picture) {
-    heed_attended_picture *const a = heed_attend_picture(cx, m->model, &m->processor, picture);
+    heed_attended *const a = over(cx, m, picture);
     if (!a) fail_msg("%s", heed_message(cx));
-    const heed_picture_site *const s = &a->sites[0];
+    const heed_attended_site *const s = &a->sites[0];
     float row[WIDE * HIGH], sum[WIDE * HIGH] = {0};
-    const int64_t n = s->rows * s->columns;
+    const heed_axis *const at = s->keys;
+    const int64_t n = at->n;
     assert_int_equal(a->n, 1);
     assert_string_equal(s->name, "cross");
-    assert_true(s->learned == LATENTS && s->layers == 1 && s->heads == HEADS && s->first == 0 && !s->has_class);
-    assert_true(s->rows == HIGH && s->columns == WIDE && s->patch_height == 1 && s->patch_width == 1);
+    assert_true(s->queries->n == LATENTS && s->n_maps == 1 && s->maps[0].heads == HEADS && !s->queries->has_class);
+    assert_true(at->rows == HIGH && at->columns == WIDE && at->patch_height == 1 && at->patch_width == 1);
+    assert_int_equal(at->first, 0);
+    assert_string_equal(at->labels[WIDE + 2], "1,2");
     for (int64_t q = 0; q < LATENTS; q++)
         for (int64_t h = 0; h < HEADS; h++) {
-            const float *const w = heed_attended_map(s, 0, NULL)->weights + (h * LATENTS + q) * n;
+            const float *const w = s->maps[0].weights + (h * LATENTS + q) * n;
             assert_true(heed_attended_row(cx, s, 0, h, q, row));
             near(row, w, n, 0, "a latent");
             for (int64_t j = 0; j < n; j++) sum[j] += w[j] / (float)(HEADS * LATENTS);
@@ -218,7 +228,7 @@ static void check_latents(heed_ctx *cx, const heed_picture_model *m, const heed_
     near(row, sum, n, 1e-6, "rollout");
     assert_false(heed_attended_row(cx, s, 0, 0, LATENTS, row));
     EXPECT_SENTENCE(cx, "attended: query 3 of 3");
-    heed_attended_picture_free(cx, a);
+    heed_attended_free(cx, a);
 }
 
 /* The vector of a picture is the mean of its latents. */
@@ -281,7 +291,7 @@ static void test_refused(void **state) {
     assert_true(heed_classify_pictures(cx, m, NULL, 0, p));
     assert_false(heed_classify_pictures(cx, NULL, NULL, 0, p));
     EXPECT_SENTENCE(cx, "a model and pictures are needed");
-    assert_null(heed_attend_picture(cx, m->model, NULL, &none));
+    assert_null(heed_attend(cx, m->model, NULL, &(heed_attend_input){.picture = &none}));
     EXPECT_SENTENCE(cx, "its processor and a picture are needed");
     assert_true(heed_image_new(cx, 5, 4, 3, &made)); /* of undefined bytes: any picture will do */
     memset(made.data, 40, 60);

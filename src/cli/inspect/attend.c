@@ -1,4 +1,5 @@
-/* heed attend: a model's attention weights on a text, in the terminal, as pictures, as numbers, as a page. */
+/* heed attend: a model's attention weights on a text or a picture, in the terminal, as figures, as numbers, as a page.
+ */
 #include "cli/inspect/attend.h"
 #include "base/text.h"
 #include "cli/core/figure_options.h"
@@ -43,34 +44,54 @@ static const heed_field options[] = {
 };
 /* clang-format on */
 
-/* What of the attention was asked for. */
-struct choice {
-    const struct attend *a;
-    const struct options *o;
-    int site, layer; /* layer -1: all of them; the last where one must be shown */
-    int64_t head;    /* -1: all of them, or their mean */
-};
+/* ---- what was asked for ---- */
 
-static const heed_attended_site *site_of(const struct choice *c) { return &c->a->found->sites[c->site]; }
+const heed_attended_site *attend_site(const struct attend_choice *c) { return &c->a->found->sites[c->site]; }
+
+bool attend_over_picture(const struct attend_choice *c) { return c->a->found->height > 0; }
+
+int attend_layer(const struct attend_choice *c) { return c->layer < 0 ? attend_site(c)->n_maps - 1 : c->layer; }
+
+bool attend_one_map(const struct attend_choice *c) {
+    const heed_attended_site *const s = attend_site(c);
+    return c->rollout || ((c->layer >= 0 || s->n_maps == 1) && (c->head >= 0 || s->maps[0].heads == 1));
+}
+
+bool attend_row(const struct attend_choice *c, int layer, int64_t head, int64_t query, float *out) {
+    return c->rollout ? heed_attended_rollout(c->a->cx, c->a->found, c->site, layer, query, out)
+                      : heed_attended_row(c->a->cx, attend_site(c), layer, head, query, out);
+}
+
+/* The layers and heads that were asked for. */
+static heed_picture_sheet range_of(const struct attend_choice *c) {
+    const heed_attended_site *const s = attend_site(c);
+    const bool layers = c->layer < 0 && !c->rollout, heads = c->head < 0 && !c->rollout;
+    return (heed_picture_sheet){.layers = layers ? s->n_maps : 1,
+                                .first_layer = layers ? 0 : attend_layer(c),
+                                .heads = heads ? s->maps[0].heads : 1,
+                                .first_head = c->head < 0 ? 0 : c->head};
+}
 
 /* " attention" behind a name that does not say so itself. */
-static const char *behind(const heed_attended_site *s) {
-    return strncmp(s->name, "attention", 9) == 0 ? "" : " attention";
+static const char *behind(const struct attend_choice *c) {
+    return attend_over_picture(c) || strncmp(attend_site(c)->name, "attention", 9) == 0 ? "" : " attention";
 }
 
-static heed_attention_look look_of(const struct choice *c) {
-    return (heed_attention_look){.query_names = site_of(c)->queries->labels,
-                                 .next_names = site_of(c)->queries->next_labels,
-                                 .key_names = site_of(c)->keys->labels,
-                                 .first_head = c->head < 0 ? 0 : c->head};
-}
-
-/* Head h of a map of one sequence, as a map of its own. */
-static heed_capture_map head_of(const heed_capture_map *m, int64_t h) {
-    heed_capture_map one = *m;
-    one.heads = 1;
-    one.weights += h * m->rows * m->keys;
-    return one;
+void attend_name(const struct attend_choice *c, int layer, char *to, size_t room) {
+    const heed_attended_site *const s = attend_site(c);
+    const bool picture = attend_over_picture(c);
+    char site[64] = "", head[48], query[64] = "";
+    if (!picture || c->a->found->n > 1) snprintf(site, sizeof site, "%.47s%s, ", s->name, behind(c));
+    if (picture) memcpy(query, ": ", 3), attend_name_query(c, query + 2, sizeof query - 2);
+    if (c->rollout) {
+        snprintf(to, room, "rollout to %slayer %d%s", site, layer, query);
+        return;
+    }
+    if (c->head < 0 && s->maps[0].heads > 1)
+        snprintf(head, sizeof head, "mean of %lld heads", (long long)s->maps[0].heads);
+    else
+        snprintf(head, sizeof head, "head %lld", (long long)(c->head > 0 ? c->head : 0));
+    snprintf(to, room, "%slayer %d, %s%s", site, layer, head, query);
 }
 
 /* The last site that has tokens on either side: what latents make of each other says little. */
@@ -81,53 +102,55 @@ static int last_site(const heed_attended *a) {
     return a->n - 1;
 }
 
-static bool choose(struct choice *c) {
-    const heed_attended *a = c->a->found;
-    const char *name = option_text(c->o, "site");
+static bool choose_site(struct attend_choice *c) {
+    const heed_attended *const a = c->a->found;
+    const char *const name = option_text(c->o, "site"), *const quote = attend_over_picture(c) ? "'" : "";
     c->site = name ? 0 : last_site(a);
     while (name && c->site < a->n && strcmp(a->sites[c->site].name, name) != 0) c->site++;
-    if (c->site == a->n) {
-        char names[256] = "";
-        for (int i = 0; i < a->n; i++)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.24s",
-                     i == 0         ? ""
-                     : i + 1 < a->n ? ", "
-                                    : " and ",
-                     a->sites[i].name);
-        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
-    }
-    const heed_attended_site *s = site_of(c);
+    if (c->site < a->n) return true;
+    char names[256] = "";
+    for (int i = 0; i < a->n; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s%.24s%s",
+                 i == 0         ? ""
+                 : i + 1 < a->n ? ", "
+                                : " and ",
+                 quote, a->sites[i].name, quote);
+    return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
+}
+
+static bool choose(struct attend_choice *c) {
+    if (!choose_site(c)) return false;
+    heed_ctx *const cx = c->a->cx;
+    const heed_attended_site *const s = attend_site(c);
+    const int64_t heads = s->maps[0].heads;
     c->layer = option_given(c->o, "layer") ? (int)option_int(c->o, "layer") : -1;
     c->head = option_given(c->o, "head") ? option_int(c->o, "head") : -1;
+    c->rollout = option_flag(c->o, "rollout");
     if (c->layer >= s->n_maps)
-        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --layer %d: %s%s has %d layer%s, counted from 0", c->layer,
-                         s->name, behind(s), s->n_maps, s->n_maps == 1 ? "" : "s");
-    if (c->head >= s->maps[0].heads)
-        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --head %lld: %s%s has %lld head%s, counted from 0",
-                         (long long)c->head, s->name, behind(s), (long long)s->maps[0].heads,
-                         s->maps[0].heads == 1 ? "" : "s");
-    if (s->n_maps == 1) c->layer = 0; /* the only one is the one that is asked for */
-    if (s->maps[0].heads == 1) c->head = 0;
-    return true;
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --layer %d: %s%s has %d layer%s, counted from 0", c->layer,
+                         s->name, behind(c), s->n_maps, s->n_maps == 1 ? "" : "s");
+    if (c->head >= heads)
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --head %lld: %s%s has %lld head%s, counted from 0",
+                         (long long)c->head, s->name, behind(c), (long long)heads, heads == 1 ? "" : "s");
+    return !attend_over_picture(c) || attend_choose_query(c);
 }
 
 /* ---- in the terminal ---- */
 
-/* The one map that is shown: a head of a layer, or the mean of the layer's heads in `mean`. */
-static heed_capture_map map_of(const struct choice *c, float *mean) {
-    const heed_attended_site *s = site_of(c);
-    const heed_capture_map *m = &s->maps[c->layer < 0 ? s->n_maps - 1 : c->layer];
-    if (c->head >= 0) return head_of(m, c->head);
-    const int64_t n = m->rows * m->keys;
-    for (int64_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (int64_t h = 0; h < m->heads; h++) sum += (double)m->weights[h * n + i];
-        mean[i] = (float)(sum / (double)m->heads);
-    }
-    heed_capture_map one = *m;
-    one.heads = 1;
-    one.weights = mean;
-    return one;
+static heed_attention_look look_of(const struct attend_choice *c) {
+    const heed_attended_site *const s = attend_site(c);
+    return (heed_attention_look){.query_names = s->queries->labels,
+                                 .next_names = s->queries->next_labels,
+                                 .key_names = s->keys->labels,
+                                 .first_head = c->head < 0 ? 0 : c->head};
+}
+
+void attend_print_best(const heed_axis *keys, const float *weights, int n, int digits) {
+    const int64_t of = keys->n - keys->first;
+    int64_t k = -1;
+    for (int i = 0; i < n && (k = pictures_next_best(weights + keys->first, of, k)) < of; i++)
+        printf("%s %s %.*f", i ? "," : "", keys->labels[keys->first + k], digits, (double)weights[keys->first + k]);
+    putchar('\n');
 }
 
 static int columns_of(const char *text) {
@@ -137,16 +160,15 @@ static int columns_of(const char *text) {
 }
 
 /* For each query the key of largest weight; lines are broken between queries. */
-static void print_most(const struct choice *c, const heed_capture_map *m, int width) {
+static void print_most(const heed_axis *queries, const heed_axis *keys, const float *weights, int width) {
     static const char lead[] = "Largest weights: ";
-    const heed_axis *queries = site_of(c)->queries, *keys = site_of(c)->keys;
     int at = columns_of(lead);
     fputs(lead, stdout);
-    for (int64_t i = 0; i < m->rows; i++) {
-        const float *w = m->weights + i * m->keys;
+    for (int64_t i = 0; i < queries->n; i++) {
+        const float *w = weights + i * keys->n;
         const char *next = queries->next_labels ? queries->next_labels[i] : "", *arrow = *next ? " \u2192 " : "";
         int64_t best = 0;
-        for (int64_t j = 1; j < m->keys; j++)
+        for (int64_t j = 1; j < keys->n; j++)
             if (w[j] > w[best]) best = j;
         const int wide =
             columns_of(queries->labels[i]) + columns_of(arrow) + columns_of(next) + columns_of(keys->labels[best]) + 9;
@@ -161,28 +183,6 @@ static void print_most(const struct choice *c, const heed_capture_map *m, int wi
     putchar('\n');
 }
 
-/* What the class token, whose state classifiers read, looks at: the keys of largest weight. */
-static void print_class(const struct choice *c, const heed_capture_map *m) {
-    enum { SHOWN = 5 };
-    const heed_axis *const axis = site_of(c)->keys;
-    const char *const first = axis->tokens[0];
-    int64_t best[SHOWN];
-    if (c->a->found->target || axis != site_of(c)->queries || axis->n < 2 ||
-        (strcmp(first, "[CLS]") != 0 && strcmp(first, "<s>") != 0))
-        return;
-    printf("%s looks at:", axis->labels[0]);
-    for (int k = 0; k < SHOWN && k < m->keys; k++) {
-        best[k] = -1;
-        for (int64_t j = 0; j < m->keys; j++) {
-            bool known = false;
-            for (int i = 0; i < k; i++) known |= best[i] == j;
-            if (!known && (best[k] < 0 || m->weights[j] > m->weights[best[k]])) best[k] = j;
-        }
-        printf("%s %s %.2f", k ? "," : "", axis->labels[best[k]], (double)m->weights[best[k]]);
-    }
-    putchar('\n');
-}
-
 static void print_text(heed_ctx *cx, const char *text) {
     const size_t room = 4 * strlen(text) + 8;
     char *line = heed_mem_new(cx, room);
@@ -192,36 +192,39 @@ static void print_text(heed_ctx *cx, const char *text) {
     heed_mem_free(cx, line);
 }
 
-static void print_map(const struct choice *c) {
-    const struct attend *a = c->a;
-    const heed_attended_site *s = site_of(c);
-    float *mean = heed_mem_new(a->cx, (size_t)(s->maps[0].rows * s->maps[0].keys) * sizeof *mean);
-    if (!mean) return;
-    const heed_capture_map m = map_of(c, mean);
+/* All queries of one head, or of the mean of a layer's heads. */
+static void print_map(const struct attend_choice *c) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_attended *const found = c->a->found;
+    const heed_attended_site *const s = attend_site(c);
+    const heed_axis *const queries = s->queries, *const keys = s->keys;
+    float *const w = heed_mem_new(cx, (size_t)(queries->n * keys->n) * sizeof *w);
+    if (!w) return;
+    heed_capture_map m = s->maps[attend_layer(c)];
+    for (int64_t i = 0; i < queries->n; i++) attend_row(c, attend_layer(c), c->head, i, w + i * keys->n);
+    m.heads = 1, m.weights = w;
     const heed_attention_look look = look_of(c);
-    char title[128], head[48];
-    const bool mean_of = c->head < 0 && s->maps[0].heads > 1;
-    snprintf(head, sizeof head, mean_of ? "mean of %lld heads" : "head %lld",
-             (long long)(mean_of       ? s->maps[0].heads
-                         : c->head > 0 ? c->head
-                                       : 0));
-    snprintf(title, sizeof title, "%s%s, layer %d, %s", s->name, behind(s), m.layer, head);
+    char title[128];
+    attend_name(c, m.layer, title, sizeof title);
     heed_terminal terminal = cli_terminal(160);
     terminal.title = title;
-    char *text = heed_terminal_attention(a->cx, &m, 0, &look, &terminal);
+    char *const text = heed_terminal_attention(cx, &m, 0, &look, &terminal);
     if (text) {
-        if (a->found->target) {
-            print_text(a->cx, a->found->text);
-            print_text(a->cx, a->found->target);
+        if (found->target) {
+            print_text(cx, found->text);
+            print_text(cx, found->target);
             putchar('\n');
         }
         fputs(text, stdout);
         putchar('\n');
-        print_most(c, &m, terminal.width);
-        print_class(c, &m);
+        print_most(queries, keys, w, terminal.width);
+        if (queries->has_class && queries == keys && keys->n > 1) {
+            printf("%s looks at:", queries->labels[0]);
+            attend_print_best(keys, w, 5, 2);
+        }
     }
-    heed_mem_free(a->cx, text);
-    heed_mem_free(a->cx, mean);
+    heed_mem_free(cx, text);
+    heed_mem_free(cx, w);
 }
 
 /* ---- as data ---- */
@@ -241,183 +244,227 @@ static void print_weights(const float *w, int64_t rows, int64_t keys) {
     putchar(']');
 }
 
-/* The texts of the document first; the weights, which may be millions, are printed one by one. */
-static void print_json(const struct choice *c) {
-    const struct attend *a = c->a;
-    const heed_attended_site *s = site_of(c);
-    const heed_axis *queries = s->queries, *keys = s->keys;
-    const heed_json doc = heed_json_new(a->cx, "attention");
-    if (a->found->text) heed_json_put_text(a->cx, doc, "text", a->found->text);
-    if (a->found->pair) heed_json_put_text(a->cx, doc, "pair", a->found->pair);
-    if (a->found->target) heed_json_put_text(a->cx, doc, "target", a->found->target);
-    heed_json_put_text(a->cx, doc, "site", s->name);
-    put_names(a->cx, doc, "queries", queries->tokens, queries->n);
-    put_names(a->cx, doc, "keys", keys->tokens, keys->n);
-    if (queries->next) put_names(a->cx, doc, "next", queries->next, queries->n);
-    const heed_json layers = heed_json_put_array(a->cx, doc, "layers"),
-                    heads = heed_json_put_array(a->cx, doc, "heads");
-    const int first = c->layer < 0 ? 0 : c->layer, last = c->layer < 0 ? s->n_maps - 1 : c->layer;
-    const int64_t low = c->head < 0 ? 0 : c->head, high = c->head < 0 ? s->maps[0].heads - 1 : c->head;
-    for (int l = first; l <= last; l++) heed_json_put_int(a->cx, layers, NULL, s->maps[l].layer);
-    for (int64_t h = low; h <= high; h++) heed_json_put_int(a->cx, heads, NULL, h);
+/* The document without the brace that ends it, and [layer][head][query][key]: weights, which may be millions, are
+ * printed one by one. */
+static void print_with_maps(const struct attend_choice *c, heed_json doc, const heed_picture_sheet *of) {
+    const heed_attended_site *const s = attend_site(c);
+    const int64_t rows = s->queries->n, keys = s->keys->n;
     size_t size = 0;
-    char *text = heed_json_print(a->cx, doc, 0, &size);
-    if (text) {
-        fwrite(text, 1, size - 1, stdout); /* without the brace that ends it */
-        fputs(", \"weights\": ", stdout);
-        for (int l = first; l <= last; l++)
-            for (int64_t h = low; h <= high; h++) {
-                const heed_capture_map one = head_of(&s->maps[l], h);
-                fputs(l == first && h == low ? "[[" : h == low ? ",[" : ",", stdout);
-                print_weights(one.weights, one.rows, one.keys);
-                if (h == high) putchar(']');
-            }
-        puts("]}");
-    }
-    heed_mem_free(a->cx, text);
+    char *const text = heed_json_print(c->a->cx, doc, 0, &size);
+    if (!text) return;
+    fwrite(text, 1, size - 1, stdout);
+    fputs(", \"weights\": ", stdout);
+    for (int l = 0; l < of->layers; l++)
+        for (int64_t h = 0; h < of->heads; h++) {
+            fputs(h > 0 ? "," : l > 0 ? ",[" : "[[", stdout);
+            print_weights(s->maps[of->first_layer + l].weights + (of->first_head + h) * rows * keys, rows, keys);
+            if (h + 1 == of->heads) putchar(']');
+        }
+    puts("]}");
+    heed_mem_free(c->a->cx, text);
+}
+
+static void put_texts(const struct attend_choice *c, heed_json doc) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_attended *const found = c->a->found;
+    const heed_axis *const queries = attend_site(c)->queries, *const keys = attend_site(c)->keys;
+    if (found->text) heed_json_put_text(cx, doc, "text", found->text);
+    if (found->pair) heed_json_put_text(cx, doc, "pair", found->pair);
+    if (found->target) heed_json_put_text(cx, doc, "target", found->target);
+    heed_json_put_text(cx, doc, "site", attend_site(c)->name);
+    put_names(cx, doc, "queries", queries->tokens, queries->n);
+    put_names(cx, doc, "keys", keys->tokens, keys->n);
+    if (queries->next) put_names(cx, doc, "next", queries->next, queries->n);
+}
+
+static void print_json(const struct attend_choice *c) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_picture_sheet of = range_of(c);
+    const heed_json doc = heed_json_new(cx, "attention");
+    (attend_over_picture(c) ? attend_put_query : put_texts)(c, doc);
+    const heed_json layers = heed_json_put_array(cx, doc, "layers"), heads = heed_json_put_array(cx, doc, "heads");
+    for (int l = 0; l < of.layers; l++)
+        heed_json_put_int(cx, layers, NULL, attend_site(c)->maps[of.first_layer + l].layer);
+    for (int64_t h = 0; h < of.heads && !c->rollout; h++) heed_json_put_int(cx, heads, NULL, of.first_head + h);
+    if (!attend_over_picture(c))
+        print_with_maps(c, doc, &of);
+    else if (attend_put_maps(c, doc, &of))
+        json_answer(cx, stdout, doc, 0);
     heed_json_free(doc);
 }
 
 /* ---- files ---- */
 
 /* One head, large, or a sheet of the layers and heads chosen. */
-static heed_figure *draw(const struct choice *c) {
+static bool draw(const struct attend_choice *c, heed_figure *f, const heed_picture_sheet *sheet) {
     enum { FEW = 24 }; /* tokens whose weights can be read in the cells */
     heed_ctx *const cx = c->a->cx;
-    const heed_attended_site *s = site_of(c);
+    const heed_attended_site *const s = attend_site(c);
+    const heed_capture_map *const m = &s->maps[attend_layer(c)];
     heed_attention_look look = look_of(c);
-    heed_figure *f = heed_figure_new(cx, 0, 0);
-    char title[96];
-    if (c->layer >= 0 && c->head >= 0) {
-        heed_panel *p = heed_figure_panel(f, 0, 0);
-        const bool only = s->n_maps == 1 && s->maps[0].heads == 1;
-        snprintf(title, sizeof title, only ? "%s%s" : "%s%s, layer %d, head %lld", s->name, behind(s),
-                 s->maps[c->layer].layer, (long long)c->head);
-        heed_panel_title(p, title);
-        char below[64], beside[64];
+    if (attend_one_map(c)) {
+        heed_panel *const p = heed_figure_panel(f, 0, 0);
+        char title[96], below[64], beside[64];
+        if (s->n_maps == 1 && m->heads == 1)
+            snprintf(title, sizeof title, "%s%s", s->name, behind(c));
+        else
+            attend_name(c, m->layer, title, sizeof title);
         snprintf(below, sizeof below, "keys: %s", s->keys->what);
         snprintf(beside, sizeof beside, "queries: %s", s->queries->what);
+        heed_panel_title(p, title);
         heed_panel_labels(p, below, beside);
-        look.numbers = s->maps[c->layer].rows <= FEW && s->maps[c->layer].keys <= FEW;
-        heed_plot_attention_map(p, &s->maps[c->layer], c->head, &look);
-        return f;
+        look.numbers = m->rows <= FEW && m->keys <= FEW;
+        return heed_plot_attention_map(p, m, look.first_head, &look);
     }
-    const int first = c->layer < 0 ? 0 : c->layer, n = c->layer < 0 ? s->n_maps : 1;
-    heed_capture_map *maps = heed_mem_new(cx, (size_t)n * sizeof *maps);
-    for (int l = 0; maps && l < n; l++)
-        maps[l] = c->head < 0 ? s->maps[first + l] : head_of(&s->maps[first + l], c->head);
-    heed_plot_attention_sheet(f, maps, maps ? n : 0, &look);
+    heed_capture_map *const maps = heed_mem_new(cx, (size_t)sheet->layers * sizeof *maps);
+    for (int l = 0; maps && l < sheet->layers; l++) {
+        maps[l] = s->maps[sheet->first_layer + l];
+        maps[l].heads = sheet->heads;
+        maps[l].weights += sheet->first_head * m->rows * m->keys;
+    }
+    const bool ok = maps && heed_plot_attention_sheet(f, maps, sheet->layers, &look);
     heed_mem_free(cx, maps);
-    return f;
+    return ok;
 }
 
-static bool write_pictures(const struct choice *c) {
-    const heed_attended_site *s = site_of(c);
-    char what[96];
+static bool write_figures(const struct attend_choice *c) {
     if (!pictures_asked(c->o)) return true;
-    snprintf(what, sizeof what, "%s%s, %lld maps", s->name, behind(s),
-             (long long)((c->layer < 0 ? s->n_maps : 1) * (c->head < 0 ? s->maps[0].heads : 1)));
-    if (c->layer >= 0 && c->head >= 0)
-        snprintf(what, sizeof what, "%s%s, layer %d, head %lld", s->name, behind(s), c->layer, (long long)c->head);
-    heed_figure *f = draw(c);
-    const bool ok = pictures_write(c->o, f, what);
+    heed_picture_sheet sheet = range_of(c);
+    sheet.mean = attend_over_picture(c) && c->layer >= 0 && sheet.heads > 1; /* of one layer over a picture */
+    sheet.heads += sheet.mean;
+    char what[160];
+    if (attend_one_map(c))
+        attend_name(c, attend_layer(c), what, sizeof what);
+    else
+        snprintf(what, sizeof what, "%s%s, %lld maps", attend_site(c)->name, behind(c),
+                 (long long)(sheet.layers * sheet.heads));
+    heed_figure *const f = heed_figure_new(c->a->cx, 0, 0);
+    const bool ok =
+        (attend_over_picture(c) ? attend_draw_picture : draw)(c, f, &sheet) && pictures_write(c->o, f, what);
     heed_figure_free(f);
     return ok;
 }
 
-static bool write_npy(const struct choice *c, const char *path) {
+/* All layers and heads of the site, over all of a picture where attention is within windows. */
+static bool write_npy(const struct attend_choice *c) {
+    const char *const path = option_text(c->o, "npy");
+    if (!path) return true;
     heed_ctx *const cx = c->a->cx;
-    const heed_attended_site *s = site_of(c);
-    const heed_capture_map *m = &s->maps[0];
-    const size_t plane = (size_t)(m->heads * m->rows * m->keys);
+    const heed_attended_site *const s = attend_site(c);
+    const int64_t heads = s->maps[0].heads, queries = s->queries->n, keys = s->keys->n;
+    const double bytes = (double)s->n_maps * (double)heads * (double)queries * (double)keys * sizeof(float);
+    if (bytes > (double)(SIZE_MAX / 4)) return heed_fail(cx, HEED_ERR_RANGE, "attend: --npy: too many weights");
+    float *const all = heed_mem_new(cx, (size_t)bytes), *to = all;
+    for (int l = 0; all && l < s->n_maps; l++)
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t q = 0; q < queries && heed_attended_row(cx, s, l, h, q, to); q++) to += keys;
     char what[128];
-    snprintf(what, sizeof what, "%s%s, (%d, %lld, %lld, %lld) float32", s->name, behind(s), s->n_maps,
-             (long long)m->heads, (long long)m->rows, (long long)m->keys);
-    float *const all = heed_mem_new(cx, (size_t)s->n_maps * plane * sizeof *all);
-    if (!all) return false;
-    for (int l = 0; l < s->n_maps; l++) memcpy(all + (size_t)l * plane, s->maps[l].weights, plane * sizeof *all);
-    heed_npy_write(cx, path,
-                   &(heed_array){.name = "attention",
-                                 .dtype = HEED_F32,
-                                 .rank = 4,
-                                 .shape = {s->n_maps, m->heads, m->rows, m->keys},
-                                 .data = all});
+    snprintf(what, sizeof what, "%s%s, (%d, %lld, %lld, %lld) float32", s->name, behind(c), s->n_maps, (long long)heads,
+             (long long)queries, (long long)keys);
+    const bool ok = all && !heed_failed(cx) &&
+                    heed_npy_write(cx, path,
+                                   &(heed_array){.name = "attention",
+                                                 .dtype = HEED_F32,
+                                                 .rank = 4,
+                                                 .shape = {s->n_maps, heads, queries, keys},
+                                                 .data = all});
     heed_mem_free(cx, all);
-    return !heed_failed(cx) && pictures_report(c->o, path, what);
+    return ok && pictures_report(c->o, path, what);
 }
 
-static bool write_page(const struct choice *c, const char *path) {
-    const heed_attended *a = c->a->found;
+static bool write_text_page(const struct attend_choice *c, const char *path, const char *title) {
+    const heed_attended *const found = c->a->found;
     const char *lines[3];
     int n_lines = 0;
-    char title[128];
     heed_attention_site sites[ATTEND_SITES];
     if (!attend_sites(c->a, sites)) return false;
-    if (a->text) lines[n_lines++] = a->text;
-    if (a->pair) lines[n_lines++] = a->pair;
-    if (a->target) lines[n_lines++] = a->target;
+    if (found->text) lines[n_lines++] = found->text;
+    if (found->pair) lines[n_lines++] = found->pair;
+    if (found->target) lines[n_lines++] = found->target;
+    const heed_attention_page_opts opts = {.title = title,
+                                           .lines = lines,
+                                           .n_lines = n_lines,
+                                           .site = c->site,
+                                           .layer = attend_layer(c),
+                                           .head = c->head < 0 ? 0 : c->head,
+                                           .single = c->head >= 0 || attend_site(c)->maps[0].heads == 1};
+    return heed_attention_page(c->a->cx, path, sites, found->n, &opts);
+}
+
+static bool write_page(const struct attend_choice *c) {
+    const char *const path = option_text(c->o, "html");
+    if (!path) return true;
+    const heed_attended_site *const s = attend_site(c);
+    char title[128], what[96];
     snprintf(title, sizeof title, "Attention of %s", shown(c->a->dir).text);
-    const heed_attention_page_opts opts = {
-        .title = title,
-        .lines = lines,
-        .n_lines = n_lines,
-        .site = c->site,
-        .layer = c->layer < 0 ? site_of(c)->n_maps - 1 : c->layer,
-        .head = c->head < 0 ? 0 : c->head,
-        .single = c->head >= 0,
-    };
-    return heed_attention_page(c->a->cx, path, sites, a->n, &opts) &&
-           pictures_report(c->o, path, "all sites, layers and heads; open it in a browser");
+    snprintf(what, sizeof what, "all %s; open it in a browser",
+             !attend_over_picture(c)                      ? "sites, layers and heads"
+             : s->queries != s->keys && s->queries->n > 1 ? "heads and latents"
+                                                          : "layers, heads and patches");
+    return (attend_over_picture(c) ? attend_write_picture_page : write_text_page)(c, path, title) &&
+           pictures_report(c->o, path, what);
+}
+
+static void print(const struct attend_choice *c) {
+    if (option_flag(c->o, "json"))
+        print_json(c);
+    else if (!option_flag(c->o, "quiet") && !pictures_take_standard(c->o))
+        (attend_over_picture(c) ? attend_print_picture : print_map)(c);
 }
 
 /* ---- the command ---- */
 
-static void attend(heed_ctx *cx, const struct options *o) {
-    struct attend a;
-    struct choice c = {.a = &a, .o = o};
-    const char *npy = option_text(o, "npy"), *html = option_text(o, "html");
-    const struct attend_words words = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target"),
-                                       option_flag(o, "words")};
-    if (attend_open(cx, options_word(o, 0), &words, &a) && choose(&c) && write_pictures(&c) &&
-        (!npy || write_npy(&c, npy)) && (!html || write_page(&c, html))) {
-        if (option_flag(o, "json"))
-            print_json(&c);
-        else if (!option_flag(o, "quiet") && !pictures_take_standard(o))
-            print_map(&c);
-    }
-    attend_close(&a);
-}
-
-static bool options_fit(const struct options *o) {
-    const char *target = option_text(o, "target");
-    if (!pictures_fit(o)) return false;
-    if (!attend_options_fit(o)) return false;
-    const char *const read[] = {options_word(o, 1), option_text(o, "pair"), target};
-    int standard = 0;
-    for (int i = 0; i < 3; i++) standard += read[i] && strcmp(read[i], "-") == 0;
-    if (standard > 1) {
-        cli_error(EXIT_USAGE, "attend: standard input can be the text or the target, not both");
+/* Whether the options, and TEXT, are for what the model takes; false after saying which is not. */
+static bool suits(const struct options *o, const heed_model *model) {
+    static const char *const wrong_for[2][5] = {{"rollout", "patch", "latent", "smooth", NULL},
+                                                {"target", "pair", "words", NULL}};
+    const bool picture = heed_model_takes(model, "pixel_values");
+    for (int i = 0; wrong_for[picture][i]; i++) {
+        const char *const wrong = wrong_for[picture][i];
+        if (!option_given(o, wrong)) continue;
+        cli_error(EXIT_USAGE, "attend: --%s is for models of %s, which %s is not", wrong, picture ? "text" : "pictures",
+                  shown(options_word(o, 0)).text);
         return false;
     }
-    return true;
+    return picture || !pictures_given(o);
+}
+
+static int attend(const struct options *o) {
+    heed_ctx *const cx = options_open(o);
+    if (!cx) return EXIT_FAILED;
+    struct attend a;
+    struct attend_choice c = {.a = &a, .o = o};
+    int status = EXIT_DONE;
+    bool writes = false; /* what it has not learnt to write is no wrong use */
+    const struct attend_given given = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target"),
+                                       option_flag(o, "words")};
+    if (attend_load(cx, options_word(o, 0), &a)) {
+        if (!suits(o, a.model))
+            status = EXIT_USAGE;
+        else if ((writes = heed_model_takes(a.model, "strokes")))
+            status = handwriting_attend(o, cx, a.model);
+        else if (attend_read(&a, &given) && choose(&c) && write_figures(&c) && write_npy(&c) && write_page(&c))
+            print(&c);
+    }
+    attend_close(&a);
+    const bool wrong = heed_error(cx) == HEED_ERR_USAGE && !writes;
+    status = options_close(o, cx, status);
+    return wrong ? EXIT_USAGE : status;
+}
+
+/* Whether standard input is one of the texts at most; false after saying that it is not. */
+static bool reads_once(const struct options *o) {
+    const char *const read[] = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target")};
+    int standard = 0;
+    for (int i = 0; i < 3; i++) standard += read[i] && strcmp(read[i], "-") == 0;
+    if (standard > 1) cli_error(EXIT_USAGE, "attend: standard input can be the text or the target, not both");
+    return standard <= 1;
 }
 
 static int run(int argc, char **argv) {
     struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT or PICTURE");
     if (!o) return EXIT_USAGE;
-    int status = EXIT_USAGE;
-    const bool fit = options_fit(o);
-    if (fit && pictures_are_read(options_word(o, 0))) {
-        status = attend_picture(o);
-    } else if (fit && handwriting_is(options_word(o, 0))) {
-        status = handwriting_attend(o, options_word(o, 0), options_word(o, 1));
-    } else if (fit) {
-        heed_ctx *cx = options_open(o);
-        if (cx) attend(cx, o);
-        const bool wrong = cx && heed_error(cx) == HEED_ERR_USAGE;
-        status = cx ? options_close(o, cx, EXIT_DONE) : EXIT_FAILED;
-        if (wrong) status = EXIT_USAGE;
-    }
+    const int status = pictures_fit(o) && reads_once(o) ? attend(o) : EXIT_USAGE;
     options_free(o);
     return status;
 }

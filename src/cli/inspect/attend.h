@@ -1,4 +1,4 @@
-/* A model, its tokenizers and what was read with it. */
+/* A model, and its attention to what it was given. */
 #ifndef CLI_INSPECT_ATTEND_H
 #define CLI_INSPECT_ATTEND_H
 
@@ -12,25 +12,54 @@ struct attend {
     heed_model *model;
     heed_tokenizer *tokenizers[2]; /* of source and target, which may be one; NULL: it reads no text */
     heed_string text[3];           /* text, pair and target, where given */
+    heed_image picture;
     heed_attended *found;
 };
 
 /* What is given on the command line: "-" is a line of standard input; NULL: nothing. A model of vectors reads the text
- * as rows of numbers, between commas, with semicolons or new lines between rows. */
-struct attend_words {
+ * as rows of numbers, between commas, with semicolons or new lines between rows; one of pictures as the name of a file.
+ */
+struct attend_given {
     const char *text, *pair, *target;
-    bool whole; /* words, not tokens */
+    bool words; /* not tokens */
 };
-bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words, struct attend *a);
+bool attend_load(heed_ctx *cx, const char *dir, struct attend *a);
+bool attend_read(struct attend *a, const struct attend_given *given);
 void attend_close(struct attend *a);
-
-/* heed attend on a picture, with the command's options; the exit status. */
-int attend_picture(const struct options *o);
-/* Whether the options are those of what the model reads, pictures or not; false after saying which is not. */
-bool attend_options_fit(const struct options *o);
 
 #define ATTEND_SITES 9 /* as many as a page shows */
 /* The sites for heed_attention_page; false with a sentence when there are more than a page shows. */
 bool attend_sites(const struct attend *a, heed_attention_site sites[ATTEND_SITES]);
+
+/* What of the attention was asked for. */
+struct attend_choice {
+    const struct attend *a;
+    const struct options *o;
+    int site, layer;     /* layer -1: all of them; the last where one must be shown */
+    int64_t head;        /* -1: all of them, or their mean */
+    int64_t query;       /* of a picture, whose maps are of one query; HEED_READER: who reads it */
+    int64_t row, column; /* of --patch; -1: none */
+    bool rollout;
+};
+const heed_attended_site *attend_site(const struct attend_choice *c);
+bool attend_over_picture(const struct attend_choice *c);
+int attend_layer(const struct attend_choice *c); /* the one that is shown */
+bool attend_one_map(const struct attend_choice *c);
+/* The weights of a query over what the keys of the site shown are. */
+bool attend_row(const struct attend_choice *c, int layer, int64_t head, int64_t query, float *out);
+/* "cross attention, layer 3, head 2"; of a picture "layer 3, head 2: the class token". */
+void attend_name(const struct attend_choice *c, int layer, char *to, size_t room);
+/* "the 0.1235, cat 0.0123": the keys of largest weight, of patches alone where there are any. */
+void attend_print_best(const heed_axis *keys, const float *weights, int n, int digits);
+
+/* ---- over a picture ---- */
+
+bool attend_choose_query(struct attend_choice *c);
+void attend_name_query(const struct attend_choice *c, char *to, size_t room);
+void attend_print_picture(const struct attend_choice *c);
+void attend_put_query(const struct attend_choice *c, heed_json doc);
+bool attend_put_maps(const struct attend_choice *c, heed_json doc, const heed_picture_sheet *of);
+bool attend_draw_picture(const struct attend_choice *c, heed_figure *f, const heed_picture_sheet *sheet);
+bool attend_write_picture_page(const struct attend_choice *c, const char *path, const char *title);
 
 #endif

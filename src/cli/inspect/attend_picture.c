@@ -1,10 +1,7 @@
-/* heed attend on a picture: what the class token, or a patch, looks at, in the terminal, over the picture, as numbers,
- * as a page. */
+/* heed attend over a picture: what the class token, or a patch, looks at, in the terminal and over the picture. */
 #include "base/text.h"
 #include "cli/core/figure_options.h"
 #include "cli/inspect/attend.h"
-#include "cli/use/use_pictures.h"
-#include "heed/vision.h"
 #include "io/text.h"
 #include <math.h>
 #include <string.h>
@@ -13,40 +10,17 @@
 #define WIDE  2800.0 /* of all pictures of a sheet side by side, */
 #define TALL  9000.0 /* and below each other */
 
-/* A picture, its attention, and what of it was asked for. */
-struct seen {
-    heed_ctx *cx;
-    const struct options *o;
-    heed_model *model;
-    heed_image picture;
-    heed_attended_picture *found;
-    int site, layer;          /* layer -1: all of them; the last where one must be shown */
-    int64_t head;             /* -1: all of them, or their mean */
-    int64_t row, column;      /* of --patch; -1: none */
-    int64_t query, n, tokens; /* n: patches; tokens: those before them too */
-    bool rollout;
-};
-
-static const heed_picture_site *site_of(const struct seen *s) { return &s->found->sites[s->site]; }
 /* The site that the map shown is of: rollout ends in the first. */
-static int shown_site(const struct seen *s) { return s->rollout ? 0 : s->site; }
-static const heed_picture_site *shown_of(const struct seen *s) { return &s->found->sites[shown_site(s)]; }
+static int shown_site(const struct attend_choice *c) { return c->rollout ? 0 : c->site; }
+static const heed_axis *shown_axis(const struct attend_choice *c) { return c->a->found->sites[shown_site(c)].keys; }
 
-/* ---- options ---- */
-
-bool attend_options_fit(const struct options *o) {
-    static const char *const wrong_for[2][5] = {{"rollout", "patch", "latent", "smooth", NULL},
-                                                {"target", "pair", "words", NULL}};
-    const bool reads_pictures = pictures_are_read(options_word(o, 0));
-    for (int i = 0; wrong_for[reads_pictures][i]; i++) {
-        const char *const wrong = wrong_for[reads_pictures][i];
-        if (!option_given(o, wrong)) continue;
-        cli_error(EXIT_USAGE, "attend: --%s is for models of %s, which %s is not", wrong,
-                  reads_pictures ? "text" : "pictures", shown(options_word(o, 0)).text);
-        return false;
-    }
-    return reads_pictures || !pictures_given(o);
+/* How many the learned queries of the site are; 0: tokens are the queries. */
+static int64_t learned(const struct attend_choice *c) {
+    const heed_attended_site *const s = attend_site(c);
+    return s->queries == s->keys ? 0 : s->queries->n;
 }
+
+/* ---- the query ---- */
 
 /* Two whole numbers with a comma between them. */
 static bool read_patch(const char *text, int64_t *row, int64_t *column) {
@@ -57,254 +31,190 @@ static bool read_patch(const char *text, int64_t *row, int64_t *column) {
     return true;
 }
 
-static bool choose_site(struct seen *s) {
-    const heed_attended_picture *const a = s->found;
-    const char *const name = option_text(s->o, "site");
-    s->site = name ? 0 : a->n - 1;
-    while (name && s->site < a->n && strcmp(a->sites[s->site].name, name) != 0) s->site++;
-    if (s->site < a->n) return true;
-    char names[256] = "";
-    for (int i = 0; i < a->n; i++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%.24s'",
-                 i == 0         ? ""
-                 : i + 1 < a->n ? ", "
-                                : " and ",
-                 a->sites[i].name);
-    return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
-}
-
 /* --patch or --latent, whichever the site's queries are. */
-static bool choose_query(struct seen *s) {
-    const heed_picture_site *const at = site_of(s);
-    const char *const patch = option_text(s->o, "patch");
-    const int64_t latent = option_given(s->o, "latent") ? option_int(s->o, "latent") : HEED_READER;
-    s->row = s->column = -1;
-    s->query = latent;
-    if (latent >= 0 && at->learned == 0)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --latent: the queries of %s are tokens of the picture",
-                         at->name);
-    if (latent >= 0 && latent >= at->learned)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --latent %lld: %s has %lld latent%s, counted from 0",
-                         (long long)latent, at->name, (long long)at->learned, at->learned == 1 ? "" : "s");
-    if (patch && at->learned == 1)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --patch: the one query of %s is no patch", at->name);
-    if (patch && at->learned > 1)
-        return heed_fail(s->cx, HEED_ERR_USAGE,
+bool attend_choose_query(struct attend_choice *c) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_attended_site *const s = attend_site(c);
+    const char *const patch = option_text(c->o, "patch");
+    const int64_t latents = learned(c),
+                  latent = option_given(c->o, "latent") ? option_int(c->o, "latent") : HEED_READER;
+    c->row = c->column = -1;
+    c->query = latent;
+    if (c->rollout && c->head >= 0)
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --head: rollout takes the mean of all heads");
+    if (latent >= 0 && latents == 0)
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --latent: the queries of %s are tokens of the picture", s->name);
+    if (latent >= 0 && latent >= latents)
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --latent %lld: %s has %lld latent%s, counted from 0",
+                         (long long)latent, s->name, (long long)latents, latents == 1 ? "" : "s");
+    if (patch && latents == 1)
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --patch: the one query of %s is no patch", s->name);
+    if (patch && latents > 1)
+        return heed_fail(cx, HEED_ERR_USAGE,
                          "attend: --patch: the queries of %s are %lld latents, not patches; --latent shows one",
-                         at->name, (long long)at->learned);
-    if (patch && (!read_patch(patch, &s->row, &s->column) || s->row >= at->rows || s->column >= at->columns))
-        return heed_fail(s->cx, HEED_ERR_USAGE,
+                         s->name, (long long)latents);
+    if (patch && (!read_patch(patch, &c->row, &c->column) || c->row >= s->keys->rows || c->column >= s->keys->columns))
+        return heed_fail(cx, HEED_ERR_USAGE,
                          "attend: --patch %s: should be ROW,COLUMN of %lld x %lld patches, counted from 0",
-                         shown(patch).text, (long long)at->rows, (long long)at->columns);
-    if (patch) s->query = at->first + s->row * at->columns + s->column;
+                         shown(patch).text, (long long)s->keys->rows, (long long)s->keys->columns);
+    if (patch) c->query = s->keys->first + c->row * s->keys->columns + c->column;
     return true;
 }
 
-static bool choose(struct seen *s) {
-    if (!choose_site(s)) return false;
-    const heed_picture_site *const at = site_of(s);
-    s->layer = option_given(s->o, "layer") ? (int)option_int(s->o, "layer") : -1;
-    s->head = option_given(s->o, "head") ? option_int(s->o, "head") : -1;
-    s->rollout = option_flag(s->o, "rollout");
-    if (s->layer >= at->layers)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --layer %d: %s has %d layer%s, counted from 0", s->layer,
-                         at->name, at->layers, at->layers == 1 ? "" : "s");
-    if (s->head >= at->heads)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --head %lld: %s has %lld head%s, counted from 0",
-                         (long long)s->head, at->name, (long long)at->heads, at->heads == 1 ? "" : "s");
-    if (s->rollout && s->head >= 0)
-        return heed_fail(s->cx, HEED_ERR_USAGE, "attend: --head: rollout takes the mean of all heads");
-    if (!choose_query(s)) return false;
-    s->n = shown_of(s)->rows * shown_of(s)->columns;
-    s->tokens = s->n + shown_of(s)->first;
-    return true;
-}
-
-/* ---- weights ---- */
-
-static int last_layer(const struct seen *s) { return s->layer < 0 ? site_of(s)->layers - 1 : s->layer; }
-
-/* Of one layer and head (-1: their mean), or rollout; out (tokens). */
-static bool weights_of(const struct seen *s, int layer, int64_t head, float *out) {
-    return s->rollout ? heed_attended_rollout(s->cx, s->found, s->site, layer, s->query, out)
-                      : heed_attended_row(s->cx, site_of(s), layer, head, s->query, out);
-}
-
-static void name_query(const struct seen *s, char *to, size_t room) {
-    const heed_picture_site *const at = site_of(s);
-    if (s->query != HEED_READER && at->learned > 1)
-        snprintf(to, room, "latent %lld", (long long)s->query);
-    else if (s->query != HEED_READER && at->learned == 0)
-        snprintf(to, room, "patch %lld,%lld", (long long)s->row, (long long)s->column);
+void attend_name_query(const struct attend_choice *c, char *to, size_t room) {
+    const heed_axis *const queries = attend_site(c)->queries;
+    const int64_t latents = learned(c);
+    if (c->query != HEED_READER && latents != 1)
+        snprintf(to, room, "%s %s", latents > 1 ? "latent" : "patch", queries->labels[c->query]);
     else
         snprintf(to, room, "%s",
-                 at->learned > 1    ? "the latents, on average"
-                 : at->has_class    ? "the class token"
-                 : at->learned == 1 ? "the pooling query"
-                                    : "all patches, on average");
-}
-
-/* "layer 3, head 2: the class token" */
-static void name_map(const struct seen *s, char *to, size_t room) {
-    const heed_picture_site *const at = site_of(s);
-    char query[48], where[64] = "", head[48];
-    name_query(s, query, sizeof query);
-    if (s->found->n > 1) snprintf(where, sizeof where, "%s, ", at->name);
-    if (s->rollout) {
-        snprintf(to, room, "rollout to %slayer %d: %s", where, last_layer(s), query);
-        return;
-    }
-    if (s->head >= 0)
-        snprintf(head, sizeof head, "head %lld", (long long)s->head);
-    else
-        snprintf(head, sizeof head, at->heads > 1 ? "mean of %lld heads" : "head 0", (long long)at->heads);
-    snprintf(to, room, "%slayer %d, %s: %s", where, last_layer(s), head, query);
+                 latents > 1          ? "the latents, on average"
+                 : queries->has_class ? "the class token"
+                 : latents == 1       ? "the pooling query"
+                                      : "all patches, on average");
 }
 
 /* ---- in the terminal ---- */
 
 /* What tokens before the patches get, and the patches together. */
-static void print_shares(const struct seen *s, const float *w) {
-    const heed_picture_site *const at = shown_of(s);
+static void print_shares(const struct attend_choice *c, const float *w) {
+    const heed_axis *const at = shown_axis(c);
+    const bool windows = c->a->found->sites[shown_site(c)].cells[0];
     double patches = 0, all = 0;
     fputs("Shares: ", stdout);
-    for (int64_t i = 0; i < at->first; i++) printf("%s %.4f, ", at->names[i], (double)w[i]), all += (double)w[i];
-    for (int64_t i = at->first; i < s->tokens; i++) patches += (double)w[i];
+    for (int64_t i = 0; i < at->first; i++) printf("%s %.4f, ", at->labels[i], (double)w[i]), all += (double)w[i];
+    for (int64_t i = at->first; i < at->n; i++) patches += (double)w[i];
     printf("patches %.4f", patches);
     if (1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */
-        printf(", %s %.4f", at->windows ? "padding" : "class", 1 - all - patches);
-    putchar('\n');
-}
-
-static void print_most(const struct seen *s, const float *w) {
-    enum { SHOWN = 6 };
-    const heed_picture_site *const at = shown_of(s);
-    int64_t k = -1;
-    fputs("Largest weights (row,column):", stdout);
-    for (int i = 0; i < SHOWN && (k = pictures_next_best(w + at->first, s->n, k)) < s->n; i++)
-        printf("%s %lld,%lld %.4f", i ? "," : "", (long long)(k / at->columns), (long long)(k % at->columns),
-               (double)w[at->first + k]);
+        printf(", %s %.4f", windows ? "padding" : "class", 1 - all - patches);
     putchar('\n');
 }
 
 /* Whether no patch has less than half of what another has, as where rollout goes through many layers. */
-static bool nearly_equal(const struct seen *s, const float *w, double *least, double *most) {
+static bool nearly_equal(const struct attend_choice *c, const float *w, double *least, double *most) {
     *least = HUGE_VAL, *most = 0;
-    for (int64_t i = shown_of(s)->first; i < s->tokens; i++)
+    for (int64_t i = shown_axis(c)->first; i < shown_axis(c)->n; i++)
         *least = fmin(*least, (double)w[i]), *most = fmax(*most, (double)w[i]);
     return *least > *most / 2 && *least < *most;
 }
 
-static bool print_map(const struct seen *s) {
-    const heed_picture_site *const at = shown_of(s);
-    float *const w = heed_mem_new(s->cx, (size_t)s->tokens * sizeof *w);
+/* The weights of the map that is shown; NULL when something failed. */
+static float *shown_weights(const struct attend_choice *c) {
+    float *const w = heed_mem_new(c->a->cx, (size_t)shown_axis(c)->n * sizeof *w);
+    if (w && attend_row(c, attend_layer(c), c->head, c->query, w)) return w;
+    heed_mem_free(c->a->cx, w);
+    return NULL;
+}
+
+void attend_print_picture(const struct attend_choice *c) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_axis *const at = shown_axis(c);
+    float *const w = shown_weights(c);
     char title[160];
-    if (!w || !weights_of(s, last_layer(s), s->head, w)) return heed_mem_free(s->cx, w), false;
-    name_map(s, title, sizeof title);
+    if (!w) return;
+    attend_name(c, attend_layer(c), title, sizeof title);
     double least, most;
-    const bool equal = nearly_equal(s, w, &least, &most);
+    const bool equal = nearly_equal(c, w, &least, &most);
     heed_terminal terminal = cli_terminal(160);
     terminal.title = title;
     const heed_heatmap how = {
         .low = equal ? least : 0, .high = most > 0 ? most : 1, .scale_label = "weight", .weights = true};
-    char *const text = heed_terminal_heatmap(s->cx, w + at->first, at->rows, at->columns, &how, &terminal);
+    char *const text = heed_terminal_heatmap(cx, w + at->first, at->rows, at->columns, &how, &terminal);
     if (text) {
         fputs(text, stdout);
         putchar('\n');
         if (equal) printf("The patches have nearly equal weights, from %.3g to %.3g.\n", least, most);
-        print_shares(s, w);
-        print_most(s, w);
+        print_shares(c, w);
+        fputs("Largest weights (row,column):", stdout);
+        attend_print_best(at, w, 6, 4);
     }
-    heed_mem_free(s->cx, text);
-    heed_mem_free(s->cx, w);
-    return text != NULL;
+    heed_mem_free(cx, text);
+    heed_mem_free(cx, w);
 }
 
 /* ---- as data ---- */
 
-static double rounded(float v) { return round((double)v * 1e6) / 1e6; }
-
-/* The texts of the document first; then a map for each layer and head, [row][column], and beside it what the tokens
- * before the patches get. */
-static bool print_json(const struct seen *s) {
-    heed_ctx *const cx = s->cx;
-    const heed_picture_site *const at = site_of(s), *const to = shown_of(s);
-    const int first = s->layer >= 0 || s->rollout ? last_layer(s) : 0, last = last_layer(s);
-    const int64_t low = s->head < 0 ? 0 : s->head, high = s->rollout ? 1 : s->head < 0 ? at->heads : s->head + 1;
-    const char *const path = options_word(s->o, 1);
-    const heed_json doc = heed_json_new(cx, "attention");
+void attend_put_query(const struct attend_choice *c, heed_json doc) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_axis *const at = shown_axis(c);
+    const char *const path = options_word(c->o, 1);
     char query[48];
-    name_query(s, query, sizeof query);
+    attend_name_query(c, query, sizeof query);
     heed_json_put_text(cx, doc, "picture", utf8_bad(path, strlen(path)) == strlen(path) ? path : shown(path).text);
-    heed_json_put_text(cx, doc, "site", to->name);
+    heed_json_put_text(cx, doc, "site", c->a->found->sites[shown_site(c)].name);
     heed_json_put_text(cx, doc, "query", query);
-    if (s->rollout) heed_json_put_bool(cx, doc, "rollout", true);
+    if (c->rollout) heed_json_put_bool(cx, doc, "rollout", true);
     const heed_json grid = heed_json_put_array(cx, doc, "grid"), patch = heed_json_put_array(cx, doc, "patch"),
                     names = heed_json_put_array(cx, doc, "tokens");
-    heed_json_put_int(cx, grid, NULL, to->rows), heed_json_put_int(cx, grid, NULL, to->columns);
-    heed_json_put_int(cx, patch, NULL, to->patch_height), heed_json_put_int(cx, patch, NULL, to->patch_width);
-    for (int64_t i = 0; i < to->first; i++) heed_json_put_text(cx, names, NULL, to->names[i]);
-    const heed_json layers = heed_json_put_array(cx, doc, "layers"), heads = heed_json_put_array(cx, doc, "heads");
-    for (int l = first; l <= last; l++) heed_json_put_int(cx, layers, NULL, l);
-    for (int64_t h = low; h < high && !s->rollout; h++) heed_json_put_int(cx, heads, NULL, h);
+    heed_json_put_int(cx, grid, NULL, at->rows), heed_json_put_int(cx, grid, NULL, at->columns);
+    heed_json_put_int(cx, patch, NULL, at->patch_height), heed_json_put_int(cx, patch, NULL, at->patch_width);
+    for (int64_t i = 0; i < at->first; i++) heed_json_put_text(cx, names, NULL, at->tokens[i]);
+}
+
+/* n weights, rounded to a millionth. */
+static void put_row(heed_ctx *cx, heed_json list, const float *w, int64_t n) {
+    for (int64_t i = 0; i < n; i++) heed_json_put_number(cx, list, NULL, round((double)w[i] * 1e6) / 1e6);
+}
+
+bool attend_put_maps(const struct attend_choice *c, heed_json doc, const heed_picture_sheet *of) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_axis *const at = shown_axis(c);
     const heed_json shares = heed_json_put_array(cx, doc, "token_weights"),
                     maps = heed_json_put_array(cx, doc, "weights");
-    float *const w = heed_mem_new(cx, (size_t)s->tokens * sizeof *w);
-    for (int l = first; w && l <= last; l++) {
+    float *const w = heed_mem_new(cx, (size_t)at->n * sizeof *w);
+    for (int l = 0; w && l < of->layers; l++) {
         const heed_json share = heed_json_put_array(cx, shares, NULL), map = heed_json_put_array(cx, maps, NULL);
-        for (int64_t h = low; h < high && weights_of(s, l, h, w); h++) {
-            const heed_json own = heed_json_put_array(cx, share, NULL), one = heed_json_put_array(cx, map, NULL);
-            for (int64_t i = 0; i < to->first; i++) heed_json_put_number(cx, own, NULL, rounded(w[i]));
-            for (int64_t r = 0; r < to->rows; r++) {
-                const heed_json line = heed_json_put_array(cx, one, NULL);
-                for (int64_t c = 0; c < to->columns; c++)
-                    heed_json_put_number(cx, line, NULL, rounded(w[to->first + r * to->columns + c]));
-            }
+        for (int64_t h = 0; h < of->heads; h++) {
+            if (!attend_row(c, of->first_layer + l, of->first_head + h, c->query, w)) break;
+            const heed_json one = heed_json_put_array(cx, map, NULL);
+            put_row(cx, heed_json_put_array(cx, share, NULL), w, at->first);
+            for (int64_t r = 0; r < at->rows; r++)
+                put_row(cx, heed_json_put_array(cx, one, NULL), w + at->first + r * at->columns, at->columns);
         }
     }
     heed_mem_free(cx, w);
-    if (!heed_failed(cx)) json_answer(cx, stdout, doc, 0);
-    heed_json_free(doc);
     return !heed_failed(cx);
 }
 
 /* ---- files ---- */
 
-static bool draw_one(const struct seen *s, heed_figure *f, heed_picture_look *look) {
+static bool draw_one(const struct attend_choice *c, heed_figure *f, heed_picture_look *look) {
     char title[200], given[96];
-    float *const w = heed_mem_new(s->cx, (size_t)s->tokens * sizeof *w);
-    name_map(s, title, 160);
-    snprintf(given, sizeof given, "what the model is given, %lld x %lld", (long long)s->found->width,
-             (long long)s->found->height);
+    float *const w = shown_weights(c);
+    if (!w) return false;
+    attend_name(c, attend_layer(c), title, 160);
+    snprintf(given, sizeof given, "what the model is given, %lld x %lld", (long long)c->a->found->width,
+             (long long)c->a->found->height);
     look->given = given;
     double least, most;
-    bool ok = w && weights_of(s, last_layer(s), s->head, w);
-    if (ok && nearly_equal(s, w, &least, &most)) strcat(title, ", nearly equal everywhere");
-    ok = ok && heed_plot_picture_attention(f, w + shown_of(s)->first, title, look);
-    heed_mem_free(s->cx, w);
+    if (nearly_equal(c, w, &least, &most)) strcat(title, ", nearly equal everywhere");
+    const bool ok = heed_plot_picture_attention(f, w + shown_axis(c)->first, title, look);
+    heed_mem_free(c->a->cx, w);
     return ok;
 }
 
-/* The layers and heads chosen; of one layer the mean of its heads too. */
-static bool draw_sheet(const struct seen *s, heed_figure *f, const heed_picture_sheet *sheet, heed_picture_look *look) {
-    const heed_picture_site *const at = site_of(s);
-    float *const maps = heed_mem_new(s->cx, (size_t)sheet->layers * (size_t)sheet->heads * (size_t)s->n * sizeof *maps);
-    float *const w = heed_mem_new(s->cx, (size_t)s->tokens * sizeof *w);
+static bool draw_sheet(const struct attend_choice *c, heed_figure *f, const heed_picture_sheet *sheet,
+                       const heed_picture_look *look) {
+    heed_ctx *const cx = c->a->cx;
+    const heed_axis *const at = shown_axis(c), *const queries = attend_site(c)->queries;
+    const size_t n = (size_t)(at->n - at->first);
+    float *const maps = heed_mem_new(cx, (size_t)sheet->layers * (size_t)sheet->heads * n * sizeof *maps), *to = maps;
+    float *const w = heed_mem_new(cx, (size_t)at->n * sizeof *w);
     bool ok = maps && w;
     for (int l = 0; ok && l < sheet->layers; l++)
-        for (int64_t h = 0; ok && h < sheet->heads; h++) {
+        for (int64_t h = 0; ok && h < sheet->heads; h++, to += n) {
             const bool mean = sheet->mean && h + 1 == sheet->heads;
-            ok = weights_of(s, sheet->first_layer + l, mean ? -1 : sheet->first_head + h, w);
-            if (ok) memcpy(maps + (l * sheet->heads + h) * s->n, w + at->first, (size_t)s->n * sizeof *maps);
+            ok = attend_row(c, sheet->first_layer + l, mean ? -1 : sheet->first_head + h, c->query, w);
+            if (ok) memcpy(to, w + at->first, n * sizeof *to);
         }
     char title[160], query[48];
-    name_query(s, query, sizeof query);
-    snprintf(title, sizeof title, "%s%swhat %s look%s at, each on a scale of its own", s->found->n > 1 ? at->name : "",
-             s->found->n > 1 ? ": " : "", query,
-             s->query == HEED_READER && !at->has_class && at->learned != 1 ? "" : "s");
+    const bool several = c->query == HEED_READER && !queries->has_class && learned(c) != 1;
+    attend_name_query(c, query, sizeof query);
+    snprintf(title, sizeof title, "%s%swhat %s look%s at, each on a scale of its own",
+             c->a->found->n > 1 ? attend_site(c)->name : "", c->a->found->n > 1 ? ": " : "", query, several ? "" : "s");
     ok = ok && heed_figure_title(f, title) && heed_plot_picture_sheet(f, maps, sheet, look);
-    heed_mem_free(s->cx, maps);
-    heed_mem_free(s->cx, w);
+    heed_mem_free(cx, maps);
+    heed_mem_free(cx, w);
     return ok;
 }
 
@@ -315,108 +225,31 @@ static int64_t sheet_pixels(const heed_picture_sheet *sheet) {
     return (int64_t)fmax(72, fmin(320, fmin(WIDE / columns, TALL / lines)));
 }
 
-static bool write_pictures(const struct seen *s) {
-    if (!pictures_asked(s->o)) return true;
-    const heed_picture_site *const at = site_of(s);
-    const bool one = s->rollout || ((s->layer >= 0 || at->layers == 1) && (s->head >= 0 || at->heads == 1));
-    heed_picture_sheet sheet = {.layers = s->layer < 0 ? at->layers : 1,
-                                .heads = s->head < 0 ? at->heads : 1,
-                                .first_layer = s->layer < 0 ? 0 : s->layer,
-                                .first_head = s->head < 0 ? 0 : s->head};
-    sheet.mean = s->layer >= 0 && s->head < 0 && at->heads > 1;
-    if (sheet.mean) sheet.heads++;
+bool attend_draw_picture(const struct attend_choice *c, heed_figure *f, const heed_picture_sheet *sheet) {
+    const bool one = attend_one_map(c), other_grid = c->rollout && c->site > 0;
     heed_image view = {0};
     heed_picture_look look = {.picture = &view,
-                              .rows = shown_of(s)->rows,
-                              .columns = shown_of(s)->columns,
-                              .smooth = option_flag(s->o, "smooth"),
-                              .row = s->row,
-                              .column = s->column};
-    if (s->rollout && s->site > 0) look.row = look.column = -1; /* a patch of another grid */
-    heed_figure *const f = heed_figure_new(s->cx, 0, 0);
-    char what[160];
-    snprintf(what, sizeof what, "%s, %lld maps", at->name, (long long)(sheet.layers * sheet.heads));
-    if (one) name_map(s, what, sizeof what);
-    const bool ok = heed_attended_view(s->cx, s->found, shown_site(s), one ? LARGE : sheet_pixels(&sheet), &view) &&
-                    (one ? draw_one(s, f, &look) : draw_sheet(s, f, &sheet, &look)) && pictures_write(s->o, f, what);
-    heed_figure_free(f);
-    heed_image_free(s->cx, &view);
+                              .rows = shown_axis(c)->rows,
+                              .columns = shown_axis(c)->columns,
+                              .smooth = option_flag(c->o, "smooth"),
+                              .row = other_grid ? -1 : c->row,
+                              .column = other_grid ? -1 : c->column};
+    const bool ok =
+        heed_attended_view(c->a->cx, c->a->found, shown_site(c), one ? LARGE : sheet_pixels(sheet), &view) &&
+        (one ? draw_one(c, f, &look) : draw_sheet(c, f, sheet, &look));
+    heed_image_free(c->a->cx, &view);
     return ok;
 }
 
-static bool write_npy(const struct seen *s) {
-    const char *const path = option_text(s->o, "npy");
-    if (!path) return true;
-    heed_ctx *const cx = s->cx;
-    const heed_picture_site *const at = site_of(s);
-    const int64_t keys = at->first + at->rows * at->columns, queries = at->learned > 0 ? at->learned : keys;
-    const double bytes = (double)at->layers * (double)at->heads * (double)queries * (double)keys * sizeof(float);
-    if (bytes > (double)(SIZE_MAX / 4)) return heed_fail(cx, HEED_ERR_RANGE, "attend: --npy: too many weights");
-    float *const all = heed_mem_new(cx, (size_t)bytes);
-    for (int l = 0; all && l < at->layers; l++)
-        for (int64_t h = 0; h < at->heads; h++)
-            for (int64_t q = 0; q < queries && !heed_failed(cx); q++)
-                heed_attended_row(cx, at, l, h, q, all + ((l * at->heads + h) * queries + q) * keys);
-    char what[128];
-    snprintf(what, sizeof what, "%s, (%d, %lld, %lld, %lld) float32", at->name, at->layers, (long long)at->heads,
-             (long long)queries, (long long)keys);
-    const bool ok = all && !heed_failed(cx) &&
-                    heed_npy_write(cx, path,
-                                   &(heed_array){.name = "attention",
-                                                 .dtype = HEED_F32,
-                                                 .rank = 4,
-                                                 .shape = {at->layers, at->heads, queries, keys},
-                                                 .data = all});
-    heed_mem_free(cx, all);
-    return ok && pictures_report(s->o, path, what);
-}
-
-static bool write_page(const struct seen *s) {
-    const char *const path = option_text(s->o, "html"), *const name = options_word(s->o, 1);
-    char title[160];
-    if (!path) return true;
-    snprintf(title, sizeof title, "Attention of %.120s", shown(options_word(s->o, 0)).text);
-    const struct shown line = shown(name);
+bool attend_write_picture_page(const struct attend_choice *c, const char *path, const char *title) {
+    const struct shown line = shown(options_word(c->o, 1));
     const heed_picture_page_opts opts = {.title = title,
                                          .line = line.text,
-                                         .site = s->site,
-                                         .layer = last_layer(s),
-                                         .head = s->head,
-                                         .query = s->query,
-                                         .rollout = s->rollout,
-                                         .smooth = option_flag(s->o, "smooth")};
-    return heed_picture_page(s->cx, path, s->found, &opts) &&
-           pictures_report(s->o, path,
-                           site_of(s)->learned > 1 ? "all heads and latents; open it in a browser"
-                                                   : "all layers, heads and patches; open it in a browser");
-}
-
-/* ---- the command ---- */
-
-static bool open_picture(struct seen *s) {
-    const char *const dir = options_word(s->o, 0), *const path = options_word(s->o, 1);
-    heed_picture_model m = {0};
-    s->model = heed_model_load_as(s->cx, dir, &(heed_load_opts){.map = true});
-    if (!s->model || !heed_picture_processor(s->cx, s->model, dir, &m.processor, NULL) ||
-        !heed_picture_read(s->cx, &m, path, &s->picture))
-        return false;
-    s->found = heed_attend_picture(s->cx, s->model, &m.processor, &s->picture);
-    return s->found || heed_fail_in(s->cx, "%s", shown(path).text);
-}
-
-int attend_picture(const struct options *o) {
-    struct seen s = {.o = o};
-    if (!(s.cx = options_open(o))) return EXIT_FAILED;
-    if (open_picture(&s) && choose(&s) && write_pictures(&s) && write_npy(&s) && write_page(&s)) {
-        if (option_flag(o, "json"))
-            print_json(&s);
-        else if (!option_flag(o, "quiet") && !pictures_take_standard(o))
-            print_map(&s);
-    }
-    heed_attended_picture_free(s.cx, s.found);
-    heed_image_free(s.cx, &s.picture);
-    heed_model_free(s.cx, s.model);
-    const bool wrong = heed_error(s.cx) == HEED_ERR_USAGE;
-    const int status = options_close(o, s.cx, EXIT_DONE);
-    return wrong ? EXIT_USAGE : status;
+                                         .site = c->site,
+                                         .layer = attend_layer(c),
+                                         .head = c->head,
+                                         .query = c->query,
+                                         .rollout = c->rollout,
+                                         .smooth = option_flag(c->o, "smooth")};
+    return heed_picture_page(c->a->cx, path, c->a->found, &opts);
 }

@@ -1,27 +1,20 @@
 /* From the command line to the attention of a model. */
 #include "cli/inspect/attend.h"
+#include "heed/vision.h"
 #include "io/text.h"
 #include "model/core/directory.h"
 #include <string.h>
 
-static bool read_line(heed_ctx *cx, heed_string *to) {
+/* A sentence, or rows as they are. */
+static bool read_standard(heed_ctx *cx, bool rows, heed_string *to) {
     heed_lines lines = {0};
     bool ok = heed_lines_read(cx, "-", &lines);
-    if (ok && lines.count != 1)
+    if (ok && !rows && lines.count != 1)
         ok = heed_fail(cx, HEED_ERR_FORMAT, "standard input: %lld lines, one sentence is needed",
                        (long long)lines.count);
-    if (ok) ok = heed_string_put(cx, to, heed_line_text(&lines, 0), heed_line_size(&lines, 0));
-    heed_lines_free(cx, &lines);
-    return ok;
-}
-
-/* All lines, as they are. */
-static bool read_lines(heed_ctx *cx, heed_string *to) {
-    heed_lines lines = {0};
-    bool ok = heed_lines_read(cx, "-", &lines);
     for (int64_t i = 0; ok && i < lines.count; i++)
         ok = heed_string_put(cx, to, heed_line_text(&lines, i), heed_line_size(&lines, i)) &&
-             heed_string_put(cx, to, "\n", 1);
+             (!rows || heed_string_put(cx, to, "\n", 1));
     heed_lines_free(cx, &lines);
     return ok;
 }
@@ -29,7 +22,7 @@ static bool read_lines(heed_ctx *cx, heed_string *to) {
 /* A word of the command line, or NULL. */
 static bool read_word(heed_ctx *cx, const char *word, bool rows, heed_string *to) {
     if (!word) return true;
-    if (strcmp(word, "-") == 0) return (rows ? read_lines : read_line)(cx, to);
+    if (strcmp(word, "-") == 0) return read_standard(cx, rows, to);
     return heed_string_put(cx, to, word, strlen(word));
 }
 
@@ -57,21 +50,36 @@ static float *read_rows(heed_ctx *cx, heed_string *text, int64_t *rows, int64_t 
 
 /* ---- all of it ---- */
 
-bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words, struct attend *a) {
+bool attend_load(heed_ctx *cx, const char *dir, struct attend *a) {
     *a = (struct attend){.cx = cx, .dir = dir, .model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true})};
-    if (!a->model) return false;
+    return a->model != NULL;
+}
+
+static bool read_picture(struct attend *a, const char *path) {
+    heed_image_processor processor;
+    if (!heed_picture_processor(a->cx, a->model, a->dir, &processor, NULL) ||
+        !heed_picture_load(a->cx, path, processor.channels, &a->picture))
+        return false;
+    a->found =
+        heed_attend(a->cx, a->model, NULL, &(heed_attend_input){.picture = &a->picture, .processor = &processor});
+    return a->found || heed_fail_in(a->cx, "%s", shown(path).text);
+}
+
+bool attend_read(struct attend *a, const struct attend_given *given) {
+    heed_ctx *const cx = a->cx;
+    if (heed_model_takes(a->model, "pixel_values")) return read_picture(a, given->text);
     const bool reads_text = heed_model_takes(a->model, "input_ids");
-    if (reads_text && !directory_load_tokenizers(cx, dir, a->tokenizers)) return false;
-    if (!reads_text && (words->pair || words->target))
+    if (reads_text && !directory_load_tokenizers(cx, a->dir, a->tokenizers)) return false;
+    if (!reads_text && (given->pair || given->target))
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --%s: a model of family %s reads no text",
-                         words->pair ? "pair" : "target", heed_model_family(a->model)->name);
-    if (!read_word(cx, words->text, !reads_text, &a->text[0]) || !read_word(cx, words->pair, false, &a->text[1]) ||
-        !read_word(cx, words->target, false, &a->text[2]))
+                         given->pair ? "pair" : "target", heed_model_family(a->model)->name);
+    if (!read_word(cx, given->text, !reads_text, &a->text[0]) || !read_word(cx, given->pair, false, &a->text[1]) ||
+        !read_word(cx, given->target, false, &a->text[2]))
         return false;
     heed_attend_input input = {.text = reads_text ? a->text[0].s : NULL,
-                               .pair = words->pair ? a->text[1].s : NULL,
-                               .target = words->target ? a->text[2].s : NULL,
-                               .words = words->whole};
+                               .pair = given->pair ? a->text[1].s : NULL,
+                               .target = given->target ? a->text[2].s : NULL,
+                               .words = given->words};
     float *const x = reads_text ? NULL : read_rows(cx, &a->text[0], &input.rows, &input.columns);
     input.x = x;
     a->found = heed_attend(cx, a->model, a->tokenizers, &input);
@@ -81,6 +89,7 @@ bool attend_open(heed_ctx *cx, const char *dir, const struct attend_words *words
 
 void attend_close(struct attend *a) {
     heed_attended_free(a->cx, a->found);
+    heed_image_free(a->cx, &a->picture);
     for (int i = 0; i < 3; i++) heed_string_free(a->cx, &a->text[i]);
     directory_free_tokenizers(a->cx, a->tokenizers);
     heed_model_free(a->cx, a->model);

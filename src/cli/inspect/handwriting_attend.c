@@ -89,18 +89,16 @@ static bool show(const struct options *o, heed_ctx *cx, const struct shown_windo
     return !heed_failed(cx);
 }
 
-int handwriting_attend(const struct options *o, const char *dir, const char *text) {
+int handwriting_attend(const struct options *o, heed_ctx *cx, const heed_model *model) {
     static const char *const others[] = {"pair", "target", "words", "site", "layer", "head", "html"};
+    const char *const dir = options_word(o, 0), *const text = options_word(o, 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (option_given(o, others[i]))
             return cli_error(EXIT_USAGE, "attend: --%s is not for models of handwriting, which %s is", others[i], dir);
-    heed_ctx *const cx = options_open(o);
-    if (!cx) return EXIT_FAILED;
-    heed_model *const model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
     heed_writings written = {0};
     struct shown_window w = {0};
     const heed_handwrite_opts opts = {.seed = heed_seed(cx), .bias = BIAS, .text = text};
-    if (model && heed_handwrite(cx, model, &opts, &written)) {
+    if (heed_handwrite(cx, model, &opts, &written)) {
         w.points = heed_writing_points(&written, 0, &w.n);
         float *const weights = heed_handwriting_window(cx, model, w.points, w.n, text, &w.U);
         if (weights && turn(cx, weights, text, &w)) show(o, cx, &w, weights);
@@ -110,6 +108,5 @@ int handwriting_attend(const struct options *o, const char *dir, const char *tex
     heed_mem_free(cx, w.letter);
     heed_mem_free(cx, w.names);
     heed_writings_free(cx, &written);
-    heed_model_free(cx, model);
-    return options_close(o, cx, EXIT_DONE);
+    return EXIT_DONE;
 }

@@ -362,7 +362,8 @@ static bool look(struct demo *d) {
     struct attend a[2] = {{.cx = NULL}, {.cx = NULL}};
     bool ok = true;
     for (int k = 0; ok && k < 2; k++)
-        ok = attend_open(d->cx, d->model_dir, &(struct attend_words){.text = grammar_shown[k]}, &a[k]);
+        ok = attend_load(d->cx, d->model_dir, &a[k]) &&
+             attend_read(&a[k], &(struct attend_given){.text = grammar_shown[k]});
     if (ok) {
         const struct view v = view_of(a);
         printf("4. Where \"it\" looks: %s, in the head in which the two sentences\n"

@@ -20,7 +20,7 @@ bool handwriting_fits(const struct options *o);
 
 /* heed generate, heed eval and heed attend. */
 int handwriting_generate(const struct options *o, const char *dir);
-int handwriting_attend(const struct options *o, const char *dir, const char *text);
+int handwriting_attend(const struct options *o, heed_ctx *cx, const heed_model *model); /* the text is word 1 */
 void handwriting_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 
 #endif

@@ -163,14 +163,18 @@ void heed_picture_model_free(heed_ctx *cx, heed_picture_model *m) {
     heed_mem_free(cx, m);
 }
 
-bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *path, heed_image *out) {
+bool heed_picture_load(heed_ctx *cx, const char *path, int channels, heed_image *out) {
     if (heed_failed(cx)) return false;
-    if (!m) return heed_fail(cx, HEED_ERR_USAGE, "picture_read: there is no model");
-    const heed_image_opts opts = {.mode = (heed_image_mode)m->processor.channels, .orient = true};
     struct stat what; /* a pipe may never say anything, a device never end */
     if (path && stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
         return heed_fail(cx, HEED_ERR_FILE, "%s: not a regular file", path);
-    if (!heed_image_read(cx, path, &opts, out)) return false;
+    return heed_image_read(cx, path, &(heed_image_opts){.mode = (heed_image_mode)channels, .orient = true}, out);
+}
+
+bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *path, heed_image *out) {
+    if (heed_failed(cx)) return false;
+    if (!m) return heed_fail(cx, HEED_ERR_USAGE, "picture_read: there is no model");
+    if (!heed_picture_load(cx, path, m->processor.channels, out)) return false;
     if (!heed_model_takes(m->model, "x") || vector_pictures_adapt(cx, m, path, out)) return true;
     heed_image_free(cx, out);
     return false;

@@ -1,0 +1,141 @@
+/* What one query looks at, in one layer or through all of them, wherever windows lie. */
+#include "inspect/attended.h"
+
+/* ---- rows ---- */
+
+/* Adds `times` the row of a query, of one head or the mean of all (-1). */
+static void add_row(const heed_attended_site *s, int layer, int64_t head, int64_t query, double times, double *out) {
+    const heed_capture_map *const m = &s->maps[layer];
+    const int32_t *cells = s->cells[layer];
+    const int64_t low = head < 0 ? 0 : head, high = head < 0 ? m->heads : head + 1;
+    int64_t at = cells ? 0 : query; /* among the rows of all windows; a whole map is one */
+    while (cells && cells[at] != query) at++;
+    const int64_t window = at / m->rows;
+    if (cells) cells += window * m->keys;
+    for (int64_t h = low; h < high; h++) {
+        const float *const w = m->weights + ((window * m->heads + h) * m->rows + at % m->rows) * m->keys;
+        const double share = times / (double)(high - low);
+        for (int64_t j = 0; j < m->keys; j++)
+            if (!cells || cells[j] >= 0) out[cells ? cells[j] : j] += share * (double)w[j];
+    }
+}
+
+/* Adds the mean of the rows that a query stands for: its own, or those of the reader. */
+static void add_query(const heed_attended_site *s, int layer, int64_t head, int64_t query, double *out) {
+    const bool all = query == HEED_READER && !s->queries->has_class;
+    const int64_t low = all ? s->queries->first : query == HEED_READER ? 0 : query;
+    const int64_t high = all ? s->queries->n : low + 1;
+    for (int64_t q = low; q < high; q++) add_row(s, layer, head, q, 1 / (double)(high - low), out);
+}
+
+static bool check(heed_ctx *cx, const heed_attended_site *s, int layer, int64_t head, int64_t query, const void *out) {
+    if (heed_failed(cx)) return false;
+    if (!s || !out) return heed_fail(cx, HEED_ERR_USAGE, "attended: a site and a place for numbers are needed");
+    const int64_t heads = s->n_maps > 0 ? s->maps[0].heads : 0;
+    if (layer < 0 || layer >= s->n_maps || head < -1 || head >= heads)
+        return heed_fail(cx, HEED_ERR_RANGE, "attended: layer %d, head %lld of %d layers of %lld heads", layer,
+                         (long long)head, s->n_maps, (long long)heads);
+    return (query >= HEED_READER && query < s->queries->n) ||
+           heed_fail(cx, HEED_ERR_RANGE, "attended: query %lld of %lld", (long long)query, (long long)s->queries->n);
+}
+
+static double *zeros(heed_ctx *cx, int64_t n) {
+    double *const x = heed_mem_new(cx, (size_t)n * sizeof *x);
+    for (int64_t i = 0; x && i < n; i++) x[i] = 0;
+    return x;
+}
+
+bool heed_attended_row(heed_ctx *cx, const heed_attended_site *s, int layer, int64_t head, int64_t query, float *out) {
+    if (!check(cx, s, layer, head, query, out)) return false;
+    double *const sum = zeros(cx, s->keys->n);
+    if (!sum) return false;
+    add_query(s, layer, head, query, sum);
+    for (int64_t i = 0; i < s->keys->n; i++) out[i] = (float)sum[i];
+    heed_mem_free(cx, sum);
+    return true;
+}
+
+/* ---- rollout ---- (Abnar and Zuidema 2020) */
+
+/* r over the tokens of a layer -> r (W + I) / 2, the rows of W made to sum to 1: windows may look at padding. */
+static void back_through(const heed_attended_site *s, int layer, const double *r, double *row, double *to) {
+    const int64_t n = s->keys->n;
+    for (int64_t j = 0; j < n; j++) to[j] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (r[i] == 0) continue;
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++) row[j] = 0;
+        add_row(s, layer, -1, i, 1, row);
+        for (int64_t j = 0; j < n; j++) sum += row[j];
+        for (int64_t j = 0; j < n && sum > 0; j++) to[j] += 0.5 * r[i] * row[j] / sum;
+        to[i] += (sum > 0 ? 0.5 : 1) * r[i];
+    }
+}
+
+/* From the patches of a stage to those of the one before, of which up to four became one. */
+static void unmerge(const heed_axis *from, const heed_axis *to, const double *r, double *out) {
+    for (int64_t j = 0; j < to->n; j++) out[j] = 0;
+    for (int64_t i = 0; i < from->rows * from->columns; i++) {
+        const int64_t y = 2 * (i / from->columns), x = 2 * (i % from->columns);
+        const int64_t down = y + 1 < to->rows ? 2 : 1, across = x + 1 < to->columns ? 2 : 1;
+        for (int64_t k = 0; k < down * across; k++)
+            out[(y + k / across) * to->columns + x + k % across] += r[i] / (double)(down * across);
+    }
+}
+
+/* A class token that comes late looks at itself and at patches that stay as they are. What it keeps of its own
+ * beginning is left out where the site before knows no class token. */
+static void begin_late(const heed_attended_site *s, const heed_attended_site *before, int layer, double *row,
+                       double *r) {
+    const int64_t patches = s->keys->n - s->keys->first;
+    double own = 1;
+    for (int l = layer; l >= 0; l--) {
+        for (int64_t j = 0; j < s->keys->n; j++) row[j] = 0;
+        add_row(s, l, -1, 0, own / 2, row);
+        for (int64_t i = 0; i < patches; i++) r[before->keys->first + i] += row[s->keys->first + i];
+        own = own / 2 + row[0];
+    }
+    if (s == before) r[0] = own;
+}
+
+/* Where it begins: one token, all patches alike, or what a learned query looks at, which is of the site before; where
+ * there is none, that is all. */
+static int begin_rollout(const heed_attended *a, int site, int layer, int64_t query, double *row, double *r) {
+    const heed_attended_site *const s = &a->sites[site], *const before = &a->sites[0];
+    const bool learned = s->queries != s->keys;
+    if (learned && s->queries->has_class)
+        begin_late(s, before, layer, row, r);
+    else if (learned)
+        add_query(s, layer, -1, query, r + (before->keys->n - s->keys->n));
+    else if (query == HEED_READER && !s->queries->has_class)
+        for (int64_t i = s->keys->first; i < s->keys->n; i++) r[i] = 1 / (double)(s->keys->n - s->keys->first);
+    else
+        r[query == HEED_READER ? 0 : query] = 1;
+    return !learned ? site : s == before ? -1 : 0;
+}
+
+bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int site, int layer, int64_t query, float *out) {
+    if (heed_failed(cx)) return false;
+    if (!a || !a->own->picture) return heed_fail(cx, HEED_ERR_USAGE, "attended: rollout goes over a picture");
+    if (site < 0 || site >= a->n) return heed_fail(cx, HEED_ERR_USAGE, "attended: there is no site %d", site);
+    if (!check(cx, &a->sites[site], layer, -1, query, out)) return false;
+    const int64_t n = a->sites[0].keys->n, most = n + a->sites[site].keys->first; /* of any site on the way */
+    double *const room = zeros(cx, 3 * most), *r = room, *next = room + most, *const row = room + 2 * most;
+    if (!room) return false;
+    const int from = begin_rollout(a, site, layer, query, row, r);
+    for (int s = from; s >= 0; s--) {
+        const heed_attended_site *const at = &a->sites[s];
+        for (int l = s == site ? layer : at->n_maps - 1; l >= 0; l--) {
+            back_through(at, l, r, row, next);
+            double *const old = r;
+            r = next, next = old;
+        }
+        if (s == 0) break;
+        unmerge(at->keys, at[-1].keys, r, next);
+        double *const old = r;
+        r = next, next = old;
+    }
+    for (int64_t i = 0; i < n; i++) out[i] = (float)r[i];
+    heed_mem_free(cx, room);
+    return true;
+}

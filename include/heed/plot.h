@@ -309,19 +309,7 @@ HEED_API bool heed_plot_picture_sheet(heed_figure *f, const float *weights, cons
 /* ---- the page of attention ---- one HTML file that loads nothing: lines between words, heat maps with their numbers,
  * all layers and heads at a glance, by pointer and keyboard, on narrow and wide screens, light and dark. */
 
-typedef struct heed_attention_site { /* an attention of the model: "encoder", "decoder", "cross" */
-    const char *name;
-    const char *title;                                 /* a few words more; NULL: the name */
-    const char *const *query_names, *const *key_names; /* tokens, as many as rows and keys; NULL: numbered. A leading
-                                                          U+2581, which begins a word, is not shown. */
-    const char *const *next_names;                     /* the token that each row goes on with; "" or NULL: none */
-    /* Where queries and keys are the same tokens: which text each is of, 0 or 1, and the number of its word, which
-     * never falls. The second text has a colour of its own, and the page can join tokens to words. NULL: not known. */
-    const int32_t *segments, *words;
-    const struct heed_capture_map *maps; /* one for each layer, all of one size */
-    int n_maps;
-} heed_attention_site;
-
+struct heed_attended_site;
 typedef struct heed_attention_page_opts {
     const char *title;
     const char *const *lines; /* sentences below the title */
@@ -332,9 +320,13 @@ typedef struct heed_attention_page_opts {
     bool single;
 } heed_attention_page_opts;
 
-/* Up to nine sites. Weights are kept to 1/65535, or to 1/255 from 16 million of them on, which the page says; what is
- * not between 0 and 1 becomes the nearer of them. Written beside and renamed; "-" is standard output. */
-HEED_API bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_site *sites, int n,
+/* Up to nine sites, as heed_attend gives them or as filled in by hand (heed/attend.h): queries and keys NULL, or their
+ * tokens, are numbered. A leading U+2581, which begins a word, is not shown; where tokens have another mark they are
+ * shown by their labels. The second text has a colour of its own, and tokens can be joined to words, which never fall,
+ * where queries and keys are one axis that has segments and words. Weights are kept to 1/65535, or to 1/255 from 16
+ * million of them on, which the page says; what is not between 0 and 1 becomes the nearer of them. Written beside and
+ * renamed; "-" is standard output. */
+HEED_API bool heed_attention_page(heed_ctx *cx, const char *path, const struct heed_attended_site *sites, int n,
                                   const heed_attention_page_opts *opts);
 
 /* The same for attention over a picture, as heed_attend finds it (heed/attend.h): a click on a patch shows what it

@@ -8,6 +8,7 @@
 #include "plot/attention_page.h"
 #include "base/checked.h"
 #include "base/file.h"
+#include "heed/attend.h"
 #include "heed/attention.h"
 #include "plot/buffer.h"
 #include "plot/page_pieces.h"
@@ -26,7 +27,7 @@ struct page {
     heed_ctx *cx;
     struct file_writer *file;
     struct buffer json;
-    const heed_attention_site *sites;
+    const heed_attended_site *sites;
     int n;
     heed_attention_page_opts opts;
     unsigned scale;
@@ -40,11 +41,21 @@ static bool names_are_text(heed_ctx *cx, const char *const *names, int64_t n) {
     return check_labels(cx, op, names, n);
 }
 
-static bool check_site(const struct page *p, const heed_attention_site *s, int64_t *weights) {
+/* Tokens, whose U+2581 the page leaves out; of byte-level BPE, whose blank is U+0120, the labels. NULL: numbered. */
+static const char *const *names_of(const heed_axis *axis) {
+    if (!axis) return NULL;
+    for (int64_t i = 0; axis->tokens && axis->labels && i < axis->n; i++)
+        if (axis->tokens[i] && strncmp(axis->tokens[i], "\u0120", 2) == 0) return axis->labels;
+    return axis->tokens;
+}
+
+static bool check_site(const struct page *p, const heed_attended_site *s, int64_t *weights) {
     heed_ctx *const cx = p->cx;
     if (!s->name || !s->maps || s->n_maps < 1 || s->n_maps > MAX_LAYERS)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: a site needs a name and 1 to %d maps", op, MAX_LAYERS);
     const heed_capture_map *const like = &s->maps[0];
+    if ((s->queries && s->queries->n != like->rows) || (s->keys && s->keys->n != like->keys))
+        return heed_fail(cx, HEED_ERR_SHAPE, "%s: the axes of '%s' are not of its maps' size", op, s->name);
     for (int l = 0; l < s->n_maps; l++) {
         const heed_capture_map *const m = &s->maps[l];
         int64_t n;
@@ -61,8 +72,8 @@ static bool check_site(const struct page *p, const heed_attention_site *s, int64
         if (!i64_add(*weights, n / m->batch, weights)) return heed_fail(cx, HEED_ERR_RANGE, "%s: too many weights", op);
     }
     return check_labels(cx, op, &s->name, 1) && check_labels(cx, op, &s->title, 1) &&
-           names_are_text(cx, s->query_names, like->rows) && names_are_text(cx, s->key_names, like->keys) &&
-           check_labels(cx, op, s->next_names, like->rows);
+           names_are_text(cx, names_of(s->queries), like->rows) && names_are_text(cx, names_of(s->keys), like->keys) &&
+           check_labels(cx, op, s->queries ? s->queries->next : NULL, like->rows);
 }
 
 static bool check(struct page *p) {
@@ -110,17 +121,17 @@ static void put_numbers(struct buffer *b, const char *name, const int32_t *numbe
     buffer_text(b, "],");
 }
 
-static void put_site(struct buffer *b, const heed_attention_site *s) {
+static void put_site(struct buffer *b, const heed_attended_site *s) {
     const heed_capture_map *const m = &s->maps[0];
     buffer_text(b, "{");
     put_member(b, "name", s->name);
     put_member(b, "title", s->title);
-    put_names(b, "queries", s->query_names, m->rows);
-    put_names(b, "keys", s->key_names, m->keys);
-    put_names(b, "next", s->next_names, m->rows);
-    if (m->rows == m->keys) {
-        put_numbers(b, "segments", s->segments, m->rows);
-        put_numbers(b, "words", s->words, m->rows);
+    put_names(b, "queries", names_of(s->queries), m->rows);
+    put_names(b, "keys", names_of(s->keys), m->keys);
+    put_names(b, "next", s->queries ? s->queries->next : NULL, m->rows);
+    if (s->queries && s->queries == s->keys) {
+        put_numbers(b, "segments", s->queries->segments, m->rows);
+        put_numbers(b, "words", s->queries->words, m->rows);
     }
     buffer_format(b, "\"n_queries\":%lld,\"n_keys\":%lld,\"heads\":%lld,\"layers\":[", (long long)m->rows,
                   (long long)m->keys, (long long)m->heads);
@@ -188,7 +199,7 @@ static bool write_title(struct page *p) {
     return ok;
 }
 
-bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attention_site *sites, int n,
+bool heed_attention_page(heed_ctx *cx, const char *path, const heed_attended_site *sites, int n,
                          const heed_attention_page_opts *opts) {
     if (heed_failed(cx)) return false;
     struct page p = {.cx = cx, .json = {.cx = cx}, .sites = sites, .n = n};

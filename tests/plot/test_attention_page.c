@@ -1,6 +1,6 @@
 /* The page of attention as a file: what is in it comes back, whatever the tokens hold; sentences for nonsense. What it
  * does in a browser is tested by tests/cli/attend_page.sh. */
-#include "heed/attention.h"
+#include "heed/attend.h"
 #include "heed/io.h"
 #include "heed/plot.h"
 
@@ -28,6 +28,8 @@ static const char *const queries[ROWS] = {"<pad>", "\u2581das", "</script><scrip
                                           "a\"b\\c\n\t\x01"};
 static const char *const keys[KEYS] = {"the", "<!-- end of data -->", "\u00fcber", "\U0001F426", "&lt;'"};
 static const char *const next[ROWS] = {"\u2581das", NULL, "", "</s>"};
+static const heed_axis query_axis = {.n = ROWS, .tokens = queries, .next = next},
+                       key_axis = {.n = KEYS, .tokens = keys};
 
 static int set_up(void **state) {
     for (int l = 0; l < LAYERS; l++) {
@@ -45,9 +47,9 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) { return close_cx(state) || wipe_folder(state); }
 
-static heed_attention_site site(void) {
-    return (heed_attention_site){
-        .name = "cross", .query_names = queries, .key_names = keys, .next_names = next, .maps = maps, .n_maps = LAYERS};
+static heed_attended_site site(void) {
+    return (heed_attended_site){
+        .name = "cross", .queries = &query_axis, .keys = &key_axis, .maps = maps, .n_maps = LAYERS};
 }
 
 static char *page_at(const char *path) {
@@ -91,7 +93,7 @@ static void same_names(heed_json list, const char *const *names, int64_t n) {
 
 static void words(void **state) {
     (void)state;
-    const heed_attention_site sites[2] = {site(), {.name = "b", .title = "<t>", .maps = maps, .n_maps = 1}};
+    const heed_attended_site sites[2] = {site(), {.name = "b", .title = "<t>", .maps = maps, .n_maps = 1}};
     const char *const lines[] = {"one </script>", "two"};
     const char *path = in_folder("a.html");
     assert_true(heed_attention_page(
@@ -128,7 +130,7 @@ static void words(void **state) {
 
 static void numbers(void **state) {
     (void)state;
-    const heed_attention_site s = site();
+    const heed_attended_site s = site();
     const char *path = in_folder("a.html");
     float *w = weights[1] + SIZE; /* of the second sequence */
     w[0] = NAN, w[1] = -1, w[2] = 2, w[3] = INFINITY, w[4] = 1;
@@ -149,6 +151,26 @@ static void numbers(void **state) {
     heed_mem_free(cx, page);
 }
 
+/* Of byte-level BPE the labels; segments and words of the one axis of queries and keys, and of no other. */
+static void one_axis(void **state) {
+    (void)state;
+    static const char *const tokens[] = {"a", "\u0120b"}, *const labels[] = {"a", "b"};
+    static const int32_t segments[] = {0, 1}, of_words[] = {0, 0};
+    const float w[] = {1, 0, 0.5f, 0.5f};
+    const heed_axis axis = {.n = 2, .tokens = tokens, .labels = labels, .segments = segments, .words = of_words},
+                    other = axis;
+    const heed_capture_map m = {.batch = 1, .heads = 1, .rows = 2, .keys = 2, .weights = w};
+    const heed_attended_site sites[] = {{.name = "a", .queries = &axis, .keys = &axis, .maps = &m, .n_maps = 1},
+                                        {.name = "b", .queries = &axis, .keys = &other, .maps = &m, .n_maps = 1}};
+    const char *path = in_folder("a.html");
+    assert_true(heed_attention_page(cx, path, sites, 2, NULL));
+    char *page = page_at(path);
+    assert_non_null(strstr(page, "{\"name\":\"a\",\"queries\":[\"a\",\"b\"],\"keys\":[\"a\",\"b\"],\"segments\":[0,1],"
+                                 "\"words\":[0,0],\"n_queries\":2"));
+    assert_non_null(strstr(page, "{\"name\":\"b\",\"queries\":[\"a\",\"b\"],\"keys\":[\"a\",\"b\"],\"n_queries\":2"));
+    heed_mem_free(cx, page);
+}
+
 /* So many weights that a byte each must do. */
 static void many(void **state) {
     (void)state;
@@ -157,7 +179,7 @@ static void many(void **state) {
     assert_non_null(w);
     w[0] = 1, w[1] = 0.5f, w[(size_t)N * N - 1] = 0.25f;
     const heed_capture_map m = {.batch = 1, .heads = 1, .rows = N, .keys = N, .weights = w};
-    const heed_attention_site s = {.name = "large", .maps = &m, .n_maps = 1};
+    const heed_attended_site s = {.name = "large", .maps = &m, .n_maps = 1};
     const char *path = in_folder("a.html");
     assert_true(heed_attention_page(cx, path, &s, 1, NULL));
     char *page = page_at(path), *text = element(page, "w0-0");
@@ -171,7 +193,7 @@ static void many(void **state) {
     heed_mem_free(cx, page);
 }
 
-static void fails(const heed_attention_site *sites, int n, const heed_attention_page_opts *opts, const char *sentence) {
+static void fails(const heed_attended_site *sites, int n, const heed_attention_page_opts *opts, const char *sentence) {
     const char *path = in_folder("bad.html");
     assert_false(heed_attention_page(cx, path, sites, n, opts));
     assert_string_equal(heed_message(cx), sentence);
@@ -181,7 +203,7 @@ static void fails(const heed_attention_site *sites, int n, const heed_attention_
 
 static void nonsense(void **state) {
     (void)state;
-    heed_attention_site s = site();
+    heed_attended_site s = site();
     fails(NULL, 1, NULL, "attention_page: 1 sites: must be 1 to 9");
     fails(&s, 0, NULL, "attention_page: 0 sites: must be 1 to 9");
     fails(&s, 1, &(heed_attention_page_opts){.batch = 2}, "attention_page: sequence 2 of a batch of 2");
@@ -192,8 +214,10 @@ static void nonsense(void **state) {
     fails(&s, 1, &(heed_attention_page_opts){.n_lines = 1}, "attention_page: there are no lines");
     fails(&s, 1, &(heed_attention_page_opts){.title = "\xff"}, "attention_page: '\\xFF' is not UTF-8 at byte 0");
     const char *const holes[KEYS] = {"a", NULL};
-    s.key_names = holes;
+    s.keys = &(heed_axis){.n = KEYS, .tokens = holes};
     fails(&s, 1, NULL, "attention_page: token 1 has no name");
+    s.keys = &query_axis;
+    fails(&s, 1, NULL, "attention_page: the axes of 'cross' are not of its maps' size");
     s = site();
     s.n_maps = 0;
     fails(&s, 1, NULL, "attention_page: a site needs a name and 1 to 4096 maps");
@@ -222,7 +246,7 @@ static void no_memory(void **state) {
         struct counting c = {.fail_at = n};
         heed_ctx *small = heed_open(&(heed_config){.threads = 1, .alloc = counting_alloc, .user = &c});
         if (!small) continue;
-        const heed_attention_site s = site();
+        const heed_attended_site s = site();
         const char *path = in_folder("small.html");
         done = heed_attention_page(small, path, &s, 1, NULL);
         assert_int_equal(access(path, F_OK) == 0, done);
@@ -236,6 +260,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_axis, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nonsense, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory, set_up, tear_down),

@@ -1,7 +1,6 @@
 /* heed attend: a model's attention weights on a text or a picture, in the terminal, as figures, as numbers, as a page.
  */
 #include "cli/inspect/attend.h"
-#include "base/text.h"
 #include "cli/core/figure_options.h"
 #include "cli/use/handwriting.h"
 #include "cli/use/use_pictures.h"
@@ -183,15 +182,6 @@ static void print_most(const heed_axis *queries, const heed_axis *keys, const fl
     putchar('\n');
 }
 
-static void print_text(heed_ctx *cx, const char *text) {
-    const size_t room = 4 * strlen(text) + 8;
-    char *line = heed_mem_new(cx, room);
-    if (!line) return;
-    text_printable(line, room, text, strlen(text));
-    puts(line);
-    heed_mem_free(cx, line);
-}
-
 /* All queries of one head, or of the mean of a layer's heads. */
 static void print_map(const struct attend_choice *c) {
     heed_ctx *const cx = c->a->cx;
@@ -211,9 +201,10 @@ static void print_map(const struct attend_choice *c) {
     char *const text = heed_terminal_attention(cx, &m, 0, &look, &terminal);
     if (text) {
         if (found->target) {
-            print_text(cx, found->text);
-            print_text(cx, found->target);
+            cli_print_text(stdout, found->text);
             putchar('\n');
+            cli_print_text(stdout, found->target);
+            fputs("\n\n", stdout);
         }
         fputs(text, stdout);
         putchar('\n');
@@ -374,10 +365,11 @@ static bool write_npy(const struct attend_choice *c) {
 
 static bool write_text_page(const struct attend_choice *c, const char *path, const char *title) {
     const heed_attended *const found = c->a->found;
+    enum { SITES = 9 };
     const char *lines[3];
     int n_lines = 0;
-    heed_attention_site sites[ATTEND_SITES];
-    if (!attend_sites(c->a, sites)) return false;
+    if (found->n > SITES)
+        return heed_fail(c->a->cx, HEED_ERR_RANGE, "attend: %d sites, a page shows %d", found->n, SITES);
     if (found->text) lines[n_lines++] = found->text;
     if (found->pair) lines[n_lines++] = found->pair;
     if (found->target) lines[n_lines++] = found->target;
@@ -388,7 +380,7 @@ static bool write_text_page(const struct attend_choice *c, const char *path, con
                                            .layer = attend_layer(c),
                                            .head = c->head < 0 ? 0 : c->head,
                                            .single = c->head >= 0 || attend_site(c)->maps[0].heads == 1};
-    return heed_attention_page(c->a->cx, path, sites, found->n, &opts);
+    return heed_attention_page(c->a->cx, path, found->sites, found->n, &opts);
 }
 
 static bool write_page(const struct attend_choice *c) {

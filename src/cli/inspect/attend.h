@@ -27,10 +27,6 @@ bool attend_load(heed_ctx *cx, const char *dir, struct attend *a);
 bool attend_read(struct attend *a, const struct attend_given *given);
 void attend_close(struct attend *a);
 
-#define ATTEND_SITES 9 /* as many as a page shows */
-/* The sites for heed_attention_page; false with a sentence when there are more than a page shows. */
-bool attend_sites(const struct attend *a, heed_attention_site sites[ATTEND_SITES]);
-
 /* What of the attention was asked for. */
 struct attend_choice {
     const struct attend *a;

@@ -94,35 +94,3 @@ void attend_close(struct attend *a) {
     directory_free_tokenizers(a->cx, a->tokenizers);
     heed_model_free(a->cx, a->model);
 }
-
-/* ---- for the page ---- */
-
-/* The page leaves out U+2581, which begins a word; of other marks it is given the labels. */
-static const char *const *page_names(const heed_axis *axis) {
-    for (int64_t i = 0; i < axis->n; i++)
-        if (strncmp(axis->tokens[i], "\u0120", 2) == 0) return axis->labels;
-    return axis->tokens;
-}
-
-/* The axis of a site whose queries and keys are the same tokens; else one that says nothing of them. */
-static const heed_axis *same_axis(const heed_attended_site *s) {
-    static const heed_axis none = {.n = 0};
-    return s->queries == s->keys ? s->keys : &none;
-}
-
-bool attend_sites(const struct attend *a, heed_attention_site sites[ATTEND_SITES]) {
-    const heed_attended *const found = a->found;
-    if (found->n > ATTEND_SITES)
-        return heed_fail(a->cx, HEED_ERR_RANGE, "attend: %d sites, a page shows %d", found->n, ATTEND_SITES);
-    for (int i = 0; i < found->n; i++)
-        sites[i] = (heed_attention_site){.name = found->sites[i].name,
-                                         .title = found->sites[i].title,
-                                         .query_names = page_names(found->sites[i].queries),
-                                         .key_names = page_names(found->sites[i].keys),
-                                         .next_names = found->sites[i].queries->next,
-                                         .segments = same_axis(&found->sites[i])->segments,
-                                         .words = same_axis(&found->sites[i])->words,
-                                         .maps = found->sites[i].maps,
-                                         .n_maps = found->sites[i].n_maps};
-    return true;
-}

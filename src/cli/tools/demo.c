@@ -291,7 +291,6 @@ static struct view view_of(const struct attend a[2]) {
 
 static bool write_page(struct demo *d, const struct attend *a, int which, const struct view *v) {
     const char *const said[] = {a->found->text, a->found->target};
-    heed_attention_site sites[ATTEND_SITES];
     char path[PATH_ROOM];
     const heed_attention_page_opts opts = {.title = "heed demo: where \"it\" looks",
                                            .lines = said,
@@ -300,8 +299,8 @@ static bool write_page(struct demo *d, const struct attend *a, int which, const 
                                            .layer = v->layer,
                                            .head = v->head,
                                            .single = true};
-    return attend_sites(a, sites) && directory_path(d->cx, d->out, pages[which], path) &&
-           heed_attention_page(d->cx, path, sites, a->found->n, &opts);
+    return directory_path(d->cx, d->out, pages[which], path) &&
+           heed_attention_page(d->cx, path, a->found->sites, a->found->n, &opts);
 }
 
 #define BAR 24 /* cells of a weight of 1 */

@@ -59,9 +59,10 @@ install: all ## install under PREFIX (/usr/local), below DESTDIR when given
 	@cmake --install build/release --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ]; then sh tools/ld_cache.sh $(PREFIX); fi
 
-docs: all ## write what the command prints of itself to docs/
+docs: all ## write what the command prints of itself to docs/reference/
 	@build/release/heed docs models >build/models.md
-	@cp build/models.md docs/models.md
+	@build/release/heed docs help >build/commands.md
+	@cp build/models.md build/commands.md docs/reference/
 
 format: ## lay out the code with clang-format-14
 	@sh tools/deps.sh test

@@ -51,8 +51,7 @@ void help_overview(void) {
     fputs("\nExit status: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.\n", stdout);
 }
 
-/* What is said of an option: its help, its choices, its default. */
-static void describe(const heed_field *o, char *out, size_t size) {
+void help_option(const heed_field *o, char *out, size_t size) {
     const bool shown = o->standard && *o->standard && o->kind != HEED_FIELD_FLAG;
     snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == HEED_FIELD_CHOICE ? ": " : "",
              o->kind == HEED_FIELD_CHOICE ? o->choices : "", field_repeats(o) ? "; may be given several times" : "",
@@ -64,7 +63,7 @@ static void print_option(const heed_field *o) {
     const char letter[5] = {'-', o->letter, ',', ' ', 0};
     const int n = snprintf(left, sizeof left, "  %s--%s%s%s", o->letter ? letter : "    ", o->name, o->value ? " " : "",
                            o->value ? o->value : "");
-    describe(o, right, sizeof right);
+    help_option(o, right, sizeof right);
     if (n + 2 > OPTION_COLUMN)
         printf("%s\n%*s", left, OPTION_COLUMN, "");
     else

@@ -11,6 +11,9 @@
 #include "io/fields.h"
 #include <stdio.h>
 
+/* What is said of an option: its help, its choices, its default. */
+void help_option(const heed_field *o, char *out, size_t size);
+
 /* --threads, --seed, --memory, --profile, --quiet, --recipe, --help: every command has them. */
 extern const heed_field common_options[];
 /* How a text is cut into words; it is kept in config.json, where directories without it were cut at blanks. */

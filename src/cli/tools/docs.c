@@ -1,4 +1,4 @@
-/* heed docs: the manual pages, the shells' completions and the page of models, for whoever installs heed. */
+/* heed docs: the manual pages, the shells' completions and the reference pages, for whoever installs heed. */
 #include "cli/tools/docs.h"
 #include "cli/classical/plain_models.h"
 #include "cli/core/options.h"
@@ -43,13 +43,65 @@ void docs_models(void) {
     for (int i = 0; plain_model_at(i); i++) plain_page(plain_model_at(i));
 }
 
+static void prose(const char *text) { /* a bar would begin the next cell of a table, < a tag of HTML */
+    for (; *text; text++) {
+        if (strchr("|<", *text)) putchar('\\');
+        putchar(*text);
+    }
+}
+
+static void heading_row(const char *name) { printf("| *%s* | |\n", name); }
+
+static void option_line(const heed_field *o) {
+    char text[512];
+    fputs("| `", stdout);
+    if (o->letter) printf("-%c`, `", o->letter);
+    printf("--%s%s", o->name, o->value ? " " : "");
+    prose(o->value ? o->value : "");
+    fputs("` | ", stdout);
+    help_option(o, text, sizeof text);
+    prose(text);
+    fputs(" |\n", stdout);
+}
+
+/* A command, or its task where `of` is not NULL, with what its table adds to the command's. */
+static void command_page(const struct command *c, const struct command *of) {
+    const struct command *task;
+    const char *const words = c->words ? c->words : "";
+    if (of)
+        printf("\n### heed %s %s\n\n", of->name, c->name);
+    else
+        printf("\n## heed %s\n\n`heed %s%s%s%s`\n\n", c->name, c->name, *words ? " " : "", words,
+               c->options ? " [OPTIONS]" : "");
+    prose(c->about);
+    if (c->options && heed_field_row(c->options, 0)) {
+        fputs("\n\n| option | |\n|---|---|\n", stdout);
+        docs_table(c->options, of ? of->options : NULL, heading_row, option_line);
+    } else
+        putchar('\n');
+    printf("\n```sh\n%s```\n", c->examples);
+    for (int i = 0; c->task && (task = c->task(i)); i++) command_page(task, c);
+}
+
+void docs_help(void) {
+    const struct command *c;
+    fputs("# Commands\n\nMade by `heed docs help`; `heed COMMAND --help` and the manual pages say the same. A model is "
+          "a directory; `-` is standard input or\noutput; `.gz` files are read as they are. The exit status is 0 for "
+          "success, 1 for failure, 2 for wrong usage, 130 after Ctrl-C and\n143 after SIGTERM. Every command takes "
+          "these options:\n\n| option | |\n|---|---|\n",
+          stdout);
+    docs_table(common_options, NULL, heading_row, option_line);
+    for (int i = 0; (c = cli_command(i)); i++)
+        if (!c->hidden) command_page(c, NULL);
+}
+
 static const heed_field options[] = {{.name = NULL}};
 
 static const struct {
     const char *name;
     void (*print)(void);
-} pages[] = {
-    {"man", docs_man}, {"bash", docs_bash}, {"zsh", docs_zsh}, {"models", docs_models}, {"commands", docs_commands}};
+} pages[] = {{"man", docs_man},       {"bash", docs_bash}, {"zsh", docs_zsh},
+             {"models", docs_models}, {"help", docs_help}, {"commands", docs_commands}};
 
 static int man_of(const char *name) {
     const struct command *c;
@@ -67,11 +119,12 @@ static int print_page(const char *name) {
             pages[i].print();
             return EXIT_DONE;
         }
-    return cli_error(EXIT_USAGE, "docs: '%s' is not one of: man, bash, zsh, models, commands", name);
+    return cli_error(EXIT_USAGE, "docs: '%s' is not one of: man, bash, zsh, models, help, commands", name);
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("docs", options, argc, argv, 1, 2, "man [COMMAND], bash, zsh, models or commands");
+    struct options *o =
+        options_read("docs", options, argc, argv, 1, 2, "man [COMMAND], bash, zsh, models, help or commands");
     if (!o) return EXIT_USAGE;
     const char *const page = options_word(o, 0), *const name = options_words(o) > 1 ? options_word(o, 1) : NULL;
     int status;
@@ -88,10 +141,10 @@ static int run(int argc, char **argv) {
 const struct command docs_command = {
     .name = "docs",
     .summary = "the manual pages and the shells' completions",
-    .words = "man [COMMAND]|bash|zsh|models|commands",
+    .words = "man [COMMAND]|bash|zsh|models|help|commands",
     .about =
-        "Prints the manual page heed(1), or that of a command, in roff, the completion script of a shell, the page "
-        "of models in Markdown, or the names of the commands.",
+        "Prints the manual page heed(1), or that of a command, in roff, the completion script of a shell, the pages "
+        "of models or of all commands in Markdown, or the names of the commands.",
     .options = options,
     .examples = "heed docs man > heed.1\nheed docs man train > heed-train.1\nsource <(heed docs bash)\n",
     .run = run,

@@ -3,12 +3,19 @@
 #define CLI_TOOLS_DOCS_H
 
 struct command;
+#include "heed/fields.h"
 
 void docs_man(void);                                  /* heed(1) */
 void docs_man_command(const struct command *command); /* heed-COMMAND(1) */
 void docs_commands(void);                             /* the commands that have a page, a line each */
-void docs_models(void);                               /* docs/models.md */
+void docs_models(void);                               /* docs/reference/models.md */
+void docs_help(void);                                 /* docs/reference/commands.md */
 void docs_bash(void);
 void docs_zsh(void);
+
+/* The options of a table under its headings; of those that stand on this page already, in `shown`, only what differs.
+ */
+void docs_table(const heed_field *table, const heed_field *shown, void (*heading)(const char *name),
+                void (*option)(const heed_field *));
 
 #endif

@@ -34,6 +34,7 @@ static void roff_paragraphs(const char *text) {
 }
 
 static void man_option(const heed_field *o) {
+    char text[512];
     fputs(".TP\n\\fB", stdout);
     if (o->letter) printf("\\-%c\\fR, \\fB", o->letter);
     fputs("\\-\\-", stdout);
@@ -41,17 +42,8 @@ static void man_option(const heed_field *o) {
     fputs("\\fR", stdout);
     if (o->value) printf(" \\fI%s\\fR", o->value);
     putchar('\n');
-    roff(o->help);
-    if (o->kind == HEED_FIELD_CHOICE) {
-        fputs(": ", stdout);
-        roff(o->choices);
-    }
-    if (field_repeats(o)) fputs("; may be given several times", stdout);
-    if (o->standard && *o->standard) {
-        fputs(" (default: ", stdout);
-        roff(o->standard);
-        putchar(')');
-    }
+    help_option(o, text, sizeof text);
+    roff(text);
     putchar('\n');
 }
 
@@ -64,17 +56,22 @@ static const heed_field *find_row(const heed_field *table, const char *name) {
     return NULL;
 }
 
-/* The options of a table under its headings; of those that stand on this page already, in `shown`, only what differs.
- */
-static void man_table(const heed_field *table, const heed_field *shown) {
-    const heed_field *row, *heading = NULL;
+void docs_table(const heed_field *table, const heed_field *shown, void (*heading)(const char *name),
+                void (*option)(const heed_field *)) {
+    const heed_field *row, *above = NULL;
     for (int i = 0; (row = heed_field_row(table, i)); i++) {
-        if (!is_option(row)) heading = row;
+        if (!is_option(row)) above = row;
         if (!is_option(row) || (shown && find_row(shown, row->name) == row)) continue;
-        if (heading) printf(".PP\n.I %s\n", heading->name);
-        heading = NULL;
-        man_option(row);
+        if (above) heading(above->name);
+        above = NULL;
+        option(row);
     }
+}
+
+static void man_heading(const char *name) { printf(".PP\n.I %s\n", name); }
+
+static void man_table(const heed_field *table, const heed_field *shown) {
+    docs_table(table, shown, man_heading, man_option);
 }
 
 static void man_synopsis(const struct command *c, const char *name, const char *words) {

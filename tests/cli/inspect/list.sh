@@ -28,8 +28,10 @@ wrong 2 "list: mpl: unknown family, did you mean 'mlp'" list mpl
 wrong 2 "list: zebra-crossing: unknown family, 'heed list' lists them" list zebra-crossing
 wrong 2 "list: 'linear' is one word too many" list mlp linear
 
-expect 0 docs models
-if ! diff "$SOURCE/docs/models.md" "$scratch/out" >"$scratch/differences"; then
-    mv "$scratch/differences" "$scratch/out"
-    fail "docs/models.md is not what 'heed docs models' prints: 'make docs' writes it anew"
-fi
+for page in models:models help:commands; do # KIND:FILE
+    expect 0 docs "${page%:*}"
+    if ! diff "$SOURCE/docs/reference/${page#*:}.md" "$scratch/out" >"$scratch/differences"; then
+        mv "$scratch/differences" "$scratch/out"
+        fail "docs/reference/${page#*:}.md is not what 'heed docs ${page%:*}' prints: 'make docs' writes it anew"
+    fi
+done

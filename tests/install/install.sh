@@ -46,10 +46,10 @@ for command in $("$prefix/bin/heed" docs commands); do
 done
 demand "heed(1) must be installed" test -s "$prefix/share/man/man1/heed.1"
 doc=$prefix/share/doc/heed
-for page in LICENSE README.md docs/architecture.md docs/pictures/demo.png; do
+for page in LICENSE README.md CHANGELOG.md CONTRIBUTING.md docs/architecture.md docs/pictures/demo.png; do
     demand "$page must be installed" cmp "$SOURCE/$page" "$doc/$page"
 done
-for page in "$doc/README.md" "$doc"/docs/*.md; do # links lead somewhere, those into the source tree aside
+for page in "$doc"/*.md "$doc"/docs/*.md "$doc"/docs/reference/*.md; do # links lead somewhere, those into the source tree aside
     for link in $(grep -oE '\]\([^):#]+\)' "$page" | tr -d '])(' | grep -v '^\.\./'); do
         demand "$page: $link must be installed" test -e "$(dirname "$page")/$link"
     done
@@ -73,13 +73,13 @@ for example in "$SOURCE"/examples/*.c; do # as they say that they are built, str
     # shellcheck disable=SC2046
     "$CC" -std=c11 -Wall -Wextra -Werror "$example" -o example $(pkg-config --cflags --libs heed) $(grep -o -e ' -lm ' "$example" || :)
 done
-# the C in README.md and in the comments of headers has no warning either
+# the C in docs/encoders.md and in the comments of headers has no warning either
 snippet() { # FILE: the lines about texts and vectors
     printf '#include <heed/heed.h>\nint main(void) {\nheed_ctx *cx = heed_open(NULL);\nfloat vectors[2 * 384];\n'
     sed -n 's/^ \* *//; /heed_text_model_open(.*"embed");$/,/heed_embed(/{s/(2, heed_text_width(cx, m))$//;p}' "$1"
     printf 'heed_text_model_free(cx, m);\nheed_close(cx);\n}\n'
 }
-for file in README.md include/heed/task.h; do
+for file in docs/encoders.md include/heed/task.h; do
     snippet "$SOURCE/$file" >snippet.c
     # shellcheck disable=SC2046
     demand "the code in $file must have no warning" "$CC" -Wall -Wextra -Werror snippet.c -o example $(pkg-config --cflags --libs heed)

@@ -1,4 +1,5 @@
-# docs/adding-an-op.md shows files as they are: each block of code behind a comment that names a file is that file.
+# README.md and docs/adding-an-op.md show files as they are: each block of code behind a comment that names a file is that
+# file.
 # First the check is shown a page that is out of date.
 set -eu
 scratch=$(mktemp -d)
@@ -23,11 +24,14 @@ if [ "$(check "$scratch/planted.md")" != src/tensor/ops/glu.c ]; then
     exit 1
 fi
 
-page=$SOURCE/docs/adding-an-op.md
-[ "$(blocks "$page" | wc -l)" -ge 2 ] || { echo "$page shows no file"; exit 1; }
-found=$(check "$page")
-[ -z "$found" ] || {
-    echo "$page shows other code than:"
-    echo "$found"
-    exit 1
+shows() { # COUNT PAGE: at least so many files, each as it is
+    [ "$(blocks "$SOURCE/$2" | wc -l)" -ge "$1" ] || { echo "$2 shows fewer than $1 files"; exit 1; }
+    found=$(check "$SOURCE/$2")
+    [ -z "$found" ] || {
+        echo "$2 shows other code than:"
+        echo "$found"
+        exit 1
+    }
 }
+shows 1 README.md
+shows 2 docs/adding-an-op.md

@@ -169,7 +169,7 @@ sed -n '/^most used:/,/^$/s/^  [- ][a-z ][, ] --\([a-z-]*\).*/\1/p' out | tr '\n
 [ "$(grep -cE '^[a-zA-Z ]+:$' out)" = "$(grep -E '^[a-zA-Z ]+:$' out | sort -u | wc -l)" ] || fail "a heading stands twice"
 if grep -A 1 -E '^[a-zA-Z ]+:$' out | grep -qE '^$'; then fail "nothing stands under a heading"; fi
 
-wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models, commands" docs fish
+wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models, help, commands" docs fish
 wrong 2 "docs: man: there is no command 'fish'" docs man fish
 wrong 2 "docs: 'train' is one word too many: only man is by command" docs bash train
 if command -v groff >/dev/null; then

@@ -26,6 +26,7 @@
 #include "heed/picture_set.h"
 #include "heed/picture_training.h"
 #include "heed/plot.h"
+#include "heed/run.h"
 #include "heed/similar.h"
 #include "heed/task.h"
 #include "heed/tensor.h"

@@ -96,6 +96,7 @@ typedef struct heed_family {
     const char *notes;          /* its parameters and whatever else a user must know, in sentences */
     const heed_key *keys;       /* ends with a NULL name; model_type, architectures and heed_version are not repeated */
     const heed_head *heads;     /* ends with a NULL architecture; the first is the one that `heed new` makes */
+    const char *tokens;         /* the kind of tokenizer that it reads unless another is asked for: "byte"; NULL: any */
     const char *const *ignored; /* names in files that are no parameters, as patterns: "*.attn.bias"; NULL: none */
     /* Parts of names, and what files may have instead, in pairs: "encoder.layer.", "layers."; NULL at the end, or none
      */

@@ -20,6 +20,9 @@ unsigned char *file_read(heed_ctx *cx, const char *path, size_t limit, size_t *s
  * that somebody else made. */
 unsigned char *file_read_regular(heed_ctx *cx, const char *path, size_t limit, size_t *size);
 
+/* Whether files can be written into the folder of this path; errno says why not. */
+bool file_folder_writable(const char *path);
+
 /* Written beside the target, synced, renamed over it by file_write_commit. After any failure nothing is left beside and
  * the target is as it was. A name that ends in .gz is written as gzip. "-" writes to standard output.
  * file_write_abort(NULL) is allowed. */

@@ -105,3 +105,8 @@ bool text_among(const char *words, const char *word) {
         if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' ')) return true;
     return false;
 }
+
+const char *text_count(int64_t n, const char *one, const char *many, char out[48]) {
+    snprintf(out, 48, "%lld %.20s", (long long)n, n == 1 ? one : many);
+    return out;
+}

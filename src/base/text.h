@@ -18,6 +18,11 @@ size_t text_printable(char *to, size_t room, const void *s, size_t n);
 /* Whether `word` is one of `words`, which are separated by spaces. */
 bool text_among(const char *words, const char *word);
 
+/* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
+const char *text_nearest(const char *word, const char *const *names, int n);
+/* "1 epoch", "2 batches": a number with its noun. */
+const char *text_count(int64_t n, const char *one, const char *many, char out[48]);
+
 /* As snprintf, with decimal points whatever locale the host program has set. */
 int text_format(char *to, size_t room, const char *format, ...) HEED_PRINTF(3, 4);
 int text_formatv(char *to, size_t room, const char *format, va_list args);

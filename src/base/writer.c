@@ -36,6 +36,15 @@ struct file_writer {
     unsigned char packed[BUFFER];
 };
 
+bool file_folder_writable(const char *path) {
+    char folder[PATH_MAX];
+    const char *const end = strrchr(path, '/');
+    if (!end || end == path || (size_t)(end - path) >= sizeof folder) return true;
+    memcpy(folder, path, (size_t)(end - path));
+    folder[end - path] = 0;
+    return access(folder, W_OK | X_OK) == 0;
+}
+
 static bool refused(struct file_writer *w) {
     w->broken = true;
     return heed_fail(w->cx, HEED_ERR_FILE, "%s: %s", w->path, strerror(errno));

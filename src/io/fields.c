@@ -185,6 +185,16 @@ bool values_add(heed_ctx *cx, struct values *v, const heed_field *f, const char 
     return true;
 }
 
+bool values_take(heed_ctx *cx, struct values *to, const struct values *from) {
+    for (int i = 0; i < from->n; i++) {
+        const struct given *const g = &from->given[i];
+        const heed_field *const f = values_field(to, g->field->name, strlen(g->field->name));
+        for (int k = 0; f && f->kind == g->field->kind && k < g->n; k++)
+            if (!values_add(cx, to, f, g->values[k], true)) return false;
+    }
+    return true;
+}
+
 bool values_either(struct values *v, const char *a, const char *b) {
     struct given *x = find(v, a, strlen(a)), *y = find(v, b, strlen(b));
     if (!x || !y || x->n == 0 || y->n == 0) return true;

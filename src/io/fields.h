@@ -28,6 +28,8 @@ const heed_field *values_at(const struct values *v, int i); /* field i, groups a
 /* One more value. `over`: it is given on top of the others, as the command line is on top of a recipe: of a list it
  * comes after them, of anything else it overrides them. */
 bool values_add(heed_ctx *cx, struct values *v, const heed_field *f, const char *text, bool over);
+/* All that was given of the fields that both have. */
+bool values_take(heed_ctx *cx, struct values *to, const struct values *from);
 /* Of two fields that exclude each other, what is given on top drops the other; false: both are on the same level. */
 bool values_either(struct values *v, const char *a, const char *b);
 

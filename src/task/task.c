@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const heed_text_task *const tasks[] = {&task_classify, &task_regress, &task_tag,       &task_qa,
-                                              &task_choose,   &task_masked,  &task_lm,        &task_sentence_pairs,
-                                              &task_replaced, &task_pairs,   &task_text2text, &task_music};
-
 const heed_text_task *heed_text_task_find(const char *name) {
-    for (size_t i = 0; name && i < sizeof tasks / sizeof *tasks; i++)
-        if (strcmp(tasks[i]->name, name) == 0) return tasks[i];
+    const heed_task *task;
+    for (int i = 0; name && (task = heed_task_at(i)); i++)
+        for (int k = 0; task->texts && task->texts[k]; k++)
+            if (strcmp(task->texts[k]->name, name) == 0) return task->texts[k];
     return NULL;
+}
+
+const heed_text_task *task_of_texts(const heed_task *task, const char *name) {
+    for (int k = 0; task->texts[k]; k++)
+        if (strcmp(task->texts[k]->name, name) == 0) return task->texts[k];
+    return task->texts[0];
 }
 
 const char *heed_text_task_name(const heed_text_task *task) { return task ? task->name : NULL; }

@@ -2,6 +2,8 @@
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 
+#include "data/tagged_words.h"
+#include "heed/run.h"
 #include "heed/task.h"
 
 struct heed_text_task {
@@ -28,7 +30,23 @@ struct heed_text_task {
     bool (*write)(heed_ctx *cx, const heed_model *model, const heed_text_reader *reader, const char *dir);
     heed_transform transform;                         /* of encoded rows, its own is the data; NULL: none */
     void (*free)(heed_ctx *cx, heed_task_data *data); /* of data->own; NULL: there is nothing */
+
+    /* What a run of it does otherwise than others of texts (text/texts.h). */
+    bool next; /* the model predicts next tokens: it is a decoder, and its windows are as long as the field context */
+    bool streams;                   /* windows are drawn from a text that has at least one of them */
+    bool whole;                     /* examples are not cut to the context, which is that of windows to train on */
+    int labels;                     /* of the head; 0: the classes of the data */
+    const char *problem;            /* the setting that says what they are: "problem_type=regression"; NULL: none */
+    const char *recurrent_size;     /* the setting of a fresh recurrent network, which is quick; NULL: as others */
+    const char *begin;              /* the token that a text begins with; NULL: the one that it ends with */
+    bool (*read_sets)(heed_run *r); /* NULL: a file, or the files of a directory */
+    const char *(*part_of)(const heed_run *r,
+                           const char *part); /* of data to measure on, that are in one file; NULL: files */
+    /* Trained on the data; NULL: an encoder's. */
+    heed_tokenizer *(*tokenizer)(heed_ctx *cx, const heed_task_data *data, heed_tokenizer_kind kind, int64_t size);
 };
+/* Among those of a task the one of that name, else the first. */
+const heed_text_task *task_of_texts(const heed_task *task, const char *name);
 
 struct heed_task_data {
     const heed_text_task *task;
@@ -68,15 +86,7 @@ char **task_known_labels(const heed_task_opts *opts);
 bool task_read_texts(heed_ctx *cx, const heed_table *table, int64_t column, heed_lines *to);
 bool task_read_lines(heed_ctx *cx, const heed_table *table, heed_task_data *data);
 
-/* The words of data of tags, with their tags. */
-struct task_tagged {
-    const heed_word *word; /* (words) */
-    const int64_t *first;  /* (sentences + 1) */
-    const int32_t *label;  /* (words) */
-    char **names;          /* (classes) */
-    int64_t words, sentences, classes;
-};
-void task_tagged_words(const heed_task_data *data, struct task_tagged *to);
+void task_tagged_words(const heed_task_data *data, struct tagged_words *to); /* of data of tags */
 
 /* By its usual names; -1 with a sentence that begins with the task's name. */
 int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens);

@@ -73,6 +73,17 @@ static void put(heed_ctx *cx, heed_json line, const char *key, double value) {
         heed_json_put_null(cx, line, key);
 }
 
+void score_text(char *out, size_t size, const heed_metric *const *metrics, const heed_score *score) {
+    size_t used = 0;
+    for (int i = 0; metrics[i] && used < size; i++) {
+        const heed_metric *m = metrics[i];
+        used += (size_t)snprintf(out + used, size - used, m->text,
+                                 (m->scale != 0 ? m->scale : 1) * heed_score_value(score, i));
+        if (used < size) used += (size_t)snprintf(out + used, size - used, ", ");
+    }
+    if (used < size) snprintf(out + used, size - used, metrics[0]->loss, score->loss);
+}
+
 void log_score(heed_ctx *cx, heed_json line, const char *set, const heed_metric *const *metrics,
                const heed_score *score) {
     char key[64];

@@ -90,6 +90,8 @@ char **schema_names(heed_ctx *cx, heed_json list, int64_t expected);
 /* Opens l->opts.log for the lines after step `step`; later ones, of a run that was killed, are dropped. */
 bool log_open(struct loop *l, int64_t step);
 bool log_state(struct loop *l); /* one line */
+/* Writes "accuracy 98.12 %, loss 0.0641" and the like. */
+void score_text(char *out, size_t size, const heed_metric *const *metrics, const heed_score *score);
 /* A score as "SET_loss" and "SET_METRIC" of all metrics; null where it is no number. */
 void log_score(heed_ctx *cx, heed_json line, const char *set, const heed_metric *const *metrics,
                const heed_score *score);

@@ -72,6 +72,8 @@ static inline uint64_t ngram_hash(const char *word, size_t size) { /* of files: 
     return h ^ h >> 29;
 }
 
+bool ngram_opts_fit(heed_ctx *cx, const heed_ngram_opts *opts);
+
 /* The n-grams of a text, sorted. Sequences lie one after the other, each padded with <s> and </s>. */
 struct ngram_corpus {
     uint32_t *token;  /* (size) */

@@ -4,7 +4,7 @@
 
 /* ---- options ---- */
 
-static bool check(heed_ctx *cx, const heed_ngram_opts *o) {
+bool ngram_opts_fit(heed_ctx *cx, const heed_ngram_opts *o) {
     if (o->order < 1 || o->order > HEED_NGRAM_MAX_ORDER)
         return heed_fail(cx, HEED_ERR_USAGE, "ngram: order %d is not within 1 and %d", o->order, HEED_NGRAM_MAX_ORDER);
     if (o->smoothing == HEED_NGRAM_KNESER_NEY && o->order == 1)
@@ -149,7 +149,7 @@ heed_ngram *heed_ngram_train(heed_ctx *cx, const heed_ids *ids, const int64_t *s
     if (heed_failed(cx)) return NULL;
     if (!ids || !start || !name || !opts || n < 1)
         return heed_fail(cx, HEED_ERR_USAGE, "ngram: no text, names or options"), NULL;
-    if (!check(cx, opts)) return NULL;
+    if (!ngram_opts_fit(cx, opts)) return NULL;
     if (ids->count == 0) return heed_fail(cx, HEED_ERR_FORMAT, "ngram: the text is empty"), NULL;
     struct ngram_making g = {.cx = cx, .order = opts->order};
     struct ngram_corpus c = {0};

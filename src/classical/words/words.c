@@ -5,6 +5,7 @@
 #include "io/limits.h"
 #include "io/text.h"
 #include "model/core/directory.h"
+#include "text/strings/split.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static bool write_config(heed_ctx *cx, const heed_words *w, const char *path) {
     heed_json_put_int(cx, at, "vocab_size", w->words.count);
     heed_json_put_int(cx, at, "hidden_size", w->width);
     heed_json_put_bool(cx, at, "lower", w->lower);
-    heed_json_put_text(cx, at, "split", w->punctuation ? "punctuation" : "blanks");
+    split_save(cx, at, w->punctuation);
     const bool ok = heed_json_write(cx, path, at);
     heed_json_free(at);
     return ok;
@@ -159,8 +160,7 @@ static bool read_config(heed_ctx *cx, heed_words *w, const char *path) {
         heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' where word vectors are \"model_type\": \"%s\"", path, shown(type).text,
                   WORDS_TYPE);
     w->lower = !heed_failed(cx) && heed_json_bool_or(cx, at, "lower", false);
-    const char *split = heed_failed(cx) ? NULL : heed_json_text_or(cx, at, "split", "blanks");
-    w->punctuation = split && strcmp(split, "punctuation") == 0;
+    w->punctuation = !heed_failed(cx) && split_saved_marks(cx, at);
     heed_json_free(at);
     return !heed_failed(cx);
 }

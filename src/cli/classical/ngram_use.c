@@ -1,5 +1,4 @@
-/* heed eval, score and generate for n-gram models. */
-#include "cli/classical/ngram.h"
+#include "cli/classical/ngram_use.h"
 #include "cli/core/input_lines.h"
 #include "cli/eval/scoring.h"
 #include <math.h>
@@ -8,29 +7,18 @@
 
 /* ---- eval ---- */
 
-bool ngram_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    struct ngram_model m;
-    struct ngram_sum sum = {0};
-    heed_lines lines = {0};
-    const bool ok = ngram_model_open(cx, dir, &m) &&
-                    (m.music ? ngram_read_music(cx, path, option_text(o, "part"), 0, &lines)
-                             : ngram_read_lines(cx, path, m.text, &lines)) &&
-                    (lines.count > 0 || heed_fail(cx, HEED_ERR_FORMAT, "%s: the text is empty", path)) &&
-                    ngram_measure(&m, &lines, &sum);
-    if (ok && option_flag(o, "json")) {
+void ngram_report(const struct options *o, heed_ctx *cx, const struct ngram_sum *found, int order) {
+    if (option_flag(o, "json")) {
         const heed_json at = heed_json_new(cx, "result");
-        ngram_put_sum(cx, at, &sum);
-        heed_json_put_number(cx, at, "unseen", (double)sum.unseen / (double)(sum.tokens ? sum.tokens : 1));
+        ngram_put_sum(cx, at, found);
+        heed_json_put_number(cx, at, "unseen", ngram_unseen(found));
         json_answer(cx, stdout, at, 2);
         heed_json_free(at);
-    } else if (ok) {
-        ngram_print_sum(stdout, "", &sum);
-        printf("unseen n-grams of order %d: %.2f %%\n", heed_ngram_order(m.m),
-               100 * (double)sum.unseen / (double)(sum.tokens ? sum.tokens : 1));
+    } else {
+        char text[NGRAM_SUM_ROOM];
+        ngram_sum_text(found, text);
+        printf("%s\nunseen n-grams of order %d: %.2f %%\n", text, order, 100 * ngram_unseen(found));
     }
-    heed_lines_free(cx, &lines);
-    ngram_model_close(&m);
-    return ok;
 }
 
 /* ---- score ---- */

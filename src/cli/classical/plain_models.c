@@ -1,78 +1,11 @@
 #include "cli/classical/plain_models.h"
-#include "cli/classical/hmm.h"
-#include "cli/classical/ngram.h"
+#include "classical/ngram/ngram_model.h"
 #include "heed/words.h"
 #include "io/limits.h"
 #include "model/core/directory.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define WORDS_TYPE "heed-words"
-
-/* clang-format off */
-static const struct plain_model models[] = {
-    {"ngram", NGRAM_TYPE, "ngram", "Shannon 1948; Kneser & Ney 1995; Chen & Goodman 1999",
-     "counts of n-grams, smoothed: how probable a token is after those before it",
-     "Files: config.json, model.ngram, which is mapped when it is used, and tokenizer.json; or an ARPA file, where a command takes DIR. Made by "
-     "'heed train ngram'; used by heed complete, eval, generate and score.",
-     {{"order", "length of the longest n-grams"}, {"vocab_size", "number of words, with <unk>, <s> and </s>"},
-      {"smoothing", "modified-kneser-ney or kneser-ney"}, {"tokens", "what is counted: char, word, bpe, byte-bpe, wordpiece or unigram"},
-      {"split", "where words end: at punctuation, or at blanks only"},
-      {"sequences", "what has a beginning and an end: lines, text or chorales"}, {"ngrams", "number of n-grams of each order"}}},
-    {"hmm", HMM_TYPE, "tag", "Rabiner 1989",
-     "a hidden Markov model: tags follow tags, and each emits words",
-     "Files: config.json, vocab.txt, a symbol a line, and model.safetensors (initial, transition, emission). Made by 'heed train tag --model hmm'; used by "
-     "heed tag and eval.",
-     {{"vocab_size", "number of symbols: words, and looks of unknown words"}, {"tags", "the tag of each state"},
-      {"split", "where the words of a text to be tagged end: at punctuation, or at blanks only"}}},
-    {"word2vec", WORDS_TYPE, "words", "Mikolov et al. 2013",
-     "a vector for each word, learnt from the words around it",
-     "Files: config.json, model.safetensors (embedding.weight) and words.txt, a line for each word; or word2vec's or GloVe's own file, where a command takes "
-     "DIR. Made by 'heed train words'; used by heed words, and with --embeddings by all that train models of words.",
-     {{"vocab_size", "number of words"}, {"hidden_size", "width of the vectors"}, {"lower", "the words were lower-cased for training"},
-      {"split", "where the words of the text ended: at punctuation, or at blanks only"}}},
-};
-/* clang-format on */
-enum { MODELS = sizeof models / sizeof *models };
-
-const struct plain_model *plain_model_at(int i) { return i >= 0 && i < MODELS ? &models[i] : NULL; }
-
-const struct plain_model *plain_model_find(const char *name) {
-    for (int i = 0; i < MODELS; i++)
-        if (strcmp(models[i].name, name) == 0 || strcmp(models[i].type, name) == 0) return &models[i];
-    return NULL;
-}
-
-enum { TYPE_ROOM = 64 };
-
-/* The model_type that config.json of a directory names; "" where there is none, or none that fits. */
-static const char *read_type(const char *dir, char type[TYPE_ROOM]) {
-    char file[PATH_ROOM];
-    *type = 0;
-    if (!directory_has(dir, CONFIG_FILE)) return type;
-    heed_ctx *cx = cli_peek();
-    const bool named = directory_path(cx, dir, CONFIG_FILE, file);
-    const heed_json config = named ? json_open_within(cx, file, IO_CONFIG_LIMIT) : (heed_json){0};
-    const char *found = heed_json_text_or(cx, config, "model_type", "");
-    if (found && strlen(found) < TYPE_ROOM) snprintf(type, TYPE_ROOM, "%s", found);
-    heed_json_free(config);
-    heed_close(cx);
-    return type;
-}
-
-bool plain_model_is(const char *dir, const char *type) {
-    char found[TYPE_ROOM];
-    return strcmp(read_type(dir, found), type) == 0;
-}
-
-const struct plain_model *plain_model_of(const char *path) {
-    char type[TYPE_ROOM];
-    if (directory_has(path, CONFIG_FILE)) return plain_model_find(read_type(path, type));
-    return ngram_is(path) ? plain_model_find(NGRAM_TYPE) : NULL;
-}
-
-/* ---- info ---- */
 
 static int64_t disk(const char *path, const char *name) {
     char file[PATH_ROOM];
@@ -85,12 +18,12 @@ static int64_t disk(const char *path, const char *name) {
 static void head(const struct options *o, heed_ctx *cx, const struct plain_model *m, heed_json doc, int64_t parameters,
                  int64_t bytes) {
     char size[32];
-    heed_json_put_text(cx, doc, "name", m->name);
-    heed_json_put_text(cx, doc, "model_type", m->type);
+    heed_json_put_text(cx, doc, "name", m->way->model);
+    heed_json_put_text(cx, doc, "model_type", m->way->type);
     heed_json_put_int(cx, doc, "parameters", parameters);
     heed_json_put_int(cx, doc, "disk_bytes", bytes);
     if (heed_failed(cx) || option_flag(o, "json")) return;
-    printf("%-12s %s (%s): %s\n", "family", m->name, m->type, m->summary);
+    printf("%-12s %s (%s): %s\n", "family", m->way->model, m->way->type, m->summary);
     printf("%-12s %lld\n%-12s %s\n", "parameters", (long long)parameters, "on disk", cli_size((size_t)bytes, size));
 }
 
@@ -152,11 +85,56 @@ static void words_info(const struct options *o, heed_ctx *cx, const struct plain
     heed_words_close(cx, w);
 }
 
+/* ---- the list ---- */
+
+/* clang-format off */
+static const struct plain_model models[] = {
+    {&way_ngram, "Shannon 1948; Kneser & Ney 1995; Chen & Goodman 1999",
+     "counts of n-grams, smoothed: how probable a token is after those before it",
+     "Files: config.json, model.ngram, which is mapped when it is used, and tokenizer.json; or an ARPA file, where a command takes DIR. Made by "
+     "'heed train ngram'; used by heed complete, eval, generate and score.",
+     {{"order", "length of the longest n-grams"}, {"vocab_size", "number of words, with <unk>, <s> and </s>"},
+      {"smoothing", "modified-kneser-ney or kneser-ney"}, {"tokens", "what is counted: char, word, bpe, byte-bpe, wordpiece or unigram"},
+      {"split", "where words end: at punctuation, or at blanks only"},
+      {"sequences", "what has a beginning and an end: lines, text or chorales"}, {"ngrams", "number of n-grams of each order"}},
+     ngram_info},
+    {&way_tag_hmm, "Rabiner 1989",
+     "a hidden Markov model: tags follow tags, and each emits words",
+     "Files: config.json, vocab.txt, a symbol a line, and model.safetensors (initial, transition, emission). Made by 'heed train tag --model hmm'; used by "
+     "heed tag and eval.",
+     {{"vocab_size", "number of symbols: words, and looks of unknown words"}, {"tags", "the tag of each state"},
+      {"split", "where the words of a text to be tagged end: at punctuation, or at blanks only"}},
+     hmm_info},
+    {&way_words, "Mikolov et al. 2013",
+     "a vector for each word, learnt from the words around it",
+     "Files: config.json, model.safetensors (embedding.weight) and words.txt, a line for each word; or word2vec's or GloVe's own file, where a command takes "
+     "DIR. Made by 'heed train words'; used by heed words, and with --embeddings by all that train models of words.",
+     {{"vocab_size", "number of words"}, {"hidden_size", "width of the vectors"}, {"lower", "the words were lower-cased for training"},
+      {"split", "where the words of the text ended: at punctuation, or at blanks only"}},
+     words_info},
+};
+/* clang-format on */
+enum { MODELS = sizeof models / sizeof *models };
+
+const struct plain_model *plain_model_at(int i) { return i >= 0 && i < MODELS ? &models[i] : NULL; }
+
+const struct plain_model *plain_model_find(const char *name) {
+    for (int i = 0; i < MODELS; i++)
+        if (strcmp(models[i].way->model, name) == 0 || strcmp(models[i].way->type, name) == 0) return &models[i];
+    return NULL;
+}
+
+const struct plain_model *plain_model_of(const char *path) {
+    char type[TYPE_ROOM];
+    if (directory_has(path, CONFIG_FILE)) return plain_model_find(directory_type(path, type));
+    for (int i = 0; i < MODELS; i++)
+        if (models[i].way->is && models[i].way->is(path)) return &models[i];
+    return NULL;
+}
+
 void plain_model_info(const struct options *o, heed_ctx *cx, const struct plain_model *m, const char *path) {
     const heed_json doc = heed_json_new(cx, "info");
-    (strcmp(m->type, NGRAM_TYPE) == 0 ? ngram_info
-     : strcmp(m->type, HMM_TYPE) == 0 ? hmm_info
-                                      : words_info)(o, cx, m, path, doc);
+    m->info(o, cx, m, path, doc);
     if (!heed_failed(cx) && option_flag(o, "json")) json_answer(cx, stdout, doc, 2);
     heed_json_free(doc);
 }

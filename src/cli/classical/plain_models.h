@@ -1,20 +1,21 @@
-/* Models that are no networks, n-grams, hidden Markov models and word vectors: what list, info and docs say of them.
- * Their directories have a config.json with a model_type as all have; commands of their own make and use them. */
+/* Models that are no networks, n-grams, hidden Markov models and word vectors: what list, info and docs say of them
+ * beside what their way of training says. Their directories have a config.json with a model_type as all have. */
 #ifndef CLI_CLASSICAL_PLAIN_MODELS_H
 #define CLI_CLASSICAL_PLAIN_MODELS_H
 
 #include "cli/core/options.h"
+#include "task/run.h"
 
 struct plain_model {
-    const char *name, *type, *tasks, *paper, *summary;
+    const struct task_way *way;
+    const char *paper, *summary;
     const char *notes;       /* files, and what makes and uses them */
     const char *keys[16][2]; /* of config.json, and what each means; ended by NULL */
+    void (*info)(const struct options *o, heed_ctx *cx, const struct plain_model *m, const char *path, heed_json doc);
 };
 
 const struct plain_model *plain_model_at(int i);              /* NULL behind the last */
 const struct plain_model *plain_model_find(const char *name); /* by name or model_type; NULL: there is none */
-/* Whether config.json of a directory names this model_type. */
-bool plain_model_is(const char *dir, const char *type);
 /* What is in a directory, or in an ARPA or n-gram file; NULL: none of these, or nothing that can be read. */
 const struct plain_model *plain_model_of(const char *path);
 

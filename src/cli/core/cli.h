@@ -6,6 +6,7 @@
 #ifndef CLI_CORE_CLI_H
 #define CLI_CORE_CLI_H
 
+#include "base/text.h"
 #include "heed/fields.h"
 #include <stdio.h>
 
@@ -24,6 +25,7 @@ struct command {
     /* Page i of those that its first word may be, where each has options of its own; NULL after the last. `options` are
      * then those that all of them have. */
     const struct command *(*task)(int i);
+    const struct heed_task *of_task; /* whose page it is; NULL: a command's */
 };
 
 #define COMMAND(name) extern const struct command name##_command;
@@ -35,11 +37,7 @@ const struct command *cli_command(int i);
 
 /* Says "heed: SENTENCE" in one line on standard error and returns `status`. The sentence reads "what: why". */
 int cli_error(int status, const char *format, ...) HEED_PRINTF(2, 3);
-/* The name nearest to `word` by edit distance (a swap of neighbours counts one), or NULL when none is near. */
-const char *cli_nearest(const char *word, const char *const *names, int n);
 
-/* "1 epoch", "2 batches": a number with its noun. */
-const char *cli_count(int64_t n, const char *one, const char *many, char out[48]);
 /* Text of unknown origin on one line that cannot steer a terminal: control characters are printed as escapes (\n,
  * \x1B). */
 void cli_print_text(FILE *to, const char *text);
@@ -61,7 +59,12 @@ struct heed_terminal cli_terminal(int widest);
 /* From the tables. */
 void help_overview(void);
 void help_command(const struct command *command, const struct command *task); /* task NULL: the command itself */
-int help_width(const char *s, size_t n);                                      /* characters of n bytes */
+/* What is said of an option: its help, its choices, its default, "5e-4; with --init 5e-5"; and on the page of a task
+ * the defaults that its ways have instead: "0.01; of texts 5e-4, with --init 5e-5". task NULL: the page is a command's.
+ */
+#define HELP_OPTION 1024
+void help_option(const struct heed_task *task, const heed_field *option, char *out, size_t size);
+int help_width(const char *s, size_t n);                 /* characters of n bytes */
 void help_wrapped(const char *text, int at, int indent); /* from column `at` on, further lines at `indent` */
 
 #endif

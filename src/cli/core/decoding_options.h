@@ -4,16 +4,14 @@
 
 #include "cli/core/options.h"
 #include "heed/generate.h"
+#include "task/run.h"
 
 /* clang-format off */
-#define LENGTH_PENALTY_OPTION                                                                                          \
-    {.name = "length-penalty", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "X", .low = -16, .high = 16,           \
-     .help = "divide scores by length^X: larger values prefer longer outputs"}
 #define DECODING_OPTIONS                                                                                               \
     {.name = "decoding", .kind = HEED_FIELD_GROUP},                                                                        \
     {.name = "beam", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,         \
      .help = "beam width; 1: greedy decoding"},                                                                        \
-    LENGTH_PENALTY_OPTION,                                                                                             \
+    LENGTH_PENALTY_FIELD,                                                                                             \
     {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,                             \
      .help = "maximum number of tokens, start and end included; 0: twice the source and ten more"},                    \
     {.name = "min-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,                             \

@@ -24,7 +24,7 @@ void each_line_say_cut(const struct each_line *e) {
     char count[48];
     if (e->cut > 0)
         fprintf(stderr, "heed: %s longer than the model's %lld tokens, truncated\n",
-                cli_count(e->cut, "text is", "texts are", count), (long long)e->m->reader.longest);
+                text_count(e->cut, "text is", "texts are", count), (long long)e->m->reader.longest);
 }
 
 void each_line_pool(struct each_line *e) {

@@ -1,6 +1,7 @@
 /* Help from the tables: the overview, and a command's own page, wrapped to 80 columns. */
 #include "base/text.h"
 #include "cli/core/options.h"
+#include "task/run.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -51,19 +52,41 @@ void help_overview(void) {
     fputs("\nExit status: 0 success, 1 failure, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.\n", stdout);
 }
 
-void help_option(const heed_field *o, char *out, size_t size) {
-    const bool shown = o->standard && *o->standard && o->kind != HEED_FIELD_FLAG;
-    snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == HEED_FIELD_CHOICE ? ": " : "",
-             o->kind == HEED_FIELD_CHOICE ? o->choices : "", field_repeats(o) ? "; may be given several times" : "",
-             shown ? " (default: " : "", shown ? o->standard : "", shown ? ")" : "");
+static void add_default(char *out, size_t size, const char *before, const char *what, const char *text) {
+    const size_t n = strlen(out);
+    if (text && *text) snprintf(out + n, size - n, "%s%s%s", n > 0 ? before : "", what, text);
 }
 
-static void print_option(const heed_field *o) {
-    char left[64], right[512];
+#define HELP_DEFAULT 256
+static void put_default(const struct heed_task *task, const heed_field *o, char *out, size_t size) {
+    *out = 0;
+    if (o->kind == HEED_FIELD_FLAG) return;
+    add_default(out, size, "; ", "", o->standard);
+    add_default(out, size, "; ", "with --init ", o->tuned);
+    for (int i = 0; task && task->ways[i]; i++)
+        for (const struct task_default *d = task->ways[i]->defaults; d && d->field; d++) {
+            char of[64];
+            if (strcmp(d->field, o->name) != 0) continue;
+            snprintf(of, sizeof of, "of %s ", task->ways[i]->what);
+            add_default(out, size, "; ", of, d->standard);
+            add_default(out, size, ", ", "with --init ", d->tuned);
+        }
+}
+
+void help_option(const struct heed_task *task, const heed_field *o, char *out, size_t size) {
+    char standard[HELP_DEFAULT];
+    put_default(task, o, standard, sizeof standard);
+    snprintf(out, size, "%s%s%s%s%s%s%s", o->help, o->kind == HEED_FIELD_CHOICE ? ": " : "",
+             o->kind == HEED_FIELD_CHOICE ? o->choices : "", field_repeats(o) ? "; may be given several times" : "",
+             *standard ? " (default: " : "", standard, *standard ? ")" : "");
+}
+
+static void print_option(const struct heed_task *task, const heed_field *o) {
+    char left[64], right[HELP_OPTION];
     const char letter[5] = {'-', o->letter, ',', ' ', 0};
     const int n = snprintf(left, sizeof left, "  %s--%s%s%s", o->letter ? letter : "    ", o->name, o->value ? " " : "",
                            o->value ? o->value : "");
-    help_option(o, right, sizeof right);
+    help_option(task, o, right, sizeof right);
     if (n + 2 > OPTION_COLUMN)
         printf("%s\n%*s", left, OPTION_COLUMN, "");
     else
@@ -72,21 +95,21 @@ static void print_option(const heed_field *o) {
 }
 
 /* Those that are used most, in the order of their names. */
-static void print_often(const heed_field *table, const char *often) {
+static void print_often(const struct command *page, const char *often) {
     const heed_field *row;
     bool begun = false;
     for (const char *name = often; *name; name += strcspn(name, " "), name += *name == ' ')
-        for (int i = 0; (row = heed_field_row(table, i)); i++) {
+        for (int i = 0; (row = heed_field_row(page->options, i)); i++) {
             const size_t n = strcspn(name, " ");
             if (row->kind == HEED_FIELD_GROUP || strlen(row->name) != n || strncmp(row->name, name, n) != 0) continue;
             if (!begun) printf("\nmost used:\n");
             begun = true;
-            print_option(row);
+            print_option(page->of_task, row);
         }
 }
 
 /* All others, a heading only where something follows under it, and another than before. */
-static void print_table(const heed_field *table, const char *often) {
+static void print_table(const struct command *page, const heed_field *table, const char *often) {
     const char *heading = "options", *printed = "";
     const heed_field *row;
     for (int i = 0; (row = heed_field_row(table, i)); i++) {
@@ -94,7 +117,7 @@ static void print_table(const heed_field *table, const char *often) {
         if (row->kind == HEED_FIELD_GROUP || text_among(often, row->name)) continue;
         if (strcmp(heading, printed) != 0) printf("\n%s:\n", heading);
         printed = heading;
-        print_option(row);
+        print_option(page->of_task, row);
     }
 }
 
@@ -113,9 +136,9 @@ void help_command(const struct command *command, const struct command *task) {
     if (page->task) print_tasks(page);
     if (page->options) {
         const char *const often = command->often ? command->often : "";
-        print_often(page->options, often);
-        print_table(page->options, often);
-        print_table(common_options, "");
+        print_often(page, often);
+        print_table(page, page->options, often);
+        print_table(page, common_options, "");
     }
     fputs("\nexamples:\n", stdout);
     for (const char *line = page->examples; *line; line += strcspn(line, "\n"), line += *line == '\n')

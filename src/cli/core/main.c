@@ -37,11 +37,6 @@ int cli_error(int status, const char *format, ...) {
     return status;
 }
 
-const char *cli_count(int64_t n, const char *one, const char *many, char out[48]) {
-    snprintf(out, 48, "%lld %.20s", (long long)n, n == 1 ? one : many);
-    return out;
-}
-
 const char *cli_size(size_t bytes, char out[32]) {
     static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
     double value = (double)bytes;
@@ -64,7 +59,7 @@ static int unknown_command(const char *name) {
     const struct command *command;
     for (int i = 0; (command = cli_command(i)); i++)
         if (!command->hidden) names[n++] = command->name;
-    const char *what = name[0] == '-' ? "option" : "command", *nearest = cli_nearest(name, names, n);
+    const char *what = name[0] == '-' ? "option" : "command", *nearest = text_nearest(name, names, n);
     if (nearest) return cli_error(EXIT_USAGE, "%s: unknown %s, did you mean '%s'?", name, what, nearest);
     return cli_error(EXIT_USAGE, "%s: unknown %s, 'heed --help' lists what there is", name, what);
 }

@@ -1,8 +1,10 @@
 /* The context of a command: opened from the common options, closed with the profile and the exit status. */
 #include "base/clock.h"
 #include "base/ctx.h"
+#include "base/dry.h"
 #include "base/profile.h"
 #include "cli/core/options.h"
+#include "task/run.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,7 @@ static bool cancel(void *user) {
 
 static void say(void *user, heed_log_level level, const char *sentence) {
     (void)user;
-    if (level == HEED_LOG_WARN) fprintf(stderr, "heed: %s\n", sentence);
+    fprintf(stderr, level == HEED_LOG_WARN ? "heed: %s\n" : "%s\n", sentence);
 }
 
 /* ---- opening ---- */
@@ -56,42 +58,22 @@ static heed_ctx *open_context(const struct options *o, heed_cancel_fn on_cancel,
 
 heed_ctx *options_open(const struct options *o) { return open_context(o, cancel, option_bytes(o, "memory")); }
 
-heed_ctx *options_open_roomy(const struct options *o, size_t least) {
+heed_ctx *options_open_roomy(const struct options *o) {
     const size_t budget = option_bytes(o, "memory");
-    return open_context(o, cancel, budget > 0 && budget < least ? least : budget);
+    return open_context(o, cancel, budget > 0 && budget < RUN_RESERVE ? RUN_RESERVE : budget);
 }
 
 heed_ctx *cli_peek(void) { return heed_open(&(heed_config){.threads = 1, .byte_budget = options_memory()}); }
 
 /* ---- dry contexts ---- */
 
-#define DRY_LEAST ((size_t)1 << 30)
-
-static struct { size_t held, most, needed; } dry;
-
-static void *dry_alloc(void *user, void *ptr, size_t old_size, size_t size) {
-    (void)user;
-    const size_t others = dry.held - old_size;
-    if (size > dry.most - others && size > old_size) {
-        dry.needed = size < SIZE_MAX - others ? others + size : SIZE_MAX;
-        return NULL;
-    }
-    void *const at = size > 0 ? realloc(ptr, size) : NULL;
-    if (size == 0) free(ptr);
-    if (at || size == 0) dry.held = others + size;
-    return at;
-}
+static struct dry dry;
 
 heed_ctx *options_open_dry(const struct options *o) {
-    const size_t budget = option_bytes(o, "memory");
-    dry.held = dry.needed = 0;
-    dry.most = budget == 0 ? SIZE_MAX : budget < DRY_LEAST ? DRY_LEAST : budget;
-    return heed_open(&(heed_config){.threads = (int)option_int(o, "threads"), .dry = true, .alloc = dry_alloc});
+    return dry_open(&dry, (int)option_int(o, "threads"), option_bytes(o, "memory"));
 }
 
 size_t options_dry_needed(void) { return dry.needed; }
-
-void options_hold(const struct options *o, heed_ctx *cx) { cx->config.byte_budget = option_bytes(o, "memory"); }
 
 /* What takes less memory, of what the command has and was not asked for. */
 static const char *remedy_of(const struct options *o) {

@@ -1,13 +1,13 @@
 /* Reading options by a table. Numbers are strict: all of the text must be one, within its bounds. A message begins with
  * the command and, within a recipe, its file and line. */
 #include "cli/core/options.h"
+#include "base/file.h"
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* clang-format off */
 const heed_field common_options[] = {
@@ -63,7 +63,7 @@ static bool unknown_option(const struct options *o, const char *word, size_t len
     char name[64];
     for (int i = 0; i < n; i++) names[i] = values_at(o->values, i)->name;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
-    const char *nearest = cli_nearest(name, names, n);
+    const char *nearest = text_nearest(name, names, n);
     if (nearest)
         cli_error(EXIT_USAGE, "%s: unknown option --%s, did you mean --%s?", o->where, name, nearest);
     else
@@ -282,13 +282,10 @@ const char *option_need(const struct options *o, const char *name) {
 }
 
 bool option_writable(const struct options *o, const char *names) {
-    char name[32], folder[PATH_MAX];
+    char name[32];
     for (int length; sscanf(names, "%31s%n", name, &length) == 1; names += length) {
-        const char *const path = option_text(o, name), *const end = path ? strrchr(path, '/') : NULL;
-        if (!end || end == path || (size_t)(end - path) >= sizeof folder) continue;
-        memcpy(folder, path, (size_t)(end - path));
-        folder[end - path] = 0;
-        if (access(folder, W_OK | X_OK) == 0) continue;
+        const char *const path = option_text(o, name);
+        if (!path || file_folder_writable(path)) continue;
         cli_error(EXIT_FAILED, "%s: %s", path, strerror(errno));
         return false;
     }

@@ -11,21 +11,8 @@
 #include "io/fields.h"
 #include <stdio.h>
 
-/* What is said of an option: its help, its choices, its default. */
-void help_option(const heed_field *o, char *out, size_t size);
-
 /* --threads, --seed, --memory, --profile, --quiet, --recipe, --help: every command has them. */
 extern const heed_field common_options[];
-/* How a text is cut into words; it is kept in config.json, where directories without it were cut at blanks. */
-#define SPLIT_KEY   "split"
-#define SPLIT_MARKS "punctuation"
-#define SPLIT_OPTION(default_kind, note)                                                                               \
-    {                                                                                                                  \
-        .name = SPLIT_KEY, .kind = HEED_FIELD_CHOICE, .standard = default_kind, .value = "KIND",                       \
-        .choices = SPLIT_MARKS " blanks",                                                                              \
-        .help = "where words end: at blanks and punctuation, each mark a word of its own, or at blanks only; " note    \
-                "one of"                                                                                               \
-    }
 /* For the tables of commands whose result is data. */
 #define JSON_OPTION                                                                                                    \
     { .name = "json", .help = "the result as JSON" }
@@ -66,15 +53,14 @@ size_t option_bytes(const struct options *o, const char *name);
 /* A context with the threads, seed and budget asked for; Ctrl-C and SIGTERM cancel what it does. NULL after saying what
  * is wrong (exit status EXIT_FAILED). */
 heed_ctx *options_open(const struct options *o);
-/* The same for training: the budget is at least `least` bytes, enough to find out what is needed; options_hold then
- * sets the one asked for. After options_train signals cancel nothing, as the loop looks at interrupted() itself. */
-heed_ctx *options_open_roomy(const struct options *o, size_t least);
+/* The same for training: a run holds it to the budget asked for once it knows what it needs. After options_train
+ * signals cancel nothing, as the loop looks at interrupted() itself. */
+heed_ctx *options_open_roomy(const struct options *o);
 /* A dry context, to find out what a run needs; one at a time. Weights that it loads are real memory, of which it takes
  * what --memory allows, or a gigabyte where that is more, and fails when that is not enough: then options_dry_needed
  * says how many bytes are needed at least, else 0. */
 heed_ctx *options_open_dry(const struct options *o);
 size_t options_dry_needed(void);
-void options_hold(const struct options *o, heed_ctx *cx);
 void options_train(heed_ctx *cx);
 /* A context to look into a directory with, before it is known what the command does with it: of one thread, and within
  * the budget asked for, as what lies there may take any memory. Never NULL but for want of memory. */

@@ -112,7 +112,7 @@ bool table_out_close(struct table_out *t, const struct options *o, bool good) {
     if (good && !option_flag(o, "quiet")) {
         char rows[48];
         fprintf(stderr, "%s: %s, %lld without a prediction\n", strcmp(t->path, "-") == 0 ? "standard output" : t->path,
-                cli_count(t->row, "row", "rows", rows), (long long)t->empty);
+                text_count(t->row, "row", "rows", rows), (long long)t->empty);
     }
     heed_table_close(t->table);
     heed_mem_free(t->cx, t);

@@ -1,61 +1,23 @@
 /* heed eval: loss and metric of a model on a data set. */
 #include "base/text.h"
-#include "cli/classical/hmm.h"
-#include "cli/classical/ngram.h"
-#include "cli/core/data_options.h"
-#include "cli/core/decoding_options.h"
+#include "cli/classical/hmm_use.h"
+#include "cli/classical/ngram_use.h"
 #include "cli/core/figure_options.h"
-#include "cli/core/series_options.h"
-#include "cli/core/table_options.h"
-#include "cli/train/train.h"
+#include "cli/core/table_usage.h"
+#include "cli/eval/eval_report.h"
+#include "task/run.h"
+#include "task/tables/table_fields.h"
+#include "train/loop.h"
 #include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
 static const heed_field options[] = {
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH", .help = "as for heed train"},
-    {.name = "part", .kind = HEED_FIELD_CHOICE, .standard = "test", .value = "PART", .choices = "test val train",
+    {.name = "part", .kind = HEED_FIELD_CHOICE, .standard = "test", .value = "PART", .choices = EVALUATE_PARTS,
      .help = "of a directory, digits or series over time, one of"},
-    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "the column of a table to predict, as in training: name or number, several as a,b"},
-    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "of a table of texts, the column of the text: name or number; by default the first"},
-    {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "the column of a second text; by default the second of three"},
-    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
-     .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
-             "sequence; 0: 128. Of language models: of a window; 0: 256"},
-    {.name = "choices", .kind = HEED_FIELD_TEXT, .value = "COLUMNS",
-     .help = "of multiple choice: the columns of the choices as a,b; by default all but text and target"},
-    {.name = "stride", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
-     .help = "of questions: tokens that two windows over a long context share"},
-    {.name = "max-answer", .kind = HEED_FIELD_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
-     .help = "of questions: maximum tokens of an answer"},
-    {.name = "masked", .kind = HEED_FIELD_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
-     .help = "fraction of the words to mask"},
-    {.name = "span", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "X", .low = 1, .high = 1e6,
-     .help = "of text to text: mean length of the spans to predict, in tokens"},
-    {.name = "prefix", .kind = HEED_FIELD_TEXT, .value = "TEXT",
-     .help = "of text to text: before every source; by default what config.json says"},
-    {.name = "max-target", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
-     .help = "of text to text: truncate targets to N tokens; 0: as sources"},
-    {.name = "decode", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .high = 1e9,
-     .help = "of text to text: number of pairs that are decoded to measure ROUGE-L"},
-    {.name = "whole-words", .help = "mask all tokens of a word or none"},
-    {.name = "carry-state", .help = "of recurrent language models: start each window of the text from the state in which "
-                                    "the last one ended"},
-    {.name = "documents", .help = "of language models: the text is documents, separated by blank lines, each read alone"},
-    {.name = "document-separator", .kind = HEED_FIELD_TEXT, .value = "TEXT",
-     .help = "of language models: the line that separates documents, instead of blank lines"},
-    FILL_OPTION,
-    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_options},
-    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
-     .help = "examples at a time"},
-    {.name = "beam", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
-     .help = "beam width of translation; 1: greedy decoding"},
-    LENGTH_PENALTY_OPTION,
-    {.name = "by-length", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
-     .help = "of translation: BLEU by the number of words of the source, too, N lengths together"},
+    {.name = "measuring", .kind = HEED_FIELD_TABLE, .table = evaluate_fields},
+    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields},
     {.name = "log", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "write that as one JSON object per line, for 'heed plot --x words'"},
     {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
@@ -64,29 +26,43 @@ static const heed_field options[] = {
 };
 /* clang-format on */
 
-/* By the first task that the model's head is for. */
+static void print_score(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
+    char text[512], examples[48];
+    if (!option_flag(o, "json")) {
+        score_text(text, sizeof text, e->metrics.list, &e->score);
+        printf("%s (%s)\n", text, text_count(e->n, e->one, e->many, examples));
+        return;
+    }
+    const heed_json result = heed_json_new(cx, "result");
+    heed_json_put_int(cx, result, e->many, e->n);
+    heed_json_put_number(cx, result, "loss", e->score.loss);
+    for (int i = 0; e->metrics.list[i]; i++)
+        heed_json_put_number(cx, result, e->metrics.list[i]->name, heed_score_value(&e->score, i));
+    json_answer(cx, stdout, result, 2);
+    heed_json_free(result);
+}
+
+/* By what was found. */
+static void print(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
+    const struct heed_evaluated *const more = e->more;
+    if (e->truth)
+        report_predictions(o, cx, e);
+    else if (e->series)
+        report_series(o, cx, e);
+    else if (more && more->translation)
+        report_translation(o, cx, e);
+    else if (more && more->ngram)
+        ngram_report(o, cx, more->ngram, more->ngram_order);
+    else if (more && more->hmm)
+        hmm_report(o, cx, more->hmm);
+    else
+        print_score(o, cx, e);
+}
+
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    if (ngram_is(dir)) {
-        ngram_evaluate(o, cx, dir, path);
-        return;
-    }
-    if (hmm_is(dir)) {
-        hmm_evaluate(o, cx, dir, path);
-        return;
-    }
-    const heed_head *head = heed_head_of(cx, dir);
-    const struct train_task *task = NULL;
-    for (const char *at = head ? head->tasks : ""; *at && !task; at += strcspn(at, " "), at += strspn(at, " ")) {
-        char name[32];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
-        task = train_find_task(strcmp(name, "pretrain") == 0 ? "mlm" : strcmp(name, "distil") == 0 ? "classify" : name);
-    }
-    if (task && task->text && text_among(head->inputs, "input_ids")) task = task->text;
-    if (task && task->pictures && text_among(head->inputs, "pixel_values")) task = task->pictures;
-    if (task)
-        task->evaluate(o, cx, dir, path);
-    else if (head)
-        heed_fail(cx, HEED_ERR_USAGE, "%s: %s is for no task that heed measures", dir, head->architecture);
+    heed_evaluation e;
+    if (run_evaluate(cx, dir, path, option_text(o, "part"), options_values(o), &e)) print(o, cx, &e);
+    heed_evaluation_free(cx, &e);
 }
 
 static int run(int argc, char **argv) {

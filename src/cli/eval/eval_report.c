@@ -1,10 +1,10 @@
 /* heed eval on vectors: each class or output, as text, JSON and pictures. */
 #include "cli/eval/eval_report.h"
 #include "base/text.h"
-#include "cli/core/data_options.h"
 #include "cli/core/figure_options.h"
 #include "heed/plot.h"
 #include "plot/terminal.h"
+#include "train/loop.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,9 +124,9 @@ static void print_outputs(const struct report *r) {
 
 static void print_text(const struct report *r) {
     char text[512], examples[48];
-    task_score_text(text, sizeof text, r->metrics.list, &r->score);
+    score_text(text, sizeof text, r->metrics.list, &r->score);
     printf("%s (%s)\n\n", text,
-           cli_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
+           text_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
     (r->all ? print_classes : print_outputs)(r);
 }
 
@@ -205,7 +205,7 @@ static heed_figure *draw_confusion(const struct report *r) {
     const char **names = heed_mem_new(r->cx, (size_t)r->n * sizeof *names);
     char title[96], examples[48];
     snprintf(title, sizeof title, "Accuracy %.2f %% (%s)", 100 * c->accuracy,
-             cli_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
+             text_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
     for (int64_t i = 0; names && i < r->n; i++) {
         names[i] = r->name[i];
         for (int64_t j = 0; j < r->n; j++)
@@ -283,16 +283,10 @@ static bool report_on_classes(struct report *r, const int32_t *label) {
     return r->all && find_classes(r);
 }
 
-static bool measure(struct report *r, const heed_model *model, int32_t *label, float *y) {
+static bool report_on_numbers(struct report *r) {
     const heed_data *d = r->data;
-    if (!heed_metrics_find(r->cx, heed_loop_metric(d), &r->metrics)) return false;
-    if (!heed_loop_predict(r->cx, model, d, option_int(r->o, "batch"), &r->score, label, y)) return false;
-    if (!isfinite(r->score.loss) || !isfinite(r->score.metric))
-        return heed_fail(r->cx, HEED_ERR_RANGE, "the loss is not a finite number");
-    if (label) return report_on_classes(r, label);
-    r->predicted = y;
     r->output = heed_mem_new(r->cx, (size_t)d->outputs * sizeof *r->output);
-    return r->output && heed_output_scores(r->cx, d->y, y, d->n, d->outputs, r->output);
+    return r->output && heed_output_scores(r->cx, d->y, r->predicted, d->n, d->outputs, r->output);
 }
 
 static void publish(struct report *r, bool ok) {
@@ -304,23 +298,14 @@ static void publish(struct report *r, bool ok) {
     heed_mem_free(r->cx, r->output);
 }
 
-bool report_classes(const struct options *o, heed_ctx *cx, const heed_data *data, const int32_t *predicted,
-                    const heed_metrics *metrics, const heed_score *score, bool words) {
-    struct report r = {
-        .o = o, .cx = cx, .data = data, .like = data, .metrics = *metrics, .score = *score, .words = words};
-    publish(&r, report_on_classes(&r, predicted));
-    return !heed_failed(cx);
-}
-
-bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
-                 const heed_data *data, const heed_data *like) {
-    struct report r = {.o = o, .cx = cx, .data = data, .like = like};
-    const size_t n = (size_t)data->n;
-    int32_t *label = data->label ? heed_mem_new(cx, n * sizeof *label) : NULL;
-    float *y = data->label ? NULL : heed_mem_new(cx, n * (size_t)data->outputs * sizeof *y);
-    const bool ok = !heed_failed(cx) && (measure(&r, model, label, y) || heed_fail_in(cx, "%s", path));
-    publish(&r, ok);
-    heed_mem_free(cx, label);
-    heed_mem_free(cx, y);
-    return !heed_failed(cx);
+void report_predictions(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
+    struct report r = {.o = o,
+                       .cx = cx,
+                       .data = e->truth,
+                       .like = e->like ? e->like : e->truth,
+                       .metrics = e->metrics,
+                       .score = e->score,
+                       .predicted = e->y,
+                       .words = e->words};
+    publish(&r, e->label ? report_on_classes(&r, e->label) : report_on_numbers(&r));
 }

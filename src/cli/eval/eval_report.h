@@ -3,15 +3,14 @@
 #define CLI_EVAL_EVAL_REPORT_H
 
 #include "cli/core/options.h"
-#include "heed/loop.h"
+#include "heed/run.h"
 
-/* Runs the model on the data and prints loss and metric, and those of each class or output; as text or JSON, and as the
- * pictures that were asked for (cli/core/figure_options.h). path: of the data, for messages; like: what the model knows
- * of its data. */
-bool report_data(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
-                 const heed_data *data, const heed_data *like);
-/* The same of classes that were predicted already; data: true classes with their names; words: they are words. */
-bool report_classes(const struct options *o, heed_ctx *cx, const heed_data *data, const int32_t *predicted,
-                    const heed_metrics *metrics, const heed_score *score, bool words);
+/* Prints loss and metric, and those of each class or output: as text or JSON, and as the pictures that were asked for
+ * (cli/core/figure_options.h). */
+void report_predictions(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
+/* The same of forecasts: errors beside those of repeating the last season. */
+void report_series(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
+/* The same of what was found of translations; --log gets BLEU by the length of sentences. */
+void report_translation(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 
 #endif

@@ -1,19 +1,18 @@
 /* heed eval of forecasters: errors beside those of repeating the last season, as text, JSON and a picture. */
 #include "base/text.h"
 #include "cli/core/figure_options.h"
-#include "cli/core/series_options.h"
-#include "cli/use/forecast.h"
+#include "cli/eval/eval_report.h"
+#include "heed/forecast.h"
+#include "heed/plot.h"
 #include "plot/terminal.h"
+#include "task/series/series_fields.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-void forecast_print_comparison(const heed_forecast_score *s, int64_t season, FILE *to) {
-    const double share = s->repeated.scaled_mae > 0 ? 100 * (1 - s->all.scaled_mae / s->repeated.scaled_mae) : 0;
-    char steps[48];
-    fprintf(to, "test, repeating the last %s: MSE %.4f, MAE %.4f: the model's MAE is %.1f %% %s\n",
-            season > 1 ? cli_count(season, "step", "steps", steps) : "value", s->repeated.scaled_mse,
-            s->repeated.scaled_mae, fabs(share), share >= 0 ? "below" : "above");
+static const char *part_of(const struct options *o) {
+    const char *const part = option_text(o, "part");
+    return strcmp(part, "train") == 0 ? "training" : strcmp(part, "val") == 0 ? "validation" : part;
 }
 
 /* ---- text ---- */
@@ -31,12 +30,14 @@ static void print_errors(const char *name, int wide, const heed_forecast_errors 
         printf("  %8.4f\n", e->mase);
 }
 
-static void print_text(const heed_history *h, const heed_forecast_score *s, int64_t season, const char *part) {
+static void print_text(const heed_evaluation *e, const char *part) {
+    const heed_forecast_score *const s = e->series;
+    const int64_t season = e->season;
     char text[80], windows[48];
     const double share = s->repeated.scaled_mae > 0 ? 100 * (1 - s->all.scaled_mae / s->repeated.scaled_mae) : 0;
     int wide = 24;
     printf("%s, %s: MAE %.4f, MSE %.4f in standard deviations of the training data\n", part,
-           cli_count(s->windows, "window", "windows", windows), s->all.scaled_mae, s->all.scaled_mse);
+           text_count(s->windows, "window", "windows", windows), s->all.scaled_mae, s->all.scaled_mse);
     snprintf(text, sizeof text, season > 1 ? "repeating the last %lld" : "repeating the last value", (long long)season);
     printf("MAE %.1f %% %s that of %s%s\n\n", fabs(share), share >= 0 ? "below" : "above", text,
            season > 1 ? " steps" : "");
@@ -46,7 +47,7 @@ static void print_text(const heed_history *h, const heed_forecast_score *s, int6
     print_errors(text, wide, &s->repeated, s->targets == 1);
     for (int64_t k = 0; s->targets > 1 && k < s->targets; k++) {
         char name[SERIES_NAME];
-        text_printable(name, sizeof name, h->target_names[k], strlen(h->target_names[k]));
+        text_printable(name, sizeof name, e->target_names[k], strlen(e->target_names[k]));
         putchar('\n');
         print_errors(name, wide, &s->target[k], true);
         print_errors("  repeating", wide, &s->repeated_target[k], true);
@@ -72,8 +73,8 @@ static void put_steps(heed_ctx *cx, heed_json at, const float *values, int64_t n
     for (int64_t i = 0; i < n; i++) heed_json_put_number(cx, list, NULL, (double)values[i]);
 }
 
-static void print_json(heed_ctx *cx, const heed_history *h, const heed_forecast_score *s, int64_t season,
-                       const char *part) {
+static void print_json(heed_ctx *cx, const heed_evaluation *e, const char *part) {
+    const heed_forecast_score *const s = e->series;
     const heed_json result = heed_json_new(cx, "result");
     heed_json_put_text(cx, result, "part", part);
     heed_json_put_int(cx, result, "windows", s->windows);
@@ -87,13 +88,13 @@ static void print_json(heed_ctx *cx, const heed_history *h, const heed_forecast_
         heed_json_put_number(cx, result, "band_width", s->width);
     }
     const heed_json repeated = heed_json_put_object(cx, result, "repeated");
-    heed_json_put_int(cx, repeated, "season", season);
+    heed_json_put_int(cx, repeated, "season", e->season);
     put_errors(cx, repeated, &s->repeated);
     put_steps(cx, repeated, s->repeated_by_step, s->horizon);
     const heed_json list = heed_json_put_array(cx, result, "targets");
     for (int64_t k = 0; k < s->targets; k++) {
         const heed_json one = heed_json_put_object(cx, list, NULL);
-        heed_json_put_text(cx, one, "name", h->target_names[k]);
+        heed_json_put_text(cx, one, "name", e->target_names[k]);
         put_errors(cx, one, &s->target[k]);
         put_errors(cx, heed_json_put_object(cx, one, "repeated"), &s->repeated_target[k]);
     }
@@ -124,35 +125,10 @@ static bool write_pictures(const struct options *o, heed_ctx *cx, const heed_for
 
 /* ---- all of it ---- */
 
-static void report(const struct options *o, heed_ctx *cx, const heed_model *model, const char *path,
-                   const heed_history *h) {
-    static const char *const names[] = {"train", "val", "test"}, *const parts[] = {"training", "validation", "test"};
-    heed_forecasting *f = heed_forecasting_like(cx, h, model);
-    heed_forecast_score score;
-    int part = 0;
-    while (part < 2 && strcmp(option_text(o, "part"), names[part]) != 0) part++;
-    const int64_t season =
-        f ? heed_json_int(cx, heed_json_object(cx, heed_model_config(model), "history"), "season") : 0;
-    if (f && heed_forecasting_measure(cx, f, model, (heed_forecast_part)part, option_int(o, "batch"), &score)) {
-        if (write_pictures(o, cx, &score) && !pictures_take_standard(o)) {
-            if (option_flag(o, "json"))
-                print_json(cx, h, &score, season, parts[part]);
-            else
-                print_text(h, &score, season, parts[part]);
-        }
-        heed_forecast_score_free(cx, &score);
-    } else {
-        heed_fail_in(cx, "%s", path);
-    }
-    heed_forecasting_free(cx, f);
-}
-
-void forecast_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
-    heed_history *like = model ? heed_forecast_columns(cx, model) : NULL;
-    heed_history *h = like ? series_load(o, cx, path, like, false) : NULL;
-    if (h) report(o, cx, model, path, h);
-    heed_history_free(cx, h);
-    heed_history_free(cx, like);
-    heed_model_free(cx, model);
+void report_series(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
+    if (!write_pictures(o, cx, e->series) || pictures_take_standard(o)) return;
+    if (option_flag(o, "json"))
+        print_json(cx, e, part_of(o));
+    else
+        print_text(e, part_of(o));
 }

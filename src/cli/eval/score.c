@@ -1,5 +1,5 @@
 /* heed score: how probable a model finds each line, or which of a line's choices is the likeliest. */
-#include "cli/classical/ngram.h"
+#include "cli/classical/ngram_use.h"
 #include "cli/core/each_line.h"
 #include "cli/eval/scoring.h"
 #include <limits.h>

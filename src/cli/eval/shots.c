@@ -302,7 +302,7 @@ static void say_skipped(const struct job *j) {
     for (int i = 0; i < j->results && !option_flag(j->o, "quiet"); i++)
         if (j->result[i].skipped > 0)
             fprintf(stderr, "heed: shots: with %lld examples %s longer than the model's %lld positions, skipped\n",
-                    (long long)j->result[i].k, cli_count(j->result[i].skipped, "prompt is", "prompts are", prompts),
+                    (long long)j->result[i].k, text_count(j->result[i].skipped, "prompt is", "prompts are", prompts),
                     (long long)j->generator->positions);
 }
 

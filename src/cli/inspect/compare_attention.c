@@ -472,7 +472,7 @@ static int compare(const struct options *o, heed_ctx *cx, struct comparison *c) 
     if (csv && write_csv(cx, c, csv)) pictures_report(o, csv, "all numbers");
     if (!pictures_asked(o)) return EXIT_DONE;
     snprintf(title, sizeof title, "Attention and what is cheaper: %s of width %lld, batch %lld",
-             cli_count(sizes.layers, "layer", "layers", layers), (long long)sizes.width, (long long)sizes.batch);
+             text_count(sizes.layers, "layer", "layers", layers), (long long)sizes.width, (long long)sizes.batch);
     heed_figure *const f = compare_draw(cx, c, title);
     pictures_write(o, f, "time and memory against the length");
     heed_figure_free(f);

@@ -77,11 +77,11 @@ static void put_family(heed_ctx *cx, heed_json list, const heed_family *f) {
 
 static void put_plain(heed_ctx *cx, heed_json list, const struct plain_model *m) {
     const heed_json at = heed_json_put_object(cx, list, NULL);
-    heed_json_put_text(cx, at, "name", m->name);
-    heed_json_put_text(cx, at, "model_type", m->type);
+    heed_json_put_text(cx, at, "name", m->way->model);
+    heed_json_put_text(cx, at, "model_type", m->way->type);
     heed_json_put_text(cx, at, "paper", m->paper);
     heed_json_put_text(cx, at, "summary", m->summary);
-    put_words(cx, heed_json_put_array(cx, at, "tasks"), m->tasks);
+    put_words(cx, heed_json_put_array(cx, at, "tasks"), run_task_of(m->way)->name);
     const heed_json keys = heed_json_put_array(cx, at, "keys");
     for (int i = 0; m->keys[i][0]; i++) {
         const heed_json one = heed_json_put_object(cx, keys, NULL);
@@ -124,7 +124,8 @@ static const char *table_cell(int i, int column, char tasks[256]) {
         return (const char *const[TABLE_COLUMNS]){f->name, tasks_of(f, tasks, 256), f->paper, f->summary}[column];
     }
     const struct plain_model *m = plain_model_at(i - heed_family_count());
-    return m ? (const char *const[TABLE_COLUMNS]){m->name, m->tasks, m->paper, m->summary}[column] : NULL;
+    if (!m) return NULL;
+    return (const char *const[TABLE_COLUMNS]){m->way->model, run_task_of(m->way)->name, m->paper, m->summary}[column];
 }
 
 /* Each column as wide as its widest cell, in characters; the last is not filled up. */
@@ -167,25 +168,24 @@ static void print_family(const heed_family *f) {
 }
 
 static void print_plain(const struct plain_model *m) {
-    printf("%s: %s (%s)\n\n", m->name, m->summary, m->paper);
+    printf("%s: %s (%s)\n\n", m->way->model, m->summary, m->paper);
     help_wrapped(m->notes, 0, 0);
-    printf("\nmodel_type  %s\n\nkey\n", m->type);
+    printf("\nmodel_type  %s\n\nkey\n", m->way->type);
     for (int i = 0; m->keys[i][0]; i++) printf("%-32s %s\n", m->keys[i][0], m->keys[i][1]);
 }
 
 const heed_family *cli_family(const char *command, const char *name) {
     const heed_family *family = heed_family_find(name);
     const char *names[96];
+    char how[96];
     int n = 0;
     if (family) return family;
-    const struct plain_model *plain = plain_model_find(name);
-    if (plain) {
-        cli_error(EXIT_USAGE, "%s: %s is no network: 'heed train %s%s' makes one", command, name, plain->tasks,
-                  strcmp(plain->tasks, "tag") == 0 ? " --model hmm" : "");
+    if (run_plain_how(name, how)) {
+        cli_error(EXIT_USAGE, "%s: %s is no network: '%s' makes one", command, name, how);
         return NULL;
     }
     for (; n < heed_family_count() && n < 96; n++) names[n] = heed_family_at(n)->name;
-    const char *nearest = cli_nearest(name, names, n);
+    const char *nearest = text_nearest(name, names, n);
     if (nearest)
         cli_error(EXIT_USAGE, "%s: %s: unknown family, did you mean '%s'?", command, name, nearest);
     else

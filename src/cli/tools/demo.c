@@ -2,7 +2,6 @@
  * translate them while you watch; then it translates sentences that it has never seen, and shows where "it" looks. */
 #include "base/file.h"
 #include "base/profile.h"
-#include "cli/core/data_options.h"
 #include "cli/core/options.h"
 #include "cli/core/program.h"
 #include "cli/core/progress.h"
@@ -10,6 +9,7 @@
 #include "data/data.h"
 #include "heed/task.h"
 #include "model/core/directory.h"
+#include "task/tables/table_data.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -448,7 +448,7 @@ static int run(int argc, char **argv) {
     if (!o) return EXIT_USAGE;
     struct demo d = {.o = o, .out = option_text(o, "out"), .preprocessing = {.from = "en", .to = "de", .moses = true}};
     int status = EXIT_FAILED;
-    if (may_write(&d) && (d.cx = options_open_roomy(o, 0))) {
+    if (may_write(&d) && (d.cx = options_open(o))) {
         const int lock = directory_claim(d.cx, d.out, NULL);
         if (lock >= 0) show(&d);
         directory_unlock(lock);

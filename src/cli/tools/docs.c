@@ -29,8 +29,8 @@ static void family_page(const heed_family *f) {
 }
 
 static void plain_page(const struct plain_model *m) {
-    printf("\n## %s\n\n%s (%s).\n\n- `\"model_type\": \"%s\"`\n\n%s\n\n| key | |\n|---|---|\n", m->name, m->summary,
-           m->paper, m->type, m->notes);
+    printf("\n## %s\n\n%s (%s).\n\n- `\"model_type\": \"%s\"`\n\n%s\n\n| key | |\n|---|---|\n", m->way->model,
+           m->summary, m->paper, m->way->type, m->notes);
     for (int i = 0; m->keys[i][0]; i++) printf("| `%s` | %s |\n", m->keys[i][0], m->keys[i][1]);
 }
 
@@ -52,14 +52,14 @@ static void prose(const char *text) { /* a bar would begin the next cell of a ta
 
 static void heading_row(const char *name) { printf("| *%s* | |\n", name); }
 
-static void option_line(const heed_field *o) {
-    char text[512];
+static void option_line(const struct heed_task *task, const heed_field *o) {
+    char text[HELP_OPTION];
     fputs("| `", stdout);
     if (o->letter) printf("-%c`, `", o->letter);
     printf("--%s%s", o->name, o->value ? " " : "");
     prose(o->value ? o->value : "");
     fputs("` | ", stdout);
-    help_option(o, text, sizeof text);
+    help_option(task, o, text, sizeof text);
     prose(text);
     fputs(" |\n", stdout);
 }
@@ -76,7 +76,7 @@ static void command_page(const struct command *c, const struct command *of) {
     prose(c->about);
     if (c->options && heed_field_row(c->options, 0)) {
         fputs("\n\n| option | |\n|---|---|\n", stdout);
-        docs_table(c->options, of ? of->options : NULL, heading_row, option_line);
+        docs_table(c->of_task, c->options, of ? of->options : NULL, heading_row, option_line);
     } else
         putchar('\n');
     printf("\n```sh\n%s```\n", c->examples);
@@ -90,7 +90,7 @@ void docs_help(void) {
           "success, 1 for failure, 2 for wrong usage, 130 after Ctrl-C and\n143 after SIGTERM. Every command takes "
           "these options:\n\n| option | |\n|---|---|\n",
           stdout);
-    docs_table(common_options, NULL, heading_row, option_line);
+    docs_table(NULL, common_options, NULL, heading_row, option_line);
     for (int i = 0; (c = cli_command(i)); i++)
         if (!c->hidden) command_page(c, NULL);
 }

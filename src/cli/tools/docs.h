@@ -2,8 +2,10 @@
 #ifndef CLI_TOOLS_DOCS_H
 #define CLI_TOOLS_DOCS_H
 
-struct command;
 #include "heed/fields.h"
+
+struct command;
+struct heed_task;
 
 void docs_man(void);                                  /* heed(1) */
 void docs_man_command(const struct command *command); /* heed-COMMAND(1) */
@@ -14,8 +16,8 @@ void docs_bash(void);
 void docs_zsh(void);
 
 /* The options of a table under its headings; of those that stand on this page already, in `shown`, only what differs.
- */
-void docs_table(const heed_field *table, const heed_field *shown, void (*heading)(const char *name),
-                void (*option)(const heed_field *));
+ * Of the page of a task, or NULL. */
+void docs_table(const struct heed_task *task, const heed_field *table, const heed_field *shown,
+                void (*heading)(const char *name), void (*option)(const struct heed_task *, const heed_field *));
 
 #endif

@@ -2,7 +2,7 @@
 #include "lessons/lesson.h"
 #include "cli/core/options.h"
 #include "cli/core/program.h"
-#include "cli/core/table_options.h"
+#include "cli/core/table_usage.h"
 #include "model/core/directory.h"
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const heed_field options[] = {
      .help = "data of your own; 'heed lesson' says what each lesson takes"},
     {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column y of a table, by name or number; by default the last"},
-    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_options},
+    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields},
     {.name = "model", .letter = 'm', .kind = HEED_FIELD_FILE, .value = "DIR",
      .help = "a masked language model of your own, for masked-words, fine-tuning and class-token"},
     {.name = "steps", .kind = HEED_FIELD_INT, .value = "N", .low = 30, .high = 20000,
@@ -71,7 +71,7 @@ static const struct lesson *find_lesson(const char *name) {
         names[i] = lessons[i]->name;
         if (strcmp(name, names[i]) == 0) return lessons[i];
     }
-    const char *nearest = cli_nearest(name, names, LESSONS);
+    const char *nearest = text_nearest(name, names, LESSONS);
     if (nearest)
         cli_error(EXIT_USAGE, "lesson: %s: unknown lesson, did you mean '%s'?", name, nearest);
     else
@@ -102,7 +102,7 @@ static int run_lesson(const struct options *o, const struct lesson *lesson) {
     if (!r.cx) return EXIT_FAILED;
     struct table_columns columns;
     r.opts.target = option_text(o, "target");
-    table_ask(o, r.cx, &columns, &r.opts);
+    table_ask(options_values(o), r.cx, &columns, &r.opts);
     if (r.out && !*r.out) heed_fail(r.cx, HEED_ERR_USAGE, "--out: the name of the directory is empty");
     if (lesson_begin(&r) && (!r.out || directory_make(r.cx, r.out))) lesson->run(&r);
     lesson_end(&r);

@@ -33,8 +33,8 @@ static void roff_paragraphs(const char *text) {
     putchar('\n');
 }
 
-static void man_option(const heed_field *o) {
-    char text[512];
+static void man_option(const struct heed_task *task, const heed_field *o) {
+    char text[HELP_OPTION];
     fputs(".TP\n\\fB", stdout);
     if (o->letter) printf("\\-%c\\fR, \\fB", o->letter);
     fputs("\\-\\-", stdout);
@@ -42,7 +42,7 @@ static void man_option(const heed_field *o) {
     fputs("\\fR", stdout);
     if (o->value) printf(" \\fI%s\\fR", o->value);
     putchar('\n');
-    help_option(o, text, sizeof text);
+    help_option(task, o, text, sizeof text);
     roff(text);
     putchar('\n');
 }
@@ -56,22 +56,31 @@ static const heed_field *find_row(const heed_field *table, const char *name) {
     return NULL;
 }
 
-void docs_table(const heed_field *table, const heed_field *shown, void (*heading)(const char *name),
-                void (*option)(const heed_field *)) {
+/* Whether a row stands in the table `shown` already, with the default that it has on the page of the task. */
+static bool is_shown(const heed_field *shown, const struct heed_task *task, const heed_field *row) {
+    char text[2][HELP_OPTION];
+    if (!shown || find_row(shown, row->name) != row) return false;
+    help_option(NULL, row, text[0], sizeof text[0]);
+    help_option(task, row, text[1], sizeof text[1]);
+    return strcmp(text[0], text[1]) == 0;
+}
+
+void docs_table(const struct heed_task *task, const heed_field *table, const heed_field *shown,
+                void (*heading)(const char *name), void (*option)(const struct heed_task *, const heed_field *)) {
     const heed_field *row, *above = NULL;
     for (int i = 0; (row = heed_field_row(table, i)); i++) {
         if (!is_option(row)) above = row;
-        if (!is_option(row) || (shown && find_row(shown, row->name) == row)) continue;
+        if (!is_option(row) || is_shown(shown, task, row)) continue;
         if (above) heading(above->name);
         above = NULL;
-        option(row);
+        option(task, row);
     }
 }
 
 static void man_heading(const char *name) { printf(".PP\n.I %s\n", name); }
 
-static void man_table(const heed_field *table, const heed_field *shown) {
-    docs_table(table, shown, man_heading, man_option);
+static void man_table(const heed_field *table, const heed_field *shown, const struct heed_task *task) {
+    docs_table(task, table, shown, man_heading, man_option);
 }
 
 static void man_synopsis(const struct command *c, const char *name, const char *words) {
@@ -96,7 +105,7 @@ static void man_task(const struct command *task, const struct command *of) {
     man_synopsis(task, of->name, task->name);
     fputs(".PP\n", stdout);
     roff_paragraphs(task->about);
-    if (task->options) man_table(task->options, of->options);
+    if (task->options) man_table(task->options, of->options, task->of_task);
     fputs(".PP\nExamples:\n", stdout);
     man_examples(task);
 }
@@ -121,8 +130,8 @@ void docs_man_command(const struct command *c) {
     roff_paragraphs(c->about);
     if (c->options) {
         fputs(".SH OPTIONS\n", stdout);
-        man_table(c->options, NULL);
-        man_table(common_options, NULL);
+        man_table(c->options, NULL, NULL);
+        man_table(common_options, NULL, NULL);
     }
     for (int i = 0; c->task && (task = c->task(i)); i++) man_task(task, c);
     fputs(".SH EXAMPLES\n", stdout);
@@ -153,7 +162,7 @@ void docs_man(void) {
             putchar('\n');
         }
     fputs(".SH COMMON OPTIONS\nEvery command that takes options takes these.\n", stdout);
-    man_table(common_options, NULL);
+    man_table(common_options, NULL, NULL);
     fputs(
         ".SH FILES\nA model is a directory: config.json, model.safetensors and, where it reads text, tokenizer.json.\n"
         "A recipe holds options, one a line, without the dashes; # begins a comment.\n"

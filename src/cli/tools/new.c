@@ -1,7 +1,8 @@
 /* heed new: a model directory with fresh weights, and the tokenizer that it is to read with. */
-#include "cli/train/train.h"
+#include "cli/core/options.h"
 #include "heed/model.h"
 #include "model/core/directory.h"
+#include "task/run.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,7 +44,7 @@ static const char *const size_keys[] = {"vocab_size", "decoder_vocab_size"};
 static bool open_tokens(heed_ctx *cx, const heed_family *family, struct tokens *t) {
     struct stat what;
     if (!t->path) return true;
-    if (!train_has_key(family, "vocab_size"))
+    if (!run_has_key(family, "vocab_size"))
         return heed_fail(cx, HEED_ERR_USAGE, "new: --tokenizer: %s reads no tokens: its config has no vocab_size",
                          family->name);
     t->directory = stat(t->path, &what) == 0 && S_ISDIR(what.st_mode) && directory_has(t->path, TOKENIZER_FILE);
@@ -56,7 +57,7 @@ static bool open_tokens(heed_ctx *cx, const heed_family *family, struct tokens *
 static int put_sizes(const heed_family *family, struct tokens *t, const char **settings) {
     int n = 0;
     for (int i = 0; i < 2 && t->of[i]; i++) {
-        if (i == 1 && (t->of[1] == t->of[0] || !train_has_key(family, size_keys[1]))) break;
+        if (i == 1 && (t->of[1] == t->of[0] || !run_has_key(family, size_keys[1]))) break;
         snprintf(t->size[i], sizeof t->size[i], "%s=%lld", size_keys[i], (long long)heed_tokenizer_size(t->of[i]));
         settings[n++] = t->size[i];
     }
@@ -85,11 +86,11 @@ static bool save_tokens(heed_ctx *cx, const struct tokens *t, const char *dir) {
 
 static bool make_model(const struct options *o, heed_ctx *cx, const heed_family *family, const heed_head *head,
                        struct tokens *t, heed_model **model) {
-    struct train_settings s = {.n = 0};
+    struct settings s = {.n = 0};
     const char *const *given;
     s.n = put_sizes(family, t, s.text);
     const int more = option_list(o, "set", &given);
-    if (more > SETTINGS_MOST - s.n) return heed_fail(cx, HEED_ERR_USAGE, "new: %d settings are too many", more);
+    if (more > SETTINGS_MAX - s.n) return heed_fail(cx, HEED_ERR_USAGE, "new: %d settings are too many", more);
     for (int i = 0; i < more; i++) s.text[s.n++] = given[i];
     *model = heed_model_new_as(cx, family, head, s.text, s.n, heed_seed(cx));
     return tokens_fit(cx, *model, t);

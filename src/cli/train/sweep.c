@@ -11,9 +11,9 @@
 #include "cli/core/figure_options.h"
 #include "cli/core/options.h"
 #include "cli/core/program.h"
-#include "cli/train/train.h"
 #include "heed/plot.h"
 #include "model/core/directory.h"
+#include "task/run.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -57,7 +57,7 @@ struct run {
 struct sweep {
     struct options *o;
     heed_ctx *cx;
-    const struct train_task *task;
+    const heed_task *task;
     const char *dir;
     struct axis axis[MAX_AXES];
     int axes;
@@ -71,13 +71,8 @@ struct sweep {
 
 /* ---- the grid ---- */
 
-static bool has_option(const struct train_task *task, const char *name) {
-    const heed_field *row;
-    for (int i = 0; (row = heed_field_row(task->page.options, i)); i++)
-        if (row->kind != HEED_FIELD_GROUP && strcmp(row->name, name) == 0) return true;
-    for (int i = 0; common_options[i].name; i++)
-        if (common_options[i].kind != HEED_FIELD_GROUP && strcmp(common_options[i].name, name) == 0) return true;
-    return false;
+static bool has_option(const heed_task *task, const char *name) {
+    return heed_field_find(task->fields, name) || heed_field_find(common_options, name);
 }
 
 static bool read_axis(struct sweep *s, const char *given) {
@@ -170,7 +165,7 @@ static void run_path(const struct sweep *s, int64_t i, const char *end, char pat
 /* In the child: does not come back. */
 static void become(const struct sweep *s, int64_t i) {
     char out[PATH_ROOM], result[PATH_ROOM], log[PATH_ROOM], threads[16], text[MAX_AXES][512];
-    const char *argv[MAX_WORDS + 4 * MAX_AXES + 16] = {"heed", "train", s->task->page.name};
+    const char *argv[MAX_WORDS + 4 * MAX_AXES + 16] = {"heed", "train", s->task->name};
     int n = 3;
     for (int k = 0; k < s->words; k++) argv[n++] = s->word[k];
     for (int k = 0; k < s->axes; k++) {
@@ -426,7 +421,7 @@ static bool draw(const struct sweep *s) {
     if (!png && !directory_path(s->cx, s->dir, "sweep.png", path)) return false;
     heed_figure *f = heed_figure_new(s->cx, 0, 0);
     heed_panel *p = heed_figure_panel(f, 0, 0);
-    snprintf(title, sizeof title, "%s: %s over %lld runs%s", s->task->page.name, s->metric, (long long)s->runs,
+    snprintf(title, sizeof title, "%s: %s over %lld runs%s", s->task->name, s->metric, (long long)s->runs,
              s->axes > 2 ? ", the best of the other options" : "");
     heed_panel_title(p, title);
     const bool ok =
@@ -439,7 +434,7 @@ static bool draw(const struct sweep *s) {
 
 static heed_json description(const struct sweep *s) {
     const heed_json doc = heed_json_new(s->cx, "sweep.json");
-    heed_json_put_text(s->cx, doc, "task", s->task->page.name);
+    heed_json_put_text(s->cx, doc, "task", s->task->name);
     const heed_json words = heed_json_put_array(s->cx, doc, "options"), grid = heed_json_put_object(s->cx, doc, "grid");
     for (int i = 0; i < s->words; i++) heed_json_put_text(s->cx, words, NULL, s->word[i]);
     for (int k = 0; k < s->axes; k++) {
@@ -497,11 +492,11 @@ static int sweep(struct sweep *s) {
 }
 
 /* The options of the sweep, and those of the task that it does not have itself. */
-static void add_task_options(heed_field table[MAX_OPTIONS], const struct train_task *task) {
+static void add_task_options(heed_field table[MAX_OPTIONS], const heed_task *task) {
     const heed_field *row;
     int n = 0;
     for (int i = 0; (row = heed_field_row(sweep_options, i)); i++) table[n++] = *row;
-    for (int i = 0; (row = heed_field_row(task->page.options, i)) && n + 1 < MAX_OPTIONS; i++) {
+    for (int i = 0; (row = heed_field_row(task->fields, i)) && n + 1 < MAX_OPTIONS; i++) {
         bool own = row->kind == HEED_FIELD_GROUP;
         for (int k = 0; !own && k < n; k++) own = strcmp(table[k].name, row->name) == 0;
         if (!own) table[n++] = *row;
@@ -528,7 +523,7 @@ static bool grid_is_named(const heed_field *table, int argc, char **argv) {
 }
 
 static int run(int argc, char **argv) {
-    struct sweep s = {.task = argc > 1 ? train_find_task(argv[1]) : NULL};
+    struct sweep s = {.task = argc > 1 ? heed_task_find(argv[1]) : NULL};
     if (!s.task)
         return cli_error(EXIT_USAGE, "sweep: expected a task: 'heed train --help' lists them, not %s",
                          argc > 1 ? argv[1] : "nothing");
@@ -536,7 +531,7 @@ static int run(int argc, char **argv) {
     add_task_options(table, s.task);
     if (!grid_is_named(table, argc, argv)) return EXIT_USAGE;
     char name[64];
-    snprintf(name, sizeof name, "sweep %s", s.task->page.name);
+    snprintf(name, sizeof name, "sweep %s", s.task->name);
     s.o = options_read(name, table, argc, argv, 1, 1, "TASK");
     if (!s.o) return EXIT_USAGE;
     int status = EXIT_USAGE;

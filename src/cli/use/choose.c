@@ -24,7 +24,7 @@ static bool check(struct each_line *e) {
     char count[48];
     if (!*e->in.text || (tabs >= 2 && tabs <= CHOICES_MOST)) return true;
     return cli_lines_reject(&e->in, "%s: a question and 2 to %d choices are needed, separated by tabs",
-                            cli_count(tabs, "choice", "choices", count), CHOICES_MOST);
+                            text_count(tabs, "choice", "choices", count), CHOICES_MOST);
 }
 
 static void print(const struct each_line *e, int64_t i, const heed_choices *one, const float *p) {
@@ -80,7 +80,7 @@ static void say_cut(const struct each_line *e) {
     char pairs[48];
     if (e->cut > 0)
         fprintf(stderr, "heed: choose: %s longer than the model's %lld tokens, truncated\n",
-                cli_count(e->cut, "choice is", "choices are", pairs), (long long)e->m->reader.longest);
+                text_count(e->cut, "choice is", "choices are", pairs), (long long)e->m->reader.longest);
 }
 
 static int run(int argc, char **argv) {

@@ -1,5 +1,5 @@
 /* heed complete: likely words for the line that is being typed, as a search box shows them. */
-#include "cli/classical/ngram.h"
+#include "classical/ngram/ngram_model.h"
 #include "cli/core/input_lines.h"
 #include "cli/core/line_editor.h"
 #include "cli/core/raw_terminal.h"

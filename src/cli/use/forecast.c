@@ -1,9 +1,9 @@
 /* heed forecast: what follows the end of each series of a table. */
 #include "cli/use/forecast.h"
 #include "cli/core/figure_options.h"
-#include "cli/core/series_options.h"
-#include "cli/core/table_options.h"
+#include "cli/core/table_usage.h"
 #include "io/text.h"
+#include "task/series/series_fields.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ static const heed_field options[] = {
      .help = "the column of times; by default the one of the training data"},
     {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the columns of the targets as a,b; by default those of the training data"},
-    FILL_OPTION,
-    TABLE_FORMAT_OPTIONS,
+    FILL_FIELD,
+    TABLE_FORMAT_FIELDS,
     {.name = "past", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e7,
      .help = "steps of the past in the picture; 0: the model's context"},
     {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
@@ -158,7 +158,7 @@ static int run(int argc, char **argv) {
     if (cx) {
         heed_model *model = heed_model_load_as(cx, options_word(o, 0), &(heed_load_opts){.map = true});
         heed_history *like = model ? heed_forecast_columns(cx, model) : NULL;
-        heed_history *h = like ? series_load(o, cx, option_text(o, "data"), like, true) : NULL;
+        heed_history *h = like ? series_load(cx, options_values(o), option_text(o, "data"), like, true) : NULL;
         if (h) answer(o, cx, model, h);
         heed_history_free(cx, h);
         heed_history_free(cx, like);

@@ -1,8 +1,8 @@
 /* The picture of forecasts: a panel for each series, its past and what follows, with bands between the quantiles. */
-#include "cli/core/series_options.h"
 #include "cli/use/forecast.h"
 #include "data/tables/times.h"
 #include "io/text.h"
+#include "task/series/series_fields.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* heed generate: what follows a prompt, or each line of text. */
 #include "base/clock.h"
-#include "cli/classical/ngram.h"
+#include "cli/classical/ngram_use.h"
 #include "cli/core/decoding_options.h"
 #include "cli/core/figure_options.h"
 #include "cli/core/input_lines.h"
@@ -48,7 +48,7 @@ static const heed_field options[] = {
      .help = "sample from tokens of at least P times the largest probability"},
     {.name = "beam", .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1024,
      .help = "beam search of this width instead; 1: greedy"},
-    LENGTH_PENALTY_OPTION,
+    LENGTH_PENALTY_FIELD,
     {.name = "no-repeat", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e6,
      .help = "forbid repeated n-grams of this size, prompt included; 0: allow all"},
     {.name = "repetition-penalty", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "X", .low = 1e-3, .high = 1e3,

@@ -1,6 +1,6 @@
-/* heed generate and heed eval of a model of handwriting. */
+/* heed generate of a model of handwriting. */
 #include "cli/use/handwriting.h"
-#include "cli/core/data_options.h"
+#include "base/text.h"
 #include "cli/core/figure_options.h"
 #include "heed/plot.h"
 #include "model/core/directory.h"
@@ -24,7 +24,7 @@ bool handwriting_is(const char *dir) {
     if (!directory_has(dir, CONFIG_FILE)) return false;
     heed_ctx *cx = cli_peek();
     const heed_family *const family = heed_family_of(cx, dir);
-    const bool is = family && strcmp(family->name, "handwriting") == 0;
+    const bool is = family && text_among(family->heads->inputs, "strokes");
     heed_close(cx);
     return is;
 }
@@ -195,36 +195,4 @@ int handwriting_generate(const struct options *o, const char *dir) {
     heed_writings_free(j.cx, &j.written);
     heed_model_free(j.cx, j.model);
     return options_close(o, j.cx, EXIT_DONE);
-}
-
-/* ---- heed eval ---- */
-
-void handwriting_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_model *const model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true});
-    heed_writings pieces = {0};
-    heed_handwriting_set set = {0};
-    heed_metrics metrics;
-    heed_score score = {0};
-    if (model && handwriting_pieces(cx, path, strcmp(option_text(o, "part"), "test") == 0, &pieces) &&
-        heed_metrics_find(cx, HANDWRITING_METRICS, &metrics) &&
-        (heed_handwriting_columns(cx, &pieces, heed_handwriting_text(cx, model), option_int(o, "max-length"), &set) ||
-         heed_fail_in(cx, "%s", path)) &&
-        heed_handwriting_measure(cx, model, &set, NULL, 0, &score)) {
-        char text[256];
-        if (option_flag(o, "json")) {
-            const heed_json at = heed_json_new(cx, "result");
-            heed_json_put_int(cx, at, "pieces", pieces.n);
-            heed_json_put_number(cx, at, "loss", score.loss);
-            for (int i = 0; metrics.list[i]; i++)
-                heed_json_put_number(cx, at, metrics.list[i]->name, heed_score_value(&score, i));
-            json_answer(cx, stdout, at, 2);
-            heed_json_free(at);
-        } else {
-            task_score_text(text, sizeof text, metrics.list, &score);
-            printf("%s (%s)\n", text, cli_count(pieces.n, "piece", "pieces", (char[48]){0}));
-        }
-    }
-    heed_handwriting_free(cx, &set);
-    heed_writings_free(cx, &pieces);
-    heed_model_free(cx, model);
 }

@@ -5,22 +5,17 @@
 #include "cli/core/options.h"
 #include "heed/handwriting.h"
 
-#define HANDWRITING_METRICS "nats_per_point nats_per_piece"
-
 /* For the table of heed generate. */
 extern const heed_field handwriting_options[];
 
 /* Whether a directory holds such a model; false, too, when nothing can be read there. */
 bool handwriting_is(const char *dir);
-/* Pieces of a file of JSON lines; "strokes": of drawn-up writers, `test`: of others than those trained on. */
-bool handwriting_pieces(heed_ctx *cx, const char *path, bool test, heed_writings *to);
 
 /* False after saying that an option is for handwriting, where the model is of another kind. */
 bool handwriting_fits(const struct options *o);
 
-/* heed generate, heed eval and heed attend. */
+/* heed generate and heed attend. */
 int handwriting_generate(const struct options *o, const char *dir);
 int handwriting_attend(const struct options *o, heed_ctx *cx, const heed_model *model); /* the text is word 1 */
-void handwriting_evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path);
 
 #endif

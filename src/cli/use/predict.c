@@ -1,13 +1,14 @@
 /* heed predict: per line of a table, a line of output: the class and its probability, or numbers. */
 #include "base/file.h"
-#include "cli/core/data_options.h"
 #include "cli/core/input_lines.h"
 #include "cli/core/options.h"
-#include "cli/core/table_options.h"
 #include "cli/core/table_out.h"
+#include "cli/core/table_usage.h"
 #include "data/recognise.h"
+#include "heed/loop.h"
 #include "io/array.h"
 #include "io/text.h"
+#include "task/tables/table_data.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 static const heed_field options[] = {
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "read a table, an npy or IDX file or a directory of MNIST's files instead of standard input"},
-    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_options},
+    {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields},
     TABLE_OUT_OPTION,
     STRICT_OPTION,
     JSON_OPTION,
@@ -248,7 +249,7 @@ static bool predict_lines(const struct predictor *p) {
     }
     if (!heed_failed(p->cx)) check_binary(p, &in);
     if (!heed_failed(p->cx)) answer(p, &in);
-    table_say_skipped(p->o, "-", in.skipped, in.all);
+    table_say_skipped(p->cx, "-", in.skipped, in.all);
     heed_mem_free(p->cx, in.header);
     heed_mem_free(p->cx, in.text);
     heed_mem_free(p->cx, in.x);
@@ -268,7 +269,7 @@ static bool predict_data(const struct predictor *p, heed_data *data) {
         if (!b || !predict(p, heed_batch_f32(b, "x"), b->n, data->line ? data->line + done : NULL, done)) break;
         done += b->n;
     }
-    if (data) table_say_skipped(p->o, p->name, data->skipped, n);
+    if (data) table_say_skipped(p->cx, p->name, data->skipped, n);
     heed_batches_close(p->cx, batches);
     return !heed_failed(p->cx);
 }
@@ -307,7 +308,7 @@ static heed_data *load_with_table(const struct predictor *p, bool lines, heed_ta
     char file[FOUND_PATH];
     *table = NULL;
     if (!lines) {
-        heed_data *data = task_load(p->cx, p->name, &p->opts);
+        heed_data *data = table_data_load(p->cx, p->name, &p->opts);
         const bool part = data_is_folder(p->name) && data_part_file(p->name, "test", data_table_endings, file);
         if (data && data->line) *table = heed_table_open(p->cx, part ? file : p->name, &p->opts.table);
         return data;
@@ -331,7 +332,7 @@ static bool predict_to_file(struct predictor *p, bool lines) {
 
 static bool predict_to_standard(const struct predictor *p, bool lines) {
     if (lines) return predict_lines(p);
-    heed_data *data = task_load(p->cx, p->name, &p->opts);
+    heed_data *data = table_data_load(p->cx, p->name, &p->opts);
     const bool good = data && predict_data(p, data);
     heed_data_free(p->cx, data);
     return good;
@@ -343,8 +344,8 @@ static bool predict_all(struct predictor *p) {
     struct table_columns columns;
     p->name = lines ? "standard input" : path;
     p->opts = (heed_data_opts){
-        .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && task_has_parts(path) ? "test" : NULL};
-    const bool good = table_ask(p->o, p->cx, &columns, &p->opts) &&
+        .task = HEED_DATA_INPUTS, .like = p->like, .part = !lines && table_data_has_parts(path) ? "test" : NULL};
+    const bool good = table_ask(options_values(p->o), p->cx, &columns, &p->opts) &&
                       (option_given(p->o, "out") ? predict_to_file(p, lines) : predict_to_standard(p, lines));
     table_columns_free(p->cx, &columns);
     return good;

@@ -61,7 +61,7 @@ static void say_made(const struct options *o, const heed_similar *index) {
     char count[48];
     if (!made || option_flag(o, "quiet")) return;
     fprintf(stderr, "%s: %s computed: %s\n", heed_similar_index(index),
-            cli_count(heed_similar_lines(index), "vector", "vectors", count), made);
+            text_count(heed_similar_lines(index), "vector", "vectors", count), made);
 }
 
 static int64_t top_of(const struct options *o, const heed_similar *index) {
@@ -108,7 +108,7 @@ static bool begin_texts(struct each_line *e) {
     char count[48];
     if (cut > 0 && !option_flag(e->o, "quiet"))
         fprintf(stderr, "heed: %s: %s longer than the model's %lld tokens, truncated\n", texts,
-                cli_count(cut, "line is", "lines are", count), (long long)e->m->reader.longest);
+                text_count(cut, "line is", "lines are", count), (long long)e->m->reader.longest);
     return true;
 }
 

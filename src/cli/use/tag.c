@@ -1,49 +1,20 @@
 /* heed tag: a tag for each word of every line. */
-#include "cli/classical/hmm.h"
+#include "cli/classical/hmm_use.h"
 #include "cli/core/each_line.h"
-#include "text/strings/edit.h"
+#include "text/strings/split.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
 static const heed_field options[] = {
-    SPLIT_OPTION(NULL, "by default as the model was trained for; "),
+    SPLIT_FIELD(NULL, "by default as the model was trained for; "),
     {.name = "words", .letter = 'w', .help = "print each word before its tag: word/TAG"},
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
 };
 /* clang-format on */
-
-#define BLANKS " \t\r\f\v"
-
-bool tag_saved_marks(heed_ctx *cx, heed_json config) {
-    const char *const split = heed_json_text_or(cx, config, SPLIT_KEY, "blanks");
-    return split && strcmp(split, SPLIT_MARKS) == 0;
-}
-
-bool tag_marks(const struct options *o, bool saved) {
-    const char *const split = option_text(o, SPLIT_KEY);
-    return split ? strcmp(split, SPLIT_MARKS) == 0 : saved;
-}
-
-int64_t tag_split(const char *text, bool marks, heed_word *word) {
-    int64_t n = 0;
-    if (marks) {
-        const char *at = text, *const end = text + strlen(text), *one;
-        for (size_t size; (one = text_next_word(&at, end, true, &size)); n++)
-            if (word) word[n] = (heed_word){one, size};
-        return n;
-    }
-    for (const char *at = text + strspn(text, BLANKS); *at; n++) {
-        const size_t size = strcspn(at, BLANKS);
-        if (word) word[n] = (heed_word){at, size};
-        at += size;
-        at += strspn(at, BLANKS);
-    }
-    return n;
-}
 
 static const char *name_of(const struct each_line *e, int32_t tag, char room[32]) {
     if (tag < 0) return "_";
@@ -100,11 +71,12 @@ static void print_json(const struct each_line *e, int64_t i, const heed_text_inp
 
 static bool answer(struct each_line *e) {
     heed_ctx *cx = e->cx;
-    const bool marks = tag_marks(e->o, tag_saved_marks(cx, heed_model_config(e->m->model)));
+    const char *const split = option_text(e->o, SPLIT_KEY);
+    const bool marks = split ? split_marks(split) : split_saved_marks(cx, heed_model_config(e->m->model));
     int64_t words = 0, cut = 0;
     heed_text_input *line = heed_mem_new(cx, (size_t)e->n * sizeof *line);
     for (int64_t i = 0; line && i < e->n; i++) {
-        line[i] = (heed_text_input){.n_words = tag_split(each_line_text(e, i), marks, NULL)};
+        line[i] = (heed_text_input){.n_words = split_words(each_line_text(e, i), marks, NULL)};
         words += line[i].n_words;
     }
     heed_word *word = heed_mem_new(cx, ((size_t)words + 1) * sizeof *word);
@@ -113,7 +85,7 @@ static bool answer(struct each_line *e) {
     words = 0;
     for (int64_t i = 0; !heed_failed(cx) && i < e->n; i++) {
         line[i].words = word + words;
-        words += tag_split(each_line_text(e, i), marks, word + words);
+        words += split_words(each_line_text(e, i), marks, word + words);
     }
     if (!heed_failed(cx) && heed_tag(cx, e->m, line, e->n, tag, score, &cut)) {
         words = 0;
@@ -136,13 +108,13 @@ static void say_cut(const struct each_line *e) {
     char words[48];
     if (e->cut > 0)
         fprintf(stderr, "heed: tag: %s untagged, beyond the model's %lld tokens\n",
-                cli_count(e->cut, "word is", "words are", words), (long long)e->m->reader.longest);
+                text_count(e->cut, "word is", "words are", words), (long long)e->m->reader.longest);
 }
 
 static int run(int argc, char **argv) {
     struct options *o = options_read("tag", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
-    const bool hmm = hmm_is(options_word(o, 0));
+    const bool hmm = hmm_tagger_is(options_word(o, 0));
     const int status = hmm ? hmm_tag_lines(o) : EXIT_DONE;
     options_free(o);
     if (hmm) return status;

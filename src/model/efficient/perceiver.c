@@ -250,6 +250,7 @@ static const char *const ignored[] = {"decoder.*", "input_preprocessor.*", NULL}
 const heed_family family_perceiver = {
     .name = "perceiver",
     .type = "perceiver",
+    .tokens = "byte",
     .base = BASE,
     .paper = "Jaegle et al. 2021; Jaegle et al. 2022",
     .summary = "a few latents look at any number of bytes or pixels",

@@ -21,6 +21,7 @@
 #include "model/vectors/vectors.h"
 
 enum kind { KIND_RNN, KIND_GRU, KIND_LSTM, KIND_LINEAR, KIND_MLP };
+const char *const forecaster_kinds[] = {"rnn", "gru", "lstm", "linear", "mlp", NULL};
 enum { MOST_QUANTILES = 64, MOST_HIDDEN = 64 };
 
 struct forecaster {
@@ -77,10 +78,9 @@ static bool read_quantiles(heed_ctx *cx, heed_json config, struct forecaster *m)
 }
 
 static bool read_sizes(heed_ctx *cx, heed_json config, struct forecaster *m) {
-    static const char *const kinds[] = {"rnn", "gru", "lstm", "linear", "mlp", NULL};
     static const char *const losses[] = {"mse", "mae", NULL}, *const ways[] = {"last", "window", "none", NULL};
     const int64_t most = (int64_t)1 << 20;
-    m->kind = (enum kind)config_choice(cx, config, "kind", kinds);
+    m->kind = (enum kind)config_choice(cx, config, "kind", forecaster_kinds);
     m->context = config_int(cx, config, "context_length", 1, most);
     m->horizon = config_int(cx, config, "prediction_length", 1, most);
     m->targets = config_int(cx, config, "num_targets", 1, most);

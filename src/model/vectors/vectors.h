@@ -49,4 +49,6 @@ heed_tensor *vectors_input(heed_ctx *cx, const struct vectors *v, const heed_io 
 bool vectors_output(heed_ctx *cx, const struct vectors *v, const heed_io *in, heed_tensor *raw, heed_io *out);
 bool vectors_sample(heed_ctx *cx, const struct vectors *v, int64_t batch, heed_io *in);
 
+extern const char *const forecaster_kinds[]; /* what the key "kind" of a forecaster may be; NULL at the end */
+
 #endif

@@ -6,7 +6,9 @@
  */
 #include "base/ctx.h"
 #include "task/music/music.h"
+#include "task/run.h"
 #include "task/task.h"
+#include "task/text/texts.h"
 #include "train/loop.h"
 #include <math.h>
 #include <string.h>
@@ -253,6 +255,40 @@ static void settings(heed_ctx *cx, const heed_task_data *d, heed_json at) {
     heed_json_put_text(cx, at, "chorales", text);
 }
 
+/* ---- what a run does otherwise ---- */
+
+/* A part of a file or directory of chorales, or all of one that has no such part. */
+static bool read_part(heed_run *r, enum text_set set, const char *path, const char *part) {
+    texts_of(r)->opts.part = texts_chorales(r->cx, path, part) ? part : NULL;
+    return texts_read_set(r, set, path);
+}
+
+static bool read_sets(heed_run *r) {
+    heed_task_opts *const o = &texts_of(r)->opts;
+    const char *valid = run_text(r, "valid-data"), *test = run_text(r, "test");
+    const bool given = valid || run_given(r, "valid"), has = !given && texts_chorales(r->cx, r->path, "valid");
+    o->held_out = valid || has ? 0 : texts_fraction(r);
+    o->drawn = true;
+    if (heed_failed(r->cx) || !read_part(r, TRAIN, r->path, "train")) return false;
+    o->held_out = 0;
+    o->drawn = false;
+    if (has) valid = r->path;
+    if (valid && !read_part(r, VALID, valid, "valid")) return false;
+    if (!test && texts_chorales(r->cx, r->path, "test")) test = r->path;
+    return !heed_failed(r->cx) && (!test || read_part(r, TEST, test, "test"));
+}
+
+/* The part that was asked for; of what has no parts, all. */
+static const char *part_of(const heed_run *r, const char *part) {
+    const char *const name = strcmp(part, "val") == 0 ? "valid" : part;
+    return run_given(r, "part") || texts_chorales(r->cx, r->path, name) ? name : NULL;
+}
+
+static heed_tokenizer *vocabulary(heed_ctx *cx, const heed_task_data *data, heed_tokenizer_kind kind, int64_t size) {
+    (void)kind, (void)size; /* the words are those of the voices */
+    return heed_music_vocabulary(cx, heed_task_chorales(data), HEED_MUSIC_MARGIN);
+}
+
 const heed_text_task task_music = {.name = "music",
                                    .metrics = "nats_per_note perplexity",
                                    .read = read_music,
@@ -262,4 +298,64 @@ const heed_text_task task_music = {.name = "music",
                                    .settings = settings,
                                    .tokens = true,
                                    .transform = fill_drawn,
+                                   .next = true,
+                                   .whole = true,
+                                   .recurrent_size = "hidden_size=256",
+                                   .begin = "<s>",
+                                   .read_sets = read_sets,
+                                   .part_of = part_of,
+                                   .tokenizer = vocabulary,
                                    .free = free_music};
+
+/* ---- the task ---- */
+
+/* clang-format off */
+static const heed_field fields[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "chorales as JSON (also .gz), perhaps in parts train, valid and test; a MIDI file; or a directory of these"},
+    TEXT_PART_FIELDS("chorales"),
+    {.name = "valid-data", .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "validation chorales; by default the data's own part valid"},
+    {.name = "context", .kind = HEED_FIELD_INT, .standard = "512", .value = "N", .low = 8, .high = 1e9,
+     .help = "tokens of a training window, four to a step, and positions of a new model"},
+    {.name = "transpose", .kind = HEED_FIELD_INT, .standard = "6", .value = "N", .high = 127,
+     .help = "move each window by up to N semitones up or down, drawn anew in each epoch, as far as the voices' ranges "
+             "allow; 0: as it is written"},
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = run_fields},
+    MODEL_FIELD("lstm", "model family, without --init: lstm, gru, rnn, gpt2, llama and other language models"),
+    EPOCHS_FIELD("10", "3", ""),
+    BATCH_FIELD("32", "windows per update"),
+    LR_FIELD("2e-3", "5e-5", "peak learning rate"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const heed_text_task *const texts[] = {&task_music, NULL};
+
+const heed_task task_of_music = {
+    .name = "music",
+    .summary = "chorales of four voices",
+    .about = "Trains a language model of music. A chorale is a list of steps, most often of a sixteenth note, each "
+             "with the pitches (MIDI numbers) of soprano, alto, tenor and bass, -1 for a rest; the model predicts "
+             "voice after voice, step after step, what each begins or holds, and the end. JSON is {\"train\": "
+             "[chorale, ...], \"valid\": ..., \"test\": ...}, as JSB-Chorales-dataset has it, or a list of "
+             "chorales; steps with fewer than four pitches give them to the voices nearest to them. MIDI files are "
+             "cut into sixteenths; their four tracks are the voices, or else what sounds at a time.\n\n"
+             "Without a part valid the last chorales are held out. The first metric is nats per note: the negative "
+             "logarithm of the probability of whole chorales, their ends included, divided by voices times steps. "
+             "The other is the perplexity of a token.\n\n"
+             "Without --init a recurrent network has two layers of 256 units, others are as small as those of "
+             "'train lm'; --set changes that.",
+    .examples = "heed train music --data Jsb16thSeparated.json --out bach\n"
+                "heed train music --data Jsb16thSeparated.json --recipe recipes/jsb-chorales.recipe --out bach\n"
+                "heed train music --data hymns/ --model gpt2 --context 1024 --transpose 3 --out hymns\n"
+                "heed generate bach --midi chorale.mid --png chorale.png\n"
+                "heed eval bach --data Jsb16thSeparated.json\n",
+    .fields = fields,
+    .next = "generate",
+    .next_how = " --midi chorale.mid",
+    .head = "lm",
+    .texts = texts,
+    .ways = ways_of_texts,
+};

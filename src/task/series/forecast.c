@@ -128,18 +128,23 @@ static double value_of(const heed_forecast_score *s, const char *name) {
                                           : s->coverage;
 }
 
+bool forecasting_score(heed_ctx *cx, const heed_forecast_score *found, const char *names, heed_metrics *metrics,
+                       heed_score *score) {
+    if (!heed_metrics_find(cx, names, metrics)) return false;
+    *score = (heed_score){.loss = found->loss};
+    for (int i = 0; metrics->list[i]; i++)
+        *(i == 0 ? &score->metric : &score->more[i - 1]) = value_of(found, metrics->list[i]->name);
+    return true;
+}
+
 static bool measure_rows(heed_ctx *cx, const struct heed_forecasting *f, const heed_model *model,
                          heed_forecast_part part, const int64_t *rows, int64_t n, heed_score *score) {
     heed_forecast_score found;
     heed_metrics metrics;
-    if (!heed_metrics_find(cx, f->opts.metrics, &metrics) ||
-        !forecasting_measure(cx, f, model, part, rows, n, f->opts.micro_batch, &found))
-        return false;
-    *score = (heed_score){.loss = found.loss};
-    for (int i = 0; metrics.list[i]; i++)
-        *(i == 0 ? &score->metric : &score->more[i - 1]) = value_of(&found, metrics.list[i]->name);
+    if (!forecasting_measure(cx, f, model, part, rows, n, f->opts.micro_batch, &found)) return false;
+    const bool ok = forecasting_score(cx, &found, f->opts.metrics, &metrics, score);
     heed_forecast_score_free(cx, &found);
-    return true;
+    return ok;
 }
 
 static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test, heed_score *score) {

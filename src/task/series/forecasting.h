@@ -54,10 +54,13 @@ void window_fill(const heed_history *h, const struct scales *s, int64_t context,
 
 bool cuts_make(heed_ctx *cx, struct heed_forecasting *f, heed_forecast_part part);
 void cuts_free(heed_ctx *cx, struct cuts *w);
-/* A transform; own: the windows. */
 /* heed_forecasting_measure on these windows of a part; rows NULL: all. */
 bool forecasting_measure(heed_ctx *cx, const heed_forecasting *f, const heed_model *model, heed_forecast_part part,
                          const int64_t *rows, int64_t n, int64_t batch, heed_forecast_score *score);
+/* What was found, by the metrics of these names. */
+bool forecasting_score(heed_ctx *cx, const heed_forecast_score *found, const char *names, heed_metrics *metrics,
+                       heed_score *score);
+/* A transform; own: the windows. */
 void cuts_copy(const void *own, uint64_t seed, int64_t epoch, int64_t row, const heed_cell *cells);
 
 /* The config's quantiles, to out (most); their number. */

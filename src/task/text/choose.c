@@ -2,6 +2,7 @@
  * sequence of the text and itself, as in transformers' run_swag example. */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "task/run.h"
 #include "task/task.h"
 #include <math.h>
 #include <stdlib.h>
@@ -291,3 +292,44 @@ bool heed_choose(heed_ctx *cx, const heed_text_model *m, const heed_choices *que
     if (cut) *cut = too_long;
     return !heed_failed(cx);
 }
+
+/* ---- the task ---- */
+
+/* clang-format off */
+static const heed_field fields[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "a table of texts, choices and the right one (tsv or csv, also .gz), or a directory with train, dev and "
+             "test files"},
+    TEXT_PART_FIELDS("questions"),
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the column of the right choice's number (from 0 where there is a 0, else from 1) or letter: name or "
+             "number; by default the last"},
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the column of the text or question: name or number; by default the first"},
+    {.name = "choices", .kind = HEED_FIELD_TEXT, .value = "COLUMNS",
+     .help = "the columns of the choices as a,b; by default all but text and target"},
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .value = "CHARACTER",
+     .help = "what separates the columns: a character, or the word tab or space; by default found in the first lines"},
+    TEXT_TRAIN_FIELDS("questions"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const heed_text_task *const texts[] = {&task_choose, NULL};
+
+const heed_task task_of_choose = {
+    .name = "choose",
+    .summary = "multiple choice",
+    .about = "Trains an encoder to choose one of several texts that belongs to a first one, as an answer to its "
+             "question: each choice is read together with the text, as in transformers' run_swag example, and has "
+             "one score. All lines of a table have as many choices. The metric is the accuracy.",
+    .examples = "heed train choose --data swag --init bert-base-uncased --out chooser\n"
+                "heed train choose --data quiz.csv --text question --choices a,b,c,d --target answer "
+                "--init all-MiniLM-L6-v2 --out quiz\n",
+    .fields = fields,
+    .next = "choose",
+    .next_how = "   (question and choices on standard input, separated by tabs)",
+    .texts = texts,
+    .ways = ways_of_texts,
+};

@@ -2,6 +2,7 @@
  * questions that have no answer, 2018). */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "task/run.h"
 #include "task/text/squad.h"
 #include "task/text/windows.h"
 #include <math.h>
@@ -243,6 +244,7 @@ const heed_text_task task_qa = {.name = "qa",
                                 .measure = measure,
                                 .examples = examples,
                                 .example_of = example_of,
+                                .labels = 2, /* start and end */
                                 .free = free_questions};
 
 /* ---- using ---- */
@@ -308,3 +310,42 @@ bool heed_answer(heed_ctx *cx, const heed_text_model *m, const heed_text_input *
     heed_dataset_free(cx, &set);
     return !heed_failed(cx);
 }
+
+/* ---- the task ---- */
+
+/* clang-format off */
+static const heed_field fields[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "JSON in the form of SQuAD 1.1 or 2.0 (also .gz), or a directory with train and dev files"},
+    TEXT_PART_FIELDS("questions"),
+    {.name = "stride", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+     .help = "tokens that two windows over a long context share"},
+    {.name = "max-answer", .kind = HEED_FIELD_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
+     .help = "maximum tokens of an answer that is predicted"},
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "384", .value = "N", .low = 1, .high = 1e9,
+     .help = "tokens of a window, question and special tokens included; at most as many as the model has positions"},
+    TEXT_TRAIN_FIELDS("windows"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const heed_text_task *const texts[] = {&task_qa, NULL};
+
+const heed_task task_of_qa = {
+    .name = "qa",
+    .summary = "answers to questions, as parts of a text",
+    .about = "Trains an encoder to find the answer to a question in a context: its first and its last token. A "
+             "context that is too long is read in windows that overlap by --stride tokens, as in transformers' "
+             "run_qa example; a window that does not hold the answer has none. Data have the form of SQuAD "
+             "(Rajpurkar et al. 2016); with questions that have no answer, that of version 2.0. The metrics are F1 "
+             "and exact match as SQuAD's official script computes them.",
+    .examples = "heed train qa --data squad --init bert-base-uncased --epochs 2 --out reader\n"
+                "heed train qa --data train-v2.0.json --test dev-v2.0.json --init all-MiniLM-L6-v2 "
+                "--out reader\n",
+    .fields = fields,
+    .next = "answer",
+    .next_how = "   (question TAB context on standard input)",
+    .texts = texts,
+    .ways = ways_of_texts,
+};

@@ -243,6 +243,12 @@ const heed_text_task task_classify = {.name = "classify",
                                       .metrics = "accuracy f1_macro matthews",
                                       .read = read_table,
                                       .encode = encode,
-                                      .measure = measure_classes};
-const heed_text_task task_regress = {
-    .name = "regress", .metrics = "pearson spearman", .read = read_table, .encode = encode, .measure = measure_numbers};
+                                      .measure = measure_classes,
+                                      .problem = "problem_type=single_label_classification"};
+const heed_text_task task_regress = {.name = "regress",
+                                     .metrics = "pearson spearman",
+                                     .read = read_table,
+                                     .encode = encode,
+                                     .measure = measure_numbers,
+                                     .labels = 1,
+                                     .problem = "problem_type=regression"};

@@ -1,8 +1,10 @@
 /* Words and their tags: one word a line, its tag in another column, a blank line between sentences. */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "task/run.h"
 #include "task/task.h"
 #include "task/text/ner_chunks.h"
+#include "text/strings/split.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +19,9 @@ struct words {
 
 static struct words *words_of(const heed_task_data *d) { return d->own; }
 
-void task_tagged_words(const heed_task_data *d, struct task_tagged *to) {
+void task_tagged_words(const heed_task_data *d, struct tagged_words *to) {
     const struct words *w = words_of(d);
-    *to = (struct task_tagged){w->word, w->first, d->label, d->names, w->n, w->sentences, d->classes};
+    *to = (struct tagged_words){w->word, w->first, d->label, d->names, w->n, w->sentences, d->classes};
 }
 
 static void free_words(heed_ctx *cx, struct words *w) {
@@ -420,3 +422,50 @@ int64_t heed_tag_chunks(const heed_text_model *m, const int32_t *tag, int64_t n,
         if (count < room) found[count] = (heed_chunk){c.type, c.first, c.last};
     return count;
 }
+
+/* ---- the task ---- */
+
+/* clang-format off */
+static const heed_field fields[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "words and tags, one word a line and a blank line between sentences (also .gz), or a directory with "
+             "train, dev and test files"},
+    TEXT_PART_FIELDS("sentences"),
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the number of the column of the tag; by default the last"},
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the number of the column of the word; by default 1"},
+    {.name = "separator", .kind = HEED_FIELD_TEXT, .value = "CHARACTER",
+     .help = "what separates the columns: a character, or the word tab or space; by default tabs, or blanks where "
+             "there are none"},
+    SPLIT_FIELD(SPLIT_MARKS, "for 'heed tag', the data being words already; "),
+    CLASS_WEIGHTS_FIELD,
+    TEXT_TRAIN_FIELDS("sentences"),
+    {.name = "hmm", .kind = HEED_FIELD_TABLE, .table = hmm_fields},
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const heed_text_task *const texts[] = {&task_tag, NULL};
+static const struct task_way *const ways[] = {&way_texts, &way_tag_hmm, NULL};
+
+const heed_task task_of_tag = {
+    .name = "tag",
+    .summary = "a tag for each word",
+    .about = "Trains an encoder to tag words (parts of speech, names). Words are encoded one by one with the "
+             "model's tokenizer, and the first token of each word is classified, as transformers' run_ner example "
+             "does. The metric is the accuracy over words; where the tags are those of chunks (O, B-PER, I-PER, "
+             "also E- and S-) it is the F1 score over chunks, as seqeval and conlleval compute it.\n\n"
+             "--model hmm counts a hidden Markov model instead (Rabiner 1989), which takes a second: tags follow "
+             "tags, words follow from tags, and unknown words are known by their capital and last letters.",
+    .examples = "heed train tag --data conll --init bert-base-cased --out ner\n"
+                "heed train tag --data ud-ewt --target 2 --init all-MiniLM-L6-v2 --out tagger\n"
+                "heed train tag --data train.tsv --test test.tsv --model distilbert --out tagger\n"
+                "heed train tag --data ud-ewt --target 2 --model hmm --out tagger\n",
+    .fields = fields,
+    .next = "tag",
+    .next_how = "   (sentences on standard input)",
+    .texts = texts,
+    .ways = ways,
+};

@@ -15,6 +15,7 @@
  * A table of pairs is a source, behind a prefix that names the task, and its target. */
 #include "base/ctx.h"
 #include "heed/translate.h"
+#include "task/run.h"
 #include "task/task.h"
 #include <math.h>
 #include <stdio.h>
@@ -351,6 +352,12 @@ static const char *metrics_of(const heed_task_data *d) {
     return d->pair.count && d->opts.decoded > 0 ? "perplexity rougeL" : "perplexity";
 }
 
+static heed_tokenizer *train_tokenizer(heed_ctx *cx, const heed_task_data *data, heed_tokenizer_kind kind,
+                                       int64_t size) {
+    const heed_lines *const texts[] = {heed_task_texts(data), heed_task_pairs(data)};
+    return heed_vocabulary_train_text2text(cx, texts, texts[1] ? 2 : 1, kind, size);
+}
+
 const heed_text_task task_text2text = {.name = "text2text",
                                        .metrics = "perplexity rougeL",
                                        .metrics_of = metrics_of,
@@ -358,4 +365,69 @@ const heed_text_task task_text2text = {.name = "text2text",
                                        .encode = encode,
                                        .measure = measure,
                                        .transform = corrupt,
+                                       .tokenizer = train_tokenizer,
                                        .free = free_own};
+
+/* ---- the task ---- */
+
+/* clang-format off */
+static const heed_field fields[] = {
+    {.name = "data", .kind = HEED_FIELD_GROUP},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "plain text, documents separated by blank lines; or pairs: a table (.tsv, .csv) or JSON lines (.jsonl) "
+             "(all also .gz); or a directory with train, dev and test files"},
+    TEXT_PART_FIELDS("examples"),
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "of pairs, the column of the source: name or number; by default 1, of JSON lines 'source'"},
+    {.name = "target", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the column of the target; by default the last, of JSON lines 'target'"},
+    {.name = "prefix", .kind = HEED_FIELD_TEXT, .value = "TEXT",
+     .help = "of pairs: before every source, such as 'summarize: '; written to config.json"},
+    {.name = "spans", .kind = HEED_FIELD_GROUP},
+    {.name = "masked", .kind = HEED_FIELD_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 0.999,
+     .help = "of plain text: fraction of the tokens to predict"},
+    {.name = "span", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "X", .low = 1, .high = 1e6,
+     .help = "of plain text: mean length of the spans to predict, in tokens"},
+    {.name = "max-target", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "of pairs: truncate targets to N tokens; 0: as sources"},
+    {.name = "decode", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .high = 1e9,
+     .help = "of pairs: number of validation pairs that are decoded to measure ROUGE-L; 0: none"},
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 2, .high = 1e9,
+     .help = "tokens of a sequence of plain text; truncate sources of pairs to N tokens"},
+    {.name = "optimizer", .kind = HEED_FIELD_CHOICE, .value = "NAME", .choices = OPTIMIZERS,
+     .help = "optimizer, by default T5's own, adafactor, with --lora adamw; one of"},
+    LR_FIELD("5e-4", "5e-5", "peak learning rate; of adafactor, which multiplies it by the size of the weights, by default "
+             ADAFACTOR_LR ", with --init " ADAFACTOR_TUNED_LR),
+    TOKENS_FIELD("unigram"),
+    {.name = "texts", .kind = HEED_FIELD_TABLE, .table = text_fields},
+    {.name = "shared", .kind = HEED_FIELD_TABLE, .table = run_fields},
+    MODEL_FIELD("t5", TEXT_MODEL_HELP),
+    EPOCHS_FIELD("10", "3", ""),
+    BATCH_FIELD("32", "examples per update"),
+    {.name = NULL},
+};
+/* clang-format on */
+
+static const heed_text_task *const texts[] = {&task_text2text, NULL};
+
+const heed_task task_of_text2text = {
+    .name = "text2text",
+    .summary = "T5: spans of plain text, or pairs of source and target",
+    .about = "Trains an encoder-decoder to turn text into text (Raffel et al. 2020). From plain text it learns to "
+             "fill in spans: 15 % of the tokens, in spans of 3 on average, are replaced by sentinels "
+             "(<extra_id_0>, <extra_id_1>, ...), and the target is the sentinels with the tokens they stand for; in "
+             "each epoch other spans are chosen. From pairs it learns to write the target of a source, which a "
+             "--prefix such as 'summarize: ' may begin. The metrics are perplexity, measured with fixed spans, and "
+             "of pairs ROUGE-L of greedily decoded targets.\n\n"
+             "Without --init the model is small (4 + 4 layers, width 256; --set changes it) and a unigram "
+             "tokenizer with 100 sentinels is trained on the text. The result opens in transformers' "
+             "AutoTokenizer and AutoModelForSeq2SeqLM.",
+    .examples = "heed train text2text --data articles.txt --out t5\n"
+                "heed train text2text --data pairs.tsv --init t5 --prefix 'summarize: ' --out headlines\n"
+                "heed train text2text --data news.jsonl --text article --target summary --init t5-small "
+                "--prefix 'summarize: ' --max-length 512 --max-target 64 --out news\n"
+                "heed summarize headlines < articles.txt\n",
+    .fields = fields,
+    .texts = texts,
+    .ways = ways_of_texts,
+};

@@ -1,6 +1,6 @@
 /* What a model of pictures says of its input: sizes, names of classes, and how pictures become floats, as transformers
  * (preprocessor_config.json) and timm (pretrained_cfg in config.json) write it. */
-#include "heed/picture_training.h"
+#include "task/vision/picture_files.h"
 #include "model/core/directory.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
@@ -80,6 +80,26 @@ static void put_sides(heed_ctx *cx, heed_json at, const char *key, int64_t heigh
 }
 
 static bool is_timm(const heed_model *model) { return heed_model_family(model)->timm != NULL; }
+
+static bool is_said(heed_ctx *cx, const heed_model *model, const char *dir) {
+    if (directory_has(dir, PREPROCESSOR_FILE)) return true;
+    const heed_json timm = heed_json_find(cx, heed_model_config(model), "pretrained_cfg");
+    return heed_json_kind_of(timm) == HEED_JSON_OBJECT;
+}
+
+bool picture_files_processor(heed_ctx *cx, const heed_model *model, const char *dir, const heed_picture_input *input,
+                             heed_image_processor *out, bool *assumed) {
+    static const float half[] = {0.5f, 0.5f, 0.5f, 0.5f};
+    const bool said = is_said(cx, model, dir);
+    if (assumed) *assumed = !said;
+    if (said) return heed_image_processor_open(cx, dir, out);
+    *out = heed_picture_processor_for(input, half, half);
+    out->filter = HEED_FILTER_BILINEAR; /* as ViT's processor of transformers has it */
+    heed_note(cx, HEED_LOG_WARN,
+              "%s: no preprocessor_config.json: pictures are resized to %lld x %lld, with mean and deviation 0.5", dir,
+              (long long)input->height, (long long)input->width);
+    return !heed_failed(cx);
+}
 
 /* timm resizes to the crop's size / crop_pct, then crops. */
 static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor *p) {

@@ -10,6 +10,7 @@
 #include "model/core/families.h"
 #include "model/core/place.h"
 #include "task/task.h"
+#include "task/vision/picture_files.h"
 #include "task/vision/vector_pictures.h"
 #include <math.h>
 #include <string.h>
@@ -25,13 +26,6 @@
 
 bool heed_model_sees(const heed_model *model) { return heed_model_takes(model, "pixel_values"); }
 
-/* Is there a file that says how pictures are prepared? */
-static bool is_said(heed_ctx *cx, const heed_model *model, const char *dir) {
-    if (directory_has(dir, "preprocessor_config.json")) return true;
-    const heed_json timm = heed_json_find(cx, heed_model_config(model), "pretrained_cfg");
-    return heed_json_kind_of(timm) == HEED_JSON_OBJECT;
-}
-
 bool heed_picture_processor(heed_ctx *cx, const heed_model *model, const char *dir, heed_image_processor *out,
                             bool *assumed) {
     heed_picture_input input;
@@ -39,18 +33,7 @@ bool heed_picture_processor(heed_ctx *cx, const heed_model *model, const char *d
     if (!heed_model_sees(model) || !dir || !out)
         return heed_fail(cx, HEED_ERR_USAGE, "picture_processor: a model of pictures and its directory are needed");
     if (!heed_picture_input_of(cx, model, &input)) return false;
-    const bool said = is_said(cx, model, dir);
-    if (assumed) *assumed = !said;
-    if (!said) {
-        static const float half[] = {0.5f, 0.5f, 0.5f, 0.5f};
-        *out = heed_picture_processor_for(&input, half, half);
-        out->filter = HEED_FILTER_BILINEAR; /* as ViT's processor of transformers has it */
-        heed_note(cx, HEED_LOG_WARN,
-                  "%s: no preprocessor_config.json: pictures are resized to %lld x %lld, with mean and deviation 0.5",
-                  dir, (long long)input.height, (long long)input.width);
-    } else if (!heed_image_processor_open(cx, dir, out)) {
-        return false;
-    }
+    if (!picture_files_processor(cx, model, dir, &input, out, assumed)) return false;
     if (out->channels == 0) out->channels = input.channels;
     if (out->channels != input.channels)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: pictures are prepared with %d channel%s, and the model takes %d",

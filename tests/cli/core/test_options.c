@@ -1,5 +1,5 @@
 /* Option tables of any length, and what may be given several times. */
-#include "cli/core/nearest.c" /* the command is no library */
+
 #include "cli/core/options.c"
 
 #include <setjmp.h>

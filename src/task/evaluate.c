@@ -1,0 +1,124 @@
+/* Measuring a model directory: its task is found by its head, or by its type where it is no network. */
+#include "base/ctx.h"
+#include "base/text.h"
+#include "model/core/directory.h"
+#include "task/run.h"
+#include "task/series/series_fields.h"
+#include "task/tables/table_fields.h"
+#include <stdio.h>
+
+/* clang-format off */
+const heed_field evaluate_fields[] = {
+    {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the column of a table to predict, as in training: name or number, several as a,b"},
+    {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "of a table of texts, the column of the text: name or number; by default the first"},
+    {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
+     .help = "the column of a second text; by default the second of three"},
+    {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
+             "sequence; 0: 128. Of language models: of a window; 0: 256"},
+    {.name = "choices", .kind = HEED_FIELD_TEXT, .value = "COLUMNS",
+     .help = "of multiple choice: the columns of the choices as a,b; by default all but text and target"},
+    {.name = "stride", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
+     .help = "of questions: tokens that two windows over a long context share"},
+    {.name = "max-answer", .kind = HEED_FIELD_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
+     .help = "of questions: maximum tokens of an answer"},
+    {.name = "masked", .kind = HEED_FIELD_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
+     .help = "fraction of the words to mask"},
+    {.name = "span", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "X", .low = 1, .high = 1e6,
+     .help = "of text to text: mean length of the spans to predict, in tokens"},
+    {.name = "prefix", .kind = HEED_FIELD_TEXT, .value = "TEXT",
+     .help = "of text to text: before every source; by default what config.json says"},
+    {.name = "max-target", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
+     .help = "of text to text: truncate targets to N tokens; 0: as sources"},
+    {.name = "decode", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .high = 1e9,
+     .help = "of text to text: number of pairs that are decoded to measure ROUGE-L"},
+    {.name = "whole-words", .help = "mask all tokens of a word or none"},
+    {.name = "carry-state", .help = "of recurrent language models: start each window of the text from the state in which "
+                                    "the last one ended"},
+    {.name = "documents", .help = "of language models: the text is documents, separated by blank lines, each read alone"},
+    {.name = "document-separator", .kind = HEED_FIELD_TEXT, .value = "TEXT",
+     .help = "of language models: the line that separates documents, instead of blank lines"},
+    FILL_FIELD,
+    {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
+     .help = "examples at a time"},
+    {.name = "beam", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
+     .help = "beam width of translation; 1: greedy decoding"},
+    LENGTH_PENALTY_FIELD,
+    {.name = "by-length", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
+     .help = "of translation: BLEU by the number of words of the source, too, N lengths together"},
+    {.name = NULL},
+};
+/* clang-format on */
+const heed_field *heed_evaluate_fields(void) { return evaluate_fields; }
+
+/* ---- whose directory it is ---- */
+
+static bool find_plain(heed_run *r) {
+    char type[TYPE_ROOM];
+    directory_type(r->dir, type);
+    for (int i = 0; (r->task = heed_task_at(i)); i++)
+        for (int k = 0; (r->way = r->task->ways[k]); k++)
+            if (r->way->type && r->way->evaluate &&
+                (strcmp(r->way->type, type) == 0 || (r->way->is && r->way->is(r->dir))))
+                return true;
+    return false;
+}
+
+/* The first of the head's tasks that heed knows data of. */
+static bool find_task(heed_run *r) {
+    const heed_head *const head = heed_head_of(r->cx, r->dir);
+    if (!head) return false;
+    r->family = heed_family_of(r->cx, r->dir);
+    for (const char *at = head->tasks; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        for (int i = 0; (r->task = heed_task_at(i)); i++)
+            if (strcmp(r->task->name, name) == 0 || (r->task->measures && text_among(r->task->measures, name))) {
+                r->way = run_way_of(r->task, head);
+                return !heed_failed(r->cx);
+            }
+    }
+    return heed_fail(r->cx, HEED_ERR_USAGE, "%s: %s is for no task that heed measures", r->dir, head->architecture);
+}
+
+bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *part, const struct values *values,
+                  heed_evaluation *to) {
+    *to = (heed_evaluation){.one = "example", .many = "examples"};
+    heed_run r = {.cx = cx, .values = values, .budget = cx->config.byte_budget, .path = path, .dir = dir, .lock = -1};
+    if (heed_failed(cx) || !(find_plain(&r) || find_task(&r))) return false;
+    to->task = r.task;
+    return r.way->evaluate(&r, part ? part : "test", to) && !heed_failed(cx);
+}
+
+/* `values`: of a run, whose data are read as they were for training; NULL: none. */
+static bool evaluate(heed_ctx *cx, const heed_evaluate_opts *o, const struct values *values, heed_evaluation *to) {
+    *to = (heed_evaluation){0};
+    if (o->part && !text_among(EVALUATE_PARTS, o->part))
+        return heed_fail(cx, HEED_ERR_USAGE, "evaluate: part: '%s' is not one of: " EVALUATE_PARTS, o->part);
+    struct values *v = values_new(cx, evaluate_fields, table_fields);
+    const bool ok = v && (!values || values_take(cx, v, values)) && run_give_options(cx, v, "evaluate", o->options) &&
+                    run_evaluate(cx, o->dir, o->data, o->part, v, to);
+    values_free(cx, v);
+    return ok;
+}
+
+bool heed_evaluate(heed_ctx *cx, const heed_evaluate_opts *opts, heed_evaluation *to) {
+    if (heed_failed(cx)) return false;
+    if (!opts || !opts->dir || !opts->data || !to)
+        return heed_fail(cx, HEED_ERR_USAGE, "evaluate: a model directory and data are needed");
+    return evaluate(cx, opts, NULL, to);
+}
+
+void heed_evaluation_free(heed_ctx *cx, heed_evaluation *e) {
+    if (!e) return;
+    if (e->free) e->free(cx, e->own);
+    *e = (heed_evaluation){0};
+}
+
+bool heed_run_evaluate(heed_ctx *cx, const heed_run *run, const char *part, heed_evaluation *to) {
+    if (heed_failed(cx)) return false;
+    if (!run || !to) return heed_fail(cx, HEED_ERR_USAGE, "run_evaluate: the %s NULL", run ? "result is" : "run is");
+    return evaluate(cx, &(heed_evaluate_opts){.dir = run->dir, .data = run->path, .part = part}, run->values, to);
+}

@@ -1,0 +1,97 @@
+/* heed train classify of pictures: their head, augmentation, and distillation from a teacher. */
+#include "task/vision/pictures_way.h"
+#include <string.h>
+
+/* clang-format off */
+const heed_field augment_fields[] = {
+    {.name = "head", .kind = HEED_FIELD_TEXT, .value = "NAME",
+     .help = "the head, of a family with several for pictures: learned, fourier or conv of perceiver"},
+    {.name = "normalize", .kind = HEED_FIELD_CHOICE, .standard = "data", .value = "KIND", .choices = "data half imagenet",
+     .help = "mean and deviation that pictures are normalised with: of the training data, 0.5 and 0.5, or ImageNet's; "
+             "with --init those of DIR"},
+    {.name = "crop-area", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 1,
+     .help = "random resized crop of at least this part of the area, such as 0.08; 0: none"},
+    {.name = "crop-padding", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1024,
+     .help = "random crop after padding every side by N pixels; 0: none"},
+    {.name = "padding-kind", .kind = HEED_FIELD_CHOICE, .standard = "constant", .value = "KIND",
+     .choices = "constant edge reflect",
+     .help = "what is padded with: black (of colour pictures with RandAugment the mean), the edge, or the picture mirrored"},
+    {.name = "flip", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,
+     .help = "probability of a horizontal flip"},
+    {.name = "vertical-flip", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,
+     .help = "probability of a vertical flip"},
+    {.name = "rand-augment", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 100,
+     .help = "RandAugment: number of operations on a picture; 0: none"},
+    {.name = "rand-magnitude", .kind = HEED_FIELD_NUMBER, .standard = "9", .value = "M", .high = 30,
+     .help = "RandAugment: magnitude of the operations, 0 to 10, of torchvision's kind 0 to 30"},
+    {.name = "rand-deviation", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "X", .high = 100,
+     .help = "RandAugment: standard deviation of the magnitude, of timm's kind"},
+    {.name = "rand-kind", .kind = HEED_FIELD_CHOICE, .standard = "timm", .value = "KIND", .choices = "timm torchvision",
+     .help = "RandAugment: whose operations and magnitudes"},
+    {.name = "jitter", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 1,
+     .help = "colour jitter: brightness, contrast and saturation change by a factor within 1 - X and 1 + X"},
+    {.name = "hue", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 0.5,
+     .help = "colour jitter: hue changes by at most this part of the circle"},
+    {.name = "erase", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,
+     .help = "probability of random erasing, with normal noise"},
+    {.name = "cutout", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 65536,
+     .help = "cutout: side of the square that is set to the mean; 0: none"},
+    {.name = "mixup", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "A", .high = 100,
+     .help = "mixup with another picture of the batch: parameter of the beta distribution, such as 0.8; 0: none"},
+    {.name = "cutmix", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "A", .high = 100,
+     .help = "CutMix with another picture of the batch: parameter of the beta distribution, such as 1; 0: none"},
+    {.name = "mix", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "P", .high = 1,
+     .help = "probability of mixup or CutMix, where they are asked for"},
+    {.name = "mix-cut", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "P", .low = 1e-6, .high = 1,
+     .help = "probability of CutMix instead of mixup, where both are asked for"},
+    {.name = "repeats", .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1000,
+     .help = "repeated augmentation: how often a picture is in a batch, each time augmented differently"},
+    {.name = "label-smoothing", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 0.999,
+     .help = "label smoothing, of pictures"},
+    {.name = "teacher", .kind = HEED_FIELD_FILE, .value = "DIR",
+     .help = "distillation: a model of the same classes to learn from, through the distillation token where the model "
+             "has one"},
+    {.name = "distillation", .kind = HEED_FIELD_CHOICE, .standard = "hard", .value = "KIND", .choices = "hard soft",
+     .help = "what is learnt from the teacher: the class that it predicts, or its probabilities"},
+    {.name = "distillation-alpha", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "X", .high = 1,
+     .help = "the teacher's share of the loss"},
+    {.name = "temperature", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "T", .low = 0.01, .high = 1000,
+     .help = "what logits are divided by in soft distillation"},
+    {.name = "sheet", .kind = HEED_FIELD_FILE, .value = "FILE.png",
+     .help = "write a sheet of the first batch's pictures, as the model gets them"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+static heed_padding padding_of(const char *name) {
+    if (strcmp(name, "edge") == 0) return HEED_PADDING_EDGE;
+    return strcmp(name, "reflect") == 0 ? HEED_PADDING_REFLECT : HEED_PADDING_CONSTANT;
+}
+
+bool picture_augment(const heed_run *r, heed_augment *to) {
+    const bool timm = strcmp(run_text(r, "rand-kind"), "timm") == 0;
+    const double jitter = run_number(r, "jitter");
+    *to = (heed_augment){.area_low = run_number(r, "crop-area"),
+                         .filter = HEED_FILTER_BICUBIC,
+                         .padding = run_int(r, "crop-padding"),
+                         .padding_kind = padding_of(run_text(r, "padding-kind")),
+                         .flip = run_number(r, "flip"),
+                         .flip_vertical = run_number(r, "vertical-flip"),
+                         .rand_operations = (int)run_int(r, "rand-augment"),
+                         .rand_kind = timm ? HEED_RAND_TIMM : HEED_RAND_TORCHVISION,
+                         .rand_magnitude = run_number(r, "rand-magnitude"),
+                         .rand_deviation = run_number(r, "rand-deviation"),
+                         .brightness = jitter,
+                         .contrast = jitter,
+                         .saturation = jitter,
+                         .hue = run_number(r, "hue"),
+                         .erase = run_number(r, "erase"),
+                         .erase_noise = true,
+                         .cutout = run_int(r, "cutout"),
+                         .mixup = run_number(r, "mixup"),
+                         .cutmix = run_number(r, "cutmix"),
+                         .mix_cut = run_number(r, "mix-cut")};
+    if (to->area_low > 0) to->area_high = 1;
+    if (to->mixup > 0 || to->cutmix > 0) to->mix = run_number(r, "mix");
+    return heed_augment_check(r->cx, to);
+}

@@ -3,45 +3,19 @@
 #include "folder.h"
 #include "heed/model.h"
 #include "io/io_test.h"
+#include "model/small_model.h"
+
 #include <math.h>
 #include <sys/stat.h>
 
-/* The smallest config of each family. */
-#define SMALL                                                                                                          \
-    "vocab_size=11", "hidden_size=8", "num_hidden_layers=1", "num_attention_heads=2", "intermediate_size=6",           \
-        "max_position_embeddings=9"
-static const struct {
-    const char *family, *settings[8];
-    int n;
-} small[] = {
-    {"bert", {SMALL}, 6},
-    {"ernie", {SMALL, "use_task_id=true"}, 7},
-    {"roberta", {SMALL}, 6},
-    {"xlm-roberta", {SMALL}, 6},
-    {"camembert", {SMALL}, 6},
-    {"distilbert",
-     {"vocab_size=11", "dim=8", "n_layers=1", "n_heads=2", "hidden_dim=6", "max_position_embeddings=9"},
-     6},
-    {"electra", {SMALL, "embedding_size=5"}, 7},
-    {"albert", {SMALL, "embedding_size=5", "inner_group_num=2"}, 8},
-    {"mpnet", {SMALL}, 6},
-    {"modernbert", {SMALL, "pad_token_id=5"}, 7},
-};
-enum { SMALLEST = sizeof small / sizeof *small };
+/* Bodies of BERT's kind, of one layer. */
+static const char *const families[] = {"bert",       "ernie",   "roberta", "xlm-roberta", "camembert",
+                                       "distilbert", "electra", "albert",  "mpnet",       "modernbert"};
+enum { FAMILIES = sizeof families / sizeof *families };
 
-static heed_model *make_with(heed_ctx *cx, int i, const char *task, const char *setting) {
-    const heed_family *family = heed_family_find(small[i].family);
-    const char *settings[10];
-    int n = 0;
-    while (n < small[i].n) settings[n] = small[i].settings[n], n++;
-    if (setting) settings[n++] = setting;
-    return heed_model_new_as(cx, family, heed_head_for(family, task), settings, n, 7);
-}
-
-static heed_model *make(heed_ctx *cx, int i, const char *task) {
-    heed_model *m = make_with(cx, i, task, NULL);
-    if (!m) fail_msg("%s: %s", small[i].family, heed_message(cx));
-    return m;
+static heed_model *make(heed_ctx *cx, const char *name, const char *task, const char *more) {
+    const heed_family *const family = heed_family_find(name);
+    return small_model(cx, family, heed_head_for(family, task), more, 7);
 }
 
 static void forward_sample(heed_ctx *cx, const heed_model *m, const char *what) {
@@ -71,10 +45,10 @@ static void same_body(const heed_model *body, const heed_model *m, const char *b
 
 static void test_bodies(void **state) {
     (void)state;
-    for (int i = 0; i < SMALLEST; i++) {
+    for (int i = 0; i < FAMILIES; i++) {
         heed_ctx *cx = open_context();
-        const heed_family *family = heed_family_find(small[i].family);
-        heed_model *bare = make(cx, i, "embed");
+        const heed_family *family = heed_family_find(families[i]);
+        heed_model *bare = make(cx, families[i], "embed", NULL);
         assert_true(heed_model_head(bare)->bare);
         assert_true(heed_model_save(cx, bare, in_folder("bare")));
         for (const heed_head *h = family->heads; h->architecture; h++) {
@@ -110,9 +84,10 @@ static void test_inputs(void **state) {
     (void)state;
     const int32_t zeros[24] = {0};
     const int64_t three = 3;
-    for (int i = 0; i < SMALLEST; i++) {
+    for (int i = 0; i < FAMILIES; i++) {
         heed_ctx *cx = open_context();
-        heed_model *choose = make(cx, i, "choose"), *answer = make(cx, i, "qa"), *tag = make(cx, i, "tag");
+        heed_model *choose = make(cx, families[i], "choose", NULL), *answer = make(cx, families[i], "qa", NULL),
+                   *tag = make(cx, families[i], "tag", NULL);
         heed_io in = {0};
         heed_io_put(cx, &in, "input_ids", heed_from_i32(cx, zeros, 2, (int64_t[]){2, 4}));
         assert_false(run(cx, choose, in));
@@ -134,7 +109,7 @@ static void test_inputs(void **state) {
         in = (heed_io){0};
         heed_io_put(cx, &in, "input_ids",
                     heed_from_i32(cx, (int32_t[12]){2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 2, (int64_t[]){1, 12}));
-        if (strcmp(small[i].family, "modernbert") != 0) { /* its positions are rotary */
+        if (strcmp(families[i], "modernbert") != 0) { /* its positions are rotary */
             assert_false(run(cx, tag, in));
             EXPECT_SENTENCE(cx, "a sequence of 12 tokens: the model has positions for");
         }
@@ -150,14 +125,15 @@ static void test_inputs(void **state) {
 static void test_masks(void **state) {
     (void)state;
     static const struct {
-        int i;
-        const char *task, *setting;
-    } heads[] = {{0, "tag", NULL}, {6, "pretrain", NULL}, {9, "classify", "classifier_pooling=mean"}};
+        const char *family, *task, *setting;
+    } heads[] = {
+        {"bert", "tag", NULL}, {"electra", "pretrain", NULL}, {"modernbert", "classify", "classifier_pooling=mean"}};
     const int32_t ids[] = {2, 3, 4, 0, 0, 2, 3, 4, 6, 7}, seen[] = {1, 1, 1, 0, 0, 1, 1, 1, 1, 1};
     const int64_t shape[] = {2, 5};
     for (int k = 0; k < 3; k++) {
         heed_ctx *cx = open_context();
-        heed_model *m = make_with(cx, heads[k].i, heads[k].task, heads[k].setting);
+        heed_model *m = make(cx, heads[k].family, heads[k].task, heads[k].setting);
+        const bool pretrain = strcmp(heads[k].task, "pretrain") == 0;
         float first[100], found[100];
         for (int type = 0; type < 3; type++) {
             heed_io in = {0}, out = {0};
@@ -167,9 +143,9 @@ static void test_masks(void **state) {
                         type == 0   ? mask
                         : type == 1 ? heed_cast(cx, mask, HEED_F32)
                                     : heed_cast(cx, mask, HEED_U8));
-            if (heads[k].i == 6) heed_io_put(cx, &in, "labels", heed_zeros(cx, HEED_I32, 2, shape));
+            if (pretrain) heed_io_put(cx, &in, "labels", heed_zeros(cx, HEED_I32, 2, shape));
             if (!heed_model_forward(cx, m, &in, &out)) fail_msg("%s: %s", heads[k].task, heed_message(cx));
-            heed_tensor *const y = heed_io_get(&out, heads[k].i == 6 ? "loss" : "logits");
+            heed_tensor *const y = heed_io_get(&out, pretrain ? "loss" : "logits");
             assert_true(heed_copy_f32(cx, y, type ? found : first, heed_count(y)));
             if (type) assert_memory_equal(first, found, (size_t)heed_count(y) * sizeof *found);
             heed_reset(cx);
@@ -181,42 +157,49 @@ static void test_masks(void **state) {
 
 /* ---- configs ---- */
 
-static void refused(int i, const char *task, const char *setting, const char *sentence) {
+static void refused(const char *name, const char *task, const char *setting, const char *sentence) {
     heed_ctx *cx = open_context();
-    assert_null(make_with(cx, i, task, setting));
+    const heed_family *const family = heed_family_find(name);
+    assert_null(small_model_try(cx, family, heed_head_for(family, task), setting, 7));
     EXPECT_SENTENCE(cx, sentence);
     close_context(cx);
 }
 
 static void test_configs(void **state) {
     (void)state;
-    refused(0, "embed", "is_decoder=true", "is_decoder: only encoders are supported");
-    refused(0, "embed", "add_cross_attention=true", "add_cross_attention: only encoders are supported");
-    refused(0, "embed", "position_embedding_type=relative_key", "'relative_key' is not one of: absolute");
-    refused(0, "qa", "num_labels=3", "num_labels: question answering has 2");
-    refused(0, "classify", "problem_type=guess", "problem_type: 'guess' is not one of");
-    refused(0, "tag", "num_labels=0", "num_labels");
-    refused(2, "embed", "pad_token_id=null", "pad_token_id: a padding token is needed, since positions");
-    refused(2, "embed", "pad_token_id=9", "max_position_embeddings: no position is left behind that of the padding");
-    refused(6, "choose", "summary_type=attn", "summary_type: 'attn' is not one of: first, last, mean, cls_index");
-    refused(6, "choose", "summary_proj_to_labels=true", "summary_proj_to_labels");
-    refused(7, "pretrain", "num_labels=3", "num_labels: the order of sentences has 2, not 3");
-    refused(7, "embed", "num_hidden_groups=0", "num_hidden_groups");
-    refused(7, "embed", "num_hidden_groups=4000", "inner_group_num: more than 4096 layers in all");
-    refused(7, "embed", "num_hidden_layers=4000", "inner_group_num: more than 4096 layers in all");
-    refused(8, "embed", "relative_attention_num_buckets=16", "relative_attention_num_buckets: 16 is not between 32");
-    refused(8, "embed", "vocab_size=1", "vocab_size: the padding token is 1");
-    refused(9, "embed", "num_attention_heads=8", "num_attention_heads: rotary positions need heads of an even size");
-    refused(9, "classify", "classifier_pooling=max", "classifier_pooling: 'max' is not one of: cls, mean");
-    refused(9, "mlm", "sparse_prediction=true", "sparse_prediction: logits of all tokens are given");
-    refused(9, "embed", "global_attn_every_n_layers=0", "global_attn_every_n_layers: 0 is not between 1");
+    refused("bert", "embed", "is_decoder=true", "is_decoder: only encoders are supported");
+    refused("bert", "embed", "add_cross_attention=true", "add_cross_attention: only encoders are supported");
+    refused("bert", "embed", "position_embedding_type=relative_key", "'relative_key' is not one of: absolute");
+    refused("bert", "qa", "num_labels=3", "num_labels: question answering has 2");
+    refused("bert", "classify", "problem_type=guess", "problem_type: 'guess' is not one of");
+    refused("bert", "tag", "num_labels=0", "num_labels");
+    refused("roberta", "embed", "pad_token_id=null", "pad_token_id: a padding token is needed, since positions");
+    refused("roberta", "embed", "pad_token_id=9",
+            "max_position_embeddings: no position is left behind that of the padding");
+    refused("electra", "choose", "summary_type=attn",
+            "summary_type: 'attn' is not one of: first, last, mean, cls_index");
+    refused("electra", "choose", "summary_proj_to_labels=true", "summary_proj_to_labels");
+    refused("albert", "pretrain", "num_labels=3", "num_labels: the order of sentences has 2, not 3");
+    refused("albert", "embed", "num_hidden_groups=0", "num_hidden_groups");
+    refused("albert", "embed", "num_hidden_groups=4000 inner_group_num=2",
+            "inner_group_num: more than 4096 layers in all");
+    refused("albert", "embed", "num_hidden_layers=4000 inner_group_num=2",
+            "inner_group_num: more than 4096 layers in all");
+    refused("mpnet", "embed", "relative_attention_num_buckets=16",
+            "relative_attention_num_buckets: 16 is not between 32");
+    refused("mpnet", "embed", "vocab_size=1", "vocab_size: the padding token is 1");
+    refused("modernbert", "embed", "num_attention_heads=8",
+            "num_attention_heads: rotary positions need heads of an even size");
+    refused("modernbert", "classify", "classifier_pooling=max", "classifier_pooling: 'max' is not one of: cls, mean");
+    refused("modernbert", "mlm", "sparse_prediction=true", "sparse_prediction: logits of all tokens are given");
+    refused("modernbert", "embed", "global_attn_every_n_layers=0", "global_attn_every_n_layers: 0 is not between 1");
 
     /* transformers computes no loss for a problem type of "" */
     heed_ctx *cx = open_context();
-    heed_model *m = make(cx, 0, "classify");
+    heed_model *m = make(cx, "bert", "classify", NULL);
     assert_int_equal(heed_json_kind_of(heed_json_find(cx, heed_model_config(m), "problem_type")), HEED_JSON_NULL);
     heed_model_free(cx, m);
-    m = make_with(cx, 0, "classify", "problem_type=regression");
+    m = make(cx, "bert", "classify", "problem_type=regression");
     assert_string_equal(heed_json_text(cx, heed_model_config(m), "problem_type"), "regression");
     heed_model_free(cx, m);
     close_context(cx);
@@ -235,7 +218,7 @@ static void test_modernbert_files(void **state) {
         {"\"rope_parameters\": {\"full_attention\": {\"rope_theta\": -1}}", "-1 is not between"},
     };
     heed_ctx *cx = open_context();
-    heed_model *m = make(cx, 9, "embed");
+    heed_model *m = make(cx, "modernbert", "embed", "num_hidden_layers=1");
     assert_true(heed_model_save(cx, m, in_folder("modern")));
     heed_model_free(cx, m);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -3,7 +3,7 @@
 # Everything is made in build/: build/release is the product, other directories are builds for the tests, each with its
 # log. build/stages keeps what the stages of the tests said (tools/stage.sh); one that passed is run again only when a
 # file that it is made from has changed since.
-.PHONY: all help deps demo test test-all check check-seeds bench install docs format fuzz clean
+.PHONY: all help deps demo test test-all check check-seeds bench install docs exported format fuzz clean
 .NOTPARALLEL:
 
 PREFIX  ?= /usr/local
@@ -63,6 +63,9 @@ docs: all ## write what the command prints of itself to docs/reference/
 	@build/release/heed docs models >build/models.md
 	@build/release/heed docs help >build/commands.md
 	@cp build/models.md build/commands.md docs/reference/
+
+exported: all ## write the names that libheed.so exports to tests/meta/exported.txt, with which a test compares them
+	@nm -D --defined-only build/release/libheed.so | awk '{ print $$NF }' | LC_ALL=C sort >tests/meta/exported.txt
 
 format: ## lay out the code with clang-format-14
 	@sh tools/deps.sh test

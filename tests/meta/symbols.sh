@@ -1,4 +1,4 @@
-# libheed.so exports only heed_ names and carries its soname. libheed.a defines only heed_ names, so that it links into a
+# libheed.so exports the names of tests/meta/exported.txt, all of them heed_, and carries its soname. libheed.a defines only heed_ names, so that it links into a
 # program that has functions of the same names as hidden ones of heed's, and it refers to nothing that prints to the
 # user's streams or ends the process. The last check is first shown an object that does.
 set -eu
@@ -16,6 +16,25 @@ echo "$exported" | grep -qx heed_open || {
     echo "libheed.so does not export heed_open"
     exit 1
 }
+differs() { # FILE: how the names that are exported differ from it
+    echo "$exported" | LC_ALL=C sort | LC_ALL=C comm -3 "$1" - | sed 's/^\t/  + /; t
+        s/^/  - /'
+}
+names=$SOURCE/tests/meta/exported.txt
+for name in heed_add heed_zebra; do # one that is exported, one that is not
+    grep -vx $name "$names" >"$scratch/planted" || :
+    [ $name = heed_add ] || echo $name | LC_ALL=C sort -m "$names" - >"$scratch/planted"
+    differs "$scratch/planted" | grep -q "[-+] $name\$" || {
+        echo "the check itself is wrong: it does not see that $name differs"
+        exit 1
+    }
+done
+found=$(differs "$names")
+if [ -n "$found" ]; then
+    echo "libheed.so exports other names than tests/meta/exported.txt ('make exported' writes it anew, where that is intended):"
+    echo "$found"
+    exit 1
+fi
 readelf -d "$SHARED" | grep -q "SONAME.*\[$SONAME\]" || {
     echo "libheed.so has not the soname $SONAME"
     exit 1

@@ -64,6 +64,7 @@ build() { # "TARGET..."
     # shellcheck disable=SC2086 # options are words
     sh tools/build.sh "$dir" "$1" $options
 }
+skips() { sed -n 's/.*\(skipped: .*\)/\1/p' "$1" | sort | uniq -c | sed 's/^ *\([0-9]*\) skipped:/    \1 skipped:/'; }
 fuzzed() { if [ "$stage" = fuzz ]; then grep -h '^fuzz: ' "build/$dir/Testing/Temporary/LastTest.log" || :; fi; }
 
 if [ -n "$only" ]; then
@@ -84,6 +85,7 @@ if [ -n "$only" ]; then
     $run sh tools/run_tests.sh build/check "build/$dir" -R "$only" "$@" || status=1
     fuzzed
     awk '{ print $1 " passed, " $2 " failed, " $3 " skipped; all they said is in build/check.log" }' build/check.counts
+    skips build/check.log
     exit $status
 fi
 
@@ -106,5 +108,5 @@ $run sh tools/run_tests.sh "$state" "build/$dir" "$@" || {
 fuzzed
 read -r passed failed skipped <"$state.counts"
 echo "$stage: $passed passed, $failed failed, $skipped skipped in $(($(date +%s) - began)) s"
-sed -n 's/.*\(skipped: .*\)/\1/p' "$state.log" | sort | uniq -c | sed 's/^ *\([0-9]*\) skipped:/    \1 skipped:/'
+skips "$state.log"
 mv "$state.began" "$state.passed"

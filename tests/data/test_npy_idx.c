@@ -1,4 +1,5 @@
 /* Data sets from npy pairs and from MNIST's IDX files, with every refusal; and MNIST itself where it is at hand. */
+#include "given.h"
 #include "heed/data.h"
 #include "io/io_test.h"
 
@@ -278,20 +279,10 @@ static void test_no_memory(void **state) {
 
 /* ---- MNIST itself ---- */
 
-#ifndef HEED_SOURCE_DIR
-#    define HEED_SOURCE_DIR "."
-#endif
-
 static void test_mnist(void **state) {
     (void)state;
-    const char *base = getenv("HEED_DATA");
     char path[1024];
-    struct stat what;
-    snprintf(path, sizeof path, "%s/mnist", base ? base : HEED_SOURCE_DIR "/../shared/data");
-    if (stat(path, &what) != 0) {
-        print_message("skipped: no MNIST in HEED_DATA\n");
-        skip();
-    }
+    snprintf(path, sizeof path, "%s/mnist", given("mnist"));
     heed_ctx *cx = open_context();
     heed_data *train = heed_data_load(cx, path, &classify);
     heed_data *test =

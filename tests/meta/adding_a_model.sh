@@ -1,6 +1,6 @@
 # docs/adding-a-model.md is followed to the letter: what it shows goes into a copy of the sources, is compiled without a
 # warning, and is then in the command and in the tests as the page says. First the check is shown pages that are wrong.
-# The golden directory is made where python3 has PyTorch, safetensors and NumPy.
+# The golden directory is made where python3, or HEED_PYTHON, has PyTorch and transformers.
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -56,7 +56,11 @@ objects=$(cd "$SOURCE" && find src/cli src/lessons -name '*.c' | sed "s|^|$BUILD
 
 # 1. The file, and the layout that `make format` gives
 apply "$page" || fail "what it shows is out of date"
-if command -v clang-format-14 >/dev/null; then run clang-format-14 --dry-run -Werror "$copy/$file"; fi
+if command -v clang-format-14 >/dev/null; then
+    run clang-format-14 --dry-run -Werror "$copy/$file"
+else
+    echo "skipped: the layout of the page's code, since clang-format-14 is not installed"
+fi
 
 # 2. The line: the command has the family
 # shellcheck disable=SC2086
@@ -102,8 +106,8 @@ says '^highway, HeedHighway'
 
 # 3. The golden directory
 python=${HEED_PYTHON:-python3}
-if ! $python -c 'import numpy, safetensors, torch' 2>/dev/null; then
-    echo "skipped: the golden directory of the page, since $python has not PyTorch, safetensors and NumPy (HEED_PYTHON says which to take)"
+if ! $python -c 'import numpy, safetensors, torch, transformers' 2>/dev/null; then
+    echo "skipped: the golden directory of the page, for which HEED_PYTHON must be a Python with PyTorch, transformers, safetensors and NumPy"
     exit 0
 fi
 block() { # N: the page's N-th block of Python

@@ -1,4 +1,4 @@
-/* Tests that fail on purpose: meta/runner demands that the runner notices. `fails assertion|nan|crash|none` */
+/* Tests that fail on purpose: meta/runner demands that the runner notices. `fails assertion|nan|crash|skip|none` */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,12 @@
 #include <cmocka.h>
 
 static void passes(void **state) { (void)state; }
+
+static void says_skipped(void **state) {
+    (void)state;
+    print_message("skipped: for a reason\n");
+    skip();
+}
 
 static void fails_assertion(void **state) {
     (void)state;
@@ -29,6 +35,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes),
         strcmp(how, "assertion") == 0 ? (struct CMUnitTest)cmocka_unit_test(fails_assertion)
+        : strcmp(how, "skip") == 0    ? (struct CMUnitTest)cmocka_unit_test(says_skipped)
         : strcmp(how, "nan") == 0     ? (struct CMUnitTest)cmocka_unit_test(fails_nan)
                                       : (struct CMUnitTest)cmocka_unit_test(passes),
     };

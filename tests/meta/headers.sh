@@ -4,7 +4,7 @@ compilers=
 for cxx in g++ clang++-14; do
     if command -v $cxx >/dev/null; then compilers="$compilers $cxx"; fi
 done
-[ -n "$compilers" ] || echo "no C++ compiler here: the headers are compiled as C only"
+[ -n "$compilers" ] || echo "skipped: the headers in C++, for which there is no compiler"
 for header in "$SOURCE"/include/heed/*.h; do
     for std in c11 gnu17; do
         "$CC" -x c -std=$std -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror -fsyntax-only -I "$SOURCE/include" \

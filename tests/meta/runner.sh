@@ -30,6 +30,8 @@ for kind in assertion nan crash missing; do
     demand "$kind: the counts are $counts" test "$counts" = "1 1 0"
     demand "$kind: the test is not named" grep -q $kind "$scratch/output"
 done
+run skip
+demand "why something was skipped must be kept" grep -qx 'skipped: for a reason' "$scratch/stage.log"
 run nan
 demand "what the failed test said must be shown" grep -q 'the error is nan' "$scratch/output"
 run

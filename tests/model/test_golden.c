@@ -526,7 +526,10 @@ static void test_decoding(void **state) {
 
 static void test_all_heads(void **state) {
     (void)state;
-    if (chosen()) skip();
+    if (chosen()) {
+        print_message("skipped: whether every head has a golden directory, with HEED_ONLY\n");
+        skip();
+    }
     static const heed_head *heads[MAX_CASES];
     for (int k = 0; k < n_cases; k++) {
         heed_ctx *cx = heed_open(&(heed_config){.threads = 1, .dry = true});

@@ -194,7 +194,10 @@ static void threads_give_the_same_bits(void **state) {
 
 static void every_op_has_a_large_case(void **state) {
     (void)state;
-    if (!golden_is_whole()) skip();
+    if (!golden_is_whole()) {
+        print_message("skipped: whether every op has its cases, with HEED_OP\n");
+        skip();
+    }
     const struct golden *g = golden_open();
     for (int k = 0; all_ops[k]; k++) {
         bool found = false;

@@ -1,5 +1,6 @@
 /* BLEU and chrF: equal to sacreBLEU to 1e-9 on sentences of ours in several languages and, where HEED_DATA is set, on
  * Multi30k; signatures; refusals; hostile text. */
+#include "given.h"
 #include "text/text_test.h"
 
 /* n lines, each ended by 0, in a block of their own. */
@@ -100,11 +101,7 @@ static heed_lines read_multi30k(heed_ctx *cx, const char *data, const char *name
 
 static void test_multi30k(void **state) {
     (void)state;
-    const char *data = getenv("HEED_DATA");
-    if (!data) {
-        print_message("skipped: HEED_DATA does not say where multi30k is\n");
-        skip();
-    }
+    const char *const data = given("multi30k");
     heed_ctx *cx = open_context();
     const heed_json doc = open_golden(cx, "bleu_multi30k.json"), cases = heed_json_array(cx, doc, "cases");
     for (heed_json c = heed_json_first(cases); heed_json_kind_of(c) != HEED_JSON_NONE; c = heed_json_next(c)) {

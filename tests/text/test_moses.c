@@ -1,5 +1,6 @@
 /* The Moses way: equal to sacremoses on texts of ours in every language and, where HEED_DATA is set, on every line of
  * Multi30k; refusals; hostile bytes; lines without end. */
+#include "given.h"
 #include "text/text_test.h"
 
 #include <time.h>
@@ -169,11 +170,7 @@ static void test_long(void **state) {
 
 static void test_multi30k(void **state) {
     (void)state;
-    const char *data = getenv("HEED_DATA");
-    if (!data) {
-        print_message("skipped: HEED_DATA does not say where multi30k is\n");
-        skip();
-    }
+    const char *const data = given("multi30k");
     heed_ctx *cx = open_context();
     const heed_json files = open_golden(cx, "moses_multi30k.json");
     for (heed_json f = heed_json_first(files); heed_json_kind_of(f) != HEED_JSON_NONE; f = heed_json_next(f)) {

@@ -1,5 +1,6 @@
 /* Tokenizers against Python's `tokenizers`: its files read, ours written, the same ids and the same text; what training
  * learns; and what can be asked. */
+#include "given.h"
 #include "text/text_test.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -640,12 +641,7 @@ static void test_lossy(void **state) {
 static void test_multi30k(void **state) {
     (void)state;
     char path[1024];
-    const char *data = getenv("HEED_DATA");
-    snprintf(path, sizeof path, "%s/multi30k/val.de.gz", data ? data : "");
-    if (!data || access(path, R_OK) != 0) {
-        print_message("skipped: HEED_DATA does not say where multi30k is\n");
-        skip();
-    }
+    snprintf(path, sizeof path, "%s/multi30k/val.de.gz", given("multi30k"));
     heed_ctx *cx = open_context();
     heed_lines lines;
     assert_true(heed_lines_read(cx, path, &lines));

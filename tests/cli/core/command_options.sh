@@ -172,14 +172,14 @@ if grep -A 1 -E '^[a-zA-Z ]+:$' out | grep -qE '^$'; then fail "nothing stands u
 wrong 2 "docs: 'fish' is not one of: man, bash, zsh, models, help, commands" docs fish
 wrong 2 "docs: man: there is no command 'fish'" docs man fish
 wrong 2 "docs: 'train' is one word too many: only man is by command" docs bash train
-if command -v groff >/dev/null; then
+if there groff; then
     for page in man man-train man-generate; do
         groff -man -Tutf8 -ww "$page" >/dev/null 2>"$scratch/err"
         silent
     done
 fi
-if command -v zsh >/dev/null; then zsh -n zsh; fi
-if command -v bash >/dev/null; then
+if there zsh; then zsh -n zsh; fi
+if there bash; then
     complete() { # WORDS...: what bash offers for the last of them
         bash -c '. ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _heed; echo "${COMPREPLY[*]}"' bash "$@"
     }

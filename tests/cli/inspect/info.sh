@@ -60,7 +60,7 @@ printf '{"model_type": "heed-mlp",\n "input_size": oops}' >broken/config.json
 wrong 1 "broken/config.json: line 2, column " info broken
 
 # what a config.json unfolds to is within --memory in every look at it, also the one that finds out what it is
-if learns && command -v python3 >/dev/null; then
+if learns && there python3; then
     mkdir -p "$scratch/unfolds"
     awk 'BEGIN { printf "{\"a\":[[]"; for (i = 0; i < 1300000; i++) printf ",[]"; print "]}" }' >"$scratch/unfolds/config.json"
     echo x >"$scratch/unfolds/text"

@@ -92,7 +92,7 @@ ask '1\n' newline.json --decode --json
 says '^\{"text": ?"b\\nc\\u001[bB]\[31m"\}$'
 
 # in a terminal the tokens and their ids on the same colours, with NO_COLOR a bar between tokens; in a pipe ids alone
-if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+if on_a_terminal; then
     esc=$(printf '\033')
     echo 'the cat' >line
     "$HEED" tokens pieces <line >ids
@@ -103,8 +103,6 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; t
     [ "$(head -n 1 screen | cut -c 1-10)" = "[CLS]|the|" ] || fail "no colours"
     grep -q "$esc" screen && fail "NO_COLOR"
     TERM=xterm-256color "$HEED" tokens pieces <line | cmp - ids || fail "a pipe"
-else
-    echo "skipped: no script(1)"
 fi
 
 # files of older models

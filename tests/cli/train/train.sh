@@ -183,7 +183,7 @@ for work in gunzip 'load data' sgd 'gradient norm' 'average of weights'; do
 done
 
 # a bar on a terminal, never wider than it
-if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+if on_a_terminal; then
     script -qec "stty columns 60; '$HEED' train classify --data digits --out bar --epochs 2" /dev/null >screen
     grep -q "$(printf '\r').*step .*loss .*accuracy .*examples/s" screen || fail "a terminal should have a bar: $(cat screen)"
     tr '\r' '\n' <screen | grep '^.*step ' | sed "s/$(printf '\033')\[K//" | awk '{ gsub(/━|·/, "-") } length > 59 { exit 1 }' ||

@@ -9,7 +9,7 @@ for way in --help -h help; do
     grep -q '^usage: heed COMMAND' "$scratch/out" || fail "no usage in heed $way"
 done
 expect 2
-error_is "no command given: "
+error_is "no command given: 'heed --help' lists what there is$"
 expect 2 no-such-command-at-all
 error_is "no-such-command-at-all: unknown command"
 expect 2 --no-such-option

@@ -74,7 +74,7 @@ wrong 2 "new: bad: line 1: --seed needs a value: N" $model --recipe bad
 printf 'recipe bad\n' >bad
 wrong 2 "new: bad: line 1: a recipe cannot name another" $model --recipe bad
 printf 'seed 1\000\n' >bad
-wrong 2 "new: --recipe: bad: " $model --recipe bad
+wrong 2 "new: --recipe: bad: Invalid or incomplete multibyte or wide character$" $model --recipe bad
 wrong 2 "new: --recipe: nosuch: No such file" $model --recipe nosuch
 
 # the docs know every command and every option

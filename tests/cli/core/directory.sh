@@ -90,7 +90,7 @@ feed 'one two\n' translate model
 grep -q '^heed: model/config.json: No such file' err || fail "it should say what is missing"
 # data that cannot be read leave the old model as it is
 cp -r old kept
-wrong 1 'nowhere' train translate --from en --to de --data nowhere $small --out kept --force --quiet
+wrong 1 'nowhere.en: there is no such file, nor with .gz$' train translate --from en --to de --data nowhere $small --out kept --force --quiet
 for file in old/*; do cmp "$file" "kept/${file#old/}" || fail "kept should be as it was"; done
 
 # Ctrl-C while data are read: nothing is made

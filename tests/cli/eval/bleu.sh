@@ -46,7 +46,7 @@ says '"name": "chrF2\+\+",$'
 says '"score": 78\.538388033'
 
 wrong 2 "bleu: expected: HYP REF" bleu hyp
-wrong 2 "bleu: --tokenize: " bleu hyp one --tokenize zh
+wrong 2 "bleu: --tokenize: 'zh' is not one of: 13a intl none$" bleu hyp one --tokenize zh
 wrong 2 "bleu: --width: 16 is not between 0 and 15" bleu hyp one --width 16
 wrong 1 "nosuch: No such file or directory" bleu hyp nosuch
 wrong 1 "blank: 2 lines, hyp has 4" bleu hyp one blank

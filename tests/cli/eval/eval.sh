@@ -98,7 +98,7 @@ wrong 2 'eval: --png -: standard output can take one result' eval kinds --data t
 
 # refusals
 wrong 2 'eval: --png x.jpg: the name must end in .png' eval kinds --data test.csv --png x.jpg
-wrong 1 'none/x.png: ' eval kinds --data test.csv --png none/x.png
+wrong 1 'none/x.png: No such file or directory$' eval kinds --data test.csv --png none/x.png
 printf 'a,up,down\n0,0,5\n3e38,1,1\n' >huge.csv
 expect 1 eval line --data huge.csv --json
 error_is "huge.csv: line 3: the model's output is not a finite number$"

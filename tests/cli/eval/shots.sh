@@ -47,4 +47,4 @@ printf 'x\ty\na\tgin\nb\tgin\n' >one.tsv
 wrong 1 "one.tsv: column 'y' has only one answer" shots "$lm" --table one.tsv --k 0 --template '{x} {y}'
 printf 'x\ty\na\tgin\nb\t\n' >gap.tsv
 wrong 1 "gap.tsv: line 3: the answer, column 'y', is empty" shots "$lm" --table gap.tsv --k 0 --template '{x} {y}'
-wrong 1 'nowhere.tsv' shots "$lm" --table nowhere.tsv --template '{x} {y}'
+wrong 1 'nowhere.tsv: No such file or directory$' shots "$lm" --table nowhere.tsv --template '{x} {y}'

@@ -50,7 +50,7 @@ wrong 2 "info: --length: 'x' is not a whole number" info m --length x
 wrong 1 "nosuch/config.json: No such file or directory" info nosuch
 cp -r m broken
 head -c 1000 m/model.safetensors >broken/model.safetensors
-wrong 1 "broken/model.safetensors: " info broken
+wrong 1 'broken/model.safetensors: input_mean: data_offsets \[0,3136\] do not lie within the 496 bytes of data$' info broken
 sed 's/256/255/' m/config.json >broken/config.json
 cp m/model.safetensors broken/
 wrong 1 "broken: 3 names do not fit: misshapen 'layers.0.weight' is \(256,784\), not \(255,784\); " info broken

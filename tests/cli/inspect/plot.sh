@@ -145,6 +145,6 @@ wrong 2 "plot: --metric speed: no log has it" plot run.log --metric speed
 wrong 2 "plot: --name: there are more names than logs" plot run.log --name a --name b
 wrong 2 "plot: standard input can be one log only" plot - -
 wrong 2 "plot: --png a.gif: the name must end in .png" plot run.log --png a.gif
-wrong 2 "plot: --x: " plot run.log --x days
+wrong 2 "plot: --x: 'days' is not one of: steps epochs seconds words$" plot run.log --x days
 wrong 1 "nosuch/a.png: No such file" plot run.log --png nosuch/a.png
 [ -z "$(find . -name '.heed-*')" ] || fail "something half-written is left"

@@ -200,16 +200,14 @@ done
 printf 'x,y\n1,2\n2,nan\n3,5\n' >nan.csv
 for name in neuron parametric-pooling; do
     expect 1 lesson $name --data nan.csv
-    error_is "nan.csv: "
+    error_is "nan.csv: line 3, column 'y': a missing value \('nan'\); --skip-missing drops such rows, --drop the column$"
 done
 printf 'x,y\n1,2\n1,3\n1,4\n' >flat.csv
-for name in neuron nadaraya-watson; do
-    expect 1 lesson $name --data flat.csv
-    error_is "flat.csv: "
-done
+wrong 1 'flat.csv: x is the same in all rows$' lesson neuron --data flat.csv
+wrong 1 'flat.csv: all x are equal$' lesson nadaraya-watson --data flat.csv
 printf '1,1,a\n2,2,b\n3,3,c\n' >three.csv
 expect 1 lesson neuron --data three.csv
 error_is "three.csv: the third column has more than two labels"
 : >empty.csv
 expect 1 lesson neuron --data empty.csv
-error_is "empty.csv: "
+error_is 'empty.csv: the table is empty$'

@@ -180,7 +180,7 @@ done
 for name in scoring distance-and-dot keys-and-queries; do
     wrong 1 "missing.csv: No such file" lesson $name --data missing.csv
     : >empty.csv
-    wrong 1 "empty.csv: " lesson $name --data empty.csv
+    wrong 1 'empty.csv: the table is empty$' lesson $name --data empty.csv
 done
 wrong 2 "lesson: scorign: unknown lesson, did you mean 'scoring'" lesson scorign
 printf '1,2\n3,4\n' >few.csv

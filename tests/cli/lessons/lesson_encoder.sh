@@ -11,7 +11,7 @@ for name in $lessons; do says "^$name  *[^ ]"; done
 
 for name in $lessons; do
     wrong 2 "lesson $name: takes no data" lesson $name --data text
-    wrong 1 "none(/[a-z_.]+)?: " lesson $name --model none
+    wrong 1 'none(/[a-z_.]+)?: No such file or directory$' lesson $name --model none
     wrong 2 "lesson $name: --steps is for pre-training" lesson $name --model none --steps 40
 done
 wrong 2 "lesson transformer: takes no --model" lesson transformer --model none

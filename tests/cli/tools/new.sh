@@ -44,12 +44,12 @@ cmp mots/tokenizer.json pair/target_tokenizer.json || fail "the target's tokeniz
 wrong 2 "new: --tokenizer: words has 9 tokens, but vocab_size is 8$" new bert x --tokenizer words $tiny --set vocab_size=8
 wrong 2 "new: --tokenizer: mlp reads no tokens: its config has no vocab_size" new mlp x --tokenizer words
 wrong 1 "nothing: No such file" new bert x --tokenizer nothing $tiny
-wrong 1 "texts.tsv: " new bert x --tokenizer texts.tsv $tiny
+wrong 1 'texts.tsv: line 1, column 1: not a value$' new bert x --tokenizer texts.tsv $tiny
 [ ! -e x ] || fail "a failed call should leave nothing behind"
 
 # mistakes
 wrong 2 "new: mpl: unknown family, did you mean 'mlp'" new mpl x
-wrong 2 "mlp: input_size must be given: " new mlp x
+wrong 2 'mlp: input_size must be given: numbers in an example$' new mlp x
 wrong 2 "mlp: 'inputsize' is not a key of its config; these are: input_size, " new mlp x -s inputsize=3
 wrong 2 "mlp: input_size: '3x' is not a whole number" new mlp x -s input_size=3x
 wrong 2 "mlp: activation: 'rlu' is not one of: linear, identity, relu" new mlp x -s input_size=3 -s output_size=2 -s activation=rlu
@@ -60,5 +60,5 @@ if ! grep -q __asan_init "$HEED"; then # which has a line of its own to say
     wrong 1 "memory: the allocator has no " new mlp x -s input_size=1000000000000 -s output_size=2
 fi
 : >file
-wrong 1 "file/x: |file: " new linear file/x -s input_size=1 -s output_size=1
+wrong 1 'file/x: Not a directory$' new linear file/x -s input_size=1 -s output_size=1
 [ ! -e x ] || fail "a failed call should leave nothing behind"

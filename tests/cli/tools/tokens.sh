@@ -137,7 +137,7 @@ ask 'a\n\376\n' --train word --out bad
 [ ! -e bad ] || fail "a failed call should leave nothing behind"
 ask 'abc\n' --train bpe --vocab 5 --out bad
 [ $status = 1 ] && grep -q '^heed: train: a vocabulary of 5 cannot hold 4 special tokens and 4 characters$' err || fail "too small"
-wrong 1 'missing: ' tokens --train word --out bad missing
+wrong 1 'missing: No such file or directory$' tokens --train word --out bad missing
 wrong 2 'tokens: expected: DIR' tokens
 wrong 2 'tokens: expected: DIR' tokens a b
 wrong 2 'tokens: --vocab N is needed with --train bpe' tokens --train bpe --out bad
@@ -145,7 +145,7 @@ wrong 2 'tokens: --out DIR is needed' tokens --train word
 wrong 2 'tokens: --out goes with --train' tokens word --out bad
 wrong 2 'tokens: --decode does not go with --train' tokens --train word --out bad --decode
 wrong 2 "tokens: --train: 'wrod'" tokens --train wrod --out bad
-wrong 1 'nowhere: ' tokens nowhere
+wrong 1 'nowhere: No such file or directory$' tokens nowhere
 mkdir none
 wrong 1 'none: no tokenizer.json, vocab.txt, vocab.json with merges.txt, or SentencePiece model' tokens none
 echo '{"model": {"type": "Morph"}}' >none/tokenizer.json

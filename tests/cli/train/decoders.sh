@@ -16,10 +16,10 @@ scaling() { bad "$1" "s/\"rope_theta\": [0-9.]*/\"rope_theta\": 10000, \"rope_sc
 
 # rotary positions
 scaling "rope_scaling.type: 'spiral' is not one of: default, linear, dynamic, yarn, longrope, llama3, proportional" '{"type": "spiral"}'
-scaling 'rope_scaling.factor: ' '{"type": "linear"}'
-scaling 'rope_scaling.factor: ' '{"rope_type": "dynamic", "factor": 0}'
-scaling 'rope_scaling.low_freq_factor: ' '{"rope_type": "llama3", "factor": 8, "high_freq_factor": 4}'
-scaling 'rope_scaling.short_factor: ' '{"rope_type": "longrope", "long_factor": [1, 2, 3]}'
+scaling 'rope_scaling.factor: missing$' '{"type": "linear"}'
+scaling 'rope_scaling.factor: 0 is not between ' '{"rope_type": "dynamic", "factor": 0}'
+scaling 'rope_scaling.low_freq_factor: missing$' '{"rope_type": "llama3", "factor": 8, "high_freq_factor": 4}'
+scaling 'rope_scaling.short_factor: missing$' '{"rope_type": "longrope", "long_factor": [1, 2, 3]}'
 scaling 'rope_scaling.long_factor: 2 factors for 3 pairs' '{"rope_type": "longrope", "short_factor": [1, 2, 3], "long_factor": [1, 2]}'
 scaling 'rope_scaling: an object is needed, or null' '"linear"'
 scaling 'rope_scaling.full_attention: all layers of this family turn alike' '{"full_attention": {"rope_type": "default"}}'
@@ -30,7 +30,7 @@ bad 'num_attention_heads: 5 heads do not divide a hidden_size of 12' 's/"num_att
 bad 'num_key_value_heads: 2 query heads cannot share 3 heads of keys and values evenly' 's/"num_key_value_heads": null/"num_key_value_heads": 3/'
 bad 'pad_token_id: token 30 is not one of the 30 there are' 's/"pad_token_id": null/"pad_token_id": 30/'
 bad 'pad_token_id: token -31 is not one of the 30 there are' 's/"pad_token_id": null/"pad_token_id": -31/'
-bad "hidden_act: " 's/"hidden_act": "silu"/"hidden_act": "spline"/'
+bad "hidden_act: 'spline' is not one of: linear, " 's/"hidden_act": "silu"/"hidden_act": "spline"/'
 
 # windows
 wrong 2 '.*sliding_window: layer 0 sees a sliding window, whose size is not given' new gemma2 none $small --set num_key_value_heads=1 --set head_dim=4 --set sliding_window=null

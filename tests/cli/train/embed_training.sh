@@ -54,5 +54,5 @@ expect 0 train mlm --data pairs.tsv $small --out more --steps 1 --quiet --force
 
 printf 'only one text\nand another\n' >one.tsv
 wrong 1 'one.tsv: one column: two texts are needed' train embed --data one.tsv --init fresh --out never
-wrong 2 'train embed: --temperature: ' train embed --data pairs.tsv --init fresh --out never --temperature 0
+wrong 2 'train embed: --temperature: 0 is not between 0.0001 and 1000$' train embed --data pairs.tsv --init fresh --out never --temperature 0
 [ ! -e never ] || fail "what was refused should leave nothing behind"

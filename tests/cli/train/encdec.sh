@@ -100,7 +100,7 @@ error_is "luong: score: .cosine. is not one of: dot, general, concat"
 expect 2 new luong bad --set vocab_size=9 --set attention=near
 error_is "luong: attention: .near. is not one of: global, local-m, local-p"
 expect 2 new luong bad --set vocab_size=9 --set window=0
-error_is "luong: window: "
+error_is 'luong: window: 0 is not between 1 and 1048576$'
 expect 2 new bahdanau bad --set vocab_size=9 --set maxout_size=-1
-error_is "bahdanau: maxout_size: "
+error_is 'bahdanau: maxout_size: -1 is not between 0 and 16777216$'
 [ ! -e bad ] || fail "nothing should be written"

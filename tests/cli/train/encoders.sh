@@ -76,7 +76,7 @@ wrong 1 "unknown.tsv: line 2: tag 'ORG' is not one of the model's 2" eval names 
 printf 'mr\tO\nbert\n' >column.tsv
 wrong 1 'column.tsv: line 2: number of columns: 1, in the first line 2' eval names --data column.tsv
 printf 'mr\nbert\n' >column.tsv
-wrong 1 'column.tsv: ' eval names --data column.tsv
+wrong 1 'column.tsv: one column: a word and its tag are needed, separated by a tab$' eval names --data column.tsv
 
 # a tokenizer that is not the model's
 expect 0 new bert small --task classify --set vocab_size=7 $tiny --quiet

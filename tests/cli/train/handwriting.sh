@@ -85,11 +85,11 @@ wrong 2 "attend: --html is not for models of handwriting, which said is" attend 
 printf '{"strokes": [[[0,0],[1]]]}\n' >bad.jsonl
 wrong 1 'bad.jsonl: line 1: .*expected a point \[x, y\]' train handwriting --data bad.jsonl --out no
 wrong 1 'bad.jsonl: line 1: .*expected a point \[x, y\]' generate mine --prompt bad.jsonl
-wrong 1 'missing.jsonl: ' train handwriting --data missing.jsonl --out no
-wrong 1 'missing.jsonl: ' generate mine --prompt missing.jsonl
+wrong 1 'missing.jsonl: No such file or directory$' train handwriting --data missing.jsonl --out no
+wrong 1 'missing.jsonl: No such file or directory$' generate mine --prompt missing.jsonl
 wrong 2 'generate: --png x.svg: the name must end in .png' generate mine --png x.svg
-wrong 1 'no/x.png: ' generate mine --max-tokens 3 --png no/x.png
-wrong 2 'generate: --bias: ' generate mine --bias -1
+wrong 1 'no/x.png: No such file or directory$' generate mine --max-tokens 3 --png no/x.png
+wrong 2 'generate: --bias: -1 is not between 0 and 100$' generate mine --bias -1
 wrong 2 'train: gpt2 cannot be trained to handwriting' train handwriting --model gpt2 --out no
 [ ! -e no ] || fail "nothing should be left"
 expect 0 new lstm tokens --set vocab_size=9 --set hidden_size=4 --set embedding_size=4

@@ -24,8 +24,8 @@ wrong 1 "freeze: no parameter fits 'encoder" train classify --data two.csv --ini
 wrong 2 'train: --init: two holds a model of family mlp, not linear' \
     train classify --data two.csv --init two --model linear --out none
 wrong 2 'train: mlp cannot be trained to translate' train translate --data two.csv --init two --out none
-wrong 1 'missing/config.json: ' train classify --data two.csv --init missing --out none
+wrong 1 'missing/config.json: No such file or directory$' train classify --data two.csv --init missing --out none
 [ ! -e none ] || fail "what was refused should leave nothing behind"
 expect 0 train classify --data two.csv --init two --out slow --steps 20 --layer-decay 0.5 --quiet
 cmp -s two/model.safetensors slow/model.safetensors && fail "it should have learnt"
-wrong 2 'train classify: --layer-decay: ' train classify --data two.csv --init two --out none --layer-decay 2
+wrong 2 'train classify: --layer-decay: 2 is not between 1e-06 and 1$' train classify --data two.csv --init two --out none --layer-decay 2

@@ -86,9 +86,9 @@ edit() { # PATTERN: a copy of the adapter whose config is changed
     sed "$1; s|\.\./\.\./model|$SOURCE/tests/golden/model|" "$golden/adapter_config.json" >bad/adapter_config.json
 }
 edit 's/"use_dora": false/"use_dora": true/'
-wrong 1 'bad/adapter_config.json: use_dora: ' score bad 'gin pis'
+wrong 1 "bad/adapter_config.json: use_dora: heed's LoRA does not have this: must be false$" score bad 'gin pis'
 edit 's/"bias": "none"/"bias": "all"/'
-wrong 1 'bad/adapter_config.json: bias: ' score bad 'gin pis'
+wrong 1 'bad/adapter_config.json: bias: biases are not trained: must be none$' score bad 'gin pis'
 edit 's/"LORA"/"IA3"/'
 wrong 1 "bad/adapter_config.json: peft_type: heed's adapters are LORA, not IA3" score bad 'gin pis'
 edit 's/"c_attn"/"c_proj"/'

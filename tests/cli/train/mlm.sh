@@ -62,10 +62,10 @@ printf 'One line.\n' >line.txt
 wrong 1 'empty.txt: there is no text' train mlm --data empty.txt --out never
 wrong 1 'mlm: sequences of 2 tokens have no room for words beside 2 special tokens' \
     train mlm --data stories.txt --out never --max-length 2
-wrong 2 'train mlm: --masked: ' train mlm --data stories.txt --out never --masked 0
+wrong 2 'train mlm: --masked: 0 is not between 0.001 and 1$' train mlm --data stories.txt --out never --masked 0
 wrong 2 'train: mlp cannot be trained to mlm' train mlm --data stories.txt --out never --model mlp
 wrong 2 'train: --whole-words is not for classify, but for mlm' train classify --data x.csv --out never --whole-words
-wrong 1 'missing.txt: ' train mlm --data missing.txt --out never
+wrong 1 'missing.txt: No such file or directory$' train mlm --data missing.txt --out never
 expect 0 tokens --train word --vocab 50 --out plain <stories.txt
 wrong 1 'mlm: the tokenizer has no mask token, such as \[MASK\]' \
     train mlm --data stories.txt --tokenizer plain --out never

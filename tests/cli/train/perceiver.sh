@@ -85,4 +85,4 @@ wrong 2 '.*d_model: the decoder of masked tokens has 8 heads, which do not divid
 wrong 2 'v_channels: self-attention gives 24 numbers, and they are added to latents of 16' new perceiver no $tiny --set v_channels=24
 wrong 2 '.*num_self_attention_heads: 3 heads do not divide d_latents, 16' new perceiver no $tiny --set num_self_attention_heads=3
 wrong 2 '.*4 heads do not divide keys of 15 and' new perceiver no --task fourier $tiny --set in_channels=1 --set num_bands=3
-wrong 2 '.*num_bands' new perceiver no --task fourier $tiny --set num_bands=0
+wrong 2 'perceiver: num_bands: 0 is not between 1 and 65536$' new perceiver no --task fourier $tiny --set num_bands=0

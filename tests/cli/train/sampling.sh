@@ -92,7 +92,7 @@ wrong 2 "train: --carry-state does not go with --documents" train lm --data stor
 wrong 2 "train: --sampling-decay goes with --scheduled-sampling" train lm --data stories.txt --model gru --sampling-decay 2 --out bad
 wrong 2 "train: --sampling-decay: 2: of exponential it must be below 1" train lm --data stories.txt --model gru \
     --scheduled-sampling exponential --sampling-decay 2 --out bad
-wrong 2 "train lm: --teacher-forcing: " train lm --data stories.txt --model gru --teacher-forcing 1.5 --out bad
+wrong 2 'train lm: --teacher-forcing: 1.5 is not between 0 and 1$' train lm --data stories.txt --model gru --teacher-forcing 1.5 --out bad
 wrong 1 "train: --batch: 4000 streams of a text of [0-9]+ tokens: each needs 2" train lm --data stories.txt --model gru --tokens char \
     --carry-state --batch 4000 --context 8 --out bad
 [ ! -e bad ] || fail "nothing should be written"

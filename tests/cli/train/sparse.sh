@@ -23,5 +23,5 @@ for pattern in "attention_window=6" "attention_block=4 --set random_blocks=1"; d
     [ -s out ] || fail "$pattern should draw"
 done
 wrong 2 '.*attention_block: attention has a window or blocks, not both' new sparse no --set attention_window=4 --set attention_block=2
-wrong 2 '.*random_blocks' new sparse no --set attention_block=2 --set random_blocks=-1
+wrong 2 'sparse: random_blocks: -1 is not between 0 and 1023$' new sparse no --set attention_block=2 --set random_blocks=-1
 wrong 2 '.*causal: a language model needs true' new sparse no --task lm --set causal=false

@@ -29,7 +29,7 @@ expect 0 "$@" --resume --png -
 [ "$(head -c 4 out | tail -c 3)" = PNG ] || fail "the picture on standard output"
 wrong 2 'sweep classify: --png -: standard output can take one result' "$@" --resume --png - --json
 wrong 2 'sweep classify: --png x.jpg: the name must end in .png' "$@" --resume --png x.jpg
-wrong 1 'grid: a sweep with other options: ' sweep classify --data data.csv --steps 21 --grid lr=0.1 --out grid --resume
+wrong 1 'grid: a sweep with other options: \{"task":"classify","options":' sweep classify --data data.csv --steps 21 --grid lr=0.1 --out grid --resume
 
 # stopped and continued: runs under way save themselves
 "$HEED" sweep classify --data data.csv --steps 100000000 --schedule constant --grid lr=0.1,0.01 --out stopped --quiet >out 2>err &

@@ -84,7 +84,7 @@ says '^trained mlp for 30 steps'
 grep -A 1 hidden_sizes small/config.json | grep -q 4 || fail "the recipe's setting should hold"
 for recipe in "$SOURCE"/recipes/*.recipe; do # each is a valid set of options
     grep -q 'heed train' "$recipe" || fail "$recipe should say how to use it"
-    wrong 1 'no.csv(\.[a-z]+)?: ' train "$(sed -n '/.*heed train \([a-z]*\) .*/ { s//\1/p; q; }' "$recipe")" --data no.csv --recipe "$recipe" --out none
+    wrong 1 'no.csv(: No such file or directory|.[a-z]+: there is no such file, nor with .gz)$' train "$(sed -n '/.*heed train \([a-z]*\) .*/ { s//\1/p; q; }' "$recipe")" --data no.csv --recipe "$recipe" --out none
 done
 
 # accumulating is a larger batch in parts: the same predictions but for rounding
@@ -131,10 +131,10 @@ wrong 2 'train classify: --data PATH is needed' train classify --out x
 wrong 2 'train classify: --out DIR is needed' train classify --data kinds.csv
 wrong 2 "train: no-such-family: unknown family, 'heed list' lists them\$" train classify --data kinds.csv --out x --model no-such-family
 wrong 2 'train: kernel-pooling cannot be trained to classify' train classify --data kinds.csv --out x --model kernel-pooling
-wrong 2 'train classify: --lr: .*' train classify --data kinds.csv --out x --lr fast
-wrong 2 'train classify: --steps and --epochs: ' train classify --data kinds.csv --out x --steps 3 --epochs 3
-wrong 2 'train classify: --resume and --force: ' train classify --data kinds.csv --out x --resume --force
-wrong 1 'nothing.csv: ' train classify --data nothing.csv --out x
+wrong 2 "train classify: --lr: 'fast' is not a number$" train classify --data kinds.csv --out x --lr fast
+wrong 2 'train classify: --steps and --epochs: only one of them makes sense$' train classify --data kinds.csv --out x --steps 3 --epochs 3
+wrong 2 'train classify: --resume and --force: only one of them makes sense$' train classify --data kinds.csv --out x --resume --force
+wrong 1 'nothing.csv: No such file or directory$' train classify --data nothing.csv --out x
 wrong 1 "mlp: 'hiden' is not a key" train classify --data kinds.csv --out x --set hiden=3
 wrong 1 'train: --batch: 500 is larger than the data, 180 examples to train on' train classify --data kinds.csv --out x --batch 500 --quiet
 printf 'a,y\n1,2\n3\n' >short.csv
@@ -147,7 +147,7 @@ printf 'a,y\n1,one\n2,one\n' >single.csv
 wrong 1 'single.csv: all examples are of one class' train classify --data single.csv --out x
 wrong 1 'none/log.jsonl: No such file' train classify --data kinds.csv --out logged --quiet --log none/log.jsonl
 [ ! -e logged/checkpoint.safetensors ] || fail "what was refused should leave no checkpoint"
-wrong 1 'line.csv/x: ' train classify --data kinds.csv --out line.csv/x --quiet
+wrong 1 'line.csv/x: Not a directory$' train classify --data kinds.csv --out line.csv/x --quiet
 [ ! -e x ] || fail "what was refused should leave nothing behind"
 
 # a learning rate that diverges: one sentence, and the last good state
@@ -157,7 +157,7 @@ wrong 1 'train: the .* of step [0-9]+ is .*diverged at a learning rate of 1e\+06
 
 # digits with nothing downloaded; plain lines where there is no terminal
 expect 0 train classify --data digits --out digits --epochs 2 --seed "$(seed 1)"
-at_least "accuracy of digits" "$(said 'test: accuracy')" 60 # at random: 10
+at_least "accuracy of digits" "$(said 'test: accuracy')" 75 # at random: 10
 ! grep -q "$(printf '[\033\r]')" "$scratch/err" || fail "control characters in a file"
 measured=$(said 'test: accuracy')
 expect 0 eval digits --data digits --seed "$(seed 1)" --json

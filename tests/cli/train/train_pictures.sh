@@ -84,7 +84,7 @@ expect 0 train classify --model timm-vit --set architecture=deit_tiny_distilled_
 expect 0 train classify --model vit --data data $tiny --teacher learnt --distillation soft --distillation-alpha 0.7 --temperature 2 --steps 2 --batch 4 --out taught-vit
 wrong 1 'learnt: a teacher of 2 classes, but the data have 3' train classify --model vit --data more $tiny --teacher learnt --out wrong
 wrong 2 'train: --temperature needs a --teacher' train classify --model vit --data data --temperature 2 --out wrong
-wrong 2 'train: --crop-area and --crop-padding: ' train classify --model vit --data data --crop-area 0.5 --crop-padding 2 --out wrong
+wrong 2 'train: --crop-area and --crop-padding: one kind of crop at a time$' train classify --model vit --data data --crop-area 0.5 --crop-padding 2 --out wrong
 wrong 2 'train: --mixup is for models of pictures, which mlp is not' train classify --data digits --mixup 1 --out wrong
 wrong 2 'train: --target is for tables' train classify --model vit --data data --target x --out wrong
 
@@ -111,9 +111,9 @@ mkdir more/train/empty
 wrong 1 'more/train/empty: the folder of a class without a picture' train classify --model vit --data more --out wrong
 rmdir more/train/empty
 head -c 60 data/train/dark/0.png >more/train/dark/3.png
-wrong 1 'more/train/dark/3.png: ' train classify --model vit --data more --out wrong
-wrong 1 'more/train/dark/3.png: ' train classify --model vit --data more $tiny --memory 80M --out wrong
+wrong 1 'more/train/dark/3.png: the PNG is cut short, at byte 60$' train classify --model vit --data more --out wrong
+wrong 1 'more/train/dark/3.png: the PNG is cut short, at byte 60$' train classify --model vit --data more $tiny --memory 80M --out wrong
 printf 'no picture' >more/train/dark/3.png
 wrong 1 'more/train/dark/3.png: not a picture' train classify --model vit --data more --out wrong
-wrong 1 'nowhere: ' train classify --model vit --data nowhere --out wrong
+wrong 1 'nowhere: No such file or directory$' train classify --model vit --data nowhere --out wrong
 [ ! -e wrong ] || [ -z "$(ls wrong)" ] || fail "nothing should have been written"

@@ -156,9 +156,9 @@ expect 0 generate "$lm" 'gin pis' $write --no-context-shift --quiet
 [ ! -s err ] || fail "--quiet"
 wrong 1 'prompt 2: a text of 40 tokens: the model has positions for 40' generate "$lm" fas "$long fas fas"
 wrong 1 "$SOURCE/tests/golden/model/bert-mlm: BertForMaskedLM of bert cannot decode" generate "$SOURCE/tests/golden/model/bert-mlm" x
-wrong 1 'nowhere' generate nowhere x
+wrong 1 'nowhere/config.json: No such file or directory$' generate nowhere x
 wrong 2 'generate: --temperature 0 is greedy' generate "$lm" --temperature 0 --top-p 0.5 x
 wrong 2 'generate: --beam does not go with sampling' generate "$lm" --beam 2 --sample x
 wrong 2 'generate: .*max-tokens.*max-new-tokens' generate "$lm" --max-tokens 3 --max-new-tokens 4 x
 wrong 2 'generate: --max-tokens: 0 is not between' generate "$lm" --max-tokens 0 x
-wrong 2 'generate: ' generate
+wrong 2 "generate: expected: DIR \[PROMPT...\]; 'heed generate --help' explains$" generate

@@ -71,7 +71,7 @@ wrong 1 'binary: line 2: byte 1 is not UTF-8' similar model --texts binary x --q
 wrong 2 'similar: --texts FILE is needed' similar model x
 wrong 2 'similar: --texts: a file is needed; standard input is for queries' similar model --texts - x
 head -c 200 texts.vectors.safetensors >cut.st
-wrong 1 'the file of vectors: cut.st: ' similar model --texts texts --index cut.st x --quiet
+wrong 1 'the file of vectors: cut.st: vectors: data_offsets \[0,320\] do not lie within the 24 bytes of data$' similar model --texts texts --index cut.st x --quiet
 [ "$(wc -c <cut.st)" = 200 ] || fail "what is no index should stay as it is"
 cp model/model.safetensors weights.st
 wrong 1 'weights.st: no vectors of texts; it is not overwritten' similar model --texts texts --index weights.st x --quiet

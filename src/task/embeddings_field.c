@@ -13,7 +13,7 @@ static const char *path_of(const heed_run *r, int side) {
 bool run_embeddings_fit(const heed_run *r) {
     for (int side = 0; side < 2; side++)
         if (path_of(r, side) && run_init(r))
-            return run_misused(r, "--%s and --init: only one of them makes sense", names[side]);
+            return run_option_misused(r, "--%s and --init: only one of them makes sense", names[side]);
     return true;
 }
 

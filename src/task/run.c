@@ -63,6 +63,14 @@ int run_list(const heed_run *r, const char *name, const char *const **values) {
     return value_list(r->values, name, values);
 }
 
+bool run_option_misused(const heed_run *r, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    heed_failv(r->cx, HEED_ERR_USAGE, format, args);
+    va_end(args);
+    return heed_fail_in(r->cx, "train %s", r->task->name);
+}
+
 bool run_misused(const heed_run *r, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -202,7 +210,7 @@ static bool find_way(heed_run *r) {
 static const char *needed(const heed_run *r, const char *name) {
     const char *const text = run_text(r, name);
     const heed_field *const f = values_field(r->values, name, strlen(name));
-    if (!text) run_misused(r, "--%s %s is needed", name, f ? f->value : "");
+    if (!text) run_option_misused(r, "--%s %s is needed", name, f ? f->value : "");
     return text;
 }
 

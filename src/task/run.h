@@ -107,6 +107,8 @@ static inline const char *run_init(const heed_run *r) { return run_text(r, "init
 
 /* Fails with HEED_ERR_USAGE and "train: " before the sentence. */
 bool run_misused(const heed_run *r, const char *format, ...) HEED_PRINTF(2, 3);
+/* The same with "train TASK: ", of what is wrong whatever the model and its data. */
+bool run_option_misused(const heed_run *r, const char *format, ...) HEED_PRINTF(2, 3);
 /* Fails where one of these fields is given, though it is for models of `what`. */
 bool run_fields_unused(const heed_run *r, const heed_field *rows, const char *what);
 /* The directory becomes this run's: nobody else writes into it. */

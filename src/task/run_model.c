@@ -13,12 +13,12 @@ struct lora {
 
 /* Names separated by commas. */
 static bool read_targets(const heed_run *r, const char *targets, struct lora *to) {
-    if (strlen(targets) >= sizeof to->text) return run_misused(r, "--lora-targets: too long");
+    if (strlen(targets) >= sizeof to->text) return run_option_misused(r, "--lora-targets: too long");
     strcpy(to->text, targets);
     for (char *at = to->text, *next; at; at = next) {
         if ((next = strchr(at, ','))) *next++ = 0;
         if (!*at || to->opts.n_targets == (int)(sizeof to->target / sizeof *to->target))
-            return run_misused(r, "--lora-targets: %s", *at ? "too many names" : "an empty name");
+            return run_option_misused(r, "--lora-targets: %s", *at ? "too many names" : "an empty name");
         to->target[to->opts.n_targets++] = at;
     }
     return true;
@@ -39,9 +39,9 @@ bool run_lora_fits(const heed_run *r) {
     static const char *const more[] = {"lora-alpha", "lora-dropout", "lora-targets"};
     struct lora lora;
     for (int i = 0; i < 3; i++)
-        if (run_given(r, more[i]) && !run_given(r, "lora")) return run_misused(r, "--%s needs --lora RANK", more[i]);
+        if (run_given(r, more[i]) && !run_given(r, "lora")) return run_option_misused(r, "--%s needs --lora RANK", more[i]);
     if (!run_given(r, "lora")) return true;
-    if (!run_init(r)) return run_misused(r, "--lora needs --init DIR, the model to adapt");
+    if (!run_init(r)) return run_option_misused(r, "--lora needs --init DIR, the model to adapt");
     return lora_of(r, &lora);
 }
 

@@ -38,7 +38,7 @@ static heed_task_data *read_words(heed_run *r, const char *path, const heed_task
 
 static bool check(heed_run *r) {
     char why[FIELD_WHY];
-    if (!table_separator_fits(r->values, why)) return run_misused(r, "%s", why);
+    if (!table_separator_fits(r->values, why)) return run_option_misused(r, "%s", why);
     return !run_flag(r, "unsupervised") || run_int(r, "baum-welch") > 0 ||
            run_misused(r, "--unsupervised needs --baum-welch N");
 }

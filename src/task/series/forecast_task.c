@@ -56,7 +56,7 @@ static bool check(heed_run *r) {
         return run_misused(r, "--split: '%s' is not three numbers, as 0.7,0.1,0.2 or 8640,2880,2880, nor ett", split);
     if (run_given(r, "quantiles") && run_given(r, "loss"))
         return run_misused(r, "--quantiles and --loss: quantiles are trained by the pinball loss");
-    return table_fields_fit(r->values, why) || run_misused(r, "%s", why);
+    return table_fields_fit(r->values, why) || run_option_misused(r, "%s", why);
 }
 
 /* ---- the data ---- */

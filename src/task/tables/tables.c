@@ -120,7 +120,7 @@ static bool check(heed_run *r) {
     char why[FIELD_WHY];
     if (!run_has_key(r->family, "input_size"))
         return run_misused(r, "%s is no model of tables or pictures, which %s reads", r->family->name, r->task->name);
-    return table_fields_fit(r->values, why) || run_misused(r, "%s", why);
+    return table_fields_fit(r->values, why) || run_option_misused(r, "%s", why);
 }
 
 static bool load(heed_run *r) {

@@ -26,7 +26,7 @@ static bool carry_fits(const heed_run *r) {
 
 static bool separator_fits(const heed_run *r) {
     char why[FIELD_WHY];
-    return !run_knows(r, "separator") || table_separator_fits(r->values, why) || run_misused(r, "%s", why);
+    return !run_knows(r, "separator") || table_separator_fits(r->values, why) || run_option_misused(r, "%s", why);
 }
 
 static bool check(heed_run *r) {

@@ -5,13 +5,14 @@
 #include "classical/ngram/ngram.h"
 #include "classical/ngram/ngram_model.h"
 #include "heed/music.h"
+#include "io/text.h"
 #include "model/core/directory.h"
 #include "task/run.h"
 #include "task/text/text_parts.h"
 #include "text/strings/split.h"
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 /* clang-format off */
 static const heed_field fields[] = {
@@ -75,13 +76,16 @@ static struct counting *counting_of(const heed_run *r) { return r->user; }
 
 /* Numbers with commas between them; how many, or -1. */
 static int read_list(const char *text, double *to, int most) {
-    int n = 0;
-    for (char *end;; text = end + 1) {
-        if (n == most) return -1;
-        to[n++] = strtod(text, &end);
-        if (end == text || (*end && *end != ',')) return -1;
-        if (!*end) return n;
+    for (int n = 0; n < most;) {
+        const size_t length = strcspn(text, ",");
+        char cell[64];
+        if (length >= sizeof cell) return -1;
+        snprintf(cell, sizeof cell, "%.*s", (int)length, text);
+        if (!number_read(cell, &to[n++], &(bool){false})) return -1;
+        if (!text[length]) return n;
+        text += length + 1;
     }
+    return -1;
 }
 
 static bool read_prune(const heed_run *r, struct counting *c) {

@@ -45,7 +45,7 @@ says '"name": "hmm"'
 wrong 1 "m/config.json: model_type: 'heed-hmm' is a hidden Markov model, which is for heed tag, eval and info$" generate m --prompt the
 
 expect 0 train tag --data tags.tsv --model hmm --baum-welch 3 --out learnt
-grep -q '^heed: Baum-Welch step 3: [0-9.]* nats per word$' err || fail "steps should be said"
+grep -q '^Baum-Welch step 3: [0-9.]* nats per word$' err || fail "steps should be said"
 
 # without tags: three kinds of words are found by their places
 awk 'BEGIN {

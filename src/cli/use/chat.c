@@ -1,12 +1,12 @@
 /* Conversations with a model. What was said is rendered anew with every message; the key-value cache of a session holds
  * what is the same as before, so that only new tokens are computed. */
 #include "cli/use/chat.h"
-#include "heed/chat.h"
 #include "base/clock.h"
 #include "cli/core/decoding_options.h"
 #include "cli/core/input_lines.h"
 #include "cli/core/line_editor.h"
 #include "cli/core/text_out.h"
+#include "heed/chat.h"
 #include "model/core/directory.h"
 #include <stdio.h>
 #include <string.h>

@@ -121,7 +121,7 @@ expect 0 train --help
 says '^usage: heed train TASK \[OPTIONS\]$'
 says '^TASK is one of:$'
 sed -n '/^TASK is/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' out >tasks
-sed -n 's/^TASK(\(.*\))$/\1/p' "$SOURCE/src/cli/train/tasks.def" >defined
+sed -n 's/^TASK(\(.*\))$/\1/p' "$SOURCE/src/task/tasks.def" >defined
 cmp -s tasks defined || fail "the tasks: $(cat tasks)"
 says '^      --patience N '
 if grep -qE '^ .{5}--(target|from) [A-Z]' out; then fail "the options of one task should be on its own page"; fi

@@ -1,5 +1,6 @@
 /* Measuring a model directory: its task is found by its head, or by its type where it is no network. */
 #include "base/ctx.h"
+#include "base/ctx.h"
 #include "base/text.h"
 #include "model/core/directory.h"
 #include "task/run.h"
@@ -57,11 +58,12 @@ const heed_field *heed_evaluate_fields(void) { return evaluate_fields; }
 
 static bool find_plain(heed_run *r) {
     char type[TYPE_ROOM];
-    directory_type(r->dir, type);
+    const size_t budget = r->cx->config.byte_budget;
+    directory_type(r->dir, budget, type);
     for (int i = 0; (r->task = heed_task_at(i)); i++)
         for (int k = 0; (r->way = r->task->ways[k]); k++)
             if (r->way->type && r->way->evaluate &&
-                (strcmp(r->way->type, type) == 0 || (r->way->is && r->way->is(r->dir))))
+                (strcmp(r->way->type, type) == 0 || (r->way->is && r->way->is(r->dir, budget))))
                 return true;
     return false;
 }

@@ -31,7 +31,8 @@ struct task_way {
     bool (*remarks)(heed_run *r, heed_string *text); /* the same for people */
     void (*free)(heed_run *r);                       /* r->user */
     const char *type; /* model_type of directories that are no networks: "heed-hmm"; NULL: they are networks */
-    bool (*is)(const char *path); /* whether a path leads to a model of this type, where files may; NULL: none may */
+    bool (*is)(const char *path,
+               size_t budget); /* whether a path leads to a model of this type, where files may; NULL: none may */
     /* Measures the directory r->dir on a part of r->path; of the run there are only task, way, family and values. */
     bool (*evaluate)(heed_run *r, const char *part, heed_evaluation *to);
 };

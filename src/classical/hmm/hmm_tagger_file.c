@@ -8,9 +8,9 @@
 
 #define VOCABULARY_FILE "vocab.txt"
 
-bool hmm_tagger_is(const char *dir) {
+bool hmm_tagger_is(const char *dir, size_t budget) {
     char type[TYPE_ROOM];
-    return strcmp(directory_type(dir, type), HMM_TYPE) == 0;
+    return strcmp(directory_type(dir, budget, type), HMM_TYPE) == 0;
 }
 
 /* ---- writing ---- */

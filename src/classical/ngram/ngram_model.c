@@ -35,12 +35,12 @@ static bool is_file(const char *path) {
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-bool ngram_is(const char *path) {
+bool ngram_is(const char *path, size_t budget) {
     const size_t n = strlen(path);
     char type[TYPE_ROOM];
     if (is_file(path))
         return text_ends(path, n, ".arpa") || text_ends(path, n, ".arpa.gz") || text_ends(path, n, ".ngram");
-    return strcmp(directory_type(path, type), NGRAM_TYPE) == 0;
+    return strcmp(directory_type(path, budget, type), NGRAM_TYPE) == 0;
 }
 
 bool ngram_model_join(heed_ctx *cx, heed_ngram *m, heed_tokenizer *tokens, bool text, struct ngram_model *to) {

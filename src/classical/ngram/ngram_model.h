@@ -22,7 +22,7 @@ struct ngram_model {
 };
 
 /* Whether the path leads to an n-gram model; false, too, when nothing can be read there. */
-bool ngram_is(const char *path);
+bool ngram_is(const char *path, size_t budget); /* within so many bytes, see directory_type */
 bool ngram_model_open(heed_ctx *cx, const char *path, struct ngram_model *to);
 /* Of a tokenizer and a model that were made together, which it takes over even when it fails. */
 bool ngram_model_join(heed_ctx *cx, heed_ngram *m, heed_tokenizer *tokens, bool text, struct ngram_model *to);

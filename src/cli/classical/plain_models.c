@@ -126,9 +126,9 @@ const struct plain_model *plain_model_find(const char *name) {
 
 const struct plain_model *plain_model_of(const char *path) {
     char type[TYPE_ROOM];
-    if (directory_has(path, CONFIG_FILE)) return plain_model_find(directory_type(path, type));
+    if (directory_has(path, CONFIG_FILE)) return plain_model_find(directory_type(path, options_memory(), type));
     for (int i = 0; i < MODELS; i++)
-        if (models[i].way->is && models[i].way->is(path)) return &models[i];
+        if (models[i].way->is && models[i].way->is(path, options_memory())) return &models[i];
     return NULL;
 }
 

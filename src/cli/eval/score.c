@@ -161,7 +161,7 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("score", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
     const char *const dir = options_word(o, 0);
-    const int status = ngram_is(dir) ? ngram_score_lines(o, dir) : each_line_with(&command, o);
+    const int status = ngram_is(dir, options_memory()) ? ngram_score_lines(o, dir) : each_line_with(&command, o);
     options_free(o);
     return status;
 }

@@ -354,7 +354,7 @@ static int run(int argc, char **argv) {
     struct job j = {.o = o};
     int status = EXIT_USAGE;
     const bool good_options = check_options(o);
-    if (good_options && ngram_is(options_word(o, 0))) {
+    if (good_options && ngram_is(options_word(o, 0), options_memory())) {
         status = music_asked(o) || pictures_asked(o)
                      ? cli_error(EXIT_FAILED, "%s: an n-gram model composes no music and writes by no hand",
                                  options_word(o, 0))

@@ -114,7 +114,7 @@ static void say_cut(const struct each_line *e) {
 static int run(int argc, char **argv) {
     struct options *o = options_read("tag", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
-    const bool hmm = hmm_tagger_is(options_word(o, 0));
+    const bool hmm = hmm_tagger_is(options_word(o, 0), options_memory());
     const int status = hmm ? hmm_tag_lines(o) : EXIT_DONE;
     options_free(o);
     if (hmm) return status;

@@ -53,11 +53,11 @@ bool directory_has_run(const char *dir) {
     return directory_has_model(dir) || directory_has(dir, "checkpoint.safetensors");
 }
 
-const char *directory_type(const char *dir, char type[TYPE_ROOM]) {
+const char *directory_type(const char *dir, size_t budget, char type[TYPE_ROOM]) {
     char file[PATH_ROOM];
     *type = 0;
     if (!directory_has(dir, CONFIG_FILE)) return type;
-    heed_ctx *const cx = heed_open(&(heed_config){.threads = 1});
+    heed_ctx *const cx = heed_open(&(heed_config){.threads = 1, .byte_budget = budget});
     const bool named = directory_path(cx, dir, CONFIG_FILE, file);
     const heed_json config = named ? json_open_within(cx, file, IO_CONFIG_LIMIT) : (heed_json){0};
     const char *const found = heed_json_text_or(cx, config, "model_type", "");

@@ -36,9 +36,10 @@ bool directory_has(const char *dir, const char *file);
 bool directory_has_model(const char *dir); /* weights, of a model or of an adapter */
 bool directory_has_config(const char *dir);
 bool directory_has_run(const char *dir); /* a model, or a checkpoint of its training */
-/* The model_type that config.json names; "" where there is none, or none that can be read. */
+/* The model_type that config.json names; "" where there is none, or none that can be read within so many bytes (0:
+ * any). */
 #define TYPE_ROOM 64
-const char *directory_type(const char *dir, char type[TYPE_ROOM]);
+const char *directory_type(const char *dir, size_t budget, char type[TYPE_ROOM]);
 
 /* ---- adapters ---- a directory with adapter_config.json and without weights of its own */
 bool directory_is_adapter(const char *dir);

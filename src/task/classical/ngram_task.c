@@ -213,7 +213,7 @@ static bool load(heed_run *r) {
     const char *const arpa = run_text(r, "arpa");
     c->began = clock_seconds();
     if (arpa && !file_folder_writable(arpa)) return heed_fail(r->cx, HEED_ERR_FILE, "%s: %s", arpa, strerror(errno));
-    return ngram_is(r->path) ? ngram_model_open(r->cx, r->path, &c->model) : load_text(r);
+    return ngram_is(r->path, r->budget) ? ngram_model_open(r->cx, r->path, &c->model) : load_text(r);
 }
 
 /* ---- counting ---- */

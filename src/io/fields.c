@@ -4,6 +4,7 @@
 #include "io/text.h"
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,8 +113,8 @@ bool field_takes(const heed_field *f, const char *text, char why[FIELD_WHY]) {
 
 struct given {
     const heed_field *field;
-    const char **values;
-    int n, over; /* how many of them, the last ones, were given on top of the others */
+    const char **values; /* each in memory of its own */
+    int n, over;         /* how many of them, the last ones, were given on top of the others */
 };
 
 struct values {
@@ -145,9 +146,16 @@ struct values *values_new(heed_ctx *cx, const heed_field *table, const heed_fiel
     return NULL;
 }
 
+static void forget(heed_ctx *cx, struct given *g) {
+    for (int i = 0; i < g->n; i++) heed_mem_free(cx, (char *)(uintptr_t)g->values[i]);
+    heed_mem_free(cx, g->values);
+    g->values = NULL;
+    g->n = g->over = 0;
+}
+
 void values_free(heed_ctx *cx, struct values *v) {
     if (!v) return;
-    for (int i = 0; i < v->n; i++) heed_mem_free(cx, v->given[i].values);
+    for (int i = 0; i < v->n; i++) forget(cx, &v->given[i]);
     heed_mem_free(cx, v->given);
     heed_mem_free(cx, v);
 }
@@ -174,10 +182,17 @@ const heed_field *values_at(const struct values *v, int i) { return i < v->n ? v
 
 bool values_add(heed_ctx *cx, struct values *v, const heed_field *f, const char *text, bool over) {
     struct given *const g = find(v, f->name, strlen(f->name));
+    const size_t size = strlen(text) + 1;
     const char **const more = heed_mem_new(cx, ((size_t)g->n + 1) * sizeof *more);
-    if (!more) return false;
+    char *const copy = heed_mem_new(cx, size);
+    if (!more || !copy) {
+        heed_mem_free(cx, more);
+        heed_mem_free(cx, copy);
+        return false;
+    }
     const int at = g->n - (over ? 0 : g->over);
-    for (int i = 0; i <= g->n; i++) more[i] = i < at ? g->values[i] : i == at ? text : g->values[i - 1];
+    for (int i = 0; i <= g->n; i++)
+        more[i] = i < at ? g->values[i] : i == at ? memcpy(copy, text, size) : g->values[i - 1];
     heed_mem_free(cx, g->values);
     g->values = more;
     g->n++;
@@ -195,11 +210,11 @@ bool values_take(heed_ctx *cx, struct values *to, const struct values *from) {
     return true;
 }
 
-bool values_either(struct values *v, const char *a, const char *b) {
+bool values_either(heed_ctx *cx, struct values *v, const char *a, const char *b) {
     struct given *x = find(v, a, strlen(a)), *y = find(v, b, strlen(b));
     if (!x || !y || x->n == 0 || y->n == 0) return true;
     if ((x->over > 0) == (y->over > 0)) return false;
-    (x->over > 0 ? y : x)->n = 0;
+    forget(cx, x->over > 0 ? y : x);
     return true;
 }
 

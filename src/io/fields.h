@@ -15,7 +15,7 @@ static inline bool field_repeats(const heed_field *f) {
 /* Whether a text is a value of the field; else why not: "--lr: 'x' is not a number". */
 bool field_takes(const heed_field *f, const char *text, char why[FIELD_WHY]);
 
-/* ---- what was given ---- texts are borrowed, and were checked by field_takes */
+/* ---- what was given ---- texts are copied, and were checked by field_takes */
 
 struct values;
 /* Of up to two tables, NULL for none. NULL: out of memory. */
@@ -31,7 +31,7 @@ bool values_add(heed_ctx *cx, struct values *v, const heed_field *f, const char 
 /* All that was given of the fields that both have. */
 bool values_take(heed_ctx *cx, struct values *to, const struct values *from);
 /* Of two fields that exclude each other, what is given on top drops the other; false: both are on the same level. */
-bool values_either(struct values *v, const char *a, const char *b);
+bool values_either(heed_ctx *cx, struct values *v, const char *a, const char *b);
 
 /* By name; a name that is in no table has no value. Defaults are those with --init where the field init is given. */
 bool value_known(const struct values *v, const char *name);

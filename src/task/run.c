@@ -274,7 +274,7 @@ static bool give_all(heed_ctx *cx, struct values *v, const heed_run_opts *o) {
         if (named[i].text && !give(cx, v, o->task, named[i].name, strlen(named[i].name), named[i].text)) return false;
     if (!run_give_options(cx, v, o->task, o->options)) return false;
     for (int i = 0; run_exclusive[i][0]; i++)
-        if (!values_either(v, run_exclusive[i][0], run_exclusive[i][1]))
+        if (!values_either(cx, v, run_exclusive[i][0], run_exclusive[i][1]))
             return heed_fail(cx, HEED_ERR_USAGE, "%s: %s and %s: only one of them makes sense", o->task,
                              run_exclusive[i][0], run_exclusive[i][1]);
     return true;

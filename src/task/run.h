@@ -41,7 +41,6 @@ struct heed_run {
     heed_ctx *cx;
     const struct values *values;
     struct values *owned; /* the same, unless they are the caller's */
-    char **texts;         /* behind owned values */
     const heed_task *task;
     const struct task_way *way;
     const heed_family *family; /* NULL: no network */

@@ -49,8 +49,8 @@ static void test_refused(void **state) {
     (void)state;
     const char *const data = table(), *const out = in_folder("none");
     refused(&(heed_run_opts){.task = "cook"}, "run: there is no task 'cook'");
-    refused(&(heed_run_opts){.task = "regress"}, "train: --data PATH is needed");
-    refused(&(heed_run_opts){.task = "regress", .data = data}, "train: --out DIR is needed");
+    refused(&(heed_run_opts){.task = "regress"}, "train regress: --data PATH is needed");
+    refused(&(heed_run_opts){.task = "regress", .data = data}, "train regress: --out DIR is needed");
     refused(&(heed_run_opts){.task = "regress", .data = data, .out = out, .model = "mpl"},
             "train: mpl: unknown family, did you mean 'mlp'?");
     const char *const unknown[] = {"epoch=3", NULL}, *const bad[] = {"epochs=0", NULL}, *const none[] = {"lr", NULL},

@@ -36,7 +36,7 @@ struct options {
     struct values *values;
     const char **words;
     int n_words;
-    char *recipe; /* its text, which values point into */
+    char *recipe; /* its text */
 };
 
 static void *must(void *p) {
@@ -251,7 +251,7 @@ const char *options_command(const struct options *o) { return o->command; }
 const struct values *options_values(const struct options *o) { return o->values; }
 
 bool options_either(struct options *o, const char *a, const char *b) {
-    if (values_either(o->values, a, b)) return true;
+    if (values_either(o->cx, o->values, a, b)) return true;
     cli_error(EXIT_USAGE, "%s: --%s and --%s: only one of them makes sense", o->command, a, b);
     return false;
 }

@@ -89,6 +89,7 @@ typedef struct heed_loop_source {
     int64_t n_carried;
 } heed_loop_source;
 
+struct heed_plan;
 typedef struct heed_loop_opts {
     const char *dir; /* the model directory to write: model.safetensors (the best by validation, else the last, with the
                         average where there is one), checkpoint.safetensors on the way */
@@ -111,6 +112,8 @@ typedef struct heed_loop_opts {
     /* Called after every update; false: save a checkpoint and stop (Ctrl-C). NULL: none. */
     bool (*report)(void *user, const heed_loop_state *state);
     void *user;
+    const struct heed_plan *plan; /* of this run, by heed_plan_run in a context of as many threads, which the caller has
+                                   * found to be within the budget; NULL: a run within a budget plans itself */
 } heed_loop_opts;
 
 typedef enum heed_loop_end { HEED_LOOP_FAILED, HEED_LOOP_DONE, HEED_LOOP_EARLY, HEED_LOOP_STOPPED } heed_loop_end;
@@ -133,6 +136,7 @@ typedef struct heed_plan {
     size_t weights, trainer,
         batches;   /* of that, what is held throughout: with gradients, moments, averages, the best */
     size_t step;   /* and the tensors of a step, at most */
+    size_t arena;  /* and all of the arena that they lie in */
     size_t mapped; /* beside the total: weights that are read from mapped files, memory that processes share */
 } heed_plan;
 

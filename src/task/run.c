@@ -296,8 +296,16 @@ heed_run *heed_run_open(heed_ctx *cx, const heed_run_opts *opts) {
     return r;
 }
 
+static void drop_draft(heed_run *r) {
+    heed_model_free(r->dry, r->draft);
+    heed_close(r->dry);
+    r->draft = NULL;
+    r->dry = NULL;
+}
+
 void heed_run_close(heed_ctx *cx, heed_run *r) {
     if (!r) return;
+    drop_draft(r);
     heed_model_free(cx, r->model);
     run_close_embeddings(r);
     if (r->way && r->way->free && r->user) r->way->free(r);
@@ -365,24 +373,34 @@ static void set_loop(heed_run *r) {
 
 /* ---- the budget ---- */
 
+static size_t data_held(const heed_run *r) { return heed_memory_use(r->cx).held - r->held; }
+
+bool run_drafted(heed_run *r) {
+    if (r->drying.needed > 0)
+        mem_over_budget(r->cx, "train", data_held(r) + r->drying.needed), r->cx->needed_total = false;
+    else if (heed_failed(r->dry))
+        heed_fail(r->cx, heed_error(r->dry), "%s", heed_message(r->dry));
+    return !heed_failed(r->cx);
+}
+
+heed_model *run_draft(heed_run *r) {
+    if (r->draft || heed_failed(r->cx)) return r->draft;
+    r->dry = dry_open(&r->drying, heed_threads(r->cx), r->budget);
+    r->draft = r->way->model_of(r, r->dry);
+    return run_drafted(r) ? r->draft : NULL;
+}
+
 /* Goes through the run without computing, and refuses it when it would take more than the budget. */
 static bool check_budget(heed_run *r) {
-    const size_t budget = r->budget, data = heed_memory_use(r->cx).held - r->held;
-    struct dry d;
-    heed_plan p;
-    if (budget == 0) return true;
-    heed_ctx *const dry = dry_open(&d, heed_threads(r->cx), budget);
-    heed_model *const model = r->way->model_of(r, dry);
-    const bool planned = model && heed_plan_run(dry, model, &r->loop, &p);
-    if (d.needed > 0)
-        mem_over_budget(r->cx, "train", data + d.needed), r->cx->needed_total = false;
-    else if (!planned)
-        heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
-    else if (data + p.total > budget)
-        mem_over_budget(r->cx, "train", data + p.total);
-    heed_model_free(dry, model);
-    heed_close(dry);
-    r->cx->config.byte_budget = budget;
+    heed_model *const model = r->budget > 0 ? run_draft(r) : NULL;
+    const size_t data = data_held(r);
+    if (model && !heed_plan_run(r->dry, model, &r->loop, &r->planned))
+        run_drafted(r);
+    else if (model && data + r->planned.total > r->budget)
+        mem_over_budget(r->cx, "train", data + r->planned.total);
+    drop_draft(r);
+    r->cx->config.byte_budget = r->budget;
+    if (r->budget > 0) r->loop.plan = &r->planned;
     return !heed_failed(r->cx);
 }
 

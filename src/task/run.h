@@ -2,6 +2,7 @@
 #ifndef TASK_RUN_H
 #define TASK_RUN_H
 
+#include "base/dry.h"
 #include "heed/run.h"
 #include "heed/words.h"
 #include "io/fields.h"
@@ -50,9 +51,12 @@ struct heed_run {
     size_t budget;             /* bytes: field memory, else the context's; 0: none */
     bool prepared;
     void *user; /* the way's */
-    heed_model *model;
+    struct dry drying;
+    heed_ctx *dry; /* of the draft; NULL: there is none */
+    heed_model *draft, *model;
     heed_words *vectors[2]; /* of --embeddings and --target-embeddings, until they are taken; NULL: none */
     int lock;               /* on dir, or -1 */
+    heed_plan planned;      /* of the loop, within a budget */
     heed_loop_opts loop;
     heed_loop_state state;
     bool (*report)(void *user, const heed_loop_state *state);
@@ -132,10 +136,10 @@ const char *run_setting(const heed_run *r, const char *key);   /* what field `se
 /* Fresh, with these settings and what the user set; or with --init the weights of a directory, of whose config only
  * the `kept` settings (of the head) and the user's are changed. */
 heed_model *run_make_model(const heed_run *r, heed_ctx *cx, struct settings *fresh, struct settings *kept);
-/* The model in a dry context of its own, to find out what it takes; run_dry_close passes on why it could not be made.
- */
-heed_model *run_dry_model(const heed_run *r, heed_ctx **dry);
-bool run_dry_close(const heed_run *r, heed_ctx *dry, heed_model *model);
+/* The model in a dry context, r->dry: made once, to find out what it takes and then what the run will. NULL: the run
+ * has failed. */
+heed_model *run_draft(heed_run *r);
+bool run_drafted(heed_run *r); /* passes on what has failed in r->dry */
 bool run_lora_fits(const heed_run *r);
 
 /* ---- batches ---- */

@@ -39,7 +39,8 @@ bool run_lora_fits(const heed_run *r) {
     static const char *const more[] = {"lora-alpha", "lora-dropout", "lora-targets"};
     struct lora lora;
     for (int i = 0; i < 3; i++)
-        if (run_given(r, more[i]) && !run_given(r, "lora")) return run_option_misused(r, "--%s needs --lora RANK", more[i]);
+        if (run_given(r, more[i]) && !run_given(r, "lora"))
+            return run_option_misused(r, "--%s needs --lora RANK", more[i]);
     if (!run_given(r, "lora")) return true;
     if (!run_init(r)) return run_option_misused(r, "--lora needs --init DIR, the model to adapt");
     return lora_of(r, &lora);
@@ -113,16 +114,4 @@ heed_model *run_make_model(const heed_run *r, heed_ctx *cx, struct settings *fre
     if (model && set_trained(r, cx, heed_model_params(model))) return model;
     heed_model_free(cx, model);
     return NULL;
-}
-
-heed_model *run_dry_model(const heed_run *r, heed_ctx **dry) {
-    *dry = heed_open(&(heed_config){.threads = 1, .dry = true});
-    return r->way->model_of(r, *dry);
-}
-
-bool run_dry_close(const heed_run *r, heed_ctx *dry, heed_model *model) {
-    if (heed_failed(dry)) heed_fail(r->cx, heed_error(dry), "%s", heed_message(dry));
-    heed_model_free(dry, model);
-    heed_close(dry);
-    return !heed_failed(r->cx);
 }

@@ -25,6 +25,7 @@ static size_t grown(const heed_ctx *dry, size_t *before) {
 static void finish(const heed_ctx *dry, const heed_model *model, heed_plan *plan) {
     plan->total = heed_memory_use(dry).held_peak;
     plan->step = heed_memory_use(dry).step_peak;
+    plan->arena = arena_room(dry);
     const heed_params *const set = heed_model_params(model);
     plan->weights = set->block ? (size_t)set->numbers * sizeof(float) : set->copied_size;
     plan->mapped = heed_params_mapped(set);
@@ -93,6 +94,10 @@ bool heed_plan_run(heed_ctx *dry, heed_model *model, const heed_loop_opts *opts,
 
 bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts) {
     if (cx->config.byte_budget == 0 || cx->config.dry) return true;
+    if (opts->plan) { /* met in another order, batches could make the arena grow larger than planned */
+        arena_reserve(cx, opts->plan->arena);
+        return !heed_failed(cx);
+    }
     heed_ctx *dry = heed_open(&(heed_config){.threads = heed_threads(cx), .seed = heed_seed(cx), .dry = true});
     const size_t empty = heed_memory_use(dry).held;
     heed_plan plan;
@@ -101,7 +106,7 @@ bool plan_fits(heed_ctx *cx, heed_model *model, const heed_loop_opts *opts) {
     else if (heed_memory_use(cx).held + plan.total - empty > cx->config.byte_budget)
         mem_over_budget(cx, "train", heed_memory_use(cx).held + plan.total - empty);
     else
-        arena_reserve(cx, arena_room(dry)); /* met in another order, batches could make it grow larger than planned */
+        arena_reserve(cx, plan.arena);
     heed_close(dry);
     return !heed_failed(cx);
 }

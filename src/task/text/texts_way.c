@@ -39,12 +39,11 @@ static bool check(heed_run *r) {
 /* How long the sequences are that the model is to read. */
 static bool set_reader(heed_run *r) {
     struct texts *t = texts_of(r);
-    heed_ctx *dry;
-    heed_model *const model = run_dry_model(r, &dry);
+    heed_model *const model = run_draft(r);
     const char *const field = t->task->next ? "context" : "max-length";
-    const bool made = model && heed_text_reader_of(dry, model, t->tokens, 0, &t->reader);
+    if (!model) return false;
+    if (!heed_text_reader_of(r->dry, model, t->tokens, 0, &t->reader)) return run_drafted(r);
     const int64_t asked = run_int(r, field), positions = t->reader.longest;
-    if (!run_dry_close(r, dry, model) || !made) return false;
     if (t->task->next && run_given(r, field) && positions > 0 && asked > positions)
         return heed_fail(r->cx, HEED_ERR_RANGE, "train: --context: %lld tokens, but the model has positions for %lld",
                          (long long)asked, (long long)positions);
@@ -153,8 +152,7 @@ static const heed_dataset *columns_of(const struct texts *t, int set) {
 /* The source where state is carried; a model that is never filled tells its size. */
 static const heed_loop_source *set_streams(heed_run *r, const heed_source_opts *o) {
     struct texts *t = texts_of(r);
-    heed_ctx *dry;
-    heed_model *const model = run_dry_model(r, &dry);
+    heed_model *const model = run_draft(r);
     if (model)
         t->streams =
             heed_streams_new(r->cx, &(heed_streams_opts){.train = t->data[TRAIN],
@@ -170,7 +168,7 @@ static const heed_loop_source *set_streams(heed_run *r, const heed_source_opts *
                                                          .measure_some = measure_some,
                                                          .metrics = o->metrics,
                                                          .settings = settings});
-    return run_dry_close(r, dry, model) ? heed_streams_loop(t->streams) : NULL;
+    return heed_streams_loop(t->streams);
 }
 
 static bool plan(heed_run *r) {

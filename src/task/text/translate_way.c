@@ -175,12 +175,10 @@ static heed_model *new_model(const heed_run *r, heed_ctx *cx) {
     return model;
 }
 
-static int64_t positions_of(const heed_run *r) {
-    heed_ctx *dry;
-    heed_model *const model = run_dry_model(r, &dry);
-    const int64_t positions = model ? heed_translator_positions(dry, model) : 0;
-    run_dry_close(r, dry, model);
-    return positions;
+static int64_t positions_of(heed_run *r) {
+    heed_model *const model = run_draft(r);
+    const int64_t positions = model ? heed_translator_positions(r->dry, model) : 0;
+    return model && run_drafted(r) ? positions : 0;
 }
 
 /* ---- pairs of ids ---- */

@@ -84,11 +84,10 @@ static bool read_processor(heed_ctx *cx, const heed_model *model, const char *di
 /* What the model takes, found without its weights. */
 static bool find_input(heed_run *r) {
     heed_picture_input *const input = &pictures_of(r)->input;
-    heed_ctx *dry;
-    heed_model *const model = run_dry_model(r, &dry);
-    if (model && heed_picture_input_of(dry, model, input) && run_init(r))
-        read_processor(r->cx, model, run_init(r), input);
-    return run_dry_close(r, dry, model);
+    heed_model *const model = run_draft(r);
+    if (!model) return false;
+    if (!heed_picture_input_of(r->dry, model, input)) return run_drafted(r);
+    return !run_init(r) || read_processor(r->cx, model, run_init(r), input);
 }
 
 /* ---- pictures as the model takes them ---- */
@@ -176,7 +175,8 @@ static bool load(heed_run *r) {
         !picture_sizes(r, p->set[TRAIN], &p->settings) || !find_input(r) || !set_processor(r) || !load_teacher(r))
         return false;
     set_fill(p);
-    return true;
+    heed_picture_describe(r->dry, r->draft, classes_of(p), &p->input.processor); /* as the model will be */
+    return run_drafted(r);
 }
 
 static int64_t good_batch(const struct pictures *p) {

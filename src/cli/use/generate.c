@@ -398,7 +398,7 @@ const struct command generate_command = {
         "--chat is a conversation with a model that was taught some, in the format of its chat_template: ChatML, LLaMA "
         "2 and 3, Mistral, Gemma or Phi. /reset begins anew, /quit or Ctrl-D ends it, and Ctrl-C stops an answer.\n\n"
         "A model of handwriting writes as many points as --max-tokens says, 400 by default, in the style of its "
-        "prompts: files of strokes as JSON lines, or digits, which a drawn-up writer writes. It draws them to a "
+        "prompts: files of strokes as JSON lines, or digits, which a synthetic writer writes. It draws them to a "
         "picture, else in the terminal; --json gives strokes.\n\n"
         "A model of music ('heed train music') composes a chorale of four voices: --midi writes it, --png draws it as "
         "a piano roll, --json prints its notes. Tokens are drawn unless --temperature 0 or --beam says otherwise, and "

@@ -50,7 +50,7 @@ struct job {
     int64_t each;   /* how often each beginning is continued */
 };
 
-/* A file of strokes, or digits, which a drawn-up writer of the seed writes. */
+/* A file of strokes, or digits, which a synthetic writer of the seed writes. */
 static bool read_beginning(struct job *j, const char *what) {
     const size_t n = strlen(what);
     if (n > 0 && strspn(what, "0123456789") == n && access(what, F_OK) != 0)

@@ -62,7 +62,7 @@ static bool read_widths(heed_ctx *cx, heed_json args, int64_t C, bool gated, int
             return heed_json_fail(cx, at, "%g makes no width of %lld", ratio, (long long)C);
         hidden[i] = (int64_t)wide;
         if (gated && hidden[i] % 2 != 0)
-            return heed_json_fail(cx, at, "%lld numbers have no halves", (long long)hidden[i]);
+            return heed_json_fail(cx, at, "GluMlp needs an even hidden width, not %lld", (long long)hidden[i]);
     }
     return true;
 }

@@ -33,7 +33,8 @@ static bool make_attention(heed_ctx *cx, const struct making *k, const char *pre
     const int64_t size =
         heed_json_int_or(cx, k->config, "head_dim", 0); /* no key of the config class, but it is read */
     if (size < 0 || size > SIZE_LIMIT)
-        return heed_json_fail(cx, heed_json_find(cx, k->config, "head_dim"), "%lld is no size", (long long)size);
+        return heed_json_fail(cx, heed_json_find(cx, k->config, "head_dim"), "must be 0 to 2^30, is %lld",
+                              (long long)size);
     if (!part_heads(cx, k->config, "hidden_size", "num_attention_heads", a)) return false;
     a->head_size = size;
     a->dropout = (float)config_number(cx, k->config, "attention_probs_dropout_prob", 0, 1);

@@ -71,8 +71,8 @@ static bool make_feed_forward(heed_ctx *cx, heed_params *set, const char *prefix
         l->fused = true;
         inner = wide / 2;
         if (wide % 2 != 0)
-            return heed_json_fail(cx, heed_json_find(cx, a->at, "mlp_ratio"), "%lld numbers have no halves",
-                                  (long long)wide);
+            return heed_json_fail(cx, heed_json_find(cx, a->at, "mlp_ratio"),
+                                  "SwiGLUPacked needs an even hidden width, not %lld", (long long)wide);
     }
     if (heed_json_bool(cx, a->at, "scale_mlp_norm") && !norm_make(cx, set, prefix, "norm", inner, a, &l->norm))
         return false;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define METRICS      "nats_per_point nats_per_piece"
-#define NUMBERS      2000 /* that drawn-up writers give, */
+#define NUMBERS      2000 /* by synthetic writers, */
 #define NUMBERS_TEST 200  /* and others to test with */
 #define LEAST_DIGITS 4
 #define MOST_DIGITS  7
@@ -30,7 +30,7 @@ static bool check(heed_run *r) {
 
 static bool is_drawn(const char *path) { return strcmp(path, "strokes") == 0; }
 
-/* Of a file of JSON lines; "strokes": of drawn-up writers, `test`: of others than those trained on. */
+/* Of a file of JSON lines; "strokes": of synthetic writers, `test`: of others than those trained on. */
 static bool read_pieces(heed_ctx *cx, const char *path, bool test, heed_writings *to) {
     if (!is_drawn(path)) return heed_writings_read(cx, path, to);
     return heed_writings_numbers(cx, test ? heed_seed(cx) ^ TEST_SEED : heed_seed(cx), 0, test ? NUMBERS_TEST : NUMBERS,
@@ -188,7 +188,7 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
 static const heed_field handwriting_fields[] = {
     {.name = "data", .kind = HEED_FIELD_GROUP},
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .standard = "strokes", .value = "PATH",
-     .help = "strokes as JSON lines (also .gz), or the word strokes: numbers by 2000 drawn-up writers"},
+     .help = "strokes as JSON lines (also .gz), or the word strokes: numbers by 2000 synthetic writers"},
     {.name = "text", .help = "learn what the pieces say, too: a window slides over the text, and any text can be written"},
     {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH", .help = "test data, measured once at the end; of strokes, other writers"},
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999,

@@ -1,4 +1,4 @@
-# Handwriting from the command line: training on numbers of drawn-up writers and on strokes of one's own, going on from a
+# Handwriting from the command line: training on numbers of synthetic writers and on strokes of one's own, going on from a
 # beginning, writing a text, pictures and JSON; and what is wrong with files and options.
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"

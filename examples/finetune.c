@@ -1,8 +1,9 @@
-/* finetune.c: a published directory and a table of texts become a trained directory, which answers.
+/* Fine-tunes a model directory on a table of texts and their classes, then classifies a text with the result.
  *
- *     ./finetune all-MiniLM-L6-v2 reviews.tsv sentiment "A film to see twice."
+ *   cc finetune.c $(pkg-config --cflags --libs heed) -o finetune
+ *   ./finetune all-MiniLM-L6-v2 reviews.tsv sentiment "A film to see twice."
  *
- * The table has a text and its class in each line; what is not said, as the learning rate, is that of heed train. */
+ * Each line of the table holds a text and its class. Whatever is not given here has the default of `heed train`. */
 #include <heed/heed.h>
 #include <stdio.h>
 
@@ -33,7 +34,7 @@ int main(int argc, char **argv) {
         for (int64_t i = 0; i < model->labels; i++) printf("%-10s %.3f\n", model->label[i], (double)probability[i]);
     heed_text_model_free(cx, model);
 
-    const bool failed = heed_failed(cx);
+    const bool failed = heed_failed(cx); /* errors stick: one check at the end is enough */
     if (failed) fprintf(stderr, "%s\n", heed_message(cx));
     heed_close(cx);
     return failed;

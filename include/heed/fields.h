@@ -1,5 +1,5 @@
-/* heed/fields.h: options by a table. What a task or a command can be told is a row with its name, kind, default and
- * help; the command line, recipes, --help, the manual page, completions and a C program go by the same rows. */
+/* heed/fields.h: options as tables. Each option of a task or a command is a row with its name, kind, default and help.
+ * The command line, recipes, --help, the manual pages, the completions and C programs all use these rows. */
 #ifndef HEED_FIELDS_H
 #define HEED_FIELDS_H
 
@@ -23,13 +23,13 @@ typedef enum heed_field_kind {
     HEED_FIELD_TABLE,  /* not an option: `table` is inserted here */
 } heed_field_kind;
 
-/* Rows are written with the names of their members; what is left out is 0 or NULL. */
+/* Members that a row leaves out are 0 or NULL. */
 typedef struct heed_field {
     const char *name; /* without the dashes; NULL ends the table */
     char letter;      /* -o, or 0 */
     heed_field_kind kind;
-    const char *standard; /* its default, as text; NULL: none */
-    const char *tuned;    /* its default with --init, where that is another; NULL: it is the same */
+    const char *standard; /* the default, as text; NULL: none, or one that follows from the data */
+    const char *tuned;    /* the default with --init; NULL: the same */
     const char *value;    /* what stands for the value in the help: "N", "FILE" */
     const char *help;
     double low, high;    /* both 0: any number */
@@ -37,10 +37,10 @@ typedef struct heed_field {
     const struct heed_field *table;
 } heed_field;
 
-/* Row i of a table with the tables that it inserts; NULL after the last. A row of the table itself replaces the one of
- * the same name in an inserted table. */
+/* Row i of a table, counting those of the tables that it inserts; NULL after the last. A row of the table itself
+ * replaces one of the same name in an inserted table. */
 HEED_API const heed_field *heed_field_row(const heed_field *table, int i);
-/* The row of that name, which is no group; NULL: there is none. */
+/* The option of that name; NULL: there is none. */
 HEED_API const heed_field *heed_field_find(const heed_field *table, const char *name);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 #include "task/task.h"
 
 /* clang-format off */
-/* Of numbers and texts; classify has those of pictures beside. */
+/* What both have; classify adds those of pictures. */
 #define VECTOR_FIELDS \
     {.name = "data", .kind = HEED_FIELD_GROUP}, \
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH", \
@@ -14,16 +14,16 @@
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999, \
      .help = "fraction of the data held out for validation; by default 0.1, for linear regression 0"}, \
     {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN", \
-     .help = "the column of a table to predict: name or number, several as a,b; by default the last"}, \
+     .help = "the column of a table to predict, by name or number, several as a,b; by default the last"}, \
     {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields}, \
     {.name = "columns", .kind = HEED_FIELD_TABLE, .table = text_column_fields}, \
     CLASS_WEIGHTS_FIELD, \
     {.name = "texts", .kind = HEED_FIELD_TABLE, .table = text_fields}, \
     {.name = "shared", .kind = HEED_FIELD_TABLE, .table = run_fields}, \
     MODEL_FIELD("mlp", "model family; 'heed list' shows them"), \
-    EPOCHS_FIELD(NULL, NULL, "; by default 10 or more, for 2000 updates"), \
-    BATCH_FIELD(NULL, "examples per update; by default 128, fewer for small data"), \
-    LR_FIELD(NULL, NULL, "peak learning rate; by default " ADAM_LR ", with sgd " SGD_LR ", for linear regression " LINE_LR)
+    EPOCHS_FIELD(NULL, NULL, "; of tables 10 or more, to make 2000 updates"), \
+    BATCH_FIELD(NULL, "examples per update; of tables 128, or fewer where there are few examples"), \
+    LR_FIELD(NULL, NULL, "peak learning rate; of tables " ADAM_LR ", with sgd " SGD_LR ", of linear regression " LINE_LR)
 static const heed_field regress_fields[] = {
     VECTOR_FIELDS,
     {.name = NULL},

@@ -1,4 +1,4 @@
-/* Measuring a model directory: its task is found by its head, or by its type where it is no network. */
+/* Measures a model directory. Its task follows from its head, or from its type where it is no network. */
 #include "base/ctx.h"
 #include "base/ctx.h"
 #include "base/text.h"
@@ -13,34 +13,34 @@ const heed_field evaluate_fields[] = {
     {.name = "target", .letter = 't', .kind = HEED_FIELD_TEXT, .value = "COLUMN",
      .help = "the column of a table to predict, as in training: name or number, several as a,b"},
     {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "of a table of texts, the column of the text: name or number; by default the first"},
+     .help = "for a table of texts: the column of the text, by name or number; by default the first"},
     {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "the column of a second text; by default the second of three"},
+     .help = "the column of a second text; by default the second of three columns"},
     {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
-     .help = "truncate texts to N tokens; 0: to as many as the model has positions. Of masked words: tokens of a "
-             "sequence; 0: 128. Of language models: of a window; 0: 256"},
+     .help = "truncate texts to N tokens; 0: to as many as the model has positions. For masked words: tokens of a "
+             "sequence; 0: 128. For language models: tokens of a window; 0: 256"},
     {.name = "choices", .kind = HEED_FIELD_TEXT, .value = "COLUMNS",
-     .help = "of multiple choice: the columns of the choices as a,b; by default all but text and target"},
+     .help = "for multiple choice: the columns of the choices, as a,b; by default all but text and target"},
     {.name = "stride", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
-     .help = "of questions: tokens that two windows over a long context share"},
+     .help = "for questions: tokens that two windows over a long context share"},
     {.name = "max-answer", .kind = HEED_FIELD_INT, .standard = "30", .value = "N", .low = 1, .high = 1e9,
-     .help = "of questions: maximum tokens of an answer"},
+     .help = "for questions: maximum tokens of an answer"},
     {.name = "masked", .kind = HEED_FIELD_NUMBER, .standard = "0.15", .value = "X", .low = 0.001, .high = 1,
      .help = "fraction of the words to mask"},
     {.name = "span", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "X", .low = 1, .high = 1e6,
-     .help = "of text to text: mean length of the spans to predict, in tokens"},
+     .help = "for text to text: mean length of the spans to predict, in tokens"},
     {.name = "prefix", .kind = HEED_FIELD_TEXT, .value = "TEXT",
-     .help = "of text to text: before every source; by default what config.json says"},
+     .help = "for text to text: put this before every source; by default what config.json says"},
     {.name = "max-target", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
-     .help = "of text to text: truncate targets to N tokens; 0: as sources"},
+     .help = "for text to text: truncate targets to N tokens; 0: as sources"},
     {.name = "decode", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .high = 1e9,
-     .help = "of text to text: number of pairs that are decoded to measure ROUGE-L"},
+     .help = "for text to text: number of pairs that are decoded to measure ROUGE-L"},
     {.name = "whole-words", .help = "mask all tokens of a word or none"},
-    {.name = "carry-state", .help = "of recurrent language models: start each window of the text from the state in which "
+    {.name = "carry-state", .help = "for recurrent language models: start each window of the text from the state in which "
                                     "the last one ended"},
-    {.name = "documents", .help = "of language models: the text is documents, separated by blank lines, each read alone"},
+    {.name = "documents", .help = "for language models: the text is documents, separated by blank lines, each read alone"},
     {.name = "document-separator", .kind = HEED_FIELD_TEXT, .value = "TEXT",
-     .help = "of language models: the line that separates documents, instead of blank lines"},
+     .help = "for language models: the line that separates documents, instead of blank lines"},
     FILL_FIELD,
     {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
@@ -48,7 +48,7 @@ const heed_field evaluate_fields[] = {
      .help = "beam width of translation; 1: greedy decoding"},
     LENGTH_PENALTY_FIELD,
     {.name = "by-length", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
-     .help = "of translation: BLEU by the number of words of the source, too, N lengths together"},
+     .help = "for translation: also give BLEU by the length of the source in words, in groups of N lengths"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -68,7 +68,7 @@ static bool find_plain(heed_run *r) {
     return false;
 }
 
-/* The first of the head's tasks that heed knows data of. */
+/* The first of the head's tasks that some task of the list can measure. */
 static bool find_task(heed_run *r) {
     const heed_head *const head = heed_head_of(r->cx, r->dir);
     if (!head) return false;
@@ -94,7 +94,7 @@ bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *p
     return r.way->evaluate(&r, part ? part : "test", to) && !heed_failed(cx);
 }
 
-/* `values`: of a run, whose data are read as they were for training; NULL: none. */
+/* `values`: those of a run, whose data are then read as they were for training; NULL: none. */
 static bool evaluate(heed_ctx *cx, const heed_evaluate_opts *o, const struct values *values, heed_evaluation *to) {
     *to = (heed_evaluation){0};
     if (o->part && !text_among(EVALUATE_PARTS, o->part))

@@ -1,4 +1,4 @@
-/* heed train --teacher-forcing, --scheduled-sampling: what a decoder reads while it is trained. */
+/* heed train --teacher-forcing, --scheduled-sampling: which tokens a decoder reads while it is trained. */
 #include "task/run.h"
 #include <string.h>
 
@@ -6,15 +6,15 @@
 const heed_field forcing_fields[] = {
     {.name = "teacher forcing", .kind = HEED_FIELD_GROUP},
     {.name = "teacher-forcing", .kind = HEED_FIELD_NUMBER, .value = "P", .high = 1,
-     .help = "recurrent models: the probability of giving the decoder the true token before, not the one that it "
-             "predicted itself; 1, the default: teacher forcing, 0: free running (Williams & Zipser 1989); with "
-             "--scheduled-sampling the lowest that it becomes, by default 0"},
+     .help = "for recurrent models: probability that the decoder is given the true previous token instead of the one that "
+             "it predicted; 1, the default: teacher forcing; 0: free running (Williams & Zipser 1989). With "
+             "--scheduled-sampling the lowest value that it falls to, by default 0"},
     {.name = "scheduled-sampling", .kind = HEED_FIELD_CHOICE, .value = "KIND",
      .choices = "linear exponential inverse-sigmoid",
-     .help = "let that probability fall from 1 with the updates i (Bengio et al. 2015): linear, 1 - K i; exponential, "
-             "K^i; inverse-sigmoid, K / (K + exp(i / K)); one of"},
+     .help = "let that probability fall from 1 with the number of updates i (Bengio et al. 2015): linear, 1 - K i; "
+             "exponential, K^i; inverse-sigmoid, K / (K + exp(i / K)); one of"},
     {.name = "sampling-decay", .kind = HEED_FIELD_NUMBER, .value = "K", .low = 1e-12, .high = 1e12,
-     .help = "K of --scheduled-sampling; by default such that it is spread over all updates"},
+     .help = "K of --scheduled-sampling; by default the one that spreads the decay over all updates"},
     {.name = NULL},
 };
 /* clang-format on */

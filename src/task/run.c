@@ -1,4 +1,4 @@
-/* Runs: a task's data, plan, model and training, in this order, whatever the task. */
+/* Runs: whatever the task, its data are loaded, the run is planned, the model is made and trained, in this order. */
 #include "task/run.h"
 #include "base/dry.h"
 #include "base/memory.h"
@@ -117,10 +117,10 @@ const char *run_plain_how(const char *name, char how[96]) {
     return NULL;
 }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
-/* Of a family that reads texts and takes pictures: its head for pictures, where --init holds one or the data are
- * pictures. NULL: the first one for the task. */
+/* A family that reads texts may have heads for pictures too: that of --init, or one for the task where the data are
+ * pictures. NULL: the first head for the task. */
 static const char *head_of_pictures(const heed_run *r, const heed_head *of_init) {
     for (const heed_head *h = r->family->heads; h->architecture; h++) {
         const bool wanted = of_init ? h == of_init : heed_picture_set_is(r->path);
@@ -143,7 +143,7 @@ const struct task_way *run_way_of(const heed_task *task, const heed_head *head) 
     return way;
 }
 
-/* Where a column of texts is named, a model of text is meant. */
+/* Where a column of texts is named, the model is one of text. */
 static const char *family_name(const heed_run *r) {
     static const char *const columns[] = {"text", "pair"};
     if (r->task->family) return r->task->family;
@@ -166,7 +166,7 @@ static bool find_family_named(heed_run *r, const char *name) {
                    : run_misused(r, "%s: unknown family, 'heed list' lists them", name);
 }
 
-/* That of the directory that --init starts from, and its head, or the one of that name. */
+/* The family of --init, and the head of its directory; without --init the family that --model names. */
 static bool find_family(heed_run *r, const heed_head **of_init) {
     const char *const model = run_text(r, "model"), *const init = run_init(r);
     if (!init) return find_family_named(r, family_name(r));
@@ -390,7 +390,7 @@ heed_model *run_draft(heed_run *r) {
     return run_drafted(r) ? r->draft : NULL;
 }
 
-/* Goes through the run without computing, and refuses it when it would take more than the budget. */
+/* Plans the run in a dry context, and refuses it when it would take more than the budget. */
 static bool check_budget(heed_run *r) {
     heed_model *const model = r->budget > 0 ? run_draft(r) : NULL;
     const size_t data = data_held(r);
@@ -408,7 +408,7 @@ static bool check_budget(heed_run *r) {
 
 static bool holds_plain(const char *dir) { return directory_has_config(dir) || directory_has_run(dir); }
 
-/* What is in DIR is not to be lost by a slip. */
+/* A model or a checkpoint in DIR is lost only by --force. */
 static bool may_write(const heed_run *r) {
     const char *const dir = r->dir;
     const bool resumes = !r->way->train || r->way->unit;

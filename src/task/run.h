@@ -8,49 +8,50 @@
 #include "io/fields.h"
 #include <string.h>
 
-/* What a way's defaults are, where they are not those of the task's fields. */
+/* A default of a way that differs from that of the task's field. */
 struct task_default {
     const char *field, *standard, *tuned; /* tuned: with --init; NULL: the same */
 };
 
-/* Functions fail through the context of the run. */
+/* The functions of a way fail through the context of the run. */
 struct task_way {
-    const char *what;      /* its data, for sentences: "texts" */
-    const char *input;     /* models take it that have this input: "input_ids"; NULL: all others */
-    const char *model;     /* the name of its models, "hmm", by which they are asked for; NULL: that of a family */
-    const heed_field *own; /* fields that other ways of the task do not know; NULL: none */
+    const char *what;      /* its data, for sentences: "tables" */
+    const char *input;     /* it is for models with this input: "input_ids"; NULL: for all others */
+    const char *model;     /* of models that are no networks: the value of the field `model`, "hmm"; NULL: networks */
+    const heed_field *own; /* fields of the task that only this way knows; NULL: none */
     const struct task_default *defaults; /* NULL at the end, or none */
     const char *next, *next_how;
-    bool (*check)(heed_run *r); /* fails when what is asked for does not go together; NULL: it does */
-    bool (*load)(heed_run *r);  /* the data */
-    bool (*plan)(heed_run *r);  /* the source, and what follows from the data for the loop */
-    heed_model *(*model_of)(const heed_run *r, heed_ctx *cx); /* fresh, or of --init; its config complete */
-    bool (*begin)(heed_run *r); /* r->model is made: fills it, writes what belongs beside it, says what there is */
+    bool (*check)(heed_run *r); /* fails when options contradict each other, before anything is read; NULL: no check */
+    bool (*load)(heed_run *r);  /* reads the data; r->user is its own */
+    bool (*plan)(heed_run *r);  /* sets r->loop.source, and what of r->loop follows from the data */
+    heed_model *(*model_of)(const heed_run *r, heed_ctx *cx); /* makes the model, or loads that of --init; may be dry */
+    bool (*begin)(heed_run *r); /* before the first step: completes r->model, writes the files beside it, says what is
+                                 * trained on what */
     heed_loop_end (*train)(heed_run *r); /* in place of plan, model_of, begin and the loop; claims the directory */
-    const char *unit; /* of a train that learns in steps, reports them and resumes: what it counts; NULL: it does not */
-    void (*put)(heed_run *r, heed_json result);      /* what it adds to the result; NULL: nothing */
-    bool (*remarks)(heed_run *r, heed_string *text); /* the same for people */
+    const char *unit; /* what `train` counts, where it learns in steps, reports them and resumes; NULL: it does not */
+    void (*put)(heed_run *r, heed_json result);      /* adds to the result as JSON; NULL: nothing */
+    bool (*remarks)(heed_run *r, heed_string *text); /* adds to the result for people; NULL: nothing */
     void (*free)(heed_run *r);                       /* r->user */
     const char *type; /* model_type of directories that are no networks: "heed-hmm"; NULL: they are networks */
-    bool (*is)(const char *path,
-               size_t budget); /* whether a path leads to a model of this type, where files may; NULL: none may */
-    /* Measures the directory r->dir on a part of r->path; of the run there are only task, way, family and values. */
+    /* Whether a path leads to a model of this type, where such a model may be a file; NULL: it may not. */
+    bool (*is)(const char *path, size_t budget);
+    /* Measures the directory r->dir on a part of r->path; the run has only a task, a way, a family and values. */
     bool (*evaluate)(heed_run *r, const char *part, heed_evaluation *to);
 };
 
 struct heed_run {
     heed_ctx *cx;
     const struct values *values;
-    struct values *owned; /* the same, unless they are the caller's */
+    struct values *owned; /* the same; NULL: they are the caller's */
     const heed_task *task;
     const struct task_way *way;
     const heed_family *family; /* NULL: no network */
     const char *head;          /* the task of the head to make, where that is not the task's name; NULL: it is */
-    const char *path, *dir;    /* of the data; to write */
-    size_t held;               /* bytes that the context held before */
-    size_t budget;             /* bytes: field memory, else the context's; 0: none */
+    const char *path, *dir;    /* of the data; of the directory to write */
+    size_t held;               /* bytes that the context held when the run was opened */
+    size_t budget;             /* bytes: --memory, else the context's budget; 0: none */
     bool prepared;
-    void *user; /* the way's */
+    void *user; /* what the way keeps */
     struct dry drying;
     heed_ctx *dry; /* of the draft; NULL: there is none */
     heed_model *draft, *model;
@@ -67,39 +68,40 @@ struct heed_run {
 #include "task/tasks.def"
 #undef TASK
 
-/* The same as heed_run_open with values that were read elsewhere and stay until the run is closed. */
+/* heed_run_open with values that were read elsewhere, which must stay until the run is closed. */
 heed_run *run_open(heed_ctx *cx, const heed_task *task, const struct values *values);
-extern const char *const run_exclusive[][2]; /* pairs of fields of which only one makes sense; NULL at the end */
-/* Options of a C program, "name=value" or "name"; `what` begins the sentence when one is none. */
+extern const char *const run_exclusive[][2]; /* pairs of fields that exclude each other; NULL at the end */
+/* Reads the options of a C program, "name=value" or "name"; `what` begins the sentence about a wrong one. */
 bool run_give_options(heed_ctx *cx, struct values *v, const char *what, const char *const *options);
-const struct task_way *run_way_of(const heed_task *task, const heed_head *head); /* the last that its inputs fit */
+/* The last way of a task that fits the head's inputs. */
+const struct task_way *run_way_of(const heed_task *task, const heed_head *head);
 void run_report(heed_run *r, bool (*report)(void *user, const heed_loop_state *state), void *user);
 
 struct evaluated_translation {
-    int64_t beams; /* that sentences were decoded with; 1: greedily */
+    int64_t beams; /* beam width of decoding; 1: greedy */
     heed_bleu bleu;
-    const heed_length_score *by_length; /* where field by-length is given */
+    const heed_length_score *by_length; /* where the field by-length is given; else NULL */
     int n_lengths;
 };
-/* What only some tasks find; NULL: this one does not. */
+/* What only some tasks find; a member that is NULL was not found. */
 struct heed_evaluated {
     const struct evaluated_translation *translation;
-    /* Of models that are no networks. */
     const struct ngram_sum *ngram;
     int ngram_order;
     const struct hmm_accuracy *hmm;
 };
 
-/* The same as heed_evaluate with values that were read elsewhere. */
+/* heed_evaluate with values that were read elsewhere. */
 bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *part, const struct values *values,
                   heed_evaluation *to);
 extern const heed_field evaluate_fields[];
 #define EVALUATE_PARTS "test val train"
 
-#define RUN_RESERVE              ((size_t)32 << 20) /* what may be taken in any case, to read data and say what they need */
+/* Under a smaller budget, too, so many bytes may be taken to read the data and say what they need. */
+#define RUN_RESERVE              ((size_t)32 << 20)
 #define RUN_STANDARD_INPUT(path) (strcmp(path, "-") == 0 ? "standard input" : (path))
 
-/* Values of fields, by name: what was given, else the way's default, else the task's. */
+/* The values of fields by name: what was given, else the default of the way, else that of the task. */
 static inline bool run_knows(const heed_run *r, const char *name) { return value_known(r->values, name); }
 static inline bool run_given(const heed_run *r, const char *name) { return value_given(r->values, name); }
 static inline bool run_flag(const heed_run *r, const char *name) { return value_flag(r->values, name); }
@@ -111,13 +113,13 @@ static inline const char *run_init(const heed_run *r) { return run_text(r, "init
 
 /* Fails with HEED_ERR_USAGE and "train: " before the sentence. */
 bool run_misused(const heed_run *r, const char *format, ...) HEED_PRINTF(2, 3);
-/* The same with "train TASK: ", of what is wrong whatever the model and its data. */
+/* The same with "train TASK: ", for what would be wrong with any model and any data. */
 bool run_option_misused(const heed_run *r, const char *format, ...) HEED_PRINTF(2, 3);
-/* Fails where one of these fields is given, though it is for models of `what`. */
+/* Fails where one of these fields is given: they are for models of `what`, which this one is not. */
 bool run_fields_unused(const heed_run *r, const heed_field *rows, const char *what);
-/* The directory becomes this run's: nobody else writes into it. */
+/* Locks the directory: until the run is closed nobody else writes into it. */
 bool run_claim(heed_run *r);
-/* Adds to what a way has to say for people. */
+/* Adds to the remarks of a way. */
 bool run_remark(heed_run *r, heed_string *text, const char *format, ...) HEED_PRINTF(3, 4);
 
 /* ---- the model (run_model.c) ---- */
@@ -131,29 +133,30 @@ struct settings {
 
 const char *run_head(const heed_run *r);                       /* the task of the head to make */
 bool run_has_key(const heed_family *family, const char *name); /* of config.json */
-bool run_takes_key(const heed_run *r, const char *name);       /* the same, those of the run's head too */
-const char *run_setting(const heed_run *r, const char *key);   /* what field `set` says of it; NULL: nothing */
-/* Fresh, with these settings and what the user set; or with --init the weights of a directory, of whose config only
- * the `kept` settings (of the head) and the user's are changed. */
+bool run_takes_key(const heed_run *r, const char *name);       /* the same, or a key of the run's head */
+const char *run_setting(const heed_run *r, const char *key);   /* the value that --set gives it; NULL: none */
+/* A fresh model with the settings `fresh` and those of --set; with --init that of the directory, whose config changes
+ * only by the settings `kept`, which are those of the head, and by --set. */
 heed_model *run_make_model(const heed_run *r, heed_ctx *cx, struct settings *fresh, struct settings *kept);
-/* The model in a dry context, r->dry: made once, to find out what it takes and then what the run will. NULL: the run
- * has failed. */
+/* The model in the dry context r->dry. It is made once, to find out first what it is like and then what the run takes.
+ * NULL: the run has failed. */
 heed_model *run_draft(heed_run *r);
 bool run_drafted(heed_run *r); /* passes on what has failed in r->dry */
 bool run_lora_fits(const heed_run *r);
 
 /* ---- batches ---- */
 
-/* How many examples an update and a backward pass take: fields batch, micro-batch and accumulate. `good`: the batch
- * where none was asked for; it is refused when it is larger than the n examples, of this name. */
+/* How many examples an update and a backward pass take: the fields batch, micro-batch and accumulate. `good` is the
+ * batch where none is given. A batch of more than the n examples is refused; one and many are what these are called. */
 struct run_batch {
     int64_t batch, micro_batch;
 };
 bool run_batch(const heed_run *r, int64_t good, int64_t n, const char *one, const char *many, struct run_batch *to);
-/* The fraction of n examples that is held out for validation, where no file holds it: field valid, by default 0.1 of
- * ten examples or more. */
+/* The fraction of n examples that is held out for validation where no file holds it: the field valid, or 0.1 where
+ * there are at least ten examples. */
 double run_held_out(const heed_run *r, int64_t n);
-/* "data.csv: 80 examples to train on, 10 to validate, 10 to test; mlp with 650 parameters"; `more` stands between. */
+/* "data.csv: 80 examples to train on, 10 to validate, 10 to test; mlp with 650 parameters"; `more` stands before the
+ * model. */
 void run_say_sets(const heed_run *r, const char *examples, int64_t valid, int64_t test, const char *more);
 
 /* ---- the ways, each in a room of its own ---- */
@@ -163,16 +166,16 @@ extern const struct task_way *const ways_of_texts[];
 extern const struct task_way way_texts_beside; /* the same beside others */
 extern const struct task_way way_pictures;     /* vision/ */
 extern const struct task_way way_tables;       /* tables/: tables, and pictures as vectors */
-/* classical/: what is no network */
+/* classical/: models that are no networks */
 extern const struct task_way way_ngram, way_words;
 extern const struct task_way way_tag_hmm; /* words, tagged by a hidden Markov model */
-extern const heed_field hmm_fields[];     /* its own */
+extern const heed_field hmm_fields[];     /* its own fields */
 
 /* ---- models that are no networks ---- */
 
 const heed_task *run_task_of(const struct task_way *way);
-/* Says how such a model is made, by its name or type: "heed train tag --model hmm". NULL: there is none of this name.
- */
+/* The command that makes such a model, by its name or type: "heed train tag --model hmm". NULL: there is none of this
+ * name. */
 const char *run_plain_how(const char *name, char how[96]);
 
 /* ---- fields of several tasks (run_fields.c and others) ---- */
@@ -183,16 +186,16 @@ extern const heed_field text_fields[];        /* of tasks with text: lengths, to
 extern const heed_field augment_fields[];     /* of pictures: augmentation, distillation */
 extern const heed_field forcing_fields[];     /* of tasks with decoders */
 /* clang-format off */
-/* What the tasks with text have beside their own; `unit`: what their examples are called. */
+/* Further fields of tasks with text; `unit` is what their examples are called. */
 #define TEXT_PART_FIELDS(unit)                                                                                        \
     {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH",                                                             \
      .help = "test data, measured once at the end; by default a directory's own test file"},                           \
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999,                                       \
-     .help = "fraction of the " unit " held out for validation; by default 0.1, where no file holds them"}
+     .help = "fraction of the " unit " held out for validation where no file holds them; by default 0.1"}
 #define CLASS_WEIGHTS_FIELD                                                                                           \
     {.name = "class-weights", .kind = HEED_FIELD_TEXT, .value = "WEIGHTS",                                                 \
-     .help = "of texts: how much each class counts in the loss: balanced (inversely to how often it occurs), or a "    \
-             "number for each class in the order of their names, as 1,2.5"}
+     .help = "for texts: weight of each class in the loss: balanced (inversely to how often it occurs), or a number "  \
+             "for each class in the order of their names, such as 1,2.5"}
 #define OPTIMIZERS "adamw adam sgd adafactor"
 /* Learning rates where the task has no other. */
 #define ADAM_LR "0.001"
@@ -232,17 +235,17 @@ extern const heed_field forcing_fields[];     /* of tasks with decoders */
      .help = "begin with these word vectors: a directory of 'heed train words', or a file of word2vec's or GloVe's"}
 /* clang-format on */
 
-/* --teacher-forcing and its kin (forcing_fields.c): false after saying which do not go together, or with the family;
- * and what they ask for, once the loop's source and length are known. */
+/* --teacher-forcing and its kin (forcing_fields.c). The first fails where they contradict each other or the family; the
+ * second reads them, once the loop's source and length are known. */
 bool run_forcing_fits(const heed_run *r);
 void run_set_forcing(const heed_run *r, heed_forcing *to);
 
-/* --embeddings and --target-embeddings (embeddings_field.c). False after saying that they do not go with --init. */
+/* --embeddings and --target-embeddings (embeddings_field.c). Fails where they are given with --init. */
 bool run_embeddings_fit(const heed_run *r);
-/* Opens what was asked for; a model that has a choice gets the width of the vectors, unless --set says another. */
+/* Opens the files. A family with the key embedding_size gets the width of the vectors, unless --set says otherwise. */
 bool run_open_embeddings(heed_run *r);
 void run_put_embedding_size(const heed_run *r, struct settings *settings, char text[48]);
-/* Copies the vectors of known words into the tables of r->model, says how many, and closes them. */
+/* Copies the vectors of known words into the embeddings of r->model, notes how many, and closes the files. */
 bool run_take_embeddings(heed_run *r, const heed_tokenizer *source, const heed_tokenizer *target);
 void run_close_embeddings(heed_run *r);
 

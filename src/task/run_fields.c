@@ -1,5 +1,5 @@
-/* The fields that all tasks which are learnt in steps share; a task inserts the table into its own and replaces what
- * differs. And what several ways make of them. */
+/* The fields of all tasks that learn in steps, and what several ways make of them. A task inserts the table into its
+ * own and replaces the rows that differ. */
 #include "base/text.h"
 #include "task/run.h"
 
@@ -13,20 +13,20 @@ const heed_field run_fields[] = {
     {.name = "init", .kind = HEED_FIELD_FILE, .value = "DIR",
      .help = "start from the weights of a model directory instead of fresh ones"},
     {.name = "freeze", .kind = HEED_FIELD_LIST, .value = "PATTERN",
-     .help = "do not train the parameters with such names, as 'bert.encoder.layer.[0-5].*'"},
+     .help = "do not train the parameters whose names match, such as 'bert.encoder.layer.[0-5].*'"},
     {.name = "layer-decay", .kind = HEED_FIELD_NUMBER, .standard = "1", .value = "X", .low = 1e-6, .high = 1,
      .help = "learning rate of each layer as a fraction of that of the layer above it"},
     {.name = "LoRA", .kind = HEED_FIELD_GROUP},
     {.name = "lora", .kind = HEED_FIELD_INT, .value = "RANK", .low = 1, .high = 1e6,
-     .help = "with --init: train adapters of this rank, and of the model only what is fresh; DIR becomes peft's adapter "
-             "directory"},
+     .help = "with --init: train adapters of this rank, and of the model only what was drawn afresh; DIR becomes an adapter "
+             "directory in peft's layout"},
     {.name = "lora-alpha", .kind = HEED_FIELD_NUMBER, .value = "X", .low = 1e-6, .high = 1e6,
-     .help = "adapters are multiplied by X / RANK; by default X is twice the rank"},
+     .help = "multiply adapters by X / RANK; by default X is twice the rank"},
     {.name = "lora-dropout", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 0.999,
      .help = "dropout of the adapters' inputs"},
     {.name = "lora-targets", .kind = HEED_FIELD_TEXT, .value = "NAME,NAME",
-     .help = "linear layers to adapt, by the ends of their names, as q_proj,v_proj, or by patterns; all-linear: all; by "
-             "default the projections of queries and values"},
+     .help = "linear layers to adapt: ends of their names, such as q_proj,v_proj, or patterns, or all-linear; by default "
+             "the projections of queries and values"},
     {.name = "length of the run and batches", .kind = HEED_FIELD_GROUP},
     {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
      .help = "number of passes over the training data"},
@@ -42,8 +42,8 @@ const heed_field run_fields[] = {
                                   "instead of keeping them; slower, with less memory and the same bits"},
     {.name = "optimizer", .kind = HEED_FIELD_GROUP},
     {.name = "optimizer", .kind = HEED_FIELD_CHOICE, .standard = "adamw", .value = "NAME", .choices = OPTIMIZERS,
-     .help = "optimizer (adafactor: its learning rate is relative to the size of the weights, by default " ADAFACTOR_LR
-             ", with --init " ADAFACTOR_TUNED_LR "), one of"},
+     .help = "optimizer (without --lr, adafactor's learning rate is " ADAFACTOR_LR ", with --init " ADAFACTOR_TUNED_LR
+             ", relative to the size of the weights), one of"},
     {.name = "lr", .letter = 'l', .kind = HEED_FIELD_NUMBER, .value = "X", .high = 1e6,
      .help = "peak learning rate; by default " ADAM_LR ", with sgd " SGD_LR},
     {.name = "momentum", .kind = HEED_FIELD_NUMBER, .standard = "0.9", .value = "X", .high = 0.999999,
@@ -74,8 +74,8 @@ const heed_field run_fields[] = {
     {.name = "evaluate-every", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e12,
      .help = "updates between evaluations; 0: one per epoch"},
     {.name = "valid-examples", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e12,
-     .help = "evaluate on N examples of the validation set, chosen by --seed, the same ones each time; the final "
-             "evaluation, of the model that is kept, is on all of them; 0: always on all"},
+     .help = "evaluate on N examples of the validation set, chosen by --seed, the same ones each time; the model that is "
+             "kept is measured on all of them at the end; 0: always on all"},
     {.name = "patience", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
      .help = "number of evaluations without improvement before stopping early; 0: no early stopping"},
     {.name = "best-by", .kind = HEED_FIELD_TEXT, .value = "METRIC",
@@ -88,8 +88,8 @@ const heed_field run_fields[] = {
     {.name = "force", .letter = 'f', .help = "overwrite a model in DIR"},
     {.name = "save-every", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e12,
      .help = "updates between checkpoints; 0: one about every ten seconds"},
-    {.name = "drop-checkpoint", .help = "remove checkpoint.safetensors, which is larger than the model, once the run has "
-                                        "ended; it cannot be extended then"},
+    {.name = "drop-checkpoint", .help = "remove checkpoint.safetensors, which is larger than the model, when the run ends; "
+                                        "it cannot be extended then"},
     {.name = "log", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "write one JSON object per line: step, loss, lr, seconds, examples or tokens, and the evaluations"},
     {.name = "log-every", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e12,
@@ -102,10 +102,10 @@ const heed_field run_fields[] = {
 const heed_field text_column_fields[] = {
     {.name = "text", .kind = HEED_FIELD_GROUP},
     {.name = "text", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "of a table of texts, the column of the text: name or number; by default the first. Without --model and --init it "
-             "makes " TEXT_FAMILY " the family"},
+     .help = "for a table of texts: the column of the text, by name or number; by default the first. Without --model and "
+             "--init the family is then " TEXT_FAMILY},
     {.name = "pair", .kind = HEED_FIELD_TEXT, .value = "COLUMN",
-     .help = "the column of a second text; by default the second of three"},
+     .help = "the column of a second text; by default the second of three columns"},
     {.name = NULL},
 };
 

@@ -1,4 +1,4 @@
-/* The model of a run: fresh or of --init, adapted by LoRA, frozen in part. */
+/* The model of a run: fresh or that of --init, with its adapters and frozen parameters. */
 #include "base/text.h"
 #include "task/run.h"
 #include <string.h>
@@ -80,7 +80,7 @@ static bool add_settings(const heed_run *r, heed_ctx *cx, struct settings *s) {
     return !heed_failed(cx);
 }
 
-/* Which parameters learn, and how fast. */
+/* --freeze and --layer-decay: which parameters learn, and how fast. */
 static bool set_trained(const heed_run *r, heed_ctx *cx, heed_params *params) {
     const char *const *patterns;
     const int n = run_list(r, "freeze", &patterns);

@@ -1,4 +1,4 @@
-/* Tags of words by a hidden Markov model: counts, and Baum-Welch over the words alone. */
+/* Tagging words by a hidden Markov model: counting, and Baum-Welch over the words without their tags. */
 #include "base/clock.h"
 #include "base/text.h"
 #include "classical/hmm/hmm_tagger.h"
@@ -12,9 +12,9 @@
 const heed_field hmm_fields[] = {
     {.name = "hidden Markov models (--model hmm)", .kind = HEED_FIELD_GROUP},
     {.name = "baum-welch", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e6,
-     .help = "after counting, N steps of Baum-Welch over the words without their tags"},
-    {.name = "unsupervised", .help = "begin Baum-Welch with chance instead of counts; states are then named by the tag "
-                                     "that most of their words have"},
+     .help = "number of steps of Baum-Welch after counting, over the words without their tags"},
+    {.name = "unsupervised", .help = "begin Baum-Welch from random numbers instead of counts; each state is then named "
+                                     "after the tag that most of its words have"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -67,7 +67,7 @@ static bool measure_file(heed_run *r, const struct hmm_tagger *g, const char *pa
     return ok;
 }
 
-/* A part of its own, or of the directory of the data; a file has no other parts. */
+/* Measures the file that was given, or else the part of the data's directory; a single file has no parts. */
 static bool measure_part(heed_run *r, const char *given, const char *part, struct hmm_accuracy *to) {
     const struct tagging *const t = tagging_of(r);
     char file[PATH_ROOM];

@@ -1,4 +1,4 @@
-/* N-gram models: counts, which are not learnt in steps. */
+/* N-gram models. They are counted, not learnt in steps. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -19,38 +19,38 @@ static const heed_field fields[] = {
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "TEXT", .help = "a text file (.gz too), or an ARPA file to convert"},
     {.name = "out", .letter = 'o', .kind = HEED_FIELD_FILE, .value = "DIR", .help = "where the model is written"},
     {.name = "force", .letter = 'f', .help = "overwrite a model that is there"},
-    {.name = "arpa", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "write the model as an ARPA file, too; .gz is gzipped"},
+    {.name = "arpa", .kind = HEED_FIELD_FILE, .value = "FILE", .help = "also write the model as an ARPA file; one that ends in .gz is compressed"},
     {.name = "n-grams", .kind = HEED_FIELD_GROUP},
     {.name = "order", .letter = 'n', .kind = HEED_FIELD_INT, .standard = "3", .value = "N", .low = 1, .high = HEED_NGRAM_MAX_ORDER,
      .help = "length of the longest n-grams"},
     {.name = "smoothing", .kind = HEED_FIELD_CHOICE, .standard = "modified-kneser-ney", .value = "KIND",
-     .choices = "modified-kneser-ney kneser-ney", .help = "one of"},
+     .choices = "modified-kneser-ney kneser-ney", .help = "smoothing method, one of"},
     {.name = "discount", .kind = HEED_FIELD_NUMBER, .standard = "0.1", .value = "D", .high = 1,
      .help = "the discount of kneser-ney"},
     {.name = "discount-fallback", .kind = HEED_FIELD_TEXT, .standard = "0.5,1,1.5", .value = "D1,D2,D3",
-     .help = "discounts of an order whose counts of counts give none, as those of letters do; 'none': that is an error"},
+     .help = "discounts of an order whose counts of counts give none, as happens with letters; 'none': fail instead"},
     {.name = "prune", .kind = HEED_FIELD_TEXT, .value = "C1,C2,...",
-     .help = "leave out n-grams of order k seen at most Ck times; the last one is for higher orders too"},
+     .help = "leave out n-grams of order k that occur at most Ck times; the last count is for all higher orders too"},
     {.name = "text", .kind = HEED_FIELD_GROUP},
     {.name = "tokens", .kind = HEED_FIELD_CHOICE, .standard = "word", .value = "KIND",
      .choices = "char word bpe byte-bpe wordpiece unigram", .help = "what is counted, one of"},
     {.name = "tokenizer", .kind = HEED_FIELD_FILE, .value = "DIR", .help = "use the tokenizer of this directory instead"},
     {.name = "vocab", .letter = 'v', .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 1e9,
-     .help = "number of tokens; 0: all there are, of parts of words 8000"},
+     .help = "maximum vocabulary size; 0: all characters or words, of subwords 8000"},
     {.name = "least", .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1e9,
-     .help = "words and letters seen less often are unknown"},
+     .help = "words and characters that occur fewer than N times are unknown"},
     {.name = "lower", .help = "lower-case the text"},
     SPLIT_FIELD(SPLIT_MARKS, "of --tokens word; "),
     {.name = "sequences", .kind = HEED_FIELD_CHOICE, .value = "KIND", .choices = "lines text",
-     .help = "what has a beginning and an end: each line, or the whole text with its newlines; by default the text for letters, "
-             "else lines; one of"},
+     .help = "what has a beginning and an end: each line, or the whole text with its newlines; by default the text for "
+             "characters, else lines; one of"},
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "FRACTION", .high = 0.999,
-     .help = "fraction at the end of the text held out and measured"},
+     .help = "fraction of the text, at its end, to hold out and measure"},
     {.name = "test", .kind = HEED_FIELD_FILE, .value = "TEXT", .help = "a text that is measured at the end"},
-    {.name = "music", .help = "the data are chorales, as for 'train music': a voice of a step is a word, a chorale a line; their own parts "
-                              "valid and test are measured"},
+    {.name = "music", .help = "the data are chorales, as for 'train music': each voice of a step is a word, each chorale a line; the parts "
+                              "valid and test of the data are measured"},
     {.name = "transpose", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 127,
-     .help = "of music: count chorales in all keys up to N semitones away, as far as the voices' ranges allow"},
+     .help = "for music: count chorales in all keys up to N semitones away, as far as the ranges of the voices allow"},
     {.name = "json", .help = "the result as JSON"},
     {.name = NULL},
 };
@@ -72,9 +72,9 @@ struct counting {
 
 static struct counting *counting_of(const heed_run *r) { return r->user; }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
-/* Numbers with commas between them; how many, or -1. */
+/* Reads numbers with commas between them; how many there are, or -1. */
 static int read_list(const char *text, double *to, int most) {
     for (int n = 0; n < most;) {
         const size_t length = strcspn(text, ",");
@@ -132,7 +132,7 @@ static bool check(heed_run *r) {
 
 /* ---- text ---- */
 
-/* The end of the one text, in characters. */
+/* The end of a text that is one sequence, counted in characters. */
 static bool hold_out_text(heed_run *r, double keep, heed_lines *lines, heed_lines *valid) {
     heed_string text = {0};
     const int64_t size = lines->count ? lines->start[1] - 1 : 0;
@@ -164,14 +164,14 @@ static bool hold_out_lines(heed_run *r, double keep, heed_lines *lines, heed_lin
     return heed_lines_cut(r->cx, &text, valid);
 }
 
-/* Takes the end away for validation. */
+/* Moves the end of the data to the validation set. */
 static bool hold_out(heed_run *r) {
     struct counting *c = counting_of(r);
     const double keep = 1 - run_number(r, "valid");
     return keep >= 1 || (c->text ? hold_out_text : hold_out_lines)(r, keep, &c->lines, &c->valid);
 }
 
-/* Chorales of a part, or of what has no such part, all. */
+/* The chorales of a part, or all of them where there is no such part. */
 static bool read_music(heed_ctx *cx, const char *path, const char *part, int transpose, heed_lines *to) {
     return heed_music_lines(cx, path, texts_chorales(cx, path, part) ? part : NULL, transpose, to);
 }
@@ -207,7 +207,7 @@ static bool load_text(heed_run *r) {
     return c->tokens || heed_fail_in(r->cx, "%s", r->path);
 }
 
-/* An ARPA file, which is only converted, or a text. */
+/* The data are a text, or an ARPA file, which is only converted. */
 static bool load(heed_run *r) {
     struct counting *c = counting_of(r);
     const char *const arpa = run_text(r, "arpa");

@@ -1,4 +1,4 @@
-/* Word vectors: word2vec, which has a loop of its own. */
+/* Word vectors by word2vec, which has its own training loop. */
 #include "base/clock.h"
 #include "base/text.h"
 #include "classical/words/words.h"
@@ -18,18 +18,18 @@ static const heed_field fields[] = {
     {.name = "lower", .help = "lower-case the text"},
     SPLIT_FIELD(SPLIT_MARKS, ""),
     {.name = "min-count", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1e12,
-     .help = "leave out words that were seen less often"},
+     .help = "leave out words that occur fewer than N times"},
     {.name = "word2vec", .kind = HEED_FIELD_GROUP},
     {.name = "kind", .letter = 'k', .kind = HEED_FIELD_CHOICE, .standard = "skip-gram", .value = "KIND", .choices = "skip-gram cbow",
-     .help = "learn words from the word between them, or the word from the mean of those around it; one of"},
+     .help = "predict each of the words around a word (skip-gram), or a word from the mean of those around it (cbow); one of"},
     {.name = "width", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .low = 1, .high = 1 << 20,
      .help = "numbers in a vector"},
     {.name = "window", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1 << 20,
-     .help = "maximum distance between two words that learn from each other; for each word one up to it is drawn"},
+     .help = "maximum distance between two words of a pair; for each word a distance of at most N is drawn"},
     {.name = "negative", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1 << 20,
-     .help = "number of noise words for each word that was seen"},
+     .help = "number of noise words for each true one"},
     {.name = "sample", .kind = HEED_FIELD_NUMBER, .standard = "0.001", .value = "X", .high = 1,
-     .help = "threshold of subsampling: words that make up more of the text are often left out; 0: none are"},
+     .help = "threshold of subsampling: words that make up more than this fraction of the text are often left out; 0: none are"},
     {.name = "training", .kind = HEED_FIELD_GROUP},
     {.name = "epochs", .letter = 'e', .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1e9,
      .help = "number of passes over the text"},
@@ -51,15 +51,15 @@ static const heed_field fields[] = {
 struct learning {
     heed_words_trainer *trainer;
     struct loop log;
-    int64_t before; /* words that the runs which this one resumes have seen */
+    int64_t before; /* words seen by the runs that this one resumes */
     double began, saved;
 };
 
 static struct learning *learning_of(const heed_run *r) { return r->user; }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
-/* A run that is resumed goes on as it began. */
+/* A run that is resumed splits words as it did at its beginning. */
 static bool splits_marks(const heed_run *r) {
     const bool asked = split_marks(run_text(r, SPLIT_KEY));
     if (!run_flag(r, "resume") || run_given(r, SPLIT_KEY) || !directory_has_config(r->dir)) return asked;
@@ -107,7 +107,7 @@ static bool save_vectors(const heed_run *r) {
     return ok;
 }
 
-/* The vectors as they are, and what is needed to go on. */
+/* Writes the vectors as they are now, and a checkpoint. */
 static bool save(heed_run *r) {
     struct learning *l = learning_of(r);
     char path[PATH_ROOM];
@@ -149,7 +149,7 @@ static void take_state(heed_run *r) {
                                  .seconds_left = speed > 0 ? (double)(s.total - s.seen) / speed : 0};
 }
 
-/* Until all steps are done or the user stops it; false: it has failed. */
+/* Trains until all steps are done or the report stops it; false: it has failed. */
 static bool learn(heed_run *r) {
     struct learning *l = learning_of(r);
     bool on = true;

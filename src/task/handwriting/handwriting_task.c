@@ -189,7 +189,7 @@ static const heed_field handwriting_fields[] = {
     {.name = "data", .kind = HEED_FIELD_GROUP},
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .standard = "strokes", .value = "PATH",
      .help = "strokes as JSON lines (also .gz), or the word strokes: numbers by 2000 synthetic writers"},
-    {.name = "text", .help = "learn what the pieces say, too: a window slides over the text, and any text can be written"},
+    {.name = "text", .help = "learn the text of the pieces too: a window slides over it, and any text can then be written"},
     {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH", .help = "test data, measured once at the end; of strokes, other writers"},
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999,
      .help = "fraction of the pieces held out for validation; by default 0.1"},

@@ -18,7 +18,7 @@ struct forecasts {
 
 static struct forecasts *forecasts_of(const heed_run *r) { return r->user; }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 /* Numbers separated by commas; their count, -1: one is none. */
 static int numbers_of(const char *text, double *out, int most) {
@@ -263,8 +263,8 @@ static const heed_field forecast_fields[] = {
     {.name = "known", .kind = HEED_FIELD_TEXT, .value = "COLUMNS",
      .help = "columns that are known for the future too, such as holidays and prices, as a,b"},
     {.name = "calendar", .kind = HEED_FIELD_TEXT, .value = "FEATURES",
-     .help = "what dates say, known for the future: some of minute, hour, weekday, monthday, yearday, month, as "
-             "hour,weekday; auto: by the step"},
+     .help = "features of dates, which are known for the future too: some of minute, hour, weekday, monthday, yearday, month, "
+             "as hour,weekday; auto: those that the step suggests"},
     FILL_FIELD,
     TABLE_FORMAT_FIELDS,
     {.name = "split", .kind = HEED_FIELD_TEXT, .standard = "0.7,0.1,0.2", .value = "A,B,C",
@@ -276,11 +276,11 @@ static const heed_field forecast_fields[] = {
     {.name = "horizon", .kind = HEED_FIELD_INT, .standard = "24", .value = "N", .low = 1, .high = 1048576,
      .help = "steps to forecast"},
     {.name = "quantiles", .kind = HEED_FIELD_TEXT, .value = "Q,Q",
-     .help = "forecast quantiles, as 0.1,0.5,0.9, by the pinball loss, instead of one number"},
+     .help = "forecast these quantiles, such as 0.1,0.5,0.9, trained by the pinball loss, instead of one number"},
     {.name = "loss", .kind = HEED_FIELD_CHOICE, .standard = "mse", .value = "NAME", .choices = "mse mae",
-     .help = "what one number is trained by, one of"},
+     .help = "loss of forecasts of one number, one of"},
     {.name = "normalize", .kind = HEED_FIELD_CHOICE, .standard = "last", .value = "HOW", .choices = "last window none",
-     .help = "subtract from what is read its last value, or its mean, over its deviation (window), one of"},
+     .help = "subtract from the past its last value (last), or subtract its mean and divide by its deviation (window), one of"},
     {.name = "season", .kind = HEED_FIELD_INT, .value = "N", .high = 1048576,
      .help = "steps of the season that the comparison repeats; by default a day of hours, a week of days, a year of "
              "months"},

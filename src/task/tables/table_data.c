@@ -4,7 +4,7 @@
 
 #define DIGITS_TRAIN 10000
 #define DIGITS_TEST  2000
-#define TEST_SEED    0x7E57000000000000u /* the test's digits are others than those trained on */
+#define TEST_SEED    0x7E57000000000000u /* the digits to test on differ from those to train on */
 
 static bool is_digits(const char *path) { return strcmp(path, "digits") == 0; }
 

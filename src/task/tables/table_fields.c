@@ -6,9 +6,9 @@
 /* clang-format off */
 const heed_field table_fields[] = {
     {.name = "use", .kind = HEED_FIELD_LIST, .value = "COLUMN",
-     .help = "a column of a table to predict from: name or number, several as a,b; by default all others"},
+     .help = "a column of a table to predict from, by name or number, several as a,b; by default all others"},
     {.name = "drop", .kind = HEED_FIELD_LIST, .value = "COLUMN",
-     .help = "a column of a table to leave out: name or number, several as a,b"},
+     .help = "a column of a table to leave out, by name or number, several as a,b"},
     TABLE_FORMAT_FIELDS,
     {.name = "skip-missing",
      .help = "skip the rows of a table that have missing values: empty, NA, N/A, nan, NULL or ?"},

@@ -21,10 +21,10 @@
 /* --use, --drop, --separator, --decimal, --thousands, --skip-missing. */
 extern const heed_field table_fields[];
 
-/* False with a sentence when they do not go together, or hold what is none; the second: the separator alone. */
+/* False with a sentence when a value is none or two contradict each other; the second looks at the separator alone. */
 bool table_fields_fit(const struct values *v, char why[FIELD_WHY]);
 bool table_separator_fits(const struct values *v, char why[FIELD_WHY]);
-/* Of --separator; 0: none was asked for, or what was asked for is none. */
+/* The character of --separator; 0: not given, or no separator. */
 char table_separator(const struct values *v);
 
 heed_table_options table_format(const struct values *v); /* separator, decimal mark and thousands */
@@ -33,11 +33,11 @@ heed_table_options table_format(const struct values *v); /* separator, decimal m
 struct table_columns {
     const char **use, **drop;
 };
-/* Puts what was asked for into opts. The lists stay until they are freed. */
+/* Puts the values of table_fields into opts. The lists stay until they are freed. */
 bool table_ask(const struct values *v, heed_ctx *cx, struct table_columns *columns, heed_data_opts *opts);
 void table_columns_free(heed_ctx *cx, struct table_columns *columns);
 
-/* A note, where rows were skipped. */
+/* Notes how many rows were skipped; nothing where none were. */
 void table_say_skipped(heed_ctx *cx, const char *path, int64_t skipped, int64_t left);
 
 #endif

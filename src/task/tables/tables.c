@@ -53,7 +53,7 @@ static bool load_data(heed_run *r) {
     return !heed_failed(r->cx);
 }
 
-/* A straight line needs nobody to tell when it has learnt too much, and is fitted to all the data. */
+/* A straight line does not overfit: without --valid it is fitted to all the data. */
 static bool is_line(const heed_run *r) { return !vectors_of(r)->classify && strcmp(r->family->name, "linear") == 0; }
 
 static bool split_data(heed_run *r) {
@@ -73,7 +73,7 @@ static void set_param(heed_run *r, const char *name, const float *values) {
 
 static bool wants(const heed_run *r, const char *mean) { return heed_params_find(heed_model_params(r->model), mean); }
 
-/* Means and deviations of the training examples, into a model that wants them. */
+/* The means and deviations of the training examples go into a model that has parameters for them. */
 static bool standardise(heed_run *r) {
     const struct vectors *v = vectors_of(r);
     const heed_data *d = v->data;
@@ -115,7 +115,7 @@ static heed_model *new_model(const heed_run *r, heed_ctx *cx) {
 
 /* ---- the run ---- */
 
-/* A family with a head for the task may still be one of text, whose data these are not. */
+/* A family with a head for the task may still be one of text, which reads other data. */
 static bool check(heed_run *r) {
     char why[FIELD_WHY];
     if (!run_has_key(r->family, "input_size"))
@@ -138,7 +138,7 @@ static int64_t good_batch(const heed_run *r) {
     return batch;
 }
 
-/* At least some 2000 updates, for small data. */
+/* Small data get at least some 2000 updates. */
 static int64_t good_epochs(int64_t examples, int64_t batch) {
     const int64_t per_epoch = (examples - 1) / batch + 1, enough = (2000 - 1) / per_epoch + 1;
     return enough > 10 ? enough : 10;

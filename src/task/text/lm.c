@@ -434,7 +434,7 @@ static const heed_field fields[] = {
              "end-of-text token"},
     {.name = "in-order", .help = "cut the text into consecutive windows, instead of drawing windows anew in each epoch"},
     {.name = "carry-state",
-     .help = "truncated backpropagation, of recurrent models: cut the text into --batch parallel streams, go through them "
+     .help = "truncated backpropagation of recurrent models: cut the text into --batch parallel streams, go through them "
              "in order, and carry the state from window to window, in evaluation too"},
     {.name = "valid-data", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "validation text; by default a directory's own dev or valid file"},

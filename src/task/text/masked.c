@@ -299,10 +299,10 @@ static const heed_field fields[] = {
      .help = "fraction of the words to predict, at least one of each sequence"},
     {.name = "whole-words", .help = "mask all tokens of a word or none"},
     {.name = "next-sentence",
-     .help = "pairs of segments, half of the second ones from other documents, and a head that tells which; for albert "
-             "half of them change places"},
+     .help = "train on pairs of segments too: half of the second ones come from other documents, and a head learns which; "
+             "for albert half of the pairs are swapped instead"},
     {.name = "generator-size", .kind = HEED_FIELD_NUMBER, .value = "X", .low = 0.001, .high = 1,
-     .help = "of electra: width of the generator as a fraction of the discriminator's; by default 0.25"},
+     .help = "for electra: width of the generator as a fraction of the discriminator's; by default 0.25"},
     {.name = "max-length", .kind = HEED_FIELD_INT, .standard = "128", .value = "N", .low = 1, .high = 1e9,
      .help = "tokens of a sequence, special ones included; at most as many as the model has positions"},
     TEXT_TRAIN_FIELDS("sequences"),

@@ -1,4 +1,4 @@
-/* Data of text tasks by path, and what the fields say of them. */
+/* Data of text tasks by path, and the options of reading them. */
 #include "task/text/text_parts.h"
 #include "data/recognise.h"
 #include "heed/music.h"
@@ -21,7 +21,7 @@ bool texts_chorales(heed_ctx *cx, const char *path, const char *part) {
     return ok;
 }
 
-/* Each task has those fields that its data need; a field that is not there says nothing. */
+/* A task has only the fields that its data need; the others give 0 or NULL. */
 heed_task_opts texts_opts(const heed_run *r) {
     return (heed_task_opts){.text = run_text(r, "text"),
                             .pair = run_text(r, "pair"),

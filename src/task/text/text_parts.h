@@ -9,11 +9,11 @@
 /* The file of a directory that holds `part` ("train", "valid", "test") under one of its usual names; path itself when
  * it is a file. NULL: the directory has none. */
 const char *texts_part(const char *path, const char *part, char out[PATH_ROOM]);
-/* Fails: a directory without a file to train on; what it holds instead is said. */
+/* Fails because a directory has no file to train on; the sentence says what it holds instead. */
 bool texts_fail_train(heed_ctx *cx, const char *path);
 /* Whether a file or directory holds chorales of this part. */
 bool texts_chorales(heed_ctx *cx, const char *path, const char *part);
-/* What the fields say of the data. */
+/* The options of reading that the fields give. */
 heed_task_opts texts_opts(const heed_run *r);
 
 #endif

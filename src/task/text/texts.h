@@ -1,5 +1,5 @@
-/* Runs of tasks of text: what they hold. texts_data.c reads, texts_model.c makes the model, texts_way.c trains and
- * measures. */
+/* Runs of tasks of text. texts_data.c reads the data, texts_model.c makes the model, texts_way.c trains and measures.
+ */
 #ifndef TASK_TEXT_TEXTS_H
 #define TASK_TEXT_TEXTS_H
 
@@ -32,10 +32,10 @@ static inline const char *texts_tokenizer(const heed_run *r) { /* the one asked 
 
 /* ---- texts_data.c ---- */
 
-bool texts_read(heed_run *r);             /* all sets, as the task has their parts */
-bool texts_make_tokenizer(heed_run *r);   /* loaded, or trained on the texts; with the tokens of the chat format */
-bool texts_split(heed_run *r);            /* examples for validation, where no file holds them */
-double texts_fraction(const heed_run *r); /* of them */
+bool texts_read(heed_run *r);             /* reads all sets, from the parts that the task has */
+bool texts_make_tokenizer(heed_run *r);   /* loads it, or trains one on the texts; adds the tokens of the chat format */
+bool texts_split(heed_run *r);            /* holds examples out for validation, where no file holds them */
+double texts_fraction(const heed_run *r); /* of the examples, that is held out */
 /* One set: `part` of a file that holds several, or NULL. */
 bool texts_read_set(heed_run *r, enum text_set set, const char *path);
 

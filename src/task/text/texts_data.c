@@ -50,7 +50,7 @@ void texts_say_cut(heed_ctx *cx, const char *path, const heed_task_data *data, i
 
 /* ---- the tokenizer ---- */
 
-/* Encoders' texts, unless the task trains another. */
+/* One for encoders, unless the task trains its own. */
 static heed_tokenizer *train_tokenizer(const heed_run *r) {
     const struct texts *t = texts_of(r);
     const heed_lines *texts[] = {heed_task_texts(t->data[TRAIN]), heed_task_pairs(t->data[TRAIN])};
@@ -83,7 +83,7 @@ bool texts_make_tokenizer(heed_run *r) {
 
 /* ---- validation ---- */
 
-/* Examples may be several rows of the data set: the rows of those that were chosen, in the order of the data. */
+/* Where an example is several rows of the data set, its number is replaced by theirs, in the order of the data. */
 static bool expand_rows(heed_run *r, int64_t examples) {
     struct texts *t = texts_of(r);
     const heed_task_data *data = t->data[TRAIN];
@@ -114,7 +114,7 @@ static bool expand_rows(heed_run *r, int64_t examples) {
     return !heed_failed(r->cx);
 }
 
-/* The last rows are for validation, as the task has it. */
+/* Some tasks validate on the last rows. */
 static bool split_end(heed_run *r, int64_t held) {
     struct texts *t = texts_of(r);
     if (held == 0) return true;
@@ -127,7 +127,6 @@ static bool split_end(heed_run *r, int64_t held) {
     return !heed_failed(r->cx);
 }
 
-/* Examples for validation, where no file holds them. */
 bool texts_split(heed_run *r) {
     struct texts *t = texts_of(r);
     const int64_t n = heed_task_examples(t->data[TRAIN]), held = heed_task_held_out(t->data[TRAIN]);

@@ -1,4 +1,4 @@
-/* Runs of tasks of text: a fresh model, or what changes of one that is trained further. */
+/* Runs of tasks of text: the settings of a fresh model, and those that change a model of --init. */
 #include "model/core/directory.h"
 #include "task/text/texts.h"
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void put_sizes(const heed_run *r, struct settings *fresh) {
 
 /* ---- language models ---- */
 
-/* What one knows of its text: how long a window is, and with which token texts begin and end. */
+/* The keys that follow from the data: the length of a window, and the tokens that begin and end a text. */
 static void put_windows(const heed_run *r, struct settings *fresh, char text[4][64]) {
     static const char *const keys[] = {"n_positions", "max_position_embeddings", "bos_token_id", "eos_token_id"};
     const struct texts *const t = texts_of(r);
@@ -56,7 +56,7 @@ static void put_windows(const heed_run *r, struct settings *fresh, char text[4][
         texts_are_chat(t) ? heed_chat_end(&t->chat.format, t->tokens) : heed_vocabulary_end_of_text(t->tokens);
     for (int i = 0; i < 4; i++) {
         if (!run_has_key(r->family, keys[i])) continue;
-        if (i < 2 && run_has_key(r->family, "axial_pos_shape")) continue; /* has room for padding to whole chunks */
+        if (i < 2 && run_has_key(r->family, "axial_pos_shape")) continue; /* it has room for padding to whole chunks */
         if (i < 2)
             snprintf(text[i], 64, "%s=%lld", keys[i], (long long)run_int(r, "context"));
         else if (end >= 0)
@@ -69,7 +69,6 @@ static void put_windows(const heed_run *r, struct settings *fresh, char text[4][
 
 /* ---- conversations ---- */
 
-/* A model of --init learns where answers end, and has rows for new tokens. */
 bool texts_takes_chat(const heed_run *r) {
     const struct texts *const t = texts_of(r);
     return texts_are_chat(t) && t->chat.own && run_init(r);
@@ -90,7 +89,7 @@ static bool put_chat(const heed_run *r, heed_ctx *cx, struct settings *kept, cha
 
 /* ---- padding ---- */
 
-/* Classifiers of decoders find the ends of texts by the padding token. Does the model of --init lack one? */
+/* A decoder's classifier finds the end of a text by the padding token, which the model of --init may lack. */
 static bool init_lacks_padding(const heed_run *r, heed_ctx *cx) {
     const char *const init = run_init(r);
     char path[PATH_ROOM];

@@ -1,4 +1,4 @@
-/* Runs of tasks of text: a model from texts, or trained further on them, and what it is worth. */
+/* Runs of tasks of text: training, from fresh weights or from --init, and measuring. */
 #include "base/text.h"
 #include "heed/music.h"
 #include "heed/translate.h"
@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
-/* State goes through one text, in order. */
+/* --carry-state goes through one text in order, which excludes some fields. */
 static bool carry_fits(const heed_run *r) {
     static const char *const others[] = {"documents", "document-separator", "in-order", "micro-batch", "accumulate"};
     if (!run_knows(r, "carry-state") || !run_flag(r, "carry-state")) return true;
@@ -36,7 +36,7 @@ static bool check(heed_run *r) {
 
 /* ---- the data ---- */
 
-/* How long the sequences are that the model is to read. */
+/* Finds how long a sequence may be: as long as the model can read, or as asked for. */
 static bool set_reader(heed_run *r) {
     struct texts *t = texts_of(r);
     heed_model *const model = run_draft(r);
@@ -51,7 +51,7 @@ static bool set_reader(heed_run *r) {
     return true;
 }
 
-/* A stream has at least a window to train on. */
+/* A text that is cut into windows must fill at least one. */
 static bool fits_context(heed_run *r) {
     const struct texts *t = texts_of(r);
     if (!t->task->streams || t->opts.documents || texts_are_chat(t)) return true;
@@ -149,7 +149,7 @@ static const heed_dataset *columns_of(const struct texts *t, int set) {
     return t->data[set] ? heed_task_columns(t->data[set]) : NULL;
 }
 
-/* The source where state is carried; a model that is never filled tells its size. */
+/* The source for --carry-state; a dry model tells how large the state is. */
 static const heed_loop_source *set_streams(heed_run *r, const heed_source_opts *o) {
     struct texts *t = texts_of(r);
     heed_model *const model = run_draft(r);
@@ -277,7 +277,7 @@ static void free_measured(heed_ctx *cx, void *own) {
     heed_mem_free(cx, m);
 }
 
-/* The task that a directory is for: the first of its head's that heed knows texts of. */
+/* The task of a directory: the first of its head's for which heed reads texts. */
 static const heed_text_task *task_of_model(heed_run *r, const heed_text_model *m) {
     const heed_head *const head = heed_model_head(m->model);
     char name[32];
@@ -291,7 +291,7 @@ static const heed_text_task *task_of_model(heed_run *r, const heed_text_model *m
     return NULL;
 }
 
-/* A discriminator is measured with its generator, which is another head of the same architecture. */
+/* A discriminator is measured with its generator, which is opened through another head of the same architecture. */
 static const char *task_to_open(const heed_run *r, const heed_head *head, char name[32]) {
     const heed_head *const with = heed_head_for(r->family, task_replaced.name);
     if (with && strcmp(with->architecture, head->architecture) == 0) return task_replaced.name;
@@ -365,7 +365,7 @@ const struct task_way way_texts = {TEXTS};
 
 const struct task_way *const ways_of_texts[] = {&way_texts, NULL};
 
-/* Beside tables and pictures. */
+/* The fields of this way, where a task takes tables or pictures too. */
 static const heed_field own_fields[] = {
     {.name = "columns", .kind = HEED_FIELD_TABLE, .table = text_column_fields},
     {.name = "texts", .kind = HEED_FIELD_TABLE, .table = text_fields},

@@ -1,13 +1,13 @@
-/* heed train classify of pictures: their head, augmentation, and distillation from a teacher. */
+/* The fields of pictures: their head, augmentation, and distillation from a teacher. */
 #include "task/vision/pictures_way.h"
 #include <string.h>
 
 /* clang-format off */
 const heed_field augment_fields[] = {
     {.name = "head", .kind = HEED_FIELD_TEXT, .value = "NAME",
-     .help = "the head, of a family with several for pictures: learned, fourier or conv of perceiver"},
+     .help = "the head, where a family has several for pictures: learned, fourier or conv of perceiver"},
     {.name = "normalize", .kind = HEED_FIELD_CHOICE, .standard = "data", .value = "KIND", .choices = "data half imagenet",
-     .help = "mean and deviation that pictures are normalised with: of the training data, 0.5 and 0.5, or ImageNet's; "
+     .help = "mean and deviation by which pictures are normalised: those of the training data, 0.5 and 0.5, or ImageNet's; "
              "with --init those of DIR"},
     {.name = "crop-area", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 1,
      .help = "random resized crop of at least this part of the area, such as 0.08; 0: none"},
@@ -15,7 +15,7 @@ const heed_field augment_fields[] = {
      .help = "random crop after padding every side by N pixels; 0: none"},
     {.name = "padding-kind", .kind = HEED_FIELD_CHOICE, .standard = "constant", .value = "KIND",
      .choices = "constant edge reflect",
-     .help = "what is padded with: black (of colour pictures with RandAugment the mean), the edge, or the picture mirrored"},
+     .help = "how to pad: with black (colour pictures with RandAugment: with the mean), with the edge, or with the picture mirrored"},
     {.name = "flip", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,
      .help = "probability of a horizontal flip"},
     {.name = "vertical-flip", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,
@@ -23,9 +23,9 @@ const heed_field augment_fields[] = {
     {.name = "rand-augment", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 100,
      .help = "RandAugment: number of operations on a picture; 0: none"},
     {.name = "rand-magnitude", .kind = HEED_FIELD_NUMBER, .standard = "9", .value = "M", .high = 30,
-     .help = "RandAugment: magnitude of the operations, 0 to 10, of torchvision's kind 0 to 30"},
+     .help = "RandAugment: magnitude of the operations, 0 to 10, for torchvision's kind 0 to 30"},
     {.name = "rand-deviation", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "X", .high = 100,
-     .help = "RandAugment: standard deviation of the magnitude, of timm's kind"},
+     .help = "RandAugment: standard deviation of the magnitude, for timm's kind"},
     {.name = "rand-kind", .kind = HEED_FIELD_CHOICE, .standard = "timm", .value = "KIND", .choices = "timm torchvision",
      .help = "RandAugment: whose operations and magnitudes"},
     {.name = "jitter", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 1,
@@ -45,9 +45,9 @@ const heed_field augment_fields[] = {
     {.name = "mix-cut", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "P", .low = 1e-6, .high = 1,
      .help = "probability of CutMix instead of mixup, where both are asked for"},
     {.name = "repeats", .kind = HEED_FIELD_INT, .standard = "1", .value = "N", .low = 1, .high = 1000,
-     .help = "repeated augmentation: how often a picture is in a batch, each time augmented differently"},
+     .help = "repeated augmentation: how often a batch holds each picture, augmented differently each time"},
     {.name = "label-smoothing", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 0.999,
-     .help = "label smoothing, of pictures"},
+     .help = "label smoothing, for pictures"},
     {.name = "teacher", .kind = HEED_FIELD_FILE, .value = "DIR",
      .help = "distillation: a model of the same classes to learn from, through the distillation token where the model "
              "has one"},

@@ -1,6 +1,5 @@
 /* Measures a model directory. Its task follows from its head, or from its type where it is no network. */
 #include "base/ctx.h"
-#include "base/ctx.h"
 #include "base/text.h"
 #include "model/core/directory.h"
 #include "task/run.h"

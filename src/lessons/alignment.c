@@ -191,7 +191,7 @@ static void run(struct lesson_run *r) {
                "source, with weights that sum to 1. Those weights are an alignment: they tell which words a word comes "
                "from. Here one learns to translate sentences of our grammar in %lld updates.",
                (long long)r->steps);
-    if (translators_open(r, &t)) model = translators_learn(r, &t, "bahdanau");
+    if (translators_open(r, &t)) model = translators_learn(r, &t, "bahdanau", false);
     if (model) study(r, &t, model);
     heed_model_free(r->cx, model);
     translators_close(r, &t);

@@ -9,10 +9,11 @@ enum { STEPS = 2500, WIDTH = 3, LENGTHS = 6, MODELS = 3 };
 static const struct {
     const char *family, *name, *says;
     heed_color color;
+    bool reverse; /* reads the source backwards, as in the paper */
 } models[MODELS] = {
-    {"sutskever", "Sutskever", "last states, read backwards", HEED_COLOR_ORANGE},
-    {"cho", "Cho", "one vector, read at every step", HEED_COLOR_GREEN},
-    {"bahdanau", "Bahdanau", "attention to all words", HEED_COLOR_BLUE},
+    {"sutskever", "Sutskever", "last states, read backwards", HEED_COLOR_ORANGE, true},
+    {"cho", "Cho", "one vector, read at every step", HEED_COLOR_GREEN, false},
+    {"bahdanau", "Bahdanau", "attention to all words", HEED_COLOR_BLUE, false},
 };
 
 struct outcome {
@@ -144,7 +145,7 @@ static void study(struct lesson_run *r, const struct translators *t, struct outc
         "updates each. On %lld sentences that they have not seen, BLEU in all and by the number of words:",
         TRANSLATORS_WIDTH, (long long)r->steps, (long long)t->pairs[1].n);
     for (int k = 0; k < MODELS; k++) {
-        heed_model *model = translators_learn(r, t, models[k].family);
+        heed_model *model = translators_learn(r, t, models[k].family, models[k].reverse);
         const bool ok = model && measure(r, t, model, shown, &o[k]);
         heed_model_free(r->cx, model);
         if (!ok) return;

@@ -193,10 +193,14 @@ static double masked_accuracy(struct lesson_run *r, const struct encoder *e, con
 
 /* ---- the model ---- */
 
-/* A model of these sizes, or that of --model, for a task; what a directory lacks is drawn. */
-static heed_model *make_model(struct lesson_run *r, const struct encoder *e, const char *task) {
+enum use { MASKED, CLASSES, STATES };
+
+/* A model of these sizes, or that of --model; what a directory lacks is drawn. */
+static heed_model *make_model(struct lesson_run *r, const struct encoder *e, enum use use) {
+    static const char *const tasks[] = {[MASKED] = "mlm", [CLASSES] = "classify", [STATES] = "embed"};
     char words[32], pad[32];
-    const bool classify = strcmp(task, "classify") == 0;
+    const char *const task = tasks[use];
+    const bool classify = use == CLASSES;
     /* The rest of them is of the classifier. */
     const char *const settings[] = {words,
                                     "hidden_size=64",
@@ -214,7 +218,7 @@ static heed_model *make_model(struct lesson_run *r, const struct encoder *e, con
                                   &(heed_load_opts){.task = task,
                                                     .settings = settings + ALL - 1,
                                                     .n_settings = classify,
-                                                    .fresh_head = strcmp(task, "mlm") != 0,
+                                                    .fresh_head = use != MASKED,
                                                     .seed = r->seed});
     snprintf(words, sizeof words, "vocab_size=%lld", (long long)heed_tokenizer_size(e->tokens));
     snprintf(pad, sizeof pad, "pad_token_id=%d", (int)heed_vocabulary_padding(e->tokens));
@@ -260,7 +264,7 @@ static bool make_all(struct lesson_run *r, struct encoder *e, const heed_lines *
     e->tokens = r->model ? heed_tokenizer_load(r->cx, r->model)
                          : heed_vocabulary_train_encoder(r->cx, &corpus, 1, HEED_TOKENS_WORDPIECE, VOCABULARY);
     if (!e->tokens || !find_mask(r, e)) return false;
-    e->masked = make_model(r, e, "mlm");
+    e->masked = make_model(r, e, MASKED);
     if (!e->masked || !heed_text_reader_of(r->cx, e->masked, e->tokens, 0, &e->reader)) return false;
     if (!draw_lines(r, HEED_GRAMMAR_HELD_OUT, 0, HELD_OUT, &tests->text) || !encode(r, e, true, tests)) return false;
     e->before = masked_accuracy(r, e, tests, &e->guess);
@@ -307,7 +311,7 @@ void encoder_close(struct lesson_run *r, struct encoder *e) {
 /* ---- fine-tuning ---- */
 
 bool encoder_restart(struct lesson_run *r, struct encoder *e, bool pre_trained, uint64_t seed) {
-    if (!e->classify) e->classify = make_model(r, e, "classify");
+    if (!e->classify) e->classify = make_model(r, e, CLASSES);
     if (!e->classify || !heed_params_init(r->cx, heed_model_params(e->classify), seed)) return false;
     if (pre_trained) copy_body(e->masked, e->classify);
     return true;
@@ -339,7 +343,7 @@ double encoder_accuracy(struct lesson_run *r, const struct encoder *e, const str
 }
 
 float *encoder_states(struct lesson_run *r, const struct encoder *e, const struct sentences *s, int64_t *width) {
-    heed_model *body = make_model(r, e, "embed");
+    heed_model *body = make_model(r, e, STATES);
     float *out = NULL;
     if (body) {
         const heed_text_model m = encoder_for(e, body);

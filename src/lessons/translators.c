@@ -47,7 +47,7 @@ void translators_close(struct lesson_run *r, struct translators *t) {
     }
 }
 
-static heed_model *new_model(struct lesson_run *r, const struct translators *t, const char *family) {
+static heed_model *new_model(struct lesson_run *r, const struct translators *t, const char *family, bool reverse) {
     char text[6][48];
     const char *settings[11];
     int n = 0;
@@ -68,11 +68,10 @@ static heed_model *new_model(struct lesson_run *r, const struct translators *t, 
     snprintf(start, sizeof start, "decoder_start_token_id=%lld", numbers[2]);
     settings[n++] = start;
     settings[n++] = "dropout=0";
+    if (reverse) settings[n++] = "reverse_source=true";
     const heed_family *f = heed_family_find(family);
     for (const heed_key *k = f->keys; k->name; k++) {
         if (strcmp(k->name, "num_layers") == 0) settings[n++] = "num_layers=1";
-        if (strcmp(k->name, "reverse_source") == 0 && strcmp(family, "sutskever") == 0)
-            settings[n++] = "reverse_source=true"; /* as in the paper */
         if (strcmp(k->name, "maxout_size") == 0) settings[n++] = "maxout_size=64";
     }
     return heed_model_new(r->cx, f, settings, n, r->seed);
@@ -96,9 +95,9 @@ static bool learn(struct lesson_run *r, const heed_loop_source *from, const char
     return ok && !heed_failed(cx);
 }
 
-heed_model *translators_learn(struct lesson_run *r, const struct translators *t, const char *family) {
+heed_model *translators_learn(struct lesson_run *r, const struct translators *t, const char *family, bool reverse) {
     heed_ctx *cx = r->cx;
-    heed_model *model = new_model(r, t, family);
+    heed_model *model = new_model(r, t, family, reverse);
     if (!model) return NULL;
     const heed_trainer_opts opts = {.optimizer = {.kind = HEED_ADAM, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9},
                                     .schedule = {.kind = HEED_COSINE, .lr = 0.006, .warmup = 50, .steps = r->steps},

@@ -16,7 +16,7 @@ struct translators {
 };
 bool translators_open(struct lesson_run *r, struct translators *t);
 void translators_close(struct lesson_run *r, struct translators *t);
-/* A model of this family, trained for r->steps updates; to be freed. */
-heed_model *translators_learn(struct lesson_run *r, const struct translators *t, const char *family);
+/* A model of this family, which may read the source backwards, trained for r->steps updates; to be freed. */
+heed_model *translators_learn(struct lesson_run *r, const struct translators *t, const char *family, bool reverse);
 
 #endif

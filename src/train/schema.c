@@ -1,6 +1,7 @@
 /* What a model's config.json says of the data it was trained on: the names of columns and classes, and the categories
  * of columns of text. */
 #include "data/data.h"
+#include "model/vectors/vectors.h"
 #include "train/loop.h"
 
 #include <stdio.h>
@@ -135,8 +136,8 @@ heed_data *heed_model_data(heed_ctx *cx, const heed_model *model) {
     heed_data *d = data_new(cx);
     if (!d) return NULL;
     const int64_t outputs = heed_json_int(cx, config, "output_size");
-    const char *task = heed_json_text_or(cx, config, "task", "regress");
-    const bool classify = task && strcmp(task, "classify") == 0;
+    const bool classify =
+        heed_json_kind_of(heed_json_find(cx, config, "task")) != HEED_JSON_NONE && vectors_classify(cx, config);
     d->width = heed_json_int(cx, config, "input_size");
     if (classify)
         d->classes = outputs > 1 ? outputs : 2;

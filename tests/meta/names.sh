@@ -9,10 +9,10 @@ trap 'rm -rf "$scratch"' EXIT
 # The same words with another meaning.
 other='
 src/classical/ngram/ngram_arpa.c ngram
-src/cli/core/series_options.c linear
 src/cli/inspect/plot.c words
 src/cli/inspect/plot_read.c words
-src/cli/train/train_forcing.c linear
+src/task/forcing_fields.c linear
+src/task/series/series_fields.c linear
 src/text/chat.c mistral
 src/text/chat.c phi3
 src/text/tokenizer/legacy.c pegasus
@@ -28,35 +28,11 @@ src/text/tokenizer/legacy_write.c roberta
 '
 # Families and tasks: to become fields of their records.
 allowed='
-src/cli/eval/coefficients.c linear
-src/cli/eval/eval.c distil
-src/cli/eval/eval.c pretrain
-src/cli/inspect/list.c tag
-src/cli/train/train_picture_sizes.c mixer
-src/cli/train/train_picture_sizes.c perceiver
-src/cli/train/train_text.c classify
-src/cli/train/train_text.c lm
-src/cli/train/train_text.c music
-src/cli/train/train_text.c perceiver
-src/cli/train/train_text.c qa
-src/cli/train/train_text.c regress
-src/cli/train/train_text.c text2text
-src/cli/train/train_vectors.c classify
-src/cli/train/train_vectors.c linear
-src/cli/use/handwriting.c handwriting
-src/lessons/encoder.c classify
-src/lessons/encoder.c mlm
-src/lessons/translators.c sutskever
-src/task/handwriting/handwrite.c handwriting
-src/task/series/forecast_scales.c heed-forecaster
-src/task/text/sentences.c classify
-src/task/text/streams.c lstm
 src/task/text/text_model.c embed
 src/task/text/text_model.c replaced
 src/task/vision/picture_files.c deit
 src/task/vision/picture_model.c classify
 src/task/vision/picture_model.c embed
-src/train/schema.c classify
 '
 "$HEED" list --json | awk '
     /^ *"(name|model_type)": / && /^    "/ { gsub(/[",]/, ""); print $2 }

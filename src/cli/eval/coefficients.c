@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/core/cli.h"
 #include "plot/terminal.h"
+#include "task/run.h"
 #include <string.h>
 
 struct coefficients {
@@ -42,7 +43,7 @@ static bool open_coefficients(heed_ctx *cx, const heed_model *model, struct coef
     *c = (struct coefficients){0};
     heed_params *params = heed_model_params(model);
     const heed_param *w = heed_params_find(params, "linear.weight");
-    if (heed_failed(cx) || strcmp(heed_model_family(model)->name, "linear") != 0 || !w || w->rank != 2) return false;
+    if (heed_failed(cx) || !run_has_key(heed_model_family(model), "input_size") || !w || w->rank != 2) return false;
     c->data = heed_model_data(cx, model);
     c->outputs = w->shape[0];
     c->inputs = w->shape[1];

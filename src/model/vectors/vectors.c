@@ -22,11 +22,15 @@ static bool check_image(heed_ctx *cx, heed_json config, const struct vectors *v)
                           (long long)side[0], (long long)side[1], (long long)v->inputs);
 }
 
-bool vectors_build(heed_ctx *cx, heed_json config, heed_params *params, struct vectors *v) {
+bool vectors_classify(heed_ctx *cx, heed_json config) {
     static const char *const tasks[] = {"regress", "classify", NULL};
+    return config_choice(cx, config, "task", tasks) == 1;
+}
+
+bool vectors_build(heed_ctx *cx, heed_json config, heed_params *params, struct vectors *v) {
     *v = (struct vectors){.inputs = config_int(cx, config, "input_size", 1, SIZE_MOST),
                           .outputs = config_int(cx, config, "output_size", 1, SIZE_MOST),
-                          .classify = config_choice(cx, config, "task", tasks) == 1};
+                          .classify = vectors_classify(cx, config)};
     if (!check_image(cx, config, v)) return false;
     if (heed_json_bool(cx, config, "standardize_input")) {
         v->input_mean = frozen(cx, params, "input_mean", v->inputs, HEED_INIT_ZEROS);

@@ -40,6 +40,7 @@ struct vectors {
     "units "                                                                                                           \
     "of y."
 
+bool vectors_classify(heed_ctx *cx, heed_json config); /* by the key "task" */
 /* Reads these keys and declares the frozen parameters. */
 bool vectors_build(heed_ctx *cx, heed_json config, heed_params *params, struct vectors *v);
 /* x from the inputs, f32, flattened to (…, inputs) where it is pictures, standardised. */

@@ -1,6 +1,7 @@
 /* Writing with a network: each point is drawn from what it says of the next one, and given to it in turn. A beginning
  * is read first, so that its states know the style to go on in. */
 #include "base/ctx.h"
+#include "heed/attend.h"
 #include "task/handwriting/handwriting.h"
 #include <math.h>
 #include <string.h>
@@ -24,9 +25,7 @@ struct hand {
 
 const char *heed_handwriting_text(heed_ctx *cx, const heed_model *model) {
     const heed_json config = heed_model_config(model);
-    return model && strcmp(heed_model_head(model)->architecture, "HandwritingForSynthesis") == 0
-               ? heed_json_text(cx, config, "characters")
-               : NULL;
+    return model && heed_model_takes(model, "text") ? heed_json_text(cx, config, "characters") : NULL;
 }
 
 /* ---- states ---- */
@@ -172,7 +171,7 @@ static bool go_on(struct hand *h, float *points, int64_t *n, int64_t most) {
 
 bool heed_handwrite(heed_ctx *cx, const heed_model *model, const heed_handwrite_opts *opts, heed_writings *to) {
     if (heed_failed(cx)) return false;
-    if (!model || !opts || !to || strcmp(heed_model_family(model)->name, "handwriting") != 0)
+    if (!model || !opts || !to || !heed_model_takes(model, "strokes"))
         return heed_fail(cx, HEED_ERR_USAGE, "handwrite: a model of handwriting is needed");
     const int64_t given = opts->given > 0 ? opts->given : 1, more = opts->points > 0 ? opts->points : STANDARD_POINTS;
     if (!(opts->bias >= 0 && opts->bias <= 100) || given > HEED_WRITING_LONGEST || more > HEED_WRITING_LONGEST - given)

@@ -1,5 +1,6 @@
 /* What a model keeps of its history: means and deviations of series, names of columns, the step, the parts. */
 #include "data/data.h"
+#include "heed/attend.h"
 #include "io/text.h"
 #include "task/series/forecasting.h"
 #include "train/loop.h"
@@ -196,7 +197,7 @@ heed_history *heed_forecast_columns(heed_ctx *cx, const heed_model *model) {
     if (heed_failed(cx)) return NULL;
     if (!model) return heed_fail(cx, HEED_ERR_USAGE, "forecast: the model is NULL"), NULL;
     const heed_json config = heed_model_config(model);
-    if (strcmp(heed_model_family(model)->type, "heed-forecaster") != 0)
+    if (!heed_model_takes(model, "past_values"))
         return heed_fail(cx, HEED_ERR_USAGE, "forecast: %s is no forecaster", heed_model_family(model)->name), NULL;
     const heed_json at = heed_json_object(cx, config, "history");
     heed_history *h = heed_failed(cx) ? NULL : heed_mem_new(cx, sizeof *h);

@@ -54,7 +54,7 @@ static bool load_data(heed_run *r) {
 }
 
 /* A straight line does not overfit: without --valid it is fitted to all the data. */
-static bool is_line(const heed_run *r) { return !vectors_of(r)->classify && strcmp(r->family->name, "linear") == 0; }
+static bool is_line(const heed_run *r) { return !vectors_of(r)->classify && !run_has_key(r->family, "hidden_sizes"); }
 
 static bool split_data(heed_run *r) {
     struct vectors *v = vectors_of(r);

@@ -92,9 +92,7 @@ static bool read_table(heed_ctx *cx, const char *path, const heed_task_opts *opt
     bool ok = t && choose_columns(cx, d, t, &c);
     if (ok && heed_table_rows(t) == 0) ok = heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no examples", d->name);
     ok = ok && task_read_texts(cx, t, c.text, &d->text) && (c.pair < 0 || task_read_texts(cx, t, c.pair, &d->pair));
-    if (ok)
-        ok = strcmp(d->task->name, "classify") == 0 ? read_classes(cx, d, t, c.target)
-                                                    : read_numbers(cx, d, t, c.target);
+    if (ok) ok = d->task == &task_classify ? read_classes(cx, d, t, c.target) : read_numbers(cx, d, t, c.target);
     ok = ok && task_read_lines(cx, t, d);
     heed_table_close(t);
     return ok && !heed_failed(cx);

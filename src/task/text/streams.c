@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/ctx.h"
 #include "heed/attend.h"
+#include "task/run.h"
 #include "task/text/lm.h"
 #include "tensor/engine.h"
 #include "train/forcing.h"
@@ -38,7 +39,7 @@ struct heed_streams {
 
 static bool sizes_of(heed_ctx *cx, const heed_model *model, struct states *s) {
     const heed_json config = heed_model_config(model);
-    const bool cells = strcmp(heed_model_family(model)->name, "lstm") == 0;
+    const bool cells = run_has_key(heed_model_family(model), "proj_size");
     if (!heed_model_takes(model, "state"))
         return heed_fail(cx, HEED_ERR_USAGE, "lm: %s has no state to carry from window to window",
                          heed_model_family(model)->name);

@@ -112,6 +112,12 @@ bool heed_evaluate(heed_ctx *cx, const heed_evaluate_opts *opts, heed_evaluation
     return evaluate(cx, opts, NULL, to);
 }
 
+void *evaluation_room(heed_ctx *cx, heed_evaluation *to, size_t size, void (*free)(heed_ctx *cx, void *own)) {
+    to->own = heed_mem_new(cx, size);
+    to->free = to->own ? free : NULL;
+    return to->own ? memset(to->own, 0, size) : NULL;
+}
+
 void heed_evaluation_free(heed_ctx *cx, heed_evaluation *e) {
     if (!e) return;
     if (e->free) e->free(cx, e->own);

@@ -91,6 +91,9 @@ struct heed_evaluated {
     const struct hmm_accuracy *hmm;
 };
 
+/* Zeroed room for what an evaluation finds, `size` bytes at to->own, which `free` takes back. */
+void *evaluation_room(heed_ctx *cx, heed_evaluation *to, size_t size, void (*free)(heed_ctx *cx, void *own));
+
 /* heed_evaluate with values that were read elsewhere. */
 bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *part, const struct values *values,
                   heed_evaluation *to);

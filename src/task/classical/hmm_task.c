@@ -137,11 +137,9 @@ static bool measure_directory(heed_run *r, const char *part, struct hmm_accuracy
 }
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
-    struct measured *found = heed_mem_new(r->cx, sizeof *found);
+    struct measured *const found = evaluation_room(r->cx, to, sizeof *found, heed_mem_free);
     if (!found) return false;
-    *found = (struct measured){.more.hmm = &found->accuracy};
-    to->own = found;
-    to->free = heed_mem_free;
+    found->more.hmm = &found->accuracy;
     const bool ok = heed_metrics_find(r->cx, "accuracy", &to->metrics) && measure_directory(r, part, &found->accuracy);
     to->more = &found->more;
     to->n = found->accuracy.words;

@@ -382,11 +382,9 @@ static bool measure_lines(heed_run *r, const char *part, struct ngram_model *m, 
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     struct ngram_model m = {0};
-    struct measured *found = heed_mem_new(r->cx, sizeof *found);
+    struct measured *const found = evaluation_room(r->cx, to, sizeof *found, heed_mem_free);
     if (!found) return false;
-    *found = (struct measured){.more.ngram = &found->sum};
-    to->own = found;
-    to->free = heed_mem_free;
+    found->more.ngram = &found->sum;
     const bool ok =
         measure_lines(r, part, &m, found) &&
         heed_metrics_find(r->cx, m.music ? "nats_per_note perplexity bits_per_byte" : "perplexity bits_per_byte",

@@ -229,11 +229,8 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     int k = 0;
     while (k < 3 && strcmp(part, parts[k]) != 0) k++;
     if (k == 3) return heed_fail(r->cx, HEED_ERR_USAGE, "evaluate: part '%s' is not train, val or test", part);
-    struct measured *const m = heed_mem_new(r->cx, sizeof *m);
+    struct measured *const m = evaluation_room(r->cx, to, sizeof *m, free_measured);
     if (!m) return false;
-    *m = (struct measured){.history = NULL};
-    to->own = m;
-    to->free = free_measured;
     heed_model *const model = heed_model_load_as(r->cx, r->dir, &(heed_load_opts){.map = true});
     heed_history *const like = model ? heed_forecast_columns(r->cx, model) : NULL;
     if (like) m->history = series_load(r->cx, r->values, r->path, like, false);

@@ -224,12 +224,10 @@ static bool predict(heed_run *r, const heed_model *model, struct measured *m, he
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     heed_model *const model = heed_model_load_as(r->cx, r->dir, &(heed_load_opts){.map = true});
-    struct measured *const m = model ? heed_mem_new(r->cx, sizeof *m) : NULL;
+    struct measured *const m = model ? evaluation_room(r->cx, to, sizeof *m, free_measured) : NULL;
     struct table_columns columns;
     bool ok = false;
-    if (m) *m = (struct measured){.like = heed_model_data(r->cx, model)};
-    to->own = m;
-    to->free = m ? free_measured : NULL;
+    if (m) m->like = heed_model_data(r->cx, model);
     if (m && m->like) {
         heed_data_opts opts = {.task = m->like->classes ? HEED_DATA_CLASSIFY : HEED_DATA_REGRESS,
                                .target = run_text(r, "target"),

@@ -337,8 +337,6 @@ struct measured {
     heed_length_score by_length[MAX_LENGTHS];
 };
 
-static void free_measured(heed_ctx *cx, void *own) { heed_mem_free(cx, own); }
-
 /* What is asked for, else what the model's directory says. */
 static bool read_decoding(const heed_run *r, const heed_model *model, heed_generate_opts *to) {
     const int64_t beams = run_int(r, "beam");
@@ -372,17 +370,16 @@ static bool measure(heed_run *r, const heed_translator *t, const heed_lines line
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     heed_ctx *const cx = r->cx;
-    struct measured *const m = heed_mem_new(cx, sizeof *m);
+    struct measured *const m = evaluation_room(cx, to, sizeof *m, heed_mem_free);
     heed_translator *const t = m ? heed_translator_open(cx, r->dir) : NULL;
     heed_lines lines[2] = {{0}};
     heed_pairs pairs = {0};
-    to->own = m;
-    to->free = free_measured;
     const bool ok =
         t && heed_parallel_read(cx, r->path, part, &t->preprocessing, lines) &&
         heed_pairs_encode(cx, &(heed_parallel_text){&lines[0], &lines[1], t->tokens[0], t->tokens[1]}, NULL, &pairs);
     if (ok) {
-        *m = (struct measured){.more.translation = &m->found, .found.by_length = m->by_length};
+        m->more.translation = &m->found;
+        m->found.by_length = m->by_length;
         to->n = pairs.n;
         to->one = "sentence";
         to->many = "sentences";

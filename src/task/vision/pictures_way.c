@@ -305,11 +305,8 @@ static bool load_measured(heed_run *r, const heed_model *model, const char *part
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     heed_ctx *const cx = r->cx;
-    struct measured *const m = heed_mem_new(cx, sizeof *m);
+    struct measured *const m = evaluation_room(cx, to, sizeof *m, free_measured);
     if (!m) return false;
-    *m = (struct measured){.set = NULL};
-    to->own = m;
-    to->free = free_measured;
     heed_model *const model = heed_model_load_as(cx, r->dir, &(heed_load_opts){.map = true});
     heed_picture_input input;
     const bool ok = model && heed_picture_input_of(cx, model, &input) && read_processor(cx, model, r->dir, &input) &&

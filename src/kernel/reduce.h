@@ -57,6 +57,8 @@ void kernel_cumsum(struct pool *pool, float *y, const float *x, int64_t outer, i
  * below 2^31. */
 void kernel_argmax(struct pool *pool, int32_t *index, const float *x, int64_t outer, int64_t n, int64_t inner,
                    bool smallest);
+/* The same of one short row without NaN. */
+int64_t kernel_best(const float *x, int64_t n);
 /* The k <= n largest of each row of x (rows, n), largest first; equals by index; NaN counts as largest. */
 void kernel_topk(struct pool *pool, float *value, int32_t *index, const float *x, int64_t rows, int64_t n, int64_t k);
 

@@ -170,3 +170,10 @@ void kernel_topk(struct pool *pool, float *value, int32_t *index, const float *x
         .x = x, .y = value, .index = index, .outer = rows, .n = n, .inner = 1, .k = k, .strip = topk_strip};
     scan(pool, &job);
 }
+
+int64_t kernel_best(const float *x, int64_t n) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (x[i] > x[best]) best = i;
+    return best;
+}

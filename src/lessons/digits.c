@@ -88,9 +88,7 @@ static void count_answers(const struct scene *s, struct answers *a, const heed_b
     const int64_t classes = s->train->classes;
     const int32_t *label = heed_batch_i32(b, "labels");
     for (int64_t i = 0; i < b->n; i++, p += classes) {
-        int32_t best = 0;
-        for (int32_t k = 1; k < classes; k++)
-            if (p[k] > p[best]) best = k;
+        const int32_t best = (int32_t)lesson_winner(p, classes);
         a->digit[from + i] = best;
         a->certainty[from + i] = p[best];
         a->right += best == label[i];

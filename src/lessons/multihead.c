@@ -206,13 +206,9 @@ static bool examine(struct lesson_run *r, const struct network *net, const struc
         o->map = *map;
         o->map.batch = 1;
         o->map = keep_map(r, &o->map);
-        for (int64_t i = 0; i < 2 * t->n * LENGTH; i++) {
-            int best = 0;
-            for (int k = 1; k < LETTERS; k++)
-                if (logits[i * LETTERS + k] > logits[i * LETTERS + best]) best = k;
-            if (i / 2 % LENGTH == 0) continue;
-            *(i % 2 ? &o->first : &o->before) += best == t->wanted[i];
-        }
+        for (int64_t i = 0; i < 2 * t->n * LENGTH; i++)
+            if (i / 2 % LENGTH != 0)
+                *(i % 2 ? &o->first : &o->before) += lesson_winner(logits + i * LETTERS, LETTERS) == t->wanted[i];
     }
     o->first /= (double)(t->n * (LENGTH - 1));
     o->before /= (double)(t->n * (LENGTH - 1));

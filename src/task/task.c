@@ -254,13 +254,6 @@ int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *to
 
 /* ---- logits ---- */
 
-int64_t task_best(const float *x, int64_t n) {
-    int64_t best = 0;
-    for (int64_t j = 1; j < n; j++)
-        if (x[j] > x[best]) best = j;
-    return best;
-}
-
 bool task_all_finite(heed_ctx *cx, const float *x, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(x[i])) return heed_fail(cx, HEED_ERR_RANGE, "the model's output is not a finite number");

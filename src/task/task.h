@@ -97,7 +97,6 @@ heed_tensor *task_weighted_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *
                                 int64_t classes);
 bool task_weighted_forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out);
 
-int64_t task_best(const float *x, int64_t n);                  /* the place of the largest, the first of equals */
 bool task_all_finite(heed_ctx *cx, const float *x, int64_t n); /* else a sentence */
 void task_softmax(float *x, int64_t n);                        /* in place */
 void task_unit_length(float *x, int64_t n);                    /* divided by its length */

@@ -1,6 +1,7 @@
 /* Feeding a model with vectors, and measuring it. Sums are in double and in the order of the examples. */
 #include "base/ctx.h"
 #include "heed/loop.h"
+#include "kernel/reduce.h"
 #include <math.h>
 #include <string.h>
 
@@ -91,13 +92,7 @@ struct tally {
 };
 
 /* The class of a row of logits: the first of the largest, or of a single one whether it is positive. */
-static int64_t class_of(const float *logits, int64_t n) {
-    int64_t best = 0;
-    if (n == 1) return logits[0] > 0.0f;
-    for (int64_t j = 1; j < n; j++)
-        if (logits[j] > logits[best]) best = j;
-    return best;
-}
+static int64_t class_of(const float *logits, int64_t n) { return n == 1 ? logits[0] > 0.0f : kernel_best(logits, n); }
 
 /* Example number i of the data. */
 static bool all_finite(heed_ctx *cx, const heed_data *data, int64_t i, const float *y, int64_t n) {

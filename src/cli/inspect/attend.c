@@ -5,6 +5,7 @@
 #include "cli/use/handwriting.h"
 #include "cli/use/use_pictures.h"
 #include "io/text.h"
+#include "kernel/reduce.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,9 +167,7 @@ static void print_most(const heed_axis *queries, const heed_axis *keys, const fl
     for (int64_t i = 0; i < queries->n; i++) {
         const float *w = weights + i * keys->n;
         const char *next = queries->next_labels ? queries->next_labels[i] : "", *arrow = *next ? " \u2192 " : "";
-        int64_t best = 0;
-        for (int64_t j = 1; j < keys->n; j++)
-            if (w[j] > w[best]) best = j;
+        const int64_t best = kernel_best(w, keys->n);
         const int wide =
             columns_of(queries->labels[i]) + columns_of(arrow) + columns_of(next) + columns_of(keys->labels[best]) + 9;
         const bool full = i > 0 && at + wide > width;

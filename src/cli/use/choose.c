@@ -1,5 +1,6 @@
 /* heed choose: of every line's choices the right one. */
 #include "cli/core/each_line.h"
+#include "kernel/reduce.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -29,9 +30,7 @@ static bool check(struct each_line *e) {
 
 static void print(const struct each_line *e, int64_t i, const heed_choices *one, const float *p) {
     const bool json = option_flag(e->o, "json"), empty = one->n == 0;
-    int64_t best = 0;
-    for (int64_t k = 1; k < one->n; k++)
-        if (p[k] > p[best]) best = k;
+    const int64_t best = kernel_best(p, one->n);
     if (!json) {
         if (!empty) printf("%lld\t", (long long)best + 1), cli_print_text(stdout, one->choice[best]);
         if (!empty) printf("\t%.4f", (double)p[best]);

@@ -2,9 +2,9 @@
  * sequence of the text and itself, as in transformers' run_swag example. */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "kernel/reduce.h"
 #include "task/run.h"
 #include "task/task.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,7 +224,7 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     if (t.value && heed_loop_over(cx, model, &d->set, &opts, &score->loss) && !cx->config.dry)
         for (int64_t i = 0; i < n; i++) {
             const int64_t row = rows ? rows[i] : i;
-            right += task_best(t.value + row * own->n, own->n) == own->label[row];
+            right += kernel_best(t.value + row * own->n, own->n) == own->label[row];
         }
     score->metric = (double)right / (double)n;
     heed_mem_free(cx, t.value);
@@ -257,11 +257,9 @@ static bool choose_some(heed_ctx *cx, const heed_text_model *m, const heed_choic
         for (int64_t i = 0; i < n; place += questions[i++].n) {
             if (questions[i].n != choices) continue;
             const float *x = t.value + count++ * choices;
-            const int64_t best = task_best(x, choices);
-            double sum = 0;
             if (!task_all_finite(cx, x, choices)) break;
-            for (int64_t k = 0; k < choices; k++) sum += exp((double)x[k] - (double)x[best]);
-            for (int64_t k = 0; k < choices; k++) out[place + k] = (float)(exp((double)x[k] - (double)x[best]) / sum);
+            memcpy(out + place, x, (size_t)choices * sizeof *x);
+            task_softmax(out + place, choices);
         }
     heed_mem_free(cx, t.value);
     heed_dataset_free(cx, &set);

@@ -6,6 +6,7 @@
  *
  * The model is a body without a head; both texts of a batch run through it, and the loss is computed here. */
 #include "base/file.h"
+#include "kernel/reduce.h"
 #include "model/core/directory.h"
 #include "task/run.h"
 #include "task/task.h"
@@ -125,12 +126,7 @@ static bool contrast(heed_ctx *cx, const void *own, const heed_model *model, con
 static bool take_scores(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
     const float *scores = heed_f32(heed_contiguous(cx, heed_io_get(out, "logits")));
     if (heed_failed(cx) || cx->config.dry) return !heed_failed(cx);
-    for (int64_t i = 0; i < b->n; i++) {
-        int64_t best = 0;
-        for (int64_t j = 1; j < b->n; j++)
-            if (scores[i * b->n + j] > scores[i * b->n + best]) best = j;
-        *(int64_t *)own += best == i;
-    }
+    for (int64_t i = 0; i < b->n; i++) *(int64_t *)own += kernel_best(scores + i * b->n, b->n) == i;
     return true;
 }
 

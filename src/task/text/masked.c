@@ -7,6 +7,7 @@
 #include "base/ctx.h"
 #include "base/text.h"
 #include "io/text.h"
+#include "kernel/reduce.h"
 #include "task/run.h"
 #include <math.h>
 #include <string.h>
@@ -222,10 +223,8 @@ void mask_words(const void *own, uint64_t seed, int64_t epoch, int64_t row, cons
 /* ---- measuring ---- */
 
 static void guess(const float *logits, int64_t n, int32_t label, struct guesses *g) {
-    int64_t best = 0;
+    const int64_t best = kernel_best(logits, n);
     double sum = 0;
-    for (int64_t j = 1; j < n; j++)
-        if (logits[j] > logits[best]) best = j;
     for (int64_t j = 0; j < n; j++) sum += exp((double)logits[j] - (double)logits[best]);
     g->loss += log(sum) + (double)logits[best] - (double)logits[label];
     g->right += best == label;

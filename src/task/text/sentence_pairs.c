@@ -7,6 +7,7 @@
  * made shorter, and pairs that are too long lose tokens at either end of the longer one, as in the data of BERT. */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "kernel/reduce.h"
 #include "task/text/masked.h"
 #include <string.h>
 
@@ -328,7 +329,7 @@ static bool take(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *ou
     if (!logits || !label)
         return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "mlm: the model has no head for sentence pairs");
     for (int64_t i = 0; i < b->n && !cx->config.dry; i++)
-        f->right += task_best(heed_f32(logits) + 2 * i, 2) == label[i];
+        f->right += kernel_best(heed_f32(logits) + 2 * i, 2) == label[i];
     f->n += b->n;
     return true;
 }

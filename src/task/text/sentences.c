@@ -2,6 +2,7 @@
 #include "base/ctx.h"
 #include "io/csv.h"
 #include "io/text.h"
+#include "kernel/reduce.h"
 #include "task/task.h"
 #include <math.h>
 #include <stdlib.h>
@@ -164,7 +165,7 @@ static bool measure_classes(heed_ctx *cx, const heed_model *model, const heed_ta
     for (int64_t i = 0; logits && truth && i < n && !cx->config.dry; i++) {
         const int64_t row = rows ? rows[i] : i;
         truth[i] = d->label[row];
-        said[i] = (int32_t)task_best(logits + row * d->classes, d->classes);
+        said[i] = (int32_t)kernel_best(logits + row * d->classes, d->classes);
         if (predicted) predicted[i] = said[i];
     }
     if (cx->config.dry && truth) memset(truth, 0, 2 * (size_t)n * sizeof *truth);

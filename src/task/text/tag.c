@@ -1,6 +1,7 @@
 /* Words and their tags: one word a line, its tag in another column, a blank line between sentences. */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "kernel/reduce.h"
 #include "task/run.h"
 #include "task/task.h"
 #include "task/text/ner_chunks.h"
@@ -311,7 +312,7 @@ static bool take_tags(heed_ctx *cx, void *own, const heed_batch *b, const heed_i
         for (int64_t k = t->w->first[sentence]; k < t->w->first[sentence + 1]; k++) {
             if (t->w->place[k] < 0) continue;
             const float *x = value + (i * length + t->w->place[k]) * t->labels;
-            const int64_t best = task_best(x, t->labels);
+            const int64_t best = kernel_best(x, t->labels);
             if (t->finite && !task_all_finite(cx, x, t->labels)) return false;
             t->tag[k] = (int32_t)best;
             if (t->score) t->score[k] = probability(x, t->labels, best);

@@ -4,6 +4,7 @@
  * distillation token has its own; heed/picture_training.h has that of a teacher. */
 #include "heed/picture_training.h"
 #include "base/ctx.h"
+#include "kernel/reduce.h"
 #include "task/vision/picture_batches.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
@@ -139,13 +140,8 @@ static heed_tensor *classes_of(heed_ctx *cx, const heed_tensor *logits) {
     if (heed_failed(cx) || !logits) return NULL;
     const int64_t B = logits->shape[0], L = logits->shape[1];
     heed_tensor *const t = heed_zeros(cx, HEED_I32, 1, &B);
-    for (int64_t i = 0; t && !cx->config.dry && i < B; i++) {
-        const float *row = heed_f32(logits) + i * L;
-        int64_t best = 0;
-        for (int64_t j = 1; j < L; j++)
-            if (row[j] > row[best]) best = j;
-        ((int32_t *)(void *)t->data)[i] = (int32_t)best;
-    }
+    for (int64_t i = 0; t && !cx->config.dry && i < B; i++)
+        ((int32_t *)(void *)t->data)[i] = (int32_t)kernel_best(heed_f32(logits) + i * L, L);
     return t;
 }
 
@@ -203,12 +199,12 @@ static bool count(heed_ctx *cx, const struct picture_part *p, const heed_tensor 
     const int64_t L = logits->shape[1];
     for (int64_t i = 0; !cx->config.dry && i < p->n; i++) {
         const float *row = heed_f32(logits) + i * L, own = row[p->label[i]];
-        int64_t best = 0, before = 0;
+        const int64_t best = kernel_best(row, L);
+        int64_t before = 0;
         for (int64_t j = 0; j < L; j++) {
             if (!isfinite(row[j]))
                 return heed_fail(cx, HEED_ERR_RANGE, "picture %lld: the model's output is not a finite number",
                                  (long long)p->row[i] + 1);
-            if (row[j] > row[best]) best = j;
             before += row[j] > own || (row[j] == own && j < p->label[i]);
         }
         t->right += best == p->label[i];

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AT_ONCE 512 /* lines; fewer when no more are waiting */
-
 char *each_line_text(const struct each_line *e, int64_t i) { return e->text.s + e->start[i]; }
 
 heed_json each_line_json(const struct each_line *e, int64_t i) {
@@ -58,15 +56,16 @@ static bool take_line(struct each_line *e, const struct each_line_command *c) {
 }
 
 static bool go_through(struct each_line *e, const struct each_line_command *c) {
+    const int64_t at_once = c->at_once ? c->at_once : 512;
     heed_ctx *cx = e->cx;
     e->first = 1;
-    e->start = heed_mem_new(cx, AT_ONCE * sizeof *e->start);
-    e->error = heed_mem_new(cx, AT_ONCE * sizeof *e->error);
+    e->start = heed_mem_new(cx, (size_t)at_once * sizeof *e->start);
+    e->error = heed_mem_new(cx, (size_t)at_once * sizeof *e->error);
     bool ok = !heed_failed(cx) && cli_lines_open_words(&e->in, cx, e->o, 1);
     e->in.skip_bad = !option_flag(e->o, "strict");
     while (ok && cli_lines_next(&e->in)) {
         ok = take_line(e, c);
-        if (ok && (e->n == AT_ONCE || !cli_lines_ready(&e->in))) ok = answer(e, c); /* before waiting for more */
+        if (ok && (e->n == at_once || !cli_lines_ready(&e->in))) ok = answer(e, c); /* before waiting for more */
     }
     if (!heed_failed(cx)) answer(e, c);
     if (!heed_failed(cx) && c->end && !option_flag(e->o, "quiet")) c->end(e);
@@ -79,7 +78,7 @@ static bool go_through(struct each_line *e, const struct each_line_command *c) {
 }
 
 int each_line_with(const struct each_line_command *c, const struct options *o) {
-    struct each_line e = {.o = o};
+    struct each_line e = {.o = o, .own = c->own};
     if (!(e.cx = options_open(o))) return EXIT_FAILED;
     heed_set_grad(e.cx, false);
     if (c->task) e.m = heed_text_model_open(e.cx, options_word(o, 0), c->task);

@@ -1,6 +1,6 @@
 /* Commands that answer every line of standard input, or every text of the command line, with a model of text: classify,
- * embed, fill, tag, answer, choose. Lines that are waiting are answered together; bad ones are reported and answered by
- * an empty line. */
+ * embed, fill, tag, answer, choose, translate, summarize. Lines that are waiting are answered together; bad ones are
+ * reported and answered by an empty line. */
 #ifndef CLI_CORE_EACH_LINE_H
 #define CLI_CORE_EACH_LINE_H
 
@@ -29,6 +29,8 @@ struct each_line_command {
     bool (*answer)(struct each_line *e); /* prints a line for each of the lines that wait */
     void (*end)(const struct each_line *e);         /* says what was cut; NULL: nothing */
     bool (*finish)(struct each_line *e, bool good); /* gives back what begin took; NULL: it took nothing */
+    int64_t at_once;                                /* lines that are answered together at most; 0: 512 */
+    void *own;                                      /* e->own before begin */
 };
 int each_line_run(const struct each_line_command *c, const heed_field *options, int argc, char **argv);
 /* The same with options that were read already, which stay the caller's. */

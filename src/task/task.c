@@ -252,6 +252,30 @@ int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *to
     return -1;
 }
 
+/* ---- losses ---- */
+
+#define MEASURED_TOKENS ((int64_t)1 << 13) /* at a time */
+
+static bool count_predicted(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
+    (void)cx, (void)out;
+    *(int64_t *)own += b->weight;
+    return true;
+}
+
+bool task_token_loss(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
+                     heed_transform fill, double *loss, int64_t *tokens) {
+    const heed_over_opts opts = {.rows = rows,
+                                 .n_rows = rows ? n : 0,
+                                 .tokens = MEASURED_TOKENS,
+                                 .loss_only = true,
+                                 .take = count_predicted,
+                                 .own = tokens,
+                                 .transform = fill,
+                                 .data = d};
+    *tokens = 0;
+    return heed_loop_over(cx, model, &d->set, &opts, loss);
+}
+
 /* ---- logits ---- */
 
 bool task_all_finite(heed_ctx *cx, const float *x, int64_t n) {

@@ -97,6 +97,10 @@ heed_tensor *task_weighted_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *
                                 int64_t classes);
 bool task_weighted_forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out);
 
+/* The mean loss of the tokens that are predicted in these rows (NULL: in all), and their number; `fill` completes rows.
+ */
+bool task_token_loss(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
+                     heed_transform fill, double *loss, int64_t *tokens);
 bool task_all_finite(heed_ctx *cx, const float *x, int64_t n); /* else a sentence */
 void task_softmax(float *x, int64_t n);                        /* in place */
 void task_unit_length(float *x, int64_t n);                    /* divided by its length */

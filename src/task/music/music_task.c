@@ -15,8 +15,7 @@
 
 #define STANDARD_CONTEXT 512
 #define LEAST_CONTEXT    8                  /* a step and the one before it */
-#define MEASURED_TOKENS  ((int64_t)1 << 13) /* at a time, */
-#define LONGEST_MEASURED ((int64_t)1 << 14) /* and in a row, where the model sets no limit */
+#define LONGEST_MEASURED ((int64_t)1 << 14) /* tokens of a row, where the model sets no limit */
 
 struct window {
     int64_t chorale;
@@ -210,27 +209,13 @@ static void fill_drawn(const void *own, uint64_t seed, int64_t epoch, int64_t ro
 
 /* ---- measuring ---- */
 
-static bool count_predicted(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
-    (void)cx, (void)out;
-    *(int64_t *)own += b->weight;
-    return true;
-}
-
 /* The loss of all tokens, end tokens too, over the voices of all steps: the information of a note. */
 static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
                     heed_score *score, int32_t *predicted) {
     const struct music *const m = music_of(d);
     int64_t tokens = 0, notes = 0;
     (void)predicted;
-    const heed_over_opts opts = {.rows = rows,
-                                 .n_rows = rows ? n : 0,
-                                 .tokens = MEASURED_TOKENS,
-                                 .loss_only = true,
-                                 .take = count_predicted,
-                                 .own = &tokens,
-                                 .transform = fill_in_order,
-                                 .data = d};
-    if (!heed_loop_over(cx, model, &d->set, &opts, &score->loss)) return false;
+    if (!task_token_loss(cx, model, d, rows, n, fill_in_order, &score->loss, &tokens)) return false;
     for (int64_t i = 0; i < n; i++) {
         const struct window *w = &m->window[rows ? rows[i] : i];
         notes += HEED_VOICES * (w->steps - w->skip);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define STANDARD_CONTEXT 256
-#define MEASURED_TOKENS  ((int64_t)1 << 13) /* at a time */
 enum { TRAINED, HELD, PARTS };
 
 struct lm {
@@ -328,12 +327,6 @@ static double measured_bytes(const struct lm *m, const int64_t *rows, int64_t n)
            (m->rows[TRAINED] ? m->bytes[TRAINED] * (double)trained / (double)m->rows[TRAINED] : 0);
 }
 
-static bool count_predicted(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out) {
-    (void)cx, (void)out;
-    *(int64_t *)own += b->weight;
-    return true;
-}
-
 /* A state is carried from the beginning of a text: of some rows only their number counts, in either part. */
 static bool measure_carried(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows,
                             int64_t n, double *loss, int64_t *tokens) {
@@ -351,16 +344,8 @@ static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data 
     const struct lm *const m = lm_of(d);
     int64_t tokens = 0;
     (void)predicted;
-    const heed_over_opts opts = {.rows = rows,
-                                 .n_rows = rows ? n : 0,
-                                 .tokens = MEASURED_TOKENS,
-                                 .loss_only = true,
-                                 .take = count_predicted,
-                                 .own = &tokens,
-                                 .transform = packs(d) ? NULL : fill_in_order,
-                                 .data = d};
     if (d->opts.carry ? !measure_carried(cx, model, d, rows, n, &score->loss, &tokens)
-                      : !heed_loop_over(cx, model, &d->set, &opts, &score->loss))
+                      : !task_token_loss(cx, model, d, rows, n, packs(d) ? NULL : fill_in_order, &score->loss, &tokens))
         return false;
     const double bytes = measured_bytes(m, rows, n);
     score->metric = exp(score->loss);

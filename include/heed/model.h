@@ -104,18 +104,15 @@ typedef struct heed_family {
     /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
      * the standard of the table, because others write such files too. */
     const char *const *absent;
-    const void *kind; /* what tells it from its kin, for the build functions that they share: names of parameters,
-                       * constants; NULL: it has no kin */
-    size_t size;      /* of the family's own struct */
+    const void *kind;      /* what tells it from its kin, for the build functions that they share: names of parameters,
+                            * constants; NULL: it has no kin */
+    const char *processor; /* transformers' class that prepares its pictures: "DeiTImageProcessor"; NULL: ViT's */
+    size_t size;           /* of the family's own struct */
 } heed_family;
 
 HEED_API int heed_family_count(void);
 HEED_API const heed_family *heed_family_at(int i);
 HEED_API const heed_family *heed_family_find(const char *name); /* by name or by type; NULL when unknown */
-/* Of the model in a directory, by its config.json. */
-HEED_API const heed_family *heed_family_of(heed_ctx *cx, const char *dir);
-/* And its head. Neither reads the weights. */
-HEED_API const heed_head *heed_head_of(heed_ctx *cx, const char *dir);
 /* The head for a task ("classify"), or the first one for NULL; by "architectures"' name. NULL when there is none. */
 HEED_API const heed_head *heed_head_for(const heed_family *family, const char *task);
 HEED_API const heed_head *heed_head_named(const heed_family *family, const char *architecture);
@@ -160,6 +157,23 @@ typedef struct heed_load_opts {
     const char *base; /* of an adapter directory: the model that it adapts; NULL: as adapter_config.json says */
 } heed_load_opts;
 HEED_API heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts);
+
+/* A directory that is opened once, to find out what it holds and then to load it. config.json is read, that of an
+ * adapter's base where the adapter has none; the weights are not. NULL with a sentence where heed does not know what
+ * config.json says the model is. */
+typedef struct heed_directory heed_directory;
+HEED_API heed_directory *heed_directory_open(heed_ctx *cx, const char *path);
+HEED_API void heed_directory_close(heed_ctx *cx, heed_directory *d);
+HEED_API const char *heed_directory_path(const heed_directory *d);
+HEED_API const char *
+heed_directory_type(const heed_directory *d); /* the family's, or heed-ngram, heed-hmm, heed-words */
+HEED_API const heed_family *heed_directory_family(const heed_directory *d); /* NULL: no network */
+/* NULL: no network, or "architectures" names no head of the family's. */
+HEED_API const heed_head *heed_directory_head(const heed_directory *d);
+HEED_API heed_json heed_directory_config(const heed_directory *d); /* as it was read; goes with the directory */
+/* Loads it; the model keeps a copy of the config, so that the directory may be closed before it. Opts as those of
+ * heed_model_load_as, which opens, loads and closes; only a base cannot be given any more. */
+HEED_API heed_model *heed_directory_model(heed_ctx *cx, const heed_directory *d, const heed_load_opts *opts);
 /* Writes model.safetensors and config.json into dir (made when missing, with those above it); each file is replaced as
  * a whole. Weights that came in bf16 or f16 and have not changed are written so; once trained, all are f32, and a
  * "dtype" in config.json says so. */

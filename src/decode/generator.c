@@ -18,21 +18,21 @@ static bool covers(heed_ctx *cx, const char *dir, const heed_generator *g, const
 
 /* As transformers' AutoModelForCausalLM does, a body alone, or a config.json that names no architecture, is opened with
  * the head that decodes. NULL: with the one that it names. */
-static const char *decoding_task(heed_ctx *cx, const char *dir) {
+static const char *decoding_task(const heed_directory *d) {
     static const char *const tasks[] = {"lm", "text2text"};
-    const heed_head *const named = heed_head_of(cx, dir);
-    if (!named || !named->bare) return NULL;
-    const heed_family *const family = heed_family_of(cx, dir);
-    for (int i = 0; family && i < 2; i++) {
-        const heed_head *const head = heed_head_for(family, tasks[i]);
+    const heed_head *const named = heed_directory_head(d);
+    for (int i = 0; named && named->bare && i < 2; i++) {
+        const heed_head *const head = heed_head_for(heed_directory_family(d), tasks[i]);
         if (head && head->stepper) return tasks[i];
     }
     return NULL;
 }
 
 static bool open_directory(heed_ctx *cx, const char *dir, heed_generator *g) {
-    const char *const task = decoding_task(cx, dir);
-    if (!(g->model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true, .task = task}))) return false;
+    heed_directory *const d = heed_directory_open(cx, dir);
+    if (d) g->model = heed_directory_model(cx, d, &(heed_load_opts){.map = true, .task = decoding_task(d)});
+    heed_directory_close(cx, d);
+    if (!g->model) return false;
     const struct heed_stepper *const stepper = stepper_of(cx, g->model, dir);
     if (!stepper || !directory_load_tokenizers(cx, dir, g->tokens)) return false;
     const struct stepper_sizes sizes = stepper->sizes(model_own(g->model));

@@ -180,6 +180,14 @@ heed_json json_open_within(heed_ctx *cx, const char *path, size_t most) {
 
 heed_json heed_json_open(heed_ctx *cx, const char *path) { return json_open_within(cx, path, JSON_MAX_BYTES); }
 
+heed_json heed_json_copy(heed_ctx *cx, heed_json at) {
+    if (heed_failed(cx) || !at.node) return (heed_json){0};
+    const size_t counted = at.doc->counted; /* at most, where at is a part of it */
+    const heed_status status = mem_recount(cx, 0, counted);
+    if (status != HEED_OK) return mem_refused(cx, status, counted), (heed_json){0};
+    return json_document(cx, at.doc->name, json_deep_copy(at.node), counted);
+}
+
 /* ---- where a value stands ---- */
 
 /* A path is written from its end to its beginning, as the search unwinds. */

@@ -1,7 +1,7 @@
 /* Measures a model directory. Its task follows from its head, or from its type where it is no network. */
 #include "base/ctx.h"
 #include "base/text.h"
-#include "model/core/directory.h"
+#include "model/core/opened.h"
 #include "task/run.h"
 #include "task/series/series_fields.h"
 #include "task/tables/table_fields.h"
@@ -55,23 +55,27 @@ const heed_field *heed_evaluate_fields(void) { return evaluate_fields; }
 
 /* ---- whose directory it is ---- */
 
-static bool find_plain(heed_run *r) {
-    char type[TYPE_ROOM];
-    const size_t budget = r->cx->config.byte_budget;
-    directory_type(r->dir, budget, type);
+/* A file that some models may be, which is no directory. */
+static bool find_file(heed_run *r) {
     for (int i = 0; (r->task = heed_task_at(i)); i++)
         for (int k = 0; (r->way = r->task->ways[k]); k++)
-            if (r->way->type && r->way->evaluate &&
-                (strcmp(r->way->type, type) == 0 || (r->way->is && r->way->is(r->dir, budget))))
-                return true;
+            if (r->way->evaluate && r->way->is && r->way->is(r->dir, r->cx->config.byte_budget)) return true;
+    return false;
+}
+
+static bool find_plain(heed_run *r) {
+    const char *const type = heed_directory_type(r->measured);
+    for (int i = 0; (r->task = heed_task_at(i)); i++)
+        for (int k = 0; (r->way = r->task->ways[k]); k++)
+            if (r->way->type && r->way->evaluate && strcmp(r->way->type, type) == 0) return true;
     return false;
 }
 
 /* The first of the head's tasks that some task of the list can measure. */
 static bool find_task(heed_run *r) {
-    const heed_head *const head = heed_head_of(r->cx, r->dir);
+    const heed_head *const head = directory_head(r->cx, r->measured);
     if (!head) return false;
-    r->family = heed_family_of(r->cx, r->dir);
+    r->family = heed_directory_family(r->measured);
     for (const char *at = head->tasks; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
         char name[32];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
@@ -88,9 +92,13 @@ bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *p
                   heed_evaluation *to) {
     *to = (heed_evaluation){.one = "example", .many = "examples"};
     heed_run r = {.cx = cx, .values = values, .budget = cx->config.byte_budget, .path = path, .dir = dir, .lock = -1};
-    if (heed_failed(cx) || !(find_plain(&r) || find_task(&r))) return false;
-    to->task = r.task;
-    return r.way->evaluate(&r, part ? part : "test", to) && !heed_failed(cx);
+    if (heed_failed(cx)) return false;
+    bool found = find_file(&r);
+    if (!found && (r.measured = heed_directory_open(cx, dir))) found = find_plain(&r) || find_task(&r);
+    to->task = found ? r.task : NULL;
+    found = found && r.way->evaluate(&r, part ? part : "test", to);
+    heed_directory_close(cx, r.measured);
+    return found && !heed_failed(cx);
 }
 
 /* `values`: those of a run, whose data are then read as they were for training; NULL: none. */

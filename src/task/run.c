@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "heed/picture_set.h"
 #include "io/text.h"
-#include "model/core/directory.h"
+#include "model/core/opened.h"
 #include "train/loop.h"
 #include "train/trainer.h"
 #include <math.h>
@@ -121,7 +121,8 @@ const char *run_plain_how(const char *name, char how[96]) {
 
 /* A family that reads texts may have heads for pictures too: that of --init, or one for the task where the data are
  * pictures. NULL: the first head for the task. */
-static const char *head_of_pictures(const heed_run *r, const heed_head *of_init) {
+static const char *head_of_pictures(const heed_run *r) {
+    const heed_head *const of_init = heed_directory_head(r->init);
     for (const heed_head *h = r->family->heads; h->architecture; h++) {
         const bool wanted = of_init ? h == of_init : heed_picture_set_is(r->path);
         if (wanted && text_among(h->tasks, r->task->name) && text_among(h->inputs, "pixel_values"))
@@ -166,24 +167,19 @@ static bool find_family_named(heed_run *r, const char *name) {
                    : run_misused(r, "%s: unknown family, 'heed list' lists them", name);
 }
 
-/* The family of --init, and the head of its directory; without --init the family that --model names. */
-static bool find_family(heed_run *r, const heed_head **of_init) {
-    const char *const model = run_text(r, "model"), *const init = run_init(r);
+/* The family of --init; without --init the one that --model names. */
+static bool find_family(heed_run *r) {
+    const char *const model = run_text(r, "model"), *const init = run_text(r, "init");
     if (!init) return find_family_named(r, family_name(r));
-    heed_ctx *const cx = heed_open(&(heed_config){.threads = 1});
-    r->family = heed_family_of(cx, init);
-    *of_init = r->family ? heed_head_of(cx, init) : NULL;
-    if (!r->family)
-        heed_fail(r->cx, heed_error(cx) == HEED_ERR_USAGE ? HEED_ERR_FILE : heed_error(cx), "%s", heed_message(cx));
-    heed_close(cx);
-    if (r->family && run_given(r, "model") && !r->task->family && r->family != heed_family_find(model))
+    if (!(r->init = heed_directory_open(r->cx, init))) return false;
+    if (!(r->family = heed_directory_family(r->init))) return directory_head(r->cx, r->init); /* says what it is */
+    if (run_given(r, "model") && !r->task->family && r->family != heed_family_find(model))
         return run_misused(r, "--init: %s holds a model of family %s, not %s", init, r->family->name, model);
-    return r->family;
+    return true;
 }
 
 static bool find_way(heed_run *r) {
     const char *const model = run_knows(r, "model") ? run_text(r, "model") : NULL;
-    const heed_head *of_init = NULL;
     r->way = r->task->ways[0];
     for (int i = 0; r->task->ways[i]; i++)
         if (r->task->ways[i]->model && model && strcmp(r->task->ways[i]->model, model) == 0) {
@@ -191,12 +187,11 @@ static bool find_way(heed_run *r) {
             return true;
         }
     if (r->way->train) return true;
-    if (!find_family(r, &of_init)) return false;
+    if (!find_family(r)) return false;
     const char *const first = run_head(r);
     if (!heed_head_for(r->family, first))
         return run_misused(r, "%s cannot be trained to %s", r->family->name, r->task->name);
-    if (way_for(r->task, "pixel_values"))
-        r->head = run_given(r, "head") ? run_text(r, "head") : head_of_pictures(r, of_init);
+    if (way_for(r->task, "pixel_values")) r->head = run_given(r, "head") ? run_text(r, "head") : head_of_pictures(r);
     const heed_head *const head = heed_head_for(r->family, run_head(r));
     if (!head || !text_among(head->tasks, first))
         return run_misused(r, "--head: %s has no head '%s' to %s", r->family->name, run_head(r), r->task->name);
@@ -310,6 +305,7 @@ void heed_run_close(heed_ctx *cx, heed_run *r) {
     run_close_embeddings(r);
     if (r->way && r->way->free && r->user) r->way->free(r);
     directory_unlock(r->lock);
+    heed_directory_close(cx, r->init);
     values_free(cx, r->owned);
     heed_mem_free(cx, r);
 }

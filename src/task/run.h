@@ -35,7 +35,8 @@ struct task_way {
     const char *type; /* model_type of directories that are no networks: "heed-hmm"; NULL: they are networks */
     /* Whether a path leads to a model of this type, where such a model may be a file; NULL: it may not. */
     bool (*is)(const char *path, size_t budget);
-    /* Measures the directory r->dir on a part of r->path; the run has only a task, a way, a family and values. */
+    /* Measures the directory r->measured, whose path is r->dir, on a part of r->path; the run has only a task, a way, a
+     * family and values. */
     bool (*evaluate)(heed_run *r, const char *part, heed_evaluation *to);
 };
 
@@ -45,6 +46,8 @@ struct heed_run {
     struct values *owned; /* the same; NULL: they are the caller's */
     const heed_task *task;
     const struct task_way *way;
+    heed_directory *init;      /* that of --init; NULL: none */
+    heed_directory *measured;  /* that is measured */
     const heed_family *family; /* NULL: no network */
     const char *head;          /* the task of the head to make, where that is not the task's name; NULL: it is */
     const char *path, *dir;    /* of the data; of the directory to write */
@@ -112,7 +115,7 @@ const char *run_text(const heed_run *r, const char *name);
 int64_t run_int(const heed_run *r, const char *name);
 double run_number(const heed_run *r, const char *name);
 int run_list(const heed_run *r, const char *name, const char *const **values);
-static inline const char *run_init(const heed_run *r) { return run_text(r, "init"); }
+static inline const char *run_init(const heed_run *r) { return heed_directory_path(r->init); }
 
 /* Fails with HEED_ERR_USAGE and "train: " before the sentence. */
 bool run_misused(const heed_run *r, const char *format, ...) HEED_PRINTF(2, 3);

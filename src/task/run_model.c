@@ -94,21 +94,21 @@ static bool set_trained(const heed_run *r, heed_ctx *cx, heed_params *params) {
 }
 
 heed_model *run_make_model(const heed_run *r, heed_ctx *cx, struct settings *fresh, struct settings *kept) {
-    const char *const init = run_init(r), *const task = run_head(r);
-    struct settings *const s = init ? kept : fresh;
+    const char *const task = run_head(r);
+    struct settings *const s = r->init ? kept : fresh;
     struct lora lora;
     heed_model *model = NULL;
     char width[48];
-    if (!init) run_put_embedding_size(r, s, width);
+    if (!r->init) run_put_embedding_size(r, s, width);
     if (heed_failed(cx) || !add_settings(r, cx, s)) return NULL;
-    if (init)
-        model = heed_model_load_as(cx, init,
-                                   &(heed_load_opts){.task = task,
-                                                     .settings = s->text,
-                                                     .n_settings = s->n,
-                                                     .fresh_head = true,
-                                                     .seed = heed_seed(r->cx),
-                                                     .lora = lora_of(r, &lora)});
+    if (r->init)
+        model = heed_directory_model(cx, r->init,
+                                     &(heed_load_opts){.task = task,
+                                                       .settings = s->text,
+                                                       .n_settings = s->n,
+                                                       .fresh_head = true,
+                                                       .seed = heed_seed(r->cx),
+                                                       .lora = lora_of(r, &lora)});
     else
         model = heed_model_new_as(cx, r->family, heed_head_for(r->family, task), s->text, s->n, heed_seed(r->cx));
     if (model && set_trained(r, cx, heed_model_params(model))) return model;

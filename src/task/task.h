@@ -91,6 +91,8 @@ void task_tagged_words(const heed_task_data *data, struct tagged_words *to); /* 
 /* By its usual names; -1 with a sentence that begins with the task's name. */
 int32_t task_mask_token(heed_ctx *cx, const char *task, const heed_tokenizer *tokens);
 
+heed_text_model *text_model_of(heed_ctx *cx, const heed_directory *d, const char *task); /* heed_text_model_open's */
+
 /* Class weights: reads or finds those of d->opts; the loss of a batch, as torch's; and the forward function with it. */
 bool task_weigh(heed_ctx *cx, heed_task_data *d);
 heed_tensor *task_weighted_loss(heed_ctx *cx, heed_tensor *logits, heed_tensor *labels, const float *weight,

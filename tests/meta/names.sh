@@ -28,11 +28,6 @@ src/text/tokenizer/legacy_write.c roberta
 '
 # Families and tasks: to become fields of their records.
 allowed='
-src/task/text/text_model.c embed
-src/task/text/text_model.c replaced
-src/task/vision/picture_files.c deit
-src/task/vision/picture_model.c classify
-src/task/vision/picture_model.c embed
 '
 "$HEED" list --json | awk '
     /^ *"(name|model_type)": / && /^    "/ { gsub(/[",]/, ""); print $2 }

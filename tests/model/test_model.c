@@ -3,6 +3,7 @@
 #include "heed/model.h"
 #include "io/io_test.h"
 #include "model/core/directory.h"
+#include "model/core/families.h"
 #include "model/small_model.h"
 
 #include <sys/stat.h>
@@ -190,6 +191,59 @@ static void test_config_is_kept(void **state) {
     close_context(cx);
 }
 
+/* A directory is opened once, and any number of models are made of it, each with a config of its own. */
+static void test_opened(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    char dir[512], path[512];
+    snprintf(dir, sizeof dir, "%s", in_folder("model"));
+    heed_model *m = small(cx, "linear", NULL);
+    heed_model_save(cx, m, dir);
+    heed_model_free(cx, m);
+    heed_directory *d = heed_directory_open(cx, dir);
+    if (!d) fail_msg("%s", heed_message(cx));
+    snprintf(path, sizeof path, "%s", in_folder("model/config.json"));
+    assert_int_equal(unlink(path), 0); /* it is not read again */
+    assert_string_equal(heed_directory_path(d), dir);
+    assert_string_equal(heed_directory_type(d), "heed-linear");
+    assert_ptr_equal(heed_directory_family(d), heed_family_find("linear"));
+    assert_ptr_equal(heed_directory_head(d), heed_head_for(heed_family_find("linear"), NULL));
+    heed_model *models[2] = {heed_directory_model(cx, d, NULL),
+                             heed_directory_model(cx, d, &(heed_load_opts){.map = true})};
+    if (!models[0] || !models[1]) fail_msg("%s", heed_message(cx));
+    heed_json_put_text(cx, heed_model_config(models[0]), "note", "one");
+    assert_int_equal(heed_json_kind_of(heed_json_find(cx, heed_model_config(models[1]), "note")), HEED_JSON_NONE);
+    assert_int_equal(heed_json_kind_of(heed_json_find(cx, heed_directory_config(d), "note")), HEED_JSON_NONE);
+    heed_json_put_int(cx, heed_model_config(models[1]), "input_size", -1);
+    config_int(cx, heed_model_config(models[1]), "input_size", 1, 9); /* a sentence begins with the file */
+    EXPECT_SENTENCE(cx, path);
+    assert_null(heed_directory_model(cx, d, &(heed_load_opts){.base = dir}));
+    EXPECT_SENTENCE(cx, "directory_model: ");
+    assert_null(heed_directory_model(cx, NULL, NULL));
+    EXPECT_SENTENCE(cx, "directory_model: the directory is NULL");
+    heed_directory_close(cx, d);
+    for (int i = 0; i < 2; i++) heed_model_free(cx, models[i]);
+
+    write_text(path, "{\"model_type\": \"heed-ngram\"}");
+    assert_non_null(d = heed_directory_open(cx, dir));
+    assert_string_equal(heed_directory_type(d), "heed-ngram");
+    assert_null(heed_directory_family(d));
+    assert_null(heed_directory_head(d));
+    assert_null(heed_directory_model(cx, d, NULL));
+    EXPECT_SENTENCE(cx, "config.json: model_type: 'heed-ngram' is an n-gram model");
+    heed_directory_close(cx, d);
+    write_text(path, "{\"model_type\": \"bert\", \"architectures\": [\"BertForDancing\"]}");
+    assert_non_null(d = heed_directory_open(cx, dir));
+    assert_ptr_equal(heed_directory_family(d), heed_family_find("bert"));
+    assert_null(heed_directory_head(d));
+    heed_directory_close(cx, d);
+    assert_null(heed_directory_open(cx, NULL));
+    EXPECT_SENTENCE(cx, "directory_open: the path is NULL");
+    heed_directory_close(cx, NULL);
+    remove_model(dir);
+    close_context(cx);
+}
+
 static heed_tokenizer *letters(heed_ctx *cx, const char *text) {
     heed_string s = {0};
     heed_lines lines = {0};
@@ -371,6 +425,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_config_is_kept),
+        cmocka_unit_test(test_opened),
         cmocka_unit_test(test_wrong_directories),
         cmocka_unit_test(test_io),
         cmocka_unit_test(test_unknown_inputs),

@@ -23,8 +23,10 @@ const heed_field handwriting_options[] = {
 bool handwriting_is(const char *dir) {
     if (!directory_has(dir, CONFIG_FILE)) return false;
     heed_ctx *cx = cli_peek();
-    const heed_family *const family = heed_family_of(cx, dir);
-    const bool is = family && text_among(family->heads->inputs, "strokes");
+    heed_directory *const d = heed_directory_open(cx, dir);
+    const heed_head *const head = heed_directory_head(d);
+    const bool is = head && text_among(head->inputs, "strokes");
+    heed_directory_close(cx, d);
     heed_close(cx);
     return is;
 }

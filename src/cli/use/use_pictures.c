@@ -8,29 +8,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool pictures_are_read(const char *dir) {
+/* vectors: or vectors that were pictures. A directory that cannot be opened has its sentence from the command. */
+static bool reads_pictures(const char *dir, bool vectors) {
     if (!directory_has(dir, CONFIG_FILE)) return false;
-    heed_ctx *cx = cli_peek();
-    const heed_head *const head = heed_head_of(cx, dir);
-    const bool are = head && text_among(head->inputs, "pixel_values");
+    heed_ctx *const cx = cli_peek();
+    heed_directory *const d = heed_directory_open(cx, dir);
+    const heed_head *const head = heed_directory_head(d);
+    const bool are = head && (text_among(head->inputs, "pixel_values") ||
+                              (vectors && text_among(head->inputs, "x") &&
+                               heed_json_count(heed_json_find(cx, heed_directory_config(d), "image_size")) == 2));
+    heed_directory_close(cx, d);
     heed_close(cx);
     return are;
 }
 
-bool pictures_are_classified(const char *dir) {
-    char path[PATH_MAX];
-    if (pictures_are_read(dir)) return true;
-    if (!directory_has(dir, CONFIG_FILE) || snprintf(path, sizeof path, "%s/%s", dir, CONFIG_FILE) >= (int)sizeof path)
-        return false;
-    heed_ctx *cx = cli_peek();
-    const heed_head *const head = heed_head_of(cx, dir);
-    const heed_json config = heed_json_open(cx, path);
-    const bool are =
-        head && text_among(head->inputs, "x") && heed_json_count(heed_json_find(cx, config, "image_size")) == 2;
-    heed_json_free(config);
-    heed_close(cx);
-    return are;
-}
+bool pictures_are_read(const char *dir) { return reads_pictures(dir, false); }
+bool pictures_are_classified(const char *dir) { return reads_pictures(dir, true); }
 
 static bool is_picture_file(const char *path) {
     static const unsigned char png[] = {0x89, 'P', 'N', 'G'}, jpeg[] = {0xFF, 0xD8, 0xFF};

@@ -74,32 +74,31 @@ bool directory_is_adapter(const char *dir) {
            !directory_has(dir, WEIGHTS_FILE ".index.json");
 }
 
-bool directory_base(heed_ctx *cx, const char *dir, char base[PATH_ROOM]) {
-    char path[PATH_ROOM];
-    if (heed_failed(cx) || !directory_path(cx, dir, ADAPTER_CONFIG_FILE, path)) return false;
-    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
-    const char *const said = heed_failed(cx) ? NULL : heed_json_text(cx, config, "base_model_name_or_path");
-    if (said && !*said) heed_json_fail(cx, heed_json_find(cx, config, "base_model_name_or_path"), "empty");
+bool directory_base_in(heed_ctx *cx, const char *dir, heed_json adapter, char base[PATH_ROOM]) {
+    const heed_json at = heed_json_find(cx, adapter, "base_model_name_or_path");
+    const char *const said = heed_json_text(cx, adapter, "base_model_name_or_path");
+    if (said && !*said) heed_json_fail(cx, at, "empty");
     const char *const from = said && *said != '/' ? dir : "";
     if (!heed_failed(cx) && directory_path(cx, from, *said == '/' ? said + 1 : said, base) &&
         !directory_has(base, CONFIG_FILE)) {
         if (*said != '/' && directory_has(said, CONFIG_FILE)) /* as peft looks for it */
             snprintf(base, PATH_ROOM, "%s", said);
         else
-            heed_json_fail(cx, heed_json_find(cx, config, "base_model_name_or_path"),
-                           "'%s' holds no model; 'heed merge DIR %s --out DIR' says where it is", shown(said).text,
-                           dir);
+            heed_json_fail(cx, at, "'%s' holds no model; 'heed merge DIR %s --out DIR' says where it is",
+                           shown(said).text, dir);
     }
-    heed_json_free(config);
     if (!heed_failed(cx) && directory_is_adapter(base))
         heed_fail(cx, HEED_ERR_FORMAT, "%s: an adapter of an adapter: merge %s into its model first", dir, base);
     return !heed_failed(cx);
 }
 
-bool directory_find(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]) {
-    char base[PATH_ROOM];
-    if (directory_has(dir, file) || !directory_is_adapter(dir)) return directory_path(cx, dir, file, path);
-    return directory_base(cx, dir, base) && directory_path(cx, base, file, path);
+bool directory_base(heed_ctx *cx, const char *dir, char base[PATH_ROOM]) {
+    char path[PATH_ROOM];
+    if (heed_failed(cx) || !directory_path(cx, dir, ADAPTER_CONFIG_FILE, path)) return false;
+    const heed_json adapter = json_open_within(cx, path, IO_CONFIG_LIMIT);
+    const bool found = !heed_failed(cx) && directory_base_in(cx, dir, adapter, base);
+    heed_json_free(adapter);
+    return found;
 }
 
 bool directory_of_tokenizer(heed_ctx *cx, const char *dir, char path[PATH_ROOM]) {

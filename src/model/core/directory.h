@@ -45,9 +45,9 @@ const char *directory_type(const char *dir, size_t budget, char type[TYPE_ROOM])
 bool directory_is_adapter(const char *dir);
 /* The directory of the model that it adapts: base_model_name_or_path. */
 bool directory_base(heed_ctx *cx, const char *dir, char base[PATH_ROOM]);
-/* The path of a file to be read: in dir, or where an adapter has none, in the directory of its base. */
-bool directory_find(heed_ctx *cx, const char *dir, const char *file, char path[PATH_ROOM]);
-/* The same for the files of a tokenizer: dir itself or its base. */
+/* The same, by an adapter_config.json that is read already. */
+bool directory_base_in(heed_ctx *cx, const char *dir, heed_json adapter, char base[PATH_ROOM]);
+/* Where the files of its tokenizer are: dir itself or, where an adapter has none, its base. */
 bool directory_of_tokenizer(heed_ctx *cx, const char *dir, char path[PATH_ROOM]);
 
 /* Makes dir and those above it, where they are not there yet; false with a sentence when it cannot be written into. */

@@ -4,13 +4,12 @@
 #include "io/limits.h"
 #include "io/text.h"
 #include "model/core/config.h"
-#include "model/core/directory.h"
 #include "model/core/families.h"
 #include "model/core/lora.h"
+#include "model/core/opened.h"
 #include "model/core/resized.h"
 #include "nn/params.h"
 #include "tensor/engine.h"
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,34 +28,6 @@ const heed_family *heed_family_at(int i) { return i >= 0 && i < heed_family_coun
 const heed_family *heed_family_find(const char *name) {
     for (int i = 0; name && i < heed_family_count(); i++)
         if (strcmp(families[i]->name, name) == 0 || strcmp(families[i]->type, name) == 0) return families[i];
-    return NULL;
-}
-
-static const heed_family *family_by_type(const char *type) {
-    const heed_family *const family = heed_family_find(type);
-    return family && strcmp(family->type, type) == 0 ? family : NULL;
-}
-
-bool family_is_timm(const heed_family *family, const char *architecture) {
-    for (const char *at = family->timm; at && *at; at += *at == ' ') {
-        char pattern[64];
-        const size_t n = strcspn(at, " ");
-        snprintf(pattern, sizeof pattern, "%.*s", (int)n, at);
-        if (fnmatch(pattern, architecture, 0) == 0) return true;
-        at += n;
-    }
-    return false;
-}
-
-static const heed_family *family_by_timm(const char *architecture) {
-    for (int i = 0; i < heed_family_count(); i++)
-        if (family_is_timm(families[i], architecture)) return families[i];
-    return NULL;
-}
-
-static const heed_family *family_by_class(const char *name) {
-    for (int i = 0; i < heed_family_count(); i++)
-        if (heed_head_named(families[i], name)) return families[i];
     return NULL;
 }
 
@@ -187,79 +158,7 @@ heed_model *heed_model_new(heed_ctx *cx, const heed_family *family, const char *
     return heed_model_new_as(cx, family, NULL, settings, n, seed);
 }
 
-/* ---- what a directory holds ---- */
-
-/* What is in directories of heed's that hold no network; NULL: none of these. */
-static const char *no_network(const char *type) {
-    static const char *const known[][2] = {
-        {"heed-ngram", " is an n-gram model, which is for heed complete, eval, generate, info and score"},
-        {"heed-hmm", " is a hidden Markov model, which is for heed tag, eval and info"},
-        {"heed-words", " is word vectors, which are for heed words, heed info and --embeddings"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(type, known[i][0]) == 0) return known[i][1];
-    return NULL;
-}
-
-/* transformers says model_type, timm architecture, diffusers _class_name. */
-static const heed_family *family_of(heed_ctx *cx, heed_json config) {
-    static const struct {
-        const char *key;
-        const heed_family *(*find)(const char *name);
-    } said[] = {{"model_type", family_by_type}, {"architecture", family_by_timm}, {"_class_name", family_by_class}};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        if (heed_json_kind_of(heed_json_find(cx, config, said[i].key)) != HEED_JSON_TEXT) continue;
-        const char *const name = heed_json_text(cx, config, said[i].key);
-        if (strcmp(name, "timm_wrapper") == 0) continue; /* transformers around timm, with its architecture */
-        const heed_family *const family = said[i].find(name);
-        const char *const other = no_network(name);
-        if (!family)
-            heed_json_fail(cx, heed_json_find(cx, config, said[i].key), "%s'%s'%s",
-                           other ? "" : "no family of heed's is ", shown(name).text, other ? other : "");
-        return family;
-    }
-    heed_json_text(cx, config, "model_type"); /* says that it is missing, or no text */
-    return NULL;
-}
-
-const heed_family *heed_family_of(heed_ctx *cx, const char *dir) {
-    char path[PATH_ROOM];
-    if (heed_failed(cx)) return NULL;
-    if (!dir) return heed_fail(cx, HEED_ERR_USAGE, "family_of: the directory is NULL"), NULL;
-    if (!directory_find(cx, dir, CONFIG_FILE, path)) return NULL;
-    const heed_json config = json_open_within(cx, path, IO_CONFIG_LIMIT);
-    const heed_family *const family = heed_failed(cx) ? NULL : family_of(cx, config);
-    heed_json_free(config);
-    return family;
-}
-
-static bool no_head(heed_ctx *cx, const heed_family *family, heed_json at, const char *asked) {
-    char known[512] = "";
-    size_t used = 0;
-    for (const heed_head *h = family->heads; h->architecture && used < sizeof known; h++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->architecture);
-    return heed_json_fail(cx, at, "'%s' is not an architecture of %s, which has: %s", shown(asked).text, family->name,
-                          known);
-}
-
-/* The first of "architectures" that heed has; where a file names none, the body, or the family's first. */
-static const heed_head *head_of(heed_ctx *cx, const heed_family *family, heed_json config) {
-    const heed_json list = heed_json_find(cx, config, "architectures");
-    const char *first = NULL;
-    for (heed_json v = heed_json_first(list); heed_json_kind_of(v) == HEED_JSON_TEXT; v = heed_json_next(v)) {
-        const char *const name = heed_json_text(cx, v, NULL);
-        const heed_head *const head = heed_head_named(family, name);
-        if (head) return head;
-        if (!first) first = name;
-    }
-    if (first) {
-        no_head(cx, family, list, first);
-        return NULL;
-    }
-    for (const heed_head *h = family->heads; h->architecture; h++)
-        if (h->bare) return h;
-    return family->heads;
-}
+/* ---- of a directory ---- */
 
 static const heed_head *head_for_task(heed_ctx *cx, const heed_family *family, const char *dir, const char *task) {
     const heed_head *const head = heed_head_for(family, task);
@@ -306,58 +205,16 @@ static bool read_adapter(heed_ctx *cx, heed_model *m, const char *dir, const cha
     return true;
 }
 
-/* The config of a directory with what the caller overrides. */
-static heed_json read_config(heed_ctx *cx, const char *dir, const heed_load_opts *o, const heed_family **family,
-                             const heed_head **head) {
-    char path[PATH_ROOM];
-    heed_json config = {0};
-    const bool found = o->base && !directory_has(dir, CONFIG_FILE) ? directory_path(cx, o->base, CONFIG_FILE, path)
-                                                                   : directory_find(cx, dir, CONFIG_FILE, path);
-    if (found) config = json_open_within(cx, path, IO_CONFIG_LIMIT);
-    if (!heed_failed(cx)) *family = family_of(cx, config);
-    if (!heed_failed(cx)) *head = o->task ? head_for_task(cx, *family, dir, o->task) : head_of(cx, *family, config);
-    if (!heed_failed(cx) && config_complete(cx, *family, *head, config)) {
-        for (int i = 0; i < o->n_settings; i++)
-            config_set(cx, *family, *head, config, o->settings ? o->settings[i] : NULL);
-        if (o->task) config_put_architecture(cx, config, *head);
-    }
-    if (!heed_failed(cx)) return config;
-    heed_json_free(config);
-    return (heed_json){0};
-}
-
-/* An adapter directory that a Python program wrote has no config.json: its head is the base's, unless that is for
- * another task. */
-static const char *task_of_adapter(heed_ctx *cx, const char *dir, heed_json adapter, const heed_load_opts *o) {
-    const heed_family *family = NULL;
-    const heed_head *head = NULL;
-    const char *const task = directory_has(dir, CONFIG_FILE) ? NULL : lora_task(cx, adapter);
-    if (!task) return NULL;
-    heed_json_free(read_config(cx, dir, &(heed_load_opts){.base = o->base}, &family, &head));
-    return heed_failed(cx) || text_among(head->tasks, task) || !heed_head_for(family, task) ? NULL : task;
-}
-
-const heed_head *heed_head_of(heed_ctx *cx, const char *dir) {
-    const heed_family *family = NULL;
-    const heed_head *head = NULL;
-    if (heed_failed(cx)) return NULL;
-    if (!dir) return heed_fail(cx, HEED_ERR_USAGE, "head_of: the directory is NULL"), NULL;
-    const bool adapter = directory_is_adapter(dir);
-    const heed_json config = adapter ? lora_read(cx, dir) : (heed_json){0};
-    heed_load_opts o = {0};
-    if (adapter && !heed_failed(cx)) o.task = task_of_adapter(cx, dir, config, &o);
-    if (!heed_failed(cx)) heed_json_free(read_config(cx, dir, &o, &family, &head));
-    heed_json_free(config);
+/* The head that is wanted; the config with what the caller overrides. */
+static const heed_head *set_config(heed_ctx *cx, const heed_directory *d, heed_json config, const heed_load_opts *o) {
+    const char *const task = o->task ? o->task : d->task;
+    const heed_head *const head =
+        task && d->family ? head_for_task(cx, d->family, d->path, task) : directory_head(cx, d);
+    if (!head || !config_complete(cx, d->family, head, config)) return NULL;
+    for (int i = 0; i < o->n_settings; i++)
+        config_set(cx, d->family, head, config, o->settings ? o->settings[i] : NULL);
+    if (task) config_put_architecture(cx, config, head);
     return heed_failed(cx) ? NULL : head;
-}
-
-/* Where the weights of an adapter's model are. */
-static bool find_base(heed_ctx *cx, const char *dir, const heed_load_opts *o, char base[PATH_ROOM]) {
-    if (!o->base) return directory_base(cx, dir, base);
-    if (snprintf(base, PATH_ROOM, "%s", o->base) >= PATH_ROOM)
-        return heed_fail(cx, HEED_ERR_FILE, "%.60s...: the path is too long", o->base);
-    return !directory_is_adapter(base) ||
-           heed_fail(cx, HEED_ERR_USAGE, "%s: an adapter, not the model that one adapts", base);
 }
 
 /* Does the caller say how many tokens there are? Their tables may then have new rows. */
@@ -367,32 +224,45 @@ static bool grow_tables(heed_ctx *cx, heed_model *m, const heed_load_opts *o) {
     return !said || !o->fresh_head || resizable_tokens(cx, m->params, heed_json_int(cx, m->config, "vocab_size"));
 }
 
-static heed_model *load(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
-    const heed_family *family = NULL;
-    const heed_head *head = NULL;
-    heed_load_opts o = *opts;
-    struct adapting adapting = {.fresh = o.lora, .base = dir};
-    const bool adapter = directory_is_adapter(dir);
+/* Takes config and adapter, which are the directory's or copies, over. */
+static heed_model *load(heed_ctx *cx, const heed_directory *d, heed_json config, heed_json adapter,
+                        const heed_load_opts *o) {
+    const bool adapts = directory_adapts(d);
     char base[PATH_ROOM] = "";
-    if (adapter && o.lora)
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: holds an adapter already; 'heed merge' makes a model of it", dir),
-               NULL;
-    if (adapter && (!find_base(cx, dir, &o, base) || heed_failed(cx))) return NULL;
-    if (adapter) adapting.read = lora_read(cx, dir);
-    if (adapter && !heed_failed(cx) && !o.task) o.task = task_of_adapter(cx, dir, adapting.read, &o);
-    const heed_json config = heed_failed(cx) ? (heed_json){0} : read_config(cx, dir, &o, &family, &head);
-    o.task = opts->task; /* only that of a caller leaves out what the adapter has of its own head */
-    if (heed_failed(cx)) {
-        heed_json_free(adapting.read);
+    if (adapts && o->lora)
+        heed_fail(cx, HEED_ERR_USAGE, "%s: holds an adapter already; 'heed merge' makes a model of it", d->path);
+    if (adapts && !heed_failed(cx)) directory_base_of(cx, d, base);
+    const heed_head *const head = heed_failed(cx) ? NULL : set_config(cx, d, config, o);
+    if (!head) {
+        heed_json_free(config);
+        heed_json_free(adapter);
         return NULL;
     }
-    heed_model *m = build(cx, family, head, config, adapter ? base : dir, o.map, &adapting);
-    if (m && open_decoding(cx, m, dir, adapter ? base : dir) && grow_tables(cx, m, &o) &&
-        (adapter ? read_adapter(cx, m, dir, base, &o) : read_weights(cx, m, dir, &o, false)) &&
-        (!o.lora || lora_freeze(cx, m->adapter, m->params)))
+    const struct adapting adapting = {.read = adapter, .fresh = o->lora, .base = d->path};
+    const char *const from = adapts ? base : d->path;
+    heed_model *const m = build(cx, d->family, head, config, from, o->map, &adapting);
+    if (m && open_decoding(cx, m, d->path, from) && grow_tables(cx, m, o) &&
+        (adapts ? read_adapter(cx, m, d->path, base, o) : read_weights(cx, m, d->path, o, false)) &&
+        (!o->lora || lora_freeze(cx, m->adapter, m->params)))
         return m;
     heed_model_free(cx, m);
     return NULL;
+}
+
+heed_model *heed_directory_model(heed_ctx *cx, const heed_directory *d, const heed_load_opts *opts) {
+    const heed_load_opts o = opts ? *opts : (heed_load_opts){0};
+    if (heed_failed(cx)) return NULL;
+    if (!d || (o.n_settings > 0 && !o.settings)) {
+        heed_fail(cx, HEED_ERR_USAGE, "directory_model: the %s NULL", d ? "settings are" : "directory is");
+        return NULL;
+    }
+    if (o.base)
+        return heed_fail(cx, HEED_ERR_USAGE, "directory_model: %s is open, and its base is known", d->path), NULL;
+    const struct profile_mark mark = profile_begin(cx);
+    const heed_json config = heed_json_copy(cx, d->config);
+    heed_model *const m = load(cx, d, config, heed_json_copy(cx, d->adapter), &o);
+    profile_end(cx, mark, "load model", PROFILE_FORWARD);
+    return m;
 }
 
 heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_opts *opts) {
@@ -403,7 +273,10 @@ heed_model *heed_model_load_as(heed_ctx *cx, const char *dir, const heed_load_op
         return NULL;
     }
     const struct profile_mark mark = profile_begin(cx);
-    heed_model *const m = load(cx, dir, &o);
+    heed_directory *const d = directory_open_on(cx, dir, o.base);
+    heed_model *const m = d ? load(cx, d, d->config, d->adapter, &o) : NULL;
+    if (d) d->config = d->adapter = (heed_json){0}; /* they are the model's */
+    heed_directory_close(cx, d);
     profile_end(cx, mark, "load model", PROFILE_FORWARD);
     return m;
 }

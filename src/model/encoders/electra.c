@@ -125,10 +125,7 @@ static const heed_key electra_pretrainer_keys[] = {
 heed_json electra_generator_config(heed_ctx *cx, heed_json config) {
     static const char *const scaled[] = {"num_attention_heads", "hidden_size", "intermediate_size"};
     const double size = config_number(cx, config, "generator_size", 0, 1);
-    size_t n = 0;
-    char *const text = heed_failed(cx) ? NULL : heed_json_print(cx, config, 0, &n);
-    const heed_json copy = text ? heed_json_parse(cx, "config.json", text, n) : (heed_json){0};
-    heed_mem_free(cx, text);
+    const heed_json copy = heed_json_copy(cx, config);
     int64_t heads = 1;
     for (int i = 0; i < 3 && !heed_failed(cx); i++) {
         int64_t value = llround((double)heed_json_int(cx, config, scaled[i]) * size);

@@ -278,5 +278,6 @@ const heed_family family_deit = {
     .heads = deit_heads,
     .kind = &deit_kind,
     .renamed = renamed,
+    .processor = "DeiTImageProcessor",
     .size = sizeof(struct vit),
 };

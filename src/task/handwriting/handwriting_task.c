@@ -164,7 +164,7 @@ static void free_handwriting(heed_run *r) {
 /* ---- measuring ---- */
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
-    heed_model *const model = heed_model_load_as(r->cx, r->dir, &(heed_load_opts){.map = true});
+    heed_model *const model = heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true});
     heed_writings pieces = {0};
     heed_handwriting_set set = {0};
     const bool ok = model && read_pieces(r->cx, r->path, strcmp(part, "test") == 0, &pieces) &&

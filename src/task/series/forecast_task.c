@@ -231,7 +231,7 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     if (k == 3) return heed_fail(r->cx, HEED_ERR_USAGE, "evaluate: part '%s' is not train, val or test", part);
     struct measured *const m = evaluation_room(r->cx, to, sizeof *m, free_measured);
     if (!m) return false;
-    heed_model *const model = heed_model_load_as(r->cx, r->dir, &(heed_load_opts){.map = true});
+    heed_model *const model = heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true});
     heed_history *const like = model ? heed_forecast_columns(r->cx, model) : NULL;
     if (like) m->history = series_load(r->cx, r->values, r->path, like, false);
     const bool ok =

@@ -223,7 +223,7 @@ static bool predict(heed_run *r, const heed_model *model, struct measured *m, he
 }
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
-    heed_model *const model = heed_model_load_as(r->cx, r->dir, &(heed_load_opts){.map = true});
+    heed_model *const model = heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true});
     struct measured *const m = model ? evaluation_room(r->cx, to, sizeof *m, free_measured) : NULL;
     struct table_columns columns;
     bool ok = false;

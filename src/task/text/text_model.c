@@ -94,11 +94,13 @@ static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int6
     return !heed_failed(cx);
 }
 
-static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
-    if (strcmp(task, "replaced") == 0) return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task});
-    if (strcmp(task, "embed") == 0)
-        return heed_model_load_as(cx, dir, &(heed_load_opts){.task = task, .map = true, .pack = true});
-    heed_model *model = heed_model_load_as(cx, dir, &(heed_load_opts){.map = true, .pack = true});
+static heed_model *load(heed_ctx *cx, const heed_directory *d, const char *task) {
+    const char *const dir = heed_directory_path(d);
+    const heed_text_task *const known = heed_text_task_find(task);
+    if (known == &task_replaced) return heed_directory_model(cx, d, &(heed_load_opts){.task = task});
+    if (known == &task_pairs)
+        return heed_directory_model(cx, d, &(heed_load_opts){.task = task, .map = true, .pack = true});
+    heed_model *model = heed_directory_model(cx, d, &(heed_load_opts){.map = true, .pack = true});
     const bool reads = !model || heed_model_takes(model, "input_ids");
     if (!model || (reads && text_among(heed_model_head(model)->tasks, task))) return model;
     if (!reads)
@@ -140,14 +142,13 @@ static void warn_of_fresh_head(heed_ctx *cx, const char *dir, const heed_model *
                   heed_model_head(m)->architecture, last);
 }
 
-heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char *task) {
-    if (heed_failed(cx)) return NULL;
-    if (!dir || !task) return heed_fail(cx, HEED_ERR_USAGE, "text: a directory and a task are needed"), NULL;
+heed_text_model *text_model_of(heed_ctx *cx, const heed_directory *d, const char *task) {
+    const char *const dir = heed_directory_path(d);
     heed_text_model *m = heed_mem_new(cx, sizeof *m);
     int64_t longest = 0;
     if (!m) return NULL;
     *m = (heed_text_model){.normalise = false};
-    m->model = load(cx, dir, task);
+    m->model = load(cx, d, task);
     char tokens[PATH_ROOM];
     m->tokens = m->model && directory_of_tokenizer(cx, dir, tokens) ? heed_tokenizer_load(cx, tokens) : NULL;
     if (m->tokens && read_pooling(cx, dir, m, &longest) &&
@@ -162,6 +163,15 @@ heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char 
     if (!heed_failed(cx)) return m;
     heed_text_model_free(cx, m);
     return NULL;
+}
+
+heed_text_model *heed_text_model_open(heed_ctx *cx, const char *dir, const char *task) {
+    if (heed_failed(cx)) return NULL;
+    if (!dir || !task) return heed_fail(cx, HEED_ERR_USAGE, "text: a directory and a task are needed"), NULL;
+    heed_directory *const d = heed_directory_open(cx, dir);
+    heed_text_model *const m = d ? text_model_of(cx, d, task) : NULL;
+    heed_directory_close(cx, d);
+    return m;
 }
 
 void heed_text_model_free(heed_ctx *cx, heed_text_model *m) {

@@ -1,5 +1,4 @@
 /* Runs of tasks of text: the settings of a fresh model, and those that change a model of --init. */
-#include "model/core/directory.h"
 #include "task/text/texts.h"
 #include <stdio.h>
 #include <string.h>
@@ -71,17 +70,14 @@ static void put_windows(const heed_run *r, struct settings *fresh, char text[4][
 
 bool texts_takes_chat(const heed_run *r) {
     const struct texts *const t = texts_of(r);
-    return texts_are_chat(t) && t->chat.own && run_init(r);
+    return texts_are_chat(t) && t->chat.own && r->init;
 }
 
 static bool put_chat(const heed_run *r, heed_ctx *cx, struct settings *kept, char text[64]) {
     const struct texts *const t = texts_of(r);
-    char path[PATH_ROOM];
     if (!texts_takes_chat(r) || t->chat.added == 0) return true;
-    if (!directory_find(cx, run_init(r), CONFIG_FILE, path)) return false;
-    const heed_json config = heed_json_open(cx, path);
-    const int64_t has = heed_json_int(cx, config, "vocab_size"), needs = heed_tokenizer_size(t->tokens);
-    heed_json_free(config);
+    const int64_t has = heed_json_int(cx, heed_directory_config(r->init), "vocab_size"),
+                  needs = heed_tokenizer_size(t->tokens);
     snprintf(text, 64, "vocab_size=%lld", (long long)(has > needs ? has : needs));
     kept->text[kept->n++] = text;
     return !heed_failed(cx);
@@ -91,12 +87,9 @@ static bool put_chat(const heed_run *r, heed_ctx *cx, struct settings *kept, cha
 
 /* A decoder's classifier finds the end of a text by the padding token, which the model of --init may lack. */
 static bool init_lacks_padding(const heed_run *r, heed_ctx *cx) {
-    const char *const init = run_init(r);
-    char path[PATH_ROOM];
-    if (!init || !run_takes_key(r, "pad_token_id") || !directory_path(cx, init, CONFIG_FILE, path)) return false;
-    const heed_json config = heed_json_open(cx, path), pad = heed_json_find(cx, config, "pad_token_id");
+    if (!r->init || !run_takes_key(r, "pad_token_id")) return false;
+    const heed_json pad = heed_json_find(cx, heed_directory_config(r->init), "pad_token_id");
     const bool lacks = heed_json_kind_of(pad) <= HEED_JSON_NULL || heed_json_int(cx, pad, NULL) < 0;
-    heed_json_free(config);
     return lacks && !heed_failed(cx);
 }
 

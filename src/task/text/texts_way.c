@@ -345,11 +345,11 @@ static bool measure_data(heed_run *r, struct measured *m, heed_evaluation *to) {
 }
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
-    const heed_head *const head = heed_head_of(r->cx, r->dir);
-    struct measured *const m = head ? evaluation_room(r->cx, to, sizeof *m, free_measured) : NULL;
+    const heed_head *const head = heed_directory_head(r->measured);
+    struct measured *const m = evaluation_room(r->cx, to, sizeof *m, free_measured);
     char name[32];
     if (!m) return false;
-    m->model = heed_text_model_open(r->cx, r->dir, task_to_open(r, head, name));
+    m->model = text_model_of(r->cx, r->measured, task_to_open(r, head, name));
     return m->model && read_measured(r, part, head, m) && measure_data(r, m, to);
 }
 

@@ -145,9 +145,9 @@ bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model, const c
     if (!model || !dir || !p)
         return heed_fail(cx, HEED_ERR_USAGE, "picture_processor_write: the model, directory or processor is NULL");
     if (is_timm(model)) return directory_remove(cx, dir, PREPROCESSOR_FILE);
-    const bool deit = strcmp(heed_model_family(model)->type, "deit") == 0;
+    const char *const type = heed_model_family(model)->processor;
     const heed_json at = heed_json_new(cx, PREPROCESSOR_FILE);
-    heed_json_put_text(cx, at, "image_processor_type", deit ? "DeiTImageProcessor" : "ViTImageProcessor");
+    heed_json_put_text(cx, at, "image_processor_type", type ? type : "ViTImageProcessor");
     heed_json_put_bool(cx, at, "do_convert_rgb", p->channels == 3);
     heed_json_put_bool(cx, at, "do_resize", p->resize != HEED_RESIZE_NONE);
     if (p->resize == HEED_RESIZE_SHORTER) {

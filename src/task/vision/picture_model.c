@@ -6,9 +6,10 @@
 #include "heed/attend.h"
 #include "heed/picture_training.h"
 #include "heed/vision.h"
-#include "model/core/directory.h"
 #include "model/core/families.h"
+#include "model/core/opened.h"
 #include "model/core/place.h"
+#include "task/run.h"
 #include "task/task.h"
 #include "task/vision/picture_files.h"
 #include "task/vision/vector_pictures.h"
@@ -43,21 +44,24 @@ bool heed_picture_processor(heed_ctx *cx, const heed_model *model, const char *d
     return true;
 }
 
-static heed_model *load(heed_ctx *cx, const char *dir, const char *task) {
-    const bool embeds = strcmp(task, "embed") == 0;
-    const heed_head *const head = heed_head_of(cx, dir);
+static heed_model *load(heed_ctx *cx, const heed_directory *d, const heed_task *task) {
+    const char *const dir = heed_directory_path(d);
+    const bool embeds = task == &task_of_embed;
+    const heed_head *const head = directory_head(cx, d);
     if (!head) return NULL;
-    const bool vectors = text_among(head->inputs, "x") && strcmp(task, "classify") == 0;
+    const bool vectors = text_among(head->inputs, "x") && !embeds;
     if (!text_among(head->inputs, "pixel_values") && !vectors) {
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of pictures", dir, head->architecture);
         return NULL;
     }
-    if (!embeds && !text_among(head->tasks, task) && !text_among(head->tasks, "distil")) { /* DeiT with a teacher */
-        heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s", dir, head->architecture, task);
+    if (!embeds && !text_among(head->tasks, task->name) &&
+        !text_among(head->tasks, "distil")) { /* DeiT with a teacher */
+        heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s", dir, head->architecture, task->name);
         return NULL;
     }
-    const bool body = embeds && heed_head_for(heed_family_of(cx, dir), task); /* else the head says what it saw */
-    return heed_model_load_as(cx, dir, &(heed_load_opts){.task = body ? task : NULL, .map = true, .pack = true});
+    const bool body =
+        embeds && heed_head_for(heed_directory_family(d), task->name); /* else the head says what it saw */
+    return heed_directory_model(cx, d, &(heed_load_opts){.task = body ? task->name : NULL, .map = true, .pack = true});
 }
 
 /* Parameters of the body come first, so that the output layer is the last linear one, where that is the head's: marked
@@ -116,20 +120,22 @@ static int pooling_of(heed_ctx *cx, const char *dir, const heed_model *model) {
     return -1;
 }
 
-heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *task) {
+heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *name) {
     if (heed_failed(cx)) return NULL;
-    if (!dir || !task || !text_among("classify embed", task)) {
+    const heed_task *const task = heed_task_find(name);
+    if (!dir || (task != &task_of_classify && task != &task_of_embed)) {
         heed_fail(cx, HEED_ERR_USAGE, "picture_model: a directory and a task, classify or embed, are needed");
         return NULL;
     }
-    heed_picture_model *const m = heed_mem_new(cx, sizeof *m);
+    heed_directory *const d = heed_directory_open(cx, dir);
+    heed_picture_model *const m = d ? heed_mem_new(cx, sizeof *m) : NULL;
+    if (m) *m = (heed_picture_model){.pooling = -1, .model = load(cx, d, task)};
+    heed_directory_close(cx, d);
     if (!m) return NULL;
-    *m = (heed_picture_model){.pooling = -1};
-    m->model = load(cx, dir, task);
     if (m->model && !heed_model_sees(m->model)) {
         vector_pictures_set(cx, dir, m);
     } else if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
-        if (strcmp(task, "embed") == 0)
+        if (task == &task_of_embed)
             m->pooling = pooling_of(cx, dir, m->model);
         else
             read_labels(cx, dir, m);

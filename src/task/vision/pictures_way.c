@@ -307,7 +307,7 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     heed_ctx *const cx = r->cx;
     struct measured *const m = evaluation_room(cx, to, sizeof *m, free_measured);
     if (!m) return false;
-    heed_model *const model = heed_model_load_as(cx, r->dir, &(heed_load_opts){.map = true});
+    heed_model *const model = heed_directory_model(cx, r->measured, &(heed_load_opts){.map = true});
     heed_picture_input input;
     const bool ok = model && heed_picture_input_of(cx, model, &input) && read_processor(cx, model, r->dir, &input) &&
                     load_measured(r, model, part, m) && predict(r, model, &input, m, to);

@@ -176,9 +176,9 @@ typedef struct heed_json {
 
 HEED_API heed_json heed_json_open(heed_ctx *cx, const char *path);
 HEED_API heed_json heed_json_parse(heed_ctx *cx, const char *name, const char *text, size_t size);
-HEED_API heed_json heed_json_copy(heed_ctx *cx,
-                                  heed_json at); /* a document of its own, of the same name; of NONE, NONE */
-HEED_API void heed_json_free(heed_json any);     /* the whole document that `any` is part of; NONE is allowed */
+/* A document of its own, of the same name; of NONE it is NONE. */
+HEED_API heed_json heed_json_copy(heed_ctx *cx, heed_json at);
+HEED_API void heed_json_free(heed_json any); /* the whole document that `any` is part of; NONE is allowed */
 
 /* Members of objects by key; `key` NULL means the value `at` itself. A missing member or one of another kind fails the
  * context; the _or forms give the fallback when the member is missing or null. number takes integers too. */

@@ -165,8 +165,8 @@ typedef struct heed_directory heed_directory;
 HEED_API heed_directory *heed_directory_open(heed_ctx *cx, const char *path);
 HEED_API void heed_directory_close(heed_ctx *cx, heed_directory *d);
 HEED_API const char *heed_directory_path(const heed_directory *d);
-HEED_API const char *
-heed_directory_type(const heed_directory *d); /* the family's, or heed-ngram, heed-hmm, heed-words */
+/* The family's, or heed-ngram, heed-hmm or heed-words. */
+HEED_API const char *heed_directory_type(const heed_directory *d);
 HEED_API const heed_family *heed_directory_family(const heed_directory *d); /* NULL: no network */
 /* NULL: no network, or "architectures" names no head of the family's. */
 HEED_API const heed_head *heed_directory_head(const heed_directory *d);

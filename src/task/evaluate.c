@@ -93,12 +93,13 @@ bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *p
     *to = (heed_evaluation){.one = "example", .many = "examples"};
     heed_run r = {.cx = cx, .values = values, .budget = cx->config.byte_budget, .path = path, .dir = dir, .lock = -1};
     if (heed_failed(cx)) return false;
-    bool found = find_file(&r);
-    if (!found && (r.measured = heed_directory_open(cx, dir))) found = find_plain(&r) || find_task(&r);
-    to->task = found ? r.task : NULL;
-    found = found && r.way->evaluate(&r, part ? part : "test", to);
+    const bool file = !directory_has_config(dir) && find_file(&r);
+    if (!file && !(r.measured = heed_directory_open(cx, dir))) return false;
+    bool ok = file || find_plain(&r) || find_task(&r);
+    if (ok) to->task = r.task;
+    ok = ok && r.way->evaluate(&r, part ? part : "test", to);
     heed_directory_close(cx, r.measured);
-    return found && !heed_failed(cx);
+    return ok && !heed_failed(cx);
 }
 
 /* `values`: those of a run, whose data are then read as they were for training; NULL: none. */

@@ -21,7 +21,6 @@ struct hmm_tagger {
     bool marks; /* punctuation marks are words of their own in what is tagged */
 };
 
-bool hmm_tagger_is(const char *dir, size_t budget); /* within so many bytes, see directory_type */
 bool hmm_tagger_open(heed_ctx *cx, const char *dir, struct hmm_tagger *g);
 bool hmm_tagger_save(const struct hmm_tagger *g, const char *dir);
 void hmm_tagger_close(struct hmm_tagger *g); /* {0} may be closed, and so may what could not be opened or learnt */

@@ -8,11 +8,6 @@
 
 #define VOCABULARY_FILE "vocab.txt"
 
-bool hmm_tagger_is(const char *dir, size_t budget) {
-    char type[TYPE_ROOM];
-    return strcmp(directory_type(dir, budget, type), HMM_TYPE) == 0;
-}
-
 /* ---- writing ---- */
 
 static bool write_vocabulary(const struct hmm_tagger *g, const char *path) {

@@ -125,11 +125,20 @@ const struct plain_model *plain_model_find(const char *name) {
 }
 
 const struct plain_model *plain_model_of(const char *path) {
-    char type[TYPE_ROOM];
-    if (directory_has(path, CONFIG_FILE)) return plain_model_find(directory_type(path, options_memory(), type));
-    for (int i = 0; i < MODELS; i++)
+    const struct plain_model *found = NULL;
+    for (int i = 0; i < MODELS && !directory_has(path, CONFIG_FILE); i++)
         if (models[i].way->is && models[i].way->is(path, options_memory())) return &models[i];
-    return NULL;
+    heed_ctx *const cx = cli_peek();
+    heed_directory *const d = heed_directory_open(cx, path);
+    if (d && !heed_directory_family(d)) found = plain_model_find(heed_directory_type(d));
+    heed_directory_close(cx, d);
+    heed_close(cx);
+    return found;
+}
+
+bool plain_model_is(const char *path, const struct task_way *way) {
+    const struct plain_model *const m = plain_model_of(path);
+    return m && m->way == way;
 }
 
 void plain_model_info(const struct options *o, heed_ctx *cx, const struct plain_model *m, const char *path) {

@@ -18,6 +18,7 @@ const struct plain_model *plain_model_at(int i);              /* NULL behind the
 const struct plain_model *plain_model_find(const char *name); /* by name or model_type; NULL: there is none */
 /* What is in a directory, or in an ARPA or n-gram file; NULL: none of these, or nothing that can be read. */
 const struct plain_model *plain_model_of(const char *path);
+bool plain_model_is(const char *path, const struct task_way *way); /* of this way */
 
 /* heed info; the context has failed where the model cannot be read. */
 void plain_model_info(const struct options *o, heed_ctx *cx, const struct plain_model *m, const char *path);

@@ -1,5 +1,6 @@
 /* heed score: how probable a model finds each line, or which of a line's choices is the likeliest. */
 #include "cli/classical/ngram_use.h"
+#include "cli/classical/plain_models.h"
 #include "cli/core/each_line.h"
 #include "cli/eval/scoring.h"
 #include <limits.h>
@@ -161,7 +162,7 @@ static int run(int argc, char **argv) {
     struct options *o = options_read("score", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
     const char *const dir = options_word(o, 0);
-    const int status = ngram_is(dir, options_memory()) ? ngram_score_lines(o, dir) : each_line_with(&command, o);
+    const int status = plain_model_is(dir, &way_ngram) ? ngram_score_lines(o, dir) : each_line_with(&command, o);
     options_free(o);
     return status;
 }

@@ -1,6 +1,7 @@
 /* heed generate: what follows a prompt, or each line of text. */
 #include "base/clock.h"
 #include "cli/classical/ngram_use.h"
+#include "cli/classical/plain_models.h"
 #include "cli/core/decoding_options.h"
 #include "cli/core/figure_options.h"
 #include "cli/core/input_lines.h"
@@ -354,7 +355,7 @@ static int run(int argc, char **argv) {
     struct job j = {.o = o};
     int status = EXIT_USAGE;
     const bool good_options = check_options(o);
-    if (good_options && ngram_is(options_word(o, 0), options_memory())) {
+    if (good_options && plain_model_is(options_word(o, 0), &way_ngram)) {
         status = music_asked(o) || pictures_asked(o)
                      ? cli_error(EXIT_FAILED, "%s: an n-gram model composes no music and writes by no hand",
                                  options_word(o, 0))

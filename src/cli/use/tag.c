@@ -1,5 +1,6 @@
 /* heed tag: a tag for each word of every line. */
 #include "cli/classical/hmm_use.h"
+#include "cli/classical/plain_models.h"
 #include "cli/core/each_line.h"
 #include "text/strings/split.h"
 #include <limits.h>
@@ -114,7 +115,7 @@ static void say_cut(const struct each_line *e) {
 static int run(int argc, char **argv) {
     struct options *o = options_read("tag", options, argc, argv, 1, INT_MAX, "DIR [TEXT...]");
     if (!o) return EXIT_USAGE;
-    const bool hmm = hmm_tagger_is(options_word(o, 0), options_memory());
+    const bool hmm = plain_model_is(options_word(o, 0), &way_tag_hmm);
     const int status = hmm ? hmm_tag_lines(o) : EXIT_DONE;
     options_free(o);
     if (hmm) return status;

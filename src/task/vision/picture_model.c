@@ -54,13 +54,13 @@ static heed_model *load(heed_ctx *cx, const heed_directory *d, const heed_task *
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is no model of pictures", dir, head->architecture);
         return NULL;
     }
-    if (!embeds && !text_among(head->tasks, task->name) &&
-        !text_among(head->tasks, "distil")) { /* DeiT with a teacher */
+    const bool taught = text_among(head->tasks, "distil"); /* DeiT with a teacher */
+    if (!embeds && !taught && !text_among(head->tasks, task->name)) {
         heed_fail(cx, HEED_ERR_USAGE, "%s: %s is not for %s", dir, head->architecture, task->name);
         return NULL;
     }
-    const bool body =
-        embeds && heed_head_for(heed_directory_family(d), task->name); /* else the head says what it saw */
+    /* without a body alone the head says what it saw */
+    const bool body = embeds && heed_head_for(heed_directory_family(d), task->name);
     return heed_directory_model(cx, d, &(heed_load_opts){.task = body ? task->name : NULL, .map = true, .pack = true});
 }
 

@@ -103,7 +103,7 @@ static void multihead_setup(struct bench *b) {
                         &b->multihead);
     heed_params_allocate(b->cx, b->params);
     heed_params_init(b->cx, b->params, 1);
-    b->grad = numbers(b->cx, heed_params_numbers(b->params), 3);
+    b->grad = numbers(b->cx, heed_params_size(b->params), 3);
     int64_t at = 0;
     for (int i = 0; i < heed_params_count(b->params); i++) {
         b->slot[i] = (heed_grad){.data = b->grad + at};

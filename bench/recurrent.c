@@ -19,7 +19,7 @@ static void both_setup(struct bench *b) {
     make(b, (int)b->k);
     b->x = numbers(b->cx, b->m * STEPS * b->n, 0);
     b->dy = numbers(b->cx, b->m * STEPS * b->n, 1);
-    b->grad = numbers(b->cx, heed_params_numbers(b->params) + b->m * STEPS * b->n, 2);
+    b->grad = numbers(b->cx, heed_params_size(b->params) + b->m * STEPS * b->n, 2);
     float *at = b->grad;
     for (int i = 0; i < heed_params_count(b->params); i++) {
         b->slot[i].data = at;

@@ -69,7 +69,7 @@ HEED_API void heed_attended_free(heed_ctx *cx, heed_attended *a);
 
 /* Which query: one of the site's, or who reads the input for the model: the class token, or where there is none the
  * mean of all queries but tokens before patches. */
-#define HEED_READER (-1)
+#define HEED_QUERY_DEFAULT (-1)
 /* The weights of a query, out (keys), wherever windows lie; head -1: the mean of all heads. */
 HEED_API bool heed_attended_row(heed_ctx *cx, const heed_attended_site *site, int layer, int64_t head, int64_t query,
                                 float *out);

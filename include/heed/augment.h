@@ -58,7 +58,7 @@ typedef struct heed_augment {
     /* RandAugment: so many operations, each at this magnitude; timm's varies by a normal deviation */
     int rand_operations;
     heed_rand_kind rand_kind;
-    double rand_magnitude, rand_deviation;
+    double rand_magnitude, rand_std;
     uint8_t fill[4];
     /* Colour jitter: factors within 1 - x to 1 + x, hue within -x to x, in random order */
     double brightness, contrast, saturation, hue;

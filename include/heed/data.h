@@ -80,7 +80,7 @@ HEED_API bool heed_data_split(heed_ctx *cx, const heed_data *data, double fracti
 /* Mean and deviation (sqrt of the mean square distance) of each input column over n examples (rows NULL: all), for
  * standardising: the deviation of a column that is constant is given as 1, so that one can divide by it. */
 HEED_API bool heed_data_moments(heed_ctx *cx, const heed_data *data, const int64_t *rows, int64_t n, float *mean,
-                                float *deviation);
+                                float *std);
 /* A view of the data as columns: x and, where there are targets, labels or y. It borrows data's memory. */
 HEED_API bool heed_data_columns(heed_ctx *cx, const heed_data *data, heed_dataset *set);
 
@@ -97,9 +97,9 @@ typedef struct heed_pairs {
 /* Which pairs are skipped. Validation and test sets keep all of them, so that pair i is line i; an empty line is
  * encoded as its special tokens. */
 typedef struct heed_pairs_opts {
-    bool skip_empty; /* skip pairs with a blank side; counted in `empty` */
-    int64_t
-        longest; /* maximum tokens of a side, special ones included; longer pairs are counted in `long_ones`; 0: any */
+    bool skip_empty;    /* skip pairs with a blank side; counted in `empty` */
+    int64_t max_length; /* maximum tokens of a side, special ones included; longer pairs are counted in `long_ones`; 0:
+                           any */
 } heed_pairs_opts;
 /* Lines of two languages, as many of one as of the other, and their tokenizers. */
 typedef struct heed_parallel_text {
@@ -110,10 +110,10 @@ typedef struct heed_parallel_text {
 HEED_API bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_pairs_opts *opts,
                                 heed_pairs *pairs);
 /* Encodes the pairs of a text again with BPE-dropout (Provilkov et al. 2020): pair i has random streams of its own in
- * every epoch. A pair that would have more than `longest` tokens on a side (0: any number) keeps its tokens. */
+ * every epoch. A pair that would have more than `max_length` tokens on a side (0: any number) keeps its tokens. */
 typedef struct heed_resample_opts {
     double dropout; /* probability of passing over a merge */
-    int64_t longest;
+    int64_t max_length;
     uint64_t seed;
     int64_t epoch;
 } heed_resample_opts;

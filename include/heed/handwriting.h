@@ -20,8 +20,9 @@ typedef struct heed_handwriting_set {
     int32_t *label, *letter;
     int64_t *span, *text_start;
 } heed_handwriting_set;
-/* characters: those of texts, UTF-8, the first is 1; NULL: texts are not read. longest: points of a piece; 0: any. */
-HEED_API bool heed_handwriting_columns(heed_ctx *cx, const heed_writings *w, const char *characters, int64_t longest,
+/* characters: those of texts, UTF-8, the first is 1; NULL: texts are not read. max_length: points of a piece; 0: any.
+ */
+HEED_API bool heed_handwriting_columns(heed_ctx *cx, const heed_writings *w, const char *characters, int64_t max_length,
                                        heed_handwriting_set *set);
 HEED_API void heed_handwriting_free(heed_ctx *cx, heed_handwriting_set *set);
 /* Adds the characters that the texts have, each once, in the order of their code points. A piece without a text fails.
@@ -29,7 +30,7 @@ HEED_API void heed_handwriting_free(heed_ctx *cx, heed_handwriting_set *set);
 HEED_API bool heed_handwriting_characters(heed_ctx *cx, const heed_writings *w, heed_string *to);
 /* Mean and deviation of dx and dy over the points of n pieces (rows NULL: all) but their first ones. */
 HEED_API void heed_handwriting_moments(const heed_handwriting_set *set, const int64_t *rows, int64_t n, float mean[2],
-                                       float deviation[2]);
+                                       float std[2]);
 /* The loss, nats of a point, as the score's loss and first metric; then nats of a piece. */
 HEED_API bool heed_handwriting_measure(heed_ctx *cx, const heed_model *model, const heed_handwriting_set *set,
                                        const int64_t *rows, int64_t n, heed_score *score);

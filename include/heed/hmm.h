@@ -36,8 +36,8 @@ HEED_API bool heed_hmm_viterbi(heed_ctx *cx, const heed_hmm *h, const int32_t *s
                                double *log_probability);
 /* One step of Baum-Welch (Baum et al. 1970) over n sequences, sequence i being symbol[start[i]] up to start[i + 1].
  * Gives ln P of all of them before the step, which a step never makes smaller. */
-HEED_API bool heed_hmm_learn(heed_ctx *cx, heed_hmm *h, const int32_t *symbol, const int64_t *start, int64_t n,
-                             double *log_probability);
+HEED_API bool heed_hmm_baum_welch(heed_ctx *cx, heed_hmm *h, const int32_t *symbol, const int64_t *start, int64_t n,
+                                  double *log_probability);
 
 #ifdef __cplusplus
 }

@@ -114,7 +114,7 @@ HEED_API bool heed_image_affine(heed_ctx *cx, const heed_image *image, const dou
                                 const uint8_t *fill, heed_image *out);
 
 /* (channels, height, width) floats: (byte * scale - mean[c]) / deviation[c]. mean NULL: 0 and 1. */
-HEED_API void heed_image_to_floats(const heed_image *image, double scale, const float *mean, const float *deviation,
+HEED_API void heed_image_to_floats(const heed_image *image, double scale, const float *mean, const float *std,
                                    float *out);
 
 /* Pictures of one size, side by side in rows of `columns`, `gap` white pixels apart. */
@@ -146,7 +146,7 @@ typedef struct heed_image_processor {
     int64_t pad_height, pad_width; /* 0: none; black at the right and the bottom, after normalising 0.0 */
     bool rescale, normalize;
     double scale; /* 1/255 */
-    float mean[4], deviation[4];
+    float mean[4], std[4];
 } heed_image_processor;
 
 /* From a model directory (preprocessor_config.json, else config.json with pretrained_cfg), or one of these files. */

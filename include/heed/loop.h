@@ -250,7 +250,7 @@ typedef struct heed_translation_opts {
     /* BPE-dropout, which encodes train's pairs anew in every epoch: */
     double merge_dropout;                 /* 0: none. It takes */
     const heed_parallel_text *train_text; /* what they were made of */
-    int64_t longest;                      /* and the most tokens that a side may then have, 0: any */
+    int64_t max_length;                   /* and the most tokens that a side may then have, 0: any */
     const heed_forcing *forcing;          /* see heed_source_opts */
 } heed_translation_opts;
 typedef struct heed_translation heed_translation;

@@ -26,7 +26,7 @@ typedef enum heed_key_kind {
     HEED_KEY_INT_OR_NULL,
     HEED_KEY_NUMBER_OR_NULL,
     HEED_KEY_TEXT_OR_NULL,
-    HEED_KEY_TOKENS, /* a whole number, a list of them, or null */
+    HEED_KEY_INT_OR_LIST, /* a whole number, a list of them, or null */
     HEED_KEY_BOOL_OR_NULL,
     HEED_KEY_NUMBERS /* a number, or a list of them */
 } heed_key_kind;
@@ -66,7 +66,7 @@ typedef struct heed_head {
     bool bare;                /* the body alone: its parameters have names without the family's base */
     const heed_key *keys;     /* of config.json, beside the family's; NULL: none */
     /* Reads the config into own and declares the parameters, those of the body first. own is zeroed; memory that it
-     * needs beside comes from heed_params_room. */
+     * needs beside comes from heed_params_alloc. */
     bool (*build)(heed_ctx *cx, const heed_build *b, void *own);
     /* Inputs by name to outputs by name; adds "loss" when labels or y are among the inputs. Attention that is made of
      * ops is handed to heed_capture_weights. While training it may add "training_loss", which is then the one to

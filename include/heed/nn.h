@@ -64,8 +64,10 @@ typedef struct heed_param {
     int64_t offset;            /* where they begin in the target's */
     bool optional;             /* a file may lack it: then it stays as it was drawn */
     bool head;                 /* of a head, whatever its name: fine-tuning may draw it fresh */
-    bool wide;  /* f32 is needed: others than linear and embedding read it. All but matrices, unless said otherwise */
-    bool table; /* a matrix that is looked up in, not multiplied with: an embedding that no output layer is tied to */
+    bool needs_f32; /* f32 is needed: others than linear and embedding read it. All but matrices, unless said otherwise
+                     */
+    bool is_embedding;  /* a matrix that is looked up in, not multiplied with: an embedding that no output layer is tied
+                           to */
     bool transposed;    /* a matrix (in,out), as GPT-2's Conv1D */
     const void *packed; /* a matrix in the layout that products read, beside data; NULL: it is not packed */
     heed_init init;
@@ -75,7 +77,7 @@ typedef struct heed_param {
     float lr_scale;                    /* of the learning rate; 1 */
     bool linear;                       /* the weight of a linear layer; only such can be adapted */
     bool lora;                         /* a matrix of an adapter: the model's own files neither hold nor get it */
-    bool apart;                        /* its numbers come from elsewhere: the model's own files are not asked */
+    bool external;                     /* its numbers come from elsewhere: the model's own files are not asked */
     bool fresh;                        /* drawn, since the file that the set came from lacks it */
     const struct param_resize *resize; /* of a table over a grid: how fine-tuning takes it from one of another size */
     struct heed_adapter *adapters;     /* of a linear layer's weight, those of slices with what they are slices of */
@@ -104,7 +106,7 @@ HEED_API bool heed_param_stored(const heed_param *p);
 /* A name that files may have and that is not read: what can be computed. */
 HEED_API bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const char *name);
 /* Zeroed memory for `count` things of `size` bytes that goes with the set: the layers of a stack. */
-HEED_API void *heed_params_room(heed_ctx *cx, heed_params *set, size_t count, size_t size);
+HEED_API void *heed_params_alloc(heed_ctx *cx, heed_params *set, size_t count, size_t size);
 HEED_API bool heed_params_allocate(heed_ctx *cx, heed_params *set);
 /* Fresh numbers for all: parameter i draws from stream i of the seed, so adding a layer at the end changes none before
  * it. */
@@ -112,7 +114,7 @@ HEED_API bool heed_params_init(heed_ctx *cx, heed_params *set, uint64_t seed);
 HEED_API int heed_params_count(const heed_params *set);
 HEED_API heed_param *heed_params_at(const heed_params *set, int i);
 HEED_API heed_param *heed_params_find(const heed_params *set, const char *name);
-HEED_API int64_t heed_params_numbers(const heed_params *set); /* of untied parameters and buffers */
+HEED_API int64_t heed_params_size(const heed_params *set); /* of untied parameters and buffers */
 /* Freezes the parameters whose names fit a pattern of the shell's kind ("bert.encoder.layer.[0-3].*"). How many did;
  * none is an error. */
 HEED_API int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern);

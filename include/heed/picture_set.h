@@ -44,7 +44,7 @@ HEED_API uint64_t heed_picture_set_hash(const heed_picture_set *set);
 /* Mean and deviation of each channel over at most `most` of the rows (NULL: all), of numbers from 0 to 1, rounded to
  * four digits; the deviation of a constant channel is 1. */
 HEED_API bool heed_picture_set_moments(heed_ctx *cx, const heed_picture_set *set, const int64_t *rows, int64_t n,
-                                       int channels, int64_t most, float *mean, float *deviation);
+                                       int channels, int64_t most, float *mean, float *std);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ typedef struct heed_picture_input {
 HEED_API bool heed_picture_input_of(heed_ctx *cx, const heed_model *model, heed_picture_input *input);
 /* A processor for these sizes: pictures are resized to them, and normalised. */
 HEED_API heed_image_processor heed_picture_processor_for(const heed_picture_input *input, const float *mean,
-                                                         const float *deviation);
+                                                         const float *std);
 /* The same processor for another size: what it resizes and crops to is in proportion. */
 HEED_API void heed_picture_processor_fit(heed_image_processor *p, int channels, int64_t height, int64_t width);
 

@@ -45,7 +45,7 @@ HEED_API const char *heed_similar_text(const heed_similar *s, int64_t line); /* 
 HEED_API const char *heed_similar_index(const heed_similar *s);              /* the path of the file of vectors */
 /* Why vectors were computed: "there was none", "the texts have changed", "the pictures have changed", "it was made with
  * another model"; NULL: they were there. */
-HEED_API const char *heed_similar_made(const heed_similar *s);
+HEED_API const char *heed_similar_rebuild_reason(const heed_similar *s);
 HEED_API int64_t heed_similar_cut(const heed_similar *s); /* texts that were too long and were cut, when it was made */
 
 typedef struct heed_found {

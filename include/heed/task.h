@@ -21,16 +21,16 @@ extern "C" {
 /* How a model takes text. */
 typedef struct heed_text_reader {
     const heed_tokenizer *tokens;
-    int64_t longest;   /* most tokens of an input, special ones included; what is longer is cut. 0: any */
-    int32_t pad;       /* the padding token */
-    bool types;        /* the model takes token_type_ids */
-    bool next;         /* it takes shift_labels: next tokens, as language models do, */
-    bool packs;        /* and segment_ids: several sequences in a row */
-    bool prefix_space; /* single words are encoded with a space before them, see heed_encode_opts */
+    int64_t max_length; /* most tokens of an input, special ones included; what is longer is cut. 0: any */
+    int32_t pad;        /* the padding token */
+    bool types;         /* the model takes token_type_ids */
+    bool next;          /* it takes shift_labels: next tokens, as language models do, */
+    bool packs;         /* and segment_ids: several sequences in a row */
+    bool prefix_space;  /* single words are encoded with a space before them, see heed_encode_opts */
 } heed_text_reader;
-/* Of a model, with the positions that it has; longest 0: as many as these. */
-HEED_API bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t longest,
-                                  heed_text_reader *reader);
+/* Of a model, with the positions that it has; max_length 0: as many as these. */
+HEED_API bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens,
+                                  int64_t max_length, heed_text_reader *reader);
 
 typedef struct heed_text_input {
     const char *text;
@@ -104,28 +104,28 @@ typedef struct heed_task_opts {
     heed_table_options table;
     const heed_task_data *like; /* labels as in this one: for the test set of a training set */
     char **labels;              /* or as in this list, which ends in NULL */
-    int64_t longest;            /* most tokens of a sequence: of masked words, 0: 128; of questions, 0: 384 */
+    int64_t max_length;         /* most tokens of a sequence: of masked words, 0: 128; of questions, 0: 384 */
     double masked;              /* of masked words: the share of tokens; 0: 0.15 */
     double span;                /* of text to text: the mean length of the spans to predict, in tokens; 0: 3 */
     const char *prefix;         /* of text to text: before every source; NULL: none */
-    int64_t longest_target;     /* of text to text: most tokens of a target; 0: as of a source */
+    int64_t max_target_length;  /* of text to text: most tokens of a target; 0: as of a source */
     int64_t decoded;            /* of text to text: so many pairs are decoded to measure ROUGE-L; 0: none */
     double temperature;         /* of pairs that belong together; 0: 0.05 */
     bool whole_words;           /* of masked words: all pieces of a word or none */
     bool sentence_order;        /* of pairs of segments: half of them change places, as for ALBERT; else half of the
                                  * second ones come from other documents, as for BERT */
     const char *class_weights;  /* of classes and tags: "balanced", or one number for each class as a,b; NULL: all 1 */
-    const char *choices;    /* of multiple choice: the columns of the choices, "a,b"; NULL: all but text and target */
-    int64_t stride;         /* of questions: tokens that windows over a long context share; 0: 128 */
-    int64_t longest_answer; /* of questions: most tokens of an answer; 0: 30 */
-    /* Of language models, where `longest` is the context (0: 256): */
+    const char *choices; /* of multiple choice: the columns of the choices, "a,b"; NULL: all but text and target */
+    int64_t stride;      /* of questions: tokens that windows over a long context share; 0: 128 */
+    int64_t max_answer_length; /* of questions: most tokens of an answer; 0: 30 */
+    /* Of language models, where `max_length` is the context (0: 256): */
     double held_out;       /* this fraction of the text, its end, becomes rows of their own (heed_task_held_out) */
     bool documents;        /* documents are packed into rows, and none looks at another; else the text is one stream */
     const char *separator; /* a line between documents; NULL: blank lines, and a stream has no documents */
     const heed_chat_format *chat; /* of conversations; NULL: ChatML */
     bool in_order;                /* windows over a stream lie one behind the other; else each epoch draws others */
     bool carry; /* the state of a recurrent model goes on from window to window, in order; see heed_streams */
-    /* Of music, where `longest` is the context (0: 512) and `held_out` a fraction of the chorales: */
+    /* Of music, where `max_length` is the context (0: 512) and `held_out` a fraction of the chorales: */
     const char *part;  /* "train", "valid" or "test" of a file that holds several; NULL: all of it */
     bool drawn;        /* to train on: windows of chorales, drawn anew in each epoch; else all of each, to measure */
     int64_t transpose; /* these windows are moved by up to so many semitones, within the ranges of the voices */
@@ -255,10 +255,10 @@ HEED_API int64_t heed_tag_chunks(const heed_text_model *m, const int32_t *tag, i
 /* The answer to a question, a part of its context: of each (question, context) pair of texts the n_best likeliest
  * spans, best first, out (n, n_best). Long contexts are read in windows that overlap. */
 typedef struct heed_answer_opts {
-    int64_t longest, stride; /* tokens of a window, and tokens that two of them share; 0: 384, 128 */
-    int64_t longest_answer;  /* most tokens; 0: 30 */
-    int64_t n_best;          /* 0: 1; at most 20 are found */
-    bool none;               /* there may be no answer (SQuAD 2.0) */
+    int64_t max_length, stride; /* tokens of a window, and tokens that two of them share; 0: 384, 128 */
+    int64_t max_answer_length;  /* most tokens; 0: 30 */
+    int64_t n_best;             /* 0: 1; at most 20 are found */
+    bool none;                  /* there may be no answer (SQuAD 2.0) */
 } heed_answer_opts;
 typedef struct heed_answered {
     int64_t start, end;  /* bytes of the context, */

@@ -103,18 +103,18 @@ HEED_API bool heed_set_recompute(heed_ctx *cx, bool on);
 /* The same for any function: fn(in), of which nothing but `in` and `own` (own_size bytes, copied) is kept until
  * backward, which calls fn again. It must give the same each time, and must not look at tensors that are not among
  * `in`; NULLs there are allowed. Without gradients, or where in[0] wants none, it is fn(in). */
-typedef heed_tensor *(*heed_again_fn)(heed_ctx *cx, const void *own, heed_tensor *const *in);
-HEED_API heed_tensor *heed_recompute(heed_ctx *cx, heed_again_fn fn, const void *own, size_t own_size,
+typedef heed_tensor *(*heed_recompute_fn)(heed_ctx *cx, const void *own, heed_tensor *const *in);
+HEED_API heed_tensor *heed_recompute(heed_ctx *cx, heed_recompute_fn fn, const void *own, size_t own_size,
                                      heed_tensor *const *in, int n_in);
 /* Reversible layers (Gomez et al. 2017): x[0] += f(x[1]), x[1] += g(x[0]) in each of `layers`. Backward works a layer's
  * inputs out from its outputs, so that memory does not grow with the number of layers. f and g are called again by
  * backward: what is said of fn above holds for them too, `also` being the tensors that they may look at. *kept is NULL
  * the first time; a tensor that is put there is given back the second time. x becomes what the last layer gives. While
  * attention is captured all is recorded. */
-typedef heed_tensor *(*heed_half_fn)(heed_ctx *cx, const void *own, int layer, heed_tensor *x, heed_tensor *const *also,
-                                     heed_tensor **kept);
+typedef heed_tensor *(*heed_residual_fn)(heed_ctx *cx, const void *own, int layer, heed_tensor *x,
+                                         heed_tensor *const *also, heed_tensor **kept);
 typedef struct heed_reversible_opts {
-    heed_half_fn f, g;
+    heed_residual_fn f, g;
     int layers;
     const void *own;
     size_t own_size;

@@ -102,8 +102,8 @@ typedef struct heed_merge_dropout {
     double rate; /* 0: none, to 1: every character is a token */
     uint64_t seed, stream;
 } heed_merge_dropout;
-HEED_API bool heed_encode_drawn(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
-                                const heed_merge_dropout *dropout, heed_ids *to);
+HEED_API bool heed_encode_dropout(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
+                                  const heed_merge_dropout *dropout, heed_ids *to);
 /* Many lines on the context's threads: the ids of line i are to->id[start[i]] up to start[i + 1]; start holds
  * lines->count + 1. */
 HEED_API bool heed_encode_lines(heed_ctx *cx, const heed_tokenizer *t, const heed_lines *lines, bool special,

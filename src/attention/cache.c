@@ -9,7 +9,7 @@
 #include "kernel/elementwise.h"
 #include <string.h>
 
-#define POSITIONS_MOST ((int64_t)INT32_MAX) /* in one sequence at a time: held is i32 */
+#define MAX_POSITIONS ((int64_t)INT32_MAX) /* in one sequence at a time: held is i32 */
 
 /* ---- blocks ---- */
 
@@ -61,10 +61,10 @@ static bool opts_ok(heed_ctx *cx, const heed_cache_opts *o) {
     if (o->batch > INT32_MAX || o->key_size > INT32_MAX || o->value_size > INT32_MAX)
         return heed_fail(cx, HEED_ERR_RANGE, "cache_new: batch %lld or head sizes %lld and %lld are too large",
                          (long long)o->batch, (long long)o->key_size, (long long)o->value_size);
-    if (o->capacity < 1 || o->capacity > POSITIONS_MOST / 2)
+    if (o->capacity < 1 || o->capacity > MAX_POSITIONS / 2)
         return heed_fail(cx, HEED_ERR_RANGE, "cache_new: a %s of %lld positions is not between 1 and %lld",
                          o->kind == HEED_CACHE_SLIDING ? "window" : "capacity", (long long)o->capacity,
-                         (long long)(POSITIONS_MOST / 2));
+                         (long long)(MAX_POSITIONS / 2));
     return true;
 }
 
@@ -266,7 +266,7 @@ static int64_t room_for(heed_ctx *cx, const struct append *a, int layer) {
         if (length > longest) longest = length, at = b;
     }
     const int64_t needed = o->kind == HEED_CACHE_SLIDING ? o->capacity - 1 + most : longest;
-    const int64_t limit = o->kind == HEED_CACHE_FIXED ? o->capacity : POSITIONS_MOST;
+    const int64_t limit = o->kind == HEED_CACHE_FIXED ? o->capacity : MAX_POSITIONS;
     if (needed > limit) {
         heed_fail(cx, HEED_ERR_RANGE,
                   "cache_append: layer %d, sequence %lld: %lld positions more than the %d held exceed a capacity of "
@@ -276,7 +276,7 @@ static int64_t room_for(heed_ctx *cx, const struct append *a, int layer) {
     }
     if (o->kind == HEED_CACHE_SLIDING) return needed > 2 * o->capacity ? needed : 2 * o->capacity;
     int64_t room = a->from.room;
-    while (room < needed) room = room > POSITIONS_MOST / 2 ? POSITIONS_MOST : 2 * room;
+    while (room < needed) room = room > MAX_POSITIONS / 2 ? MAX_POSITIONS : 2 * room;
     return room;
 }
 

@@ -61,7 +61,7 @@ static bool check_met(heed_ctx *cx, const struct capture *c) {
     const char *const site = c->opts.site;
     if (c->cleared != cx->cleared) return true;
     if (site && !c->met_site)
-        return heed_fail(cx, HEED_ERR_USAGE, "capture: there was no attention '%s'; what ran: %s", shown(site).text,
+        return heed_fail(cx, HEED_ERR_USAGE, "capture: there was no attention '%s'; what ran: %s", escaped(site).s,
                          *c->ran ? c->ran : "none");
     for (int i = 0; c->opts.layers && i < c->opts.n_layers; i++)
         if (!c->met_layer[i])

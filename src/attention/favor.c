@@ -22,8 +22,8 @@ static bool favor_infer(heed_op_call *c) {
     if (x->rank < 1 || w->rank != 2 || w->shape[1] != cols_of(x))
         return heed_op_fail(c, HEED_ERR_SHAPE, "x %s and w %s do not fit: (…,D) and (m,D)", heed_shape_text(x).s,
                             heed_shape_text(w).s);
-    if (w->shape[0] < 1 || w->shape[0] > FAVOR_MOST || w->shape[1] < 1 || w->shape[1] > FAVOR_MOST)
-        return heed_op_fail(c, HEED_ERR_SHAPE, "w %s: sizes of 1 to %d are possible", heed_shape_text(w).s, FAVOR_MOST);
+    if (w->shape[0] < 1 || w->shape[0] > MAX_FAVOR || w->shape[1] < 1 || w->shape[1] > MAX_FAVOR)
+        return heed_op_fail(c, HEED_ERR_SHAPE, "w %s: sizes of 1 to %d are possible", heed_shape_text(w).s, MAX_FAVOR);
     int64_t shape[HEED_MAX_RANK];
     for (int i = 0; i < x->rank; i++) shape[i] = x->shape[i];
     shape[x->rank - 1] = favor_width((int)o->kind, w->shape[0]);
@@ -118,9 +118,9 @@ void favor_draw(uint64_t seed, uint64_t stream, bool orthogonal, int64_t m, int6
 
 bool heed_favor_draw(heed_ctx *cx, uint64_t seed, uint64_t stream, bool orthogonal, int64_t m, int64_t size, float *w) {
     if (heed_failed(cx)) return false;
-    if (!w || m < 1 || size < 1 || m > FAVOR_MOST || size > FAVOR_MOST)
+    if (!w || m < 1 || size < 1 || m > MAX_FAVOR || size > MAX_FAVOR)
         return heed_fail(cx, HEED_ERR_RANGE, "favor_draw: %lld features of %lld numbers: 1 to %d are possible",
-                         (long long)m, (long long)size, FAVOR_MOST);
+                         (long long)m, (long long)size, MAX_FAVOR);
     favor_draw(seed, stream, orthogonal, m, size, w);
     return true;
 }

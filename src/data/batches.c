@@ -185,14 +185,14 @@ static void stop_thread(heed_batches *b) {
 
 static bool check_mean(heed_ctx *cx, const heed_dataset *set, const heed_batches_opts *o) {
     const int x = heed_dataset_find(set, "x");
-    if (!o->mean != !o->deviation)
+    if (!o->mean != !o->std)
         return heed_fail(cx, HEED_ERR_USAGE, "batches: mean and deviation are given together or not at all");
     if (o->mean && x < 0) return heed_fail(cx, HEED_ERR_USAGE, "batches: there is no column x to standardise");
     for (int64_t j = 0; o->mean && j < column_elements(&set->column[x]); j++)
-        if (!isfinite(o->mean[j]) || !isfinite(o->deviation[j]) || !(o->deviation[j] > 0.0f))
+        if (!isfinite(o->mean[j]) || !isfinite(o->std[j]) || !(o->std[j] > 0.0f))
             return heed_fail(cx, HEED_ERR_RANGE,
                              "batches: column %lld has mean %g and deviation %g: cannot standardise", (long long)j + 1,
-                             (double)o->mean[j], (double)o->deviation[j]);
+                             (double)o->mean[j], (double)o->std[j]);
     return true;
 }
 
@@ -230,9 +230,9 @@ static bool set_factors(heed_ctx *cx, struct collator *c, const heed_batches_opt
     c->term = data_room(cx, width, 1, sizeof *c->term);
     if (!c->term) return false;
     for (int64_t j = 0; j < width; j++) {
-        const float mean = o->mean ? o->mean[j] : 0.0f, deviation = o->mean ? o->deviation[j] : 1.0f;
-        c->factor[j] = (bytes ? x->scale : 1.0f) / deviation;
-        c->term[j] = bytes ? (x->shift - mean) / deviation : mean;
+        const float mean = o->mean ? o->mean[j] : 0.0f, std = o->mean ? o->std[j] : 1.0f;
+        c->factor[j] = (bytes ? x->scale : 1.0f) / std;
+        c->term[j] = bytes ? (x->shift - mean) / std : mean;
     }
     return true;
 }

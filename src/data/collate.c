@@ -31,7 +31,7 @@ int collate_arrays(const heed_dataset *set) {
     return n;
 }
 
-static int64_t longest(const heed_dataset *set, int column, const int64_t *row, int64_t n) {
+static int64_t max_length(const heed_dataset *set, int column, const int64_t *row, int64_t n) {
     int64_t most = 1;
     for (int64_t i = 0; set->column[column].ragged && i < n; i++)
         if (heed_dataset_length(set, column, row[i]) > most) most = heed_dataset_length(set, column, row[i]);
@@ -41,7 +41,7 @@ static int64_t longest(const heed_dataset *set, int column, const int64_t *row, 
 int64_t collate_numbers(const heed_dataset *set, int array, const int64_t *row, int64_t n) {
     const bool mask = array >= set->columns;
     const int column = mask ? masked_column(set, array) : array;
-    return n * longest(set, column, row, n) * (mask ? 1 : column_elements(&set->column[column]));
+    return n * max_length(set, column, row, n) * (mask ? 1 : column_elements(&set->column[column]));
 }
 
 /* ---- rows ---- */
@@ -111,7 +111,7 @@ void collate(const struct collator *c, int64_t epoch, const int64_t *row, int64_
     batch->columns = collate_arrays(set);
     batch->weight = set->counts ? 0 : n;
     memmove(to->row, row, (size_t)n * sizeof *row);
-    for (int k = 0; k < set->columns; k++) width[k] = longest(set, k, row, n);
+    for (int k = 0; k < set->columns; k++) width[k] = max_length(set, k, row, n);
     for (int a = 0; a < batch->columns; a++) {
         describe(set, a, n, width[a < set->columns ? a : masked_column(set, a)], &batch->column[a]);
         batch->column[a].data = to->array[a];

@@ -145,15 +145,15 @@ struct moments {
     const heed_data *data;
     const int64_t *rows;
     int64_t n;
-    float *mean, *deviation;
+    float *mean, *std;
 };
 
 static int64_t row_of(const struct moments *m, int64_t i) { return m->rows ? m->rows[i] : i; }
 
 static void put_moments(const struct moments *m, int64_t column, double mean, double variance) {
-    const float deviation = (float)sqrt(variance);
+    const float std = (float)sqrt(variance);
     m->mean[column] = (float)mean;
-    m->deviation[column] = deviation > 0.0f ? deviation : 1.0f;
+    m->std[column] = std > 0.0f ? std : 1.0f;
 }
 
 /* Sums of bytes and of their squares are exact, and so n sum b^2 - (sum b)^2 is 0 for a constant column. */
@@ -201,11 +201,10 @@ static void moments_task(void *arg, int64_t task, void *scratch) {
     (m->data->x ? moments_of_floats : moments_of_bytes)(m, from, left < BLOCK ? left : BLOCK);
 }
 
-bool heed_data_moments(heed_ctx *cx, const heed_data *data, const int64_t *rows, int64_t n, float *mean,
-                       float *deviation) {
+bool heed_data_moments(heed_ctx *cx, const heed_data *data, const int64_t *rows, int64_t n, float *mean, float *std) {
     if (!data_check(cx, "data_moments", data) || !data_rows(cx, "data_moments", data->n, rows, &n)) return false;
-    if (!mean || !deviation) return heed_fail(cx, HEED_ERR_USAGE, "data_moments: a place for the result is NULL");
-    struct moments m = {data, rows, n, mean, deviation};
+    if (!mean || !std) return heed_fail(cx, HEED_ERR_USAGE, "data_moments: a place for the result is NULL");
+    struct moments m = {data, rows, n, mean, std};
     pool_run_if(n * data->width > 1 << 16, cx->pool, (data->width + BLOCK - 1) / BLOCK, moments_task, &m);
     return true;
 }

@@ -9,7 +9,7 @@
 /* A tokenizer without an unknown token says what it cannot encode. */
 static bool encode(heed_ctx *cx, const heed_tokenizer *t, const char *side, const heed_lines *l, int64_t i,
                    const heed_merge_dropout *drop, heed_ids *to) {
-    return heed_encode_drawn(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, drop, to) ||
+    return heed_encode_dropout(cx, t, heed_line_text(l, i), heed_line_size(l, i), true, drop, to) ||
            heed_fail_in(cx, "%s: line %lld", side, (long long)i + 1);
 }
 
@@ -51,11 +51,12 @@ static bool add_line(heed_ctx *cx, const heed_parallel_text *t, int64_t i, const
     return encode(cx, t->target_tokens, "target", t->target, i, &drop[1], &m->ids);
 }
 
-/* What was added since the last pair is one more, unless a side has more than `longest` tokens: then it is gone. */
-static bool keep_line(struct making *m, int64_t line, int64_t middle, int64_t longest) {
+/* What was added since the last pair is one more, unless a side has more than `max_length` tokens: then it is gone. */
+static bool keep_line(struct making *m, int64_t line, int64_t middle, int64_t max_length) {
     heed_pairs *p = &m->pairs;
     const int64_t before = p->start[2 * p->n], after = m->ids.count;
-    if (longest > 0 && (middle - before > longest || after - middle > longest)) return m->ids.count = before, false;
+    if (max_length > 0 && (middle - before > max_length || after - middle > max_length))
+        return m->ids.count = before, false;
     p->line[p->n] = line;
     p->start[2 * p->n + 1] = middle;
     p->start[2 * ++p->n] = after;
@@ -87,7 +88,7 @@ bool heed_pairs_encode(heed_ctx *cx, const heed_parallel_text *text, const heed_
                 m.pairs.empty++;
             else if (!add_line(cx, text, i, none, &m, &middle))
                 break;
-            else if (!keep_line(&m, i, middle, o.longest))
+            else if (!keep_line(&m, i, middle, o.max_length))
                 m.pairs.long_ones++;
         }
     const bool ok = finish(cx, text, &m, pairs);
@@ -110,7 +111,7 @@ bool heed_pairs_resample(heed_ctx *cx, const heed_parallel_text *text, const hee
                                                 {opts->dropout, opts->seed, stream + 1}};
             int64_t middle;
             if (!add_line(cx, text, pairs->line[i], drop, &m, &middle)) break;
-            if (keep_line(&m, pairs->line[i], middle, opts->longest)) continue;
+            if (keep_line(&m, pairs->line[i], middle, opts->max_length)) continue;
             if (!add_line(cx, text, pairs->line[i], none, &m, &middle)) break;
             keep_line(&m, pairs->line[i], middle, 0);
         }

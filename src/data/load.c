@@ -51,7 +51,7 @@ static bool is_archive(const char *path) {
 static bool no_data(heed_ctx *cx, const char *path, const char *part) {
     char file[FOUND_PATH];
     if (data_part_file(path, "train", data_table_endings, file))
-        return heed_fail(cx, HEED_ERR_FILE, "%s: there is no file %s.csv or .tsv beside %s", path, shown(part).text,
+        return heed_fail(cx, HEED_ERR_FILE, "%s: there is no file %s.csv or .tsv beside %s", path, escaped(part).s,
                          strrchr(file, '/') + 1);
     return data_refuse(cx, path,
                        "a directory without data that heed knows: tables (train.csv), pictures in folders of classes, "
@@ -62,8 +62,7 @@ static bool read_folder(heed_ctx *cx, const char *path, const heed_data_opts *op
     const bool test = opts->part && strcmp(opts->part, "test") == 0;
     if (!data_has_idx(path)) return no_data(cx, path, opts->part);
     if (opts->part && !test && strcmp(opts->part, "train") != 0)
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: no part '%s': there are train and test", path,
-                         shown(opts->part).text);
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: no part '%s': there are train and test", path, escaped(opts->part).s);
     if (opts->task == HEED_DATA_REGRESS)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: MNIST's labels are classes, not numbers to regress on", path);
     const char *part = test ? "t10k" : "train";
@@ -159,7 +158,7 @@ static bool read_any(heed_ctx *cx, const char *path, const heed_data_opts *opts,
     if (ok && (folder || archive || x) && columns)
         ok = heed_fail(cx, HEED_ERR_USAGE, "%s: not a table, so no columns can be chosen", path);
     if (ok && !folder && !archive && !tables && opts->part && strcmp(opts->part, "train") != 0)
-        ok = heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, shown(opts->part).text);
+        ok = heed_fail(cx, HEED_ERR_USAGE, "%s: a file has no part '%s'", path, escaped(opts->part).s);
     ok = ok && (pictures ? data_read_pictures(cx, path, opts, out)
                 : folder ? read_folder(cx, path, opts, out)
                 : x      ? read_arrays(cx, path, x, y, opts, out)

@@ -141,7 +141,7 @@ static bool set_labels(const struct picture_list *l, heed_data *out) {
                     break;
         if (k == out->classes)
             return heed_fail(l->cx, HEED_ERR_RANGE, "%s: class '%s' is not one of the %lld known", e->path,
-                             shown_bytes(e->of, e->of_length).text, (long long)out->classes);
+                             escaped_bytes(e->of, e->of_length).s, (long long)out->classes);
         out->label[i] = (int32_t)k;
     }
     return true;
@@ -181,7 +181,7 @@ bool picture_list_open(struct picture_list *l, const char *part) {
     if (!picture_list_find(l, whole ? NULL : part)) return false;
     if (l->n == 0 && !folder && lacks_parts(l) && !picture_list_find(l, NULL)) return false;
     return l->n > 0 ||
-           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s/CLASS/NAME.png or .jpg", l->name, shown(part).text);
+           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s/CLASS/NAME.png or .jpg", l->name, escaped(part).s);
 }
 
 bool picture_decode(heed_ctx *cx, const struct picture_file *f, heed_image_mode mode, heed_image *out) {

@@ -59,7 +59,7 @@ bool heed_augment_check(heed_ctx *cx, const heed_augment *a) {
         return heed_fail(cx, HEED_ERR_RANGE, "augment: padding and cutout are not negative");
     if (a->rand_operations < 0 || a->rand_operations > 100 ||
         !(a->rand_magnitude >= 0 && a->rand_magnitude <= (a->rand_kind == HEED_RAND_TIMM ? 10 : 30)) ||
-        !(a->rand_deviation >= 0 && a->rand_deviation <= 100))
+        !(a->rand_std >= 0 && a->rand_std <= 100))
         return heed_fail(cx, HEED_ERR_RANGE, "augment: RandAugment's magnitude is %g, at most %d is allowed",
                          a->rand_magnitude, a->rand_kind == HEED_RAND_TIMM ? 10 : 30);
     if (!is_share(a->brightness) || !is_share(a->contrast) || !is_share(a->saturation) ||
@@ -127,7 +127,7 @@ static bool rand_augment(heed_ctx *cx, const heed_augment *a, struct draws *d, h
         const int op = (int)one_of(d, heed_rand_count(a->rand_kind));
         const bool negative = maybe(d, 0.5);
         double magnitude = a->rand_magnitude;
-        if (timm && a->rand_deviation > 0) magnitude = fmax(0.0, fmin(10.0, magnitude + a->rand_deviation * normal(d)));
+        if (timm && a->rand_std > 0) magnitude = fmax(0.0, fmin(10.0, magnitude + a->rand_std * normal(d)));
         const heed_filter filter = !timm           ? HEED_FILTER_NEAREST
                                    : maybe(d, 0.5) ? HEED_FILTER_BILINEAR
                                                    : HEED_FILTER_BICUBIC;

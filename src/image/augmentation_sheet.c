@@ -21,7 +21,7 @@ static bool only(const heed_augment *a, int k, heed_augment *out) {
         return a->flip > 0 || a->flip_vertical > 0;
     case 3:
         out->rand_operations = a->rand_operations, out->rand_magnitude = a->rand_magnitude;
-        out->rand_deviation = a->rand_deviation;
+        out->rand_std = a->rand_std;
         return a->rand_operations > 0;
     default:
         out->brightness = a->brightness, out->contrast = a->contrast, out->saturation = a->saturation,

@@ -79,8 +79,7 @@ bool heed_image_convert(heed_ctx *cx, const heed_image *image, heed_image_mode m
 
 /* As numpy does it: the product in double, rounded; then the difference and the quotient in float. 256 values a
  * channel, so a table of them is all the arithmetic there is. */
-void heed_image_to_floats(const heed_image *image, double scale, const float *mean, const float *deviation,
-                          float *out) {
+void heed_image_to_floats(const heed_image *image, double scale, const float *mean, const float *std, float *out) {
     if (!image || !out) return;
     const int64_t n = image->width * image->height;
     const int channels = image->channels;
@@ -88,7 +87,7 @@ void heed_image_to_floats(const heed_image *image, double scale, const float *me
         float value[256];
         for (int v = 0; v < 256; v++) {
             value[v] = (float)((double)v * scale);
-            if (mean && deviation) value[v] = (value[v] - mean[c]) / deviation[c];
+            if (mean && std) value[v] = (value[v] - mean[c]) / std[c];
         }
         const uint8_t *in = image->data + c;
         for (int64_t i = 0; i < n; i++) out[c * n + i] = value[in[i * channels]];

@@ -6,7 +6,7 @@
 
 #include <png.h>
 
-#define INFLATE_MOST 1032 /* bytes that a byte of deflate can become */
+#define MAX_INFLATE 1032 /* bytes that a byte of deflate can become */
 
 /* ---- the header ---- */
 
@@ -55,7 +55,7 @@ bool png_inspect(const struct image_file *f, heed_image_info *info) {
     if (info->palette) info->channels = transparent ? 4 : 3;
     /* 2^31 x 2^31 pixels of 64 bits fit 128 bits, not 64. */
     const unsigned __int128 raw = (unsigned __int128)width * height * (unsigned)(samples_of(colour) * bits) / 8;
-    if (raw > (unsigned __int128)packed * INFLATE_MOST + 64)
+    if (raw > (unsigned __int128)packed * MAX_INFLATE + 64)
         return heed_fail(f->cx, HEED_ERR_FORMAT,
                          "%s: %zu x %zu pixels cannot be packed in the %zu bytes that the PNG has", f->name, width,
                          height, packed);

@@ -130,7 +130,7 @@ float *heed_image_process(heed_ctx *cx, const heed_image_processor *p, const hee
         heed_fail(cx, HEED_ERR_RANGE, "a picture of %lld x %lld pixels: out of range", (long long)w, (long long)h);
     const bool pads = made.height != h || made.width != w;
     if (padded) out = pads ? heed_mem_new(cx, image_bytes(&made) * sizeof *out) : padded;
-    if (out) heed_image_to_floats(&made, p->rescale ? p->scale : 1.0, p->normalize ? p->mean : NULL, p->deviation, out);
+    if (out) heed_image_to_floats(&made, p->rescale ? p->scale : 1.0, p->normalize ? p->mean : NULL, p->std, out);
     if (out && pads) pad_floats(padded, h, w, out, &made);
     if (pads) heed_mem_free(cx, out);
     heed_image_free(cx, &made);

@@ -31,7 +31,7 @@ static const struct kind {
     bool plain;   /* a plain number is the shorter side's */
     bool crop;    /* to 224 */
     bool cropped; /* there is a crop_size by default, of 224 */
-    float mean[3], deviation[3];
+    float mean[3], std[3];
     bool convnext;
 } kinds[] = {
     {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, false},
@@ -128,7 +128,7 @@ static bool read_filter(heed_ctx *cx, heed_json at, heed_filter *filter) {
         const char *name = heed_json_text(cx, at, NULL);
         return heed_filter_find(name, filter) ||
                heed_json_fail(cx, at, "'%s' is none of nearest, lanczos, bilinear, bicubic, box, hamming",
-                              shown(name).text);
+                              escaped(name).s);
     }
     const int64_t n = heed_json_int(cx, at, NULL);
     if (heed_failed(cx)) return false;
@@ -155,15 +155,14 @@ static bool read_numbers(heed_ctx *cx, heed_json at, float out[4], int *n) {
     return !heed_failed(cx);
 }
 
-static bool read_moments(heed_ctx *cx, heed_json mean, heed_json deviation, heed_image_processor *p) {
+static bool read_moments(heed_ctx *cx, heed_json mean, heed_json std, heed_image_processor *p) {
     int means, deviations;
-    if (!read_numbers(cx, mean, p->mean, &means) || !read_numbers(cx, deviation, p->deviation, &deviations))
-        return false;
+    if (!read_numbers(cx, mean, p->mean, &means) || !read_numbers(cx, std, p->std, &deviations)) return false;
     if (means > 0 && deviations > 0 && means != deviations)
-        return heed_json_fail(cx, deviation, "%d deviations for %d means", deviations, means);
+        return heed_json_fail(cx, std, "%d deviations for %d means", deviations, means);
     for (int c = 0; c < 4; c++)
-        if (!isfinite(p->mean[c]) || !isfinite(p->deviation[c]) || p->deviation[c] == 0.0f)
-            return heed_json_fail(cx, deviation, "cannot divide by %g", (double)p->deviation[c]);
+        if (!isfinite(p->mean[c]) || !isfinite(p->std[c]) || p->std[c] == 0.0f)
+            return heed_json_fail(cx, std, "cannot divide by %g", (double)p->std[c]);
     if (p->channels == 0 && (means == 1 || means == 3)) p->channels = means;
     return true;
 }
@@ -195,7 +194,7 @@ static bool read_transformers(heed_ctx *cx, heed_json at, heed_image_processor *
                                 .channels = heed_json_bool_or(cx, at, "do_convert_rgb", false) ? 3 : 0};
     for (int c = 0; c < 4; c++) {
         p->mean[c] = kind->mean[c < 3 ? c : 2];
-        p->deviation[c] = kind->deviation[c < 3 ? c : 2];
+        p->std[c] = kind->std[c < 3 ? c : 2];
     }
     const double crop_pct = heed_json_number_or(cx, at, "crop_pct", 224.0 / 256.0);
     const bool resizes = heed_json_bool_or(cx, at, "do_resize", true),
@@ -242,9 +241,9 @@ static bool read_timm(heed_ctx *cx, heed_json at, heed_image_processor *p) {
                                 .normalize = true,
                                 .scale = 1.0 / 255.0,
                                 .mean = IMAGENET_MEAN,
-                                .deviation = IMAGENET_DEVIATION};
+                                .std = IMAGENET_DEVIATION};
     p->mean[3] = 0.0f;
-    p->deviation[3] = 1.0f;
+    p->std[3] = 1.0f;
     const double crop_pct = heed_json_number_or(cx, at, "crop_pct", 0.875);
     const char *mode = heed_json_text_or(cx, at, "crop_mode", "center");
     if (heed_failed(cx) || !read_input_size(cx, heed_json_find(cx, at, "input_size"), p) ||
@@ -261,7 +260,7 @@ static bool read_timm(heed_ctx *cx, heed_json at, heed_image_processor *p) {
         p->resize = HEED_RESIZE_FIT;
         for (int c = 0; c < 3; c++) p->fill[c] = (uint8_t)fmin(fmax(rint(255.0 * (double)p->mean[c]), 0.0), 255.0);
     } else if (strcmp(mode, "center") != 0) {
-        return heed_json_fail(cx, at, "crop_mode '%s' is none of center, squash, border", shown(mode).text);
+        return heed_json_fail(cx, at, "crop_mode '%s' is none of center, squash, border", escaped(mode).s);
     } else if (p->height == p->width) {
         p->resize = HEED_RESIZE_SHORTER;
         p->shorter = p->height;

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_PIXELS 8192 /* of a view's side */
-#define FEW         4    /* times as many pixels as the model is given: each of those is seen */
+#define MAX_PIXELS 8192 /* of a view's side */
+#define FEW        4    /* times as many pixels as the model is given: each of those is seen */
 
 /* ---- the input ---- */
 
@@ -163,10 +163,9 @@ static bool shrink(heed_ctx *cx, const heed_image *in, const heed_box *box, cons
 
 bool heed_attended_view(heed_ctx *cx, const heed_attended *a, int site, int64_t longer, heed_image *out) {
     if (heed_failed(cx)) return false;
-    if (!a || !a->own->picture || !out || site < 0 || site >= a->n || longer < 1 || longer > MOST_PIXELS)
+    if (!a || !a->own->picture || !out || site < 0 || site >= a->n || longer < 1 || longer > MAX_PIXELS)
         return heed_fail(cx, HEED_ERR_USAGE,
-                         "attended: a picture's site, a size of 1 to %d and a place for a view are needed",
-                         MOST_PIXELS);
+                         "attended: a picture's site, a size of 1 to %d and a place for a view are needed", MAX_PIXELS);
     const heed_image *const whole = a->own->picture;
     const heed_axis *const s = a->sites[site].keys;
     heed_box box = a->own->box;

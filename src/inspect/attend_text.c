@@ -81,7 +81,7 @@ static bool name_tokens(struct attended *a, struct attended_text *t, const char 
         const char *token = token_of(t, i);
         if (size > 0 && id >= size)
             return heed_fail(a->cx, HEED_ERR_FORMAT,
-                             "attend: the tokenizer gives '%s' the id %d, the model has %lld tokens", shown(token).text,
+                             "attend: the tokenizer gives '%s' the id %d, the model has %lld tokens", escaped(token).s,
                              (int)id, (long long)size);
         side->names[i] = to;
         to = put_token(to, token, a->preprocessing.moses);

@@ -22,8 +22,8 @@ static void add_row(const heed_attended_site *s, int layer, int64_t head, int64_
 
 /* Adds the mean of the rows that a query stands for: its own, or those of the reader. */
 static void add_query(const heed_attended_site *s, int layer, int64_t head, int64_t query, double *out) {
-    const bool all = query == HEED_READER && !s->queries->has_class;
-    const int64_t low = all ? s->queries->first : query == HEED_READER ? 0 : query;
+    const bool all = query == HEED_QUERY_DEFAULT && !s->queries->has_class;
+    const int64_t low = all ? s->queries->first : query == HEED_QUERY_DEFAULT ? 0 : query;
     const int64_t high = all ? s->queries->n : low + 1;
     for (int64_t q = low; q < high; q++) add_row(s, layer, head, q, 1 / (double)(high - low), out);
 }
@@ -35,7 +35,7 @@ static bool check(heed_ctx *cx, const heed_attended_site *s, int layer, int64_t 
     if (layer < 0 || layer >= s->n_maps || head < -1 || head >= heads)
         return heed_fail(cx, HEED_ERR_RANGE, "attended: layer %d, head %lld of %d layers of %lld heads", layer,
                          (long long)head, s->n_maps, (long long)heads);
-    return (query >= HEED_READER && query < s->queries->n) ||
+    return (query >= HEED_QUERY_DEFAULT && query < s->queries->n) ||
            heed_fail(cx, HEED_ERR_RANGE, "attended: query %lld of %lld", (long long)query, (long long)s->queries->n);
 }
 
@@ -107,10 +107,10 @@ static int begin_rollout(const heed_attended *a, int site, int layer, int64_t qu
         begin_late(s, before, layer, row, r);
     else if (learned)
         add_query(s, layer, -1, query, r + (before->keys->n - s->keys->n));
-    else if (query == HEED_READER && !s->queries->has_class)
+    else if (query == HEED_QUERY_DEFAULT && !s->queries->has_class)
         for (int64_t i = s->keys->first; i < s->keys->n; i++) r[i] = 1 / (double)(s->keys->n - s->keys->first);
     else
-        r[query == HEED_READER ? 0 : query] = 1;
+        r[query == HEED_QUERY_DEFAULT ? 0 : query] = 1;
     return !learned ? site : s == before ? -1 : 0;
 }
 

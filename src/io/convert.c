@@ -64,7 +64,7 @@ static bool convertible(heed_ctx *cx, const char *op, const heed_array *a, const
     if (!array_check(cx, op, a, &bytes)) return false;
     const int64_t count = heed_array_count(a);
     if (n != count)
-        return heed_fail(cx, HEED_ERR_SHAPE, "%s: '%s' %s has %lld elements, not %lld", op, shown(a->name).text,
+        return heed_fail(cx, HEED_ERR_SHAPE, "%s: '%s' %s has %lld elements, not %lld", op, escaped(a->name).s,
                          shape_text(a->rank, a->shape).text, (long long)count, (long long)n);
     return out || n == 0 || heed_fail(cx, HEED_ERR_USAGE, "%s: out is NULL", op);
 }
@@ -108,7 +108,7 @@ bool heed_array_to_f32(heed_ctx *cx, const heed_array *a, float *out, int64_t n)
     case HEED_I64:
         EACH(int64_t, out[i] = (float)v);
     default:
-        return heed_fail(cx, HEED_ERR_TYPE, "array_to_f32: '%s' is %s, not real numbers", shown(a->name).text,
+        return heed_fail(cx, HEED_ERR_TYPE, "array_to_f32: '%s' is %s, not real numbers", escaped(a->name).s,
                          heed_dtype_name(a->dtype));
     }
     return true;
@@ -120,7 +120,7 @@ bool heed_array_to_f32(heed_ctx *cx, const heed_array *a, float *out, int64_t n)
         ctype, if (!(high)) {                                                                                          \
             return heed_fail(cx, HEED_ERR_RANGE,                                                                       \
                              "array_to_i32: '%s': " shows " at position %lld does not fit 32 bits",                    \
-                             shown(a->name).text, v, (long long)i);                                                    \
+                             escaped(a->name).s, v, (long long)i);                                                     \
         } out[i] = (int32_t)v)
 
 bool heed_array_to_i32(heed_ctx *cx, const heed_array *a, int32_t *out, int64_t n) {
@@ -145,7 +145,7 @@ bool heed_array_to_i32(heed_ctx *cx, const heed_array *a, int32_t *out, int64_t 
     case HEED_I64:
         FITTING(long long, v >= INT32_MIN && v <= INT32_MAX, "%lld");
     default:
-        return heed_fail(cx, HEED_ERR_TYPE, "array_to_i32: '%s' is %s, not integers", shown(a->name).text,
+        return heed_fail(cx, HEED_ERR_TYPE, "array_to_i32: '%s' is %s, not integers", escaped(a->name).s,
                          heed_dtype_name(a->dtype));
     }
     return true;

@@ -205,7 +205,7 @@ static bool check_names(heed_table *t) {
     for (size_t i = 1; i < t->columns; i++)
         if (*names[i].text && strcmp(names[i].text, names[i - 1].text) == 0) {
             heed_fail(t->cx, HEED_ERR_FORMAT, "%s: line %zu: columns %zu and %zu are both named '%s'", t->name,
-                      t->lines[0], names[i - 1].column + 1, names[i].column + 1, shown(names[i].text).text);
+                      t->lines[0], names[i - 1].column + 1, names[i].column + 1, escaped(names[i].text).s);
             break;
         }
     heed_mem_free(t->cx, names);
@@ -400,8 +400,8 @@ bool heed_table_numbers(heed_ctx *cx, const heed_table *t, int64_t column, doubl
         if (i % CELLS_AT_ONCE == 0 && heed_cancelled(cx)) return false;
         if (!heed_table_number(t, i, column, &out[i]))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld, column '%s': '%s' is %s", t->name,
-                             (long long)heed_table_line(t, i), shown(column_name(t, (size_t)column)).text,
-                             shown(cell(t, (size_t)i, (size_t)column)).text, table_instead(t, i, column));
+                             (long long)heed_table_line(t, i), escaped(column_name(t, (size_t)column)).s,
+                             escaped(cell(t, (size_t)i, (size_t)column)).s, table_instead(t, i, column));
     }
     return true;
 }

@@ -131,8 +131,8 @@ static heed_json load(heed_ctx *cx, const char *name, const char *text, size_t s
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (root || out_of_memory(&error, text, size)) return json_document(cx, name, root, counted);
     mem_recount(cx, counted, 0);
-    struct shown why = shown(error.text);
-    heed_fail(cx, HEED_ERR_FORMAT, "%s: line %d, column %d: %s", name, error.line, error.column, why.text);
+    struct escaped why = escaped(error.text);
+    heed_fail(cx, HEED_ERR_FORMAT, "%s: line %d, column %d: %s", name, error.line, error.column, why.s);
     return (heed_json){0};
 }
 
@@ -198,7 +198,7 @@ struct path {
 
 static void path_prepend(struct path *p, const char *key, int64_t index) {
     char part[128];
-    const int n = key ? snprintf(part, sizeof part, ".%s", shown(key).text)
+    const int n = key ? snprintf(part, sizeof part, ".%s", escaped(key).s)
                       : snprintf(part, sizeof part, "[%lld]", (long long)index);
     if (n < 0 || (size_t)n > p->at) return;
     p->at -= (size_t)n;

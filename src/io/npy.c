@@ -82,7 +82,7 @@ static bool read_descr(struct header *h) {
         h->dtype = types[i].dtype;
         return true;
     }
-    return heed_fail(h->cx, HEED_ERR_FORMAT, "%s: npy type '%s' is not supported", h->name, shown_bytes(text, n).text);
+    return heed_fail(h->cx, HEED_ERR_FORMAT, "%s: npy type '%s' is not supported", h->name, escaped_bytes(text, n).s);
 }
 
 static bool read_order(struct header *h) {

@@ -98,7 +98,7 @@ static bool read_dtype(heed_ctx *cx, heed_json info, heed_dtype *dtype) {
     const bool narrow = strncmp(text, "F8_", 3) == 0 || strncmp(text, "F6_", 3) == 0 || strncmp(text, "F4", 2) == 0;
     return heed_json_fail(cx, info,
                           narrow ? "dtype %s, a float of 8 bits or fewer, is not supported" : "unknown dtype '%s'",
-                          shown(text).text);
+                          escaped(text).s);
 }
 
 /* A list of at most `most` integers that are not negative; its length, or -1 and a failed context. */
@@ -202,7 +202,7 @@ static bool check_cover(heed_safetensors *st, const char *name, size_t data_size
         const struct st_tensor *t = st->list[i];
         if (t->begin != at)
             return heed_fail(st->cx, HEED_ERR_FORMAT, "%s: '%s' begins at %zu of the data, %s at %zu", name,
-                             shown(t->array.name).text, t->begin,
+                             escaped(t->array.name).s, t->begin,
                              t->begin < at ? "overlapping the tensor that ends" : "leaving a hole", at);
         at += t->size;
     }

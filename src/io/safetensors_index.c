@@ -34,7 +34,7 @@ static heed_safetensors *open_shard(heed_safetensors *st, const char *index_path
     for (size_t i = st->part_count; i-- > 0;)
         if (strcmp(shards[i], shard) == 0) return st->parts[i];
     if (!plain_name(shard))
-        return heed_json_fail(cx, entry, "'%s' is not the plain name of a file", shown(shard).text), NULL;
+        return heed_json_fail(cx, entry, "'%s' is not the plain name of a file", escaped(shard).s), NULL;
     const char *slash = strrchr(index_path, '/');
     char *path = join(cx, index_path, slash ? (size_t)(slash - index_path) + 1 : 0, shard);
     heed_safetensors *part = path ? st_open_file(cx, path) : NULL;

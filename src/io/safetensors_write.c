@@ -19,7 +19,7 @@ static bool put_metadata(heed_ctx *cx, heed_json header, const heed_pair *metada
                              (long long)i);
         if (heed_json_find(cx, object, pair.key).node)
             return heed_fail(cx, HEED_ERR_USAGE, "safetensors_write: metadata '%s' is given twice",
-                             shown(pair.key).text);
+                             escaped(pair.key).s);
         if (!heed_json_put_text(cx, object, pair.key, pair.value)) return false;
     }
     return !heed_failed(cx);
@@ -29,7 +29,7 @@ static bool put_array(heed_ctx *cx, heed_json header, const heed_array *a, int64
     char what[128];
     size_t bytes, end;
     if (!a->name) return heed_fail(cx, HEED_ERR_USAGE, "safetensors_write: array %lld has no name", (long long)i);
-    snprintf(what, sizeof what, "safetensors_write: '%s'", shown(a->name).text);
+    snprintf(what, sizeof what, "safetensors_write: '%s'", escaped(a->name).s);
     if (!array_check(cx, what, a, &bytes)) return false;
     if (heed_json_find(cx, header, a->name).node || strcmp(a->name, "__metadata__") == 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: the name is given twice or reserved", what);

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-struct shown shown_bytes(const void *s, size_t n) {
-    struct shown out;
-    text_printable(out.text, sizeof out.text, s, n);
+struct escaped escaped_bytes(const void *s, size_t n) {
+    struct escaped out;
+    text_printable(out.s, sizeof out.s, s, n);
     return out;
 }
 
-struct shown shown(const char *s) {
-    return shown_bytes(s ? s : "", s ? strlen(s) : 0);
+struct escaped escaped(const char *s) {
+    return escaped_bytes(s ? s : "", s ? strlen(s) : 0);
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }

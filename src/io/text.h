@@ -5,12 +5,12 @@
 #include "base/text.h"
 
 /* A hostile string made fit for a sentence: cut to some 90 bytes and printable. By value, so that
- * heed_fail(cx, ..., "'%s'", shown(s).text) needs no buffer of its own. */
-struct shown {
-    char text[96];
+ * heed_fail(cx, ..., "'%s'", escaped(s).s) needs no buffer of its own. */
+struct escaped {
+    char s[96];
 };
-struct shown shown(const char *s); /* NULL gives "" */
-struct shown shown_bytes(const void *s, size_t n);
+struct escaped escaped(const char *s); /* NULL gives "" */
+struct escaped escaped_bytes(const void *s, size_t n);
 
 /* A decimal number: [+-] digits [. digits] [e [+-] digits], or inf, infinity, nan in any case; spaces and tabs around
  * are ignored. Never depends on the locale. false: not a number, or (*range) beyond what a double can hold. */

@@ -102,8 +102,8 @@ static void pack_queries(const struct job *j, const struct sequence *s, int64_t 
 }
 
 /* The block's ds and, where wanted, what it adds to dk, dv and dq. False: no query sees any of the keys. */
-static bool meet_keys(const struct job *j, const struct sequence *s, int64_t h, int64_t i0, int64_t n, int64_t j0,
-                      const struct room *r, struct attention_back *back) {
+static bool attend_block(const struct job *j, const struct sequence *s, int64_t h, int64_t i0, int64_t n, int64_t j0,
+                         const struct room *r, struct attention_back *back) {
     const struct attention *const a = j->a;
     const int64_t lanes = j->lanes, kv = h / (a->heads / a->kv_heads), keys = min64(j->keys, s->keys - j0);
     struct attention_block masks[BACK_QUERIES];
@@ -214,7 +214,7 @@ static void run_part(void *arg, int64_t task, void *scratch) {
             for (int64_t j0 = from / j->keys * j->keys; j0 < to; j0 += j->keys) {
                 back.dk = dk ? dk + j0 * ldk : NULL;
                 back.dv = dv ? dv + j0 * ldv : NULL;
-                meet_keys(j, &s, h, i0, n, j0, &r, &back);
+                attend_block(j, &s, h, i0, n, j0, &r, &back);
             }
             if (g->dq) put_dq(j, &s, h, i0, n, &r);
         }
@@ -271,7 +271,7 @@ static void bias_of_head(const struct job *j, int64_t b, int64_t h, float *scrat
         pack_queries(j, &s, h, i0, n, &r);
         for (int64_t j0 = from / j->keys * j->keys; j0 < to; j0 += j->keys) {
             struct attention_back back = back_of(j, &r);
-            if (meet_keys(j, &s, h, i0, n, j0, &r, &back)) fn(j, &s, h, i0, n, j0, &back);
+            if (attend_block(j, &s, h, i0, n, j0, &r, &back)) fn(j, &s, h, i0, n, j0, &back);
         }
     }
 }

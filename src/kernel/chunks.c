@@ -169,7 +169,8 @@ static struct strips strips_of(const struct job *j, float *scratch) {
     return s;
 }
 
-static void meet_keys(const struct job *j, int64_t bh, int64_t at, int64_t first, int64_t n, const struct strips *s) {
+static void attend_block(const struct job *j, int64_t bh, int64_t at, int64_t first, int64_t n,
+                         const struct strips *s) {
     const struct chunks *const c = j->c;
     const struct key_block *const b = &s->keys;
     for (int64_t i = 0; i < n; i += j->lanes) {
@@ -210,7 +211,7 @@ static int64_t times_seen(const struct job *j, const int32_t *order, int64_t at,
 }
 
 /* A query that sees no key: itself where shared, else all of its window. Gives L. */
-static float see_nothing(const struct job *j, int64_t bh, int64_t at, int64_t of, int64_t pos, float *y) {
+static float attend_no_keys(const struct job *j, int64_t bh, int64_t at, int64_t of, int64_t pos, float *y) {
     const struct chunks *const c = j->c;
     const int32_t *const order = order_of(c, bh);
     const float *const v = q_of(c, bh) + v_part(c);
@@ -250,7 +251,7 @@ static void forward_block(const struct job *j, int64_t bh, int64_t at, int64_t f
         for (int64_t k = 0; k < C; k += j->keys) {
             gather_keys(j, bh, neighbour(j, at, step) * C + k, (step + c->before) * C + k, min64(j->keys, C - k),
                         &s->keys);
-            meet_keys(j, bh, at, first, n, s);
+            attend_block(j, bh, at, first, n, s);
         }
     float *const y = j->parts + (round * c->batch + b) * c->time * c->heads * D + h * D;
     float *const lse = j->part_lse + (round * c->batch * c->heads + bh) * c->time;
@@ -262,7 +263,7 @@ static void forward_block(const struct job *j, int64_t bh, int64_t at, int64_t f
     for (int64_t i = 0; i < n; i += j->lanes)
         j->isa->attention_unpack(s->q + i * D, D, s->yt + i * D, min64(j->lanes, n - i), D, s->sum + i, false);
     for (int64_t i = 0; i < n; i++) {
-        if (s->sum[i] == 0) lse[s->at[i]] = see_nothing(j, bh, at, first + i, s->at[i], s->q + i * D);
+        if (s->sum[i] == 0) lse[s->at[i]] = attend_no_keys(j, bh, at, first + i, s->at[i], s->q + i * D);
         memcpy(y + s->at[i] * c->heads * D, s->q + i * D, (size_t)D * sizeof(float));
     }
 }

@@ -6,13 +6,13 @@
 
 #define LD        PATCH_LD
 #define STRIPS    ((PATCH_COLS + 64) * 256) /* floats of the strips of a tile, for a block of k */
-#define OUTS_MOST 384                       /* channels of outputs in a task */
-#define ROWS_MOST PATCH_ROWS                /* rows of k in a task of the weights' gradient, */
-#define WIDE_MOST 256                       /* and its channels of outputs */
+#define MAX_OUTS  384                       /* channels of outputs in a task */
+#define MAX_ROWS  PATCH_ROWS                /* rows of k in a task of the weights' gradient, */
+#define MAX_WIDE  256                       /* and its channels of outputs */
 #define WAKE_WORK (1 << 17)                 /* multiply-adds that are worth waking a thread */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float)))
-_Static_assert(STRIPS + OUTS_MOST * LD < HEED_SCRATCH / sizeof(float) * 2 / 3, "forward leaves room to stage");
-_Static_assert(ROWS_MOST *LD + ROWS_MOST * WIDE_MOST + WIDE_MOST * LD + 256 * 64 < HEED_SCRATCH / sizeof(float) * 4 / 5,
+_Static_assert(STRIPS + MAX_OUTS * LD < HEED_SCRATCH / sizeof(float) * 2 / 3, "forward leaves room to stage");
+_Static_assert(MAX_ROWS *LD + MAX_ROWS * MAX_WIDE + MAX_WIDE * LD + 256 * 64 < HEED_SCRATCH / sizeof(float) * 4 / 5,
                "so does the gradient of the weights");
 
 struct job {
@@ -49,7 +49,7 @@ static void correlate_task(void *arg, int64_t task, void *scratch) {
     const int64_t rest = task / j->p.tiles, m0 = rest % j->m_blocks * j->m_block, group = rest / j->m_blocks;
     const int64_t m = min64(j->m_block, c->outs - m0), channel = group * c->outs + m0;
     const int64_t block = j->p.k > 0 ? kernel_gemm_block(j->p.k) : 1, strip = j->p.isa->conv_strip();
-    float *const strips = scratch, *const sums = strips + STRIPS, *const room = sums + OUTS_MOST * LD;
+    float *const strips = scratch, *const sums = strips + STRIPS, *const room = sums + MAX_OUTS * LD;
     struct tile t;
     patches_tile(&j->p, task % j->p.tiles, &t);
     for (int64_t k0 = 0; k0 < j->p.k; k0 += block) {
@@ -81,13 +81,13 @@ void kernel_correlate(struct pool *pool, const struct correlation *c, float *out
     const int64_t work = c->batch * c->groups * c->outs * c->y.n * c->x.n * (j.p.k + 1);
     pool = pool_for(pool, work);
     const int threads = pool ? pool_threads(pool) : 1;
-    j.m_blocks = ceil_div(c->outs, OUTS_MOST);
+    j.m_blocks = ceil_div(c->outs, MAX_OUTS);
     while (threads > 1 && c->outs / j.m_blocks > 48) { /* each block lays out the patches again */
         const int64_t tasks = j.m_blocks * j.p.tiles * c->groups;
         if (tasks >= 8 * threads || (tasks >= 2 * threads && tasks % threads == 0)) break;
         j.m_blocks++;
     }
-    j.m_block = min64(round_up(ceil_div(c->outs, j.m_blocks), 12), OUTS_MOST);
+    j.m_block = min64(round_up(ceil_div(c->outs, j.m_blocks), 12), MAX_OUTS);
     j.m_blocks = ceil_div(c->outs, j.m_block);
     pool_run(pool, j.p.tiles * j.m_blocks * c->groups, correlate_task, &j);
 }
@@ -118,8 +118,8 @@ static void weight_task(void *arg, int64_t task, void *scratch) {
     const int64_t o0 = rest % j->m_blocks * j->m_block, group = rest / j->m_blocks;
     const int64_t k = min64(j->k_rows, j->p.k - k0), n = min64(j->m_block, c->outs - o0),
                   channel = group * c->outs + o0;
-    float *const rows = scratch, *const sums = rows + ROWS_MOST * LD, *const douts = sums + ROWS_MOST * WIDE_MOST;
-    float *const strips = douts + WIDE_MOST * LD, *const room = strips + 256 * 64;
+    float *const rows = scratch, *const sums = rows + MAX_ROWS * LD, *const douts = sums + MAX_ROWS * MAX_WIDE;
+    float *const strips = douts + MAX_WIDE * LD, *const room = strips + 256 * 64;
     struct tile t;
     for (int64_t i = 0; i < j->p.tiles; i++) {
         int64_t ld;
@@ -150,12 +150,12 @@ void kernel_correlate_weight(struct pool *pool, const struct correlation *c, flo
     patches_cut(&j.p);
     pool = pool_for(pool, places * count);
     const int threads = pool ? pool_threads(pool) : 1;
-    j.m_block = ceil_div(c->outs, ceil_div(c->outs, WIDE_MOST));
+    j.m_block = ceil_div(c->outs, ceil_div(c->outs, MAX_WIDE));
     j.m_blocks = ceil_div(c->outs, j.m_block);
-    j.k_rows = min64(j.p.taps <= ROWS_MOST ? ROWS_MOST / j.p.taps * j.p.taps : ROWS_MOST, j.p.k);
+    j.k_rows = min64(j.p.taps <= MAX_ROWS ? MAX_ROWS / j.p.taps * j.p.taps : MAX_ROWS, j.p.k);
     while (threads > 1) { /* long enough to gain by what they share, and enough of them */
         const int64_t tasks = ceil_div(j.p.k, j.k_rows) * j.m_blocks * c->groups;
-        if (j.k_rows <= 36 || tasks >= 4 * threads || (tasks >= threads && j.k_rows <= ROWS_MOST / 2)) break;
+        if (j.k_rows <= 36 || tasks >= 4 * threads || (tasks >= threads && j.k_rows <= MAX_ROWS / 2)) break;
         j.k_rows = ceil_div(j.k_rows, 2);
     }
     j.k_blocks = ceil_div(j.p.k, j.k_rows);

@@ -7,7 +7,7 @@
 #include "kernel/packed.h"
 
 #define ROWS  48    /* of a block: with 256 features 48 KB */
-#define BLOCK 65536 /* floats of w'x of a block, at most; m <= FAVOR_MOST */
+#define BLOCK 65536 /* floats of w'x of a block, at most; m <= MAX_FAVOR */
 
 struct job {
     const struct isa *isa;

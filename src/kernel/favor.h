@@ -12,7 +12,7 @@
 #include "base/thread_pool.h"
 #include "kernel/isa.h"
 
-#define FAVOR_MOST 4096 /* of m and d */
+#define MAX_FAVOR 4096 /* of m and d */
 enum favor_kind { FAVOR_POSITIVE, FAVOR_HYPERBOLIC, FAVOR_TRIGONOMETRIC, FAVOR_KINDS };
 static inline int64_t favor_width(int kind, int64_t m) { return kind == FAVOR_POSITIVE ? m : 2 * m; }
 

@@ -9,15 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_PASSES 64 /* a length has fewer factors */
-#define SLOTS       ((int64_t)4)
-#define ROOTS_RUN   ((int64_t)64) /* roots that are multiplied by one another to make more */
+#define MAX_PASSES 64 /* a length has fewer factors */
+#define SLOTS      ((int64_t)4)
+#define ROOTS_RUN  ((int64_t)64) /* roots that are multiplied by one another to make more */
 
 /* The transform of n numbers, or the convolution of at least 2 n - 1 by which it is done. */
 struct plan {
     int64_t n, length;
     int passes;
-    int64_t radix[MOST_PASSES];
+    int64_t radix[MAX_PASSES];
     float *roots;          /* exp(-2 pi i k / length), k < length, in pairs */
     float *chirp, *filter; /* Bluestein's, n and length pairs; NULL: length is n */
 };

@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 /* K_BLOCK is part of every result: it decides where a chain of multiply-adds ends and the next begins. */
-#define K_BLOCK      256 /* most of k in one chain; a strip of B is then 16 KB (AVX-512: 32 KB), half of L1 */
-#define M_UNIT       12  /* rows of a tile, at most: isa/tiles.h */
-#define STRIP        32  /* columns that isa->gemm_panel packs at once, at most: isa/tiles.h */
-#define APART        16  /* floats, one line: between rows that are copied, which else share a few sets of a cache */
-#define M_LARGEST    768 /* the most that struct blocks may hold: what the scratch has room for */
-#define KEPT_LARGEST 1024
-_Static_assert((KEPT_LARGEST * K_BLOCK + M_LARGEST * (K_BLOCK + APART)) * sizeof(float) <= HEED_SCRATCH,
+#define K_BLOCK   256 /* most of k in one chain; a strip of B is then 16 KB (AVX-512: 32 KB), half of L1 */
+#define M_UNIT    12  /* rows of a tile, at most: isa/tiles.h */
+#define STRIP     32  /* columns that isa->gemm_panel packs at once, at most: isa/tiles.h */
+#define APART     16  /* floats, one line: between rows that are copied, which else share a few sets of a cache */
+#define M_LARGEST 768 /* the most that struct blocks may hold: what the scratch has room for */
+#define MAX_KEPT  1024
+_Static_assert((MAX_KEPT * K_BLOCK + M_LARGEST * (K_BLOCK + APART)) * sizeof(float) <= HEED_SCRATCH,
                "the packed parts fit the scratch");
 
 /* Nothing below changes a bit; it decides only what lies in which cache, and when. None is sharp: on Zen 3 (AVX2, 512
@@ -290,7 +290,7 @@ static int64_t within(int64_t x, int64_t low, int64_t high) { return x < low ? l
 static struct blocks blocks_for(int64_t cache) { /* bytes of L2 */
     const int64_t row = K_BLOCK * (int64_t)sizeof(float);
     struct blocks b = {.m = within(cache * 3 / 4 / row / M_UNIT * M_UNIT, 8 * M_UNIT, M_LARGEST),
-                       .kept = within(cache / row / STRIP * STRIP, 4 * STRIP, KEPT_LARGEST)};
+                       .kept = within(cache / row / STRIP * STRIP, 4 * STRIP, MAX_KEPT)};
     b.panel = within(cache / (b.m * (int64_t)sizeof(float)) / STRIP * STRIP, STRIP, N_BLOCK);
     return b;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define K_MOST 256 /* of a block of k: kernel/gemm.c */
+#define MAX_K 256 /* of a block of k: kernel/gemm.c */
 
 int64_t linear_state_size(int64_t m, int64_t e) { return round_up(m * (e + 1) + 1, 16); }
 
@@ -23,7 +23,7 @@ struct linear_head linear_head_of(const struct isa *isa, const struct linear *l,
     if (l->key_lengths) a.keys = min64(a.keys, max64(0, l->key_lengths[b]));
     if (l->query_lengths) a.queries = min64(a.queries, max64(0, l->query_lengths[b]));
     a.size = min64(CHUNK, max64(16, CHUNKS / max64(1, l->m) / 16 * 16));
-    a.strips = linear_take(scratch, K_MOST * 32);
+    a.strips = linear_take(scratch, MAX_K * 32);
     return a;
 }
 

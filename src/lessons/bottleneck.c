@@ -76,7 +76,7 @@ static void print_outcomes(struct lesson_run *r, const struct outcome *o) {
 
 static void conclude(struct lesson_run *r, const struct outcome *o) {
     const struct outcome *attends = &o[MODELS - 1];
-    double lost = 0, kept = 0; /* from the shortest sentences to the longest: the least without attention; with it */
+    double lost = 0, kept = 0; /* from the shortest sentences to the max_length: the least without attention; with it */
     for (int k = 0; k < MODELS; k++) {
         const int n = o[k].n;
         const double fall = n > 0 ? o[k].score[0].bleu - o[k].score[n - 1].bleu : 0;

@@ -29,7 +29,7 @@ static double dot(const double *a, const double *b, int64_t n) {
 }
 
 /* Makes v (width) orthogonal to `other`, unless that is NULL, and of length 1. */
-static void straighten(double *v, const double *other, int64_t width) {
+static void orthonormalise(double *v, const double *other, int64_t width) {
     const double along = other ? dot(v, other, width) : 0;
     for (int64_t i = 0; other && i < width; i++) v[i] -= along * other[i];
     const double length = sqrt(dot(v, v, width));
@@ -50,7 +50,7 @@ static double principal(const double *covariance, int64_t width, double *axis[2]
         for (int k = 0; k < 2; k++) {
             for (int64_t i = 0; i < width; i++) room[i] = dot(covariance + i * width, axis[k], width);
             variance[k] = dot(room, axis[k], width);
-            straighten(room, k ? axis[0] : NULL, width);
+            orthonormalise(room, k ? axis[0] : NULL, width);
             for (int64_t i = 0; i < width; i++) moved = fmax(moved, fabs(room[i] - axis[k][i]));
             memcpy(axis[k], room, (size_t)width * sizeof *room);
         }

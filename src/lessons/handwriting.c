@@ -64,7 +64,7 @@ static bool standardise(struct lesson_state *s) {
 /* ---- learning ---- */
 
 /* Pieces side by side, padded: strokes (n,T,3), labels (n,T). */
-static bool pad(struct lesson_state *s, const heed_writings *w, int64_t *longest) {
+static bool pad(struct lesson_state *s, const heed_writings *w, int64_t *max_length) {
     heed_ctx *const cx = s->r->cx;
     int64_t T = 1;
     for (int64_t i = 0; i < w->n; i++) T = w->start[i + 1] - w->start[i] > T ? w->start[i + 1] - w->start[i] : T;
@@ -83,7 +83,7 @@ static bool pad(struct lesson_state *s, const heed_writings *w, int64_t *longest
         memcpy(s->strokes + 3 * i * T, p, (size_t)(3 * n) * sizeof *p);
         for (int64_t t = 0; t < T; t++) s->labels[i * T + t] = t > 0 && t < n ? p[3 * t + 2] != 0 : HEED_NO_LABEL;
     }
-    *longest = T;
+    *max_length = T;
     return true;
 }
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { GRID = 101, VARIANTS = 4, MAP_MOST = 200, ACROSS = 880 };
+enum { GRID = 101, VARIANTS = 4, MAX_MAP = 200, ACROSS = 880 };
 
 struct variant {
     char name[24];
@@ -140,7 +140,7 @@ static bool compute_variant(struct lesson_run *r, const struct study *s, struct 
     const int64_t n = s->keys.n;
     v->left_out = lesson_room(r, n, sizeof *v->left_out);
     double *answers = lesson_room(r, n, sizeof *answers);
-    if (n <= MAP_MOST) v->map = lesson_room(r, n * n, sizeof *v->map);
+    if (n <= MAX_MAP) v->map = lesson_room(r, n * n, sizeof *v->map);
     if (s->keys.width == 1) v->curve = lesson_room(r, GRID, sizeof *v->curve);
     if (heed_failed(r->cx)) return false;
     if (v->curve) kernel_pool(r, v->kernel, v->h, &s->grid, &s->keys, false, v->curve, NULL);

@@ -7,15 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    SIZE = 8,
-    STEPS = 300,
-    PEOPLE_MOST = 12,
-    QUESTIONS_MOST = 400,
-    WORDS_MOST = 2000,
-    WORD_SIZE = 24,
-    ASKED_MOST = 20
-};
+enum { SIZE = 8, STEPS = 300, MAX_PEOPLE = 12, MAX_QUESTIONS = 400, MAX_WORDS = 2000, WORD_SIZE = 24, MAX_ASKED = 20 };
 
 static const char *const own[][2] = {
     {"play me a song", "Musician"},
@@ -53,7 +45,7 @@ static const char *const own[][2] = {
 struct base {
     int people, questions, asked, words;
     char (*word)[WORD_SIZE]; /* the vocabulary */
-    const char *person[PEOPLE_MOST];
+    const char *person[MAX_PEOPLE];
     const char **question;     /* those with answers, then those asked */
     int32_t *answer;           /* of those with answers */
     float *bags, *people_bags; /* (questions + asked, words), (people, words): 1 where the word occurs */
@@ -82,8 +74,8 @@ static bool learn_words(struct lesson_run *r, struct base *b, const char *text) 
     char word[WORD_SIZE];
     while ((text = next_word(text, word))) {
         if (find_word(b, word) >= 0) continue;
-        if (b->words == WORDS_MOST)
-            return heed_fail(r->cx, HEED_ERR_RANGE, "%s: more than %d different words", r->data, WORDS_MOST);
+        if (b->words == MAX_WORDS)
+            return heed_fail(r->cx, HEED_ERR_RANGE, "%s: more than %d different words", r->data, MAX_WORDS);
         memcpy(b->word[b->words++], word, WORD_SIZE);
     }
     return true;
@@ -97,8 +89,8 @@ static void fill_bag(const struct base *b, const char *text, float *bag) {
 static int find_person(struct lesson_run *r, struct base *b, const char *name) {
     for (int i = 0; i < b->people; i++)
         if (strcmp(b->person[i], name) == 0) return i;
-    if (b->people == PEOPLE_MOST) {
-        heed_fail(r->cx, HEED_ERR_RANGE, "%s: more than %d different answers", r->data, PEOPLE_MOST);
+    if (b->people == MAX_PEOPLE) {
+        heed_fail(r->cx, HEED_ERR_RANGE, "%s: more than %d different answers", r->data, MAX_PEOPLE);
         return -1;
     }
     b->person[b->people] = name;
@@ -121,10 +113,10 @@ static bool fill_base(struct lesson_run *r, const heed_table *t, struct base *b)
     if (t && heed_table_columns(t) != 2)
         return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: %lld columns, the lesson takes two (question, answer)", r->data,
                          (long long)heed_table_columns(t));
-    if (rows < 2 || rows > QUESTIONS_MOST)
+    if (rows < 2 || rows > MAX_QUESTIONS)
         return heed_fail(r->cx, HEED_ERR_RANGE, "%s: %lld questions, the lesson takes 2 to %d", r->data,
-                         (long long)rows, QUESTIONS_MOST);
-    b->word = lesson_room(r, WORDS_MOST, sizeof *b->word);
+                         (long long)rows, MAX_QUESTIONS);
+    b->word = lesson_room(r, MAX_WORDS, sizeof *b->word);
     b->question = lesson_room(r, rows, sizeof *b->question);
     b->answer = lesson_room(r, rows, sizeof *b->answer);
     if (heed_failed(r->cx)) return false;
@@ -141,9 +133,9 @@ static bool fill_base(struct lesson_run *r, const heed_table *t, struct base *b)
             *(pass ? &b->asked : &b->questions) += 1;
         }
     if (b->people < 2) return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: fewer than two different answers", r->data);
-    if (b->asked < 1 || b->asked > ASKED_MOST)
+    if (b->asked < 1 || b->asked > MAX_ASKED)
         return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: %d questions without an answer, which are asked: must be 1 to %d",
-                         r->data, b->asked, ASKED_MOST);
+                         r->data, b->asked, MAX_ASKED);
     b->bags = lesson_room(r, (int64_t)(b->questions + b->asked) * b->words, sizeof *b->bags);
     b->people_bags = lesson_room(r, (int64_t)b->people * b->words, sizeof *b->people_bags);
     if (heed_failed(r->cx)) return false;

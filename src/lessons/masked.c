@@ -138,7 +138,7 @@ static heed_mask blind_mask(heed_ctx *cx) {
     return heed_mask_keep(heed_from_u8(cx, keep, 4, (int64_t[]){1, 1, WORDS, WORDS}));
 }
 
-static void see_nothing(struct lesson_run *r, const float *words) {
+static void attend_no_keys(struct lesson_run *r, const float *words) {
     struct result blind;
     float dx[WORDS * WIDTH];
     const heed_mask mask = blind_mask(r->cx);
@@ -248,7 +248,7 @@ static void run(struct lesson_run *r) {
     draw_words(r, 0, words, WORDS);
     change_future(r, words);
     if (!heed_failed(r->cx)) pad(r, words);
-    if (!heed_failed(r->cx)) see_nothing(r, words);
+    if (!heed_failed(r->cx)) attend_no_keys(r, words);
     if (!heed_failed(r->cx)) draw_masks(r, words);
     lesson_say(r, "A mask means the same everywhere in heed: in training, in decoding with a cache, and in captured "
                   "weights.");

@@ -71,7 +71,7 @@ static void eight_heads(struct lesson_run *r) {
         heed_set_grad(cx, true);
         heed_reset(cx);
     }
-    const int64_t numbers = params ? heed_params_numbers(params) : 0;
+    const int64_t numbers = params ? heed_params_size(params) : 0;
     heed_params_free(cx, params);
     if (heed_failed(cx)) return;
     const double apart = heads_apart(&map);

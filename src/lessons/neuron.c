@@ -14,7 +14,7 @@ struct line {
 /* A column as the neuron is given it, (v - mean) / deviation, so that one learning rate suits any data. */
 struct column {
     int64_t n;
-    double *value, mean, deviation;
+    double *value, mean, std;
     float *standard;
     const char *name; /* of its axis; NULL: x or y */
 };
@@ -26,11 +26,11 @@ static bool column_measure(struct lesson_run *r, struct column *c, const char *w
     c->mean = 0;
     for (int64_t i = 0; i < c->n; i++) c->mean += c->value[i] / (double)c->n;
     for (int64_t i = 0; i < c->n; i++) square += (c->value[i] - c->mean) * (c->value[i] - c->mean) / (double)c->n;
-    c->deviation = sqrt(square);
-    if (!(c->deviation > 0) || !isfinite(c->deviation))
+    c->std = sqrt(square);
+    if (!(c->std > 0) || !isfinite(c->std))
         return heed_fail(r->cx, HEED_ERR_RANGE, "%s: %s is the same in all rows", r->data ? r->data : "neuron", what);
     c->standard = lesson_room(r, c->n, sizeof *c->standard);
-    for (int64_t i = 0; c->standard && i < c->n; i++) c->standard[i] = (float)((c->value[i] - c->mean) / c->deviation);
+    for (int64_t i = 0; c->standard && i < c->n; i++) c->standard[i] = (float)((c->value[i] - c->mean) / c->std);
     return c->standard;
 }
 
@@ -48,7 +48,7 @@ static double loss_of(const struct column *x, const struct column *y, double slo
 static struct line exact_line(const struct column *x, const struct column *y) {
     double xy = 0;
     for (int64_t i = 0; i < x->n; i++) xy += (x->value[i] - x->mean) * (y->value[i] - y->mean);
-    struct line line = {.slope = xy / ((double)x->n * x->deviation * x->deviation)};
+    struct line line = {.slope = xy / ((double)x->n * x->std * x->std)};
     line.intercept = y->mean - line.slope * x->mean;
     line.loss = loss_of(x, y, line.slope, line.intercept);
     return line;
@@ -56,8 +56,8 @@ static struct line exact_line(const struct column *x, const struct column *y) {
 
 /* The line of the units that the data came in, from the neuron's own. */
 static struct line line_of(const struct column *x, const struct column *y, const heed_linear_layer *neuron) {
-    struct line line = {.slope = (double)*neuron->weight->value * y->deviation / x->deviation};
-    line.intercept = y->mean + (double)*neuron->bias->value * y->deviation - line.slope * x->mean;
+    struct line line = {.slope = (double)*neuron->weight->value * y->std / x->std};
+    line.intercept = y->mean + (double)*neuron->bias->value * y->std - line.slope * x->mean;
     line.loss = loss_of(x, y, line.slope, line.intercept);
     return line;
 }
@@ -171,9 +171,9 @@ static void regression(struct lesson_run *r, struct column *x, struct column *y)
     }
     lesson_line(r, "%-20s %12.6g %12.6g %14.6g\n", "exact", exact.slope, exact.intercept, exact.loss);
     const struct line *last = &path[STEPS];
-    const double scale = y->deviation / x->deviation;
+    const double scale = y->std / x->std;
     const double difference = fmax(fabs(last->slope - exact.slope) / scale,
-                                   fabs(last->intercept - exact.intercept) / (y->deviation + scale * fabs(x->mean)));
+                                   fabs(last->intercept - exact.intercept) / (y->std + scale * fabs(x->mean)));
     lesson_say(r, "Largest difference from the exact w and b, in units of the data's spread: %.1e.", difference);
     lesson_result(r, "w", last->slope);
     lesson_result(r, "b", last->intercept);
@@ -204,7 +204,7 @@ static int fires(const double w[3], const double z[3]) { return product(w, z) >=
 static void in_units(const struct classes *c, const double w[3], double out[3]) {
     out[2] = w[2];
     for (int k = 0; k < 2; k++) {
-        out[k] = w[k] / c->x[k].deviation;
+        out[k] = w[k] / c->x[k].std;
         out[2] -= out[k] * c->x[k].mean;
     }
 }
@@ -354,8 +354,7 @@ static void perceptron(struct lesson_run *r, struct classes *c, const double kno
     in_units(c, l.w, w);
     if (known) /* to the standardised inputs: w_k dev_k, b + sum w_k mean_k */
         for (int k = 0; k < 3; k++)
-            line[k] =
-                k < 2 ? known[k] * c->x[k].deviation : known[2] + known[0] * c->x[0].mean + known[1] * c->x[1].mean;
+            line[k] = k < 2 ? known[k] * c->x[k].std : known[2] + known[0] * c->x[0].mean + known[1] * c->x[1].mean;
     lesson_line(r, "points                    %lld", (long long)c->x[0].n);
     lesson_line(r, "passes over the points    %lld", (long long)l.passes);
     lesson_line(r, "mistakes in all           %lld", (long long)l.mistakes);

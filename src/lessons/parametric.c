@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { GRID = 201, EPOCHS = 60, BATCH = 10, ROWS = 6, LEARNT = 3, MAP_MOST = 200 };
+enum { GRID = 201, EPOCHS = 60, BATCH = 10, ROWS = 6, LEARNT = 3, MAX_MAP = 200 };
 #define RATE 0.8
 
 /* ---- learning ---- */
@@ -175,7 +175,7 @@ static void print_effects(struct lesson_run *r, const struct scene *s) {
 
 static void draw_maps(struct lesson_run *r, const struct scene *s) {
     const int64_t n = s->keys.n, m = s->queries.n;
-    heed_figure *f = m <= MAP_MOST ? lesson_figure(r, 680, 310) : NULL;
+    heed_figure *f = m <= MAX_MAP ? lesson_figure(r, 680, 310) : NULL;
     heed_figure_grid(f, 1, 2);
     for (int k = 0; f && k < 2; k++) {
         const struct effect *e = &s->effects[k ? LEARNT : 0];
@@ -268,7 +268,7 @@ static void write(struct lesson_run *r, const struct scene *s) {
     const struct learning *l = &s->learning;
     const int64_t n = s->keys.n, m = s->queries.n, width = s->keys.width < 8 ? s->keys.width : 8;
     float *step = lesson_room(r, l->steps + 1, sizeof *step);
-    const int64_t cells = m <= MAP_MOST ? n * m : 0;
+    const int64_t cells = m <= MAX_MAP ? n * m : 0;
     double *row = lesson_room(r, cells, sizeof *row), *column = lesson_room(r, cells, sizeof *column);
     heed_table_column path[9];
     static const char *const names[] = {"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8"};
@@ -357,7 +357,7 @@ static void run(struct lesson_run *r) {
     lesson_result(r, "plain_attended", s->effects[0].attended);
     lesson_result(r, "learnt_attended", s->effects[LEARNT].attended);
     if (s->keys.width == 1) draw_curves(r, s);
-    if (s->queries.n <= MAP_MOST) show_maps(r, s);
+    if (s->queries.n <= MAX_MAP) show_maps(r, s);
     lesson_say(r, "What w does. Keys attended: how many a query attends to, exp of the entropy of its weights.%s",
                s->keys.width > 1 ? ""
                                  : " Travel: how far the curve goes up and down in all; a rough curve travels far.");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS_MOST = 40, WIDTH_MOST = 4096, NAME_MOST = 80 };
+enum { MAX_KEYS = 40, MAX_WIDTH = 4096, MAX_NAME = 80 };
 
 /* ---- a query and its keys ---- */
 
@@ -46,15 +46,15 @@ static bool is_number(const char *cell) {
 
 static bool read_store(struct lesson_run *r, const heed_table *t, struct store *s) {
     const int64_t rows = heed_table_rows(t), columns = heed_table_columns(t);
-    if (rows < 3 || rows > KEYS_MOST + 1)
+    if (rows < 3 || rows > MAX_KEYS + 1)
         return heed_fail(r->cx, HEED_ERR_RANGE, "%s: %lld rows, the lesson takes a query and 2 to %d keys", r->data,
-                         (long long)rows, KEYS_MOST);
+                         (long long)rows, MAX_KEYS);
     const char *first = heed_table_cell(r->cx, t, 0, 0);
     const bool named = first && !is_number(first);
     const int64_t width = columns - named;
-    if (width < 1 || width > WIDTH_MOST)
+    if (width < 1 || width > MAX_WIDTH)
         return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: %lld columns of numbers, the lesson takes 1 to %d", r->data,
-                         (long long)width, WIDTH_MOST);
+                         (long long)width, MAX_WIDTH);
     if (!store_room(r, rows - 1, width, s)) return false;
     for (int64_t c = 0; c < width; c++)
         if (!read_column(r, t, c + named, c, s)) return false;
@@ -62,7 +62,7 @@ static bool read_store(struct lesson_run *r, const heed_table *t, struct store *
         char number[32];
         snprintf(number, sizeof number, "key %lld", (long long)i + 1);
         const char *name = named ? heed_table_cell(r->cx, t, i + 1, 0) : number;
-        s->names[i] = name ? lesson_text(r, name, NAME_MOST) : NULL;
+        s->names[i] = name ? lesson_text(r, name, MAX_NAME) : NULL;
     }
     return !heed_failed(r->cx);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECES_MOST 64 /* of a product: adapters of one weight, and what lies between them */
+#define MAX_PIECES 64 /* of a product: adapters of one weight, and what lies between them */
 
 static int64_t inputs_of(const heed_param *w) { return w->transposed ? w->shape[0] : w->shape[1]; }
 int64_t params_outputs(const heed_param *w) { return w && w->rank == 2 ? w->shape[w->transposed ? 1 : 0] : 0; }
@@ -25,8 +25,8 @@ bool heed_param_adapt(heed_ctx *cx, heed_params *set, heed_param *weight, int64_
     if (!weight->linear || weight->rank != 2 || weight->kind == HEED_PARAM_TIED || weight->kind == HEED_PARAM_FUSED ||
         size < sizeof end || strcmp(weight->name + module, end) != 0)
         return heed_fail(cx, HEED_ERR_USAGE, "LoRA: '%s' is not the weight of a linear layer of its own", weight->name);
-    char *const prefix = heed_params_room(cx, set, module + 1, 1);
-    heed_adapter *const made = heed_params_room(cx, set, 1, sizeof *made);
+    char *const prefix = heed_params_alloc(cx, set, module + 1, 1);
+    heed_adapter *const made = heed_params_alloc(cx, set, 1, sizeof *made);
     if (heed_failed(cx)) return false;
     memcpy(prefix, weight->name, module);
     const int64_t shapes[2][2] = {{rank, inputs_of(weight)}, {params_outputs(weight), rank}};
@@ -35,7 +35,8 @@ bool heed_param_adapt(heed_ctx *cx, heed_params *set, heed_param *weight, int64_
                              (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0});
     made->b = heed_param_add(cx, set, prefix, "lora_B.weight", 2, shapes[1], (heed_init){.kind = HEED_INIT_ZEROS});
     if (heed_failed(cx)) return false;
-    made->a->lora = made->b->lora = made->a->apart = made->b->apart = made->a->wide = made->b->wide = true;
+    made->a->lora = made->b->lora = made->a->external = made->b->external = made->a->needs_f32 = made->b->needs_f32 =
+        true;
     heed_param *const own = weight->target ? weight->target : weight;
     heed_adapter **at = &own->adapters;
     while (*at && (*at)->row < made->row) at = &(*at)->next;
@@ -65,7 +66,7 @@ heed_tensor *params_adapted(heed_ctx *cx, const heed_param *weight, heed_tensor 
                             int64_t rows) {
     const heed_param *const own = weight && weight->target ? weight->target : weight;
     if (heed_failed(cx) || !own || !own->adapters || !x || !y) return y;
-    heed_tensor *piece[PIECES_MOST];
+    heed_tensor *piece[MAX_PIECES];
     int n = 0;
     bool any = false;
     first += row_of(weight);
@@ -74,7 +75,7 @@ heed_tensor *params_adapted(heed_ctx *cx, const heed_param *weight, heed_tensor 
         const int64_t low = l->row > first ? l->row : first, end = l->row + l->b->shape[0],
                       high = end < first + rows ? end : first + rows;
         if (low >= high) continue;
-        if (n + 3 > PIECES_MOST || low < at) {
+        if (n + 3 > MAX_PIECES || low < at) {
             heed_fail(cx, HEED_ERR_USAGE, "LoRA: '%s' has too many adapters, or two for the same rows", own->name);
             return NULL;
         }

@@ -42,7 +42,7 @@ bool heed_embedding_make(heed_ctx *cx, heed_params *set, const char *prefix, int
     if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "embedding: the layer is NULL");
     layer->weight = heed_param_add(cx, set, prefix, "weight", 2, (int64_t[]){vocabulary, width},
                                    (heed_init){HEED_INIT_NORMAL, 0, 1});
-    if (layer->weight) layer->weight->table = true;
+    if (layer->weight) layer->weight->is_embedding = true;
     layer->padding = -1;
     return !heed_failed(cx);
 }
@@ -118,7 +118,7 @@ bool heed_mlp_make(heed_ctx *cx, heed_params *set, const char *prefix, const int
         return heed_fail(cx, HEED_ERR_USAGE, "mlp: the mlp and its sizes are needed, and at least 1 layer, not %d",
                          layers);
     *mlp = (heed_mlp){.layers = layers, .act = act, .dropout = dropout};
-    mlp->layer = heed_params_room(cx, set, (size_t)layers, sizeof *mlp->layer);
+    mlp->layer = heed_params_alloc(cx, set, (size_t)layers, sizeof *mlp->layer);
     for (int i = 0; mlp->layer && i < layers; i++) {
         char name[128];
         const bool dotted = prefix && *prefix;

@@ -37,7 +37,7 @@ void heed_params_free(heed_ctx *cx, heed_params *set) {
 
 int heed_params_count(const heed_params *set) { return set ? set->n : 0; }
 heed_param *heed_params_at(const heed_params *set, int i) { return set && i >= 0 && i < set->n ? set->list[i] : NULL; }
-int64_t heed_params_numbers(const heed_params *set) { return set ? set->numbers : 0; }
+int64_t heed_params_size(const heed_params *set) { return set ? set->numbers : 0; }
 float *heed_params_block(const heed_params *set) { return set ? set->block : NULL; }
 
 /* The slot of a name: where it is, or where it would be. cap is a power of two. */
@@ -120,7 +120,7 @@ heed_param *heed_param_add(heed_ctx *cx, heed_params *set, const char *prefix, c
     p->count = count;
     p->init = init;
     p->decays = rank > 1;
-    p->wide = rank != 2;
+    p->needs_f32 = rank != 2;
     set->numbers = numbers;
     return p;
 }
@@ -129,7 +129,7 @@ heed_param *heed_param_buffer(heed_ctx *cx, heed_params *set, const char *prefix
                               const int64_t *shape, heed_init init) {
     heed_param *p = heed_param_add(cx, set, prefix, name, rank, shape, init);
     if (!p) return NULL;
-    p->buffer = p->frozen = p->wide = true;
+    p->buffer = p->frozen = p->needs_f32 = true;
     p->decays = false;
     return p;
 }
@@ -148,7 +148,7 @@ heed_param *heed_param_tie(heed_ctx *cx, heed_params *set, const char *prefix, c
     p->index = as_is.index;
     p->kind = HEED_PARAM_TIED;
     p->target = target->target ? target->target : target;
-    p->target->table = p->table = false; /* most often by an output layer */
+    p->target->is_embedding = p->is_embedding = false; /* most often by an output layer */
     return p;
 }
 
@@ -205,7 +205,7 @@ bool heed_param_ignore(heed_ctx *cx, heed_params *set, const char *prefix, const
     return true;
 }
 
-void *heed_params_room(heed_ctx *cx, heed_params *set, size_t count, size_t size) {
+void *heed_params_alloc(heed_ctx *cx, heed_params *set, size_t count, size_t size) {
     size_t bytes;
     if (heed_failed(cx)) return NULL;
     if (!set || !size_mul(count, size, &bytes) || bytes > SIZE_MAX - 16) {
@@ -277,7 +277,7 @@ int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern) {
                              p->name),
                    0;
     }
-    if (n == 0) heed_fail(cx, HEED_ERR_USAGE, "freeze: no parameter fits '%s'", shown(pattern).text);
+    if (n == 0) heed_fail(cx, HEED_ERR_USAGE, "freeze: no parameter fits '%s'", escaped(pattern).s);
     return n;
 }
 

@@ -53,7 +53,7 @@ bool params_load(heed_ctx *cx, heed_params *set, const char *path, struct params
 /* What the file that was read calls a parameter, up to the base. */
 void params_file_name(const heed_params *set, const heed_param *p, char *out, size_t size);
 /* Loose ties as the file has them. The set is neither allocated nor mapped yet. */
-bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *file);
+bool params_resolve_ties(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *file);
 void params_part(heed_params *set, heed_param *p, bool tied); /* one of them */
 /* The set is not allocated: see heed_params_map. What is drawn fresh comes from `seed`. */
 bool params_map(heed_ctx *cx, heed_params *set, const char *path, struct params_file *file);

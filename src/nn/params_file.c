@@ -10,7 +10,7 @@
 static void list_name(struct name_list *l, const char *kind, const char *name, const char *detail) {
     const size_t room = sizeof l->text - l->used;
     const int length = snprintf(l->text + l->used, room, "%s%s'%s'%s", l->n ? (*kind ? "; " : ", ") : "", kind,
-                                shown(name).text, detail);
+                                escaped(name).s, detail);
     l->n++;
     if (length >= 0 && (size_t)length < room)
         l->used += (size_t)length;
@@ -171,7 +171,7 @@ static void match(heed_ctx *cx, heed_safetensors *st, const heed_params *set, st
         heed_param *const p = set->list[i];
         if (params_is_beside(set, p) != f->beside) continue;
         const bool fresh = f->fresh_head && (p->head || (headed && !without_base(params_own_name(set, p), f->base)));
-        if (p->apart) { /* what the file has of it is not read */
+        if (p->external) { /* what the file has of it is not read */
             if (where[i] >= 0) read[where[i]] = true;
             where[i] = -1;
             continue;
@@ -258,7 +258,7 @@ static bool same_numbers(heed_ctx *cx, heed_safetensors *st, int64_t a, int64_t 
            memcmp(st->list[a]->bytes, st->list[b]->bytes, st->list[a]->size) == 0;
 }
 
-bool params_settle(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *f) {
+bool params_resolve_ties(heed_ctx *cx, heed_params *set, const char *path, const struct params_file *f) {
     bool any = false;
     for (int i = 0; i < set->n; i++) any |= set->list[i]->loose != NULL;
     if (heed_failed(cx) || !any) return !heed_failed(cx);
@@ -336,7 +336,7 @@ static const struct held drawn = {HEED_F32, NULL, true};
 
 /* An array of the file as p can be read from there, if it can. */
 static struct held array_held(const heed_param *p, const heed_array *a) {
-    const heed_dtype type = params_narrow(a->dtype) && !p->wide ? a->dtype : HEED_F32;
+    const heed_dtype type = params_narrow(a->dtype) && !p->needs_f32 ? a->dtype : HEED_F32;
     return (struct held){type, type == a->dtype ? a->data : NULL, false};
 }
 

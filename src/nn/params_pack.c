@@ -8,7 +8,7 @@
 #define PACK_LIMIT ((size_t)1 << 30) /* bytes: larger models are not held twice */
 
 static bool is_packed(const heed_param *p) {
-    return p->rank == 2 && !p->target && !p->wide && !p->table && p->dtype == HEED_F32 && p->count > 0;
+    return p->rank == 2 && !p->target && !p->needs_f32 && !p->is_embedding && p->dtype == HEED_F32 && p->count > 0;
 }
 
 static struct gemm_packed record_of(const heed_param *p) {

@@ -41,7 +41,7 @@ bool heed_rnn_make(heed_ctx *cx, heed_params *set, const char *prefix, const hee
     const int64_t gates = (opts->kind == HEED_LSTM ? 4 : opts->kind == HEED_GRU ? 3 : 1) * opts->units;
     const int64_t outputs = outputs_of(opts);
     *rnn = (heed_rnn){.opts = *opts};
-    rnn->cell = heed_params_room(cx, set, (size_t)opts->layers * (size_t)directions, sizeof *rnn->cell);
+    rnn->cell = heed_params_alloc(cx, set, (size_t)opts->layers * (size_t)directions, sizeof *rnn->cell);
     for (int i = 0; rnn->cell && i < opts->layers * directions; i++) {
         heed_rnn_cell *cell = &rnn->cell[i];
         const int64_t inputs = i < directions ? opts->inputs : directions * outputs;

@@ -406,7 +406,7 @@ bool heed_encoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     encoder->layers = opts->layers;
     encoder->layer_drop = opts->layer_drop;
     encoder->norm = (heed_norm_layer){0};
-    encoder->layer = heed_params_room(cx, set, (size_t)opts->layers, sizeof *encoder->layer);
+    encoder->layer = heed_params_alloc(cx, set, (size_t)opts->layers, sizeof *encoder->layer);
     for (int i = 0; encoder->layer && i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_encoder_layer_make(cx, set, name.s, opts, &encoder->layer[i]))
             return false;
@@ -482,7 +482,7 @@ bool heed_decoder_make(heed_ctx *cx, heed_params *set, const char *prefix, const
     decoder->layers = opts->layers;
     decoder->layer_drop = opts->layer_drop;
     decoder->norm = (heed_norm_layer){0};
-    decoder->layer = heed_params_room(cx, set, (size_t)opts->layers, sizeof *decoder->layer);
+    decoder->layer = heed_params_alloc(cx, set, (size_t)opts->layers, sizeof *decoder->layer);
     for (int i = 0; decoder->layer && i < opts->layers; i++) {
         if (!name_layer(cx, prefix, i, &name) || !heed_decoder_layer_make(cx, set, name.s, opts, &decoder->layer[i]))
             return false;

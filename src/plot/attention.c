@@ -14,7 +14,7 @@
 #define CELL         15.0
 #define CELL_NUMBERS 27.0
 #define CELL_SHEET   8.4 /* a token beside it can be read */
-#define CELL_LARGEST 30.0
+#define MAX_CELL     30.0
 /* Sizes of the larger side of a map, and of all maps of a sheet together. */
 #define LEAST_MAP   150.0
 #define MAX_MAP     900.0
@@ -102,7 +102,7 @@ static bool row_names(heed_ctx *cx, const heed_attention_look *o, int64_t rows, 
 
 static double cell_size(const heed_capture_map *m, double usual, double least_map, double most_map) {
     const double longer = fmax((double)m->rows, (double)m->keys);
-    const double cell = fmax(usual, fmin(CELL_LARGEST, least_map / longer));
+    const double cell = fmax(usual, fmin(MAX_CELL, least_map / longer));
     return fmax(LEAST_CELL, fmin(cell, most_map / longer));
 }
 
@@ -180,7 +180,7 @@ static bool sheet_head(const struct sheet *s, int map, int64_t head, int64_t row
 static bool sheet_draw(struct sheet *s) {
     heed_ctx *cx = s->figure->cx;
     int64_t rows = 0, row = 0;
-    double cell = CELL_LARGEST;
+    double cell = MAX_CELL;
     for (int i = 0; i < s->n; i++) {
         const heed_capture_map *m = &s->maps[i];
         rows += rows_of(s, i);

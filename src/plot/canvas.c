@@ -151,7 +151,7 @@ bool canvas_format(heed_ctx *cx, const char *name, enum canvas_format *out) {
             *out = (enum canvas_format)i;
             return true;
         }
-    return heed_fail(cx, HEED_ERR_USAGE, "figure_write: '%s': formats are png, svg and pdf", shown(name).text);
+    return heed_fail(cx, HEED_ERR_USAGE, "figure_write: '%s': formats are png, svg and pdf", escaped(name).s);
 }
 
 static cairo_status_t take(void *closure, const unsigned char *data, unsigned int size) {
@@ -164,7 +164,7 @@ static bool has_memory(heed_ctx *cx, const char *path, double bytes) {
     void *volatile probe = malloc((size_t)bytes);
     free(probe);
     return probe || heed_fail(cx, HEED_ERR_MEMORY, "figure_write: %s: there are no %.0f MB of memory for it",
-                              shown(path).text, ceil(bytes / 1e6));
+                              escaped(path).s, ceil(bytes / 1e6));
 }
 
 static bool open_surface(struct canvas *c, double width, double height, double pixels, bool images) {
@@ -281,7 +281,7 @@ static bool finish(struct canvas *c) {
     if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(c->surface);
     if (status == CAIRO_STATUS_SUCCESS) return !heed_failed(c->cx);
     return heed_fail(c->cx, status == CAIRO_STATUS_NO_MEMORY ? HEED_ERR_MEMORY : HEED_ERR_FORMAT,
-                     "figure_write: %s: cairo: %s", shown(c->path).text, cairo_status_to_string(status));
+                     "figure_write: %s: cairo: %s", escaped(c->path).s, cairo_status_to_string(status));
 }
 
 bool canvas_commit(struct canvas *c) {

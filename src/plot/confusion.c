@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* Points to a cell, more where there are few, and of a side of the whole map. */
-#define CELL         34.0
-#define CELL_LARGEST 80.0
-#define LEAST_CELL   1.0
-#define LEAST_MAP    225.0
-#define MAX_MAP      720.0
+#define CELL       34.0
+#define MAX_CELL   80.0
+#define LEAST_CELL 1.0
+#define LEAST_MAP  225.0
+#define MAX_MAP    720.0
 
 enum { DIGITS = 24 };
 
@@ -69,7 +69,7 @@ bool heed_plot_confusion(heed_panel *p, const int64_t *counts, int64_t classes, 
     heed_mem_free(cx, c.digits);
     heed_mem_free(cx, c.texts);
     heed_mem_free(cx, c.values);
-    const double usual = fmax(CELL, fmin(CELL_LARGEST, LEAST_MAP / (double)classes));
+    const double usual = fmax(CELL, fmin(MAX_CELL, LEAST_MAP / (double)classes));
     if (ok && p->figure->rows * p->figure->cols == 1)
         p->figure->cell = fmax(LEAST_CELL, fmin(usual, MAX_MAP / (double)classes));
     return ok;

@@ -34,7 +34,7 @@ static bool check_columns(heed_ctx *cx, const heed_table_column *columns, int n,
         const int given = !!c->f32 + !!c->f64 + !!c->text;
         if (!c->name) return heed_fail(cx, HEED_ERR_USAGE, "table_write: column %d has no name", i);
         if (given > 1 || (given == 0 && rows > 0))
-            return heed_fail(cx, HEED_ERR_USAGE, "table_write: column '%s' has %d arrays, not one", shown(c->name).text,
+            return heed_fail(cx, HEED_ERR_USAGE, "table_write: column '%s' has %d arrays, not one", escaped(c->name).s,
                              given);
     }
     return true;
@@ -44,8 +44,8 @@ static bool check_columns(heed_ctx *cx, const heed_table_column *columns, int n,
 static bool write_checked(heed_ctx *cx, struct file_writer *w, const char *column, const char *text) {
     const size_t n = strlen(text), bad = utf8_bad(text, n);
     if (bad == n) return write_cell(w, text);
-    return heed_fail(cx, HEED_ERR_USAGE, "table_write: column '%s': '%s' is not UTF-8 at byte %zu", shown(column).text,
-                     shown(text).text, bad);
+    return heed_fail(cx, HEED_ERR_USAGE, "table_write: column '%s': '%s' is not UTF-8 at byte %zu", escaped(column).s,
+                     escaped(text).s, bad);
 }
 
 static bool write_value(heed_ctx *cx, struct file_writer *w, const heed_table_column *c, int64_t row) {

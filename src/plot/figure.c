@@ -12,7 +12,7 @@
 
 static bool check_text(heed_ctx *cx, const char *op, const char *text) {
     const size_t n = strlen(text), bad = utf8_bad(text, n);
-    return bad == n || heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not UTF-8 at byte %zu", op, shown(text).text, bad);
+    return bad == n || heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not UTF-8 at byte %zu", op, escaped(text).s, bad);
 }
 
 /* Copies with control characters (C0, DEL, C1) made spaces: they have no picture, and steer terminals. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #define NAME_SHARE 0.45  /* of the plot that names beside it may take */
-#define NAME_MOST  110.0 /* ... and what they may take where the figure has no size of its own */
+#define MAX_NAME   110.0 /* ... and what they may take where the figure has no size of its own */
 
 /* ---- what the axes must hold ---- */
 
@@ -208,7 +208,7 @@ static double tick_gap(const struct axis *a, double width) {
 static void take_ticks(struct axis *a, const heed_panel *p, int64_t every) {
     struct ticks *t = &a->ticks;
     t->n = t->minors = 0;
-    for (int64_t i = 0; i < p->tick_names.n && t->n < TICKS_MOST; i += every) {
+    for (int64_t i = 0; i < p->tick_names.n && t->n < MAX_TICKS; i += every) {
         const double at = (double)p->tick_at[i];
         if (at < a->range.low || at > a->range.high) continue;
         t->at[t->n] = at;
@@ -254,7 +254,7 @@ static double names_below(struct frame *f, double width, double most) {
 static double names_most(const struct frame *f, double size) {
     const heed_figure *figure = f->panel->figure;
     const bool grows = figure->cell > 0 && figure->width == 0 && figure->height == 0;
-    return fmax(NAME_SHARE * size, grows ? NAME_MOST : 0);
+    return fmax(NAME_SHARE * size, grows ? MAX_NAME : 0);
 }
 
 static double room_left(struct frame *f, double width, double height) {

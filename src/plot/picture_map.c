@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MOST_MAPS 4096
-#define NARROW    0.5 /* of the largest weight: where no weight is below, they are nearly equal */
+#define MAX_MAPS 4096
+#define NARROW   0.5 /* of the largest weight: where no weight is below, they are nearly equal */
 
 static bool check(heed_ctx *cx, const char *op, const float *weights, const heed_picture_look *o) {
     if (!weights || !o || !o->picture || !o->picture->data)
@@ -81,8 +81,8 @@ bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_pi
     if (!f || heed_failed(f->cx) || !check(f->cx, op, weights, look)) return false;
     int64_t maps;
     if (!sheet || sheet->layers < 1 || sheet->heads < 1 || !i64_mul(sheet->layers, sheet->heads, &maps) ||
-        maps > MOST_MAPS)
-        return heed_fail(f->cx, HEED_ERR_RANGE, "%s: the number of maps must be 1 to %d", op, MOST_MAPS);
+        maps > MAX_MAPS)
+        return heed_fail(f->cx, HEED_ERR_RANGE, "%s: the number of maps must be 1 to %d", op, MAX_MAPS);
     int64_t columns = sheet->heads;
     if (sheet->layers == 1 && columns > 6) columns = (int64_t)ceil(sqrt(2 * (double)columns));
     if (columns > IN_ROW) columns = IN_ROW;

@@ -146,7 +146,7 @@ bool check_labels(heed_ctx *cx, const char *op, const char *const *names, int64_
         if (!names[i]) continue;
         const size_t size = strlen(names[i]), bad = utf8_bad(names[i], size);
         if (bad != size)
-            return heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not UTF-8 at byte %zu", op, shown(names[i]).text, bad);
+            return heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not UTF-8 at byte %zu", op, escaped(names[i]).s, bad);
     }
     return true;
 }

@@ -117,7 +117,7 @@ static void put_chart(struct chart *c) {
     struct screen *s = &c->s;
     const struct ticks *y = &c->y_ticks;
     struct ticks x;
-    int x_at[TICKS_MOST];
+    int x_at[MAX_TICKS];
     for (int line = 0; line < c->lines; line++) {
         const char *text = NULL;
         for (int i = 0; i < y->n; i++)

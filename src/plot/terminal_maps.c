@@ -261,7 +261,7 @@ static void put_heatmap(struct screen *s, struct sheet *h, const heed_heatmap *o
         put_names_below(s, &l, h, o->col_names);
     else {
         struct ticks t;
-        int at[TICKS_MOST];
+        int at[MAX_TICKS];
         const struct range r = {0, (double)h->cols - 1};
         if (h->cols > 1) {
             screen_ticks(s, &t, r, false, true, (int)cols * l.wide, at);

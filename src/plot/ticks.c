@@ -134,11 +134,11 @@ void ticks_linear(struct ticks *t, double low, double high, int most, bool whole
     t->n = t->minors = 0;
     if (!(low < high) || !isfinite(high - low)) return;
     if (high - low < 1e-12 * fmax(fabs(low), fabs(high))) return; /* no digits tell such ticks apart */
-    most = most < 2 ? 2 : most > TICKS_MOST ? TICKS_MOST : most;
+    most = most < 2 ? 2 : most > MAX_TICKS ? MAX_TICKS : most;
     const struct decimal step = good_step(low, high, most, whole);
     const double size = decimal_value(step);
     const int64_t first = (int64_t)ceil(low / size - 1e-9), last = (int64_t)floor(high / size + 1e-9);
-    struct decimal each[TICKS_MOST], largest = step;
+    struct decimal each[MAX_TICKS], largest = step;
     for (int64_t k = first; k <= last && t->n < most; k++) {
         const struct decimal d = {k * step.q, step.exponent};
         if (llabs(d.q) > llabs(largest.q)) largest = d;
@@ -154,7 +154,7 @@ void ticks_linear(struct ticks *t, double low, double high, int most, bool whole
 static bool within(double v, double low, double high) { return v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9); }
 
 static void add_tick(struct ticks *t, struct decimal d, bool plain, bool commas, bool ascii) {
-    if (t->n == TICKS_MOST) return;
+    if (t->n == MAX_TICKS) return;
     char *out = t->label[t->n];
     if (plain) {
         const struct form f = {0, d.exponent < 0 ? -d.exponent : 0, "", commas};
@@ -172,7 +172,7 @@ static void add_minors(struct ticks *t, double low, double high, int from, int t
     for (int power = from; power <= to; power++)
         for (int m = 2; m <= 9; m++) {
             const double v = decimal_value((struct decimal){m, power});
-            if (t->minors < MINORS_MOST && within(v, low, high)) t->minor[t->minors++] = v;
+            if (t->minors < MAX_MINORS && within(v, low, high)) t->minor[t->minors++] = v;
         }
 }
 
@@ -193,7 +193,7 @@ static void add_powers(struct ticks *t, int first, int last, int stride, bool pl
 void ticks_log(struct ticks *t, double low, double high, int most, bool ascii) {
     t->n = t->minors = 0;
     if (!(low > 0) || !(low < high) || !isfinite(high)) return;
-    most = most < 2 ? 2 : most > TICKS_MOST ? TICKS_MOST : most;
+    most = most < 2 ? 2 : most > MAX_TICKS ? MAX_TICKS : most;
     const int first = (int)ceil(log10(low) - 1e-9), last = (int)floor(log10(high) + 1e-9);
     const bool plain = first >= -3 && last <= 5;
     if (last - first <= 1) { /* two powers of ten say too little */

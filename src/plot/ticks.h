@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TICKS_MOST  24
-#define MINORS_MOST 96
-#define LABEL_SIZE  40
+#define MAX_TICKS  24
+#define MAX_MINORS 96
+#define LABEL_SIZE 40
 
 struct ticks {
     int n, minors;
-    double at[TICKS_MOST], minor[MINORS_MOST]; /* rising, within the range asked for */
-    char label[TICKS_MOST][LABEL_SIZE];        /* all in one form: as many decimals, one unit */
+    double at[MAX_TICKS], minor[MAX_MINORS]; /* rising, within the range asked for */
+    char label[MAX_TICKS][LABEL_SIZE];       /* all in one form: as many decimals, one unit */
 };
 
 /* At most `most` ticks (at least 2) at multiples of 1, 2, 2.5 or 5 times a power of ten within [low, high], which must

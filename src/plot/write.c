@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define EDGE       9.0   /* around the figure */
-#define GAP        13.0  /* between panels */
-#define LEAST      12.0  /* size of a plot, whatever its words need */
-#define BAR_MOST   260.0 /* height of the bar of a figure */
-#define TITLE_MOST 700.0 /* width that a title may ask for */
+#define EDGE      9.0   /* around the figure */
+#define GAP       13.0  /* between panels */
+#define LEAST     12.0  /* size of a plot, whatever its words need */
+#define MAX_BAR   260.0 /* height of the bar of a figure */
+#define MAX_TITLE 700.0 /* width that a title may ask for */
 
 struct grid {
     const heed_figure *figure;
@@ -68,7 +68,7 @@ static struct rect bar_place(const struct grid *g) {
     for (int i = 0; i < g->figure->rows * g->figure->cols; i++)
         if (has_heatmap(&g->frames[i])) last = &g->frames[i], first = first ? first : last;
     const double top = first->plot.y, foot = last->plot.y + last->plot.h;
-    return (struct rect){0, top, g->width - EDGE - g->beside, fmin(foot - top, BAR_MOST)};
+    return (struct rect){0, top, g->width - EDGE - g->beside, fmin(foot - top, MAX_BAR)};
 }
 
 /* What words need around the plots, in all. */
@@ -77,7 +77,7 @@ static void measure_words(struct grid *g, double *across, double *down) {
     for (int i = 0; i < rows * cols; i++)
         if (g->frames[i].panel) frame_measure(&g->frames[i], g->w, g->h);
     if (g->bar.scale.low < g->bar.scale.high)
-        g->beside = bar_measure(&g->bar, g->frames[0].cr, fmin(rows * g->h, BAR_MOST), FONT_TICK);
+        g->beside = bar_measure(&g->bar, g->frames[0].cr, fmin(rows * g->h, MAX_BAR), FONT_TICK);
     *across = 2 * EDGE + g->beside + GAP * (cols - 1);
     *down = 2 * EDGE + g->head + GAP * (rows - 1);
     for (int c = 0; c < cols; c++) *across += side_room(g, c, false, LEFT) + side_room(g, c, false, RIGHT);
@@ -134,7 +134,7 @@ static bool suit_cells(struct grid *g, const char *path) {
             title = fmax(title, text_width(cr, at->panel->title, FONT_TITLE, true));
     }
     if (ok) measure_words(g, &across, &down);
-    g->width = fmin(MAX_POINTS, fmax(across + f->cols * g->w, fmin(title, TITLE_MOST) + 2 * EDGE + 2));
+    g->width = fmin(MAX_POINTS, fmax(across + f->cols * g->w, fmin(title, MAX_TITLE) + 2 * EDGE + 2));
     g->height = fmin(MAX_POINTS, down + f->rows * g->h);
     cairo_destroy(cr);
     return ok;
@@ -175,7 +175,7 @@ bool heed_figure_write(heed_figure *f, const char *path) {
     for (int i = 0; end && end > path && i < 3; i++)
         if (strcasecmp(end, endings[i]) == 0) return heed_figure_write_as(f, path, endings[i] + 1);
     return heed_fail(f->cx, HEED_ERR_USAGE, "figure_write: '%s': the name must end in .png, .svg or .pdf",
-                     shown(path).text);
+                     escaped(path).s);
 }
 
 bool heed_figure_write_as(heed_figure *f, const char *path, const char *format) {

@@ -147,5 +147,5 @@ void run_say_sets(const heed_run *r, const char *examples, int64_t valid, int64_
     char count[48];
     heed_note(r->cx, HEED_LOG_INFO, "%s: %s to train on, %lld to validate, %lld to test; %s%s with %s",
               RUN_STANDARD_INPUT(r->path), examples, (long long)valid, (long long)test, more, r->family->name,
-              text_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", count));
+              text_count(heed_params_size(heed_model_params(r->model)), "parameter", "parameters", count));
 }

@@ -163,7 +163,7 @@ int64_t task_column(heed_ctx *cx, const heed_task_data *d, const heed_table *t, 
     char *end;
     const long long number = strtoll(name, &end, 10);
     if (at < 0 && *name && !*end && number >= 1 && number <= heed_table_columns(t)) at = number - 1;
-    if (at < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: there is no column '%s'", d->name, shown(name).text);
+    if (at < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: there is no column '%s'", d->name, escaped(name).s);
     return at;
 }
 

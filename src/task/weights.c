@@ -17,7 +17,7 @@ static bool balance(heed_ctx *cx, heed_task_data *d) {
     for (int64_t c = 0; c < d->classes; c++) {
         if (d->weight[c] == 0)
             return heed_fail(cx, HEED_ERR_RANGE, "%s: class '%s' has no examples to balance", d->name,
-                             shown(d->names[c]).text);
+                             escaped(d->names[c]).s);
         d->weight[c] = (float)((double)counted / ((double)d->classes * (double)d->weight[c]));
     }
     return true;
@@ -35,13 +35,13 @@ static bool read_list(heed_ctx *cx, heed_task_data *d) {
         more = at[size] == ',';
         if (!number_read(one, &weight, &range) || !(weight > 0) || !isfinite((float)weight))
             return heed_fail(cx, HEED_ERR_USAGE, "class weights '%s': must be balanced, or positive numbers as a,b,c",
-                             shown(d->opts.class_weights).text);
+                             escaped(d->opts.class_weights).s);
         if (n < d->classes) d->weight[n] = (float)weight;
         at += size + more;
     }
     if (n == d->classes) return true;
     return heed_fail(cx, HEED_ERR_USAGE, "class weights '%s': %lld for %lld classes, of which the first is '%s'",
-                     shown(d->opts.class_weights).text, (long long)n, (long long)d->classes, shown(d->names[0]).text);
+                     escaped(d->opts.class_weights).s, (long long)n, (long long)d->classes, escaped(d->names[0]).s);
 }
 
 bool task_weigh(heed_ctx *cx, heed_task_data *d) {

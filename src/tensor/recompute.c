@@ -7,10 +7,10 @@
 #include "tensor/ops.h"
 #include <string.h>
 
-#define INPUTS_MOST 31 /* and the output: bits of save_in */
+#define MAX_INPUTS 31 /* and the output: bits of save_in */
 
 struct again {
-    heed_again_fn fn;
+    heed_recompute_fn fn;
     const void *own; /* among the records */
     uint64_t random_ops;
     bool training;
@@ -62,16 +62,16 @@ bool node_recompute(struct node *n) {
     return ok;
 }
 
-heed_tensor *heed_recompute(heed_ctx *cx, heed_again_fn fn, const void *own, size_t own_size, heed_tensor *const *in,
-                            int n_in) {
+heed_tensor *heed_recompute(heed_ctx *cx, heed_recompute_fn fn, const void *own, size_t own_size,
+                            heed_tensor *const *in, int n_in) {
     struct engine *const e = engine_of(cx);
     if (!e) return NULL;
-    if (!fn || !in || n_in < 1 || n_in > INPUTS_MOST || (own_size > 0 && !own)) {
-        heed_fail(cx, HEED_ERR_USAGE, "recompute: a function and 1 to %d inputs are needed", INPUTS_MOST);
+    if (!fn || !in || n_in < 1 || n_in > MAX_INPUTS || (own_size > 0 && !own)) {
+        heed_fail(cx, HEED_ERR_USAGE, "recompute: a function and 1 to %d inputs are needed", MAX_INPUTS);
         return NULL;
     }
     if (!e->recording || !in[0] || !in[0]->wants) return fn(cx, own, in);
-    heed_tensor *all[INPUTS_MOST + 1];
+    heed_tensor *all[MAX_INPUTS + 1];
     for (int i = 0; i < n_in; i++) all[i] = in[i];
     struct again a = {.fn = fn, .random_ops = e->random_ops, .training = e->training};
     e->recording = false;

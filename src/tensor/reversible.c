@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { X1, X2, Y1, Y2, ALSO };
-#define ALSO_MOST 24
+#define MAX_ALSO 24
 
 struct layer_record {
     uint64_t random_ops[2]; /* before f, before g */
@@ -19,8 +19,8 @@ struct layer_record {
 };
 
 struct reversible {
-    heed_half_fn half[2]; /* f, g */
-    const void *own;      /* among the records */
+    heed_residual_fn half[2]; /* f, g */
+    const void *own;          /* among the records */
     struct layer_record *layer;
     int layers;
     bool training;
@@ -173,15 +173,15 @@ static bool run_layer(heed_ctx *cx, const struct reversible *a, int number, heed
 bool heed_reversible(heed_ctx *cx, const heed_reversible_opts *o, heed_tensor *x[2]) {
     struct engine *const e = engine_of(cx);
     if (!e) return false;
-    if (!o || !o->f || !o->g || !x || !x[0] || !x[1] || o->layers < 0 || o->n_also < 0 || o->n_also > ALSO_MOST ||
+    if (!o || !o->f || !o->g || !x || !x[0] || !x[1] || o->layers < 0 || o->n_also < 0 || o->n_also > MAX_ALSO ||
         (o->n_also > 0 && !o->also) || !same_shape(x[0], x[1]))
         return heed_fail(cx, HEED_ERR_USAGE,
                          "reversible: two functions, two inputs of one shape and at most %d tensors "
                          "beside are needed",
-                         ALSO_MOST);
+                         MAX_ALSO);
     struct reversible a = {.half = {o->f, o->g}, .own = o->own, .layers = o->layers, .training = e->training};
     const bool records = e->recording, plain = !records || cx->capture || !(x[0]->wants || x[1]->wants);
-    heed_tensor *all[ALSO + ALSO_MOST] = {x[0], x[1]};
+    heed_tensor *all[ALSO + MAX_ALSO] = {x[0], x[1]};
     if (!plain) {
         a.layer = bump_take(cx, &e->records, (size_t)o->layers * sizeof *a.layer + o->own_size + 1);
         if (!a.layer) return false;

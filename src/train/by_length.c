@@ -58,17 +58,17 @@ int heed_bleu_by_length(heed_ctx *cx, const heed_lines *sources, const heed_line
     for (int64_t i = 0; i < sources->count; i++) bucket[i] = bucket_of(words_of(sources, i), width, most);
     for (int64_t b = 0; b < most && !heed_failed(cx); b++) {
         heed_length_score s = {.from = b * width + 1, .to = (b + 1) * width};
-        int64_t longest = 0;
+        int64_t max_length = 0;
         for (int64_t i = 0; i < sources->count; i++) {
             if (bucket[i] != b) continue;
             const int64_t words = words_of(sources, i);
             s.sentences++;
             s.words += (double)words;
-            if (words > longest) longest = words;
+            if (words > max_length) max_length = words;
         }
         if (s.sentences == 0) continue;
         s.words /= (double)s.sentences;
-        if (longest > s.to) s.to = longest;
+        if (max_length > s.to) s.to = max_length;
         if (score(cx, hypotheses, references, bucket, b, opts, &s.bleu)) scores[n++] = s;
     }
     heed_mem_free(cx, bucket);

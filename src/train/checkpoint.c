@@ -36,7 +36,7 @@ struct block {
 #define BLOCKS 5
 static int blocks_of(const heed_trainer *t, struct block blocks[BLOCKS]) {
     int n = 0;
-    blocks[n++] = (struct block){"weights", heed_params_block(t->params), heed_params_numbers(t->params)};
+    blocks[n++] = (struct block){"weights", heed_params_block(t->params), heed_params_size(t->params)};
     if (t->moment[0]) blocks[n++] = (struct block){"moment.0", t->moment[0], t->n_moments};
     if (t->moment[1]) blocks[n++] = (struct block){"moment.1", t->moment[1], t->n_moments};
     if (t->average) blocks[n++] = (struct block){"average", t->average, t->numbers};
@@ -86,15 +86,15 @@ static bool fits(heed_ctx *cx, heed_safetensors *st, const heed_trainer *t, cons
         while (theirs[same] && theirs[same] == parameters[same]) same++;
         while (same > 0 && theirs[same - 1] != ';') same--;
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another model: it has '%s' where this one has '%s'",
-                         path, shown(theirs + same).text, shown(parameters + same).text);
+                         path, escaped(theirs + same).s, escaped(parameters + same).s);
     }
     if (strcmp(kind, optimizer_name(t->opts.optimizer.kind)) != 0)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another optimizer: %s, not %s", path,
-                         shown(kind).text, optimizer_name(t->opts.optimizer.kind));
+                         escaped(kind).s, optimizer_name(t->opts.optimizer.kind));
     char *end;
     *steps = strtoll(count, &end, 10);
     if (*end || *steps < 0)
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not a number of steps", path, shown(count).text);
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not a number of steps", path, escaped(count).s);
     if (heed_safetensors_count(st) != n)
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: %lld arrays where this optimizer has %d", path,
                          (long long)heed_safetensors_count(st), n);

@@ -25,7 +25,7 @@
 /* Exchanges the model's weights with the kept ones. */
 static void show_best(struct loop *l) {
     float *w = heed_params_block(l->params);
-    for (int64_t i = 0; i < heed_params_numbers(l->params); i++) {
+    for (int64_t i = 0; i < heed_params_size(l->params); i++) {
         const float was = w[i];
         w[i] = l->best[i];
         l->best[i] = was;
@@ -33,7 +33,7 @@ static void show_best(struct loop *l) {
     l->best_shown = !l->best_shown;
 }
 
-static size_t weights_size(const struct loop *l) { return (size_t)heed_params_numbers(l->params) * sizeof *l->best; }
+static size_t weights_size(const struct loop *l) { return (size_t)heed_params_size(l->params) * sizeof *l->best; }
 
 static void keep_weights(struct loop *l) {
     memcpy(l->best, heed_params_block(l->params), weights_size(l));
@@ -64,7 +64,7 @@ static bool diverged(struct loop *l, const char *what, int64_t step, double valu
 static bool save(struct loop *l) {
     heed_ctx *cx = l->cx;
     const struct profile_mark mark = profile_begin(cx);
-    const double size = kernel_square_sum(cx->pool, heed_params_block(l->params), heed_params_numbers(l->params));
+    const double size = kernel_square_sum(cx->pool, heed_params_block(l->params), heed_params_size(l->params));
     if (heed_failed(cx)) return false;
     if (!isfinite(size)) return diverged(l, "size of the weights", l->state->step, size);
     char *notes = write_best(l) ? notes_write(l) : NULL;
@@ -383,7 +383,7 @@ bool loop_metric(heed_ctx *cx, const heed_loop_source *source, const char *name,
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s", (*m)->name);
     }
     return heed_fail(cx, HEED_ERR_USAGE, "train: there is no metric '%s' to choose the best model by, one of: %s",
-                     shown(name).text, known);
+                     escaped(name).s, known);
 }
 
 bool loop_open(struct loop *l, heed_ctx *cx, heed_model *model, const heed_loop_opts *opts, heed_loop_state *state) {

@@ -75,7 +75,7 @@ bool heed_metrics_find(heed_ctx *cx, const char *names, heed_metrics *found) {
         const size_t length = strcspn(names, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, names);
         if (n == HEED_METRICS_MAX || length >= sizeof name || !(found->list[n] = heed_metric_find(name)))
-            return heed_fail(cx, HEED_ERR_USAGE, "metrics: '%s' is not one, or one too many", shown(name).text);
+            return heed_fail(cx, HEED_ERR_USAGE, "metrics: '%s' is not one, or one too many", escaped(name).s);
         names += length + strspn(names + length, " ");
     }
     return true;

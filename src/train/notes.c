@@ -67,7 +67,7 @@ static void set_model(struct loop *l, heed_json at) {
     for (heed_json v = heed_json_first(heed_model_config(l->model)); heed_json_kind_of(v) != HEED_JSON_NONE;
          v = heed_json_next(v)) {
         char key[128];
-        snprintf(key, sizeof key, "model %s", shown(heed_json_key(v)).text);
+        snprintf(key, sizeof key, "model %s", escaped(heed_json_key(v)).s);
         char *text = strcmp(heed_json_key(v), "heed_version") == 0 ? NULL : heed_json_print(l->cx, v, 0, NULL);
         if (text) set_text(l, at, key, text);
         heed_mem_free(l->cx, text);

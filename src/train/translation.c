@@ -109,7 +109,7 @@ static bool measure_some(heed_ctx *cx, void *own, const heed_model *model, const
 static bool draw(heed_ctx *cx, void *own, int64_t epoch, heed_dataset *set) {
     heed_translation *t = own;
     const heed_translation_opts *o = &t->opts;
-    const heed_resample_opts opts = {o->merge_dropout, o->longest, o->seed, epoch};
+    const heed_resample_opts opts = {o->merge_dropout, o->max_length, o->seed, epoch};
     heed_pairs drawn;
     if (!heed_pairs_resample(cx, o->train_text, o->train.pairs, &opts, &drawn)) return false;
     heed_pairs_free(cx, &t->drawn);

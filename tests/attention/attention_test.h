@@ -53,12 +53,12 @@ static UNUSED bool same_bits(heed_ctx *cx, const heed_tensor *a, const heed_tens
 
 /* ---- the golden cases ---- */
 
-#define CASES_MOST 96
+#define MAX_CASES 96
 
 static heed_ctx *files;
 static heed_safetensors *store;
 static heed_json list;
-static struct golden_case cases[CASES_MOST];
+static struct golden_case cases[MAX_CASES];
 static int n_cases;
 
 static const heed_array *array_of(const char *name, const char *part, int i) {
@@ -80,7 +80,7 @@ static UNUSED int open_cases(void **state) {
     list = heed_json_parse(files, path, text, strlen(text));
     const heed_json all = heed_json_array(files, list, "cases");
     for (heed_json v = heed_json_first(all); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
-        if (n_cases == CASES_MOST) return -1;
+        if (n_cases == MAX_CASES) return -1;
         struct golden_case *c = &cases[n_cases++];
         const char *name = heed_json_text(files, v, "name");
         *c = (struct golden_case){.op = heed_json_text(files, v, "op"),

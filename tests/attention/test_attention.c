@@ -20,7 +20,7 @@ static void test_golden(void **state) {
     heed_ctx *cx = open_context();
     for (int n = 0; n < n_cases; n++) {
         const struct golden_case *c = &cases[n];
-        heed_tensor *in[CASE_IN_MOST];
+        heed_tensor *in[MAX_CASE_IN];
         assert_true(golden_leaves(cx, c, in));
         heed_set_grad(cx, false);
         heed_tensor *plain = run_case(cx, c, in);
@@ -46,7 +46,7 @@ static void test_alone(void **state) {
             struct golden_case c = cases[n];
             for (int k = 0; k < c.n_in; k++)
                 if (k != i) c.din[k] = NULL;
-            heed_tensor *in[CASE_IN_MOST], *y;
+            heed_tensor *in[MAX_CASE_IN], *y;
             assert_true(golden_leaves(cx, &c, in));
             y = run_case(cx, &c, in);
             if (golden_back(cx, &c, &y)) grads_match(cx, &c, in, "gradient of one input alone");
@@ -65,7 +65,7 @@ static void test_parameters(void **state) {
         struct golden_slots s;
         golden_slots_new(c, &s);
         for (int pass = 1; pass <= 2; pass++) {
-            heed_tensor *in[CASE_IN_MOST];
+            heed_tensor *in[MAX_CASE_IN];
             assert_true(golden_parameters(cx, c, &s, in));
             heed_tensor *y = heed_add(cx, run_case(cx, c, in), run_case(cx, c, in));
             const bool went = golden_back(cx, c, &y);
@@ -98,7 +98,7 @@ static void test_strided(void **state) {
     heed_ctx *cx = open_context();
     for (int n = 0; n < n_cases; n++) {
         const struct golden_case *c = &cases[n];
-        heed_tensor *in[CASE_IN_MOST], *whole[CASE_IN_MOST] = {NULL}, *plain[CASE_IN_MOST], *y, *z;
+        heed_tensor *in[MAX_CASE_IN], *whole[MAX_CASE_IN] = {NULL}, *plain[MAX_CASE_IN], *y, *z;
         assert_true(golden_leaves(cx, c, plain));
         for (int i = 0; i < c->n_in; i++)
             in[i] = c->in[i] && c->in[i]->dtype == HEED_F32 ? widened(cx, c->in[i], c->din[i] != NULL, &whole[i])
@@ -138,7 +138,7 @@ static double loss_along(heed_ctx *cx, const struct golden_case *c, int i, uint6
         x[k] = (float)((double)((const float *)with.data)[k] + h * (double)step_of(stream, k));
     with.data = x;
     moved.in[i] = &with;
-    heed_tensor *in[CASE_IN_MOST];
+    heed_tensor *in[MAX_CASE_IN];
     heed_set_step(cx, 3);
     heed_set_grad(cx, false);
     assert_true(golden_leaves(cx, &moved, in));
@@ -198,7 +198,7 @@ static void test_dropout_gradient(void **state) {
     heed_set_training(cx, true);
     for (int n = 0; n < 24; n++) {
         const struct golden_case *c = &cases[n];
-        heed_tensor *in[CASE_IN_MOST];
+        heed_tensor *in[MAX_CASE_IN];
         float *gradient[3];
         heed_set_step(cx, 3);
         assert_true(golden_leaves(cx, c, in));
@@ -306,7 +306,7 @@ static void test_self_attention(void **state) {
     for (int n = 0; n < 2 * n_cases; n++) {
         const struct golden_case *c = &cases[n / 2];
         if (!is_self(c)) continue;
-        heed_tensor *in[CASE_IN_MOST], *flat[3];
+        heed_tensor *in[MAX_CASE_IN], *flat[3];
         heed_rotary_opts rotary;
         assert_true(golden_leaves(cx, c, in));
         heed_tensor *y = heed_keep(cx, run_case(cx, c, in));
@@ -348,7 +348,7 @@ static void test_self_attention(void **state) {
 /* ---- plans and memory ---- */
 
 static size_t peak_of(heed_ctx *cx, const struct golden_case *c, struct golden_slots *slots) {
-    heed_tensor *in[CASE_IN_MOST];
+    heed_tensor *in[MAX_CASE_IN];
     heed_memory_reset_peak(cx);
     assert_true(slots ? golden_parameters(cx, c, slots, in) : golden_leaves(cx, c, in));
     heed_tensor *y = run_case(cx, c, in);

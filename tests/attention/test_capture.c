@@ -102,7 +102,7 @@ static void test_kept(void **state) {
 /* Every golden case: the same bits with capture and without, and rows that sum to 1 or to 0; the weights times the
  * values are y. */
 static void check_case(heed_ctx *cx, const struct golden_case *c) {
-    heed_tensor *in[CASE_IN_MOST];
+    heed_tensor *in[MAX_CASE_IN];
     assert_true(golden_leaves(cx, c, in));
     heed_tensor *plain = run_case(cx, c, in);
     assert_true(heed_capture_begin(cx, NULL));

@@ -8,7 +8,7 @@
 
 #include "attention/refused.h"
 
-#define CASES_MOST 64
+#define MAX_CASES 64
 #define SHAPE(...)                                                                                                     \
     (int64_t[]) { __VA_ARGS__ }
 
@@ -17,7 +17,7 @@
 static heed_ctx *files;
 static heed_safetensors *store;
 static heed_json list;
-static struct golden_case cases[CASES_MOST];
+static struct golden_case cases[MAX_CASES];
 static int n_cases;
 
 static const heed_array *array_of(const char *name, const char *part, int i) {
@@ -39,7 +39,7 @@ static int open_cases(void **state) {
     list = heed_json_parse(files, path, text, strlen(text));
     const heed_json all = heed_json_array(files, list, "cases");
     for (heed_json v = heed_json_first(all); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
-        if (n_cases == CASES_MOST) return -1;
+        if (n_cases == MAX_CASES) return -1;
         struct golden_case *c = &cases[n_cases++];
         const char *name = heed_json_text(files, v, "name");
         *c = (struct golden_case){.op = heed_json_text(files, v, "op"),
@@ -88,7 +88,7 @@ static void test_golden(void **state) {
     heed_ctx *cx = open_context();
     for (int n = 0; n < n_cases; n++) {
         const struct golden_case *c = &cases[n];
-        heed_tensor *in[CASE_IN_MOST], *out[2];
+        heed_tensor *in[MAX_CASE_IN], *out[2];
         if (!golden_leaves(cx, c, in) || !run_case(cx, c, in, out)) fail_msg("%s: %s", c->name, heed_message(cx));
         for (int j = 0; j < c->n_out; j++) golden_matches(cx, c, "result", out[j], c->out[j]);
         if (golden_has_gradient(c) && golden_back(cx, c, out))
@@ -113,7 +113,7 @@ static void test_gradients_alone(void **state) {
         for (int i = 0; i < c->n_in; i++) {
             if (!c->din[i]) continue;
             struct golden_case one = *c;
-            heed_tensor *in[CASE_IN_MOST], *out[2];
+            heed_tensor *in[MAX_CASE_IN], *out[2];
             for (int k = 0; k < c->n_in; k++)
                 if (k != i) one.din[k] = NULL;
             assert_true(golden_leaves(cx, &one, in) && run_case(cx, &one, in, out) && golden_back(cx, &one, out));

@@ -5,7 +5,7 @@
 
 #include "io/io_test.h"
 
-#define CASES_MOST 128
+#define MAX_CASES 128
 
 static const char *const KINDS[] = {"dot",      "scaled", "bilinear",   "additive",     "distance",
                                     "gaussian", "boxcar", "triangular", "epanechnikov", NULL};
@@ -23,7 +23,7 @@ static int place_of(const char *const *names, const char *name) {
 static heed_ctx *files;
 static heed_safetensors *stores[2];
 static heed_json lists[2];
-static struct golden_case cases[CASES_MOST];
+static struct golden_case cases[MAX_CASES];
 static int n_cases;
 
 static const heed_array *array_of(heed_safetensors *st, const char *name, const char *part, int i) {
@@ -63,7 +63,7 @@ static int open_cases(void **state) {
         lists[f] = heed_json_parse(files, path, text, strlen(text));
         const heed_json all = heed_json_array(files, lists[f], "cases");
         for (heed_json v = heed_json_first(all); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
-            if (n_cases < CASES_MOST) read_case(stores[f], v, &cases[n_cases++]);
+            if (n_cases < MAX_CASES) read_case(stores[f], v, &cases[n_cases++]);
     }
     return heed_failed(files) || n_cases < 60 ? -1 : 0;
 }
@@ -116,7 +116,7 @@ static void test_golden(void **state) {
     heed_ctx *cx = open_context();
     for (int n = 0; n < n_cases; n++) {
         const struct golden_case *c = &cases[n];
-        heed_tensor *in[CASE_IN_MOST], *out[2];
+        heed_tensor *in[MAX_CASE_IN], *out[2];
         if (!golden_leaves(cx, c, in) || !run_case(cx, c, in, out)) fail_msg("%s: %s", c->name, heed_message(cx));
         for (int j = 0; j < c->n_out; j++) golden_matches(cx, c, "result", out[j], c->out[j]);
         if (golden_has_gradient(c) && golden_back(cx, c, out))
@@ -130,7 +130,7 @@ static void test_golden(void **state) {
 
 /* Results and gradients, one after another. wide: every f32 input with an axis is a part of something wider. */
 static float *numbers_of(heed_ctx *cx, const struct golden_case *c, bool wide, int64_t *count) {
-    heed_tensor *in[CASE_IN_MOST], *leaf[CASE_IN_MOST], *out[2];
+    heed_tensor *in[MAX_CASE_IN], *leaf[MAX_CASE_IN], *out[2];
     float *all = malloc(1 << 20);
     int64_t at = 0;
     for (int i = 0; i < c->n_in; i++) {
@@ -192,7 +192,7 @@ static double loss_along(heed_ctx *cx, const struct golden_case *c, int i, uint6
                        h * (double)steps[heed_random_bits(5, stream, (uint64_t)k) % 4]);
     with.data = x;
     moved.in[i] = &with;
-    heed_tensor *in[CASE_IN_MOST], *out[2];
+    heed_tensor *in[MAX_CASE_IN], *out[2];
     heed_set_grad(cx, false);
     assert_true(golden_leaves(cx, &moved, in) && run_case(cx, &moved, in, out));
     double loss = 0;

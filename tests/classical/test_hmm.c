@@ -44,7 +44,7 @@ static void test_formula(void **state) {
         assert_true(fabs(got - log(best)) <= 1e-12);
         for (int t = 0; t < LENGTH; t++) assert_int_equal(path[t], best_states[t]);
         /* one step of Baum-Welch: the expected counts, normalised */
-        assert_true(heed_hmm_learn(cx, h, x, (int64_t[]){0, LENGTH}, 1, &got));
+        assert_true(heed_hmm_baum_welch(cx, h, x, (int64_t[]){0, LENGTH}, 1, &got));
         assert_true(fabs(got - log(all)) <= 1e-12);
         for (int i = 0; i < STATES; i++) {
             double row = 0, emitted = 0;
@@ -72,7 +72,7 @@ static void test_learning(void **state) {
     heed_hmm_draw(h, 7);
     double before = -HUGE_VAL, now = 0;
     for (int i = 0; i < 60; i++, before = now) {
-        assert_true(heed_hmm_learn(cx, h, x, (int64_t[]){0, 1000, LONG}, 2, &now));
+        assert_true(heed_hmm_baum_welch(cx, h, x, (int64_t[]){0, 1000, LONG}, 2, &now));
         assert_true(isfinite(now) && now >= before - 1e-9 * fabs(now));
     }
     assert_true(heed_hmm_viterbi(cx, h, x, LONG, path, NULL));

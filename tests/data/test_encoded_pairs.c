@@ -55,7 +55,7 @@ static void test_encode(void **state) {
     assert_int_equal(p.empty, 2);
     heed_pairs_free(cx, &p);
     assert_true(
-        heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, t[0], t[1]}, &(heed_pairs_opts){.longest = 5}, &p));
+        heed_pairs_encode(cx, &(heed_parallel_text){&en, &de, t[0], t[1]}, &(heed_pairs_opts){.max_length = 5}, &p));
     assert_int_equal(p.n, 4);
     assert_int_equal(p.long_ones, 1);
     heed_pairs_free(cx, &p);
@@ -97,7 +97,7 @@ static void test_resample(void **state) {
     assert_int_equal(heed_pair_source(&resampled, 0).count, 9); /* a letter and six, and a mark before each */
     assert_int_equal(heed_pair_target(&resampled, 2).count, 7);
     heed_pairs_free(cx, &resampled);
-    assert_true(heed_pairs_resample(cx, &text, &p, &(heed_resample_opts){.dropout = 1, .longest = 8}, &resampled));
+    assert_true(heed_pairs_resample(cx, &text, &p, &(heed_resample_opts){.dropout = 1, .max_length = 8}, &resampled));
     assert_int_equal(heed_pair_source(&resampled, 0).count, heed_pair_source(&p, 0).count);
     assert_int_equal(heed_pair_target(&resampled, 2).count, heed_pair_target(&p, 2).count + 7 - 1);
     heed_pairs_free(cx, &resampled);

@@ -9,7 +9,7 @@ static struct {
     float x[N * WIDTH], y[N * OUTPUTS];
     uint8_t bytes[N * WIDTH];
     int32_t label[N];
-    float mean[WIDTH], deviation[WIDTH];
+    float mean[WIDTH], std[WIDTH];
     int64_t rows[20];
 } made;
 
@@ -17,11 +17,11 @@ static int make_data(void **state) {
     (void)state;
     heed_random_normal(1, 0, 0, made.x, N * WIDTH);
     heed_random_normal(1, 1, 0, made.y, N * OUTPUTS);
-    heed_random_uniform(1, 2, 0, made.deviation, WIDTH);
+    heed_random_uniform(1, 2, 0, made.std, WIDTH);
     heed_random_normal(1, 3, 0, made.mean, WIDTH);
     for (int i = 0; i < N * WIDTH; i++) made.bytes[i] = (uint8_t)heed_random_bits(1, 4, (uint64_t)i);
     for (int i = 0; i < N; i++) made.label[i] = i * 3;
-    for (int j = 0; j < WIDTH; j++) made.deviation[j] += 0.25f;
+    for (int j = 0; j < WIDTH; j++) made.std[j] += 0.25f;
     for (int i = 0; i < 20; i++) made.rows[i] = (i * 5 + 2) % N;
     return 0;
 }
@@ -66,7 +66,7 @@ static void expect_batch(const heed_batch *b, const heed_data *d, const heed_bat
         for (int64_t j = 0; j < d->width; j++) {
             const int64_t at = row * d->width + j;
             double x = d->x ? (double)d->x[at] : (double)d->bytes[at] * (double)d->scale + (double)d->shift;
-            if (o->mean) x = (x - (double)o->mean[j]) / (double)o->deviation[j];
+            if (o->mean) x = (x - (double)o->mean[j]) / (double)o->std[j];
             const double found = (double)b_x[i * d->width + j];
             if (d->x && !o->mean)
                 assert_true(found == x);
@@ -78,7 +78,7 @@ static void expect_batch(const heed_batch *b, const heed_data *d, const heed_bat
 
 static heed_batches_opts opts_of(int kind) {
     heed_batches_opts o = {.batch = BATCH, .shuffle = kind & 1, .seed = 11};
-    if (kind & 2) o.mean = made.mean, o.deviation = made.deviation;
+    if (kind & 2) o.mean = made.mean, o.std = made.std;
     if (kind & 4) o.rows = made.rows, o.n_rows = 20;
     return o;
 }
@@ -138,18 +138,18 @@ static void test_held(void **state) {
     const heed_data d = floats();
     const heed_dataset set = columns_of(cx, &d);
     int64_t rows[N];
-    float mean[WIDTH], deviation[WIDTH], copy[BATCH * WIDTH];
+    float mean[WIDTH], std[WIDTH], copy[BATCH * WIDTH];
     for (int i = 0; i < N; i++) rows[i] = i;
     memcpy(mean, made.mean, sizeof mean);
-    memcpy(deviation, made.deviation, sizeof deviation);
+    memcpy(std, made.std, sizeof std);
     heed_batches_opts o = {.batch = BATCH, .shuffle = true, .seed = 3, .rows = rows, .n_rows = N};
-    o.mean = mean, o.deviation = deviation;
+    o.mean = mean, o.std = std;
     heed_batches *b = batches_open(cx, &set, &o, true);
     memset(rows, 0, sizeof rows);
     memset(mean, 0, sizeof mean);
-    memset(deviation, 0, sizeof deviation);
+    memset(std, 0, sizeof std);
     o = (heed_batches_opts){.batch = BATCH, .shuffle = true, .seed = 3};
-    o.mean = made.mean, o.deviation = made.deviation;
+    o.mean = made.mean, o.std = made.std;
     for (int64_t i = 0; i < 20; i++) {
         const heed_batch *batch = heed_batches_next(cx, b);
         memcpy(copy, heed_batch_f32(batch, "x"), (size_t)batch->n * WIDTH * sizeof *copy);
@@ -241,10 +241,10 @@ static void test_refusals(void **state) {
         {&good, {.batch = 1, .epoch = -1}, "batches: cannot begin at epoch -1, batch 0"},
         {&good, {.batch = 1, .index = -1}, "batches: cannot begin at epoch 0, batch -1"},
         {&good, {.batch = 1, .epoch = INT64_MAX}, "batches: cannot begin at epoch 9223372036854775807"},
-        {&good, {.batch = 1, .mean = made.mean}, "batches: mean and deviation are given together or not at all"},
-        {&good, {.batch = 1, .deviation = made.mean}, "together or not at all"},
-        {&good, {.batch = 1, .mean = made.mean, .deviation = zeros}, "deviation 0: cannot standardise"},
-        {&good, {.batch = 1, .mean = nans, .deviation = made.deviation}, "batches: column 1 has mean nan"},
+        {&good, {.batch = 1, .mean = made.mean}, "batches: mean and std are given together or not at all"},
+        {&good, {.batch = 1, .std = made.mean}, "together or not at all"},
+        {&good, {.batch = 1, .mean = made.mean, .std = zeros}, "std 0: cannot standardise"},
+        {&good, {.batch = 1, .mean = nans, .std = made.std}, "batches: column 1 has mean nan"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_null(heed_batches_open(cx, cases[i].data, &cases[i].opts));

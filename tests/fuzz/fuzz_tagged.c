@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .text = columns[data[0] >> 2 & 3],
         .target = columns[data[0] >> 4 & 3],
         .class_weights = data[0] & 64 ? "balanced" : NULL,
-        .longest = 12,
+        .max_length = 12,
     };
     fuzz_task("tag", data + 1, size - 1, &opts);
     return 0;

@@ -23,14 +23,14 @@ static const heed_tokenizer *fuzz_tokenizer(void) {
 
 static void fuzz_task(const char *task, const uint8_t *data, size_t size, const heed_task_opts *opts) {
     heed_ctx *cx = fuzz_context();
-    const heed_text_reader reader = {.tokens = fuzz_tokenizer(), .longest = opts->longest, .types = true};
+    const heed_text_reader reader = {.tokens = fuzz_tokenizer(), .max_length = opts->max_length, .types = true};
     const size_t held = fuzz_held();
     const char *path = fuzz_file("", data, size);
     heed_task_data *d = heed_task_read(cx, heed_text_task_find(task), path, opts);
     const bool ok = d && heed_task_encode(cx, d, &reader);
     MUST(!d || heed_task_examples(d) >= 0);
     for (int64_t i = 0, n = ok ? heed_task_columns(d)->n : 0; i < n; i++) {
-        MUST(heed_dataset_length(heed_task_columns(d), 0, i) <= opts->longest);
+        MUST(heed_dataset_length(heed_task_columns(d), 0, i) <= opts->max_length);
         MUST(heed_task_example(d, i) >= 0 && heed_task_example(d, i) < heed_task_examples(d));
     }
     heed_task_free(cx, d);

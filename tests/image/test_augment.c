@@ -103,7 +103,7 @@ static void test_draws(void **state) {
         {.padding = 4},
         {.padding = 4, .padding_kind = HEED_PADDING_REFLECT, .flip = 0.5},
         {.rand_operations = 3, .rand_magnitude = 9},
-        {.rand_operations = 3, .rand_kind = HEED_RAND_TIMM, .rand_magnitude = 9, .rand_deviation = 0.5},
+        {.rand_operations = 3, .rand_kind = HEED_RAND_TIMM, .rand_magnitude = 9, .rand_std = 0.5},
         {.brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         int differ = 0;

@@ -81,7 +81,7 @@ static void test_pair(void **state) {
     /* rows: the class token's, and the mean of both heads */
     float row[6], heads[2][6];
     assert_true(axis->has_class && axis->rows == 0);
-    assert_true(heed_attended_row(cx, &a->sites[0], 1, -1, HEED_READER, row));
+    assert_true(heed_attended_row(cx, &a->sites[0], 1, -1, HEED_QUERY_DEFAULT, row));
     for (int h = 0; h < 2; h++) {
         assert_true(heed_attended_row(cx, &a->sites[0], 1, h, 0, heads[h]));
         assert_memory_equal(heads[h], a->sites[0].maps[1].weights + h * 36, sizeof heads[h]);

@@ -400,19 +400,19 @@ static void test_text(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(utf8_bad(cases[i].text, cases[i].size), cases[i].bad);
-    assert_string_equal(shown(NULL).text, "");
-    assert_string_equal(shown("a\x1B[0m\x7F\xC2\x9B"
-                              "b\xFF\xC3\xA9\t\n\xE2\x80\xA8\xE2\x80\xAE")
-                            .text,
+    assert_string_equal(escaped(NULL).s, "");
+    assert_string_equal(escaped("a\x1B[0m\x7F\xC2\x9B"
+                                "b\xFF\xC3\xA9\t\n\xE2\x80\xA8\xE2\x80\xAE")
+                            .s,
                         "a\\x1B[0m\\x7F\\u009Bb\\xFF\xC3\xA9\\t\\n\\u2028\\u202E");
     char large[300];
     memset(large, 'x', sizeof large);
     large[91] = '\xC3', large[92] = '\xA9'; /* never cut within a character */
-    const struct shown s = shown_bytes(large, sizeof large);
-    assert_int_equal(strlen(s.text), 94);
-    assert_int_equal(utf8_bad(s.text, strlen(s.text)), strlen(s.text));
-    assert_string_equal(s.text + 91, "...");
-    assert_string_equal(shown_bytes(large, 95).text + 90, "x\xC3\xA9xx"); /* as much as fits */
+    const struct escaped s = escaped_bytes(large, sizeof large);
+    assert_int_equal(strlen(s.s), 94);
+    assert_int_equal(utf8_bad(s.s, strlen(s.s)), strlen(s.s));
+    assert_string_equal(s.s + 91, "...");
+    assert_string_equal(escaped_bytes(large, 95).s + 90, "x\xC3\xA9xx"); /* as much as fits */
 }
 
 /* A large table is left at once when it is cancelled. */

@@ -41,7 +41,7 @@ static int64_t *some_int64_t(heed_ctx *cx) { return filled(cx, &(int64_t){1}, si
 static void no_task(void *arg, int64_t task, void *scratch) { (void)arg, (void)task, (void)scratch; }
 static heed_task_fn handle_heed_task_fn(heed_ctx *cx) { return (void)cx, no_task; }
 static heed_tensor *no_again(heed_ctx *cx, const void *own, heed_tensor *const *in) { return (void)cx, (void)own, *in; }
-static heed_again_fn handle_heed_again_fn(heed_ctx *cx) { return (void)cx, no_again; }
+static heed_recompute_fn handle_heed_recompute_fn(heed_ctx *cx) { return (void)cx, no_again; }
 
 /* ---- tensors, parameters, models ---- */
 

@@ -98,7 +98,7 @@ static const char *size_of(const heed_key *key) {
     const char *const standard = key->standard;
     const heed_key_kind kind = key->kind;
     if (standard && (!*standard || strcmp(standard, "0") == 0 || strcmp(standard, "null") == 0)) return NULL;
-    if (kind != HEED_KEY_INT && kind != HEED_KEY_INTS && kind != HEED_KEY_INT_OR_NULL && kind != HEED_KEY_TOKENS)
+    if (kind != HEED_KEY_INT && kind != HEED_KEY_INTS && kind != HEED_KEY_INT_OR_NULL && kind != HEED_KEY_INT_OR_LIST)
         return NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (fnmatch(sizes[i].key, key->name, 0) == 0) return sizes[i].value;
@@ -168,7 +168,7 @@ heed_model *small_model(heed_ctx *cx, const heed_family *family, const heed_head
     const char *const name = (head ? head : family->heads)->architecture;
     heed_model *m = small_model_try(cx, family, head, more, seed);
     if (!m) fail_msg("%s, %s: %s (sizes: tests/model/small_model.c)", family->name, name, heed_message(cx));
-    const int64_t numbers = heed_params_numbers(heed_model_params(m));
+    const int64_t numbers = heed_params_size(heed_model_params(m));
     if (numbers > NUMBERS)
         fail_msg("%s, %s: %lld parameters, which is not small: its keys want lines in tests/model/small_model.c",
                  family->name, name, (long long)numbers);

@@ -134,7 +134,7 @@ static void draw_inputs(heed_ctx *cx, heed_io *in) {
 static float step(heed_ctx *cx, heed_model *m, bool check) {
     const heed_params *params = heed_model_params(m);
     const int n = heed_params_count(params);
-    float *block = heed_mem_new(cx, (size_t)heed_params_numbers(params) * sizeof(float));
+    float *block = heed_mem_new(cx, (size_t)heed_params_size(params) * sizeof(float));
     heed_grad *grads = heed_mem_new(cx, (size_t)n * sizeof *grads);
     int learn = 0;
     for (int i = 0; i < n; i++) {
@@ -183,7 +183,7 @@ static void round_trip(const heed_family *family, const heed_head *head, const c
     if (!again) fail_msg("%s", heed_message(cx));
     assert_ptr_equal(heed_model_family(again), heed_model_family(m));
     assert_memory_equal(heed_params_block(heed_model_params(m)), heed_params_block(heed_model_params(again)),
-                        (size_t)heed_params_numbers(heed_model_params(m)) * sizeof(float));
+                        (size_t)heed_params_size(heed_model_params(m)) * sizeof(float));
     const float reloaded = step(cx, again, true);
     assert_memory_equal(&loss, &reloaded, sizeof loss);
     char *first = heed_json_print(cx, heed_model_config(m), 0, NULL);

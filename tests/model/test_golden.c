@@ -104,7 +104,7 @@ static void open_golden(struct golden *g, const char *name, const char *dir, int
     check(g, g->model, "load");
     const heed_params *params = heed_model_params(g->model);
     g->slots = calloc((size_t)heed_params_count(params), sizeof *g->slots);
-    g->block = calloc((size_t)heed_params_numbers(params) + 1, sizeof *g->block);
+    g->block = calloc((size_t)heed_params_size(params) + 1, sizeof *g->block);
     for (int i = 0; i < heed_params_count(params); i++) {
         const heed_param *p = heed_params_at(params, i);
         if (!p->target) g->slots[i].data = g->block + (p->value - heed_params_block(params));
@@ -267,7 +267,7 @@ struct bits {
 static struct bits all_bits(struct golden *g) {
     forward(g);
     backward(g);
-    const int64_t weights = heed_params_numbers(heed_model_params(g->model));
+    const int64_t weights = heed_params_size(heed_model_params(g->model));
     struct bits b = {.n = weights};
     for (int i = 0; i < g->out.n; i++) b.n += heed_count(g->out.tensor[i]);
     float *at = b.numbers = malloc((size_t)b.n * sizeof(float));
@@ -384,7 +384,7 @@ static void check_mapped(const char *name, const char *dir) {
     heed_params *set = heed_model_params(g.model);
     check(&g, heed_params_own(g.cx, set) && heed_params_mapped(set) == 0, "own");
     assert_memory_equal(heed_params_block(set), heed_params_block(heed_model_params(own.model)),
-                        (size_t)heed_params_numbers(set) * sizeof(float));
+                        (size_t)heed_params_size(set) * sizeof(float));
     close_golden(&g);
     close_golden(&own);
     free(want.numbers);

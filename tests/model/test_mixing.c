@@ -162,7 +162,7 @@ static void test_recompute(void **state) {
     for (int i = 0; i < SMALLEST; i++) {
         heed_ctx *cx = open_context();
         heed_model *m = make(cx, i, "mlm");
-        const size_t n = (size_t)heed_params_numbers(heed_model_params(m)) + 1;
+        const size_t n = (size_t)heed_params_size(heed_model_params(m)) + 1;
         float *once = calloc(n, sizeof *once), *again = calloc(n, sizeof *again);
         step(cx, m, false, once);
         step(cx, m, true, again);

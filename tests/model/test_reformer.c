@@ -18,7 +18,7 @@ static heed_model *make(heed_ctx *cx) {
     if (!m) fail_msg("%s", heed_message(cx));
     /* fresh weights are small: larger ones, so that it matters what is seen */
     heed_params *set = heed_model_params(m);
-    for (int64_t i = 0; i < heed_params_numbers(set); i++) heed_params_block(set)[i] *= 8;
+    for (int64_t i = 0; i < heed_params_size(set); i++) heed_params_block(set)[i] *= 8;
     return m;
 }
 

@@ -110,7 +110,7 @@ static UNUSED void weights_from_golden(const struct golden *g, const struct weig
 /* Numbers of some size everywhere, also in biases and norms. */
 static UNUSED void weights_random(const struct weights *w, uint64_t seed) {
     float *block = heed_params_block(w->set);
-    const int64_t n = heed_params_numbers(w->set);
+    const int64_t n = heed_params_size(w->set);
     heed_random_normal(seed, 0, 0, block, n);
     for (int64_t i = 0; i < n; i++) block[i] *= 0.3f;
 }

@@ -23,7 +23,7 @@ static void make(heed_ctx *cx, struct model *m) {
     m->fused.bias = heed_param_add(cx, m->set, "qk", "bias", 1, (int64_t[]){4}, normal);
     heed_norm_make(cx, m->set, "norm", 4, false, 1e-5f, &m->norm);
     m->scale = heed_param_add(cx, m->set, NULL, "scale", 2, (int64_t[]){2, 2}, normal);
-    m->scale->wide = true;
+    m->scale->needs_f32 = true;
     m->head.weight = heed_param_tie(cx, m->set, "lm_head", "weight", m->table.weight);
     assert_false(heed_failed(cx));
 }

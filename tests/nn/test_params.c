@@ -134,7 +134,7 @@ static void test_names(void **state) {
         assert_string_equal(heed_params_at(set, i)->name, names[i]);
         assert_ptr_equal(heed_params_find(set, names[i]), heed_params_at(set, i));
     }
-    assert_int_equal(heed_params_numbers(set), 12 + 4 + 8 + 2);
+    assert_int_equal(heed_params_size(set), 12 + 4 + 8 + 2);
     assert_null(heed_params_find(set, "layers.1.weight"));
     assert_null(heed_params_at(set, 4));
     assert_null(heed_params_at(set, -1));
@@ -188,7 +188,7 @@ static void test_ties(void **state) {
     heed_params_init(cx, set, 3);
     assert_ptr_equal(head->value, table.weight->value);
     assert_ptr_equal(again->target, table.weight);
-    assert_int_equal(heed_params_numbers(set), 15);
+    assert_int_equal(heed_params_size(set), 15);
 
     float gradient[15], parts[2][15];
     heed_grad grads[3] = {{.data = gradient}};
@@ -263,7 +263,7 @@ static void test_save_and_load(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     heed_params *set = two_layers(cx, 5), *other = two_layers(cx, 5);
-    const size_t bytes = (size_t)heed_params_numbers(set) * sizeof(float);
+    const size_t bytes = (size_t)heed_params_size(set) * sizeof(float);
     const char *path = in_folder("p.safetensors");
     heed_params_init(cx, other, 2);
     assert_memory_not_equal(heed_params_block(set), heed_params_block(other), bytes);
@@ -297,7 +297,7 @@ static void test_slices(void **state) {
     assert_int_equal(same->kind, HEED_PARAM_TIED);
     assert_true(heed_param_stored(q) && heed_param_stored(k));
     assert_false(heed_param_stored(fused) || heed_param_stored(same) || heed_param_stored(NULL));
-    assert_int_equal(heed_params_numbers(set), 10);
+    assert_int_equal(heed_params_size(set), 10);
     assert_ptr_equal(q->value, fused->value);
     assert_ptr_equal(k->value, fused->value + 4);
     assert_ptr_equal(same->value, k->value);
@@ -345,7 +345,7 @@ static void test_strict(void **state) {
     };
     const char *path = in_folder("p.safetensors");
     heed_safetensors_write(cx, path, arrays, 4, NULL, 0);
-    const size_t bytes = (size_t)heed_params_numbers(set) * sizeof(float);
+    const size_t bytes = (size_t)heed_params_size(set) * sizeof(float);
     float before[64];
     memcpy(before, heed_params_block(set), bytes);
     assert_false(heed_params_load(cx, set, path));

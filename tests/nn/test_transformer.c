@@ -106,7 +106,7 @@ static float *step_bits(int threads, enum kind kind, bool norm_first, int64_t *c
     heed_tensor *y = heed_keep(cx, block_run(cx, b, x, m, &causal, NULL));
     if (!heed_backward_from(cx, y, random_tensor(cx, 2, 3, (int64_t[]){B, LONG, C}))) fail_msg("%s", heed_message(cx));
     const bool decodes = kind == DECODER_LAYER || kind == DECODER;
-    *count = 2 * heed_count(x) + (decodes ? heed_count(m) : 0) + heed_params_numbers(b->w.set);
+    *count = 2 * heed_count(x) + (decodes ? heed_count(m) : 0) + heed_params_size(b->w.set);
     float *all = malloc((size_t)*count * sizeof(float)), *at = all;
     const heed_tensor *parts[] = {y, heed_grad_of(cx, x), decodes ? heed_grad_of(cx, m) : NULL};
     for (int i = 0; i < 3; i++) {

@@ -104,8 +104,8 @@ static void log_everywhere(void **state) {
                      high = low * pow(10, 0.01 + 20 * (double)u[1] * (double)u[1]);
         struct ticks t;
         ticks_log(&t, low, high, 2 + (int)(i % 10), false);
-        assert_in_range(t.n, 1, TICKS_MOST);
-        assert_true(t.minors <= MINORS_MOST);
+        assert_in_range(t.n, 1, MAX_TICKS);
+        assert_true(t.minors <= MAX_MINORS);
         for (int k = 0; k < t.n; k++) {
             assert_true(t.at[k] >= low * (1 - 1e-6) && t.at[k] <= high * (1 + 1e-6));
             if (k > 0) assert_true(t.at[k] > t.at[k - 1]);

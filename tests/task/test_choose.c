@@ -42,7 +42,7 @@ static void test_choose(void **state) {
     heed_ctx *cx = open_context();
     heed_text_model m = {.model = small_bert(cx, "choose", NULL), .tokens = letters(cx)};
     assert_true(heed_text_reader_of(cx, m.model, m.tokens, 0, &m.reader));
-    assert_int_equal(m.reader.longest, 16);
+    assert_int_equal(m.reader.max_length, 16);
     expect_labels(cx, &m.reader, "a\tb\tc\t1\nd\te\tf\t2\n", NULL, 0, 1);
     expect_labels(cx, &m.reader, "a\tb\tc\t0\nd\te\tf\t1\n", NULL, 0, 1);
     expect_labels(cx, &m.reader, "a\tb\tc\tB\nd\te\tf\ta\n", NULL, 1, 0);

@@ -102,7 +102,7 @@ static void test_measure(void **state) {
     double mae = 0, scaled = 0, square = 0, other = 0, mase = 0, first = 0;
     for (int s = 0; s < 2; s++) {
         double mean, unit = 0;
-        const double deviation = moments(s, &mean);
+        const double std = moments(s, &mean);
         for (int64_t t = (s ? 10 : 0) + SEASON; t < 30; t++)
             unit += fabs(value_at(s, t) - value_at(s, t - SEASON)) / (double)(30 - (s ? 10 : 0) - SEASON);
         for (int64_t t = 44; t < 51; t++)
@@ -110,10 +110,10 @@ static void test_measure(void **state) {
                 const double error = fabs(value_at(s, t - 1) - value_at(s, t + k));
                 mae += error;
                 mase += error / unit;
-                scaled += error / deviation;
-                square += pow(error / deviation, 2);
-                other += fabs(value_at(s, t + k - SEASON) - value_at(s, t + k)) / deviation;
-                if (k == 0) first += error / deviation;
+                scaled += error / std;
+                square += pow(error / std, 2);
+                other += fabs(value_at(s, t + k - SEASON) - value_at(s, t + k)) / std;
+                if (k == 0) first += error / std;
             }
     }
     const double n = 2 * 7 * HORIZON;
@@ -187,9 +187,9 @@ static void test_forecast(void **state) {
     assert_non_null(next);
     assert_true(next->series == 2 && next->steps == HORIZON && next->outputs == 2);
     double mean;
-    const double deviation = moments(1, &mean);
-    near((double)next->value[0], 8 - deviation);
-    near((double)next->value[1], 8 + deviation);
+    const double std = moments(1, &mean);
+    near((double)next->value[0], 8 - std);
+    near((double)next->value[1], 8 + std);
     near((double)next->value[2 * HORIZON], 3 - 1); /* c's own deviation is 1 */
     assert_true(next->time[0] == 7 && next->time[2 * HORIZON - 1] == 10);
     heed_forecast_free(cx, next);

@@ -50,8 +50,8 @@ static void test_stream(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     for (int in_order = 0; in_order < 2; in_order++) {
-        heed_task_data *d =
-            read_as(cx, "stream.txt", STREAM, &(heed_task_opts){.longest = 5, .held_out = 0.25, .in_order = in_order});
+        heed_task_data *d = read_as(cx, "stream.txt", STREAM,
+                                    &(heed_task_opts){.max_length = 5, .held_out = 0.25, .in_order = in_order});
         assert_non_null(d);
         heed_tokenizer *t = characters(cx, d);
         assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true, .packs = true}));
@@ -90,7 +90,7 @@ static void test_stream(void **state) {
 static void test_measure(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    heed_task_data *d = read_as(cx, "stream.txt", STREAM, &(heed_task_opts){.longest = 5});
+    heed_task_data *d = read_as(cx, "stream.txt", STREAM, &(heed_task_opts){.max_length = 5});
     heed_tokenizer *t = characters(cx, d);
     heed_model *m = small_gpt2(cx);
     heed_score score;
@@ -142,7 +142,7 @@ static void test_documents(void **state) {
     heed_set_grad(cx, false);
     for (int64_t context = 2; context <= 16; context++) {
         heed_task_data *d =
-            read_as(cx, "documents.txt", DOCUMENTS, &(heed_task_opts){.longest = context, .documents = true});
+            read_as(cx, "documents.txt", DOCUMENTS, &(heed_task_opts){.max_length = context, .documents = true});
         assert_non_null(d);
         assert_int_equal(heed_task_texts(d)->count, 5);
         assert_string_equal(heed_line_text(heed_task_texts(d), 0), "first document,\nof two lines");
@@ -171,7 +171,7 @@ static void test_parts(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     heed_task_data *d =
-        read_as(cx, "documents.txt", DOCUMENTS, &(heed_task_opts){.longest = 8, .documents = true, .held_out = 0.3});
+        read_as(cx, "documents.txt", DOCUMENTS, &(heed_task_opts){.max_length = 8, .documents = true, .held_out = 0.3});
     heed_tokenizer *t = characters(cx, d);
     assert_int_equal(heed_task_texts(d)->count, 4);
     assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true, .packs = true}));
@@ -179,7 +179,7 @@ static void test_parts(void **state) {
     heed_tokenizer_free(cx, t);
     heed_task_free(cx, d);
     d = read_as(cx, "cut.txt", "a\n\nb\n---\nc\r\n---\r\n\n---\nd",
-                &(heed_task_opts){.longest = 4, .separator = "---"});
+                &(heed_task_opts){.max_length = 4, .separator = "---"});
     assert_int_equal(heed_task_texts(d)->count, 3);
     assert_string_equal(heed_line_text(heed_task_texts(d), 0), "a\n\nb");
     assert_string_equal(heed_line_text(heed_task_texts(d), 2), "d");

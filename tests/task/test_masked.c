@@ -42,7 +42,7 @@ static heed_task_data *read_text(heed_ctx *cx, const char *bytes, const heed_tas
 
 static heed_task_data *encoded(heed_ctx *cx, const heed_tokenizer *t, const heed_task_opts *opts) {
     heed_task_data *d = read_text(cx, text, opts);
-    assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .longest = 512, .types = true}));
+    assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .max_length = 512, .types = true}));
     return d;
 }
 
@@ -57,8 +57,8 @@ static void test_sequences(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     heed_tokenizer *t = make_tokenizer(cx, "[MASK]");
-    for (int64_t longest = 3; longest < 130; longest += longest < 20 ? 1 : 50) {
-        heed_task_data *d = encoded(cx, t, &(heed_task_opts){.longest = longest});
+    for (int64_t max_length = 3; max_length < 130; max_length += max_length < 20 ? 1 : 50) {
+        heed_task_data *d = encoded(cx, t, &(heed_task_opts){.max_length = max_length});
         const heed_dataset *set = heed_task_columns(d);
         int64_t row = 0, n, used = 0;
         for (int k = 0; k < 3; k++) {
@@ -69,7 +69,7 @@ static void test_sequences(void **state) {
                 const int32_t *id = row_of(set, row, &n);
                 assert_int_equal(id[0], heed_tokenizer_id(t, "[CLS]"));
                 assert_int_equal(id[n - 1], heed_tokenizer_id(t, "[SEP]"));
-                assert_int_equal(n - 2, ids.count - at < longest - 2 ? ids.count - at : longest - 2);
+                assert_int_equal(n - 2, ids.count - at < max_length - 2 ? ids.count - at : max_length - 2);
                 assert_memory_equal(id + 1, ids.id + at, (size_t)(n - 2) * sizeof *id);
                 used += n - 2;
             }
@@ -165,7 +165,7 @@ static void test_masking(void **state) {
         heed_task_free(cx, d);
     }
     /* a sequence may begin within a word, whose pieces are then a word of their own */
-    heed_task_data *d = encoded(cx, t, &(heed_task_opts){.whole_words = true, .longest = 5});
+    heed_task_data *d = encoded(cx, t, &(heed_task_opts){.whole_words = true, .max_length = 5});
     for (int64_t epoch = 0; epoch < 20; epoch++) mask_epoch(cx, d, t, 1, epoch, true);
     heed_task_free(cx, d);
     heed_tokenizer_free(cx, t);
@@ -177,7 +177,7 @@ static void test_fairness(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     heed_tokenizer *t = make_tokenizer(cx, "[MASK]");
-    heed_task_data *d = encoded(cx, t, &(heed_task_opts){.longest = 12, .masked = 0.3});
+    heed_task_data *d = encoded(cx, t, &(heed_task_opts){.max_length = 12, .masked = 0.3});
     const heed_dataset *set = heed_task_columns(d);
     const void *own;
     heed_transform transform = heed_task_transform(d, &own);
@@ -209,7 +209,7 @@ static void test_measure(void **state) {
     const char *const settings[] = {words, "hidden_size=8", "num_hidden_layers=1", "num_attention_heads=2",
                                     "intermediate_size=8"};
     heed_model *model = heed_model_new_as(cx, bert, heed_head_for(bert, "mlm"), settings, 5, 4);
-    heed_task_data *d = encoded(cx, t, &(heed_task_opts){.longest = 16});
+    heed_task_data *d = encoded(cx, t, &(heed_task_opts){.max_length = 16});
     const int64_t rows[] = {0, 2};
     heed_score once, again, some;
     assert_true(heed_task_measure(cx, model, d, NULL, 0, &once, NULL));
@@ -242,7 +242,7 @@ static void test_refused(void **state) {
     EXPECT_SENTENCE(cx, "a share of 1.5 of the words");
     assert_null(read_text(cx, "\xFF\n", NULL));
     EXPECT_SENTENCE(cx, "UTF-8");
-    heed_task_data *d = read_text(cx, text, &(heed_task_opts){.longest = 2});
+    heed_task_data *d = read_text(cx, text, &(heed_task_opts){.max_length = 2});
     assert_false(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t}));
     EXPECT_SENTENCE(cx, "sequences of 2 tokens have no room for words beside 2 special tokens");
     assert_false(heed_task_encode(cx, d, &(heed_text_reader){.tokens = plain}));
@@ -263,7 +263,8 @@ static void test_refused(void **state) {
 static bool read_and_encode(heed_ctx *cx) {
     heed_tokenizer *t = heed_tokenizer_load(cx, in_folder("tokenizer.json"));
     heed_task_data *d = heed_task_read(cx, heed_text_task_find("mlm"), in_folder("text"), NULL);
-    const bool ok = d && t && heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .longest = 16, .types = true});
+    const bool ok =
+        d && t && heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .max_length = 16, .types = true});
     heed_task_free(cx, d);
     heed_tokenizer_free(cx, t);
     return ok;

@@ -222,12 +222,12 @@ static int check_row(heed_ctx *cx, const heed_task_data *d, const heed_tokenizer
 static void test_measured(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    for (int64_t longest = 0; longest <= 48; longest += 48) { /* whole chorales, and windows of 11 steps */
-        heed_task_data *d = read_task(cx, &(heed_task_opts){.longest = 0});
+    for (int64_t max_length = 0; max_length <= 48; max_length += 48) { /* whole chorales, and windows of 11 steps */
+        heed_task_data *d = read_task(cx, &(heed_task_opts){.max_length = 0});
         heed_tokenizer *t = heed_music_vocabulary(cx, heed_task_chorales(d), 3);
-        assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true, .longest = longest}));
+        assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true, .max_length = max_length}));
         const int64_t rows = heed_task_count(d);
-        assert_true(longest ? rows > 6 : rows == 3);
+        assert_true(max_length ? rows > 6 : rows == 3);
         int64_t row = 0;
         for (int64_t i = 0; i < 3; i++) {
             int32_t counts[200] = {0};
@@ -249,7 +249,8 @@ static void test_measured(void **state) {
 static void test_drawn(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    heed_task_data *d = read_task(cx, &(heed_task_opts){.longest = 64, .drawn = true, .transpose = 3, .held_out = 0.3});
+    heed_task_data *d =
+        read_task(cx, &(heed_task_opts){.max_length = 64, .drawn = true, .transpose = 3, .held_out = 0.3});
     heed_tokenizer *t = heed_music_vocabulary(cx, heed_task_chorales(d), 3);
     assert_true(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true}));
     assert_int_equal(heed_task_held_out(d), 1);
@@ -259,7 +260,7 @@ static void test_drawn(void **state) {
         for (int64_t row = 0; row < 6; row++) keys[check_row(cx, d, t, row, row / 3, 3, epoch, NULL) + 3]++;
     for (int k = 0; k < 7; k++) assert_true(keys[k] > 10);
     assert_int_equal(check_row(cx, d, t, 6, 2, 3, 1, NULL), 0);
-    assert_false(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true, .longest = 7}));
+    assert_false(heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .next = true, .max_length = 7}));
     EXPECT_SENTENCE(cx, "music: a context of 7 tokens: at least 8, two steps, are needed");
     heed_tokenizer_free(cx, t);
     heed_task_free(cx, d);

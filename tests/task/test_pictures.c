@@ -59,11 +59,11 @@ static void check_attention(heed_ctx *cx, const heed_picture_model *m, const cha
         near(row, all + i * tokens, tokens, 1e-5, "attention");
     }
     if (rollout) {
-        assert_true(heed_attended_rollout(cx, a, 0, s->n_maps - 1, HEED_READER, row));
+        assert_true(heed_attended_rollout(cx, a, 0, s->n_maps - 1, HEED_QUERY_DEFAULT, row));
         near(row, rollout, tokens, 1e-5, "rollout");
     }
     /* the mean of heads, and of patches where there is no class token */
-    assert_true(heed_attended_row(cx, s, 0, -1, HEED_READER, row));
+    assert_true(heed_attended_row(cx, s, 0, -1, HEED_QUERY_DEFAULT, row));
     const int64_t low = at->has_class ? 0 : at->first, high = at->has_class ? 1 : tokens;
     for (int64_t q = low; q < high; q++)
         for (int64_t h = 0; h < heads; h++) {
@@ -74,7 +74,7 @@ static void check_attention(heed_ctx *cx, const heed_picture_model *m, const cha
     near(row, sum, tokens, 1e-6, "mean");
     /* rollout through stages that merge sums to 1 */
     double total = 0;
-    assert_true(heed_attended_rollout(cx, a, a->n - 1, 0, HEED_READER, row));
+    assert_true(heed_attended_rollout(cx, a, a->n - 1, 0, HEED_QUERY_DEFAULT, row));
     for (int64_t j = 0; j < tokens; j++) total += (double)row[j];
     assert_true(fabs(total - 1) < 1e-5);
     heed_image view;
@@ -155,7 +155,7 @@ static void check_late(heed_ctx *cx, const heed_attended *a) {
     assert_int_equal(patches->n_maps, 2);
     assert_string_equal(late->keys->tokens[0], "class");
     for (int l = 1; l >= 0; l--) {
-        assert_true(heed_attended_row(cx, late, l, -1, HEED_READER, row));
+        assert_true(heed_attended_row(cx, late, l, -1, HEED_QUERY_DEFAULT, row));
         for (int i = 0; i < PATCHES; i++) r[i] += own / 2 * row[1 + i];
         own = own / 2 * (1 + row[0]);
     }
@@ -167,7 +167,7 @@ static void check_late(heed_ctx *cx, const heed_attended *a) {
         }
         memcpy(r, next, sizeof r);
     }
-    assert_true(heed_attended_rollout(cx, a, 1, 1, HEED_READER, found));
+    assert_true(heed_attended_rollout(cx, a, 1, 1, HEED_QUERY_DEFAULT, found));
     near(found, r, PATCHES, 1e-6, "rollout");
 }
 
@@ -222,9 +222,9 @@ static void check_latents(heed_ctx *cx, const heed_picture_model *m, const heed_
             near(row, w, n, 0, "a latent");
             for (int64_t j = 0; j < n; j++) sum[j] += w[j] / (float)(HEADS * LATENTS);
         }
-    assert_true(heed_attended_row(cx, s, 0, -1, HEED_READER, row));
+    assert_true(heed_attended_row(cx, s, 0, -1, HEED_QUERY_DEFAULT, row));
     near(row, sum, n, 1e-6, "the latents on average");
-    assert_true(heed_attended_rollout(cx, a, 0, 0, HEED_READER, row));
+    assert_true(heed_attended_rollout(cx, a, 0, 0, HEED_QUERY_DEFAULT, row));
     near(row, sum, n, 1e-6, "rollout");
     assert_false(heed_attended_row(cx, s, 0, 0, LATENTS, row));
     EXPECT_SENTENCE(cx, "attended: query 3 of 3");

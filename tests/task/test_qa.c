@@ -13,7 +13,7 @@ static void expect_windows(heed_ctx *cx, heed_json one, const char *context) {
         .text = question, .size = strlen(question), .pair = context, .pair_size = strlen(context)};
     const int64_t start = *answer ? strstr(context, answer) - context : 0,
                   place[] = {start, start + (int64_t)strlen(answer)};
-    struct windows w = {.longest = heed_json_int(cx, one, "longest"), .stride = heed_json_int(cx, one, "stride")};
+    struct windows w = {.max_length = heed_json_int(cx, one, "longest"), .stride = heed_json_int(cx, one, "stride")};
     struct windows_room room = {.ids = {0}};
     heed_dataset set = {0};
     const heed_json rows = heed_json_array(cx, one, "windows");
@@ -140,7 +140,7 @@ static void test_measure(void **state) {
     /* the answers of calls are parts of the context, and their scores add up to no more than 1 */
     const heed_text_input texts[] = {{.text = "a", .pair = "a b c d e f g h"}, {.text = "b", .pair = ""}};
     heed_answered found[40];
-    assert_true(heed_answer(cx, &m, texts, 2, &(heed_answer_opts){.n_best = 20, .longest_answer = 2}, found));
+    assert_true(heed_answer(cx, &m, texts, 2, &(heed_answer_opts){.n_best = 20, .max_answer_length = 2}, found));
     float sum = 0;
     for (int i = 0; i < 20; i++) {
         sum += found[i].score;

@@ -31,7 +31,7 @@ static void test_gradients(void **state) {
     heed_safetensors *file = heed_safetensors_open(cx, golden_path("task/electra/case.safetensors"));
     heed_params *params = heed_model_params(m);
     heed_grad *slots = calloc((size_t)heed_params_count(params), sizeof *slots);
-    float *block = calloc((size_t)heed_params_numbers(params), sizeof *block);
+    float *block = calloc((size_t)heed_params_size(params), sizeof *block);
     heed_io in = {0}, out = {0};
     int64_t compared = 0;
     put_inputs(cx, file, true, &in);
@@ -113,9 +113,9 @@ static void test_directories(void **state) {
     assert_true(heed_model_save(cx, m, in_folder("both")));
     heed_model *again = open_both(cx, in_folder("both")), *one = heed_model_load(cx, in_folder("both"));
     const heed_params *a = heed_model_params(m), *b = heed_model_params(again);
-    assert_int_equal(heed_params_numbers(a), heed_params_numbers(b));
-    assert_memory_equal(heed_params_block(a), heed_params_block(b), (size_t)heed_params_numbers(a) * sizeof(float));
-    assert_true(one && heed_params_numbers(heed_model_params(one)) < heed_params_numbers(a));
+    assert_int_equal(heed_params_size(a), heed_params_size(b));
+    assert_memory_equal(heed_params_block(a), heed_params_block(b), (size_t)heed_params_size(a) * sizeof(float));
+    assert_true(one && heed_params_size(heed_model_params(one)) < heed_params_size(a));
     assert_null(heed_params_find(heed_model_params(one), "generator.electra.embeddings.word_embeddings.weight"));
     heed_model_free(cx, one);
     heed_model_free(cx, again);

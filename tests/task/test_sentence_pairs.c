@@ -40,7 +40,8 @@ static struct fixture open_pairs(const heed_task_opts *opts) {
     write_bytes(in_folder("text"), s.s, s.size);
     f.tokens = make_tokenizer(f.cx, in_folder("text"));
     f.data = heed_task_read(f.cx, heed_text_task_find("pretrain"), in_folder("text"), opts);
-    assert_true(heed_task_encode(f.cx, f.data, &(heed_text_reader){.tokens = f.tokens, .longest = 512, .types = true}));
+    assert_true(
+        heed_task_encode(f.cx, f.data, &(heed_text_reader){.tokens = f.tokens, .max_length = 512, .types = true}));
     heed_string_free(f.cx, &s);
     unlink(in_folder("text"));
     return f;
@@ -77,7 +78,7 @@ struct tally {
     uint64_t hash;
 };
 
-static struct tally look(const struct fixture *f, const heed_dataset *set, int64_t longest, bool order) {
+static struct tally look(const struct fixture *f, const heed_dataset *set, int64_t max_length, bool order) {
     struct tally t = {0};
     for (int64_t row = 0; row < set->n; row++) {
         const int64_t from = set->column[0].start[row], n = heed_dataset_length(set, 0, row);
@@ -85,7 +86,7 @@ static struct tally look(const struct fixture *f, const heed_dataset *set, int64
                       *types = (const int32_t *)set->column[1].data + from,
                       label = ((const int32_t *)set->column[3].data)[row];
         int64_t at = 1;
-        assert_true(n <= longest && n >= 5);
+        assert_true(n <= max_length && n >= 5);
         assert_int_equal(ids[0], heed_tokenizer_id(f->tokens, "[CLS]"));
         const struct part a = read_part(f, ids, types, &at, 0);
         assert_int_equal(ids[at++], heed_tokenizer_id(f->tokens, "[SEP]"));
@@ -96,9 +97,9 @@ static struct tally look(const struct fixture *f, const heed_dataset *set, int64
             assert_int_equal(a.document, b.document);
         else
             assert_true(a.document != b.document);
-        if (label == 0) assert_true(b.first >= a.last && b.first <= a.last + 1 + (n == longest));
+        if (label == 0) assert_true(b.first >= a.last && b.first <= a.last + 1 + (n == max_length));
         if (label == 1 && order) assert_true(a.first >= b.last);
-        t.pairs++, t.changed += label, t.shorter += n < longest - 6;
+        t.pairs++, t.changed += label, t.shorter += n < max_length - 6;
         for (int64_t i = 0; i < n; i++) t.hash = t.hash * 31 + (uint64_t)ids[i];
     }
     return t;
@@ -107,7 +108,7 @@ static struct tally look(const struct fixture *f, const heed_dataset *set, int64
 static void test_pairs(void **state) {
     (void)state;
     for (int order = 0; order < 2; order++) {
-        struct fixture f = open_pairs(&(heed_task_opts){.longest = 18, .sentence_order = order});
+        struct fixture f = open_pairs(&(heed_task_opts){.max_length = 18, .sentence_order = order});
         const heed_dataset *fixed = heed_task_columns(f.data);
         struct tally all = {0};
         uint64_t before = 0;
@@ -137,7 +138,7 @@ static void test_pairs(void **state) {
 /* Next sentences from other documents are those of the given rows. */
 static void test_rows(void **state) {
     (void)state;
-    struct fixture f = open_pairs(&(heed_task_opts){.longest = 18});
+    struct fixture f = open_pairs(&(heed_task_opts){.max_length = 18});
     const int64_t rows[] = {0, 1}; /* of document a */
     for (int64_t epoch = 0; epoch < 20; epoch++) {
         heed_dataset set;
@@ -166,12 +167,12 @@ static heed_task_data *read_as(heed_ctx *cx, const heed_tokenizer *t, const char
 
 static void test_refused(void **state) {
     (void)state;
-    struct fixture f = open_pairs(&(heed_task_opts){.longest = 18});
+    struct fixture f = open_pairs(&(heed_task_opts){.max_length = 18});
     heed_task_free(f.cx, read_as(f.cx, f.tokens, "a1 a1\na2 a2\n", NULL));
     EXPECT_SENTENCE(f.cx, "other: there is one document alone");
     heed_task_free(f.cx, read_as(f.cx, f.tokens, "a1\n\nb2\n", &(heed_task_opts){.sentence_order = true}));
     EXPECT_SENTENCE(f.cx, "other: no document has two sentences");
-    heed_task_free(f.cx, read_as(f.cx, f.tokens, "a1\n\nb2\n", &(heed_task_opts){.longest = 4}));
+    heed_task_free(f.cx, read_as(f.cx, f.tokens, "a1\n\nb2\n", &(heed_task_opts){.max_length = 4}));
     EXPECT_SENTENCE(f.cx, "sequences of 4 tokens have no room for two segments beside 3 special tokens");
     close_pairs(&f);
 }
@@ -180,7 +181,8 @@ static bool read_and_encode(heed_ctx *cx) {
     heed_dataset set = {0};
     heed_tokenizer *t = heed_tokenizer_load(cx, in_folder("tokenizer.json"));
     heed_task_data *d = heed_task_read(cx, heed_text_task_find("pretrain"), in_folder("text"), NULL);
-    const bool ok = d && t && heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .longest = 16, .types = true}) &&
+    const bool ok = d && t &&
+                    heed_task_encode(cx, d, &(heed_text_reader){.tokens = t, .max_length = 16, .types = true}) &&
                     heed_task_draw(cx, d, 1, 1, NULL, 0, &set);
     heed_dataset_free(cx, &set);
     heed_task_free(cx, d);
@@ -190,7 +192,7 @@ static bool read_and_encode(heed_ctx *cx) {
 
 static void test_memory(void **state) {
     (void)state;
-    struct fixture f = open_pairs(&(heed_task_opts){.longest = 18});
+    struct fixture f = open_pairs(&(heed_task_opts){.max_length = 18});
     heed_string s = {0};
     put_text(f.cx, &s);
     write_bytes(in_folder("text"), s.s, s.size);

@@ -82,7 +82,7 @@ static void test_classify(void **state) {
     assert_non_null(strstr(heed_message(cx), "the data have 3 classes, the model's head 2"));
     heed_clear(cx);
     heed_json_put_int(cx, heed_model_config(m->model), "num_labels", 3);
-    assert_int_equal(m->reader.longest, 10);
+    assert_int_equal(m->reader.max_length, 10);
     assert_true(m->reader.types && m->labels == 3);
     assert_true(heed_task_encode(cx, d, &m->reader));
     assert_int_equal(heed_task_cut(d), 1); /* the one with more than ten tokens */
@@ -130,7 +130,7 @@ static void test_longest(void **state) {
     (void)state;
     static const struct {
         const char *family, *task;
-        int64_t longest;
+        int64_t max_length;
     } models[] = {{"bert", "choose", 10}, {"bert", "tag", 10}, {"roberta", "classify", 8}, {"mpnet", "choose", 8}};
     const char *const settings[] = {"vocab_size=60",         "hidden_size=16",       "num_hidden_layers=1",
                                     "num_attention_heads=2", "intermediate_size=24", "max_position_embeddings=10"};
@@ -142,7 +142,7 @@ static void test_longest(void **state) {
         heed_model *m = heed_model_new_as(cx, family, heed_head_for(family, models[i].task), settings, 6, 3);
         heed_text_reader reader;
         assert_true(m && heed_text_reader_of(cx, m, t, 0, &reader));
-        assert_int_equal(reader.longest, models[i].longest);
+        assert_int_equal(reader.max_length, models[i].max_length);
         heed_model_free(cx, m);
     }
     heed_tokenizer_free(cx, t);

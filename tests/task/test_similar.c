@@ -53,7 +53,7 @@ static void test_find(void **state) {
         if (!s) fail_msg("%s", heed_message(cx));
         assert_int_equal(heed_similar_lines(s), LINES - LINES / 7);
         assert_int_equal(heed_similar_width(s), width);
-        assert_true((heed_similar_made(s) == NULL) == again);
+        assert_true((heed_similar_rebuild_reason(s) == NULL) == again);
         assert_string_equal(heed_similar_text(s, 2), text[1]);
         assert_null(heed_similar_text(s, LINES + 1));
         heed_found found[QUERIES * TOP];
@@ -82,7 +82,7 @@ static void test_find(void **state) {
     snprintf(index, sizeof index, "%s.vectors.safetensors", path);
     m.pooling = HEED_POOL_CLS;
     heed_similar *s = heed_similar_open(cx, &m, path, &(heed_similar_opts){.index = index});
-    assert_string_equal(heed_similar_made(s), "it was made with another model");
+    assert_string_equal(heed_similar_rebuild_reason(s), "it was made with another model");
     heed_similar_close(cx, s);
     unlink(index);
     unlink(path);
@@ -112,7 +112,7 @@ static void test_pictures(void **state) {
     for (int again = 0; again < 2; again++) {
         heed_similar *s = heed_similar_pictures(cx, m, dir, &(heed_similar_opts){.index = index});
         if (!s) fail_msg("%s", heed_message(cx));
-        assert_true((heed_similar_made(s) == NULL) == again);
+        assert_true((heed_similar_rebuild_reason(s) == NULL) == again);
         assert_true(heed_similar_lines(s) == 2 && heed_similar_width(s) == width);
         heed_found found[4];
         assert_true(heed_similar_find(cx, s, v, 2, 2, found));
@@ -160,7 +160,7 @@ static void test_not_finite(void **state) {
     EXPECT_SENTENCE(cx, "texts.vectors.safetensors: vector 2 holds what is not a finite number");
     unlink(index);
     heed_params *const params = heed_model_params(m.model);
-    for (int64_t i = 0; i < heed_params_numbers(params); i++) heed_params_block(params)[i] = bad;
+    for (int64_t i = 0; i < heed_params_size(params); i++) heed_params_block(params)[i] = bad;
     assert_null(heed_similar_open(cx, &m, path, NULL));
     EXPECT_SENTENCE(cx, "the model's output is not a finite number");
     assert_true(access(index, F_OK) != 0);

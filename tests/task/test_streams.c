@@ -4,7 +4,7 @@
 #include "task/task_test.h"
 #include <math.h>
 
-enum { MOST_STEPS = 64 };
+enum { MAX_STEPS = 64 };
 
 /* Letters are tokens: a is 0. */
 static heed_tokenizer *alphabet(heed_ctx *cx) {
@@ -24,7 +24,7 @@ struct run {
     heed_model *model;
     heed_task_data *text, *other;
     heed_streams *streams;
-    double losses[MOST_STEPS];
+    double losses[MAX_STEPS];
     int64_t steps, stop_at; /* stop_at 0: never */
     heed_forcing forcing;
 };
@@ -33,7 +33,7 @@ static heed_task_data *read_text(struct run *r, const char *key) {
     write_text("text.txt", heed_json_text(r->cx, r->at, key));
     heed_task_data *d =
         heed_task_read(r->cx, heed_text_task_find("lm"), in_folder("text.txt"),
-                       &(heed_task_opts){.longest = heed_json_int(r->cx, r->at, "context"), .carry = true});
+                       &(heed_task_opts){.max_length = heed_json_int(r->cx, r->at, "context"), .carry = true});
     unlink(in_folder("text.txt"));
     if (!d || !heed_task_encode(r->cx, d, &(heed_text_reader){.tokens = r->tokens, .next = true}))
         fail_msg("%s", heed_message(r->cx));
@@ -47,7 +47,7 @@ static bool measure(heed_ctx *cx, void *own, const heed_model *model, bool test,
 
 static bool report(void *user, const heed_loop_state *s) {
     struct run *r = user;
-    assert_true(s->step <= MOST_STEPS);
+    assert_true(s->step <= MAX_STEPS);
     r->losses[s->step - 1] = s->loss;
     r->steps = s->step;
     return s->step != r->stop_at;
@@ -148,7 +148,7 @@ static void test_resume(void **unused) {
             open_run(&r, c, 1, false);
             assert_int_equal(train(&r, stopped ? "stopped" : "whole", stopped, NULL), HEED_LOOP_DONE);
             const heed_params *params = heed_model_params(r.model);
-            const size_t size = (size_t)heed_params_numbers(params) * sizeof *whole;
+            const size_t size = (size_t)heed_params_size(params) * sizeof *whole;
             if (stopped)
                 assert_memory_equal(heed_params_block(params), whole, size);
             else

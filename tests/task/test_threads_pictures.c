@@ -32,9 +32,9 @@ static void write_pictures(heed_ctx *cx) {
 }
 
 static heed_picture_input input_of(void) {
-    static const float mean[] = {0.5F, 0.4F, 0.3F}, deviation[] = {0.25F, 0.2F, 0.3F};
+    static const float mean[] = {0.5F, 0.4F, 0.3F}, std[] = {0.25F, 0.2F, 0.3F};
     heed_picture_input in = {.channels = 3, .height = 8, .width = 8};
-    in.processor = heed_picture_processor_for(&in, mean, deviation);
+    in.processor = heed_picture_processor_for(&in, mean, std);
     return in;
 }
 

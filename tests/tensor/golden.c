@@ -10,12 +10,12 @@
 
 /* ---- opening ---- */
 
-#define FILES_MOST 32
+#define MAX_FILES 32
 
 static struct {
     heed_ctx *cx;
-    heed_safetensors *files[FILES_MOST];
-    heed_json lists[FILES_MOST];
+    heed_safetensors *files[MAX_FILES];
+    heed_json lists[MAX_FILES];
     int n_files;
     struct golden all;
 } golden;
@@ -38,7 +38,7 @@ static void read_case(struct golden_case *c, heed_safetensors *st, heed_json at,
                               .rtol = heed_json_number_or(cx, at, "rtol", 2e-5),
                               .atol = heed_json_number_or(cx, at, "atol", 2e-6)};
     snprintf(c->name, sizeof c->name, "%s/%s", family, name);
-    if (c->n_in > CASE_IN_MOST || c->n_out > OP_OUT_MOST) heed_json_fail(cx, at, "too many tensors");
+    if (c->n_in > MAX_CASE_IN || c->n_out > MAX_OP_OUT) heed_json_fail(cx, at, "too many tensors");
     if (heed_failed(cx)) return;
     for (int i = 0; i < c->n_in; i++) {
         c->in[i] = array_of(st, name, "in", i);
@@ -56,7 +56,7 @@ static void read_large(struct large_case *l, heed_json at, const char *family, i
     *l = (struct large_case){.op = heed_json_text(cx, at, "op"), .attrs = {cx, heed_json_object(cx, at, "attr")}};
     snprintf(l->name, sizeof l->name, "%s/large %d %s", family, i, l->op);
     const heed_json in = heed_json_array(cx, at, "in");
-    if (heed_json_count(in) > CASE_IN_MOST) heed_json_fail(cx, at, "too many inputs");
+    if (heed_json_count(in) > MAX_CASE_IN) heed_json_fail(cx, at, "too many inputs");
     for (heed_json v = heed_json_first(in); !heed_failed(cx) && heed_json_kind_of(v) != HEED_JSON_NONE;
          v = heed_json_next(v)) {
         struct large_input *x = &l->in[l->n_in++];
@@ -110,7 +110,7 @@ const struct golden *golden_open(void) {
     struct dirent **found = NULL;
     const int n = scandir(directory, &found, is_golden, alphasort);
     for (int i = 0; i < n; i++) {
-        if (golden.n_files < FILES_MOST && !heed_failed(golden.cx)) read_file(directory, found[i]->d_name);
+        if (golden.n_files < MAX_FILES && !heed_failed(golden.cx)) read_file(directory, found[i]->d_name);
         free(found[i]);
     }
     free(found);
@@ -190,7 +190,7 @@ void golden_slots_new(const struct golden_case *c, struct golden_slots *s) {
 }
 
 void golden_slots_free(struct golden_slots *s) {
-    for (int i = 0; i < CASE_IN_MOST; i++) free(s->slot[i].data);
+    for (int i = 0; i < MAX_CASE_IN; i++) free(s->slot[i].data);
 }
 
 bool golden_parameters(heed_ctx *cx, const struct golden_case *c, struct golden_slots *s, heed_tensor **in) {

@@ -7,18 +7,18 @@
 
 #include "tensor/run_op.h"
 
-#define CASE_IN_MOST 16
+#define MAX_CASE_IN 16
 
 struct golden_case {
     char name[96]; /* "reduce/sum.3" */
     const char *op;
     struct attrs attrs;
     int n_in, n_out;
-    const heed_array *in[CASE_IN_MOST];  /* NULL: left out */
-    const heed_array *din[CASE_IN_MOST]; /* NULL: nobody asks for this gradient */
-    const heed_array *out[OP_OUT_MOST];
-    const heed_array *dout[OP_OUT_MOST]; /* NULL: no gradient comes back from this output */
-    bool kink;                           /* at a point without a derivative: no finite differences */
+    const heed_array *in[MAX_CASE_IN];  /* NULL: left out */
+    const heed_array *din[MAX_CASE_IN]; /* NULL: nobody asks for this gradient */
+    const heed_array *out[MAX_OP_OUT];
+    const heed_array *dout[MAX_OP_OUT]; /* NULL: no gradient comes back from this output */
+    bool kink;                          /* at a point without a derivative: no finite differences */
     double rtol, atol;
 };
 
@@ -35,7 +35,7 @@ struct large_case {
     const char *op;
     struct attrs attrs;
     int n_in;
-    struct large_input in[CASE_IN_MOST];
+    struct large_input in[MAX_CASE_IN];
 };
 
 struct golden {
@@ -63,7 +63,7 @@ bool golden_leaves(heed_ctx *cx, const struct golden_case *c,
 
 /* How a case's gradients go to parameters: one slot per input with a golden gradient. */
 struct golden_slots {
-    heed_grad slot[CASE_IN_MOST];
+    heed_grad slot[MAX_CASE_IN];
 };
 bool golden_parameters(heed_ctx *cx, const struct golden_case *c, struct golden_slots *s, heed_tensor **in);
 void golden_slots_new(const struct golden_case *c, struct golden_slots *s);

@@ -53,15 +53,15 @@ static heed_tensor *cast(heed_ctx *cx, heed_tensor *x, heed_dtype to) {
 
 struct list { /* of whole numbers, in both widths that the functions take */
     int n;
-    int64_t wide[OP_OUT_MOST];
-    int narrow[OP_OUT_MOST];
+    int64_t wide[MAX_OP_OUT];
+    int narrow[MAX_OP_OUT];
 };
 
 static struct list list(struct attrs a, const char *key) {
     struct list l = {0};
     if (!has(a, key)) return l;
     const heed_json array = heed_json_array(a.cx, a.at, key);
-    for (; l.n < heed_json_count(array) && l.n < OP_OUT_MOST; l.n++) {
+    for (; l.n < heed_json_count(array) && l.n < MAX_OP_OUT; l.n++) {
         l.wide[l.n] = heed_json_int(a.cx, heed_json_item(a.cx, array, l.n), NULL);
         l.narrow[l.n] = (int)l.wide[l.n];
     }

@@ -9,9 +9,9 @@ struct attrs {
     heed_json at;
 };
 
-/* Calls heed_OP. out has room for OP_OUT_MOST; *n_out receives how many there are. False when the op failed, or when
+/* Calls heed_OP. out has room for MAX_OP_OUT; *n_out receives how many there are. False when the op failed, or when
  * there is none of that name: then the context has failed too. */
-#define OP_OUT_MOST 8
+#define MAX_OP_OUT 8
 bool run_op(heed_ctx *cx, const char *op, struct attrs attrs, heed_tensor *const *in, int n_in, heed_tensor **out,
             int *n_out);
 

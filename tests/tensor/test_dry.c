@@ -11,7 +11,7 @@
 
 /* One step of a case; false when something failed. */
 static bool step(heed_ctx *cx, const struct golden_case *c, struct golden_slots *slots) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     const bool ready = slots ? golden_parameters(cx, c, slots, in) : golden_leaves(cx, c, in);
     return ready && golden_run(cx, c, in, out) && (!golden_has_gradient(c) || golden_back(cx, c, out));
 }
@@ -44,7 +44,7 @@ static void planned_is_used(void **state) {
                 golden_wrong(c->name, "%zu bytes planned, %zu used%s", planned, used,
                              parameters ? " (parameters)" : "");
             all += used;
-            for (int k = 0; k < CASE_IN_MOST; k++)
+            for (int k = 0; k < MAX_CASE_IN; k++)
                 if (made_up.slot[k].filled || made_up.slot[k].claimed)
                     golden_wrong(c->name, "a plan left gradient %d filled or claimed", k);
             golden_slots_free(&real);

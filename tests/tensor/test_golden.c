@@ -61,7 +61,7 @@ static bool slots_match(const struct golden_case *c, const struct golden_slots *
 /* ---- results ---- */
 
 static bool check_forward(const struct golden_case *c) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     const bool was = heed_set_grad(cx, false);
     bool ok = golden_leaves(cx, c, in) && golden_run(cx, c, in, out);
     for (int j = 0; ok && j < c->n_out; j++) {
@@ -80,7 +80,7 @@ static void forward(void **state) {
 /* ---- gradients ---- */
 
 static bool check_leaves(const struct golden_case *c) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     if (!golden_leaves(cx, c, in) || !golden_run(cx, c, in, out)) return false;
     for (int j = 0; j < c->n_out; j++)
         if (!golden_matches(cx, c, "output while recording", out[j], c->out[j])) return false;
@@ -100,7 +100,7 @@ static bool check_alone(const struct golden_case *all) {
         for (int k = 0; k < c.n_in; k++)
             if (k != i) c.din[k] = NULL;
         heed_clear(cx);
-        heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+        heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
         if (!golden_leaves(cx, &c, in) || !golden_run(cx, &c, in, out) || !golden_back(cx, &c, out) ||
             !grads_match(&c, in, 1, "gradient of one input alone"))
             return false;
@@ -122,7 +122,7 @@ static bool check_outputs_alone(const struct golden_case *all) {
     bool ok = true;
     for (int j = 0; ok && j < all->n_out; j++) {
         if (!all->dout[j]) continue;
-        heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+        heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
         heed_clear(cx);
         ok = golden_parameters(cx, all, &s, in) && golden_run(cx, all, in, out) &&
              (heed_backward_from(cx, out[j], golden_leaf(cx, all->dout[j], false)) ||
@@ -144,7 +144,7 @@ static bool check_parameters(const struct golden_case *c) {
     golden_slots_new(c, &s);
     bool ok = true;
     for (int pass = 1; ok && pass <= 2; pass++) {
-        heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+        heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
         ok = golden_parameters(cx, c, &s, in) && golden_run(cx, c, in, out) && golden_back(cx, c, out) &&
              slots_match(c, &s, pass, pass == 1 ? "parameter's gradient" : "gradient after two passes");
         heed_reset(cx);
@@ -160,14 +160,14 @@ static void parameters(void **state) {
 
 /* Every input is used by two ops: the second contribution adds to the first. */
 static bool run_twice(const struct golden_case *c, heed_tensor *const *in) {
-    heed_tensor *first[OP_OUT_MOST], *second[OP_OUT_MOST], *sum[OP_OUT_MOST];
+    heed_tensor *first[MAX_OP_OUT], *second[MAX_OP_OUT], *sum[MAX_OP_OUT];
     if (!golden_run(cx, c, in, first) || !golden_run(cx, c, in, second)) return false;
     for (int j = 0; j < c->n_out; j++) sum[j] = c->dout[j] ? heed_add(cx, first[j], second[j]) : NULL;
     return golden_back(cx, c, sum);
 }
 
 static bool check_twice(const struct golden_case *c) {
-    heed_tensor *in[CASE_IN_MOST];
+    heed_tensor *in[MAX_CASE_IN];
     if (!golden_leaves(cx, c, in) || !run_twice(c, in) || !grads_match(c, in, 2, "gradient of inputs used twice"))
         return false;
     heed_clear(cx);
@@ -197,7 +197,7 @@ static bool check_same(const struct golden_case *c) {
     float *want = calloc((size_t)n + 1, sizeof *want);
     struct golden_case equal = *c;
     equal.in[k] = c->in[i];
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     bool ok = golden_leaves(cx, &equal, in) && golden_run(cx, &equal, in, out) && golden_back(cx, &equal, out);
     const heed_tensor *gi = ok ? heed_grad_of(cx, in[i]) : NULL, *gk = ok ? heed_grad_of(cx, in[k]) : NULL;
     for (int64_t e = 0; gi && gk && e < n; e++) want[e] = heed_f32(gi)[e] + heed_f32(gk)[e];
@@ -276,7 +276,7 @@ static const char *const without_golden[] = {"dropout", /* its mask is ours: dro
 
 /* Marks the ops that a case ran: those on the tape, and the one of the case's name. */
 static void mark_reached(const struct golden_case *c, bool *reached) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     heed_clear(cx);
     if (!golden_leaves(cx, c, in) || !golden_run(cx, c, in, out)) return;
     const struct engine *e = engine_of(cx);
@@ -384,7 +384,7 @@ static void gradients_are_declared(void **state) {
     const struct golden *g = golden_open();
     for (int i = 0; i < g->n; i++) {
         struct golden_case c = g->cases[i];
-        heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+        heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
         heed_clear(cx);
         for (int k = 0; k < c.n_in; k++) /* ask for every gradient, also where the case does not */
             in[k] = c.in[k] ? golden_leaf(cx, c.in[k], c.in[k]->dtype == HEED_F32) : NULL;

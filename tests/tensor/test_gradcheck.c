@@ -20,7 +20,7 @@ static heed_ctx *cx;
 
 /* L, and in *size the sum of its terms' absolute values. The case's input i is replaced by x. */
 static double loss_at(const struct golden_case *c, int i, const float *x, double *size) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     struct golden_case moved = *c;
     heed_array with = *c->in[i];
     with.data = x;
@@ -82,8 +82,8 @@ static bool check_direction(const struct golden_case *c, int i, const float *gra
 }
 
 static void check_case(const struct golden_case *c, uint64_t stream) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
-    float *gradient[CASE_IN_MOST] = {NULL};
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
+    float *gradient[MAX_CASE_IN] = {NULL};
     heed_clear(cx);
     bool ok = golden_leaves(cx, c, in) && golden_run(cx, c, in, out) && golden_back(cx, c, out);
     for (int i = 0; ok && i < c->n_in; i++) {

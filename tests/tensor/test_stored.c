@@ -46,7 +46,7 @@ static void note(struct bits *b, const heed_tensor *t) {
 
 /* Results and gradients of a case, whose weights are stored as they are or cast to f32 first. */
 static bool step(const struct golden_case *c, bool as_f32, struct bits *b) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     heed_clear(cx);
     *b = (struct bits){0};
     if (!golden_leaves(cx, c, in)) return false;
@@ -109,7 +109,7 @@ static void others_refuse(void **state) {
         const struct golden_case *c = &g->cases[i];
         for (int k = 0; k < c->n_in; k++) {
             if (!c->in[k] || c->in[k]->dtype != HEED_F32 || takes_any_type(c->op)) continue;
-            heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+            heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
             /* what is cast may be more than f16 can hold */
             const heed_dtype to = i & 1 || strcmp(c->op, "cast") == 0 ? HEED_BF16 : HEED_F16;
             int n;

@@ -121,8 +121,8 @@ static bool base_gradient_is_right(const struct golden_case *c, const struct str
 }
 
 static bool run_case(const struct golden_case *c, int kind, struct results *r) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
-    struct strided views[CASE_IN_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
+    struct strided views[MAX_CASE_IN];
     heed_clear(cx);
     for (int i = 0; i < c->n_in; i++) {
         in[i] = NULL;

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define NUMBERS_MOST ((int64_t)1 << 21) /* numbers made once, of which inputs take pieces */
+#define MAX_NUMBERS ((int64_t)1 << 21) /* numbers made once, of which inputs take pieces */
 
 /* Under a sanitizer one case per op, and fewer runs. The bits are compared in full without one. */
 #if BRIEF
@@ -29,11 +29,11 @@ static float *normals, *uniforms;
 
 static int make_numbers(void **state) {
     (void)state;
-    normals = malloc((size_t)NUMBERS_MOST * sizeof *normals);
-    uniforms = malloc((size_t)NUMBERS_MOST * sizeof *uniforms);
+    normals = malloc((size_t)MAX_NUMBERS * sizeof *normals);
+    uniforms = malloc((size_t)MAX_NUMBERS * sizeof *uniforms);
     if (!normals || !uniforms) return 1;
-    heed_random_normal(3, 0, 0, normals, NUMBERS_MOST);
-    heed_random_uniform(3, 1, 0, uniforms, NUMBERS_MOST);
+    heed_random_normal(3, 0, 0, normals, MAX_NUMBERS);
+    heed_random_uniform(3, 1, 0, uniforms, MAX_NUMBERS);
     return 0;
 }
 
@@ -117,7 +117,7 @@ static bool go_back(heed_ctx *cx, heed_tensor *const *out, int n_out) {
 
 static bool step(heed_ctx *cx, const struct large_case *l, const heed_array *a, heed_grad *slots, bool back,
                  struct results *r) {
-    heed_tensor *in[CASE_IN_MOST], *out[OP_OUT_MOST];
+    heed_tensor *in[MAX_CASE_IN], *out[MAX_OP_OUT];
     int n_out = 0;
     for (int i = 0; i < l->n_in; i++) {
         const bool wanted = back && a[i].dtype == HEED_F32;
@@ -143,7 +143,7 @@ static bool run_large(heed_ctx *cx, const struct large_case *l, const heed_array
     bool back = false; /* where there is an input that can have a gradient */
     for (int i = 0; i < l->n_in; i++) back |= a[i].data && a[i].dtype == HEED_F32;
     back = back && (!op || !(op->flags & HEED_OP_NONDIFF));
-    heed_grad slots[CASE_IN_MOST] = {{0}};
+    heed_grad slots[MAX_CASE_IN] = {{0}};
     for (int i = 0; i < l->n_in; i++)
         if (a[i].data) slots[i].data = malloc((size_t)heed_array_count(&a[i]) * sizeof(float));
     bool ok = true;
@@ -173,7 +173,7 @@ static void threads_give_the_same_bits(void **state) {
     for (int i = 0; i < g->n_large; i++) {
         const struct large_case *l = &g->larges[i];
         if (BRIEF && i > 0 && strcmp(l->op, l[-1].op) == 0) continue;
-        heed_array a[CASE_IN_MOST] = {{0}};
+        heed_array a[MAX_CASE_IN] = {{0}};
         for (int k = 0; k < l->n_in; k++)
             if (*l->in[k].kind) a[k] = make_input(&l->in[k], k);
         struct results one = {0};

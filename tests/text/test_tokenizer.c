@@ -521,8 +521,8 @@ static void test_dropped_merges(void **state) {
     for (uint64_t i = 0; i < TIMES; i++) {
         heed_ids ids = {0}, again = {0};
         const heed_merge_dropout drop = {.rate = 0.3, .seed = 1, .stream = i};
-        assert_true(heed_encode_drawn(cx, t, "aba", 3, false, &drop, &ids));
-        assert_true(heed_encode_drawn(cx, t, "aba", 3, false, &drop, &again));
+        assert_true(heed_encode_dropout(cx, t, "aba", 3, false, &drop, &ids));
+        assert_true(heed_encode_dropout(cx, t, "aba", 3, false, &drop, &again));
         assert_true(ids.count >= 1 && ids.count <= 3 && again.count == ids.count);
         assert_memory_equal(ids.id, again.id, (size_t)ids.count * sizeof *ids.id);
         seen[ids.count]++;
@@ -552,7 +552,7 @@ static void test_dropped_text(void **state) {
         const heed_merge_dropout drop = {.rate = step / 10.0, .seed = 2, .stream = 3};
         heed_ids ids = {0}, plain = {0};
         heed_string back = {0};
-        assert_true(heed_encode_drawn(cx, t, text, sizeof text, false, &drop, &ids));
+        assert_true(heed_encode_dropout(cx, t, text, sizeof text, false, &drop, &ids));
         assert_true(heed_encode(cx, t, text, sizeof text, false, &plain));
         assert_true(heed_decode(cx, t, ids.id, ids.count, false, &back));
         assert_int_equal(back.size, sizeof text);
@@ -569,9 +569,9 @@ static void test_dropped_text(void **state) {
         heed_string_free(cx, &back);
     }
     heed_ids ids = {0};
-    assert_false(heed_encode_drawn(cx, t, "a", 1, false, &(heed_merge_dropout){.rate = 1.5}, &ids));
+    assert_false(heed_encode_dropout(cx, t, "a", 1, false, &(heed_merge_dropout){.rate = 1.5}, &ids));
     heed_clear(cx);
-    assert_false(heed_encode_drawn(cx, t, "a", 1, false, NULL, &ids));
+    assert_false(heed_encode_dropout(cx, t, "a", 1, false, NULL, &ids));
     heed_clear(cx);
     heed_tokenizer_free(cx, t);
     close_context(cx);

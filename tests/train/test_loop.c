@@ -232,7 +232,7 @@ static void test_best_is_kept(void **state) {
     assert_true(w.best_step < 60 && end.best.metric == w.best.metric);
     saved = heed_model_load(cx, s.opts.dir);
     assert_memory_equal(heed_params_block(heed_model_params(saved)), heed_params_block(heed_model_params(m)),
-                        (size_t)heed_params_numbers(heed_model_params(m)) * sizeof(float));
+                        (size_t)heed_params_size(heed_model_params(m)) * sizeof(float));
     heed_score score;
     assert_true(heed_loop_evaluate(cx, saved, &s.other, NULL, 0, 7, &score));
     assert_true(score.metric == w.best.metric && fabs(score.loss - w.best.loss) < 1e-5);
@@ -286,7 +286,7 @@ static void test_micro_batches(void **state) {
         s.on.micro_batch = micro[i];
         s.on.valid = NULL;
         assert_int_equal(run_on(cx, m, &s.on, &s.opts, NULL), HEED_LOOP_DONE);
-        n = heed_params_numbers(heed_model_params(m));
+        n = heed_params_size(heed_model_params(m));
         assert_true(n <= 512);
         memcpy(weights[i], heed_params_block(heed_model_params(m)), (size_t)n * sizeof(float));
         heed_model_free(cx, m);

@@ -46,7 +46,7 @@ static size_t planned(const struct scene *s, int threads) {
     heed_model *m = new_model(dry, &s->data, more_of(s));
     heed_plan plan;
     if (!heed_plan_run(dry, m, &s->opts, &plan)) fail_msg("%s", heed_message(dry));
-    const size_t weights = (size_t)heed_params_numbers(heed_model_params(m)) * sizeof(float);
+    const size_t weights = (size_t)heed_params_size(heed_model_params(m)) * sizeof(float);
     assert_true(plan.weights == weights && plan.step > 0 && plan.batches > 0);
     assert_true(plan.trainer >= 2 * weights); /* gradients, the best */
     assert_true(plan.total > plan.weights + plan.trainer + plan.batches + plan.step);

@@ -47,7 +47,7 @@ static void test_accumulated_is_large_batch(void **state) {
         assert_true(fabs(heed_trainer_norm(whole) - heed_trainer_norm(parts)) < 1e-5);
     }
     assert_int_equal(heed_trainer_steps(parts), 30);
-    const int64_t n = heed_params_numbers(heed_model_params(a));
+    const int64_t n = heed_params_size(heed_model_params(a));
     assert_true(largest_difference(heed_params_block(heed_model_params(a)), heed_params_block(heed_model_params(b)),
                                    n) < 2e-5f);
     heed_trainer_free(cx, whole);
@@ -72,7 +72,7 @@ static void test_what_stays(void **state) {
     for (int i = 0; i < 5; i++) step(cx, t, m, &p, 0, 100);
     const heed_param *deviation = heed_params_find(set, "input_deviation");
     for (int i = 0; i < WIDTH; i++) assert_true(deviation->value[i] == 1.0f);
-    const size_t size = (size_t)heed_params_numbers(set) * sizeof(float);
+    const size_t size = (size_t)heed_params_size(set) * sizeof(float);
     float *before = malloc(size);
     memcpy(before, heed_params_block(set), size);
     p.x[7][1] = INFINITY;
@@ -240,7 +240,7 @@ static void test_checkpoint(void **state) {
         step(cx, one, a, &p, 0, 100);
         step(cx, two, b, &p, 0, 100);
     }
-    const size_t size = (size_t)heed_params_numbers(heed_model_params(a)) * sizeof(float);
+    const size_t size = (size_t)heed_params_size(heed_model_params(a)) * sizeof(float);
     assert_memory_equal(heed_params_block(heed_model_params(a)), heed_params_block(heed_model_params(b)), size);
     assert_memory_equal(one->moment[1], two->moment[1], size);
     assert_memory_equal(one->average, two->average, size);
@@ -314,7 +314,7 @@ static void test_adafactor(void **state) {
     assert_memory_equal(trainers[0]->moment[0], trainers[1]->moment[0], (size_t)trainers[0]->n_moments * sizeof(float));
     assert_memory_equal(heed_params_block(heed_model_params(models[0])),
                         heed_params_block(heed_model_params(models[1])),
-                        (size_t)heed_params_numbers(heed_model_params(models[0])) * sizeof(float));
+                        (size_t)heed_params_size(heed_model_params(models[0])) * sizeof(float));
     for (int i = 0; i < 2; i++) heed_trainer_free(cx, trainers[i]), heed_model_free(cx, models[i]);
     unlink(path);
     close_context(cx);

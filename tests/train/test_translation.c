@@ -67,7 +67,7 @@ static void open_scene(struct scene *s, int pairs, int threads, struct way way) 
                                                                        .seed = 5,
                                                                        .train_text = &s->parallel[0],
                                                                        .merge_dropout = way.merges,
-                                                                       .longest = POSITIONS});
+                                                                       .max_length = POSITIONS});
     const char *const settings[] = {way.merges > 0 ? "vocab_size=24" : "vocab_size=9",
                                     "d_model=16",
                                     "encoder_layers=1",
@@ -159,7 +159,7 @@ static float *first_gradient(struct way way, int64_t *n) {
     heed_loop_state state;
     open_scene(&s, PAIRS, 1, way);
     const heed_params *params = heed_model_params(s.model);
-    *n = heed_params_numbers(params);
+    *n = heed_params_size(params);
     float *before = malloc((size_t)*n * sizeof *before);
     memcpy(before, heed_params_block(params), (size_t)*n * sizeof *before);
     s.opts.trainer = (heed_trainer_opts){.optimizer = {.kind = HEED_SGD}, .schedule = {.lr = 1}};

@@ -193,8 +193,8 @@ static void expect(const heed_hmm *h, heed_hmm *to, const int32_t *symbol, int64
         }
 }
 
-bool heed_hmm_learn(heed_ctx *cx, heed_hmm *h, const int32_t *symbol, const int64_t *start, int64_t n,
-                    double *log_probability) {
+bool heed_hmm_baum_welch(heed_ctx *cx, heed_hmm *h, const int32_t *symbol, const int64_t *start, int64_t n,
+                         double *log_probability) {
     int64_t longest = 0;
     double sum = 0;
     if (heed_failed(cx)) return false;

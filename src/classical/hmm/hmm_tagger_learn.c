@@ -91,7 +91,7 @@ static bool learn_words(struct hmm_tagger *g, const struct tagged_words *d, int6
     if (symbol) hmm_symbols(g, d->word, d->words, symbol);
     for (int64_t i = 0; symbol && i < steps && !heed_cancelled(g->cx); i++) {
         double sum;
-        if (heed_hmm_learn(g->cx, g->h, symbol, d->first, d->sentences, &sum))
+        if (heed_hmm_baum_welch(g->cx, g->h, symbol, d->first, d->sentences, &sum))
             heed_note(g->cx, HEED_LOG_INFO, "Baum-Welch step %lld: %.4f nats per word", (long long)i + 1,
                       -sum / (double)d->words);
     }

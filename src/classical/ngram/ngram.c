@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_WORDS (1u << 30) /* twice as many slots are a power of two of 32 bits */
+#define MAX_WORDS (1u << 30) /* twice as many slots are a power of two of 32 bits */
 
 int heed_ngram_order(const heed_ngram *m) { return m ? m->order : 0; }
 
@@ -47,7 +47,7 @@ uint32_t ngram_slots(uint32_t words) {
 }
 
 bool ngram_index(heed_ctx *cx, heed_ngram *m) {
-    if (m->base[1] > MOST_WORDS) return heed_fail(cx, HEED_ERR_RANGE, "n-grams: more than %u words", MOST_WORDS);
+    if (m->base[1] > MAX_WORDS) return heed_fail(cx, HEED_ERR_RANGE, "n-grams: more than %u words", MAX_WORDS);
     const uint32_t slots = ngram_slots(m->base[1]);
     uint32_t *const slot = heed_mem_new(cx, slots * sizeof *slot);
     if (!slot) return false;

@@ -234,7 +234,7 @@ static bool read_order(struct reading *r, int k) {
         ok = read_entry(r, k, line, word, size, e);
         for (int j = 0; ok && j < k; j++) {
             const int64_t id = is_unknown(word[j], size[j]) ? 0 : map_find(&r->words, word[j], size[j]);
-            if (id < 0) ok = wrong(r, "'%s' is not among the 1-grams", shown_bytes(word[j], size[j]).text);
+            if (id < 0) ok = wrong(r, "'%s' is not among the 1-grams", escaped_bytes(word[j], size[j]).s);
             r->ids[j] = (uint32_t)id;
         }
         if (!ok) break;

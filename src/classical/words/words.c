@@ -44,7 +44,7 @@ heed_words *words_finish(heed_ctx *cx, heed_words *w, const char *name) {
         w->scale[i] = square > 0 ? (float)(1 / sqrt(square)) : 0;
         if (isfinite(square)) continue;
         heed_fail(cx, HEED_ERR_FORMAT, "%s: the vector of '%s' holds what is not a finite number", name,
-                  shown_bytes(map_key(&w->words, i), map_size(&w->words, i)).text);
+                  escaped_bytes(map_key(&w->words, i), map_size(&w->words, i)).s);
         break;
     }
     if (!heed_failed(cx)) return w;
@@ -141,7 +141,7 @@ static bool read_words(heed_ctx *cx, heed_words *w, const char *path, int64_t co
                       path, (long long)i + 1, TABLE);
         else if (map_add(cx, &w->words, at, (size_t)(gap - at)) < i)
             heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: '%s' comes twice", path, (long long)i + 1,
-                      shown_bytes(at, (size_t)(gap - at)).text);
+                      escaped_bytes(at, (size_t)(gap - at)).s);
         else
             w->seen[i] = seen;
         at = stop + 1;
@@ -157,7 +157,7 @@ static bool read_config(heed_ctx *cx, heed_words *w, const char *path) {
     const heed_json at = json_open_within(cx, path, IO_CONFIG_LIMIT);
     const char *type = heed_json_text_or(cx, at, "model_type", "");
     if (!heed_failed(cx) && strcmp(type, WORDS_TYPE) != 0)
-        heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' where word vectors are \"model_type\": \"%s\"", path, shown(type).text,
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' where word vectors are \"model_type\": \"%s\"", path, escaped(type).s,
                   WORDS_TYPE);
     w->lower = !heed_failed(cx) && heed_json_bool_or(cx, at, "lower", false);
     w->punctuation = !heed_failed(cx) && split_saved_marks(cx, at);

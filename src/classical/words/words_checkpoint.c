@@ -67,7 +67,7 @@ static bool fits(heed_ctx *cx, const heed_words_trainer *t, heed_safetensors *fi
         const char *theirs = heed_safetensors_metadata(cx, file, pairs[i].key);
         if (!theirs || strcmp(theirs, pairs[i].value) != 0)
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: a checkpoint of another run: %s: %s, now %s", path, pairs[i].key,
-                             shown(theirs ? theirs : "none").text, pairs[i].value);
+                             escaped(theirs ? theirs : "none").s, pairs[i].value);
     }
     return true;
 }
@@ -91,7 +91,7 @@ static bool take_place(heed_ctx *cx, heed_words_trainer *t, const char *text) {
     }
     if (place[0] > t->state.steps || place[1] > t->opts.epochs || place[2] > t->text.sentences ||
         t->text.start[place[2]] != place[3])
-        return heed_fail(cx, HEED_ERR_FORMAT, "the place '%s' is not in the text", shown(text).text);
+        return heed_fail(cx, HEED_ERR_FORMAT, "the place '%s' is not in the text", escaped(text).s);
     t->state.step = place[0];
     t->state.epoch = place[1];
     t->sentence = place[2];

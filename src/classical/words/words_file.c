@@ -95,14 +95,14 @@ static bool read_number(const struct reader *r, const char **at, const char *end
         }
     }
     return heed_fail(r->cx, HEED_ERR_FORMAT, "%s: line %lld: '%s' is not a number", r->name, (long long)r->line,
-                     shown_bytes(from, size).text);
+                     escaped_bytes(from, size).s);
 }
 
 /* A word; of one that comes twice the first vector counts. Its row, or -1. */
 static int64_t add_word(const struct reader *r, heed_words *w, const char *word, size_t size) {
     if (size == 0 || utf8_bad(word, size) < size || memchr(word, 0, size) || memchr(word, '\n', size)) {
         heed_fail(r->cx, HEED_ERR_FORMAT, "%s: word %lld, '%s', is %s", r->name, (long long)w->words.count + 1,
-                  shown_bytes(word, size).text, size == 0 ? "empty" : "not text in UTF-8");
+                  escaped_bytes(word, size).s, size == 0 ? "empty" : "not text in UTF-8");
         return -1;
     }
     const int64_t before = w->words.count, row = map_add(r->cx, &w->words, word, size);
@@ -216,7 +216,7 @@ bool heed_words_write(heed_ctx *cx, const heed_words *w, const char *path) {
     for (int64_t i = 0; i < w->words.count; i++)
         if (memchr(map_key(&w->words, i), ' ', map_size(&w->words, i)))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: the word '%s' holds a space, which ends a word in this format",
-                             path, shown(map_key(&w->words, i)).text);
+                             path, escaped(map_key(&w->words, i)).s);
     struct file_writer *f = file_write_open(cx, path);
     char sizes[64];
     const int n = snprintf(sizes, sizeof sizes, "%" PRId64 " %" PRId64 "\n", w->words.count, w->width);

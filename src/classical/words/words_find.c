@@ -82,9 +82,9 @@ static bool unknown(heed_ctx *cx, const heed_words *w, const char *word, size_t 
         const int64_t n = edits(word, (int64_t)size, map_key(&w->words, i), (int64_t)map_size(&w->words, i), most, row);
         if (n < most && n < (int64_t)map_size(&w->words, i)) nearest = i, most = n;
     }
-    if (nearest < 0) return heed_fail(cx, HEED_ERR_FORMAT, "unknown word '%s'", shown_bytes(word, size).text);
-    return heed_fail(cx, HEED_ERR_FORMAT, "unknown word '%s', did you mean '%s'?", shown_bytes(word, size).text,
-                     shown(map_key(&w->words, nearest)).text);
+    if (nearest < 0) return heed_fail(cx, HEED_ERR_FORMAT, "unknown word '%s'", escaped_bytes(word, size).s);
+    return heed_fail(cx, HEED_ERR_FORMAT, "unknown word '%s', did you mean '%s'?", escaped_bytes(word, size).s,
+                     escaped(map_key(&w->words, nearest)).s);
 }
 
 /* A sum of words: + and - stand between them. */
@@ -101,7 +101,7 @@ static bool add_term(heed_ctx *cx, const heed_words *w, struct sum *s, const cha
         s->open = true;
         return true;
     }
-    if (!s->open) return heed_fail(cx, HEED_ERR_FORMAT, "expected + or - before '%s'", shown_bytes(text, size).text);
+    if (!s->open) return heed_fail(cx, HEED_ERR_FORMAT, "expected + or - before '%s'", escaped_bytes(text, size).s);
     const int64_t word = map_find(&w->words, text, size);
     if (word < 0) return unknown(cx, w, text, size);
     if (s->n == s->room) {

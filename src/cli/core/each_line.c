@@ -22,7 +22,7 @@ void each_line_say_cut(const struct each_line *e) {
     char count[48];
     if (e->cut > 0)
         fprintf(stderr, "heed: %s longer than the model's %lld tokens, truncated\n",
-                text_count(e->cut, "text is", "texts are", count), (long long)e->m->reader.longest);
+                text_count(e->cut, "text is", "texts are", count), (long long)e->m->reader.max_length);
 }
 
 void each_line_pool(struct each_line *e) {

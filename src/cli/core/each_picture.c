@@ -4,11 +4,11 @@
 #include "io/text.h"
 #include <string.h>
 
-#define MOST_PIXELS (32 << 20) /* of the pictures that wait */
+#define MAX_PIXELS (32 << 20) /* of the pictures that wait */
 
 void each_picture_put(const struct each_picture *e, heed_json at, const char *key, const char *path) {
     const size_t size = strlen(path);
-    heed_json_put_text(e->cx, at, key, utf8_bad(path, size) == size ? path : shown(path).text);
+    heed_json_put_text(e->cx, at, key, utf8_bad(path, size) == size ? path : escaped(path).s);
 }
 
 heed_json each_picture_json(const struct each_picture *e, const char *key, const char *path) {
@@ -65,7 +65,7 @@ static bool answer(struct each_picture *e, const struct each_picture_command *c)
         heed_clear(e->cx);
         ok = true;
         for (int64_t i = 0; ok && i < e->n; i++)
-            ok = c->answer(e, i, 1) || (heed_fail_in(e->cx, "%s", shown(e->path[i]).text), report(e, c, e->path[i]));
+            ok = c->answer(e, i, 1) || (heed_fail_in(e->cx, "%s", escaped(e->path[i]).s), report(e, c, e->path[i]));
     }
     forget(e);
     fflush(stdout);
@@ -92,7 +92,7 @@ static bool take(struct each_picture *e, const struct each_picture_command *c, c
     }
     e->path[e->n++] = copy;
     e->pixels += to->width * to->height;
-    return e->n < PICTURES_AT_ONCE && e->pixels < MOST_PIXELS ? true : answer(e, c);
+    return e->n < PICTURES_AT_ONCE && e->pixels < MAX_PIXELS ? true : answer(e, c);
 }
 
 static bool take_lines(struct each_picture *e, const struct each_picture_command *c) {

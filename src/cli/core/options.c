@@ -138,17 +138,17 @@ static char *trim(char *s) {
     return s;
 }
 
-#define RECIPE_MOST ((size_t)1 << 20)
+#define MAX_RECIPE ((size_t)1 << 20)
 
 /* The file as text, or NULL with errno. */
 static char *read_whole(const char *path) {
     FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (!f) return NULL;
-    char *text = must(malloc(RECIPE_MOST + 1));
+    char *text = must(malloc(MAX_RECIPE + 1));
     errno = 0;
-    const size_t n = fread(text, 1, RECIPE_MOST, f);
+    const size_t n = fread(text, 1, MAX_RECIPE, f);
     int why = ferror(f) ? errno : 0;
-    if (n == RECIPE_MOST) why = EFBIG;
+    if (n == MAX_RECIPE) why = EFBIG;
     if (memchr(text, 0, n)) why = EILSEQ;
     text[n] = 0;
     if (f != stdin) fclose(f);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ADDED_MOST = 1024 };
+enum { MAX_ADDED = 1024 };
 
 struct table_out {
     heed_ctx *cx;
@@ -82,7 +82,7 @@ struct table_out *table_out_open(heed_ctx *cx, const char *path, heed_table *tab
                             .delimiter = delimiter == ' ' ? ',' : delimiter,
                             .decimal = table ? heed_table_decimal(table) : '.'};
     snprintf(t->path, sizeof t->path, "%s", path);
-    while (names[t->added] && t->added < ADDED_MOST) t->added++;
+    while (names[t->added] && t->added < MAX_ADDED) t->added++;
     t->file = file_write_open(cx, path);
     if (t->file && (!table || heed_table_has_header(table))) write_names(t, names);
     return t;

@@ -42,7 +42,7 @@ static int64_t column_named(heed_ctx *cx, const char *option, const char *name, 
     int64_t column = -1;
     if (heed_string_put(cx, &s, name, size)) {
         column = heed_table_find(cx, table, s.s);
-        if (column < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: {%s}: %s has no such column", option, shown(s.s).text, path);
+        if (column < 0) heed_fail(cx, HEED_ERR_USAGE, "%s: {%s}: %s has no such column", option, escaped(s.s).s, path);
     }
     heed_string_free(cx, &s);
     return column;
@@ -88,12 +88,12 @@ static bool check_columns(heed_ctx *cx, const char *option, const char *path, co
                           const char *const *skipped, int n_skipped, const struct template *t) {
     for (int i = 0; i < n_skipped; i++)
         if (heed_table_find(cx, table, skipped[i]) < 0)
-            return heed_fail(cx, HEED_ERR_USAGE, "--skip: %s has no column '%s'", path, shown(skipped[i]).text);
+            return heed_fail(cx, HEED_ERR_USAGE, "--skip: %s has no column '%s'", path, escaped(skipped[i]).s);
     for (int64_t c = 0; c < heed_table_columns(table); c++) {
         const char *const name = heed_table_name(cx, table, c);
         if (!is_named(t, c) && !is_among(name, skipped, n_skipped))
             return heed_fail(cx, HEED_ERR_USAGE, "%s: column '%s' of %s is not named; --skip '%s' leaves it out",
-                             option, shown(name).text, path, shown(name).text);
+                             option, escaped(name).s, path, escaped(name).s);
     }
     int columns = 0;
     for (int i = 0; i < t->n; i++) {

@@ -30,7 +30,7 @@ static const heed_field options[] = {
 };
 /* clang-format on */
 
-enum { MOST_KINDS = 64, LABELS_MOST = 1000, STREAM_QUESTIONS = 0, STREAM_EXAMPLES = 1 };
+enum { MAX_KINDS = 64, MAX_LABELS = 1000, STREAM_QUESTIONS = 0, STREAM_EXAMPLES = 1 };
 
 struct result {
     int64_t k, asked, right, skipped;
@@ -51,7 +51,7 @@ struct job {
     int64_t *order; /* (rows) which are asked about, */
     int64_t asked;  /* the first of them */
     int64_t *deck;  /* (rows) which examples are drawn from */
-    struct result result[MOST_KINDS];
+    struct result result[MAX_KINDS];
     int results;
 };
 
@@ -65,16 +65,16 @@ static bool read_labels(struct job *j) {
         if (!cell || !*cell)
             return cell && heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: the answer, column '%s', is empty", j->path,
                                      (long long)heed_table_line(j->table, r),
-                                     shown(heed_table_name(cx, j->table, j->answer)).text);
+                                     escaped(heed_table_name(cx, j->table, j->answer)).s);
         while (k < j->labels && strcmp(j->label[k], cell) != 0) k++;
-        if (k == LABELS_MOST)
+        if (k == MAX_LABELS)
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: column '%s' has more than %d different answers to choose from",
-                             j->path, shown(heed_table_name(cx, j->table, j->answer)).text, LABELS_MOST);
+                             j->path, escaped(heed_table_name(cx, j->table, j->answer)).s, MAX_LABELS);
         if (k == j->labels) j->label[j->labels++] = cell;
         j->truth[r] = k;
     }
     return j->labels >= 2 || heed_fail(cx, HEED_ERR_FORMAT, "%s: column '%s' has only one answer: nothing to choose",
-                                       j->path, shown(heed_table_name(cx, j->table, j->answer)).text);
+                                       j->path, escaped(heed_table_name(cx, j->table, j->answer)).s);
 }
 
 static bool read_table(struct job *j) {
@@ -95,7 +95,7 @@ static bool read_table(struct job *j) {
             return heed_fail(cx, HEED_ERR_USAGE, "shots: --k: %lld examples beside the question: %s has %lld rows",
                              (long long)j->result[i].k, j->path, (long long)j->rows);
     const size_t rows = (size_t)j->rows;
-    j->label = heed_mem_new(cx, LABELS_MOST * sizeof *j->label);
+    j->label = heed_mem_new(cx, MAX_LABELS * sizeof *j->label);
     j->truth = heed_mem_new(cx, rows * sizeof *j->truth);
     j->order = heed_mem_new(cx, rows * sizeof *j->order);
     j->deck = heed_mem_new(cx, rows * sizeof *j->deck);
@@ -249,7 +249,7 @@ static void print_json(const struct job *j) {
 }
 
 static bool draw_picture(const struct job *j) {
-    float x[MOST_KINDS], y[MOST_KINDS];
+    float x[MAX_KINDS], y[MAX_KINDS];
     if (!pictures_asked(j->o)) return true;
     for (int i = 0; i < j->results; i++) {
         x[i] = (float)j->result[i].k;
@@ -286,7 +286,7 @@ static bool read_kinds(struct job *j) {
             return cli_error(EXIT_USAGE, "shots: --k: '%s' is not a list of numbers from 0 on, as 0,1,4",
                              option_text(j->o, "k")),
                    false;
-        if (j->results == MOST_KINDS) return cli_error(EXIT_USAGE, "shots: --k: more than %d", MOST_KINDS), false;
+        if (j->results == MAX_KINDS) return cli_error(EXIT_USAGE, "shots: --k: more than %d", MAX_KINDS), false;
         j->result[j->results++].k = k;
         at = *end ? end + 1 : NULL;
     } while (at);

@@ -115,7 +115,7 @@ static bool choose_site(struct attend_choice *c) {
                  : i + 1 < a->n ? ", "
                                 : " and ",
                  quote, a->sites[i].name, quote);
-    return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", shown(name).text, names);
+    return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --site %s: the model has %s", escaped(name).s, names);
 }
 
 static bool choose(struct attend_choice *c) {
@@ -387,7 +387,7 @@ static bool write_page(const struct attend_choice *c) {
     if (!path) return true;
     const heed_attended_site *const s = attend_site(c);
     char title[128], what[96];
-    snprintf(title, sizeof title, "Attention of %s", shown(c->a->dir).text);
+    snprintf(title, sizeof title, "Attention of %s", escaped(c->a->dir).s);
     snprintf(what, sizeof what, "all %s; open it in a browser",
              !attend_over_picture(c)                      ? "sites, layers and heads"
              : s->queries != s->keys && s->queries->n > 1 ? "heads and latents"
@@ -414,7 +414,7 @@ static bool suits(const struct options *o, const heed_model *model) {
         const char *const wrong = wrong_for[picture][i];
         if (!option_given(o, wrong)) continue;
         cli_error(EXIT_USAGE, "attend: --%s is for models of %s, which %s is not", wrong, picture ? "text" : "pictures",
-                  shown(options_word(o, 0)).text);
+                  escaped(options_word(o, 0)).s);
         return false;
     }
     return picture || !pictures_given(o);

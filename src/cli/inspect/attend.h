@@ -33,7 +33,7 @@ struct attend_choice {
     const struct options *o;
     int site, layer;     /* layer -1: all of them; the last where one must be shown */
     int64_t head;        /* -1: all of them, or their mean */
-    int64_t query;       /* of a picture, whose maps are of one query; HEED_READER: who reads it */
+    int64_t query;       /* of a picture, whose maps are of one query; HEED_QUERY_DEFAULT: who reads it */
     int64_t row, column; /* of --patch; -1: none */
     bool rollout;
 };

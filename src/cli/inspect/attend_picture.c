@@ -37,7 +37,7 @@ bool attend_choose_query(struct attend_choice *c) {
     const heed_attended_site *const s = attend_site(c);
     const char *const patch = option_text(c->o, "patch");
     const int64_t latents = learned(c),
-                  latent = option_given(c->o, "latent") ? option_int(c->o, "latent") : HEED_READER;
+                  latent = option_given(c->o, "latent") ? option_int(c->o, "latent") : HEED_QUERY_DEFAULT;
     c->row = c->column = -1;
     c->query = latent;
     if (c->rollout && c->head >= 0)
@@ -56,7 +56,7 @@ bool attend_choose_query(struct attend_choice *c) {
     if (patch && (!read_patch(patch, &c->row, &c->column) || c->row >= s->keys->rows || c->column >= s->keys->columns))
         return heed_fail(cx, HEED_ERR_USAGE,
                          "attend: --patch %s: should be ROW,COLUMN of %lld x %lld patches, counted from 0",
-                         shown(patch).text, (long long)s->keys->rows, (long long)s->keys->columns);
+                         escaped(patch).s, (long long)s->keys->rows, (long long)s->keys->columns);
     if (patch) c->query = s->keys->first + c->row * s->keys->columns + c->column;
     return true;
 }
@@ -64,7 +64,7 @@ bool attend_choose_query(struct attend_choice *c) {
 void attend_name_query(const struct attend_choice *c, char *to, size_t room) {
     const heed_axis *const queries = attend_site(c)->queries;
     const int64_t latents = learned(c);
-    if (c->query != HEED_READER && latents != 1)
+    if (c->query != HEED_QUERY_DEFAULT && latents != 1)
         snprintf(to, room, "%s %s", latents > 1 ? "latent" : "patch", queries->labels[c->query]);
     else
         snprintf(to, room, "%s",
@@ -140,7 +140,7 @@ void attend_put_query(const struct attend_choice *c, heed_json doc) {
     const char *const path = options_word(c->o, 1);
     char query[48];
     attend_name_query(c, query, sizeof query);
-    heed_json_put_text(cx, doc, "picture", utf8_bad(path, strlen(path)) == strlen(path) ? path : shown(path).text);
+    heed_json_put_text(cx, doc, "picture", utf8_bad(path, strlen(path)) == strlen(path) ? path : escaped(path).s);
     heed_json_put_text(cx, doc, "site", c->a->found->sites[shown_site(c)].name);
     heed_json_put_text(cx, doc, "query", query);
     if (c->rollout) heed_json_put_bool(cx, doc, "rollout", true);
@@ -208,7 +208,7 @@ static bool draw_sheet(const struct attend_choice *c, heed_figure *f, const heed
             if (ok) memcpy(to, w + at->first, n * sizeof *to);
         }
     char title[160], query[48];
-    const bool several = c->query == HEED_READER && !queries->has_class && learned(c) != 1;
+    const bool several = c->query == HEED_QUERY_DEFAULT && !queries->has_class && learned(c) != 1;
     attend_name_query(c, query, sizeof query);
     snprintf(title, sizeof title, "%s%swhat %s look%s at, each on a scale of its own",
              c->a->found->n > 1 ? attend_site(c)->name : "", c->a->found->n > 1 ? ": " : "", query, several ? "" : "s");
@@ -242,9 +242,9 @@ bool attend_draw_picture(const struct attend_choice *c, heed_figure *f, const he
 }
 
 bool attend_write_picture_page(const struct attend_choice *c, const char *path, const char *title) {
-    const struct shown line = shown(options_word(c->o, 1));
+    const struct escaped line = escaped(options_word(c->o, 1));
     const heed_picture_page_opts opts = {.title = title,
-                                         .line = line.text,
+                                         .line = line.s,
                                          .site = c->site,
                                          .layer = attend_layer(c),
                                          .head = c->head,

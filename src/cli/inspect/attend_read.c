@@ -42,7 +42,7 @@ static float *read_rows(heed_ctx *cx, heed_string *text, int64_t *rows, int64_t 
             x[i] = (float)number;
         else
             heed_fail(cx, HEED_ERR_FORMAT, "attend: row %lld: '%s' is not a number", (long long)(i / *columns + 1),
-                      shown(heed_table_cell(cx, t, i / *columns, i % *columns)).text);
+                      escaped(heed_table_cell(cx, t, i / *columns, i % *columns)).s);
     }
     heed_table_close(t);
     return x;
@@ -62,7 +62,7 @@ static bool read_picture(struct attend *a, const char *path) {
         return false;
     a->found =
         heed_attend(a->cx, a->model, NULL, &(heed_attend_input){.picture = &a->picture, .processor = &processor});
-    return a->found || heed_fail_in(a->cx, "%s", shown(path).text);
+    return a->found || heed_fail_in(a->cx, "%s", escaped(path).s);
 }
 
 bool attend_read(struct attend *a, const struct attend_given *given) {

@@ -132,11 +132,11 @@ static void fill_in(const char *from, const struct sizes *s, char to[SETTING]) {
 }
 
 static heed_model *make_model(heed_ctx *cx, const struct kind *k, const struct sizes *s) {
-    static char text[SETTINGS_MOST][SETTING];
-    const char *settings[SETTINGS_MOST];
+    static char text[MAX_SETTINGS][SETTING];
+    const char *settings[MAX_SETTINGS];
     const heed_family *const family = heed_family_find(k->family);
     int n = 0;
-    for (; n < SETTINGS_MOST && k->settings[n]; n++) {
+    for (; n < MAX_SETTINGS && k->settings[n]; n++) {
         fill_in(k->settings[n], s, text[n]);
         settings[n] = text[n];
     }
@@ -419,8 +419,8 @@ static bool read_lengths(const char *text, struct comparison *c) {
                       1 << 24);
             return false;
         }
-        if (c->lengths == LENGTHS_MOST) {
-            cli_error(EXIT_USAGE, "compare-attention: --lengths: more than %d", LENGTHS_MOST);
+        if (c->lengths == MAX_LENGTHS) {
+            cli_error(EXIT_USAGE, "compare-attention: --lengths: more than %d", MAX_LENGTHS);
             return false;
         }
         c->length[c->lengths++] = n;

@@ -4,7 +4,7 @@
 
 #include "heed/plot.h"
 
-enum { KINDS_MOST = 16, LENGTHS_MOST = 24, SETTINGS_MOST = 16 };
+enum { MAX_KINDS = 16, MAX_LENGTHS = 24, MAX_SETTINGS = 16 };
 enum { FORWARD, STEP, PASSES }; /* forward without gradients; forward, backward and the update */
 enum { TIME, MEMORY, COSTS };
 
@@ -17,14 +17,14 @@ struct kind {
     const char *task;   /* the head */
     heed_color color;
     heed_dash dash;
-    const char *settings[SETTINGS_MOST];
+    const char *settings[MAX_SETTINGS];
 };
 
 struct comparison {
     int kinds, lengths;
-    const struct kind *kind[KINDS_MOST]; /* the exact one first, where it is there */
-    int64_t length[LENGTHS_MOST];
-    double cost[KINDS_MOST][PASSES][COSTS][LENGTHS_MOST]; /* seconds and bytes; NaN: left out */
+    const struct kind *kind[MAX_KINDS]; /* the exact one first, where it is there */
+    int64_t length[MAX_LENGTHS];
+    double cost[MAX_KINDS][PASSES][COSTS][MAX_LENGTHS]; /* seconds and bytes; NaN: left out */
 };
 
 /* The power of the length that a cost grows with: least squares between EXPONENT_FROM and the largest length, or, where

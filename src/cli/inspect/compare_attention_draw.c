@@ -67,10 +67,10 @@ static int place_labels(const struct comparison *c, int pass, int cost, double u
 static void draw_panel(heed_panel *p, const struct comparison *c, int pass, int cost) {
     const double unit = cost == TIME ? 1e3 : 1e-6;
     const struct range r = range_of(c, cost, unit);
-    float x[LENGTHS_MOST], y[LENGTHS_MOST];
-    char names[LENGTHS_MOST][24];
-    const char *shown[LENGTHS_MOST];
-    struct label label[KINDS_MOST];
+    float x[MAX_LENGTHS], y[MAX_LENGTHS];
+    char names[MAX_LENGTHS][24];
+    const char *shown[MAX_LENGTHS];
+    struct label label[MAX_KINDS];
     for (int i = 0; i < c->lengths; i++) {
         x[i] = (float)c->length[i];
         name_length(c->length[i], names[i]);

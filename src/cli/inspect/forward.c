@@ -53,7 +53,7 @@ static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, co
         const bool gradient = strcmp(a->name, "grad_output") == 0;
         if (!gradient && !text_among(inputs, a->name))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not an input of %s, which takes: %s grad_output", path,
-                             shown(a->name).text, heed_model_family(model)->name, inputs);
+                             escaped(a->name).s, heed_model_family(model)->name, inputs);
         heed_tensor *t = tensor_of(cx, a);
         if (gradient)
             *grad_output = t;
@@ -72,7 +72,7 @@ struct gradients {
 
 static bool gradients_open(heed_ctx *cx, const heed_params *params, struct gradients *g) {
     const int n = heed_params_count(params);
-    const size_t bytes = (size_t)heed_params_numbers(params) * sizeof(float);
+    const size_t bytes = (size_t)heed_params_size(params) * sizeof(float);
     g->slots = heed_mem_new(cx, (size_t)n * sizeof *g->slots);
     g->block = heed_mem_new(cx, bytes);
     if (!g->slots || !g->block) return false;

@@ -10,7 +10,7 @@
 
 #define BIAS 1.0 /* tidy writing: the window is what is looked at */
 
-struct shown_window {
+struct escaped_window {
     const float *points;
     int64_t n, U;
     float *across;      /* (U, n): characters down, points across */
@@ -18,7 +18,7 @@ struct shown_window {
     const char **names; /* (U) the same */
 };
 
-static bool turn(heed_ctx *cx, const float *weights, const char *text, struct shown_window *w) {
+static bool turn(heed_ctx *cx, const float *weights, const char *text, struct escaped_window *w) {
     w->across = heed_mem_new(cx, (size_t)(w->n * w->U) * sizeof *w->across);
     w->letter = heed_mem_new(cx, (size_t)w->U * sizeof *w->letter);
     w->names = heed_mem_new(cx, (size_t)w->U * sizeof *w->names);
@@ -35,7 +35,7 @@ static bool turn(heed_ctx *cx, const float *weights, const char *text, struct sh
     return true;
 }
 
-static bool draw(const struct options *o, heed_ctx *cx, const struct shown_window *w) {
+static bool draw(const struct options *o, heed_ctx *cx, const struct escaped_window *w) {
     const double tall = fmin(60 + 18 * (double)w->U, 2000);
     heed_figure *const f = heed_figure_new(cx, 720, tall + 200);
     heed_figure_grid(f, 2, 1);
@@ -52,7 +52,7 @@ static bool draw(const struct options *o, heed_ctx *cx, const struct shown_windo
     return ok;
 }
 
-static void print_json(heed_ctx *cx, const struct shown_window *w) {
+static void print_json(heed_ctx *cx, const struct escaped_window *w) {
     const heed_json at = heed_json_new(cx, "window"), keys = heed_json_put_array(cx, at, "keys");
     for (int64_t u = 0; u < w->U; u++) heed_json_put_text(cx, keys, NULL, w->names[u]);
     heed_writing_put(cx, w->points, w->n, at, "strokes");
@@ -66,13 +66,13 @@ static void print_json(heed_ctx *cx, const struct shown_window *w) {
     heed_json_free(at);
 }
 
-static bool write_npy(const struct options *o, heed_ctx *cx, const char *path, const struct shown_window *w,
+static bool write_npy(const struct options *o, heed_ctx *cx, const char *path, const struct escaped_window *w,
                       const float *weights) {
     const heed_array a = {.dtype = HEED_F32, .rank = 4, .shape = {1, 1, w->n, w->U}, .data = weights};
     return heed_npy_write(cx, path, &a) && pictures_report(o, path, "weights (layers, heads, points, characters)");
 }
 
-static bool show(const struct options *o, heed_ctx *cx, const struct shown_window *w, const float *weights) {
+static bool show(const struct options *o, heed_ctx *cx, const struct escaped_window *w, const float *weights) {
     const char *const npy = option_text(o, "npy");
     if (pictures_asked(o) && !draw(o, cx, w)) return false;
     if (npy && !write_npy(o, cx, npy, w, weights)) return false;
@@ -96,7 +96,7 @@ int handwriting_attend(const struct options *o, heed_ctx *cx, const heed_model *
         if (option_given(o, others[i]))
             return cli_error(EXIT_USAGE, "attend: --%s is not for models of handwriting, which %s is", others[i], dir);
     heed_writings written = {0};
-    struct shown_window w = {0};
+    struct escaped_window w = {0};
     const heed_handwrite_opts opts = {.seed = heed_seed(cx), .bias = BIAS, .text = text};
     if (heed_handwrite(cx, model, &opts, &written)) {
         w.points = heed_writing_points(&written, 0, &w.n);

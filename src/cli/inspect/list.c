@@ -35,7 +35,7 @@ static const char *kind_name(heed_key_kind kind) {
         return "number or null";
     case HEED_KEY_TEXT_OR_NULL:
         return "text or null";
-    case HEED_KEY_TOKENS:
+    case HEED_KEY_INT_OR_LIST:
         return "ints or null";
     case HEED_KEY_BOOL_OR_NULL:
         return "bool or null";

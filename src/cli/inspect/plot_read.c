@@ -92,7 +92,7 @@ static bool read_line(heed_ctx *cx, struct training_log *log, const char *x, con
     const bool ok = heed_json_kind_of(line) == HEED_JSON_NONE ? not_json(cx) : read_object(cx, log, x, line);
     heed_json_free(line);
     log->lines += ok;
-    return ok || heed_fail_in(cx, "%s: line %lld", shown(log->path).text, (long long)i + 1);
+    return ok || heed_fail_in(cx, "%s: line %lld", escaped(log->path).s, (long long)i + 1);
 }
 
 /* An object that does not end: the run may still be writing it. */
@@ -111,7 +111,7 @@ bool log_read(heed_ctx *cx, const char *path, const char *x, struct training_log
     }
     heed_lines_free(cx, &lines);
     if (ok && !heed_failed(cx) && log->lines == 0)
-        heed_fail(cx, HEED_ERR_FORMAT, "%s: the log is empty", shown(path).text);
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: the log is empty", escaped(path).s);
     return !heed_failed(cx);
 }
 

@@ -21,14 +21,14 @@ static bool add(heed_ctx *cx, heed_model *into, double *sum, const char *dir) {
     heed_params *params = heed_model_params(into);
     if (!model_read_weights(cx, into, dir)) return false;
     const float *w = heed_params_block(params);
-    for (int64_t i = 0; i < heed_params_numbers(params); i++) sum[i] += (double)w[i];
+    for (int64_t i = 0; i < heed_params_size(params); i++) sum[i] += (double)w[i];
     return true;
 }
 
 static void average(const struct options *o, heed_ctx *cx, const char *out) {
     const int n = options_words(o);
     heed_model *model = heed_model_load(cx, options_word(o, 0));
-    const int64_t numbers = model ? heed_params_numbers(heed_model_params(model)) : 0;
+    const int64_t numbers = model ? heed_params_size(heed_model_params(model)) : 0;
     double *sum = model ? heed_mem_new(cx, (size_t)numbers * sizeof *sum) : NULL;
     for (int64_t i = 0; sum && i < numbers; i++) sum[i] = 0;
     for (int i = 0; sum && i < n && !heed_cancelled(cx); i++)

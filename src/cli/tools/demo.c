@@ -103,7 +103,7 @@ static bool prepare(struct demo *d) {
                 return false;
     const heed_lines *texts[] = {&d->lines[TRAIN][0], &d->lines[TRAIN][1]};
     d->tokens = heed_vocabulary_train(cx, texts, 2, HEED_TOKENS_BPE, PIECES);
-    const heed_pairs_opts to_train = {.skip_empty = true, .longest = LONGEST};
+    const heed_pairs_opts to_train = {.skip_empty = true, .max_length = LONGEST};
     for (int set = 0; set < SETS && !heed_failed(cx); set++)
         heed_pairs_encode(cx, &(heed_parallel_text){&d->lines[set][0], &d->lines[set][1], d->tokens, d->tokens},
                           set == TRAIN ? &to_train : NULL, &d->pairs[set]);
@@ -160,7 +160,7 @@ static bool train(struct demo *d) {
         .user = d};
     printf(
         "2. A Transformer with 2 + 2 layers of 4 heads, 128 wide, %lld word pieces, %lld weights, learns from them:\n",
-        (long long)heed_tokenizer_size(d->tokens), (long long)heed_params_numbers(heed_model_params(d->model)));
+        (long long)heed_tokenizer_size(d->tokens), (long long)heed_params_size(heed_model_params(d->model)));
     fflush(stdout);
     progress_begin(&d->progress, option_flag(d->o, "quiet"), "tokens", heed_metric_find("bleu"));
     options_train(d->cx);

@@ -108,7 +108,7 @@ static int make(const struct options *o, const heed_family *family, const heed_h
     const int lock = made ? directory_claim(cx, dir, option_flag(o, "force") ? NULL : holds_model) : -1;
     if (lock >= 0 && heed_model_save(cx, model, dir) && save_tokens(cx, &t, dir) && !option_flag(o, "quiet"))
         fprintf(stderr, "%s: %s with %lld parameters\n", dir, family->name,
-                (long long)heed_params_numbers(heed_model_params(model)));
+                (long long)heed_params_size(heed_model_params(model)));
     directory_unlock(lock);
     heed_model_free(cx, model);
     directory_free_tokenizers(cx, t.of);

@@ -170,7 +170,7 @@ static bool read_ids(struct converter *c) {
             if (id > INT32_MAX) id = -1;
             s++;
         }
-        if (id < 0) return cli_lines_fail(&c->in, "'%s' is not an id", shown_bytes(word, (size_t)(s - word)).text);
+        if (id < 0) return cli_lines_fail(&c->in, "'%s' is not an id", escaped_bytes(word, (size_t)(s - word)).s);
         if (s > word && !heed_ids_put(c->cx, &c->ids, (int32_t)id)) return false;
         s += s < end;
     }

@@ -23,8 +23,8 @@ static const heed_field options[] = {
 /* A window must have room for the context behind the question. */
 static bool check(struct each_line *e) {
     const char *tab = strchr(e->in.text, '\t');
-    const int64_t asked = option_int(e->o, "max-length"), most = e->m->reader.longest;
-    const int64_t longest = most > 0 && most < asked ? most : asked;
+    const int64_t asked = option_int(e->o, "max-length"), most = e->m->reader.max_length;
+    const int64_t max_length = most > 0 && most < asked ? most : asked;
     heed_encoding room = {0};
     if (!*e->in.text) return true;
     if (!tab) return cli_lines_reject(&e->in, "no tab: a question, a tab and its context are needed");
@@ -33,8 +33,8 @@ static bool check(struct each_line *e) {
     const int64_t tokens = room.count;
     heed_encoding_free(e->cx, &room);
     if (!ok) return cli_lines_recover(&e->in);
-    return tokens < longest || cli_lines_reject(&e->in, "the question is too long: %lld tokens of at most %lld",
-                                                (long long)tokens, (long long)longest - 1);
+    return tokens < max_length || cli_lines_reject(&e->in, "the question is too long: %lld tokens of at most %lld",
+                                                   (long long)tokens, (long long)max_length - 1);
 }
 
 static void put_answer(const struct each_line *e, heed_json at, const heed_text_input *text, const heed_answered *a) {
@@ -78,9 +78,9 @@ static void print_text(const struct each_line *e, int64_t i, const heed_text_inp
 
 static bool answer(struct each_line *e) {
     heed_ctx *cx = e->cx;
-    const heed_answer_opts opts = {.longest = option_int(e->o, "max-length"),
+    const heed_answer_opts opts = {.max_length = option_int(e->o, "max-length"),
                                    .stride = option_int(e->o, "stride"),
-                                   .longest_answer = option_int(e->o, "max-answer"),
+                                   .max_answer_length = option_int(e->o, "max-answer"),
                                    .n_best = option_int(e->o, "n-best"),
                                    .none = option_flag(e->o, "none")};
     heed_text_input *text = heed_mem_new(cx, (size_t)e->n * sizeof *text);

@@ -12,7 +12,7 @@ static const heed_field options[] = {
 };
 /* clang-format on */
 
-#define CHOICES_MOST 64
+#define MAX_CHOICES 64
 
 static int64_t tabs_of(const char *text) {
     int64_t n = 0;
@@ -23,9 +23,9 @@ static int64_t tabs_of(const char *text) {
 static bool check(struct each_line *e) {
     const int64_t tabs = tabs_of(e->in.text);
     char count[48];
-    if (!*e->in.text || (tabs >= 2 && tabs <= CHOICES_MOST)) return true;
+    if (!*e->in.text || (tabs >= 2 && tabs <= MAX_CHOICES)) return true;
     return cli_lines_reject(&e->in, "%s: a question and 2 to %d choices are needed, separated by tabs",
-                            text_count(tabs, "choice", "choices", count), CHOICES_MOST);
+                            text_count(tabs, "choice", "choices", count), MAX_CHOICES);
 }
 
 static void print(const struct each_line *e, int64_t i, const heed_choices *one, const float *p) {
@@ -79,7 +79,7 @@ static void say_cut(const struct each_line *e) {
     char pairs[48];
     if (e->cut > 0)
         fprintf(stderr, "heed: choose: %s longer than the model's %lld tokens, truncated\n",
-                text_count(e->cut, "choice is", "choices are", pairs), (long long)e->m->reader.longest);
+                text_count(e->cut, "choice is", "choices are", pairs), (long long)e->m->reader.max_length);
 }
 
 static int run(int argc, char **argv) {

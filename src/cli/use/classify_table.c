@@ -133,7 +133,7 @@ int classify_table(const struct options *o) {
     char count[48];
     if (t.cut > 0 && !option_flag(o, "quiet"))
         fprintf(stderr, "heed: %s longer than the model's %lld tokens, truncated\n",
-                text_count(t.cut, "text is", "texts are", count), (long long)t.m->reader.longest);
+                text_count(t.cut, "text is", "texts are", count), (long long)t.m->reader.max_length);
     heed_text_model_free(t.cx, t.m);
     return options_close(o, t.cx, good ? EXIT_DONE : EXIT_FAILED);
 }

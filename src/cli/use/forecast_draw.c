@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PANELS = 12, TICKS = 9 };
+enum { MAX_PANELS = 12, TICKS = 9 };
 
 struct drawing {
     heed_ctx *cx;
@@ -106,7 +106,7 @@ static void draw_series(const struct drawing *d, heed_panel *p, int64_t g, int64
 }
 
 heed_figure *forecast_draw(heed_ctx *cx, const heed_history *h, const heed_forecast *f, int64_t past) {
-    const int64_t all = h->series * h->targets, shown_ones = all < MOST_PANELS ? all : MOST_PANELS;
+    const int64_t all = h->series * h->targets, shown_ones = all < MAX_PANELS ? all : MAX_PANELS;
     const int across = shown_ones > 6 ? 3 : shown_ones > 2 ? 2 : 1, down = ((int)shown_ones - 1) / across + 1;
     const size_t room = (size_t)(past + f->steps + 1) * sizeof(float);
     struct drawing d = {.cx = cx,

@@ -57,7 +57,7 @@ static heed_similar_opts opts_of(const struct options *o, struct similar *s) {
 }
 
 static void say_made(const struct options *o, const heed_similar *index) {
-    const char *made = heed_similar_made(index);
+    const char *made = heed_similar_rebuild_reason(index);
     char count[48];
     if (!made || option_flag(o, "quiet")) return;
     fprintf(stderr, "%s: %s computed: %s\n", heed_similar_index(index),
@@ -108,7 +108,7 @@ static bool begin_texts(struct each_line *e) {
     char count[48];
     if (cut > 0 && !option_flag(e->o, "quiet"))
         fprintf(stderr, "heed: %s: %s longer than the model's %lld tokens, truncated\n", texts,
-                text_count(cut, "line is", "lines are", count), (long long)e->m->reader.longest);
+                text_count(cut, "line is", "lines are", count), (long long)e->m->reader.max_length);
     return true;
 }
 
@@ -216,7 +216,7 @@ static bool usage(const struct options *o, bool pictures) {
     const char *const needed = pictures ? "pictures" : "texts", *const other = pictures ? "texts" : "pictures";
     if (option_given(o, other)) {
         cli_error(EXIT_USAGE, "similar: --%s is for models of %s, which %s is not", other,
-                  pictures ? "text" : "pictures", shown(options_word(o, 0)).text);
+                  pictures ? "text" : "pictures", escaped(options_word(o, 0)).s);
         return false;
     }
     const char *path = option_need(o, needed);

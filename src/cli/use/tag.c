@@ -109,7 +109,7 @@ static void say_cut(const struct each_line *e) {
     char words[48];
     if (e->cut > 0)
         fprintf(stderr, "heed: tag: %s untagged, beyond the model's %lld tokens\n",
-                text_count(e->cut, "word is", "words are", words), (long long)e->m->reader.longest);
+                text_count(e->cut, "word is", "words are", words), (long long)e->m->reader.max_length);
 }
 
 static int run(int argc, char **argv) {

@@ -48,7 +48,7 @@ bool pictures_given(const struct options *o) {
     for (int i = 1; i < options_words(o); i++)
         if (is_picture_file(options_word(o, i))) {
             cli_error(EXIT_USAGE, "%s: %s is a picture, and the model of %s reads none", options_command(o),
-                      shown(options_word(o, i)).text, shown(options_word(o, 0)).text);
+                      escaped(options_word(o, i)).s, escaped(options_word(o, 0)).s);
             return true;
         }
     return false;
@@ -166,7 +166,7 @@ static bool embed(struct each_picture *p, int64_t first, int64_t n) {
 
 static bool reject_vector(struct each_picture *p, const char *path) {
     if (option_text(p->o, "out"))
-        return heed_fail(p->cx, HEED_ERR_FORMAT, "embed: --out: %s is bad: its row would be missing", shown(path).text);
+        return heed_fail(p->cx, HEED_ERR_FORMAT, "embed: --out: %s is bad: its row would be missing", escaped(path).s);
     if (!option_flag(p->o, "json")) putchar('\n');
     return true;
 }

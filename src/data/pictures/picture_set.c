@@ -250,12 +250,11 @@ static void add_moments(const heed_image *p, uint64_t sum[4], uint64_t squares[4
 }
 
 bool heed_picture_set_moments(heed_ctx *cx, const heed_picture_set *set, const int64_t *rows, int64_t n, int channels,
-                              int64_t most, float *mean, float *deviation) {
+                              int64_t most, float *mean, float *std) {
     uint64_t sum[4] = {0}, squares[4] = {0};
     double pixels = 0;
     if (heed_failed(cx)) return false;
-    if (!set || !mean || !deviation)
-        return heed_fail(cx, HEED_ERR_USAGE, "picture_set: the set, mean or deviation is NULL");
+    if (!set || !mean || !std) return heed_fail(cx, HEED_ERR_USAGE, "picture_set: the set, mean or deviation is NULL");
     if (!rows) n = set->data.n;
     const int64_t some = most < n ? most : n;
     for (int64_t i = 0; i < some && !heed_cancelled(cx); i++) {
@@ -270,8 +269,8 @@ bool heed_picture_set_moments(heed_ctx *cx, const heed_picture_set *set, const i
     for (int c = 0; c < channels; c++) {
         const double m = (double)sum[c] / pixels, v = (double)squares[c] / pixels - m * m;
         mean[c] = (float)(rint(m / 255 * 1e4) / 1e4);
-        deviation[c] = (float)(rint(sqrt(v > 0 ? v : 0) / 255 * 1e4) / 1e4);
-        if (!(deviation[c] > 0)) deviation[c] = 1;
+        std[c] = (float)(rint(sqrt(v > 0 ? v : 0) / 255 * 1e4) / 1e4);
+        if (!(std[c] > 0)) std[c] = 1;
     }
     return !heed_failed(cx);
 }

@@ -10,7 +10,7 @@
 #define STREAM_STYLE ((uint64_t)3 << 61)
 #define STREAM_TAKE  ((uint64_t)5 << 60)
 #define STREAM_TEXT  ((uint64_t)9 << 59)
-#define MOST_DIGITS  1000
+#define MAX_DIGITS   1000
 
 /* ---- pieces ---- */
 
@@ -206,8 +206,8 @@ bool heed_writings_digits(heed_ctx *cx, uint64_t seed, int64_t writer, int64_t t
                           heed_writings *w) {
     if (heed_failed(cx)) return false;
     const size_t n = digits ? strlen(digits) : 0;
-    if (n < 1 || n > MOST_DIGITS || strspn(digits, "0123456789") != n)
-        return heed_fail(cx, HEED_ERR_USAGE, "writing: 1 to %d digits are needed", MOST_DIGITS);
+    if (n < 1 || n > MAX_DIGITS || strspn(digits, "0123456789") != n)
+        return heed_fail(cx, HEED_ERR_USAGE, "writing: 1 to %d digits are needed", MAX_DIGITS);
     struct pen p = {.room = (int64_t)n * 96}; /* a digit is at most some 60 steps long */
     if (!(p.point = heed_mem_new(cx, (size_t)(3 * p.room) * sizeof *p.point))) return false;
     write_digits(&p, seed, writer, take, digits);

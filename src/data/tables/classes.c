@@ -21,9 +21,9 @@ static bool read_numbers(const struct sheet *s, int64_t column, const heed_data 
         double number;
         if (!heed_table_number(s->table, s->row[i], column, &number) || !(number == floor(number)))
             return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is not a class: classes are whole numbers here",
-                              shown(text).text);
+                              escaped(text).s);
         if (number < 0.0 || number >= (double)classes)
-            return sheet_fail(s, HEED_ERR_RANGE, i, column, "class %s is out of range, 0 to %lld", shown(text).text,
+            return sheet_fail(s, HEED_ERR_RANGE, i, column, "class %s is out of range, 0 to %lld", escaped(text).s,
                               (long long)classes - 1);
         out->label[i] = (int32_t)number;
         if (out->label[i] > most) most = out->label[i];
@@ -39,7 +39,7 @@ static bool number_words(const struct sheet *s, int64_t column, const struct voc
         const int64_t number = vocabulary_find(v, sheet_cell(s, i, column));
         if (number < 0)
             return sheet_fail(s, HEED_ERR_RANGE, i, column, "class '%s' is not one of the %lld known",
-                              shown(sheet_cell(s, i, column)).text, (long long)v->n);
+                              escaped(sheet_cell(s, i, column)).s, (long long)v->n);
         out->label[i] = (int32_t)number;
     }
     return true;
@@ -54,7 +54,7 @@ static bool read_words(const struct sheet *s, int64_t column, const heed_data *l
     if (ok && !like && v.n > 2 && v.n * 2 > s->rows && table_is_prose(s->table, column))
         ok = heed_fail(s->cx, HEED_ERR_RANGE,
                        "%s: column '%s' holds texts, not classes; --target names the column of the classes", s->path,
-                       shown(heed_table_name(s->cx, s->table, column)).text);
+                       escaped(heed_table_name(s->cx, s->table, column)).s);
     out->classes = v.n;
     ok = ok && number_words(s, column, &v, out) && (out->class_names = vocabulary_names(s->cx, &v));
     heed_mem_free(s->cx, v.list);

@@ -22,7 +22,7 @@ static bool find_order(struct reading *r, char *order) {
     const char *first = sheet_cell(&r->s, 0, r->time);
     return sheet_fail(&r->s, HEED_ERR_FORMAT, 0, r->time,
                       "'%s' and all others may have the day or the month first; write dates as 2016-07-01",
-                      shown(first).text);
+                      escaped(first).s);
 }
 
 static bool read_time(struct reading *r, char order, int64_t i) {
@@ -35,10 +35,10 @@ static bool read_time(struct reading *r, char order, int64_t i) {
     if (!times_read(text, order, &clock, &r->at[i]))
         return sheet_fail(&r->s, HEED_ERR_FORMAT, i, r->time,
                           "'%s' is neither a date, as 2016-07-01, 01.07.2016 or 2016-07-01 00:00:00, nor a number",
-                          shown(text).text);
+                          escaped(text).s);
     if (i == 0) *all = clock;
     if (clock.dates != all->dates)
-        return sheet_fail(&r->s, HEED_ERR_FORMAT, i, r->time, "'%s' is a %s among %s", shown(text).text,
+        return sheet_fail(&r->s, HEED_ERR_FORMAT, i, r->time, "'%s' is a %s among %s", escaped(text).s,
                           clock.dates ? "date" : "number", clock.dates ? "numbers" : "dates");
     if (clock.precision > all->precision) { /* the finest, since 12:00 may stand for 12:00:00 */
         all->precision = clock.precision;
@@ -98,11 +98,11 @@ static double median_distance(const struct reading *r) {
 /* The series with the most rows tells whether steps are months. */
 static heed_interval step_of(const struct reading *r, double median) {
     heed_interval step = {.size = median};
-    int64_t longest = 0;
+    int64_t max_length = 0;
     for (int64_t g = 1; g < r->h->series; g++)
-        if (r->group[g + 1] - r->group[g] > r->group[longest + 1] - r->group[longest]) longest = g;
+        if (r->group[g + 1] - r->group[g] > r->group[max_length + 1] - r->group[max_length]) max_length = g;
     if (r->h->clock.dates)
-        times_are_months(r->at + r->group[longest], r->group[longest + 1] - r->group[longest], median, &step);
+        times_are_months(r->at + r->group[max_length], r->group[max_length + 1] - r->group[max_length], median, &step);
     return step;
 }
 
@@ -189,12 +189,12 @@ static bool read_columns(const struct reading *r, const int64_t *column, int64_t
             if (heed_table_missing(r->s.table, r->s.row[i], column[k])) continue;
             if (!heed_table_number(r->s.table, r->s.row[i], column[k], &number))
                 return sheet_fail(&r->s, HEED_ERR_FORMAT, i, column[k], "'%s' is %s",
-                                  shown(sheet_cell(&r->s, i, column[k])).text,
+                                  escaped(sheet_cell(&r->s, i, column[k])).s,
                                   table_instead(r->s.table, r->s.row[i], column[k]));
             *to = (float)number;
             if (!isfinite(*to))
                 return sheet_fail(&r->s, HEED_ERR_FORMAT, i, column[k], "'%s' is %s",
-                                  shown(sheet_cell(&r->s, i, column[k])).text,
+                                  escaped(sheet_cell(&r->s, i, column[k])).s,
                                   isfinite(number) ? "too large a number" : "not a finite number");
         }
     return true;
@@ -216,15 +216,15 @@ static bool refuse_missing(const struct reading *r, int64_t row, int64_t column)
     while (i < r->s.rows - 1 && r->place[i] != row) i++;
     return sheet_fail(&r->s, HEED_ERR_FORMAT, i, column,
                       "a missing value ('%s') at %s; --fill forward or --fill linear fills it",
-                      shown(sheet_cell(&r->s, i, column)).text, heed_time_text(&r->h->clock, r->at[i], time));
+                      escaped(sheet_cell(&r->s, i, column)).s, heed_time_text(&r->h->clock, r->at[i], time));
 }
 
 static bool nothing_before(const struct reading *r, int64_t column, int64_t g) {
     char time[HEED_TIME_ROOM];
     const char *name = r->h->series_names ? r->h->series_names[g] : NULL;
     return heed_fail(r->s.cx, HEED_ERR_FORMAT, "%s: column '%s'%s%s%s: the first value, at %s, is missing", r->s.path,
-                     shown(heed_table_name(r->s.cx, r->s.table, column)).text, name ? " of series '" : "",
-                     name ? shown(name).text : "", name ? "'" : "", heed_time_text(&r->h->clock, r->h->first[g], time));
+                     escaped(heed_table_name(r->s.cx, r->s.table, column)).s, name ? " of series '" : "",
+                     name ? escaped(name).s : "", name ? "'" : "", heed_time_text(&r->h->clock, r->h->first[g], time));
 }
 
 /* Fills a column of a series up to `end`. */

@@ -22,7 +22,7 @@ bool sheet_fail(const struct sheet *s, heed_status status, int64_t i, int64_t co
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
     const long long line = heed_table_line(s->table, s->row[i]);
-    return heed_fail(s->cx, status, "%s: line %lld, column '%s': %s", s->path, line, shown(name_of(s, column)).text,
+    return heed_fail(s->cx, status, "%s: line %lld, column '%s': %s", s->path, line, escaped(name_of(s, column)).s,
                      why);
 }
 
@@ -33,10 +33,10 @@ static bool no_column(const struct sheet *s, const char *name, size_t length) {
     size_t used = 0;
     for (int64_t i = 0; i < s->columns && i < NAMES_SHOWN; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                 shown(heed_table_name(s->cx, s->table, i)).text);
+                                 escaped(heed_table_name(s->cx, s->table, i)).s);
     const char *more = s->columns > NAMES_SHOWN ? ", ..." : "";
     return heed_fail(s->cx, HEED_ERR_USAGE, "%s: no column '%s' among its %lld: %s%s", s->path,
-                     shown_bytes(name, length).text, (long long)s->columns, names, more);
+                     escaped_bytes(name, length).s, (long long)s->columns, names, more);
 }
 
 /* ---- which columns ---- */
@@ -64,7 +64,7 @@ int64_t sheet_find_column(const struct sheet *s, const char *name, size_t length
 static bool claim(struct sheet *s, int64_t column, int64_t *list, int64_t *count) {
     if (s->taken[column])
         return heed_fail(s->cx, HEED_ERR_USAGE, "%s: column '%s' is %s", s->path,
-                         shown(heed_table_name(s->cx, s->table, column)).text,
+                         escaped(heed_table_name(s->cx, s->table, column)).s,
                          s->taken[column] == SHEET_CHOSEN ? "chosen twice"
                          : list                           ? "dropped, but needed"
                                                           : "dropped twice");

@@ -38,7 +38,7 @@ bool sheet_take_rows(struct sheet *s, const heed_data_opts *opts, int64_t *skipp
         else if (!opts->skip_missing)
             return sheet_fail(s, HEED_ERR_FORMAT, s->rows, column,
                               "a missing value ('%s'); --skip-missing drops such rows, --drop the column",
-                              shown(heed_table_cell(s->cx, s->table, i, column)).text);
+                              escaped(heed_table_cell(s->cx, s->table, i, column)).s);
     }
     *skipped = all - s->rows;
     return s->rows > 0 || opts->task == HEED_DATA_INPUTS ||
@@ -52,11 +52,11 @@ bool sheet_numbers(const struct sheet *s, int64_t column, float *out, int64_t st
         double number;
         if (i % ROWS_AT_ONCE == 0 && heed_cancelled(s->cx)) return false;
         if (!heed_table_number(s->table, s->row[i], column, &number))
-            return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s", shown(sheet_cell(s, i, column)).text,
+            return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s", escaped(sheet_cell(s, i, column)).s,
                               table_instead(s->table, s->row[i], column));
         out[i * stride] = (float)number;
         if (!isfinite(out[i * stride]))
-            return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s", shown(sheet_cell(s, i, column)).text,
+            return sheet_fail(s, HEED_ERR_FORMAT, i, column, "'%s' is %s", escaped(sheet_cell(s, i, column)).s,
                               isfinite(number) ? "too large a number" : "not a finite number");
     }
     return true;
@@ -96,21 +96,21 @@ static bool are_dates(const struct sheet *s, int64_t column) {
 static bool no_categories(const struct sheet *s, int64_t column, int64_t n) {
     const bool different = n > 2 && n * 2 > s->rows; /* nearly every row has a text of its own */
     const bool dates = different && are_dates(s, column), prose = different && table_is_prose(s->table, column);
-    const struct shown name = shown(heed_table_name(s->cx, s->table, column));
+    const struct escaped name = escaped(heed_table_name(s->cx, s->table, column));
     if (dates)
         heed_fail(s->cx, HEED_ERR_RANGE,
                   "%s: column '%s' holds dates; --drop leaves it out, 'heed train forecast' predicts series over time",
-                  s->path, name.text);
+                  s->path, name.s);
     else if (prose)
         heed_fail(s->cx, HEED_ERR_RANGE,
                   "%s: column '%s' holds texts, not categories; --text %s trains a model of text on it, --drop leaves "
                   "it out",
-                  s->path, name.text, name.text);
+                  s->path, name.s, name.s);
     else if (n > MAX_CATEGORIES || (n > FEW && different))
         heed_fail(s->cx, HEED_ERR_RANGE,
                   "%s: column '%s': %lld different texts in %lld rows are too many for categories; --drop leaves the "
                   "column out",
-                  s->path, name.text, (long long)n, (long long)s->rows);
+                  s->path, name.s, (long long)n, (long long)s->rows);
     return heed_failed(s->cx);
 }
 
@@ -161,10 +161,10 @@ static bool unknown_category(const struct sheet *s, int64_t i, int64_t column, c
     char list[NAMES_SHOWN * 100] = "";
     size_t used = 0;
     for (int k = 0; k < NAMES_SHOWN && names[k]; k++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", shown(names[k]).text);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", escaped(names[k]).s);
     const int64_t n = data_names_count(names);
     return sheet_fail(s, HEED_ERR_RANGE, i, column, "category '%s' is not one of the %lld known: %s%s",
-                      shown(sheet_cell(s, i, column)).text, (long long)n, list, n > NAMES_SHOWN ? ", ..." : "");
+                      escaped(sheet_cell(s, i, column)).s, (long long)n, list, n > NAMES_SHOWN ? ", ..." : "");
 }
 
 /* One-hot, into out[0], out[stride], ... */

@@ -400,7 +400,7 @@ int64_t heed_calendar_width(heed_ctx *cx, const char *names) {
     for (const char *at = names; at && *at; width += 2) {
         const size_t length = strcspn(at, ",");
         if (feature_of(at, length) < 0) {
-            heed_fail(cx, HEED_ERR_USAGE, "calendar: '%s' is not one of: %s", shown_bytes(at, length).text,
+            heed_fail(cx, HEED_ERR_USAGE, "calendar: '%s' is not one of: %s", escaped_bytes(at, length).s,
                       HEED_CALENDAR_NAMES);
             return -1;
         }

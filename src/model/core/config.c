@@ -96,7 +96,7 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_TEXTS:
     case HEED_KEY_NUMBERS:
         return put_list(cx, config, key->name, s, key->kind);
-    case HEED_KEY_TOKENS:
+    case HEED_KEY_INT_OR_LIST:
         if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
     case HEED_KEY_INT_OR_NULL:
@@ -182,8 +182,7 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
     }
     const size_t length = strcspn(setting, "=");
     if (!setting[length])
-        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not of the form key=value", family->name,
-                         shown(setting).text);
+        return heed_fail(cx, HEED_ERR_USAGE, "%s: '%s' is not of the form key=value", family->name, escaped(setting).s);
     const heed_key *key = find_key(family, head, setting, length);
     if (!key) return unknown_key(cx, family, head, setting, length);
     if (put_text(cx, place_of(cx, family, config, key->name), key, setting + length + 1)) {
@@ -191,12 +190,13 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
         return !heed_failed(cx);
     }
     return heed_fail(cx, HEED_ERR_USAGE, "%s: %s: '%s' is not %s", family->name, key->name,
-                     shown(setting + length + 1).text, kind_text(key->kind));
+                     escaped(setting + length + 1).s, kind_text(key->kind));
 }
 
 static bool may_be_null(const heed_key *key) {
     return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL ||
-           key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_TOKENS || key->kind == HEED_KEY_BOOL_OR_NULL;
+           key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_INT_OR_LIST ||
+           key->kind == HEED_KEY_BOOL_OR_NULL;
 }
 
 /* Null counts as missing where it is no value. */
@@ -236,7 +236,7 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
         heed_json_text(cx, config, key->name);
         break;
     case HEED_KEY_NUMBERS:
-    case HEED_KEY_TOKENS:
+    case HEED_KEY_INT_OR_LIST:
         if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_ARRAY)
             check_list(cx, config, key);
         else if (key->kind == HEED_KEY_NUMBERS)
@@ -411,7 +411,7 @@ int config_choice(heed_ctx *cx, heed_json config, const char *key, const char *c
         if (used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
     }
-    if (text) heed_json_fail(cx, heed_json_find(cx, config, key), "'%s' is not one of: %s", shown(text).text, known);
+    if (text) heed_json_fail(cx, heed_json_find(cx, config, key), "'%s' is not one of: %s", escaped(text).s, known);
     return -1;
 }
 
@@ -480,7 +480,7 @@ heed_activation config_activation(heed_ctx *cx, heed_json config, const char *ke
     const char *name = heed_json_text(cx, config, key);
     heed_activation act = HEED_ACT_NONE;
     if (name && !heed_activation_find(name, &act))
-        heed_json_fail(cx, heed_json_find(cx, config, key), "'%s' is not one of: %s", shown(name).text,
+        heed_json_fail(cx, heed_json_find(cx, config, key), "'%s' is not one of: %s", escaped(name).s,
                        heed_activation_names());
     return act;
 }

@@ -85,7 +85,7 @@ bool directory_base_in(heed_ctx *cx, const char *dir, heed_json adapter, char ba
             snprintf(base, PATH_ROOM, "%s", said);
         else
             heed_json_fail(cx, at, "'%s' holds no model; 'heed merge DIR %s --out DIR' says where it is",
-                           shown(said).text, dir);
+                           escaped(said).s, dir);
     }
     if (!heed_failed(cx) && directory_is_adapter(base))
         heed_fail(cx, HEED_ERR_FORMAT, "%s: an adapter of an adapter: merge %s into its model first", dir, base);

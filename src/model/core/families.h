@@ -10,7 +10,7 @@
 
 /* In a config.json that can be believed. */
 #define MAX_LAYERS 4096               /* of a stack */
-#define SIZE_LIMIT ((int64_t)1 << 30) /* of widths and the like */
+#define MAX_SIZE   ((int64_t)1 << 30) /* of widths and the like */
 
 #define END_OF_KEYS                                                                                                    \
     { NULL, HEED_KEY_INT, NULL, NULL }

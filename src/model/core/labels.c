@@ -27,7 +27,7 @@ static bool collect(heed_ctx *cx, heed_json list, int64_t n, const char **text, 
         const int64_t number = class_of(heed_json_key(v), n);
         if (!name) return false;
         if (number < 0)
-            return heed_json_fail(cx, list, "'%s' is not a class from 0 to %lld", shown(heed_json_key(v)).text,
+            return heed_json_fail(cx, list, "'%s' is not a class from 0 to %lld", escaped(heed_json_key(v)).s,
                                   (long long)n - 1);
         text[number] = name;
         if (!size_add(*bytes, strlen(name) + 1, bytes)) return heed_json_fail(cx, list, "too long");

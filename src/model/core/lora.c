@@ -45,7 +45,7 @@ static bool matches(heed_ctx *cx, heed_json at, const char *before, const char *
     heed_string_put(cx, &whole, ")$", 2);
     struct regex *const r = heed_failed(cx) ? NULL : regex_compile(cx, whole.s, whole.size, &why);
     if (!r && !heed_failed(cx))
-        heed_json_fail(cx, at, "'%s' is no regular expression: %s", shown(pattern).text, why.s ? why.s : "");
+        heed_json_fail(cx, at, "'%s' is no regular expression: %s", escaped(pattern).s, why.s ? why.s : "");
     struct matcher m;
     size_t start, end;
     if (r && matcher_begin(&m, cx, r, text, size)) {
@@ -89,7 +89,7 @@ static bool check_kind(heed_ctx *cx, heed_json config) {
     const char *const kind = heed_json_text(cx, config, "peft_type");
     if (kind && strcmp(kind, "LORA") != 0)
         return heed_json_fail(cx, heed_json_find(cx, config, "peft_type"), "heed's adapters are LORA, not %s",
-                              shown(kind).text);
+                              escaped(kind).s);
     const char *const bias = heed_json_text_or(cx, config, "bias", "none");
     if (bias && strcmp(bias, "none") != 0)
         return heed_json_fail(cx, heed_json_find(cx, config, "bias"), "biases are not trained: must be none");
@@ -118,7 +118,7 @@ static bool check_options(heed_ctx *cx, heed_json config) {
         const char *const name = heed_json_text(cx, init, NULL);
         for (size_t i = 0; i < sizeof inits / sizeof *inits; i++)
             if (strcmp(name, inits[i]) == 0) return true;
-        return heed_json_fail(cx, init, "'%s' changes the model's own weights, which heed does not", shown(name).text);
+        return heed_json_fail(cx, init, "'%s' changes the model's own weights, which heed does not", escaped(name).s);
     }
     return !heed_failed(cx);
 }
@@ -191,9 +191,9 @@ bool lora_attach(heed_ctx *cx, heed_json config, heed_params *set) {
             if (!is_under(p->name, heed_json_text(cx, v, NULL)) || p->kind == HEED_PARAM_FUSED) continue;
             if (p->kind == HEED_PARAM_TIED)
                 return heed_json_fail(cx, saved, "'%s' shares its numbers with '%s'", p->name, p->target->name);
-            p->apart = true;
+            p->external = true;
         }
-        if (p->apart || !is_target(cx, names, p) || (is_set(excluded) && is_named(cx, excluded, p))) continue;
+        if (p->external || !is_target(cx, names, p) || (is_set(excluded) && is_named(cx, excluded, p))) continue;
         adapted += adapt(cx, config, set, p);
     }
     if (adapted == 0 && !heed_failed(cx)) heed_json_fail(cx, names, "no linear layer of the model has such a name");
@@ -253,7 +253,7 @@ static bool put_targets(heed_ctx *cx, heed_json config, const heed_lora_opts *o,
         const bool pattern = strpbrk(o->targets[i], "*?[") != NULL;
         if (!has_linear(set, o->targets[i], pattern))
             return heed_fail(cx, HEED_ERR_USAGE, "LoRA: no linear layer of the model is named '%s'",
-                             shown(o->targets[i]).text);
+                             escaped(o->targets[i]).s);
         if (pattern)
             put_pattern(cx, names, o->targets[i], set);
         else
@@ -312,7 +312,7 @@ bool lora_freeze(heed_ctx *cx, heed_json config, heed_params *set) {
         const bool fresh = p->fresh && !p->buffer, tied = p->kind == HEED_PARAM_TIED && p->target->fresh;
         if (!p->lora && !fresh && !tied) p->frozen = true;
         if (!fresh || !heed_param_stored(p)) continue;
-        p->apart = true; /* the adapter holds it from now on */
+        p->external = true; /* the adapter holds it from now on */
         const char *const dot = strrchr(p->name, '.');
         const int size = dot ? (int)(dot - p->name) : (int)strlen(p->name);
         if ((int)strlen(last) == size && strncmp(last, p->name, (size_t)size) == 0) continue; /* its bias */

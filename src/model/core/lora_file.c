@@ -17,7 +17,7 @@ struct complaint {
 static void complain(struct complaint *c, const char *what, const char *name, const char *detail) {
     const size_t room = sizeof c->text - c->used;
     const int length =
-        snprintf(c->text + c->used, room, "%s%s '%s'%s", c->n ? "; " : "", what, shown(name).text, detail);
+        snprintf(c->text + c->used, room, "%s%s '%s'%s", c->n ? "; " : "", what, escaped(name).s, detail);
     c->n++;
     if (length >= 0 && (size_t)length < room)
         c->used += (size_t)length;
@@ -51,7 +51,7 @@ static bool same_shape(const heed_param *p, const heed_array *a, char detail[200
     return same;
 }
 
-static bool is_adapters(const heed_param *p) { return (p->lora || p->apart) && heed_param_stored(p); }
+static bool is_adapters(const heed_param *p) { return (p->lora || p->external) && heed_param_stored(p); }
 
 /* Where every parameter of the adapter is; complains of everything at once. */
 static void match(heed_ctx *cx, heed_safetensors *st, const heed_family *family, const heed_params *set, bool only_lora,

@@ -132,7 +132,7 @@ static heed_model *build(heed_ctx *cx, const heed_family *family, const heed_hea
     m->own = heed_mem_new(cx, family->size);
     if (m->own) memset(m->own, 0, family->size);
     if (m->own && m->params && head->build(cx, &(heed_build){family, head, config, m->params}, m->own) &&
-        (!dir || params_settle(cx, m->params, dir, &names)) && adapt(cx, m, adapting) &&
+        (!dir || params_resolve_ties(cx, m->params, dir, &names)) && adapt(cx, m, adapting) &&
         (map || heed_params_allocate(cx, m->params)))
         return m;
     heed_model_free(cx, m);
@@ -372,7 +372,7 @@ static bool check_inputs(heed_ctx *cx, const heed_model *m, const heed_io *in) {
     for (int i = 0; i < in->n; i++)
         if (!text_among(m->head->inputs, in->name[i]))
             return heed_fail(cx, HEED_ERR_USAGE, "model_forward: '%s' is not an input of %s, which takes: %s",
-                             shown(in->name[i]).text, m->head->architecture, m->head->inputs);
+                             escaped(in->name[i]).s, m->head->architecture, m->head->inputs);
     return true;
 }
 

@@ -68,7 +68,7 @@ static bool find_type(heed_ctx *cx, heed_directory *d) {
         const struct plain *const other = i == 0 ? plain_of(name) : NULL;
         d->family = said[i].find(name);
         d->type = d->family ? d->family->type : other ? other->type : NULL;
-        return d->type || heed_json_fail(cx, at, "no family of heed's is '%s'", shown(name).text);
+        return d->type || heed_json_fail(cx, at, "no family of heed's is '%s'", escaped(name).s);
     }
     heed_json_text(cx, d->config, "model_type"); /* says that it is missing, or no text */
     return false;
@@ -82,7 +82,7 @@ static bool no_head(heed_ctx *cx, const heed_family *family, heed_json list) {
     for (const heed_head *h = family->heads; h->architecture && used < sizeof known; h++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", h->architecture);
     return heed_json_fail(cx, list, "'%s' is not an architecture of %s, which has: %s",
-                          shown(heed_json_text(cx, heed_json_first(list), NULL)).text, family->name, known);
+                          escaped(heed_json_text(cx, heed_json_first(list), NULL)).s, family->name, known);
 }
 
 /* The first of "architectures" that heed has; where a file names none, the body, or the family's first. */

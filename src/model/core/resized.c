@@ -142,7 +142,7 @@ static bool run_tokens(heed_ctx *cx, const heed_param *p, const int64_t *shape, 
 }
 
 static bool add(heed_ctx *cx, heed_params *set, heed_param *p, struct param_resize how) {
-    struct param_resize *const r = p ? heed_params_room(cx, set, 1, sizeof *r) : NULL;
+    struct param_resize *const r = p ? heed_params_alloc(cx, set, 1, sizeof *r) : NULL;
     if (!r) return !heed_failed(cx);
     *r = how;
     p->resize = r;

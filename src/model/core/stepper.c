@@ -151,12 +151,12 @@ bool attention_positions(heed_ctx *cx, const struct attention_state *s, const he
 }
 
 int64_t attention_longest(const struct attention_state *s, const heed_tensor *ids, const int32_t *counts) {
-    int64_t longest = 0;
+    int64_t max_length = 0;
     for (int64_t r = 0; ids && r < ids->shape[0]; r++) {
         const int64_t end = heed_cache_length(s->self, 0, r) + (counts ? counts[r] : ids->shape[1]);
-        if (end > longest) longest = end;
+        if (end > max_length) max_length = end;
     }
-    return longest;
+    return max_length;
 }
 
 heed_tensor *attention_last(heed_ctx *cx, heed_tensor *x, const int32_t *counts) {

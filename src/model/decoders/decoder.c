@@ -35,8 +35,8 @@ bool decoder_run_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io 
 }
 
 bool decoder_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
-    const int64_t longest = rope_longest(&((const struct decoder *)own)->rope);
-    return input_sample(cx, batch, length < longest ? length : longest, in);
+    const int64_t max_length = rope_longest(&((const struct decoder *)own)->rope);
+    return input_sample(cx, batch, length < max_length ? length : max_length, in);
 }
 
 /* ---- the language model ---- */

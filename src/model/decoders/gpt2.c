@@ -18,7 +18,7 @@ struct gpt2 {
     heed_encoder stack;
     heed_param *output; /* (V,C) */
     float dropout;      /* of embeddings */
-    int64_t width, longest;
+    int64_t width, max_length;
     heed_init init;
     heed_linear_layer score; /* of classification */
     enum problem problem;
@@ -85,15 +85,15 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
 static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct gpt2 *m) {
     const int64_t most = (int64_t)1 << 30, words = config_int(cx, config, "vocab_size", 1, most);
     m->width = config_int(cx, config, "n_embd", 1, most);
-    m->longest = config_int(cx, config, "n_positions", 1, most);
+    m->max_length = config_int(cx, config, "n_positions", 1, most);
     m->dropout = (float)config_number(cx, config, "embd_pdrop", 0, 1);
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
     m->stack.layers = (int)config_int(cx, config, "n_layer", 0, MAX_LAYERS);
-    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     if (!heed_failed(cx) && heed_json_bool(cx, config, "add_cross_attention"))
         heed_json_fail(cx, heed_json_find(cx, config, "add_cross_attention"), "heed's GPT-2 has no encoder to look at");
     if (heed_failed(cx) || !part_embedding(cx, set, base, "wte", words, m->width, m->init, &m->word) ||
-        !part_embedding(cx, set, base, "wpe", m->longest, m->width, m->init, &m->position))
+        !part_embedding(cx, set, base, "wpe", m->max_length, m->width, m->init, &m->position))
         return false;
     for (int i = 0; i < m->stack.layers; i++) {
         m->stack.layer[i].number = i;
@@ -125,7 +125,7 @@ static bool bare_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_
 
 static bool bare_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct gpt2 *m = own;
-    return input_sample(cx, batch, length < m->longest ? length : m->longest, in);
+    return input_sample(cx, batch, length < m->max_length ? length : m->max_length, in);
 }
 
 /* ---- GPT2LMHeadModel ---- */
@@ -180,7 +180,7 @@ static bool classify_sample(heed_ctx *cx, const void *own, int64_t batch, int64_
 
 static struct stepper_sizes lm_sizes(const void *own) {
     const struct gpt2 *m = own;
-    return (struct stepper_sizes){.vocabulary = m->output->shape[0], .positions = m->longest};
+    return (struct stepper_sizes){.vocabulary = m->output->shape[0], .positions = m->max_length};
 }
 
 static bool lm_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {
@@ -194,7 +194,7 @@ static heed_tensor *lm_step(heed_ctx *cx, const void *own, void *state, heed_ten
     const struct attention_state *s = state;
     int64_t start;
     heed_tensor *at = NULL;
-    if (!attention_positions(cx, s, ids, counts, m->longest, &start, &at)) return NULL;
+    if (!attention_positions(cx, s, ids, counts, m->max_length, &start, &at)) return NULL;
     heed_tensor *const positions = at ? heed_embedding_run(cx, &m->position, at)
                                       : heed_param_rows(cx, m->position.weight, start, heed_dim(ids, -1));
     heed_tensor *x = heed_add(cx, heed_embedding_run(cx, &m->word, ids), positions);

@@ -44,7 +44,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, const char *base, struc
     m->init = (heed_init){HEED_INIT_NORMAL, 0, (float)config_number(cx, config, "initializer_range", 0, 1e6)};
     m->padding = config_padding(cx, config, words, NULL);
     m->stack.layers = (int)config_int(cx, config, "num_hidden_layers", 0, MAX_LAYERS);
-    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     if (heed_failed(cx) || !part_embedding(cx, set, base, "embed_in", words, m->width, m->init, &m->word)) return false;
     for (int i = 0; i < m->stack.layers; i++) {
         m->stack.layer[i].number = i;
@@ -77,7 +77,7 @@ static const heed_key gpt_neox_keys[] = {
     {"rotary_emb_base", HEED_KEY_NUMBER_OR_NULL, "10000", "base of rotary positions; the same"},
     {"pad_token_id", HEED_KEY_INT_OR_NULL, "null", "padding token"},
     {"bos_token_id", HEED_KEY_INT_OR_NULL, "0", "token that text begins with"},
-    {"eos_token_id", HEED_KEY_TOKENS, "2", "token that text ends with, or several"},
+    {"eos_token_id", HEED_KEY_INT_OR_LIST, "2", "token that text ends with, or several"},
     END_OF_KEYS,
 };
 static const heed_key gpt_neox_lm_keys[] = {

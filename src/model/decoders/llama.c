@@ -156,7 +156,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, const char *base, struc
     int32_t untrained;
     m->padding = config_padding(cx, config, words, &untrained);
     m->stack.layers = (int)config_int(cx, config, "num_hidden_layers", 0, MAX_LAYERS);
-    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     if (kin->gemma) {
         const double scalar = config_number(cx, config, "query_pre_attn_scalar", 1e-9, 1e9);
         if (!heed_failed(cx) && scalar == floor(scalar)) /* transformers takes no 256.0 */
@@ -227,7 +227,7 @@ static const struct kin gemma2_kin = {
          "base of rotary positions; rope_parameters and rope_scaling override, and scale them"},                       \
         {"pad_token_id", HEED_KEY_INT_OR_NULL, padding, "padding token"},                                              \
         {"bos_token_id", HEED_KEY_INT_OR_NULL, begin, "token that text begins with"}, {                                \
-        "eos_token_id", HEED_KEY_TOKENS, end, "token that text ends with, or several"                                  \
+        "eos_token_id", HEED_KEY_INT_OR_LIST, end, "token that text ends with, or several"                             \
     }
 #define ACT_KEY                                                                                                        \
     { "hidden_act", HEED_KEY_TEXT, "silu", "activation of the gate, by transformers' name" }

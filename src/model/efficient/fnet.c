@@ -14,12 +14,12 @@
 /* ---- make ---- */
 
 static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
-    const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
-                  segments = config_int(cx, config, "type_vocab_size", 1, SIZE_LIMIT), C = m->width;
+    const int64_t words = config_int(cx, config, "vocab_size", 1, MAX_SIZE),
+                  segments = config_int(cx, config, "type_vocab_size", 1, MAX_SIZE), C = m->width;
     const struct part_name in = part_under(cx, base, "embeddings");
-    m->longest = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
+    m->max_length = config_int(cx, config, "max_position_embeddings", 1, MAX_SIZE);
     if (heed_failed(cx) || !part_embedding(cx, set, in.s, "word_embeddings", words, C, m->init, &m->word) ||
-        !part_embedding(cx, set, in.s, "position_embeddings", m->longest, C, m->init, &m->position) ||
+        !part_embedding(cx, set, in.s, "position_embeddings", m->max_length, C, m->init, &m->position) ||
         !part_embedding(cx, set, in.s, "token_type_embeddings", segments, C, m->init, &m->segment) ||
         !part_norm(cx, set, in.s, "LayerNorm", C, m->eps, &m->norm) ||
         !part_linear(cx, set, in.s, "projection", C, C, true, m->init, &m->project))
@@ -30,7 +30,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
 
 static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
                        heed_encoder_layer *l) {
-    const int64_t C = m->width, hidden = config_int(cx, config, "intermediate_size", 1, SIZE_LIMIT);
+    const int64_t C = m->width, hidden = config_int(cx, config, "intermediate_size", 1, MAX_SIZE);
     l->dropout = m->dropout;
     l->feed_forward.act = m->act;
     return part_norm(cx, set, prefix, "fourier.output.LayerNorm", C, m->eps, &l->norm1) &&
@@ -50,7 +50,7 @@ static void use_no_matrices(heed_ctx *cx, heed_json config) {
 static bool fnet_make(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled,
                       struct encoder *m) {
     heed_linear_layer *const pooler = &m->pool.dense;
-    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     use_no_matrices(cx, config);
     if (!make_embeddings(cx, config, set, base, m)) return false;
     for (int i = 0; m->stack.layer && i < m->stack.layers; i++) {

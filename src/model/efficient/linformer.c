@@ -14,8 +14,8 @@ enum sharing { SHARE_NONE, SHARE_HEADS, SHARE_KEY_VALUE, SHARE_LAYERS };
 
 struct shared {
     enum sharing sharing;
-    int64_t rows, longest; /* k, n */
-    heed_param *e;         /* of all layers */
+    int64_t rows, max_length; /* k, n */
+    heed_param *e;            /* of all layers */
 };
 
 struct linformer {
@@ -26,10 +26,10 @@ struct linformer {
 /* Drawn so that a row of E k has the size of a key. */
 static heed_param *make_projection(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t rows,
                                    const struct shared *s) {
-    const int64_t shape[] = {rows, s->longest};
+    const int64_t shape[] = {rows, s->max_length};
     heed_param *const p = heed_param_add(cx, set, part_under(cx, prefix, name).s, "weight", 2, shape,
-                                         (heed_init){HEED_INIT_NORMAL, 0, 1 / sqrtf((float)s->longest)});
-    if (p) p->wide = true;
+                                         (heed_init){HEED_INIT_NORMAL, 0, 1 / sqrtf((float)s->max_length)});
+    if (p) p->needs_f32 = true;
     return p;
 }
 
@@ -39,8 +39,8 @@ static bool share(heed_ctx *cx, heed_json config, heed_params *set, const char *
     const int sharing = config_choice(cx, config, "sharing", names);
     if (heed_failed(cx)) return false;
     s->sharing = (enum sharing)sharing;
-    s->longest = m->encoder.longest;
-    s->rows = config_int(cx, config, "projected_length", 1, SIZE_LIMIT);
+    s->max_length = m->encoder.max_length;
+    s->rows = config_int(cx, config, "projected_length", 1, MAX_SIZE);
     if (!heed_failed(cx) && s->sharing == SHARE_LAYERS) s->e = make_projection(cx, set, base, "project", s->rows, s);
     return !heed_failed(cx);
 }

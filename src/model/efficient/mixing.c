@@ -36,9 +36,9 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
                        int number, struct mixing_layer *l) {
     const struct mixing_kind *const k = kind_of(m);
     const struct encoder *const e = &m->encoder;
-    const int64_t C = e->width, hidden = config_int(cx, config, "intermediate_size", 1, SIZE_LIMIT);
+    const int64_t C = e->width, hidden = config_int(cx, config, "intermediate_size", 1, MAX_SIZE);
     l->feed_forward.act = e->act;
-    l->own = k->size ? heed_params_room(cx, set, 1, k->size) : NULL;
+    l->own = k->size ? heed_params_alloc(cx, set, 1, k->size) : NULL;
     return part_norm(cx, set, prefix, "norm1", C, e->eps, &l->norm1) &&
            k->build(cx, config, set, prefix, m, number, l->own) &&
            part_norm(cx, set, prefix, "norm2", C, e->eps, &l->norm2) &&
@@ -50,13 +50,13 @@ bool mixing_make(heed_ctx *cx, heed_json config, heed_params *set, const char *b
     (void)pooled;
     struct mixing *const m = (struct mixing *)e;
     const struct mixing_kind *const k = kind_of(m);
-    const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT);
-    e->longest = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
+    const int64_t words = config_int(cx, config, "vocab_size", 1, MAX_SIZE);
+    e->max_length = config_int(cx, config, "max_position_embeddings", 1, MAX_SIZE);
     m->causal = k->causal && heed_json_bool(cx, config, "causal");
-    m->layer = heed_params_room(cx, set, (size_t)e->stack.layers, sizeof *m->layer);
-    if (k->shared_size) m->shared = heed_params_room(cx, set, 1, k->shared_size);
+    m->layer = heed_params_alloc(cx, set, (size_t)e->stack.layers, sizeof *m->layer);
+    if (k->shared_size) m->shared = heed_params_alloc(cx, set, 1, k->shared_size);
     if (heed_failed(cx) || !part_embedding(cx, set, base, "word_embeddings", words, e->width, e->init, &e->word) ||
-        !part_embedding(cx, set, base, "position_embeddings", e->longest, e->width, e->init, &e->position))
+        !part_embedding(cx, set, base, "position_embeddings", e->max_length, e->width, e->init, &e->position))
         return false;
     e->word.padding = config_token(cx, config, "pad_token_id", words);
     if (k->share && !k->share(cx, config, set, base, m)) return false;
@@ -129,9 +129,9 @@ heed_tensor *mixing_run(heed_ctx *cx, const struct encoder *e, const heed_io *in
     heed_tensor *const ids = input_ids(cx, in, "input_ids", true);
     heed_tensor *const positions = ids ? input_like(cx, in, "position_ids", ids) : NULL;
     if (heed_failed(cx)) return NULL;
-    if (ids->shape[1] > e->longest) {
+    if (ids->shape[1] > e->max_length) {
         heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld",
-                  (long long)ids->shape[1], (long long)e->longest);
+                  (long long)ids->shape[1], (long long)e->max_length);
         return NULL;
     }
     const struct mixing_call call = {.mask = input_mask(cx, in, ids), .padding = input_padding(cx, in, ids)};
@@ -164,7 +164,7 @@ bool mixing_forward_lm(heed_ctx *cx, const void *own, const heed_io *in, heed_io
 
 struct stepper_sizes mixing_sizes(const void *own) {
     const struct encoder *m = own;
-    return (struct stepper_sizes){.vocabulary = m->decoder->shape[0], .positions = m->longest};
+    return (struct stepper_sizes){.vocabulary = m->decoder->shape[0], .positions = m->max_length};
 }
 
 heed_tensor *mixing_logits(heed_ctx *cx, const struct mixing *m, heed_tensor *h) {

@@ -16,17 +16,17 @@ static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) {
     const heed_json config = b->config;
     struct perceiver *m = own;
     read_init(cx, config, m);
-    m->width = config_int(cx, config, "d_model", 1, SIZE_LIMIT);
+    m->width = config_int(cx, config, "d_model", 1, MAX_SIZE);
     return perceiver_make_encoder(cx, config, b->params, "", m);
 }
 
 static bool make_tokens(heed_ctx *cx, heed_json config, heed_params *set, struct perceiver *m) {
-    const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT);
-    const int64_t positions = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
+    const int64_t words = config_int(cx, config, "vocab_size", 1, MAX_SIZE);
+    const int64_t positions = config_int(cx, config, "max_position_embeddings", 1, MAX_SIZE);
     const char *const prep = BASE ".input_preprocessor";
     read_init(cx, config, m);
     m->prep = PREP_TOKENS;
-    m->width = config_int(cx, config, "d_model", 1, SIZE_LIMIT);
+    m->width = config_int(cx, config, "d_model", 1, MAX_SIZE);
     if (heed_failed(cx) || !part_embedding(cx, set, prep, "embeddings", words, m->width, m->init, &m->word) ||
         !part_embedding(cx, set, prep, "position_embeddings", positions, m->width, m->init, &m->position))
         return false;
@@ -39,13 +39,13 @@ static bool build_masked(heed_ctx *cx, const heed_build *b, void *own) {
     heed_params *const set = b->params;
     enum { HEADS = 8 };
     struct perceiver *m = own;
-    const int64_t key_width = config_int(cx, config, "decoder_qk_channels", 1, SIZE_LIMIT);
+    const int64_t key_width = config_int(cx, config, "decoder_qk_channels", 1, MAX_SIZE);
     if (!make_tokens(cx, config, set, m)) return false;
     if (m->width % HEADS != 0)
         return heed_json_fail(cx, heed_json_find(cx, config, "d_model"),
                               "the decoder of masked tokens has %d heads, which do not divide %lld", HEADS,
                               (long long)m->width);
-    m->word.weight->table = false; /* logits are products with it */
+    m->word.weight->is_embedding = false; /* logits are products with it */
     m->bias = heed_param_add(cx, set, "embedding_decoder", "bias", 1, m->word.weight->shape,
                              (heed_init){.kind = HEED_INIT_ZEROS});
     return perceiver_make_decoder(cx, config, set, DECODER, m->position.weight->shape[0], m->width, HEADS, key_width,
@@ -149,8 +149,8 @@ static bool sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t le
 }
 
 static bool sample_tokens(heed_ctx *cx, const struct perceiver *m, int64_t batch, int64_t length, heed_io *in) {
-    const int64_t longest = m->position.weight->shape[0];
-    return input_sample(cx, batch, length < longest ? length : longest, in);
+    const int64_t max_length = m->position.weight->shape[0];
+    return input_sample(cx, batch, length < max_length ? length : max_length, in);
 }
 
 static bool sample_masked(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
@@ -211,8 +211,8 @@ static const heed_key classify_keys[] = {TOKEN_KEYS, LABEL_KEYS, END_OF_KEYS};
     { "out_channels", HEED_KEY_INT, n, "channels of the convolution; transformers opens " n }
 #define FOURIER_KEYS(n)                                                                                                \
     {"num_bands", HEED_KEY_INT, "64", "frequencies of positions, of each axis; transformers opens 64"},                \
-        {"max_resolution", HEED_KEY_TOKENS, n, "twice the highest of them; transformers opens " n}, {                  \
-        "image_size", HEED_KEY_TOKENS, "56", "of pictures: a side, or height and width; others are taken too"          \
+        {"max_resolution", HEED_KEY_INT_OR_LIST, n, "twice the highest of them; transformers opens " n}, {             \
+        "image_size", HEED_KEY_INT_OR_LIST, "56", "of pictures: a side, or height and width; others are taken too"     \
     }
 static const heed_key fourier_keys[] = {CHANNELS_KEY, FOURIER_KEYS("224"), LABEL_KEYS, END_OF_KEYS};
 static const heed_key conv_keys[] = {CHANNELS_KEY, OUT_KEY("64"), FOURIER_KEYS("56"), LABEL_KEYS, END_OF_KEYS};

@@ -31,7 +31,7 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
 }
 
 static int64_t heads_of(heed_ctx *cx, heed_json config, const char *key, int64_t width) {
-    const int64_t heads = config_int(cx, config, key, 1, SIZE_LIMIT);
+    const int64_t heads = config_int(cx, config, key, 1, MAX_SIZE);
     if (!heed_failed(cx) && width % heads != 0)
         heed_json_fail(cx, heed_json_find(cx, config, key), "%lld heads do not divide d_latents, %lld",
                        (long long)heads, (long long)width);
@@ -45,8 +45,8 @@ static bool make_cross(heed_ctx *cx, heed_json config, heed_params *set, const c
     const int64_t widening = config_int(cx, config, "cross_attention_widening_factor", 1, 1024);
     const int shape = config_choice(cx, config, "cross_attention_shape_for_attention", shapes);
     l->heads = heads_of(cx, config, "num_cross_attention_heads", C);
-    l->key_width = config_int_or(cx, config, "qk_channels", 1, SIZE_LIMIT, shape == 1 ? C : m->width);
-    l->value_width = config_int_or(cx, config, "v_channels", 1, SIZE_LIMIT, l->key_width);
+    l->key_width = config_int_or(cx, config, "qk_channels", 1, MAX_SIZE, shape == 1 ? C : m->width);
+    l->value_width = config_int_or(cx, config, "v_channels", 1, MAX_SIZE, l->key_width);
     l->residual = heed_json_bool(cx, config, "use_query_residual");
     return make_layer(cx, config, set, part_under(cx, base, "encoder.cross_attention").s, C, m->width, widening,
                       m->init, l);
@@ -57,11 +57,11 @@ static bool make_self(heed_ctx *cx, heed_json config, heed_params *set, const ch
                       struct perceiver *m) {
     const int64_t widening = config_int(cx, config, "self_attention_widening_factor", 1, 1024);
     const int64_t heads = heads_of(cx, config, "num_self_attention_heads", C);
-    const int64_t keys = config_int_or(cx, config, "qk_channels", 1, SIZE_LIMIT, C);
-    const int64_t values = config_int_or(cx, config, "v_channels", 1, SIZE_LIMIT, keys);
+    const int64_t keys = config_int_or(cx, config, "qk_channels", 1, MAX_SIZE, C);
+    const int64_t values = config_int_or(cx, config, "v_channels", 1, MAX_SIZE, keys);
     m->layers = (int)config_int(cx, config, "num_self_attends_per_block", 0, MAX_LAYERS);
     m->blocks = (int)config_int(cx, config, "num_blocks", 0, MAX_LAYERS);
-    m->layer = heed_params_room(cx, set, (size_t)m->layers + 1, sizeof *m->layer);
+    m->layer = heed_params_alloc(cx, set, (size_t)m->layers + 1, sizeof *m->layer);
     if (heed_failed(cx)) return false;
     if (m->layers > 0 && values != C)
         return heed_fail(cx, HEED_ERR_FORMAT,
@@ -79,8 +79,8 @@ static bool make_self(heed_ctx *cx, heed_json config, heed_params *set, const ch
 }
 
 bool perceiver_make_encoder(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct perceiver *m) {
-    const int64_t latents = config_int(cx, config, "num_latents", 1, SIZE_LIMIT);
-    const int64_t C = config_int(cx, config, "d_latents", 1, SIZE_LIMIT);
+    const int64_t latents = config_int(cx, config, "num_latents", 1, MAX_SIZE);
+    const int64_t C = config_int(cx, config, "d_latents", 1, MAX_SIZE);
     if (heed_failed(cx)) return false;
     m->latents =
         heed_param_add(cx, set, part_under(cx, base, "embeddings").s, "latents", 2, (int64_t[]){latents, C}, m->init);

@@ -45,12 +45,12 @@ static bool make_learned(heed_ctx *cx, heed_params *set, const char *prep, heed_
 bool perceiver_make_pictures(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct perceiver *m) {
     struct perceiver_pictures *const p = &m->pictures;
     const struct part_name prep = part_under(cx, base, "input_preprocessor");
-    p->channels = config_int(cx, config, "in_channels", 1, SIDE_MOST);
-    if (!config_sides(cx, config, "image_size", SIDE_MOST, p->image)) return false;
-    if (m->prep != PREP_PIXELS) p->out = config_int(cx, config, "out_channels", 1, SIDE_MOST);
+    p->channels = config_int(cx, config, "in_channels", 1, MAX_SIDE);
+    if (!config_sides(cx, config, "image_size", MAX_SIDE, p->image)) return false;
+    if (m->prep != PREP_PIXELS) p->out = config_int(cx, config, "out_channels", 1, MAX_SIDE);
     if (m->prep != PREP_CONV1X1) {
         p->bands = config_int(cx, config, "num_bands", 1, MAX_BANDS);
-        config_sides(cx, config, "max_resolution", SIDE_MOST, p->resolution);
+        config_sides(cx, config, "max_resolution", MAX_SIDE, p->resolution);
     }
     if (heed_failed(cx)) return false;
     m->width = m->prep == PREP_CONV1X1 ? 2 * p->out : (m->prep == PREP_CONV ? p->out : p->channels) + fourier_width(p);

@@ -52,7 +52,7 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const char *
                                     (heed_init){p->orthogonal ? HEED_INIT_ORTHOGONAL : HEED_INIT_NORMAL, 0, 1});
     p->draw = heed_param_buffer(cx, set, in.s, "draw", 0, NULL, (heed_init){.kind = HEED_INIT_ZEROS});
     if (heed_failed(cx)) return false;
-    p->features->wide = true;
+    p->features->needs_f32 = true;
     p->draw->stored = HEED_I64;
     return true;
 }
@@ -209,7 +209,7 @@ static heed_tensor *sums_step(heed_ctx *cx, const void *own, void *state, heed_t
     struct sums *const s = state;
     if (heed_failed(cx) || !ids) return NULL;
     const int64_t R = heed_dim(ids, 0), T = heed_dim(ids, 1);
-    heed_tensor *const at = positions_of(cx, s, R, T, m->encoder.longest, counts);
+    heed_tensor *const at = positions_of(cx, s, R, T, m->encoder.max_length, counts);
     heed_tensor *const last = heed_zeros(cx, HEED_I32, 1, &R);
     if (heed_failed(cx)) return NULL;
     const struct mixing_call call = {.state = s, .counts = counts};

@@ -37,7 +37,7 @@ static bool bare_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_
 
 static bool bare_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct reformer *m = own;
-    return input_sample(cx, batch, length < m->longest ? length : m->longest, in);
+    return input_sample(cx, batch, length < m->max_length ? length : m->max_length, in);
 }
 
 /* ---- ReformerModelWithLMHead, ReformerForMaskedLM ---- */
@@ -136,7 +136,7 @@ static bool answer_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t 
 /* A new token changes how the tokens before it are sorted, and so what they see. */
 static struct stepper_sizes sizes(const void *own) {
     const struct reformer *m = own;
-    return (struct stepper_sizes){.vocabulary = m->output.weight->shape[0], .positions = m->longest};
+    return (struct stepper_sizes){.vocabulary = m->output.weight->shape[0], .positions = m->max_length};
 }
 
 static bool step_begin(heed_ctx *cx, const void *own, void *state, const struct stepper_begin *b) {

@@ -37,7 +37,7 @@ struct reformer {
     int64_t multiple, shortest; /* sequences beyond `shortest` tokens are padded to a multiple */
     int64_t width, heads, size;
     int64_t allowed, positions,
-        longest; /* max_position_embeddings, what there are, tokens that leave room for padding */
+        max_length; /* max_position_embeddings, what there are, tokens that leave room for padding */
     int64_t hashes, seed;
     bool seeded, causal;
     heed_lsh_opts buckets; /* without factors: by the length */

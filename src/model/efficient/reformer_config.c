@@ -21,7 +21,7 @@ const heed_key reformer_keys[] = {
     {"lsh_num_chunks_after", HEED_KEY_INT_OR_NULL, "0", "chunks after its own that a query of an LSH layer sees"},
     {"lsh_attention_probs_dropout_prob", HEED_KEY_NUMBER_OR_NULL, "0.0", "dropout of attention weights in LSH layers"},
     {"num_hashes", HEED_KEY_INT, "1", "number of rounds of hashing"},
-    {"num_buckets", HEED_KEY_TOKENS, "null", "number of buckets, even, or its even factors; null: by the length"},
+    {"num_buckets", HEED_KEY_INT_OR_LIST, "null", "number of buckets, even, or its even factors; null: by the length"},
     {"hash_seed", HEED_KEY_INT_OR_NULL, "null", "seed of the hashes, as in PyTorch; null: drawn anew in each step"},
     {"axial_pos_embds", HEED_KEY_BOOL, "true", "positions are axial; false: learned one by one"},
     {"axial_pos_shape", HEED_KEY_INTS, "64,64", "rows and columns of axial positions; at least as many as tokens"},
@@ -32,28 +32,28 @@ const heed_key reformer_keys[] = {
     {"layer_norm_eps", HEED_KEY_NUMBER, "1e-12", "epsilon of layer norms"},
     {"initializer_range", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"},
     {"pad_token_id", HEED_KEY_INT_OR_NULL, "0", "padding token"},
-    {"eos_token_id", HEED_KEY_TOKENS, "2", "token that text ends with"},
+    {"eos_token_id", HEED_KEY_INT_OR_LIST, "2", "token that text ends with"},
     {"bos_token_id", HEED_KEY_INT_OR_NULL, "null", "token that text begins with"},
     END_OF_KEYS,
 };
 
 #define SIZE_MOST    ((int64_t)1 << 30)
-#define LENGTH_MOST  ((int64_t)1 << 24)
-#define HASHES_MOST  256
-#define AROUND_MOST  1024
-#define HEAD_MOST    1024
+#define MAX_LENGTH   ((int64_t)1 << 24)
+#define MAX_HASHES   256
+#define MAX_AROUND   1024
+#define MAX_HEAD     1024
 #define POSITION_MAX ((int64_t)1 << 30)
 
 /* ---- chunks, hashes and buckets ---- */
 
 static bool read_chunks(heed_ctx *cx, heed_json config, struct reformer *m) {
-    m->local.length = config_int(cx, config, "local_attn_chunk_length", 1, LENGTH_MOST);
-    m->local.before = config_int(cx, config, "local_num_chunks_before", 0, AROUND_MOST);
-    m->local.after = config_int(cx, config, "local_num_chunks_after", 0, AROUND_MOST);
+    m->local.length = config_int(cx, config, "local_attn_chunk_length", 1, MAX_LENGTH);
+    m->local.before = config_int(cx, config, "local_num_chunks_before", 0, MAX_AROUND);
+    m->local.after = config_int(cx, config, "local_num_chunks_after", 0, MAX_AROUND);
     m->local.dropout = (float)config_number(cx, config, "local_attention_probs_dropout_prob", 0, 1);
-    m->lsh.length = config_int_or(cx, config, "lsh_attn_chunk_length", 1, LENGTH_MOST, 64);
-    m->lsh.before = config_int_or(cx, config, "lsh_num_chunks_before", 0, AROUND_MOST, 1);
-    m->lsh.after = config_int_or(cx, config, "lsh_num_chunks_after", 0, AROUND_MOST, 0);
+    m->lsh.length = config_int_or(cx, config, "lsh_attn_chunk_length", 1, MAX_LENGTH, 64);
+    m->lsh.before = config_int_or(cx, config, "lsh_num_chunks_before", 0, MAX_AROUND, 1);
+    m->lsh.after = config_int_or(cx, config, "lsh_num_chunks_after", 0, MAX_AROUND, 0);
     m->lsh.dropout = (float)config_number_or(cx, config, "lsh_attention_probs_dropout_prob", 0, 1, 0);
     return !heed_failed(cx);
 }
@@ -62,7 +62,7 @@ static bool read_buckets(heed_ctx *cx, heed_json config, struct reformer *m) {
     static const char *const key = "num_buckets";
     const heed_json at = heed_json_find(cx, config, key), seed = heed_json_find(cx, config, "hash_seed");
     heed_lsh_opts *const o = &m->buckets;
-    m->hashes = config_int(cx, config, "num_hashes", 1, HASHES_MOST);
+    m->hashes = config_int(cx, config, "num_hashes", 1, MAX_HASHES);
     m->seeded = heed_json_kind_of(seed) == HEED_JSON_INT;
     if (m->seeded) m->seed = heed_json_int(cx, config, "hash_seed");
     if (heed_failed(cx) || heed_json_kind_of(at) <= HEED_JSON_NULL) return !heed_failed(cx);
@@ -140,7 +140,7 @@ static bool read_layers(heed_ctx *cx, heed_json config, heed_params *set, struct
     if (n < 1 || n > MAX_LAYERS)
         return heed_json_fail(cx, list, "%lld layers: 1 to %d are possible", (long long)n, MAX_LAYERS);
     m->layers = (int)n;
-    m->layer = heed_params_room(cx, set, (size_t)n, sizeof *m->layer);
+    m->layer = heed_params_alloc(cx, set, (size_t)n, sizeof *m->layer);
     for (int i = 0; i < m->layers && !heed_failed(cx); i++) {
         const heed_json at = heed_json_item(cx, list, i);
         const char *const name = heed_json_text(cx, at, NULL);
@@ -166,7 +166,7 @@ bool reformer_make(heed_ctx *cx, heed_json config, heed_params *set, const char 
     const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_MOST);
     m->width = config_int(cx, config, "hidden_size", 1, SIZE_MOST);
     m->heads = config_int(cx, config, "num_attention_heads", 1, SIZE_MOST);
-    m->size = config_int(cx, config, "attention_head_size", 1, HEAD_MOST);
+    m->size = config_int(cx, config, "attention_head_size", 1, MAX_HEAD);
     m->piece = config_int(cx, config, "chunk_size_feed_forward", 0, POSITION_MAX);
     m->dropout = (float)config_number(cx, config, "hidden_dropout_prob", 0, 1);
     m->act = config_activation(cx, config, "hidden_act");
@@ -183,7 +183,7 @@ bool reformer_make(heed_ctx *cx, heed_json config, heed_params *set, const char 
         return false;
     const int64_t whole = m->positions - m->positions % m->multiple;
     const int64_t one = m->shortest < m->positions ? m->shortest : m->positions;
-    m->longest = whole > one ? whole : one;
+    m->max_length = whole > one ? whole : one;
     for (int i = 0; i < m->layers; i++)
         if (!make_layer(cx, config, set, part_numbered(cx, base, "encoder.layers", i).s, m, &m->layer[i])) return false;
     return part_norm(cx, set, base, "encoder.layer_norm", 2 * m->width,

@@ -125,7 +125,7 @@ static heed_tensor *bitmap(heed_ctx *cx, const struct mixing *m, heed_tensor *ma
 static bool share(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct mixing *m) {
     struct pattern *const p = m->shared;
     (void)set, (void)base;
-    p->window = config_int(cx, config, "attention_window", 0, SIZE_LIMIT);
+    p->window = config_int(cx, config, "attention_window", 0, MAX_SIZE);
     p->block = config_int(cx, config, "attention_block", 0, 1 << 16);
     p->near = config_int(cx, config, "window_blocks", 0, 1 << 16);
     p->global = config_int(cx, config, "global_blocks", 0, 1 << 16);
@@ -389,7 +389,7 @@ static bool step_begin(heed_ctx *cx, const void *own, void *state, const struct 
     const struct pattern *const p = m->shared;
     const int layers = m->encoder.stack.layers;
     if (layers < 1) return heed_fail(cx, HEED_ERR_USAGE, "a model without layers cannot decode");
-    const bool slides = p->window > 0 && 2 * p->window < m->encoder.longest; /* twice: the room of a sliding cache */
+    const bool slides = p->window > 0 && 2 * p->window < m->encoder.max_length; /* twice: the room of a sliding cache */
     return attention_begin(cx, state, m->layer[0].own, layers, b, 0, slides ? p->window : 0);
 }
 
@@ -398,7 +398,7 @@ static heed_tensor *step(heed_ctx *cx, const void *own, void *state, heed_tensor
     const struct mixing_call call = {.state = state, .counts = counts};
     int64_t start;
     heed_tensor *at = NULL;
-    if (!attention_positions(cx, state, ids, counts, m->encoder.longest, &start, &at)) return NULL;
+    if (!attention_positions(cx, state, ids, counts, m->encoder.max_length, &start, &at)) return NULL;
     heed_tensor *const h = mixing_layers(cx, m, mixing_embed(cx, m, ids, at, start), &call);
     return mixing_logits(cx, m, attention_last(cx, h, counts));
 }

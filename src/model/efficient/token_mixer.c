@@ -20,12 +20,12 @@ static bool build(heed_ctx *cx, heed_json config, heed_params *set, const char *
     struct token_mixer *const l = own;
     const struct encoder *const e = &m->encoder;
     const struct part_name in = part_under(cx, prefix, "token_mixing");
-    const int64_t hidden = config_int(cx, config, "tokens_mlp_dim", 1, SIZE_LIMIT);
+    const int64_t hidden = config_int(cx, config, "tokens_mlp_dim", 1, MAX_SIZE);
     (void)number;
-    if (heed_failed(cx) || !part_linear(cx, set, in.s, "linear1", e->longest, hidden, true, e->init, &l->linear1) ||
-        !part_linear(cx, set, in.s, "linear2", hidden, e->longest, true, e->init, &l->linear2))
+    if (heed_failed(cx) || !part_linear(cx, set, in.s, "linear1", e->max_length, hidden, true, e->init, &l->linear1) ||
+        !part_linear(cx, set, in.s, "linear2", hidden, e->max_length, true, e->init, &l->linear2))
         return false;
-    l->linear1.weight->wide = l->linear2.weight->wide = true;
+    l->linear1.weight->needs_f32 = l->linear2.weight->needs_f32 = true;
     l->linear1.weight->linear = l->linear2.weight->linear = false; /* of channels, which alone are adapted */
     return true;
 }
@@ -49,7 +49,7 @@ static heed_tensor *run(heed_ctx *cx, const struct mixing *m, const void *own, h
                         struct mixing_call *call) {
     const struct token_mixer *const l = own;
     if (heed_failed(cx) || !x) return NULL;
-    const int64_t B = heed_dim(x, 0), T = heed_dim(x, 1), n = m->encoder.longest, S = l->linear1.weight->shape[0];
+    const int64_t B = heed_dim(x, 0), T = heed_dim(x, 1), n = m->encoder.max_length, S = l->linear1.weight->shape[0];
     heed_tensor *w1 = heed_slice(cx, heed_param_tensor(cx, l->linear1.weight), 1, 0, T);
     heed_tensor *w2 = heed_slice(cx, heed_param_tensor(cx, l->linear2.weight), 0, 0, T);
     heed_tensor *const b1 = heed_reshape(cx, heed_param_tensor(cx, l->linear1.bias), 2, (int64_t[]){S, 1});

@@ -58,22 +58,22 @@ static bool make_workspace(heed_ctx *cx, heed_json config, heed_params *set, con
 static bool share(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct mixing *m) {
     struct shared *const s = m->shared;
     const struct encoder *const e = &m->encoder;
-    const int64_t slots = config_int(cx, config, "num_slots", 1, SIZE_LIMIT);
-    s->top_k = config_int(cx, config, "top_k", 0, SIZE_LIMIT);
+    const int64_t slots = config_int(cx, config, "num_slots", 1, MAX_SIZE);
+    s->top_k = config_int(cx, config, "top_k", 0, MAX_SIZE);
     s->persistent = heed_json_bool(cx, config, "persistent");
     s->same = heed_json_bool(cx, config, "share_layers");
     if (heed_failed(cx)) return false;
-    if (slots > e->longest)
+    if (slots > e->max_length)
         return heed_json_fail(cx, heed_json_find(cx, config, "num_slots"),
                               "%lld slots are more than the %lld tokens of max_position_embeddings: no bottleneck",
-                              (long long)slots, (long long)e->longest);
-    if (s->top_k > e->longest)
+                              (long long)slots, (long long)e->max_length);
+    if (s->top_k > e->max_length)
         return heed_json_fail(cx, heed_json_find(cx, config, "top_k"),
                               "the best %lld tokens are more than the %lld of max_position_embeddings; 0: all",
-                              (long long)s->top_k, (long long)e->longest);
+                              (long long)s->top_k, (long long)e->max_length);
     s->slots = heed_param_add(cx, set, part_under(cx, base, "slots").s, "weight", 2, (int64_t[]){slots, e->width},
                               (heed_init){HEED_INIT_NORMAL, 0, 1}); /* unlike each other */
-    if (s->slots) s->slots->wide = s->slots->table = true;
+    if (s->slots) s->slots->needs_f32 = s->slots->is_embedding = true;
     return s->slots && (!s->same || make_workspace(cx, config, set, base, e, &s->of_all));
 }
 

@@ -21,7 +21,7 @@ bool encdec_begin(heed_ctx *cx, heed_json config, heed_params *set, const struct
     b->source_size = config_int(cx, config, "vocab_size", 1, tokens);
     b->target_size = config_int(cx, config, "decoder_vocab_size", 0, tokens);
     if (b->target_size == 0) b->target_size = b->source_size;
-    b->longest = config_int(cx, config, "max_position_embeddings", 1, tokens);
+    b->max_length = config_int(cx, config, "max_position_embeddings", 1, tokens);
     b->dropout = (float)config_number(cx, config, "dropout", 0, 1);
     b->smoothing = (float)config_number(cx, config, "label_smoothing", 0, 1);
     b->pad = config_token(cx, config, "pad_token_id", b->source_size);
@@ -196,9 +196,9 @@ heed_tensor *encdec_decode(heed_ctx *cx, const struct encdec *m, const struct en
 
 static bool check_length(heed_ctx *cx, const struct encdec *m, const heed_tensor *ids) {
     if (heed_failed(cx) || !ids) return false;
-    return ids->shape[1] <= m->base.longest ||
+    return ids->shape[1] <= m->base.max_length ||
            heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld",
-                     (long long)ids->shape[1], (long long)m->base.longest);
+                     (long long)ids->shape[1], (long long)m->base.max_length);
 }
 
 struct decoding {

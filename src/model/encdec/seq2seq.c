@@ -28,9 +28,9 @@ static heed_tensor *embed_all(heed_ctx *cx, const struct seq2seq *m, const struc
                               heed_tensor *ids) {
     if (heed_failed(cx) || !ids) return NULL;
     const int64_t length = heed_dim(ids, -1);
-    if (length <= m->longest) return embed(cx, m, entry, ids, position_rows(cx, m, entry, 0, length));
+    if (length <= m->max_length) return embed(cx, m, entry, ids, position_rows(cx, m, entry, 0, length));
     heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld", (long long)length,
-              (long long)m->longest);
+              (long long)m->max_length);
     return NULL;
 }
 
@@ -147,7 +147,7 @@ bool seq2seq_forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *
 
 bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct seq2seq *m = own;
-    const int64_t shape[] = {batch, length < m->longest ? length : m->longest};
+    const int64_t shape[] = {batch, length < m->max_length ? length : m->max_length};
     return heed_io_put(cx, in, "input_ids", heed_zeros(cx, HEED_I32, 2, shape)) &&
            heed_io_put(cx, in, "attention_mask", heed_cast(cx, heed_full(cx, 1, 2, shape), HEED_I32)) &&
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 2, shape));
@@ -158,26 +158,26 @@ bool seq2seq_sample(heed_ctx *cx, const void *own, int64_t batch, int64_t length
 
 struct stepper_sizes seq2seq_sizes(const void *own) {
     const struct seq2seq *m = own;
-    return (struct stepper_sizes){m->target_size, m->longest, m->source_size, m->longest};
+    return (struct stepper_sizes){m->target_size, m->max_length, m->source_size, m->max_length};
 }
 
 int64_t seq2seq_longest(const struct stepper_begin *b) {
-    int64_t longest = 0;
+    int64_t max_length = 0;
     for (int64_t i = 0; i < b->n; i++)
-        if (b->source[i]->count > longest) longest = b->source[i]->count;
-    return longest;
+        if (b->source[i]->count > max_length) max_length = b->source[i]->count;
+    return max_length;
 }
 
 bool seq2seq_sources(heed_ctx *cx, const struct seq2seq *m, const struct stepper_begin *b, heed_tensor **ids,
                      heed_tensor **lengths) {
-    const int64_t n = b->n, longest = seq2seq_longest(b);
-    *ids = heed_zeros(cx, HEED_I32, 2, (int64_t[]){n, longest});
+    const int64_t n = b->n, max_length = seq2seq_longest(b);
+    *ids = heed_zeros(cx, HEED_I32, 2, (int64_t[]){n, max_length});
     *lengths = heed_zeros(cx, HEED_I32, 1, &n);
     if (!*ids || !*lengths) return false;
     int32_t *to = (int32_t *)(void *)(*ids)->data, *length = (int32_t *)(void *)(*lengths)->data;
-    for (int64_t i = 0; i < n && !cx->config.dry; i++, to += longest) {
+    for (int64_t i = 0; i < n && !cx->config.dry; i++, to += max_length) {
         memcpy(to, b->source[i]->id, (size_t)b->source[i]->count * sizeof *to);
-        for (int64_t t = b->source[i]->count; t < longest; t++) to[t] = m->pad;
+        for (int64_t t = b->source[i]->count; t < max_length; t++) to[t] = m->pad;
         length[i] = (int32_t)b->source[i]->count;
     }
     return true;
@@ -208,10 +208,10 @@ static heed_tensor *seq2seq_step(heed_ctx *cx, const void *own, void *state, hee
     const struct attention_state *s = state;
     int64_t start;
     heed_tensor *at = NULL;
-    if (!attention_positions(cx, s, ids, counts, m->longest, &start, &at)) return NULL;
+    if (!attention_positions(cx, s, ids, counts, m->max_length, &start, &at)) return NULL;
     heed_tensor *positions = NULL;
     if (!m->target.distance)
-        positions = at ? heed_embedding(cx, position_rows(cx, m, &m->target, 0, m->longest), at)
+        positions = at ? heed_embedding(cx, position_rows(cx, m, &m->target, 0, m->max_length), at)
                        : position_rows(cx, m, &m->target, start, heed_dim(ids, -1));
     const heed_attention_opts self =
         looking(cx, m, &m->target, heed_mask_none(), attention_longest(s, ids, counts), heed_dim(ids, -1));

@@ -15,7 +15,7 @@ struct seq2seq_entry { /* the embedding of a stack */
 
 struct seq2seq {
     int64_t source_size, target_size; /* tokens */
-    int64_t width, longest;
+    int64_t width, max_length;
     int32_t pad, start;   /* start -1: none */
     bool wraps;           /* labels are shifted right with their last token first, not the start token */
     float scale, dropout; /* of embeddings */

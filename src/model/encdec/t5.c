@@ -187,7 +187,7 @@ static void read_config(heed_ctx *cx, const heed_build *b, bool decodes, struct 
     s->head = config_int(cx, config, "d_kv", 1, 1 << 20);
     s->heads = config_int(cx, config, "num_heads", 1, 1 << 20);
     s->hidden = config_int(cx, config, "d_ff", 1, most);
-    m->longest = UNLIMITED;
+    m->max_length = UNLIMITED;
     m->encoder.layers = (int)config_int(cx, config, "num_layers", 1, MAX_LAYERS);
     m->decoder.layers = (int)config_int_or(cx, config, "num_decoder_layers", 1, MAX_LAYERS, m->encoder.layers);
     s->buckets = config_int(cx, config, "relative_attention_num_buckets", 4, most);
@@ -209,7 +209,7 @@ static void read_config(heed_ctx *cx, const heed_build *b, bool decodes, struct 
 static bool make_encoder(heed_ctx *cx, heed_params *set, const char *base, const struct sizes *s, struct seq2seq *m) {
     const struct part_name stack = part_under(cx, base, "encoder");
     heed_param_tie(cx, set, part_under(cx, stack.s, "embed_tokens").s, "weight", m->source.tokens.weight);
-    m->encoder.layer = heed_params_room(cx, set, (size_t)m->encoder.layers, sizeof *m->encoder.layer);
+    m->encoder.layer = heed_params_alloc(cx, set, (size_t)m->encoder.layers, sizeof *m->encoder.layer);
     for (int i = 0; i < m->encoder.layers; i++)
         if (!m->encoder.layer || !encoder_layer(cx, set, stack.s, i, s, &m->source, &m->encoder.layer[i])) return false;
     return norm(cx, set, stack.s, "final_layer_norm", s, &m->encoder.norm);
@@ -218,7 +218,7 @@ static bool make_encoder(heed_ctx *cx, heed_params *set, const char *base, const
 static bool make_decoder(heed_ctx *cx, heed_params *set, const char *base, const struct sizes *s, struct seq2seq *m) {
     const struct part_name stack = part_under(cx, base, "decoder");
     heed_param_tie(cx, set, part_under(cx, stack.s, "embed_tokens").s, "weight", m->target.tokens.weight);
-    m->decoder.layer = heed_params_room(cx, set, (size_t)m->decoder.layers, sizeof *m->decoder.layer);
+    m->decoder.layer = heed_params_alloc(cx, set, (size_t)m->decoder.layers, sizeof *m->decoder.layer);
     for (int i = 0; i < m->decoder.layers; i++)
         if (!m->decoder.layer || !decoder_layer(cx, set, stack.s, i, s, &m->target, &m->decoder.layer[i])) return false;
     return norm(cx, set, stack.s, "final_layer_norm", s, &m->decoder.norm);

@@ -231,7 +231,7 @@ static bool entry(heed_ctx *cx, heed_params *set, const struct kind *kind, const
     char path[64];
     snprintf(path, sizeof path, "%s.embed_positions", stack);
     if (kind->learned)
-        e->positions = table(cx, set, path, SEQ2SEQ_FIRST_POSITION + m->longest, m->width, init);
+        e->positions = table(cx, set, path, SEQ2SEQ_FIRST_POSITION + m->max_length, m->width, init);
     else
         heed_param_ignore(cx, set, path, "weight");
     return !kind->embedding_norm || norm(cx, set, stack, "layernorm_embedding", m->width, &e->norm);
@@ -264,7 +264,7 @@ static void read_config(heed_ctx *cx, heed_json config, const struct kind *kind,
     m->target_size = kind->tables ? config_int(cx, config, "decoder_vocab_size", 0, most) : 0;
     if (m->target_size == 0) m->target_size = m->source_size;
     m->width = config_int(cx, config, "d_model", kind->learned ? 1 : 2, most);
-    m->longest = config_int(cx, config, "max_position_embeddings", 1, most);
+    m->max_length = config_int(cx, config, "max_position_embeddings", 1, most);
     m->encoder.layers = (int)config_int(cx, config, "encoder_layers", 1, MAX_LAYERS);
     m->decoder.layers = (int)config_int(cx, config, "decoder_layers", 1, MAX_LAYERS);
     m->encoder.layer_drop = (float)config_number(cx, config, "encoder_layerdrop", 0, 1);
@@ -308,7 +308,7 @@ static bool build(heed_ctx *cx, const heed_build *b, void *own) {
     if (!check_width(cx, config, "encoder_attention_heads", m->width, s.heads) ||
         !tables(cx, config, set, kind, m, s.init) || !entry(cx, set, kind, "model.encoder", m, s.init, &m->source))
         return false;
-    m->encoder.layer = heed_params_room(cx, set, (size_t)m->encoder.layers, sizeof *m->encoder.layer);
+    m->encoder.layer = heed_params_alloc(cx, set, (size_t)m->encoder.layers, sizeof *m->encoder.layer);
     for (int i = 0; i < m->encoder.layers; i++)
         if (!m->encoder.layer || !encoder_layer(cx, set, i, &s, &m->encoder.layer[i])) return false;
     if (kind->final_norm) norm(cx, set, "model.encoder", "layer_norm", m->width, &m->encoder.norm);
@@ -317,7 +317,7 @@ static bool build(heed_ctx *cx, const heed_build *b, void *own) {
     if (heed_failed(cx) || !check_width(cx, config, "decoder_attention_heads", m->width, s.heads) ||
         !entry(cx, set, kind, "model.decoder", m, s.init, &m->target))
         return false;
-    m->decoder.layer = heed_params_room(cx, set, (size_t)m->decoder.layers, sizeof *m->decoder.layer);
+    m->decoder.layer = heed_params_alloc(cx, set, (size_t)m->decoder.layers, sizeof *m->decoder.layer);
     for (int i = 0; i < m->decoder.layers; i++)
         if (!m->decoder.layer || !decoder_layer(cx, set, i, &s, &m->decoder.layer[i])) return false;
     return !kind->final_norm || norm(cx, set, "model.decoder", "layer_norm", m->width, &m->decoder.norm);

@@ -11,8 +11,8 @@ static bool make_groups(heed_ctx *cx, heed_json config, heed_params *set, const 
     if ((layers > groups ? layers : groups) * (int64_t)inner > MAX_LAYERS)
         return heed_json_fail(cx, heed_json_find(cx, config, "inner_group_num"), "more than %d layers in all",
                               MAX_LAYERS);
-    heed_encoder_layer *const own = heed_params_room(cx, set, (size_t)groups * (size_t)inner, sizeof *own);
-    m->stack.layer = heed_params_room(cx, set, (size_t)layers * (size_t)inner, sizeof *m->stack.layer);
+    heed_encoder_layer *const own = heed_params_alloc(cx, set, (size_t)groups * (size_t)inner, sizeof *own);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)layers * (size_t)inner, sizeof *m->stack.layer);
     for (int i = 0; own && i < groups * inner; i++) {
         const struct part_name group = part_numbered(cx, base, encoder_names(m->kind).stack, i / inner),
                                name = part_numbered(cx, group.s, "albert_layers", i % inner);

@@ -55,7 +55,7 @@ struct encoder_layout encoder_names(const struct encoder_kind *kind) {
 
 static bool make_sizes(heed_ctx *cx, heed_json config, struct encoder *m) {
     const struct encoder_layout n = encoder_names(m->kind);
-    m->width = config_int(cx, config, n.key.width, 1, SIZE_LIMIT);
+    m->width = config_int(cx, config, n.key.width, 1, MAX_SIZE);
     m->dropout = (float)config_number(cx, config, n.key.dropout, 0, 1);
     m->eps = n.key.eps ? (float)config_number(cx, config, n.key.eps, 0, 1) : 1e-12f;
     m->act = config_activation(cx, config, n.key.act);
@@ -69,11 +69,11 @@ static bool offset_padding(heed_ctx *cx, heed_json config, struct encoder *m) {
     if (m->word.padding < 0)
         return heed_json_fail(cx, heed_json_find(cx, config, "pad_token_id"),
                               "a padding token is needed, since positions are counted from it");
-    if (m->word.padding + 1 >= m->longest)
+    if (m->word.padding + 1 >= m->max_length)
         return heed_json_fail(cx, heed_json_find(cx, config, "max_position_embeddings"),
                               "no position is left behind that of the padding token, %d", m->word.padding);
     m->position.padding = m->word.padding;
-    m->longest -= m->word.padding + 1;
+    m->max_length -= m->word.padding + 1;
     return true;
 }
 
@@ -85,7 +85,7 @@ static void share_weight(heed_ctx *cx, heed_params *set, const char *in, const c
 static bool share_embeddings(heed_ctx *cx, heed_params *set, const char *base, struct encoder *m) {
     const struct encoder *const from = m->shares;
     const struct part_name in = part_under(cx, base, "embeddings");
-    m->longest = from->longest;
+    m->max_length = from->max_length;
     m->word = from->word;
     m->position = from->position;
     m->segment = from->segment;
@@ -103,20 +103,20 @@ static bool share_embeddings(heed_ctx *cx, heed_params *set, const char *base, s
 static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     const struct encoder_kind *const k = m->kind;
     const struct encoder_layout n = encoder_names(m->kind);
-    const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
-                  width = n.key.embedding ? config_int(cx, config, n.key.embedding, 1, SIZE_LIMIT) : m->width;
+    const int64_t words = config_int(cx, config, "vocab_size", 1, MAX_SIZE),
+                  width = n.key.embedding ? config_int(cx, config, n.key.embedding, 1, MAX_SIZE) : m->width;
     const struct part_name in = part_under(cx, base, "embeddings");
-    m->longest = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
+    m->max_length = config_int(cx, config, "max_position_embeddings", 1, MAX_SIZE);
     if (heed_failed(cx) || !part_embedding(cx, set, in.s, "word_embeddings", words, width, m->init, &m->word) ||
-        !part_embedding(cx, set, in.s, "position_embeddings", m->longest, width, m->init, &m->position))
+        !part_embedding(cx, set, in.s, "position_embeddings", m->max_length, width, m->init, &m->position))
         return false;
     if (k->segments &&
-        !part_embedding(cx, set, in.s, "token_type_embeddings",
-                        config_int(cx, config, "type_vocab_size", 1, SIZE_LIMIT), width, m->init, &m->segment))
+        !part_embedding(cx, set, in.s, "token_type_embeddings", config_int(cx, config, "type_vocab_size", 1, MAX_SIZE),
+                        width, m->init, &m->segment))
         return false;
     if (k->tasks && heed_json_bool(cx, config, "use_task_id") &&
         !part_embedding(cx, set, in.s, "task_type_embeddings",
-                        config_int(cx, config, "task_type_vocab_size", 1, SIZE_LIMIT), width, m->init, &m->task))
+                        config_int(cx, config, "task_type_vocab_size", 1, MAX_SIZE), width, m->init, &m->task))
         return false;
     if (!part_norm(cx, set, in.s, "LayerNorm", width, m->eps, &m->norm)) return false;
     if (k->padding >= words)
@@ -131,7 +131,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
 bool encoder_make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
                         heed_encoder_layer *l) {
     const struct encoder_layout n = encoder_names(m->kind);
-    const int64_t C = m->width, hidden = config_int(cx, config, n.key.hidden, 1, SIZE_LIMIT);
+    const int64_t C = m->width, hidden = config_int(cx, config, n.key.hidden, 1, MAX_SIZE);
     l->dropout = m->dropout;
     l->keeps_attention = m->kind->keeps_attention;
     l->site = "attention";
@@ -157,7 +157,7 @@ static bool make_pooler(heed_ctx *cx, heed_params *set, const char *base, struct
 }
 
 bool encoder_make_stack(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
-    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
     for (int i = 0; m->stack.layer && i < m->stack.layers; i++) {
         const struct part_name layer = part_numbered(cx, base, encoder_names(m->kind).stack, i);
         m->stack.layer[i].number = i;
@@ -187,9 +187,9 @@ static heed_tensor *offset_positions(heed_ctx *cx, const struct encoder *m, cons
     for (int64_t i = 0, seen = 0; i < ids->count; i++) {
         if (i % T == 0) seen = 0;
         to[i] = i32_of(ids)[i] == padding ? padding : padding + (int32_t)++seen;
-        if (seen > m->longest) {
+        if (seen > m->max_length) {
             heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld", (long long)T,
-                      (long long)m->longest);
+                      (long long)m->max_length);
             return NULL;
         }
     }

@@ -95,7 +95,7 @@ struct encoder {
     float eps, dropout;
     heed_activation act;
     heed_init init;
-    int64_t width, longest;
+    int64_t width, max_length;
     /* heads */
     enum pooling pooling;
     struct transform pool, transform; /* of the pooled vector, of tokens */

@@ -107,7 +107,7 @@ bool encoder_run_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_io 
 
 bool encoder_sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct encoder *m = own;
-    return input_sample(cx, batch, length < m->longest ? length : m->longest, in);
+    return input_sample(cx, batch, length < m->max_length ? length : m->max_length, in);
 }
 
 /* ---- masked words ---- */
@@ -288,7 +288,7 @@ bool encoder_run_choose(heed_ctx *cx, const void *own, const heed_io *in, heed_i
 
 bool encoder_sample_choose(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct encoder *m = own;
-    const int64_t shape[] = {batch, 4, length < m->longest ? length : m->longest};
+    const int64_t shape[] = {batch, 4, length < m->max_length ? length : m->max_length};
     return heed_io_put(cx, in, "input_ids", heed_zeros(cx, HEED_I32, 3, shape)) &&
            heed_io_put(cx, in, "attention_mask", heed_cast(cx, heed_full(cx, 1, 3, shape), HEED_I32)) &&
            heed_io_put(cx, in, "labels", heed_zeros(cx, HEED_I32, 1, &batch));

@@ -67,7 +67,7 @@ static bool make_norm(heed_ctx *cx, heed_json config, heed_params *set, const ch
 
 static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, const struct encoder *m,
                        heed_encoder_layer *l) {
-    const int64_t C = m->width, hidden = config_int(cx, config, "intermediate_size", 1, SIZE_LIMIT);
+    const int64_t C = m->width, hidden = config_int(cx, config, "intermediate_size", 1, MAX_SIZE);
     const bool attention_bias = heed_json_bool(cx, config, "attention_bias"),
                mlp_bias = heed_json_bool(cx, config, "mlp_bias");
     const heed_init in = truncated(m->init.b), out = truncated(m->init.b / sqrtf(2 * (float)m->stack.layers));
@@ -95,13 +95,13 @@ static bool make_layer(heed_ctx *cx, heed_json config, heed_params *set, const c
 static bool make_body(heed_ctx *cx, heed_json config, heed_params *set, const char *base, bool pooled,
                       struct encoder *m) {
     (void)pooled;
-    const int64_t words = config_int(cx, config, "vocab_size", 1, SIZE_LIMIT),
-                  near = config_int(cx, config, "local_attention", 0, SIZE_LIMIT) / 2;
+    const int64_t words = config_int(cx, config, "vocab_size", 1, MAX_SIZE),
+                  near = config_int(cx, config, "local_attention", 0, MAX_SIZE) / 2;
     const struct part_name in = part_under(cx, base, "embeddings");
-    m->longest = config_int(cx, config, "max_position_embeddings", 1, SIZE_LIMIT);
+    m->max_length = config_int(cx, config, "max_position_embeddings", 1, MAX_SIZE);
     m->init.kind = HEED_INIT_TRUNCATED;
-    m->stack.layer = heed_params_room(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
-    heed_rotary_opts *const rotary = heed_params_room(cx, set, 2, sizeof *rotary);
+    m->stack.layer = heed_params_alloc(cx, set, (size_t)m->stack.layers, sizeof *m->stack.layer);
+    heed_rotary_opts *const rotary = heed_params_alloc(cx, set, 2, sizeof *rotary);
     if (!rotary || !part_embedding(cx, set, in.s, "tok_embeddings", words, m->width, m->init, &m->word) ||
         !make_norm(cx, config, set, in.s, "norm", m, &m->norm))
         return false;

@@ -5,8 +5,8 @@
 
 static bool make_stack(heed_ctx *cx, heed_json config, heed_params *set, const char *base, struct encoder *m) {
     if (!encoder_make_stack(cx, config, set, base, m)) return false;
-    const int64_t buckets = config_int(cx, config, "relative_attention_num_buckets", DISTANCE_BUCKETS, SIZE_LIMIT),
-                  heads = config_int(cx, config, "num_attention_heads", 1, SIZE_LIMIT);
+    const int64_t buckets = config_int(cx, config, "relative_attention_num_buckets", DISTANCE_BUCKETS, MAX_SIZE),
+                  heads = config_int(cx, config, "num_attention_heads", 1, MAX_SIZE);
     heed_embedding_layer table = {0};
     if (heed_failed(cx) || !part_embedding(cx, set, part_under(cx, base, "encoder").s, "relative_attention_bias",
                                            buckets, heads, m->init, &table))

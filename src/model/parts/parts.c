@@ -49,7 +49,7 @@ bool part_embedding(heed_ctx *cx, heed_params *set, const char *prefix, const ch
     layer->padding = -1;
     layer->weight =
         heed_param_add(cx, set, part_under(cx, prefix, name).s, "weight", 2, (int64_t[]){rows, width}, init);
-    if (layer->weight) layer->weight->table = true;
+    if (layer->weight) layer->weight->is_embedding = true;
     return layer->weight != NULL;
 }
 

@@ -74,18 +74,18 @@ heed_tensor *prefix_step(heed_ctx *cx, const void *own, struct stepper_sizes siz
     ids = heed_contiguous(cx, ids);
     if (!ids) return NULL;
     const int64_t R = ids->shape[0], T = ids->shape[1];
-    int64_t longest = 0;
+    int64_t max_length = 0;
     bool alike = true;
     for (int64_t r = 0; r < R; r++) {
         const int64_t end = s->held[r] + (counts ? counts[r] : T);
-        longest = end > longest ? end : longest;
+        max_length = end > max_length ? end : max_length;
     }
-    if (longest > sizes.positions) {
-        heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld", (long long)longest,
-                  (long long)sizes.positions);
+    if (max_length > sizes.positions) {
+        heed_fail(cx, HEED_ERR_RANGE, "a sequence of %lld tokens: the model has positions for %lld",
+                  (long long)max_length, (long long)sizes.positions);
         return NULL;
     }
-    if (!grow(cx, s, longest)) return NULL;
+    if (!grow(cx, s, max_length)) return NULL;
     for (int64_t r = 0; r < R; r++) {
         const int64_t more = counts ? counts[r] : T;
         if (!cx->config.dry)

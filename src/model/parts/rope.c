@@ -91,7 +91,7 @@ static enum rope_scaling kind_of(heed_ctx *cx, heed_json at, bool phi) {
     if (phi && name && (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0)) return ROPE_LONG;
     const int kind = config_choice(cx, at, key, names);
     if (phi && kind > ROPE_DEFAULT && kind != ROPE_LONG)
-        heed_json_fail(cx, heed_json_find(cx, at, key), "'%s' is neither default nor longrope", shown(name).text);
+        heed_json_fail(cx, heed_json_find(cx, at, key), "'%s' is neither default nor longrope", escaped(name).s);
     return kind < 0 ? ROPE_DEFAULT : (enum rope_scaling)kind;
 }
 
@@ -123,7 +123,7 @@ static bool divide_by(heed_ctx *cx, heed_json at, const char *key, const struct 
 }
 
 static float *room_for(heed_ctx *cx, heed_params *set, const struct rope *r) {
-    return heed_params_room(cx, set, (size_t)(r->pairs > 0 ? r->pairs : 1), sizeof(float));
+    return heed_params_alloc(cx, set, (size_t)(r->pairs > 0 ? r->pairs : 1), sizeof(float));
 }
 
 static bool make_long(heed_ctx *cx, heed_json at, heed_params *set, struct rope *r, float *speeds) {

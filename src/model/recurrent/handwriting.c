@@ -18,15 +18,15 @@
 #include "tensor/engine.h"
 #include <string.h>
 
-#define MOST_CHARACTERS 65536
+#define MAX_CHARACTERS 65536
 
 struct handwriting {
     int layers;
     int64_t units, mixtures;
     heed_rnn *layer; /* (layers), of one layer each; memory of the parameter set */
     heed_linear_layer output;
-    heed_param *mean, *deviation; /* of dx and dy */
-    int64_t windows, characters;  /* K and V; 0: it writes without a text */
+    heed_param *mean, *std;      /* of dx and dy */
+    int64_t windows, characters; /* K and V; 0: it writes without a text */
     heed_linear_layer window;
     float pace;
 };
@@ -70,7 +70,7 @@ static bool build_body(heed_ctx *cx, heed_json config, heed_params *set, struct 
     m->layers = (int)config_int(cx, config, "num_layers", 1, MAX_LAYERS);
     m->mixtures = config_int(cx, config, "num_mixtures", 1, (int64_t)1 << 16);
     if (heed_failed(cx)) return false;
-    m->layer = heed_params_room(cx, set, (size_t)m->layers, sizeof *m->layer);
+    m->layer = heed_params_alloc(cx, set, (size_t)m->layers, sizeof *m->layer);
     for (int i = 0; m->layer && i < m->layers; i++)
         if (!make_layer(cx, set, m, i, init)) return false;
     if (m->windows > 0 && !part_linear(cx, set, "", "window", m->units, 3 * m->windows, true, init, &m->window))
@@ -78,7 +78,7 @@ static bool build_body(heed_ctx *cx, heed_json config, heed_params *set, struct 
     if (!part_linear(cx, set, "", "output", m->layers * m->units, 6 * m->mixtures + 1, true, init, &m->output))
         return false;
     m->mean = heed_param_buffer(cx, set, NULL, "offset_mean", 1, &two, (heed_init){.kind = HEED_INIT_ZEROS});
-    m->deviation = heed_param_buffer(cx, set, NULL, "offset_deviation", 1, &two, (heed_init){.kind = HEED_INIT_ONES});
+    m->std = heed_param_buffer(cx, set, NULL, "offset_deviation", 1, &two, (heed_init){.kind = HEED_INIT_ONES});
     return !heed_failed(cx);
 }
 
@@ -94,9 +94,9 @@ static bool build_synthesis(heed_ctx *cx, const heed_build *b, void *own) {
     m->pace = (float)config_number(cx, config, "window_pace", 1e-6, 1e6);
     for (size_t at = 0, n = characters ? strlen(characters) : 0; at < n; m->characters++)
         at += utf8_sequence(characters + at, n - at);
-    if (!heed_failed(cx) && (m->characters < 1 || m->characters > MOST_CHARACTERS))
+    if (!heed_failed(cx) && (m->characters < 1 || m->characters > MAX_CHARACTERS))
         return heed_json_fail(cx, heed_json_find(cx, config, "characters"), "%lld characters are not 1 to %d",
-                              (long long)m->characters, MOST_CHARACTERS);
+                              (long long)m->characters, MAX_CHARACTERS);
     return !heed_failed(cx) && build_body(cx, config, b->params, m);
 }
 
@@ -124,7 +124,7 @@ static bool read_strokes(heed_ctx *cx, const heed_io *in, struct run *r) {
         return heed_fail(cx, HEED_ERR_SHAPE, "strokes: shape %s is not (B,T,3) of f32", heed_shape_text(strokes).s);
     r->B = heed_dim(strokes, 0), r->T = heed_dim(strokes, 1);
     r->offset = heed_sub(cx, heed_slice(cx, strokes, 2, 0, 2), heed_param_tensor(cx, r->m->mean));
-    r->offset = heed_div(cx, r->offset, heed_param_tensor(cx, r->m->deviation));
+    r->offset = heed_div(cx, r->offset, heed_param_tensor(cx, r->m->std));
     r->x = heed_concat(cx, (heed_tensor *[]){r->offset, heed_slice(cx, strokes, 2, 2, 1)}, 2, 2);
     r->first = (struct states){heed_io_get(in, "state"), heed_io_get(in, "cell"), heed_io_get(in, "kappa"),
                                heed_io_get(in, "window")};

@@ -22,13 +22,13 @@
 
 enum kind { KIND_RNN, KIND_GRU, KIND_LSTM, KIND_LINEAR, KIND_MLP };
 const char *const forecaster_kinds[] = {"rnn", "gru", "lstm", "linear", "mlp", NULL};
-enum { MOST_QUANTILES = 64, MOST_HIDDEN = 64 };
+enum { MAX_QUANTILES = 64, MAX_HIDDEN = 64 };
 
 struct forecaster {
     enum kind kind;
     int64_t context, horizon, targets, features, known; /* L, H, C, P, K */
     int quantiles;                                      /* Q; 0: one number, the mean or the median */
-    float quantile[MOST_QUANTILES];
+    float quantile[MAX_QUANTILES];
     bool absolute;
     enum normalize { NORMALIZE_LAST, NORMALIZE_WINDOW, NORMALIZE_NONE } normalize;
     float dropout;
@@ -66,8 +66,8 @@ static const heed_key forecaster_keys[] = {
 static bool read_quantiles(heed_ctx *cx, heed_json config, struct forecaster *m) {
     const heed_json list = heed_json_array(cx, config, "quantiles");
     const int64_t n = heed_json_count(list);
-    if (!heed_failed(cx) && n > MOST_QUANTILES)
-        return heed_json_fail(cx, list, "%lld quantiles are more than %d", (long long)n, MOST_QUANTILES);
+    if (!heed_failed(cx) && n > MAX_QUANTILES)
+        return heed_json_fail(cx, list, "%lld quantiles are more than %d", (long long)n, MAX_QUANTILES);
     for (; m->quantiles < n && !heed_failed(cx); m->quantiles++) {
         const double q = heed_json_number(cx, heed_json_item(cx, list, m->quantiles), NULL);
         m->quantile[m->quantiles] = (float)q;
@@ -114,15 +114,15 @@ static bool make_recurrent(heed_ctx *cx, heed_json config, heed_params *set, str
 }
 
 static bool make_flat(heed_ctx *cx, heed_json config, heed_params *set, struct forecaster *m) {
-    int64_t sizes[MOST_HIDDEN + 2] = {m->context * (m->targets + m->features + m->known) + m->horizon * m->known};
+    int64_t sizes[MAX_HIDDEN + 2] = {m->context * (m->targets + m->features + m->known) + m->horizon * m->known};
     const int hidden =
-        m->kind == KIND_MLP ? config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, MOST_HIDDEN) : 0;
+        m->kind == KIND_MLP ? config_ints(cx, config, "hidden_sizes", 1, SIZE_MOST, sizes + 1, MAX_HIDDEN) : 0;
     const heed_activation act = config_activation(cx, config, "activation");
     sizes[hidden + 1] = m->horizon * outputs_of(m);
     if (heed_failed(cx)) return false;
     if (m->kind == KIND_MLP) return heed_mlp_make(cx, set, "layers", sizes, hidden + 1, act, m->dropout, &m->net);
     m->net.layers = 1;
-    m->net.layer = heed_params_room(cx, set, 1, sizeof *m->net.layer);
+    m->net.layer = heed_params_alloc(cx, set, 1, sizeof *m->net.layer);
     return m->net.layer && heed_linear_make(cx, set, "linear", sizes[0], sizes[1], true, m->net.layer);
 }
 
@@ -226,7 +226,7 @@ static heed_tensor *restored(heed_ctx *cx, const struct forecaster *m, const str
 
 static heed_tensor *pinball(heed_ctx *cx, const struct forecaster *m, heed_tensor *y, heed_tensor *wanted) {
     const int64_t q = m->quantiles;
-    float below[MOST_QUANTILES];
+    float below[MAX_QUANTILES];
     for (int64_t i = 0; i < q; i++) below[i] = m->quantile[i] - 1;
     wanted = heed_reshape(cx, wanted, 4, (int64_t[]){heed_dim(y, 0), heed_dim(y, 1), heed_dim(y, 2), 1});
     heed_tensor *miss = heed_sub(cx, wanted, y);

@@ -53,7 +53,7 @@ static bool pooling_build(heed_ctx *cx, const heed_build *b, void *own) {
     if (learnable) m->w = heed_param_add(cx, params, NULL, "w", 1, &m->inputs, (heed_init){.kind = HEED_INIT_ONES});
     if (heed_failed(cx)) return false;
     m->keys->frozen = m->values->frozen = true;
-    m->keys->wide = m->values->wide = true;
+    m->keys->needs_f32 = m->values->needs_f32 = true;
     return true;
 }
 

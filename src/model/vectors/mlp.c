@@ -33,7 +33,7 @@ static bool linear_build(heed_ctx *cx, const heed_build *b, void *own) {
     struct mlp *m = own;
     if (!vectors_build(cx, b->config, params, &m->vectors)) return false;
     m->net.layers = 1;
-    m->net.layer = heed_params_room(cx, params, 1, sizeof *m->net.layer);
+    m->net.layer = heed_params_alloc(cx, params, 1, sizeof *m->net.layer);
     return m->net.layer &&
            heed_linear_make(cx, params, "linear", m->vectors.inputs, m->vectors.outputs, true, &m->net.layer[0]);
 }

@@ -75,8 +75,8 @@ static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t 
     const heed_init scale = {HEED_INIT_CONSTANT, (float)config_number(cx, args, "init_values", -1e6, 1e6), 0};
     m->blocks = (int)config_int(cx, args, "depth", 0, MAX_LAYERS);
     m->class_blocks = (int)config_int(cx, args, "depth_token_only", 0, MAX_LAYERS);
-    m->block = heed_params_room(cx, set, (size_t)m->blocks + 1, sizeof *m->block);
-    m->class_block = heed_params_room(cx, set, (size_t)m->class_blocks + 1, sizeof *m->class_block);
+    m->block = heed_params_alloc(cx, set, (size_t)m->blocks + 1, sizeof *m->block);
+    m->class_block = heed_params_alloc(cx, set, (size_t)m->class_blocks + 1, sizeof *m->class_block);
     for (int i = 0; m->class_block && i < m->blocks; i++) {
         struct cait_block *const b = &m->block[i];
         const struct part_name in = part_numbered(cx, "", "blocks", i);
@@ -85,7 +85,7 @@ static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t 
             !part_linear(cx, set, in.s, "attn.proj_l", H, H, true, init, &b->before) ||
             !part_linear(cx, set, in.s, "attn.proj_w", H, H, true, init, &b->after))
             return false;
-        b->before.weight->wide = b->after.weight->wide = true; /* read by products of their own */
+        b->before.weight->needs_f32 = b->after.weight->needs_f32 = true; /* read by products of their own */
     }
     for (int i = 0; m->class_block && i < m->class_blocks; i++) {
         struct cait_block *const b = &m->class_block[i];
@@ -276,8 +276,8 @@ static bool place(const void *own, const int64_t size[2], const heed_capture_map
 static const heed_key keys[] = {
     {"architecture", HEED_KEY_TEXT, "cait_xxs24_224", "timm's name"},
     {"num_classes", HEED_KEY_INT, "1000", "number of classes; 0: features"},
-    {"img_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},
-    {"patch_size", HEED_KEY_TOKENS, "16", "of patches: a side, or height and width"},
+    {"img_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},
+    {"patch_size", HEED_KEY_INT_OR_LIST, "16", "of patches: a side, or height and width"},
     {"in_chans", HEED_KEY_INT, "3", "channels of pictures"},
     {"embed_dim", HEED_KEY_INT, "768", "width"},
     {"depth", HEED_KEY_INT, "12", "number of blocks of patches"},

@@ -42,8 +42,8 @@ static const struct vit_kind dinov2_kind = KIND(dinov2_layout), registers_kind =
         {"drop_path_rate", HEED_KEY_NUMBER, "0.0", "stochastic depth, of every layer"},                                \
         {"initializer_range", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"},                         \
         {"layer_norm_eps", HEED_KEY_NUMBER, "1e-6", "of norms"},                                                       \
-        {"image_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},                            \
-        {"patch_size", HEED_KEY_TOKENS, patch, "of patches: a side, or height and width"},                             \
+        {"image_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},                       \
+        {"patch_size", HEED_KEY_INT_OR_LIST, patch, "of patches: a side, or height and width"},                        \
         {"num_channels", HEED_KEY_INT, "3", "of pictures"},                                                            \
         {"qkv_bias", HEED_KEY_BOOL, "true", "queries, keys and values have a bias"},                                   \
         {"layerscale_value", HEED_KEY_NUMBER, "1.0", "LayerScale's beginning"}, {                                      \

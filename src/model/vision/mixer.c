@@ -58,7 +58,7 @@ static bool read_widths(heed_ctx *cx, heed_json args, int64_t C, bool gated, int
             list ? heed_json_number(cx, heed_json_item(cx, at, i % n), NULL) : heed_json_number(cx, args, "mlp_ratio");
         const double wide = ratio * (double)C;
         if (heed_failed(cx)) return false;
-        if (!(wide >= 1 && wide <= (double)SIZE_LIMIT))
+        if (!(wide >= 1 && wide <= (double)MAX_SIZE))
             return heed_json_fail(cx, at, "%g makes no width of %lld", ratio, (long long)C);
         hidden[i] = (int64_t)wide;
         if (gated && hidden[i] % 2 != 0)
@@ -70,7 +70,7 @@ static bool read_widths(heed_ctx *cx, heed_json args, int64_t C, bool gated, int
 static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t classes, void *own) {
     static const char *const pools[] = {"", "avg", NULL}, *const mlps[] = {"Mlp", "GluMlp", NULL};
     const heed_init init = {HEED_INIT_XAVIER_UNIFORM, 1, 0};
-    const int64_t C = config_int(cx, args, "embed_dim", 1, SIZE_LIMIT);
+    const int64_t C = config_int(cx, args, "embed_dim", 1, MAX_SIZE);
     heed_params *const set = b->params;
     struct mixer *const m = own;
     struct patches *const p = &m->patches;
@@ -88,7 +88,7 @@ static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t clas
         return false;
     if (heed_json_bool(cx, args, "stem_norm") && !part_norm(cx, set, "stem", "norm", C, NORM_EPS, &m->patch_norm))
         return false;
-    m->block = heed_params_room(cx, set, (size_t)m->blocks + 1, sizeof *m->block);
+    m->block = heed_params_alloc(cx, set, (size_t)m->blocks + 1, sizeof *m->block);
     for (int i = 0; m->block && i < m->blocks; i++) {
         struct mixer_block *const l = &m->block[i];
         const struct part_name in = part_numbered(cx, "", "blocks", i);
@@ -173,8 +173,8 @@ static bool place(const void *own, const int64_t size[2], const heed_capture_map
 static const heed_key keys[] = {
     {"architecture", HEED_KEY_TEXT, "mixer_s16_224", "timm's name"},
     {"num_classes", HEED_KEY_INT, "1000", "number of classes; 0: features"},
-    {"img_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},
-    {"patch_size", HEED_KEY_TOKENS, "16", "of patches: a side, or height and width"},
+    {"img_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},
+    {"patch_size", HEED_KEY_INT_OR_LIST, "16", "of patches: a side, or height and width"},
     {"in_chans", HEED_KEY_INT, "3", "channels of pictures"},
     {"num_blocks", HEED_KEY_INT, "8", "number of blocks"},
     {"embed_dim", HEED_KEY_INT, "512", "width"},

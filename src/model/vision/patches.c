@@ -19,9 +19,9 @@ bool config_sides(heed_ctx *cx, heed_json config, const char *key, int64_t high,
 }
 
 bool patches_read(heed_ctx *cx, heed_json config, const char *channels, const char *image, struct patches *p) {
-    p->channels = config_int(cx, config, channels, 1, SIDE_MOST);
-    return config_sides(cx, config, image, SIDE_MOST, p->image) &&
-           config_sides(cx, config, "patch_size", SIDE_MOST, p->patch);
+    p->channels = config_int(cx, config, channels, 1, MAX_SIDE);
+    return config_sides(cx, config, image, MAX_SIDE, p->image) &&
+           config_sides(cx, config, "patch_size", MAX_SIDE, p->patch);
 }
 
 bool patches_make(heed_ctx *cx, heed_params *set, const char *name, int64_t width, bool bias, heed_init init,

@@ -10,7 +10,7 @@
 #include "model/core/place.h"
 #include "model/parts/parts.h"
 
-#define SIDE_MOST 65536 /* of a picture */
+#define MAX_SIDE 65536 /* of a picture */
 
 /* A picture that is no whole number of patches: refused; padded with zeros; cut, when it is of the model's own size; or
  * cut whatever its size. */

@@ -55,7 +55,7 @@ static bool read_trained(heed_ctx *cx, heed_json config, int stages, int64_t tra
 static bool read_stages(heed_ctx *cx, heed_json config, struct swin_plan *p, struct swin *m) {
     const int64_t window = config_int(cx, config, "window_size", 1, 1024);
     const int stages = config_ints(cx, config, "depths", 1, MAX_LAYERS, p->depths, SWIN_STAGES),
-              n = config_ints(cx, config, "num_heads", 1, SIZE_LIMIT, p->heads, SWIN_STAGES);
+              n = config_ints(cx, config, "num_heads", 1, MAX_SIZE, p->heads, SWIN_STAGES);
     if (heed_failed(cx)) return false;
     if (stages < 1 || n != stages)
         return heed_json_fail(cx, heed_json_find(cx, config, "num_heads"), "%d numbers of heads for %d stages", n,
@@ -80,7 +80,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct swi
         .config = config,
         .set = b->params,
         .base = b->head->bare ? "" : b->family->base,
-        .width = config_int(cx, config, "embed_dim", 1, SIZE_LIMIT >> SWIN_STAGES),
+        .width = config_int(cx, config, "embed_dim", 1, MAX_SIZE >> SWIN_STAGES),
         .fits = m->second,
         .eps = (float)config_number(cx, config, "layer_norm_eps", 0, 1),
         .weights_dropout = weights_dropout,
@@ -118,8 +118,8 @@ static bool build_masked(heed_ctx *cx, const heed_build *b, void *own) {
 /* ---- the families ---- */
 
 #define SWIN_KEYS                                                                                                      \
-    {"image_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},                                \
-        {"patch_size", HEED_KEY_TOKENS, "4", "of patches: a side, or height and width"},                               \
+    {"image_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},                           \
+        {"patch_size", HEED_KEY_INT_OR_LIST, "4", "of patches: a side, or height and width"},                          \
         {"num_channels", HEED_KEY_INT, "3", "of pictures"},                                                            \
         {"embed_dim", HEED_KEY_INT, "96", "width of the first stage; each has twice that of the one before"},          \
         {"depths", HEED_KEY_INTS, "2,2,6,2", "blocks of each stage"},                                                  \

@@ -25,7 +25,7 @@ static void set_window(const struct swin_plan *p, const struct swin *m, int stag
 static bool make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_init init, struct swin_block *b) {
     const int64_t shape[] = {(2 * b->table[0] - 1) * (2 * b->table[1] - 1), b->attention.heads};
     b->bias = heed_param_add(cx, set, prefix, "relative_position_bias_table", 2, shape, init);
-    if (b->bias) b->bias->decays = false, b->bias->wide = true;
+    if (b->bias) b->bias->decays = false, b->bias->needs_f32 = true;
     return b->bias != NULL && resizable_biases(cx, set, b->bias, b->table);
 }
 
@@ -101,7 +101,7 @@ bool swin_make(heed_ctx *cx, const struct swin_plan *p, struct swin *m) {
                                   "%lld heads do not divide a width of %lld", (long long)p->heads[s], (long long)C);
         if (s > 0 && !make_merging(cx, p, s, m)) return false;
         stage->blocks = (int)p->depths[s];
-        stage->block = heed_params_room(cx, p->set, (size_t)p->depths[s], sizeof *stage->block);
+        stage->block = heed_params_alloc(cx, p->set, (size_t)p->depths[s], sizeof *stage->block);
         for (int i = 0; stage->block && i < stage->blocks; i++, number++) {
             struct swin_block *const b = &stage->block[i];
             number_block(b, s, number, i + 1 == stage->blocks);

@@ -14,8 +14,8 @@ static const struct timm_row rows[] = {
 static bool stage_numbers(heed_ctx *cx, heed_json args, const char *key, int stages, int64_t to[SWIN_STAGES]) {
     const heed_json at = heed_json_find(cx, args, key);
     const bool list = heed_json_kind_of(at) == HEED_JSON_ARRAY;
-    const int n = list ? config_ints(cx, args, key, 1, SIZE_LIMIT, to, SWIN_STAGES) : stages;
-    for (int i = 0; !list && i < stages; i++) to[i] = config_int_or(cx, args, key, 1, SIZE_LIMIT, 0);
+    const int n = list ? config_ints(cx, args, key, 1, MAX_SIZE, to, SWIN_STAGES) : stages;
+    for (int i = 0; !list && i < stages; i++) to[i] = config_int_or(cx, args, key, 1, MAX_SIZE, 0);
     if (!heed_failed(cx) && n != stages) heed_json_fail(cx, at, "%d numbers for %d stages", n, stages);
     return !heed_failed(cx);
 }
@@ -61,7 +61,7 @@ static bool read_stages(heed_ctx *cx, heed_json args, struct swin_plan *p, struc
             return heed_json_fail(cx, heed_json_find(cx, args, "img_size"), "nothing is left of it in stage %d", s);
         if (p->heads[s] < 1) /* null */
             return heed_json_fail(cx, heed_json_find(cx, args, "num_heads"), "each stage needs a number of heads");
-        if (p->head_size[s] * p->heads[s] > SIZE_LIMIT)
+        if (p->head_size[s] * p->heads[s] > MAX_SIZE)
             return heed_json_fail(cx, heed_json_find(cx, args, "head_dim"), "%lld heads of %lld numbers are too wide",
                                   (long long)p->heads[s], (long long)p->head_size[s]);
     }
@@ -77,7 +77,7 @@ static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t clas
         .config = args,
         .set = b->params,
         .base = "",
-        .width = config_int(cx, args, "embed_dim", 1, SIZE_LIMIT >> SWIN_STAGES),
+        .width = config_int(cx, args, "embed_dim", 1, MAX_SIZE >> SWIN_STAGES),
         .fits = !heed_json_bool(cx, args, "always_partition"),
         .eps = SWIN_EPS,
         .weights_dropout = (float)config_number(cx, args, "attn_drop_rate", 0, 1),
@@ -101,14 +101,15 @@ static const struct timm_kind kind = {rows, make};
 static const heed_key keys[] = {
     {"architecture", HEED_KEY_TEXT, "swin_tiny_patch4_window7_224", "timm's name"},
     {"num_classes", HEED_KEY_INT, "1000", "number of classes; 0: features"},
-    {"img_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},
-    {"patch_size", HEED_KEY_TOKENS, "4", "of patches: a side, or height and width"},
+    {"img_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},
+    {"patch_size", HEED_KEY_INT_OR_LIST, "4", "of patches: a side, or height and width"},
     {"in_chans", HEED_KEY_INT, "3", "channels of pictures"},
     {"embed_dim", HEED_KEY_INT, "96", "width of the first stage; each has twice that of the one before"},
     {"depths", HEED_KEY_INTS, "2,2,6,2", "blocks of each stage"},
-    {"num_heads", HEED_KEY_TOKENS, "3,6,12,24", "attention heads of each stage"},
-    {"head_dim", HEED_KEY_TOKENS, "null", "numbers in a head; null: the stage's width by its heads"},
-    {"window_size", HEED_KEY_TOKENS, "7", "side of windows, in patches; height and width; or a side for each stage"},
+    {"num_heads", HEED_KEY_INT_OR_LIST, "3,6,12,24", "attention heads of each stage"},
+    {"head_dim", HEED_KEY_INT_OR_LIST, "null", "numbers in a head; null: the stage's width by its heads"},
+    {"window_size", HEED_KEY_INT_OR_LIST, "7",
+     "side of windows, in patches; height and width; or a side for each stage"},
     {"always_partition", HEED_KEY_BOOL, "false", "windows larger than the grid stay so, and shift"},
     {"strict_img_size", HEED_KEY_BOOL, "true", "no effect: pictures of other sizes are taken in any case"},
     {"mlp_ratio", HEED_KEY_NUMBER, "4.0", "width of the feed-forward layer, by the stage's"},

@@ -35,7 +35,7 @@ static heed_json arguments(heed_ctx *cx, const heed_family *family, heed_json co
             return args;
         }
     heed_json_fail(cx, heed_json_find(cx, config, "architecture"), "'%s' is none of timm's architectures that heed has",
-                   shown(name).text);
+                   escaped(name).s);
     return (heed_json){0};
 }
 
@@ -91,7 +91,7 @@ heed_activation timm_activation(heed_ctx *cx, heed_json args, const char *key, h
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcasecmp(name, own[i].name) == 0) return own[i].act;
     if (!heed_activation_find(name, &act))
-        heed_json_fail(cx, heed_json_find(cx, args, key), "'%s' is no activation that heed has", shown(name).text);
+        heed_json_fail(cx, heed_json_find(cx, args, key), "'%s' is no activation that heed has", escaped(name).s);
     return act;
 }
 
@@ -100,12 +100,12 @@ bool timm_rms(heed_ctx *cx, heed_json args, const char *key) {
     if (!name || strcasecmp(name, "layernorm") == 0 || strcasecmp(name, "layernormfp32") == 0) return false;
     if (strcasecmp(name, "rmsnorm") == 0 || strcasecmp(name, "rmsnormfp32") == 0) return true;
     heed_json_fail(cx, heed_json_find(cx, args, key),
-                   "'%s' is neither layernorm nor rmsnorm, the norms that heed has here", shown(name).text);
+                   "'%s' is neither layernorm nor rmsnorm, the norms that heed has here", escaped(name).s);
     return false;
 }
 
 bool timm_only(heed_ctx *cx, heed_json args, const char *key, const char *value) {
     const char *const text = text_of(cx, args, key);
     if (heed_failed(cx) || !text || strcmp(text, value) == 0) return !heed_failed(cx);
-    return heed_json_fail(cx, heed_json_find(cx, args, key), "heed has no '%s' here, only %s", shown(text).text, value);
+    return heed_json_fail(cx, heed_json_find(cx, args, key), "heed has no '%s' here, only %s", escaped(text).s, value);
 }

@@ -32,7 +32,7 @@ static bool make_attention(heed_ctx *cx, const struct making *k, const char *pre
                                       "attention.attention.value"};
     const int64_t size =
         heed_json_int_or(cx, k->config, "head_dim", 0); /* no key of the config class, but it is read */
-    if (size < 0 || size > SIZE_LIMIT)
+    if (size < 0 || size > MAX_SIZE)
         return heed_json_fail(cx, heed_json_find(cx, k->config, "head_dim"), "must be 0 to 2^30, is %lld",
                               (long long)size);
     if (!part_heads(cx, k->config, "hidden_size", "num_attention_heads", a)) return false;
@@ -52,8 +52,8 @@ static bool make_norms(heed_ctx *cx, const struct making *k, const char *prefix,
 /* SwiGLU keeps two thirds of the width, rounded up to whole eights; gate and value are the halves of one matrix. */
 static bool make_feed_forward(heed_ctx *cx, const struct making *k, const char *prefix, heed_feed_forward *l) {
     const struct vit_layout *const n = &k->names;
-    const int64_t C = k->width, wide = n->key.ratio ? C * config_int(cx, k->config, n->key.ratio, 1, SIZE_LIMIT)
-                                                    : config_int(cx, k->config, n->key.hidden, 1, SIZE_LIMIT);
+    const int64_t C = k->width, wide = n->key.ratio ? C * config_int(cx, k->config, n->key.ratio, 1, MAX_SIZE)
+                                                    : config_int(cx, k->config, n->key.hidden, 1, MAX_SIZE);
     l->fused = n->key.swiglu && heed_json_bool(cx, k->config, n->key.swiglu);
     l->act = l->fused ? HEED_ACT_SILU : config_activation(cx, k->config, "hidden_act");
     const int64_t hidden = l->fused ? (wide * 2 / 3 + 7) / 8 * 8 : wide;
@@ -93,8 +93,7 @@ static heed_param *make_mask(heed_ctx *cx, const struct making *k, const char *p
 static bool make_embeddings(heed_ctx *cx, const struct making *k, const char *base, bool masked, struct vit *m) {
     const heed_init zeros = {.kind = HEED_INIT_ZEROS};
     const struct vit_layout *const n = &k->names;
-    const int64_t C = k->width,
-                  more = n->registers ? config_int(cx, k->config, "num_register_tokens", 0, SIZE_LIMIT) : 0;
+    const int64_t C = k->width, more = n->registers ? config_int(cx, k->config, "num_register_tokens", 0, MAX_SIZE) : 0;
     const struct part_name in = part_under(cx, base, "embeddings");
     struct patches *const p = &m->patches;
     p->any_size = true;
@@ -122,7 +121,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct vit
         .kind = kind,
         .config = b->config,
         .set = b->params,
-        .width = config_int(cx, b->config, "hidden_size", 1, SIZE_LIMIT),
+        .width = config_int(cx, b->config, "hidden_size", 1, MAX_SIZE),
         .eps = (float)config_number(cx, b->config, "layer_norm_eps", 0, 1),
         .init = {HEED_INIT_TRUNCATED, 0, (float)config_number(cx, b->config, "initializer_range", 0, 100)},
     };
@@ -131,7 +130,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct vit
     heed_encoder *const e = &m->stack;
     if (heed_failed(cx) || !make_embeddings(cx, &k, base, masked, m)) return false;
     e->layers = (int)config_int(cx, b->config, "num_hidden_layers", 0, MAX_LAYERS);
-    e->layer = heed_params_room(cx, b->params, (size_t)e->layers + 1, sizeof *e->layer);
+    e->layer = heed_params_alloc(cx, b->params, (size_t)e->layers + 1, sizeof *e->layer);
     for (int i = 0; e->layer && i < e->layers; i++) {
         e->layer[i].number = i;
         e->layer[i].drop_path = kind->even_drop_path ? (float)drop_path : vit_drop_path(drop_path, i, e->layers);
@@ -154,7 +153,7 @@ bool vit_build_bare(heed_ctx *cx, const heed_build *b, void *own) {
     struct vit *m = own;
     if (!make_body(cx, b, false, m)) return false;
     if (kind->masks) return true; /* the class token's state as it is */
-    const int64_t C = width_of(m), out = config_int_or(cx, b->config, "pooler_output_size", 1, SIZE_LIMIT, C);
+    const int64_t C = width_of(m), out = config_int_or(cx, b->config, "pooler_output_size", 1, MAX_SIZE, C);
     m->pooler_act = config_activation(cx, b->config, "pooler_act");
     if (!linear_make(cx, b, "pooler.dense", C, out, m, &m->pooler)) return false;
     m->pooler.weight->head = m->pooler.bias->head = true; /* models that were trained to classify lack it */
@@ -201,8 +200,8 @@ static const heed_key vit_keys[] = {
     {"drop_path_rate", HEED_KEY_NUMBER, "0.0", "stochastic depth of the last layer; those before drop less"},
     {"initializer_range", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"},
     {"layer_norm_eps", HEED_KEY_NUMBER, "1e-12", "of norms"},
-    {"image_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},
-    {"patch_size", HEED_KEY_TOKENS, "16", "of patches: a side, or height and width"},
+    {"image_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},
+    {"patch_size", HEED_KEY_INT_OR_LIST, "16", "of patches: a side, or height and width"},
     {"num_channels", HEED_KEY_INT, "3", "of pictures"},
     {"qkv_bias", HEED_KEY_BOOL, "true", "queries, keys and values have a bias"},
     {"encoder_stride", HEED_KEY_INT, "16", "pixels that a patch becomes on each side, of masked pictures"},

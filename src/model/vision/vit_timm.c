@@ -121,7 +121,7 @@ static bool make_embeddings(heed_ctx *cx, heed_json config, heed_params *set, co
     struct patches *const p = &m->patches;
     const bool pre_norm = heed_json_bool(cx, a->at, "pre_norm"), class = heed_json_bool(cx, a->at, "class_token"),
                bare = heed_json_bool(cx, a->at, "no_embed_class");
-    const int64_t C = a->width, registers = config_int(cx, a->at, "reg_tokens", 0, SIDE_MOST);
+    const int64_t C = a->width, registers = config_int(cx, a->at, "reg_tokens", 0, MAX_SIDE);
     const char *const positions = heed_json_text(cx, a->at, "pos_embed");
     const heed_init token = {HEED_INIT_NORMAL, 0, 1e-6F};
     int n = 0;
@@ -194,8 +194,8 @@ static bool read_arguments(heed_ctx *cx, heed_json config, struct arguments *a) 
     for (int i = 0; i < 2; i++)
         if (timm_given(cx, config, own[i]))
             return heed_json_fail(cx, heed_json_find(cx, config, "model_args"), "timm has no argument '%s'", own[i]);
-    a->width = config_int(cx, a->at, "embed_dim", 1, SIZE_LIMIT);
-    a->heads = config_int(cx, a->at, "num_heads", 1, SIZE_LIMIT);
+    a->width = config_int(cx, a->at, "embed_dim", 1, MAX_SIZE);
+    a->heads = config_int(cx, a->at, "num_heads", 1, MAX_SIZE);
     if (heed_failed(cx)) return false;
     if (a->width % a->heads != 0)
         return heed_json_fail(cx, heed_json_find(cx, a->at, "num_heads"),
@@ -228,7 +228,7 @@ static bool make(heed_ctx *cx, const heed_build *b, heed_json args, int64_t clas
     m->patch_dropout = (float)config_number(cx, args, "patch_drop_rate", 0, 1);
     e->layers = (int)config_int(cx, args, "depth", 0, MAX_LAYERS);
     if (heed_failed(cx) || !make_embeddings(cx, b->config, b->params, &a, distilled, m)) return false;
-    e->layer = heed_params_room(cx, b->params, (size_t)e->layers + 1, sizeof *e->layer);
+    e->layer = heed_params_alloc(cx, b->params, (size_t)e->layers + 1, sizeof *e->layer);
     for (int i = 0; e->layer && i < e->layers; i++) {
         e->layer[i].number = i;
         e->layer[i].drop_path = vit_drop_path(drop_path, i, e->layers);
@@ -241,8 +241,8 @@ static const struct timm_kind kind = {rows, make};
 static const heed_key keys[] = {
     {"architecture", HEED_KEY_TEXT, "vit_tiny_patch16_224", "timm's name"},
     {"num_classes", HEED_KEY_INT, "1000", "number of classes; 0: features"},
-    {"img_size", HEED_KEY_TOKENS, "224", "of pictures: a side, or height and width"},
-    {"patch_size", HEED_KEY_TOKENS, "16", "of patches: a side, or height and width"},
+    {"img_size", HEED_KEY_INT_OR_LIST, "224", "of pictures: a side, or height and width"},
+    {"patch_size", HEED_KEY_INT_OR_LIST, "16", "of patches: a side, or height and width"},
     {"in_chans", HEED_KEY_INT, "3", "channels of pictures"},
     {"embed_dim", HEED_KEY_INT, "768", "width"},
     {"depth", HEED_KEY_INT, "12", "number of layers"},

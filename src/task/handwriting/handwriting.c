@@ -20,7 +20,7 @@ bool handwriting_encode(heed_ctx *cx, const char *characters, const char *text, 
         }
         if (!found)
             return heed_fail(cx, HEED_ERR_RANGE, "the model has not learnt to write '%s', only these: %s",
-                             shown_bytes(text + at, size > 0 ? size : 1).text, shown(characters).text);
+                             escaped_bytes(text + at, size > 0 ? size : 1).s, escaped(characters).s);
         if (!heed_ids_put(cx, to, id)) return false;
     }
     return true;
@@ -69,7 +69,7 @@ bool heed_handwriting_characters(heed_ctx *cx, const heed_writings *w, heed_stri
 /* ---- columns ---- */
 
 /* From point .. to point of each piece, and the pen of every point but first ones, which nothing comes before. */
-static bool fill_labels(heed_ctx *cx, const heed_writings *w, int64_t longest, heed_handwriting_set *s) {
+static bool fill_labels(heed_ctx *cx, const heed_writings *w, int64_t max_length, heed_handwriting_set *s) {
     const int64_t points = w->start[w->n];
     s->label = heed_mem_new(cx, (size_t)points * sizeof *s->label);
     s->span = heed_mem_new(cx, 2 * (size_t)w->n * sizeof *s->span);
@@ -78,7 +78,7 @@ static bool fill_labels(heed_ctx *cx, const heed_writings *w, int64_t longest, h
     for (int64_t i = 0; i < w->n; i++) {
         int64_t end = w->start[i + 1];
         s->label[w->start[i]] = HEED_NO_LABEL;
-        if (longest > 0 && end - w->start[i] > longest) end = w->start[i] + longest, s->cut++;
+        if (max_length > 0 && end - w->start[i] > max_length) end = w->start[i] + max_length, s->cut++;
         s->span[2 * i] = w->start[i];
         s->span[2 * i + 1] = end;
     }
@@ -102,13 +102,13 @@ static bool fill_letters(heed_ctx *cx, const heed_writings *w, const char *chara
     return ok;
 }
 
-bool heed_handwriting_columns(heed_ctx *cx, const heed_writings *w, const char *characters, int64_t longest,
+bool heed_handwriting_columns(heed_ctx *cx, const heed_writings *w, const char *characters, int64_t max_length,
                               heed_handwriting_set *set) {
     if (set) *set = (heed_handwriting_set){0};
     if (heed_failed(cx)) return false;
     if (!set) return heed_fail(cx, HEED_ERR_USAGE, "handwriting: the set is NULL");
     if (!w || w->n < 1) return heed_fail(cx, HEED_ERR_USAGE, "handwriting: pieces of writing are needed");
-    if (!fill_labels(cx, w, longest, set) || (characters && !fill_letters(cx, w, characters, set))) {
+    if (!fill_labels(cx, w, max_length, set) || (characters && !fill_letters(cx, w, characters, set))) {
         heed_handwriting_free(cx, set);
         return false;
     }

@@ -8,7 +8,7 @@
 #define NUMBERS      2000 /* by synthetic writers, */
 #define NUMBERS_TEST 200  /* and others to test with */
 #define LEAST_DIGITS 4
-#define MOST_DIGITS  7
+#define MAX_DIGITS   7
 #define TEST_SEED    0x7E57000000000000u /* its writers are others */
 
 struct handwriting {
@@ -34,7 +34,7 @@ static bool is_drawn(const char *path) { return strcmp(path, "strokes") == 0; }
 static bool read_pieces(heed_ctx *cx, const char *path, bool test, heed_writings *to) {
     if (!is_drawn(path)) return heed_writings_read(cx, path, to);
     return heed_writings_numbers(cx, test ? heed_seed(cx) ^ TEST_SEED : heed_seed(cx), 0, test ? NUMBERS_TEST : NUMBERS,
-                                 LEAST_DIGITS, MOST_DIGITS, to);
+                                 LEAST_DIGITS, MAX_DIGITS, to);
 }
 
 static bool reads_text(const heed_run *r) { return r->head; }
@@ -55,7 +55,7 @@ static bool find_characters(heed_run *r, struct handwriting *h) {
 static bool load(heed_run *r) {
     struct handwriting *const h = heed_mem_new(r->cx, sizeof *h);
     const char *const test = run_text(r, "test") ? run_text(r, "test") : is_drawn(r->path) ? r->path : NULL;
-    const int64_t longest = run_int(r, "max-length");
+    const int64_t max_length = run_int(r, "max-length");
     if (!h) return false;
     *h = (struct handwriting){0};
     r->user = h;
@@ -63,13 +63,13 @@ static bool load(heed_run *r) {
         return false;
     if (!find_characters(r, h)) return heed_fail_in(r->cx, "%s", r->path);
     const char *const characters = reads_text(r) ? h->characters.s : NULL;
-    if (!heed_handwriting_columns(r->cx, &h->pieces, characters, longest, &h->set))
+    if (!heed_handwriting_columns(r->cx, &h->pieces, characters, max_length, &h->set))
         return heed_fail_in(r->cx, "%s", r->path);
-    if (test && !heed_handwriting_columns(r->cx, &h->test, characters, longest, &h->test_set))
+    if (test && !heed_handwriting_columns(r->cx, &h->test, characters, max_length, &h->test_set))
         return heed_fail_in(r->cx, "%s", test);
     if (h->set.cut > 0)
         heed_note(r->cx, HEED_LOG_WARN, "%lld of %lld pieces were longer than %lld points and are cut",
-                  (long long)h->set.cut, (long long)h->pieces.n, (long long)longest);
+                  (long long)h->set.cut, (long long)h->pieces.n, (long long)max_length);
     return heed_rows_split(r->cx, h->pieces.n, run_held_out(r, h->pieces.n), heed_seed(r->cx), &h->train_rows,
                            &h->n_train, &h->valid_rows, &h->n_valid);
 }

@@ -133,10 +133,10 @@ static bool make_columns(heed_ctx *cx, const heed_text_reader *reader, heed_task
 
 static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *d) {
     struct music *const m = music_of(d);
-    const int64_t positions = reader->longest > 0 ? reader->longest : LONGEST_MEASURED;
+    const int64_t positions = reader->max_length > 0 ? reader->max_length : LONGEST_MEASURED;
     forget(cx, m);
     if (!reader->next) return heed_fail(cx, HEED_ERR_USAGE, "music: the model takes no shift_labels");
-    m->context = d->opts.longest > 0 ? d->opts.longest : STANDARD_CONTEXT;
+    m->context = d->opts.max_length > 0 ? d->opts.max_length : STANDARD_CONTEXT;
     if (m->context > positions) m->context = positions;
     if (m->context < LEAST_CONTEXT)
         return heed_fail(cx, HEED_ERR_RANGE, "music: a context of %lld tokens: at least %d, two steps, are needed",

@@ -167,7 +167,7 @@ bool heed_music_decode(heed_ctx *cx, const heed_tokenizer *tokens, const int32_t
         if (heed_tokenizer_is_special(tokens, id[i])) continue;
         if (!music_word(word, &voice, &x) || voice != turn)
             return heed_fail(cx, HEED_ERR_FORMAT, "music: token %lld, '%s', is out of turn", (long long)i + 1,
-                             shown(word).text);
+                             escaped(word).s);
         pitch[voice] = x & ~HEED_HELD;
         again[voice] = !(x & HEED_HELD);
         turn = (turn + 1) % HEED_VOICES;

@@ -42,7 +42,7 @@ struct tally {
     struct sums *model, *repeated;      /* (targets) */
     double *by_step, *repeated_by_step; /* (horizon) */
     int64_t quantiles, middle;
-    float quantile[MOST_QUANTILES], sorted[MOST_QUANTILES];
+    float quantile[MAX_QUANTILES], sorted[MAX_QUANTILES];
     double pinball, inside, width;
 };
 
@@ -179,7 +179,7 @@ bool forecasting_measure(heed_ctx *cx, const heed_forecasting *f, const heed_mod
                       .repeated = zeros(cx, targets, sizeof *t.repeated),
                       .by_step = zeros(cx, horizon, sizeof *t.by_step),
                       .repeated_by_step = zeros(cx, horizon, sizeof *t.repeated_by_step)};
-    t.quantiles = config_quantiles(cx, heed_model_config(model), t.quantile, MOST_QUANTILES);
+    t.quantiles = config_quantiles(cx, heed_model_config(model), t.quantile, MAX_QUANTILES);
     t.middle = quantile_middle(t.quantile, t.quantiles);
     score->target = zeros(cx, targets, sizeof *score->target);
     score->repeated_target = zeros(cx, targets, sizeof *score->repeated_target);

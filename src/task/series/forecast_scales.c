@@ -216,7 +216,7 @@ static bool get_parts(heed_ctx *cx, heed_json at, struct parts *parts) {
         const char *text = heed_json_text_or(cx, at, part_keys[i], NULL);
         parts->end[i] = (double)INFINITY;
         if (text && !heed_time_read(text, NULL, &parts->end[i]))
-            return heed_json_fail(cx, heed_json_find(cx, at, part_keys[i]), "'%s' is no time", shown(text).text);
+            return heed_json_fail(cx, heed_json_find(cx, at, part_keys[i]), "'%s' is no time", escaped(text).s);
     }
     return !heed_failed(cx);
 }

@@ -150,7 +150,7 @@ static bool begin(heed_run *r) {
               (long long)heed_forecasting_windows(d->f, HEED_FORECAST_VALID),
               (long long)heed_forecasting_windows(d->f, HEED_FORECAST_TEST),
               heed_json_text(r->cx, heed_model_config(r->model), "kind"),
-              text_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", numbers));
+              text_count(heed_params_size(heed_model_params(r->model)), "parameter", "parameters", numbers));
     return !heed_failed(r->cx);
 }
 

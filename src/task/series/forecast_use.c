@@ -21,15 +21,15 @@ struct use {
 static bool long_enough(const struct use *u, int64_t g) {
     const heed_history *h = u->h;
     const int64_t rows = h->start[g + 1] - h->start[g] - h->future[g], columns = h->known_names != NULL;
-    const struct shown kept = shown(h->series_names ? h->series_names[g] : "the series");
+    const struct escaped kept = escaped(h->series_names ? h->series_names[g] : "the series");
     if (rows < u->context)
-        return heed_fail(u->cx, HEED_ERR_RANGE, "forecast: %s has %lld steps with values; the model reads %lld",
-                         kept.text, (long long)rows, (long long)u->context);
+        return heed_fail(u->cx, HEED_ERR_RANGE, "forecast: %s has %lld steps with values; the model reads %lld", kept.s,
+                         (long long)rows, (long long)u->context);
     if (columns && h->future[g] < u->horizon)
         return heed_fail(u->cx, HEED_ERR_RANGE,
                          "forecast: %s has %lld rows behind its last value; %lld are needed, with the columns that are "
                          "known for the future and without a target",
-                         kept.text, (long long)h->future[g], (long long)u->horizon);
+                         kept.s, (long long)h->future[g], (long long)u->horizon);
     return true;
 }
 
@@ -122,8 +122,8 @@ static bool run_all(const struct use *u) {
 
 static heed_forecast *new_forecast(const struct use *u) {
     const heed_history *h = u->h;
-    float quantile[MOST_QUANTILES];
-    const int64_t quantiles = config_quantiles(u->cx, heed_model_config(u->model), quantile, MOST_QUANTILES);
+    float quantile[MAX_QUANTILES];
+    const int64_t quantiles = config_quantiles(u->cx, heed_model_config(u->model), quantile, MAX_QUANTILES);
     heed_forecast *f = heed_mem_new(u->cx, sizeof *f);
     if (!f) return NULL;
     *f = (heed_forecast){.series = h->series, .steps = u->horizon, .targets = h->targets, .outputs = 1};

@@ -67,6 +67,6 @@ void cuts_copy(const void *own, uint64_t seed, int64_t epoch, int64_t row, const
 int64_t config_quantiles(heed_ctx *cx, heed_json config, float *out, int64_t most);
 int64_t quantile_middle(const float *quantile, int64_t n);
 void quantiles_sort(float *values, int64_t n); /* where they cross (Chernozhukov et al. 2010) */
-enum { MOST_QUANTILES = 64 };
+enum { MAX_QUANTILES = 64 };
 
 #endif

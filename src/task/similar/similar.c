@@ -215,7 +215,7 @@ const char *heed_similar_text(const heed_similar *s, int64_t line) {
     return s ? heed_line_text(&s->texts, line - 1) : NULL;
 }
 const char *heed_similar_index(const heed_similar *s) { return s ? s->path : NULL; }
-const char *heed_similar_made(const heed_similar *s) { return s ? s->made : NULL; }
+const char *heed_similar_rebuild_reason(const heed_similar *s) { return s ? s->made : NULL; }
 int64_t heed_similar_cut(const heed_similar *s) { return s ? s->cut : 0; }
 
 /* ---- searching ---- */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define AT_ONCE     64                  /* pictures between two reports, and */
-#define MOST_PIXELS ((int64_t)32 << 20) /* pixels of those that wait to be embedded together */
+#define AT_ONCE    64                  /* pictures between two reports, and */
+#define MAX_PIXELS ((int64_t)32 << 20) /* pixels of those that wait to be embedded together */
 
 /* ---- which ---- */
 
@@ -24,7 +24,7 @@ struct paths {
 static bool add_path(struct paths *p, const char *path) {
     const size_t size = strlen(path);
     if (strchr(path, '\n') || utf8_bad(path, size) != size)
-        return heed_fail(p->cx, HEED_ERR_FORMAT, "%s: the name is not UTF-8 or has a line break", shown(path).text);
+        return heed_fail(p->cx, HEED_ERR_FORMAT, "%s: the name is not UTF-8 or has a line break", escaped(path).s);
     if (p->n == p->room) {
         const int64_t room = 2 * p->room + 64;
         char **larger = heed_mem_resize(p->cx, p->path, (size_t)room * sizeof *larger);
@@ -43,13 +43,13 @@ static bool add_path(struct paths *p, const char *path) {
 static bool list_folder(struct paths *p, const char *folder) {
     DIR *d = opendir(folder);
     char path[PATH_ROOM];
-    if (!d) return heed_fail(p->cx, HEED_ERR_FILE, "%s: %s", shown(folder).text, strerror(errno));
+    if (!d) return heed_fail(p->cx, HEED_ERR_FILE, "%s: %s", escaped(folder).s, strerror(errno));
     for (struct dirent *e = readdir(d); e && !heed_failed(p->cx); e = readdir(d)) {
         struct stat what;
         if (e->d_name[0] == '.') continue;
         const char *const slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
         if (snprintf(path, sizeof path, "%s%s%s", folder, slash, e->d_name) >= PATH_ROOM)
-            heed_fail(p->cx, HEED_ERR_FILE, "%s: a path is too long", shown(folder).text);
+            heed_fail(p->cx, HEED_ERR_FILE, "%s: a path is too long", escaped(folder).s);
         else if (lstat(path, &what) == 0 && S_ISDIR(what.st_mode))
             list_folder(p, path);
         else if (picture_named(e->d_name))
@@ -65,7 +65,7 @@ static bool read_folder(heed_ctx *cx, const char *folder, heed_lines *lines) {
     struct paths p = {.cx = cx};
     heed_string text = {0};
     if (list_folder(&p, folder) && p.n == 0)
-        heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no pictures (.png, .jpg or .jpeg)", shown(folder).text);
+        heed_fail(cx, HEED_ERR_FORMAT, "%s: there are no pictures (.png, .jpg or .jpeg)", escaped(folder).s);
     if (p.n > 0) qsort(p.path, (size_t)p.n, sizeof *p.path, by_name);
     for (int64_t i = 0; i < p.n; i++) {
         if (heed_string_put(cx, &text, p.path[i], strlen(p.path[i]))) heed_string_put(cx, &text, "\n", 1);
@@ -83,7 +83,7 @@ static bool read_paths(heed_ctx *cx, const char *path, heed_lines *lines) {
     if (there && S_ISDIR(what.st_mode)) return read_folder(cx, path, lines);
     if (there && picture_named(path))
         return heed_fail(cx, HEED_ERR_FORMAT, "%s: a picture; a folder of pictures or a list of their paths is needed",
-                         shown(path).text);
+                         escaped(path).s);
     return heed_lines_read(cx, path, lines);
 }
 
@@ -126,7 +126,7 @@ static bool hash_model(heed_ctx *cx, const heed_picture_model *m, uint64_t *out)
 static int64_t read_some(heed_ctx *cx, const heed_picture_model *m, const heed_lines *lines, const int64_t *line,
                          int64_t n, heed_image *picture) {
     int64_t pixels = 0, count = 0;
-    while (count < n && pixels < MOST_PIXELS &&
+    while (count < n && pixels < MAX_PIXELS &&
            heed_picture_read(cx, m, heed_line_text(lines, line[count]), &picture[count])) {
         pixels += picture[count].width * picture[count].height;
         count++;

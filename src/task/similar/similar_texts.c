@@ -8,7 +8,7 @@
  * does before its vocabulary is known by its work on one text. */
 static bool hash_model(heed_ctx *cx, const heed_text_model *m, uint64_t *out) {
     static const char probe[] = "Ein Café; the 2 naïve CO-ops’ \xEF\xAC\x81le,  über \xE6\x9D\xB1\xE4\xBA\xAC.";
-    const int64_t how[] = {m->pooling, m->reader.longest, m->reader.prefix_space};
+    const int64_t how[] = {m->pooling, m->reader.max_length, m->reader.prefix_space};
     uint64_t h = similar_hash(2, how, sizeof how);
     heed_ids ids = {0};
     if (!similar_hash_config(cx, m->model, &h) || !heed_encode(cx, m->tokens, probe, sizeof probe - 1, true, &ids))

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHOICES_MOST 64
+#define MAX_CHOICES 64
 
 /* The texts of an example are lines of data->text: the text, then its choices. */
 struct choices {
@@ -22,16 +22,16 @@ static struct choices *choices_of(const heed_task_data *d) { return d->own; }
 /* ---- reading ---- */
 
 struct columns {
-    int64_t text, target, choice[CHOICES_MOST], n;
+    int64_t text, target, choice[MAX_CHOICES], n;
 };
 
 /* Those that --choices names, "a,b"; else all but text and target. */
 static bool find_choices(heed_ctx *cx, const heed_task_data *d, const heed_table *t, struct columns *c) {
     const char *names = d->opts.choices;
     if (!names)
-        for (int64_t k = 0; k < heed_table_columns(t) && c->n < CHOICES_MOST; k++)
+        for (int64_t k = 0; k < heed_table_columns(t) && c->n < MAX_CHOICES; k++)
             if (k != c->text && k != c->target) c->choice[c->n++] = k;
-    while (names && *names && c->n < CHOICES_MOST) {
+    while (names && *names && c->n < MAX_CHOICES) {
         char name[256];
         const size_t size = strcspn(names, ",");
         if (size >= sizeof name) return heed_fail(cx, HEED_ERR_USAGE, "%s: a name of a column is too long", d->name);
@@ -84,7 +84,7 @@ static bool read_labels(heed_ctx *cx, heed_task_data *d, const heed_table *t, co
         if (number < 0 || number >= c->n)
             return heed_fail(cx, HEED_ERR_RANGE,
                              "%s: line %lld: '%s' is not the number or letter of one of %lld choices", d->name,
-                             (long long)heed_table_line(t, i), shown(cell).text, (long long)c->n);
+                             (long long)heed_table_line(t, i), escaped(cell).s, (long long)c->n);
         own->label[i] = (int32_t)number;
     }
     return !heed_failed(cx);
@@ -130,12 +130,12 @@ static void free_choices(heed_ctx *cx, heed_task_data *d) {
 
 /* Sequences of one example: tokens, mask and types of n choices, each (longest, n). */
 struct encoder_room {
-    heed_encoding encoding[CHOICES_MOST];
+    heed_encoding encoding[MAX_CHOICES];
     heed_ids ids, cells;
 };
 
 static void free_room(heed_ctx *cx, struct encoder_room *room) {
-    for (int i = 0; i < CHOICES_MOST; i++) heed_encoding_free(cx, &room->encoding[i]);
+    for (int i = 0; i < MAX_CHOICES; i++) heed_encoding_free(cx, &room->encoding[i]);
     heed_ids_free(cx, &room->ids);
     heed_ids_free(cx, &room->cells);
 }
@@ -154,10 +154,10 @@ static void set_columns(const heed_text_reader *reader, int64_t n, bool labels, 
 }
 
 static bool put_cells(heed_ctx *cx, const heed_text_reader *reader, struct encoder_room *room, int64_t n,
-                      int64_t longest) {
+                      int64_t max_length) {
     room->cells.count = 0;
     for (int k = 0; k < (reader->types ? 3 : 2); k++)
-        for (int64_t i = 0; i < longest; i++)
+        for (int64_t i = 0; i < max_length; i++)
             for (int64_t j = 0; j < n; j++) {
                 const heed_encoding *e = &room->encoding[j];
                 const bool is = i < e->count;
@@ -173,18 +173,18 @@ static bool put_cells(heed_ctx *cx, const heed_text_reader *reader, struct encod
 static bool add_example(heed_ctx *cx, const heed_text_reader *reader, const heed_choices *one, const int32_t *label,
                         struct encoder_room *room, heed_dataset *set, int64_t *cut) {
     heed_cell cells[HEED_COLUMNS_MAX];
-    int64_t longest = 1;
+    int64_t max_length = 1;
     for (int64_t j = 0; j < one->n; j++) {
         const heed_text_input text = {.text = one->text, .pair = one->choice[j]};
         bool is_long = false;
         if (!heed_text_cells(cx, reader, &text, &room->encoding[j], &room->ids, cells, &is_long)) return false;
-        if (room->encoding[j].count > longest) longest = room->encoding[j].count;
+        if (room->encoding[j].count > max_length) max_length = room->encoding[j].count;
         *cut += is_long;
     }
     if (set->columns == 0) set_columns(reader, one->n, label, set);
-    if (!put_cells(cx, reader, room, one->n, longest)) return false;
+    if (!put_cells(cx, reader, room, one->n, max_length)) return false;
     for (int k = 0; k < (reader->types ? 3 : 2); k++)
-        cells[k] = (heed_cell){room->cells.id + k * longest * one->n, longest};
+        cells[k] = (heed_cell){room->cells.id + k * max_length * one->n, max_length};
     int32_t right = label ? *label : 0;
     cells[reader->types ? 3 : 2] = (heed_cell){&right, 1};
     return heed_dataset_add(cx, set, cells);
@@ -193,7 +193,7 @@ static bool add_example(heed_ctx *cx, const heed_text_reader *reader, const heed
 static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *d) {
     const struct choices *own = choices_of(d);
     struct encoder_room *room = heed_mem_new(cx, sizeof *room);
-    const char *choice[CHOICES_MOST];
+    const char *choice[MAX_CHOICES];
     if (!room) return false;
     memset(room, 0, sizeof *room);
     for (int64_t i = 0; i * (own->n + 1) < d->text.count && !heed_cancelled(cx); i++) {
@@ -273,13 +273,13 @@ bool heed_choose(heed_ctx *cx, const heed_text_model *m, const heed_choices *que
     if (!m || n < 0 || (n > 0 && (!questions || !out)))
         return heed_fail(cx, HEED_ERR_USAGE, "choose: a model, questions and a place for probabilities are needed");
     for (int64_t i = 0; i < n; i++)
-        if (questions[i].n < 0 || questions[i].n > CHOICES_MOST)
+        if (questions[i].n < 0 || questions[i].n > MAX_CHOICES)
             return heed_fail(cx, HEED_ERR_RANGE, "choose: text %lld: %lld choices, not at most %d", (long long)i + 1,
-                             (long long)questions[i].n, CHOICES_MOST);
+                             (long long)questions[i].n, MAX_CHOICES);
     struct encoder_room *room = heed_mem_new(cx, sizeof *room);
     if (!room) return false;
     memset(room, 0, sizeof *room);
-    for (int64_t choices = 1; choices <= CHOICES_MOST && !heed_failed(cx); choices++)
+    for (int64_t choices = 1; choices <= MAX_CHOICES && !heed_failed(cx); choices++)
         for (int64_t i = 0; i < n; i++)
             if (questions[i].n == choices) {
                 choose_some(cx, m, questions, n, choices, room, out, &too_long);

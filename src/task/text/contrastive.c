@@ -173,9 +173,9 @@ static bool write_files(heed_ctx *cx, const heed_model *model, const heed_text_r
              "  \"pooling_mode_mean_sqrt_len_tokens\": false\n}\n",
              (long long)width);
     if (!write_text(cx, dir, POOLING_FILE, text) || !write_text(cx, dir, MODULES_FILE, modules)) return false;
-    if (reader->longest <= 0) return true;
+    if (reader->max_length <= 0) return true;
     snprintf(text, sizeof text, "{\n  \"max_seq_length\": %lld,\n  \"do_lower_case\": false\n}\n",
-             (long long)reader->longest);
+             (long long)reader->max_length);
     return write_text(cx, dir, SENTENCE_FILE, text);
 }
 

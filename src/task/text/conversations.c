@@ -29,7 +29,7 @@ static bool read_message(heed_ctx *cx, heed_json at, struct documents *texts, st
                                                                  who ? text_of(cx, at, "content", "value") : NULL;
     if (!said) return false;
     if (!heed_chat_role_find(who, &role))
-        return heed_fail(cx, HEED_ERR_FORMAT, "the role '%s' is none of system, user and assistant", shown(who).text);
+        return heed_fail(cx, HEED_ERR_FORMAT, "the role '%s' is none of system, user and assistant", escaped(who).s);
     return documents_put(cx, texts, said, strlen(said)) && heed_ids_put(cx, &to->role, (int32_t)role);
 }
 

@@ -272,14 +272,14 @@ static bool encode_documents(heed_ctx *cx, const heed_text_reader *reader, heed_
 
 static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *d) {
     struct lm *const m = lm_of(d);
-    const int64_t asked = d->opts.longest > 0 ? d->opts.longest : STANDARD_CONTEXT;
+    const int64_t asked = d->opts.max_length > 0 ? d->opts.max_length : STANDARD_CONTEXT;
     forget(cx, m);
     if (!reader->next || (packs(d) && !reader->packs))
         return heed_fail(cx, HEED_ERR_USAGE, "lm: the model takes no %s",
                          reader->next ? "segment_ids" : "shift_labels");
     if (packs(d) && d->opts.carry)
         return heed_fail(cx, HEED_ERR_USAGE, "lm: state is carried through one text: it is not cut into documents");
-    m->context = reader->longest > 0 && reader->longest < asked ? reader->longest : asked;
+    m->context = reader->max_length > 0 && reader->max_length < asked ? reader->max_length : asked;
     return packs(d) ? encode_documents(cx, reader, d) : encode_stream(cx, reader, d);
 }
 

@@ -14,7 +14,7 @@
 
 #define STANDARD_LENGTH 128
 #define STANDARD_SHARE  0.15
-#define LOGITS_MOST     ((int64_t)1 << 24)
+#define MAX_LOGITS      ((int64_t)1 << 24)
 
 /* ---- reading ---- */
 
@@ -60,7 +60,7 @@ struct packer {
     const heed_text_reader *reader;
     heed_ids frame;          /* the special tokens, */
     int64_t before;          /* of which so many stand before the text */
-    int64_t longest;         /* tokens of the text in a sequence */
+    int64_t max_length;      /* tokens of the text in a sequence */
     struct masked_tokens of; /* the document */
     heed_ids row, row_type;  /* a sequence: its tokens, then their labels */
 };
@@ -72,13 +72,13 @@ static void free_packer(heed_ctx *cx, struct packer *p) {
 }
 
 int64_t masked_longest(const heed_task_data *d, const heed_text_reader *reader) {
-    const int64_t asked = d->opts.longest > 0 ? d->opts.longest : STANDARD_LENGTH, most = reader->longest;
+    const int64_t asked = d->opts.max_length > 0 ? d->opts.max_length : STANDARD_LENGTH, most = reader->max_length;
     return most > 0 && most < asked ? most : asked;
 }
 
 /* The special tokens around a text, and how much of it there is room for between them. */
 static bool make_frame(heed_ctx *cx, const heed_task_data *d, struct packer *p) {
-    const int64_t longest = masked_longest(d, p->reader);
+    const int64_t max_length = masked_longest(d, p->reader);
     if (!heed_encode_text(cx, p->reader->tokens, "a", 1, NULL, &p->of.room)) return false;
     p->before = -1;
     for (int64_t i = 0; i < p->of.room.count; i++) {
@@ -86,12 +86,12 @@ static bool make_frame(heed_ctx *cx, const heed_task_data *d, struct packer *p) 
         if (p->of.room.token[i].special && !heed_ids_put(cx, &p->frame, p->of.room.token[i].id)) return false;
     }
     if (p->before < 0) p->before = p->frame.count;
-    p->longest = longest - p->frame.count;
-    if (p->longest < 1)
+    p->max_length = max_length - p->frame.count;
+    if (p->max_length < 1)
         return heed_fail(cx, HEED_ERR_RANGE,
                          "mlm: sequences of %lld tokens have no room for words beside %lld special "
                          "tokens",
-                         (long long)longest, (long long)p->frame.count);
+                         (long long)max_length, (long long)p->frame.count);
     return true;
 }
 
@@ -124,8 +124,8 @@ static bool put_row(heed_ctx *cx, heed_task_data *d, struct packer *p, int64_t f
 /* As many sequences as there are tokens for; at the end of a document also a shorter one. */
 static bool put_rows(heed_ctx *cx, heed_task_data *d, struct packer *p, bool end) {
     int64_t at = 0, left = p->of.ids.count;
-    for (; left > 0 && (end || left >= p->longest); left = p->of.ids.count - at) {
-        const int64_t n = left < p->longest ? left : p->longest;
+    for (; left > 0 && (end || left >= p->max_length); left = p->of.ids.count - at) {
+        const int64_t n = left < p->max_length ? left : p->max_length;
         if (!put_row(cx, d, p, at, n)) return false;
         at += n;
     }
@@ -252,7 +252,7 @@ heed_over_opts masked_run(heed_ctx *cx, const heed_model *model, const heed_task
     const int64_t words = heed_json_int_or(cx, heed_model_config(model), "vocab_size", 1);
     return (heed_over_opts){.rows = rows,
                             .n_rows = rows ? n : 0,
-                            .tokens = LOGITS_MOST / (words > 0 ? words : 1) + 1,
+                            .tokens = MAX_LOGITS / (words > 0 ? words : 1) + 1,
                             .transform = mask_words,
                             .data = d,
                             .seed = MASKED_FIXED_SEED};

@@ -64,7 +64,7 @@ static bool add_answer(heed_ctx *cx, struct questions *q, struct question *one, 
     const size_t size = strlen(text);
     if (byte < 0 || (size_t)byte + size > one->context.size || memcmp(context + byte, text, size) != 0)
         return heed_json_fail(cx, at, "the answer '%s' does not stand at character %lld of its context",
-                              shown(text).text, (long long)start);
+                              escaped(text).s, (long long)start);
     if (first) one->place[0] = byte, one->place[1] = byte + (int64_t)size;
     one->answers++;
     return put_part(cx, q, text, &q->answer[q->n_answers++]);
@@ -151,9 +151,9 @@ static void free_questions(heed_ctx *cx, heed_task_data *d) {
 
 static int64_t or_else(int64_t value, int64_t otherwise) { return value > 0 ? value : otherwise; }
 
-static void set_lengths(struct windows *w, int64_t longest, int64_t stride, const heed_text_reader *reader) {
-    w->longest = or_else(longest, QA_LENGTH);
-    if (reader->longest > 0 && w->longest > reader->longest) w->longest = reader->longest;
+static void set_lengths(struct windows *w, int64_t max_length, int64_t stride, const heed_text_reader *reader) {
+    w->max_length = or_else(max_length, QA_LENGTH);
+    if (reader->max_length > 0 && w->max_length > reader->max_length) w->max_length = reader->max_length;
     w->stride = or_else(stride, QA_STRIDE);
 }
 
@@ -161,7 +161,7 @@ static bool encode(heed_ctx *cx, const heed_text_reader *reader, heed_task_data 
     struct questions *q = questions_of(d);
     struct windows_room room = {.ids = {0}};
     windows_free(cx, &q->windows);
-    set_lengths(&q->windows, d->opts.longest, d->opts.stride, reader);
+    set_lengths(&q->windows, d->opts.max_length, d->opts.stride, reader);
     for (int64_t i = 0; i < q->n && !heed_cancelled(cx); i++) {
         const struct question *one = &q->question[i];
         const heed_text_input text = {.text = q->text.s + one->question.at,
@@ -218,7 +218,7 @@ static bool compare(heed_ctx *cx, const struct questions *q, int64_t i, const st
 static bool measure(heed_ctx *cx, const heed_model *model, const heed_task_data *d, const int64_t *rows, int64_t n,
                     heed_score *score, int32_t *predicted) {
     const struct questions *q = questions_of(d);
-    struct finding f = {.w = &q->windows, .longest = or_else(d->opts.longest_answer, QA_ANSWER)};
+    struct finding f = {.w = &q->windows, .max_length = or_else(d->opts.max_answer_length, QA_ANSWER)};
     struct figures sum = {.n = 0};
     (void)predicted;
     f.found = heed_mem_new(cx, (size_t)q->n * sizeof *f.found);
@@ -281,15 +281,15 @@ static void put_answers(const struct found *f, const char *context, const heed_a
 bool heed_answer(heed_ctx *cx, const heed_text_model *m, const heed_text_input *texts, int64_t n,
                  const heed_answer_opts *opts, heed_answered *out) {
     heed_answer_opts o = opts ? *opts : (heed_answer_opts){0};
-    struct windows w = {.longest = 0};
+    struct windows w = {.max_length = 0};
     struct windows_room room = {.ids = {0}};
     heed_dataset set = {0};
     if (heed_failed(cx)) return false;
     if (!m || n < 0 || (n > 0 && (!texts || !out)))
         return heed_fail(cx, HEED_ERR_USAGE, "answer: a model, questions and a place for answers are needed");
     if (o.n_best < 1) o.n_best = 1;
-    set_lengths(&w, o.longest, o.stride, &m->reader);
-    struct finding f = {.w = &w, .longest = or_else(o.longest_answer, QA_ANSWER)};
+    set_lengths(&w, o.max_length, o.stride, &m->reader);
+    struct finding f = {.w = &w, .max_length = or_else(o.max_answer_length, QA_ANSWER)};
     f.found = heed_mem_new(cx, ((size_t)n + 1) * sizeof *f.found);
     for (int64_t i = 0; f.found && i < n && !heed_failed(cx); i++) {
         f.found[i].n = 0, f.found[i].seen = false;

@@ -32,7 +32,7 @@ static bool wants_space(const heed_model *m) {
     return false;
 }
 
-bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t longest,
+bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_tokenizer *tokens, int64_t max_length,
                          heed_text_reader *reader) {
     if (heed_failed(cx)) return false;
     if (!model || !tokens || !reader)
@@ -50,7 +50,7 @@ bool heed_text_reader_of(heed_ctx *cx, const heed_model *model, const heed_token
                                  .next = heed_model_takes(model, "shift_labels"),
                                  .packs = heed_model_takes(model, "segment_ids"),
                                  .prefix_space = wants_space(model)};
-    reader->longest = longest > 0 && (positions == 0 || longest < positions) ? longest : positions;
+    reader->max_length = max_length > 0 && (positions == 0 || max_length < positions) ? max_length : positions;
     return !heed_failed(cx);
 }
 
@@ -74,10 +74,10 @@ bool heed_text_cells(heed_ctx *cx, const heed_text_reader *reader, const heed_te
                                    .n_words = text->n_words,
                                    .prefix_space = text->words && reader->prefix_space};
     if (!heed_encode_text(cx, reader->tokens, text->text, size, &opts, room)) return false;
-    const bool is_long = reader->longest > 0 && room->count > reader->longest;
+    const bool is_long = reader->max_length > 0 && room->count > reader->max_length;
     if (is_long) { /* once more, with an end that is a special token */
         heed_encode_opts shorter = opts;
-        shorter.truncate = reader->longest;
+        shorter.truncate = reader->max_length;
         if (!heed_encode_text(cx, reader->tokens, text->text, size, &shorter, room)) return false;
     }
     if (cut && is_long) *cut = true;

@@ -133,7 +133,7 @@ static bool cut_documents(heed_ctx *cx, const heed_task_data *d, const heed_text
 /* The special tokens around a pair, and how much of it there is room for. */
 static bool make_frame(heed_ctx *cx, const heed_task_data *d, const heed_text_reader *reader,
                        struct sentence_pairs *p) {
-    const int64_t longest = masked_longest(d, reader);
+    const int64_t max_length = masked_longest(d, reader);
     const heed_encode_opts opts = {.pair = "a", .pair_size = 1};
     int gap = BEFORE;
     bool text = false;
@@ -151,11 +151,11 @@ static bool make_frame(heed_ctx *cx, const heed_task_data *d, const heed_text_re
         }
     }
     for (gap += text; gap < GAPS; gap++) p->gap[gap + 1] = p->frame.count;
-    p->room = longest - p->frame.count;
+    p->room = max_length - p->frame.count;
     if (p->room < 2)
         return heed_fail(cx, HEED_ERR_RANGE,
                          "mlm: sequences of %lld tokens have no room for two segments beside %lld special tokens",
-                         (long long)longest, (long long)p->frame.count);
+                         (long long)max_length, (long long)p->frame.count);
     return true;
 }
 

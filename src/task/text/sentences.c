@@ -55,16 +55,16 @@ static bool read_classes(heed_ctx *cx, heed_task_data *d, const heed_table *t, i
         d->label[i] = task_label(d->names, d->classes, cells[i]);
         if (d->label[i] >= 0) continue;
         heed_fail(cx, HEED_ERR_RANGE, "%s: line %lld: label '%s' is not one of the model's %lld", d->name,
-                  (long long)heed_table_line(t, i), shown(cells[i]).text, (long long)d->classes);
+                  (long long)heed_table_line(t, i), escaped(cells[i]).s, (long long)d->classes);
         break;
     }
     heed_mem_free(cx, cells);
     if (!heed_failed(cx) && !known && d->classes > 2 && d->classes * 2 > n && table_is_prose(t, column))
         heed_fail(cx, HEED_ERR_FORMAT,
                   "%s: column '%s' holds texts, not labels; --text and --target name the columns of both", d->name,
-                  shown(heed_table_name(cx, t, column)).text);
+                  escaped(heed_table_name(cx, t, column)).s);
     if (!heed_failed(cx) && d->classes < 2)
-        heed_fail(cx, HEED_ERR_USAGE, "%s: all examples are of one class, '%s'", d->name, shown(d->names[0]).text);
+        heed_fail(cx, HEED_ERR_USAGE, "%s: all examples are of one class, '%s'", d->name, escaped(d->names[0]).s);
     return !heed_failed(cx);
 }
 
@@ -75,7 +75,7 @@ static bool read_numbers(heed_ctx *cx, heed_task_data *d, const heed_table *t, i
         double value;
         if (!heed_table_number(t, i, column, &value) || !isfinite(value))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: line %lld: '%s' is not a number to regress on", d->name,
-                             (long long)heed_table_line(t, i), shown(heed_table_cell(cx, t, i, column)).text);
+                             (long long)heed_table_line(t, i), escaped(heed_table_cell(cx, t, i, column)).s);
         d->y[i] = (float)value;
     }
     return d->y;

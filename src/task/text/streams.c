@@ -13,7 +13,7 @@
 #include "train/forcing.h"
 #include <string.h>
 
-#define MOST_STREAMS  16 /* to measure with */
+#define MAX_STREAMS   16 /* to measure with */
 #define LEAST_WINDOWS 32 /* of such a stream: few begin without a state */
 
 /* The states of some rows: of each row those of all layers, h and then c. */
@@ -281,7 +281,7 @@ bool streams_measure(heed_ctx *cx, const heed_model *model, const heed_task_data
     m.predicted = smaller(count - 1, windows * m.context);
     if (heed_failed(cx) || m.predicted < 1) return !heed_failed(cx);
     m.windows = (m.predicted - 1) / m.context + 1;
-    const int64_t fit = m.windows / LEAST_WINDOWS, streams = fit < 1 ? 1 : smaller(fit, MOST_STREAMS);
+    const int64_t fit = m.windows / LEAST_WINDOWS, streams = fit < 1 ? 1 : smaller(fit, MAX_STREAMS);
     m.per = (m.windows - 1) / streams + 1;
     if (!sizes_of(cx, model, &s) || !(s.now = room_for(cx, &s, streams))) return false;
     const bool recording = heed_set_grad(cx, false), training = heed_set_training(cx, false);

@@ -56,7 +56,7 @@ static bool number_column(heed_ctx *cx, const struct tag_file *f, const char *op
     const long long number = name ? strtoll(name, &end, 10) : otherwise + 1;
     if (name && (!*name || *end || number < 1))
         return heed_fail(cx, HEED_ERR_USAGE, "%s: %s '%s': files of tags have no header; columns have numbers from 1",
-                         f->d->name, option, shown(name).text);
+                         f->d->name, option, escaped(name).s);
     if (number > f->columns)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: there is no column %lld, only %lld", f->d->name, number,
                          (long long)f->columns);
@@ -144,9 +144,9 @@ static bool set_tags(heed_ctx *cx, struct tag_file *f) {
     for (int64_t i = 0; d->names && d->label && i < n; i++)
         if ((d->label[i] = task_label(d->names, d->classes, f->tag_text[i])) < 0)
             return heed_fail(cx, HEED_ERR_RANGE, "%s: line %lld: tag '%s' is not one of the model's %lld", d->name,
-                             (long long)f->line[i], shown(f->tag_text[i]).text, (long long)d->classes);
+                             (long long)f->line[i], escaped(f->tag_text[i]).s, (long long)d->classes);
     if (!heed_failed(cx) && d->classes < 2)
-        heed_fail(cx, HEED_ERR_USAGE, "%s: all words have one tag, '%s'", d->name, shown(d->names[0]).text);
+        heed_fail(cx, HEED_ERR_USAGE, "%s: all words have one tag, '%s'", d->name, escaped(d->names[0]).s);
     return !heed_failed(cx);
 }
 

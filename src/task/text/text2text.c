@@ -34,7 +34,7 @@ struct text2text {
     int64_t *start;  /* (rows + 1) in tokens */
     int64_t rows, room;
     const heed_tokenizer *decoder; /* of pairs: turns what is decoded into text */
-    int64_t longest;               /* of pairs: the longest target */
+    int64_t max_length;            /* of pairs: the longest target */
 };
 
 static void free_own(heed_ctx *cx, heed_task_data *d) {
@@ -210,7 +210,7 @@ static bool put_sequence(heed_ctx *cx, heed_task_data *d, const int32_t *ids, in
 }
 
 static bool encode_documents(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *d) {
-    const int64_t longest = d->opts.longest > 0 ? d->opts.longest : STANDARD_LENGTH;
+    const int64_t max_length = d->opts.max_length > 0 ? d->opts.max_length : STANDARD_LENGTH;
     heed_ids ids = {0}, room = {0};
     heed_string line = {0};
     bool first = true; /* line of a document */
@@ -224,8 +224,8 @@ static bool encode_documents(heed_ctx *cx, const heed_text_reader *reader, heed_
             break;
         }
         int64_t at = 0;
-        for (int64_t n; (n = ids.count - at) > 0 && (end || n >= longest) && !heed_failed(cx); at += n) {
-            n = n < longest ? n : longest;
+        for (int64_t n; (n = ids.count - at) > 0 && (end || n >= max_length) && !heed_failed(cx); at += n) {
+            n = n < max_length ? n : max_length;
             put_sequence(cx, d, ids.id + at, n, &room);
         }
         if (at > 0 && ids.count > at) memmove(ids.id, ids.id + at, (size_t)(ids.count - at) * sizeof *ids.id);
@@ -244,7 +244,7 @@ static bool encode_documents(heed_ctx *cx, const heed_text_reader *reader, heed_
 static bool encode_pairs(heed_ctx *cx, const heed_text_reader *reader, heed_task_data *d) {
     struct text2text *const m = d->own;
     heed_text_reader side[2] = {*reader, *reader};
-    if (d->opts.longest_target > 0) side[1].longest = d->opts.longest_target;
+    if (d->opts.max_target_length > 0) side[1].max_length = d->opts.max_target_length;
     side[0].types = side[1].types = false;
     heed_encoding room = {0};
     heed_ids ids[2] = {{0}};
@@ -263,7 +263,7 @@ static bool encode_pairs(heed_ctx *cx, const heed_text_reader *reader, heed_task
         }
         if (!ok) heed_fail_in(cx, "%s: line %lld", d->name, (long long)d->line[i]);
         if (!ok || !heed_dataset_add(cx, &d->set, cells)) break;
-        if (cells[1].count > m->longest) m->longest = cells[1].count;
+        if (cells[1].count > m->max_length) m->max_length = cells[1].count;
         d->cut += cut;
     }
     heed_encoding_free(cx, &room);
@@ -317,8 +317,9 @@ static bool measure_rouge(heed_ctx *cx, const heed_model *model, const heed_task
         source[i] =
             (heed_ids){.id = (int32_t *)ids->data + ids->start[row], .count = heed_dataset_length(&d->set, 0, row)};
     }
-    const heed_generate_opts opts = {
-        .beams = 1, .length_penalty = 1, .max_new_tokens = m->longest > ANSWER_TOKENS ? m->longest : ANSWER_TOKENS};
+    const heed_generate_opts opts = {.beams = 1,
+                                     .length_penalty = 1,
+                                     .max_new_tokens = m->max_length > ANSWER_TOKENS ? m->max_length : ANSWER_TOKENS};
     if (source && heed_translate_ids(cx, model, source, n, &opts, &found) && !cx->config.dry)
         for (int64_t i = 0; i < n && !heed_failed(cx); i++) {
             const int64_t row = rows ? rows[i] : i;

@@ -27,7 +27,7 @@ static bool read_modules(heed_ctx *cx, const char *dir, heed_text_model *m) {
             m->normalise = true;
         else if (!text_among("Transformer Pooling", name))
             heed_json_fail(cx, v, "'%s' of sentence-transformers is not known; Transformer, Pooling and Normalize are",
-                           shown(name).text);
+                           escaped(name).s);
     }
     heed_json_free(modules);
     return !heed_failed(cx);
@@ -38,7 +38,7 @@ static void take_mode(heed_ctx *cx, heed_json at, const char *mode, int *pooling
     int i = 0;
     while (i < 3 && strcmp(modes[i], mode) != 0) i++;
     if (i == 3)
-        heed_json_fail(cx, at, "pooling by '%s' is not known; mean, cls and max are", shown(mode).text);
+        heed_json_fail(cx, at, "pooling by '%s' is not known; mean, cls and max are", escaped(mode).s);
     else if (*pooling >= 0)
         heed_json_fail(cx, at, "several ways of pooling at once are not known");
     else
@@ -65,7 +65,7 @@ static bool read_mode(heed_ctx *cx, heed_json config, int *pooling) {
     return !heed_failed(cx);
 }
 
-static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int64_t *longest) {
+static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int64_t *max_length) {
     char path[PATH_ROOM];
     heed_json pooling = {0}, limits = {0};
     if (!read_modules(cx, dir, m)) return false;
@@ -76,10 +76,10 @@ static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int6
     }
     if (directory_has(dir, SENTENCE_FILE) && directory_path(cx, dir, SENTENCE_FILE, path)) {
         limits = heed_json_open(cx, path);
-        *longest = heed_json_int_or(cx, limits, "max_seq_length", 0);
+        *max_length = heed_json_int_or(cx, limits, "max_seq_length", 0);
     }
     /* newer releases leave it to the tokenizer, which may say 1e30 for no limit */
-    if (*longest == 0 && directory_has(dir, MODULES_FILE) && directory_has(dir, TOKENIZER_CONFIG_FILE) &&
+    if (*max_length == 0 && directory_has(dir, MODULES_FILE) && directory_has(dir, TOKENIZER_CONFIG_FILE) &&
         directory_path(cx, dir, TOKENIZER_CONFIG_FILE, path)) {
         heed_json_free(limits);
         limits = heed_json_open(cx, path);
@@ -87,7 +87,7 @@ static bool read_pooling(heed_ctx *cx, const char *dir, heed_text_model *m, int6
         const double tokens = heed_json_kind_of(most) == HEED_JSON_INT || heed_json_kind_of(most) == HEED_JSON_REAL
                                   ? heed_json_number(cx, most, NULL)
                                   : 0;
-        if (tokens >= 1 && tokens <= INT32_MAX) *longest = (int64_t)tokens;
+        if (tokens >= 1 && tokens <= INT32_MAX) *max_length = (int64_t)tokens;
     }
     heed_json_free(pooling);
     heed_json_free(limits);
@@ -145,14 +145,14 @@ static void warn_of_fresh_head(heed_ctx *cx, const char *dir, const heed_model *
 heed_text_model *text_model_of(heed_ctx *cx, const heed_directory *d, const char *task) {
     const char *const dir = heed_directory_path(d);
     heed_text_model *m = heed_mem_new(cx, sizeof *m);
-    int64_t longest = 0;
+    int64_t max_length = 0;
     if (!m) return NULL;
     *m = (heed_text_model){.normalise = false};
     m->model = load(cx, d, task);
     char tokens[PATH_ROOM];
     m->tokens = m->model && directory_of_tokenizer(cx, dir, tokens) ? heed_tokenizer_load(cx, tokens) : NULL;
-    if (m->tokens && read_pooling(cx, dir, m, &longest) &&
-        (heed_text_reader_of(cx, m->model, m->tokens, longest, &m->reader) || heed_fail_in(cx, "%s", dir))) {
+    if (m->tokens && read_pooling(cx, dir, m, &max_length) &&
+        (heed_text_reader_of(cx, m->model, m->tokens, max_length, &m->reader) || heed_fail_in(cx, "%s", dir))) {
         warn_of_fresh_head(cx, dir, m->model);
         const heed_json config = heed_model_config(m->model);
         const heed_json names = heed_json_find(cx, config, "id2label");
@@ -278,12 +278,12 @@ static bool take_states(heed_ctx *cx, void *own, const heed_batch *b, const heed
     const float *h = heed_f32(states);
     const int32_t *mask = heed_batch_i32(b, "attention_mask");
     if (!h || !mask) return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "embed: no hidden states");
-    const int64_t longest = heed_dim(states, 1);
+    const int64_t max_length = heed_dim(states, 1);
     for (int64_t i = 0; i < b->n; i++) {
         int64_t length = 0;
-        while (length < longest && mask[i * longest + length]) length++;
+        while (length < max_length && mask[i * max_length + length]) length++;
         float *to = p->out + b->row[i] * p->width;
-        pool(p, h + i * longest * p->width, length, to);
+        pool(p, h + i * max_length * p->width, length, to);
         if (p->m->normalise) task_unit_length(to, p->width);
     }
     return true;

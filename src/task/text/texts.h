@@ -40,7 +40,7 @@ double texts_fraction(const heed_run *r); /* of the examples, that is held out *
 bool texts_read_set(heed_run *r, enum text_set set, const char *path);
 
 /* Notes how many texts, or words, of the data were cut; nothing when none were. */
-void texts_say_cut(heed_ctx *cx, const char *path, const heed_task_data *data, int64_t cut, int64_t longest);
+void texts_say_cut(heed_ctx *cx, const char *path, const heed_task_data *data, int64_t cut, int64_t max_length);
 
 /* ---- texts_model.c ---- */
 

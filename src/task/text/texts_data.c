@@ -37,15 +37,15 @@ bool texts_read(heed_run *r) {
     return task->read_sets ? task->read_sets(r) : read_files(r);
 }
 
-void texts_say_cut(heed_ctx *cx, const char *path, const heed_task_data *data, int64_t cut, int64_t longest) {
+void texts_say_cut(heed_ctx *cx, const char *path, const heed_task_data *data, int64_t cut, int64_t max_length) {
     char count[48];
     if (cut == 0) return;
     if (data->labels > 0)
         heed_note(cx, HEED_LOG_WARN, "%s: sentences longer than %lld tokens are truncated: %s left out", path,
-                  (long long)longest, text_count(cut, "word is", "words are", count));
+                  (long long)max_length, text_count(cut, "word is", "words are", count));
     else
         heed_note(cx, HEED_LOG_WARN, "%s: %s longer than %lld tokens, truncated", path,
-                  text_count(cut, "text is", "texts are", count), (long long)longest);
+                  text_count(cut, "text is", "texts are", count), (long long)max_length);
 }
 
 /* ---- the tokenizer ---- */

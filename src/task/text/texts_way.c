@@ -43,11 +43,11 @@ static bool set_reader(heed_run *r) {
     const char *const field = t->task->next ? "context" : "max-length";
     if (!model) return false;
     if (!heed_text_reader_of(r->dry, model, t->tokens, 0, &t->reader)) return run_drafted(r);
-    const int64_t asked = run_int(r, field), positions = t->reader.longest;
+    const int64_t asked = run_int(r, field), positions = t->reader.max_length;
     if (t->task->next && run_given(r, field) && positions > 0 && asked > positions)
         return heed_fail(r->cx, HEED_ERR_RANGE, "train: --context: %lld tokens, but the model has positions for %lld",
                          (long long)asked, (long long)positions);
-    if (asked > 0 && (positions == 0 || asked < positions) && !t->task->whole) t->reader.longest = asked;
+    if (asked > 0 && (positions == 0 || asked < positions) && !t->task->whole) t->reader.max_length = asked;
     return true;
 }
 
@@ -56,11 +56,11 @@ static bool fits_context(heed_run *r) {
     const struct texts *t = texts_of(r);
     if (!t->task->streams || t->opts.documents || texts_are_chat(t)) return true;
     const int64_t tokens = heed_dataset_length(heed_task_columns(t->data[TRAIN]), 0, 0);
-    return tokens >= t->reader.longest ||
+    return tokens >= t->reader.max_length ||
            heed_fail(r->cx, HEED_ERR_RANGE,
                      "%s: the text to train on has %lld tokens, fewer than a context of %lld and the next; --context "
                      "makes it shorter",
-                     r->path, (long long)tokens + 1, (long long)t->reader.longest);
+                     r->path, (long long)tokens + 1, (long long)t->reader.max_length);
 }
 
 static bool load(heed_run *r) {
@@ -227,7 +227,7 @@ static bool write_template(heed_run *r) {
 static void say_cut(heed_run *r, const struct texts *t) {
     int64_t cut = 0;
     for (int i = 0; i < SETS; i++) cut += heed_task_cut(t->data[i]);
-    texts_say_cut(r->cx, r->path, t->data[TRAIN], cut, t->reader.longest);
+    texts_say_cut(r->cx, r->path, t->data[TRAIN], cut, t->reader.max_length);
 }
 
 static bool begin(heed_run *r) {
@@ -311,12 +311,13 @@ static bool read_measured(heed_run *r, const char *part, const heed_head *head, 
     opts.labels = m->model->label;
     opts.sentence_order = text_among(head->inputs, "sentence_order_label");
     if (!opts.prefix) opts.prefix = heed_text_prefix(r->cx, m->model->model);
-    if (opts.longest > 0 && (reader->longest == 0 || opts.longest < reader->longest)) reader->longest = opts.longest;
+    if (opts.max_length > 0 && (reader->max_length == 0 || opts.max_length < reader->max_length))
+        reader->max_length = opts.max_length;
     m->data = heed_failed(r->cx) ? NULL : heed_task_read(r->cx, task, path, &opts);
     heed_chat_format chat;
     if (heed_task_conversations(m->data) && heed_chat_find(r->cx, r->dir, &chat)) heed_task_set_chat(m->data, &chat);
     if (!m->data || !heed_task_encode(r->cx, m->data, reader)) return false;
-    texts_say_cut(r->cx, path, m->data, heed_task_cut(m->data), reader->longest);
+    texts_say_cut(r->cx, path, m->data, heed_task_cut(m->data), reader->max_length);
     return true;
 }
 

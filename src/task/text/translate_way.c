@@ -23,7 +23,7 @@ struct text {
     heed_tokenizer *tokens[2];   /* may be one */
     heed_parallel_text to_train; /* lines[TRAIN] and tokens, which BPE-dropout encodes again and again */
     int64_t positions;           /* of the model: maximum tokens per side of any pair */
-    int64_t longest;             /* maximum tokens per side of training pairs */
+    int64_t max_length;          /* maximum tokens per side of training pairs */
     heed_translation *translation;
     heed_forcing forcing;
 };
@@ -219,7 +219,8 @@ static bool encode_set(heed_ctx *cx, struct text *t, int set) {
     const heed_parallel_text text = {&t->lines[set][0], &t->lines[set][1], t->tokens[0], t->tokens[1]};
     if (set == TRAIN) t->to_train = text;
     if (text.source->count == 0) return true;
-    const heed_pairs_opts to_train = {.skip_empty = true, .longest = t->longest}, held_out = {.longest = t->positions};
+    const heed_pairs_opts to_train = {.skip_empty = true, .max_length = t->max_length},
+                          held_out = {.max_length = t->positions};
     if (set == TRAIN) return heed_pairs_encode(cx, &text, &to_train, &t->pairs[set]);
     if (!t->path[set]) return heed_pairs_encode(cx, &text, &held_out, &t->pairs[set]) && drop_long_lines(cx, t);
     return heed_pairs_encode(cx, &text, NULL, &t->pairs[set]) && check_lengths(cx, t, set);
@@ -229,12 +230,12 @@ static bool encode(heed_run *r, struct text *t) {
     heed_ctx *cx = r->cx;
     const int64_t asked = run_int(r, "longest");
     t->positions = positions_of(r);
-    t->longest = asked > 0 && asked < t->positions ? asked : t->positions;
+    t->max_length = asked > 0 && asked < t->positions ? asked : t->positions;
     const heed_pairs *p = &t->pairs[TRAIN];
     for (int set = 0; set < SETS && !heed_failed(cx); set++) encode_set(cx, t, set);
     if (!heed_failed(cx) && p->n == 0)
         heed_fail(cx, HEED_ERR_FORMAT, "%s: no pair is left: %lld have an empty side, %lld more than %lld tokens",
-                  r->path, (long long)p->empty, (long long)p->long_ones, (long long)t->longest);
+                  r->path, (long long)p->empty, (long long)p->long_ones, (long long)t->max_length);
     return !heed_failed(cx);
 }
 
@@ -273,7 +274,7 @@ static bool plan(heed_run *r) {
                                   .bleu.tokens = bleu_tokens(&t->preprocessing),
                                   .merge_dropout = run_number(r, "merge-dropout"),
                                   .train_text = &t->to_train,
-                                  .longest = t->longest,
+                                  .max_length = t->max_length,
                                   .forcing = &t->forcing};
     heed_translation_set *const sets[SETS] = {&opts.train, &opts.valid, &opts.test};
     for (int i = 0; i < SETS; i++)
@@ -299,7 +300,7 @@ static void say_what_there_is(const heed_run *r) {
               r->path, text_count(p->n, "pair", "pairs", text[0]),
               text_count(r->loop.source->per_epoch, "batch", "batches", text[1]), (long long)t->pairs[VALID].n,
               (long long)t->pairs[TEST].n, tokens, r->family->name,
-              text_count(heed_params_numbers(heed_model_params(r->model)), "parameter", "parameters", text[2]));
+              text_count(heed_params_size(heed_model_params(r->model)), "parameter", "parameters", text[2]));
     if (p->empty + p->long_ones > 0)
         heed_note(r->cx, HEED_LOG_WARN, "%s: left out %s with an empty side and %lld too long", r->path,
                   text_count(p->empty, "pair", "pairs", text[0]), (long long)p->long_ones);

@@ -95,10 +95,10 @@ bool windows_add(heed_ctx *cx, struct windows *w, const heed_text_reader *reader
         !heed_encode_text(cx, reader->tokens, text->text, text->size, &alone, &room->question))
         return false;
     find_context(room, &first, &count);
-    const int64_t added = room->whole.count - count, size = w->longest > 0 ? w->longest - added : count;
+    const int64_t added = room->whole.count - count, size = w->max_length > 0 ? w->max_length - added : count;
     if (count > 0 && size < 1)
         return heed_fail(cx, HEED_ERR_RANGE, "the question has %lld tokens: of %lld none is left for the context",
-                         (long long)room->question.count, (long long)w->longest);
+                         (long long)room->question.count, (long long)w->max_length);
     const int64_t step = size > w->stride ? size - w->stride : 1;
     for (int64_t from = 0;; from += step) {
         const int64_t n = count - from < size ? count - from : size;
@@ -150,7 +150,7 @@ static void search(const struct finding *f, int64_t row, const float *start, con
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++) {
             const int64_t a = starts[i] - w.first, b = ends[j] - w.first;
-            if (a < 0 || b < a || b >= w.count || b - a + 1 > f->longest) continue;
+            if (a < 0 || b < a || b >= w.count || b - a + 1 > f->max_length) continue;
             const int32_t *place = f->w->place.id + w.place;
             keep_span(found, (struct span){start[starts[i]] + end[ends[j]], place[2 * a], place[2 * b + 1]});
         }

@@ -14,7 +14,7 @@
 struct windows {
     heed_ids window; /* question, first token of the context, number of its tokens, where their places begin */
     heed_ids place;  /* of each token of the context, where it begins and ends: bytes */
-    int64_t longest, stride;
+    int64_t max_length, stride;
 };
 struct window {
     int32_t question, first, count, place;
@@ -47,7 +47,7 @@ struct found {
 };
 struct finding {
     const struct windows *w;
-    int64_t longest;     /* tokens of an answer */
+    int64_t max_length;  /* tokens of an answer */
     struct found *found; /* (questions) */
 };
 bool windows_take(heed_ctx *cx, void *own, const heed_batch *b, const heed_io *out); /* for heed_loop_over */

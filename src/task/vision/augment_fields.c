@@ -80,7 +80,7 @@ bool picture_augment(const heed_run *r, heed_augment *to) {
                          .rand_operations = (int)run_int(r, "rand-augment"),
                          .rand_kind = timm ? HEED_RAND_TIMM : HEED_RAND_TORCHVISION,
                          .rand_magnitude = run_number(r, "rand-magnitude"),
-                         .rand_deviation = run_number(r, "rand-deviation"),
+                         .rand_std = run_number(r, "rand-deviation"),
                          .brightness = jitter,
                          .contrast = jitter,
                          .saturation = jitter,

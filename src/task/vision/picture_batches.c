@@ -125,7 +125,7 @@ static bool make_floats(const struct maker *m, int64_t position, float *out, int
     heed_image made;
     *row = row_at(m, position, &time);
     if (!make_bytes(m, *row, time, &made)) return false;
-    heed_image_to_floats(&made, p->rescale ? p->scale : 1.0, p->normalize ? p->mean : NULL, p->deviation, out);
+    heed_image_to_floats(&made, p->rescale ? p->scale : 1.0, p->normalize ? p->mean : NULL, p->std, out);
     if (b->opts.augment)
         heed_floats_erase(&b->augment, out, made.channels, made.height, made.width, b->opts.seed, m->epoch,
                           *row * b->opts.repeats + time);

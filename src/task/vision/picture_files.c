@@ -29,9 +29,8 @@ bool heed_picture_input_of(heed_ctx *cx, const heed_model *model, heed_picture_i
     return true;
 }
 
-heed_image_processor heed_picture_processor_for(const heed_picture_input *input, const float *mean,
-                                                const float *deviation) {
-    if (!input || !mean || !deviation) return (heed_image_processor){0};
+heed_image_processor heed_picture_processor_for(const heed_picture_input *input, const float *mean, const float *std) {
+    if (!input || !mean || !std) return (heed_image_processor){0};
     heed_image_processor p = {.channels = input->channels,
                               .resize = HEED_RESIZE_EXACT,
                               .height = input->height,
@@ -42,7 +41,7 @@ heed_image_processor heed_picture_processor_for(const heed_picture_input *input,
                               .scale = 1.0 / 255.0};
     for (int c = 0; c < 4; c++) {
         p.mean[c] = c < input->channels ? mean[c] : 0;
-        p.deviation[c] = c < input->channels ? deviation[c] : 1;
+        p.std[c] = c < input->channels ? std[c] : 1;
     }
     return p;
 }
@@ -121,7 +120,7 @@ static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor 
                        : p->crop && p->resize == HEED_RESIZE_FIT ? "border"
                                                                  : "squash");
     put_numbers(cx, at, "mean", p->mean, p->channels);
-    put_numbers(cx, at, "std", p->deviation, p->channels);
+    put_numbers(cx, at, "std", p->std, p->channels);
 }
 
 bool heed_picture_describe(heed_ctx *cx, heed_model *model, const heed_data *classes, const heed_image_processor *p) {
@@ -162,7 +161,7 @@ bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model, const c
     heed_json_put_number(cx, at, "rescale_factor", p->scale);
     heed_json_put_bool(cx, at, "do_normalize", p->normalize);
     put_numbers(cx, at, "image_mean", p->mean, p->channels);
-    put_numbers(cx, at, "image_std", p->deviation, p->channels);
+    put_numbers(cx, at, "image_std", p->std, p->channels);
     const bool ok = directory_path(cx, dir, PREPROCESSOR_FILE, path) && heed_json_write(cx, path, at);
     heed_json_free(at);
     return ok;

@@ -31,7 +31,7 @@ bool heed_picture_processor(heed_ctx *cx, const heed_model *model, const char *d
                             bool *assumed) {
     heed_picture_input input;
     if (heed_failed(cx)) return false;
-    if (!heed_model_sees(model) || !dir || !out)
+    if (!heed_model_takes(model, "pixel_values") || !dir || !out)
         return heed_fail(cx, HEED_ERR_USAGE, "picture_processor: a model of pictures and its directory are needed");
     if (!heed_picture_input_of(cx, model, &input)) return false;
     if (!picture_files_processor(cx, model, dir, &input, out, assumed)) return false;
@@ -67,7 +67,7 @@ static heed_model *load(heed_ctx *cx, const heed_directory *d, const heed_task *
 /* Parameters of the body come first, so that the output layer is the last linear one, where that is the head's: marked
  * so or, in transformers' layout, without the body's prefix. */
 int64_t heed_picture_classes(const heed_model *model) {
-    if (!heed_model_sees(model) || heed_model_head(model)->bare) return 0;
+    if (!heed_model_takes(model, "pixel_values") || heed_model_head(model)->bare) return 0;
     const heed_family *const family = heed_model_family(model);
     const char *const base = family->timm ? NULL : family->base;
     const heed_params *const params = heed_model_params(model);
@@ -132,7 +132,7 @@ heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const
     if (m) *m = (heed_picture_model){.pooling = -1, .model = load(cx, d, task)};
     heed_directory_close(cx, d);
     if (!m) return NULL;
-    if (m->model && !heed_model_sees(m->model)) {
+    if (m->model && !heed_model_takes(m->model, "pixel_values")) {
         vector_pictures_set(cx, dir, m);
     } else if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
         if (task == &task_of_embed)
@@ -222,7 +222,7 @@ static bool run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pic
         if ((count = alike(cx, m, pictures, i, n, size)) == 0) break;
         heed_io in = {.states = states}, out = {0};
         heed_scope_begin(cx);
-        const char *const name = heed_model_sees(m->model) ? "pixel_values" : "x";
+        const char *const name = heed_model_takes(m->model, "pixel_values") ? "pixel_values" : "x";
         const bool ok = heed_io_put(cx, &in, name, pixels_of(cx, m, pictures, i, count, size)) &&
                         heed_model_forward(cx, m->model, &in, &out) && take(cx, own, i, count, size + 1, &out);
         heed_scope_end(cx, NULL);

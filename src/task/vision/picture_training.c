@@ -104,8 +104,8 @@ static heed_tensor *teacher_pixels(heed_ctx *cx, const heed_picture_training_opt
     float factor[4], term[4];
     bool same = true;
     for (int c = 0; c < own->channels; c++) {
-        factor[c] = own->processor.deviation[c] / its->processor.deviation[c];
-        term[c] = (own->processor.mean[c] - its->processor.mean[c]) / its->processor.deviation[c];
+        factor[c] = own->processor.std[c] / its->processor.std[c];
+        term[c] = (own->processor.mean[c] - its->processor.mean[c]) / its->processor.std[c];
         same &= factor[c] == 1 && term[c] == 0;
     }
     if (!same) {
@@ -300,7 +300,7 @@ static void put_augment(heed_ctx *cx, heed_json at, const heed_augment *a) {
                   {"vertical flip", a->flip_vertical},
                   {"RandAugment operations", a->rand_operations},
                   {"RandAugment magnitude", a->rand_operations > 0 ? a->rand_magnitude : 0},
-                  {"RandAugment deviation", a->rand_operations > 0 ? a->rand_deviation : 0},
+                  {"RandAugment deviation", a->rand_operations > 0 ? a->rand_std : 0},
                   {"RandAugment kind", a->rand_operations > 0 ? (double)a->rand_kind : 0},
                   {"brightness", a->brightness},
                   {"contrast", a->contrast},
@@ -409,7 +409,7 @@ static bool unprocess(heed_ctx *cx, const heed_picture_input *in, const float *x
     if (!heed_image_new(cx, in->width, in->height, in->channels, out)) return false;
     for (int c = 0; c < in->channels; c++)
         for (int64_t i = 0; i < pixels; i++) {
-            const double v = p->normalize ? (double)x[c * pixels + i] * (double)p->deviation[c] + (double)p->mean[c]
+            const double v = p->normalize ? (double)x[c * pixels + i] * (double)p->std[c] + (double)p->mean[c]
                                           : (double)x[c * pixels + i];
             out->data[i * in->channels + c] = (uint8_t)fmax(0, fmin(255, rint(v / (p->rescale ? p->scale : 1))));
         }

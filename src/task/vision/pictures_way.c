@@ -112,7 +112,7 @@ static bool set_processor(heed_run *r) {
     const char *const kind = run_text(r, "normalize");
     static const float half[4] = {0.5F, 0.5F, 0.5F, 0.5F}, mean_of[] = {0.485F, 0.456F, 0.406F, 0},
                        deviation_of[] = {0.229F, 0.224F, 0.225F, 1};
-    float mean[4], deviation[4];
+    float mean[4], std[4];
     if (run_init(r)) return keep(r);
     if (strcmp(kind, "imagenet") == 0 && p->input.channels != 3)
         return heed_fail(r->cx, HEED_ERR_USAGE, "train: --normalize imagenet is for pictures of 3 channels, not %d",
@@ -121,9 +121,9 @@ static bool set_processor(heed_run *r) {
                                                        : heed_picture_processor_for(&p->input, half, half);
     if (!keep(r) || strcmp(kind, "data") != 0) return !heed_failed(r->cx);
     if (!heed_picture_set_moments(r->cx, p->set[TRAIN], p->train_rows, p->n_train, p->input.channels, MOMENTS, mean,
-                                  deviation))
+                                  std))
         return false;
-    p->input.processor = heed_picture_processor_for(&p->input, mean, deviation);
+    p->input.processor = heed_picture_processor_for(&p->input, mean, std);
     return true;
 }
 
@@ -231,7 +231,7 @@ static bool write_sheet(heed_run *r) {
 static void say_input(const heed_run *r) {
     const struct pictures *p = pictures_of(r);
     const heed_picture_input *const in = &p->input;
-    const float *const numbers[] = {in->processor.mean, in->processor.deviation};
+    const float *const numbers[] = {in->processor.mean, in->processor.std};
     static const char *const names[] = {", mean", ", deviation"};
     char text[160];
     int at = 0;

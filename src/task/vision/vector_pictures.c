@@ -45,7 +45,7 @@ bool vector_pictures_adapt(heed_ctx *cx, const heed_picture_model *m, const char
     const bool inverted = grey && is_light(picture) != light;
     if (heed_failed(cx) || (inverted && !heed_image_invert(cx, picture))) return false;
     if (inverted || picture->width != m->processor.width || picture->height != m->processor.height)
-        heed_note(cx, HEED_LOG_WARN, "%s: %lld x %lld pixels, taken as %lld x %lld%s%s", shown(path).text,
+        heed_note(cx, HEED_LOG_WARN, "%s: %lld x %lld pixels, taken as %lld x %lld%s%s", escaped(path).s,
                   (long long)picture->width, (long long)picture->height, (long long)m->processor.width,
                   (long long)m->processor.height, grey ? " grey ones" : "",
                   !inverted ? ""

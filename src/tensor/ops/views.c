@@ -142,10 +142,10 @@ heed_tensor *heed_slice(heed_ctx *cx, heed_tensor *x, int axis, int64_t start, i
     return apply1(cx, &op_slice, &(struct part_attr){axis, start, length}, &x, 1);
 }
 
-#define SPLIT_MOST 32
+#define MAX_SPLIT 32
 struct split_attr {
     int axis, n;
-    int64_t sizes[SPLIT_MOST];
+    int64_t sizes[MAX_SPLIT];
 };
 
 static bool split_infer(heed_op_call *c) {
@@ -188,8 +188,8 @@ const heed_op op_split = {.name = "split",
 
 bool heed_split(heed_ctx *cx, heed_tensor *x, int axis, const int64_t *sizes, int n, heed_tensor **out) {
     if (heed_failed(cx)) return false;
-    if (!sizes || !out || n < 1 || n > SPLIT_MOST)
-        return heed_fail(cx, HEED_ERR_USAGE, "split: from 1 to %d sizes and outputs are needed, not %d", SPLIT_MOST, n);
+    if (!sizes || !out || n < 1 || n > MAX_SPLIT)
+        return heed_fail(cx, HEED_ERR_USAGE, "split: from 1 to %d sizes and outputs are needed, not %d", MAX_SPLIT, n);
     struct split_attr a = {.axis = axis, .n = n};
     for (int j = 0; j < n; j++) a.sizes[j] = sizes[j];
     x = sliceable(cx, x, axis);

@@ -312,7 +312,7 @@ static bool word_encode(struct work *w, const char *word, size_t size) {
     const int32_t id = vocabulary_id(w->t, word, size);
     if (id >= 0 || w->t->unknown >= 0) return work_token(w, id >= 0 ? id : w->t->unknown, 0, size, NULL, 0);
     return heed_fail(w->cx, HEED_ERR_FORMAT, "encode: '%s' is not in the vocabulary, which has no unknown token",
-                     shown_bytes(word, size).text);
+                     escaped_bytes(word, size).s);
 }
 
 static bool word_read(heed_ctx *cx, heed_tokenizer *t, const struct tree *tree, node at) {

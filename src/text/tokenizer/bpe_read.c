@@ -67,7 +67,7 @@ static bool find_tokens(const heed_tokenizer *t, const struct tree *tree, const 
         const size_t size = i < 2 ? m->part[i]->size : m->joined_size;
         const int64_t entry = map_find_hash(&t->vocabulary, text, size, m->hash[i]);
         if (entry < 0)
-            return tree_fail(tree, m->at, NULL, "'%s' is not in the vocabulary", shown_bytes(text, size).text);
+            return tree_fail(tree, m->at, NULL, "'%s' is not in the vocabulary", escaped_bytes(text, size).s);
         m->ids[i] = (int32_t)t->vocabulary.entries[entry].value;
     }
     return true;

@@ -325,7 +325,7 @@ static size_t path_of(const struct tree *t, node at, const char *key, char *out,
         const bool is_root = !key && at == tree_root(t);
         if (is_root) break;
         if (key || at->key)
-            snprintf(part, sizeof part, ".%s", key ? shown(key).text : shown_bytes(at->key, at->key_size).text);
+            snprintf(part, sizeof part, ".%s", key ? escaped(key).s : escaped_bytes(at->key, at->key_size).s);
         else
             snprintf(part, sizeof part, "[%lld]", (long long)place_of(t, at));
         const size_t n = strlen(part);

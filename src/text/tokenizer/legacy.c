@@ -157,7 +157,7 @@ static bool choose_class(struct legacy *l, const char *file) {
             if (!c && (i == 0 || legacy_class_of(named[i]->text))) /* as another class it would give wrong ids */
                 return heed_fail(l->cx, HEED_ERR_FORMAT,
                                  "%s: the tokenizer of %s '%s' is not supported without tokenizer.json", l->dir,
-                                 i < 2 ? "class" : "model type", shown(named[i]->text).text);
+                                 i < 2 ? "class" : "model type", escaped(named[i]->text).s);
             if (c && has_files(l, c, file)) l->class = c;
         }
     for (int i = 0; i < 4 && !l->class; i++) {

@@ -114,7 +114,7 @@ static bool read_special(const struct template_reader *r, node at, int64_t type,
     const struct tree *tree = r->tree;
     const node name = tree_need(tree, at, "id", TREE_TEXT), special = name ? find_special(r, name) : NULL;
     if (!name) return false;
-    if (!special) return tree_fail(tree, at, NULL, "'%s' is not among its special_tokens", shown(name->text).text);
+    if (!special) return tree_fail(tree, at, NULL, "'%s' is not among its special_tokens", escaped(name->text).s);
     const node ids = tree_need(tree, special, "ids", TREE_ARRAY);
     const node tokens = ids ? tree_need(tree, special, "tokens", TREE_ARRAY) : NULL;
     if (!tokens) return false;
@@ -203,7 +203,7 @@ static bool read_processor(heed_tokenizer *t, const struct tree *tree, node at, 
     struct processor *p;
     int kind = 0;
     while (kind < 4 && !node_is(type, names[kind])) kind++;
-    if (kind == 4) return tree_fail(tree, at, NULL, "type '%s' is not supported", shown(type->text).text);
+    if (kind == 4) return tree_fail(tree, at, NULL, "type '%s' is not supported", escaped(type->text).s);
     if (!add_processor(tree->cx, &t->processors, &p)) return false;
     p->kind = (enum process_kind)kind;
     if (kind == PROCESS_TEMPLATE) return read_template(t, tree, at, p);

@@ -173,7 +173,7 @@ static void settle(struct matcher *m, double now) {
 
 static bool too_long(const struct matcher *m, const char *where) {
     return heed_fail(m->cx, HEED_ERR_RANGE, "encode: the regular expression '%s' takes too long on %s",
-                     shown_bytes(m->regex->text.s, m->regex->text.size).text, where);
+                     escaped_bytes(m->regex->text.s, m->regex->text.size).s, where);
 }
 
 /* The clocks of a text that begins. */

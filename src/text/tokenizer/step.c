@@ -65,7 +65,7 @@ static bool read_steps(const struct tree *t, node at, const char *list, const st
         s->kind = kinds;
         return !kinds->read || kinds->read(t, at, s);
     }
-    return tree_fail(t, at, NULL, "type '%s' is not supported", shown(name).text);
+    return tree_fail(t, at, NULL, "type '%s' is not supported", escaped(name).s);
 }
 
 bool steps_read(const struct tree *t, node at, const char *list, const struct step_kind *kinds, struct steps *to) {
@@ -98,8 +98,8 @@ bool read_pattern(const struct tree *t, node at, struct step *s) {
     heed_string why = {0};
     s->regex = regex_compile(t->cx, regex->text, regex->size, &why);
     if (!s->regex && !heed_failed(t->cx))
-        tree_fail(t, regex, NULL, "the regular expression '%s' is not supported: %s", shown(regex->text).text,
-                  why.size ? shown(why.s).text : "it does not compile");
+        tree_fail(t, regex, NULL, "the regular expression '%s' is not supported: %s", escaped(regex->text).s,
+                  why.size ? escaped(why.s).s : "it does not compile");
     heed_string_free(t->cx, &why);
     return s->regex;
 }
@@ -109,7 +109,7 @@ bool read_behavior(const struct tree *t, node at, const char *key, struct step *
     const node v = tree_need(t, at, key, TREE_TEXT);
     for (int i = 0; v && i <= CONTIGUOUS; i++)
         if (node_is(v, names[i])) return s->behavior = (enum behavior)i, true;
-    return v && tree_fail(t, v, NULL, "no behavior '%s'", shown(v->text).text);
+    return v && tree_fail(t, v, NULL, "no behavior '%s'", escaped(v->text).s);
 }
 
 /* Older files say add_prefix_space. */
@@ -124,7 +124,7 @@ bool read_metaspace(const struct tree *t, node at, struct step *s) {
     if (tree_find(t, at, "replacement") && !read_character(t, at, "replacement", &mark)) return false;
     s->prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
     for (int i = 0; scheme && i < 4; i++) {
-        if (i == 3) return tree_fail(t, scheme, NULL, "no prepend_scheme '%s'", shown(scheme->text).text);
+        if (i == 3) return tree_fail(t, scheme, NULL, "no prepend_scheme '%s'", escaped(scheme->text).s);
         if (!node_is(scheme, schemes[i])) continue;
         s->prepend = (enum prepend)i;
         break;

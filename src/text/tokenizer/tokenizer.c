@@ -238,8 +238,8 @@ bool heed_encode(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t
     return encode_ids(cx, t, text, size, &(heed_encode_opts){.plain = !special}, to);
 }
 
-bool heed_encode_drawn(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
-                       const heed_merge_dropout *dropout, heed_ids *to) {
+bool heed_encode_dropout(heed_ctx *cx, const heed_tokenizer *t, const char *text, size_t size, bool special,
+                         const heed_merge_dropout *dropout, heed_ids *to) {
     if (heed_failed(cx)) return false;
     if (!dropout || !(dropout->rate >= 0 && dropout->rate <= 1))
         return heed_fail(cx, HEED_ERR_RANGE, "encode: the dropout rate must be between 0 and 1");

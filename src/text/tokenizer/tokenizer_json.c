@@ -92,7 +92,7 @@ static bool index_vocabulary(heed_tokenizer *t, const struct tree *tree) {
         const int64_t id = t->vocabulary.entries[i].value;
         if (t->entry[id] >= 0 && t->entry[id] != i)
             return tree_fail(tree, tree_root(tree), NULL, "'%s' and '%s' both have id %lld",
-                             shown(map_key(&t->vocabulary, t->entry[id])).text, shown(map_key(&t->vocabulary, i)).text,
+                             escaped(map_key(&t->vocabulary, t->entry[id])).s, escaped(map_key(&t->vocabulary, i)).s,
                              (long long)id);
         t->entry[id] = i;
     }
@@ -155,7 +155,7 @@ static const struct model_kind *model_of(const struct tree *tree, node at) {
     if (!tree_need(tree, at, "type", TREE_TEXT)) return NULL;
     for (int i = 0; i < 4; i++)
         if (node_is(type, kinds[i]->name)) return kinds[i];
-    tree_fail(tree, at, NULL, "a model of type '%s' is not supported", shown(type->text).text);
+    tree_fail(tree, at, NULL, "a model of type '%s' is not supported", escaped(type->text).s);
     return NULL;
 }
 

@@ -112,7 +112,7 @@ typedef struct heed_batches_opts {
     uint64_t seed;
     const int64_t *rows; /* which examples, without groups; NULL: all n_rows = n */
     int64_t n_rows;
-    const float *mean, *std;  /* standardise column "x", (x - mean) / deviation; both NULL: as it is */
+    const float *mean, *std;  /* standardise column "x", (x - mean) / std; both NULL: as it is */
     heed_transform transform; /* NULL: none */
     const void *own;          /* the transform's */
     int64_t epoch, index; /* the first batch: a resumed run continues mid-epoch; an index may reach into later epochs */

@@ -113,7 +113,7 @@ HEED_API bool heed_image_resize(heed_ctx *cx, const heed_image *image, int64_t w
 HEED_API bool heed_image_affine(heed_ctx *cx, const heed_image *image, const double matrix[6], heed_filter filter,
                                 const uint8_t *fill, heed_image *out);
 
-/* (channels, height, width) floats: (byte * scale - mean[c]) / deviation[c]. mean NULL: 0 and 1. */
+/* (channels, height, width) floats: (byte * scale - mean[c]) / std[c]. mean NULL: 0 and 1. */
 HEED_API void heed_image_to_floats(const heed_image *image, double scale, const float *mean, const float *std,
                                    float *out);
 

@@ -186,12 +186,12 @@ static void stop_thread(heed_batches *b) {
 static bool check_mean(heed_ctx *cx, const heed_dataset *set, const heed_batches_opts *o) {
     const int x = heed_dataset_find(set, "x");
     if (!o->mean != !o->std)
-        return heed_fail(cx, HEED_ERR_USAGE, "batches: mean and deviation are given together or not at all");
+        return heed_fail(cx, HEED_ERR_USAGE, "batches: mean and std are given together or not at all");
     if (o->mean && x < 0) return heed_fail(cx, HEED_ERR_USAGE, "batches: there is no column x to standardise");
     for (int64_t j = 0; o->mean && j < column_elements(&set->column[x]); j++)
         if (!isfinite(o->mean[j]) || !isfinite(o->std[j]) || !(o->std[j] > 0.0f))
             return heed_fail(cx, HEED_ERR_RANGE,
-                             "batches: column %lld has mean %g and deviation %g: cannot standardise", (long long)j + 1,
+                             "batches: column %lld has mean %g and std %g: cannot standardise", (long long)j + 1,
                              (double)o->mean[j], (double)o->std[j]);
     return true;
 }

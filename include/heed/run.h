@@ -54,7 +54,8 @@ HEED_API void heed_run_close(heed_ctx *cx, heed_run *run);
 /* Reads the data and makes the model. A run that would exceed the context's byte budget is refused here, before it
  * trains. heed_run_train calls this where the program has not. */
 HEED_API bool heed_run_prepare(heed_ctx *cx, heed_run *run);
-/* Trains, or resumes. Afterwards the directory holds the model that was kept: the best by validation, else the last. */
+/* Trains, or resumes; once. Afterwards the directory holds the model that was kept: the best by validation, else the
+ * last. */
 HEED_API heed_loop_end heed_run_train(heed_ctx *cx, heed_run *run);
 
 /* The model and the source are NULL until the run is prepared. */

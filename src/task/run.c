@@ -468,6 +468,8 @@ bool heed_run_prepare(heed_ctx *cx, heed_run *r) {
 
 heed_loop_end heed_run_train(heed_ctx *cx, heed_run *r) {
     if (!heed_run_prepare(cx, r)) return HEED_LOOP_FAILED;
+    if (r->trained) return heed_fail(cx, HEED_ERR_USAGE, "run_train: this run has trained already"), HEED_LOOP_FAILED;
+    r->trained = true;
     if (r->way->train) return r->way->train(r);
     return run_claim(r) && r->way->begin(r) ? heed_loop_run(cx, r->model, &r->loop, &r->state) : HEED_LOOP_FAILED;
 }

@@ -53,7 +53,7 @@ struct heed_run {
     const char *path, *dir;    /* of the data; of the directory to write */
     size_t held;               /* bytes that the context held when the run was opened */
     size_t budget;             /* bytes: --memory, else the context's budget; 0: none */
-    bool prepared;
+    bool prepared, trained;
     void *user; /* what the way keeps */
     struct dry drying;
     heed_ctx *dry; /* of the draft; NULL: there is none */

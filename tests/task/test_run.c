@@ -116,6 +116,9 @@ static void test_measured(void **state) {
     assert_non_null(heed_run_model(run));
     assert_string_equal(heed_run_source(run)->unit, "examples");
     assert_int_equal(heed_run_train(cx, run), HEED_LOOP_DONE);
+    assert_int_equal(heed_run_train(cx, run), HEED_LOOP_FAILED);
+    assert_string_equal(heed_message(cx), "run_train: this run has trained already");
+    heed_clear(cx);
     heed_evaluation of_run, of_dir;
     assert_true(heed_run_evaluate(cx, run, "test", &of_run));
     assert_true(heed_evaluate(cx, &(heed_evaluate_opts){.dir = out, .data = data}, &of_dir));

@@ -72,6 +72,12 @@ HEED_API heed_json heed_run_result(heed_ctx *cx, heed_run *run);
 /* What the task adds to the result for people to read, as lines; nothing where it adds nothing. */
 HEED_API bool heed_run_remarks(heed_ctx *cx, heed_run *run, heed_string *text);
 
+/* What the trained model says of one example, with the members that the task's command prints with --json. An example
+ * is what that command takes: a line of text, or several texts with tabs between them; the path of a picture; the
+ * numbers and categories of a row, with commas. Freed with heed_json_free. Tasks whose models write or forecast have no
+ * such answer, which is a sentence. */
+HEED_API heed_json heed_run_answer(heed_ctx *cx, heed_run *run, const char *example);
+
 /* ---- measuring ---- */
 
 /* What an evaluation found. What it points to is freed by heed_evaluation_free. */

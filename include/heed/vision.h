@@ -16,9 +16,7 @@
 extern "C" {
 #endif
 
-/* Does the model take pixel_values? */
-HEED_API bool heed_model_sees(const heed_model *model);
-/* How many classes it tells apart; 0: it has no output layer. */
+/* How many classes a model of pictures tells apart; 0: it has no output layer. */
 HEED_API int64_t heed_picture_classes(const heed_model *model);
 
 /* How a directory's model wants its pictures. A directory that does not say so has them resized to the model's own size

@@ -190,9 +190,8 @@ static bool check_mean(heed_ctx *cx, const heed_dataset *set, const heed_batches
     if (o->mean && x < 0) return heed_fail(cx, HEED_ERR_USAGE, "batches: there is no column x to standardise");
     for (int64_t j = 0; o->mean && j < column_elements(&set->column[x]); j++)
         if (!isfinite(o->mean[j]) || !isfinite(o->std[j]) || !(o->std[j] > 0.0f))
-            return heed_fail(cx, HEED_ERR_RANGE,
-                             "batches: column %lld has mean %g and std %g: cannot standardise", (long long)j + 1,
-                             (double)o->mean[j], (double)o->std[j]);
+            return heed_fail(cx, HEED_ERR_RANGE, "batches: column %lld has mean %g and std %g: cannot standardise",
+                             (long long)j + 1, (double)o->mean[j], (double)o->std[j]);
     return true;
 }
 

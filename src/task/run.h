@@ -29,9 +29,10 @@ struct task_way {
                                  * trained on what */
     heed_loop_end (*train)(heed_run *r); /* in place of plan, model_of, begin and the loop; claims the directory */
     const char *unit; /* what `train` counts, where it learns in steps, reports them and resumes; NULL: it does not */
-    void (*put)(heed_run *r, heed_json result);      /* adds to the result as JSON; NULL: nothing */
-    bool (*remarks)(heed_run *r, heed_string *text); /* adds to the result for people; NULL: nothing */
-    void (*free)(heed_run *r);                       /* r->user */
+    void (*put)(heed_run *r, heed_json result);                     /* adds to the result as JSON; NULL: nothing */
+    bool (*remarks)(heed_run *r, heed_string *text);                /* adds to the result for people; NULL: nothing */
+    bool (*answer)(heed_run *r, const char *example, heed_json at); /* what the trained model says; NULL: none */
+    void (*free)(heed_run *r);                                      /* r->user */
     const char *type; /* model_type of directories that are no networks: "heed-hmm"; NULL: they are networks */
     /* Whether a path leads to a model of this type, where such a model may be a file; NULL: it may not. */
     bool (*is)(const char *path, size_t budget);

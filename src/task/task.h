@@ -44,6 +44,8 @@ struct heed_text_task {
                            const char *part); /* of data to measure on, that are in one file; NULL: files */
     /* Trained on the data; NULL: an encoder's. */
     heed_tokenizer *(*tokenizer)(heed_ctx *cx, const heed_task_data *data, heed_tokenizer_kind kind, int64_t size);
+    /* What a model of it says of a line (answers.h); NULL: it writes, or there is nothing to say. */
+    bool (*answer)(heed_ctx *cx, const heed_text_model *m, const char *line, heed_json at);
 };
 /* Among those of a task the one of that name, else the first. */
 const heed_text_task *task_of_texts(const heed_task *task, const char *name);

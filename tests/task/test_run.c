@@ -134,6 +134,57 @@ static void test_measured(void **state) {
     heed_run_close(cx, run);
 }
 
+/* The text of a member of what a run answers. */
+static void answers(heed_run *run, const char *example, const char *member, const char *text) {
+    const heed_json at = heed_run_answer(cx, run, example);
+    if (heed_failed(cx)) fail_msg("%s", heed_message(cx));
+    assert_string_equal(heed_json_text(cx, at, member), text);
+    heed_json_free(at);
+}
+
+static void unanswered(heed_run *run, const char *example, const char *sentence) {
+    heed_json_free(heed_run_answer(cx, run, example));
+    if (!strstr(heed_message(cx), sentence)) fail_msg("%s", heed_message(cx));
+    heed_clear(cx);
+}
+
+static void test_answered(void **state) {
+    (void)state;
+    const char *const data = table(), *const out = in_folder("answers"), *const options[] = {"steps=2000", NULL};
+    heed_run *run = open_line(data, out, options);
+    unanswered(run, "1", "run_answer: this run has not trained yet");
+    assert_int_equal(heed_run_train(cx, run), HEED_LOOP_DONE);
+    const heed_json at = heed_run_answer(cx, run, "2");
+    const double y = heed_json_number(cx, heed_json_item(cx, heed_json_array(cx, at, "values"), 0), NULL);
+    assert_true(y > -1.3 && y < -0.7); /* 3 - 2 x */
+    heed_json_free(at);
+    unanswered(run, "one", "example");
+    unanswered(run, NULL, "run_answer: the example is NULL");
+    heed_run_close(cx, run);
+
+    const char *const texts = in_folder("texts.tsv");
+    FILE *f = fopen(texts, "w");
+    assert_non_null(f);
+    fputs("text\tlabel\n", f);
+    for (int i = 0; i < 400; i++) fprintf(f, i % 2 ? "a good film\tpos\n" : "a bad film\tneg\n");
+    fclose(f);
+    const char *const small[] = {"set=hidden_size=16",
+                                 "set=num_hidden_layers=1",
+                                 "set=num_attention_heads=2",
+                                 "set=intermediate_size=16",
+                                 "tokens=word",
+                                 "lr=0.01",
+                                 "epochs=4",
+                                 NULL};
+    run = heed_run_open(
+        cx, &(heed_run_opts){
+                .task = "classify", .data = texts, .model = "bert", .out = in_folder("films"), .options = small});
+    assert_int_equal(heed_run_train(cx, run), HEED_LOOP_DONE);
+    answers(run, "a good film", "label", "pos");
+    answers(run, "a bad film", "label", "neg");
+    heed_run_close(cx, run);
+}
+
 static bool stop_at_three(void *user, const heed_loop_state *s) {
     *(int64_t *)user = s->step;
     return s->step < 3;
@@ -157,6 +208,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refused, open_cx, close_cx),
         cmocka_unit_test_setup_teardown(test_resumed, open_cx, close_cx),
         cmocka_unit_test_setup_teardown(test_measured, open_cx, close_cx),
+        cmocka_unit_test_setup_teardown(test_answered, open_cx, close_cx),
         cmocka_unit_test_setup_teardown(test_stopped, open_cx, close_cx),
     };
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);

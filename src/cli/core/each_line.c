@@ -12,12 +12,6 @@ heed_json each_line_json(const struct each_line *e, int64_t i) {
     return at;
 }
 
-void each_line_put(const struct each_line *e, heed_json at, const char *key, const char *text, size_t size) {
-    heed_string part = {0};
-    if (heed_string_put(e->cx, &part, text, size)) heed_json_put_text(e->cx, at, key, part.s);
-    heed_string_free(e->cx, &part);
-}
-
 void each_line_say_cut(const struct each_line *e) {
     char count[48];
     if (e->cut > 0)

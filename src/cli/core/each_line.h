@@ -39,8 +39,6 @@ int each_line_with(const struct each_line_command *c, const struct options *o);
 char *each_line_text(const struct each_line *e, int64_t i); /* of a line that waits; "" of a bad one */
 /* The object of line i, with its number and, of a bad line, its error. */
 heed_json each_line_json(const struct each_line *e, int64_t i);
-/* Puts a part of a text. */
-void each_line_put(const struct each_line *e, heed_json at, const char *key, const char *text, size_t size);
 /* Says how many texts were cut. */
 void each_line_say_cut(const struct each_line *e);
 

@@ -1,5 +1,6 @@
 /* heed answer: the answer to the question of every line, a part of its context. */
 #include "cli/core/each_line.h"
+#include "task/answers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -37,21 +38,14 @@ static bool check(struct each_line *e) {
                                                    (long long)tokens, (long long)max_length - 1);
 }
 
-static void put_answer(const struct each_line *e, heed_json at, const heed_text_input *text, const heed_answered *a) {
-    each_line_put(e, at, "answer", text->pair + a->start, (size_t)(a->end - a->start));
-    heed_json_put_number(e->cx, at, "score", (double)a->score);
-    heed_json_put_int(e->cx, at, "start", a->first);
-    heed_json_put_int(e->cx, at, "end", a->last);
-}
-
 static void print_json(const struct each_line *e, int64_t i, const heed_text_input *text, const heed_answered *a,
                        int64_t n) {
     const heed_json at = each_line_json(e, i);
-    if (!e->error[i]) put_answer(e, at, text, a);
+    if (!e->error[i]) answer_put_span(e->cx, at, text, a);
     if (!e->error[i] && option_given(e->o, "n-best")) {
         const heed_json list = heed_json_put_array(e->cx, at, "answers");
         for (int64_t k = 0; k < n; k++)
-            if (k == 0 || !a[k].none) put_answer(e, heed_json_put_object(e->cx, list, NULL), text, &a[k]);
+            if (k == 0 || !a[k].none) answer_put_span(e->cx, heed_json_put_object(e->cx, list, NULL), text, &a[k]);
     }
     json_answer(e->cx, stdout, at, 0);
     heed_json_free(at);

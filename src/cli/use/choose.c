@@ -1,6 +1,7 @@
 /* heed choose: of every line's choices the right one. */
 #include "cli/core/each_line.h"
 #include "kernel/reduce.h"
+#include "task/answers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -38,13 +39,7 @@ static void print(const struct each_line *e, int64_t i, const heed_choices *one,
         return;
     }
     const heed_json at = each_line_json(e, i);
-    if (!empty) {
-        heed_json_put_int(e->cx, at, "choice", best + 1);
-        heed_json_put_text(e->cx, at, "text", one->choice[best]);
-        heed_json_put_number(e->cx, at, "score", (double)p[best]);
-        const heed_json list = heed_json_put_array(e->cx, at, "scores");
-        for (int64_t k = 0; k < one->n; k++) heed_json_put_number(e->cx, list, NULL, (double)p[k]);
-    }
+    if (!empty) answer_put_choice(e->cx, at, one, p);
     json_answer(e->cx, stdout, at, 0);
     heed_json_free(at);
 }

@@ -2,6 +2,7 @@
 #include "cli/classical/hmm_use.h"
 #include "cli/classical/plain_models.h"
 #include "cli/core/each_line.h"
+#include "task/answers.h"
 #include "text/strings/split.h"
 #include <limits.h>
 #include <stdio.h>
@@ -17,56 +18,22 @@ static const heed_field options[] = {
 };
 /* clang-format on */
 
-static const char *name_of(const struct each_line *e, int32_t tag, char room[32]) {
-    if (tag < 0) return "_";
-    if (e->m->label && e->m->label[tag]) return e->m->label[tag];
-    snprintf(room, 32, "LABEL_%d", (int)tag);
-    return room;
-}
-
 static void print_line(const struct each_line *e, const heed_text_input *line, const int32_t *tag) {
     const bool words = option_flag(e->o, "words");
     char room[32];
     for (int64_t k = 0; k < line->n_words; k++) {
         if (k) putchar(' ');
         if (words) printf("%.*s/", (int)line->words[k].size, line->words[k].text);
-        cli_print_text(stdout, name_of(e, tag[k], room));
+        cli_print_text(stdout, answer_tag(e->m, tag[k], room));
     }
     putchar('\n');
 }
 
-static void put_chunks(const struct each_line *e, heed_json at, const heed_text_input *line, const int32_t *tag) {
-    heed_ctx *cx = e->cx;
-    const int64_t n = heed_tag_chunks(e->m, tag, line->n_words, NULL, 0);
-    heed_chunk *chunk = n > 0 ? heed_mem_new(cx, (size_t)n * sizeof *chunk) : NULL;
-    if (!chunk) return;
-    heed_tag_chunks(e->m, tag, line->n_words, chunk, n);
-    const heed_json list = heed_json_put_array(cx, at, "chunks");
-    for (int64_t i = 0; i < n; i++) {
-        const heed_word *first = &line->words[chunk[i].first], *last = &line->words[chunk[i].last];
-        const heed_json one = heed_json_put_object(cx, list, NULL);
-        heed_json_put_text(cx, one, "type", chunk[i].type);
-        heed_json_put_int(cx, one, "first", chunk[i].first + 1);
-        heed_json_put_int(cx, one, "last", chunk[i].last + 1);
-        each_line_put(e, one, "text", first->text, (size_t)(last->text + last->size - first->text));
-    }
-    heed_mem_free(cx, chunk);
-}
-
 static void print_json(const struct each_line *e, int64_t i, const heed_text_input *line, const int32_t *tag,
                        const float *score) {
-    heed_ctx *cx = e->cx;
-    const heed_json at = each_line_json(e, i), list = heed_json_put_array(cx, at, "words");
-    char room[32];
-    for (int64_t k = 0; k < line->n_words; k++) {
-        const heed_json one = heed_json_put_object(cx, list, NULL);
-        each_line_put(e, one, "word", line->words[k].text, line->words[k].size);
-        if (tag[k] < 0) continue;
-        heed_json_put_text(cx, one, "tag", name_of(e, tag[k], room));
-        heed_json_put_number(cx, one, "score", (double)score[k]);
-    }
-    put_chunks(e, at, line, tag);
-    json_answer(cx, stdout, at, 0);
+    const heed_json at = each_line_json(e, i);
+    answer_put_words(e->cx, at, e->m, line, tag, score);
+    json_answer(e->cx, stdout, at, 0);
     heed_json_free(at);
 }
 

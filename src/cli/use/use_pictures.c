@@ -4,6 +4,7 @@
 #include "cli/core/each_picture.h"
 #include "io/text.h"
 #include "model/core/directory.h"
+#include "task/answers.h"
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,11 +57,6 @@ bool pictures_given(const struct options *o) {
 
 /* ---- classify ---- */
 
-static const char *label_of(const heed_picture_model *m, int64_t k, char number[24]) {
-    snprintf(number, 24, "%lld", (long long)k);
-    return m->label ? m->label[k] : number;
-}
-
 int64_t pictures_next_best(const float *p, int64_t n, int64_t last) {
     int64_t best = n;
     for (int64_t k = 0; k < n; k++) {
@@ -81,7 +77,7 @@ static void print_classes(const struct each_picture *p, const char *path, const 
     cli_print_text(stdout, path);
     for (int64_t i = 0, k = -1; i < top && (k = pictures_next_best(share, n, k)) < n; i++) {
         putchar('\t');
-        cli_print_text(stdout, label_of(p->m, k, number));
+        cli_print_text(stdout, answer_label(p->m->label, k, number));
         printf("\t%.4f", (double)share[k]);
     }
     putchar('\n');
@@ -89,25 +85,18 @@ static void print_classes(const struct each_picture *p, const char *path, const 
 
 /* The label and its score, those of --top in their order, and all scores by label. */
 static void print_classes_json(const struct each_picture *p, const char *path, const float *share) {
-    const int64_t n = p->m->labels, top = option_int(p->o, "top"), best = pictures_next_best(share, n, -1);
+    const int64_t n = p->m->labels, top = n > 1 ? option_int(p->o, "top") : 1;
     heed_ctx *const cx = p->cx;
     const heed_json at = each_picture_json(p, "picture", path);
     char number[24];
-    if (n == 1) {
-        heed_json_put_number(cx, at, "value", (double)share[0]);
-        each_picture_print(p, at);
-        return;
-    }
-    heed_json_put_text(cx, at, "label", label_of(p->m, best, number));
-    heed_json_put_number(cx, at, "score", (double)share[best]);
+    answer_put_best(cx, at, p->m->label, share, n);
     const heed_json list = top > 1 ? heed_json_put_array(cx, at, "top") : (heed_json){0};
     for (int64_t i = 0, k = -1; top > 1 && i < top && (k = pictures_next_best(share, n, k)) < n; i++) {
         const heed_json one = heed_json_put_object(cx, list, NULL);
-        heed_json_put_text(cx, one, "label", label_of(p->m, k, number));
+        heed_json_put_text(cx, one, "label", answer_label(p->m->label, k, number));
         heed_json_put_number(cx, one, "score", (double)share[k]);
     }
-    const heed_json scores = heed_json_put_object(cx, at, "scores");
-    for (int64_t k = 0; k < n; k++) heed_json_put_number(cx, scores, label_of(p->m, k, number), (double)share[k]);
+    answer_put_scores(cx, at, p->m->label, share, n);
     each_picture_print(p, at);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/core/each_line.h"
 #include "cli/use/classify_table.h"
 #include "cli/use/use_pictures.h"
+#include "task/answers.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,11 +34,6 @@ static void print_bad(const struct each_line *e, int64_t i) {
 
 /* ---- classify ---- */
 
-static const char *label_of(const struct each_line *e, int64_t k, char number[24]) {
-    snprintf(number, 24, "%lld", (long long)k);
-    return e->m->label ? e->m->label[k] : number;
-}
-
 static void print_classes(const struct each_line *e, int64_t i, const float *p) {
     heed_ctx *cx = e->cx;
     const int64_t n = e->m->labels;
@@ -51,21 +47,15 @@ static void print_classes(const struct each_line *e, int64_t i, const float *p) 
         int64_t k = best;
         for (int64_t left = option_int(e->o, "top"); left > 0 && k < n; left--, k = pictures_next_best(p, n, k)) {
             if (k != best) putchar('\t');
-            cli_print_text(stdout, label_of(e, k, number));
+            cli_print_text(stdout, answer_label(e->m->label, k, number));
             printf("\t%.4f", (double)p[k]);
         }
         putchar('\n');
         return;
     }
     const heed_json at = each_line_json(e, i);
-    if (n == 1) {
-        heed_json_put_number(cx, at, "value", (double)p[0]);
-    } else {
-        heed_json_put_text(cx, at, "label", label_of(e, best, number));
-        heed_json_put_number(cx, at, "score", (double)p[best]);
-        const heed_json scores = heed_json_put_object(cx, at, "scores");
-        for (int64_t k = 0; k < n; k++) heed_json_put_number(cx, scores, label_of(e, k, number), (double)p[k]);
-    }
+    answer_put_best(cx, at, e->m->label, p, n);
+    answer_put_scores(cx, at, e->m->label, p, n);
     print_json(e, at);
 }
 
@@ -112,8 +102,7 @@ static void print_vector(const struct each_line *e, int64_t i, bool pair, const 
     const heed_json at = heed_json_new(e->cx, "answer");
     if (pair) line[strlen(line)] = '\t'; /* as it came */
     heed_json_put_text(e->cx, at, "text", line);
-    const heed_json list = heed_json_put_array(e->cx, at, "vector");
-    for (int64_t k = 0; k < width; k++) heed_json_put_number(e->cx, list, NULL, (double)v[k]);
+    answer_put_vector(e->cx, at, v, width);
     print_json(e, at);
 }
 
@@ -158,7 +147,6 @@ static bool end_embed(struct each_line *e, bool good) {
 #define MAX_MASKS 512
 
 static void print_filled(const struct each_line *e, int64_t line, int64_t masks, int top, const heed_filled *f) {
-    heed_ctx *cx = e->cx;
     if (!option_flag(e->o, "json")) {
         for (int64_t i = 0; i < masks; i++)
             for (int k = 0; k < top && f[i * top + k].id >= 0; k++) {
@@ -170,17 +158,8 @@ static void print_filled(const struct each_line *e, int64_t line, int64_t masks,
         puts("");
         return;
     }
-    const heed_json at = each_line_json(e, line), all = heed_json_put_array(cx, at, "masks");
-    for (int64_t i = 0; i < masks; i++) {
-        const heed_json list = heed_json_put_array(cx, all, NULL);
-        for (int k = 0; k < top && f[i * top + k].id >= 0; k++) {
-            const char *token = heed_tokenizer_token(e->m->tokens, f[i * top + k].id);
-            const heed_json one = heed_json_put_object(cx, list, NULL);
-            heed_json_put_text(cx, one, "token", token ? token : "");
-            heed_json_put_int(cx, one, "id", f[i * top + k].id);
-            heed_json_put_number(cx, one, "score", (double)f[i * top + k].probability);
-        }
-    }
+    const heed_json at = each_line_json(e, line);
+    answer_put_masks(e->cx, at, e->m, f, masks, top);
     print_json(e, at);
 }
 

@@ -1,9 +1,11 @@
 /* Regress and classify: numbers or classes from vectors of numbers, pictures among them. */
 #include "base/text.h"
 #include "data/recognise.h"
+#include "task/answers.h"
 #include "task/run.h"
 #include "task/tables/table_data.h"
 #include "task/tables/table_fields.h"
+#include "task/task.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +246,50 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     return ok;
 }
 
+/* ---- answers ---- */
+
+/* Numbers, or the likeliest class with the probabilities of all. */
+static void put_answer(heed_run *r, const heed_data *like, const float *y, int64_t n, heed_json at) {
+    heed_ctx *const cx = r->cx;
+    if (!like->classes) {
+        const heed_json list = heed_json_put_array(cx, at, "values");
+        for (int64_t k = 0; k < n; k++) heed_json_put_number(cx, list, NULL, (double)y[k]);
+        return;
+    }
+    float *const p = heed_mem_new(cx, ((size_t)n + 1) * sizeof *p);
+    for (int64_t k = 0; p && k < n; k++) p[k] = y[k];
+    if (p && n == 1) { /* a single logit is that of class 1 against class 0 */
+        p[1] = p[0];
+        p[0] = 0;
+    }
+    if (p) task_softmax(p, like->classes);
+    if (p) answer_put_best(cx, at, like->class_names, p, like->classes);
+    if (p) answer_put_scores(cx, at, like->class_names, p, like->classes);
+    heed_mem_free(cx, p);
+}
+
+static bool answer(heed_run *r, const char *example, heed_json at) {
+    heed_ctx *const cx = r->cx;
+    heed_data *const like = heed_model_data(cx, r->model);
+    const heed_data_opts opts = {
+        .task = HEED_DATA_INPUTS, .like = like, .table = {.delimiter = ',', .header = HEED_HEADER_NO}};
+    heed_data *const row = like ? heed_data_parse(cx, "example", example, strlen(example), &opts) : NULL;
+    heed_io in = {0}, out;
+    if (row && row->n == 1 && row->x) {
+        heed_io_put(cx, &in, "x", heed_borrow(cx, HEED_F32, row->x, 2, (int64_t[]){1, row->width}, NULL));
+        heed_tensor *const y =
+            heed_model_forward(cx, r->model, &in, &out) ? heed_contiguous(cx, heed_io_get(&out, "logits")) : NULL;
+        if (heed_f32(y) && task_all_finite(cx, heed_f32(y), heed_count(y)))
+            put_answer(r, like, heed_f32(y), heed_count(y), at);
+        heed_reset(cx);
+    } else if (row) {
+        heed_fail(cx, HEED_ERR_USAGE, "run_answer: a row of numbers and categories with commas is needed");
+    }
+    heed_data_free(cx, row);
+    heed_data_free(cx, like);
+    return !heed_failed(cx);
+}
+
 const struct task_way way_tables = {.what = "tables",
                                     .next = "predict",
                                     .next_how = " --data FILE   (or numbers on standard input)",
@@ -252,5 +298,6 @@ const struct task_way way_tables = {.what = "tables",
                                     .plan = plan,
                                     .model_of = new_model,
                                     .begin = begin,
+                                    .answer = answer,
                                     .evaluate = evaluate,
                                     .free = free_vectors};

@@ -3,6 +3,7 @@
 #include "base/ctx.h"
 #include "io/text.h"
 #include "kernel/reduce.h"
+#include "task/answers.h"
 #include "task/run.h"
 #include "task/task.h"
 #include <stdlib.h>
@@ -236,7 +237,8 @@ const heed_text_task task_choose = {.name = "choose",
                                     .read = read_choices,
                                     .encode = encode,
                                     .measure = measure,
-                                    .free = free_choices};
+                                    .free = free_choices,
+                                    .answer = answer_choice};
 
 /* ---- using ---- */
 

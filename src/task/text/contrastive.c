@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "kernel/reduce.h"
 #include "model/core/directory.h"
+#include "task/answers.h"
 #include "task/run.h"
 #include "task/task.h"
 #include "tensor/engine.h"
@@ -186,7 +187,8 @@ const heed_text_task task_pairs = {.name = "embed",
                                    .measure = measure,
                                    .forward = contrast,
                                    .mixes = true,
-                                   .write = write_files};
+                                   .write = write_files,
+                                   .answer = answer_vector};
 
 /* ---- the task ---- */
 

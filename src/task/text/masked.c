@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "io/text.h"
 #include "kernel/reduce.h"
+#include "task/answers.h"
 #include "task/run.h"
 #include <math.h>
 #include <string.h>
@@ -282,7 +283,8 @@ const heed_text_task task_masked = {.name = "mlm",
                                     .encode = masked_encode,
                                     .measure = measure,
                                     .transform = mask_words,
-                                    .free = masking_free};
+                                    .free = masking_free,
+                                    .answer = answer_masks};
 
 /* ---- the task ---- */
 

@@ -2,6 +2,7 @@
  * questions that have no answer, 2018). */
 #include "base/ctx.h"
 #include "io/text.h"
+#include "task/answers.h"
 #include "task/run.h"
 #include "task/text/squad.h"
 #include "task/text/windows.h"
@@ -245,7 +246,8 @@ const heed_text_task task_qa = {.name = "qa",
                                 .examples = examples,
                                 .example_of = example_of,
                                 .labels = 2, /* start and end */
-                                .free = free_questions};
+                                .free = free_questions,
+                                .answer = answer_question};
 
 /* ---- using ---- */
 

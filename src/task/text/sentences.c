@@ -3,6 +3,7 @@
 #include "io/csv.h"
 #include "io/text.h"
 #include "kernel/reduce.h"
+#include "task/answers.h"
 #include "task/task.h"
 #include <math.h>
 #include <stdlib.h>
@@ -243,11 +244,13 @@ const heed_text_task task_classify = {.name = "classify",
                                       .read = read_table,
                                       .encode = encode,
                                       .measure = measure_classes,
-                                      .problem = "problem_type=single_label_classification"};
+                                      .problem = "problem_type=single_label_classification",
+                                      .answer = answer_classes};
 const heed_text_task task_regress = {.name = "regress",
                                      .metrics = "pearson spearman",
                                      .read = read_table,
                                      .encode = encode,
                                      .measure = measure_numbers,
                                      .labels = 1,
-                                     .problem = "problem_type=regression"};
+                                     .problem = "problem_type=regression",
+                                     .answer = answer_classes};

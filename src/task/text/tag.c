@@ -2,6 +2,7 @@
 #include "base/ctx.h"
 #include "io/text.h"
 #include "kernel/reduce.h"
+#include "task/answers.h"
 #include "task/run.h"
 #include "task/task.h"
 #include "task/text/ner_chunks.h"
@@ -381,7 +382,8 @@ const heed_text_task task_tag = {.name = "tag",
                                  .read = read_tags,
                                  .encode = encode,
                                  .measure = measure,
-                                 .free = free_own};
+                                 .free = free_own,
+                                 .answer = answer_words};
 
 /* ---- using ---- */
 

@@ -23,6 +23,7 @@ struct texts {
     struct chat_choice chat; /* of conversations */
     uint64_t seed;
     heed_forcing forcing;
+    heed_text_model *answering; /* the trained directory, once something is asked of it */
 };
 static inline struct texts *texts_of(const heed_run *r) { return r->user; }
 static inline bool texts_are_chat(const struct texts *t) { return heed_task_conversations(t->data[TRAIN]); }

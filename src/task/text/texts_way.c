@@ -249,6 +249,7 @@ static bool begin(heed_run *r) {
 
 static void free_texts(heed_run *r) {
     struct texts *t = texts_of(r);
+    heed_text_model_free(r->cx, t->answering);
     heed_source_free(r->cx, t->source);
     heed_streams_free(r->cx, t->streams);
     heed_dataset_free(r->cx, &t->drawn);
@@ -354,11 +355,23 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     return m->model && read_measured(r, part, head, m) && measure_data(r, m, to);
 }
 
+/* ---- answers ---- */
+
+static bool answer(heed_run *r, const char *example, heed_json at) {
+    struct texts *t = texts_of(r);
+    if (!t->task->answer)
+        return heed_fail(r->cx, HEED_ERR_USAGE,
+                         "run_answer: %s is not answered example by example; 'heed %s' uses its models", r->task->name,
+                         heed_run_next(r, NULL));
+    if (!t->answering) t->answering = heed_text_model_open(r->cx, r->dir, run_head(r));
+    return t->answering && t->task->answer(r->cx, t->answering, example, at);
+}
+
 /* ---- the ways ---- */
 
 #define TEXTS                                                                                                          \
     .what = "text", .input = "input_ids", .next = "eval", .next_how = " --data FILE", .check = check, .load = load,    \
-    .plan = plan, .model_of = texts_model, .begin = begin, .free = free_texts, .evaluate = evaluate
+    .plan = plan, .model_of = texts_model, .begin = begin, .free = free_texts, .answer = answer, .evaluate = evaluate
 
 const struct task_way way_texts = {TEXTS};
 

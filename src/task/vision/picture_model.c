@@ -25,8 +25,6 @@
 
 /* ---- opening ---- */
 
-bool heed_model_sees(const heed_model *model) { return heed_model_takes(model, "pixel_values"); }
-
 bool heed_picture_processor(heed_ctx *cx, const heed_model *model, const char *dir, heed_image_processor *out,
                             bool *assumed) {
     heed_picture_input input;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "heed/picture_training.h"
 #include "heed/vision.h"
+#include "task/answers.h"
 #include "task/vision/picture_data.h"
 #include "task/vision/picture_files.h"
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct pictures {
     heed_picture_training *training;
     struct picture_settings settings; /* of the model, from the data */
     bool kept;
+    heed_picture_model *answering; /* the trained directory, once something is asked of it */
 };
 
 static struct pictures *pictures_of(const heed_run *r) { return r->user; }
@@ -257,6 +259,7 @@ static bool begin(heed_run *r) {
 
 static void free_pictures(heed_run *r) {
     struct pictures *p = pictures_of(r);
+    heed_picture_model_free(r->cx, p->answering);
     heed_picture_training_free(r->cx, p->training);
     heed_model_free(r->cx, p->teacher);
     for (int i = PARTS - 1; i >= 0; i--) heed_picture_set_free(r->cx, p->set[i]);
@@ -317,6 +320,24 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
 
 static const struct task_default defaults[] = {{"epochs", "10", NULL}, {"lr", ADAM_LR, "1e-4"}, {NULL}};
 
+/* ---- answers ---- */
+
+static bool answer(heed_run *r, const char *example, heed_json at) {
+    heed_ctx *const cx = r->cx;
+    struct pictures *const own = pictures_of(r);
+    if (!own->answering) own->answering = heed_picture_model_open(cx, r->dir, r->task->name);
+    const heed_picture_model *const m = own->answering;
+    heed_image picture = {0};
+    float *const p = m ? heed_mem_new(cx, (size_t)(m->labels > 0 ? m->labels : 1) * sizeof *p) : NULL;
+    if (p && heed_picture_read(cx, m, example, &picture) && heed_classify_pictures(cx, m, &picture, 1, p)) {
+        answer_put_best(cx, at, m->label, p, m->labels);
+        answer_put_scores(cx, at, m->label, p, m->labels);
+    }
+    heed_image_free(cx, &picture);
+    heed_mem_free(cx, p);
+    return !heed_failed(cx);
+}
+
 const struct task_way way_pictures = {.what = "pictures",
                                       .input = "pixel_values",
                                       .own = augment_fields,
@@ -328,5 +349,6 @@ const struct task_way way_pictures = {.what = "pictures",
                                       .plan = plan,
                                       .model_of = new_model,
                                       .begin = begin,
+                                      .answer = answer,
                                       .evaluate = evaluate,
                                       .free = free_pictures};

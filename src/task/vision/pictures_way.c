@@ -318,7 +318,7 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     return ok;
 }
 
-static const struct task_default defaults[] = {{"epochs", "10", NULL}, {"lr", ADAM_LR, "1e-4"}, {NULL}};
+static const struct task_default defaults[] = {{"epochs", "10", NULL}, {"lr", ADAM_LR, "1e-4"}, {NULL, NULL, NULL}};
 
 /* ---- answers ---- */
 

@@ -32,7 +32,7 @@ deps: ## install the packages that building and testing need (Debian, as root or
 demo: all ## build, and show what heed can do
 	@build/release/heed demo --force
 
-test: ## build and test: as it is installed, and with ASan and UBSan (under ten minutes on two cores)
+test: ## build and test: as it is installed, and with ASan and UBSan (ten to fifteen minutes on two cores, most of them compiling)
 	@sh tools/deps.sh build test
 	@MAKE="$(MAKE)" sh tools/test.sh -a release address
 

@@ -27,6 +27,7 @@ began=$(date +%s)
 # dir: what is built. target: in it. options: how. The arguments: which tests ctest runs.
 dir=$stage target=all run=
 options="-DHEED_WERROR=ON -DHEED_TESTS=ON"
+debug="-DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-g1" # lines are enough for what a sanitizer says; 200 programs hold them
 set -- -LE '^(sets|full)$'
 case $stage in
 release | sets | full) dir=release ;;
@@ -35,11 +36,11 @@ address | wide)
     # Vectors of 16 numbers are tested where AVX-512 is lacking too.
     wide=wide
     if grep -q avx512vl /proc/cpuinfo 2>/dev/null; then wide=avx512; fi
-    options="$options -DCMAKE_BUILD_TYPE=Debug -DHEED_SANITIZE=address -DHEED_ISAS=baseline;avx2;$wide"
+    options="$options $debug -DHEED_SANITIZE=address -DHEED_ISAS=baseline;avx2;$wide"
     ;;
 thread)
     # Races do not depend on the instruction set.
-    options="$options -DCMAKE_BUILD_TYPE=Debug -DHEED_SANITIZE=thread -DHEED_ISAS=baseline"
+    options="$options $debug -DHEED_SANITIZE=thread -DHEED_ISAS=baseline"
     target=thread_tests
     set -- -L '^threads$'
     # ThreadSanitizer lays out memory itself and cannot work with every randomised layout.
@@ -51,7 +52,7 @@ clang)
     ;;
 fuzz)
     target=fuzz_targets
-    options="-DHEED_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DHEED_FUZZ=ON -DHEED_ISAS=baseline"
+    options="-DHEED_WERROR=ON $debug -DHEED_FUZZ=ON -DHEED_ISAS=baseline"
     set --
     ;;
 *)

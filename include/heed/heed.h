@@ -22,6 +22,7 @@
 #include "heed/music.h"
 #include "heed/ngram.h"
 #include "heed/nn.h"
+#include "heed/objects.h"
 #include "heed/ops.h"
 #include "heed/picture_set.h"
 #include "heed/picture_training.h"

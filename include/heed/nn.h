@@ -233,10 +233,17 @@ HEED_API heed_tensor *heed_conv_run(heed_ctx *cx, const heed_conv_layer *layer, 
 typedef struct heed_batch_norm_layer {
     heed_param *weight, *bias, *running_mean, *running_var, *num_batches_tracked;
     float eps, momentum; /* momentum 0: the average of all batches */
+    bool frozen;         /* the buffers are used while training, too, unless running_mean->live */
 } heed_batch_norm_layer;
 HEED_API bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
                                    float momentum, heed_batch_norm_layer *layer);
 HEED_API heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x);
+/* norm(conv(x)), then the activation; and norm(linear(x)) of x (…,C), whose statistics are over all but the last axis.
+ * A model that is only run computes one product with weights in which the norm is folded. */
+HEED_API heed_tensor *heed_conv_norm_run(heed_ctx *cx, const heed_conv_layer *conv, const heed_batch_norm_layer *norm,
+                                         heed_tensor *x, heed_activation act);
+HEED_API heed_tensor *heed_linear_norm_run(heed_ctx *cx, const heed_linear_layer *linear,
+                                           const heed_batch_norm_layer *norm, heed_tensor *x);
 
 typedef struct heed_group_norm_layer {
     heed_param *weight, *bias;

@@ -98,6 +98,20 @@ heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *laye
     return heed_batch_norm_running(cx, x, gamma, beta, &running, layer->eps);
 }
 
+heed_tensor *heed_conv_norm_run(heed_ctx *cx, const heed_conv_layer *conv, const heed_batch_norm_layer *norm,
+                                heed_tensor *x, heed_activation act) {
+    return heed_activate(cx, heed_batch_norm_run(cx, norm, heed_conv_run(cx, conv, x)), act);
+}
+
+heed_tensor *heed_linear_norm_run(heed_ctx *cx, const heed_linear_layer *linear, const heed_batch_norm_layer *norm,
+                                  heed_tensor *x) {
+    heed_tensor *const y = heed_linear_run(cx, linear, x, HEED_ACT_NONE);
+    if (!y) return NULL;
+    const int64_t C = y->shape[y->rank - 1], rows = C > 0 ? y->count / C : 0;
+    heed_tensor *const flat = heed_batch_norm_run(cx, norm, heed_reshape(cx, y, 2, (int64_t[]){rows, C}));
+    return heed_reshape(cx, flat, y->rank, y->shape);
+}
+
 bool heed_group_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t groups, int64_t channels,
                           float eps, heed_group_norm_layer *layer) {
     if (heed_failed(cx)) return false;

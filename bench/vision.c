@@ -1,5 +1,6 @@
 /* Pictures, as bench/vision.py has them: the 3 x 3 convolutions of ResNet-50, forward and backward; training steps of
- * DeiT-Ti and of a small ViT; forward of DeiT-Ti and Swin-T; JPEG files read and augmented. */
+ * DeiT-Ti and of a small ViT; forward of DeiT-Ti, Swin-T, LeViT-128S, VOLO-D1 and ResNet-50; JPEG files read and
+ * augmented. */
 #include "bench.h"
 #include "heed/augment.h"
 #include <stdio.h>
@@ -50,7 +51,10 @@ static const struct kind {
               8,
               1,
               28},
-             {"timm-swin", {"architecture=swin_tiny_patch4_window7_224"}, 1, 3, 224}};
+             {"timm-swin", {"architecture=swin_tiny_patch4_window7_224"}, 1, 3, 224},
+             {"timm-levit", {"architecture=levit_128s"}, 1, 3, 224},
+             {"volo", {"architecture=volo_d1_224"}, 1, 3, 224},
+             {"timm-resnet", {"architecture=resnet50"}, 1, 3, 224}};
 
 static heed_model *fresh_model(struct bench *b) {
     const struct kind *const k = &kinds[b->n];

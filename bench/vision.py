@@ -1,5 +1,5 @@
 """Lines of pictures: ResNet-50's 3 x 3 convolutions forward+backward, beside PyTorch (oneDNN); training steps of DeiT-Ti and of a small ViT beside timm's;
-forward of DeiT-Ti and Swin-T beside PyTorch, ONNX Runtime and OpenVINO; JPEG files read and augmented beside torchvision with Pillow. Peers that are
+forward of DeiT-Ti, Swin-T, LeViT-128S, VOLO-D1 and ResNet-50 beside PyTorch, ONNX Runtime and OpenVINO; JPEG files read and augmented beside torchvision with Pillow. Peers that are
 not installed are left out, which is said."""
 import os
 
@@ -11,8 +11,8 @@ import training
 from peers import missing, torchvision
 
 STAGES = [(56, 64), (28, 128), (14, 256), (7, 512)]  # side of the pictures that come out, channels
-DEIT, SMALL, SWIN = range(3)
-NAMES = ["deit_tiny_patch16_224", "vit_tiny_patch16_224", "swin_tiny_patch4_window7_224"]
+DEIT, SMALL, SWIN, LEVIT, VOLO, RESNET = range(6)
+NAMES = ["deit_tiny_patch16_224", "vit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "levit_128s", "volo_d1_224", "resnet50"]
 ARGUMENTS = {SMALL: dict(img_size=28, patch_size=4, in_chans=1, embed_dim=64, depth=6, num_heads=4, num_classes=10)}
 MEMORY = 0.6  # of PyTorch's
 FOLDER = None
@@ -176,6 +176,9 @@ def lines():
         for pictures in (1, 8):
             yield f"DeiT-Ti at 224 forward, {pictures} picture{'s'[:pictures - 1]}", vision_forward, (pictures, DEIT, 0), (1.1, 1.1)
         yield "Swin-T at 224 forward, 1 picture", vision_forward, (1, SWIN, 0), (1.1, 1.1)
+        yield "LeViT-128S at 224 forward, 1 picture", vision_forward, (1, LEVIT, 0), (1, 1)
+        yield "VOLO-D1 at 224 forward, 1 picture", vision_forward, (1, VOLO, 0), (1, 1)
+        yield "ResNet-50 at 224 forward, 1 picture", vision_forward, (1, RESNET, 0), (1, 1)
     if not missing("torchvision"):
         yield "pictures of 32 x 32 read and augmented", load_pictures, (200, 32, 0), (2, 2)
         yield "photographs of 500 x 400 read and augmented to 224", load_pictures, (20, 224, 0), (1.2, 1.2)

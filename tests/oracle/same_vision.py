@@ -145,6 +145,19 @@ def swinv2(r):
     return model, given
 
 
+def resnet(r):
+    stages, kind = r.randint(1, 5), r.choice(["basic", "bottleneck"])
+    widths = [4 * r.randint(1, 4) + r.randint(0, 3) for _ in range(stages)]
+    keys = some(r, downsample_in_first_stage=[True], downsample_in_bottleneck=[True], num_channels=[1, 2, 4])
+    config = hf.ResNetConfig(embedding_size=r.choice([widths[0], r.randint(1, 9)]), hidden_sizes=widths, depths=[r.randint(1, 3) for _ in range(stages)], layer_type=kind,
+                             hidden_act=r.choice([a for a in ACTS if a != "relu2"]), **keys, **kind_of_labels(r))
+    head, rows = r.choice(["Model", "ForImageClassification"]), r.randint(1, 3)
+    given = dict(pixel_values=torch.randn(rows, config.num_channels, r.randint(1, 70), r.randint(1, 70)))
+    if head == "ForImageClassification":
+        given["labels"] = labels_for(r, config, rows)
+    return getattr(hf, "ResNet" + head)(config), given
+
+
 # ---- timm ----
 
 def some(r, **choices):
@@ -248,7 +261,7 @@ def save(model, folder, modules=False):
     drawn.save_weights(model, folder)
 
 
-FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2,
+FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2, "resnet": resnet,
             "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
 
 

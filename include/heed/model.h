@@ -104,10 +104,12 @@ typedef struct heed_family {
     /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
      * the standard of the table, because others write such files too. */
     const char *const *absent;
-    const void *kind;      /* what tells it from its kin, for the build functions that they share: names of parameters,
-                            * constants; NULL: it has no kin */
-    const char *processor; /* transformers' class that prepares its pictures: "DeiTImageProcessor"; NULL: ViT's */
-    size_t size;           /* of the family's own struct */
+    const void *kind; /* what tells it from its kin, for the build functions that they share: names of parameters,
+                       * constants; NULL: it has no kin */
+    const char *const *inner; /* keys whose value is the config of another family, and that one, in pairs:
+                               * "backbone_config", "resnet"; set as backbone_config.KEY. NULL at the end, or none */
+    const char *processor;    /* transformers' class that prepares its pictures: "DeiTImageProcessor"; NULL: ViT's */
+    size_t size;              /* of the family's own struct */
 } heed_family;
 
 HEED_API int heed_family_count(void);

@@ -86,6 +86,9 @@ def gradients(model, names):
     other = copy.deepcopy(model)
     for p, q in zip(other.parameters(), model.parameters()):
         p.data = torch.full_like(q, float("nan")) if q.grad is None else q.grad.clone()
+    for b in other.buffers():
+        if b.is_floating_point():
+            b.fill_(float("nan"))
     with tempfile.TemporaryDirectory() as folder:
         other.save_pretrained(folder)
         saved = load_file(pathlib.Path(folder) / "model.safetensors")

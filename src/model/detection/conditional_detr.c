@@ -8,6 +8,7 @@
  *     y = norm(y + W_2 a(W_1 y))
  *     box = sigmoid(mlp(y) + logit(s)) */
 #include "model/detection/detr.h"
+#include "tensor/engine.h"
 
 struct conditional_layer {
     heed_linear_layer self_content, self_place, self_out;      /* C -> q, k and v; C -> q and k */
@@ -193,10 +194,9 @@ DETR_CALLS(struct conditional)
 /* ---- the family ---- */
 
 static const heed_key keys[] = {
-    DETR_KEYS("300"),
-    {"class_cost", HEED_KEY_INT, "2", "of the class, when queries are matched with objects"},
-    {"cls_loss_coefficient", HEED_KEY_INT, "2", "weight of the loss of classes"},
-    {"focal_alpha", HEED_KEY_NUMBER, "0.25", "weight of objects in the focal loss; of their absence 1 - alpha"},
+    DETR_KEYS("300", "2"),
+    DETECTION_SIGMOID_KEYS,
+    {"cls_loss_coefficient", HEED_KEY_INT, "2", "for transformers, whose loss of classes has the weight 1"},
     END_OF_KEYS,
 };
 

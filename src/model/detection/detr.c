@@ -97,9 +97,8 @@ static const struct detr_kind detr = {.positions = "position_embedding"},
                               table = {.positions = "backbone.position_embedding", .norm_first = true};
 
 static const heed_key keys[] = {
-    DETR_KEYS("100"),
-    {"class_cost", HEED_KEY_INT, "1", "of the class, when queries are matched with objects"},
-    {"eos_coefficient", HEED_KEY_NUMBER, "0.1", "weight of 'no object' in the loss of classes"},
+    DETR_KEYS("100", "1"),
+    DETECTION_SOFTMAX_KEYS,
     END_OF_KEYS,
 };
 

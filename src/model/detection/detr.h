@@ -22,6 +22,7 @@ struct detr_backbone {
 bool detr_backbone_make(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, struct detr_backbone *b);
 /* (B,C,H,W) -> (B,width,h,w) */
 heed_tensor *detr_backbone_run(heed_ctx *cx, const struct detr_backbone *b, heed_tensor *pixels);
+int64_t detr_backbone_width(const struct detr_backbone *b); /* channels of the map */
 /* Pixels of a cell, and the cells of a picture's map, down and across. */
 int64_t detr_backbone_stride(const struct detr_backbone *b);
 void detr_backbone_grid(const struct detr_backbone *b, const int64_t size[2], int64_t grid[2]);
@@ -138,13 +139,13 @@ bool detr_place(const struct detr *m, const int64_t size[2], const heed_capture_
         return detr_place(&((const type *)own)->body, size, map, to);                                                  \
     }
 #define DETR_PICTURES "pixel_values pixel_mask"
-#define DETR_KEYS(queries)                                                                                             \
-    {"num_labels", HEED_KEY_INT, "2", "number of classes, where id2label does not say"},                               \
+#define DETR_KEYS(queries_, class_cost_)                                                                               \
+    DETECTION_KEYS(class_cost_),                                                                                       \
         {"num_channels", HEED_KEY_INT, "3", "of pictures, where backbone_config does not say"},                        \
         {"backbone", HEED_KEY_TEXT_OR_NULL, "null", "without backbone_config: a network of timm's; null: resnet50"},   \
         {"use_timm_backbone", HEED_KEY_BOOL, "true", "without backbone_config: timm's network, not transformers'"},    \
         {"dilation", HEED_KEY_BOOL, "false", "of timm's network: the last stage is dilated and halves no sides"},      \
-        {"num_queries", HEED_KEY_INT, queries, "object queries: the most objects that are found in a picture"},        \
+        {"num_queries", HEED_KEY_INT, queries_, "object queries: the most objects that are found in a picture"},       \
         {"d_model", HEED_KEY_INT, "256", "width"}, {"encoder_layers", HEED_KEY_INT, "6", "layers of the encoder"},     \
         {"encoder_attention_heads", HEED_KEY_INT, "8", "attention heads of the encoder"},                              \
         {"encoder_ffn_dim", HEED_KEY_INT, "2048", "width of the encoder's feed-forward layers"},                       \
@@ -160,11 +161,6 @@ bool detr_place(const struct detr *m, const int64_t size[2], const heed_capture_
         {"position_embedding_type", HEED_KEY_TEXT, "sine", "sine, or learned for maps of up to 50 x 50 cells"},        \
         {"init_std", HEED_KEY_NUMBER, "0.02", "for transformers; heed draws fresh weights as the paper does"},         \
         {"init_xavier_std", HEED_KEY_NUMBER, "1.0", "gain of fresh weights of the encoder and the decoder"},           \
-        {"auxiliary_loss", HEED_KEY_BOOL, "false", "losses of every layer; its norm is then before the next one"},     \
-        {"bbox_cost", HEED_KEY_INT, "5", "of the distance of boxes, when queries are matched with objects"},           \
-        {"giou_cost", HEED_KEY_INT, "2", "of their overlap"},                                                          \
-        {"bbox_loss_coefficient", HEED_KEY_INT, "5", "weight of the loss of boxes' distances"},                        \
-        {"giou_loss_coefficient", HEED_KEY_INT, "2", "weight of the loss of their overlap"},                           \
         {"mask_loss_coefficient", HEED_KEY_INT, "1", "for transformers"},                                              \
         {"dice_loss_coefficient", HEED_KEY_INT, "1", "for transformers"}, {                                            \
         "is_encoder_decoder", HEED_KEY_BOOL, "true", "for transformers"                                                \

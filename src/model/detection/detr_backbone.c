@@ -75,7 +75,6 @@ static bool read_timm(heed_ctx *cx, heed_json config, const char *name, int64_t 
             *map = plan->stages;
         else if (!read_indices(cx, places, plan->stages, map))
             return false;
-        if (*map == 0) return heed_json_fail(cx, places, "heed takes the map of a stage, 1 to %d", plan->stages);
     } else {
         *map = plan->stages;
     }
@@ -155,8 +154,9 @@ bool detr_backbone_make(heed_ctx *cx, heed_json config, heed_params *set, const 
 
 heed_tensor *detr_backbone_run(heed_ctx *cx, const struct detr_backbone *b, heed_tensor *pixels) {
     heed_tensor *map[RESNET_STAGES + 1] = {NULL};
-    heed_tensor *const last = resnet_run(cx, &b->resnet, pixels, b->map == b->resnet.stages ? NULL : map);
-    return b->map == b->resnet.stages ? last : map[b->map];
+    const bool last = b->map > 0 && b->map == b->resnet.stages;
+    heed_tensor *const x = resnet_run(cx, &b->resnet, pixels, last ? NULL : map);
+    return last ? x : map[b->map];
 }
 
 static bool halves(const struct resnet_stage *stage) {
@@ -166,9 +166,16 @@ static bool halves(const struct resnet_stage *stage) {
 }
 
 int64_t detr_backbone_stride(const struct detr_backbone *b) {
-    int64_t stride = b->resnet.pools ? 4 : 2;
-    for (int i = 0; i < b->map; i++) stride *= halves(&b->resnet.stage[i]) ? 2 : 1;
+    const struct resnet *const r = &b->resnet;
+    const bool pooled = (r->pools || r->stem_pool.conv.weight) && !(b->map == 0 && r->stem_before_pool);
+    int64_t stride = pooled ? 4 : 2;
+    for (int i = 0; i < b->map; i++) stride *= halves(&r->stage[i]) ? 2 : 1;
     return stride;
+}
+
+int64_t detr_backbone_width(const struct detr_backbone *b) {
+    const struct resnet *const r = &b->resnet;
+    return b->map > 0 ? r->stage[b->map - 1].width : r->stem[r->stem_convs - 1].conv.weight->shape[0];
 }
 
 /* Every step halves the sides and rounds up. */

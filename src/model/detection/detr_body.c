@@ -2,6 +2,7 @@
 #include "model/detection/detr.h"
 #include "tensor/engine.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LEARNED = 50 }; /* rows, and columns, that have a learned position */
@@ -84,10 +85,6 @@ static bool make_layer(heed_ctx *cx, heed_params *set, const char *at, const str
            part_norm(cx, set, at, "final_layer_norm", m->width, 1e-5F, &l->final_norm);
 }
 
-static int64_t map_width(const struct detr_backbone *b) {
-    return b->map > 0 ? b->resnet.stage[b->map - 1].width : b->resnet.stem.conv.weight->shape[0];
-}
-
 bool detr_make_body(heed_ctx *cx, const heed_build *b, struct detr *m) {
     const struct detr_kind *const kind = b->family->kind;
     const char *const base = detr_base(b);
@@ -99,8 +96,8 @@ bool detr_make_body(heed_ctx *cx, const heed_build *b, struct detr *m) {
         !make_positions(cx, b, m) ||
         !part_embedding(cx, set, base, "query_position_embeddings", m->queries, m->width,
                         (heed_init){HEED_INIT_NORMAL, 0, 1}, &queries) ||
-        !heed_conv2d_make(cx, set, part_under(cx, base, "input_projection").s, map_width(&m->backbone), m->width,
-                          (int64_t[]){1, 1}, true, NULL, &m->projection))
+        !heed_conv2d_make(cx, set, part_under(cx, base, "input_projection").s, detr_backbone_width(&m->backbone),
+                          m->width, (int64_t[]){1, 1}, true, NULL, &m->projection))
         return false;
     m->query_positions = queries.weight;
     m->encoder = heed_params_alloc(cx, set, (size_t)m->encoder_layers, sizeof *m->encoder);
@@ -114,10 +111,10 @@ bool detr_make_body(heed_ctx *cx, const heed_build *b, struct detr *m) {
 
 bool detr_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
                    float gain, heed_linear_layer *layer, int n) {
-    const struct part_name at = part_under(cx, prefix, name);
     for (int i = 0; i < n; i++) {
-        const int64_t width = i + 1 < n ? in : out;
-        if (!part_linear(cx, set, part_numbered(cx, at.s, "layers", i).s, "", in, width, true, xavier(gain), &layer[i]))
+        char numbered[64];
+        snprintf(numbered, sizeof numbered, "%s.layers.%d", name, i);
+        if (!part_linear(cx, set, prefix, numbered, in, i + 1 < n ? in : out, true, xavier(gain), &layer[i]))
             return false;
     }
     return true;
@@ -187,12 +184,6 @@ static heed_tensor *learned_positions(heed_ctx *cx, const struct detr *m, const 
 
 /* ---- pictures ---- */
 
-static heed_tensor *pixels_of(heed_ctx *cx, const struct detr *m, const heed_io *in) {
-    const struct patches any = {.channels = m->backbone.resnet.channels, .patch = {1, 1}, .any_size = true};
-    int64_t size[2];
-    return patches_pixels(cx, &any, in, size);
-}
-
 /* pixel_mask (B,H,W), not 0 where the picture is -> u8 (B,h,w); NULL: there is none */
 static heed_tensor *mask_of(heed_ctx *cx, const heed_io *in, const heed_tensor *pixels, const int64_t grid[2]) {
     heed_tensor *const mask = heed_io_get(in, "pixel_mask");
@@ -249,7 +240,7 @@ static heed_tensor *run_layer(heed_ctx *cx, const struct detr *m, int i, heed_te
 bool detr_encode(heed_ctx *cx, const struct detr *m, const heed_io *in, struct detr_scene *to) {
     int64_t grid[2] = {0};
     *to = (struct detr_scene){0};
-    heed_tensor *const pixels = pixels_of(cx, m, in);
+    heed_tensor *const pixels = resnet_pixels(cx, &m->backbone.resnet, in);
     heed_tensor *x = pixels ? cells_of(cx, m, pixels, grid) : NULL;
     if (!x) return false;
     heed_tensor *const seen = mask_of(cx, in, pixels, grid);

@@ -1,5 +1,6 @@
 /* What the decoders of DETR and its kin start with. */
 #include "model/detection/detr.h"
+#include "tensor/engine.h"
 
 const char *const detr_inner[] = {"backbone_config", "resnet", NULL};
 

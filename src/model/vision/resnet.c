@@ -68,8 +68,7 @@ static bool forward_classify(heed_ctx *cx, const void *own, const heed_io *in, h
 static bool sample_bare(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {
     const struct resnet *const m = own;
     (void)length;
-    const int64_t shape[] = {batch, m->channels, m->image[0], m->image[1]};
-    return heed_io_put(cx, in, "pixel_values", heed_zeros(cx, HEED_F32, 4, shape));
+    return resnet_sample(cx, m, batch, in);
 }
 
 static bool sample_classify(heed_ctx *cx, const void *own, int64_t batch, int64_t length, heed_io *in) {

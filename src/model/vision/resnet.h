@@ -81,6 +81,8 @@ bool resnet_make(heed_ctx *cx, heed_params *set, const char *prefix, const struc
 /* (B,channels,H,W) -> the last map. map: room for one more than there are stages, or NULL: map[0] becomes that of the
  * stem, map[i] that of stage i. */
 heed_tensor *resnet_run(heed_ctx *cx, const struct resnet *m, heed_tensor *pixels, heed_tensor **map);
+/* Pictures of the usual size, zeros, for plans. */
+bool resnet_sample(heed_ctx *cx, const struct resnet *m, int64_t batch, heed_io *in);
 /* pixel_values as they must be. */
 heed_tensor *resnet_pixels(heed_ctx *cx, const struct resnet *m, const heed_io *in);
 

@@ -220,3 +220,8 @@ heed_tensor *resnet_pixels(heed_ctx *cx, const struct resnet *m, const heed_io *
     int64_t size[2];
     return patches_pixels(cx, &any, in, size);
 }
+
+bool resnet_sample(heed_ctx *cx, const struct resnet *m, int64_t batch, heed_io *in) {
+    const int64_t shape[] = {batch, m->channels, m->image[0], m->image[1]};
+    return heed_io_put(cx, in, "pixel_values", heed_zeros(cx, HEED_F32, 4, shape));
+}

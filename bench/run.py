@@ -20,6 +20,7 @@ import torch.nn.functional as F
 
 import attention
 import decoders
+import detectors
 import encoders
 import fourier
 import language
@@ -278,7 +279,7 @@ def main():
 
 
 LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
-         "recurrent": recurrent.lines, "vision": vision.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines}
+         "recurrent": recurrent.lines, "vision": vision.lines, "detectors": detectors.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines}
 
 
 def wanted(only, attempts):
@@ -301,7 +302,7 @@ def extras(args, folder, worker, behind):
 def share(attempts, worker, folder):
     for name, work in (("translation", lambda: translate.share(worker, folder)), ("tokens", lambda: tokens.share(folder)),
                        ("encoders", lambda: encoders.share(folder)), ("language", lambda: language.share(worker, folder)),
-                       ("vision", lambda: vision.share(folder)), ("decoders", lambda: decoders.share(worker, folder))):
+                       ("vision", lambda: vision.share(folder)), ("detectors", lambda: detectors.share(folder)), ("decoders", lambda: decoders.share(worker, folder))):
         attempts.make(f"{name}, to begin with", work)
 
 

@@ -179,7 +179,7 @@ def detr(r, prefix):
     keys = dict(
         d_model=4 * heads * r.randint(1, 3), encoder_layers=r.randint(0, 2), decoder_layers=r.randint(1, 3), encoder_attention_heads=heads, decoder_attention_heads=r.choice([heads, 4]),
         encoder_ffn_dim=r.randint(3, 12), decoder_ffn_dim=r.randint(3, 12), num_queries=r.randint(1, 9), activation_function=r.choice(ACTS), auxiliary_loss=r.random() < 0.5,
-        position_embedding_type=r.choice(["sine", "sine", "learned"]), class_cost=r.randint(0, 3), bbox_cost=r.randint(1, 6), giou_cost=r.randint(0, 3),
+        position_embedding_type=r.choice(["sine", "sine", "learned"]), class_cost=r.randint(1, 3), bbox_cost=r.randint(1, 6), giou_cost=r.randint(1, 3),
         bbox_loss_coefficient=r.randint(0, 6), giou_loss_coefficient=r.randint(0, 3), num_labels=r.randint(1, 5), num_channels=channels, encoder_layerdrop=r.choice([0, 0.3]),
         dropout=r.choice([0.0, 0.1]), attention_dropout=r.choice([0.0, 0.1]))
     if prefix == "ConditionalDetr":

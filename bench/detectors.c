@@ -6,11 +6,9 @@
 /* ---- DETR-R50, m pictures of n x n, as it is opened for use ---- */
 
 static void detr_setup(struct bench *b) {
-    static const char *const settings[] = {
-        "backbone=", "use_timm_backbone=false",
-        "backbone_config={\"model_type\":\"resnet\",\"out_features\":[\"stage4\"],\"out_indices\":[4]}"};
+    static const char *const settings[] = {"backbone_config.layer_type=bottleneck"}; /* transformers' ResNet-50 */
     char dir[4096];
-    heed_model *const fresh = heed_model_new(b->cx, heed_family_find("detr"), settings, 3, 1);
+    heed_model *const fresh = heed_model_new(b->cx, heed_family_find("detr"), settings, 1, 1);
     snprintf(dir, sizeof dir, "%s/heed-detr", b->folder);
     heed_model_save(b->cx, fresh, dir);
     heed_model_free(b->cx, fresh);
@@ -29,11 +27,9 @@ static void detr_forward(struct bench *b) {
 enum { SIDE = 96, OBJECTS = 3, CLASSES = 4 };
 
 static void detector_setup(struct bench *b) {
-    static const char *const settings[] = {"backbone=",
-                                           "use_timm_backbone=false",
-                                           "backbone_config={\"model_type\":\"resnet\",\"layer_type\":\"basic\","
-                                           "\"hidden_sizes\":[64,128],\"depths\":[2,2],"
-                                           "\"out_features\":[\"stage2\"],\"out_indices\":[2]}",
+    static const char *const settings[] = {"backbone_config.layer_type=basic",
+                                           "backbone_config.hidden_sizes=64,128",
+                                           "backbone_config.depths=2,2",
                                            "d_model=128",
                                            "encoder_layers=3",
                                            "decoder_layers=3",

@@ -150,6 +150,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, struct levit_plan *p, s
     m->act = m->attention_act = HEED_ACT_HARDSWISH;
     m->pools = true;
     m->drop_path = (float)config_number(cx, config, "drop_path_rate", 0, 1);
+    if (m->drop_path == 0) heed_json_put_int(cx, config, "drop_path_rate", 0); /* transformers takes no 0.0 */
     m->pictures.channels = config_int(cx, config, "num_channels", 1, MAX_SIDE);
     if (!read_config(cx, config, &c)) return false;
     p->width = c.width[0];
@@ -208,7 +209,7 @@ static const heed_key keys[] = {
     {"num_attention_heads", HEED_KEY_INTS, "4,8,12", "attention heads of each stage"},
     {"depths", HEED_KEY_INTS, "4,4,4", "blocks of each stage"},
     {"key_dim", HEED_KEY_INTS, "16,16,16", "numbers in a key, of each stage"},
-    {"drop_path_rate", HEED_KEY_NUMBER, "0", "stochastic depth, of every sublayer"},
+    {"drop_path_rate", HEED_KEY_NUMBER, "0", "stochastic depth, of every sublayer; transformers 5 opens none but 0"},
     {"mlp_ratio", HEED_KEY_INTS, "2,2,2", "width of feed-forward layers, by each stage's; 0: there are none"},
     {"attention_ratio", HEED_KEY_INTS, "2,2,2", "numbers in a value, by key_dim, of each stage"},
     {"initializer_range", HEED_KEY_NUMBER, "0.02", "standard deviation of fresh weights"},

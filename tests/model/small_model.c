@@ -17,85 +17,92 @@ enum {
     LENGTH = 128
 };
 
-/* What makes a model small: sizes by the names of keys, as patterns, of which the first that fits counts; those of a
- * family alone have its name. A key whose default is 0, null or empty says "none" or "as another one" and keeps it. */
+/* What makes a model small: sizes by the names of keys, as patterns, of which the first that fits counts. A key whose
+ * default is 0, null or empty says "none" or "as another one" and keeps it. */
 static const struct {
-    const char *key, *value, *family;
+    const char *key, *value;
 } sizes[] = {
-    {"img_size", "16,32", "timm-levit"}, /* 1 x 2 tokens */
-    {"hidden_sizes", "8,9", "levit"},
-    {"key_dim", "3", NULL},
-    {"attention_ratio", "2", NULL},
-    {"vocab_size", "11", NULL},
-    {"input_size", "3", NULL},
-    {"output_size", "2", NULL},
-    {"points", "7", NULL},
-    {"num_classes", "3", NULL},
-    {"context_length", "5", NULL},
-    {"prediction_length", "3", NULL},
-    {"num_targets", "2", NULL},
+    {"vocab_size", "11"},
+    {"channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
+    {"layers", "1,2,1,1"},
+    {"stem_width", "4"},
+    {"input_size", "3"},
+    {"output_size", "2"},
+    {"points", "7"},
+    {"num_classes", "3"},
+    {"context_length", "5"},
+    {"prediction_length", "3"},
+    {"num_targets", "2"},
     /* pictures of 4 x 4 patches, windows of 2 x 2 */
-    {"image_size", "8", NULL},
-    {"img_size", "8", NULL},
-    {"max_resolution", "8", NULL},
-    {"patch_size", "2", NULL},
-    {"window_size", "2", NULL},
-    {"pretrained_window_sizes", "0,3", NULL},
-    {"encoder_stride", "2", NULL},
-    {"mlp_ratio", "2", NULL},
+    {"image_size", "8"},
+    {"img_size", "8"},
+    {"max_resolution", "8"},
+    {"patch_size", "2"},
+    {"window_size", "2"},
+    {"pretrained_window_sizes", "0,3"},
+    {"encoder_stride", "2"},
+    {"mlp_ratio", "2"},
     /* depth */
-    {"*depths", "2,1", NULL},
-    {"*depth_token_only", "1", NULL},
-    {"*layers", "2", NULL},
-    {"*layer", "2", NULL},
-    {"*depth", "2", NULL},
-    {"num_blocks", "2", NULL},
-    {"num_self_attends_per_block", "2", NULL},
+    {"*depths", "2,1"},
+    {"*depth_token_only", "1"},
+    {"*layers", "2"},
+    {"*layer", "2"},
+    {"*depth", "2"},
+    {"num_blocks", "2"},
+    {"num_self_attends_per_block", "2"},
     /* heads, keys and what they attend to */
-    {"num_key_value_heads", "1", NULL},
-    {"*heads", "2", NULL},
-    {"n_head", "2", NULL},
-    {"head_dim", "6", NULL},
-    {"attention_head_size", "4", NULL},
-    {"d_kv", "5", NULL},
-    {"decoder_qk_channels", "16", NULL},
-    {"num_bands", "3", NULL}, /* 2 x 2 x 3 + 2 numbers for a place, and two channels */
-    {"in_channels", "2", NULL},
-    {"num_latents", "3", NULL},
-    {"num_slots", "3", NULL},
-    {"top_k", "2", NULL},
-    {"num_random_features", "6", NULL},
-    {"projected_length", "3", NULL},
-    {"lsh_attn_chunk_length", "2", NULL},
-    {"local_attn_chunk_length", "4", NULL},
-    {"axial_pos_shape", "4,4", NULL},
-    {"axial_pos_embds_dim", "3,5", NULL},
-    {"local_attention", "4", NULL},
-    {"sliding_window", "2", NULL},
-    {"window", "2", NULL},
-    {"original_max_position_embeddings", "4", NULL},
-    {"max_position_embeddings", "9", NULL},
-    {"n_positions", "9", NULL},
+    {"num_key_value_heads", "1"},
+    {"*heads", "2"},
+    {"n_head", "2"},
+    {"head_dim", "6"},
+    {"attention_head_size", "4"},
+    {"d_kv", "5"},
+    {"decoder_qk_channels", "16"},
+    {"num_bands", "3"}, /* 2 x 2 x 3 + 2 numbers for a place, and two channels */
+    {"in_channels", "2"},
+    {"num_latents", "3"},
+    {"num_slots", "3"},
+    {"top_k", "2"},
+    {"num_random_features", "6"},
+    {"projected_length", "3"},
+    {"lsh_attn_chunk_length", "2"},
+    {"local_attn_chunk_length", "4"},
+    {"axial_pos_shape", "4,4"},
+    {"axial_pos_embds_dim", "3,5"},
+    {"local_attention", "4"},
+    {"sliding_window", "2"},
+    {"window", "2"},
+    {"original_max_position_embeddings", "4"},
+    {"max_position_embeddings", "9"},
+    {"n_positions", "9"},
     /* width */
-    {"hidden_sizes", "5,4", NULL},
-    {"hidden_size", "8", NULL},
-    {"*d_model", "8", NULL},
-    {"d_latents", "8", NULL},
-    {"n_embd", "8", NULL},
-    {"*embed_dim", "8", NULL},
-    {"dim", "8", NULL},
-    {"embedding_size", "5", NULL},
-    {"intermediate_size", "6", NULL},
-    {"feed_forward_size", "6", NULL},
-    {"hidden_dim", "6", NULL},
-    {"tokens_mlp_dim", "6", NULL},
-    {"d_ff", "6", NULL},
-    {"*_ffn_dim", "6", NULL},
-    {"decoder_size", "3", NULL},
-    {"maxout_size", "3", NULL},
-    {"num_mixtures", "3", NULL},
-    {"num_windows", "3", NULL},
-    {"out_channels", "4", NULL},
+    {"hidden_sizes", "5,4"},
+    {"hidden_size", "8"},
+    {"*d_model", "8"},
+    {"d_latents", "8"},
+    {"n_embd", "8"},
+    {"*embed_dim", "8"},
+    {"dim", "8"},
+    {"embedding_size", "5"},
+    {"intermediate_size", "6"},
+    {"feed_forward_size", "6"},
+    {"hidden_dim", "6"},
+    {"tokens_mlp_dim", "6"},
+    {"d_ff", "6"},
+    {"*_ffn_dim", "6"},
+    {"decoder_size", "3"},
+    {"maxout_size", "3"},
+    {"num_mixtures", "3"},
+    {"num_windows", "3"},
+    {"out_channels", "4"},
+};
+
+/* Sizes of a family alone, which come first. */
+static const struct {
+    const char *family, *key, *value;
+} own_sizes[] = {
+    {"levit", "hidden_sizes", "8,9"}, {"levit", "key_dim", "3"},           {"levit", "attention_ratio", "2"},
+    {"timm-levit", "key_dim", "3"},   {"timm-levit", "img_size", "16,32"}, /* 1 x 2 tokens */
 };
 
 static const char *size_of(const char *family, const heed_key *key) {
@@ -104,9 +111,11 @@ static const char *size_of(const char *family, const heed_key *key) {
     if (standard && (!*standard || strcmp(standard, "0") == 0 || strcmp(standard, "null") == 0)) return NULL;
     if (kind != HEED_KEY_INT && kind != HEED_KEY_INTS && kind != HEED_KEY_INT_OR_NULL && kind != HEED_KEY_INT_OR_LIST)
         return NULL;
+    for (size_t i = 0; i < sizeof own_sizes / sizeof *own_sizes; i++)
+        if (strcmp(own_sizes[i].family, family) == 0 && strcmp(own_sizes[i].key, key->name) == 0)
+            return own_sizes[i].value;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (fnmatch(sizes[i].key, key->name, 0) == 0 && (!sizes[i].family || strcmp(sizes[i].family, family) == 0))
-            return sizes[i].value;
+        if (fnmatch(sizes[i].key, key->name, 0) == 0) return sizes[i].value;
     return NULL;
 }
 

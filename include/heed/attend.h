@@ -40,8 +40,9 @@ typedef struct heed_axis {
 } heed_axis;
 
 /* One kind of attention of the model: maps of one size, of all its layers that have it. Over a picture the layers are
- * those whose patches are of one size, counted from 0, and queries are tokens, whose axis is that of the keys, or
- * learned: the one of attention pooling, a class token that comes late, the latents of a Perceiver. */
+ * those whose patches are of one size, counted from 0, and queries are tokens, whose axis is that of the keys, tokens
+ * of another grid, whose axis has rows of its own, or learned: the one of attention pooling, a class token that comes
+ * late, the latents of a Perceiver. */
 typedef struct heed_attended_site {
     const char *name;  /* "attention", "encoder", "decoder", "cross", ...; where patches are merged "stage 0", ... */
     const char *title; /* a few words more; NULL: none */
@@ -79,7 +80,8 @@ HEED_API bool heed_attended_row(heed_ctx *cx, const heed_attended_site *site, in
 /* Attention rollout (Abnar and Zuidema 2020): how much of each token there is in the query's state after this layer,
  * where a layer hands on half of the state and half of what its heads attend to on average. out is over the keys of the
  * first site; merged patches are handed on in equal parts. Of learned queries of the first site it is their row: they
- * hand on nothing of the picture. */
+ * hand on nothing of the picture. Queries on a smaller grid hand on what they look at alone; a site whose keys are
+ * pooled to a smaller grid than its queries' is refused. */
 HEED_API bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int site, int layer, int64_t query,
                                     float *out);
 /* The part of the picture that a site's patches cover, in its own shape and about `longer` pixels on its longer side,

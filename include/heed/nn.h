@@ -180,7 +180,7 @@ HEED_API bool heed_params_merge(heed_ctx *cx, heed_params *set);
 /* ---- layers ---- */
 
 typedef struct heed_linear_layer {
-    heed_param *weight, *bias; /* (out,in), (out) or NULL */
+    heed_param *weight, *bias; /* (out,in) or (out,in,1,1), (out) or NULL */
     bool transposed;           /* weight (in,out), as GPT-2's Conv1D */
 } heed_linear_layer;
 HEED_API bool heed_linear_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t in, int64_t out, bool bias,

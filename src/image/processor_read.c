@@ -22,6 +22,9 @@
 #define CLIP_DEVIATION                                                                                                 \
     { 0.26862954f, 0.26130258f, 0.27577711f }
 
+/* How a class resizes to a shorter side: as it is said, or by a rule of its own. */
+enum rule { AS_SAID, CONVNEXT, LEVIT };
+
 /* Classes, without ImageProcessor or FeatureExtractor at the end. The first stands for all others. */
 static const struct kind {
     const char *name;
@@ -32,15 +35,16 @@ static const struct kind {
     bool crop;    /* to 224 */
     bool cropped; /* there is a crop_size by default, of 224 */
     float mean[3], std[3];
-    bool convnext;
+    enum rule rule;
 } kinds[] = {
-    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, false},
-    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, false},
-    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, false},
-    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, false},
-    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
-    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
-    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, true},
+    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, AS_SAID},
+    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, AS_SAID},
+    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, AS_SAID},
+    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, AS_SAID},
+    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, AS_SAID},
+    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, AS_SAID},
+    {"Levit", HEED_FILTER_BICUBIC, 224, true, true, true, true, IMAGENET_MEAN, IMAGENET_DEVIATION, LEVIT},
+    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, CONVNEXT},
 };
 
 static const struct kind *kind_of(const char *type) {
@@ -210,7 +214,9 @@ static bool read_transformers(heed_ctx *cx, heed_json at, heed_image_processor *
         return false;
     if (!isfinite(p->scale) || !(crop_pct > 0.01 && crop_pct <= 1.0))
         return heed_json_fail(cx, at, "rescale_factor %g or crop_pct %g is out of range", p->scale, crop_pct);
-    if (kind->convnext && resizes && p->resize == HEED_RESIZE_SHORTER) convnext(p, crop_pct);
+    const bool shorter = resizes && p->resize == HEED_RESIZE_SHORTER;
+    if (kind->rule == CONVNEXT && shorter) convnext(p, crop_pct);
+    if (kind->rule == LEVIT && shorter) p->shorter = (int64_t)(256.0 / 224.0 * (double)p->shorter);
     if (!resizes) p->resize = HEED_RESIZE_NONE;
     return !pads || read_square(cx, heed_json_find(cx, at, "pad_size"), &p->pad_height, &p->pad_width);
 }

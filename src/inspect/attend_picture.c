@@ -110,7 +110,11 @@ static const heed_axis *token_axis(struct attended *a, const struct picture_plac
 static bool find_place(struct attended *a, int i, const struct picture_place *p) {
     const heed_capture_map *const m = &a->captured[i];
     struct attended_map *const of = &a->of[i];
-    if (!(of->keys = token_axis(a, p)) || !(of->queries = p->learned > 0 ? learned_axis(a, p) : of->keys)) return false;
+    struct picture_place asking = {0}; /* a grid of queries of their own */
+    for (int k = 0; k < 2; k++) asking.grid[k] = p->query_grid[k], asking.patch[k] = p->query_patch[k];
+    if (!(of->keys = token_axis(a, p))) return false;
+    of->queries = p->learned > 0 ? learned_axis(a, p) : asking.grid[0] > 0 ? token_axis(a, &asking) : of->keys;
+    if (!of->queries) return false;
     if (p->window[0] > 0) return (of->cells = find_cells(a->cx, p, m)) != NULL;
     return (m->keys == of->keys->n && m->batch == 1 && m->rows == of->queries->n) ||
            heed_fail(a->cx, HEED_ERR_SHAPE, "attend: a map of %lld tokens, and the picture has %lld",
@@ -133,7 +137,10 @@ bool attend_place_picture(struct attended *a) {
         found = true;
     }
     for (int i = 0; stages && i < a->n; i++)
-        if (*a->of[i].site) snprintf(a->of[i].site, NAME_ROOM, "stage %d", a->of[i].stage);
+        if (*a->of[i].site && a->of[i].keys->n > a->of[i].queries->n && a->of[i].queries->rows > 0)
+            snprintf(a->of[i].site, NAME_ROOM, "stage %d to %d", a->of[i].stage, a->of[i].stage + 1);
+        else if (*a->of[i].site)
+            snprintf(a->of[i].site, NAME_ROOM, "stage %d", a->of[i].stage);
     return found ||
            heed_fail(a->cx, HEED_ERR_USAGE, "attend: where the attention of family %s lies in a picture is not known",
                      heed_model_family(a->model)->name);

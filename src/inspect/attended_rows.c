@@ -57,18 +57,25 @@ bool heed_attended_row(heed_ctx *cx, const heed_attended_site *s, int layer, int
 
 /* ---- rollout ---- (Abnar and Zuidema 2020) */
 
-/* r over the tokens of a layer -> r (W + I) / 2, the rows of W made to sum to 1: windows may look at padding. */
+/* Queries that are no tokens of the picture. */
+static bool is_learned(const heed_attended_site *s) { return s->queries != s->keys && s->queries->rows == 0; }
+/* Queries on a grid of their own: their states are made of what they look at alone. */
+static bool asks_elsewhere(const heed_attended_site *s) { return s->queries != s->keys && s->queries->rows > 0; }
+
+/* r over the queries of a layer -> r (W + I) / 2 over its keys, the rows of W made to sum to 1: windows may look at
+ * padding. Where the queries have a grid of their own, r W. */
 static void back_through(const heed_attended_site *s, int layer, const double *r, double *row, double *to) {
     const int64_t n = s->keys->n;
+    const double share = asks_elsewhere(s) ? 1 : 0.5;
     for (int64_t j = 0; j < n; j++) to[j] = 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < s->queries->n; i++) {
         if (r[i] == 0) continue;
         double sum = 0;
         for (int64_t j = 0; j < n; j++) row[j] = 0;
         add_row(s, layer, -1, i, 1, row);
         for (int64_t j = 0; j < n; j++) sum += row[j];
-        for (int64_t j = 0; j < n && sum > 0; j++) to[j] += 0.5 * r[i] * row[j] / sum;
-        to[i] += (sum > 0 ? 0.5 : 1) * r[i];
+        for (int64_t j = 0; j < n && sum > 0; j++) to[j] += share * r[i] * row[j] / sum;
+        if (share < 1) to[i] += (sum > 0 ? 0.5 : 1) * r[i];
     }
 }
 
@@ -102,13 +109,14 @@ static void begin_late(const heed_attended_site *s, const heed_attended_site *be
  * there is none, that is all. */
 static int begin_rollout(const heed_attended *a, int site, int layer, int64_t query, double *row, double *r) {
     const heed_attended_site *const s = &a->sites[site], *const before = &a->sites[0];
-    const bool learned = s->queries != s->keys;
+    const bool learned = is_learned(s);
     if (learned && s->queries->has_class)
         begin_late(s, before, layer, row, r);
     else if (learned)
         add_query(s, layer, -1, query, r + (before->keys->n - s->keys->n));
     else if (query == HEED_QUERY_DEFAULT && !s->queries->has_class)
-        for (int64_t i = s->keys->first; i < s->keys->n; i++) r[i] = 1 / (double)(s->keys->n - s->keys->first);
+        for (int64_t i = s->queries->first; i < s->queries->n; i++)
+            r[i] = 1 / (double)(s->queries->n - s->queries->first);
     else
         r[query == HEED_QUERY_DEFAULT ? 0 : query] = 1;
     return !learned ? site : s == before ? -1 : 0;
@@ -120,6 +128,12 @@ bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int site, int l
     if (site < 0 || site >= a->n) return heed_fail(cx, HEED_ERR_USAGE, "attended: there is no site %d", site);
     if (!check(cx, &a->sites[site], layer, -1, query, out)) return false;
     const int64_t n = a->sites[0].keys->n, most = n + a->sites[site].keys->first; /* of any site on the way */
+    for (int s = 0; s <= site; s++) {
+        const heed_attended_site *const at = &a->sites[s];
+        if (asks_elsewhere(at) && at->queries->n > at->keys->n)
+            return heed_fail(cx, HEED_ERR_USAGE, "attended: rollout does not go through %s, whose keys are pooled",
+                             at->name);
+    }
     double *const room = zeros(cx, 3 * most), *r = room, *next = room + most, *const row = room + 2 * most;
     if (!room) return false;
     const int from = begin_rollout(a, site, layer, query, row, r);
@@ -131,6 +145,7 @@ bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int site, int l
             r = next, next = old;
         }
         if (s == 0) break;
+        if (at->keys == at[-1].queries) continue;
         unmerge(at->keys, at[-1].keys, r, next);
         double *const old = r;
         r = next, next = old;

@@ -27,6 +27,8 @@ heed_tensor *heed_linear_run(heed_ctx *cx, const heed_linear_layer *layer, heed_
                                   : layer                                         ? layer->weight
                                                                                   : NULL;
     const bool adapted = own && own->adapters;
+    if (weight && weight->rank > 2) /* of a convolution of 1 x 1 */
+        weight = heed_reshape(cx, weight, 2, (int64_t[]){weight->shape[0], -1});
     const heed_activation fused = adapted ? HEED_ACT_NONE : act;
     heed_tensor *const y = layer && layer->transposed ? heed_linear_transposed(cx, x, weight, bias, fused)
                                                       : heed_linear_act(cx, x, weight, bias, fused);

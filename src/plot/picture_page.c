@@ -74,8 +74,14 @@ static void put_site(struct buffer *b, const heed_attended_site *s, const heed_a
         if (i) buffer_text(b, ",");
         page_text(b, at->tokens[i]);
     }
-    buffer_format(b, "],\"learned\":%lld,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
-                  (long long)(s->queries == at ? 0 : s->queries->n), s->queries->has_class ? "true" : "false",
+    const heed_axis *const asks = s->queries;
+    buffer_text(b, "],");
+    if (asks != at && asks->rows > 0)
+        buffer_format(b, "\"asks\":{\"rows\":%lld,\"columns\":%lld,\"high\":%.9g,\"wide\":%.9g},",
+                      (long long)asks->rows, (long long)asks->columns, (double)asks->patch_height / height,
+                      (double)asks->patch_width / width);
+    buffer_format(b, "\"learned\":%lld,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
+                  (long long)(asks == at || asks->rows > 0 ? 0 : asks->n), asks->has_class ? "true" : "false",
                   (long long)s->maps[0].heads, s->n_maps, (long long)s->maps[0].keys);
 }
 

@@ -2,7 +2,7 @@
  * and nothing else. */
 'use strict';
 /* ---- what is shown ---- A site has `layers` of `heads` maps of its tokens: `first` of them, then rows x columns patches.
- * Queries are the tokens, or `learned` ones: that of attention pooling, or the latents of a Perceiver. Weights are whole
+ * Queries are the tokens, those of another grid, `asks`, or `learned` ones: that of attention pooling, or the latents of a Perceiver. Weights are whole
  * numbers, `scale` of them to the largest weight, `most`. Where there are cells, maps are of windows: (windows, heads, keys, keys),
  * and cells (windows, keys) say which patch a token is, -1: padding. */
 const $ = id => document.getElementById(id);
@@ -11,13 +11,15 @@ sites.forEach((s, i) => {
     s.index = i;
     s.patches = s.rows * s.columns;
     s.tokens = s.first + s.patches;
+    const patches = s.asks && s.asks.rows * s.asks.columns;
+    s.asks = s.asks ? {...s.asks, first: 0, patches, tokens: patches} : s;
     s.maps = [];
 });
 /* query -1: the reader of the picture: class token, or all learned queries or patches on average. head -1: the mean. */
 const state = {...data.start};
 const site = () => sites[state.site];
-/* Where all queries are learned, rollout says the same as attention. */
-const rolls = sites.some(s => !s.learned);
+/* Where all queries are learned, rollout says the same as attention; it goes through no keys that are pooled. */
+const rolls = sites.some(s => !s.learned) && sites.every(s => s.asks.patches <= s.patches);
 
 function bytes(element) {
     const text = atob(element.textContent.trim()), out = new Uint8Array(text.length);
@@ -42,7 +44,7 @@ function addRow(s, layer, head, query, times, out) {
     for (let h = head < 0 ? 0 : head; h < (head < 0 ? s.heads : head + 1); h++) {
         const t = times * data.most / data.scale / (head < 0 ? s.heads : 1);
         if (!m.cells) {
-            const from = (h * (s.learned || s.tokens) + query) * n;
+            const from = (h * (s.learned || s.asks.tokens) + query) * n;
             for (let j = 0; j < n; j++) out[j] += t * m.weights[from + j];
             continue;
         }
@@ -55,20 +57,21 @@ function addRow(s, layer, head, query, times, out) {
 }
 function attention(s, layer, head, query) {
     const out = new Float64Array(s.tokens), all = query < 0 && !s.class;
-    const low = !all ? Math.max(0, query) : s.learned ? 0 : s.first, high = !all ? low + 1 : s.learned || s.tokens;
+    const low = !all ? Math.max(0, query) : s.learned ? 0 : s.asks.first, high = !all ? low + 1 : s.learned || s.asks.tokens;
     for (let q = low; q < high; q++) addRow(s, layer, head, q, 1 / (high - low), out);
     return out;
 }
-/* Abnar and Zuidema 2020: r becomes r (W + I) / 2 of every layer from the last to the first, W the mean of its heads. */
+/* Abnar and Zuidema 2020: r becomes r (W + I) / 2 of every layer from the last to the first, W the mean of its heads; r W where
+ * queries have a grid of their own. */
 function through(s, layer, r) {
-    const out = new Float64Array(s.tokens), row = new Float64Array(s.tokens);
-    for (let i = 0; i < s.tokens; i++) {
+    const out = new Float64Array(s.tokens), row = new Float64Array(s.tokens), share = s.asks === s ? 0.5 : 1;
+    for (let i = 0; i < s.asks.tokens; i++) {
         if (!r[i]) continue;
         row.fill(0);
         addRow(s, layer, -1, i, 1, row);
         const sum = row.reduce((a, b) => a + b, 0);
-        if (sum > 0) for (let j = 0; j < s.tokens; j++) out[j] += 0.5 * r[i] * row[j] / sum;
-        out[i] += (sum > 0 ? 0.5 : 1) * r[i];
+        if (sum > 0) for (let j = 0; j < s.tokens; j++) out[j] += share * r[i] * row[j] / sum;
+        if (share < 1) out[i] += (sum > 0 ? 0.5 : 1) * r[i];
     }
     return out;
 }
@@ -82,7 +85,7 @@ function unmerged(from, to, r) {
     return out;
 }
 function rollout(s, layer, query) {
-    let r = new Float64Array(s.tokens), at = s.index;
+    let r = new Float64Array(s.asks.tokens), at = s.index;
     if (s.learned && s.class) { // a class token that comes late looks at itself and at patches that stay as they are
         let own = 1;
         r = new Float64Array(sites[0].tokens);
@@ -99,10 +102,11 @@ function rollout(s, layer, query) {
         r.set(row, before.tokens - s.tokens);
         at = s === before ? -1 : 0;
     } else if (query >= 0 || s.class) r[Math.max(0, query)] = 1;
-    else r.fill(1 / s.patches, s.first);
+    else r.fill(1 / s.asks.patches, s.asks.first);
     for (; at >= 0; at--) {
         for (let l = at === s.index ? layer : sites[at].layers - 1; l >= 0; l--) r = through(sites[at], l, r);
-        if (at > 0) r = unmerged(sites[at], sites[at - 1], r);
+        const before = at > 0 && sites[at - 1].asks;
+        if (before && (before.rows !== sites[at].rows || before.columns !== sites[at].columns)) r = unmerged(sites[at], sites[at - 1], r);
     }
     return r;
 }
@@ -149,7 +153,7 @@ function scaleOf(values, s) {
 const plural = s => !s.class && s.learned !== 1;
 const latents = s => s.learned > 1;
 const queryName = () => latents(site()) ? state.query >= 0 ? 'latent ' + state.query : 'the latents, on average'
-    : state.query >= site().first ? 'patch ' + place(site(), state.query - site().first)
+    : state.query >= site().asks.first ? 'patch ' + place(site().asks, state.query - site().asks.first)
     : state.query >= 0 ? site().names[state.query] : site().class ? 'the class token' : site().learned ? 'the pooling query' : 'all patches';
 const place = (s, i) => Math.floor(i / s.columns) + ',' + i % s.columns;
 /* The site whose patches are shown, and their weights. */
@@ -185,7 +189,7 @@ function drawNumbers() {
     $('shares-note').textContent = s.first ? 'Tokens that are no part of the picture, and all patches together.' : 'Of all patches together.';
     const order = Array.from({length: s.patches}, (_, i) => i).sort((a, b) => values[s.first + b] - values[s.first + a] || a - b).slice(0, 8);
     for (const i of order)
-        row(most, place(s, i), values[s.first + i], values[s.first + order[0]] || 1, s === site() && !s.learned ? () => choose({query: s.first + i}) : null);
+        row(most, place(s, i), values[s.first + i], values[s.first + order[0]] || 1, s === site() && s.asks === s && !s.learned ? () => choose({query: s.first + i}) : null);
 }
 function boxOf(element, s, i) {
     const y = Math.floor(i / s.columns), x = i % s.columns;
@@ -205,7 +209,7 @@ function drawMap() {
     $('frame').classList.toggle('bare', $('strength').value === '0');
     $('smallest').textContent = low ? low.toPrecision(3) + ' (all are nearly equal)' : '0';
     $('largest').textContent = high.toPrecision(3);
-    if (!site().learned && state.query >= site().first) boxOf($('mark'), site(), state.query - site().first);
+    if (!site().learned && state.query >= site().asks.first) boxOf($('mark'), site().asks, state.query - site().asks.first);
     else $('mark').hidden = true;
     document.body.dataset.largest = high.toFixed(6);
     document.body.dataset.smallest = low.toFixed(6);
@@ -290,7 +294,7 @@ function drawBar() {
             i => choose({head: i - 1}), i => state.rollout && i > 0);
     const reader = latents(s) ? 'all latents' : s.class ? 'class token' : s.learned ? 'pooling' : 'all patches';
     const others = s.learned ? [] : s.names.map((name, i) => ({name, i})).filter(x => !(s.class && x.i === 0));
-    const patch = !s.learned && state.query >= s.first ? [{name: 'patch ' + place(s, state.query - s.first), i: state.query}] : [];
+    const patch = !s.learned && state.query >= s.asks.first ? [{name: 'patch ' + place(s.asks, state.query - s.asks.first), i: state.query}] : [];
     const queries = [{name: reader, i: -1}, ...others, ...patch];
     buttons($('queries'), queries.map(q => q.name), i => queries[i].i === state.query, i => choose({query: queries[i].i}));
     drawChooser(s);
@@ -314,7 +318,7 @@ function choose(change) {
     const s = sites[next.site];
     if (!valid(next.layer, 0, s.layers)) next.layer = s.layers - 1;
     if (!valid(next.head, -1, s.heads)) next.head = -1;
-    if (!valid(next.query, -1, s.learned || s.tokens) || (next.site !== state.site && change.query === undefined)) next.query = -1;
+    if (!valid(next.query, -1, s.learned || s.asks.tokens) || (next.site !== state.site && change.query === undefined)) next.query = -1;
     if ((s.class || s.learned === 1) && next.query === 0) next.query = -1;
     if (!rolls) next.rollout = false;
     if (next.rollout) next.head = -1;
@@ -335,17 +339,17 @@ function choose(change) {
 }
 
 /* ---- pointer and keyboard ---- */
-function patchAt(e) {
-    const r = $('frame').getBoundingClientRect(), s = site();
+function patchAt(e, s) {
+    const r = $('frame').getBoundingClientRect();
     const x = Math.floor((e.clientX - r.left) / r.width / s.wide), y = Math.floor((e.clientY - r.top) / r.height / s.high);
     return x >= 0 && y >= 0 && x < s.columns && y < s.rows ? y * s.columns + x : -1;
 }
 $('frame').addEventListener('click', e => {
-    const i = patchAt(e);
-    if (i >= 0 && !site().learned) choose({query: state.query === site().first + i ? -1 : site().first + i});
+    const s = site().asks, i = patchAt(e, s);
+    if (i >= 0 && !site().learned) choose({query: state.query === s.first + i ? -1 : s.first + i});
 });
 $('frame').addEventListener('pointermove', e => {
-    const i = patchAt(e), s = site();
+    const s = site(), i = patchAt(e, s);
     if (i < 0) { $('over').hidden = true; return; }
     boxOf($('over'), s, i);
     if (shown.site === s) $('frame').title = 'patch ' + place(s, i) + ': ' + shown.values[s.first + i].toFixed(4);
@@ -355,7 +359,7 @@ $('frame').addEventListener('pointerleave', () => { $('over').hidden = true; });
 $('strength').addEventListener('input', drawMap);
 $('latent').addEventListener('change', () => choose({query: Number($('latent').value)}));
 function move(dy, dx) {
-    const s = site(), at = Math.max(0, state.query - s.first), y = Math.floor(at / s.columns) + dy, x = at % s.columns + dx;
+    const s = site().asks, at = Math.max(0, state.query - s.first), y = Math.floor(at / s.columns) + dy, x = at % s.columns + dx;
     const clamp = (v, n) => Math.max(0, Math.min(n - 1, v));
     choose({query: s.first + (state.query < s.first ? 0 : clamp(y, s.rows) * s.columns + clamp(x, s.columns))});
 }

@@ -97,12 +97,23 @@ static const struct {
     {"out_channels", "4"},
 };
 
-static const char *size_of(const heed_key *key) {
+/* Sizes of a family alone, which come first. */
+static const struct {
+    const char *family, *key, *value;
+} own_sizes[] = {
+    {"levit", "hidden_sizes", "8,9"}, {"levit", "key_dim", "3"},           {"levit", "attention_ratio", "2"},
+    {"timm-levit", "key_dim", "3"},   {"timm-levit", "img_size", "16,32"}, /* 1 x 2 tokens */
+};
+
+static const char *size_of(const char *family, const heed_key *key) {
     const char *const standard = key->standard;
     const heed_key_kind kind = key->kind;
     if (standard && (!*standard || strcmp(standard, "0") == 0 || strcmp(standard, "null") == 0)) return NULL;
     if (kind != HEED_KEY_INT && kind != HEED_KEY_INTS && kind != HEED_KEY_INT_OR_NULL && kind != HEED_KEY_INT_OR_LIST)
         return NULL;
+    for (size_t i = 0; i < sizeof own_sizes / sizeof *own_sizes; i++)
+        if (strcmp(own_sizes[i].family, family) == 0 && strcmp(own_sizes[i].key, key->name) == 0)
+            return own_sizes[i].value;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (fnmatch(sizes[i].key, key->name, 0) == 0) return sizes[i].value;
     return NULL;
@@ -133,7 +144,7 @@ static bool is_given(const char *more, const char *key) {
 
 static void put_sizes(struct settings *s, const heed_key *key, const char *more) {
     for (; key && key->name; key++) {
-        const char *const value = size_of(key);
+        const char *const value = size_of(s->family, key);
         char token[16];
         if (is_given(more, key->name)) continue;
         if (value) {

@@ -12,6 +12,7 @@ import transformers as hf
 import drawn
 import golden
 import same_models
+from levit_maps import with_maps
 from timm_models import timm_model
 from windows import every_block
 
@@ -141,6 +142,51 @@ def swinv2(r):
         size = [patch * r.randint(1, 9) - r.randint(0, patch - 1) for _ in size]
     given["pixel_values"] = torch.randn(rows, config.num_channels, *size)
     if head == "ForImageClassification":
+        given["labels"] = labels_for(r, config, rows)
+    return model, given
+
+
+def down_op(r):
+    return ["Subsample", r.randint(1, 4), r.randint(1, 4), r.randint(1, 4), r.randint(0, 2), r.randint(1, 3)]
+
+
+def levit_stem(r):
+    """Keys of the convolutions, the side of the grid, and sides of pictures that make it."""
+    while True:
+        kernel, stride, padding = r.randint(1, 4), r.choice([1, 1, 2, 2, 3]), r.randint(0, 2)
+
+        def grid_of(side):
+            for _ in range(4):
+                side = (side + 2 * padding - kernel) // stride + 1 if side + 2 * padding >= kernel and side > 0 else 0
+            return side
+        grids = sorted({grid_of(n) for n in range(1, 300)} & set(range(1, 8)))
+        if grids:
+            grid = r.choice(grids)
+            return dict(kernel_size=kernel, stride=stride, padding=padding), grid, [n for n in range(1, 300) if grid_of(n) == grid]
+
+
+def levit(r):
+    stem, grid, sides = levit_stem(r)
+    stages, own = r.randint(1, 4), r.random() < 0.6
+    sizes = [r.randint(8, 20) for _ in range(stages)]
+    if not own and stages < 4:  # the class's own, whose heads are of key_dim[0] numbers
+        sizes += [r.randint(8, 20)] * (stages < 3)
+    elif stages == 1 or r.random() < 0.4:  # the class reads two sizes in any case
+        sizes.append(r.randint(3, 9))
+    if own or stages > 3:
+        stem["down_ops"] = [down_op(r) for _ in range(len(sizes) - 1)]
+        for i in range(len(sizes) - 1):
+            if r.random() < 0.2:
+                stem["down_ops"][i], sizes[i + 1] = [""], sizes[i]
+    patch = r.randint(1, 20)
+    config = hf.LevitConfig(
+        image_size=grid * patch + r.randint(0, patch - 1), patch_size=patch, hidden_sizes=sizes, num_channels=r.randint(1, 3),
+        depths=[r.randint(0, 2) for _ in range(stages)], num_attention_heads=[r.randint(1, 4) for _ in range(stages)], key_dim=[r.randint(1, 5) for _ in range(stages)],
+        mlp_ratio=[r.randint(0, 3) for _ in range(stages)], attention_ratio=[r.randint(1, 4) for _ in range(stages)], initializer_range=r.choice([0.01, 0.02]), **stem, **kind_of_labels(r))
+    head, rows = r.choice(["Model", "ForImageClassification", "ForImageClassification", "ForImageClassificationWithTeacher"]), r.randint(1, 3)
+    model = with_maps(getattr(hf, "Levit" + head)(config))
+    given = dict(pixel_values=torch.randn(rows, config.num_channels, r.choice(sides), r.choice(sides)))
+    if head == "ForImageClassification" and r.random() < 0.8:
         given["labels"] = labels_for(r, config, rows)
     return model, given
 
@@ -311,6 +357,27 @@ def cait(r):
     return model, timm_inputs(r, model, args, args["img_size"])
 
 
+def timm_levit(r):
+    stages, name = r.randint(1, 3), r.choice(["levit_128s", "levit_192", "levit_384_s8", "levit_512", "levit_512_s8", "levit_conv_128", "levit_conv_384_s8", "levit_conv_256d"])
+    key = r.randint(1, 5)
+    args = dict(embed_dim=[r.randint(max(8, key), 20) for _ in range(stages)], key_dim=key, depth=[r.randint(0, 2) for _ in range(stages)], num_heads=r.choice([r.randint(1, 3), [r.randint(1, 4) for _ in range(stages)]]))
+    each = [r.choice([1.0, 1.5, 2.5]) for _ in range(stages)]
+    args |= some(r, attn_ratio=[1.0, 2.5, each], mlp_ratio=[1.0, 2.25, each], stem_type=["s8", "s16"], act_layer=["relu", "silu", "gelu"], attn_act_layer=["relu", "gelu"], in_chans=[1, 2], drop_path_rate=[0.1],
+                 drop_rate=[0.2])
+    classes = r.choice([0, 3, 5])
+    args |= dict(global_pool=r.choice(["", "avg"])) if classes == 0 else {}
+    if "512" not in name and "d" not in name.split("_")[-1]:
+        args |= some(r, distilled=[False, True])
+    if "conv" not in name:
+        args |= some(r, use_conv=[True, False])
+    step = 8 if args.get("stem_type", "s8" if "s8" in name else "s16") == "s8" else 16
+    grid = [r.randint(1, 4), r.randint(1, 4)]
+    args["img_size"] = [step * g for g in grid]
+    size = [step * g - (r.randint(0, 5) if r.random() < 0.4 else 0) for g in grid]
+    model = with_maps(timm_model(name, classes, args))
+    return model, timm_inputs(r, model, args, size)
+
+
 def timm_inputs(r, model, args, size):
     rows = r.randint(1, 3)
     given = dict(pixel_values=torch.randn(rows, args.get("in_chans", 3), *size))
@@ -330,9 +397,26 @@ def save(model, folder, modules=False):
     drawn.save_weights(model, folder)
 
 
-FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2, "resnet": resnet, "timm-resnet": timm_resnet,
-            "detr": lambda r: detr(r, "Detr"), "conditional_detr": lambda r: detr(r, "ConditionalDetr"), "table-transformer": lambda r: detr(r, "TableTransformer"),
-            "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
+FAMILIES = {
+    "timm-swin": timm_swin,
+    "mixer": mixer,
+    "cait": cait,
+    "timm-vit": timm_vit,
+    "timm-deit": timm_deit,
+    "vit": lambda r: vit(r, "ViT"),
+    "deit": lambda r: vit(r, "DeiT"),
+    "swin": swin,
+    "swinv2": swinv2,
+    "resnet": resnet,
+    "timm-resnet": timm_resnet,
+    "detr": lambda r: detr(r, "Detr"),
+    "conditional_detr": lambda r: detr(r, "ConditionalDetr"),
+    "table-transformer": lambda r: detr(r, "TableTransformer"),
+    "levit": levit,
+    "timm-levit": timm_levit,
+    "dinov2": lambda r: dino(r, "Dinov2"),
+    "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters"),
+}
 
 
 def case(family, r, folder):

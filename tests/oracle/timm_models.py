@@ -23,7 +23,7 @@ def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=Non
 
 def names(model):
     """Of every block's attention; of CaiT's class token after those of patches; of Swin's, the last of a stage by the stage's number."""
-    if hasattr(model, "layer1"):
+    if hasattr(model, "layer1") or hasattr(model, "stages"):  # ResNet has none; those of LeViT are added by levit_maps.py
         return []
     if not hasattr(model, "layers"):
         late = getattr(model, "blocks_token_only", [])

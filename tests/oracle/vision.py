@@ -4,6 +4,7 @@ import torch
 import transformers as hf
 
 import golden
+from levit_maps import with_maps
 from timm_models import timm_model
 from windows import every_block
 
@@ -277,6 +278,49 @@ def mixer_gated():
     model = timm_model("gmixer_12_224", num_classes=0, model_args=args)
     model.config_of_timm["architectures"] = ["TimmWrapperModel"]
     return model, pictures(2, 6, 6)
+
+
+# ---- LeViT ----
+
+LEVIT = dict(image_size=9, patch_size=3, stride=1, padding=0, kernel_size=2, hidden_sizes=[8, 6], depths=[1], num_attention_heads=[2], key_dim=[3], mlp_ratio=[1], attention_ratio=[2])
+
+
+def levit(**keys):
+    return hf.LevitConfig(**(LEVIT | keys))
+
+
+@case
+def levit_classify():  # pictures of 7 pixels make the grid that image_size and patch_size say
+    return with_maps(hf.LevitForImageClassification(levit(num_labels=4))), pictures(2, 7, 7) | dict(labels=torch.tensor([3, 1]))
+
+
+@case
+def levit_bare():  # two stages of three widths, strides of 1 and 2, no feed-forward layers, an odd width of the first convolutions
+    down = [["Subsample", 2, 3, 2, 0, 1], ["Subsample", 3, 2, 1, 0, 2]]
+    keys = dict(hidden_sizes=[13, 9, 5], depths=[0, 0], num_attention_heads=[2, 1], key_dim=[3, 4], mlp_ratio=[0, 0], attention_ratio=[1, 2], num_channels=2)
+    return with_maps(hf.LevitModel(levit(image_size=6, patch_size=2, padding=1, kernel_size=3, down_ops=down, **keys))), pictures(2, 3, 3, 2)
+
+
+@case
+def levit_teacher():  # no blocks, and nothing that ends the stage
+    keys = dict(hidden_sizes=[8, 8], depths=[0], down_ops=[[""]])
+    return with_maps(hf.LevitForImageClassificationWithTeacher(levit(image_size=32, patch_size=16, stride=2, padding=1, kernel_size=3, num_channels=1, num_labels=3, **keys))), pictures(1, 32, 32, 1)
+
+
+TIMM_LEVIT = dict(embed_dim=[8, 6], key_dim=4, depth=[0, 1], num_heads=2, img_size=[16, 24], in_chans=1)
+
+
+@case
+def timm_levit_classify():  # two heads, other activations, ratios of each stage, pictures of another size with as many tokens
+    args = TIMM_LEVIT | dict(attn_act_layer="gelu", attn_ratio=[1.3, 2], mlp_ratio=[1.5, 1])
+    return with_maps(timm_model("levit_384_s8", num_classes=3, model_args=args)), pictures(2, 15, 22, 1) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def timm_levit_bare():
+    model = timm_model("levit_conv_192", num_classes=0, model_args=TIMM_LEVIT | dict(img_size=[16, 32], embed_dim=[8], depth=[1], num_heads=1, mlp_ratio=0.5, global_pool=""))
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return with_maps(model), pictures(1, 16, 32, 1)
 
 
 # ---- residual networks ----

@@ -17,7 +17,7 @@ static const heed_axis *shown_axis(const struct attend_choice *c) { return c->a-
 /* How many the learned queries of the site are; 0: tokens are the queries. */
 static int64_t learned(const struct attend_choice *c) {
     const heed_attended_site *const s = attend_site(c);
-    return s->queries == s->keys ? 0 : s->queries->n;
+    return s->queries == s->keys || s->queries->rows > 0 ? 0 : s->queries->n;
 }
 
 /* ---- the query ---- */
@@ -53,11 +53,15 @@ bool attend_choose_query(struct attend_choice *c) {
         return heed_fail(cx, HEED_ERR_USAGE,
                          "attend: --patch: the queries of %s are %lld latents, not patches; --latent shows one",
                          s->name, (long long)latents);
-    if (patch && (!read_patch(patch, &c->row, &c->column) || c->row >= s->keys->rows || c->column >= s->keys->columns))
+    const heed_axis *const asks = s->queries;
+    if (patch && (!read_patch(patch, &c->row, &c->column) || c->row >= asks->rows || c->column >= asks->columns))
         return heed_fail(cx, HEED_ERR_USAGE,
                          "attend: --patch %s: should be ROW,COLUMN of %lld x %lld patches, counted from 0",
-                         escaped(patch).s, (long long)s->keys->rows, (long long)s->keys->columns);
-    if (patch) c->query = s->keys->first + c->row * s->keys->columns + c->column;
+                         escaped(patch).s, (long long)asks->rows, (long long)asks->columns);
+    if (!patch) return true;
+    c->query = asks->first + c->row * asks->columns + c->column;
+    c->row = c->row * asks->patch_height / s->keys->patch_height; /* where it begins, among the keys */
+    c->column = c->column * asks->patch_width / s->keys->patch_width;
     return true;
 }
 

@@ -42,6 +42,8 @@ static const struct {
     /* depth */
     {"*depths", "2,1"},
     {"*depth_token_only", "1"},
+    {"stem_hidden_dim", "3"},
+    {"*embed_dims", "8"},
     {"*layers", "2"},
     {"*layer", "2"},
     {"*depth", "2"},

@@ -7,9 +7,9 @@ import inspect
 import pathlib
 
 import timm
-from timm.models import cait, deit, mlp_mixer, swin_transformer, vision_transformer
+from timm.models import cait, deit, mlp_mixer, swin_transformer, vision_transformer, volo
 
-MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "mixer": [mlp_mixer], "cait": [cait]}
+MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "mixer": [mlp_mixer], "cait": [cait], "volo": [volo]}
 NORMS = {"LayerNorm": None, "RmsNorm": "rmsnorm", "rmsnorm": "rmsnorm", "Affine": "affine"}
 found = {}
 
@@ -67,7 +67,7 @@ def row(name):
 
 
 def main():
-    folder = pathlib.Path(__file__).resolve().parents[2] / "src" / "model"
+    folder = pathlib.Path(__file__).resolve().parents[2] / "src" / "model" / "vision"
     for family, modules in MODULES.items():
         for module in modules:
             module.build_model_with_cfg = noted

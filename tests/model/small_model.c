@@ -20,8 +20,10 @@ enum {
 /* What makes a model small: sizes by the names of keys, as patterns, of which the first that fits counts. A key whose
  * default is 0, null or empty says "none" or "as another one" and keeps it. */
 static const struct {
-    const char *key, *value;
+    const char *key, *value; /* or family.key, of one family alone */
 } sizes[] = {
+    {"volo.patch_size", "4"}, /* which are no smaller */
+    {"volo.img_size", "16"},
     {"vocab_size", "11"},
     {"input_size", "3"},
     {"output_size", "2"},
@@ -96,14 +98,16 @@ static const struct {
     {"out_channels", "4"},
 };
 
-static const char *size_of(const heed_key *key) {
+static const char *size_of(const char *family, const heed_key *key) {
     const char *const standard = key->standard;
     const heed_key_kind kind = key->kind;
     if (standard && (!*standard || strcmp(standard, "0") == 0 || strcmp(standard, "null") == 0)) return NULL;
     if (kind != HEED_KEY_INT && kind != HEED_KEY_INTS && kind != HEED_KEY_INT_OR_NULL && kind != HEED_KEY_INT_OR_LIST)
         return NULL;
+    char own[LENGTH];
+    snprintf(own, sizeof own, "%s.%s", family, key->name);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (fnmatch(sizes[i].key, key->name, 0) == 0) return sizes[i].value;
+        if (fnmatch(sizes[i].key, strchr(sizes[i].key, '.') ? own : key->name, 0) == 0) return sizes[i].value;
     return NULL;
 }
 
@@ -132,7 +136,7 @@ static bool is_given(const char *more, const char *key) {
 
 static void put_sizes(struct settings *s, const heed_key *key, const char *more) {
     for (; key && key->name; key++) {
-        const char *const value = size_of(key);
+        const char *const value = size_of(s->family, key);
         char token[16];
         if (is_given(more, key->name)) continue;
         if (value) {

@@ -46,15 +46,16 @@ static bool read_flags(heed_ctx *cx, heed_json args, const char *key, int stages
     return !heed_failed(cx);
 }
 
+/* One number for all stages, or one for each. */
 static bool read_ratios(heed_ctx *cx, heed_json args, int stages, struct arguments *a) {
     const heed_json at = heed_json_find(cx, args, "mlp_ratio");
     const bool list = heed_json_kind_of(at) == HEED_JSON_ARRAY;
-    const int64_t n = list ? heed_json_count(at) : stages;
-    if (n < stages) return heed_json_fail(cx, at, "%lld numbers for %d stages", (long long)n, stages);
+    const int64_t n = list ? heed_json_count(at) : 1;
+    if (n != 1 && n < stages) return heed_json_fail(cx, at, "%lld numbers for %d stages", (long long)n, stages);
     for (int i = 0; i < stages; i++)
-        a->ratio[i] =
-            list ? heed_json_number(cx, heed_json_item(cx, at, i), NULL) : heed_json_number(cx, args, "mlp_ratio");
-    a->last_ratio = list ? heed_json_number(cx, heed_json_item(cx, at, n - 1), NULL) : a->ratio[stages - 1];
+        a->ratio[i] = list ? heed_json_number(cx, heed_json_item(cx, at, n == 1 ? 0 : i), NULL)
+                           : heed_json_number(cx, args, "mlp_ratio");
+    a->last_ratio = list ? heed_json_number(cx, heed_json_item(cx, at, n - 1), NULL) : a->ratio[0];
     return !heed_failed(cx);
 }
 

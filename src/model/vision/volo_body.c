@@ -169,12 +169,11 @@ bool volo_place(const void *own, const int64_t size[2], const heed_capture_map *
     }
     for (int s = 0; s < m->stages; s++) {
         const struct volo_stage *const stage = &m->stage[s];
-        const bool here = outlook == (stage->block != NULL) && map->layer >= stage->first &&
-                          map->layer < stage->first + stage->blocks;
-        if (!last && here) break;
+        if (!last && outlook == (stage->block != NULL) && map->layer >= stage->first &&
+            map->layer < stage->first + stage->blocks)
+            break;
         if (s + 1 == m->stages) return last;
         if (!stage->merging.weight) continue;
-        to->stage++;
         for (int i = 0; i < 2; i++) to->grid[i] /= 2, to->patch[i] *= 2;
     }
     for (int i = 0; outlook && i < 2; i++) {

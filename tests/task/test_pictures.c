@@ -172,9 +172,9 @@ static void check_late(heed_ctx *cx, const heed_attended *a) {
 }
 
 /* A golden classifier of timm's on a drawn picture of its size. */
-static void look(const char *golden, int side, void (*check)(heed_ctx *cx, const heed_attended *a)) {
+static void look(const char *directory, int side, void (*check)(heed_ctx *cx, const heed_attended *a)) {
     heed_ctx *cx = open_context();
-    heed_picture_model *const m = heed_picture_model_open(cx, golden_path(golden), "classify");
+    heed_picture_model *const m = heed_picture_model_open(cx, golden_path(directory), "classify");
     if (!m) fail_msg("%s", heed_message(cx));
     m->processor.resize = HEED_RESIZE_NONE; /* the file says what the architecture takes, not this small model */
     m->processor.crop = false;

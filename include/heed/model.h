@@ -28,7 +28,8 @@ typedef enum heed_key_kind {
     HEED_KEY_TEXT_OR_NULL,
     HEED_KEY_INT_OR_LIST, /* a whole number, a list of them, or null */
     HEED_KEY_BOOL_OR_NULL,
-    HEED_KEY_NUMBERS /* a number, or a list of them */
+    HEED_KEY_NUMBERS, /* a number, or a list of them */
+    HEED_KEY_BOOLS    /* true,false */
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;

@@ -246,6 +246,11 @@ HEED_API heed_tensor *heed_interpolate(heed_ctx *cx, heed_tensor *x, const heed_
 HEED_API heed_tensor *heed_unfold(heed_ctx *cx, heed_tensor *x, const int64_t kernel[2], const heed_conv_opts *opts);
 HEED_API heed_tensor *heed_fold(heed_ctx *cx, heed_tensor *x, const int64_t size[2], const int64_t kernel[2],
                                 const heed_conv_opts *opts);
+/* Outlook attention (Yuan et al. 2021), channels last: x (B,H,W,C), weights (B, OH OW, heads, KH KW, KH KW) of windows.
+ * Every place of a window gets a sum over the window's places, and what windows give one place adds up:
+ * fold(weights unfold(x)), of x's shape. Of opts: stride, padding; may be NULL. */
+HEED_API heed_tensor *heed_outlook(heed_ctx *cx, heed_tensor *x, heed_tensor *weights, const int64_t kernel[2],
+                                   const heed_conv_opts *opts);
 
 /* ---- shapes ---- reshape, slice, split are views where they can be; the others copy. x may be of any type. */
 HEED_API heed_tensor *heed_reshape(heed_ctx *cx, heed_tensor *x, int rank,

@@ -2,7 +2,7 @@
  * here knows a family: its head's `place` says where they lie, and whether they do.
  *
  * A map within windows is (windows, heads, n, n). It is not unfolded: cells say which patch each token of a window is,
- * with the shift undone. */
+ * with the shift undone. Where windows overlap, a patch is a token of several. */
 #include "inspect/attended.h"
 #include "model/core/families.h"
 #include "model/core/place.h"
@@ -33,9 +33,11 @@ bool attend_read_picture(struct attended *a, heed_io *in) {
 
 /* ---- windows ---- */
 
-/* Where place `at` of the padded and rolled axis comes from; -1: it is padding. */
-static int64_t unrolled(const struct picture_place *p, int axis, int64_t at) {
-    const int64_t grid = p->grid[axis], padded = p->count[axis] * p->window[axis];
+/* Where place i of window w of an axis comes from, which may be padded and rolled; -1: it is padding. */
+static int64_t unrolled(const struct picture_place *p, int axis, int64_t w, int64_t i) {
+    const int64_t grid = p->grid[axis], padded = p->count[axis] * p->window[axis], at = w * p->window[axis] + i;
+    const int64_t there = w * p->stride[axis] - p->before[axis] + i; /* of windows that overlap */
+    if (p->stride[axis] > 0) return there >= 0 && there < grid ? there : -1;
     if (p->rolled_first) return at < grid ? (at + p->shift[axis]) % grid : -1;
     const int64_t from = (at + p->shift[axis]) % padded;
     return from < grid ? from : -1;
@@ -49,12 +51,13 @@ static int32_t *find_cells(heed_ctx *cx, const struct picture_place *p, const he
     int32_t *const cell = fit ? heed_mem_new(cx, (size_t)(windows * a) * sizeof *cell) : NULL;
     for (int64_t k = 0; cell && k < windows * a; k++) {
         const int64_t w = k / a, i = k % a;
-        const int64_t row = unrolled(p, 0, w / p->count[1] * p->window[0] + i / p->window[1]);
-        const int64_t column = unrolled(p, 1, w % p->count[1] * p->window[1] + i % p->window[1]);
+        const int64_t row = unrolled(p, 0, w / p->count[1], i / p->window[1]);
+        const int64_t column = unrolled(p, 1, w % p->count[1], i % p->window[1]);
         cell[k] = row < 0 || column < 0 ? -1 : (int32_t)(row * p->grid[1] + column);
         found += cell[k] >= 0;
     }
-    if (cell && found == p->grid[0] * p->grid[1]) return cell;
+    const int64_t patches = p->grid[0] * p->grid[1];
+    if (cell && (p->stride[0] > 0 ? found >= patches : found == patches)) return cell;
     heed_mem_free(cx, cell);
     heed_fail(cx, HEED_ERR_SHAPE, "attend: a map of %lld windows of %lld tokens is not of this grid",
               (long long)m->batch, (long long)m->rows);
@@ -131,7 +134,7 @@ bool attend_place_picture(struct attended *a) {
         const heed_capture_map *const m = &a->captured[i];
         if (!head->place(model_own(a->model), size, m, &p)) continue;
         if (!find_place(a, i, &p)) return false;
-        snprintf(a->of[i].site, NAME_ROOM, "%.47s", p.learned > 0 ? m->site : "attention");
+        snprintf(a->of[i].site, NAME_ROOM, "%.47s", p.learned > 0 || p.stride[0] > 0 ? m->site : "attention");
         a->of[i].stage = p.stage;
         stages |= p.stage > 0;
         found = true;

@@ -1,23 +1,35 @@
 /* What one query looks at, in one layer or through all of them, wherever windows lie. */
 #include "inspect/attended.h"
+#include <string.h>
 
 /* ---- rows ---- */
 
-/* Adds `times` the row of a query, of one head or the mean of all (-1). */
-static void add_row(const heed_attended_site *s, int layer, int64_t head, int64_t query, double times, double *out) {
+/* Adds `times` row `at` among those of all windows, of one head or the mean of all (-1); a whole map is one window. */
+static void add_window_row(const heed_attended_site *s, int layer, int64_t head, int64_t at, double times,
+                           double *out) {
     const heed_capture_map *const m = &s->maps[layer];
-    const int32_t *cells = s->cells[layer];
-    const int64_t low = head < 0 ? 0 : head, high = head < 0 ? m->heads : head + 1;
-    int64_t at = cells ? 0 : query; /* among the rows of all windows; a whole map is one */
-    while (cells && cells[at] != query) at++;
-    const int64_t window = at / m->rows;
-    if (cells) cells += window * m->keys;
+    const int64_t low = head < 0 ? 0 : head, high = head < 0 ? m->heads : head + 1, window = at / m->rows;
+    const int32_t *const cells = s->cells[layer] ? s->cells[layer] + window * m->keys : NULL;
     for (int64_t h = low; h < high; h++) {
         const float *const w = m->weights + ((window * m->heads + h) * m->rows + at % m->rows) * m->keys;
         const double share = times / (double)(high - low);
         for (int64_t j = 0; j < m->keys; j++)
             if (!cells || cells[j] >= 0) out[cells ? cells[j] : j] += share * (double)w[j];
     }
+}
+
+/* The row of a query: where windows overlap, the mean of those that it is in. */
+static void add_row(const heed_attended_site *s, int layer, int64_t head, int64_t query, double times, double *out) {
+    const heed_capture_map *const m = &s->maps[layer];
+    const int32_t *const cells = s->cells[layer];
+    int64_t in = 0;
+    if (!cells) {
+        add_window_row(s, layer, head, query, times, out);
+        return;
+    }
+    for (int64_t at = 0; at < m->batch * m->rows; at++) in += cells[at] == query;
+    for (int64_t at = 0; at < m->batch * m->rows; at++)
+        if (cells[at] == query) add_window_row(s, layer, head, at, times / (double)in, out);
 }
 
 /* Adds the mean of the rows that a query stands for: its own, or those of the reader. */
@@ -79,8 +91,12 @@ static void back_through(const heed_attended_site *s, int layer, const double *r
     }
 }
 
-/* From the patches of a stage to those of the one before, of which up to four became one. */
+/* From the patches of a stage to those of the one before, of which up to four became one, or which are the same. */
 static void unmerge(const heed_axis *from, const heed_axis *to, const double *r, double *out) {
+    if (from->rows == to->rows && from->columns == to->columns) {
+        memcpy(out, r, (size_t)to->n * sizeof *out);
+        return;
+    }
     for (int64_t j = 0; j < to->n; j++) out[j] = 0;
     for (int64_t i = 0; i < from->rows * from->columns; i++) {
         const int64_t y = 2 * (i / from->columns), x = 2 * (i % from->columns);
@@ -90,36 +106,41 @@ static void unmerge(const heed_axis *from, const heed_axis *to, const double *r,
     }
 }
 
-/* A class token that comes late looks at itself and at patches that stay as they are. What it keeps of its own
- * beginning is left out where the site before knows no class token. */
+/* A class token that comes late looks at itself and at patches that stay as they are: those of the site before. What it
+ * keeps of its own beginning is left out where that site knows no class token. */
 static void begin_late(const heed_attended_site *s, const heed_attended_site *before, int layer, double *row,
-                       double *r) {
+                       double *next, double *r) {
     const int64_t patches = s->keys->n - s->keys->first;
+    const bool merged = before->keys->rows != s->keys->rows || before->keys->columns != s->keys->columns;
+    double *const to = merged ? next : r + before->keys->first;
     double own = 1;
     for (int l = layer; l >= 0; l--) {
         for (int64_t j = 0; j < s->keys->n; j++) row[j] = 0;
         add_row(s, l, -1, 0, own / 2, row);
-        for (int64_t i = 0; i < patches; i++) r[before->keys->first + i] += row[s->keys->first + i];
+        for (int64_t i = 0; i < patches; i++) to[i] += row[s->keys->first + i];
         own = own / 2 + row[0];
     }
+    if (merged) unmerge(s->keys, before->keys, to, r);
     if (s == before) r[0] = own;
 }
 
-/* Where it begins: one token, all patches alike, or what a learned query looks at, which is of the site before; where
- * there is none, that is all. */
-static int begin_rollout(const heed_attended *a, int site, int layer, int64_t query, double *row, double *r) {
-    const heed_attended_site *const s = &a->sites[site], *const before = &a->sites[0];
-    const bool learned = is_learned(s);
-    if (learned && s->queries->has_class)
-        begin_late(s, before, layer, row, r);
+/* Where it begins: one token, all patches alike, or what a learned query looks at, which is of the first site, or of
+ * the one before; where there is none, that is all. */
+static int begin_rollout(const heed_attended *a, int site, int layer, int64_t query, double *row, double *next,
+                         double *r) {
+    const heed_attended_site *const s = &a->sites[site], *const first = &a->sites[0];
+    const bool learned = is_learned(s), late = learned && s->queries->has_class;
+    if (late)
+        begin_late(s, site > 0 ? s - 1 : s, layer, row, next, r);
     else if (learned)
-        add_query(s, layer, -1, query, r + (before->keys->n - s->keys->n));
+        add_query(s, layer, -1, query, r + (first->keys->n - s->keys->n));
     else if (query == HEED_QUERY_DEFAULT && !s->queries->has_class)
         for (int64_t i = s->queries->first; i < s->queries->n; i++)
             r[i] = 1 / (double)(s->queries->n - s->queries->first);
     else
         r[query == HEED_QUERY_DEFAULT ? 0 : query] = 1;
-    return !learned ? site : s == before ? -1 : 0;
+    if (!learned) return site;
+    return late ? site - 1 : s == first ? -1 : 0;
 }
 
 bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int site, int layer, int64_t query, float *out) {
@@ -136,7 +157,7 @@ bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int site, int l
     }
     double *const room = zeros(cx, 3 * most), *r = room, *next = room + most, *const row = room + 2 * most;
     if (!room) return false;
-    const int from = begin_rollout(a, site, layer, query, row, r);
+    const int from = begin_rollout(a, site, layer, query, row, next, r);
     for (int s = from; s >= 0; s--) {
         const heed_attended_site *const at = &a->sites[s];
         for (int l = s == site ? layer : at->n_maps - 1; l >= 0; l--) {

@@ -33,8 +33,8 @@ function map(s, layer) {
     const m = s.maps[layer] = {weights: data.scale > 255 ? new Uint16Array(b.buffer) : b};
     if (at) {
         m.cells = new Int32Array(bytes(at).buffer);
-        m.slots = new Int32Array(s.patches);
-        m.cells.forEach((cell, k) => { if (cell >= 0) m.slots[cell] = k; });
+        m.slots = Array.from({length: s.patches}, () => []);
+        m.cells.forEach((cell, k) => { if (cell >= 0) m.slots[cell].push(k); });
     }
     return m;
 }
@@ -48,10 +48,13 @@ function addRow(s, layer, head, query, times, out) {
             for (let j = 0; j < n; j++) out[j] += t * m.weights[from + j];
             continue;
         }
-        const slot = m.slots[query - s.first], window = Math.floor(slot / n), from = ((window * s.heads + h) * n + slot % n) * n;
-        for (let j = 0; j < n; j++) {
-            const cell = m.cells[window * n + j];
-            if (cell >= 0) out[s.first + cell] += t * m.weights[from + j];
+        const slots = m.slots[query - s.first]; // several where windows overlap: their mean
+        for (const slot of slots) {
+            const window = Math.floor(slot / n), from = ((window * s.heads + h) * n + slot % n) * n;
+            for (let j = 0; j < n; j++) {
+                const cell = m.cells[window * n + j];
+                if (cell >= 0) out[s.first + cell] += t / slots.length * m.weights[from + j];
+            }
         }
     }
 }
@@ -77,6 +80,7 @@ function through(s, layer, r) {
 }
 function unmerged(from, to, r) {
     const out = new Float64Array(to.tokens);
+    if (from.rows === to.rows && from.columns === to.columns) return r.slice(); // nothing was merged
     for (let i = 0; i < from.patches; i++) {
         const y = 2 * Math.floor(i / from.columns), x = 2 * (i % from.columns);
         const down = y + 1 < to.rows ? 2 : 1, across = x + 1 < to.columns ? 2 : 1;
@@ -87,15 +91,19 @@ function unmerged(from, to, r) {
 function rollout(s, layer, query) {
     let r = new Float64Array(s.asks.tokens), at = s.index;
     if (s.learned && s.class) { // a class token that comes late looks at itself and at patches that stay as they are
+        const before = sites[Math.max(0, at - 1)], looked = new Float64Array(s.patches);
         let own = 1;
-        r = new Float64Array(sites[0].tokens);
         for (let l = layer; l >= 0; l--) {
             const row = attention(s, l, -1, 0);
-            for (let i = 0; i < s.patches; i++) r[sites[0].first + i] += own / 2 * row[s.first + i];
+            for (let i = 0; i < s.patches; i++) looked[i] += own / 2 * row[s.first + i];
             own = own / 2 * (1 + row[0]);
         }
-        if (s === sites[0]) r[0] = own;
-        at = s === sites[0] ? -1 : 0;
+        if (before.patches === s.patches) {
+            r = new Float64Array(before.tokens);
+            r.set(looked, before.first);
+        } else r = unmerged(s, before, looked);
+        if (s === before) r[0] = own;
+        at--;
     } else if (s.learned) {
         const row = attention(s, layer, -1, query), before = sites[0];
         r = new Float64Array(before.tokens);

@@ -64,7 +64,7 @@ const heed_task task_of_classify = {
     .summary = "classes from numbers, pictures or texts",
     .about =
         "Trains a model to predict classes from a table or from pictures. The metric is accuracy.\n\n"
-        "With --model vit, deit, dinov2, timm-vit, cait, swin, swinv2, timm-swin or mixer, or --init DIR of one, "
+        "With --model vit, deit, dinov2, timm-vit, cait, volo, swin, swinv2, timm-swin or mixer, or --init DIR of one, "
         "--data "
         "holds "
         "pictures: "
@@ -74,8 +74,10 @@ const heed_task task_of_classify = {
         "from "
         "the data: "
         "a fresh model for pictures of at most 64 x 64 has patches of 4 x 4 and 6 layers of 192 numbers (Swin: patches "
-        "of 2 x 2, stages of 2, 2 and 2 blocks, 48 numbers in the first), for larger ones pictures of 224 x 224 and "
-        "the sizes of ViT-Ti or Swin-T; --set overrides each. Perceiver takes pictures too, with a head that --head "
+        "of 2 x 2, stages of 2, 2 and 2 blocks, 48 numbers in the first; VOLO: two blocks of outlook attention and "
+        "four of a Transformer), for larger ones pictures of 224 x 224 and "
+        "the sizes of ViT-Ti, Swin-T or VOLO-D1; --set overrides each. Perceiver takes pictures too, with a head that "
+        "--head "
         "names. "
         "Another size with --init interpolates positions. How "
         "pictures are resized and normalised is written as transformers' preprocessor_config.json or timm's "

@@ -20,8 +20,15 @@ enum {
 /* What makes a model small: sizes by the names of keys, as patterns, of which the first that fits counts. A key whose
  * default is 0, null or empty says "none" or "as another one" and keeps it. */
 static const struct {
-    const char *key, *value;
+    const char *key, *value; /* or family.key, of one family alone */
 } sizes[] = {
+    {"volo.patch_size", "4"}, /* which are no smaller */
+    {"volo.img_size", "16"},
+    {"levit.hidden_sizes", "8,9"},
+    {"levit.key_dim", "3"},
+    {"levit.attention_ratio", "2"},
+    {"timm-levit.key_dim", "3"},
+    {"timm-levit.img_size", "16,32"}, /* 1 x 2 tokens */
     {"vocab_size", "11"},
     {"channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
     {"layers", "1,2,1,1"},
@@ -45,6 +52,8 @@ static const struct {
     /* depth */
     {"*depths", "2,1"},
     {"*depth_token_only", "1"},
+    {"stem_hidden_dim", "3"},
+    {"*embed_dims", "8"},
     {"*layers", "2"},
     {"*layer", "2"},
     {"*depth", "2"},
@@ -97,25 +106,16 @@ static const struct {
     {"out_channels", "4"},
 };
 
-/* Sizes of a family alone, which come first. */
-static const struct {
-    const char *family, *key, *value;
-} own_sizes[] = {
-    {"levit", "hidden_sizes", "8,9"}, {"levit", "key_dim", "3"},           {"levit", "attention_ratio", "2"},
-    {"timm-levit", "key_dim", "3"},   {"timm-levit", "img_size", "16,32"}, /* 1 x 2 tokens */
-};
-
 static const char *size_of(const char *family, const heed_key *key) {
     const char *const standard = key->standard;
     const heed_key_kind kind = key->kind;
     if (standard && (!*standard || strcmp(standard, "0") == 0 || strcmp(standard, "null") == 0)) return NULL;
     if (kind != HEED_KEY_INT && kind != HEED_KEY_INTS && kind != HEED_KEY_INT_OR_NULL && kind != HEED_KEY_INT_OR_LIST)
         return NULL;
-    for (size_t i = 0; i < sizeof own_sizes / sizeof *own_sizes; i++)
-        if (strcmp(own_sizes[i].family, family) == 0 && strcmp(own_sizes[i].key, key->name) == 0)
-            return own_sizes[i].value;
+    char own[LENGTH];
+    snprintf(own, sizeof own, "%s.%s", family, key->name);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (fnmatch(sizes[i].key, key->name, 0) == 0) return sizes[i].value;
+        if (fnmatch(sizes[i].key, strchr(sizes[i].key, '.') ? own : key->name, 0) == 0) return sizes[i].value;
     return NULL;
 }
 

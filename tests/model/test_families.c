@@ -63,6 +63,10 @@ static const struct {
     {"timm-vit", NULL, "architecture=deit_tiny_distilled_patch16_224"},
     {"timm-vit", NULL, "architecture=vit_base_patch16_siglip_256 init_values=0.5"},
     {"cait", NULL, "init_values=0.5 drop_path_rate=0.1"},
+    {"volo", NULL, "drop_path_rate=0.1 qkv_bias=true"},
+    {"volo", NULL,
+     "layers=1,1,1 embed_dims=6,6,6 num_heads=2,1,3 downsamples=false,true,false outlook_attention=true,false,true "
+     "pooling_scale=1 use_aux_head=false global_pool=avg"},
     {"swin", NULL, "num_heads=1,2 use_absolute_embeddings=true"},
     {"swinv2", NULL, "num_heads=1,2"},
     {"timm-swin", NULL, "num_heads=1,2 window_size=3"},

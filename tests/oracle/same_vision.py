@@ -378,6 +378,34 @@ def timm_levit(r):
     return model, timm_inputs(r, model, args, size)
 
 
+def volo(r):
+    stages, patch, in_chans = r.randint(1, 4), r.choice([4, 8]), r.randint(1, 4)
+    merges = [r.random() < 0.5 and i + 1 < stages for i in range(stages)]
+    heads, widths = [], []
+    for i in range(stages):
+        heads.append(r.randint(1, 3))
+        widths.append(6 * r.randint(1, 2) if i == 0 or merges[i - 1] and sum(merges[:i]) == 1 and i < 2 else widths[-1])
+    scale = 2 if merges[0] else 1
+    grid = [r.randint(1, 4) * 2 ** sum(merges) + r.randint(0, 1) for _ in range(2)]
+    size = [patch * g for g in grid]
+    args = dict(layers=[r.randint(1, 2) for _ in range(stages)], embed_dims=widths, num_heads=heads + r.choice([[], [r.randint(1, 4)]]), downsamples=merges + [True] * r.randint(0, 2),
+                outlook_attention=[r.random() < 0.5 for _ in range(stages)], img_size=size, patch_size=patch, in_chans=in_chans, pooling_scale=scale, stem_hidden_dim=r.randint(1, 4),
+                mlp_ratio=r.choice([1.0, 2, [1.5] * stages, [1.0, 2.0, 1.5, 1.0, 0.5]]))
+    args |= some(r, qkv_bias=[True], use_aux_head=[False], global_pool=["avg", "token", ""], post_layers=[["ca"], ["ca"] * 3, []], use_mix_token=[True], drop_path_rate=[0.2], drop_rate=[0.1],
+                 attn_drop_rate=[0.1], pos_drop_rate=[0.1])
+    if args.get("use_mix_token"):
+        args["global_pool"] = "token"
+    if r.random() < 0.3:
+        size = [s + r.randint(0, 1) for s in size]  # of another size, but the same grid
+    if sum(args["layers"]) == 1:
+        args["layers"][0] = 2  # of one block timm divides by 0
+    model = timm_model(r.choice(["volo_d1_224", "volo_d3_448", "volo_d5_512"]), r.choice([0, 3, 5]), args)
+    given = timm_inputs(r, model, args, size)
+    if model.num_classes and args.get("global_pool") == "":
+        given = {k: v[:1] for k, v in given.items() if k != "labels"}
+    return model, given
+
+
 def timm_inputs(r, model, args, size):
     rows = r.randint(1, 3)
     given = dict(pixel_values=torch.randn(rows, args.get("in_chans", 3), *size))
@@ -414,6 +442,7 @@ FAMILIES = {
     "table-transformer": lambda r: detr(r, "TableTransformer"),
     "levit": levit,
     "timm-levit": timm_levit,
+    "volo": volo,
     "dinov2": lambda r: dino(r, "Dinov2"),
     "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters"),
 }

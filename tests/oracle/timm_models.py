@@ -3,11 +3,13 @@ import torchvision_ops  # noqa: F401, before timm
 import json
 import pathlib
 import tempfile
+from unittest import mock
 
 import timm
 import torch
 import torch.nn.functional as F
 from timm.layers import GluMlp
+from timm.models import volo
 from timm.models._hub import save_config_for_hf
 from timm.models.mlp_mixer import MlpMixer
 
@@ -23,6 +25,10 @@ def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=Non
 
 def names(model):
     """Of every block's attention; of CaiT's class token after those of patches; of Swin's, the last of a stage by the stage's number."""
+    if isinstance(model, volo.VOLO):
+        kinds = {volo.OutlookAttention: "outlook_attentions", volo.Attention: "attentions", volo.ClassAttention: "class_attentions"}
+        of = [kinds[type(m)] for m in model.modules() if type(m) in kinds]
+        return [f"{kind}.{of[:n].count(kind)}" for n, kind in enumerate(of)]
     if hasattr(model, "layer1") or hasattr(model, "stages"):  # ResNet has none; those of LeViT are added by levit_maps.py
         return []
     if not hasattr(model, "layers"):
@@ -56,11 +62,20 @@ def timm_model(name, num_classes, model_args):
         gated = dict(mlp_layer=GluMlp, act_layer=torch.nn.SiLU) if name.startswith("g") else {}
         model = MlpMixer(num_classes=num_classes, **(gated | model_args))
         model.pretrained_cfg = dict(architecture=name)
+    elif name.startswith("volo"):  # likewise
+        with mock.patch.object(volo, "_create_volo", lambda *_, pretrained, **own: own):
+            own = getattr(volo, name)()
+        model = volo.VOLO(num_classes=num_classes, **(own | model_args))
+        model.pretrained_cfg = dict(architecture=name)
     else:
         model = timm.create_model(name, num_classes=num_classes, **model_args)
     for module in model.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = True  # so that attention() is called
+        if isinstance(module, volo.ClassAttention):
+            module.attn_drop.register_forward_pre_hook(lambda _, given: SEEN.append(given[0]))
+        if isinstance(module, volo.OutlookAttention):  # (B, H, N, 9, 9)
+            module.attn_drop.register_forward_pre_hook(lambda _, given: SEEN.append(given[0].transpose(1, 2).flatten(0, 1)))
         if hasattr(module, "proj_w"):  # talking heads: what enters the second product over heads, (B, T, T, H)
             module.proj_w.register_forward_pre_hook(lambda _, given: SEEN.append(given[0].permute(0, 3, 1, 2)))
     with tempfile.TemporaryDirectory() as folder:

@@ -245,6 +245,23 @@ def cait_bare():  # rows and columns differ, one block of the class token, a mea
     return model, pictures(2, 4, 12, 2)
 
 
+VOLO = dict(layers=[1, 1], embed_dims=[4, 6], num_heads=[2, 3], img_size=16, patch_size=4, stem_hidden_dim=3, mlp_ratio=1.5)
+
+
+@case
+def volo_classify():
+    return timm_model("volo_d1_224", num_classes=3, model_args=VOLO), pictures(2, 16, 16) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def volo_bare():  # rows and columns differ and are odd, heads of class attention that do not divide the width, outlook attention on either grid, a mean with the best of the tokens
+    args = VOLO | dict(img_size=[12, 20], in_chans=2, qkv_bias=True, layers=[1, 1, 1], embed_dims=[4, 4, 4], num_heads=[2, 1, 2, 3], downsamples=[False, True, False],
+                       outlook_attention=[True, False, True], global_pool="avg", pooling_scale=1, post_layers=["ca"], mlp_ratio=[1, 2, 1.5])
+    model = timm_model("volo_d5_224", num_classes=0, model_args=args)
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(1, 12, 20, 2)
+
+
 SWIN = dict(embed_dim=4, depths=[2, 1], num_heads=[1, 2], mlp_ratio=1.0, img_size=8, patch_size=2, window_size=2)
 
 

@@ -171,9 +171,25 @@ def resizing():
         f.case("unfold", [normal(*shape)], lambda x: F.unfold(x, kernel, **attr), kernel=kernel, **attr)
         columns = F.unfold(torch.zeros(shape), kernel, **attr).shape
         f.case("fold", [normal(*columns)], lambda x: F.fold(x, shape[2:], kernel, **attr), size=list(shape[2:]), kernel=kernel, **attr)
+    for shape, heads, kernel, attr in [((1, 5, 4, 6), 2, [3, 3], dict(stride=[2, 2], padding=[1, 1])), ((1, 3, 2, 20), 1, [3, 3], dict(padding=[1, 1])),
+                                       ((1, 7, 5, 3), 3, [2, 2], dict(stride=[3, 3])), ((2, 1, 1, 4), 2, [3, 3], dict(stride=[2, 2], padding=[1, 1])),
+                                       ((1, 2, 5, 2), 2, [2, 3], dict(stride=[1, 2], padding=[1, 2])), ((0, 3, 3, 4), 2, [3, 3], dict(padding=[1, 1]))]:
+        windows, taps = F.unfold(torch.zeros(1, 1, *shape[1:3]), kernel, **attr).shape[2], kernel[0] * kernel[1]
+        f.case("outlook", [normal(*shape), normal(shape[0], windows, heads, taps, taps)], lambda x, w: outlook(x, w, kernel, attr), kernel=kernel, **attr)
+    f.large("outlook", "normal 3 15 14 40", "normal 3 56 5 9 9", kernel=[3, 3], stride=[2, 2], padding=[1, 1])
     f.large("unfold", "normal 3 10 40 41", kernel=[3, 3], padding=[1, 1])
     f.large("fold", "normal 3 90 1640", size=[40, 41], kernel=[3, 3], padding=[1, 1])
     return f
+
+
+def outlook(x, weights, kernel, attr):
+    b, n, heads, taps, _ = weights.shape
+    if b == 0:
+        return x + weights.sum()
+    cols = F.unfold(x.permute(0, 3, 1, 2), kernel, **attr)  # (B, heads size taps, N)
+    v = cols.reshape(b, heads, -1, taps, n).permute(0, 4, 1, 3, 2)
+    y = (weights @ v).permute(0, 2, 4, 3, 1).reshape(cols.shape)
+    return F.fold(y, x.shape[1:3], kernel, **attr).permute(0, 2, 3, 1)
 
 
 def families():

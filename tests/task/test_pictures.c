@@ -171,23 +171,59 @@ static void check_late(heed_ctx *cx, const heed_attended *a) {
     near(found, r, PATCHES, 1e-6, "rollout");
 }
 
-static void test_late(void **state) {
+/* A golden classifier of timm's on a drawn picture of its size. */
+static void look(const char *directory, int side, void (*check)(heed_ctx *cx, const heed_attended *a)) {
     heed_ctx *cx = open_context();
-    (void)state;
-    heed_picture_model *const m = heed_picture_model_open(cx, golden_path("model/cait-classify"), "classify");
+    heed_picture_model *const m = heed_picture_model_open(cx, golden_path(directory), "classify");
     if (!m) fail_msg("%s", heed_message(cx));
     m->processor.resize = HEED_RESIZE_NONE; /* the file says what the architecture takes, not this small model */
     m->processor.crop = false;
     heed_image picture = {0};
-    assert_true(heed_image_new(cx, 8, 8, 3, &picture));
-    for (int i = 0; i < 8 * 8 * 3; i++) picture.data[i] = (uint8_t)(i * 37 % 251);
+    assert_true(heed_image_new(cx, side, side, 3, &picture));
+    for (int i = 0; i < side * side * 3; i++) picture.data[i] = (uint8_t)(i * 37 % 251);
     heed_attended *const a = over(cx, m, &picture);
     if (!a) fail_msg("%s", heed_message(cx));
-    check_late(cx, a);
+    check(cx, a);
     heed_attended_free(cx, a);
     heed_image_free(cx, &picture);
     heed_picture_model_free(cx, m);
     close_context(cx);
+}
+
+static void test_late(void **state) {
+    (void)state;
+    look("model/cait-classify", 8, check_late);
+}
+
+/* ---- windows that overlap ---- */
+
+/* 4 x 4 places in 2 x 2 windows of 3 x 3, which begin 2 apart and one place before the picture; then 2 x 2 merged ones,
+ * and a class token. Place (1,1) is in all windows, as their tap (2,2), (2,0), (0,2) or (0,0). */
+static void check_overlap(heed_ctx *cx, const heed_attended *a) {
+    enum { SIDE = 4, TAPS = 9 };
+    const heed_attended_site *const s = &a->sites[0];
+    const heed_capture_map *const m = &s->maps[0];
+    float row[SIDE * SIDE], expected[SIDE * SIDE] = {0}, sum = 0;
+    assert_int_equal(a->n, 3);
+    assert_string_equal(s->name, "outlook");
+    assert_string_equal(a->sites[1].name, "attention");
+    assert_string_equal(a->sites[2].name, "class");
+    assert_true(s->keys->rows == SIDE && s->keys->columns == SIDE && m->batch == 4 && m->keys == TAPS);
+    for (int w = 0; w < 4; w++)
+        for (int j = 0; j < TAPS; j++) {
+            const int y = w / 2 * 2 - 1 + j / 3, x = w % 2 * 2 - 1 + j % 3, tap = (w < 2 ? 6 : 0) + (w % 2 ? 0 : 2);
+            if (y >= 0 && x >= 0) expected[y * SIDE + x] += m->weights[(w * m->heads * TAPS + tap) * TAPS + j] / 4;
+        }
+    assert_true(heed_attended_row(cx, s, 0, 0, SIDE + 1, row));
+    near(row, expected, SIDE * SIDE, 1e-6, "a place of four windows");
+    assert_true(heed_attended_rollout(cx, a, 2, 1, HEED_QUERY_DEFAULT, row));
+    for (int i = 0; i < SIDE * SIDE; i++) sum += row[i];
+    assert_true(sum > 0.5F && sum < 1); /* the rest is the class token's own beginning */
+}
+
+static void test_overlap(void **state) {
+    (void)state;
+    look("model/volo-classify", 16, check_overlap);
 }
 
 /* ---- latents that look at a picture ---- */
@@ -370,7 +406,7 @@ static void test_vectors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_vit),     cmocka_unit_test(test_swin),
                                        cmocka_unit_test(test_timm),    cmocka_unit_test(test_late),
-                                       cmocka_unit_test(test_latents), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_vectors)};
+                                       cmocka_unit_test(test_overlap), cmocka_unit_test(test_latents),
+                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_vectors)};
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

@@ -83,7 +83,7 @@ void attend_name_query(const struct attend_choice *c, char *to, size_t room) {
 /* What tokens before the patches get, and the patches together. */
 static void print_shares(const struct attend_choice *c, const float *w) {
     const heed_axis *const at = shown_axis(c);
-    const bool windows = c->a->found->sites[shown_site(c)].cells[0];
+    const bool windows = !c->rollout && c->a->found->sites[shown_site(c)].cells[0];
     double patches = 0, all = 0;
     fputs("Shares: ", stdout);
     for (int64_t i = 0; i < at->first; i++) printf("%s %.4f, ", at->labels[i], (double)w[i]), all += (double)w[i];

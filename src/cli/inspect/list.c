@@ -41,6 +41,8 @@ static const char *kind_name(heed_key_kind kind) {
         return "bool or null";
     case HEED_KEY_NUMBERS:
         return "numbers";
+    case HEED_KEY_BOOLS:
+        return "bools";
     }
     return "?";
 }

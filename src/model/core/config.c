@@ -24,7 +24,8 @@ static const char *kind_text(heed_key_kind kind) {
                                         "whole numbers (1,2)",    "words (a,b)",
                                         "a whole number or null", "a number or null",
                                         "text or null",           "a whole number, several (1,2), or null",
-                                        "true, false or null",    "a number or several (1,2)"};
+                                        "true, false or null",    "a number or several (1,2)",
+                                        "true or false, several (true,false)"};
     return names[kind];
 }
 
@@ -63,6 +64,7 @@ static char *unwrapped(char *s, char open, char close) {
 /* One of a list. */
 static bool put_item(heed_ctx *cx, heed_json list, heed_key_kind kind, char *text) {
     if (kind == HEED_KEY_TEXTS) return heed_json_put_text(cx, list, NULL, unwrapped(text, '"', '"'));
+    if (kind == HEED_KEY_BOOLS) return put_bool(cx, list, NULL, text);
     return kind == HEED_KEY_NUMBERS ? put_number(cx, list, NULL, text) : put_int(cx, list, NULL, text);
 }
 
@@ -98,6 +100,7 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
     case HEED_KEY_NUMBERS:
+    case HEED_KEY_BOOLS:
         return put_list(cx, config, key->name, s, key->kind);
     case HEED_KEY_INT_OR_LIST:
         if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
@@ -240,6 +243,8 @@ static void check_list(heed_ctx *cx, heed_json config, const heed_key *key) {
             heed_json_text(cx, v, NULL);
         else if (key->kind == HEED_KEY_NUMBERS)
             heed_json_number(cx, v, NULL);
+        else if (key->kind == HEED_KEY_BOOLS)
+            heed_json_bool(cx, v, NULL);
         else
             heed_json_int(cx, v, NULL);
 }
@@ -274,6 +279,7 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
         break;
     case HEED_KEY_INTS:
     case HEED_KEY_TEXTS:
+    case HEED_KEY_BOOLS:
         check_list(cx, config, key);
         break;
     }

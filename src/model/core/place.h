@@ -16,6 +16,9 @@ struct picture_place {
      * count[1] of them, and rolled by `shift` before or after that. */
     int64_t window[2], shift[2], count[2];
     bool rolled_first;
+    /* Windows that overlap: how far apart they begin, and how far before the grid the first does. stride 0: windows are
+     * side by side. */
+    int64_t stride[2], before[2];
     int stage; /* of those between which patches are merged, 2 x 2 to one */
 };
 

@@ -13,6 +13,7 @@
  * so that the T x T scores of all heads are held, unlike elsewhere. */
 #include "model/core/inputs.h"
 #include "model/core/resized.h"
+#include "model/vision/class_attention.h"
 #include "model/vision/patches.h"
 #include "model/vision/timm.h"
 #include "tensor/engine.h"
@@ -28,12 +29,12 @@ static const struct timm_row rows[] = {
     {NULL, NULL},
 };
 
-/* Of patches: qkv and the two products over heads; of the class token: q and kv. */
+/* Of patches: qkv, the two products over heads, and proj; of the class token: look. */
 struct cait_block {
     heed_norm_layer norm1, norm2;
     heed_linear_layer qkv, before, after; /* before and after the softmax, (H,H) */
-    heed_linear_layer q, kv;
     heed_linear_layer proj;
+    struct class_attention look;
     heed_feed_forward feed_forward;
     heed_param *scale1, *scale2; /* (C) */
 };
@@ -91,9 +92,11 @@ static bool make_blocks(heed_ctx *cx, heed_json args, heed_params *set, int64_t 
         struct cait_block *const b = &m->class_block[i];
         const struct part_name in = part_numbered(cx, "", "blocks_token_only", i);
         if (!make_sublayers(cx, set, in.s, C, class_hidden, 0, init, scale, b) ||
-            !part_linear(cx, set, in.s, "attn.q", C, C, bias, init, &b->q) ||
-            !part_slices(cx, set, in.s, "attn.kv", key_value, (int64_t[]){C, C}, 2, C, bias, init, &b->kv))
+            !part_linear(cx, set, in.s, "attn.q", C, C, bias, init, &b->look.q) ||
+            !part_slices(cx, set, in.s, "attn.kv", key_value, (int64_t[]){C, C}, 2, C, bias, init, &b->look.kv))
             return false;
+        b->look.proj = b->proj;
+        b->look.heads = H;
     }
     return !heed_failed(cx);
 }
@@ -159,16 +162,6 @@ static heed_tensor *talk(heed_ctx *cx, const struct cait *m, const struct cait_b
     return heed_linear_run(cx, &b->proj, heed_reshape(cx, y, 3, x->shape), HEED_ACT_NONE);
 }
 
-/* u (B,1 + T,C), the class token first -> (B,1,C) */
-static heed_tensor *look(heed_ctx *cx, const struct cait *m, const struct cait_block *b, heed_tensor *u, int layer) {
-    heed_tensor *const q = heed_linear_run(cx, &b->q, heed_slice(cx, u, 1, 0, 1), HEED_ACT_NONE);
-    heed_tensor *const kv = heed_linear_run(cx, &b->kv, u, HEED_ACT_NONE), *part[2];
-    if (!q || !kv || !heed_split(cx, kv, -1, (int64_t[]){q->shape[2], q->shape[2]}, 2, part)) return NULL;
-    heed_tensor *const y = heed_attention(cx, heads_of(cx, m, q), heads_of(cx, m, part[0]), heads_of(cx, m, part[1]),
-                                          &(heed_attention_opts){.site = "class", .layer = layer});
-    return y ? heed_linear_run(cx, &b->proj, heed_reshape(cx, y, 3, q->shape), HEED_ACT_NONE) : NULL;
-}
-
 static heed_tensor *scaled(heed_ctx *cx, const heed_param *scale, heed_tensor *y, float dropout, float drop_path) {
     y = heed_mul(cx, heed_dropout(cx, y, dropout), heed_param_tensor(cx, scale));
     return heed_drop_path(cx, y, drop_path);
@@ -200,7 +193,7 @@ static heed_tensor *block_run(heed_ctx *cx, const struct cait *m, int i, heed_te
 static heed_tensor *class_block_run(heed_ctx *cx, const struct cait *m, int i, heed_tensor *c, heed_tensor *x) {
     const struct cait_block *const b = &m->class_block[i];
     heed_tensor *const all = heed_concat(cx, (heed_tensor *[]){c, x}, 2, 1);
-    heed_tensor *y = look(cx, m, b, heed_norm_run(cx, &b->norm1, all), i);
+    heed_tensor *y = class_attention_run(cx, &b->look, heed_norm_run(cx, &b->norm1, all), i);
     y = heed_add_norm_run(cx, &b->norm2, scaled(cx, b->scale1, y, 0, 0), c, &c);
     return heed_add(cx, c, scaled(cx, b->scale2, heed_feed_forward_run(cx, &b->feed_forward, y), 0, 0));
 }

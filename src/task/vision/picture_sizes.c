@@ -62,6 +62,20 @@ static void put_stages(const struct fresh *f, int64_t side) {
     put_int(f, "window_size", side / patch % 7 == 0 ? 7 : 4);
 }
 
+/* VOLO: patches of 4 x 4, the smallest it has, which are too few to be merged: two blocks of outlook attention, then
+ * four of a Transformer, of 192 numbers each. A stage may have any number of blocks, and positions come with the third.
+ */
+static void put_outlook(const struct fresh *f, bool small) {
+    if (!small) return; /* VOLO-D1 */
+    put_int(f, "patch_size", SMALL_PATCH);
+    put(f, "layers", "1,1,4");
+    put(f, "embed_dims", "192,192,192");
+    put(f, "num_heads", "6,6,3");
+    put(f, "downsamples", "false,false,false");
+    put(f, "outlook_attention", "true,true,false");
+    put_int(f, "pooling_scale", 1);
+}
+
 /* MLP-Mixer: patches of 4 x 4, 6 blocks of 192 numbers. */
 static void put_blocks(const struct fresh *f) {
     put_int(f, "patch_size", SMALL_PATCH);
@@ -96,6 +110,8 @@ static void put_architecture(const struct fresh *f, int64_t side) {
         put_residual(f, small);
     else if (run_takes_key(f->r, "num_latents"))
         put_latents(f, small);
+    else if (run_takes_key(f->r, "outlook_attention"))
+        put_outlook(f, small);
     else if (!has_stages(f->r) && !run_takes_key(f->r, "num_blocks"))
         put_layers(f, small);
     else if (small && has_stages(f->r))

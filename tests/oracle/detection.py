@@ -65,7 +65,7 @@ def yolos(name, **keys):
     return yolos_layers(model) if config.auxiliary_loss and "Detection" in name else model
 
 
-SMALL = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=10, image_size=[8, 12], patch_size=4, num_detection_tokens=5, num_labels=4)
+SMALL = dict(hidden_size=6, num_hidden_layers=2, num_attention_heads=3, intermediate_size=5, image_size=[8, 12], patch_size=4, num_detection_tokens=4, num_labels=3)
 
 
 def pictures(count, height, width, channels=3):
@@ -74,24 +74,24 @@ def pictures(count, height, width, channels=3):
 
 @case
 def yolos_detect():  # a picture without objects; one with more than there are tokens
-    return yolos("YolosForObjectDetection", **SMALL), pictures(3, 8, 12) | dict(labels=objects([2, 0, 7], 4))
+    return yolos("YolosForObjectDetection", **SMALL), pictures(3, 8, 12) | dict(labels=objects([2, 0, 6], 3))
 
 
 @case
 def yolos_resized():  # another grid, a rest that is cut off, losses of every layer, many objects alike
-    keys = dict(num_hidden_layers=3, qkv_bias=False, auxiliary_loss=True, class_cost=2, bbox_cost=3, eos_coefficient=0.3, giou_loss_coefficient=1)
-    return yolos("YolosForObjectDetection", **(SMALL | keys)), pictures(2, 13, 9) | dict(labels=objects([3, 4], 4, alike=True))
+    keys = dict(qkv_bias=False, auxiliary_loss=True, class_cost=2, bbox_cost=3, eos_coefficient=0.3, giou_loss_coefficient=1)
+    return yolos("YolosForObjectDetection", **(SMALL | keys)), pictures(2, 13, 9) | dict(labels=objects([3, 5], 3, alike=True))
 
 
 @case
-def yolos_bare():  # no objects at all
+def yolos_bare():  # a picture that is no whole number of patches, without positions in the middle
     keys = dict(use_mid_position_embeddings=False, num_hidden_layers=1, hidden_act="relu", num_channels=2, image_size=[9, 8])
     return yolos("YolosModel", **(SMALL | keys)), pictures(2, 12, 8, 2)
 
 
 @case
 def yolos_empty():  # one layer, whose positions in the middle are none; no objects
-    keys = dict(num_hidden_layers=1, hidden_size=6, num_labels=1)
+    keys = dict(num_hidden_layers=1, num_labels=1)
     return yolos("YolosForObjectDetection", **(SMALL | keys)), pictures(2, 8, 12) | dict(labels=objects([0, 0], 1))
 
 

@@ -64,8 +64,9 @@ static struct problem problem_of(int64_t rows, int64_t columns) {
 }
 
 bool kernel_assign_work(int64_t rows, int64_t columns, size_t *bytes) {
+    if ((rows < columns ? columns : rows) > INT64_MAX - ASSIGN_RUN) return false;
     struct problem p = problem_of(rows, columns);
-    return p.m <= INT64_MAX - ASSIGN_RUN && lay_out(&p, NULL, bytes);
+    return lay_out(&p, NULL, bytes);
 }
 
 /* Rows of whole runs, of a tall matrix its columns; false: a number is none, or -inf. */

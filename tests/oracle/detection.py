@@ -1,0 +1,102 @@
+"""Objects to find, and models of transformers that find them; golden directories below tests/golden/model."""
+import copy
+
+import torch
+import torchvision_ops  # noqa: F401, before transformers
+import transformers as hf
+
+import detection_losses  # noqa: F401
+import golden
+
+CASES = {}
+
+
+def case(f):
+    CASES[f.__name__.replace("_", "-")] = f
+    return f
+
+
+def objects(counts, classes, alike=False):
+    """labels: of each picture so many objects; alike: all of them the same, so that everything ties."""
+    labels = []
+    for n in counts:
+        centre, size = 0.2 + 0.6 * torch.rand(n, 2), 0.05 + 0.35 * torch.rand(n, 2)
+        boxes, kinds = torch.cat([centre, size], 1), torch.randint(0, classes, (n,))
+        if alike and n:
+            boxes, kinds = boxes[:1].repeat(n, 1), kinds[:1].repeat(n)
+        labels.append(dict(class_labels=kinds, boxes=boxes))
+    return labels
+
+
+# ---- YOLOS ----
+
+def yolos_layers(model):
+    """transformers' class fails where auxiliary_loss is true and there are targets. Here every layer's state goes through the last
+    norm and the heads."""
+    states, layers = [], model.vit.encoder.layer
+    for layer in layers:
+        layer.register_forward_hook(lambda module, given, out: states.append(out))
+
+    def forward(self, pixel_values, labels=None, **options):
+        states.clear()
+        result = super(self.__class__, self).forward(pixel_values, **options)
+        if labels is None:
+            return result
+        of = [self.vit.layernorm(h)[:, -self.config.num_detection_tokens:] for h in states]
+        config = copy.deepcopy(self.config)
+        config.decoder_layers = len(of)
+        loss, loss_dict, _ = self.loss_function(
+            result.logits, labels, self.device, result.pred_boxes, config, torch.stack([self.class_labels_classifier(h) for h in of]),
+            torch.stack([self.bbox_predictor(h).sigmoid() for h in of]))
+        return dict(result.items()) | dict(loss=loss, loss_dict=loss_dict)
+
+    model.__class__ = type(model.__class__.__name__, (model.__class__,), dict(forward=forward))
+    return model
+
+
+def yolos(name, **keys):
+    """Tokens and positions that are not zero, as those of transformers' fresh models are."""
+    config = hf.YolosConfig(**keys)
+    model = getattr(hf, name)._from_config(config, attn_implementation="eager")
+    with torch.no_grad():
+        for key, p in model.named_parameters():
+            if "token" in key or "position" in key:
+                p.copy_(0.1 * torch.randn(p.shape))
+    return yolos_layers(model) if config.auxiliary_loss and "Detection" in name else model
+
+
+SMALL = dict(hidden_size=6, num_hidden_layers=2, num_attention_heads=3, intermediate_size=5, image_size=[8, 12], patch_size=4, num_detection_tokens=4, num_labels=3)
+
+
+def pictures(count, height, width, channels=3):
+    return dict(pixel_values=torch.randn(count, channels, height, width))
+
+
+@case
+def yolos_detect():  # a picture without objects; one with more than there are tokens
+    return yolos("YolosForObjectDetection", **SMALL), pictures(3, 8, 12) | dict(labels=objects([2, 0, 6], 3))
+
+
+@case
+def yolos_resized():  # another grid, a rest that is cut off, losses of every layer, many objects alike
+    keys = dict(qkv_bias=False, auxiliary_loss=True, class_cost=2, bbox_cost=3, eos_coefficient=0.3, giou_loss_coefficient=1)
+    return yolos("YolosForObjectDetection", **(SMALL | keys)), pictures(2, 13, 9) | dict(labels=objects([3, 5], 3, alike=True))
+
+
+@case
+def yolos_bare():  # a picture that is no whole number of patches, without positions in the middle
+    keys = dict(use_mid_position_embeddings=False, num_hidden_layers=1, hidden_act="relu", num_channels=2, image_size=[9, 8])
+    return yolos("YolosModel", **(SMALL | keys)), pictures(2, 12, 8, 2)
+
+
+@case
+def yolos_empty():  # one layer, whose positions in the middle are none; no objects
+    keys = dict(num_hidden_layers=1, num_labels=1)
+    return yolos("YolosForObjectDetection", **(SMALL | keys)), pictures(2, 8, 12) | dict(labels=objects([0, 0], 1))
+
+
+def make(folder):
+    for name, f in CASES.items():
+        golden.seed(name)
+        model, inputs = f()
+        golden.save(folder / name, golden.enliven(model), inputs)

@@ -115,10 +115,9 @@ struct detr_states {
  */
 heed_tensor **detr_layer_states(heed_ctx *cx, const struct detr *m);
 heed_tensor *detr_layer_state(heed_ctx *cx, const struct detr *m, heed_tensor **states, int layer, heed_tensor *y);
-bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_scene *scene, const struct detr_states *y,
-                     heed_io *out);
-bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_scene *scene,
-                      const struct detr_queries *q, const struct detr_states *y, heed_io *out);
+bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_states *y, heed_io *out);
+bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_queries *q,
+                      const struct detr_states *y, heed_io *out);
 
 /* ---- what the families' files share ---- */
 

@@ -285,17 +285,15 @@ static heed_tensor *boxes_of(heed_ctx *cx, const struct detr *m, heed_tensor *y,
     return heed_sigmoid(cx, reference ? heed_add(cx, box, reference) : box);
 }
 
-bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_scene *scene, const struct detr_states *y,
-                     heed_io *out) {
+bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_states *y, heed_io *out) {
     if (y->layers &&
         !heed_io_put(cx, out, "intermediate_hidden_states", heed_stack(cx, y->layers, m->decoder_layers, 0)))
         return false;
-    return heed_io_put(cx, out, "last_hidden_state", y->last) &&
-           heed_io_put(cx, out, "encoder_last_hidden_state", scene->memory);
+    return heed_io_put(cx, out, "last_hidden_state", y->last);
 }
 
-bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_scene *scene,
-                      const struct detr_queries *q, const struct detr_states *y, heed_io *out) {
+bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_queries *q,
+                      const struct detr_states *y, heed_io *out) {
     (void)q;
     const int n = y->layers && has_labels(in) ? m->decoder_layers : 1;
     heed_tensor **const logits = list_of(cx, n), **const boxes = list_of(cx, n);
@@ -305,8 +303,7 @@ bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, con
         boxes[i] = boxes_of(cx, m, state, y->reference);
     }
     return !heed_failed(cx) && detection_put(cx, &m->detection, in, logits, boxes, n, out) &&
-           heed_io_put(cx, out, "last_hidden_state", y->last) &&
-           heed_io_put(cx, out, "encoder_last_hidden_state", scene->memory);
+           heed_io_put(cx, out, "last_hidden_state", y->last);
 }
 
 /* ---- plans and maps ---- */

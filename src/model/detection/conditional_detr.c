@@ -201,8 +201,8 @@ static const heed_key keys[] = {
 };
 
 static const heed_head heads[] = {
-    {"ConditionalDetrForObjectDetection", "detect", DETR_PICTURES " " DETECTION_INPUTS, .build = build_detect,
-     .forward = forward_detect, .sample = sample_detect, .place = place},
+    {"ConditionalDetrForObjectDetection", "detect", DETR_OBJECTS, .build = build_detect, .forward = forward_detect,
+     .sample = sample_detect, .place = place},
     {"ConditionalDetrModel", "", DETR_PICTURES, .bare = true, .build = build_bare, .forward = forward_bare,
      .sample = sample_bare, .place = place},
     {.architecture = NULL},

@@ -103,13 +103,8 @@ static const heed_key keys[] = {
 };
 
 #define HEADS(Name)                                                                                                    \
-    {Name "ForObjectDetection",                                                                                        \
-     "detect",                                                                                                         \
-     DETR_PICTURES " " DETECTION_INPUTS,                                                                               \
-     .build = build_detect,                                                                                            \
-     .forward = forward_detect,                                                                                        \
-     .sample = sample_detect,                                                                                          \
-     .place = place},                                                                                                  \
+    {Name "ForObjectDetection", "detect",      DETR_OBJECTS, .build = build_detect, .forward = forward_detect,         \
+     .sample = sample_detect,   .place = place},                                                                       \
         {Name "Model",          "",                                                                                    \
          DETR_PICTURES,         .bare = true,                                                                          \
          .build = build_bare,   .forward = forward_bare,                                                               \

@@ -95,6 +95,70 @@ def yolos_empty():  # one layer, whose positions in the middle are none; no obje
     return yolos("YolosForObjectDetection", **(SMALL | keys)), pictures(2, 8, 12) | dict(labels=objects([0, 0], 1))
 
 
+# ---- DETR and its kin ----
+
+def detr(name, **keys):
+    """Queries that differ, else matches are a matter of rounding."""
+    config = getattr(hf, name.removesuffix("Model").removesuffix("ForObjectDetection") + "Config")(**keys)
+    model = getattr(hf, name)._from_config(config, attn_implementation="eager")
+    torch.nn.init.normal_(getattr(model, "model", model).query_position_embeddings.weight, std=0.1)
+    return model
+
+
+BELOW = dict(model_type="resnet", num_channels=1, embedding_size=2, hidden_sizes=[4], depths=[1], layer_type="basic")
+QUERIES = dict(d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=3, decoder_ffn_dim=4, num_queries=5, num_labels=3,
+               backbone_config=BELOW)
+
+
+def looking(model):
+    """Attention that does not look everywhere alike."""
+    with torch.no_grad():
+        for key, p in model.named_parameters():
+            if p.dim() == 2 and "attn" in key:
+                p.mul_(3)
+    return model
+
+
+def padded(count, height, width, *sizes):
+    mask = torch.zeros(count, height, width, dtype=torch.uint8)
+    for row, (h, w) in zip(mask, sizes):
+        row[:h, :w] = 1
+    return pictures(count, height, width, 1) | dict(pixel_mask=mask)
+
+
+@case
+def detr_detect():  # padded pictures, one without objects, one with more than there are queries
+    return looking(detr("DetrForObjectDetection", **QUERIES)), padded(3, 10, 14, (10, 14), (6, 9), (10, 5)) | dict(labels=objects([2, 0, 6], 3))
+
+
+@case
+def detr_bare():  # learned positions, the map of a stage that is not the last, losses of every layer
+    below = BELOW | dict(out_features=["stage1"], hidden_sizes=[3, 2], depths=[1, 1], downsample_in_first_stage=True)
+    return looking(detr("DetrModel", **(QUERIES | dict(position_embedding_type="learned", auxiliary_loss=True, encoder_layers=0, backbone_config=below)))), pictures(2, 18, 9, 1)
+
+
+@case
+def conditional_detr_detect():  # losses of every layer
+    keys = dict(decoder_layers=2, auxiliary_loss=True, focal_alpha=0.5, encoder_layers=0, d_model=4)
+    return looking(detr("ConditionalDetrForObjectDetection", **(QUERIES | keys))), padded(2, 10, 14, (7, 14), (10, 9)) | dict(labels=objects([3, 0], 3))
+
+
+@case
+def conditional_detr_bare():  # bottlenecks
+    keys = dict(encoder_layers=0, backbone_config=BELOW | dict(layer_type="bottleneck", downsample_in_bottleneck=True), activation_function="gelu")
+    return looking(detr("ConditionalDetrModel", **(QUERIES | keys))), pictures(2, 9, 17, 1)
+
+
+@case
+def table_transformer_detect():
+    return looking(detr("TableTransformerForObjectDetection", **QUERIES)), padded(2, 10, 14, (10, 14), (6, 9)) | dict(labels=objects([1, 2], 3))
+
+
+@case
+def table_transformer_bare():
+    return looking(detr("TableTransformerModel", **(QUERIES | dict(position_embedding_type="learned", encoder_layers=0)))), pictures(1, 18, 9, 1)
+
+
 def make(folder):
     for name, f in CASES.items():
         golden.seed(name)

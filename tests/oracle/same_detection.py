@@ -50,7 +50,63 @@ def yolos(r):
     return model, given
 
 
-FAMILIES = {"yolos": yolos}
+# ---- DETR and its kin ----
+
+def resnet_below(r, channels):
+    """transformers' ResNet, and which of its maps the detector reads."""
+    stages = r.randint(1, 3)
+    config = dict(model_type="resnet", num_channels=channels, embedding_size=r.randint(2, 6), hidden_sizes=[4 * r.randint(1, 3) for _ in range(stages)],
+                  depths=[r.randint(1, 2) for _ in range(stages)], layer_type=r.choice(["basic", "bottleneck"]), hidden_act=r.choice(["relu", "gelu", "silu"]),
+                  downsample_in_first_stage=r.random() < 0.3, downsample_in_bottleneck=r.random() < 0.3)
+    if r.random() < 0.3:
+        config["out_features"] = r.choice([["stem"], ["stage1"], [f"stage{i}" for i in range(1, stages + 1)]])
+    elif r.random() < 0.3:
+        config["out_indices"] = r.choice([[1], [0, 1], [-1]])
+    return config
+
+
+def timm_below(r, channels):
+    return dict(model_type="timm_backbone", backbone=r.choice(["resnet10t", "resnet14t", "resnet18"]), num_channels=channels, features_only=True,
+                out_indices=r.choice([[1], [1, 2], [0], [0, 1, 2, 3], [4], [-2]]), output_stride=r.choice([None, 32, 16, 8]))
+
+
+def padding(r, rows, size):
+    """To the right and below, or anywhere."""
+    mask = torch.ones(rows, *size, dtype=torch.long)
+    for row in mask:
+        row[r.randint(8, size[0]):] = 0
+        row[:, r.randint(8, size[1]):] = 0
+    if r.random() < 0.2:
+        mask = (torch.rand(rows, *size) < 0.8).long()
+        mask[:, 0, 0] = 1
+    return mask
+
+
+def detr(r, prefix):
+    heads, channels, queries, below = r.randint(1, 3), r.randint(1, 3), r.randint(1, 9), r.random()
+    keys = matching_keys(r, prefix != "ConditionalDetr") | dict(
+        d_model=4 * heads * r.randint(1, 3), encoder_layers=r.randint(0, 2), decoder_layers=r.randint(1, 3), encoder_attention_heads=heads, decoder_attention_heads=r.choice([heads, 4]),
+        encoder_ffn_dim=r.randint(3, 12), decoder_ffn_dim=r.randint(3, 12), num_queries=queries, activation_function=r.choice(ACTS), dropout=r.choice([0.0, 0.1]),
+        attention_dropout=r.choice([0.0, 0.1]), position_embedding_type=r.choice(["sine", "sine", "learned"]), num_channels=channels, giou_cost=r.randint(1, 3),
+        encoder_layerdrop=r.choice([0, 0.3]), class_cost=r.randint(1, 3))  # equal costs are no matter of rounding
+    if below < 0.65:
+        keys |= dict(backbone_config=resnet_below(r, channels))
+    elif below < 0.8:
+        keys |= dict(backbone=r.choice(["resnet10t", "resnet14t", "resnet18"]), dilation=r.random() < 0.5)
+    else:
+        keys |= dict(backbone_config=timm_below(r, channels))
+    head, rows, size = r.choice(["Model", "ForObjectDetection", "ForObjectDetection"]), r.randint(1, 3), [r.randint(17, 70), r.randint(17, 70)]
+    model = detection.detr(prefix + head, **keys)
+    given = dict(pixel_values=torch.randn(rows, channels, *size))
+    if r.random() < 0.5:
+        given["pixel_mask"] = padding(r, rows, size)
+    if head == "ForObjectDetection" and r.random() < 0.9:
+        given["labels"] = objects_for(r, rows, queries, keys["num_labels"])
+    return model, given
+
+
+FAMILIES = {"yolos": yolos, "detr": lambda r: detr(r, "Detr"), "conditional_detr": lambda r: detr(r, "ConditionalDetr"),
+            "table-transformer": lambda r: detr(r, "TableTransformer")}
 
 
 def case(family, r, folder):

@@ -73,12 +73,16 @@ static bool has_pictures(const struct object_list *l, const char *folder) {
     return false;
 }
 
-/* The folder that file names are of: where the file lies or the folder around it, in it images, and in that TAIL, which
- * is what follows the last _ in the file's name: annotations/instances_train2017.json is of train2017. */
-static void find_folder(const struct object_list *l, char out[LONGEST_PATH]) {
+/* The folder that file names are of: the one that is given, or where the file lies, or the one around it; in it images;
+ * in that TAIL, which is what follows the last _ in the file's name: annotations/instances_train2017.json is of
+ * train2017. The first that has pictures counts. */
+static void find_folder(const struct object_list *l, const char *given, char out[LONGEST_PATH]) {
     char own[LONGEST_PATH], tail[LONGEST_PATH];
     const char *name = strrchr(l->file, '/');
-    snprintf(own, sizeof own, "%.*s", name ? (int)(name - l->file) : 1, name ? l->file : ".");
+    if (given)
+        snprintf(own, sizeof own, "%s", given);
+    else
+        snprintf(own, sizeof own, "%.*s", name ? (int)(name - l->file) : 1, name ? l->file : ".");
     name = name ? name + 1 : l->file;
     const char *const end = name + strcspn(name, ".");
     const char *from = end;
@@ -111,10 +115,7 @@ static bool take_pictures(struct object_list *l, const heed_object_set_opts *opt
                           int64_t *place) {
     char folder[LONGEST_PATH], path[LONGEST_PATH];
     const bool unseen = opts && opts->unseen;
-    if (opts && opts->pictures)
-        snprintf(folder, sizeof folder, "%s", opts->pictures);
-    else
-        find_folder(l, folder);
+    find_folder(l, opts ? opts->pictures : NULL, folder);
     for (int64_t i = 0; i < l->pictures; i++) {
         struct object_picture *p = &l->picture[i];
         place[i] = -1;
@@ -126,6 +127,8 @@ static bool take_pictures(struct object_list *l, const heed_object_set_opts *opt
         }
         set->hash = data_hash(set->hash, p->path, strlen(p->path));
         set->hash = data_hash(set->hash, &p->id, sizeof p->id);
+        if (unseen && (p->width == 0 || p->height == 0))
+            p->width = p->height = OBJECT_MOST_SIDE; /* nothing is cut off */
         if (!unseen) {
             char *whole = heed_mem_new(l->cx, strlen(path) + 1);
             if (!whole) return false;

@@ -42,6 +42,10 @@ def enliven(model):
         for name, p in model.named_parameters():
             if p.requires_grad:
                 p.copy_(p * 10 if p.dim() > 1 and not name.endswith("logit_scale") else p + 0.2 * torch.randn_like(p))
+        for module in model.modules():
+            if getattr(module, "running_var", None) is not None:  # of a batch norm, behind weights that are 10 times as large
+                module.running_mean.copy_(3 * torch.randn_like(module.running_mean))
+                module.running_var.copy_(100 * (0.5 + torch.rand_like(module.running_var)))
     return model
 
 

@@ -175,9 +175,34 @@ static heed_json place_of(heed_ctx *cx, const heed_family *family, heed_json con
     return there ? args : heed_json_put_object(cx, config, family->arguments);
 }
 
+/* "backbone_config.depths=2,2": the family of the inner config, whose key the setting names behind the dot; NULL: there
+ * is none of that name. */
+static const heed_family *inner_of(const heed_family *family, const char *setting) {
+    for (int i = 0; family->inner && family->inner[i]; i += 2) {
+        const size_t length = strlen(family->inner[i]);
+        if (strncmp(setting, family->inner[i], length) == 0 && setting[length] == '.')
+            return heed_family_find(family->inner[i + 1]);
+    }
+    return NULL;
+}
+
+static bool set_inner(heed_ctx *cx, const heed_family *inner, heed_json config, const char *setting) {
+    char key[64];
+    const size_t dot = strcspn(setting, ".");
+    if (snprintf(key, sizeof key, "%.*s", (int)dot, setting) >= (int)sizeof key) return false;
+    heed_json at = heed_json_find(cx, config, key);
+    if (heed_json_kind_of(at) != HEED_JSON_OBJECT) {
+        at = heed_json_put_object(cx, config, key);
+        heed_json_put_text(cx, at, "model_type", inner->type);
+    }
+    return config_set(cx, inner, inner->heads, at, setting + dot + 1);
+}
+
 bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, const char *setting) {
     if (heed_failed(cx)) return false;
     if (!setting) return heed_fail(cx, HEED_ERR_USAGE, "%s: a setting is NULL", family->name);
+    const heed_family *const inner = inner_of(family, setting);
+    if (inner) return set_inner(cx, inner, config, setting);
     char classes[64]; /* timm's name of num_labels */
     if (family->arguments && strncmp(setting, "num_labels=", 11) == 0 && strlen(setting) < 32) {
         snprintf(classes, sizeof classes, "num_classes=%s", setting + 11);

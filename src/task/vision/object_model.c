@@ -20,29 +20,29 @@ struct fresh {
 /* A setting of a fresh model, where its family has the key. What the user sets comes after it. */
 static void put(const struct fresh *f, const char *key, const char *value) {
     struct object_settings *const s = f->to;
-    if (run_takes_key(f->r, key) && s->n < OBJECT_SETTINGS)
+    const bool inner = f->r->family->inner && strchr(key, '.'); /* of the backbone */
+    if ((inner || run_takes_key(f->r, key)) && s->n < OBJECT_SETTINGS)
         snprintf(s->text[s->n++], sizeof s->text[0], "%s=%s", key, value);
 }
 
 /* DETR and its kin: cells of 8 x 8 pixels, so that small objects have some, and 128 numbers for each. */
 static void put_detr(const struct fresh *f) {
-    static const char *const pairs[][2] = {
-        {"use_timm_backbone", "false"},
-        {"use_pretrained_backbone", "false"},
-        {"backbone", "null"},
-        {"backbone_config",
-         "{\"model_type\": \"resnet\", \"layer_type\": \"basic\", \"embedding_size\": 64, \"hidden_sizes\": [64, 128], "
-         "\"depths\": [2, 2], \"out_features\": [\"stage2\"], \"out_indices\": [2]}"},
-        {"d_model", "128"},
-        {"encoder_layers", "3"},
-        {"decoder_layers", "3"},
-        {"encoder_ffn_dim", "512"},
-        {"decoder_ffn_dim", "512"},
-        {"encoder_attention_heads", "4"},
-        {"decoder_attention_heads", "4"},
-        {"num_queries", "20"},
-        {"dropout", "0"},
-        {"auxiliary_loss", "true"}};
+    static const char *const pairs[][2] = {{"use_timm_backbone", "false"},
+                                           {"backbone", "null"},
+                                           {"backbone_config.layer_type", "basic"},
+                                           {"backbone_config.embedding_size", "64"},
+                                           {"backbone_config.hidden_sizes", "64,128"},
+                                           {"backbone_config.depths", "2,2"},
+                                           {"d_model", "128"},
+                                           {"encoder_layers", "3"},
+                                           {"decoder_layers", "3"},
+                                           {"encoder_ffn_dim", "512"},
+                                           {"decoder_ffn_dim", "512"},
+                                           {"encoder_attention_heads", "4"},
+                                           {"decoder_attention_heads", "4"},
+                                           {"num_queries", "20"},
+                                           {"dropout", "0"},
+                                           {"auxiliary_loss", "true"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) put(f, pairs[i][0], pairs[i][1]);
 }
 

@@ -12,7 +12,7 @@ enum { OBJECTS_MEASURED = 500 }; /* drawn pictures to validate and to test on */
 
 #define OBJECT_SETTINGS 24
 struct object_settings {
-    char text[OBJECT_SETTINGS][320]; /* KEY=VALUE, of a fresh model */
+    char text[OBJECT_SETTINGS][64]; /* KEY=VALUE, of a fresh model */
     int n;
     char labels[48]; /* the number of classes, also with --init */
 };

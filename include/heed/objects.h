@@ -25,7 +25,8 @@ typedef struct heed_object_set_opts {
     const char *pictures;       /* the directory that file names are relative to; NULL: beside the file */
     int64_t count;              /* of drawn pictures: how many make an epoch; 0: 10,000 */
     uint64_t seed;              /* of drawn pictures */
-    bool optional;              /* where a directory has no such part, NULL without an error */
+    bool optional;              /* where there is no such part, NULL without an error */
+    bool unseen;                /* only boxes are wanted: pictures are not looked for, nor can they be read */
 } heed_object_set_opts;
 /* What was done about objects and pictures that could not be taken as they are. */
 typedef struct heed_object_notes {
@@ -63,8 +64,8 @@ HEED_API bool heed_object_set_read(heed_ctx *cx, const heed_object_set *set, int
 
 typedef struct heed_object_augment {
     double flip; /* probability that left and right are exchanged */
-    /* Probability of a crop: its sides are shares of the picture's, from crop_low (0: 1/2) to 1, at a random place, such
-     * that at least one object stays; where ten tries find none, nothing is cropped. */
+    /* Probability of a crop: its sides are shares of the picture's, from crop_low (0: 1/2) to 1, at a random place,
+     * such that at least one object stays; where ten tries find none, nothing is cropped. */
     double crop, crop_low;
     /* The picture is drawn larger or smaller by a factor from low to high, within its own borders: at a random place,
      * what lies outside is cut off, and around a smaller one is its mean colour. A larger one keeps an object, too. */
@@ -76,8 +77,8 @@ typedef struct heed_object_augment {
 
 /* Whether all of it makes sense. */
 HEED_API bool heed_object_augment_check(heed_ctx *cx, const heed_object_augment *a);
-/* In place: *picture (RGB) is another one afterwards, whose size a crop changes, and the first *n objects are those that
- * stayed, in their order. What is drawn is a function of (seed, epoch, row) alone. */
+/* In place: *picture (RGB) is another one afterwards, whose size a crop changes, and the first *n objects are those
+ * that stayed, in their order. What is drawn is a function of (seed, epoch, row) alone. */
 HEED_API bool heed_object_augment_apply(heed_ctx *cx, const heed_object_augment *a, heed_image *picture,
                                         heed_object *objects, int64_t *n, uint64_t seed, int64_t epoch, int64_t row);
 

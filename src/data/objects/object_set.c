@@ -3,14 +3,16 @@
 
 #include <string.h>
 
+/* A box within the picture keeps its bits. */
 bool object_clip(double box[4], double width, double height) {
-    double right = box[0] + box[2], bottom = box[1] + box[3];
-    if (right > width) right = width;
-    if (bottom > height) bottom = height;
-    if (box[0] < 0) box[0] = 0;
-    if (box[1] < 0) box[1] = 0;
-    box[2] = right - box[0];
-    box[3] = bottom - box[1];
+    const double size[2] = {width, height};
+    for (int i = 0; i < 2; i++) {
+        if (box[i] < 0) {
+            box[2 + i] += box[i];
+            box[i] = 0;
+        }
+        if (box[i] + box[2 + i] > size[i]) box[2 + i] = size[i] - box[i];
+    }
     return box[2] > 0 && box[3] > 0;
 }
 
@@ -47,12 +49,6 @@ const char *heed_object_set_path(const heed_object_set *set, int64_t i) {
 }
 int64_t heed_object_set_category(const heed_object_set *set, int32_t label) {
     return set && label >= 0 && label < set->classes ? set->category[label] : -1;
-}
-
-int32_t object_label(char *const *names, int64_t n, const char *name) {
-    for (int64_t k = 0; k < n; k++)
-        if (strcmp(names[k], name) == 0) return (int32_t)k;
-    return -1;
 }
 
 /* ---- one picture ---- */

@@ -37,8 +37,48 @@ bool object_clip(double box[4], double width, double height);
 /* The truths of picture i as they are written, also those of no size; of drawn pictures into `own`, which has room for
  * SCENE_MOST. */
 const heed_object *object_truths(const heed_object_set *set, int64_t i, heed_object *own, int64_t *n);
-/* The number of a class among the n names; -1: there is none. */
-int32_t object_label(char *const *names, int64_t n, const char *name);
 bool object_set_shapes(heed_ctx *cx, const char *part, const heed_object_set_opts *opts, heed_object_set *set);
+
+/* A class of the data, which are called `file` in sentences. */
+struct object_class {
+    struct word name;
+    int64_t category; /* COCO's */
+    bool used;        /* by an object */
+    int32_t label;    /* as the model numbers it; -1: it does not know it, nor is it used */
+};
+/* Sets the labels and names the classes: `known`, a list that ends in NULL, or else those of the data in their order.
+ */
+bool object_set_classes(heed_ctx *cx, heed_object_set *set, const char *file, struct object_class *list, int64_t n,
+                        const char *const *known);
+
+/* ---- read from a file ---- */
+
+/* What a file lists, before the pictures are looked for. */
+struct object_line {
+    heed_object object;
+    int64_t picture;  /* its place in the list, */
+    int64_t category; /* and COCO's number of its class; ids until they are looked up */
+};
+struct object_list {
+    heed_ctx *cx;
+    const char *file;
+    struct object_picture *picture; /* paths as they are written */
+    int64_t pictures, picture_room;
+    struct object_line *line;
+    int64_t lines, line_room;
+};
+/* A place more at the end of a list of `size` bytes each; NULL and a failed context when there is no memory. */
+void *object_list_grow(heed_ctx *cx, void *list, int64_t *n, int64_t *room, size_t size);
+bool object_list_add_picture(struct object_list *l, int64_t id, const char *path, int64_t width, int64_t height);
+bool object_list_add_object(struct object_list *l, const heed_object *o, int64_t picture, int64_t category);
+void object_list_free(struct object_list *l);
+/* Makes the set from a list: looks for the pictures, leaves out those that are missing, and counts what is to be said.
+ */
+bool object_set_fill(struct object_list *l, const heed_object_set_opts *opts, heed_object_set *set);
+
+struct json_scan;
+bool coco_read_box(struct json_scan *s, double box[4]);
+bool coco_read(heed_ctx *cx, const char *path, const heed_object_set_opts *opts, heed_object_set *set);
+bool object_table_read(heed_ctx *cx, const char *path, const heed_object_set_opts *opts, heed_object_set *set);
 
 #endif

@@ -123,12 +123,13 @@ static bool run_model(heed_run *r, const heed_model *model, const heed_image_pro
                       heed_score *score) {
     const int threads = heed_threads(r->cx);
     struct detections found = {0};
-    struct object_measure_opts opts = {.set = m->set,
-                                       .n = heed_object_set_count(m->set),
-                                       .processor = p,
-                                       .masks = heed_model_takes(model, "pixel_mask"),
-                                       .batch = run_given(r, "batch") ? run_int(r, "batch") : 0,
-                                       .workers = r->budget > 0 || threads < 2 ? 0 : threads - 1};
+    struct object_measure_opts opts = {
+        .set = m->set,
+        .n = heed_object_set_count(m->set),
+        .processor = p,
+        .masks = heed_model_takes(model, "pixel_mask"),
+        .batch = run_given(r, "batch") && heed_object_set_endless(m->set) ? run_int(r, "batch") : 0,
+        .workers = r->budget > 0 || threads < 2 ? 0 : threads - 1};
     const bool ok = object_bounds(r->cx, m->set, p, &opts.height, &opts.width) &&
                     object_measure(r->cx, model, &opts, score, &m->found.coco, &found) && save(r, m->set, &found);
     heed_mem_free(r->cx, found.at);

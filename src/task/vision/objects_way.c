@@ -8,7 +8,7 @@
 #include "task/vision/objects_found.h"
 #include <stdio.h>
 
-#define COUNTED 256 /* drawn pictures whose objects are counted, for plans */
+#define COUNTED 64 /* drawn pictures whose objects are counted, for plans */
 
 enum part { TRAIN, VALID, TEST, PARTS };
 
@@ -209,8 +209,10 @@ static bool load(heed_run *r) {
     note_settings(r, o);
     struct object_batches_opts *const b = &o->batches;
     if (!object_bounds(r->cx, o->set[TRAIN], &o->processor, &b->height, &b->width)) return false;
-    for (int i = 0; i < PARTS; i++)
-        if (o->set[i] && !count_objects(r, o->set[i], &b->objects)) return false;
+    for (int i = 0; i < PARTS; i++) /* drawn pictures are of one kind */
+        if (o->set[i] && (i == TRAIN || !heed_object_set_endless(o->set[i])) &&
+            !count_objects(r, o->set[i], &b->objects))
+            return false;
     return look_at_model(r) && run_drafted(r);
 }
 

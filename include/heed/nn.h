@@ -234,7 +234,8 @@ HEED_API heed_tensor *heed_conv_run(heed_ctx *cx, const heed_conv_layer *layer, 
 /* weight, bias, and the buffers running_mean, running_var and num_batches_tracked. While training, the batch's
  * statistics are used and forward writes the buffers: by one context at a time. Otherwise the buffers are used. Of a
  * batch that is trained in parts, each part has statistics of its own, and the running ones take in one part after the
- * other: the same as PyTorch's where gradients are accumulated. */
+ * other: the same as PyTorch's where gradients are accumulated. Computed twice (heed_recompute), a batch counts once; a
+ * moving average of weights goes with the latest statistics, as torch's AveragedModel. */
 typedef struct heed_batch_norm_layer {
     heed_param *weight, *bias, *running_mean, *running_var, *num_batches_tracked;
     float eps, momentum; /* momentum 0: the average of all batches */

@@ -61,6 +61,7 @@ static const struct {
     {"num_bands", "3"}, /* 2 x 2 x 3 + 2 numbers for a place, and two channels */
     {"in_channels", "2"},
     {"num_latents", "3"},
+    {"num_detection_tokens", "3"},
     {"num_slots", "3"},
     {"top_k", "2"},
     {"num_random_features", "6"},

@@ -10,6 +10,7 @@
 #include "heed/chat.h"
 #include "heed/data.h"
 #include "heed/dataset.h"
+#include "heed/detect.h"
 #include "heed/fields.h"
 #include "heed/forecast.h"
 #include "heed/generate.h"

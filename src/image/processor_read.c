@@ -36,15 +36,25 @@ static const struct kind {
     bool cropped; /* there is a crop_size by default, of 224 */
     float mean[3], std[3];
     enum rule rule;
+    int64_t longer, multiple; /* the longer side's most; sides are cut to multiples of it; 0: any */
 } kinds[] = {
-    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, AS_SAID},
-    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, AS_SAID},
-    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, AS_SAID},
-    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, AS_SAID},
-    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, AS_SAID},
-    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, AS_SAID},
-    {"Levit", HEED_FILTER_BICUBIC, 224, true, true, true, true, IMAGENET_MEAN, IMAGENET_DEVIATION, LEVIT},
-    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, CONVNEXT},
+    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, AS_SAID, 0, 0},
+    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, AS_SAID, 0, 0},
+    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, AS_SAID, 0, 0},
+    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, AS_SAID, 0, 0},
+    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, AS_SAID, 0, 0},
+    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, AS_SAID, 0, 0},
+    {"Levit", HEED_FILTER_BICUBIC, 224, true, true, true, true, IMAGENET_MEAN, IMAGENET_DEVIATION, LEVIT, 0, 0},
+    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, CONVNEXT, 0, 0},
+#define OBJECTS(name, multiple)                                                                                        \
+    {                                                                                                                  \
+        name, HEED_FILTER_BILINEAR, 800, true, true, false, false, IMAGENET_MEAN, IMAGENET_DEVIATION, AS_SAID, 1333,   \
+            multiple                                                                                                   \
+    }
+    OBJECTS("Detr", 0),
+    OBJECTS("ConditionalDetr", 0),
+    OBJECTS("DeformableDetr", 0),
+    OBJECTS("Yolos", 16),
 };
 
 static const struct kind *kind_of(const char *type) {
@@ -79,6 +89,8 @@ static bool read_pair(heed_ctx *cx, heed_json at, int64_t *height, int64_t *widt
 static bool read_size(heed_ctx *cx, heed_json at, const struct kind *kind, heed_image_processor *p) {
     p->resize = kind->shorter ? HEED_RESIZE_SHORTER : HEED_RESIZE_EXACT;
     p->height = p->width = p->shorter = kind->side;
+    p->longer = kind->longer;
+    p->multiple = kind->multiple;
     if (heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL) return true;
     if (heed_json_kind_of(at) == HEED_JSON_INT) {
         p->height = p->width = p->shorter = read_side(cx, at, NULL);
@@ -214,6 +226,8 @@ static bool read_transformers(heed_ctx *cx, heed_json at, heed_image_processor *
         return false;
     if (!isfinite(p->scale) || !(crop_pct > 0.01 && crop_pct <= 1.0))
         return heed_json_fail(cx, at, "rescale_factor %g or crop_pct %g is out of range", p->scale, crop_pct);
+    if (kind->longer > 0 && resizes && heed_json_kind_of(heed_json_find(cx, at, "max_size")) == HEED_JSON_INT)
+        p->longer = read_side(cx, at, "max_size"); /* older files, beside a plain number */
     const bool shorter = resizes && p->resize == HEED_RESIZE_SHORTER;
     if (kind->rule == CONVNEXT && shorter) convnext(p, crop_pct);
     if (kind->rule == LEVIT && shorter) p->shorter = (int64_t)(256.0 / 224.0 * (double)p->shorter);

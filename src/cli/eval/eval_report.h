@@ -12,5 +12,7 @@ void report_predictions(const struct options *o, heed_ctx *cx, const heed_evalua
 void report_series(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 /* The same of what was found of translations; --log gets BLEU by the length of sentences. */
 void report_translation(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
+/* COCO's figures of objects in pictures, of all classes and of each. */
+void report_objects(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 
 #endif

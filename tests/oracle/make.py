@@ -24,6 +24,7 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "resized": "task",
            "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
+           "hat": "task",  # of a model that models.py makes
            "picture_models": "task"}
 
 parser = argparse.ArgumentParser(description=__doc__)

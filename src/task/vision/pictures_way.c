@@ -164,6 +164,7 @@ static bool check(heed_run *r) {
             return run_misused(r, "--%s needs a --teacher", of_teacher[i]);
     if (run_given(r, "crop-area") && run_given(r, "crop-padding"))
         return run_misused(r, "--crop-area and --crop-padding: one kind of crop at a time");
+    if (!picture_hat_fits(r)) return false;
     if (run_given(r, "teacher") && heed_head_for(r->family, "distil")) r->head = "distil";
     return true;
 }
@@ -213,7 +214,8 @@ static bool plan(heed_run *r) {
                                              .teacher_input = &p->teacher_input,
                                              .distillation = soft ? HEED_DISTIL_SOFT : HEED_DISTIL_HARD,
                                              .alpha = run_number(r, "distillation-alpha"),
-                                             .temperature = run_number(r, "temperature")};
+                                             .temperature = run_number(r, "temperature"),
+                                             .hat = picture_hat(r, (p->n_train + b.batch - 1) / b.batch)};
     p->training = heed_picture_training_new(r->cx, &opts);
     r->loop.source = heed_picture_training_source(p->training);
     return r->loop.source;

@@ -88,6 +88,25 @@ wrong 2 'train: --crop-area and --crop-padding: one kind of crop at a time$' tra
 wrong 2 'train: --mixup is for models of pictures, which mlp is not' train classify --data digits --mixup 1 --out wrong
 wrong 2 'train: --target is for tables' train classify --model vit --data data --target x --out wrong
 
+# HAT, with all of the augmentation: the same bits for any number of threads, and of a run that was resumed while it makes
+# all passes, and after that
+hat="--hat --adv-lr 0.1 --adv-eps 0.15 --micro-batch 3 --set hidden_dropout_prob=0.2 --batch 5 --schedule constant"
+expect 0 train classify --model vit --data data $tiny $all $hat --steps 6 --out hat --threads 1
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 2 --out hat2 --threads 2
+wrong 1 '.*HAT updates was 3, is 4' train classify --quiet --model vit --data data $tiny $all $hat --steps 6 --out hat2 --resume
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 5 --out hat2 --resume
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 6 --out hat2 --resume
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 6 --out hat3 --threads 2
+cmp hat3/model.safetensors hat2/model.safetensors || fail 'the same bits with HAT, resumed'
+expect 0 train classify --model vit --data data $tiny $all $hat --steps 6 --out hat4 --threads 2 --memory 200M
+cmp hat/model.safetensors hat4/model.safetensors || fail 'the same bits with HAT for 1 and 2 threads'
+cmp hat/model.safetensors hat3/model.safetensors >cmp.out && fail 'fewer passes, other weights'
+expect 0 train classify --model deit --data data $tiny --teacher learnt --hat --adv-iters 2 --adv-kl-weight 0 --steps 2 --batch 4 --out hat-taught
+wrong 2 'train: --adv-eps needs --hat' train classify --model vit --data data --adv-eps 0.1 --out wrong
+wrong 2 'train classify: --adv-iters: 0 is not between 1 and 100' train classify --model vit --data data --hat --adv-iters 0 --out wrong
+wrong 2 'train classify: --adv-lr: -1 is not between 1e-09 and 1000' train classify --model vit --data data --hat --adv-lr=-1 --out wrong
+wrong 2 'train: --hat is for models of pictures, which mlp is not' train classify --data digits --hat --out wrong
+
 # drawn digits: one channel
 expect 0 train classify --model vit --data digits $tiny --set patch_size=14 --steps 1 --batch 8 --out digits
 grep -q 'pictures: 1 x 28 x 28' err || fail 'one channel'

@@ -81,6 +81,8 @@ typedef struct heed_picture_measure_opts {
     int64_t n, batch;
     int workers;
     int32_t *predicted;
+    const float *band; /* (2): of the pictures, as the model takes them, only the frequencies of heed_fourier_band with
+                          this low and high are left; NULL: all */
 } heed_picture_measure_opts;
 HEED_API bool heed_picture_measure(heed_ctx *cx, const heed_model *model, const heed_picture_set *set,
                                    const heed_picture_input *input, const heed_picture_measure_opts *opts,

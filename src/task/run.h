@@ -87,12 +87,21 @@ struct evaluated_translation {
     const heed_length_score *by_length; /* where the field by-length is given; else NULL */
     int n_lengths;
 };
+/* How well a model classifies pictures of which only some frequencies are left: those up to a radius, and those beyond.
+ */
+struct evaluated_frequencies {
+    int64_t height, width; /* of the pictures, as the model takes them */
+    int n;
+    double *radius;         /* (n) in waves to the shorter side */
+    heed_score *low, *high; /* (n) */
+};
 /* What only some tasks find; a member that is NULL was not found. */
 struct heed_evaluated {
     const struct evaluated_translation *translation;
     const struct ngram_sum *ngram;
     int ngram_order;
     const struct hmm_accuracy *hmm;
+    const struct evaluated_frequencies *frequencies;
 };
 
 /* Zeroed room for what an evaluation finds, `size` bytes at to->own, which `free` takes back. */

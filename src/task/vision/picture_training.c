@@ -237,9 +237,10 @@ static bool count(heed_ctx *cx, const struct picture_part *p, const heed_tensor 
 }
 
 static bool measure_part(heed_ctx *cx, const heed_model *model, const heed_picture_input *input,
-                         const struct picture_part *p, int32_t *predicted, struct tally *t) {
+                         const struct picture_part *p, const float *band, int32_t *predicted, struct tally *t) {
     heed_io in = {0}, out;
-    if (!p || !heed_io_put(cx, &in, "pixel_values", pixels_of(cx, p, input)) ||
+    heed_tensor *const x = p ? pixels_of(cx, p, input) : NULL;
+    if (!x || !heed_io_put(cx, &in, "pixel_values", band ? heed_fourier_band(cx, x, band[0], band[1]) : x) ||
         !heed_model_forward(cx, model, &in, &out))
         return false;
     heed_tensor *const logits = heed_contiguous(cx, heed_io_get(&out, "logits"));
@@ -270,7 +271,7 @@ bool heed_picture_measure(heed_ctx *cx, const heed_model *model, const heed_pict
     struct tally t = {0};
     for (int64_t done = 0; b && done < n && !heed_cancelled(cx);) {
         const struct picture_part *p = picture_batches_next(cx, b);
-        if (!measure_part(cx, model, input, p, opts->predicted ? opts->predicted + done : NULL, &t)) break;
+        if (!measure_part(cx, model, input, p, opts->band, opts->predicted ? opts->predicted + done : NULL, &t)) break;
         done += p->n;
     }
     picture_batches_close(cx, b);

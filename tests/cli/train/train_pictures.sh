@@ -48,6 +48,24 @@ grep -q '"image_mean"' learnt/preprocessor_config.json || fail 'how pictures are
 expect 0 eval learnt --data data --part train --json
 says '"accuracy": 1'
 
+# accuracy against frequencies: dark and light differ by their mean alone, and all frequencies are the picture
+expect 0 eval learnt --data data --frequencies --radii 0,2,6.5 --png curves.png
+says '^ *0    100.00 %     50.00 %$'
+says '^ *6.5    100.00 %     50.00 %$'
+[ -s curves.png ] || fail 'curves as a picture'
+expect 0 eval learnt --data data --frequencies --against area --svg both.svg --json --threads 2
+says '"against": \{'
+says '"model": "area"'
+says '"radius": 4.0'
+[ "$(grep -c '"low_pass"' out)" = 10 ] || fail 'five radii of two models'
+grep -q learnt both.svg || grep -q '<svg' both.svg || fail 'both models in a picture'
+expect 0 train classify --data digits --steps 1 --batch 8 --out digits-mlp
+wrong 1 'digits-mlp: --frequencies is for models that classify pictures' eval digits-mlp --data digits --frequencies
+wrong 1 "eval: --radii: '2,1' is not a list of 1 to 64 rising numbers from 0, such as 2,4,8" eval learnt --data data --frequencies --radii 2,1
+wrong 1 "eval: --radii: '' is not a list.*" eval learnt --data data --frequencies --radii ''
+wrong 2 'eval: --radii goes with --frequencies' eval learnt --data data --radii 2
+wrong 2 'eval: --against goes with --frequencies' eval learnt --data data --against area
+
 # a directory that does not say how pictures are prepared: what is assumed is said
 mkdir -p silent
 cp learnt/config.json learnt/model.safetensors silent

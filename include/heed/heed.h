@@ -2,6 +2,7 @@
 #ifndef HEED_HEED_H
 #define HEED_HEED_H
 
+#include "heed/assign.h"
 #include "heed/attend.h"
 #include "heed/attention.h"
 #include "heed/augment.h"
@@ -9,6 +10,7 @@
 #include "heed/chat.h"
 #include "heed/data.h"
 #include "heed/dataset.h"
+#include "heed/detect.h"
 #include "heed/fields.h"
 #include "heed/forecast.h"
 #include "heed/generate.h"

@@ -25,7 +25,8 @@ typedef struct heed_object_set_opts {
     const char *pictures;       /* the directory that file names are relative to; NULL: beside the file */
     int64_t count;              /* of drawn pictures: how many make an epoch; 0: 10,000 */
     uint64_t seed;              /* of drawn pictures */
-    bool optional;              /* where a directory has no such part, NULL without an error */
+    bool optional;              /* where there is no such part, NULL without an error */
+    bool unseen;                /* only boxes are wanted: pictures are not looked for, nor can they be read */
 } heed_object_set_opts;
 /* What was done about objects and pictures that could not be taken as they are. */
 typedef struct heed_object_notes {
@@ -58,6 +59,28 @@ HEED_API int64_t heed_object_set_category(const heed_object_set *set, int32_t la
  * (heed_mem_free). picture may be NULL: only the objects. Contexts of several threads may do so at once. */
 HEED_API bool heed_object_set_read(heed_ctx *cx, const heed_object_set *set, int64_t i, heed_image *picture,
                                    heed_object **objects, int64_t *n);
+
+/* ---- augmentation ---- of a picture and its objects, whose boxes move along. What is 0 is not done. */
+
+typedef struct heed_object_augment {
+    double flip; /* probability that left and right are exchanged */
+    /* Probability of a crop: its sides are shares of the picture's, from crop_low (0: 1/2) to 1, at a random place,
+     * such that at least one object stays; where ten tries find none, nothing is cropped. */
+    double crop, crop_low;
+    /* The picture is drawn larger or smaller by a factor from low to high, within its own borders: at a random place,
+     * what lies outside is cut off, and around a smaller one is its mean colour. A larger one keeps an object, too. */
+    double scale_low, scale_high;
+    /* An object stays if at least this share of its box does (0: 0.3), as the box of what is left. */
+    double keep;
+    double brightness, contrast, saturation, hue; /* as heed_augment has them */
+} heed_object_augment;
+
+/* Whether all of it makes sense. */
+HEED_API bool heed_object_augment_check(heed_ctx *cx, const heed_object_augment *a);
+/* In place: *picture (RGB) is another one afterwards, whose size a crop changes, and the first *n objects are those
+ * that stayed, in their order. What is drawn is a function of (seed, epoch, row) alone. */
+HEED_API bool heed_object_augment_apply(heed_ctx *cx, const heed_object_augment *a, heed_image *picture,
+                                        heed_object *objects, int64_t *n, uint64_t seed, int64_t epoch, int64_t row);
 
 /* ---- COCO's measures ---- the twelve figures of pycocotools' summarize, in its order; -1: nothing to measure. */
 

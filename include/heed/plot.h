@@ -306,6 +306,21 @@ typedef struct heed_picture_sheet {
 HEED_API bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_picture_sheet *sheet,
                                       const heed_picture_look *look);
 
+/* ---- objects over a picture ---- */
+
+struct heed_detection;
+typedef struct heed_detections_look {
+    const struct heed_image *picture;   /* grey or RGB */
+    const struct heed_detection *found; /* the surest first (heed/objects.h), boxes in pixels of the picture */
+    int64_t n;
+    const char *const *names; /* of the classes; NULL: numbered */
+    const char *title;        /* NULL: none */
+} heed_detections_look;
+
+/* Pictures with the boxes of their objects, a colour for each class, and a label at each with class and score; labels
+ * do not hide each other: one for which there is no room is left out. The figure must have no panels yet. */
+HEED_API bool heed_plot_detections(heed_figure *f, const heed_detections_look *looks, int n);
+
 /* ---- the page of attention ---- one HTML file that loads nothing: lines between words, heat maps with their numbers,
  * all layers and heads at a glance, by pointer and keyboard, on narrow and wide screens, light and dark. */
 

@@ -100,6 +100,18 @@ bool data_rows(heed_ctx *cx, const char *op, int64_t all, const int64_t *rows, i
     return true;
 }
 
+uint64_t data_hash(uint64_t hash, const void *data, size_t size) {
+    const unsigned char *p = data;
+    for (; size >= 8; size -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * UINT64_C(0x100000001B3);
+        hash ^= hash >> 29;
+    }
+    for (; size > 0; size--) hash = (hash ^ *p++) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
 /* ---- split ---- */
 
 #define SPLIT_STREAM UINT64_MAX /* no epoch has this number: a split is not an epoch's order */

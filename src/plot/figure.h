@@ -14,6 +14,7 @@ enum layer_kind {
     LAYER_HLINE,
     LAYER_TEXT,
     LAYER_NAMES,
+    LAYER_BOXES,
     LAYER_HEATMAP,
     LAYER_IMAGES,
     LAYER_NETWORK,
@@ -28,11 +29,11 @@ struct names {
 
 struct layer {
     enum layer_kind kind;
-    heed_style style;   /* label is `text`, colour is settled, alpha is settled */
-    char *text;         /* label, words, or the colour bar's label */
-    float *x, *y, *z;   /* points; bands: y to z; maps and images: y; networks: weights y, node values z;
-                         * writing: points y */
-    int64_t n;          /* points, bars or images */
+    heed_style style; /* label is `text`, colour is settled, alpha is settled */
+    char *text;       /* label, words, or the colour bar's label */
+    float *x, *y, *z; /* points; bands: y to z; boxes: corners x, four to each; maps and images: y; networks: weights y,
+                       * node values z; writing: points y */
+    int64_t n;        /* points, bars or images */
     double at_x, at_y;  /* of lines and words */
     int64_t rows, cols; /* of a map, of an image */
     heed_map map;       /* ... and their colours */
@@ -42,9 +43,10 @@ struct layer {
     int64_t under_rows, under_cols;
     bool smooth;
     int columns;          /* of a grid of images */
-    int *sizes, sizes_n;  /* of a network; colours of names; of writing: points, and how many of them are given */
+    int *sizes, sizes_n;  /* of a network; colours of names; classes of boxes; of writing: points, and how many of them
+                             are given */
     int most;             /* nodes drawn of one layer */
-    struct names names;   /* bars; points; rows of a map; titles of images; layers of a network; lines of
+    struct names names;   /* bars; points; boxes; rows of a map; titles of images; layers of a network; lines of
                            * writing */
     struct names names_2; /* columns of a map; inputs of a network */
     struct names names_3; /* cells of a map; outputs of a network */

@@ -60,6 +60,7 @@ static void add_layer(struct extent *e, const heed_panel *p, const struct layer 
     case LAYER_TEXT:
         add_point(e, p, l->at_x, l->at_y);
         break;
+    case LAYER_BOXES:
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:

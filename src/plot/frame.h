@@ -59,6 +59,7 @@ void draw_axes_below(struct frame *f);
 void draw_axes_above(struct frame *f);
 void draw_layer(struct frame *f, const struct layer *l); /* all but maps */
 void draw_names(struct frame *f, const struct layer *l);
+void draw_boxes(struct frame *f, const struct layer *l);
 void draw_heatmap(struct frame *f);
 void draw_images(struct frame *f);
 void draw_network(struct frame *f);

@@ -85,6 +85,7 @@ static void cover_layer(struct cover *c, const struct layer *l) {
             if (!isnan(x) && !isnan(y)) cover_line(c, x - w, y, x + w, y);
         }
         break;
+    case LAYER_BOXES:
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:

@@ -229,6 +229,9 @@ void draw_layer(struct frame *f, const struct layer *l) {
     case LAYER_NAMES:
         draw_names(f, l);
         break;
+    case LAYER_BOXES:
+        draw_boxes(f, l);
+        break;
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:

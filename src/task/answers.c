@@ -54,6 +54,21 @@ bool answer_classes(heed_ctx *cx, const heed_text_model *m, const char *line, he
     return !heed_failed(cx);
 }
 
+/* ---- objects ---- */
+
+void answer_put_objects(heed_ctx *cx, heed_json at, char *const *labels, const heed_detection *found, int64_t n) {
+    const heed_json list = heed_json_put_array(cx, at, "objects");
+    for (int64_t i = 0; i < n; i++) {
+        const double *const b = found[i].box, corners[] = {b[0], b[1], b[0] + b[2], b[1] + b[3]};
+        const heed_json one = heed_json_put_object(cx, list, NULL);
+        char number[24];
+        heed_json_put_text(cx, one, "label", answer_label(labels, found[i].label, number));
+        heed_json_put_number(cx, one, "score", found[i].score);
+        const heed_json box = heed_json_put_array(cx, one, "box");
+        for (int k = 0; k < 4; k++) heed_json_put_number(cx, box, NULL, corners[k]);
+    }
+}
+
 /* ---- vectors ---- */
 
 void answer_put_vector(heed_ctx *cx, heed_json at, const float *v, int64_t width) {

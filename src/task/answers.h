@@ -3,6 +3,7 @@
 #ifndef TASK_ANSWERS_H
 #define TASK_ANSWERS_H
 
+#include "heed/objects.h"
 #include "heed/task.h"
 
 /* A part of a text. */
@@ -13,6 +14,8 @@ const char *answer_label(char *const *labels, int64_t k, char number[24]);
 void answer_put_best(heed_ctx *cx, heed_json at, char *const *labels, const float *p, int64_t n);
 void answer_put_scores(heed_ctx *cx, heed_json at, char *const *labels, const float *p,
                        int64_t n); /* of all; or none */
+/* objects: label, score and box (x0, y0, x1, y1 in pixels) of each. */
+void answer_put_objects(heed_ctx *cx, heed_json at, char *const *labels, const heed_detection *found, int64_t n);
 void answer_put_vector(heed_ctx *cx, heed_json at, const float *v, int64_t width);
 /* masks: the `top` likeliest tokens of each. */
 void answer_put_masks(heed_ctx *cx, heed_json at, const heed_text_model *m, const heed_filled *f, int64_t masks,

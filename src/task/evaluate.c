@@ -5,6 +5,7 @@
 #include "task/run.h"
 #include "task/series/series_fields.h"
 #include "task/tables/table_fields.h"
+#include "task/vision/objects_found.h"
 #include <stdio.h>
 
 /* clang-format off */
@@ -41,6 +42,12 @@ const heed_field evaluate_fields[] = {
     {.name = "document-separator", .kind = HEED_FIELD_TEXT, .value = "TEXT",
      .help = "for language models: the line that separates documents, instead of blank lines"},
     FILL_FIELD,
+    {.name = "picture-dir", .kind = HEED_FIELD_FILE, .value = "DIR",
+     .help = "for objects: where the pictures are that the data name; by default beside them"},
+    {.name = "detections", .kind = HEED_FIELD_FILE, .value = "FILE.json",
+     .help = "for objects: measure these detections, in COCO's result JSON, and run no model"},
+    {.name = "save-detections", .kind = HEED_FIELD_FILE, .value = "FILE.json",
+     .help = "for objects: write the model's detections as COCO's result JSON"},
     {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
     {.name = "beam", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,
@@ -98,6 +105,10 @@ bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *p
     *to = (heed_evaluation){.one = "example", .many = "examples"};
     heed_run r = {.cx = cx, .values = values, .budget = cx->config.byte_budget, .path = path, .dir = dir, .lock = -1};
     if (heed_failed(cx)) return false;
+    if (value_given(values, "detections")) { /* whatever found them */
+        to->task = &task_of_detect;
+        return objects_evaluate(&r, part ? part : "test", to) && !heed_failed(cx);
+    }
     const bool file = !directory_has_config(dir) && find_file(&r);
     if (!file && !(r.measured = heed_directory_open(cx, dir))) return false;
     bool ok = file || find_plain(&r) || find_task(&r);
@@ -123,7 +134,10 @@ static bool evaluate(heed_ctx *cx, const heed_evaluate_opts *o, const struct val
 
 bool heed_evaluate(heed_ctx *cx, const heed_evaluate_opts *opts, heed_evaluation *to) {
     if (heed_failed(cx)) return false;
-    if (!opts || !opts->dir || !opts->data || !to)
+    bool given = false; /* detections, for which no model is needed */
+    for (const char *const *at = opts ? opts->options : NULL; at && *at; at++)
+        given |= strncmp(*at, "detections=", 11) == 0;
+    if (!opts || (!opts->dir && !given) || !opts->data || !to)
         return heed_fail(cx, HEED_ERR_USAGE, "evaluate: a model directory and data are needed");
     return evaluate(cx, opts, NULL, to);
 }

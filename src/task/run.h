@@ -3,6 +3,7 @@
 #define TASK_RUN_H
 
 #include "base/dry.h"
+#include "heed/objects.h"
 #include "heed/run.h"
 #include "heed/words.h"
 #include "io/fields.h"
@@ -95,6 +96,13 @@ struct evaluated_frequencies {
     double *radius;         /* (n) in waves to the shorter side */
     heed_score *low, *high; /* (n) */
 };
+/* Of objects in pictures: COCO's figures, of all classes and of each. */
+struct evaluated_objects {
+    heed_coco_score coco;
+    const char *const *names; /* (classes) */
+    int64_t classes;
+    bool given; /* the detections are those of a file: there is no loss */
+};
 /* What only some tasks find; a member that is NULL was not found. */
 struct heed_evaluated {
     const struct evaluated_translation *translation;
@@ -102,6 +110,7 @@ struct heed_evaluated {
     int ngram_order;
     const struct hmm_accuracy *hmm;
     const struct evaluated_frequencies *frequencies;
+    const struct evaluated_objects *objects;
 };
 
 /* Zeroed room for what an evaluation finds, `size` bytes at to->own, which `free` takes back. */
@@ -181,6 +190,7 @@ extern const struct task_way way_texts; /* text/: the only one of a task */
 extern const struct task_way *const ways_of_texts[];
 extern const struct task_way way_texts_beside; /* the same beside others */
 extern const struct task_way way_pictures;     /* vision/ */
+extern const struct task_way way_objects;      /* vision/: pictures with objects */
 extern const struct task_way way_tables;       /* tables/: tables, and pictures as vectors */
 /* classical/: models that are no networks */
 extern const struct task_way way_ngram, way_words;

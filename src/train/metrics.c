@@ -25,12 +25,20 @@ static const heed_metric metrics[] = {
      .loss = "loss %.4f",
      .smaller = true},
     PERCENT("rougeL", "ROUGE-L"),
+#define COCO_FIGURE(key)                                                                                               \
+    { .name = key, .label = key, .text = key " %.4f", .loss = "loss %.4g" }
+    COCO_FIGURE("AP"),
+    COCO_FIGURE("AP50"),
+    COCO_FIGURE("AP75"),
     {.name = "matthews", .label = "Matthews correlation", .text = "Matthews correlation %.4f", .loss = "loss %.4g"},
     {.name = "pearson", .label = "Pearson correlation", .text = "Pearson correlation %.4f", .loss = "loss %.4g"},
     {.name = "spearman", .label = "Spearman correlation", .text = "Spearman correlation %.4f", .loss = "loss %.4g"},
     {.name = "r2", .label = "r2", .text = "R^2 %.6g", .loss = "mean squared error %.6g"},
 #define SMALLER(key, said)                                                                                             \
     { .name = key, .label = said, .text = said " %.4f", .loss = "loss %.4g", .smaller = true }
+    SMALLER("loss_ce", "classes"),
+    SMALLER("loss_bbox", "boxes"),
+    SMALLER("loss_giou", "GIoU"),
     SMALLER("mse", "MSE"),
     SMALLER("mae", "MAE"),
     SMALLER("mase", "MASE"),

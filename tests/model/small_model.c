@@ -23,6 +23,9 @@ static const struct {
     const char *key, *value;
 } sizes[] = {
     {"vocab_size", "11"},
+    {"channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
+    {"layers", "1,2,1,1"},
+    {"stem_width", "4"},
     {"input_size", "3"},
     {"output_size", "2"},
     {"points", "7"},

@@ -23,7 +23,7 @@ FAINT = 4e-7       # of the largest gradient of all, or of 0.1: some are sums of
 
 def results(model, given, upstream, names):
     """Outputs and gradients by name."""
-    of = {k: v.to(model.dtype) if v.is_floating_point() else v for k, v in given.items()}
+    of = golden.as_type(given, model.dtype)
     output = dict(golden.flat(model(**of, output_attentions=True, return_dict=True)))
     if "loss" in output:
         output["loss"].backward()
@@ -49,7 +49,7 @@ def compare(heed, folder, model, given, names=None):
     if any(t.isnan().any() for t in want.values()):
         return None, "PyTorch's own output is NaN"
     narrow, _ = results(model, given, upstream, names)
-    tensors = {k: v.float() if v.is_floating_point() else v.int() for k, v in given.items()}
+    tensors = {k: v.float() if v.is_floating_point() else v.int() for k, v in golden.flat(given)}
     if upstream is not None:
         tensors["grad_output"] = upstream
     save_file({k: v.contiguous() for k, v in tensors.items()}, folder / "in.safetensors")
@@ -112,7 +112,7 @@ def run(about, families, case, cases=20):
                 equal, most = equal + 1, max(most, share)
             else:
                 bad += 1
-                shapes = {name: tuple(t.shape) for name, t in given.items()}
+                shapes = {name: tuple(t.shape) for name, t in golden.flat(given)}
                 print(f"    {family} {number}: {where}: {share:.3g} of what is allowed; {shapes} {what}")
         print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
     return bad > 0

@@ -23,6 +23,8 @@ def attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=Non
 
 def names(model):
     """Of every block's attention; of CaiT's class token after those of patches; of Swin's, the last of a stage by the stage's number."""
+    if hasattr(model, "layer1"):
+        return []
     if not hasattr(model, "layers"):
         late = getattr(model, "blocks_token_only", [])
         return [f"attentions.{i}" for i in range(len(model.blocks))] + [f"class_attentions.{i}" for i in range(len(late))]

@@ -53,6 +53,8 @@ static void print(const struct options *o, heed_ctx *cx, const heed_evaluation *
         report_series(o, cx, e);
     else if (more && more->translation)
         report_translation(o, cx, e);
+    else if (more && more->objects)
+        report_objects(o, cx, e);
     else if (more && more->ngram)
         ngram_report(o, cx, more->ngram, more->ngram_order);
     else if (more && more->hmm)
@@ -86,18 +88,23 @@ static bool options_fit(const struct options *o) {
             cli_error(EXIT_USAGE, "eval: --%s goes with --%s", pairs[i][0], pairs[i][1]);
             return false;
         }
+    if (options_words(o) == 0 && (!option_given(o, "detections") || option_flag(o, "frequencies"))) {
+        cli_error(EXIT_USAGE, "eval: expected: DIR");
+        return false;
+    }
     return true;
 }
 
 static int run(int argc, char **argv) {
-    struct options *o = options_read("eval", options, argc, argv, 1, 1, "DIR");
+    struct options *o = options_read("eval", options, argc, argv, 0, 1, "DIR");
     if (!o) return EXIT_USAGE;
     const char *path = option_need(o, "data");
+    const char *const dir = options_words(o) > 0 ? options_word(o, 0) : NULL;
     const bool usage = path && table_usage(o) && pictures_fit(o) && options_fit(o);
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
     heed_ctx *cx = usage ? options_open(o) : NULL;
     if (cx) {
-        (option_flag(o, "frequencies") ? evaluate_frequencies : evaluate)(o, cx, options_word(o, 0), path);
+        (option_flag(o, "frequencies") ? evaluate_frequencies : evaluate)(o, cx, dir, path);
         status = options_close(o, cx, EXIT_DONE);
     }
     options_free(o);
@@ -107,7 +114,7 @@ static int run(int argc, char **argv) {
 const struct command eval_command = {
     .name = "eval",
     .summary = "loss and the task's metrics on a data set",
-    .words = "DIR",
+    .words = "[DIR]",
     .about =
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
         "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix; of "
@@ -122,7 +129,10 @@ const struct command eval_command = {
         "perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, ROUGE-L. For "
         "translation: "
         "BLEU "
-        "and the cross entropy of a token. --png, --svg and --pdf draw the confusion matrix, predicted against true "
+        "and the cross entropy of a token. For objects in pictures: COCO's twelve figures, as pycocotools has them, "
+        "and "
+        "the average precision of each class; with --detections those of a file, for which no model is needed. --png, "
+        "--svg and --pdf draw the confusion matrix, predicted against true "
         "numbers or, of series over time, the errors by steps ahead. The columns of a table with a header are found by "
         "the names of those it was "
         "trained on.",
@@ -132,6 +142,8 @@ const struct command eval_command = {
                 "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n"
                 "heed eval en-de --data multi30k --by-length 5 --log lengths.log\n"
                 "heed eval photos-vit --data photos.tar.gz --frequencies --against photos-hat --png curves.png\n"
-                "heed eval encoder --data other.txt\n",
+                "heed eval encoder --data other.txt\n"
+                "heed eval shapes --data shapes --save-detections found.json\n"
+                "heed eval --data instances_val.json --detections found.json\n",
     .run = run,
 };

@@ -18,5 +18,7 @@ struct measured_model {
     const heed_evaluation *e;
 };
 void report_frequencies(const struct options *o, heed_ctx *cx, const struct measured_model *models, int n);
+/* COCO's figures of objects in pictures, of all classes and of each. */
+void report_objects(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 
 #endif

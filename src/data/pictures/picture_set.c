@@ -215,27 +215,14 @@ const heed_image *heed_picture_set_kept(const heed_picture_set *set, int64_t i) 
 
 /* ---- numbers of the whole ---- */
 
-/* FNV-1a, eight bytes at a time. */
-static uint64_t mix(uint64_t hash, const void *data, size_t size) {
-    const unsigned char *p = data;
-    for (; size >= 8; size -= 8, p += 8) {
-        uint64_t word;
-        memcpy(&word, p, 8);
-        hash = (hash ^ word) * 0x100000001B3u;
-        hash ^= hash >> 29;
-    }
-    for (; size > 0; size--) hash = (hash ^ *p++) * 0x100000001B3u;
-    return hash;
-}
-
 uint64_t heed_picture_set_hash(const heed_picture_set *set) {
-    uint64_t hash = 0xCBF29CE484222325u;
+    uint64_t hash = DATA_HASH;
     if (!set) return hash;
-    hash = mix(hash, set->data.label, (size_t)set->data.n * sizeof *set->data.label);
-    if (set->bytes) return mix(hash, set->bytes->bytes, (size_t)(set->data.n * set->bytes->width));
+    hash = data_hash(hash, set->data.label, (size_t)set->data.n * sizeof *set->data.label);
+    if (set->bytes) return data_hash(hash, set->bytes->bytes, (size_t)(set->data.n * set->bytes->width));
     for (int64_t i = 0; i < set->list.n; i++) {
         const struct picture_file *f = &set->list.file[i];
-        hash = f->bytes ? mix(hash, f->bytes, f->size) : mix(hash, f->of, strlen(f->of));
+        hash = f->bytes ? data_hash(hash, f->bytes, f->size) : data_hash(hash, f->of, strlen(f->of));
     }
     return hash;
 }

@@ -1,29 +1,21 @@
-/* Batches of pictures. Part number k of the run lies in slot k % slots; the caller holds part `held`, and workers make
- * the parts up to held + slots - 1, each with a context of its own. Without workers the caller makes each part when it
- * asks for it, with its own context, so that all memory counts against its budget.
+/* Batches of pictures, part after part of the run, made ahead.
  *
  * Position j of epoch e is picture perm_e[j / r] for the (j % r)-th time: with r repeats (Hoffer et al. 2020) an epoch
  * has as many positions as there are pictures, and sees a part of them r times. */
 #include "task/vision/picture_batches.h"
 #include "base/ctx.h"
 #include "base/profile.h"
+#include "task/vision/ahead.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
-#define MAX_WORKERS 16
-#define LARGE       ((size_t)32 << 20) /* bytes that decoding a photograph may take */
+#define LARGE ((size_t)32 << 20) /* bytes that decoding a photograph may take */
 
 struct slot {
     struct picture_part part;
     int64_t *row;
     float *pixels, *targets;
     int32_t *label;
-    int64_t job; /* what it holds; -1: nothing that is finished */
-    heed_status status;
-    char message[1024];
 };
 
 /* One who makes parts: a worker, or the caller. */
@@ -32,7 +24,6 @@ struct maker {
     heed_ctx *cx;
     int64_t *order, epoch; /* of the pictures in that epoch; -1: none yet */
     float *plain, *other;  /* where pictures are mixed: those of the part before it, and one of another part */
-    pthread_t thread;
 };
 
 struct picture_batches {
@@ -44,12 +35,8 @@ struct picture_batches {
     int64_t parts, slots;
     bool mixes, dry;
     struct slot *slot;
-    struct maker caller, worker[MAX_WORKERS];
-    int started;
-    pthread_mutex_t lock;
-    pthread_cond_t made_one, took_one;
-    int64_t next, held; /* under the lock: the next part to make; the one that the caller has */
-    bool began, stop;
+    struct maker maker[1 + AHEAD_WORKERS]; /* the caller, and workers */
+    struct ahead *ahead;
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -169,8 +156,10 @@ static bool plan_work(const struct maker *m) {
     return some;
 }
 
-static bool make_part(struct maker *m, int64_t job, struct slot *s) {
-    const struct picture_batches *b = m->of;
+static bool make_part(heed_ctx *cx, void *own, int maker, int64_t slot, int64_t job) {
+    struct picture_batches *const b = own;
+    struct maker *const m = &b->maker[maker];
+    struct slot *const s = &b->slot[slot];
     const struct picture_batches_opts *o = &b->opts;
     const int64_t within = job % b->jobs, index = smaller(within / b->parts, b->per_epoch - 1), size = part_size(o);
     const int64_t part = within - index * b->parts, batch_at = index * o->batch,
@@ -186,6 +175,7 @@ static bool make_part(struct maker *m, int64_t job, struct slot *s) {
                                     .part = part,
                                     .parts = ceiling(batch, size),
                                     .total = batch};
+    m->cx = cx;
     if (b->dry) return plan_work(m);
     order_epoch(m, job / b->jobs);
     for (int64_t i = 0; i < n; i++) {
@@ -195,32 +185,6 @@ static bool make_part(struct maker *m, int64_t job, struct slot *s) {
     for (int64_t i = 0; b->mixes && i < n; i++)
         if (!mix(m, s, i, batch_at, part_at, batch)) return false;
     return true;
-}
-
-/* ---- workers ---- */
-
-static void *work(void *arg) {
-    struct maker *m = arg;
-    struct picture_batches *b = m->of;
-    pthread_mutex_lock(&b->lock);
-    while (true) {
-        while (b->next >= b->held + b->slots && !b->stop) pthread_cond_wait(&b->took_one, &b->lock);
-        if (b->stop) break;
-        const int64_t job = b->next++;
-        struct slot *s = &b->slot[job % b->slots];
-        pthread_mutex_unlock(&b->lock);
-        s->status = HEED_OK;
-        if (!make_part(m, job, s)) {
-            s->status = heed_error(m->cx);
-            snprintf(s->message, sizeof s->message, "%s", heed_message(m->cx));
-            heed_clear(m->cx);
-        }
-        pthread_mutex_lock(&b->lock);
-        s->job = job;
-        pthread_cond_broadcast(&b->made_one);
-    }
-    pthread_mutex_unlock(&b->lock);
-    return NULL;
 }
 
 /* What a maker has of its own, in the caller's memory. */
@@ -234,44 +198,6 @@ static bool equip(heed_ctx *cx, struct picture_batches *b, struct maker *m) {
     return m->order && m->plain && m->other;
 }
 
-/* Signals stay with the threads of the program. A system that gives no thread gives the pictures all the same. */
-static bool start(heed_ctx *cx, struct picture_batches *b) {
-    sigset_t all, before;
-    if (pthread_mutex_init(&b->lock, NULL) != 0) return false;
-    if (pthread_cond_init(&b->made_one, NULL) != 0) goto no_made;
-    if (pthread_cond_init(&b->took_one, NULL) != 0) goto no_took;
-    for (int i = 0; i < b->opts.workers; i++) {
-        struct maker *m = &b->worker[b->started];
-        if (!equip(cx, b, m)) break;
-        m->cx = heed_open(&(heed_config){.threads = 1, .seed = heed_seed(cx)});
-        if (!m->cx || heed_failed(m->cx)) break;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        const bool started = pthread_create(&m->thread, NULL, work, m) == 0;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        if (!started) break;
-        b->started++;
-    }
-    if (b->started > 0) return true;
-    pthread_cond_destroy(&b->took_one);
-no_took:
-    pthread_cond_destroy(&b->made_one);
-no_made:
-    pthread_mutex_destroy(&b->lock);
-    return false;
-}
-
-static void stop(struct picture_batches *b) {
-    pthread_mutex_lock(&b->lock);
-    b->stop = true;
-    pthread_cond_broadcast(&b->took_one);
-    pthread_mutex_unlock(&b->lock);
-    for (int i = 0; i < b->started; i++) pthread_join(b->worker[i].thread, NULL);
-    pthread_cond_destroy(&b->took_one);
-    pthread_cond_destroy(&b->made_one);
-    pthread_mutex_destroy(&b->lock);
-}
-
 /* ---- opening and taking ---- */
 
 static bool take_slots(heed_ctx *cx, struct picture_batches *b) {
@@ -281,7 +207,6 @@ static bool take_slots(heed_ctx *cx, struct picture_batches *b) {
     memset(b->slot, 0, (size_t)b->slots * sizeof *b->slot);
     for (int64_t i = 0; i < b->slots; i++) {
         struct slot *s = &b->slot[i];
-        s->job = -1;
         s->row = heed_mem_new(cx, (size_t)size * sizeof *s->row);
         s->label = heed_mem_new(cx, (size_t)size * sizeof *s->label);
         s->pixels = heed_mem_new(cx, (size_t)(size * b->numbers) * sizeof *s->pixels);
@@ -311,15 +236,20 @@ struct picture_batches *picture_batches_open(heed_ctx *cx, const struct picture_
                                   .parts = picture_batches_parts(o),
                                   .dry = cx->config.dry};
     if (o->augment) b->augment = *o->augment;
-    b->opts.workers = o->workers > MAX_WORKERS ? MAX_WORKERS : o->workers;
     b->mixes = o->augment && o->augment->mix > 0 && (o->augment->mixup > 0 || o->augment->cutmix > 0);
     b->jobs = (b->per_epoch - 1) * b->parts + ceiling(o->n - (b->per_epoch - 1) * o->batch, part_size(o));
-    b->slots = b->opts.workers > 0 ? b->opts.workers + 2 : 1;
-    b->next = b->held = o->step / b->per_epoch * b->jobs + o->step % b->per_epoch * b->parts;
-    bool ok = take_slots(cx, b) && equip(cx, b, &b->caller);
-    b->caller.cx = cx;
-    if (ok && !b->dry && b->opts.workers > 0) start(cx, b);
-    if (ok && !heed_failed(cx)) return b;
+    const int workers = b->dry ? 0 : o->workers;
+    b->slots = ahead_slots(o->workers);
+    bool ok = take_slots(cx, b);
+    for (int i = 0; ok && i <= (workers < AHEAD_WORKERS ? workers : AHEAD_WORKERS); i++)
+        ok = equip(cx, b, &b->maker[i]);
+    if (ok)
+        b->ahead = ahead_open(
+            cx, &(struct ahead_opts){.make = make_part,
+                                     .own = b,
+                                     .workers = workers,
+                                     .first = o->step / b->per_epoch * b->jobs + o->step % b->per_epoch * b->parts});
+    if (b->ahead && !heed_failed(cx)) return b;
     picture_batches_close(cx, b);
     return NULL;
 }
@@ -332,12 +262,8 @@ static void free_maker(heed_ctx *cx, struct maker *m) {
 
 void picture_batches_close(heed_ctx *cx, struct picture_batches *b) {
     if (!b) return;
-    if (b->started > 0) stop(b);
-    for (int i = 0; i < MAX_WORKERS; i++) {
-        heed_close(b->worker[i].cx);
-        free_maker(cx, &b->worker[i]);
-    }
-    free_maker(cx, &b->caller);
+    ahead_close(cx, b->ahead);
+    for (int i = 0; i <= AHEAD_WORKERS; i++) free_maker(cx, &b->maker[i]);
     for (int64_t i = 0; b->slot && i < b->slots; i++) {
         struct slot *s = &b->slot[i];
         heed_mem_free(cx, s->row);
@@ -349,29 +275,10 @@ void picture_batches_close(heed_ctx *cx, struct picture_batches *b) {
     heed_mem_free(cx, b);
 }
 
-/* Waits for the part that follows the one held. */
-static struct slot *take_made(struct picture_batches *b) {
-    pthread_mutex_lock(&b->lock);
-    b->held += b->began;
-    b->began = true;
-    pthread_cond_broadcast(&b->took_one);
-    struct slot *s = &b->slot[b->held % b->slots];
-    while (s->job != b->held) pthread_cond_wait(&b->made_one, &b->lock);
-    pthread_mutex_unlock(&b->lock);
-    return s;
-}
-
 const struct picture_part *picture_batches_next(heed_ctx *cx, struct picture_batches *b) {
     if (heed_failed(cx)) return NULL;
     const struct profile_mark mark = profile_begin(cx);
-    struct slot *s = b->slot;
-    bool ok = true;
-    if (b->started > 0) {
-        s = take_made(b);
-        ok = s->status == HEED_OK || heed_fail(cx, s->status, "%s", s->message);
-    } else {
-        ok = make_part(&b->caller, b->next++, s);
-    }
+    const int64_t at = ahead_next(cx, b->ahead);
     profile_end(cx, mark, "prepare pictures", PROFILE_FORWARD);
-    return ok ? &s->part : NULL;
+    return at < 0 ? NULL : &b->slot[at].part;
 }

@@ -1,6 +1,8 @@
 /* What a model of pictures says of its input: sizes, names of classes, and how pictures become floats, as transformers
  * (preprocessor_config.json) and timm (pretrained_cfg in config.json) write it. */
 #include "task/vision/picture_files.h"
+#include "base/text.h"
+#include "model/core/config.h"
 #include "model/core/directory.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
@@ -101,7 +103,7 @@ bool picture_files_processor(heed_ctx *cx, const heed_model *model, const char *
 }
 
 /* timm resizes to the crop's size / crop_pct, then crops. */
-static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor *p) {
+static void put_timm(heed_ctx *cx, const heed_family *family, heed_json config, const heed_image_processor *p) {
     const heed_json old = heed_json_find(cx, config, "pretrained_cfg");
     const heed_json at =
         heed_json_kind_of(old) == HEED_JSON_OBJECT ? old : heed_json_put_object(cx, config, "pretrained_cfg");
@@ -112,7 +114,7 @@ static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor 
     heed_json_put_int(cx, size, NULL, p->channels);
     heed_json_put_int(cx, size, NULL, height);
     heed_json_put_int(cx, size, NULL, width);
-    heed_json_put_bool(cx, at, "fixed_input_size", true);
+    heed_json_put_bool(cx, at, "fixed_input_size", !config_any_size(family));
     heed_json_put_text(cx, at, "interpolation", heed_filter_name(p->filter));
     heed_json_put_number(cx, at, "crop_pct", p->crop ? (double)height / around : 1.0);
     heed_json_put_text(cx, at, "crop_mode",
@@ -133,7 +135,7 @@ bool heed_picture_describe(heed_ctx *cx, heed_model *model, const heed_data *cla
         const heed_json names = heed_json_put_array(cx, config, "label_names");
         for (int64_t i = 0; i < classes->classes; i++) heed_json_put_text(cx, names, NULL, classes->class_names[i]);
     }
-    put_timm(cx, config, p);
+    put_timm(cx, heed_model_family(model), config, p);
     return !heed_failed(cx);
 }
 
@@ -145,17 +147,29 @@ bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model, const c
         return heed_fail(cx, HEED_ERR_USAGE, "picture_processor_write: the model, directory or processor is NULL");
     if (is_timm(model)) return directory_remove(cx, dir, PREPROCESSOR_FILE);
     const char *const type = heed_model_family(model)->processor;
+    const bool detects = text_among(heed_model_head(model)->tasks, "detect");
     const heed_json at = heed_json_new(cx, PREPROCESSOR_FILE);
-    heed_json_put_text(cx, at, "image_processor_type", type ? type : "ViTImageProcessor");
+    heed_json_put_text(cx, at, "image_processor_type",
+                       type      ? type
+                       : detects ? "DetrImageProcessor"
+                                 : "ViTImageProcessor");
     heed_json_put_bool(cx, at, "do_convert_rgb", p->channels == 3);
     heed_json_put_bool(cx, at, "do_resize", p->resize != HEED_RESIZE_NONE);
     if (p->resize == HEED_RESIZE_SHORTER) {
-        heed_json_put_int(cx, heed_json_put_object(cx, at, "size"), "shortest_edge", p->shorter);
+        const heed_json size = heed_json_put_object(cx, at, "size");
+        heed_json_put_int(cx, size, "shortest_edge", p->shorter);
+        if (p->longer > 0) heed_json_put_int(cx, size, "longest_edge", p->longer);
     } else {
         put_sides(cx, at, "size", p->height, p->width);
     }
     heed_json_put_int(cx, at, "resample", p->filter);
-    heed_json_put_bool(cx, at, "do_center_crop", p->crop);
+    if (detects) {
+        heed_json_put_text(cx, at, "format", "coco_detection");
+        heed_json_put_bool(cx, at, "do_convert_annotations", true);
+        heed_json_put_bool(cx, at, "do_pad", true);
+    } else {
+        heed_json_put_bool(cx, at, "do_center_crop", p->crop);
+    }
     if (p->crop) put_sides(cx, at, "crop_size", p->crop_height, p->crop_width);
     heed_json_put_bool(cx, at, "do_rescale", p->rescale);
     heed_json_put_number(cx, at, "rescale_factor", p->scale);

@@ -1,5 +1,6 @@
 /* Using a model of pictures: a directory with its processor, pictures in, answers out. Pictures of one size are run
  * together; since an element of a product does not depend on the number of rows, batches do not change an answer. */
+#include "task/vision/picture_model.h"
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -7,10 +8,12 @@
 #include "heed/picture_training.h"
 #include "heed/vision.h"
 #include "model/core/families.h"
+#include "model/core/inputs.h"
 #include "model/core/opened.h"
 #include "model/core/place.h"
 #include "task/run.h"
 #include "task/task.h"
+#include "task/vision/objects_way.h"
 #include "task/vision/picture_files.h"
 #include "task/vision/vector_pictures.h"
 #include <math.h>
@@ -98,8 +101,9 @@ static char **timm_labels(heed_ctx *cx, const heed_model *model, int64_t n) {
     return names;
 }
 
-static bool read_labels(heed_ctx *cx, const char *dir, heed_picture_model *m) {
-    m->labels = heed_picture_classes(m->model);
+/* detects: each query has the classes of the config, and "no object" beside them or not. */
+static bool read_labels(heed_ctx *cx, const char *dir, bool detects, heed_picture_model *m) {
+    m->labels = detects ? config_labels(cx, heed_model_config(m->model)) : heed_picture_classes(m->model);
     if (m->labels == 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: the model has no classes; 'heed embed' gives its features", dir);
     m->label = heed_model_labels(cx, m->model, m->labels);
@@ -118,11 +122,17 @@ static int pooling_of(heed_ctx *cx, const char *dir, const heed_model *model) {
     return -1;
 }
 
+static bool processor_of(heed_ctx *cx, const char *dir, const heed_task *task, heed_picture_model *m) {
+    if (task != &task_of_detect) return heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed);
+    m->assumed = !directory_has(dir, PREPROCESSOR_FILE);
+    return object_processor_of(cx, m->model, dir, &m->processor);
+}
+
 heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *name) {
     if (heed_failed(cx)) return NULL;
     const heed_task *const task = heed_task_find(name);
-    if (!dir || (task != &task_of_classify && task != &task_of_embed)) {
-        heed_fail(cx, HEED_ERR_USAGE, "picture_model: a directory and a task, classify or embed, are needed");
+    if (!dir || (task != &task_of_classify && task != &task_of_embed && task != &task_of_detect)) {
+        heed_fail(cx, HEED_ERR_USAGE, "picture_model: a directory and a task, classify, embed or detect, are needed");
         return NULL;
     }
     heed_directory *const d = heed_directory_open(cx, dir);
@@ -132,11 +142,11 @@ heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const
     if (!m) return NULL;
     if (m->model && !heed_model_takes(m->model, "pixel_values")) {
         vector_pictures_set(cx, dir, m);
-    } else if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
+    } else if (m->model && processor_of(cx, dir, task, m)) {
         if (task == &task_of_embed)
             m->pooling = pooling_of(cx, dir, m->model);
         else
-            read_labels(cx, dir, m);
+            read_labels(cx, dir, task == &task_of_detect, m);
     }
     if (!heed_failed(cx)) return m;
     heed_picture_model_free(cx, m);
@@ -168,9 +178,6 @@ bool heed_picture_read(heed_ctx *cx, const heed_picture_model *m, const char *pa
 }
 
 /* ---- running ---- */
-
-/* What becomes of pictures first to first + n - 1. */
-typedef bool (*take_fn)(heed_ctx *cx, void *own, int64_t first, int64_t n, const int64_t size[2], const heed_io *out);
 
 /* pixel_values, or x, (n,C,H,W) of pictures that all become C x H x W. */
 static heed_tensor *pixels_of(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t first,
@@ -209,8 +216,8 @@ static int64_t alike(heed_ctx *cx, const heed_picture_model *m, const heed_image
     return heed_failed(cx) ? 0 : count;
 }
 
-static bool run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t n, bool states,
-                take_fn take, void *own) {
+bool picture_model_run(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t n, bool states,
+                       picture_take take, void *own) {
     if (heed_failed(cx)) return false;
     if (!m || n < 0 || (n > 0 && !pictures))
         return heed_fail(cx, HEED_ERR_USAGE, "pictures: a model and pictures are needed");
@@ -252,7 +259,8 @@ static bool take_logits(heed_ctx *cx, void *own, int64_t first, int64_t n, const
 bool heed_classify_pictures(heed_ctx *cx, const heed_picture_model *m, const heed_image *pictures, int64_t n,
                             float *out) {
     struct classes c = {out, m ? m->labels : 0};
-    if (!run(cx, m, pictures, n, false, take_logits, &c) || !task_all_finite(cx, out, n * c.labels)) return false;
+    if (!picture_model_run(cx, m, pictures, n, false, take_logits, &c) || !task_all_finite(cx, out, n * c.labels))
+        return false;
     const char *const problem = heed_json_text_or(cx, heed_model_config(m->model), "problem_type", "");
     const bool several = problem && strcmp(problem, "multi_label_classification") == 0;
     for (int64_t i = 0; i < n && c.labels > 1; i++) {
@@ -340,7 +348,7 @@ float *heed_embed_pictures(heed_ctx *cx, const heed_picture_model *m, const heed
     struct vectors v = {.m = m, .n = n};
     if (heed_failed(cx)) return NULL;
     if (n < 1) return heed_fail(cx, HEED_ERR_USAGE, "embed: there are no pictures"), NULL;
-    if (run(cx, m, pictures, n, true, take_vectors, &v) && task_all_finite(cx, v.out, n * v.width)) {
+    if (picture_model_run(cx, m, pictures, n, true, take_vectors, &v) && task_all_finite(cx, v.out, n * v.width)) {
         for (int64_t i = 0; i < n && m->normalise; i++) task_unit_length(v.out + i * v.width, v.width);
         if (width) *width = v.width;
         return v.out;

@@ -120,7 +120,10 @@ bool picture_sizes(const heed_run *r, const heed_picture_set *set, struct pictur
     static const char *const channel_keys[] = {"in_chans", "num_channels", "in_channels"};
     const struct fresh *const f = &(struct fresh){r, to};
     const bool timm = r->family->timm != NULL;
-    const char *const size_key = timm ? "img_size" : "image_size", *const said = run_setting(r, size_key);
+    const char *const size_key = !timm                            ? "image_size"
+                                 : run_takes_key(r, "input_size") ? "input_size"
+                                                                  : "img_size",
+                      *const said = run_setting(r, size_key);
     int64_t width, height;
     int channels;
     char size[48];

@@ -136,6 +136,10 @@ HEED_API heed_tensor *heed_log_softmax(heed_ctx *cx, heed_tensor *x, int axis);
 HEED_API heed_tensor *heed_glu(heed_ctx *cx, heed_tensor *x); /* (…,2N) -> (…,N): a sigmoid(b) of its halves a, b */
 /* (…,T,C) -> the same: Re(F_T x F_C), the real part of the Fourier transform along both axes, of any lengths */
 HEED_API heed_tensor *heed_fourier_mix(heed_ctx *cx, heed_tensor *x);
+/* (…,H,W) -> the same: pictures of which only frequencies f with low < f <= high are left, in waves to the shorter
+ * side; low below 0 leaves the mean too. A disc of the centred spectrum is (-1, radius), what lies outside it (radius,
+ * INFINITY). */
+HEED_API heed_tensor *heed_fourier_band(heed_ctx *cx, heed_tensor *x, float low, float high);
 /* Over the last axis; gamma, beta (C) or NULL. The add_ forms take h = x + residual first and give h out too (h may be
  * NULL). */
 HEED_API heed_tensor *heed_layer_norm(heed_ctx *cx, heed_tensor *x, heed_tensor *gamma, heed_tensor *beta, float eps);

@@ -39,6 +39,18 @@ HEED_API bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model
  * T)). It goes through the distillation token where the model has one, else through the logits. */
 typedef enum heed_distillation { HEED_DISTIL_HARD, HEED_DISTIL_SOFT } heed_distillation;
 
+/* Adversarial training on high frequencies, HAT (Bai et al. 2022), as its authors' code has it. An update makes
+ * `iterations` passes over its pictures x + delta and adds up their gradients. delta is 0 in the first pass; each pass
+ * moves it by step * sign(d loss / d delta) and clips it to within +-radius, in units of normalised pixels. With the
+ * classes' logits z of the pass and z0 of the pictures as they are (without gradient; p, p0 their softmax), C the loss
+ * that training has anyway, and S = mean over pictures of sum((p - p0) (z - z0)) / 2, the symmetric KL divergence, the
+ * first pass has the loss C + kl_weight S, and each later one (ce_weight C + kl_weight S) / (iterations - 1). */
+typedef struct heed_hat {
+    int64_t iterations; /* 0: no HAT */
+    int64_t updates;    /* from this update on there is the first pass alone */
+    double step, radius, kl_weight, ce_weight;
+} heed_hat;
+
 typedef struct heed_picture_training_opts {
     const heed_picture_set *train, *valid, *test; /* valid, test: NULL for none. test is measured once, at the end */
     const int64_t *train_rows, *valid_rows;       /* which pictures; NULL: all */
@@ -54,6 +66,7 @@ typedef struct heed_picture_training_opts {
     const heed_picture_input *teacher_input;
     heed_distillation distillation;
     double alpha, temperature;
+    heed_hat hat;
 } heed_picture_training_opts;
 typedef struct heed_picture_training heed_picture_training;
 /* What opts points to must stay until it is freed. */
@@ -68,6 +81,8 @@ typedef struct heed_picture_measure_opts {
     int64_t n, batch;
     int workers;
     int32_t *predicted;
+    const float *band; /* (2): of the pictures, as the model takes them, only the frequencies of heed_fourier_band with
+                          this low and high are left; NULL: all */
 } heed_picture_measure_opts;
 HEED_API bool heed_picture_measure(heed_ctx *cx, const heed_model *model, const heed_picture_set *set,
                                    const heed_picture_input *input, const heed_picture_measure_opts *opts,

@@ -1,5 +1,5 @@
-/* Fourier transforms of any length: plans of passes, Bluestein's convolution, and FNet's mixing, on several threads.
- * See kernel/fft.h for the algebra.
+/* Fourier transforms of any length: plans of passes, Bluestein's convolution, and, on several threads, FNet's mixing
+ * and bands of a picture's frequencies. See kernel/fft.h for the algebra.
  *
  * A task takes FFT_LANES pairs of columns, or of rows, through all passes in two buffers of its own: in a thread's
  * scratch or, for lengths beyond some thousands, in one of SLOTS places of the workspace, as many tasks at a time. */
@@ -220,4 +220,141 @@ void kernel_fourier_mix(struct pool *pool, float *y, const float *x, int64_t bat
     pool_run(pool, 1, plan_task, &j);
     run(pool, &j, batch * j.strips, columns_task);
     run(pool, &j, batch * j.blocks, rows_task);
+}
+
+/* ---- bands of frequencies ---- */
+
+struct band_job {
+    float *y;
+    const float *x;
+    int64_t planes, rows, cols, pairs; /* pairs: of planes, in a picture */
+    float low, high;
+    struct plan down, along;
+    float *plans, *mask, *slots;
+    int64_t slot, first;
+};
+
+/* A matrix of complex numbers, and FFT_LANES of its columns or rows: number i of the sequence in lane v is at
+ * i * step + v * apart. im NULL: none. */
+struct lines {
+    float *re, *im;
+    int64_t n, step, apart, count;
+};
+
+static void lines_in(float *z, const struct lines *l) {
+    for (int64_t i = 0; i < l->n; i++)
+        for (int64_t v = 0; v < FFT_LANES; v++) {
+            const int64_t at = i * l->step + v * l->apart;
+            z[2 * i * FFT_LANES + v] = v < l->count ? l->re[at] : 0;
+            z[(2 * i + 1) * FFT_LANES + v] = v < l->count && l->im ? l->im[at] : 0;
+        }
+}
+
+static void lines_out(const struct lines *l, const float *z, float scale) {
+    for (int64_t i = 0; i < l->n; i++)
+        for (int64_t v = 0; v < l->count; v++) {
+            const int64_t at = i * l->step + v * l->apart;
+            l->re[at] = z[2 * i * FFT_LANES + v] * scale;
+            if (l->im) l->im[at] = z[(2 * i + 1) * FFT_LANES + v] * scale;
+        }
+}
+
+/* The inverse transform is the transform with real and imaginary parts swapped, before and after. */
+static struct lines swapped(struct lines l) {
+    float *const re = l.re;
+    l.re = l.im;
+    l.im = re;
+    return l;
+}
+
+static int64_t shorter(int64_t n, int64_t k) { return min64(k, n - k); } /* waves of frequency k of n */
+
+static void find_mask(const struct band_job *j) {
+    const double side = (double)min64(j->rows, j->cols), low = (double)j->low, high = (double)j->high;
+    for (int64_t u = 0; u < j->rows; u++)
+        for (int64_t v = 0; v < j->cols; v++) {
+            const double down = side / (double)j->rows * (double)shorter(j->rows, u),
+                         along = side / (double)j->cols * (double)shorter(j->cols, v);
+            const double square = down * down + along * along;
+            const bool in = (low < 0 || square > low * low) && high >= 0 && square <= high * high;
+            j->mask[u * j->cols + v] = in ? 1 : 0;
+        }
+}
+
+static void band_plan_task(void *arg, int64_t task, void *scratch) {
+    struct band_job *const j = arg;
+    (void)task, (void)scratch;
+    plan_make(&j->down, j->rows, j->plans, j->slots);
+    plan_make(&j->along, j->cols, j->plans + plan_floats(j->rows), j->slots);
+    find_mask(j);
+}
+
+/* Rows of w there, masked, and back. */
+static void band_rows(const struct band_job *j, float *buffer, struct lines w, int64_t first) {
+    const float *const mask = j->mask + first * j->cols;
+    lines_in(buffer, &w);
+    lines_out(&w, transform(&j->along, buffer, w.count), 1);
+    for (int64_t i = 0; i < w.count * j->cols; i++) w.re[i] *= mask[i], w.im[i] *= mask[i];
+    const struct lines back = swapped(w);
+    lines_in(buffer, &back);
+    lines_out(&back, transform(&j->along, buffer, w.count), 1);
+}
+
+/* Two planes of a picture, or the last one alone. */
+static void band_task(void *arg, int64_t task, void *scratch) {
+    const struct band_job *const j = arg;
+    const int64_t rows = j->rows, cols = j->cols, size = rows * cols, at = j->first + task, plane = at % j->pairs * 2,
+                  from = (at / j->pairs * j->planes + plane) * size;
+    const bool two = plane + 1 < j->planes;
+    float *const buffer = j->slots + task * j->slot, *const re = buffer + slot_floats(rows, cols),
+                 *const im = re + size;
+    (void)scratch;
+    for (int64_t c = 0; c < cols; c += FFT_LANES) {
+        float *const x = (float *)(uintptr_t)j->x + from + c; /* which is only read */
+        const int64_t count = min64(FFT_LANES, cols - c);
+        const struct lines in = {x, two ? x + size : NULL, rows, cols, 1, count},
+                           w = {re + c, im + c, rows, cols, 1, count};
+        lines_in(buffer, &in);
+        lines_out(&w, transform(&j->down, buffer, count), 1);
+    }
+    for (int64_t r = 0; r < rows; r += FFT_LANES)
+        band_rows(j, buffer, (struct lines){re + r * cols, im + r * cols, cols, 1, cols, min64(FFT_LANES, rows - r)},
+                  r);
+    for (int64_t c = 0; c < cols; c += FFT_LANES) {
+        float *const y = j->y + from + c;
+        const int64_t count = min64(FFT_LANES, cols - c);
+        const struct lines w = {im + c, re + c, rows, cols, 1, count};
+        lines_in(buffer, &w);
+        float *const done = transform(&j->down, buffer, count);
+        const struct lines imag = {y + size, NULL, rows, cols, 1, count};
+        if (two) lines_out(&imag, done, 1 / (float)size);
+        const struct lines real = {y, NULL, rows, cols, 1, count};
+        lines_out(&real, done + FFT_LANES, 1 / (float)size);
+    }
+}
+
+static int64_t band_slot(int64_t rows, int64_t cols) { return slot_floats(rows, cols) + 2 * rows * cols; }
+
+int64_t kernel_fourier_band_work(int64_t rows, int64_t cols) {
+    return plan_floats(rows) + plan_floats(cols) + rows * cols + SLOTS * band_slot(rows, cols);
+}
+
+void kernel_fourier_band(struct pool *pool, float *y, const float *x, int64_t batch, int64_t planes, int64_t rows,
+                         int64_t cols, float low, float high, float *work) {
+    if (batch == 0 || planes == 0 || rows == 0 || cols == 0) return;
+    struct band_job j = {.y = y,
+                         .x = x,
+                         .planes = planes,
+                         .rows = rows,
+                         .cols = cols,
+                         .pairs = ceil_div(planes, 2),
+                         .low = low,
+                         .high = high,
+                         .plans = work,
+                         .slot = band_slot(rows, cols)};
+    j.mask = work + plan_floats(rows) + plan_floats(cols);
+    j.slots = j.mask + rows * cols;
+    pool_run(pool, 1, band_plan_task, &j);
+    const int64_t tasks = batch * j.pairs;
+    for (j.first = 0; j.first < tasks; j.first += SLOTS) pool_run(pool, min64(SLOTS, tasks - j.first), band_task, &j);
 }

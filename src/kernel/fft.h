@@ -24,4 +24,13 @@ int64_t kernel_fourier_mix_work(int64_t batch, int64_t rows, int64_t cols);
 void kernel_fourier_mix(struct pool *pool, float *y, const float *x, int64_t batch, int64_t rows, int64_t cols,
                         float *work);
 
+/* Pictures of which only frequencies f with low < f <= high are left:  y = F^-1 (mask . F x),   x and y (batch, planes,
+ * rows, cols), real. With u and v waves down and along the picture, and s the smaller of rows and cols,
+ * f = s sqrt((u / rows)^2 + (v / cols)^2), waves in the shorter side; low below 0 leaves the mean too. Two planes of a
+ * picture are the real and the imaginary part of one transform, which a real and even mask keeps apart. work:
+ * kernel_fourier_band_work floats. */
+int64_t kernel_fourier_band_work(int64_t rows, int64_t cols);
+void kernel_fourier_band(struct pool *pool, float *y, const float *x, int64_t batch, int64_t planes, int64_t rows,
+                         int64_t cols, float low, float high, float *work);
+
 #endif

@@ -55,6 +55,11 @@ const heed_field evaluate_fields[] = {
     LENGTH_PENALTY_FIELD,
     {.name = "by-length", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
      .help = "for translation: also give BLEU by the length of the source in words, in groups of N lengths"},
+    {.name = "frequencies",
+     .help = "for pictures: accuracy where only low frequencies are left in them, and where only high ones are"},
+    {.name = "radii", .kind = HEED_FIELD_TEXT, .value = "RADII",
+     .help = "for --frequencies: where low ones end, as 2,4,8, in waves to the shorter side of the picture as the model "
+             "takes it; by default nine up to half of that side"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -108,6 +113,8 @@ bool run_evaluate(heed_ctx *cx, const char *dir, const char *path, const char *p
     if (!file && !(r.measured = heed_directory_open(cx, dir))) return false;
     bool ok = file || find_plain(&r) || find_task(&r);
     if (ok) to->task = r.task;
+    if (ok && run_knows(&r, "frequencies") && run_flag(&r, "frequencies") && r.way != &way_pictures)
+        ok = heed_fail(cx, HEED_ERR_USAGE, "%s: --frequencies is for models that classify pictures", dir);
     ok = ok && r.way->evaluate(&r, part ? part : "test", to);
     heed_directory_close(cx, r.measured);
     return ok && !heed_failed(cx);

@@ -88,6 +88,14 @@ struct evaluated_translation {
     const heed_length_score *by_length; /* where the field by-length is given; else NULL */
     int n_lengths;
 };
+/* How well a model classifies pictures of which only some frequencies are left: those up to a radius, and those beyond.
+ */
+struct evaluated_frequencies {
+    int64_t height, width; /* of the pictures, as the model takes them */
+    int n;
+    double *radius;         /* (n) in waves to the shorter side */
+    heed_score *low, *high; /* (n) */
+};
 /* Of objects in pictures: COCO's figures, of all classes and of each. */
 struct evaluated_objects {
     heed_coco_score coco;
@@ -101,6 +109,7 @@ struct heed_evaluated {
     const struct ngram_sum *ngram;
     int ngram_order;
     const struct hmm_accuracy *hmm;
+    const struct evaluated_frequencies *frequencies;
     const struct evaluated_objects *objects;
 };
 

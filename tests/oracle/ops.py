@@ -443,6 +443,20 @@ def fourier_mix(x):
     return torch.fft.fftn(x, dim=(-2, -1)).real if x.numel() else x.clone()
 
 
+def fourier_band(x, low, high):
+    """The centred spectrum within a ring, in waves to the shorter side."""
+    if not x.numel():
+        return x.clone()
+    rows, cols = x.shape[-2:]
+    side = min(rows, cols)
+    u = (torch.arange(rows) - rows // 2).double() * side / rows
+    v = (torch.arange(cols) - cols // 2).double() * side / cols
+    f = u[:, None] ** 2 + v[None, :] ** 2
+    mask = ((f > low ** 2) | (low < 0)) & (f <= high ** 2)
+    spectrum = torch.fft.fftshift(torch.fft.fft2(x), dim=(-2, -1)) * mask
+    return torch.fft.ifft2(torch.fft.ifftshift(spectrum, dim=(-2, -1))).real
+
+
 def fourier():
     f = Family("fourier")
     for shape in [(1, 1), (2, 3), (2, 5, 4), (1, 16), (16, 1), (3, 7, 10), (37, 6), (2, 3, 41), (2, 12, 35), (2, 2, 3, 9),
@@ -450,6 +464,10 @@ def fourier():
         size = max(1, shape[-2] * shape[-1]) ** 0.5  # of the results, and of their errors
         f.case("fourier_mix", [normal(*shape)], fourier_mix, atol=2e-6 * size)
     f.large("fourier_mix", "normal 2 300 331")
+    for shape, low, high in [((8, 8), -1, 2), ((3, 8, 8), 2, 99), ((2, 3, 9, 9), 0, 3.5), ((2, 2, 5, 12), -1, 1.5), ((2, 1, 37, 6), 1, 2.5),
+                             ((3, 20, 17), 4, 99), ((1, 1), -1, 0), ((4, 1), 0, 9), ((0, 3, 4), -1, 1), ((2, 0, 3), -1, 1), ((3, 4), 0.1, 0.2)]:
+        f.case("fourier_band", [normal(*shape)], lambda x, low=low, high=high: fourier_band(x, low, high), low=low, high=high, atol=4e-6)
+    f.large("fourier_band", "normal 5 3 100 70", low=-1, high=9)
     return f
 
 

@@ -18,6 +18,8 @@ static const heed_field options[] = {
      .help = "of a directory, digits or series over time, one of"},
     {.name = "measuring", .kind = HEED_FIELD_TABLE, .table = evaluate_fields},
     {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields},
+    {.name = "against", .kind = HEED_FIELD_FILE, .value = "DIR",
+     .help = "for --frequencies: a second model, measured on the same pictures, beside the first in tables and curves"},
     {.name = "log", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "write that as one JSON object per line, for 'heed plot --x words'"},
     {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
@@ -67,23 +69,42 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
     heed_evaluation_free(cx, &e);
 }
 
+static void evaluate_frequencies(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
+    heed_evaluation e[2] = {0};
+    struct measured_model model[2] = {{dir, &e[0]}, {option_text(o, "against"), &e[1]}};
+    const int n = model[1].dir ? 2 : 1;
+    bool ok = true;
+    for (int i = 0; ok && i < n; i++)
+        ok = run_evaluate(cx, model[i].dir, path, option_text(o, "part"), options_values(o), &e[i]);
+    if (ok) report_frequencies(o, cx, model, n);
+    for (int i = 1; i >= 0; i--) heed_evaluation_free(cx, &e[i]);
+}
+
+/* Options that make sense beside another one alone. */
+static bool options_fit(const struct options *o) {
+    static const char *const pairs[][2] = {{"log", "by-length"}, {"radii", "frequencies"}, {"against", "frequencies"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (option_given(o, pairs[i][0]) && !option_given(o, pairs[i][1])) {
+            cli_error(EXIT_USAGE, "eval: --%s goes with --%s", pairs[i][0], pairs[i][1]);
+            return false;
+        }
+    if (options_words(o) == 0 && (!option_given(o, "detections") || option_flag(o, "frequencies"))) {
+        cli_error(EXIT_USAGE, "eval: expected: DIR");
+        return false;
+    }
+    return true;
+}
+
 static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 0, 1, "DIR");
     if (!o) return EXIT_USAGE;
     const char *path = option_need(o, "data");
-    bool usage = path && table_usage(o) && pictures_fit(o);
-    if (usage && options_words(o) == 0 && !option_given(o, "detections")) {
-        cli_error(EXIT_USAGE, "eval: expected: DIR");
-        usage = false;
-    }
-    if (usage && option_given(o, "log") && !option_given(o, "by-length")) {
-        cli_error(EXIT_USAGE, "eval: --log goes with --by-length");
-        usage = false;
-    }
+    const char *const dir = options_words(o) > 0 ? options_word(o, 0) : NULL;
+    const bool usage = path && table_usage(o) && pictures_fit(o) && options_fit(o);
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
     heed_ctx *cx = usage ? options_open(o) : NULL;
     if (cx) {
-        evaluate(o, cx, options_words(o) > 0 ? options_word(o, 0) : NULL, path);
+        (option_flag(o, "frequencies") ? evaluate_frequencies : evaluate)(o, cx, dir, path);
         status = options_close(o, cx, EXIT_DONE);
     }
     options_free(o);
@@ -97,7 +118,8 @@ const struct command eval_command = {
     .about =
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
         "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix; of "
-        "pictures with more than 5 classes the top-5 accuracy too. For "
+        "pictures with more than 5 classes the top-5 accuracy too, and with --frequencies how accuracy depends on the "
+        "frequencies that are left in them, of one model or of two. For "
         "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
         "of each output. For tagged words: as for classes, over words, and F1 over chunks where the tags are those of "
         "chunks. For questions about a text: F1 and exact match as SQuAD's official script computes them. For multiple "
@@ -119,6 +141,7 @@ const struct command eval_command = {
                 "heed eval photos-vit --data photos.tar.gz --part val\n"
                 "heed eval mnist-mlp --data mnist --json\nheed eval en-de --data multi30k --beam 5\n"
                 "heed eval en-de --data multi30k --by-length 5 --log lengths.log\n"
+                "heed eval photos-vit --data photos.tar.gz --frequencies --against photos-hat --png curves.png\n"
                 "heed eval encoder --data other.txt\n"
                 "heed eval shapes --data shapes --save-detections found.json\n"
                 "heed eval --data instances_val.json --detections found.json\n",

@@ -12,6 +12,12 @@ void report_predictions(const struct options *o, heed_ctx *cx, const heed_evalua
 void report_series(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 /* The same of what was found of translations; --log gets BLEU by the length of sentences. */
 void report_translation(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
+/* The same of accuracy against frequencies, of one model or of two on the same pictures. */
+struct measured_model {
+    const char *dir;
+    const heed_evaluation *e;
+};
+void report_frequencies(const struct options *o, heed_ctx *cx, const struct measured_model *models, int n);
 /* COCO's figures of objects in pictures, of all classes and of each. */
 void report_objects(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 

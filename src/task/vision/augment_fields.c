@@ -1,4 +1,4 @@
-/* The fields of pictures: their head, augmentation, and distillation from a teacher. */
+/* The fields of pictures: their head, augmentation, distillation from a teacher, and HAT. */
 #include "task/vision/pictures_way.h"
 #include <string.h>
 
@@ -57,6 +57,22 @@ const heed_field augment_fields[] = {
      .help = "the teacher's share of the loss"},
     {.name = "temperature", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "T", .low = 0.01, .high = 1000,
      .help = "what logits are divided by in soft distillation"},
+    {.name = "hat",
+     .help = "adversarial training on high frequencies, HAT (Bai et al. 2022): three passes over each batch, whose pictures "
+             "move a little to where the loss is higher"},
+    {.name = "adv-iters", .kind = HEED_FIELD_INT, .standard = "3", .value = "N", .low = 1, .high = 100,
+     .help = "HAT: passes over each batch, whose gradients add up"},
+    {.name = "adv-lr", .kind = HEED_FIELD_NUMBER, .standard = "0.00392157", .value = "X", .low = 1e-9, .high = 1000,
+     .help = "HAT: by how much a pass moves each normalised pixel"},
+    {.name = "adv-eps", .kind = HEED_FIELD_NUMBER, .standard = "0.00784314", .value = "X", .low = 1e-9, .high = 1000,
+     .help = "HAT: by how much a normalised pixel moves at most"},
+    {.name = "adv-kl-weight", .kind = HEED_FIELD_NUMBER, .standard = "0.01", .value = "X", .high = 1000,
+     .help = "HAT: weight of the symmetric KL divergence from what the model says of the picture as it is; 0: none, which "
+             "saves a forward pass"},
+    {.name = "adv-ce-weight", .kind = HEED_FIELD_NUMBER, .standard = "3", .value = "X", .high = 1000,
+     .help = "HAT: weight of the loss in passes after the first"},
+    {.name = "adv-epochs", .kind = HEED_FIELD_INT, .value = "N", .high = 1e9,
+     .help = "HAT: epochs until only the first pass is left; by default two thirds of the run"},
     {.name = "sheet", .kind = HEED_FIELD_FILE, .value = "FILE.png",
      .help = "write a sheet of the first batch's pictures, as the model gets them"},
     {.name = NULL},
@@ -94,4 +110,24 @@ bool picture_augment(const heed_run *r, heed_augment *to) {
     if (to->area_low > 0) to->area_high = 1;
     if (to->mixup > 0 || to->cutmix > 0) to->mix = run_number(r, "mix");
     return heed_augment_check(r->cx, to);
+}
+
+bool picture_hat_fits(const heed_run *r) {
+    static const char *const more[] = {"adv-iters",     "adv-lr",        "adv-eps",
+                                       "adv-kl-weight", "adv-ce-weight", "adv-epochs"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (run_given(r, more[i]) && !run_flag(r, "hat")) return run_misused(r, "--%s needs --hat", more[i]);
+    return true;
+}
+
+heed_hat picture_hat(const heed_run *r, int64_t per_epoch) {
+    const int64_t steps = run_int(r, "steps"), epochs = run_int(r, "epochs");
+    const int64_t all = steps > 0 ? steps : epochs * per_epoch;
+    if (!run_flag(r, "hat")) return (heed_hat){.iterations = 0};
+    return (heed_hat){.iterations = run_int(r, "adv-iters"),
+                      .updates = run_given(r, "adv-epochs") ? run_int(r, "adv-epochs") * per_epoch : all - all / 3,
+                      .step = run_number(r, "adv-lr"),
+                      .radius = run_number(r, "adv-eps"),
+                      .kl_weight = run_number(r, "adv-kl-weight"),
+                      .ce_weight = run_number(r, "adv-ce-weight")};
 }

@@ -5,6 +5,7 @@
 #include "heed/picture_training.h"
 #include "base/ctx.h"
 #include "kernel/reduce.h"
+#include "task/vision/hat.h"
 #include "task/vision/picture_batches.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
@@ -22,6 +23,8 @@ struct heed_picture_training {
     heed_loop_source loop;
     struct picture_batches *batches;
     const struct picture_part *part; /* under way */
+    struct hat hat;
+    int64_t update; /* the next */
     char train[NOTES_DATA], valid[NOTES_DATA];
 };
 
@@ -41,11 +44,9 @@ static struct picture_batches_opts batches_of(const heed_picture_training *t, in
                                          .workers = o->workers};
 }
 
-static bool put_pixels(heed_ctx *cx, const struct picture_part *p, const heed_picture_input *input, heed_io *in) {
+static heed_tensor *pixels_of(heed_ctx *cx, const struct picture_part *p, const heed_picture_input *input) {
     const int64_t shape[] = {p->n, input->channels, input->height, input->width};
-    heed_tensor *const x =
-        cx->config.dry ? heed_zeros(cx, HEED_F32, 4, shape) : heed_borrow(cx, HEED_F32, p->pixels, 4, shape, NULL);
-    return heed_io_put(cx, in, "pixel_values", x);
+    return cx->config.dry ? heed_zeros(cx, HEED_F32, 4, shape) : heed_borrow(cx, HEED_F32, p->pixels, 4, shape, NULL);
 }
 
 static heed_tensor *labels_of(heed_ctx *cx, const struct picture_part *p) {
@@ -60,10 +61,24 @@ static int64_t seen(const void *own, int64_t step) {
     return whole * t->opts.n_train + (some < t->opts.n_train ? some : t->opts.n_train);
 }
 
+static void close(heed_ctx *cx, void *own) {
+    heed_picture_training *t = own;
+    picture_batches_close(cx, t->batches);
+    t->batches = NULL;
+    t->part = NULL;
+    hat_close(cx, &t->hat);
+}
+
 static bool seek(heed_ctx *cx, void *own, int64_t step) {
     heed_picture_training *t = own;
     const struct picture_batches_opts opts = batches_of(t, step);
-    picture_batches_close(cx, t->batches);
+    const heed_picture_input *const in = opts.input;
+    const int64_t n = opts.micro > 0 && opts.micro < opts.batch ? opts.micro : opts.batch;
+    close(cx, own);
+    t->update = step;
+    if (!hat_open(cx, &t->hat, &t->opts.hat, n * in->channels * in->height * in->width,
+                  n * heed_picture_set_data(opts.set)->classes))
+        return false;
     t->batches = picture_batches_open(cx, &opts);
     return t->batches;
 }
@@ -71,29 +86,24 @@ static bool seek(heed_ctx *cx, void *own, int64_t step) {
 static int64_t next(heed_ctx *cx, void *own) {
     heed_picture_training *t = own;
     t->part = heed_failed(cx) ? NULL : picture_batches_next(cx, t->batches);
-    return t->part ? t->part->parts : 0;
+    return t->part ? t->part->parts * hat_passes(cx, &t->hat, t->update++) : 0;
 }
 
 static bool feed(heed_ctx *cx, void *own, int64_t pass, heed_io *in, float *share) {
     heed_picture_training *t = own;
-    if (pass > 0) t->part = picture_batches_next(cx, t->batches);
+    const int64_t of_part = pass % t->hat.passes;
+    if (pass > 0 && of_part == 0) t->part = picture_batches_next(cx, t->batches);
     const struct picture_part *const p = t->part;
     if (!p) return false;
     *share = p->n == p->total ? 1.0f : (float)p->n / (float)p->total;
     *in = (heed_io){0};
-    if (!put_pixels(cx, p, t->opts.input, in)) return false;
+    if (!heed_io_put(cx, in, "pixel_values", hat_pixels(cx, &t->hat, of_part, pixels_of(cx, p, t->opts.input))))
+        return false;
     if (!p->targets) return heed_io_put(cx, in, "labels", labels_of(cx, p));
     const int64_t shape[] = {p->n, heed_picture_set_data(t->opts.train)->classes};
     return heed_io_put(cx, in, "targets",
                        cx->config.dry ? heed_zeros(cx, HEED_F32, 2, shape)
                                       : heed_borrow(cx, HEED_F32, p->targets, 2, shape, NULL));
-}
-
-static void close(heed_ctx *cx, void *own) {
-    heed_picture_training *t = own;
-    picture_batches_close(cx, t->batches);
-    t->batches = NULL;
-    t->part = NULL;
 }
 
 /* ---- the loss ---- */
@@ -166,23 +176,35 @@ static heed_tensor *label_loss(heed_ctx *cx, const heed_picture_training_opts *o
                    : heed_cross_entropy(cx, logits, heed_io_get(in, "labels"), &opts);
 }
 
-static bool forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out) {
-    const heed_picture_training_opts *o = &((const heed_picture_training *)own)->opts;
-    heed_tensor *const pixels = heed_io_get(in, "pixel_values");
-    heed_tensor *const taught = o->teacher ? teach(cx, o, pixels) : NULL;
-    heed_io inputs = {0};
-    if (!heed_io_put(cx, &inputs, "pixel_values", pixels) || !heed_model_forward(cx, model, &inputs, out)) return false;
-    heed_tensor *const logits = heed_io_get(out, "logits"), *const distilled = heed_io_get(out, "distillation_logits"),
-                       *const class_token = heed_io_get(out, "cls_logits");
-    if (!o->teacher) return heed_io_put(cx, out, "loss", label_loss(cx, o, logits, in));
+/* The loss of a model's outputs. */
+static heed_tensor *loss_of(heed_ctx *cx, const heed_picture_training_opts *o, const heed_io *in, const heed_io *out,
+                            heed_tensor *taught) {
+    heed_tensor *const logits = heed_io_get(out, "logits"), *const distilled = heed_io_get(out, "distillation_logits");
+    if (!o->teacher) return label_loss(cx, o, logits, in);
     heed_tensor *const student = distilled ? distilled : logits;
-    heed_tensor *const labels = label_loss(cx, o, class_token ? class_token : logits, in);
+    heed_tensor *const labels = label_loss(cx, o, hat_logits(out), in);
     heed_tensor *const teacher = o->distillation == HEED_DISTIL_SOFT
                                      ? soft_loss(cx, student, taught, (float)o->temperature)
                                      : heed_cross_entropy(cx, student, classes_of(cx, taught), NULL);
     const float alpha = (float)o->alpha;
-    return heed_io_put(cx, out, "loss",
-                       heed_add(cx, heed_affine(cx, labels, 1 - alpha, 0), heed_affine(cx, teacher, alpha, 0)));
+    return heed_add(cx, heed_affine(cx, labels, 1 - alpha, 0), heed_affine(cx, teacher, alpha, 0));
+}
+
+/* Passes of HAT beyond the first have no share in the loss that is reported, which is that of the pictures as they are.
+ */
+static bool forward(heed_ctx *cx, const void *own, const heed_model *model, const heed_io *in, heed_io *out) {
+    const heed_picture_training *const t = own;
+    const heed_picture_training_opts *o = &t->opts;
+    heed_tensor *const pixels = heed_io_get(in, "pixel_values");
+    heed_tensor *const taught = o->teacher ? teach(cx, o, pixels) : NULL;
+    heed_io inputs = {0};
+    if (!hat_look(cx, &t->hat, model, pixels) || !heed_io_put(cx, &inputs, "pixel_values", pixels) ||
+        !heed_model_forward(cx, model, &inputs, out))
+        return false;
+    heed_tensor *const loss = loss_of(cx, o, in, out, taught);
+    if (!t->hat.opts) return heed_io_put(cx, out, "loss", loss);
+    return heed_io_put(cx, out, "training_loss", hat_goal(cx, &t->hat, loss, hat_logits(out))) &&
+           heed_io_put(cx, out, "loss", t->hat.pass == 0 ? loss : heed_affine(cx, loss, 0, 0));
 }
 
 /* ---- measuring ---- */
@@ -215,9 +237,12 @@ static bool count(heed_ctx *cx, const struct picture_part *p, const heed_tensor 
 }
 
 static bool measure_part(heed_ctx *cx, const heed_model *model, const heed_picture_input *input,
-                         const struct picture_part *p, int32_t *predicted, struct tally *t) {
+                         const struct picture_part *p, const float *band, int32_t *predicted, struct tally *t) {
     heed_io in = {0}, out;
-    if (!p || !put_pixels(cx, p, input, &in) || !heed_model_forward(cx, model, &in, &out)) return false;
+    heed_tensor *const x = p ? pixels_of(cx, p, input) : NULL;
+    if (!x || !heed_io_put(cx, &in, "pixel_values", band ? heed_fourier_band(cx, x, band[0], band[1]) : x) ||
+        !heed_model_forward(cx, model, &in, &out))
+        return false;
     heed_tensor *const logits = heed_contiguous(cx, heed_io_get(&out, "logits"));
     heed_tensor *const loss = heed_cross_entropy(cx, logits, labels_of(cx, p), NULL);
     if (!loss) return heed_failed(cx) ? false : heed_fail(cx, HEED_ERR_USAGE, "pictures: the model gives no logits");
@@ -246,7 +271,7 @@ bool heed_picture_measure(heed_ctx *cx, const heed_model *model, const heed_pict
     struct tally t = {0};
     for (int64_t done = 0; b && done < n && !heed_cancelled(cx);) {
         const struct picture_part *p = picture_batches_next(cx, b);
-        if (!measure_part(cx, model, input, p, opts->predicted ? opts->predicted + done : NULL, &t)) break;
+        if (!measure_part(cx, model, input, p, opts->band, opts->predicted ? opts->predicted + done : NULL, &t)) break;
         done += p->n;
     }
     picture_batches_close(cx, b);
@@ -317,6 +342,16 @@ static void put_augment(heed_ctx *cx, heed_json at, const heed_augment *a) {
         if (fields[i].value != 0) notes_put_number(cx, at, fields[i].name, fields[i].value);
 }
 
+static void put_hat(heed_ctx *cx, heed_json at, const heed_hat *h) {
+    if (h->iterations == 0) return;
+    notes_put_number(cx, at, "HAT iterations", (double)h->iterations);
+    notes_put_number(cx, at, "HAT updates", (double)h->updates);
+    notes_put_number(cx, at, "HAT step", h->step);
+    notes_put_number(cx, at, "HAT radius", h->radius);
+    notes_put_number(cx, at, "HAT KL weight", h->kl_weight);
+    notes_put_number(cx, at, "HAT cross-entropy weight", h->ce_weight);
+}
+
 static void settings(heed_ctx *cx, void *own, heed_json at) {
     heed_picture_training *t = own;
     const heed_picture_training_opts *o = &t->opts;
@@ -326,6 +361,7 @@ static void settings(heed_ctx *cx, void *own, heed_json at) {
     if (o->augment) put_augment(cx, at, o->augment);
     if (o->repeats > 1) notes_put_number(cx, at, "repeats", (double)o->repeats);
     if (o->smoothing > 0) notes_put_number(cx, at, "label smoothing", o->smoothing);
+    put_hat(cx, at, &o->hat);
     if (!o->teacher) return;
     heed_json_put_text(cx, at, "distillation", o->distillation == HEED_DISTIL_SOFT ? "soft" : "hard");
     notes_put_number(cx, at, "distillation alpha", o->alpha);
@@ -347,14 +383,14 @@ static bool opts_ok(heed_ctx *cx, const heed_picture_training_opts *o) {
     if (o->teacher && o->teacher_input->channels != o->input->channels)
         return heed_fail(cx, HEED_ERR_SHAPE, "pictures: the teacher takes %d channels, the model %d",
                          o->teacher_input->channels, o->input->channels);
-    return !o->augment || heed_augment_check(cx, o->augment);
+    return hat_check(cx, &o->hat) && (!o->augment || heed_augment_check(cx, o->augment));
 }
 
 heed_picture_training *heed_picture_training_new(heed_ctx *cx, const heed_picture_training_opts *opts) {
     if (!opts_ok(cx, opts)) return NULL;
     heed_picture_training *t = heed_mem_new(cx, sizeof *t);
     if (!t) return NULL;
-    *t = (heed_picture_training){.opts = *opts};
+    *t = (heed_picture_training){.opts = *opts, .hat = {.passes = 1}};
     heed_picture_training_opts *o = &t->opts;
     if (!o->train_rows) o->n_train = heed_picture_set_data(o->train)->n;
     if (o->repeats < 1) o->repeats = 1;
@@ -366,27 +402,28 @@ heed_picture_training *heed_picture_training_new(heed_ctx *cx, const heed_pictur
     }
     const struct picture_batches_opts batches = batches_of(t, 0);
     const int64_t per_epoch = picture_batches_per_epoch(&batches);
-    t->loop = (heed_loop_source){.own = t,
-                                 .unit = "examples",
-                                 .metrics = t->metrics.list,
-                                 .per_epoch = per_epoch,
-                                 .passes = picture_batches_parts(&batches),
-                                 .valid = o->valid != NULL,
-                                 .test = o->test != NULL,
-                                 .n_train = o->n_train,
-                                 .n_valid = o->valid_rows ? o->n_valid : pictures_in(o->valid),
-                                 .n_test = pictures_in(o->test),
-                                 .plan_from = per_epoch > 1 ? per_epoch - 2 : 0,
-                                 .n_plan = 3,
-                                 .seen = seen,
-                                 .seek = seek,
-                                 .next = next,
-                                 .feed = feed,
-                                 .forward = forward,
-                                 .measure = measure,
-                                 .measure_some = measure_some,
-                                 .settings = settings,
-                                 .close = close};
+    t->loop =
+        (heed_loop_source){.own = t,
+                           .unit = "examples",
+                           .metrics = t->metrics.list,
+                           .per_epoch = per_epoch,
+                           .passes = picture_batches_parts(&batches) * (o->hat.iterations > 1 ? o->hat.iterations : 1),
+                           .valid = o->valid != NULL,
+                           .test = o->test != NULL,
+                           .n_train = o->n_train,
+                           .n_valid = o->valid_rows ? o->n_valid : pictures_in(o->valid),
+                           .n_test = pictures_in(o->test),
+                           .plan_from = per_epoch > 1 ? per_epoch - 2 : 0,
+                           .n_plan = 3,
+                           .seen = seen,
+                           .seek = seek,
+                           .next = next,
+                           .feed = feed,
+                           .forward = forward,
+                           .measure = measure,
+                           .measure_some = measure_some,
+                           .settings = settings,
+                           .close = close};
     if (heed_metrics_find(cx, heed_picture_metrics(heed_picture_set_data(o->train)->classes), &t->metrics)) return t;
     heed_mem_free(cx, t);
     return NULL;

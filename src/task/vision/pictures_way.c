@@ -164,6 +164,7 @@ static bool check(heed_run *r) {
             return run_misused(r, "--%s needs a --teacher", of_teacher[i]);
     if (run_given(r, "crop-area") && run_given(r, "crop-padding"))
         return run_misused(r, "--crop-area and --crop-padding: one kind of crop at a time");
+    if (!picture_hat_fits(r)) return false;
     if (run_given(r, "teacher") && heed_head_for(r->family, "distil")) r->head = "distil";
     return true;
 }
@@ -213,7 +214,8 @@ static bool plan(heed_run *r) {
                                              .teacher_input = &p->teacher_input,
                                              .distillation = soft ? HEED_DISTIL_SOFT : HEED_DISTIL_HARD,
                                              .alpha = run_number(r, "distillation-alpha"),
-                                             .temperature = run_number(r, "temperature")};
+                                             .temperature = run_number(r, "temperature"),
+                                             .hat = picture_hat(r, (p->n_train + b.batch - 1) / b.batch)};
     p->training = heed_picture_training_new(r->cx, &opts);
     r->loop.source = heed_picture_training_source(p->training);
     return r->loop.source;
@@ -274,10 +276,13 @@ struct measured {
     heed_picture_set *set;
     char **names; /* of the classes, as the model has them */
     int32_t *label;
+    struct evaluated_frequencies frequencies;
+    struct heed_evaluated more;
 };
 
 static void free_measured(heed_ctx *cx, void *own) {
     struct measured *const m = own;
+    picture_frequencies_free(cx, &m->frequencies);
     heed_mem_free(cx, m->label);
     heed_picture_set_free(cx, m->set);
     heed_mem_free(cx, m->names);
@@ -292,8 +297,26 @@ static bool predict(heed_run *r, const heed_model *model, const heed_picture_inp
     to->n = d->n;
     to->truth = d;
     to->label = m->label;
+    to->more = &m->more;
     return heed_metrics_find(r->cx, heed_picture_metrics(heed_picture_classes(model)), &to->metrics) &&
            heed_picture_measure(r->cx, model, m->set, input, &opts, &to->score);
+}
+
+static bool asks_frequencies(const heed_run *r) { return run_knows(r, "frequencies") && run_flag(r, "frequencies"); }
+
+/* Pictures that are gone through many times are decoded once. */
+static bool ready_frequencies(heed_run *r, heed_picture_input *input, struct measured *m) {
+    if (!asks_frequencies(r)) return true;
+    m->more.frequencies = &m->frequencies;
+    return picture_radii(r->cx, run_text(r, "radii"), input, &m->frequencies) &&
+           heed_picture_set_keep(r->cx, m->set, input->channels, &input->processor, keep_limit(r), &input->kept_sized);
+}
+
+static bool find_frequencies(heed_run *r, const heed_model *model, const heed_picture_input *input,
+                             struct measured *m) {
+    const heed_picture_measure_opts opts = {.batch = run_given(r, "batch") ? run_int(r, "batch") : 0,
+                                            .workers = workers_of(r)};
+    return !asks_frequencies(r) || picture_frequencies(r->cx, model, m->set, input, &opts, &m->frequencies);
 }
 
 /* The classes are those of the model. */
@@ -313,7 +336,8 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     heed_model *const model = heed_directory_model(cx, r->measured, &(heed_load_opts){.map = true});
     heed_picture_input input;
     const bool ok = model && heed_picture_input_of(cx, model, &input) && read_processor(cx, model, r->dir, &input) &&
-                    load_measured(r, model, part, m) && predict(r, model, &input, m, to);
+                    load_measured(r, model, part, m) && ready_frequencies(r, &input, m) &&
+                    predict(r, model, &input, m, to) && find_frequencies(r, model, &input, m);
     heed_model_free(cx, model);
     return ok;
 }

@@ -48,6 +48,24 @@ grep -q '"image_mean"' learnt/preprocessor_config.json || fail 'how pictures are
 expect 0 eval learnt --data data --part train --json
 says '"accuracy": 1'
 
+# accuracy against frequencies: dark and light differ by their mean alone, and all frequencies are the picture
+expect 0 eval learnt --data data --frequencies --radii 0,2,6.5 --png curves.png
+says '^ *0    100.00 %     50.00 %$'
+says '^ *6.5    100.00 %     50.00 %$'
+[ -s curves.png ] || fail 'curves as a picture'
+expect 0 eval learnt --data data --frequencies --against area --svg both.svg --json --threads 2
+says '"against": \{'
+says '"model": "area"'
+says '"radius": 4.0'
+[ "$(grep -c '"low_pass"' out)" = 10 ] || fail 'five radii of two models'
+grep -q learnt both.svg || grep -q '<svg' both.svg || fail 'both models in a picture'
+expect 0 train classify --data digits --steps 1 --batch 8 --out digits-mlp
+wrong 1 'digits-mlp: --frequencies is for models that classify pictures' eval digits-mlp --data digits --frequencies
+wrong 1 "eval: --radii: '2,1' is not a list of 1 to 64 rising numbers from 0, such as 2,4,8" eval learnt --data data --frequencies --radii 2,1
+wrong 1 "eval: --radii: '' is not a list.*" eval learnt --data data --frequencies --radii ''
+wrong 2 'eval: --radii goes with --frequencies' eval learnt --data data --radii 2
+wrong 2 'eval: --against goes with --frequencies' eval learnt --data data --against area
+
 # a directory that does not say how pictures are prepared: what is assumed is said
 mkdir -p silent
 cp learnt/config.json learnt/model.safetensors silent
@@ -87,6 +105,25 @@ wrong 2 'train: --temperature needs a --teacher' train classify --model vit --da
 wrong 2 'train: --crop-area and --crop-padding: one kind of crop at a time$' train classify --model vit --data data --crop-area 0.5 --crop-padding 2 --out wrong
 wrong 2 'train: --mixup is for models of pictures, which mlp is not' train classify --data digits --mixup 1 --out wrong
 wrong 2 'train: --target is for tables' train classify --model vit --data data --target x --out wrong
+
+# HAT, with all of the augmentation: the same bits for any number of threads, and of a run that was resumed while it makes
+# all passes, and after that
+hat="--hat --adv-lr 0.1 --adv-eps 0.15 --micro-batch 3 --set hidden_dropout_prob=0.2 --batch 5 --schedule constant"
+expect 0 train classify --model vit --data data $tiny $all $hat --steps 6 --out hat --threads 1
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 2 --out hat2 --threads 2
+wrong 1 '.*HAT updates was 3, is 4' train classify --quiet --model vit --data data $tiny $all $hat --steps 6 --out hat2 --resume
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 5 --out hat2 --resume
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 6 --out hat2 --resume
+expect 0 train classify --model vit --data data $tiny $all $hat --adv-epochs 1 --steps 6 --out hat3 --threads 2
+cmp hat3/model.safetensors hat2/model.safetensors || fail 'the same bits with HAT, resumed'
+expect 0 train classify --model vit --data data $tiny $all $hat --steps 6 --out hat4 --threads 2 --memory 200M
+cmp hat/model.safetensors hat4/model.safetensors || fail 'the same bits with HAT for 1 and 2 threads'
+cmp hat/model.safetensors hat3/model.safetensors >cmp.out && fail 'fewer passes, other weights'
+expect 0 train classify --model deit --data data $tiny --teacher learnt --hat --adv-iters 2 --adv-kl-weight 0 --steps 2 --batch 4 --out hat-taught
+wrong 2 'train: --adv-eps needs --hat' train classify --model vit --data data --adv-eps 0.1 --out wrong
+wrong 2 'train classify: --adv-iters: 0 is not between 1 and 100' train classify --model vit --data data --hat --adv-iters 0 --out wrong
+wrong 2 'train classify: --adv-lr: -1 is not between 1e-09 and 1000' train classify --model vit --data data --hat --adv-lr=-1 --out wrong
+wrong 2 'train: --hat is for models of pictures, which mlp is not' train classify --data digits --hat --out wrong
 
 # drawn digits: one channel
 expect 0 train classify --model vit --data digits $tiny --set patch_size=14 --steps 1 --batch 8 --out digits

@@ -70,6 +70,7 @@ static const struct {
     {"swin", NULL, "num_heads=1,2 use_absolute_embeddings=true"},
     {"swinv2", NULL, "num_heads=1,2"},
     {"timm-swin", NULL, "num_heads=1,2 window_size=3"},
+    {"timm-swinv2", NULL, "num_heads=1,2 window_size=3 proj_drop_rate=0.1"},
     {"mixer", NULL, "drop_path_rate=0.1"},
     {"perceiver", "classify", "num_labels=3 qk_channels=4 v_channels=8"},
     {"perceiver", "fourier", "max_resolution=[8,6]"},

@@ -7,9 +7,9 @@ import inspect
 import pathlib
 
 import timm
-from timm.models import cait, deit, mlp_mixer, swin_transformer, vision_transformer, volo
+from timm.models import cait, deit, mlp_mixer, swin_transformer, swin_transformer_v2, vision_transformer, volo
 
-MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "mixer": [mlp_mixer], "cait": [cait], "volo": [volo]}
+MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "swinv2": [swin_transformer_v2], "mixer": [mlp_mixer], "cait": [cait], "volo": [volo]}
 NORMS = {"LayerNorm": None, "RmsNorm": "rmsnorm", "rmsnorm": "rmsnorm", "Affine": "affine"}
 found = {}
 

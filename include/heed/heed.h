@@ -2,6 +2,7 @@
 #ifndef HEED_HEED_H
 #define HEED_HEED_H
 
+#include "heed/assign.h"
 #include "heed/attend.h"
 #include "heed/attention.h"
 #include "heed/augment.h"

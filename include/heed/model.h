@@ -63,7 +63,8 @@ typedef struct heed_build {
 typedef struct heed_head {
     const char *architecture; /* "BertForMaskedLM" */
     const char *tasks;        /* what `heed train` and `heed new --task` call it: "regress classify"; "": nothing */
-    const char *inputs;       /* the names that forward takes: "input_ids attention_mask labels" */
+    const char *inputs;       /* the names that forward takes: "input_ids attention_mask labels"; in one that is there
+                               * for each example * stands for its number: "pixel_values labels.*.boxes" */
     bool bare;                /* the body alone: its parameters have names without the family's base */
     const heed_key *keys;     /* of config.json, beside the family's; NULL: none */
     /* Reads the config into own and declares the parameters, those of the body first. own is zeroed; memory that it
@@ -105,10 +106,12 @@ typedef struct heed_family {
     /* "key=value" texts, NULL at the end, or NULL: what a config.json that lacks a key means by it, where that is not
      * the standard of the table, because others write such files too. */
     const char *const *absent;
-    const void *kind;      /* what tells it from its kin, for the build functions that they share: names of parameters,
-                            * constants; NULL: it has no kin */
-    const char *processor; /* transformers' class that prepares its pictures: "DeiTImageProcessor"; NULL: ViT's */
-    size_t size;           /* of the family's own struct */
+    const void *kind; /* what tells it from its kin, for the build functions that they share: names of parameters,
+                       * constants; NULL: it has no kin */
+    const char *const *inner; /* keys whose value is the config of another family, and that one, in pairs:
+                               * "backbone_config", "resnet"; set as backbone_config.KEY. NULL at the end, or none */
+    const char *processor;    /* transformers' class that prepares its pictures: "DeiTImageProcessor"; NULL: ViT's */
+    size_t size;              /* of the family's own struct */
 } heed_family;
 
 HEED_API int heed_family_count(void);
@@ -117,6 +120,7 @@ HEED_API const heed_family *heed_family_find(const char *name); /* by name or by
 /* The head for a task ("classify"), or the first one for NULL; by "architectures"' name. NULL when there is none. */
 HEED_API const heed_head *heed_head_for(const heed_family *family, const char *task);
 HEED_API const heed_head *heed_head_named(const heed_family *family, const char *architecture);
+HEED_API bool heed_head_takes(const heed_head *head, const char *input); /* is it among `inputs`? */
 
 /* A model with fresh weights. settings: "key=value" texts that override the defaults; lists are written 128,64 or
  * [128,64]. An unknown key, a value of the wrong kind or a missing one is a sentence. */

@@ -48,6 +48,7 @@ typedef enum heed_param_kind {
     HEED_PARAM_FUSED, /* its own, which files hold as its slices */
     HEED_PARAM_SLICE, /* some rows of `target`, a fused parameter */
 } heed_param_kind;
+typedef enum heed_norm_part { HEED_NORM_NONE, HEED_NORM_AFFINE, HEED_NORM_RUNNING } heed_norm_part;
 typedef struct heed_param {
     const char *name;
     int rank;
@@ -74,11 +75,13 @@ typedef struct heed_param {
     bool decays; /* weight decay applies: not to biases and norms */
     bool frozen; /* no gradient */
     bool buffer; /* not a parameter: computed, as the running mean of batch norm; frozen, and no pattern changes it */
-    float lr_scale;                    /* of the learning rate; 1 */
-    bool linear;                       /* the weight of a linear layer; only such can be adapted */
-    bool lora;                         /* a matrix of an adapter: the model's own files neither hold nor get it */
-    bool external;                     /* its numbers come from elsewhere: the model's own files are not asked */
-    bool fresh;                        /* drawn, since the file that the set came from lacks it */
+    heed_norm_part norm_part; /* what it is of a frozen batch norm */
+    bool live;                /* of such a norm's running mean: it learns all the same, see heed_batch_norms_train */
+    float lr_scale;           /* of the learning rate; 1 */
+    bool linear;              /* the weight of a linear layer; only such can be adapted */
+    bool lora;                /* a matrix of an adapter: the model's own files neither hold nor get it */
+    bool external;            /* its numbers come from elsewhere: the model's own files are not asked */
+    bool fresh;               /* drawn, since the file that the set came from lacks it */
     const struct param_resize *resize; /* of a table over a grid: how fine-tuning takes it from one of another size */
     struct heed_adapter *adapters;     /* of a linear layer's weight, those of slices with what they are slices of */
 } heed_param;
@@ -229,7 +232,10 @@ HEED_API bool heed_conv_transpose1d_make(heed_ctx *cx, heed_params *set, const c
 HEED_API heed_tensor *heed_conv_run(heed_ctx *cx, const heed_conv_layer *layer, heed_tensor *x);
 
 /* weight, bias, and the buffers running_mean, running_var and num_batches_tracked. While training, the batch's
- * statistics are used and forward writes the buffers: by one context at a time. Otherwise the buffers are used. */
+ * statistics are used and forward writes the buffers: by one context at a time. Otherwise the buffers are used. Of a
+ * batch that is trained in parts, each part has statistics of its own, and the running ones take in one part after the
+ * other: the same as PyTorch's where gradients are accumulated. Computed twice (heed_recompute), a batch counts once; a
+ * moving average of weights goes with the latest statistics, as torch's AveragedModel. */
 typedef struct heed_batch_norm_layer {
     heed_param *weight, *bias, *running_mean, *running_var, *num_batches_tracked;
     float eps, momentum; /* momentum 0: the average of all batches */
@@ -237,6 +243,13 @@ typedef struct heed_batch_norm_layer {
 } heed_batch_norm_layer;
 HEED_API bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
                                    float momentum, heed_batch_norm_layer *layer);
+/* Frozen: the buffers are used while training, too, and weight and bias are buffers as well; there is no
+ * num_batches_tracked. So detectors have the norms of their backbones. */
+HEED_API bool heed_frozen_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels,
+                                          float eps, float momentum, heed_batch_norm_layer *layer);
+/* Whether the frozen batch norms of a set learn: from scratch they must, since fresh ones normalise nothing. Before the
+ * set is bound to gradients or given to a trainer; a file does not say it. How many there are. */
+HEED_API int heed_batch_norms_train(heed_ctx *cx, heed_params *set, bool train);
 HEED_API heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x);
 /* norm(conv(x)), then the activation; and norm(linear(x)) of x (…,C), whose statistics are over all but the last axis.
  * A model that is only run computes one product with weights in which the norm is folded. */

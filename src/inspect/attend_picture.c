@@ -80,8 +80,11 @@ static const heed_axis *learned_axis(struct attended *a, const struct picture_pl
 }
 
 static void name_token(const struct picture_place *p, int64_t i, char *to) {
-    const int64_t number = i - p->classes - p->distillations, patch = number - p->registers;
-    if (patch >= 0)
+    const int64_t number = i - p->classes - p->distillations, patch = number - p->registers,
+                  behind = patch - p->grid[0] * p->grid[1];
+    if (behind >= 0)
+        snprintf(to, NAME_ROOM, "detection %lld", (long long)behind);
+    else if (patch >= 0)
         snprintf(to, NAME_ROOM, "%lld,%lld", (long long)(patch / p->grid[1]), (long long)(patch % p->grid[1]));
     else
         snprintf(to, NAME_ROOM,
@@ -94,9 +97,9 @@ static void name_token(const struct picture_place *p, int64_t i, char *to) {
 
 /* The tokens, which layers that have them alike share. */
 static const heed_axis *token_axis(struct attended *a, const struct picture_place *p) {
-    const int64_t first = tokens_before(p), n = first + p->grid[0] * p->grid[1];
+    const int64_t first = tokens_before(p), n = first + p->grid[0] * p->grid[1] + p->detections;
     for (const struct side *s = a->sides; s; s = s->before)
-        if (s->axis.first == first && s->axis.rows == p->grid[0] && s->axis.columns == p->grid[1] &&
+        if (s->axis.n == n && s->axis.first == first && s->axis.rows == p->grid[0] && s->axis.columns == p->grid[1] &&
             s->axis.patch_height == p->patch[0] && s->axis.patch_width == p->patch[1] &&
             s->axis.has_class == (p->classes > 0))
             return &s->axis;

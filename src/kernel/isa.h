@@ -29,6 +29,7 @@ enum gemm_strips { STRIPS_PASS, STRIPS_KEEP, STRIPS_KEPT };
 
 #define WORDS_MORE 32 /* numbers that random_words may write beyond those asked for, at most */
 #define SAMPLE_RUN 16 /* sample_rows: the width, and the room of arrays of n, are whole multiples of it */
+#define ASSIGN_RUN 8  /* relax_columns: n is a whole multiple of it */
 
 struct additive_rows;
 struct additive_block;
@@ -44,6 +45,7 @@ struct isa {
     const char *name;
 #define ISA(ret, name, args) ret(*name) args;
 #include "kernel/isa_additive.def"
+#include "kernel/isa_assign.def"
 #include "kernel/isa_attention.def"
 #include "kernel/isa_conv.def"
 #include "kernel/isa_fft.def"

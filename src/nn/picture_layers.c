@@ -67,20 +67,51 @@ static bool affine_make(heed_ctx *cx, heed_params *set, const char *prefix, int6
     return !heed_failed(cx);
 }
 
-bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
-                          float momentum, heed_batch_norm_layer *layer) {
+static bool norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps, float momentum,
+                      bool frozen, heed_batch_norm_layer *layer) {
     if (heed_failed(cx)) return false;
     if (!layer) return heed_fail(cx, HEED_ERR_USAGE, "batch_norm: the layer is NULL");
-    *layer = (heed_batch_norm_layer){.eps = eps, .momentum = momentum};
+    *layer = (heed_batch_norm_layer){.eps = eps, .momentum = momentum, .frozen = frozen};
     if (!affine_make(cx, set, prefix, channels, &layer->weight, &layer->bias)) return false;
     layer->running_mean =
         heed_param_buffer(cx, set, prefix, "running_mean", 1, &channels, (heed_init){.kind = HEED_INIT_ZEROS});
     layer->running_var =
         heed_param_buffer(cx, set, prefix, "running_var", 1, &channels, (heed_init){.kind = HEED_INIT_ONES});
+    return !heed_failed(cx);
+}
+
+bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
+                          float momentum, heed_batch_norm_layer *layer) {
+    if (!norm_make(cx, set, prefix, channels, eps, momentum, false, layer)) return false;
     layer->num_batches_tracked =
         heed_param_buffer(cx, set, prefix, "num_batches_tracked", 0, NULL, (heed_init){.kind = HEED_INIT_ZEROS});
     if (layer->num_batches_tracked) layer->num_batches_tracked->stored = HEED_I64;
     return !heed_failed(cx);
+}
+
+bool heed_frozen_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels, float eps,
+                                 float momentum, heed_batch_norm_layer *layer) {
+    if (!norm_make(cx, set, prefix, channels, eps, momentum, true, layer)) return false;
+    heed_param *const affine[] = {layer->weight, layer->bias};
+    for (int i = 0; i < 2; i++) {
+        affine[i]->buffer = affine[i]->frozen = true;
+        affine[i]->norm_part = HEED_NORM_AFFINE;
+    }
+    layer->running_mean->norm_part = layer->running_var->norm_part = HEED_NORM_RUNNING;
+    return true;
+}
+
+int heed_batch_norms_train(heed_ctx *cx, heed_params *set, bool train) {
+    int n = 0;
+    if (heed_failed(cx)) return 0;
+    if (!set) return heed_fail(cx, HEED_ERR_USAGE, "batch_norm: the set is NULL"), 0;
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i];
+        if (p->norm_part == HEED_NORM_AFFINE) p->buffer = p->frozen = !train;
+        if (p->norm_part == HEED_NORM_RUNNING) p->live = train;
+        n += p->norm_part == HEED_NORM_RUNNING;
+    }
+    return n / 2;
 }
 
 heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x) {
@@ -88,12 +119,13 @@ heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *laye
     heed_tensor *const gamma = heed_param_tensor(cx, layer ? layer->weight : NULL);
     if (!e || !gamma) return NULL;
     heed_tensor *const beta = heed_param_tensor(cx, layer->bias);
-    if (!e->training)
+    if (!e->training || (layer->frozen && !layer->running_mean->live))
         return heed_batch_norm(cx, x, gamma, beta, heed_param_tensor(cx, layer->running_mean),
                                heed_param_tensor(cx, layer->running_var), layer->eps);
+    const heed_param *const count = layer->num_batches_tracked;
     const heed_running running = {.mean = layer->running_mean->value,
                                   .variance = layer->running_var->value,
-                                  .count = layer->num_batches_tracked->value,
+                                  .count = count ? count->value : NULL,
                                   .momentum = layer->momentum};
     return heed_batch_norm_running(cx, x, gamma, beta, &running, layer->eps);
 }

@@ -23,7 +23,7 @@ FAINT = 4e-7       # of the largest gradient of all, or of 0.1: some are sums of
 
 def results(model, given, upstream, names):
     """Outputs and gradients by name."""
-    of = {k: v.to(model.dtype) if v.is_floating_point() else v for k, v in given.items()}
+    of = golden.as_type(given, model.dtype)
     output = dict(golden.flat(model(**of, output_attentions=True, return_dict=True)))
     if "loss" in output:
         output["loss"].backward()
@@ -33,6 +33,10 @@ def results(model, given, upstream, names):
         main.backward(upstream.to(main.dtype))
     grads = {f"grad.{n}": grad for n, grad in golden.gradients(model, names).items()}
     return {k: v.detach().double() for k, v in (output | grads).items()}, upstream
+
+
+def largest(t):
+    return t.abs().max().item() if t.numel() else 0.0
 
 
 def compare(heed, folder, model, given, names=None):
@@ -49,7 +53,7 @@ def compare(heed, folder, model, given, names=None):
     if any(t.isnan().any() for t in want.values()):
         return None, "PyTorch's own output is NaN"
     narrow, _ = results(model, given, upstream, names)
-    tensors = {k: v.float() if v.is_floating_point() else v.int() for k, v in given.items()}
+    tensors = {k: v.float() if v.is_floating_point() else v.int() for k, v in golden.flat(given)}
     if upstream is not None:
         tensors["grad_output"] = upstream
     save_file({k: v.contiguous() for k, v in tensors.items()}, folder / "in.safetensors")
@@ -61,14 +65,14 @@ def compare(heed, folder, model, given, names=None):
     missing = [k for k in want if k not in got]
     if missing:
         return float("inf"), "heed does not give " + ", ".join(missing[:5])
-    faint = FAINT * max([0.1] + [t.abs().max().item() for k, t in want.items() if k.startswith("grad.")])
+    faint = FAINT * max([0.1] + [largest(t) for k, t in want.items() if k.startswith("grad.")])
     worst = 0.0, ""
     for name, t in want.items():
         if got[name].shape != t.shape:
             return float("inf"), f"{name} is {tuple(got[name].shape)}, not {tuple(t.shape)}"
-        allowed = MULTIPLE * (narrow[name] - t).abs().max().item() + UNITS * t.abs().max().item()
+        allowed = MULTIPLE * largest(narrow[name] - t) + UNITS * largest(t)
         allowed += faint if name.startswith("grad.") else 1e-9
-        share = (got[name].double() - t).abs().max().item() / allowed
+        share = largest(got[name].double() - t) / allowed
         if not share <= worst[0]:
             worst = share, name
     return worst
@@ -112,7 +116,7 @@ def run(about, families, case, cases=20):
                 equal, most = equal + 1, max(most, share)
             else:
                 bad += 1
-                shapes = {name: tuple(t.shape) for name, t in given.items()}
+                shapes = {name: tuple(t.shape) for name, t in golden.flat(given)}
                 print(f"    {family} {number}: {where}: {share:.3g} of what is allowed; {shapes} {what}")
         print(f"{family}: {equal} of {arguments.cases} equal, {refused} not compared; at most {most:.2g} of what is allowed", flush=True)
     return bad > 0

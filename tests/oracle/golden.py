@@ -28,7 +28,7 @@ transformers.logging.disable_progress_bar()
 LARGEST = 50 * 1024
 MAIN = ("logits", "action_preds", "last_hidden_state", "prediction_logits", "start_logits")  # what grad_output multiplies
 SKIPPED = ("past_key_values", "hidden_states", "encoder_hidden_states", "decoder_hidden_states",
-           "encoder_last_hidden_state")
+           "encoder_last_hidden_state", "auxiliary_outputs")
 
 
 def seed(name):
@@ -42,18 +42,36 @@ def enliven(model):
         for name, p in model.named_parameters():
             if p.requires_grad:
                 p.copy_(p * 10 if p.dim() > 1 and not name.endswith("logit_scale") else p + 0.2 * torch.randn_like(p))
+        for module in model.modules():
+            if getattr(module, "running_var", None) is not None:  # of a batch norm, behind weights that are 10 times as large
+                module.running_mean.copy_(3 * torch.randn_like(module.running_mean))
+                module.running_var.copy_(100 * (0.5 + torch.rand_like(module.running_var)))
     return model
 
 
 def flat(output):
-    """NAME: tensor; tuples of tensors, one for each layer, become NAME.LAYER."""
+    """NAME: tensor; tuples of tensors, one for each layer, become NAME.LAYER, and dicts NAME.KEY; a list of dicts NAME.I.KEY."""
     for name, value in output.items():
         if name in SKIPPED or value is None:
             continue
         if isinstance(value, torch.Tensor):
             yield name, value
+        elif isinstance(value, dict):
+            yield from ((f"{name}.{key}", t) for key, t in flat(value))
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for i, each in enumerate(value):
+                yield from ((f"{name}.{i}.{key}", t) for key, t in flat(each))
         else:
             yield from ((f"{name}.{i}", t) for i, t in enumerate(value))
+
+
+def as_type(value, dtype):
+    """Its floats in another type, in lists and dicts too."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype) if value.is_floating_point() else value
+    if isinstance(value, dict):
+        return {k: as_type(v, dtype) for k, v in value.items()}
+    return [as_type(v, dtype) for v in value] if isinstance(value, list) else value
 
 
 def gradients(model, names):
@@ -68,6 +86,9 @@ def gradients(model, names):
     other = copy.deepcopy(model)
     for p, q in zip(other.parameters(), model.parameters()):
         p.data = torch.full_like(q, float("nan")) if q.grad is None else q.grad.clone()
+    for b in other.buffers():
+        if b.is_floating_point():
+            b.fill_(float("nan"))
     with tempfile.TemporaryDirectory() as folder:
         other.save_pretrained(folder)
         saved = load_file(pathlib.Path(folder) / "model.safetensors")
@@ -107,9 +128,9 @@ def write(path, model, inputs, config):
     if hasattr(model, "set_attn_implementation"):
         model.set_attn_implementation("eager")
         options = dict(output_attentions=True, return_dict=True)
-    wide = {k: v.double() if v.is_floating_point() else v for k, v in inputs.items()}
+    wide = as_type(inputs, torch.float64)
     output = dict(flat(model.double()(**wide, **options)))
-    tensors = {f"in.{k}": stored(v) for k, v in inputs.items()} | {f"out.{k}": stored(v) for k, v in output.items()}
+    tensors = {f"in.{k}": stored(v) for k, v in flat(inputs)} | {f"out.{k}": stored(v) for k, v in output.items()}
     if "loss" in output:
         if output["loss"].requires_grad:
             output["loss"].backward()

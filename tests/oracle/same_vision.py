@@ -145,6 +145,19 @@ def swinv2(r):
     return model, given
 
 
+def resnet(r):
+    stages, kind = r.randint(1, 5), r.choice(["basic", "bottleneck"])
+    widths = [4 * r.randint(1, 4) + r.randint(0, 3) for _ in range(stages)]
+    keys = some(r, downsample_in_first_stage=[True], downsample_in_bottleneck=[True], num_channels=[1, 2, 4])
+    config = hf.ResNetConfig(embedding_size=r.choice([widths[0], r.randint(1, 9)]), hidden_sizes=widths, depths=[r.randint(1, 3) for _ in range(stages)], layer_type=kind,
+                             hidden_act=r.choice([a for a in ACTS if a != "relu2"]), **keys, **kind_of_labels(r))
+    head, rows = r.choice(["Model", "ForImageClassification"]), r.randint(1, 3)
+    given = dict(pixel_values=torch.randn(rows, config.num_channels, r.randint(1, 70), r.randint(1, 70)))
+    if head == "ForImageClassification":
+        given["labels"] = labels_for(r, config, rows)
+    return getattr(hf, "ResNet" + head)(config), given
+
+
 # ---- timm ----
 
 def some(r, **choices):
@@ -241,6 +254,18 @@ def mixer(r):
     return model, timm_inputs(r, model, args, args["img_size"])
 
 
+def timm_resnet(r):
+    args = dict(channels=[4 * r.randint(1, 3) for _ in range(4)], layers=[r.randint(1, 2) for _ in range(4)])
+    kind = r.choice(["resnet18", "resnet26", "resnet10t", "resnet14t", "resnet50d", "resnext50d_32x4d", "wide_resnet50_2", "resnet101s", "resnet34d", "resnet50c"])
+    if kind.startswith("resnext"):
+        args |= dict(cardinality=4, base_width=r.choice([16, 32]))
+    args |= some(r, in_chans=[1, 2], output_stride=[8, 16], avg_down=[True, False], act_layer=["silu", "gelu", "leaky_relu"], stem_width=[8, 12], stem_type=["", "deep", "deep_tiered"], drop_path_rate=[0.1],
+                 replace_stem_pool=[True], down_kernel_size=[3], zero_init_last=[False], block_reduce_first=[2] if "next" not in kind else [1], drop_rate=[0.1],
+                 global_pool=["avg", "max", "avgmax", "catavgmax", "fast", "fastavgmax"], norm_layer=["batchnorm"])
+    model = timm_model(kind, r.choice([0, 2, 5]), args)
+    return model, timm_inputs(r, model, args, [r.randint(1, 80), r.randint(1, 80)])
+
+
 def cait(r):
     heads, patch = r.randint(1, 4), r.randint(1, 4)
     args = dict(embed_dim=heads * r.randint(3, 6), depth=r.randint(0, 3), num_heads=heads, patch_size=patch, img_size=[patch * r.randint(1, 4), patch * r.randint(1, 4)],
@@ -297,7 +322,7 @@ def save(model, folder, modules=False):
     drawn.save_weights(model, folder)
 
 
-FAMILIES = {"timm-swin": timm_swin, "timm-swinv2": timm_swinv2, "mixer": mixer, "cait": cait, "volo": volo, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2,
+FAMILIES = {"timm-swin": timm_swin, "timm-swinv2": timm_swinv2, "mixer": mixer, "cait": cait, "volo": volo, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2, "resnet": resnet, "timm-resnet": timm_resnet,
             "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
 
 

@@ -29,6 +29,8 @@ def names(model):
         kinds = {volo.OutlookAttention: "outlook_attentions", volo.Attention: "attentions", volo.ClassAttention: "class_attentions"}
         of = [kinds[type(m)] for m in model.modules() if type(m) in kinds]
         return [f"{kind}.{of[:n].count(kind)}" for n, kind in enumerate(of)]
+    if hasattr(model, "layer1"):
+        return []
     if not hasattr(model, "layers"):
         late = getattr(model, "blocks_token_only", [])
         return [f"attentions.{i}" for i in range(len(model.blocks))] + [f"class_attentions.{i}" for i in range(len(late))]

@@ -2,15 +2,17 @@
 
 Each line of src/model/vision/timm_FAMILY.def is a name and the arguments of its class that are not the class's own defaults."""
 import torchvision_ops  # noqa: F401, before timm
+import fnmatch
 import functools
 import inspect
 import pathlib
 
 import timm
-from timm.models import cait, deit, mlp_mixer, swin_transformer, swin_transformer_v2, vision_transformer, volo
+from timm.models import cait, deit, mlp_mixer, resnet, swin_transformer, swin_transformer_v2, vision_transformer, volo
 
-MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "swinv2": [swin_transformer_v2], "mixer": [mlp_mixer], "cait": [cait], "volo": [volo]}
-NORMS = {"LayerNorm": None, "RmsNorm": "rmsnorm", "rmsnorm": "rmsnorm", "Affine": "affine"}
+MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "swinv2": [swin_transformer_v2], "mixer": [mlp_mixer], "cait": [cait], "volo": [volo], "resnet": [resnet]}
+NAMES = {"resnet": ("resnet[0-9]*", "resnext[0-9]*", "wide_resnet*")}  # of a module not all
+NORMS = {"LayerNorm": None, "RmsNorm": "rmsnorm", "rmsnorm": "rmsnorm", "Affine": "affine", "groupnorm": "groupnorm"}
 found = {}
 
 
@@ -71,7 +73,7 @@ def main():
     for family, modules in MODULES.items():
         for module in modules:
             module.build_model_with_cfg = noted
-        names = sorted(n for n in timm.list_models() if timm.model_entrypoint(n).__module__ in [m.__name__ for m in modules])
+        names = sorted(n for n in timm.list_models() if timm.model_entrypoint(n).__module__ in [m.__name__ for m in modules] and any(fnmatch.fnmatch(n, p) for p in NAMES.get(family, "*")))
         lines = [f'TIMM("{name}", "{row(name)}")' for name in names]
         head = f"/* timm's architectures and what is not its class's default; made by tests/oracle/timm_tables.py, timm {timm.__version__}. */"
         (folder / f"timm_{family}.def").write_text("\n".join(["/* clang-format off */", head, *lines, "/* clang-format on */", ""]))

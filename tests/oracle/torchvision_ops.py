@@ -5,8 +5,10 @@ import re
 
 import torch
 
-LIBRARY = torch.library.Library("torchvision", "DEF")
-if not hasattr(torch.ops.torchvision, "nms"):
+try:
+    import torchvision  # noqa: F401, with its operators
+except Exception:
+    LIBRARY = torch.library.Library("torchvision", "DEF")
     found = importlib.util.find_spec("torchvision")
     source = pathlib.Path(found.submodule_search_locations[0], "_meta_registrations.py").read_text() if found else ""
     for name in sorted(set(re.findall(r'(?:register_meta\("|torchvision::)([a-z_0-9]+)', source))):

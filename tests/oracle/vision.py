@@ -313,8 +313,43 @@ def mixer_gated():
     return model, pictures(2, 6, 6)
 
 
+# ---- residual networks ----
+
+def resnet(**keys):
+    return hf.ResNetConfig(**(dict(embedding_size=4, hidden_sizes=[4, 8], depths=[2, 1]) | keys))
+
+
+@case
+def resnet_classify():  # bottlenecks that shrink in their first convolution
+    config = resnet(hidden_sizes=[8, 12], depths=[1, 2], downsample_in_bottleneck=True, num_labels=4, hidden_act="gelu")
+    return hf.ResNetForImageClassification(config), pictures(3, 17, 10) | dict(labels=torch.tensor([3, 0, 1]))
+
+
+@case
+def resnet_bare():  # both stages shrink
+    return hf.ResNetModel(resnet(hidden_sizes=[4, 5], layer_type="basic", downsample_in_first_stage=True, num_channels=1)), pictures(2, 34, 11, 1)
+
+
+NARROW = dict(channels=[1, 2, 2, 2], layers=[1, 1, 1, 1], in_chans=1)
+
+
+@case
+def timm_resnet_classify():  # its stem has 64 channels, whatever the config
+    return timm_model("resnet18", num_classes=3, model_args=NARROW), pictures(2, 13, 18, 1) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def timm_resnet_bare():  # groups, a deep stem, shortcuts that average, dilation
+    args = NARROW | dict(cardinality=2, base_width=64, stem_width=4, output_stride=16, act_layer="silu", global_pool="catavgmax", zero_init_last=False)
+    model = timm_model("resnext50d_32x4d", num_classes=0, model_args=args)
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(2, 31, 18, 1)
+
+
 def make(folder):
     for name, f in CASES.items():
+        if not golden.wanted(name):
+            continue
         golden.seed(name)
         model, inputs = f()
         golden.save(folder / name, golden.enliven(model), inputs, getattr(model, "config_of_timm", None))

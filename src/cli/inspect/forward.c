@@ -49,11 +49,11 @@ static bool read_inputs(heed_ctx *cx, heed_safetensors *st, const char *path, co
     for (int64_t i = 0; i < heed_safetensors_count(st) && !heed_failed(cx); i++) {
         const heed_array *a = heed_safetensors_get(cx, st, i);
         if (!a) return false;
-        const char *const inputs = heed_model_head(model)->inputs;
+        const heed_head *const head = heed_model_head(model);
         const bool gradient = strcmp(a->name, "grad_output") == 0;
-        if (!gradient && !text_among(inputs, a->name))
+        if (!gradient && !heed_head_takes(head, a->name))
             return heed_fail(cx, HEED_ERR_FORMAT, "%s: '%s' is not an input of %s, which takes: %s grad_output", path,
-                             escaped(a->name).s, heed_model_family(model)->name, inputs);
+                             escaped(a->name).s, heed_model_family(model)->name, head->inputs);
         heed_tensor *t = tensor_of(cx, a);
         if (gradient)
             *grad_output = t;
@@ -240,7 +240,8 @@ const struct command forward_command = {
     .words = "DIR --in FILE --out FILE",
     .about =
         "Runs a model on tensors of a safetensors file, named as the arguments of the model's forward function (x, y, "
-        "labels; input_ids, attention_mask, pixel_values, ...), and writes logits, the loss when there are labels or "
+        "labels; input_ids, attention_mask, pixel_values, labels.0.boxes, ...), and writes logits, the loss when there "
+        "are labels or "
         "y, "
         "and what else was asked for. Nothing is dropped out.\n\n"
         "The gradients are those of the loss; without labels, of sum(logits * grad_output) with grad_output among the "

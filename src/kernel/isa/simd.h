@@ -15,6 +15,7 @@
 
 #define ISA(ret, name, args) ret ISA_NAME(name) args;
 #include "kernel/isa_additive.def"
+#include "kernel/isa_assign.def"
 #include "kernel/isa_attention.def"
 #include "kernel/isa_conv.def"
 #include "kernel/isa_fft.def"

@@ -9,6 +9,7 @@ const struct isa ISA_NAME(isa) = {
     .name = ISA_STRING(ISA_SUFFIX),
 #define ISA(ret, name, args) .name = ISA_NAME(name),
 #include "kernel/isa_additive.def"
+#include "kernel/isa_assign.def"
 #include "kernel/isa_attention.def"
 #include "kernel/isa_conv.def"
 #include "kernel/isa_fft.def"

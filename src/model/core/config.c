@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define MAX_LABELS ((int64_t)1 << 24)
+/* What families call a picture's sides whose timm class has no argument img_size: it stands at the top, since timm
+ * would refuse it among the arguments. */
+#define INPUT_SIZE "input_size"
 
 /* ---- values as text ---- */
 
@@ -172,7 +175,7 @@ static void rename_labels(heed_ctx *cx, heed_json config) {
 
 /* Where a key is written: at the top, or among the arguments of a family that has them. */
 static heed_json place_of(heed_ctx *cx, const heed_family *family, heed_json config, const char *key) {
-    if (!family->arguments || strcmp(key, "architecture") == 0) return config;
+    if (!family->arguments || strcmp(key, "architecture") == 0 || strcmp(key, INPUT_SIZE) == 0) return config;
     const heed_json args = heed_json_find(cx, config, family->arguments);
     const bool there = heed_json_kind_of(args) == HEED_JSON_OBJECT;
     if (strcmp(key, "num_classes") == 0 &&
@@ -181,9 +184,34 @@ static heed_json place_of(heed_ctx *cx, const heed_family *family, heed_json con
     return there ? args : heed_json_put_object(cx, config, family->arguments);
 }
 
+/* "backbone_config.depths=2,2": the family of the inner config, whose key the setting names behind the dot; NULL: there
+ * is none of that name. */
+static const heed_family *inner_of(const heed_family *family, const char *setting) {
+    for (int i = 0; family->inner && family->inner[i]; i += 2) {
+        const size_t length = strlen(family->inner[i]);
+        if (strncmp(setting, family->inner[i], length) == 0 && setting[length] == '.')
+            return heed_family_find(family->inner[i + 1]);
+    }
+    return NULL;
+}
+
+static bool set_inner(heed_ctx *cx, const heed_family *inner, heed_json config, const char *setting) {
+    char key[64];
+    const size_t dot = strcspn(setting, ".");
+    if (snprintf(key, sizeof key, "%.*s", (int)dot, setting) >= (int)sizeof key) return false;
+    heed_json at = heed_json_find(cx, config, key);
+    if (heed_json_kind_of(at) != HEED_JSON_OBJECT) {
+        at = heed_json_put_object(cx, config, key);
+        heed_json_put_text(cx, at, "model_type", inner->type);
+    }
+    return config_set(cx, inner, inner->heads, at, setting + dot + 1);
+}
+
 bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, heed_json config, const char *setting) {
     if (heed_failed(cx)) return false;
     if (!setting) return heed_fail(cx, HEED_ERR_USAGE, "%s: a setting is NULL", family->name);
+    const heed_family *const inner = inner_of(family, setting);
+    if (inner) return set_inner(cx, inner, config, setting);
     char classes[64]; /* timm's name of num_labels */
     if (family->arguments && strncmp(setting, "num_labels=", 11) == 0 && strlen(setting) < 32) {
         snprintf(classes, sizeof classes, "num_classes=%s", setting + 11);
@@ -370,16 +398,21 @@ static void put_named(heed_ctx *cx, const heed_family *family, heed_json to, con
     }
 }
 
+bool config_any_size(const heed_family *family) {
+    return find_key(family, family->heads, INPUT_SIZE, strlen(INPUT_SIZE)) != NULL;
+}
+
 /* What timm takes from pretrained_cfg: input_size is channels, height and width. */
-static void put_pretrained(heed_ctx *cx, heed_json to, heed_json given) {
+static void put_pretrained(heed_ctx *cx, const heed_family *family, heed_json to, heed_json given) {
+    const bool any_size = config_any_size(family);
     const heed_json size = heed_json_find(cx, given, "input_size");
     put_copy(cx, to, "num_classes", heed_json_find(cx, given, "num_classes"));
     const heed_json pool = heed_json_find(cx, given, "global_pool");
     if (heed_json_kind_of(pool) == HEED_JSON_TEXT) put_copy(cx, to, "global_pool", pool);
     if (heed_json_kind_of(size) != HEED_JSON_ARRAY || heed_json_count(size) != 3) return;
     put_copy(cx, to, "in_chans", heed_json_item(cx, size, 0));
-    if (!heed_json_bool_or(cx, given, "fixed_input_size", false)) return;
-    const heed_json sides = heed_json_put_array(cx, to, "img_size");
+    if (!any_size && !heed_json_bool_or(cx, given, "fixed_input_size", false)) return;
+    const heed_json sides = heed_json_put_array(cx, to, any_size ? INPUT_SIZE : "img_size");
     for (int i = 1; i < 3; i++) put_copy(cx, sides, NULL, heed_json_item(cx, size, i));
 }
 
@@ -391,9 +424,10 @@ heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json co
     for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));)
         if (key->standard) put_text(cx, to, key, key->standard);
     put_named(cx, family, to, named);
-    if (heed_json_kind_of(pretrained) == HEED_JSON_OBJECT) put_pretrained(cx, to, pretrained);
+    if (heed_json_kind_of(pretrained) == HEED_JSON_OBJECT) put_pretrained(cx, family, to, pretrained);
     put_copy(cx, to, "num_classes", heed_json_find(cx, config, "num_classes"));
     put_copy(cx, to, "global_pool", heed_json_find(cx, config, "global_pool"));
+    if (config_any_size(family)) put_copy(cx, to, INPUT_SIZE, heed_json_find(cx, config, INPUT_SIZE));
     for (heed_json v = heed_json_first(args); !heed_failed(cx) && heed_json_kind_of(v) != HEED_JSON_NONE;
          v = heed_json_next(v)) {
         const char *const name = heed_json_key(v);

@@ -16,6 +16,8 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
  * architecture is ("depth=12 num_heads=3"), and from the config's arguments, the later the stronger. An argument that
  * is no key is refused. */
 heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *named);
+/* Are pictures of any size taken by timm's class, too? It has no argument img_size then, and the size is input_size. */
+bool config_any_size(const heed_family *family);
 void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head);
 
 #endif

@@ -367,10 +367,29 @@ heed_json heed_model_decoding(const heed_model *m) {
     return m && heed_json_kind_of(m->decoding) != HEED_JSON_NONE ? m->decoding : heed_model_config(m);
 }
 
+/* Does `name` fit a pattern of `n` characters, in which * is a number from 0 on? */
+static bool input_fits(const char *name, const char *pattern, size_t n) {
+    for (const char *const end = pattern + n; pattern < end; pattern++) {
+        const size_t digits = strspn(name, "0123456789");
+        if (*pattern == '*' ? !digits || (digits > 1 && *name == '0') : *name != *pattern) return false;
+        name += *pattern == '*' ? digits : 1;
+    }
+    return !*name;
+}
+
+bool heed_head_takes(const heed_head *head, const char *input) {
+    for (const char *at = head && input ? head->inputs : NULL; at && *at;) {
+        const size_t n = strcspn(at, " ");
+        if (n && input_fits(input, at, n)) return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
 /* An input that nobody reads is a name misspelt. */
 static bool check_inputs(heed_ctx *cx, const heed_model *m, const heed_io *in) {
     for (int i = 0; i < in->n; i++)
-        if (!text_among(m->head->inputs, in->name[i]))
+        if (!heed_head_takes(m->head, in->name[i]))
             return heed_fail(cx, HEED_ERR_USAGE, "model_forward: '%s' is not an input of %s, which takes: %s",
                              escaped(in->name[i]).s, m->head->architecture, m->head->inputs);
     return true;

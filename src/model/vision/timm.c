@@ -7,8 +7,10 @@
 #include <strings.h>
 
 /* A pretrained_cfg that heed made says which pictures the model takes: timm does not ask its own table then. */
-static void put_size(heed_ctx *cx, heed_json config, heed_json args) {
-    const heed_json to = heed_json_find(cx, config, "pretrained_cfg"), size = heed_json_find(cx, args, "img_size");
+static void put_size(heed_ctx *cx, const heed_family *family, heed_json config, heed_json args) {
+    const bool any = config_any_size(family);
+    const char *const key = any ? "input_size" : "img_size";
+    const heed_json to = heed_json_find(cx, config, "pretrained_cfg"), size = heed_json_find(cx, args, key);
     const bool own = heed_json_kind_of(heed_json_find(cx, config, "heed_version")) == HEED_JSON_TEXT;
     if (heed_failed(cx) || !own || heed_json_kind_of(to) != HEED_JSON_OBJECT || heed_json_count(to) > 0) return;
     const bool list = heed_json_kind_of(size) == HEED_JSON_ARRAY;
@@ -17,31 +19,30 @@ static void put_size(heed_ctx *cx, heed_json config, heed_json args) {
     for (int i = 0; i < 2; i++) {
         const int64_t at = list && i < heed_json_count(size) ? i : 0;
         heed_json_put_int(cx, input, NULL,
-                          list ? heed_json_int(cx, heed_json_item(cx, size, at), NULL)
-                               : heed_json_int(cx, args, "img_size"));
+                          list ? heed_json_int(cx, heed_json_item(cx, size, at), NULL) : heed_json_int(cx, args, key));
     }
-    heed_json_put_bool(cx, to, "fixed_input_size", true);
+    heed_json_put_bool(cx, to, "fixed_input_size", !any);
 }
 
-/* Every argument of the config's architecture, which is one of `rows`; to be freed. */
-static heed_json arguments(heed_ctx *cx, const heed_family *family, heed_json config, const struct timm_row *rows) {
-    const char *const name = heed_json_text(cx, config, "architecture");
+heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *name) {
+    const struct timm_kind *const kind = family->kind;
     if (!name) return (heed_json){0};
     const size_t n = strcspn(name, "."); /* what follows says where the weights were trained */
-    for (const struct timm_row *row = rows; row->name; row++)
+    for (const struct timm_row *row = kind->rows; row->name; row++)
         if (strlen(row->name) == n && strncmp(row->name, name, n) == 0) {
             const heed_json args = config_arguments(cx, family, config, row->arguments);
-            if (!heed_failed(cx)) put_size(cx, config, args);
+            if (!heed_failed(cx)) put_size(cx, family, config, args);
             return args;
         }
-    heed_json_fail(cx, heed_json_find(cx, config, "architecture"), "'%s' is none of timm's architectures that heed has",
-                   escaped(name).s);
+    const heed_json at = heed_json_find(cx, config, "architecture");
+    heed_json_fail(cx, heed_json_kind_of(at) == HEED_JSON_NONE ? config : at,
+                   "'%s' is none of timm's architectures that heed has", escaped(name).s);
     return (heed_json){0};
 }
 
 static bool build(heed_ctx *cx, const heed_build *b, bool bare, void *own) {
     const struct timm_kind *const kind = b->family->kind;
-    const heed_json args = arguments(cx, b->family, b->config, kind->rows);
+    const heed_json args = timm_arguments(cx, b->family, b->config, heed_json_text(cx, b->config, "architecture"));
     const int64_t classes = bare || heed_failed(cx) ? 0 : config_int(cx, args, "num_classes", 0, 1 << 24);
     const bool made = !heed_failed(cx) && kind->make(cx, b, args, classes, own);
     heed_json_free(args);

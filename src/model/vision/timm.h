@@ -15,6 +15,9 @@ struct timm_kind {
     bool (*make)(heed_ctx *cx, const heed_build *b, heed_json args, int64_t classes, void *own);
 };
 
+/* Every argument of the architecture of this name in a config, which may lack them all; to be freed. */
+heed_json timm_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *name);
+
 #define TIMM_BASE "timm_model"
 bool timm_build_classify(heed_ctx *cx, const heed_build *b, void *own);
 bool timm_build_bare(heed_ctx *cx, const heed_build *b, void *own);

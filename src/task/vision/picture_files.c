@@ -1,6 +1,7 @@
 /* What a model of pictures says of its input: sizes, names of classes, and how pictures become floats, as transformers
  * (preprocessor_config.json) and timm (pretrained_cfg in config.json) write it. */
 #include "task/vision/picture_files.h"
+#include "model/core/config.h"
 #include "model/core/directory.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
@@ -101,7 +102,7 @@ bool picture_files_processor(heed_ctx *cx, const heed_model *model, const char *
 }
 
 /* timm resizes to the crop's size / crop_pct, then crops. */
-static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor *p) {
+static void put_timm(heed_ctx *cx, const heed_family *family, heed_json config, const heed_image_processor *p) {
     const heed_json old = heed_json_find(cx, config, "pretrained_cfg");
     const heed_json at =
         heed_json_kind_of(old) == HEED_JSON_OBJECT ? old : heed_json_put_object(cx, config, "pretrained_cfg");
@@ -112,7 +113,7 @@ static void put_timm(heed_ctx *cx, heed_json config, const heed_image_processor 
     heed_json_put_int(cx, size, NULL, p->channels);
     heed_json_put_int(cx, size, NULL, height);
     heed_json_put_int(cx, size, NULL, width);
-    heed_json_put_bool(cx, at, "fixed_input_size", true);
+    heed_json_put_bool(cx, at, "fixed_input_size", !config_any_size(family));
     heed_json_put_text(cx, at, "interpolation", heed_filter_name(p->filter));
     heed_json_put_number(cx, at, "crop_pct", p->crop ? (double)height / around : 1.0);
     heed_json_put_text(cx, at, "crop_mode",
@@ -133,7 +134,7 @@ bool heed_picture_describe(heed_ctx *cx, heed_model *model, const heed_data *cla
         const heed_json names = heed_json_put_array(cx, config, "label_names");
         for (int64_t i = 0; i < classes->classes; i++) heed_json_put_text(cx, names, NULL, classes->class_names[i]);
     }
-    put_timm(cx, config, p);
+    put_timm(cx, heed_model_family(model), config, p);
     return !heed_failed(cx);
 }
 

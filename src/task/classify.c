@@ -64,7 +64,8 @@ const heed_task task_of_classify = {
     .summary = "classes from numbers, pictures or texts",
     .about =
         "Trains a model to predict classes from a table or from pictures. The metric is accuracy.\n\n"
-        "With --model vit, deit, dinov2, timm-vit, cait, volo, swin, swinv2, timm-swin or mixer, or --init DIR of one, "
+        "With --model vit, deit, dinov2, timm-vit, cait, volo, swin, swinv2, timm-swin, timm-swinv2 or mixer, or "
+        "--init DIR of one, "
         "--data "
         "holds "
         "pictures: "

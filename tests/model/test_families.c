@@ -70,6 +70,7 @@ static const struct {
     {"swin", NULL, "num_heads=1,2 use_absolute_embeddings=true"},
     {"swinv2", NULL, "num_heads=1,2"},
     {"timm-swin", NULL, "num_heads=1,2 window_size=3"},
+    {"timm-swinv2", NULL, "num_heads=1,2 window_size=3 proj_drop_rate=0.1"},
     {"levit", "classify", "depths=1,0 hidden_sizes=9,8,5 mlp_ratio=0,1 drop_path_rate=0.2 kernel_size=2 num_labels=3"},
     {"timm-levit", NULL, "architecture=levit_conv_128 embed_dim=8,9 depth=0,1 stem_type=s8 drop_path_rate=0.2"},
     {"mixer", NULL, "drop_path_rate=0.1"},

@@ -271,6 +271,27 @@ def timm_swin(r):
     return model, timm_inputs(r, model, args, size)
 
 
+def timm_swinv2(r):
+    stages, patch = r.randint(1, 3), r.choice([r.randint(1, 3), [r.randint(1, 3), r.randint(1, 3)]])
+    sides, window = [patch, patch] if isinstance(patch, int) else patch, r.choice([r.randint(2, 5), [r.randint(2, 4), r.randint(2, 4)]])
+    windows = [window, window] if isinstance(window, int) else window
+    grid = [w * 2 ** (stages - 1) * r.randint(1, 2) for w in windows]
+    args = dict(embed_dim=2 * r.randint(2, 4), depths=[r.randint(1, 3) for _ in range(stages)], num_heads=[r.randint(1, 2) for _ in range(stages)] + r.choice([[], [5]]), patch_size=patch,
+                img_size=[p * g for p, g in zip(sides, grid)], window_size=window, mlp_ratio=r.choice([1.0, 1.5]))
+    args |= some(r, qkv_bias=[False], in_chans=[1, 4], act_layer=["relu", "silu", "gelu_tanh"], always_partition=[True],
+                 pretrained_window_sizes=[[r.choice([0, 2, 6, 12]) for _ in range(4)]], global_pool=["", "avg"], drop_path_rate=[0.0, 0.3], proj_drop_rate=[0.1])
+    size = args["img_size"]
+    if r.random() < 0.6:  # which need not be whole windows
+        args["strict_img_size"] = False
+        args["img_size"] = [p * (g + r.choice([0, 0, 1, 3])) for p, g in zip(sides, grid)]
+        size = r.choice([args["img_size"], [p * r.randint(1, 9) for p in sides]])
+    model = timm_model(r.choice(["swinv2_tiny_window8_256", "swinv2_base_window12to16_192to256", "swinv2_large_window12_192"]), r.choice([0, 3, 5]), args)
+    given = timm_inputs(r, model, args, size)
+    if args.get("global_pool") == "":
+        given.pop("labels", None)
+    return model, given
+
+
 def mixer(r):
     patch = r.randint(1, 4)
     args = dict(embed_dim=4 * r.randint(1, 4), num_blocks=r.randint(0, 3), patch_size=patch, img_size=[patch * r.randint(1, 4), patch * r.randint(1, 4)], in_chans=r.randint(1, 3))
@@ -370,6 +391,7 @@ def save(model, folder, modules=False):
 
 FAMILIES = {
     "timm-swin": timm_swin,
+    "timm-swinv2": timm_swinv2,
     "mixer": mixer,
     "cait": cait,
     "timm-vit": timm_vit,

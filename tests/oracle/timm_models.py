@@ -9,7 +9,7 @@ import timm
 import torch
 import torch.nn.functional as F
 from timm.layers import GluMlp
-from timm.models import volo
+from timm.models import swin_transformer_v2, volo
 from timm.models._hub import save_config_for_hf
 from timm.models.mlp_mixer import MlpMixer
 
@@ -72,7 +72,7 @@ def timm_model(name, num_classes, model_args):
     for module in model.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = True  # so that attention() is called
-        if isinstance(module, volo.ClassAttention):
+        if isinstance(module, (volo.ClassAttention, swin_transformer_v2.WindowAttention)):
             module.attn_drop.register_forward_pre_hook(lambda _, given: SEEN.append(given[0]))
         if isinstance(module, volo.OutlookAttention):  # (B, H, N, 9, 9)
             module.attn_drop.register_forward_pre_hook(lambda _, given: SEEN.append(given[0].transpose(1, 2).flatten(0, 1)))

@@ -8,9 +8,9 @@ import inspect
 import pathlib
 
 import timm
-from timm.models import cait, deit, levit, mlp_mixer, resnet, swin_transformer, vision_transformer, volo
+from timm.models import cait, deit, levit, mlp_mixer, resnet, swin_transformer, swin_transformer_v2, vision_transformer, volo
 
-MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "mixer": [mlp_mixer], "cait": [cait], "levit": [levit], "volo": [volo], "resnet": [resnet]}
+MODULES = {"vit": [vision_transformer, deit], "swin": [swin_transformer], "swinv2": [swin_transformer_v2], "mixer": [mlp_mixer], "cait": [cait], "levit": [levit], "volo": [volo], "resnet": [resnet]}
 NAMES = {"resnet": ("resnet[0-9]*", "resnext[0-9]*", "wide_resnet*")}  # of a module not all
 NORMS = {"LayerNorm": None, "RmsNorm": "rmsnorm", "rmsnorm": "rmsnorm", "Affine": "affine", "groupnorm": "groupnorm"}
 found = {}

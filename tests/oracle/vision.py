@@ -283,6 +283,23 @@ def timm_swin_bare():
     return model, pictures(1, 8, 8, 1)
 
 
+SWINV2 = dict(embed_dim=2, depths=[2], num_heads=[1], mlp_ratio=1.0, img_size=8, patch_size=2, window_size=2, in_chans=1)
+
+
+@case
+def timm_swinv2_classify():  # shifted windows, biases of queries and values, distances of larger windows
+    args = SWINV2 | dict(embed_dim=4, pretrained_window_sizes=[6])
+    return timm_model("swinv2_tiny_window8_256", num_classes=3, model_args=args), pictures(2, 8, 8, 1) | dict(labels=torch.tensor([2, 0]))
+
+
+@case
+def timm_swinv2_bare():  # windows of two sides, a stage narrower than they are, pictures of another size
+    args = SWINV2 | dict(embed_dim=3, img_size=[12, 8], window_size=[2, 3], depths=[1, 1], num_heads=[1, 1], qkv_bias=False, strict_img_size=False, act_layer="silu")
+    model = timm_model("swinv2_base_window8_256", num_classes=0, model_args=args)
+    model.config_of_timm["architectures"] = ["TimmWrapperModel"]
+    return model, pictures(1, 10, 12, 1)
+
+
 @case
 def mixer_classify():
     args = dict(embed_dim=8, num_blocks=2, img_size=[8, 12], patch_size=4, stem_norm=True)

@@ -19,12 +19,18 @@
 #define MAX_VALUE 4096
 
 static const char *kind_text(heed_key_kind kind) {
-    static const char *const names[] = {"a whole number",         "a number",
-                                        "true or false",          "text",
-                                        "whole numbers (1,2)",    "words (a,b)",
-                                        "a whole number or null", "a number or null",
-                                        "text or null",           "a whole number, several (1,2), or null",
-                                        "true, false or null",    "a number or several (1,2)",
+    static const char *const names[] = {"a whole number",
+                                        "a number",
+                                        "true or false",
+                                        "text",
+                                        "whole numbers (1,2)",
+                                        "words (a,b)",
+                                        "a whole number or null",
+                                        "a number or null",
+                                        "text or null",
+                                        "a whole number, several (1,2), or null",
+                                        "true, false or null",
+                                        "a number or several (1,2)",
                                         "true or false, several (true,false)"};
     return names[kind];
 }

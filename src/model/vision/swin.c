@@ -9,6 +9,7 @@ static const int first = 1, second = 2; /* versions: the families' kinds */
 static const struct swin_layout layout = {
     .stage = "encoder.layers",
     .bias = "attention.self",
+    .distance = "continuous_position_bias_mlp",
     .whole = "attention.self.qkv",
     .qkv = {"attention.self.query", "attention.self.key", "attention.self.value"},
     .out = "attention.output.dense",
@@ -40,16 +41,6 @@ static bool make_embeddings(heed_ctx *cx, const struct swin_plan *s, bool masked
            part_norm(cx, s->set, in.s, "norm", C, SWIN_EPS, &m->patch_norm);
 }
 
-/* The sides of the windows that each stage's bias was trained for; 0: its own. */
-static bool read_trained(heed_ctx *cx, heed_json config, int stages, int64_t trained[SWIN_STAGES]) {
-    const int n = config_ints(cx, config, "pretrained_window_sizes", 0, 1024, trained, SWIN_STAGES);
-    if (heed_failed(cx)) return false;
-    bool fits = n >= stages;
-    for (int i = 0; fits && i < stages; i++) fits = trained[i] != 1; /* distances would be divided by 0 */
-    return fits || heed_json_fail(cx, heed_json_find(cx, config, "pretrained_window_sizes"),
-                                  "0 or a side of at least 2 is needed for each of %d stages", stages);
-}
-
 /* Windows of the first version shrink with the picture; those of the second with the picture that it was made for,
  * whose height decides. */
 static bool read_stages(heed_ctx *cx, heed_json config, struct swin_plan *p, struct swin *m) {
@@ -67,7 +58,7 @@ static bool read_stages(heed_ctx *cx, heed_json config, struct swin_plan *p, str
             return heed_json_fail(cx, heed_json_find(cx, config, "image_size"), "stage %d has no place for a window",
                                   s);
     }
-    return !m->second || read_trained(cx, config, stages, p->trained);
+    return !m->second || swin_read_trained(cx, config, stages, p->trained);
 }
 
 static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct swin *m) {
@@ -82,6 +73,7 @@ static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct swi
         .base = b->head->bare ? "" : b->family->base,
         .width = config_int(cx, config, "embed_dim", 1, MAX_SIZE >> SWIN_STAGES),
         .fits = m->second,
+        .by_height = true,
         .eps = (float)config_number(cx, config, "layer_norm_eps", 0, 1),
         .weights_dropout = weights_dropout,
         .attention_dropout = m->second ? weights_dropout : dropout,

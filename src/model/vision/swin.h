@@ -26,6 +26,8 @@ enum { SWIN_STAGES = 16 };
 struct swin_cosine {
     heed_param *logit_scale; /* (H,1,1); NULL: it is the first version */
     heed_linear_layer qkv[3];
+    heed_linear_layer whole;       /* instead, the rows of all three, without a bias; weight NULL: there is none */
+    heed_param *q_bias, *v_bias;   /* then (C) or NULL */
     heed_linear_layer distance[2]; /* 2 -> 512 -> H */
     int64_t trained;               /* side of the windows that the bias was trained for */
 };
@@ -75,6 +77,7 @@ struct swin {
 /* Names of parameters, those of a block without its prefix. */
 struct swin_layout {
     const char *stage, *bias; /* what the names of a stage begin with, and those of the bias of distances */
+    const char *distance;     /* the layers that work that out */
     const char *whole;        /* the product of queries, keys and values, */
     const char *qkv[3];       /* and what files hold apart; NULL: nothing */
     const char *out, *norm1, *norm2, *up, *down;
@@ -91,13 +94,19 @@ struct swin_plan {
     int64_t width;                                                           /* of the first stage */
     int64_t depths[SWIN_STAGES], heads[SWIN_STAGES], head_size[SWIN_STAGES]; /* 0: the stage's width by its heads */
     int64_t window[SWIN_STAGES][2], trained[SWIN_STAGES];                    /* trained: see swin_cosine */
-    bool fits; /* windows are no larger than the grid that the stage was made for, and do not shift then */
+    bool fits;          /* windows are no larger than the grid that the stage was made for, and do not shift then */
+    bool by_height;     /* whose height alone decides */
+    bool drawn_by_timm; /* the second version: fresh norms of blocks are zero, and the layers behind the bias of
+                           distances do not decay */
     float eps;
     float weights_dropout, attention_dropout; /* of attention's weights, and of its outputs */
     float hidden_dropout, dropout;            /* within the feed-forward layer, and of its outputs */
     heed_activation act;
     heed_init init;
 };
+
+/* pretrained_window_sizes: the sides of the windows that each stage's bias was trained for; 0: its own. */
+bool swin_read_trained(heed_ctx *cx, heed_json config, int stages, int64_t trained[SWIN_STAGES]);
 
 /* Declares the stages and the last norm; version, stages and patches of m are given. */
 bool swin_make(heed_ctx *cx, const struct swin_plan *p, struct swin *m);

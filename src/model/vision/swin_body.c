@@ -127,16 +127,26 @@ static heed_tensor *unit(heed_ctx *cx, heed_tensor *x) {
     return heed_div(cx, x, heed_sqrt(cx, heed_clamp(cx, square, 1e-24F, INFINITY)));
 }
 
+/* Queries, keys and values of x (B n,a,C). */
+static bool directions(heed_ctx *cx, const struct swin_cosine *v, heed_tensor *x, heed_tensor *part[3]) {
+    const int64_t C = x->shape[2];
+    for (int i = 0; !v->whole.weight && i < 3; i++) part[i] = heed_linear_run(cx, &v->qkv[i], x, HEED_ACT_NONE);
+    if (!v->whole.weight) return !heed_failed(cx);
+    heed_tensor *const all = heed_linear_run(cx, &v->whole, x, HEED_ACT_NONE);
+    if (!heed_split(cx, all, -1, (int64_t[]){C, C, C}, 3, part)) return false;
+    if (v->q_bias) part[0] = heed_add(cx, part[0], heed_param_tensor(cx, v->q_bias));
+    if (v->v_bias) part[2] = heed_add(cx, part[2], heed_param_tensor(cx, v->v_bias));
+    return !heed_failed(cx);
+}
+
 /* The second version's attention: x (B n,a,C) -> the same. */
 static heed_tensor *by_cosine(heed_ctx *cx, const struct swin_block *b, heed_tensor *x, heed_attention_opts *o) {
     const struct swin_cosine *const v = &b->cosine;
     const int64_t H = b->attention.heads;
     heed_tensor *part[3];
-    if (!x) return NULL;
-    for (int i = 0; i < 3; i++) {
-        part[i] = heed_linear_run(cx, &v->qkv[i], x, HEED_ACT_NONE);
+    if (!x || !directions(cx, v, x, part)) return NULL;
+    for (int i = 0; i < 3; i++)
         part[i] = heed_reshape(cx, part[i], 4, (int64_t[]){x->shape[0], x->shape[1], H, x->shape[2] / H});
-    }
     heed_tensor *const most = heed_clamp(cx, heed_param_tensor(cx, v->logit_scale), -INFINITY, logf(100));
     heed_tensor *const scale = heed_reshape(cx, heed_exp(cx, most), 2, (int64_t[]){H, 1});
     o->scale = 1;

@@ -14,7 +14,7 @@ static void number_block(struct swin_block *b, int stage, int number, bool last)
 
 static void set_window(const struct swin_plan *p, const struct swin *m, int stage, bool shifts, struct swin_block *b) {
     for (int k = 0; k < 2; k++) {
-        const int64_t side = p->window[stage][k], grid = m->patches.grid[m->second ? 0 : k] >> stage;
+        const int64_t side = p->window[stage][k], grid = m->patches.grid[p->by_height ? 0 : k] >> stage;
         const bool whole = p->fits && grid <= side;
         b->window[k] = b->table[k] = whole ? grid : side;
         b->shift[k] = shifts && !whole ? side / 2 : 0;
@@ -29,20 +29,37 @@ static bool make_bias(heed_ctx *cx, heed_params *set, const char *prefix, heed_i
     return b->bias != NULL && resizable_biases(cx, set, b->bias, b->table);
 }
 
-/* The second version's: keys have no bias, and the bias of distances is worked out. */
+/* Three products, or one whose biases are apart from it. Keys have none. */
+static bool make_directions(heed_ctx *cx, const struct swin_plan *p, const char *prefix, bool bias, int64_t C,
+                            struct swin_cosine *v) {
+    const struct part_name in = part_under(cx, prefix, p->names->bias);
+    const heed_init zeros = {.kind = HEED_INIT_ZEROS};
+    for (int i = 0; p->names->qkv[0] && i < 3; i++)
+        if (!part_linear(cx, p->set, prefix, p->names->qkv[i], C, C, bias && i != 1, p->init, &v->qkv[i])) return false;
+    if (p->names->qkv[0]) return !heed_failed(cx);
+    if (bias) {
+        v->q_bias = heed_param_add(cx, p->set, in.s, "q_bias", 1, &C, zeros);
+        v->v_bias = heed_param_add(cx, p->set, in.s, "v_bias", 1, &C, zeros);
+    }
+    return part_linear(cx, p->set, prefix, p->names->whole, C, 3 * C, false, p->init, &v->whole);
+}
+
+/* The second version's, whose bias of distances is worked out. */
 static bool make_cosine(heed_ctx *cx, const struct swin_plan *p, const char *prefix, bool bias, int64_t C,
                         struct swin_block *b) {
     enum { HIDDEN = 512 };
     struct swin_cosine *const v = &b->cosine;
-    const struct part_name in = part_under(cx, prefix, p->names->bias);
+    const struct part_name in = part_under(cx, prefix, p->names->bias),
+                           distance = part_under(cx, in.s, p->names->distance);
     v->logit_scale = heed_param_add(cx, p->set, in.s, "logit_scale", 3, (int64_t[]){b->attention.heads, 1, 1},
                                     (heed_init){HEED_INIT_CONSTANT, logf(10), 0});
     if (v->logit_scale) v->logit_scale->decays = false;
-    for (int i = 0; i < 3; i++)
-        if (!part_linear(cx, p->set, prefix, p->names->qkv[i], C, C, bias && i != 1, p->init, &v->qkv[i])) return false;
-    return part_linear(cx, p->set, in.s, "continuous_position_bias_mlp.0", 2, HIDDEN, true, p->init, &v->distance[0]) &&
-           part_linear(cx, p->set, in.s, "continuous_position_bias_mlp.2", HIDDEN, b->attention.heads, false, p->init,
-                       &v->distance[1]);
+    if (!make_directions(cx, p, prefix, bias, C, v) ||
+        !part_linear(cx, p->set, distance.s, "0", 2, HIDDEN, true, p->init, &v->distance[0]) ||
+        !part_linear(cx, p->set, distance.s, "2", HIDDEN, b->attention.heads, false, p->init, &v->distance[1]))
+        return false;
+    for (int i = 0; i < 2; i++) v->distance[i].weight->decays = !p->drawn_by_timm;
+    return true;
 }
 
 static bool make_attention(heed_ctx *cx, const struct swin_plan *p, const char *prefix, bool second, int64_t C,
@@ -79,6 +96,15 @@ static bool make_block(heed_ctx *cx, const struct swin_plan *p, const char *pref
 
 /* ---- stages ---- */
 
+bool swin_read_trained(heed_ctx *cx, heed_json config, int stages, int64_t trained[SWIN_STAGES]) {
+    const int n = config_ints(cx, config, "pretrained_window_sizes", 0, 1024, trained, SWIN_STAGES);
+    if (heed_failed(cx)) return false;
+    bool fits = n >= stages;
+    for (int i = 0; fits && i < stages; i++) fits = trained[i] != 1; /* distances would be divided by 0 */
+    return fits || heed_json_fail(cx, heed_json_find(cx, config, "pretrained_window_sizes"),
+                                  "0 or a side of at least 2 is needed for each of %d stages", stages);
+}
+
 /* Merging, which stage s begins with. */
 static bool make_merging(heed_ctx *cx, const struct swin_plan *p, int s, struct swin *m) {
     const struct part_name in = part_numbered(cx, p->base, p->names->stage, p->names->merges_first ? s : s - 1);
@@ -110,6 +136,7 @@ bool swin_make(heed_ctx *cx, const struct swin_plan *p, struct swin *m) {
             b->drop_path = all > 1 ? (float)(drop_path * number / (double)(all - 1)) : 0;
             set_window(p, m, s, i % 2 != 0, b);
             if (!make_block(cx, p, part_numbered(cx, in.s, "blocks", i).s, m->second, C, b)) return false;
+            if (p->drawn_by_timm) b->norm1.weight->init = b->norm2.weight->init = (heed_init){.kind = HEED_INIT_ZEROS};
         }
     }
     return !heed_failed(cx) && part_norm(cx, p->set, p->base, p->names->norm, C, p->eps, &m->norm);

@@ -101,8 +101,9 @@ static const struct {
 static const struct {
     const char *family, *key, *value;
 } own_sizes[] = {
-    {"levit", "hidden_sizes", "8,9"}, {"levit", "key_dim", "3"},           {"levit", "attention_ratio", "2"},
-    {"timm-levit", "key_dim", "3"},   {"timm-levit", "img_size", "16,32"}, /* 1 x 2 tokens */
+    {"levit", "hidden_sizes", "8,9"},  {"levit", "key_dim", "3"},
+    {"levit", "attention_ratio", "2"}, {"nonlocal", "blocks", "0"},
+    {"timm-levit", "key_dim", "3"},    {"timm-levit", "img_size", "16,32"}, /* 1 x 2 tokens */
 };
 
 static const char *size_of(const char *family, const heed_key *key) {

@@ -25,6 +25,7 @@ static const struct {
     {"volo.patch_size", "4"}, /* which are no smaller */
     {"volo.img_size", "16"},
     {"levit.hidden_sizes", "8,9"},
+    {"nonlocal.blocks", "0"},
     {"levit.key_dim", "3"},
     {"levit.attention_ratio", "2"},
     {"timm-levit.key_dim", "3"},

@@ -22,7 +22,7 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "streams": "task",  # of models that recurrent.py makes
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
-           "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "resized": "task",
+           "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "non_local": "model", "resized": "task",
            "detection": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
            "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task"}
 

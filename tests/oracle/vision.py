@@ -325,14 +325,12 @@ def levit(**keys):
 
 @case
 def levit_classify():  # pictures of 7 pixels make the grid that image_size and patch_size say
-    return with_maps(hf.LevitForImageClassification(levit(num_labels=4))), pictures(2, 7, 7) | dict(labels=torch.tensor([3, 1]))
+    return with_maps(hf.LevitForImageClassification(levit(num_labels=4, down_ops=[["Subsample", 3, 2, 2, 0, 2]]))), pictures(2, 7, 7) | dict(labels=torch.tensor([3, 1]))
 
 
 @case
-def levit_bare():  # two stages of three widths, strides of 1 and 2, no feed-forward layers, an odd width of the first convolutions
-    down = [["Subsample", 2, 3, 2, 0, 1], ["Subsample", 3, 2, 1, 0, 2]]
-    keys = dict(hidden_sizes=[13, 9, 5], depths=[0, 0], num_attention_heads=[2, 1], key_dim=[3, 4], mlp_ratio=[0, 0], attention_ratio=[1, 2], num_channels=2)
-    return with_maps(hf.LevitModel(levit(image_size=6, patch_size=2, padding=1, kernel_size=3, down_ops=down, **keys))), pictures(2, 3, 3, 2)
+def levit_bare():  # what the class makes of key_dim and hidden_sizes, an odd width of the first convolutions
+    return with_maps(hf.LevitModel(levit(image_size=6, patch_size=2, padding=1, kernel_size=3, hidden_sizes=[9, 5], depths=[0], num_channels=2))), pictures(2, 3, 3, 2)
 
 
 @case

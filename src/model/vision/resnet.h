@@ -81,6 +81,14 @@ bool resnet_make(heed_ctx *cx, heed_params *set, const char *prefix, const struc
 /* (B,channels,H,W) -> the last map. map: room for one more than there are stages, or NULL: map[0] becomes that of the
  * stem, map[i] that of stage i. */
 heed_tensor *resnet_run(heed_ctx *cx, const struct resnet *m, heed_tensor *pixels, heed_tensor **map);
+/* The same with something behind each layer, which is given its number, counted through all stages, and what comes out
+ * of it. */
+struct resnet_behind {
+    heed_tensor *(*run)(heed_ctx *cx, const void *own, int layer, heed_tensor *x);
+    const void *own;
+};
+heed_tensor *resnet_run_with(heed_ctx *cx, const struct resnet *m, heed_tensor *pixels, heed_tensor **map,
+                             const struct resnet_behind *behind);
 /* Pictures of the usual size, zeros, for plans. */
 bool resnet_sample(heed_ctx *cx, const struct resnet *m, int64_t batch, heed_io *in);
 /* pixel_values as they must be. */

@@ -215,7 +215,13 @@ static heed_tensor *layer_run(heed_ctx *cx, const struct resnet *m, const struct
     return heed_recompute(cx, layer_again, &(struct again){m, l}, sizeof(struct again), &x, 1);
 }
 
-heed_tensor *resnet_run(heed_ctx *cx, const struct resnet *m, heed_tensor *x, heed_tensor **map) {
+heed_tensor *resnet_run(heed_ctx *cx, const struct resnet *m, heed_tensor *pixels, heed_tensor **map) {
+    return resnet_run_with(cx, m, pixels, map, NULL);
+}
+
+heed_tensor *resnet_run_with(heed_ctx *cx, const struct resnet *m, heed_tensor *x, heed_tensor **map,
+                             const struct resnet_behind *behind) {
+    int layer = 0;
     static const heed_pool_opts pool = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
     if (heed_failed(cx)) return NULL;
     if (!map) heed_scope_begin(cx);
@@ -228,8 +234,10 @@ heed_tensor *resnet_run(heed_ctx *cx, const struct resnet *m, heed_tensor *x, he
     if (map && !m->stem_before_pool) map[0] = x;
     for (int s = 0; s < m->stages; s++) {
         if (map) heed_scope_begin(cx);
-        for (int i = 0; i < m->stage[s].layers; i++)
-            x = heed_scope_keep(cx, layer_run(cx, m, &m->stage[s].layer[i], x));
+        for (int i = 0; i < m->stage[s].layers; i++, layer++) {
+            x = layer_run(cx, m, &m->stage[s].layer[i], x);
+            x = heed_scope_keep(cx, behind ? behind->run(cx, behind->own, layer, x) : x);
+        }
         if (map) map[s + 1] = x = heed_scope_end(cx, x);
     }
     return map ? x : heed_scope_end(cx, x);

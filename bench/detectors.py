@@ -5,6 +5,7 @@ import os
 import torch
 
 import training
+import vision
 from peers import missing
 
 FOLDER = None
@@ -43,39 +44,9 @@ def to_onnx(x):
     return path
 
 
-def onnx_runtime(x, threads):
-    import onnxruntime
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(to_onnx(x), options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, {"pixel_values": x.numpy()})
-
-
-def openvino_compiled(x, threads):
-    import openvino
-    core = openvino.Core()
-    compiled = core.compile_model(core.read_model(to_onnx(x)), "CPU",
-                                  {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"})
-    request = compiled.create_infer_request()
-    return lambda: request.infer([x.numpy()])
-
-
 def detr_forward(pictures, side, _):
-    x, threads = torch.randn(pictures, 3, side, side), torch.get_num_threads()
-    net = Answers(detr())
-    compiled = torch.compile(net)
-
-    def run(f):
-        def once():
-            with torch.no_grad():
-                f(x)
-        return once
-    peers = [("eager", run(net)), ("compile", run(compiled))]
-    if not missing("onnxruntime") and not missing("onnx"):
-        peers.append(("ONNX Runtime", onnx_runtime(x, threads)))
-    if not missing("openvino") and not missing("onnx"):
-        peers.append(("OpenVINO", openvino_compiled(x, threads)))
-    return peers
+    x = torch.randn(pictures, 3, side, side)
+    return vision.forward_of(Answers(detr()), x, lambda: to_onnx(x))
 
 
 def targets(pictures):

@@ -88,47 +88,54 @@ def to_onnx(kind, pictures):
     return path
 
 
-def onnx_runtime(kind, x, threads):
-    """A DeiT is optimized as a ViT, whose attention it knows; its own passes do the rest."""
-    import onnxruntime
+def optimized(kind, pictures):
+    """A DeiT is optimized as a ViT, whose attention ONNX Runtime knows; its own passes do the rest."""
+    path = to_onnx(kind, pictures)
+    if kind != DEIT:
+        return path
     from onnxruntime.transformers import optimizer
-    path = to_onnx(kind, len(x))
-    if kind == DEIT:
-        better = path.replace(".onnx", ".optimized.onnx")
-        if not os.path.exists(better):
-            optimizer.optimize_model(path, "vit", num_heads=3, hidden_size=192).save_model_to_file(better)
-        path = better
+    better = path.replace(".onnx", ".optimized.onnx")
+    if not os.path.exists(better):
+        optimizer.optimize_model(path, "vit", num_heads=3, hidden_size=192).save_model_to_file(better)
+    return better
+
+
+def onnx_runtime(path, x, threads):
+    import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(["logits"], {"pixel_values": x.numpy()})
+    return lambda: session.run(None, {"pixel_values": x.numpy()})
 
 
-def openvino_compiled(kind, x, threads):
+def openvino_compiled(path, x, threads):
     import openvino
     core = openvino.Core()
-    compiled = core.compile_model(core.read_model(to_onnx(kind, len(x))), "CPU",
+    compiled = core.compile_model(core.read_model(path), "CPU",
                                   {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"})
     request = compiled.create_infer_request()
     return lambda: request.infer([x.numpy()])
 
 
-def vision_forward(pictures, kind, _):
-    x, threads = pixels(pictures, kind), torch.get_num_threads()
-    net = model(kind).eval()
-    compiled = torch.compile(net)
+def forward_of(net, x, path, better=None):
+    """All that can run a network on x: `path` and `better` are functions that give it as an ONNX file, the second for ONNX Runtime."""
+    threads = torch.get_num_threads()
 
     def run(f):
         def once():
             with torch.no_grad():
                 f(x)
         return once
-    peers = [("eager", run(net)), ("compile", run(compiled))]
+    peers = [("eager", run(net)), ("compile", run(torch.compile(net)))]
     if not missing("onnxruntime") and not missing("onnx"):
-        peers.append(("ONNX Runtime", onnx_runtime(kind, x, threads)))
+        peers.append(("ONNX Runtime", onnx_runtime((better or path)(), x, threads)))
     if not missing("openvino") and not missing("onnx"):
-        peers.append(("OpenVINO", openvino_compiled(kind, x, threads)))
+        peers.append(("OpenVINO", openvino_compiled(path(), x, threads)))
     return peers
+
+
+def vision_forward(pictures, kind, _):
+    return forward_of(model(kind).eval(), pixels(pictures, kind), lambda: to_onnx(kind, pictures), lambda: optimized(kind, pictures))
 
 
 # ---- files ----

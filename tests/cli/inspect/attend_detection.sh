@@ -22,5 +22,5 @@ says "^Shares: class 0\.[0-9]*, detection tokens 0\.[0-9]*, patches 0\.[0-9]*"
 expect 0 attend model "$picture" --rollout --latent 0
 expect 0 attend model "$picture" --patch 3,2 --png map.png --html page.html
 [ -s map.png ] && [ -s page.html ] || fail "a picture and a page"
-wrong 2 "attend: --latent 5: there are 5 detection tokens, counted from 0" attend model "$picture" --latent 5
-wrong 2 "attend: --patch, --latent: one query is shown, not two" attend model "$picture" --latent 1 --patch 0,0
+wrong 2 "attend: --latent 5: there are 5 detection tokens, counted from 0" attend model "$picture" --latent 5 --quiet
+wrong 2 "attend: --patch, --latent: one query is shown, not two" attend model "$picture" --latent 1 --patch 0,0 --quiet

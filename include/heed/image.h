@@ -138,6 +138,7 @@ typedef struct heed_image_processor {
     int channels; /* 1 or 3: the picture is converted; 0: as it is */
     heed_resize_kind resize;
     int64_t height, width, shorter, longer;
+    int64_t multiple; /* of HEED_RESIZE_SHORTER: sides are cut to multiples of it, as YOLOS has it; 0: not */
     heed_filter filter;
     bool crop; /* the centre */
     int64_t crop_height, crop_width;

@@ -39,15 +39,25 @@ typedef struct heed_score {
 } heed_score;
 HEED_API double heed_score_value(const heed_score *score, int metric); /* by number from 0; -1: the loss */
 
+/* A part of the loss, by the model's name for it: "loss_bbox" of a model that gives loss_dict.loss_bbox. Those of
+ * single layers are not listed. */
+#define HEED_LOSS_PARTS 12
+typedef struct heed_loss_part {
+    char name[28];
+    double value; /* before it is weighted */
+} heed_loss_part;
+
 /* What a run has done so far; given to the report callback after every update, and written to the log. */
 typedef struct heed_loop_state {
-    int64_t step, steps, epoch; /* updates done, of so many; whole epochs done */
-    int64_t seen;               /* examples or tokens so far */
-    double loss, lr;            /* of the last update */
-    double seconds;             /* of work in this run and those it resumes */
-    double seen_per_second;     /* while training: evaluations do not count */
-    double seconds_left;        /* with the evaluations to come */
-    bool evaluated;             /* this update was followed by an evaluation: valid holds it */
+    int64_t step, steps, epoch;           /* updates done, of so many; whole epochs done */
+    int64_t seen;                         /* examples or tokens so far */
+    double loss, lr;                      /* of the last update */
+    heed_loss_part part[HEED_LOSS_PARTS]; /* of its loss, */
+    int parts;                            /* so many; 0: the model says none */
+    double seconds;                       /* of work in this run and those it resumes */
+    double seen_per_second;               /* while training: evaluations do not count */
+    double seconds_left;                  /* with the evaluations to come */
+    bool evaluated;                       /* this update was followed by an evaluation: valid holds it */
     heed_score valid;
     int64_t best_step; /* of the best evaluation so far; 0: there was none */
     heed_score best;

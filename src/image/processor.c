@@ -23,6 +23,12 @@ static struct size by_shorter(const heed_image_processor *p, int64_t w, int64_t 
     return w < h || (w == h && p->longer == 0) ? (struct size){whole, longer} : (struct size){longer, whole};
 }
 
+static struct size by_shorter_whole(const heed_image_processor *p, int64_t w, int64_t h) {
+    struct size s = by_shorter(p, w, h);
+    if (p->multiple > 0) s.width -= s.width % p->multiple, s.height -= s.height % p->multiple;
+    return s;
+}
+
 /* In proportion, so that height x width is covered, or holds it. */
 static struct size in_proportion(const heed_image_processor *p, int64_t w, int64_t h, bool cover) {
     const double down = (double)h / (double)p->height, across = (double)w / (double)p->width;
@@ -40,7 +46,7 @@ static struct size resized(const heed_image_processor *p, int64_t w, int64_t h) 
     case HEED_RESIZE_EXACT:
         return (struct size){p->width, p->height};
     case HEED_RESIZE_SHORTER:
-        return by_shorter(p, w, h);
+        return by_shorter_whole(p, w, h);
     case HEED_RESIZE_COVER:
     case HEED_RESIZE_FIT:
         return in_proportion(p, w, h, p->resize == HEED_RESIZE_COVER);

@@ -33,14 +33,24 @@ static const struct kind {
     bool cropped; /* there is a crop_size by default, of 224 */
     float mean[3], std[3];
     bool convnext;
+    int64_t longer, multiple; /* the longer side's most; sides are cut to multiples of it; 0: any */
 } kinds[] = {
-    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, false},
-    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, false},
-    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, false},
-    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, false},
-    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
-    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false},
-    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, true},
+    {"ViT", HEED_FILTER_BILINEAR, 224, false, false, false, false, STANDARD, STANDARD, false, 0, 0},
+    {"DeiT", HEED_FILTER_BICUBIC, 256, false, false, true, true, STANDARD, STANDARD, false, 0, 0},
+    {"Beit", HEED_FILTER_BICUBIC, 224, false, false, false, true, STANDARD, STANDARD, false, 0, 0},
+    {"Siglip", HEED_FILTER_BICUBIC, 224, false, true, false, false, STANDARD, STANDARD, false, 0, 0},
+    {"CLIP", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false, 0, 0},
+    {"Bit", HEED_FILTER_BICUBIC, 224, true, true, true, true, CLIP_MEAN, CLIP_DEVIATION, false, 0, 0},
+    {"ConvNext", HEED_FILTER_BICUBIC, 384, true, true, false, false, STANDARD, STANDARD, true, 0, 0},
+#define OBJECTS(name, multiple)                                                                                        \
+    {                                                                                                                  \
+        name, HEED_FILTER_BILINEAR, 800, true, true, false, false, IMAGENET_MEAN, IMAGENET_DEVIATION, false, 1333,     \
+            multiple                                                                                                   \
+    }
+    OBJECTS("Detr", 0),
+    OBJECTS("ConditionalDetr", 0),
+    OBJECTS("DeformableDetr", 0),
+    OBJECTS("Yolos", 16),
 };
 
 static const struct kind *kind_of(const char *type) {
@@ -75,6 +85,8 @@ static bool read_pair(heed_ctx *cx, heed_json at, int64_t *height, int64_t *widt
 static bool read_size(heed_ctx *cx, heed_json at, const struct kind *kind, heed_image_processor *p) {
     p->resize = kind->shorter ? HEED_RESIZE_SHORTER : HEED_RESIZE_EXACT;
     p->height = p->width = p->shorter = kind->side;
+    p->longer = kind->longer;
+    p->multiple = kind->multiple;
     if (heed_json_kind_of(at) == HEED_JSON_NONE || heed_json_kind_of(at) == HEED_JSON_NULL) return true;
     if (heed_json_kind_of(at) == HEED_JSON_INT) {
         p->height = p->width = p->shorter = read_side(cx, at, NULL);
@@ -210,6 +222,8 @@ static bool read_transformers(heed_ctx *cx, heed_json at, heed_image_processor *
         return false;
     if (!isfinite(p->scale) || !(crop_pct > 0.01 && crop_pct <= 1.0))
         return heed_json_fail(cx, at, "rescale_factor %g or crop_pct %g is out of range", p->scale, crop_pct);
+    if (kind->longer > 0 && resizes && heed_json_kind_of(heed_json_find(cx, at, "max_size")) == HEED_JSON_INT)
+        p->longer = read_side(cx, at, "max_size"); /* older files, beside a plain number */
     if (kind->convnext && resizes && p->resize == HEED_RESIZE_SHORTER) convnext(p, crop_pct);
     if (!resizes) p->resize = HEED_RESIZE_NONE;
     return !pads || read_square(cx, heed_json_find(cx, at, "pad_size"), &p->pad_height, &p->pad_width);

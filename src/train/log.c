@@ -120,6 +120,7 @@ bool log_state(struct loop *l) {
     const heed_json line = heed_json_new(cx, "log");
     heed_json_put_int(cx, line, "step", s->step);
     put(cx, line, "loss", s->loss);
+    for (int i = 0; i < s->parts; i++) put(cx, line, s->part[i].name, s->part[i].value);
     put(cx, line, "lr", s->lr);
     put(cx, line, "seconds", round(s->seconds * 1000) / 1000);
     heed_json_put_int(cx, line, l->source.unit, s->seen);

@@ -123,6 +123,28 @@ heed_tensor *loop_goal(const heed_io *out) {
     return goal ? goal : heed_io_get(out, "loss");
 }
 
+/* loss_dict.loss_bbox, but not loss_dict.loss_bbox_0, a single layer's. */
+static const char *part_name(const char *output) {
+    static const char prefix[] = "loss_dict.";
+    const char *const name = strncmp(output, prefix, sizeof prefix - 1) == 0 ? output + sizeof prefix - 1 : NULL;
+    const char *const layer = name ? strrchr(name, '_') : NULL;
+    return layer && layer[1] >= '0' && layer[1] <= '9' ? NULL : name;
+}
+
+static void add_parts(struct loop *l, const heed_io *out, double share) {
+    heed_loop_state *const s = l->state;
+    for (int i = 0; i < out->n; i++) {
+        const char *const name = part_name(out->name[i]);
+        int k = 0;
+        if (!name || strlen(name) >= sizeof s->part[0].name) continue;
+        while (k < s->parts && strcmp(s->part[k].name, name) != 0) k++;
+        if (k == HEED_LOSS_PARTS) continue;
+        if (k == s->parts) s->part[s->parts++] = (heed_loss_part){.value = 0};
+        strcpy(s->part[k].name, name);
+        s->part[k].value += share * (double)heed_item(l->cx, out->tensor[i]);
+    }
+}
+
 /* One backward pass of a batch; adds its share of the loss, which is in the units of the data whatever the gradient is
  * taken of. The mean over the batch is the mean of the parts' means, each by its share. */
 static bool backward_pass(struct loop *l, int64_t pass, double *sum) {
@@ -140,6 +162,7 @@ static bool backward_pass(struct loop *l, int64_t pass, double *sum) {
     if (!loss) return heed_fail(cx, HEED_ERR_USAGE, "train: the model gives no loss for these targets");
     heed_tensor *goal = loop_goal(&out);
     *sum += (double)share * (double)heed_item(cx, loss);
+    add_parts(l, &out, (double)share);
     return heed_backward(cx, share == 1.0f ? goal : heed_affine(cx, goal, share, 0.0f));
 }
 
@@ -152,6 +175,7 @@ bool loop_update(struct loop *l) {
     if (passes < 1) return false;
     heed_trainer_begin(cx, l->trainer);
     double sum = 0.0;
+    s->parts = 0;
     for (int64_t pass = 0; pass < passes && !heed_failed(cx); pass++) {
         heed_set_step(cx, (uint64_t)(s->step * l->source.passes + pass));
         backward_pass(l, pass, &sum);

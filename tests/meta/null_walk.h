@@ -233,6 +233,9 @@ static heed_image *some_heed_image(heed_ctx *cx) {
     return image;
 }
 
+static heed_object_set *some_heed_object_set(heed_ctx *cx) {
+    return heed_object_set_open(cx, "shapes", "train", &(heed_object_set_opts){.count = 2});
+}
 static heed_picture_set *some_heed_picture_set(heed_ctx *cx) { return heed_picture_set_of(cx, some_heed_data(cx)); }
 
 static heed_figure *some_heed_figure(heed_ctx *cx) { return heed_figure_new(cx, 100, 100); }

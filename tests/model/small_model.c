@@ -61,6 +61,8 @@ static const struct {
     {"num_bands", "3"}, /* 2 x 2 x 3 + 2 numbers for a place, and two channels */
     {"in_channels", "2"},
     {"num_latents", "3"},
+    {"num_detection_tokens", "3"},
+    {"num_queries", "3"},
     {"num_slots", "3"},
     {"top_k", "2"},
     {"num_random_features", "6"},
@@ -123,6 +125,16 @@ static void put(struct settings *s, const char *key, int key_length, const char 
     s->n++;
 }
 
+/* Sizes of the configs within the config: of a network below. */
+static void put_inner(struct settings *s, const char *name, const heed_key *key) {
+    for (; key && key->name; key++) {
+        const char *const value = size_of(key);
+        char full[LENGTH];
+        snprintf(full, sizeof full, "%s.%s", name, key->name);
+        if (value) put(s, full, LENGTH, value, LENGTH);
+    }
+}
+
 /* Has `more`, which overrides, a "key="? */
 static bool is_given(const char *more, const char *key) {
     const size_t n = strlen(key);
@@ -158,6 +170,8 @@ heed_model *small_model_try(heed_ctx *cx, const heed_family *family, const heed_
     if (!head) head = family->heads;
     put_sizes(&s, family->keys, more);
     put_sizes(&s, head->keys, more);
+    for (int i = 0; family->inner && family->inner[i]; i += 2)
+        put_inner(&s, family->inner[i], heed_family_find(family->inner[i + 1])->keys);
     for (const char *at = more; at && *at; at += strspn(at, " ")) {
         const int n = (int)strcspn(at, " "), key = (int)strcspn(at, "=");
         put(&s, at, key, at + key + 1, n - key - 1);

@@ -67,6 +67,11 @@ static const struct {
     {"swinv2", NULL, "num_heads=1,2"},
     {"timm-swin", NULL, "num_heads=1,2 window_size=3"},
     {"mixer", NULL, "drop_path_rate=0.1"},
+    {"yolos", NULL, "auxiliary_loss=true image_size=6,10 num_labels=3"},
+    {"yolos", NULL, "use_mid_position_embeddings=false qkv_bias=false bbox_cost=0 image_size=9"},
+    {"detr", NULL, "auxiliary_loss=true position_embedding_type=learned encoder_layers=0"},
+    {"conditional_detr", NULL, "auxiliary_loss=true num_labels=3 activation_function=gelu"},
+    {"table-transformer", NULL, "backbone_config.layer_type=basic position_embedding_type=learned"},
     {"perceiver", "classify", "num_labels=3 qk_channels=4 v_channels=8"},
     {"perceiver", "fourier", "max_resolution=[8,6]"},
     {"perceiver", "conv", "image_size=9"},
@@ -107,8 +112,13 @@ static void test_families(void **state) {
     assert_null(heed_family_find(NULL));
 }
 
-/* Inputs of the sample's shapes: random numbers; tokens, segments and classes are 0 and 1, which all models have. Each
- * text has one token 1, which ends it for some. */
+static bool is_boxes(const char *name) { /* centre, width, height */
+    const char *const last = strrchr(name, '.');
+    return last && strcmp(last, ".boxes") == 0;
+}
+
+/* Inputs of the sample's shapes: random numbers, of boxes within the picture; tokens, segments and classes are 0 and 1,
+ * which all models have. Each text has one token 1, which ends it for some. */
 static void draw_inputs(heed_ctx *cx, heed_io *in) {
     for (int i = 0; i < in->n; i++) {
         const heed_tensor *t = in->tensor[i];
@@ -122,7 +132,7 @@ static void draw_inputs(heed_ctx *cx, heed_io *in) {
             ((int32_t *)numbers)[k] = tokens ? k % length == place : (int32_t)place;
         }
         if (heed_type(t) == HEED_F32) {
-            heed_random_normal(9, (uint64_t)i, 0, numbers, n);
+            (is_boxes(in->name[i]) ? heed_random_uniform : heed_random_normal)(9, (uint64_t)i, 0, numbers, n);
             in->tensor[i] = heed_from_f32(cx, numbers, heed_rank(t), heed_shape(t));
         } else if (heed_type(t) == HEED_I32 && strcmp(in->name[i], "attention_mask") != 0)
             in->tensor[i] = heed_from_i32(cx, numbers, heed_rank(t), heed_shape(t));

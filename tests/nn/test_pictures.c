@@ -117,8 +117,69 @@ static void test_recompute(void **state) {
     assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
 }
 
+/* Frozen norms use their buffers while training, without gradients, unless they are made to learn. */
+static void test_frozen(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    heed_batch_norm_layer frozen;
+    assert_true(heed_frozen_batch_norm_make(cx, set, "bn", 2, 1e-5f, 0.1f, &frozen));
+    heed_params_allocate(cx, set);
+    heed_params_init(cx, set, 1);
+    assert_int_equal(heed_params_count(set), 4);
+    assert_null(frozen.num_batches_tracked);
+    for (int i = 0; i < 4; i++) assert_true(heed_params_at(set, i)->buffer && heed_params_at(set, i)->frozen);
+    frozen.running_mean->value[0] = 3;
+    frozen.running_var->value[0] = 4;
+    const float x[] = {1, 2, 3, 4, 5, 9, 7, 8}; /* (2,2,2) */
+    float affine[4];
+    for (int live = 0; live < 2; live++) {
+        assert_int_equal(heed_batch_norms_train(cx, set, live), 1);
+        heed_set_training(cx, true);
+        heed_grad slots[4] = {{.data = affine}, {.data = affine + 2}};
+        heed_bind(cx, set, slots);
+        heed_tensor *y = heed_batch_norm_run(cx, &frozen, heed_from_f32(cx, x, 3, (int64_t[]){2, 2, 2}));
+        assert_non_null(y);
+        assert_true(heed_wants_grad(y) == live);
+        const float first = live ? (1 - 4.25f) / sqrtf(9.6875f + 1e-5f) : (1 - 3) / sqrtf(4 + 1e-5f);
+        assert_true(fabsf(heed_f32(y)[0] - first) <= 1e-6f);
+        assert_true(fabsf(frozen.running_mean->value[0] - (live ? 3.125f : 3)) <= 1e-6f);
+        if (live) assert_true(heed_backward_from(cx, y, heed_from_f32(cx, x, 3, (int64_t[]){2, 2, 2})));
+        heed_reset(cx);
+        heed_bind(cx, set, NULL);
+    }
+    assert_int_equal(heed_batch_norms_train(cx, set, false), 1);
+    assert_true(frozen.weight->buffer && !frozen.running_mean->live);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
+/* Of a batch in parts each part has statistics of its own, and the running ones take in one after the other. */
+static void test_parts(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    heed_params *set = heed_params_new(cx);
+    heed_batch_norm_layer batch;
+    heed_batch_norm_make(cx, set, "bn", 1, 1e-5f, 0.1f, &batch);
+    heed_params_allocate(cx, set);
+    heed_params_init(cx, set, 1);
+    heed_set_training(cx, true);
+    const float x[] = {1, 3, 10, 14};
+    for (int part = 0; part < 2; part++) {
+        heed_batch_norm_run(cx, &batch, heed_from_f32(cx, x + 2 * part, 2, (int64_t[]){2, 1}));
+        heed_reset(cx);
+    }
+    assert_false(heed_failed(cx));
+    assert_true(fabsf(batch.running_mean->value[0] - (0.9f * 0.2f + 1.2f)) <= 1e-6f);
+    assert_true(fabsf(batch.running_var->value[0] - (0.9f * (0.9f + 0.2f) + 0.8f)) <= 1e-6f);
+    assert_true(batch.num_batches_tracked->value[0] == 2);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv), cmocka_unit_test(test_norms),
-                                       cmocka_unit_test(test_recompute)};
+                                       cmocka_unit_test(test_recompute), cmocka_unit_test(test_frozen),
+                                       cmocka_unit_test(test_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

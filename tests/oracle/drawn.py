@@ -35,6 +35,10 @@ def results(model, given, upstream, names):
     return {k: v.detach().double() for k, v in (output | grads).items()}, upstream
 
 
+def largest(t):
+    return t.abs().max().item() if t.numel() else 0.0
+
+
 def compare(heed, folder, model, given, names=None):
     """The largest difference as a share of what is allowed, and where; or a sentence. names: of the weights with gradients of their
     own, by default all of the file"""
@@ -61,14 +65,14 @@ def compare(heed, folder, model, given, names=None):
     missing = [k for k in want if k not in got]
     if missing:
         return float("inf"), "heed does not give " + ", ".join(missing[:5])
-    faint = FAINT * max([0.1] + [t.abs().max().item() for k, t in want.items() if k.startswith("grad.")])
+    faint = FAINT * max([0.1] + [largest(t) for k, t in want.items() if k.startswith("grad.")])
     worst = 0.0, ""
     for name, t in want.items():
         if got[name].shape != t.shape:
             return float("inf"), f"{name} is {tuple(got[name].shape)}, not {tuple(t.shape)}"
-        allowed = MULTIPLE * (narrow[name] - t).abs().max().item() + UNITS * t.abs().max().item()
+        allowed = MULTIPLE * largest(narrow[name] - t) + UNITS * largest(t)
         allowed += faint if name.startswith("grad.") else 1e-9
-        share = (got[name].double() - t).abs().max().item() / allowed
+        share = largest(got[name].double() - t) / allowed
         if not share <= worst[0]:
             worst = share, name
     return worst

@@ -20,7 +20,6 @@ import numpy as np
 import torch
 import torchvision_ops  # noqa: F401, before transformers
 import transformers
-import detection_losses  # noqa: F401
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 

@@ -23,9 +23,9 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "resized": "task",
-           "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
+           "detection": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
            "hat": "task",  # of a model that models.py makes
-           "picture_models": "task"}
+           "picture_models": "task", "detections": "data"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

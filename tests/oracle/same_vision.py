@@ -158,62 +158,6 @@ def resnet(r):
     return getattr(hf, "ResNet" + head)(config), given
 
 
-# ---- detection ----
-
-def resnet_below(r, channels):
-    """Sizes of transformers' ResNet, and the last of its maps that the detector reads."""
-    stages = r.randint(1, 3)
-    kind = r.choice(["basic", "bottleneck"])
-    config = dict(model_type="resnet", num_channels=channels, embedding_size=r.randint(2, 6), hidden_sizes=[4 * r.randint(1, 3) for _ in range(stages)],
-                  depths=[r.randint(1, 2) for _ in range(stages)], layer_type=kind, hidden_act=r.choice(["relu", "gelu", "silu"]),
-                  downsample_in_first_stage=r.random() < 0.3, downsample_in_bottleneck=r.random() < 0.3)
-    if r.random() < 0.3:
-        config["out_features"] = r.choice([["stem"], ["stage1"], [f"stage{i}" for i in range(1, stages + 1)]])
-    elif r.random() < 0.3:
-        config["out_indices"] = r.choice([[1], [0, 1], [-1]])
-    return config
-
-
-def detr(r, prefix):
-    heads, channels, timm = r.randint(1, 3), r.randint(1, 3), r.random() < 0.35
-    keys = dict(
-        d_model=4 * heads * r.randint(1, 3), encoder_layers=r.randint(0, 2), decoder_layers=r.randint(1, 3), encoder_attention_heads=heads, decoder_attention_heads=r.choice([heads, 4]),
-        encoder_ffn_dim=r.randint(3, 12), decoder_ffn_dim=r.randint(3, 12), num_queries=r.randint(1, 9), activation_function=r.choice(ACTS), auxiliary_loss=r.random() < 0.5,
-        position_embedding_type=r.choice(["sine", "sine", "learned"]), class_cost=r.randint(0, 3), bbox_cost=r.randint(1, 6), giou_cost=r.randint(0, 3),
-        bbox_loss_coefficient=r.randint(0, 6), giou_loss_coefficient=r.randint(0, 3), num_labels=r.randint(1, 5), num_channels=channels, encoder_layerdrop=r.choice([0, 0.3]),
-        dropout=r.choice([0.0, 0.1]), attention_dropout=r.choice([0.0, 0.1]))
-    if prefix == "ConditionalDetr":
-        keys |= dict(focal_alpha=r.choice([0.25, 0.5, -1.0, 0.9]), cls_loss_coefficient=r.randint(1, 3))
-    else:
-        keys |= dict(eos_coefficient=r.choice([0.1, 1.0, 0.4]))
-    if not timm:
-        keys |= dict(backbone_config=resnet_below(r, channels))
-    elif r.random() < 0.5:
-        keys |= dict(backbone=r.choice(["resnet10t", "resnet14t", "resnet18"]), dilation=r.random() < 0.5)
-    else:
-        keys |= dict(backbone_config=dict(model_type="timm_backbone", backbone=r.choice(["resnet10t", "resnet18", "test_resnet"]), num_channels=channels, features_only=True,
-                                          out_indices=r.choice([[1], [1, 2], [0, 1, 2, 3], [4]]), output_stride=r.choice([None, 32, 16, 8])))
-    head, rows = r.choice(["Model", "ForObjectDetection", "ForObjectDetection"]), r.randint(1, 3)
-    model = getattr(hf, prefix + head)(getattr(hf, prefix + "Config")(**keys))
-    size = [r.randint(17, 70), r.randint(17, 70)]
-    given = dict(pixel_values=torch.randn(rows, channels, *size))
-    if r.random() < 0.5:  # padding to the right and below, or anywhere
-        mask = torch.ones(rows, *size, dtype=torch.long)
-        for row in mask:
-            row[r.randint(8, size[0]):] = 0
-            row[:, r.randint(8, size[1]):] = 0
-        given["pixel_mask"] = mask if r.random() < 0.8 else (torch.rand(rows, *size) < 0.8).long()
-        given["pixel_mask"][:, 0, 0] = 1
-    if head == "ForObjectDetection" and r.random() < 0.9:
-        given["labels"] = [objects(r, model.config.num_labels) for _ in range(rows)]
-    return model, given
-
-
-def objects(r, classes):
-    n = r.choice([0, 1, 2, 5])
-    return dict(class_labels=torch.randint(0, classes, (n,)), boxes=torch.rand(n, 4) * 0.4 + 0.1)
-
-
 # ---- timm ----
 
 def some(r, **choices):
@@ -330,7 +274,6 @@ def save(model, folder, modules=False):
 
 
 FAMILIES = {"timm-swin": timm_swin, "mixer": mixer, "cait": cait, "timm-vit": timm_vit, "timm-deit": timm_deit, "vit": lambda r: vit(r, "ViT"), "deit": lambda r: vit(r, "DeiT"), "swin": swin, "swinv2": swinv2, "resnet": resnet, "timm-resnet": timm_resnet,
-            "detr": lambda r: detr(r, "Detr"), "conditional_detr": lambda r: detr(r, "ConditionalDetr"), "table-transformer": lambda r: detr(r, "TableTransformer"),
             "dinov2": lambda r: dino(r, "Dinov2"), "dinov2-with-registers": lambda r: dino(r, "Dinov2WithRegisters")}
 
 

@@ -40,15 +40,27 @@ static double smooth_loss(const struct progress *p, const heed_loop_state *s) {
     return p->weight > 0 ? p->loss / p->weight : s->loss;
 }
 
+/* " (ce 0.39, bbox 0.17, giou 0.53)" */
+static void parts_text(const heed_loop_state *s, char *out, size_t size) {
+    size_t used = 0;
+    *out = 0;
+    for (int i = 0; i < s->parts && used < size; i++)
+        if (strncmp(s->part[i].name, "loss_", 5) == 0)
+            used += (size_t)snprintf(out + used, size - used, "%s%s %.3g", used > 0 ? ", " : " (", s->part[i].name + 5,
+                                     s->part[i].value);
+    if (used > 0 && used < size) snprintf(out + used, size - used, ")");
+}
+
 static void state_text(const struct progress *p, const heed_loop_state *s, char *out, size_t size) {
-    char left[24], valid[64] = "";
+    char left[24], valid[64] = "", parts[160];
     const bool many = s->seen_per_second >= 1e4;
     time_text(left, s->seconds_left);
     if (p->metric && p->evaluated)
         snprintf(valid, sizeof valid, fabs(s->valid.metric) < 100 ? "  %s %.4f" : "  %s %.4g", p->metric->label,
                  s->valid.metric);
-    snprintf(out, size, "step %lld/%lld  loss %.4g%s  %.0f%s %s/s  %s left", (long long)s->step, (long long)s->steps,
-             smooth_loss(p, s), valid, s->seen_per_second / (many ? 1e3 : 1), many ? "k" : "", p->unit, left);
+    parts_text(s, parts, sizeof parts);
+    snprintf(out, size, "step %lld/%lld  loss %.4g%s%s  %.0f%s %s/s  %s left", (long long)s->step, (long long)s->steps,
+             smooth_loss(p, s), parts, valid, s->seen_per_second / (many ? 1e3 : 1), many ? "k" : "", p->unit, left);
 }
 
 /* Never longer than the terminal is wide: a line that wraps could not be drawn again in its place. */
@@ -73,7 +85,7 @@ void progress_show(struct progress *p, const heed_loop_state *s) {
     p->evaluated |= s->evaluated;
     add_loss(p, s->loss);
     if (p->quiet || t - p->drawn < (p->terminal ? REDRAW_SECONDS : LINE_SECONDS)) return;
-    char text[256];
+    char text[384];
     state_text(p, s, text, sizeof text);
     p->drawn = t;
     if (p->terminal)
@@ -86,7 +98,7 @@ void progress_show(struct progress *p, const heed_loop_state *s) {
 
 void progress_end(struct progress *p, const heed_loop_state *s) {
     if (p->quiet) return;
-    char text[256];
+    char text[384];
     state_text(p, s, text, sizeof text);
     if (p->terminal) draw(p, text, s->steps > 0 ? (double)s->step / (double)s->steps : 0);
     if (p->terminal || p->shown != s->step) fprintf(stderr, p->terminal ? "\n" : "%s\n", text);

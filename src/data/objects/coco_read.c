@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MOST_BYTES ((size_t)4 << 30)
-enum { AT_ONCE = 1 << 14, MOST_SIDE = 1 << 24 };
+enum { AT_ONCE = 1 << 14 };
 
 struct category {
     int64_t id;
@@ -98,7 +98,7 @@ static bool read_image(struct coco *c) {
     }
     const int64_t i = c->list.pictures;
     bool ok = has(c, "images", i, found, names);
-    if (ok && (width < 0 || width > MOST_SIDE || height < 0 || height > MOST_SIDE))
+    if (ok && (width < 0 || width > OBJECT_MOST_SIDE || height < 0 || height > OBJECT_MOST_SIDE))
         ok = heed_fail(c->cx, HEED_ERR_FORMAT, "%s: images[%lld] is said to have %lld x %lld pixels", s->name,
                        (long long)i, (long long)width, (long long)height);
     ok = ok && object_list_add_picture(&c->list, id, path, width, height);

@@ -62,9 +62,10 @@ heed_object_set *heed_object_set_open(heed_ctx *cx, const char *path, const char
     if (optional && is_file(path) && strcmp(part, "train") != 0) return NULL;
     if (folder && !part_file(path, part, found)) {
         if (!optional)
-            data_refuse(cx, path,
-                        "no annotations of this part: annotations/instances_train2017.json, train.json, train.csv or "
-                        "train/_annotations.coco.json, or val or test for train");
+            heed_fail(cx, HEED_ERR_FILE,
+                      "%s: no annotations of part '%s': annotations/instances_train2017.json, train.json, train.csv or "
+                      "train/_annotations.coco.json, and such names with val or test",
+                      path, escaped(part).s);
         return NULL;
     }
     heed_object_set *set = heed_mem_new(cx, sizeof *set);

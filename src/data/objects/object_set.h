@@ -6,6 +6,8 @@
 #include "data/objects/scene.h"
 #include "heed/objects.h"
 
+enum { OBJECT_MOST_SIDE = 1 << 24 }; /* of a picture */
+
 /* Of a file. */
 struct object_picture {
     int64_t id;

@@ -174,7 +174,7 @@ static bool forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_
     struct detr_states y = {0};
     if (!detr_encode(cx, &m->body, in, &scene) || !detr_queries(cx, &m->body, in, &scene, &queries)) return false;
     heed_tensor *const look = decode(cx, m, &queries, &scene, &y);
-    if (!look || !detr_put_states(cx, &m->body, &scene, &y, out)) return false;
+    if (!look || !detr_put_states(cx, &m->body, &y, out)) return false;
     heed_tensor *const all = heed_expand(cx, look, 3, (int64_t[]){y.last->shape[0], -1, -1});
     return heed_io_put(cx, out, "reference_points", heed_transpose(cx, all, 0, 1));
 }
@@ -186,7 +186,7 @@ static bool forward_detect(heed_ctx *cx, const void *own, const heed_io *in, hee
     struct detr_states y = {0};
     if (!detr_encode(cx, &m->body, in, &scene) || !detr_queries(cx, &m->body, in, &scene, &queries)) return false;
     y.reference = reference_of(cx, decode(cx, m, &queries, &scene, &y));
-    return y.reference && detr_put_objects(cx, &m->body, in, &scene, &queries, &y, out);
+    return y.reference && detr_put_objects(cx, &m->body, in, &queries, &y, out);
 }
 
 DETR_CALLS(struct conditional)
@@ -201,8 +201,8 @@ static const heed_key keys[] = {
 };
 
 static const heed_head heads[] = {
-    {"ConditionalDetrForObjectDetection", "detect", DETR_PICTURES " " DETECTION_INPUTS, .build = build_detect,
-     .forward = forward_detect, .sample = sample_detect, .place = place},
+    {"ConditionalDetrForObjectDetection", "detect", DETR_OBJECTS, .build = build_detect, .forward = forward_detect,
+     .sample = sample_detect, .place = place},
     {"ConditionalDetrModel", "", DETR_PICTURES, .bare = true, .build = build_bare, .forward = forward_bare,
      .sample = sample_bare, .place = place},
     {.architecture = NULL},

@@ -27,11 +27,11 @@ struct detection {
 #define DETECTION_KEYS(class_cost_)                                                                                    \
     {"num_labels", HEED_KEY_INT, "2", "number of classes, where id2label does not say"},                               \
         {"auxiliary_loss", HEED_KEY_BOOL, "false", "losses of every layer, not of the last alone"},                    \
-        {"class_cost", HEED_KEY_NUMBER, class_cost_, "weight of the class when queries are matched with objects"},     \
-        {"bbox_cost", HEED_KEY_NUMBER, "5", "weight of the distance of boxes when they are matched"},                  \
-        {"giou_cost", HEED_KEY_NUMBER, "2", "weight of the overlap of boxes (GIoU) when they are matched"},            \
-        {"bbox_loss_coefficient", HEED_KEY_NUMBER, "5", "weight of the distance of boxes in the loss"}, {              \
-        "giou_loss_coefficient", HEED_KEY_NUMBER, "2", "weight of the overlap of boxes (GIoU) in the loss"             \
+        {"class_cost", HEED_KEY_INT, class_cost_, "weight of the class when queries are matched with objects"},        \
+        {"bbox_cost", HEED_KEY_INT, "5", "weight of the distance of boxes when they are matched"},                     \
+        {"giou_cost", HEED_KEY_INT, "2", "weight of the overlap of boxes (GIoU) when they are matched"},               \
+        {"bbox_loss_coefficient", HEED_KEY_INT, "5", "weight of the distance of boxes in the loss"}, {                 \
+        "giou_loss_coefficient", HEED_KEY_INT, "2", "weight of the overlap of boxes (GIoU) in the loss"                \
     }
 #define DETECTION_SOFTMAX_KEYS                                                                                         \
     { "eos_coefficient", HEED_KEY_NUMBER, "0.1", "weight of queries without an object in the class loss" }

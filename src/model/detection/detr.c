@@ -78,7 +78,7 @@ static bool forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_
     struct detr_scene scene;
     struct detr_queries queries;
     struct detr_states y;
-    return decode(cx, m, in, &scene, &queries, &y) && detr_put_states(cx, &m->body, &scene, &y, out);
+    return decode(cx, m, in, &scene, &queries, &y) && detr_put_states(cx, &m->body, &y, out);
 }
 
 static bool forward_detect(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
@@ -86,7 +86,7 @@ static bool forward_detect(heed_ctx *cx, const void *own, const heed_io *in, hee
     struct detr_scene scene;
     struct detr_queries queries;
     struct detr_states y;
-    return decode(cx, m, in, &scene, &queries, &y) && detr_put_objects(cx, &m->body, in, &scene, &queries, &y, out);
+    return decode(cx, m, in, &scene, &queries, &y) && detr_put_objects(cx, &m->body, in, &queries, &y, out);
 }
 
 DETR_CALLS(struct detector)
@@ -103,13 +103,8 @@ static const heed_key keys[] = {
 };
 
 #define HEADS(Name)                                                                                                    \
-    {Name "ForObjectDetection",                                                                                        \
-     "detect",                                                                                                         \
-     DETR_PICTURES " " DETECTION_INPUTS,                                                                               \
-     .build = build_detect,                                                                                            \
-     .forward = forward_detect,                                                                                        \
-     .sample = sample_detect,                                                                                          \
-     .place = place},                                                                                                  \
+    {Name "ForObjectDetection", "detect",      DETR_OBJECTS, .build = build_detect, .forward = forward_detect,         \
+     .sample = sample_detect,   .place = place},                                                                       \
         {Name "Model",          "",                                                                                    \
          DETR_PICTURES,         .bare = true,                                                                          \
          .build = build_bare,   .forward = forward_bare,                                                               \

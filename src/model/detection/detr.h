@@ -105,6 +105,10 @@ bool detr_queries(heed_ctx *cx, const struct detr *m, const heed_io *in, const s
 /* Where all of them look first, of where the learned ones do, (1,Q,2). */
 heed_tensor *detr_looks(heed_ctx *cx, const struct detr_queries *q, heed_tensor *own);
 
+/* Of states, logits and boxes (B,N + Q,…): those of noised objects, and the others. */
+heed_tensor *detr_noised_part(heed_ctx *cx, const struct detr_queries *q, heed_tensor *x);
+heed_tensor *detr_own_part(heed_ctx *cx, const struct detr_queries *q, heed_tensor *x);
+
 /* States of the queries after the decoder's layers. */
 struct detr_states {
     heed_tensor *last;      /* (B,N + Q,C) */
@@ -115,10 +119,9 @@ struct detr_states {
  */
 heed_tensor **detr_layer_states(heed_ctx *cx, const struct detr *m);
 heed_tensor *detr_layer_state(heed_ctx *cx, const struct detr *m, heed_tensor **states, int layer, heed_tensor *y);
-bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_scene *scene, const struct detr_states *y,
-                     heed_io *out);
-bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_scene *scene,
-                      const struct detr_queries *q, const struct detr_states *y, heed_io *out);
+bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_states *y, heed_io *out);
+bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_queries *q,
+                      const struct detr_states *y, heed_io *out);
 
 /* ---- what the families' files share ---- */
 
@@ -139,6 +142,7 @@ bool detr_place(const struct detr *m, const int64_t size[2], const heed_capture_
         return detr_place(&((const type *)own)->body, size, map, to);                                                  \
     }
 #define DETR_PICTURES "pixel_values pixel_mask"
+#define DETR_OBJECTS  DETR_PICTURES " " DETECTION_INPUTS " " DENOISING_INPUTS
 #define DETR_KEYS(queries_, class_cost_)                                                                               \
     DETECTION_KEYS(class_cost_),                                                                                       \
         {"num_channels", HEED_KEY_INT, "3", "of pictures, where backbone_config does not say"},                        \

@@ -285,28 +285,27 @@ static heed_tensor *boxes_of(heed_ctx *cx, const struct detr *m, heed_tensor *y,
     return heed_sigmoid(cx, reference ? heed_add(cx, box, reference) : box);
 }
 
-bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_scene *scene, const struct detr_states *y,
-                     heed_io *out) {
+bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_states *y, heed_io *out) {
     if (y->layers &&
         !heed_io_put(cx, out, "intermediate_hidden_states", heed_stack(cx, y->layers, m->decoder_layers, 0)))
         return false;
-    return heed_io_put(cx, out, "last_hidden_state", y->last) &&
-           heed_io_put(cx, out, "encoder_last_hidden_state", scene->memory);
+    return heed_io_put(cx, out, "last_hidden_state", y->last);
 }
 
-bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_scene *scene,
-                      const struct detr_queries *q, const struct detr_states *y, heed_io *out) {
-    (void)q;
+bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_queries *q,
+                      const struct detr_states *y, heed_io *out) {
     const int n = y->layers && has_labels(in) ? m->decoder_layers : 1;
-    heed_tensor **const logits = list_of(cx, n), **const boxes = list_of(cx, n);
+    heed_tensor **const logits = list_of(cx, 2 * n), **const boxes = list_of(cx, 2 * n);
     for (int i = 0; boxes && logits && i < n; i++) {
         heed_tensor *const state = i + 1 < n ? y->layers[i] : y->last;
-        logits[i] = heed_linear_run(cx, &m->output, state, HEED_ACT_NONE);
-        boxes[i] = boxes_of(cx, m, state, y->reference);
+        heed_tensor *const all = heed_linear_run(cx, &m->output, state, HEED_ACT_NONE), *const every = boxes_of(
+                                                                                            cx, m, state, y->reference);
+        logits[i] = detr_own_part(cx, q, all), boxes[i] = detr_own_part(cx, q, every);
+        if (q->noised > 0) logits[n + i] = detr_noised_part(cx, q, all), boxes[n + i] = detr_noised_part(cx, q, every);
     }
     return !heed_failed(cx) && detection_put(cx, &m->detection, in, logits, boxes, n, out) &&
-           heed_io_put(cx, out, "last_hidden_state", y->last) &&
-           heed_io_put(cx, out, "encoder_last_hidden_state", scene->memory);
+           (q->noised == 0 || detection_put_denoising(cx, &m->detection, in, logits + n, boxes + n, n, out)) &&
+           heed_io_put(cx, out, "last_hidden_state", detr_own_part(cx, q, y->last));
 }
 
 /* ---- plans and maps ---- */

@@ -1,5 +1,6 @@
 /* Residual networks: parameters and the way through them. */
 #include "model/vision/resnet.h"
+#include "tensor/engine.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -185,14 +186,33 @@ static heed_tensor *average(heed_ctx *cx, heed_tensor *x, int64_t stride) {
     return heed_avg_pool2d(cx, x, &opts);
 }
 
-static heed_tensor *layer_run(heed_ctx *cx, const struct resnet *m, const struct resnet_layer *l, heed_tensor *x) {
+static heed_tensor *layer_once(heed_ctx *cx, const struct resnet *m, const struct resnet_layer *l, heed_tensor *x) {
     const int last = m->bottleneck ? 2 : 1;
     heed_tensor *y = x, *shortcut = x;
     for (int i = 0; i < last; i++) y = unit_run(cx, &l->unit[i], y, m->inner);
-    y = heed_drop_path(cx, unit_run(cx, &l->unit[last], y, HEED_ACT_NONE), l->drop_path);
     if (l->averages) shortcut = average(cx, shortcut, l->averages);
     if (l->shortcut.conv.weight) shortcut = unit_run(cx, &l->shortcut, shortcut, HEED_ACT_NONE);
-    return heed_activate(cx, heed_add(cx, y, shortcut), m->act);
+    const struct resnet_unit *const u = &l->unit[last];
+    if (l->drop_path > 0) {
+        y = heed_drop_path(cx, unit_run(cx, u, y, HEED_ACT_NONE), l->drop_path);
+        return heed_activate(cx, heed_add(cx, y, shortcut), m->act);
+    }
+    return heed_conv_norm_add_run(cx, &u->conv, &u->norm, y, shortcut, m->act);
+}
+
+/* What a layer needs to be computed again (heed_recompute). */
+struct again {
+    const struct resnet *m;
+    const struct resnet_layer *layer;
+};
+static heed_tensor *layer_again(heed_ctx *cx, const void *own, heed_tensor *const *in) {
+    const struct again *const a = own;
+    return layer_once(cx, a->m, a->layer, in[0]);
+}
+static heed_tensor *layer_run(heed_ctx *cx, const struct resnet *m, const struct resnet_layer *l, heed_tensor *x) {
+    const struct engine *const e = engine_of(cx);
+    if (!e || !e->recompute || !e->recording) return layer_once(cx, m, l, x);
+    return heed_recompute(cx, layer_again, &(struct again){m, l}, sizeof(struct again), &x, 1);
 }
 
 heed_tensor *resnet_run(heed_ctx *cx, const struct resnet *m, heed_tensor *x, heed_tensor **map) {

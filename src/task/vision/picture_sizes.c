@@ -79,10 +79,22 @@ static void put_latents(const struct fresh *f, bool small) {
     put_int(f, "num_cross_attention_heads", 1);
 }
 
+/* ResNet: of small pictures, which the stem makes a quarter of the size, three stages of half the width; else
+ * ResNet-18. timm's have four stages. */
+static void put_residual(const struct fresh *f, bool small) {
+    put(f, "layer_type", "basic");
+    put_int(f, "embedding_size", small ? 32 : 64);
+    put(f, "depths", small ? "2,2,2" : "2,2,2,2");
+    put(f, "hidden_sizes", small ? "32,64,128" : "64,128,256,512");
+    if (small) put(f, "channels", "32,64,128,256");
+}
+
 static void put_architecture(const struct fresh *f, int64_t side) {
     const bool small = side <= SMALL;
     if (run_setting(f->r, "architecture")) return; /* which says the rest */
-    if (run_takes_key(f->r, "num_latents"))
+    if (run_takes_key(f->r, "stem_width") || run_takes_key(f->r, "embedding_size"))
+        put_residual(f, small);
+    else if (run_takes_key(f->r, "num_latents"))
         put_latents(f, small);
     else if (!has_stages(f->r) && !run_takes_key(f->r, "num_blocks"))
         put_layers(f, small);

@@ -1,5 +1,5 @@
-/* FNet's mixing against sums of cosines in double, for lengths of every kind, the same bits for any number of
- * threads. */
+/* FNet's mixing against sums of cosines in double, for lengths of every kind, and bands of frequencies against sums of
+ * their waves; the same bits for any number of threads. */
 #include "io/io_test.h"
 #include "kernel/each_set.h"
 #include "kernel/fft.h"
@@ -104,9 +104,77 @@ static void test_long(void **unused) {
     check_tone(9973);
 }
 
+/* ---- bands ---- */
+
+static bool in_band(int64_t u, int64_t v, int64_t rows, int64_t cols, double low, double high) {
+    const double side = (double)(rows < cols ? rows : cols);
+    const double down = side * (double)(2 * u > rows ? rows - u : u) / (double)rows,
+                 along = side * (double)(2 * v > cols ? cols - v : v) / (double)cols;
+    const double square = down * down + along * along;
+    return (low < 0 || square > low * low) && square <= high * high;
+}
+
+/* The twin: the wave of each frequency of the band, and what it has in common with x, added up. */
+static void twin_band(double *y, const float *x, int64_t rows, int64_t cols, double low, double high) {
+    const int64_t n = rows * cols;
+    for (int64_t i = 0; i < n; i++) y[i] = 0;
+    for (int64_t k = 0; k < n; k++) {
+        double re = 0, im = 0;
+        if (!in_band(k / cols, k % cols, rows, cols, low, high)) continue;
+        for (int64_t i = 0; i < n; i++) {
+            const double turn = (double)(k / cols * (i / cols) % rows) / (double)rows +
+                                (double)(k % cols * (i % cols) % cols) / (double)cols;
+            re += (double)x[i] * cos(2 * M_PI * turn);
+            im -= (double)x[i] * sin(2 * M_PI * turn);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const double turn = (double)(k / cols * (i / cols) % rows) / (double)rows +
+                                (double)(k % cols * (i % cols) % cols) / (double)cols;
+            y[i] += (re * cos(2 * M_PI * turn) - im * sin(2 * M_PI * turn)) / (double)n;
+        }
+    }
+}
+
+static void check_band(int64_t batch, int64_t planes, int64_t rows, int64_t cols, float low, float high) {
+    const int64_t size = rows * cols, n = batch * planes * size;
+    float *const x = malloc((size_t)n * sizeof *x), *const y = malloc((size_t)n * sizeof *y),
+                 *const again = malloc((size_t)n * sizeof *y);
+    float *const work = malloc((size_t)kernel_fourier_band_work(rows, cols) * sizeof *work);
+    double *const want = malloc((size_t)size * sizeof *want);
+    for (int64_t i = 0; i < n; i++) x[i] = next_float();
+    kernel_fourier_band(pools[0], y, x, batch, planes, rows, cols, low, high, work);
+    for (int64_t p = 0; p < batch * planes; p++) {
+        twin_band(want, x + p * size, rows, cols, (double)low, (double)high);
+        for (int64_t i = 0; i < size; i++)
+            if (!(fabs((double)y[p * size + i] - want[i]) <= 2e-6))
+                fail_msg("(%lld,%lld), plane %lld at %lld: %g, not %g", (long long)rows, (long long)cols, (long long)p,
+                         (long long)i, (double)y[p * size + i], want[i]);
+    }
+    for (int p = 1; p < POOLS; p++) {
+        kernel_fourier_band(pools[p], again, x, batch, planes, rows, cols, low, high, work);
+        assert_memory_equal(y, again, (size_t)n * sizeof *y);
+    }
+    /* a picture has the same bits whatever it is in a batch with */
+    kernel_fourier_band(pools[0], again, x + (batch - 1) * planes * size, 1, planes, rows, cols, low, high, work);
+    assert_memory_equal(y + (batch - 1) * planes * size, again, (size_t)(planes * size) * sizeof *y);
+    free(x), free(y), free(again), free(work), free(want);
+}
+
+static void test_bands(void **unused) {
+    (void)unused;
+    for (int64_t rows = 1; rows <= 20; rows++)
+        check_band(1 + below(3), 1 + below(4), rows, 1 + below(20), -1, (float)below(9));
+    check_band(2, 3, 16, 16, -1, 4);
+    check_band(2, 3, 16, 16, 4, 100);
+    check_band(1, 2, 17, 34, 3.5F, 7.25F);
+    check_band(5, 1, 33, 18, 0, 2);
+    check_band(1, 1, 37, 11, -1, 0); /* the mean alone */
+    check_band(1, 5, 6, 67, -1, 1000);
+}
+
 static int tests(void) {
     const struct CMUnitTest all[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_shapes),
-                                     cmocka_unit_test(test_long)};
+                                     cmocka_unit_test(test_long), cmocka_unit_test(test_bands)};
     return cmocka_run_group_tests(all, open_pools, close_pools);
 }
 

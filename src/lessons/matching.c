@@ -174,7 +174,7 @@ static bool print_steps(struct lesson_run *r, const struct costs *c) {
 
 static void draw_box(heed_panel *p, const struct box *b, const char *name, const heed_style *style) {
     const float left = (float)(b->x - b->w / 2), right = (float)(b->x + b->w / 2);
-    const float top = (float)(1 - b->y + b->h / 2), bottom = (float)(1 - b->y - b->h / 2); /* y upwards */
+    const float top = (float)(b->y + b->h / 2), bottom = (float)(b->y - b->h / 2);
     const float x[] = {left, right, right, left, left}, y[] = {top, top, bottom, bottom, top};
     heed_panel_curve(p, x, y, 5, style);
     const bool guess = style->dash != HEED_DASH_NONE; /* named in its upper left corner, an object in its lower right */
@@ -266,7 +266,7 @@ static void run(struct lesson_run *r) {
         r, "Matching four boxes by hand. A detector such as DETR (Carion et al. 2020) answers with a box and classes "
            "for each of its queries, here four. The picture has three objects. Before anything can be learned it "
            "must be said which query is to find which object, and each object may be found once: no box is thrown "
-           "away afterwards.");
+           "away afterwards. x and y are the centre of a box, from the lower left corner, as shares of the picture.");
     print_boxes(r);
     lesson_say(
         r, "A pair costs 5 L1 - p - 2 GIoU: how far apart the boxes are, how probable the query finds the object's "

@@ -36,6 +36,7 @@ typedef struct heed_axis {
     const char *const *next, *const *next_labels; /* the token that the decoder predicts at each; NULL: none */
     bool has_class;                    /* the first is the class token, whose state is read for all of them */
     int64_t first, rows, columns;      /* from `first` on they are patches, row by row; rows 0: not of a picture */
+    int64_t detections;                /* of the tokens before the patches the last so many, which find objects */
     int64_t patch_height, patch_width; /* in pixels of what the model is given; the last patches may reach beyond */
 } heed_axis;
 

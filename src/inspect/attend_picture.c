@@ -66,7 +66,31 @@ static int32_t *find_cells(heed_ctx *cx, const struct picture_place *p, const he
 
 /* ---- places ---- */
 
-static int64_t tokens_before(const struct picture_place *p) { return p->classes + p->distillations + p->registers; }
+static int64_t tokens_before(const struct picture_place *p) {
+    return p->classes + p->distillations + p->registers + p->detections;
+}
+
+/* Tokens behind the patches go before them: n of them, the last, to place `to` in each row and of the rows. */
+static bool move_last(heed_ctx *cx, const heed_capture_map *m, int64_t to, int64_t n) {
+    const int64_t T = m->keys, moved = T - n - to; /* patches */
+    if (n == 0) return true;
+    if (m->rows != T || moved < 0)
+        return heed_fail(cx, HEED_ERR_SHAPE, "attend: a map of %lld tokens has no %lld behind its patches",
+                         (long long)T, (long long)n);
+    const size_t size = (size_t)T * (size_t)T * sizeof(float);
+    float *const before = heed_mem_new(cx, size), *w = (float *)(uintptr_t)m->weights; /* memory of `attended` */
+    for (int64_t k = 0; before && k < m->batch * m->heads; k++, w += T * T) {
+        memcpy(before, w, size);
+        for (int64_t i = 0; i < T; i++) {
+            const float *const row = before + (i < to ? i : i < to + n ? i + moved : i - n) * T;
+            memcpy(w + i * T, row, (size_t)to * sizeof *w);
+            memcpy(w + i * T + to, row + to + moved, (size_t)n * sizeof *w);
+            memcpy(w + i * T + to + n, row + to, (size_t)moved * sizeof *w);
+        }
+    }
+    heed_mem_free(cx, before);
+    return !heed_failed(cx);
+}
 
 /* The learned queries, which others of that number share. */
 static const heed_axis *learned_axis(struct attended *a, const struct picture_place *p) {
@@ -79,35 +103,37 @@ static const heed_axis *learned_axis(struct attended *a, const struct picture_pl
     return &side->axis;
 }
 
-static void name_token(const struct picture_place *p, int64_t i, char *to) {
-    const int64_t number = i - p->classes - p->distillations, patch = number - p->registers,
-                  behind = patch - p->grid[0] * p->grid[1];
-    if (behind >= 0)
-        snprintf(to, NAME_ROOM, "detection %lld", (long long)behind);
-    else if (patch >= 0)
-        snprintf(to, NAME_ROOM, "%lld,%lld", (long long)(patch / p->grid[1]), (long long)(patch % p->grid[1]));
+/* The number-th of n: without it where there is one. */
+static void name_one(char *to, const char *what, int64_t number, int64_t n) {
+    if (n > 1)
+        snprintf(to, NAME_ROOM, "%s %lld", what, (long long)number);
     else
-        snprintf(to, NAME_ROOM,
-                 i < p->classes     ? "class"
-                 : number < 0       ? "distillation"
-                 : p->registers > 1 ? "register %lld"
-                                    : "register",
-                 (long long)number);
+        snprintf(to, NAME_ROOM, "%s", what);
+}
+
+static void name_token(const struct picture_place *p, int64_t i, char *to) {
+    if (i < p->classes) return name_one(to, "class", 0, 1);
+    if ((i -= p->classes) < p->distillations) return name_one(to, "distillation", 0, 1);
+    if ((i -= p->distillations) < p->registers) return name_one(to, "register", i, p->registers);
+    if ((i -= p->registers) < p->detections) return name_one(to, "detection", i, p->detections);
+    i -= p->detections;
+    snprintf(to, NAME_ROOM, "%lld,%lld", (long long)(i / p->grid[1]), (long long)(i % p->grid[1]));
 }
 
 /* The tokens, which layers that have them alike share. */
 static const heed_axis *token_axis(struct attended *a, const struct picture_place *p) {
-    const int64_t first = tokens_before(p), n = first + p->grid[0] * p->grid[1] + p->detections;
+    const int64_t first = tokens_before(p), n = first + p->grid[0] * p->grid[1];
     for (const struct side *s = a->sides; s; s = s->before)
-        if (s->axis.n == n && s->axis.first == first && s->axis.rows == p->grid[0] && s->axis.columns == p->grid[1] &&
-            s->axis.patch_height == p->patch[0] && s->axis.patch_width == p->patch[1] &&
-            s->axis.has_class == (p->classes > 0))
+        if (s->axis.first == first && s->axis.detections == p->detections && s->axis.rows == p->grid[0] &&
+            s->axis.columns == p->grid[1] && s->axis.patch_height == p->patch[0] &&
+            s->axis.patch_width == p->patch[1] && s->axis.has_class == (p->classes > 0))
             return &s->axis;
     struct side *const side = side_numbered(a, "patches", n);
     if (!side) return NULL;
     for (int64_t i = 0; i < n; i++) name_token(p, i, side_name(side, i));
     side->axis.has_class = p->classes > 0;
     side->axis.first = first;
+    side->axis.detections = p->detections;
     side->axis.rows = p->grid[0], side->axis.columns = p->grid[1];
     side->axis.patch_height = p->patch[0], side->axis.patch_width = p->patch[1];
     return &side->axis;
@@ -132,7 +158,7 @@ bool attend_place_picture(struct attended *a) {
         struct picture_place p = {0};
         const heed_capture_map *const m = &a->captured[i];
         if (!head->place(model_own(a->model), size, m, &p)) continue;
-        if (!find_place(a, i, &p)) return false;
+        if (!move_last(a->cx, m, tokens_before(&p) - p.detections, p.detections) || !find_place(a, i, &p)) return false;
         snprintf(a->of[i].site, NAME_ROOM, "%.47s", p.learned > 0 || p.stride[0] > 0 ? m->site : "attention");
         a->of[i].stage = p.stage;
         stages |= p.stage > 0;

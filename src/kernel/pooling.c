@@ -1,4 +1,5 @@
 /* Max and average pooling, plane by plane. */
+#include "base/vectors.h"
 #include "kernel/ints.h"
 #include "kernel/planes.h"
 #include "kernel/rows.h"
@@ -31,26 +32,72 @@ static struct window window_at(const struct window_axis *a, int64_t i) {
     return (struct window){from, min64(to, a->in), a->dilation, places};
 }
 
+/* One place of each window of a row of them, the k-th across, in a row of x whose first number is number `row` of its
+ * plane. Without branches: which of a window's places is the largest cannot be foreseen. */
+static void max_taps(const struct window_axis *a, int64_t k, const float *x, int64_t row, float *most, int32_t *best) {
+    const int64_t offset = k * a->dilation - a->padding;
+    const int64_t from = offset < 0 ? ceil_div(-offset, a->stride) : 0;
+    const int64_t to = offset < a->in ? min64(a->out, (a->in - 1 - offset) / a->stride + 1) : 0;
+    const float *const at = x + offset;
+    const int64_t place = row + offset, stride = a->stride;
+    if (!best) {
+        VECTORS
+        for (int64_t i = from; i < to; i++) {
+            const float v = at[i * stride];
+            most[i] = !(v <= most[i]) & (most[i] == most[i]) ? v : most[i]; /* NaN is the largest */
+        }
+        return;
+    }
+    VECTORS
+    for (int64_t i = from; i < to; i++) {
+        const float v = at[i * stride], old = most[i];
+        const bool takes = !(v <= old) & (old == old);
+        most[i] = takes ? v : old;
+        best[i] = takes ? (int32_t)(place + i * stride) : best[i];
+    }
+}
+
+static void max_row(const struct job *j, const float *x, int64_t i, float *most, int32_t *best) {
+    const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
+    const struct window rows = window_at(ay, i);
+    for (int64_t c = 0; c < ax->out; c++) {
+        const int64_t before = max64(0, ax->padding - c * ax->stride); /* places of the window that are padding */
+        const int64_t from = c * ax->stride - ax->padding + ceil_div(before, ax->dilation) * ax->dilation;
+        most[c] = -INFINITY;
+        if (best) best[c] = rows.from < rows.to && from < ax->in ? (int32_t)(rows.from * ax->in + from) : -1;
+    }
+    for (int64_t r = rows.from; r < rows.to; r += rows.step)
+        for (int64_t k = 0; k < ax->size; k++) max_taps(ax, k, x + r * ax->in, r * ax->in, most, best);
+}
+
+/* Windows of any size. */
+static void max_row_adaptive(const struct job *j, const float *x, int64_t i, float *most, int32_t *best) {
+    const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
+    const struct window wy = window_at(ay, i);
+    for (int64_t o = 0; o < ax->out; o++) {
+        const struct window wx = window_at(ax, o);
+        const bool empty = wy.from >= wy.to || wx.from >= wx.to;
+        int64_t at = empty ? -1 : wy.from * ax->in + wx.from;
+        most[o] = empty ? -INFINITY : x[at];
+        for (int64_t r = wy.from; r < wy.to; r += wy.step)
+            for (int64_t c = wx.from; c < wx.to; c += wx.step) {
+                const float v = x[r * ax->in + c];
+                if (v > most[o] || (v != v && most[o] == most[o])) most[o] = v, at = r * ax->in + c;
+            }
+        if (best) best[o] = (int32_t)at;
+    }
+}
+
 static void max_rows(const void *arg, int64_t first, int64_t planes) {
     const struct job *const j = arg;
     const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
-    const int64_t in = ay->in * ax->in, out = ay->out * ax->out;
-    for (int64_t plane = first; plane < first + planes; plane++) {
-        const float *const x = j->x + plane * in;
-        for (int64_t i = 0; i < out; i++) {
-            const struct window wy = window_at(ay, i / ax->out), wx = window_at(ax, i % ax->out);
-            const bool empty = wy.from >= wy.to || wx.from >= wx.to;
-            int64_t best = empty ? -1 : wy.from * ax->in + wx.from;
-            float most = empty ? -INFINITY : x[best];
-            for (int64_t r = wy.from; r < wy.to; r += wy.step)
-                for (int64_t c = wx.from; c < wx.to; c += wx.step) {
-                    const float v = x[r * ax->in + c];
-                    if (v > most || (v != v && most == most)) most = v, best = r * ax->in + c;
-                }
-            j->y[plane * out + i] = most;
-            if (j->index) j->index[plane * out + i] = (int32_t)best;
+    const bool adaptive = ay->adaptive || ax->adaptive;
+    for (int64_t plane = first; plane < first + planes; plane++)
+        for (int64_t i = 0; i < ay->out; i++) {
+            const int64_t at = (plane * ay->out + i) * ax->out;
+            (adaptive ? max_row_adaptive : max_row)(j, j->x + plane * ay->in * ax->in, i, j->y + at,
+                                                    j->index ? j->index + at : NULL);
         }
-    }
 }
 
 void kernel_max_pool(struct pool *pool, const struct pooling *p, float *y, int32_t *index, const float *x) {

@@ -31,6 +31,21 @@ static bool read_patch(const char *text, int64_t *row, int64_t *column) {
     return true;
 }
 
+/* A token that finds objects, by its number among those. */
+static bool choose_detection(struct attend_choice *c, int64_t number) {
+    const heed_attended_site *const s = attend_site(c);
+    const int64_t n = s->keys->detections;
+    if (n == 0)
+        return heed_fail(c->a->cx, HEED_ERR_USAGE, "attend: --latent: the queries of %s are tokens of the picture",
+                         s->name);
+    if (number >= n)
+        return heed_fail(c->a->cx, HEED_ERR_USAGE,
+                         "attend: --latent %lld: there are %lld detection tokens, counted from 0", (long long)number,
+                         (long long)n);
+    c->query = s->keys->first - n + number;
+    return true;
+}
+
 /* --patch or --latent, whichever the site's queries are. */
 bool attend_choose_query(struct attend_choice *c) {
     heed_ctx *const cx = c->a->cx;
@@ -42,8 +57,9 @@ bool attend_choose_query(struct attend_choice *c) {
     c->query = latent;
     if (c->rollout && c->head >= 0)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --head: rollout takes the mean of all heads");
-    if (latent >= 0 && latents == 0)
-        return heed_fail(cx, HEED_ERR_USAGE, "attend: --latent: the queries of %s are tokens of the picture", s->name);
+    if (latent >= 0 && patch)
+        return heed_fail(cx, HEED_ERR_USAGE, "attend: --patch, --latent: one query is shown, not two");
+    if (latent >= 0 && latents == 0) return choose_detection(c, latent);
     if (latent >= 0 && latent >= latents)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --latent %lld: %s has %lld latent%s, counted from 0",
                          (long long)latent, s->name, (long long)latents, latents == 1 ? "" : "s");
@@ -65,7 +81,11 @@ void attend_name_query(const struct attend_choice *c, char *to, size_t room) {
     const heed_axis *const queries = attend_site(c)->queries;
     const int64_t latents = learned(c);
     if (c->query != HEED_QUERY_DEFAULT && latents != 1)
-        snprintf(to, room, "%s %s", latents > 1 ? "latent" : "patch", queries->labels[c->query]);
+        snprintf(to, room, "%s%s",
+                 latents > 1                  ? "latent "
+                 : c->query >= queries->first ? "patch "
+                                              : "",
+                 queries->labels[c->query]);
     else
         snprintf(to, room, "%s",
                  latents > 1          ? "the latents, on average"
@@ -80,9 +100,15 @@ void attend_name_query(const struct attend_choice *c, char *to, size_t room) {
 static void print_shares(const struct attend_choice *c, const float *w) {
     const heed_axis *const at = shown_axis(c);
     const bool windows = !c->rollout && c->a->found->sites[shown_site(c)].cells[0];
-    double patches = 0, all = 0;
+    double patches = 0, all = 0, detections = 0;
     fputs("Shares: ", stdout);
-    for (int64_t i = 0; i < at->first; i++) printf("%s %.4f, ", at->labels[i], (double)w[i]), all += (double)w[i];
+    for (int64_t i = 0; i < at->first; i++) {
+        const bool named = i < at->first - at->detections;
+        if (named) printf("%s %.4f, ", at->labels[i], (double)w[i]);
+        if (!named) detections += (double)w[i];
+        all += (double)w[i];
+    }
+    if (at->detections > 0) printf("detection tokens %.4f, ", detections);
     for (int64_t i = at->first; i < at->n; i++) patches += (double)w[i];
     printf("patches %.4f", patches);
     if (1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */

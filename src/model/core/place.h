@@ -11,7 +11,7 @@ struct picture_place {
     bool late;        /* the one learned query is a class token that comes late, and the first of the keys */
     /* Tokens before the patches, in this order. */
     int64_t classes, distillations, registers;
-    int64_t detections; /* tokens behind the patches, which find objects */
+    int64_t detections; /* tokens behind the patches, which find objects; they are shown before them */
     /* Attention within windows of window[0] x window[1] patches; 0: there are none. The grid is padded to count[0] x
      * count[1] of them, and rolled by `shift` before or after that. */
     int64_t window[2], shift[2], count[2];

@@ -12,15 +12,23 @@ static float number(heed_ctx *cx, heed_json config, const char *key) {
     return (float)config_number(cx, config, key, (double)-FLT_MAX, (double)FLT_MAX);
 }
 
+/* transformers takes no 5.0 for what is whole in most files: it is written as 5. */
+static float whole(heed_ctx *cx, heed_json config, const char *key) {
+    const float value = number(cx, config, key);
+    if (!heed_failed(cx) && value == rintf(value) && fabsf(value) < 1e6F)
+        heed_json_put_int(cx, config, key, (int64_t)value);
+    return value;
+}
+
 bool detection_read(heed_ctx *cx, heed_json config, bool sigmoid, struct detection *d) {
     *d = (struct detection){
         .classes = config_labels(cx, config),
         .sigmoid = sigmoid,
-        .class_cost = number(cx, config, "class_cost"),
-        .bbox_cost = number(cx, config, "bbox_cost"),
-        .giou_cost = number(cx, config, "giou_cost"),
-        .bbox_loss = number(cx, config, "bbox_loss_coefficient"),
-        .giou_loss = number(cx, config, "giou_loss_coefficient"),
+        .class_cost = whole(cx, config, "class_cost"),
+        .bbox_cost = whole(cx, config, "bbox_cost"),
+        .giou_cost = whole(cx, config, "giou_cost"),
+        .bbox_loss = whole(cx, config, "bbox_loss_coefficient"),
+        .giou_loss = whole(cx, config, "giou_loss_coefficient"),
         .auxiliary = heed_json_bool(cx, config, "auxiliary_loss"),
     };
     if (sigmoid)

@@ -126,7 +126,7 @@ static bool make_body(heed_ctx *cx, const struct making *k, struct yolos *m) {
 static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) {
     struct yolos *m = own;
     const struct making k = making_of(cx, b);
-    if (!make_body(cx, &k, m) ||
+    if (!detection_read(cx, b->config, false, &m->detection) || !make_body(cx, &k, m) ||
         !part_linear(cx, b->params, "", "pooler.dense", m->width, m->width, true, k.init, &m->pooler))
         return false;
     m->pooler.weight->head = m->pooler.bias->head = true; /* models that were trained to find objects lack it */

@@ -13,7 +13,7 @@ tiny="--set d_model=16 --set backbone_config.hidden_sizes=4,8 --set backbone_con
     --set decoder_attention_heads=2 --set num_queries=5 --size 32"
 
 # the losses by name, the figures of validation, and the processor as transformers' class writes it
-expect 0 train detect --data shapes $tiny --steps 4 --batch 4 --count 8 --valid 1 --denoising-groups 2 --out model --log log --quiet
+expect 0 train detect --data shapes $tiny --steps 4 --batch 4 --count 8 --valid 0.5 --denoising-groups 2 --out model --log log --quiet
 head -n 1 log | grep -q '"loss_ce":.*"loss_bbox":.*"loss_giou":' || fail "the log should have the parts of the loss"
 tail -n 1 log | grep -q '"valid_AP":.*"valid_AP50":' || fail "the log should have COCO's figures"
 grep -q '"image_processor_type": "ConditionalDetrImageProcessor"' model/preprocessor_config.json || fail "the processor's class"
@@ -34,7 +34,8 @@ cmp all listed || fail "paths of standard input"
 expect 0 detect model a.jpg --threshold 1
 [ ! -s out ] || fail "no score is above 1"
 expect 0 detect model a.jpg --threshold 0 --most 3 --json
-says '^{"picture":"a.jpg","objects":\[{"label":"[a-z]*","score":0[.0-9e-]*,"box":\[[-0-9.e]*,[-0-9.e]*,[-0-9.e]*,[-0-9.e]*\]},.*\]}$'
+box='"box":\[-?[0-9.e-]*,-?[0-9.e-]*,-?[0-9.e-]*,-?[0-9.e-]*\]'
+says "^\{\"picture\":\"a.jpg\",\"objects\":\[\{\"label\":\"[a-z]*\",\"score\":[0-9.e-]*,$box\},.*\]\}\$"
 [ "$(grep -o '"label"' out | wc -l)" = 3 ] || fail "at most three"
 expect 0 detect model a.jpg b.png --threshold 0.001 --png found.png --svg found.svg --quiet
 [ "$(head -c 4 found.png | tail -c 3)" = PNG ] || fail "a picture"

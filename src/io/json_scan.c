@@ -229,8 +229,8 @@ static const char *number_end(const struct json_scan *s) {
     return p;
 }
 
-/* Up to 15 digits, with up to 22 behind the point, are a quotient of two numbers that a double holds, and so rounded
- * once. */
+/* Up to 16 digits, some of them behind the point, are a quotient of two whole numbers that a double holds, and so are
+ * rounded once. */
 static bool short_number(const char *p, const char *end, double *out) {
     static const double tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     const bool negative = *p == '-';

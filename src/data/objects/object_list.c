@@ -1,12 +1,12 @@
 /* From what a file lists to a set: where the pictures lie, which are missing, and which object is of which. */
 #include "base/file.h"
 #include "data/objects/object_set.h"
+#include "data/recognise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LONGEST_PATH = 4096, AT_ONCE = 1 << 10, LOOKED_AT = 50 };
 
@@ -54,11 +54,6 @@ void object_list_free(struct object_list *l) {
 
 /* ---- where the pictures lie ---- */
 
-static bool is_file(const char *path) {
-    struct stat what;
-    return stat(path, &what) == 0 && S_ISREG(what.st_mode);
-}
-
 static bool join(char out[LONGEST_PATH], const char *folder, const char *name) {
     if (name[0] == '/' || !*folder) folder = "";
     const char *between = *folder ? "/" : "";
@@ -69,16 +64,20 @@ static bool join(char out[LONGEST_PATH], const char *folder, const char *name) {
 static bool has_pictures(const struct object_list *l, const char *folder) {
     char path[LONGEST_PATH];
     for (int64_t i = 0; i < l->pictures && i < LOOKED_AT; i++)
-        if (join(path, folder, l->picture[i].path) && is_file(path)) return true;
+        if (join(path, folder, l->picture[i].path) && data_is_file(path)) return true;
     return false;
 }
 
-/* The folder that file names are of: where the file lies or the folder around it, in it images, and in that TAIL, which
- * is what follows the last _ in the file's name: annotations/instances_train2017.json is of train2017. */
-static void find_folder(const struct object_list *l, char out[LONGEST_PATH]) {
+/* The folder that file names are of: the one that is given, or where the file lies, or the one around it; in it images;
+ * in that TAIL, which is what follows the last _ in the file's name: annotations/instances_train2017.json is of
+ * train2017. The first that has pictures counts. */
+static void find_folder(const struct object_list *l, const char *given, char out[LONGEST_PATH]) {
     char own[LONGEST_PATH], tail[LONGEST_PATH];
     const char *name = strrchr(l->file, '/');
-    snprintf(own, sizeof own, "%.*s", name ? (int)(name - l->file) : 1, name ? l->file : ".");
+    if (given)
+        snprintf(own, sizeof own, "%s", given);
+    else
+        snprintf(own, sizeof own, "%.*s", name ? (int)(name - l->file) : 1, name ? l->file : ".");
     name = name ? name + 1 : l->file;
     const char *const end = name + strcspn(name, ".");
     const char *from = end;
@@ -111,16 +110,13 @@ static bool take_pictures(struct object_list *l, const heed_object_set_opts *opt
                           int64_t *place) {
     char folder[LONGEST_PATH], path[LONGEST_PATH];
     const bool unseen = opts && opts->unseen;
-    if (opts && opts->pictures)
-        snprintf(folder, sizeof folder, "%s", opts->pictures);
-    else
-        find_folder(l, folder);
+    find_folder(l, opts ? opts->pictures : NULL, folder);
     for (int64_t i = 0; i < l->pictures; i++) {
         struct object_picture *p = &l->picture[i];
         place[i] = -1;
         if (i % AT_ONCE == 0 && heed_cancelled(l->cx)) return false;
         const bool fits = join(path, folder, p->path);
-        if (!unseen && (!fits || !is_file(path))) {
+        if (!unseen && (!fits || !data_is_file(path))) {
             set->notes.pictures++;
             continue;
         }

@@ -218,6 +218,36 @@ static void test_hostile(void **state) {
     torment(parse, whole, sizeof whole - 1, 1500);
 }
 
+/* A JPEG of 10 x 7 pixels that its EXIF orientation stands upright: annotations may be of either. */
+static void test_turned(void **state) {
+    (void)state;
+    heed_ctx *cx = open_context();
+    char path[600];
+    snprintf(path, sizeof path, "%s/image/files.safetensors", getenv("HEED_GOLDEN"));
+    heed_safetensors *files = heed_safetensors_open(cx, path);
+    const heed_array *f = heed_safetensors_get(cx, files, heed_safetensors_find(cx, files, "jpeg.turned6.file"));
+    write_bytes(in_folder("a"), f->data, (size_t)f->shape[0]);
+    heed_safetensors_close(files);
+    for (int turned = 0; turned < 2; turned++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"images\": [{\"id\": 1, \"file_name\": \"a\", \"width\": %d, \"height\": %d}], " CATEGORIES
+                 ", \"annotations\": [{" BOX "}]}",
+                 turned ? 7 : 10, turned ? 10 : 7);
+        put_text("x.json", text);
+        heed_object_set *set = heed_object_set_open(cx, in_folder("x.json"), "train", NULL);
+        heed_image p;
+        heed_object *o;
+        int64_t n;
+        assert_true(heed_object_set_read(cx, set, 0, &p, &o, &n));
+        assert_true(n == 1 && p.width == (turned ? 7 : 10) && p.height == (turned ? 10 : 7));
+        heed_image_free(cx, &p);
+        heed_mem_free(cx, o);
+        heed_object_set_free(cx, set);
+    }
+    close_context(cx);
+}
+
 /* ---- tables ---- */
 
 static void check_table(heed_ctx *cx, const char *name, const char *text) {
@@ -281,6 +311,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_layouts, make_folder, wipe_folder),
                                        cmocka_unit_test_setup_teardown(test_refused, make_folder, wipe_folder),
                                        cmocka_unit_test_setup_teardown(test_hostile, make_folder, wipe_folder),
+                                       cmocka_unit_test_setup_teardown(test_turned, make_folder, wipe_folder),
                                        cmocka_unit_test_setup_teardown(test_tables, make_folder, wipe_folder)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ import time
 import torch
 import torch.nn.functional as F
 
+import assignment
 import attention
 import decoders
 import encoders
@@ -278,7 +279,8 @@ def main():
 
 
 LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
-         "recurrent": recurrent.lines, "vision": vision.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines}
+         "recurrent": recurrent.lines, "vision": vision.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines,
+         "assignment": assignment.lines}
 
 
 def wanted(only, attempts):

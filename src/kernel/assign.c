@@ -64,58 +64,70 @@ static struct problem problem_of(int64_t rows, int64_t columns) {
 }
 
 bool kernel_assign_work(int64_t rows, int64_t columns, size_t *bytes) {
+    if ((rows < columns ? columns : rows) > INT64_MAX - ASSIGN_RUN) return false;
     struct problem p = problem_of(rows, columns);
-    return p.m <= INT64_MAX - ASSIGN_RUN && lay_out(&p, NULL, bytes);
+    return lay_out(&p, NULL, bytes);
 }
 
 /* Rows of whole runs, of a tall matrix its columns; false: a number is none, or -inf. */
 static bool take_costs(struct problem *p, const double *cost, bool tall) {
-    const int64_t along = tall ? p->n : 1, down = tall ? 1 : p->m;
-    bool valid = true;
+    int invalid = 0;
     for (int64_t i = 0; i < p->n; i++) {
         double *const to = p->cost + i * p->room;
-        for (int64_t j = 0; j < p->m; j++) {
-            to[j] = cost[i * down + j * along];
-            valid &= to[j] > -HUGE_VAL;
-        }
+        if (tall)
+            for (int64_t j = 0; j < p->m; j++) to[j] = cost[j * p->n + i];
+        else
+            memcpy(to, cost + i * p->m, (size_t)p->m * sizeof *to);
+        for (int64_t j = 0; j < p->m; j++) invalid |= !(to[j] > -HUGE_VAL);
         for (int64_t j = p->m; j < p->room; j++) to[j] = HUGE_VAL;
     }
-    return valid;
+    return !invalid;
 }
 
 /* Of several open columns that are `least` far the one to take; -1 where that is not finite. */
-static int64_t choose(const struct problem *p, double least, int64_t open) {
-    int64_t chosen = -1;
+static int64_t choose(const struct problem *p, double least) {
+    int64_t chosen = -1, at = 0;
     if (least == HUGE_VAL) return -1;
-    for (int64_t k = 0; k < open; k++) {
-        const int64_t j = p->open[k];
-        if (p->far[j] == least && (chosen < 0 || p->row_of[j] < 0)) chosen = j;
+    for (int64_t j = 0; j < p->m; j++) {
+        if (p->far[j] != least) continue;
+        const bool free = p->row_of[j] < 0, was_free = chosen >= 0 && p->row_of[chosen] < 0;
+        /* the last of those that are free, else the first */
+        if (chosen < 0 || (free && (!was_free || p->place[j] > at)) || (!free && !was_free && p->place[j] < at))
+            chosen = j, at = p->place[j];
     }
     return chosen;
 }
 
-static void close_column(struct problem *p, int64_t j, double far, int64_t *closed, int64_t *open) {
-    p->closed[(*closed)++] = (struct closed){j, far, p->v[j]};
+static void close_column(struct problem *p, int64_t j, double far, int64_t closed) {
+    const int64_t last = p->open[p->m - 1 - closed], gap = p->place[j];
+    p->closed[closed] = (struct closed){j, far, p->v[j]};
     p->v[j] = -HUGE_VAL;
     p->far[j] = HUGE_VAL;
-    const int64_t last = p->open[--*open], gap = p->place[j];
     p->open[gap] = last;
     p->place[last] = gap;
 }
 
+/* All columns are open again, in the order in which they were. */
+static void open_columns(struct problem *p, int64_t closed) {
+    while (closed-- > 0) {
+        const int64_t j = p->closed[closed].column, gap = p->place[j], last = p->open[gap], end = p->m - 1 - closed;
+        p->open[end] = last;
+        p->place[last] = end;
+        p->open[gap] = j;
+        p->place[j] = gap;
+    }
+}
+
 /* Gives row `start` a column; false: there is none that it may have. */
-static bool assign_row(struct problem *p, int64_t start) {
-    const struct isa *const isa = isa_get();
-    int64_t open = p->m, closed = 0, row = start, j;
+static bool assign_row(struct problem *p, int64_t start, const struct isa *isa) {
+    int64_t closed = 0, row = start, j;
     double least = 0;
-    for (int64_t k = 0; k < p->m; k++) p->open[k] = p->place[k] = p->m - 1 - k;
-    for (int64_t k = 0; k < p->room; k++) p->far[k] = HUGE_VAL;
     do {
-        const double base = least;
-        j = isa->relax_columns(p->far, p->from, p->cost + row * p->room, p->v, base, p->u[row], row, p->room, &least);
-        if (j < 0) j = choose(p, least, open);
+        j = isa->relax_columns(p->far, p->from, p->cost + row * p->room, p->v, least, p->u[row], row, closed == 0,
+                               p->room, &least);
+        if (j < 0) j = choose(p, least);
         if (j < 0) return false;
-        close_column(p, j, least, &closed, &open);
+        close_column(p, j, least, closed++);
         row = p->row_of[j];
     } while (row >= 0);
     p->u[start] += least;
@@ -124,6 +136,7 @@ static bool assign_row(struct problem *p, int64_t start) {
         if (p->row_of[c->column] >= 0) p->u[p->row_of[c->column]] += least - c->far;
         p->v[c->column] = c->v - (least - c->far);
     }
+    open_columns(p, closed);
     do { /* back along the path */
         row = p->from[j];
         p->row_of[j] = row;
@@ -142,9 +155,11 @@ enum assigned kernel_assign(const double *cost, int64_t rows, int64_t columns, i
     lay_out(&p, work, &bytes);
     if (!take_costs(&p, cost, tall)) return ASSIGN_INVALID;
     for (int64_t i = 0; i < p.n; i++) p.u[i] = 0, p.column_of[i] = -1;
-    for (int64_t j = 0; j < p.room; j++) p.v[j] = 0, p.from[j] = p.row_of[j] = -1;
+    for (int64_t j = 0; j < p.room; j++) p.v[j] = 0, p.row_of[j] = -1;
+    for (int64_t j = 0; j < p.m; j++) p.open[j] = p.place[j] = p.m - 1 - j;
+    const struct isa *const isa = isa_get();
     for (int64_t i = 0; i < p.n; i++)
-        if (!assign_row(&p, i)) return ASSIGN_IMPOSSIBLE;
+        if (!assign_row(&p, i, isa)) return ASSIGN_IMPOSSIBLE;
     for (int64_t i = 0, k = 0; k < p.n; i++) {
         const int64_t j = tall ? p.row_of[i] : p.column_of[i];
         if (j >= 0) row[k] = i, column[k++] = j;

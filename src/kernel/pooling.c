@@ -1,4 +1,5 @@
 /* Max and average pooling, plane by plane. */
+#include "base/vectors.h"
 #include "kernel/ints.h"
 #include "kernel/planes.h"
 #include "kernel/rows.h"
@@ -31,79 +32,70 @@ static struct window window_at(const struct window_axis *a, int64_t i) {
     return (struct window){from, min64(to, a->in), a->dilation, places};
 }
 
-/* ---- maximum ---- */
-
-/* The first place of an output's window, where nothing else is larger; -1: it is empty. */
-static int32_t first_place(const struct window_axis *ax, struct window wy, int64_t column) {
-    const struct window wx = window_at(ax, column);
-    return wy.from >= wy.to || wx.from >= wx.to ? -1 : (int32_t)(wy.from * ax->in + wx.from);
-}
-
-/* n outputs take x[0], x[stride], ... where these are larger, or the first that is no number; index (NULL: nobody asks)
- * their places, which begin at `place`. */
-static inline void take_larger(float *most, int32_t *index, const float *x, int64_t stride, int32_t place, int64_t n) {
-    if (!index) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            const float v = x[i * stride];
-            most[i] = (v > most[i]) | ((v != v) & (most[i] == most[i])) ? v : most[i];
+/* One place of each window of a row of them, the k-th across, in a row of x whose first number is number `row` of its
+ * plane. Without branches: which of a window's places is the largest cannot be foreseen. */
+static void max_taps(const struct window_axis *a, int64_t k, const float *x, int64_t row, float *most, int32_t *best) {
+    const int64_t offset = k * a->dilation - a->padding;
+    const int64_t from = offset < 0 ? ceil_div(-offset, a->stride) : 0;
+    const int64_t to = offset < a->in ? min64(a->out, (a->in - 1 - offset) / a->stride + 1) : 0;
+    const float *const at = x + offset;
+    const int64_t place = row + offset, stride = a->stride;
+    if (!best) {
+        VECTORS
+        for (int64_t i = from; i < to; i++) {
+            const float v = at[i * stride];
+            most[i] = !(v <= most[i]) & (most[i] == most[i]) ? v : most[i]; /* NaN is the largest */
         }
         return;
     }
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        const float v = x[i * stride];
-        const bool takes = (v > most[i]) | ((v != v) & (most[i] == most[i]));
-        most[i] = takes ? v : most[i];
-        index[i] = takes ? place + (int32_t)(i * stride) : index[i];
+    VECTORS
+    for (int64_t i = from; i < to; i++) {
+        const float v = at[i * stride], old = most[i];
+        const bool takes = !(v <= old) & (old == old);
+        most[i] = takes ? v : old;
+        best[i] = takes ? (int32_t)(place + i * stride) : best[i];
     }
 }
 
-/* A row of outputs of a fixed window: one place of the window after the other, each for all outputs in which it is
- * inside. */
-static void max_row(const struct job *j, const float *x, int64_t row, float *most, int32_t *index) {
-    const struct window_axis *const ax = &j->p->x;
-    const struct window wy = window_at(&j->p->y, row);
-    for (int64_t i = 0; i < ax->out; i++) most[i] = -INFINITY;
-    for (int64_t i = 0; index && i < ax->out; i++) index[i] = first_place(ax, wy, i);
-    for (int64_t r = wy.from; r < wy.to; r += wy.step)
-        for (int64_t k = 0; k < ax->size; k++) {
-            const int64_t from = k * ax->dilation - ax->padding; /* of output 0 */
-            const int64_t low = from < 0 ? ceil_div(-from, ax->stride) : 0,
-                          high = min64(ax->out, from < ax->in ? (ax->in - 1 - from) / ax->stride + 1 : 0);
-            const int64_t at = r * ax->in + from + low * ax->stride;
-            if (low >= high) continue;
-            int32_t *const places = index ? index + low : NULL;
-            if (ax->stride == 1)
-                take_larger(most + low, places, x + at, 1, (int32_t)at, high - low);
-            else if (ax->stride == 2)
-                take_larger(most + low, places, x + at, 2, (int32_t)at, high - low);
-            else
-                take_larger(most + low, places, x + at, ax->stride, (int32_t)at, high - low);
-        }
+static void max_row(const struct job *j, const float *x, int64_t i, float *most, int32_t *best) {
+    const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
+    const struct window rows = window_at(ay, i);
+    for (int64_t c = 0; c < ax->out; c++) {
+        const int64_t before = max64(0, ax->padding - c * ax->stride); /* places of the window that are padding */
+        const int64_t from = c * ax->stride - ax->padding + ceil_div(before, ax->dilation) * ax->dilation;
+        most[c] = -INFINITY;
+        if (best) best[c] = rows.from < rows.to && from < ax->in ? (int32_t)(rows.from * ax->in + from) : -1;
+    }
+    for (int64_t r = rows.from; r < rows.to; r += rows.step)
+        for (int64_t k = 0; k < ax->size; k++) max_taps(ax, k, x + r * ax->in, r * ax->in, most, best);
 }
 
-static void max_adaptive(const struct job *j, const float *x, int64_t row, float *y, int32_t *index) {
-    const struct window_axis *const ax = &j->p->x;
-    const struct window wy = window_at(&j->p->y, row);
-    for (int64_t i = 0; i < ax->out; i++) {
-        const struct window wx = window_at(ax, i);
-        y[i] = -INFINITY;
-        int32_t best = first_place(ax, wy, i);
+/* Windows of any size. */
+static void max_row_adaptive(const struct job *j, const float *x, int64_t i, float *most, int32_t *best) {
+    const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
+    const struct window wy = window_at(ay, i);
+    for (int64_t o = 0; o < ax->out; o++) {
+        const struct window wx = window_at(ax, o);
+        const bool empty = wy.from >= wy.to || wx.from >= wx.to;
+        int64_t at = empty ? -1 : wy.from * ax->in + wx.from;
+        most[o] = empty ? -INFINITY : x[at];
         for (int64_t r = wy.from; r < wy.to; r += wy.step)
-            for (int64_t c = wx.from; c < wx.to; c += wx.step)
-                take_larger(&y[i], &best, x + r * ax->in + c, 1, (int32_t)(r * ax->in + c), 1);
-        if (index) index[i] = best;
+            for (int64_t c = wx.from; c < wx.to; c += wx.step) {
+                const float v = x[r * ax->in + c];
+                if (v > most[o] || (v != v && most[o] == most[o])) most[o] = v, at = r * ax->in + c;
+            }
+        if (best) best[o] = (int32_t)at;
     }
 }
 
 static void max_rows(const void *arg, int64_t first, int64_t planes) {
     const struct job *const j = arg;
     const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
+    const bool adaptive = ay->adaptive || ax->adaptive;
     for (int64_t plane = first; plane < first + planes; plane++)
-        for (int64_t row = 0; row < ay->out; row++) {
-            const int64_t at = (plane * ay->out + row) * ax->out;
-            (ax->adaptive ? max_adaptive : max_row)(j, j->x + plane * ay->in * ax->in, row, j->y + at,
+        for (int64_t i = 0; i < ay->out; i++) {
+            const int64_t at = (plane * ay->out + i) * ax->out;
+            (adaptive ? max_row_adaptive : max_row)(j, j->x + plane * ay->in * ax->in, i, j->y + at,
                                                     j->index ? j->index + at : NULL);
         }
 }

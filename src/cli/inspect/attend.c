@@ -30,7 +30,7 @@ static const heed_field options[] = {
      .help = "of a picture: what this patch looks at, counted from 0; without it the class token"},
     {.name = "latent", .kind = HEED_FIELD_INT, .value = "N", .high = 1e9,
      .help = "of a picture that latents look at (Perceiver): what this latent looks at, counted from 0; without it all "
-             "of them, on average"},
+             "of them, on average; of tokens that find objects (YOLOS) what this one looks at"},
     {.name = "smooth", .help = "of a picture: weights between patches are interpolated"},
     {.name = "png", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "a picture: one head with --layer and --head, else all of the site"},

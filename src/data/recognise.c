@@ -16,6 +16,7 @@ static bool is_kind(const char *path, mode_t kind) {
 }
 
 bool data_is_folder(const char *path) { return is_kind(path, S_IFDIR); }
+bool data_is_file(const char *path) { return is_kind(path, S_IFREG); }
 
 /* Whether the file or folder FOLDER/NAME is of this kind. */
 static bool has(const char *folder, const char *name, mode_t kind) {

@@ -7,6 +7,7 @@
 #define FOUND_PATH 4096
 
 bool data_is_folder(const char *path);
+bool data_is_file(const char *path);
 /* The file of a directory that holds `part` ("train", "valid" or "val", "test") under one of its usual names, with one
  * of these endings (before any .gz), which a NULL ends. */
 bool data_part_file(const char *folder, const char *part, const char *const *endings, char out[FOUND_PATH]);

@@ -88,7 +88,6 @@ static void mean_colour(const heed_image *p, uint8_t out[3]) {
 }
 
 static double within(struct draws *d, double low, double high) { return low + (high - low) * (double)draw(d, 0, 1); }
-static int64_t place(struct draws *d, int64_t n) { return (int64_t)((uint64_t)draw_bits(d) * (uint64_t)n >> 32); }
 
 static bool crop(heed_ctx *cx, const heed_object_augment *a, double keep, struct draws *d, heed_image *p,
                  heed_object *objects, int64_t *n) {
@@ -96,7 +95,7 @@ static bool crop(heed_ctx *cx, const heed_object_augment *a, double keep, struct
     for (int i = 0; i < TRIES; i++) {
         const int64_t w = (int64_t)fmax(1, rint((double)p->width * within(d, low, 1)));
         const int64_t h = (int64_t)fmax(1, rint((double)p->height * within(d, low, 1)));
-        const int64_t left = place(d, p->width - w + 1), top = place(d, p->height - h + 1);
+        const int64_t left = draw_index(d, (int)(p->width - w) + 1), top = draw_index(d, (int)(p->height - h) + 1);
         const struct move m = {(double)left, (double)top, 1, 1, (double)w, (double)h};
         if (*n > 0 && count_stays(&m, keep, objects, *n) == 0) continue;
         heed_image part;
@@ -114,7 +113,7 @@ static bool scale(heed_ctx *cx, const heed_object_augment *a, double keep, struc
         const double by = within(d, a->scale_low, a->scale_high), share = by < 1 ? by : 1 / by;
         const int64_t w = (int64_t)fmax(1, rint((double)width * share)),
                       h = (int64_t)fmax(1, rint((double)height * share));
-        const int64_t left = place(d, width - w + 1), top = place(d, height - h + 1);
+        const int64_t left = draw_index(d, (int)(width - w) + 1), top = draw_index(d, (int)(height - h) + 1);
         struct move m = {(double)left,  (double)top,   (double)width / (double)w, (double)height / (double)h,
                          (double)width, (double)height};
         if (by < 1) {

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Around the name of a part. */
 static const char *const layouts[][2] = {
@@ -25,19 +24,23 @@ static const char *const layouts[][2] = {
     {"", "/annotations.csv"},
 };
 
-static bool is_file(const char *path) {
-    struct stat what;
-    return stat(path, &what) == 0 && S_ISREG(what.st_mode);
+static const char *const part_names[SCENE_PARTS][5] = {
+    [SCENE_TRAIN] = {"train"}, [SCENE_VAL] = {"val", "valid", "validation", "dev"}, [SCENE_TEST] = {"test"}};
+
+enum scene_part object_part(const char *part) {
+    for (int which = 0; which < SCENE_PARTS; which++)
+        for (int k = 0; part_names[which][k]; k++)
+            if (strcmp(part, part_names[which][k]) == 0) return (enum scene_part)which;
+    return SCENE_PARTS;
 }
 
 /* The file of a directory that lists a part. */
-static bool part_file(const char *folder, const char *part, char out[FOUND_PATH]) {
-    static const char *const names[][5] = {{"train"}, {"val", "valid", "validation", "dev"}, {"test"}};
-    const int which = strcmp(part, "train") == 0 ? 0 : strcmp(part, "test") == 0 ? 2 : 1;
-    for (int k = 0; names[which][k]; k++)
+static bool part_file(const char *folder, enum scene_part part, char out[FOUND_PATH]) {
+    for (int k = 0; part != SCENE_PARTS && part_names[part][k]; k++)
         for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-            const int n = snprintf(out, FOUND_PATH, "%s/%s%s%s", folder, layouts[i][0], names[which][k], layouts[i][1]);
-            if (n < FOUND_PATH && is_file(out)) return true;
+            const int n =
+                snprintf(out, FOUND_PATH, "%s/%s%s%s", folder, layouts[i][0], part_names[part][k], layouts[i][1]);
+            if (n < FOUND_PATH && data_is_file(out)) return true;
         }
     return false;
 }
@@ -59,8 +62,8 @@ heed_object_set *heed_object_set_open(heed_ctx *cx, const char *path, const char
     if (heed_failed(cx)) return NULL;
     if (!path || !part) return heed_fail(cx, HEED_ERR_USAGE, "object_set: path or part is NULL"), NULL;
     const bool folder = data_is_folder(path) && strcmp(path, "shapes") != 0, optional = opts && opts->optional;
-    if (optional && is_file(path) && strcmp(part, "train") != 0) return NULL;
-    if (folder && !part_file(path, part, found)) {
+    if (optional && data_is_file(path) && strcmp(part, "train") != 0) return NULL;
+    if (folder && !part_file(path, object_part(part), found)) {
         if (!optional)
             heed_fail(cx, HEED_ERR_FILE,
                       "%s: no annotations of part '%s': annotations/instances_train2017.json, train.json, train.csv or "

@@ -1,12 +1,12 @@
 /* From what a file lists to a set: where the pictures lie, which are missing, and which object is of which. */
 #include "base/file.h"
 #include "data/objects/object_set.h"
+#include "data/recognise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LONGEST_PATH = 4096, AT_ONCE = 1 << 10, LOOKED_AT = 50 };
 
@@ -54,11 +54,6 @@ void object_list_free(struct object_list *l) {
 
 /* ---- where the pictures lie ---- */
 
-static bool is_file(const char *path) {
-    struct stat what;
-    return stat(path, &what) == 0 && S_ISREG(what.st_mode);
-}
-
 static bool join(char out[LONGEST_PATH], const char *folder, const char *name) {
     if (name[0] == '/' || !*folder) folder = "";
     const char *between = *folder ? "/" : "";
@@ -69,7 +64,7 @@ static bool join(char out[LONGEST_PATH], const char *folder, const char *name) {
 static bool has_pictures(const struct object_list *l, const char *folder) {
     char path[LONGEST_PATH];
     for (int64_t i = 0; i < l->pictures && i < LOOKED_AT; i++)
-        if (join(path, folder, l->picture[i].path) && is_file(path)) return true;
+        if (join(path, folder, l->picture[i].path) && data_is_file(path)) return true;
     return false;
 }
 
@@ -121,7 +116,7 @@ static bool take_pictures(struct object_list *l, const heed_object_set_opts *opt
         place[i] = -1;
         if (i % AT_ONCE == 0 && heed_cancelled(l->cx)) return false;
         const bool fits = join(path, folder, p->path);
-        if (!unseen && (!fits || !is_file(path))) {
+        if (!unseen && (!fits || !data_is_file(path))) {
             set->notes.pictures++;
             continue;
         }

@@ -6,20 +6,11 @@
 
 enum { DEFAULT_COUNT = 10000 };
 
-/* The number of a part; SCENE_PARTS: there is none of this name. */
-static enum scene_part part_of(const char *part) {
-    static const char *const names[] = {"train", "val", "valid", "validation", "dev", "test"};
-    static const enum scene_part parts[] = {SCENE_TRAIN, SCENE_VAL, SCENE_VAL, SCENE_VAL, SCENE_VAL, SCENE_TEST};
-    for (int i = 0; i < 6; i++)
-        if (strcmp(part, names[i]) == 0) return parts[i];
-    return SCENE_PARTS;
-}
-
 bool object_set_shapes(heed_ctx *cx, const char *part, const heed_object_set_opts *opts, heed_object_set *set) {
     set->drawn = true;
     set->seed = opts ? opts->seed : 0;
     set->n = opts && opts->count > 0 ? opts->count : DEFAULT_COUNT;
-    set->part = part_of(part);
+    set->part = object_part(part);
     if (set->part == SCENE_PARTS)
         return heed_fail(cx, HEED_ERR_USAGE, "shapes: no part '%s': train, val or test", escaped(part).s);
     struct object_class shape[SCENE_SHAPES];

@@ -54,7 +54,8 @@ static const heed_field detect_fields[] = {
     {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "test data, measured once at the end; by default a directory's own test part"},
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999,
-     .help = "fraction of the pictures held out for validation where no file holds them; by default 0.1"},
+     .help = "fraction of the pictures held out for validation where no file holds them; by default 0.1, of drawn pictures "
+             "500 others"},
     {.name = "count", .kind = HEED_FIELD_INT, .standard = "3200", .value = "N", .low = 1, .high = 1e9,
      .help = "of drawn pictures: how many make an epoch; each is seen once"},
     {.name = "objects", .kind = HEED_FIELD_TABLE, .table = object_fields},

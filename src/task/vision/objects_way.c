@@ -70,13 +70,17 @@ static bool load_sets(heed_run *r) {
     struct objects *const o = objects_of(r);
     const char *const test = run_text(r, "test");
     if (!load_train(r)) return false;
+    const bool drawn = heed_object_set_endless(o->set[TRAIN]);
+    const double share = run_number(r, "valid");
+    const int64_t some =
+        drawn && run_given(r, "valid") ? (int64_t)(share * (double)run_int(r, "count") + 0.5) : OBJECTS_MEASURED;
     heed_object_set_opts other = {.classes = heed_object_set_names(o->set[TRAIN]),
                                   .pictures = run_text(r, "picture-dir"),
-                                  .count = OBJECTS_MEASURED,
+                                  .count = some,
                                   .seed = heed_seed(r->cx),
                                   .optional = true};
-    const bool drawn = heed_object_set_endless(o->set[TRAIN]);
-    if (!run_given(r, "valid") || drawn) o->set[VALID] = heed_object_set_open(r->cx, r->path, "val", &other);
+    if (drawn ? some > 0 : !run_given(r, "valid")) o->set[VALID] = heed_object_set_open(r->cx, r->path, "val", &other);
+    other.count = OBJECTS_MEASURED;
     other.optional = !test;
     if (!heed_failed(r->cx) && (test || !drawn))
         o->set[TEST] = heed_object_set_open(r->cx, test ? test : r->path, "test", &other);
@@ -88,7 +92,7 @@ static bool load_sets(heed_run *r) {
 static bool split(heed_run *r) {
     struct objects *const o = objects_of(r);
     const int64_t n = heed_object_set_count(o->set[TRAIN]);
-    const double fraction = o->set[VALID] ? 0 : run_held_out(r, n);
+    const double fraction = o->set[VALID] || heed_object_set_endless(o->set[TRAIN]) ? 0 : run_held_out(r, n);
     if (o->set[VALID]) o->n_valid = heed_object_set_count(o->set[VALID]);
     o->n_train = n;
     return fraction == 0 || heed_rows_split(r->cx, n, fraction, heed_seed(r->cx), &o->train_rows, &o->n_train,

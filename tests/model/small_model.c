@@ -31,9 +31,9 @@ static const struct {
     {"timm-levit.key_dim", "3"},
     {"timm-levit.img_size", "16,32"}, /* 1 x 2 tokens */
     {"vocab_size", "11"},
-    {"channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
-    {"layers", "1,2,1,1"},
-    {"stem_width", "4"},
+    {"timm-resnet.channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
+    {"timm-resnet.layers", "1,2,1,1"},
+    {"timm-resnet.stem_width", "4"},
     {"input_size", "3"},
     {"output_size", "2"},
     {"points", "7"},

@@ -118,6 +118,11 @@ static bool read_absent(heed_ctx *cx, heed_json config, struct resnet_plan *plan
                      heed_json_bool(cx, config, "dilation") ? 16 : 32, plan, map);
 }
 
+static const struct {
+    const char *type; /* of a backbone_config */
+    bool (*read)(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map);
+} kinds[] = {{"resnet", read_resnet}, {"timm_backbone", read_timm_config}};
+
 static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map) {
     const heed_json given = heed_json_find(cx, config, "backbone_config");
     if (heed_json_kind_of(given) != HEED_JSON_OBJECT) {
@@ -125,12 +130,12 @@ static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, 
             return heed_json_object(cx, config, "backbone_config"), false;
         return read_absent(cx, config, plan, map);
     }
-    const char *const type = heed_json_text_or(cx, given, "model_type", "resnet");
+    const char *const type = heed_json_text_or(cx, given, "model_type", kinds[0].type);
+    for (size_t i = 0; type && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(type, kinds[i].type) == 0) return kinds[i].read(cx, given, plan, map);
     if (heed_failed(cx)) return false;
-    if (strcmp(type, "resnet") == 0) return read_resnet(cx, given, plan, map);
-    if (strcmp(type, "timm_backbone") == 0) return read_timm_config(cx, given, plan, map);
-    return heed_json_fail(cx, heed_json_find(cx, given, "model_type"),
-                          "heed takes 'resnet' or 'timm_backbone' below a detector");
+    return heed_json_fail(cx, heed_json_find(cx, given, "model_type"), "heed takes '%s' or '%s' below a detector",
+                          kinds[0].type, kinds[1].type);
 }
 
 /* As in transformers, whose search for the stages to be trained misses their names: none of a ResNet of transformers'

@@ -251,10 +251,14 @@ HEED_API bool heed_frozen_batch_norm_make(heed_ctx *cx, heed_params *set, const 
  * set is bound to gradients or given to a trainer; a file does not say it. How many there are. */
 HEED_API int heed_batch_norms_train(heed_ctx *cx, heed_params *set, bool train);
 HEED_API heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x);
-/* norm(conv(x)), then the activation; and norm(linear(x)) of x (…,C), whose statistics are over all but the last axis.
- * A model that is only run computes one product with weights in which the norm is folded. */
+/* norm(conv(x)), then the activation; the same with more added before it; and norm(linear(x)) of x (…,C), whose
+ * statistics are over all but the last axis. A model that is only run normalises, adds and activates on the way out of
+ * the product, which is the same but for rounding. */
 HEED_API heed_tensor *heed_conv_norm_run(heed_ctx *cx, const heed_conv_layer *conv, const heed_batch_norm_layer *norm,
                                          heed_tensor *x, heed_activation act);
+HEED_API heed_tensor *heed_conv_norm_add_run(heed_ctx *cx, const heed_conv_layer *conv,
+                                             const heed_batch_norm_layer *norm, heed_tensor *x, heed_tensor *more,
+                                             heed_activation act);
 HEED_API heed_tensor *heed_linear_norm_run(heed_ctx *cx, const heed_linear_layer *linear,
                                            const heed_batch_norm_layer *norm, heed_tensor *x);
 

@@ -72,13 +72,49 @@ static struct correlation forward_of(const struct conv *c) {
                                 .x = forward_axis(c, 1)};
 }
 
+/* Group by group, each with the scales and shifts of its own rows. */
+static void product_finished(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
+                             const struct conv_finish *f) {
+    const int64_t plane = c->in[0] * c->in[1], m = c->outs / c->groups, k = c->ins / c->groups;
+    if (c->batch * plane * c->outs == 0) return;
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct gemm_rows rows = {f->scale + i * m, f->shift + i * m};
+        const struct gemm g = {.m = m,
+                               .n = plane,
+                               .k = k,
+                               .a = w + i * m * k,
+                               .lda = k,
+                               .b = x + i * k * plane,
+                               .ldb = plane,
+                               .c = y + i * m * plane,
+                               .ldc = plane,
+                               .alpha = 1,
+                               .rows = &rows,
+                               .more = f->more ? f->more + i * m * plane : NULL,
+                               .act = f->act};
+        const struct gemm_batch batch = {.axes = 1, .size = {c->batch}, .b = {c->ins * plane}, .c = {c->outs * plane}};
+        kernel_gemm_batch(pool, &g, &batch);
+    }
+}
+
+void kernel_conv_finish(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
+                        const struct conv_finish *finish, float *work) {
+    const struct correlation f = forward_of(c);
+    if (is_product(c))
+        product_finished(pool, c, y, x, w, finish);
+    else if (kernel_winograd_work(c) > 0)
+        kernel_winograd(pool, c, y, x, w, finish, work);
+    else
+        kernel_correlate(pool, &f, y, false, x, w, NULL, finish);
+}
+
 void kernel_conv(struct pool *pool, const struct conv *c, float *y, bool add, const float *x, const float *w,
                  const float *bias) {
     const struct correlation f = forward_of(c);
     if (is_product(c))
         product(pool, c, y, add, x, w, bias, f.outs, f.ins, false);
     else
-        kernel_correlate(pool, &f, y, add, x, w, bias);
+        kernel_correlate(pool, &f, y, add, x, w, bias, NULL);
 }
 
 /* ---- the gradient of the input ---- */
@@ -162,7 +198,7 @@ static void run_phases(struct pool *pool, struct turn_job *j, float *dx, bool ad
             g.ins = 0;
             g.y.taps = g.x.taps = 1;
         }
-        kernel_correlate(pool, &g, dx, add, dy, j->phase[i].weight, bias);
+        kernel_correlate(pool, &g, dx, add, dy, j->phase[i].weight, bias, NULL);
     }
 }
 

@@ -20,10 +20,17 @@ struct correlation {
     int64_t batch, groups, ins, outs; /* channels of a group */
     struct conv_axis y, x;
 };
+/* What becomes of the numbers of channel o, with a batch norm folded into it: act(scale[o] y + shift[o] + more), more
+ * like y, or NULL. */
+struct conv_finish {
+    const float *scale, *shift, *more;
+    enum activation act;
+};
 /* out (batch, groups outs, y.out, x.out) at the places that the axes say = or += weight (groups, outs, ins y.taps
- * x.taps) over patches of in (batch, groups ins, y.in, x.in), + bias (groups outs) or NULL. */
+ * x.taps) over patches of in (batch, groups ins, y.in, x.in), + bias (groups outs) or NULL. finish: or NULL; then
+ * without bias and add, and to_step is 1. */
 void kernel_correlate(struct pool *pool, const struct correlation *c, float *out, bool add, const float *in,
-                      const float *weight, const float *bias);
+                      const float *weight, const float *bias, const struct conv_finish *finish);
 /* dweight, like weight, = or += the sum of dout times patches, over the batch and all places. to_step 1, to_first 0. */
 void kernel_correlate_weight(struct pool *pool, const struct correlation *c, float *dweight, bool add, const float *in,
                              const float *dout);
@@ -35,6 +42,13 @@ struct conv {
 };
 void kernel_conv(struct pool *pool, const struct conv *c, float *y, bool add, const float *x, const float *w,
                  const float *bias);
+/* Large convolutions of 3 x 3 go by Winograd's algorithm, whose rounding is another one. work: kernel_winograd_work
+ * floats, which are 0 where it is not used. */
+void kernel_conv_finish(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
+                        const struct conv_finish *finish, float *work);
+int64_t kernel_winograd_work(const struct conv *c);
+void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
+                     const struct conv_finish *finish, float *work);
 /* The gradient of x, and forward of the transposed convolution: then bias is (ins), or NULL. work: as many floats as w
  * has. */
 void kernel_conv_input(struct pool *pool, const struct conv *c, float *dx, bool add, const float *dy, const float *w,

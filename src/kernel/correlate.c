@@ -2,6 +2,7 @@
 #include "kernel/gemm.h"
 #include "kernel/ints.h"
 #include "kernel/patches.h"
+#include "kernel/rows.h"
 #include <string.h>
 
 #define LD        PATCH_LD
@@ -20,6 +21,7 @@ struct job {
     int64_t m_block, m_blocks; /* channels of outputs in a task */
     int64_t k_rows, k_blocks;  /* of the weights' gradient: rows of k */
     const float *in, *weight, *bias, *dout;
+    const struct conv_finish *finish;
     float *out;
     bool add;
 };
@@ -29,6 +31,7 @@ struct job {
 static void put_tile(const struct job *j, const struct tile *t, int64_t channel, int64_t m, const float *from) {
     const struct conv_axis *const x = &j->p.c->x, *const y = &j->p.c->y;
     const int64_t outs = j->p.c->groups * j->p.c->outs;
+    const struct conv_finish *const f = j->finish;
     const bool whole = t->width == x->out && x->to_step == 1 && y->to_step == 1;
     for (int64_t i = 0; i < m; i++)
         for (int q = 0; q < t->parts; q++) {
@@ -36,10 +39,16 @@ static void put_tile(const struct job *j, const struct tile *t, int64_t channel,
             float *const plane = j->out + (p->image * outs + channel + i) * y->out * x->out;
             const float bias = j->bias ? j->bias[channel + i] : 0;
             const int64_t rows = whole ? 1 : p->rows, n = whole ? p->rows * t->width : t->width;
-            for (int64_t r = 0; r < rows; r++)
-                j->p.isa->conv_put(plane + ((p->y + r) * y->to_step + y->to_first) * x->out + t->x0 * x->to_step +
-                                       x->to_first,
-                                   x->to_step, from + i * LD + p->column + r * n, n, bias, j->add);
+            for (int64_t r = 0; r < rows; r++) {
+                float *const to =
+                    plane + ((p->y + r) * y->to_step + y->to_first) * x->out + t->x0 * x->to_step + x->to_first;
+                const float *const sums = from + i * LD + p->column + r * n;
+                if (f)
+                    j->p.isa->conv_finish(to, sums, n, f->scale[channel + i], f->shift[channel + i],
+                                          f->more ? f->more + (to - j->out) : NULL, f->act);
+                else
+                    j->p.isa->conv_put(to, x->to_step, sums, n, bias, j->add);
+            }
         }
 }
 
@@ -69,14 +78,33 @@ static struct job job_of(const struct correlation *c) {
     return j;
 }
 
+/* Of depthwise convolutions, whose rows are sums of their own. */
+static void finish_rows(const void *arg, int64_t first, int64_t rows) {
+    const struct job *const j = arg;
+    const struct conv_finish *const f = j->finish;
+    const int64_t plane = j->p.c->y.out * j->p.c->x.out, outs = j->p.c->groups * j->p.c->outs;
+    for (int64_t r = first; r < first + rows; r++) {
+        float *const y = j->out + r * plane;
+        j->p.isa->conv_finish(y, y, plane, f->scale[r % outs], f->shift[r % outs], f->more ? f->more + r * plane : NULL,
+                              f->act);
+    }
+}
+static void finish_planes(struct pool *pool, const struct job *j) {
+    const struct correlation *const c = j->p.c;
+    kernel_rows(pool, c->batch * c->groups * c->outs, c->y.out * c->x.out, finish_rows, j);
+}
+
 static struct pool *pool_for(struct pool *pool, int64_t work) { return work < WAKE_WORK ? NULL : pool; }
 
 void kernel_correlate(struct pool *pool, const struct correlation *c, float *out, bool add, const float *in,
-                      const float *weight, const float *bias) {
+                      const float *weight, const float *bias, const struct conv_finish *finish) {
     if (c->batch * c->groups * c->outs * c->y.n * c->x.n == 0) return;
     struct job j = job_of(c);
-    j.out = out, j.add = add, j.in = in, j.weight = weight, j.bias = bias;
-    if (kernel_depthwise(pool, &j.p, out, add, in, weight, bias)) return;
+    j.out = out, j.add = add, j.in = in, j.weight = weight, j.bias = bias, j.finish = finish;
+    if (kernel_depthwise(pool, &j.p, out, add, in, weight, bias)) {
+        if (finish) finish_planes(pool, &j);
+        return;
+    }
     patches_cut(&j.p);
     const int64_t work = c->batch * c->groups * c->outs * c->y.n * c->x.n * (j.p.k + 1);
     pool = pool_for(pool, work);

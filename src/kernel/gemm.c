@@ -76,15 +76,28 @@ static void axes_move(const struct axes *x, int64_t index, struct gemm *g) {
         g->b = (const char *)g->b + at * x->b[i] * stored_size(g->b_type);
         g->c += at * x->c[i];
         if (g->pre) g->pre += at * x->c[i];
+        if (g->more) g->more += at * x->c[i];
     }
 }
 
-static bool has_epilogue(const struct gemm *g) { return g->pre || g->act != ACT_NONE; }
+static bool has_epilogue(const struct gemm *g) { return g->pre || g->act != ACT_NONE || g->rows; }
+
+static void epilogue_of_rows(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0,
+                             int64_t n) {
+    for (int64_t i = m0; i < m0 + m; i++) {
+        float *const c = g->c + i * g->ldc + n0;
+        isa->conv_finish(c, c, n, g->rows->scale[i], g->rows->shift[i], g->more ? g->more + i * g->ldc + n0 : NULL,
+                         g->act);
+    }
+}
 
 static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n,
                      const float *bias) {
     const int64_t at = m0 * g->ldc + n0;
-    isa->bias_act(g->c + at, g->ldc, m, n, bias ? bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
+    if (g->rows)
+        epilogue_of_rows(isa, g, m0, m, n0, n);
+    else
+        isa->bias_act(g->c + at, g->ldc, m, n, bias ? bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
 }
 
 /* Do rows `ld` floats apart, of which k are read, share a few sets of a cache? Sets repeat with a power of two: those
@@ -190,7 +203,8 @@ static void sort_axes(struct job *j, const struct gemm_batch *batch) {
     for (; axes > 0; axes--) {
         const int i = axes - 1;
         if (batch->size[i] == 1) continue;
-        if (g->trans_a || batch->b[i] != 0 || batch->a[i] != g->m * g->lda || batch->c[i] != g->m * g->ldc) break;
+        if (g->trans_a || g->rows || batch->b[i] != 0 || batch->a[i] != g->m * g->lda || batch->c[i] != g->m * g->ldc)
+            break;
         g->m *= batch->size[i];
     }
     for (int i = 0; i < axes; i++)

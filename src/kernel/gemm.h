@@ -23,6 +23,11 @@ struct gemm_packed {
     const float *strips;
 };
 
+/* Of each row of C a scale and a shift, as batch norm has them of channels. */
+struct gemm_rows {
+    const float *scale, *shift;
+};
+
 struct gemm {
     int64_t m, n, k;
     const float *a; /* (m,k) rows lda apart; trans_a: stored (k,m) */
@@ -37,9 +42,11 @@ struct gemm {
     int64_t ldc;
     bool add; /* C += ...; not with an activation */
     float alpha;
-    const float *bias;   /* (n) or NULL */
-    enum activation act; /* epilogue, while the tile is in cache */
-    float *pre;          /* when not NULL: act's argument is kept here, (m,n) rows ldc apart, for backward */
+    const float *bias;            /* (n) or NULL */
+    enum activation act;          /* epilogue, while the tile is in cache */
+    const struct gemm_rows *rows; /* when not NULL: act(scale c + shift + more), without alpha, bias and add; */
+    const float *more;            /* (m,n) rows ldc apart, or NULL */
+    float *pre;                   /* when not NULL: act's argument is kept here, (m,n) rows ldc apart, for backward */
 };
 
 /* The product repeated over a batch of up to 6 axes; strides in floats, 0 repeats an operand. Where C's stride is 0 the

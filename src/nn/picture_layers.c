@@ -1,6 +1,7 @@
 /* Layers of pictures: convolutions, batch norm and group norm. */
 #include "nn/params.h"
 #include "tensor/engine.h"
+#include "tensor/ops.h"
 #include <math.h>
 
 /* ---- convolutions ---- W and b drawn as torch.nn.Conv2d draws them */
@@ -130,9 +131,39 @@ heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *laye
     return heed_batch_norm_running(cx, x, gamma, beta, &running, layer->eps);
 }
 
+/* Does the norm take its buffers, and nobody ask for a gradient? */
+static bool only_runs(const struct engine *e, const heed_batch_norm_layer *norm, heed_tensor *const *in, int n) {
+    bool wants = false;
+    for (int i = 0; i < n; i++) wants |= in[i] && in[i]->wants;
+    return !e->training && norm->running_mean && (!e->recording || !wants);
+}
+
+heed_tensor *heed_conv_norm_add_run(heed_ctx *cx, const heed_conv_layer *conv, const heed_batch_norm_layer *norm,
+                                    heed_tensor *x, heed_tensor *more, heed_activation act) {
+    const struct engine *const e = engine_of(cx);
+    heed_tensor *const weight = heed_param_tensor(cx, conv ? conv->weight : NULL), *const gamma = heed_param_tensor(
+                                                                                       cx, norm ? norm->weight : NULL);
+    if (!e || !weight || !gamma) return NULL;
+    if (weight->rank == 4 && !conv->transposed && only_runs(e, norm, (heed_tensor *[]){x, weight, gamma, more}, 4)) {
+        const struct conv_norm n = {.weight = weight,
+                                    .bias = conv->bias ? heed_param_tensor(cx, conv->bias) : NULL,
+                                    .gamma = gamma,
+                                    .beta = heed_param_tensor(cx, norm->bias),
+                                    .mean = heed_param_tensor(cx, norm->running_mean),
+                                    .variance = heed_param_tensor(cx, norm->running_var),
+                                    .more = more,
+                                    .opts = &conv->opts,
+                                    .eps = norm->eps,
+                                    .act = act};
+        return op_conv_normed(cx, x, &n);
+    }
+    heed_tensor *const y = heed_batch_norm_run(cx, norm, heed_conv_run(cx, conv, x));
+    return heed_activate(cx, more ? heed_add(cx, y, more) : y, act);
+}
+
 heed_tensor *heed_conv_norm_run(heed_ctx *cx, const heed_conv_layer *conv, const heed_batch_norm_layer *norm,
                                 heed_tensor *x, heed_activation act) {
-    return heed_activate(cx, heed_batch_norm_run(cx, norm, heed_conv_run(cx, conv, x)), act);
+    return heed_conv_norm_add_run(cx, conv, norm, x, NULL, act);
 }
 
 heed_tensor *heed_linear_norm_run(heed_ctx *cx, const heed_linear_layer *linear, const heed_batch_norm_layer *norm,

@@ -28,6 +28,19 @@ void ISA_NAME(conv_put)(float *to, int64_t step, const float *from, int64_t n, f
     }
 }
 
+void ISA_NAME(conv_finish)(float *to, const float *from, int64_t n, float scale, float shift, const float *more,
+                           enum activation act) {
+    const vf by = v_set(scale), start = v_set(shift);
+    const bool cut = act == ACT_RELU;
+    V_EACH(i, count, n, {
+        vf v = v_fma(by, v_get(from + i, count, 0.0f), start);
+        if (more) v += v_get(more + i, count, 0.0f);
+        if (cut) v = v_max(v_set(0.0f), v);
+        v_put(to + i, v, count);
+    });
+    if (act != ACT_NONE && !cut) ISA_NAME(bias_act)(to, n, 1, n, NULL, act, NULL);
+}
+
 void ISA_NAME(conv_take)(float *to, const float *from, int64_t step, int64_t n) {
     if (step == 1)
         memcpy(to, from, (size_t)n * sizeof *to);

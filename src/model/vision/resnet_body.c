@@ -190,10 +190,14 @@ static heed_tensor *layer_once(heed_ctx *cx, const struct resnet *m, const struc
     const int last = m->bottleneck ? 2 : 1;
     heed_tensor *y = x, *shortcut = x;
     for (int i = 0; i < last; i++) y = unit_run(cx, &l->unit[i], y, m->inner);
-    y = heed_drop_path(cx, unit_run(cx, &l->unit[last], y, HEED_ACT_NONE), l->drop_path);
     if (l->averages) shortcut = average(cx, shortcut, l->averages);
     if (l->shortcut.conv.weight) shortcut = unit_run(cx, &l->shortcut, shortcut, HEED_ACT_NONE);
-    return heed_activate(cx, heed_add(cx, y, shortcut), m->act);
+    const struct resnet_unit *const u = &l->unit[last];
+    if (l->drop_path > 0) {
+        y = heed_drop_path(cx, unit_run(cx, u, y, HEED_ACT_NONE), l->drop_path);
+        return heed_activate(cx, heed_add(cx, y, shortcut), m->act);
+    }
+    return heed_conv_norm_add_run(cx, &u->conv, &u->norm, y, shortcut, m->act);
 }
 
 /* What a layer needs to be computed again (heed_recompute). */

@@ -7,6 +7,7 @@
 #include "kernel/reduce.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"
+#include <math.h>
 
 #define MOST ((int64_t)1 << 30) /* of strides, paddings and dilations: no sum of them overflows */
 
@@ -139,6 +140,53 @@ static bool conv_backward(heed_op_call *c) {
     return true;
 }
 
+/* ---- with a batch norm and an activation behind it, of models that are only run ----
+ *   y = act(gamma (conv(x) - mean) / sqrt(variance + eps) + beta + more)
+ * Inputs: x, weight, bias, gamma, beta, mean, variance, more; there is no backward. */
+struct conv_norm_attr {
+    struct conv_attr conv; /* first: conv_infer reads it */
+    float eps;
+    enum activation act;
+};
+enum { BIAS = 2, GAMMA, BETA, MEAN, VARIANCE, MORE, CONV_NORM_INPUTS };
+
+static bool conv_norm_infer(heed_op_call *c) {
+    if (!conv_infer(c)) return false;
+    for (int i = GAMMA; i < MORE; i++)
+        if (c->in[i] && (!heed_op_want(c, i, HEED_F32) || c->in[i]->count != c->out[0]->shape[1]))
+            return heed_op_fail(c, HEED_ERR_SHAPE, "a norm of %s does not fit %lld channels",
+                                heed_shape_text(c->in[i]).s, (long long)c->out[0]->shape[1]);
+    if (c->in[MORE] && (!heed_op_want(c, MORE, HEED_F32) || !same_shape(c->in[MORE], c->out[0])))
+        return heed_op_fail(c, HEED_ERR_SHAPE, "%s is added to %s", heed_shape_text(c->in[MORE]).s,
+                            heed_shape_text(c->out[0]).s);
+    c->label = "conv2d, norm";
+    const struct conv v = conv_of(c);
+    c->work_forward = (size_t)(2 * v.outs + kernel_winograd_work(&v)) * sizeof(float);
+    return true;
+}
+
+static bool conv_norm_forward(heed_op_call *c) {
+    const struct conv_norm_attr *const a = c->attr;
+    const struct conv v = conv_of(c);
+    const float *in[CONV_NORM_INPUTS];
+    for (int i = 0; i < CONV_NORM_INPUTS; i++) in[i] = c->in[i] ? f32_of(c->in[i]) : NULL;
+    float *const scale = c->work, *const shift = scale + v.outs;
+    for (int64_t o = 0; o < v.outs; o++) {
+        scale[o] = (in[GAMMA] ? in[GAMMA][o] : 1) / sqrtf(in[VARIANCE][o] + a->eps);
+        shift[o] = (in[BETA] ? in[BETA][o] : 0) + ((in[BIAS] ? in[BIAS][o] : 0) - in[MEAN][o]) * scale[o];
+    }
+    const struct conv_finish finish = {scale, shift, in[MORE], a->act};
+    kernel_conv_finish(pool_of(c), &v, heed_op_f32(c, 0), in[0], in[1], &finish, shift + v.outs);
+    return true;
+}
+
+static const heed_op op_conv_norm = {.name = "conv2d",
+                                     .infer = conv_norm_infer,
+                                     .forward = conv_norm_forward,
+                                     .flags = HEED_OP_NONDIFF,
+                                     .optional = 1u << BIAS | 1u << GAMMA | 1u << BETA | 1u << MORE,
+                                     .attr_size = sizeof(struct conv_norm_attr)};
+
 #define CONV_OP(name_)                                                                                                 \
     const heed_op op_##name_ = {.name = #name_,                                                                        \
                                 .infer = conv_infer,                                                                   \
@@ -165,6 +213,13 @@ static heed_tensor *conv(heed_ctx *cx, const heed_op *op, heed_tensor *x, heed_t
                          const heed_conv_opts *opts) {
     const struct conv_attr a = {complete(opts), op == &op_conv_transpose2d};
     return apply1(cx, op, &a, (heed_tensor *[]){x, weight, bias}, 3);
+}
+
+heed_tensor *op_conv_normed(heed_ctx *cx, heed_tensor *x, const struct conv_norm *n) {
+    const struct conv_norm_attr a = {{complete(n->opts), false}, n->eps, (enum activation)n->act};
+    return apply1(cx, &op_conv_norm, &a,
+                  (heed_tensor *[]){x, n->weight, n->bias, n->gamma, n->beta, n->mean, n->variance, n->more},
+                  CONV_NORM_INPUTS);
 }
 
 heed_tensor *heed_conv2d(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias,

@@ -72,6 +72,9 @@ HEED_API size_t heed_data_input_name(const heed_data *data, int64_t i, char *out
 /* Digits drawn by strokes of our own with random slant, thickness, place and noise: n pictures of 28 x 28 bytes;
  * picture i depends on (seed, i) alone. */
 HEED_API heed_data *heed_data_digits(heed_ctx *cx, uint64_t seed, int64_t n);
+/* Pictures of 32 x 32 bytes, each of two small shapes out of four kinds, at least half of the side apart: class 1,
+ * "same", where both are of one kind, else 0, "different". Picture i depends on (seed, i) alone. */
+HEED_API heed_data *heed_data_same_shapes(heed_ctx *cx, uint64_t seed, int64_t n);
 HEED_API void heed_data_free(heed_ctx *cx, heed_data *data);
 /* The last `fraction` (at least 0, less than 1) of a permutation of (seed) becomes *valid, the rest *train: indices
  * into data, owned by the caller (heed_mem_free). Neither is empty, unless fraction is 0. */

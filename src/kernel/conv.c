@@ -98,10 +98,12 @@ static void product_finished(struct pool *pool, const struct conv *c, float *y, 
 }
 
 void kernel_conv_finish(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
-                        const struct conv_finish *finish) {
+                        const struct conv_finish *finish, float *work) {
     const struct correlation f = forward_of(c);
     if (is_product(c))
         product_finished(pool, c, y, x, w, finish);
+    else if (kernel_winograd_work(c) > 0)
+        kernel_winograd(pool, c, y, x, w, finish, work);
     else
         kernel_correlate(pool, &f, y, false, x, w, NULL, finish);
 }

@@ -8,7 +8,7 @@
 #define VECTOR_FIELDS \
     {.name = "data", .kind = HEED_FIELD_GROUP}, \
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH", \
-     .help = "csv, tsv (also .gz), a directory with train.csv, dev.csv and test.csv, x.npy,y.npy, a directory of MNIST's files, pictures in folders or a .tar.gz, the word digits, or a table of texts"}, \
+     .help = "csv, tsv (also .gz), a directory with train.csv, dev.csv and test.csv, x.npy,y.npy, a directory of MNIST's files, pictures in folders or a .tar.gz, the word digits or same-shapes (pictures that are drawn), or a table of texts"}, \
     {.name = "test", .kind = HEED_FIELD_FILE, .value = "PATH", \
      .help = "test data, measured once at the end; by default a directory's own test part"}, \
     {.name = "valid", .kind = HEED_FIELD_NUMBER, .value = "FRACTION", .high = 0.999, \
@@ -71,7 +71,9 @@ const heed_task task_of_classify = {
         "pictures: "
         "folders train/CLASS/NAME.jpg or .png with test/ and, where there is one, val/ beside it, or CLASS/NAME.jpg "
         "alone, "
-        "the same in a .tar.gz, a directory of MNIST's files, x.npy,y.npy of bytes, or the word digits. Sizes follow "
+        "the same in a .tar.gz, a directory of MNIST's files, x.npy,y.npy of bytes, or a word for pictures that are "
+        "drawn: digits; same-shapes (are two shapes that lie far apart "
+        "of one kind?). Sizes follow "
         "from "
         "the data: "
         "a fresh model for pictures of at most 64 x 64 has patches of 4 x 4 and 6 layers of 192 numbers (Swin: patches "

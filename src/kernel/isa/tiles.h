@@ -116,11 +116,12 @@ struct part {
 /* The rows of a tile that the edge of C cuts off. */
 static void put_cut(const struct part *t, const float *acc, int rows) {
     const size_t bytes = (size_t)t->n * sizeof(float);
+    const int width = t->n <= VW ? VW : NR;
     for (int i = 0; i < rows; i++) {
         float *const c = t->c + i * t->ldc, row[NR];
         memcpy(row, nothing, sizeof row);
         if (t->add || t->bias) memcpy(row, t->add ? c : t->bias, bytes);
-        for (int v = 0; v < NR; v += VW)
+        for (int v = 0; v < width; v += VW)
             v_store(row + v, v_fma(v_set(t->alpha), v_load(acc + i * NR + v), v_load(row + v)));
         memcpy(c, row, bytes);
     }
@@ -128,16 +129,21 @@ static void put_cut(const struct part *t, const float *acc, int rows) {
 
 /* Adds k steps to the sums of a tile. b: (k,NR), rows ldb apart; row i of A is a column where A is stored transposed,
  * (k,rows). */
-INLINE void tile_add(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
-                     const float *b, int64_t ldb) {
+INLINE void tile_add_some(vf acc[MR][NV], const int rows, const int vectors, const bool transposed, int64_t k,
+                          const float *a, int64_t lda, const float *b, int64_t ldb) {
     ROLLED for (int64_t p = 0; p < k; p++) {
         vf bv[NV];
-        UNROLL for (int v = 0; v < NV; v++) bv[v] = v_load(b + p * ldb + v * VW);
+        UNROLL for (int v = 0; v < vectors; v++) bv[v] = v_load(b + p * ldb + v * VW);
         UNROLL for (int i = 0; i < rows; i++) {
             const vf s = v_set(transposed ? a[p * lda + i] : a[i * lda + p]);
-            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = v_fma(s, bv[v], acc[i][v]);
+            UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = v_fma(s, bv[v], acc[i][v]);
         }
     }
+}
+
+INLINE void tile_add(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
+                     const float *b, int64_t ldb) {
+    tile_add_some(acc, rows, NV, transposed, k, a, lda, b, ldb);
 }
 
 INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool transposed, int64_t k, const float *a, int64_t lda,
@@ -146,38 +152,46 @@ INLINE void tile_sums(vf acc[MR][NV], const int rows, const bool transposed, int
     tile_add(acc, rows, transposed, k, a, lda, b, ldb);
 }
 
-/* rows x NR elements of C, fewer columns at the edge; b is a packed strip. */
-INLINE void tile(const struct part *t, const int rows) {
+/* rows x NR elements of C, fewer columns at the edge; b is a packed strip. vectors: 1 where the edge leaves no more. */
+INLINE void tile_across(const struct part *t, const int rows, const int vectors) {
     const int64_t ldc = t->ldc;
     float *c = t->c;
     vf acc[MR][NV];
     /* C is fetched in parts while k runs: all at once, it would keep A waiting. Lines have 16 floats; where they begin
      * to the left of the tile, the strip before has fetched the first. */
     const int64_t each = t->k / FETCHES;
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++) acc[i][v] = (vf){0};
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = (vf){0};
     ROLLED for (int f = 0; f < FETCHES; f++) {
         UNROLL for (int i = 0; i < (rows + FETCHES - 1) / FETCHES; i++)
-            UNROLL for (int last = NR < 16 ? NR : 16; last <= NR; last += 16)
+            UNROLL for (int last = NR < 16 ? NR : 16; last <= vectors * VW; last += 16)
                 __builtin_prefetch(c + (f + i * FETCHES) * ldc + last - 1, 1);
-        tile_add(acc, rows, false, each, t->a + f * each, t->lda, t->b + f * each * NR, NR);
+        tile_add_some(acc, rows, vectors, false, each, t->a + f * each, t->lda, t->b + f * each * NR, NR);
     }
-    tile_add(acc, rows, false, t->k - FETCHES * each, t->a + FETCHES * each, t->lda, t->b + FETCHES * each * NR, NR);
+    tile_add_some(acc, rows, vectors, false, t->k - FETCHES * each, t->a + FETCHES * each, t->lda,
+                  t->b + FETCHES * each * NR, NR);
     const vf alpha = v_set(t->alpha);
-    if (t->n < NR) {
+    if (t->n < vectors * VW) {
         float cut[MR * NR];
-        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < NV; v++)
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++)
             v_store(cut + i * NR + v * VW, acc[i][v]);
         put_cut(t, cut, rows);
     } else if (t->add) {
-        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
+        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < vectors; v++)
             v_store(c + v * VW, v_fma(alpha, acc[i][v], v_load(c + v * VW)));
     } else {
         const float *const start = t->bias ? t->bias : nothing;
         vf from[NV];
-        UNROLL for (int v = 0; v < NV; v++) from[v] = v_load(start + v * VW);
-        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < NV; v++)
+        UNROLL for (int v = 0; v < vectors; v++) from[v] = v_load(start + v * VW);
+        UNROLL for (int i = 0; i < rows; i++, c += ldc) UNROLL for (int v = 0; v < vectors; v++)
             v_store(c + v * VW, v_fma(alpha, acc[i][v], from[v]));
     }
+}
+
+INLINE void tile(const struct part *t, const int rows) {
+    if (t->n <= VW)
+        tile_across(t, rows, 1);
+    else
+        tile_across(t, rows, NV);
 }
 
 #endif

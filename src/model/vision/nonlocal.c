@@ -35,13 +35,16 @@ struct nonlocal {
 
 /* ---- build ---- */
 
-/* A convolution of 1 x 1, drawn as the paper's code draws it. */
+/* A convolution of 1 x 1, drawn as torch.nn.Conv2d draws it: from weights near 0, as of the paper's code, all places
+ * would look at all others alike, and begin to learn late. */
 static bool make_product(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
                          bool bias, heed_linear_layer *layer) {
     const struct part_name at = part_under(cx, prefix, name);
     *layer = (heed_linear_layer){.weight = heed_param_add(cx, set, at.s, "weight", 4, (int64_t[]){out, in, 1, 1},
-                                                          (heed_init){HEED_INIT_NORMAL, 0, 0.01F})};
-    if (bias) layer->bias = heed_param_add(cx, set, at.s, "bias", 1, &out, (heed_init){.kind = HEED_INIT_ZEROS});
+                                                          (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0})};
+    if (bias)
+        layer->bias =
+            heed_param_add(cx, set, at.s, "bias", 1, &out, (heed_init){HEED_INIT_FAN_IN_UNIFORM, (float)in, 0});
     return !heed_failed(cx);
 }
 
@@ -52,16 +55,12 @@ static bool make_block(heed_ctx *cx, const struct nonlocal *m, heed_params *set,
     if (m->form != GAUSSIAN && (!make_product(cx, set, prefix, "theta", C, inner, true, &b->theta) ||
                                 !make_product(cx, set, prefix, "phi", C, inner, true, &b->phi)))
         return false;
-    if (m->form == CONCATENATION) {
-        if (!make_product(cx, set, prefix, "pair", 2 * inner, 1, false, &b->pair)) return false;
-        b->pair.weight->init =
-            (heed_init){HEED_INIT_KAIMING_UNIFORM, sqrtf(5), 0}; /* its product is what a relu sees */
-    }
+    if (m->form == CONCATENATION && !make_product(cx, set, prefix, "pair", 2 * inner, 1, false, &b->pair)) return false;
     if (!make_product(cx, set, prefix, "g", C, inner, true, &b->g) ||
         !make_product(cx, set, prefix, "out", inner, C, true, &b->out))
         return false;
     if (!normed) {
-        b->out.weight->init = zeros;
+        b->out.weight->init = b->out.bias->init = zeros;
         return true;
     }
     if (!heed_batch_norm_make(cx, set, part_under(cx, prefix, "norm").s, C, 1e-5F, 0.1F, &b->norm)) return false;

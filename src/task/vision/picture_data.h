@@ -1,4 +1,4 @@
-/* Pictures by path: folders, archives, MNIST's files, arrays, or the word digits. */
+/* Pictures by path: folders, archives, MNIST's files, arrays, or the words digits and same-shapes. */
 #ifndef TASK_VISION_PICTURE_DATA_H
 #define TASK_VISION_PICTURE_DATA_H
 

@@ -160,7 +160,8 @@ static bool conv_norm_infer(heed_op_call *c) {
         return heed_op_fail(c, HEED_ERR_SHAPE, "%s is added to %s", heed_shape_text(c->in[MORE]).s,
                             heed_shape_text(c->out[0]).s);
     c->label = "conv2d, norm";
-    c->work_forward = 2 * (size_t)c->out[0]->shape[1] * sizeof(float);
+    const struct conv v = conv_of(c);
+    c->work_forward = (size_t)(2 * v.outs + kernel_winograd_work(&v)) * sizeof(float);
     return true;
 }
 
@@ -175,7 +176,7 @@ static bool conv_norm_forward(heed_op_call *c) {
         shift[o] = (in[BETA] ? in[BETA][o] : 0) + ((in[BIAS] ? in[BIAS][o] : 0) - in[MEAN][o]) * scale[o];
     }
     const struct conv_finish finish = {scale, shift, in[MORE], a->act};
-    kernel_conv_finish(pool_of(c), &v, heed_op_f32(c, 0), in[0], in[1], &finish);
+    kernel_conv_finish(pool_of(c), &v, heed_op_f32(c, 0), in[0], in[1], &finish, shift + v.outs);
     return true;
 }
 

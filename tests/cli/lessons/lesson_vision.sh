@@ -3,7 +3,7 @@
 . "$SOURCE/tests/cli/expect.inc"
 cd "$scratch"
 
-lessons="patches augmentation shifted-windows class-token-map"
+lessons="patches augmentation shifted-windows class-token-map non-local"
 
 expect 0 lesson
 for name in $lessons; do says "^$name  *[^ ]"; done
@@ -22,6 +22,16 @@ awk -F, 'function in_square(low, high) { return $1 >= low && $1 <= high && $2 >=
 expect 0 lesson shifted-windows
 fits
 for name in shifted-windows shifted-windows-reach; do [ -s windows/$name.png ] || fail "$name.png should be written"; done
+
+# A block by its formula and self-attention; softmax or not; k convolutions of 3 x 3 reach (2 k + 1) x (2 k + 1) places.
+expect 0 lesson non-local --json --out blocks
+silent
+holds "a block is self-attention" "$(result difference) < 2e-6"
+holds "softmax adds up to 1" "($(result sum_gaussian) - 1) ^ 2 < 1e-10 && ($(result sum_embedded_gaussian) - 1) ^ 2 < 1e-10"
+[ "$(result reach_1) $(result reach_2) $(result reach_4) $(result reach_7) $(result reach_block)" = "9.0 25.0 81.0 225.0 225.0" ] || fail "how far places are heard"
+expect 0 lesson non-local
+fits
+for name in non-local non-local-reach; do [ -s blocks/$name.png ] && [ -s blocks/$name.csv ] || fail "$name should be written"; done
 
 for name in patches augmentation class-token-map; do
     [ $name != patches ] || learns || continue # the others have shown a sanitizer the same ViT

@@ -1,0 +1,147 @@
+/* Convolutions by minimal filtering (Winograd 1980; Lavin & Gray 2016), F(4 x 4, 3 x 3): 36 products for what are 144
+ * multiply-adds otherwise.
+ *
+ *     U = G w G',   V = B' x B,   y = A' (sum over channels of U V) A
+ *
+ * for each 3 x 3 kernel w, and each 6 x 6 part x of a plane, which gives 4 x 4 numbers y. The sums over channels are 36
+ * matrix products (outs, ins) x (ins, parts). Inputs are staged by the remainders of rows and columns by 4, so that the
+ * numbers that one of the 36 places has in all parts lie in a row. */
+#include "kernel/conv.h"
+#include "kernel/gemm.h"
+#include "kernel/ints.h"
+#include <string.h>
+
+#define POINTS    36
+#define SIDE      6
+#define LANES     16 /* parts of a picture are rounded up to it: whole vectors of any instruction set */
+#define COLUMNS   32 /* and those of all pictures to whole strips of products */
+#define ROWS_ONCE 16 /* rows of weights of a task */
+#define MAX_OUTS  64 /* channels of a task, of several threads */
+#define FEWEST    16 /* channels from which on it pays */
+#define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float)))
+
+struct winograd {
+    const struct conv *c;
+    const struct isa *isa;
+    const float *x, *w;
+    const struct conv_finish *finish;
+    float *y, *u, *v, *sums; /* u (36, outs, ins), v (36, strips of ins), sums (36, outs, columns) */
+    int64_t down, across;    /* parts of a picture */
+    int64_t parts, columns;  /* of a picture rounded up, and of all */
+    int64_t k_block, outs;   /* outs: channels of a task */
+};
+
+static int64_t parts_of(const struct conv *c, int64_t *down, int64_t *across) {
+    *down = ceil_div(c->out[0], 4), *across = ceil_div(c->out[1], 4);
+    return round_up(*down * *across, LANES);
+}
+
+/* Multiply-adds of a channel by a channel: those of the products, and about as many as transforming the weights costs,
+ * against those of the convolution, whose planes are rounded up, too. */
+static bool fits(const struct conv *c) {
+    int64_t down, across;
+    for (int i = 0; i < 2; i++)
+        if (c->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1 || c->padding[i] > 2 || c->out[i] < 4)
+            return false;
+    const int64_t parts = parts_of(c, &down, &across) * c->batch;
+    const int64_t whole = round_up(c->out[0] * c->out[1], LANES) * c->batch;
+    return c->groups == 1 && c->ins >= FEWEST && c->outs >= FEWEST &&
+           (down + 1) * across + 2 * LANES <= ROOM / (4 * SIDE) && POINTS * parts + 1350 < 7 * whole;
+}
+
+int64_t kernel_winograd_work(const struct conv *c) {
+    int64_t down, across;
+    if (!fits(c)) return 0;
+    const int64_t columns = round_up(parts_of(c, &down, &across) * c->batch, COLUMNS);
+    return POINTS * (c->outs * c->ins + (c->ins + c->outs) * columns);
+}
+
+static void weights_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const int64_t first = task * ROWS_ONCE, rows = min64(ROWS_ONCE, j->c->outs - first), ins = j->c->ins;
+    (void)scratch;
+    j->isa->winograd_weights(j->u + first * ins, j->c->outs * ins, j->w + first * ins * 9, rows * ins);
+}
+
+/* A plane of a channel: number (row % 4, place in the part's row) of part t at ((row % 4) 6 + place) size + t. */
+static void stage(const struct winograd *j, const float *plane, float *to, int64_t size) {
+    const struct conv *const c = j->c;
+    memset(to, 0, (size_t)(4 * SIDE * size) * sizeof *to);
+    for (int64_t row = 0; row < c->in[0]; row++) {
+        const int64_t at = row + c->padding[0];
+        if (at / 4 > j->down) break;
+        for (int64_t s = 0; s < SIDE; s++) {
+            float *const put = to + (at % 4 * SIDE + s) * size + at / 4 * j->across;
+            const int64_t left = s - c->padding[1], begin = left < 0 ? 1 : 0,
+                          end = min64(j->across, c->in[1] > left ? (c->in[1] - left + 3) / 4 : 0);
+            const float *const get = plane + row * c->in[1] + left;
+            for (int64_t t = begin; t < end; t++) put[t] = get[4 * t];
+        }
+    }
+}
+
+static void input_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const struct conv *const c = j->c;
+    const int64_t channel = task % c->ins, image = task / c->ins, strip = j->isa->conv_strip();
+    const int64_t k0 = channel / j->k_block * j->k_block, k = min64(j->k_block, c->ins - k0);
+    const int64_t size = (j->down + 1) * j->across + LANES;
+    float *const staged = scratch;
+    stage(j, j->x + task * c->in[0] * c->in[1], staged, size);
+    for (int64_t t = 0; t < j->parts; t += min64(strip, LANES)) {
+        const int64_t column = image * j->parts + t;
+        j->isa->winograd_input(j->v + k0 * j->columns + column / strip * strip * k + (channel - k0) * strip +
+                                   column % strip,
+                               c->ins * j->columns, staged + t, size, j->across, min64(strip, LANES));
+    }
+}
+
+/* One of the 36 products, for some channels. */
+static void product_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const struct conv *const c = j->c;
+    const int64_t blocks = ceil_div(c->outs, j->outs), m0 = task % blocks * j->outs, i = task / blocks;
+    const int64_t m = min64(j->outs, c->outs - m0);
+    (void)scratch;
+    for (int64_t k0 = 0; k0 < c->ins; k0 += j->k_block) {
+        const int64_t k = min64(j->k_block, c->ins - k0);
+        float *const strips = j->v + (i * c->ins + k0) * j->columns;
+        j->isa->gemm_panel(m, c->batch * j->parts, k, 1, j->u + (i * c->outs + m0) * c->ins + k0, c->ins, strips,
+                           j->isa->conv_strip(), STORED_F32, false, j->sums + (i * c->outs + m0) * j->columns,
+                           j->columns, k0 > 0, NULL, strips, STRIPS_KEPT);
+    }
+}
+
+/* A plane: the rows of 4 numbers of its parts become rows of it. */
+static void output_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const struct conv *const c = j->c;
+    const struct conv_finish *const f = j->finish;
+    const int64_t o = task % c->outs, image = task / c->outs, width = c->out[1];
+    float *const numbers = scratch, *const line = numbers + 16 * j->parts;
+    j->isa->winograd_output(numbers, j->parts, j->sums + o * j->columns + image * j->parts, c->outs * j->columns,
+                            j->parts);
+    for (int64_t row = 0; row < c->out[0]; row++) {
+        const float *const from = numbers + row % 4 * 4 * j->parts + row / 4 * j->across;
+        for (int64_t t = 0; t < j->across; t++)
+            for (int64_t s = 0; s < 4; s++) line[4 * t + s] = from[s * j->parts + t];
+        const int64_t at = (task * c->out[0] + row) * width;
+        j->isa->conv_finish(j->y + at, line, width, f->scale[o], f->shift[o], f->more ? f->more + at : NULL, f->act);
+    }
+}
+
+void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
+                     const struct conv_finish *finish, float *work) {
+    struct winograd j = {.c = c, .isa = isa_get(), .x = x, .w = w, .finish = finish, .y = y, .u = work};
+    const int threads = pool ? pool_threads(pool) : 1;
+    j.parts = parts_of(c, &j.down, &j.across);
+    j.columns = round_up(j.parts * c->batch, COLUMNS);
+    j.v = work + POINTS * c->outs * c->ins;
+    j.sums = j.v + POINTS * c->ins * j.columns;
+    j.k_block = kernel_gemm_block(c->ins);
+    j.outs = threads == 1 ? c->outs : ceil_div(c->outs, ceil_div(c->outs, MAX_OUTS));
+    pool_run(pool, ceil_div(c->outs, ROWS_ONCE), weights_task, &j);
+    pool_run(pool, c->batch * c->ins, input_task, &j);
+    pool_run(pool, POINTS * ceil_div(c->outs, j.outs), product_task, &j);
+    pool_run(pool, c->batch * c->outs, output_task, &j);
+}

@@ -1,9 +1,11 @@
 """Objects to find, and models of transformers that find them; golden directories below tests/golden/model."""
 import copy
+import types
 
 import torch
 import torchvision_ops  # noqa: F401, before transformers
 import transformers as hf
+from transformers import backbone_utils
 
 import detection_losses  # noqa: F401
 import golden
@@ -99,6 +101,7 @@ def yolos_empty():  # one layer, whose positions in the middle are none; no obje
 
 def detr(name, **keys):
     """Queries that differ, else matches are a matter of rounding."""
+    backbone_utils.hf_api = lambda: types.SimpleNamespace(repo_exists=lambda name: False)  # names of backbones are timm's
     config = getattr(hf, name.removesuffix("Model").removesuffix("ForObjectDetection") + "Config")(**keys)
     model = getattr(hf, name)._from_config(config, attn_implementation="eager")
     torch.nn.init.normal_(getattr(model, "model", model).query_position_embeddings.weight, std=0.1)

@@ -93,6 +93,8 @@ def detr(r, prefix):
         keys |= dict(backbone_config=resnet_below(r, channels))
     elif below < 0.8:
         keys |= dict(backbone=r.choice(["resnet10t", "resnet14t", "resnet18"]), dilation=r.random() < 0.5)
+        if r.random() < 0.3:
+            keys |= dict(use_timm_backbone=True, backbone_kwargs=r.choice([dict(out_indices=[1, 2, 3], num_channels=channels), dict(num_channels=channels, output_stride=16)]))
     else:
         keys |= dict(backbone_config=timm_below(r, channels))
     head, rows, size = r.choice(["Model", "ForObjectDetection", "ForObjectDetection"]), r.randint(1, 3), [r.randint(17, 70), r.randint(17, 70)]

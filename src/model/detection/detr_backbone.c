@@ -84,7 +84,8 @@ static bool read_timm(heed_ctx *cx, heed_json config, const char *name, int64_t 
     return true;
 }
 
-static bool read_timm_config(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map) {
+/* What a config of model_type "timm_backbone" says, or backbone_kwargs, which are arguments of that. */
+static bool read_timm_config(heed_ctx *cx, heed_json config, const char *name, struct resnet_plan *plan, int *map) {
     const heed_json stride = heed_json_find(cx, config, "output_stride");
     const bool given = heed_json_kind_of(stride) != HEED_JSON_NONE && heed_json_kind_of(stride) != HEED_JSON_NULL;
     const int64_t output_stride = given ? config_int(cx, config, "output_stride", 8, 32) : 32,
@@ -97,31 +98,36 @@ static bool read_timm_config(heed_ctx *cx, heed_json config, struct resnet_plan 
                               (long long)channels);
     if (!heed_json_bool_or(cx, config, "features_only", true))
         return heed_json_fail(cx, heed_json_find(cx, config, "features_only"), "maps of features are needed");
-    return read_timm(cx, config, heed_json_text(cx, config, "backbone"), channels, output_stride, plan, map);
+    return read_timm(cx, config, name, channels, output_stride, plan, map);
 }
 
-/* backbone_config is null: what `backbone`, use_timm_backbone and dilation say. */
+/* backbone_config is null: what `backbone`, backbone_kwargs, use_timm_backbone and dilation say, which transformers
+ * weighs so. */
 static bool read_absent(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map) {
     const heed_json named = heed_json_find(cx, config, "backbone"),
                     more = heed_json_find(cx, config, "backbone_kwargs");
-    const bool has_name = heed_json_kind_of(named) == HEED_JSON_TEXT;
-    if (!heed_json_bool(cx, config, "use_timm_backbone") && !heed_failed(cx)) {
-        const heed_json empty = heed_json_new(cx, "backbone_config");
-        const bool read = read_resnet(cx, empty, plan, map);
-        heed_json_free(empty);
-        return read;
-    }
-    if (heed_json_count(more) > 0)
-        return heed_json_fail(cx, more, "heed takes what these say from backbone_config alone");
-    return read_timm(cx, (heed_json){0}, has_name ? heed_json_text(cx, named, NULL) : "resnet50",
-                     config_int(cx, config, "num_channels", 1, MAX_SIZE),
-                     heed_json_bool(cx, config, "dilation") ? 16 : 32, plan, map);
+    const bool timm = heed_json_bool(cx, config, "use_timm_backbone"), dilated = heed_json_bool(cx, config, "dilation");
+    const char *const name = heed_json_kind_of(named) == HEED_JSON_TEXT ? heed_json_text(cx, named, NULL) : NULL;
+    const int64_t channels = config_int(cx, config, "num_channels", 1, MAX_SIZE);
+    if (heed_failed(cx)) return false;
+    if (timm && heed_json_count(more) == 0)
+        return read_timm(cx, more, name ? name : "resnet50", channels, dilated ? 16 : 32, plan, map);
+    const heed_json empty = heed_json_new(cx, "backbone_config");
+    const bool read = !name                                         ? read_resnet(cx, empty, plan, map)
+                      : heed_json_kind_of(more) == HEED_JSON_OBJECT ? read_timm_config(cx, more, name, plan, map)
+                                                                    : read_timm_config(cx, empty, name, plan, map);
+    heed_json_free(empty);
+    return read;
+}
+
+static bool read_timm_backbone(heed_ctx *cx, heed_json given, struct resnet_plan *plan, int *map) {
+    return read_timm_config(cx, given, heed_json_text(cx, given, "backbone"), plan, map);
 }
 
 static const struct {
     const char *type; /* of a backbone_config */
     bool (*read)(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map);
-} kinds[] = {{"resnet", read_resnet}, {"timm_backbone", read_timm_config}};
+} kinds[] = {{"resnet", read_resnet}, {"timm_backbone", read_timm_backbone}};
 
 static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map) {
     const heed_json given = heed_json_find(cx, config, "backbone_config");

@@ -48,7 +48,12 @@ typedef enum heed_param_kind {
     HEED_PARAM_FUSED, /* its own, which files hold as its slices */
     HEED_PARAM_SLICE, /* some rows of `target`, a fused parameter */
 } heed_param_kind;
-typedef enum heed_norm_part { HEED_NORM_NONE, HEED_NORM_AFFINE, HEED_NORM_RUNNING } heed_norm_part;
+typedef enum heed_norm_part {
+    HEED_NORM_NONE,
+    HEED_NORM_AFFINE,
+    HEED_NORM_RUNNING,
+    HEED_NORM_BEFORE /* the weight before it, which is frozen with it */
+} heed_norm_part;
 typedef struct heed_param {
     const char *name;
     int rank;
@@ -247,8 +252,9 @@ HEED_API bool heed_batch_norm_make(heed_ctx *cx, heed_params *set, const char *p
  * num_batches_tracked. So detectors have the norms of their backbones. */
 HEED_API bool heed_frozen_batch_norm_make(heed_ctx *cx, heed_params *set, const char *prefix, int64_t channels,
                                           float eps, float momentum, heed_batch_norm_layer *layer);
-/* Whether the frozen batch norms of a set learn: from scratch they must, since fresh ones normalise nothing. Before the
- * set is bound to gradients or given to a trainer; a file does not say it. How many there are. */
+/* Whether the frozen batch norms of a set learn: from scratch they must, since fresh ones normalise nothing. Weights
+ * before them that are frozen with them learn either way, and what heed_params_freeze has frozen does not. Before the
+ * set is bound to gradients or given to a trainer; a file does not say it. How many norms there are. */
 HEED_API int heed_batch_norms_train(heed_ctx *cx, heed_params *set, bool train);
 HEED_API heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *layer, heed_tensor *x);
 /* norm(conv(x)), then the activation; the same with more added before it; and norm(linear(x)) of x (…,C), whose

@@ -259,6 +259,7 @@ int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern) {
         if (fnmatch(pattern, p->name, 0) != 0) continue;
         n++; /* a buffer is frozen already */
         p->frozen = true;
+        p->norm_part = HEED_NORM_NONE; /* heed_batch_norms_train leaves it alone */
         if (p->target && p->kind == HEED_PARAM_TIED) p->target->frozen = true;
     }
     for (int i = 0; i < set->n; i++) { /* slices share the gradient of what they are slices of */

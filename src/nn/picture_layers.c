@@ -110,6 +110,7 @@ int heed_batch_norms_train(heed_ctx *cx, heed_params *set, bool train) {
         heed_param *const p = set->list[i];
         if (p->norm_part == HEED_NORM_AFFINE) p->buffer = p->frozen = !train;
         if (p->norm_part == HEED_NORM_RUNNING) p->live = train;
+        if (p->norm_part == HEED_NORM_BEFORE) p->frozen = false;
         n += p->norm_part == HEED_NORM_RUNNING;
     }
     return n / 2;

@@ -134,10 +134,14 @@ static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, 
 }
 
 /* As in transformers, whose search for the stages to be trained misses their names: none of a ResNet of transformers'
- * is trained, and all of a network of timm's but its norms. */
+ * is trained, and all of a network of timm's but its norms. heed_batch_norms_train undoes it. */
 static void freeze(heed_params *set, const struct resnet_plan *plan, int first) {
-    for (int i = first; i < heed_params_count(set) && plan->layout == RESNET_TRANSFORMERS; i++)
-        heed_params_at(set, i)->frozen = true;
+    for (int i = first; i < heed_params_count(set) && plan->layout == RESNET_TRANSFORMERS; i++) {
+        heed_param *const p = heed_params_at(set, i);
+        if (p->frozen) continue;
+        p->frozen = true;
+        p->norm_part = HEED_NORM_BEFORE;
+    }
 }
 
 bool detr_backbone_make(heed_ctx *cx, heed_json config, heed_params *set, const char *prefix, struct detr_backbone *b) {

@@ -127,8 +127,9 @@ bool detr_make_heads(heed_ctx *cx, const heed_build *b, struct detr *m) {
     if (!part_linear(cx, b->params, "", "class_labels_classifier", m->width, classes, true, xavier(1), &m->output) ||
         !detr_make_mlp(cx, b->params, "", "bbox_predictor", m->width, 4, 1, m->box, DETR_BOX_LAYERS))
         return false;
-    if (kind->sigmoid) m->output.bias->init = (heed_init){HEED_INIT_CONSTANT, (float)-log((1 - PRIOR) / PRIOR), 0};
-    m->box[DETR_BOX_LAYERS - 1].weight->init = (heed_init){.kind = HEED_INIT_ZEROS};
+    if (!kind->sigmoid) return true;
+    m->output.bias->init = (heed_init){HEED_INIT_CONSTANT, (float)-log((1 - PRIOR) / PRIOR), 0};
+    m->box[DETR_BOX_LAYERS - 1].weight->init = (heed_init){.kind = HEED_INIT_ZEROS}; /* where the query looks */
     return true;
 }
 

@@ -161,7 +161,7 @@ static bool conv_norm_infer(heed_op_call *c) {
                             heed_shape_text(c->out[0]).s);
     c->label = "conv2d, norm";
     const struct conv v = conv_of(c);
-    c->work_forward = (size_t)(2 * v.outs + kernel_winograd_work(&v)) * sizeof(float);
+    c->work_forward = (size_t)(2 * v.outs + kernel_finish_work(&v)) * sizeof(float);
     return true;
 }
 

@@ -212,7 +212,7 @@ static void draw(struct lesson_run *r, const struct costs *c, const int *taken, 
     for (int o = 0; o < OBJECTS; o++)
         draw_box(p, &objects[o].box, objects[o].name, &(heed_style){.color = HEED_COLOR_INK, .width = 2});
     for (int q = 0; q < QUERIES; q++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "%d", q + 1);
         draw_box(p, &queries[q].box, name, &(heed_style){.color = colors[q], .width = 1.6, .dash = HEED_DASH_LONG});
     }

@@ -27,7 +27,7 @@ typedef struct heed_attend_input {
 
 /* The tokens, points or patches along one side of a map. */
 typedef struct heed_axis {
-    const char *what; /* "source", "target", "text", "queries", "points", "patches", "latents" */
+    const char *what; /* "source", "target", "text", "queries", "points", "patches", "latents", "object queries" */
     int64_t n;
     const char *const *tokens; /* as the vocabulary has them; of a picture "class", "distillation", "register 0" */
     const char *const *labels; /* for people: without the mark that begins a word, control characters as escapes */
@@ -56,13 +56,29 @@ typedef struct heed_attended_site {
     const int32_t *const *cells;
 } heed_attended_site;
 
+/* What a query of a model that finds objects says: its class and box. */
+typedef struct heed_attended_object {
+    int64_t query; /* its number among those that find objects */
+    int32_t label;
+    const char *name; /* of the class; NULL: it has none */
+    double score;     /* the largest probability of a class, "no object" aside */
+    double box[4];    /* x, y, width, height, as parts of what the model is given, */
+    double pixels[4]; /* and in pixels of the picture */
+} heed_attended_object;
+
 typedef struct heed_attended {
     const char *text, *pair, *target; /* as they were given, or as the model wrote it; NULL: none */
     int64_t height, width;            /* of a picture, as the model is given it; 0: there is none */
     int n;
     const heed_attended_site *sites; /* in the order in which they were computed */
+    int64_t n_objects;               /* one for each query of a model that finds objects, the surest first */
+    const heed_attended_object *objects;
     struct attended *own;
 } heed_attended;
+
+/* The query of a site that object `object` was found by: a learned one, or a token; -1: its queries are others. */
+HEED_API int64_t heed_attended_finder(const heed_attended *a, const heed_attended_site *site,
+                                      const heed_attended_object *object);
 
 /* tokenizers: of source and target, which may be one; NULL for models that read no text. */
 HEED_API heed_attended *heed_attend(heed_ctx *cx, const heed_model *model, heed_tokenizer *const tokenizers[2],

@@ -321,6 +321,16 @@ typedef struct heed_detections_look {
  * do not hide each other: one for which there is no room is left out. The figure must have no panels yet. */
 HEED_API bool heed_plot_detections(heed_figure *f, const heed_detections_look *looks, int n);
 
+/* What found objects in the picture, and where it looked: first the picture with all boxes, numbered from 1, then the
+ * map of each over it, with its box, a colour for each. */
+typedef struct heed_picture_object {
+    double box[4];        /* x, y, width, height, as parts of the picture */
+    const float *weights; /* (rows, columns) */
+    const char *title;    /* above its map, behind its number; NULL: none */
+} heed_picture_object;
+HEED_API bool heed_plot_picture_objects(heed_figure *f, const heed_picture_object *objects, int n,
+                                        const heed_picture_look *look);
+
 /* ---- the page of attention ---- one HTML file that loads nothing: lines between words, heat maps with their numbers,
  * all layers and heads at a glance, by pointer and keyboard, on narrow and wide screens, light and dark. */
 
@@ -354,6 +364,7 @@ typedef struct heed_picture_page_opts {
     int64_t head;     /* -1: the mean of all */
     int64_t query;    /* a token or learned query of that site; -1: who reads the picture */
     bool rollout, smooth;
+    double threshold; /* of models that find objects: boxes of those with a higher score are shown */
 } heed_picture_page_opts;
 HEED_API bool heed_picture_page(heed_ctx *cx, const char *path, const struct heed_attended *a,
                                 const heed_picture_page_opts *opts);

@@ -95,7 +95,7 @@ static bool capture(struct attended *a, const heed_io *in) {
     if (!heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX})) return false;
     const bool was = heed_set_grad(cx, false);
     heed_scope_begin(cx);
-    const bool ok = heed_model_forward(cx, a->model, in, &out);
+    const bool ok = heed_model_forward(cx, a->model, in, &out) && attend_take_objects(a, &out);
     heed_scope_end(cx, NULL);
     heed_set_grad(cx, was);
     a->captured = capture_take(cx, &a->n);
@@ -172,5 +172,6 @@ void heed_attended_free(heed_ctx *cx, heed_attended *attended) {
     heed_mem_free(cx, a->cells);
     heed_mem_free(cx, a->sites);
     heed_mem_free(cx, a->names);
+    heed_mem_free(cx, a->objects);
     heed_mem_free(cx, a);
 }

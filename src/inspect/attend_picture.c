@@ -96,7 +96,12 @@ static bool move_last(heed_ctx *cx, const heed_capture_map *m, int64_t to, int64
 static const heed_axis *learned_axis(struct attended *a, const struct picture_place *p) {
     for (const struct side *s = a->sides; s; s = s->before)
         if (s->axis.rows == 0 && s->axis.n == p->learned && s->axis.has_class == p->late) return &s->axis;
-    struct side *const side = side_numbered(a, p->learned > 1 ? "latents" : "queries", p->learned);
+    const bool find = a->out.n_objects == p->learned;
+    struct side *const side = side_numbered(a,
+                                            find             ? "object queries"
+                                            : p->learned > 1 ? "latents"
+                                                             : "queries",
+                                            p->learned);
     if (!side) return NULL;
     side->axis.has_class = p->late;
     if (p->learned == 1) strcpy(side_name(side, 0), p->late ? "class" : "query");

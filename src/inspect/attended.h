@@ -48,6 +48,7 @@ struct attended {
     heed_attended_site *sites;
     char (*names)[NAME_ROOM]; /* of sites */
     struct side *sides;       /* the last */
+    heed_attended_object *objects;
 
     const heed_attend_input *input; /* while it is read, */
     heed_tokenizer *const *tokenizers;
@@ -75,5 +76,7 @@ bool attend_read_numbers(struct attended *a, heed_io *in);
 bool attend_place_numbers(struct attended *a);
 bool attend_read_picture(struct attended *a, heed_io *in);
 bool attend_place_picture(struct attended *a);
+/* What the queries of a model that finds objects have found; nothing of other models. */
+bool attend_take_objects(struct attended *a, const heed_io *out);
 
 #endif

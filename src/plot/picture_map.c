@@ -109,3 +109,92 @@ bool heed_plot_picture_sheet(heed_figure *f, const float *weights, const heed_pi
     }
     return true;
 }
+
+/* ---- what found objects looked at ---- */
+
+#define MAX_OBJECTS 64
+
+/* Those that are seen on a dark map. */
+static heed_color object_color(int i) {
+    static const heed_color bright[] = {HEED_COLOR_ORANGE, HEED_COLOR_SKY, HEED_COLOR_PINK, HEED_COLOR_GOLD,
+                                        HEED_COLOR_GREEN};
+    return bright[i % 5];
+}
+
+/* The part of a box that lies in the picture, in patches: left, top, right, bottom. */
+static void corners(const heed_picture_look *o, const heed_picture_object *object, double to[4]) {
+    const double size[] = {(double)o->columns, (double)o->rows}, *const b = object->box;
+    for (int k = 0; k < 2; k++) {
+        to[k] = fmin(fmax(b[k], 0), 1) * size[k] - 0.5;
+        to[2 + k] = fmin(fmax(b[k] + b[2 + k], 0), 1) * size[k] - 0.5;
+    }
+}
+
+/* The outline of object i in its colour, within a dark one that shows it on any ground. */
+static bool add_box(heed_panel *p, const heed_picture_look *o, const heed_picture_object *object, int i) {
+    double at[4];
+    corners(o, object, at);
+    const float left = (float)at[0], top = (float)at[1], right = (float)at[2], bottom = (float)at[3],
+                xs[] = {left, right, right, left, left}, ys[] = {top, top, bottom, bottom, top};
+    return heed_panel_curve(p, xs, ys, 5, &(heed_style){.color = HEED_COLOR_INK, .width = 3.4}) &&
+           heed_panel_curve(p, xs, ys, 5, &(heed_style){.color = object_color(i), .width = 2});
+}
+
+/* Its number on a dot at the middle of its upper edge, where the picture has room for it. Words begin 3 points beside
+ * their place and end 4 above it. */
+static bool add_number(heed_panel *p, const heed_picture_look *o, const heed_picture_object *object, int i) {
+    enum { DOT = 13, SIZE = 8 };
+    const double point = 1 / p->figure->cell; /* in patches */
+    double at[4];
+    char number[16];
+    corners(o, object, at);
+    const double x = (at[0] + at[2]) / 2, y = fmax(at[1], DOT * 0.6 * point - 0.5);
+    const float there[] = {(float)x, (float)y};
+    const int digits = snprintf(number, sizeof number, "%d", i + 1);
+    const heed_style dark = {.color = HEED_COLOR_INK, .size = DOT + 1.8, .alpha = 1},
+                     dot = {.color = object_color(i), .size = DOT, .alpha = 1},
+                     words = {.color = HEED_COLOR_INK, .size = SIZE};
+    return heed_panel_scatter(p, there, there + 1, 1, &dark) && heed_panel_scatter(p, there, there + 1, 1, &dot) &&
+           heed_panel_text(p, x - (3 + 0.32 * SIZE * digits) * point, y + (4 + 0.4 * SIZE) * point, number, &words);
+}
+
+static bool draw_object(heed_panel *p, const heed_picture_object *object, int i, const heed_picture_look *look) {
+    char title[160];
+    snprintf(title, sizeof title, "%d%s%.140s", i + 1, object->title ? ": " : "", object->title ? object->title : "");
+    p->small = true;
+    return draw(p, object->weights, false, look) && add_box(p, look, object, i) && heed_panel_title(p, title);
+}
+
+/* About as wide as high, with the fewest places that stay empty. */
+static int sheet_columns(int panels) {
+    const int wide = (int)ceil(sqrt(1.4 * panels));
+    int best = wide;
+    if (panels <= 4) return panels;
+    for (int c = wide - 1; c <= wide + 1; c++)
+        if ((c - panels % c) % c < (best - panels % best) % best) best = c;
+    return best;
+}
+
+bool heed_plot_picture_objects(heed_figure *f, const heed_picture_object *objects, int n,
+                               const heed_picture_look *look) {
+    static const char op[] = "picture_objects";
+    if (!f || heed_failed(f->cx)) return false;
+    if (!objects || n < 1 || n > MAX_OBJECTS)
+        return heed_fail(f->cx, HEED_ERR_RANGE, "%s: the number of objects must be 1 to %d", op, MAX_OBJECTS);
+    for (int i = 0; i < n; i++)
+        if (!check(f->cx, op, objects[i].weights, look)) return false;
+    const int columns = sheet_columns(n + 1);
+    if (!heed_figure_grid(f, n / columns + 1, columns)) return false;
+    suit_picture(f, look);
+    heed_panel *const first = heed_figure_panel(f, 0, 0);
+    bool ok =
+        first && draw(first, NULL, false, look) && heed_panel_title(first, look->given ? look->given : "what is found");
+    if (ok) first->small = true;
+    for (int i = n - 1; ok && i >= 0; i--) ok = add_box(first, look, &objects[i], i); /* the surest on top */
+    for (int i = n - 1; ok && i >= 0; i--) ok = add_number(first, look, &objects[i], i);
+    for (int i = 0; ok && i < n; i++) {
+        heed_panel *const p = heed_figure_panel(f, (i + 1) / columns, (i + 1) % columns);
+        ok = p && draw_object(p, &objects[i], i, look);
+    }
+    return ok;
+}

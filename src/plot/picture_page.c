@@ -80,9 +80,28 @@ static void put_site(struct buffer *b, const heed_attended_site *s, const heed_a
         buffer_format(b, "\"asks\":{\"rows\":%lld,\"columns\":%lld,\"high\":%.9g,\"wide\":%.9g},",
                       (long long)asks->rows, (long long)asks->columns, (double)asks->patch_height / height,
                       (double)asks->patch_width / width);
-    buffer_format(b, "\"learned\":%lld,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
-                  (long long)(asks == at || asks->rows > 0 ? 0 : asks->n), asks->has_class ? "true" : "false",
-                  (long long)s->maps[0].heads, s->n_maps, (long long)s->maps[0].keys);
+    buffer_format(
+        b, "\"word\":\"%s\",\"finders\":%lld,\"learned\":%lld,\"class\":%s,\"heads\":%lld,\"layers\":%d,\"keys\":%lld}",
+        strcmp(asks->what, "object queries") == 0 ? "query" : "latent", (long long)at->detections,
+        (long long)(asks == at || asks->rows > 0 ? 0 : asks->n), asks->has_class ? "true" : "false",
+        (long long)s->maps[0].heads, s->n_maps, (long long)s->maps[0].keys);
+}
+
+/* Boxes as parts of the picture shown. */
+static void put_objects(struct buffer *b, const struct page *p) {
+    const heed_attended *const a = p->a;
+    const heed_axis *const whole = a->sites[0].keys;
+    const double wide = (double)a->width / (double)(whole->columns * whole->patch_width),
+                 high = (double)a->height / (double)(whole->rows * whole->patch_height);
+    buffer_format(b, "],\n\"threshold\":%.9g,\"objects\":[", p->opts.threshold);
+    for (int64_t i = 0; i < a->n_objects; i++) {
+        const heed_attended_object *const o = &a->objects[i];
+        buffer_format(b, "%s{\"query\":%lld,\"label\":%d,\"score\":%.4f,", i ? ",\n" : "", (long long)o->query,
+                      o->label, o->score);
+        put_member(b, "name", o->name);
+        buffer_format(b, "\"box\":[%.6g,%.6g,%.6g,%.6g]}", o->box[0] * wide, o->box[1] * high, o->box[2] * wide,
+                      o->box[3] * high);
+    }
 }
 
 static bool write_words(const struct page *p, int64_t height, int64_t width) {
@@ -101,6 +120,7 @@ static bool write_words(const struct page *p, int64_t height, int64_t width) {
         if (i) buffer_text(&b, ",\n");
         put_site(&b, &p->a->sites[i], p->a->sites[0].keys);
     }
+    put_objects(&b, p);
     const bool ok = buffer_text(&b, "]}\n</script>\n") && file_write(p->file, b.data, b.size);
     buffer_free(&b);
     return ok;

@@ -160,7 +160,8 @@ function scaleOf(values, s) {
 /* ---- drawing ---- */
 const plural = s => !s.class && s.learned !== 1;
 const latents = s => s.learned > 1;
-const queryName = () => latents(site()) ? state.query >= 0 ? 'latent ' + state.query : 'the latents, on average'
+const many = s => s.word === 'query' ? 'object queries' : 'latents';
+const queryName = () => latents(site()) ? state.query >= 0 ? site().word + ' ' + state.query : 'the ' + many(site()) + ', on average'
     : state.query >= site().asks.first ? 'patch ' + place(site().asks, state.query - site().asks.first)
     : state.query >= 0 ? site().names[state.query] : site().class ? 'the class token' : site().learned ? 'the pooling query' : 'all patches';
 const place = (s, i) => Math.floor(i / s.columns) + ',' + i % s.columns;
@@ -207,6 +208,66 @@ function boxOf(element, s, i) {
     element.style.height = 100 * s.high + '%';
     element.hidden = false;
 }
+/* ---- what was found ---- one object for each query, the surest first; boxes are parts of the picture shown */
+const objects = data.objects || [];
+let least = data.threshold;
+/* Which query of a site found it: a learned one, or a token before the patches; -1: none did. */
+const finder = (s, o) => s.learned ? s.learned === objects.length ? o.query : -1 : s.finders ? s.first - s.finders + o.query : -1;
+const finding = () => finder(site(), objects[0]) >= 0 ? state.site : sites.findLastIndex(s => finder(s, objects[0]) >= 0);
+const isOpen = o => state.query >= 0 && finder(site(), o) === state.query;
+const titleOf = o => (o.name || 'class ' + o.label) + ' ' + o.score.toFixed(2);
+function openObject(o) {
+    const at = finding();
+    if (at >= 0) choose({site: at, query: isOpen(o) ? -1 : finder(sites[at], o), rollout: false});
+}
+/* A label that would hide one before it goes into its box, or further down. */
+function placeLabels(boxes) {
+    const taken = [], frame = $('frame').getBoundingClientRect();
+    for (const b of boxes) {
+        const label = b.firstChild;
+        label.style.transform = '';
+        b.classList.toggle('below', b.getBoundingClientRect().top - label.offsetHeight < frame.top);
+        const r = label.getBoundingClientRect(), over = frame.right - r.right;
+        let x = Math.min(0, over - 2), y = 0;
+        const hits = t => r.left + x < t.right && t.left < r.right + x && r.top + y < t.bottom && t.top < r.bottom + y;
+        for (let t = taken.find(hits), tries = 0; t && tries < 40; t = taken.find(hits), tries++) y = t.bottom + 2 - r.top;
+        label.style.transform = 'translate(' + x + 'px,' + y + 'px)';
+        taken.push({left: r.left + x, right: r.right + x, top: r.top + y, bottom: r.bottom + y});
+    }
+}
+let objectsOf = '';
+function drawObjects() {
+    if (!objects.length) return;
+    const frame = $('frame'), key = String(least);
+    if (key !== objectsOf) {
+        objectsOf = key;
+        frame.querySelectorAll('.object').forEach(b => b.remove());
+        objects.filter(o => o.score > least).slice(0, 60).forEach(o => {
+            const b = document.createElement('button'), label = document.createElement('span'), [x, y, w, h] = o.box;
+            const left = Math.max(0, x), top = Math.max(0, y);
+            b.type = 'button';
+            b.className = 'object';
+            b.style.cssText = `left:${100 * left}%;top:${100 * top}%;width:${100 * (Math.min(1, x + w) - left)}%;height:${100 * (Math.min(1, y + h) - top)}%`;
+            b.style.setProperty('--own', `oklch(.8 .15 ${(o.label * 137.5 + 70) % 360})`);
+            label.textContent = titleOf(o);
+            b.append(label);
+            b.of = o;
+            b.onclick = e => { e.stopPropagation(); openObject(o); };
+            frame.append(b);
+        });
+        $('least').value = Math.round(100 * least);
+        $('least-value').textContent = least.toFixed(2);
+    }
+    const boxes = [...frame.querySelectorAll('.object')];
+    boxes.forEach(b => b.setAttribute('aria-pressed', String(isOpen(b.of))));
+    frame.classList.toggle('one', boxes.some(b => isOpen(b.of)));
+    document.body.dataset.boxes = boxes.length;
+    placeLabels(boxes);
+}
+function nextObject() {
+    const above = objects.filter(o => o.score > least), at = above.findIndex(isOpen);
+    if (above.length) openObject(above[(at + 1) % above.length]);
+}
 function drawMap() {
     const s = shown.site, {low, high} = scaleOf(shown.values, s), canvas = $('map');
     paint(canvas, shown.values, s);
@@ -242,15 +303,16 @@ function drawLatents() {
     const s = site(), box = $('latents'), n = Math.min(s.learned, Math.max(16, Math.floor(MOST_PIXELS / s.patches)));
     const key = [state.site, state.layer, state.head, state.smooth].join();
     $('all-latents').hidden = !latents(s);
+    $('latents-title').textContent = 'All ' + many(s);
     if (!latents(s)) return;
     if (key !== latentsOf) {
         box.textContent = '';
         for (let q = 0; q < n; q++) {
-            const b = thumb(s, attention(s, state.layer, state.head, q), 'latent ' + q, false, () => choose({query: state.query === q ? -1 : q}));
-            b.title = 'latent ' + q;
+            const b = thumb(s, attention(s, state.layer, state.head, q), s.word + ' ' + q, false, () => choose({query: state.query === q ? -1 : q}));
+            b.title = s.word + ' ' + q;
             box.append(b);
         }
-        $('latents-note').textContent = (n < s.learned ? 'The first ' + n + ' of ' + s.learned : 'From latent 0') +
+        $('latents-note').textContent = (n < s.learned ? 'The first ' + n + ' of ' + s.learned : 'From ' + s.word + ' 0') +
             ', row by row, each on a scale of its own. A click opens one.';
         latentsOf = key;
     }
@@ -287,8 +349,8 @@ function drawChooser(s) {
     if (list.hidden) return;
     if (list.length !== s.learned + 1) {
         list.textContent = '';
-        list.add(new Option('one latent', -1));
-        for (let q = 0; q < s.learned; q++) list.add(new Option('latent ' + q, q));
+        list.add(new Option('one ' + s.word, -1));
+        for (let q = 0; q < s.learned; q++) list.add(new Option(s.word + ' ' + q, q));
     }
     list.value = state.query;
     list.classList.toggle('chosen', state.query >= 0);
@@ -300,7 +362,7 @@ function drawBar() {
     buttons($('layers'), Array.from({length: s.layers}, (_, i) => String(i)), i => i === state.layer, i => choose({layer: i}));
     buttons($('heads'), ['mean', ...Array.from({length: s.heads}, (_, i) => String(i))], i => !state.rollout && i - 1 === state.head,
             i => choose({head: i - 1}), i => state.rollout && i > 0);
-    const reader = latents(s) ? 'all latents' : s.class ? 'class token' : s.learned ? 'pooling' : 'all patches';
+    const reader = latents(s) ? 'all ' + (s.word === 'query' ? 'queries' : 'latents') : s.class ? 'class token' : s.learned ? 'pooling' : 'all patches';
     const others = s.learned ? [] : s.names.map((name, i) => ({name, i})).filter(x => !(s.class && x.i === 0));
     const patch = !s.learned && state.query >= s.asks.first ? [{name: 'patch ' + place(s.asks, state.query - s.asks.first), i: state.query}] : [];
     const queries = [{name: reader, i: -1}, ...others, ...patch];
@@ -312,7 +374,8 @@ function drawBar() {
 }
 function drawStatus() {
     const s = site(), b = document.createElement('b'), text = $('status');
-    b.textContent = queryName();
+    const found = objects.find(isOpen);
+    b.textContent = queryName() + (found ? ' (' + titleOf(found) + ')' : '');
     text.textContent = '';
     text.append(state.rollout ? 'Rollout to layer ' + state.layer + ': ' : 'Layer ' + state.layer + ', ' +
                 (state.head < 0 ? 'mean of ' + s.heads + (s.heads === 1 ? ' head' : ' heads') : 'head ' + state.head) + ': ', b,
@@ -336,6 +399,7 @@ function choose(change) {
     drawBar();
     drawStatus();
     drawMap();
+    drawObjects();
     drawNumbers();
     drawLatents();
     const key = [state.site, state.query, state.layer, state.head, state.rollout, state.smooth].join();
@@ -365,6 +429,11 @@ $('frame').addEventListener('pointermove', e => {
 });
 $('frame').addEventListener('pointerleave', () => { $('over').hidden = true; });
 $('strength').addEventListener('input', drawMap);
+$('least').addEventListener('input', () => {
+    least = $('least').value / 100;
+    drawObjects();
+});
+addEventListener('resize', drawObjects);
 $('latent').addEventListener('change', () => choose({query: Number($('latent').value)}));
 function move(dy, dx) {
     const s = site().asks, at = Math.max(0, state.query - s.first), y = Math.floor(at / s.columns) + dy, x = at % s.columns + dx;
@@ -372,7 +441,7 @@ function move(dy, dx) {
     choose({query: s.first + (state.query < s.first ? 0 : clamp(y, s.rows) * s.columns + clamp(x, s.columns))});
 }
 addEventListener('keydown', e => {
-    if (e.ctrlKey || e.altKey || e.metaKey || e.target.id === 'strength' || e.target.id === 'latent') return;
+    if (e.ctrlKey || e.altKey || e.metaKey || e.target.id === 'strength' || e.target.id === 'least' || e.target.id === 'latent') return;
     const s = site(), steps = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
     if (e.target.id === 'frame' && steps[e.key] && !s.learned) move(...steps[e.key]);
     else if (latents(s) && (e.key === 'n' || e.key === 'N')) choose({query: state.query + 1 < s.learned ? state.query + 1 : -1});
@@ -381,6 +450,7 @@ addEventListener('keydown', e => {
     else if (e.key === 'ArrowLeft') choose({head: state.head >= 0 ? state.head - 1 : s.heads - 1, rollout: false});
     else if (e.key === 'ArrowDown') choose({layer: (state.layer + 1) % s.layers});
     else if (e.key === 'ArrowUp') choose({layer: (state.layer + s.layers - 1) % s.layers});
+    else if (objects.length && (e.key === 'o' || e.key === 'O')) nextObject();
     else if (e.key === 'c' || e.key === 'C' || e.key === 'Escape') choose({query: -1});
     else if (e.key === 'r' || e.key === 'R') choose({rollout: !state.rollout});
     else if (e.key === 's' || e.key === 'S') choose({smooth: !state.smooth});
@@ -404,7 +474,8 @@ $('frame').style.aspectRatio = data.width + ' / ' + data.height;
 $('frame').style.maxWidth = 'calc(78vh * ' + data.width / data.height + ')';
 $('frame').classList.toggle('still', !rolls);
 $('keys-patches').hidden = $('about-rollout').hidden = !rolls;
-$('keys-latents').hidden = !sites.some(latents);
+$('found').hidden = $('keys-objects').hidden = !objects.length;
+$('keys-latents').hidden = !sites.some(s => latents(s) && s.word === 'latent');
 $('rounding').textContent = 'Weights are rounded to ' + (data.most / data.scale).toPrecision(2) + '. The page is whole: it loads nothing.';
 {
     const g = $('ramp').getContext('2d');

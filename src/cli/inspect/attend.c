@@ -30,7 +30,9 @@ static const heed_field options[] = {
      .help = "of a picture: what this patch looks at, counted from 0; without it the class token"},
     {.name = "latent", .kind = HEED_FIELD_INT, .value = "N", .high = 1e9,
      .help = "of a picture that latents look at (Perceiver): what this latent looks at, counted from 0; without it all "
-             "of them, on average; of tokens that find objects (YOLOS) what this one looks at"},
+             "of them, on average; of a model that finds objects (DETR, YOLOS) what this query looks at"},
+    {.name = "threshold", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "P", .high = 1,
+     .help = "of a model that finds objects: those with a higher score are shown, each with what its query looks at"},
     {.name = "smooth", .help = "of a picture: weights between patches are interpolated"},
     {.name = "png", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "a picture: one head with --layer and --head, else all of the site"},
@@ -55,11 +57,6 @@ int attend_layer(const struct attend_choice *c) { return c->layer < 0 ? attend_s
 bool attend_one_map(const struct attend_choice *c) {
     const heed_attended_site *const s = attend_site(c);
     return c->rollout || ((c->layer >= 0 || s->n_maps == 1) && (c->head >= 0 || s->maps[0].heads == 1));
-}
-
-bool attend_row(const struct attend_choice *c, int layer, int64_t head, int64_t query, float *out) {
-    return c->rollout ? heed_attended_rollout(c->a->cx, c->a->found, c->site, layer, query, out)
-                      : heed_attended_row(c->a->cx, attend_site(c), layer, head, query, out);
 }
 
 /* The layers and heads that were asked for. */
@@ -143,14 +140,6 @@ static heed_attention_look look_of(const struct attend_choice *c) {
                                  .next_names = s->queries->next_labels,
                                  .key_names = s->keys->labels,
                                  .first_head = c->head < 0 ? 0 : c->head};
-}
-
-void attend_print_best(const heed_axis *keys, const float *weights, int n, int digits) {
-    const int64_t of = keys->n - keys->first;
-    int64_t k = -1;
-    for (int i = 0; i < n && (k = pictures_next_best(weights + keys->first, of, k)) < of; i++)
-        printf("%s %s %.*f", i ? "," : "", keys->labels[keys->first + k], digits, (double)weights[keys->first + k]);
-    putchar('\n');
 }
 
 static int columns_of(const char *text) {
@@ -278,7 +267,7 @@ static void print_json(const struct attend_choice *c) {
     for (int64_t h = 0; h < of.heads && !c->rollout; h++) heed_json_put_int(cx, heads, NULL, of.first_head + h);
     if (!attend_over_picture(c))
         print_with_maps(c, doc, &of);
-    else if (attend_put_maps(c, doc, &of))
+    else if (attend_shows_objects(c) ? attend_put_objects(c, doc) : attend_put_maps(c, doc, &of))
         json_answer(cx, stdout, doc, 0);
     heed_json_free(doc);
 }
@@ -329,8 +318,10 @@ static bool write_figures(const struct attend_choice *c) {
         snprintf(what, sizeof what, "%s%s, %lld maps", attend_site(c)->name, behind(c),
                  (long long)(sheet.layers * sheet.heads));
     heed_figure *const f = heed_figure_new(c->a->cx, 0, 0);
-    const bool ok =
-        (attend_over_picture(c) ? attend_draw_picture : draw)(c, f, &sheet) && pictures_write(c->o, f, what);
+    const bool drawn = attend_over_picture(c) && attend_shows_objects(c)
+                           ? attend_draw_objects(c, f, what, sizeof what)
+                           : (attend_over_picture(c) ? attend_draw_picture : draw)(c, f, &sheet);
+    const bool ok = drawn && pictures_write(c->o, f, what);
     heed_figure_free(f);
     return ok;
 }
@@ -390,6 +381,7 @@ static bool write_page(const struct attend_choice *c) {
     snprintf(title, sizeof title, "Attention of %s", escaped(c->a->dir).s);
     snprintf(what, sizeof what, "all %s; open it in a browser",
              !attend_over_picture(c)                      ? "sites, layers and heads"
+             : c->a->found->n_objects > 0                 ? "layers, heads and queries"
              : s->queries != s->keys && s->queries->n > 1 ? "heads and latents"
                                                           : "layers, heads and patches");
     return (attend_over_picture(c) ? attend_write_picture_page : write_text_page)(c, path, title) &&
@@ -400,14 +392,16 @@ static void print(const struct attend_choice *c) {
     if (option_flag(c->o, "json"))
         print_json(c);
     else if (!option_flag(c->o, "quiet") && !pictures_take_standard(c->o))
-        (attend_over_picture(c) ? attend_print_picture : print_map)(c);
+        (!attend_over_picture(c)   ? print_map
+         : attend_shows_objects(c) ? attend_print_objects
+                                   : attend_print_picture)(c);
 }
 
 /* ---- the command ---- */
 
 /* Whether the options, and TEXT, are for what the model takes; false after saying which is not. */
 static bool suits(const struct options *o, const heed_model *model) {
-    static const char *const wrong_for[2][5] = {{"rollout", "patch", "latent", "smooth", NULL},
+    static const char *const wrong_for[2][6] = {{"rollout", "patch", "latent", "smooth", "threshold", NULL},
                                                 {"target", "pair", "words", NULL}};
     const bool picture = heed_model_takes(model, "pixel_values");
     for (int i = 0; wrong_for[picture][i]; i++) {
@@ -481,7 +475,10 @@ const struct command attend_command = {
         "--patch a patch, over the picture; a model without a class token with the mean of what its patches look at, "
         "and a Perceiver with the mean of what its latents look at, or with --latent one of them. "
         "--rollout follows attention through all layers. Weights to class, distillation and register tokens are said "
-        "in numbers. Swin's windows lie where they are in the picture; its sites are its stages, as 'stage 2'.",
+        "in numbers. Swin's windows lie where they are in the picture; its sites are its stages, as 'stage 2'. "
+        "A model that finds objects (DETR, Conditional DETR, Table Transformer, YOLOS) is shown with what the query of "
+        "each object looks at: a sheet, and a page where a click on a box shows its query's map; --latent shows one "
+        "query in every layer and head.",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"
@@ -493,6 +490,7 @@ const struct command attend_command = {
         "heed attend scribe 2026 --png window.png\n"
         "heed attend vit photo.jpg --png heads.png --html photo.html\n"
         "heed attend vit photo.jpg --rollout --smooth --png rollout.png\n"
-        "heed attend vit photo.jpg --layer 5 --head 0 --patch 3,7 --png patch.png\n",
+        "heed attend vit photo.jpg --layer 5 --head 0 --patch 3,7 --png patch.png\n"
+        "heed attend detr street.jpg --png queries.png --html queries.html\n",
     .run = run,
 };

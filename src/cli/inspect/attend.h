@@ -58,4 +58,15 @@ bool attend_put_maps(const struct attend_choice *c, heed_json doc, const heed_pi
 bool attend_draw_picture(const struct attend_choice *c, heed_figure *f, const heed_picture_sheet *sheet);
 bool attend_write_picture_page(const struct attend_choice *c, const char *path, const char *title);
 
+/* ---- models that find objects (attend_objects.c) ---- */
+
+/* Whether it is objects with a score above --threshold that are shown, each with what its query looks at. */
+bool attend_shows_objects(const struct attend_choice *c);
+int64_t attend_surest(const struct attend_choice *c); /* then the query of the first; else the one chosen */
+void attend_print_objects(const struct attend_choice *c);
+bool attend_put_objects(const struct attend_choice *c, heed_json doc);
+bool attend_draw_objects(const struct attend_choice *c, heed_figure *f, char *what, size_t room);
+/* n weights, rounded to a millionth. */
+void attend_put_row(heed_ctx *cx, heed_json list, const float *w, int64_t n);
+
 #endif

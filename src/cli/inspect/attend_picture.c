@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/core/figure_options.h"
 #include "cli/inspect/attend.h"
+#include "cli/use/use_pictures.h"
 #include "io/text.h"
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,11 @@ static const heed_axis *shown_axis(const struct attend_choice *c) { return c->a-
 static int64_t learned(const struct attend_choice *c) {
     const heed_attended_site *const s = attend_site(c);
     return s->queries == s->keys || s->queries->rows > 0 ? 0 : s->queries->n;
+}
+
+bool attend_row(const struct attend_choice *c, int layer, int64_t head, int64_t query, float *out) {
+    return c->rollout ? heed_attended_rollout(c->a->cx, c->a->found, c->site, layer, query, out)
+                      : heed_attended_row(c->a->cx, attend_site(c), layer, head, query, out);
 }
 
 /* ---- the query ---- */
@@ -86,19 +92,29 @@ void attend_name_query(const struct attend_choice *c, char *to, size_t room) {
     const int64_t latents = learned(c);
     if (c->query != HEED_QUERY_DEFAULT && latents != 1)
         snprintf(to, room, "%s%s",
-                 latents > 1                  ? "latent "
+                 queries->what[0] == 'o'      ? "query "
+                 : latents > 1                ? "latent "
                  : c->query >= queries->first ? "patch "
                                               : "",
                  queries->labels[c->query]);
     else
         snprintf(to, room, "%s",
-                 latents > 1          ? "the latents, on average"
-                 : queries->has_class ? "the class token"
-                 : latents == 1       ? "the pooling query"
-                                      : "all patches, on average");
+                 queries->what[0] == 'o' ? "the object queries, on average"
+                 : latents > 1           ? "the latents, on average"
+                 : queries->has_class    ? "the class token"
+                 : latents == 1          ? "the pooling query"
+                                         : "all patches, on average");
 }
 
 /* ---- in the terminal ---- */
+
+void attend_print_best(const heed_axis *keys, const float *weights, int n, int digits) {
+    const int64_t of = keys->n - keys->first;
+    int64_t k = -1;
+    for (int i = 0; i < n && (k = pictures_next_best(weights + keys->first, of, k)) < of; i++)
+        printf("%s %s %.*f", i ? "," : "", keys->labels[keys->first + k], digits, (double)weights[keys->first + k]);
+    putchar('\n');
+}
 
 /* What tokens before the patches get, and the patches together. */
 static void print_shares(const struct attend_choice *c, const float *w) {
@@ -181,8 +197,7 @@ void attend_put_query(const struct attend_choice *c, heed_json doc) {
     for (int64_t i = 0; i < at->first; i++) heed_json_put_text(cx, names, NULL, at->tokens[i]);
 }
 
-/* n weights, rounded to a millionth. */
-static void put_row(heed_ctx *cx, heed_json list, const float *w, int64_t n) {
+void attend_put_row(heed_ctx *cx, heed_json list, const float *w, int64_t n) {
     for (int64_t i = 0; i < n; i++) heed_json_put_number(cx, list, NULL, round((double)w[i] * 1e6) / 1e6);
 }
 
@@ -197,9 +212,9 @@ bool attend_put_maps(const struct attend_choice *c, heed_json doc, const heed_pi
         for (int64_t h = 0; h < of->heads; h++) {
             if (!attend_row(c, of->first_layer + l, of->first_head + h, c->query, w)) break;
             const heed_json one = heed_json_put_array(cx, map, NULL);
-            put_row(cx, heed_json_put_array(cx, share, NULL), w, at->first);
+            attend_put_row(cx, heed_json_put_array(cx, share, NULL), w, at->first);
             for (int64_t r = 0; r < at->rows; r++)
-                put_row(cx, heed_json_put_array(cx, one, NULL), w + at->first + r * at->columns, at->columns);
+                attend_put_row(cx, heed_json_put_array(cx, one, NULL), w + at->first + r * at->columns, at->columns);
         }
     }
     heed_mem_free(cx, w);
@@ -278,7 +293,8 @@ bool attend_write_picture_page(const struct attend_choice *c, const char *path, 
                                          .site = c->site,
                                          .layer = attend_layer(c),
                                          .head = c->head,
-                                         .query = c->query,
+                                         .query = attend_surest(c),
+                                         .threshold = option_number(c->o, "threshold"),
                                          .rollout = c->rollout,
                                          .smooth = option_flag(c->o, "smooth")};
     return heed_picture_page(c->a->cx, path, c->a->found, &opts);

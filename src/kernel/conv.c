@@ -78,7 +78,7 @@ static void product_finished(struct pool *pool, const struct conv *c, float *y, 
     const int64_t plane = c->in[0] * c->in[1], m = c->outs / c->groups, k = c->ins / c->groups;
     if (c->batch * plane * c->outs == 0) return;
     for (int64_t i = 0; i < c->groups; i++) {
-        const struct gemm_rows rows = {f->scale + i * m, f->shift + i * m};
+        const struct gemm_norm norm = {f->scale + i * m, f->shift + i * m, false};
         const struct gemm g = {.m = m,
                                .n = plane,
                                .k = k,
@@ -89,7 +89,7 @@ static void product_finished(struct pool *pool, const struct conv *c, float *y, 
                                .c = y + i * m * plane,
                                .ldc = plane,
                                .alpha = 1,
-                               .rows = &rows,
+                               .norm = &norm,
                                .more = f->more ? f->more + i * m * plane : NULL,
                                .act = f->act};
         const struct gemm_batch batch = {.axes = 1, .size = {c->batch}, .b = {c->ins * plane}, .c = {c->outs * plane}};

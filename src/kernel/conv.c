@@ -78,7 +78,7 @@ static void product_finished(struct pool *pool, const struct conv *c, float *y, 
     const int64_t plane = c->in[0] * c->in[1], m = c->outs / c->groups, k = c->ins / c->groups;
     if (c->batch * plane * c->outs == 0) return;
     for (int64_t i = 0; i < c->groups; i++) {
-        const struct gemm_rows rows = {f->scale + i * m, f->shift + i * m};
+        const struct gemm_norm norm = {f->scale + i * m, f->shift + i * m, false};
         const struct gemm g = {.m = m,
                                .n = plane,
                                .k = k,
@@ -89,7 +89,7 @@ static void product_finished(struct pool *pool, const struct conv *c, float *y, 
                                .c = y + i * m * plane,
                                .ldc = plane,
                                .alpha = 1,
-                               .rows = &rows,
+                               .norm = &norm,
                                .more = f->more ? f->more + i * m * plane : NULL,
                                .act = f->act};
         const struct gemm_batch batch = {.axes = 1, .size = {c->batch}, .b = {c->ins * plane}, .c = {c->outs * plane}};
@@ -97,10 +97,41 @@ static void product_finished(struct pool *pool, const struct conv *c, float *y, 
     }
 }
 
+/* One place with a stride: the places that it reads are taken first. */
+static bool is_taken(const struct conv *c) {
+    for (int i = 0; i < 2; i++)
+        if (c->kernel[i] != 1 || c->padding[i] != 0 || (c->out[i] - 1) * c->stride[i] >= c->in[i]) return false;
+    return !is_product(c);
+}
+
+struct take_job {
+    const struct conv *c;
+    const float *x;
+    float *to;
+};
+static void take_rows(const void *arg, int64_t first, int64_t planes) {
+    const struct take_job *const j = arg;
+    const struct conv *const c = j->c;
+    for (int64_t i = first * c->out[0]; i < (first + planes) * c->out[0]; i++) {
+        const int64_t row = i / c->out[0] * c->in[0] + i % c->out[0] * c->stride[0];
+        isa_get()->conv_take(j->to + i * c->out[1], j->x + row * c->in[1], c->stride[1], c->out[1]);
+    }
+}
+
+int64_t kernel_finish_work(const struct conv *c) {
+    return is_taken(c) ? c->batch * c->ins * c->out[0] * c->out[1] : kernel_winograd_work(c);
+}
+
 void kernel_conv_finish(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
                         const struct conv_finish *finish, float *work) {
     const struct correlation f = forward_of(c);
-    if (is_product(c))
+    if (is_taken(c)) {
+        const struct take_job job = {c, x, work};
+        struct conv taken = *c;
+        kernel_rows(pool, c->batch * c->ins, c->out[0] * c->out[1], take_rows, &job);
+        for (int i = 0; i < 2; i++) taken.in[i] = c->out[i], taken.stride[i] = 1;
+        product_finished(pool, &taken, y, work, w, finish);
+    } else if (is_product(c))
         product_finished(pool, c, y, x, w, finish);
     else if (kernel_winograd_work(c) > 0)
         kernel_winograd(pool, c, y, x, w, finish, work);

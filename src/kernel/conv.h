@@ -42,11 +42,12 @@ struct conv {
 };
 void kernel_conv(struct pool *pool, const struct conv *c, float *y, bool add, const float *x, const float *w,
                  const float *bias);
-/* Large convolutions of 3 x 3 go by Winograd's algorithm, whose rounding is another one. work: kernel_winograd_work
- * floats, which are 0 where it is not used. */
+/* Large convolutions of 3 x 3 go by Winograd's algorithm, whose rounding is another one. work: kernel_finish_work
+ * floats. */
 void kernel_conv_finish(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
                         const struct conv_finish *finish, float *work);
-int64_t kernel_winograd_work(const struct conv *c);
+int64_t kernel_finish_work(const struct conv *c);
+int64_t kernel_winograd_work(const struct conv *c); /* 0: it is not used */
 void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
                      const struct conv_finish *finish, float *work);
 /* The gradient of x, and forward of the transposed convolution: then bias is (ins), or NULL. work: as many floats as w

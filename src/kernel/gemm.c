@@ -80,22 +80,27 @@ static void axes_move(const struct axes *x, int64_t index, struct gemm *g) {
     }
 }
 
-static bool has_epilogue(const struct gemm *g) { return g->pre || g->act != ACT_NONE || g->rows; }
+static bool has_epilogue(const struct gemm *g) { return g->pre || g->act != ACT_NONE || g->norm; }
 
-static void epilogue_of_rows(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0,
-                             int64_t n) {
+static void normalise(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n) {
+    const float *const scale = g->norm->scale, *const shift = g->norm->shift;
     for (int64_t i = m0; i < m0 + m; i++) {
         float *const c = g->c + i * g->ldc + n0;
-        isa->conv_finish(c, c, n, g->rows->scale[i], g->rows->shift[i], g->more ? g->more + i * g->ldc + n0 : NULL,
-                         g->act);
+        if (!g->norm->columns) {
+            isa->conv_finish(c, c, n, scale[i], shift[i], g->more ? g->more + i * g->ldc + n0 : NULL, g->act);
+            continue;
+        }
+#pragma omp simd
+        for (int64_t k = 0; k < n; k++) c[k] = c[k] * scale[n0 + k] + shift[n0 + k];
+        if (g->act != ACT_NONE) isa->bias_act(c, n, 1, n, NULL, g->act, NULL);
     }
 }
 
 static void epilogue(const struct isa *isa, const struct gemm *g, int64_t m0, int64_t m, int64_t n0, int64_t n,
                      const float *bias) {
     const int64_t at = m0 * g->ldc + n0;
-    if (g->rows)
-        epilogue_of_rows(isa, g, m0, m, n0, n);
+    if (g->norm)
+        normalise(isa, g, m0, m, n0, n);
     else
         isa->bias_act(g->c + at, g->ldc, m, n, bias ? bias + n0 : NULL, g->act, g->pre ? g->pre + at : NULL);
 }
@@ -203,7 +208,8 @@ static void sort_axes(struct job *j, const struct gemm_batch *batch) {
     for (; axes > 0; axes--) {
         const int i = axes - 1;
         if (batch->size[i] == 1) continue;
-        if (g->trans_a || g->rows || batch->b[i] != 0 || batch->a[i] != g->m * g->lda || batch->c[i] != g->m * g->ldc)
+        if (g->trans_a || (g->norm && !g->norm->columns) || batch->b[i] != 0 || batch->a[i] != g->m * g->lda ||
+            batch->c[i] != g->m * g->ldc)
             break;
         g->m *= batch->size[i];
     }

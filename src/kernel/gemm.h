@@ -23,9 +23,10 @@ struct gemm_packed {
     const float *strips;
 };
 
-/* Of each row of C a scale and a shift, as batch norm has them of channels. */
-struct gemm_rows {
+/* A scale and a shift of each row of C, or of each column, as batch norm has them of channels. */
+struct gemm_norm {
     const float *scale, *shift;
+    bool columns;
 };
 
 struct gemm {
@@ -44,8 +45,8 @@ struct gemm {
     float alpha;
     const float *bias;            /* (n) or NULL */
     enum activation act;          /* epilogue, while the tile is in cache */
-    const struct gemm_rows *rows; /* when not NULL: act(scale c + shift + more), without alpha, bias and add; */
-    const float *more;            /* (m,n) rows ldc apart, or NULL */
+    const struct gemm_norm *norm; /* when not NULL: act(scale c + shift + more), without alpha, bias and add; */
+    const float *more;            /* (m,n) rows ldc apart, or NULL; of norms of rows */
     float *pre;                   /* when not NULL: act's argument is kept here, (m,n) rows ldc apart, for backward */
 };
 

@@ -36,19 +36,31 @@ static struct window window_at(const struct window_axis *a, int64_t i) {
 /* NaN where either is. */
 static inline float larger(float a, float b) { return b > a || b != b ? b : a; }
 
-/* The largest alone, of windows whose places lie beside each other: first down, then along the row. */
-static void max_plane(const struct job *j, const float *x, float *y, float *line) {
+/* to = larger(to, from), number by number */
+static void take_larger(float *to, const float *from, int64_t n) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) to[i] = larger(to[i], from[i]);
+}
+
+/* The largest alone, of windows whose places lie beside each other: first down, then along the row, for windows that
+ * begin at any place, of which `most` keeps the largest. */
+static void max_plane(const struct job *j, const float *x, float *y, float *line, float *most) {
     const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
     for (int64_t r = 0; r < ay->out; r++) {
         const struct window wy = window_at(ay, r);
         memcpy(line, x + wy.from * ax->in, (size_t)ax->in * sizeof *line);
-        for (int64_t i = wy.from + 1; i < wy.to; i++)
-            for (int64_t c = 0; c < ax->in; c++) line[c] = larger(line[c], x[i * ax->in + c]);
+        for (int64_t i = wy.from + 1; i < wy.to; i++) take_larger(line, x + i * ax->in, ax->in);
+        memcpy(most, line, (size_t)ax->in * sizeof *most);
+        for (int64_t k = 1; k < min64(ax->size, ax->in); k++) take_larger(most, line + k, ax->in - k);
         for (int64_t c = 0; c < ax->out; c++) {
-            const int64_t at = c * ax->stride - ax->padding, from = max64(at, 0), to = min64(at + ax->size, ax->in);
-            float most = line[from];
-            for (int64_t i = from + 1; i < to; i++) most = larger(most, line[i]);
-            y[r * ax->out + c] = most;
+            const int64_t at = c * ax->stride - ax->padding;
+            float *const put = y + r * ax->out + c;
+            if (at >= 0) {
+                *put = most[at];
+                continue;
+            }
+            *put = line[0];
+            for (int64_t i = 1; i < min64(at + ax->size, ax->in); i++) *put = larger(*put, line[i]);
         }
     }
 }
@@ -62,12 +74,12 @@ static void max_rows(const void *arg, int64_t first, int64_t planes) {
     const struct job *const j = arg;
     const struct window_axis *const ay = &j->p->y, *const ax = &j->p->x;
     const int64_t in = ay->in * ax->in, out = ay->out * ax->out;
-    float line[MAX_LINE];
+    float line[MAX_LINE], most_of[MAX_LINE];
     const bool plain = !j->index && ax->in <= MAX_LINE && is_plain(ay) && is_plain(ax);
     for (int64_t plane = first; plane < first + planes; plane++) {
         const float *const x = j->x + plane * in;
         if (plain) {
-            max_plane(j, x, j->y + plane * out, line);
+            max_plane(j, x, j->y + plane * out, line, most_of);
             continue;
         }
         for (int64_t i = 0; i < out; i++) {

@@ -13,11 +13,14 @@
 
 #define POINTS    36
 #define SIDE      6
-#define LANES     16 /* parts of a picture are rounded up to it: whole vectors of any instruction set */
-#define COLUMNS   32 /* and those of all pictures to whole strips of products */
-#define ROWS_ONCE 16 /* rows of weights of a task */
-#define MAX_OUTS  64 /* channels of a task, of several threads */
-#define FEWEST    16 /* channels from which on it pays */
+#define LANES     16                 /* parts of a picture are rounded up to it: whole vectors of any instruction set */
+#define COLUMNS   32                 /* and those of all pictures to whole strips of products */
+#define ROWS_ONCE 16                 /* rows of weights of a task */
+#define MAX_OUTS  64                 /* channels of a task, of several threads */
+#define MOST_FEW  64                 /* parts that are few */
+#define FEW_ROOM  ((int64_t)1 << 17) /* floats of transformed weights and sums that stay in L2 */
+#define WEIGHTS   700                /* multiply-adds that transforming a kernel costs as much as */
+#define FEWEST    16                 /* channels from which on it pays */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float)))
 
 struct winograd {
@@ -25,10 +28,11 @@ struct winograd {
     const struct isa *isa;
     const float *x, *w;
     const struct conv_finish *finish;
-    float *y, *u, *v, *sums; /* u (36, outs, ins), v (36, strips of ins), sums (36, outs, columns) */
-    int64_t down, across;    /* parts of a picture */
-    int64_t parts, columns;  /* of a picture rounded up, and of all */
-    int64_t k_block, outs;   /* outs: channels of a task */
+    float *y, *u, *v, *sums;              /* u (36, outs, ins), v (36, strips of ins), sums (36, outs, columns) */
+    int64_t down, across;                 /* parts of a picture */
+    int64_t parts, columns;               /* of a picture rounded up, and of all */
+    int64_t u_apart, v_apart, sums_apart; /* from one of the 36 to the next */
+    int64_t k_block, outs;                /* outs: channels of a task */
 };
 
 static int64_t parts_of(const struct conv *c, int64_t *down, int64_t *across) {
@@ -46,21 +50,24 @@ static bool fits(const struct conv *c) {
     const int64_t parts = parts_of(c, &down, &across) * c->batch;
     const int64_t whole = round_up(c->out[0] * c->out[1], LANES) * c->batch;
     return c->groups == 1 && c->ins >= FEWEST && c->outs >= FEWEST &&
-           (down + 1) * across + 2 * LANES <= ROOM / (4 * SIDE) && POINTS * parts + 1350 < 7 * whole;
+           (down + 1) * across + 2 * LANES <= ROOM / (4 * SIDE) && POINTS * parts + WEIGHTS < 7 * whole;
+}
+
+/* Numbers of one of the 36, and a line more: else all would share a few sets of a cache. */
+static int64_t spread(int64_t n) { return round_up(n, LANES) + LANES; }
+
+/* Channels of a task where there are few parts; 0: there are not. */
+static int64_t few_outs(const struct conv *c, int64_t columns) {
+    const int64_t outs = FEW_ROOM / (POINTS * (c->ins + columns)) / 12 * 12;
+    return columns > MOST_FEW || outs < 12 ? 0 : min64(outs, round_up(ceil_div(c->outs, 2), 12));
 }
 
 int64_t kernel_winograd_work(const struct conv *c) {
     int64_t down, across;
     if (!fits(c)) return 0;
     const int64_t columns = round_up(parts_of(c, &down, &across) * c->batch, COLUMNS);
-    return POINTS * (c->outs * c->ins + (c->ins + c->outs) * columns);
-}
-
-static void weights_task(void *arg, int64_t task, void *scratch) {
-    const struct winograd *const j = arg;
-    const int64_t first = task * ROWS_ONCE, rows = min64(ROWS_ONCE, j->c->outs - first), ins = j->c->ins;
-    (void)scratch;
-    j->isa->winograd_weights(j->u + first * ins, j->c->outs * ins, j->w + first * ins * 9, rows * ins);
+    if (few_outs(c, columns) > 0) return POINTS * spread(c->ins * columns);
+    return POINTS * (spread(c->outs * c->ins) + spread(c->ins * columns) + spread(c->outs * columns));
 }
 
 /* A plane of a channel: number (row % 4, place in the part's row) of part t at ((row % 4) 6 + place) size + t. */
@@ -92,53 +99,97 @@ static void input_task(void *arg, int64_t task, void *scratch) {
         const int64_t column = image * j->parts + t;
         j->isa->winograd_input(j->v + k0 * j->columns + column / strip * strip * k + (channel - k0) * strip +
                                    column % strip,
-                               c->ins * j->columns, staged + t, size, j->across, min64(strip, LANES));
+                               j->v_apart, staged + t, size, j->across, min64(strip, LANES));
     }
 }
 
-/* One of the 36 products, for some channels. */
-static void product_task(void *arg, int64_t task, void *scratch) {
-    const struct winograd *const j = arg;
+/* Product i of the 36 for m channels: sums (m, columns). */
+static void multiply(const struct winograd *j, int64_t i, int64_t m, const float *u, float *sums) {
     const struct conv *const c = j->c;
-    const int64_t blocks = ceil_div(c->outs, j->outs), m0 = task % blocks * j->outs, i = task / blocks;
-    const int64_t m = min64(j->outs, c->outs - m0);
-    (void)scratch;
     for (int64_t k0 = 0; k0 < c->ins; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, c->ins - k0);
-        float *const strips = j->v + (i * c->ins + k0) * j->columns;
-        j->isa->gemm_panel(m, c->batch * j->parts, k, 1, j->u + (i * c->outs + m0) * c->ins + k0, c->ins, strips,
-                           j->isa->conv_strip(), STORED_F32, false, j->sums + (i * c->outs + m0) * j->columns,
-                           j->columns, k0 > 0, NULL, strips, STRIPS_KEPT);
+        float *const strips = j->v + i * j->v_apart + k0 * j->columns;
+        j->isa->gemm_panel(m, c->batch * j->parts, k, 1, u + k0, c->ins, strips, j->isa->conv_strip(), STORED_F32,
+                           false, sums, j->columns, k0 > 0, NULL, strips, STRIPS_KEPT);
     }
 }
 
-/* A plane: the rows of 4 numbers of its parts become rows of it. */
-static void output_task(void *arg, int64_t task, void *scratch) {
-    const struct winograd *const j = arg;
+/* A plane from its sums, which are `apart`: the rows of 4 numbers of its parts become rows of it. */
+static void put_plane(const struct winograd *j, int64_t image, int64_t o, const float *sums, int64_t apart,
+                      float *numbers) {
     const struct conv *const c = j->c;
     const struct conv_finish *const f = j->finish;
-    const int64_t o = task % c->outs, image = task / c->outs, width = c->out[1];
-    float *const numbers = scratch, *const line = numbers + 16 * j->parts;
-    j->isa->winograd_output(numbers, j->parts, j->sums + o * j->columns + image * j->parts, c->outs * j->columns,
-                            j->parts);
+    const int64_t width = c->out[1];
+    float *const line = numbers + 16 * j->parts;
+    j->isa->winograd_output(numbers, j->parts, sums + image * j->parts, apart, j->parts);
     for (int64_t row = 0; row < c->out[0]; row++) {
         const float *const from = numbers + row % 4 * 4 * j->parts + row / 4 * j->across;
         for (int64_t t = 0; t < j->across; t++)
             for (int64_t s = 0; s < 4; s++) line[4 * t + s] = from[s * j->parts + t];
-        const int64_t at = (task * c->out[0] + row) * width;
+        const int64_t at = ((image * c->outs + o) * c->out[0] + row) * width;
         j->isa->conv_finish(j->y + at, line, width, f->scale[o], f->shift[o], f->more ? f->more + at : NULL, f->act);
     }
 }
 
+/* ---- many parts: step by step, one product after the other, whose operands stay in the caches ---- */
+
+static void weights_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const int64_t first = task * ROWS_ONCE, rows = min64(ROWS_ONCE, j->c->outs - first), ins = j->c->ins;
+    (void)scratch;
+    j->isa->winograd_weights(j->u + first * ins, j->u_apart, j->w + first * ins * 9, rows * ins);
+}
+
+static void product_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const int64_t outs = j->c->outs, blocks = ceil_div(outs, j->outs), m0 = task % blocks * j->outs;
+    const int64_t i = task / blocks;
+    (void)scratch;
+    multiply(j, i, min64(j->outs, outs - m0), j->u + i * j->u_apart + m0 * j->c->ins,
+             j->sums + i * j->sums_apart + m0 * j->columns);
+}
+
+static void output_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const int64_t outs = j->c->outs, o = task % outs;
+    put_plane(j, task / outs, o, j->sums + o * j->columns, j->sums_apart, scratch);
+}
+
+/* ---- few parts: some channels from beginning to end, whose transformed weights no memory but a cache sees ---- */
+
+static void few_task(void *arg, int64_t task, void *scratch) {
+    const struct winograd *const j = arg;
+    const struct conv *const c = j->c;
+    const int64_t m0 = task * j->outs, m = min64(j->outs, c->outs - m0);
+    const int64_t apart = spread(m * c->ins), sums_apart = spread(m * j->columns);
+    float *const u = scratch, *const sums = u + POINTS * apart, *const numbers = sums + POINTS * sums_apart;
+    j->isa->winograd_weights(u, apart, j->w + m0 * c->ins * 9, m * c->ins);
+    for (int64_t i = 0; i < POINTS; i++) multiply(j, i, m, u + i * apart, sums + i * sums_apart);
+    for (int64_t o = 0; o < m; o++)
+        for (int64_t image = 0; image < c->batch; image++)
+            put_plane(j, image, m0 + o, sums + o * j->columns, sums_apart, numbers);
+}
+
 void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
                      const struct conv_finish *finish, float *work) {
-    struct winograd j = {.c = c, .isa = isa_get(), .x = x, .w = w, .finish = finish, .y = y, .u = work};
+    struct winograd j = {.c = c, .isa = isa_get(), .x = x, .w = w, .finish = finish, .y = y};
     const int threads = pool ? pool_threads(pool) : 1;
     j.parts = parts_of(c, &j.down, &j.across);
     j.columns = round_up(j.parts * c->batch, COLUMNS);
-    j.v = work + POINTS * c->outs * c->ins;
-    j.sums = j.v + POINTS * c->ins * j.columns;
     j.k_block = kernel_gemm_block(c->ins);
+    j.u_apart = spread(c->outs * c->ins);
+    j.v_apart = spread(c->ins * j.columns);
+    j.sums_apart = spread(c->outs * j.columns);
+    j.outs = few_outs(c, j.columns);
+    if (j.outs > 0) {
+        j.v = work;
+        pool_run(pool, c->batch * c->ins, input_task, &j);
+        pool_run(pool, ceil_div(c->outs, j.outs), few_task, &j);
+        return;
+    }
+    j.u = work;
+    j.v = work + POINTS * j.u_apart;
+    j.sums = j.v + POINTS * j.v_apart;
     j.outs = threads == 1 ? c->outs : ceil_div(c->outs, ceil_div(c->outs, MAX_OUTS));
     pool_run(pool, ceil_div(c->outs, ROWS_ONCE), weights_task, &j);
     pool_run(pool, c->batch * c->ins, input_task, &j);

@@ -131,30 +131,32 @@ heed_tensor *heed_batch_norm_run(heed_ctx *cx, const heed_batch_norm_layer *laye
     return heed_batch_norm_running(cx, x, gamma, beta, &running, layer->eps);
 }
 
-/* Does the norm take its buffers, and nobody ask for a gradient? */
-static bool only_runs(const struct engine *e, const heed_batch_norm_layer *norm, heed_tensor *const *in, int n) {
-    bool wants = false;
-    for (int i = 0; i < n; i++) wants |= in[i] && in[i]->wants;
-    return !e->training && norm->running_mean && (!e->recording || !wants);
+/* The weight, with the norm behind it, where it takes its buffers and nobody asks for a gradient. */
+static bool only_runs(heed_ctx *cx, const heed_batch_norm_layer *norm, heed_tensor *x, heed_tensor *weight,
+                      const heed_param *bias, struct normed *n) {
+    const struct engine *const e = engine_of(cx);
+    if (!e || !x || !weight || e->training) return false;
+    *n = (struct normed){.weight = weight,
+                         .bias = bias ? heed_param_tensor(cx, bias) : NULL,
+                         .gamma = heed_param_tensor(cx, norm->weight),
+                         .beta = heed_param_tensor(cx, norm->bias),
+                         .mean = heed_param_tensor(cx, norm->running_mean),
+                         .variance = heed_param_tensor(cx, norm->running_var),
+                         .eps = norm->eps};
+    if (heed_failed(cx)) return false;
+    return !e->recording || !(x->wants || weight->wants || n->gamma->wants || n->beta->wants);
 }
 
 heed_tensor *heed_conv_norm_add_run(heed_ctx *cx, const heed_conv_layer *conv, const heed_batch_norm_layer *norm,
                                     heed_tensor *x, heed_tensor *more, heed_activation act) {
-    const struct engine *const e = engine_of(cx);
-    heed_tensor *const weight = heed_param_tensor(cx, conv ? conv->weight : NULL), *const gamma = heed_param_tensor(
-                                                                                       cx, norm ? norm->weight : NULL);
-    if (!e || !weight || !gamma) return NULL;
-    if (weight->rank == 4 && !conv->transposed && only_runs(e, norm, (heed_tensor *[]){x, weight, gamma, more}, 4)) {
-        const struct conv_norm n = {.weight = weight,
-                                    .bias = conv->bias ? heed_param_tensor(cx, conv->bias) : NULL,
-                                    .gamma = gamma,
-                                    .beta = heed_param_tensor(cx, norm->bias),
-                                    .mean = heed_param_tensor(cx, norm->running_mean),
-                                    .variance = heed_param_tensor(cx, norm->running_var),
-                                    .more = more,
-                                    .opts = &conv->opts,
-                                    .eps = norm->eps,
-                                    .act = act};
+    heed_tensor *const weight = heed_param_tensor(cx, conv ? conv->weight : NULL);
+    struct normed n;
+    if (!weight || !norm) return heed_param_tensor(cx, NULL);
+    if (weight->rank == 4 && !conv->transposed && only_runs(cx, norm, x, weight, conv->bias, &n) &&
+        !(more && more->wants)) {
+        n.more = more;
+        n.opts = &conv->opts;
+        n.act = act;
         return op_conv_normed(cx, x, &n);
     }
     heed_tensor *const y = heed_batch_norm_run(cx, norm, heed_conv_run(cx, conv, x));
@@ -168,6 +170,14 @@ heed_tensor *heed_conv_norm_run(heed_ctx *cx, const heed_conv_layer *conv, const
 
 heed_tensor *heed_linear_norm_run(heed_ctx *cx, const heed_linear_layer *linear, const heed_batch_norm_layer *norm,
                                   heed_tensor *x) {
+    const heed_param *const own = linear && linear->weight && linear->weight->target ? linear->weight->target
+                                  : linear                                           ? linear->weight
+                                                                                     : NULL;
+    struct normed n;
+    if (!own || !norm) return heed_param_tensor(cx, NULL);
+    if (!linear->transposed && !own->adapters &&
+        only_runs(cx, norm, x, params_linear(cx, linear->weight), linear->bias, &n))
+        return op_linear_normed(cx, heed_contiguous(cx, x), &n);
     heed_tensor *const y = heed_linear_run(cx, linear, x, HEED_ACT_NONE);
     if (!y) return NULL;
     const int64_t C = y->shape[y->rank - 1], rows = C > 0 ? y->count / C : 0;

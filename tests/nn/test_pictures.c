@@ -177,9 +177,166 @@ static void test_parts(void **state) {
     close_context(cx);
 }
 
+/* ---- a model that is only run: norms on the way out of products ---- */
+
+static heed_ctx *open_threads(int threads) {
+    heed_ctx *cx = heed_open(&(heed_config){.threads = threads});
+    assert_non_null(cx);
+    return cx;
+}
+
+static void draw(float *to, int64_t n, uint32_t seed, float low, float high) {
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        to[i] = low + (high - low) * (float)(seed >> 8) / (float)(1 << 24);
+    }
+}
+static void fill(heed_param *p, uint32_t seed, float low, float high) { draw(p->value, p->count, seed, low, high); }
+
+static void fill_norm(const heed_batch_norm_layer *norm) {
+    fill(norm->weight, 1, 0.5f, 1.5f);
+    fill(norm->bias, 2, -1, 1);
+    fill(norm->running_mean, 3, -1, 1);
+    fill(norm->running_var, 4, 0.5f, 2);
+}
+
+static heed_tensor *noise(heed_ctx *cx, int rank, const int64_t *shape, uint32_t seed) {
+    int64_t n = 1;
+    for (int i = 0; i < rank; i++) n *= shape[i];
+    float *const numbers = test_malloc((size_t)n * sizeof(float));
+    draw(numbers, n, seed, -1, 2);
+    heed_tensor *const t = heed_from_f32(cx, numbers, rank, shape);
+    test_free(numbers);
+    return t;
+}
+
+static void expect_near(const heed_tensor *got, const heed_tensor *want) {
+    float most = 0;
+    for (int64_t i = 0; i < heed_count(want); i++) most = fmaxf(most, fabsf(heed_f32(want)[i]));
+    for (int64_t i = 0; i < heed_count(want); i++)
+        if (!(fabsf(heed_f32(got)[i] - heed_f32(want)[i]) <= 4e-6f * most))
+            fail_msg("number %lld is %g, not %g of at most %g", (long long)i, (double)heed_f32(got)[i],
+                     (double)heed_f32(want)[i], (double)most);
+}
+
+/* Kernels of one place, with strides and in groups; filtered by Winograd's algorithm, with few parts and with many, at
+ * sides that are no whole number of them; depthwise; dilated. */
+static const struct {
+    int64_t batch, in, out, side[2], kernel, stride, padding, dilation, groups;
+    bool bias, more;
+    heed_activation act;
+} folded[] = {
+    {2, 5, 7, {6, 9}, 1, 1, 0, 1, 1, true, true, HEED_ACT_RELU},
+    {2, 6, 8, {7, 10}, 1, 2, 0, 1, 2, false, false, HEED_ACT_SILU},
+    {1, 17, 19, {30, 21}, 3, 1, 1, 1, 1, true, true, HEED_ACT_RELU},
+    {1, 16, 40, {57, 61}, 3, 1, 1, 1, 1, false, true, HEED_ACT_NONE},
+    {3, 18, 33, {22, 43}, 3, 1, 0, 1, 1, false, false, HEED_ACT_GELU},
+    {1, 300, 20, {14, 15}, 3, 1, 2, 1, 1, false, false, HEED_ACT_RELU},
+    {2, 6, 6, {11, 12}, 3, 1, 1, 1, 6, true, true, HEED_ACT_HARDSWISH},
+    {2, 4, 6, {13, 11}, 5, 2, 2, 2, 2, false, true, HEED_ACT_RELU},
+};
+
+static void test_folded_conv(void **state) {
+    (void)state;
+    static const int threads[] = {1, 2, 3, 8};
+    for (size_t i = 0; i < sizeof folded / sizeof *folded; i++) {
+        float *first = NULL;
+        for (int t = 0; t < 4; t++) {
+            heed_ctx *cx = open_threads(threads[t]);
+            heed_params *set = heed_params_new(cx);
+            heed_conv_layer conv;
+            heed_batch_norm_layer norm;
+            const int64_t k[] = {folded[i].kernel, folded[i].kernel};
+            const heed_conv_opts opts = {.stride = {folded[i].stride, folded[i].stride},
+                                         .padding = {folded[i].padding, folded[i].padding},
+                                         .dilation = {folded[i].dilation, folded[i].dilation},
+                                         .groups = folded[i].groups};
+            heed_conv2d_make(cx, set, "conv", folded[i].in, folded[i].out, k, folded[i].bias, &opts, &conv);
+            heed_batch_norm_make(cx, set, "norm", folded[i].out, 1e-3f, 0.1f, &norm);
+            heed_params_allocate(cx, set);
+            heed_params_init(cx, set, 1);
+            fill_norm(&norm);
+            heed_tensor *x =
+                noise(cx, 4, (int64_t[]){folded[i].batch, folded[i].in, folded[i].side[0], folded[i].side[1]}, 5);
+            heed_tensor *plain = heed_batch_norm_run(cx, &norm, heed_conv_run(cx, &conv, x));
+            const int64_t shape[] = {heed_dim(plain, 0), heed_dim(plain, 1), heed_dim(plain, 2), heed_dim(plain, 3)};
+            heed_tensor *more = folded[i].more ? noise(cx, 4, shape, 6) : NULL;
+            heed_tensor *want = heed_activate(cx, more ? heed_add(cx, plain, more) : plain, folded[i].act);
+            heed_tensor *got = heed_conv_norm_add_run(cx, &conv, &norm, x, more, folded[i].act);
+            assert_false(heed_failed(cx));
+            expect_near(got, want);
+            const size_t bytes = (size_t)heed_count(got) * sizeof(float);
+            if (!first) first = memcpy(test_malloc(bytes), heed_f32(got), bytes);
+            assert_memory_equal(heed_f32(got), first, bytes);
+            heed_reset(cx);
+            heed_params_free(cx, set);
+            close_context(cx);
+        }
+        test_free(first);
+    }
+}
+
+/* Without a gradient nobody asks which place was the largest: the same numbers by another way, NaN included. */
+static void test_largest(void **state) {
+    (void)state;
+    static const heed_pool_opts opts[] = {{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+                                          {.kernel = {2, 3}, .stride = {1, 3}, .ceil_mode = true},
+                                          {.kernel = {4, 2}, .stride = {2, 1}, .padding = {2, 1}, .ceil_mode = true},
+                                          {.kernel = {2, 2}, .dilation = {2, 3}},
+                                          {.kernel = {5, 1}, .padding = {0, 0}}};
+    heed_ctx *cx = open_threads(2);
+    const int64_t shape[] = {2, 3, 9, 7};
+    float x[378], dx[378] = {0};
+    draw(x, 378, 7, -3, 1);
+    x[40] = x[200] = NAN;
+    x[300] = -INFINITY;
+    for (size_t i = 0; i < sizeof opts / sizeof *opts; i++) {
+        heed_grad slot = {.data = dx};
+        heed_tensor *with = heed_max_pool2d(cx, heed_borrow(cx, HEED_F32, x, 4, shape, &slot), &opts[i]),
+                    *without = heed_max_pool2d(cx, heed_from_f32(cx, x, 4, shape), &opts[i]);
+        assert_false(heed_failed(cx));
+        assert_true(heed_wants_grad(with) && !heed_wants_grad(without));
+        for (int64_t k = 0; k < heed_count(with); k++) {
+            const float a = heed_f32(with)[k], b = heed_f32(without)[k];
+            assert_true(a == b || (isnan(a) && isnan(b)));
+        }
+        heed_reset(cx);
+    }
+    close_context(cx);
+}
+
+static void test_folded_linear(void **state) {
+    (void)state;
+    heed_ctx *cx = open_threads(2);
+    heed_params *set = heed_params_new(cx);
+    heed_linear_layer linear;
+    heed_batch_norm_layer norm;
+    heed_linear_make(cx, set, "linear", 37, 70, true, &linear);
+    heed_batch_norm_make(cx, set, "norm", 70, 1e-3f, 0.1f, &norm);
+    heed_params_allocate(cx, set);
+    heed_params_init(cx, set, 1);
+    fill_norm(&norm);
+    heed_tensor *x = noise(cx, 3, (int64_t[]){2, 23, 37}, 5);
+    heed_tensor *y = heed_reshape(cx, heed_linear_run(cx, &linear, x, HEED_ACT_NONE), 2, (int64_t[]){46, 70});
+    heed_tensor *want = heed_batch_norm_run(cx, &norm, y), *got = heed_linear_norm_run(cx, &linear, &norm, x);
+    assert_false(heed_failed(cx));
+    assert_int_equal(heed_rank(got), 3);
+    expect_near(got, want);
+    /* trained, the batch's statistics count, and nothing is folded */
+    heed_set_training(cx, true);
+    got = heed_linear_norm_run(cx, &linear, &norm, x);
+    want = heed_batch_norm_running(cx, y, heed_param_tensor(cx, norm.weight), heed_param_tensor(cx, norm.bias), NULL,
+                                   1e-3f);
+    expect_near(got, want);
+    heed_reset(cx);
+    heed_params_free(cx, set);
+    close_context(cx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv), cmocka_unit_test(test_norms),
-                                       cmocka_unit_test(test_recompute), cmocka_unit_test(test_frozen),
-                                       cmocka_unit_test(test_parts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv),          cmocka_unit_test(test_norms),
+                                       cmocka_unit_test(test_recompute),     cmocka_unit_test(test_frozen),
+                                       cmocka_unit_test(test_parts),         cmocka_unit_test(test_folded_conv),
+                                       cmocka_unit_test(test_folded_linear), cmocka_unit_test(test_largest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

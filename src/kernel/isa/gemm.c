@@ -235,6 +235,12 @@ INLINE void prefetch_next(const void *next, int64_t ldb, bool trans_b, int64_t f
     }
 }
 
+/* Rows of A that the next tile reads, into L2. */
+INLINE void prefetch_rows(const float *a, int64_t lda, int64_t rows, int64_t k) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t p = 0; p < k; p += 16) __builtin_prefetch(a + i * lda + p, 0, 2);
+}
+
 void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const void *b,
                           int64_t ldb, enum stored type, bool trans_b, float *c, int64_t ldc, bool add,
                           const float *bias, float *strips, enum gemm_strips kept) {
@@ -247,7 +253,8 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
     const bool transposed = trans_b && kept != STRIPS_KEPT;
     const int64_t groups = transposed ? (k * stored_size(type) + 63) / 64 * (NR / 8) : (k + 7) / 8;
     const int64_t share = count < 8 || n * k <= PREFETCH ? 0 : (groups + count - 1) / count;
-    for (; j < n; j += NR) {
+    bool first = true; /* of the strips: A comes from far away */
+    for (; j < n; j += NR, first = false) {
         float *const strip = kept == STRIPS_PASS ? strips : strips + j * k;
         const void *const next =
             kept == STRIPS_KEPT ? (const void *)(strip + NR * k) : address(b, (j + NR) * column, type);
@@ -262,6 +269,7 @@ void ISA_NAME(gemm_panel)(int64_t m, int64_t n, int64_t k, float alpha, const fl
                 else
                     prefetch_next(next, ldb, transposed, i * share, (i + 1) * share, type);
             }
+            if (first && i + 1 < count) prefetch_rows(t.a + r * lda, lda, rows, k);
             tiles[r](&t);
             t.a += r * lda, t.c += r * ldc;
         }

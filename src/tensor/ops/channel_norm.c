@@ -105,6 +105,14 @@ static bool channel_backward(heed_op_call *c) {
     return true;
 }
 
+void norm_fold(int64_t channels, const float *const in[5], float eps, float *scale, float *shift) {
+    const float *const bias = in[0], *const gamma = in[1], *const beta = in[2], *const mean = in[3];
+    for (int64_t c = 0; c < channels; c++) {
+        scale[c] = (gamma ? gamma[c] : 1) / sqrtf(in[4][c] + eps);
+        shift[c] = (beta ? beta[c] : 0) + ((bias ? bias[c] : 0) - mean[c]) * scale[c];
+    }
+}
+
 const heed_op op_batch_norm = {.name = "batch_norm",
                                .infer = channel_infer,
                                .forward = channel_forward,

@@ -7,7 +7,6 @@
 #include "kernel/reduce.h"
 #include "tensor/engine.h"
 #include "tensor/ops.h"
-#include <math.h>
 
 #define MOST ((int64_t)1 << 30) /* of strides, paddings and dilations: no sum of them overflows */
 
@@ -161,7 +160,7 @@ static bool conv_norm_infer(heed_op_call *c) {
                             heed_shape_text(c->out[0]).s);
     c->label = "conv2d, norm";
     const struct conv v = conv_of(c);
-    c->work_forward = (size_t)(2 * v.outs + kernel_winograd_work(&v)) * sizeof(float);
+    c->work_forward = (size_t)(2 * v.outs + kernel_finish_work(&v)) * sizeof(float);
     return true;
 }
 
@@ -171,10 +170,7 @@ static bool conv_norm_forward(heed_op_call *c) {
     const float *in[CONV_NORM_INPUTS];
     for (int i = 0; i < CONV_NORM_INPUTS; i++) in[i] = c->in[i] ? f32_of(c->in[i]) : NULL;
     float *const scale = c->work, *const shift = scale + v.outs;
-    for (int64_t o = 0; o < v.outs; o++) {
-        scale[o] = (in[GAMMA] ? in[GAMMA][o] : 1) / sqrtf(in[VARIANCE][o] + a->eps);
-        shift[o] = (in[BETA] ? in[BETA][o] : 0) + ((in[BIAS] ? in[BIAS][o] : 0) - in[MEAN][o]) * scale[o];
-    }
+    norm_fold(v.outs, in + BIAS, a->eps, scale, shift);
     const struct conv_finish finish = {scale, shift, in[MORE], a->act};
     kernel_conv_finish(pool_of(c), &v, heed_op_f32(c, 0), in[0], in[1], &finish, shift + v.outs);
     return true;
@@ -215,7 +211,7 @@ static heed_tensor *conv(heed_ctx *cx, const heed_op *op, heed_tensor *x, heed_t
     return apply1(cx, op, &a, (heed_tensor *[]){x, weight, bias}, 3);
 }
 
-heed_tensor *op_conv_normed(heed_ctx *cx, heed_tensor *x, const struct conv_norm *n) {
+heed_tensor *op_conv_normed(heed_ctx *cx, heed_tensor *x, const struct normed *n) {
     const struct conv_norm_attr a = {{complete(n->opts), false}, n->eps, (enum activation)n->act};
     return apply1(cx, &op_conv_norm, &a,
                   (heed_tensor *[]){x, n->weight, n->bias, n->gamma, n->beta, n->mean, n->variance, n->more},

@@ -125,6 +125,64 @@ const heed_op op_linear = {.name = "linear",
                            .optional = 4,
                            .attr_size = sizeof(struct linear_attr)};
 
+/* ---- with a batch norm behind it, of models that are only run ---- inputs: x, weight, bias, gamma, beta, mean,
+ * variance
+ */
+struct normed_attr {
+    struct linear_attr linear; /* first: linear_infer reads it */
+    float eps;
+};
+enum { BIAS = 2, GAMMA, BETA, MEAN, VARIANCE, NORMED_INPUTS };
+
+static bool normed_infer(heed_op_call *c) {
+    if (!linear_infer(c)) return false;
+    for (int i = GAMMA; i < NORMED_INPUTS; i++)
+        if (c->in[i] && (!heed_op_want(c, i, HEED_F32) || c->in[i]->count != outputs_of(c)))
+            return heed_op_fail(c, HEED_ERR_SHAPE, "a norm of %s does not fit %lld channels",
+                                heed_shape_text(c->in[i]).s, (long long)outputs_of(c));
+    c->label = "linear, norm";
+    c->work_forward = 2 * (size_t)outputs_of(c) * sizeof(float);
+    return true;
+}
+
+static bool normed_forward(heed_op_call *c) {
+    const struct normed_attr *const a = c->attr;
+    const heed_tensor *x = c->in[0], *w = c->in[1];
+    const int64_t out = outputs_of(c);
+    const float *in[NORMED_INPUTS] = {NULL};
+    for (int i = BIAS; i < NORMED_INPUTS; i++) in[i] = c->in[i] ? f32_of(c->in[i]) : NULL;
+    const struct gemm_norm norm = {c->work, (float *)c->work + out, true};
+    norm_fold(out, in + BIAS, a->eps, c->work, (float *)c->work + out);
+    struct gemm g = {.m = rows_of(x),
+                     .n = out,
+                     .k = cols_of(x),
+                     .a = f32_of(x),
+                     .b = w->data,
+                     .b_type = stored_of(w->dtype),
+                     .trans_b = true,
+                     .packed = w->packed,
+                     .c = heed_op_f32(c, 0),
+                     .ldc = out,
+                     .alpha = 1,
+                     .norm = &norm};
+    heed_row_stride(x, &g.lda);
+    heed_row_stride(w, &g.ldb);
+    kernel_gemm(pool_of(c), &g);
+    return true;
+}
+
+static const heed_op op_normed = {.name = "linear",
+                                  .infer = normed_infer,
+                                  .forward = normed_forward,
+                                  .flags = HEED_OP_NONDIFF,
+                                  .optional = 1u << BIAS | 1u << GAMMA | 1u << BETA,
+                                  .attr_size = sizeof(struct normed_attr)};
+
+heed_tensor *op_linear_normed(heed_ctx *cx, heed_tensor *x, const struct normed *n) {
+    return apply1(cx, &op_normed, &(struct normed_attr){.eps = n->eps},
+                  (heed_tensor *[]){x, n->weight, n->bias, n->gamma, n->beta, n->mean, n->variance}, NORMED_INPUTS);
+}
+
 static heed_tensor *linear(heed_ctx *cx, heed_tensor *x, heed_tensor *weight, heed_tensor *bias, heed_activation act,
                            bool transposed) {
     if (heed_failed(cx)) return NULL;

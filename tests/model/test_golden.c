@@ -361,11 +361,23 @@ static void test_reload(void **state) {
 
 /* ---- mapped ---- */
 
+/* What a model gives that is only run: without gradients norms are folded into products, which changes last bits. */
+static struct bits run_bits(struct golden *g) {
+    heed_bind(g->cx, NULL, NULL);
+    forward(g);
+    struct bits b = {0};
+    for (int i = 0; i < g->out.n; i++) b.n += heed_count(g->out.tensor[i]);
+    float *at = b.numbers = malloc((size_t)b.n * sizeof(float));
+    for (int i = 0; i < g->out.n; at += heed_count(g->out.tensor[i++]))
+        check(g, heed_copy_f32(g->cx, g->out.tensor[i], at, heed_count(g->out.tensor[i])), "outputs");
+    return b;
+}
+
 /* The weights read from the file, in the types that it has. */
 static void check_mapped(const char *name, const char *dir) {
     struct golden own, g;
     open_golden(&own, name, dir, 1, false);
-    const struct bits want = all_bits(&own);
+    const struct bits want = run_bits(&own);
     g = (struct golden){.name = name, .cx = heed_open(&(heed_config){.threads = 1})};
     g.file = heed_safetensors_open(g.cx, path_of(name, "case.safetensors"));
     g.model = heed_model_load_as(g.cx, dir ? dir : path_of(name, ""), &(heed_load_opts){.map = true, .pack = true});

@@ -177,8 +177,11 @@ heed_tensor *heed_linear_norm_run(heed_ctx *cx, const heed_linear_layer *linear,
     struct normed n;
     if (!own || !norm) return heed_param_tensor(cx, NULL);
     if (!linear->transposed && !own->adapters &&
-        only_runs(cx, norm, x, params_linear(cx, linear->weight), linear->bias, &n))
+        only_runs(cx, norm, x, params_linear(cx, linear->weight), linear->bias, &n)) {
+        if (n.weight->rank > 2) /* of a convolution of 1 x 1 */
+            n.weight = heed_reshape(cx, n.weight, 2, (int64_t[]){n.weight->shape[0], -1});
         return op_linear_normed(cx, heed_contiguous(cx, x), &n);
+    }
     heed_tensor *const y = heed_linear_run(cx, linear, x, HEED_ACT_NONE);
     if (!y) return NULL;
     const int64_t C = y->shape[y->rank - 1], rows = C > 0 ? y->count / C : 0;

@@ -32,6 +32,8 @@ static void put_int(const struct fresh *f, const char *key, int64_t value) {
     put(f, key, text);
 }
 
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
 /* Heads of about 64 numbers; of narrow models, four. */
 static int64_t heads_for(int64_t width) {
     if (width >= 128 && width % 64 == 0) return width / 64;
@@ -103,10 +105,29 @@ static void put_residual(const struct fresh *f, bool small) {
     if (small) put(f, "channels", "32,64,128,256");
 }
 
+/* LeViT: of small pictures two stages of 128 and 192 numbers. Convolutions make pictures a sixteenth of the size, so
+ * that small ones are enlarged twice; timm's have fewer convolutions instead. */
+static void put_shrinking(const struct fresh *f, int64_t side, bool small) {
+    if (!small) return;
+    put(f, "stem_type", "s8");
+    put(f, "embed_dim", "128,192");
+    put(f, "depth", "3,3");
+    put(f, "num_heads", "4,6");
+    put(f, "hidden_sizes", "128,192");
+    put(f, "depths", "3,3");
+    put(f, "num_attention_heads", "4,6");
+    put(f, "mlp_ratio", "2,2");
+    put(f, "attention_ratio", "2,2");
+    put(f, "key_dim", run_takes_key(f->r, "stem_type") ? "16" : "16,16");
+    if (!run_setting(f->r, "image_size")) put_int(f, "image_size", round_up(2 * side, 16));
+}
+
 static void put_architecture(const struct fresh *f, int64_t side) {
     const bool small = side <= SMALL;
     if (run_setting(f->r, "architecture")) return; /* which says the rest */
-    if (run_takes_key(f->r, "stem_width") || run_takes_key(f->r, "embedding_size"))
+    if (run_takes_key(f->r, "key_dim"))
+        put_shrinking(f, side, small);
+    else if (run_takes_key(f->r, "stem_width") || run_takes_key(f->r, "embedding_size"))
         put_residual(f, small);
     else if (run_takes_key(f->r, "num_latents"))
         put_latents(f, small);
@@ -130,8 +151,6 @@ static bool put_labels(const heed_run *r, const char *key, int64_t classes, stru
            heed_fail(r->cx, HEED_ERR_USAGE, "train: --set %s=%s: %s has %lld classes", key, said, r->path,
                      (long long)classes);
 }
-
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Small pictures keep their size, in whole patches of the usual one unless another one is asked for. */
 static void fit_size(const heed_run *r, int64_t *width, int64_t *height) {

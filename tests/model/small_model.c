@@ -134,7 +134,7 @@ static void put(struct settings *s, const char *key, int key_length, const char 
 /* Sizes of the configs within the config: of a network below. */
 static void put_inner(struct settings *s, const char *name, const heed_key *key) {
     for (; key && key->name; key++) {
-        const char *const value = size_of(key);
+        const char *const value = size_of(s->family, key);
         char full[LENGTH];
         snprintf(full, sizeof full, "%s.%s", name, key->name);
         if (value) put(s, full, LENGTH, value, LENGTH);

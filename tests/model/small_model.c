@@ -24,6 +24,7 @@ static const struct {
 } sizes[] = {
     {"volo.patch_size", "4"}, /* which are no smaller */
     {"volo.img_size", "16"},
+    {"volo.layers", "2,2"},
     {"vocab_size", "11"},
     {"channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
     {"layers", "1,2,1,1"},

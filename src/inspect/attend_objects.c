@@ -23,7 +23,9 @@ static double best_of(const float *logits, int64_t classes, int64_t labels, int3
 static const char *label_name(heed_ctx *cx, heed_json config, int32_t label) {
     char key[16];
     snprintf(key, sizeof key, "%d", label);
-    const heed_json name = heed_json_find(cx, heed_json_find(cx, config, "id2label"), key);
+    const heed_json names = heed_json_find(cx, config, "id2label");
+    if (heed_json_kind_of(names) != HEED_JSON_OBJECT) return NULL;
+    const heed_json name = heed_json_find(cx, names, key);
     return heed_json_kind_of(name) == HEED_JSON_TEXT ? heed_json_text(cx, name, NULL) : NULL;
 }
 

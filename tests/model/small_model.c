@@ -30,6 +30,7 @@ static const struct {
     {"levit.attention_ratio", "2"},
     {"timm-levit.key_dim", "3"},
     {"timm-levit.img_size", "16,32"}, /* 1 x 2 tokens */
+    {"volo.layers", "2,2"},
     {"vocab_size", "11"},
     {"timm-resnet.channels", "4,4,4,4"}, /* of the four stages that a ResNet of timm has */
     {"timm-resnet.layers", "1,2,1,1"},

@@ -258,7 +258,9 @@ static void put_texts(const struct attend_choice *c, heed_json doc) {
 
 static void print_json(const struct attend_choice *c) {
     heed_ctx *const cx = c->a->cx;
-    const heed_picture_sheet of = range_of(c);
+    const bool objects = attend_over_picture(c) && attend_shows_objects(c); /* in one layer */
+    heed_picture_sheet of = range_of(c);
+    if (objects) of.layers = 1, of.first_layer = attend_layer(c);
     const heed_json doc = heed_json_new(cx, "attention");
     (attend_over_picture(c) ? attend_put_query : put_texts)(c, doc);
     const heed_json layers = heed_json_put_array(cx, doc, "layers"), heads = heed_json_put_array(cx, doc, "heads");
@@ -267,7 +269,7 @@ static void print_json(const struct attend_choice *c) {
     for (int64_t h = 0; h < of.heads && !c->rollout; h++) heed_json_put_int(cx, heads, NULL, of.first_head + h);
     if (!attend_over_picture(c))
         print_with_maps(c, doc, &of);
-    else if (attend_shows_objects(c) ? attend_put_objects(c, doc) : attend_put_maps(c, doc, &of))
+    else if (objects ? attend_put_objects(c, doc) : attend_put_maps(c, doc, &of))
         json_answer(cx, stdout, doc, 0);
     heed_json_free(doc);
 }

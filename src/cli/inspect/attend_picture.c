@@ -188,7 +188,7 @@ void attend_put_query(const struct attend_choice *c, heed_json doc) {
     attend_name_query(c, query, sizeof query);
     heed_json_put_text(cx, doc, "picture", utf8_bad(path, strlen(path)) == strlen(path) ? path : escaped(path).s);
     heed_json_put_text(cx, doc, "site", c->a->found->sites[shown_site(c)].name);
-    heed_json_put_text(cx, doc, "query", query);
+    if (!attend_shows_objects(c)) heed_json_put_text(cx, doc, "query", query);
     if (c->rollout) heed_json_put_bool(cx, doc, "rollout", true);
     const heed_json grid = heed_json_put_array(cx, doc, "grid"), patch = heed_json_put_array(cx, doc, "patch"),
                     names = heed_json_put_array(cx, doc, "tokens");

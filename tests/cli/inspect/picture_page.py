@@ -1,7 +1,8 @@
 """The page of attention over a picture in a browser: picture_page.py CHROMIUM NAME...
 
 NAME.html is the page, NAME.json, NAME-patch.json and NAME-rollout.json what `heed attend --json` says of the reader of
-the picture, of patch 2,3 and of rollout. NAME latents is that of a Perceiver."""
+the picture, of patch 2,3 and of rollout. NAME latents is that of a Perceiver, NAME objects of a
+model that finds objects."""
 import json, os, sys
 
 sys.dont_write_bytecode = True
@@ -114,6 +115,26 @@ def scales():
     check(b.run("scaleOf([.1, .51], {first: 0, tokens: 2}).low") == 0, "weights that differ")
 
 
+def objects(name):
+    """NAME.json: what the query of each object looks at."""
+    found = json.load(open(name + ".json"))["objects"]
+    b.open(name + ".html")
+    state(site="cross", boxes=str(len(found)), query=str(found[0]["query"]))
+    shows(([], found[0]["weights"]), "what the surest object's query looks at")
+    check(found[0]["label"] in b.run("document.getElementById('status').textContent"), "the status names the object")
+    b.run("document.querySelectorAll('.object')[2].click()")
+    state(query=str(found[2]["query"]))
+    shows(([], found[2]["weights"]), "what the query of a clicked box looks at")
+    check(b.run("[...document.querySelectorAll('.object')].filter(x => x.getAttribute('aria-pressed') === 'true').length") == 1, "one box is open")
+    b.run("document.querySelectorAll('.object')[2].click()")
+    state(query="-1")
+    b.run("choose({site: 0})")
+    b.run("nextObject()")
+    state(site="cross", query=str(found[0]["query"]))
+    b.run("{ const l = document.getElementById('least'); l.value = 99; l.dispatchEvent(new Event('input')); }")
+    state(boxes="0")
+
+
 def latents(name):
     """NAME.json and NAME-one.json: all latents of a Perceiver on average, and latent 3."""
     every, one = [json.load(open(name + part + ".json")) for part in ("", "-one")]
@@ -150,7 +171,7 @@ def latents(name):
 
 try:
     for name in sys.argv[2:]:
-        (latents if name == "latents" else tests)(name)
+        {"latents": latents, "objects": objects}.get(name, tests)(name)
     scales()
 finally:
     b.close()

@@ -23,6 +23,10 @@ done
     -s num_self_attention_heads=2 -s num_cross_attention_heads=2 -s cross_attention_shape_for_attention=q -s num_bands=2 -s initializer_range=0.9
 "$HEED" attend latents photo.jpg --html latents.html --json -q >latents.json
 "$HEED" attend latents photo.jpg --latent 3 --json -q >latents-one.json
+"$HEED" new detr objects -q --seed 3 -s use_timm_backbone=false -s backbone=null -s backbone_config.layer_type=basic -s backbone_config.embedding_size=4 \
+    -s backbone_config.hidden_sizes=4,6 -s backbone_config.depths=1,1 -s d_model=8 -s encoder_layers=1 -s decoder_layers=2 -s encoder_ffn_dim=8 \
+    -s decoder_ffn_dim=8 -s encoder_attention_heads=2 -s decoder_attention_heads=2 -s num_queries=5 -s num_labels=3
+"$HEED" attend objects photo.jpg --threshold 0 --html objects.html --json -q >objects.json
 status=0
-python3 "$SOURCE/tests/cli/inspect/picture_page.py" $browser vit swin latents >out 2>err || status=$?
+python3 "$SOURCE/tests/cli/inspect/picture_page.py" $browser vit swin latents objects >out 2>err || status=$?
 [ $status = 0 ] || fail "the page fails"

@@ -14,14 +14,13 @@ expect 0 new yolos yolos --seed 4 --quiet -s image_size=32,48 -s patch_size=8 -s
 # a line for each object, the surest first; a sheet, the page and the numbers
 for family in detr conditional_detr table-transformer yolos; do
     expect 0 attend $family a.jpg --threshold 0 --png $family.png --svg $family.svg --html $family.html
-    says '^What found them looks at ('
-    [ "$(grep -c '^LABEL_[012] 0\.[0-9]* at -*[0-9]*,-*[0-9]*, [0-9]* x [0-9]* (query [0-4]): [0-9]*,[0-9]* 0\.' out)" = 5 ] || fail "$family: a line for each object"
-    grep -v '^[a-z]*.*: what\|^What' out | sed -n 's/^LABEL_[0-9] \(0[.0-9]*\).*/\1/p' | sort -rnc || fail "$family: the surest first"
-    says 'what found 5 objects looks at'
+    says '^What found them looks at \('
+    [ "$(grep -c '^class [012] 0\.[0-9]* at -*[0-9]*,-*[0-9]*, [0-9]* x [0-9]* (query [0-4]): [0-9]*,[0-9]* 0\.' out)" = 5 ] || fail "$family: a line for each object"
+    sed -n 's/^class [012] \(0[.0-9]*\).*/\1/p' out | sort -rnc || fail "$family: the surest first"
+    grep -q "$family.png: what found 5 objects looks at" err || fail "$family: what is drawn"
     [ "$(grep -c '"query":[0-4],"label":[012],"score":0' $family.html)" = 5 ] || fail "$family: the page has all objects"
-    grep -q '>5: LABEL\|5: LABEL_' $family.svg || fail "$family: the sheet names them"
     expect 0 attend $family a.jpg --threshold 0 --json --quiet
-    says '"objects":\[{"query":[0-4],"label":"LABEL_[012]","score":0\.[0-9]*,"box":\[[-0-9.]*,[-0-9.]*,[-0-9.]*,[-0-9.]*\],"weights":\[\[0'
+    says '"objects":\[\{"query":[0-4],"label":"class [012]","score":0\.[0-9]*,"box":\[[-0-9.]*,[-0-9.]*,[-0-9.]*,[-0-9.]*\],"weights":\[\[0'
     # one query in every layer and head; and all of them, where nothing is sure enough
     expect 0 attend $family a.jpg --latent 3 --png one.png --quiet
     expect 0 attend $family a.jpg --threshold 1 --quiet

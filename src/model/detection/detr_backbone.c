@@ -54,9 +54,8 @@ static bool read_map(heed_ctx *cx, heed_json config, int stages, int *map) {
 
 /* With the standards of the keys that it lacks. */
 static bool read_resnet(heed_ctx *cx, heed_json given, struct resnet_plan *plan, int *map) {
-    const heed_family *const family = heed_family_find("resnet");
     const heed_json config = heed_json_copy(cx, given);
-    const bool read = family && config_complete(cx, family, family->heads, config) &&
+    const bool read = config_complete(cx, &family_resnet, family_resnet.heads, config) &&
                       resnet_plan_read(cx, config, plan) && read_map(cx, config, plan->stages, map);
     heed_json_free(config);
     return read;
@@ -127,9 +126,9 @@ static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, 
             return heed_json_object(cx, config, "backbone_config"), false;
         return read_absent(cx, config, plan, map);
     }
-    const char *const type = heed_json_text_or(cx, given, "model_type", "resnet");
+    const char *const type = heed_json_text_or(cx, given, "model_type", family_resnet.type);
     if (heed_failed(cx)) return false;
-    if (strcmp(type, "resnet") == 0) return read_resnet(cx, given, plan, map);
+    if (strcmp(type, family_resnet.type) == 0) return read_resnet(cx, given, plan, map);
     if (strcmp(type, "timm_backbone") == 0)
         return read_timm_config(cx, given, heed_json_text(cx, given, "backbone"), plan, map);
     return heed_json_fail(cx, heed_json_find(cx, given, "model_type"),

@@ -87,11 +87,8 @@ static heed_tensor *joined(heed_ctx *cx, const struct detr *m, const heed_linear
 static heed_tensor *self_attention(heed_ctx *cx, const struct detr *m, int i, const struct conditional_layer *l,
                                    heed_tensor *y, const struct detr_queries *q) {
     const heed_attention_opts o = {.mask = q->mask, .dropout = m->attention_dropout, .site = "decoder", .layer = i};
-    heed_tensor *const content = heed_linear_run(cx, &l->self_content, y, HEED_ACT_NONE), *const place =
-                                                                                              heed_linear_run(
-                                                                                                  cx, &l->self_place,
-                                                                                                  q->positions,
-                                                                                                  HEED_ACT_NONE);
+    heed_tensor *const content = heed_linear_run(cx, &l->self_content, y, HEED_ACT_NONE);
+    heed_tensor *const place = heed_linear_run(cx, &l->self_place, q->positions, HEED_ACT_NONE);
     heed_tensor *const placed = heed_pad(cx, place, (const int64_t[]){0, 0, 0}, (const int64_t[]){0, 0, m->width}, 0);
     heed_tensor *const qkv = heed_add(cx, content, placed);
     return joined(cx, m, &l->self_out, heed_self_attention(cx, qkv, m->decoder_heads, m->decoder_heads, &o));
@@ -103,8 +100,8 @@ static heed_tensor *cross_attention(heed_ctx *cx, const struct detr *m, int i, c
                                     const struct detr_scene *s) {
     const heed_attention_opts o = {.mask = s->mask, .dropout = m->attention_dropout, .site = "cross", .layer = i};
     const int64_t C = m->width;
-    heed_tensor *kv[2], *query = heed_linear_run(cx, &l->query_content, y, HEED_ACT_NONE),
-                        *const memory = heed_linear_run(cx, &l->memory, s->memory, HEED_ACT_NONE);
+    heed_tensor *kv[2], *query = heed_linear_run(cx, &l->query_content, y, HEED_ACT_NONE);
+    heed_tensor *const memory = heed_linear_run(cx, &l->memory, s->memory, HEED_ACT_NONE);
     if (!memory || !heed_split(cx, memory, -1, (int64_t[]){C, C}, 2, kv)) return NULL;
     heed_tensor *place = heed_linear_run(cx, &l->key_place, s->positions, HEED_ACT_NONE);
     if (i == 0) {
@@ -115,12 +112,11 @@ static heed_tensor *cross_attention(heed_ctx *cx, const struct detr *m, int i, c
     if (heed_failed(cx)) return NULL;
     sines = heed_expand(cx, sines, 3, y->shape);
     place = heed_expand(cx, place, 3, s->memory->shape);
-    heed_tensor *const queries[] = {heads_of(cx, m, query), heads_of(cx, m, sines)}, *const keys[] = {
-                                                                                         heads_of(cx, m, kv[0]),
-                                                                                         heads_of(cx, m, place)};
-    return joined(
-        cx, m, &l->cross_out,
-        heed_attention(cx, heed_concat(cx, queries, 2, 3), heed_concat(cx, keys, 2, 3), heads_of(cx, m, kv[1]), &o));
+    heed_tensor *const queries[] = {heads_of(cx, m, query), heads_of(cx, m, sines)};
+    heed_tensor *const keys_of[] = {heads_of(cx, m, kv[0]), heads_of(cx, m, place)};
+    query = heed_concat(cx, queries, 2, 3);
+    heed_tensor *const key = heed_concat(cx, keys_of, 2, 3);
+    return joined(cx, m, &l->cross_out, heed_attention(cx, query, key, heads_of(cx, m, kv[1]), &o));
 }
 
 static heed_tensor *run_layer(heed_ctx *cx, const struct conditional *m, int i, heed_tensor *y, heed_tensor *sines,
@@ -147,10 +143,10 @@ static heed_tensor *sines_of(heed_ctx *cx, const struct detr *m, heed_tensor *lo
 
 /* log(s / (1 - s)), within what transformers lets through, with nothing for width and height: (…,2) -> (…,4) */
 static heed_tensor *reference_of(heed_ctx *cx, heed_tensor *look) {
-    heed_tensor *const up = heed_clamp(cx, look, 1e-5F, 1), *const down =
-                                                                heed_clamp(cx, heed_affine(cx, look, -1, 1), 1e-5F, 1);
-    return heed_pad(cx, heed_log(cx, heed_div(cx, up, down)), (const int64_t[]){0, 0, 0}, (const int64_t[]){0, 0, 2},
-                    0);
+    heed_tensor *const up = heed_clamp(cx, look, 1e-5F, 1);
+    heed_tensor *const down = heed_clamp(cx, heed_affine(cx, look, -1, 1), 1e-5F, 1);
+    heed_tensor *const logit = heed_log(cx, heed_div(cx, up, down));
+    return heed_pad(cx, logit, (const int64_t[]){0, 0, 0}, (const int64_t[]){0, 0, 2}, 0);
 }
 
 /* Where the queries look first, (1,Q,2), or (B,Q,2). */

@@ -54,9 +54,8 @@ static bool read_map(heed_ctx *cx, heed_json config, int stages, int *map) {
 
 /* With the standards of the keys that it lacks. */
 static bool read_resnet(heed_ctx *cx, heed_json given, struct resnet_plan *plan, int *map) {
-    const heed_family *const family = heed_family_find("resnet");
     const heed_json config = heed_json_copy(cx, given);
-    const bool read = family && config_complete(cx, family, family->heads, config) &&
+    const bool read = config_complete(cx, &family_resnet, family_resnet.heads, config) &&
                       resnet_plan_read(cx, config, plan) && read_map(cx, config, plan->stages, map);
     heed_json_free(config);
     return read;
@@ -120,15 +119,6 @@ static bool read_absent(heed_ctx *cx, heed_json config, struct resnet_plan *plan
     return read;
 }
 
-static bool read_timm_backbone(heed_ctx *cx, heed_json given, struct resnet_plan *plan, int *map) {
-    return read_timm_config(cx, given, heed_json_text(cx, given, "backbone"), plan, map);
-}
-
-static const struct {
-    const char *type; /* of a backbone_config */
-    bool (*read)(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map);
-} kinds[] = {{"resnet", read_resnet}, {"timm_backbone", read_timm_backbone}};
-
 static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, int *map) {
     const heed_json given = heed_json_find(cx, config, "backbone_config");
     if (heed_json_kind_of(given) != HEED_JSON_OBJECT) {
@@ -136,12 +126,13 @@ static bool read_plan(heed_ctx *cx, heed_json config, struct resnet_plan *plan, 
             return heed_json_object(cx, config, "backbone_config"), false;
         return read_absent(cx, config, plan, map);
     }
-    const char *const type = heed_json_text_or(cx, given, "model_type", kinds[0].type);
-    for (size_t i = 0; type && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(type, kinds[i].type) == 0) return kinds[i].read(cx, given, plan, map);
+    const char *const type = heed_json_text_or(cx, given, "model_type", family_resnet.type);
     if (heed_failed(cx)) return false;
-    return heed_json_fail(cx, heed_json_find(cx, given, "model_type"), "heed takes '%s' or '%s' below a detector",
-                          kinds[0].type, kinds[1].type);
+    if (strcmp(type, family_resnet.type) == 0) return read_resnet(cx, given, plan, map);
+    if (strcmp(type, "timm_backbone") == 0)
+        return read_timm_config(cx, given, heed_json_text(cx, given, "backbone"), plan, map);
+    return heed_json_fail(cx, heed_json_find(cx, given, "model_type"),
+                          "heed takes 'resnet' or 'timm_backbone' below a detector");
 }
 
 /* As in transformers, whose search for the stages to be trained misses their names: none of a ResNet of transformers'

@@ -233,7 +233,8 @@ static heed_tensor *run_layer(heed_ctx *cx, const struct detr *m, int i, heed_te
     const struct detr_layer *const l = &m->encoder[i];
     const heed_attention_opts o = {.mask = s->mask, .site = "encoder", .layer = i};
     heed_scope_begin(cx);
-    heed_tensor *const v = detr_before(cx, m, &l->norm, x), *const qk = heed_add(cx, v, s->positions);
+    heed_tensor *const v = detr_before(cx, m, &l->norm, x);
+    heed_tensor *const qk = heed_add(cx, v, s->positions);
     x = detr_after(cx, m, &l->norm, x, heed_multihead_run(cx, &l->attention, qk, qk, v, &o));
     return heed_scope_end(cx, detr_feed_forward(cx, m, &l->final_norm, &l->feed_forward, x));
 }
@@ -299,8 +300,8 @@ bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, con
     heed_tensor **const logits = list_of(cx, 2 * n), **const boxes = list_of(cx, 2 * n);
     for (int i = 0; boxes && logits && i < n; i++) {
         heed_tensor *const state = i + 1 < n ? y->layers[i] : y->last;
-        heed_tensor *const all = heed_linear_run(cx, &m->output, state, HEED_ACT_NONE), *const every = boxes_of(
-                                                                                            cx, m, state, y->reference);
+        heed_tensor *const all = heed_linear_run(cx, &m->output, state, HEED_ACT_NONE);
+        heed_tensor *const every = boxes_of(cx, m, state, y->reference);
         logits[i] = detr_own_part(cx, q, all), boxes[i] = detr_own_part(cx, q, every);
         if (q->noised > 0) logits[n + i] = detr_noised_part(cx, q, all), boxes[n + i] = detr_noised_part(cx, q, every);
     }

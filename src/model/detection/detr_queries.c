@@ -19,7 +19,8 @@ struct noised {
 };
 
 static bool noised_of(heed_ctx *cx, const heed_io *in, int64_t batch, struct noised *to) {
-    heed_tensor *const boxes = heed_io_get(in, "denoising.boxes"), *const labels = heed_io_get(in, "denoising.labels");
+    heed_tensor *const boxes = heed_io_get(in, "denoising.boxes");
+    heed_tensor *const labels = heed_io_get(in, "denoising.labels");
     if (!boxes && !labels) return false;
     if (!boxes || !labels)
         return heed_fail(cx, HEED_ERR_USAGE, "denoising.boxes and denoising.labels are needed together");

@@ -1,6 +1,6 @@
 /* The model of a run that finds objects: its sizes, its backbone, and how it gets its pictures. */
 #include "base/text.h"
-#include "io/text.h"
+#include "heed/picture_training.h"
 #include "model/core/directory.h"
 #include "task/vision/objects_way.h"
 #include <stdio.h>
@@ -143,13 +143,16 @@ static const char *class_of(const heed_family *family) {
 }
 
 bool object_processor_of(heed_ctx *cx, const heed_model *model, const char *dir, heed_image_processor *to) {
+    heed_picture_input input;
+    if (!heed_picture_input_of(cx, model, &input)) return false;
     if (directory_has(dir, PREPROCESSOR_FILE)) {
         if (!heed_image_processor_open(cx, dir, to)) return false;
-        to->channels = 3;
+        to->channels = input.channels;
         return !to->crop || heed_fail(cx, HEED_ERR_FORMAT, "%s: %s crops pictures, and objects would be lost", dir,
                                       PREPROCESSOR_FILE);
     }
     if (!processor_of_class(cx, class_of(heed_model_family(model)), 0, 0, to)) return false;
+    to->channels = input.channels;
     heed_note(cx, HEED_LOG_WARN,
               "%s: no preprocessor_config.json: pictures are resized to a shorter side of %lld pixels and a longer one "
               "of at most %lld, with ImageNet's mean and deviation",

@@ -136,13 +136,19 @@ static bool run_model(heed_run *r, const heed_model *model, const heed_image_pro
     return ok;
 }
 
+static bool has_colours(heed_run *r, const heed_image_processor *p) {
+    return p->channels == 3 ||
+           heed_fail(r->cx, HEED_ERR_SHAPE, "%s: a model of pictures of %d channel%s: objects are measured in 3",
+                     r->dir, p->channels, p->channels == 1 ? "" : "s");
+}
+
 static bool measure_model(heed_run *r, const char *part, struct measured *m, heed_evaluation *to) {
     heed_model *const model = heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true});
     heed_image_processor p;
     if (model) m->names = directory_labels(r->cx, r->measured);
-    const bool ok = model && object_processor_of(r->cx, model, r->dir, &p) && open_set(r, part, m) &&
-                    same_classes(r, model, m) && heed_metrics_find(r->cx, OBJECT_METRICS, &to->metrics) &&
-                    run_model(r, model, &p, m, &to->score);
+    const bool ok = model && object_processor_of(r->cx, model, r->dir, &p) && has_colours(r, &p) &&
+                    open_set(r, part, m) && same_classes(r, model, m) &&
+                    heed_metrics_find(r->cx, OBJECT_METRICS, &to->metrics) && run_model(r, model, &p, m, &to->score);
     heed_model_free(r->cx, model);
     return ok;
 }

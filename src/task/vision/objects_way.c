@@ -194,7 +194,12 @@ static bool look_at_model(heed_run *r) {
     struct objects *const o = objects_of(r);
     const heed_model *const model = run_draft(r);
     if (!model) return false;
+    heed_picture_input input;
     o->batches.masks = heed_model_takes(model, "pixel_mask");
+    if (!heed_picture_input_of(r->dry, model, &input)) return run_drafted(r);
+    if (input.channels != 3)
+        return run_misused(r, "%s takes pictures of %d channel%s: objects are learnt from 3", r->family->name,
+                           input.channels, input.channels == 1 ? "" : "s");
     return o->batches.noise.groups == 0 || heed_model_takes(model, "denoising.boxes") ||
            run_misused(r, "--denoising-groups: %s has no denoising queries", r->family->name);
 }

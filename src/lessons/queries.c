@@ -194,7 +194,7 @@ static double spread(const struct places *p, double mean[2]) {
 static void name_places(heed_panel *panel, const struct seen *seen, bool all) {
     struct places p;
     float x[QUERIES], y[QUERIES];
-    char names[QUERIES][16];
+    char names[QUERIES][24];
     const char *shown[QUERIES];
     int n = 0;
     for (int q = 0; q < QUERIES; q++) {
@@ -244,7 +244,7 @@ static double print_places(struct lesson_run *r, const struct moment *after) {
     double mean[2], all[2] = {0}, squares = 0, within = 0, boxes = 0;
     lesson_line(r, "%8s %14s %12s %12s %12s", "query", "boxes in 100", "mean x", "mean y", "spread");
     for (int q = 0; q < QUERIES; q++) {
-        char name[16];
+        char name[24];
         find_places(after->seen, q, false, &p);
         const double apart = spread(&p, mean), n = (double)p.n;
         snprintf(name, sizeof name, "%d", q + 1);

@@ -1,7 +1,6 @@
 /* Accuracy against the frequencies that are left in pictures (Bai et al. 2022): within a disc of the centred spectrum,
  * and outside it. Pictures are filtered as the model takes them, so that without low frequencies a picture is grey
  * where the training data are so on average. */
-#include "base/checked.h"
 #include "io/text.h"
 #include "task/vision/pictures_way.h"
 #include <math.h>
@@ -20,12 +19,12 @@ static bool read_radii(heed_ctx *cx, const char *text, double radius[MAX_RADII],
     for (const char *at = text;; at++) {
         char one[32];
         const size_t length = strcspn(at, ",");
-        bool whole;
+        bool range;
         if (*n == MAX_RADII || length >= sizeof one) return wrong(cx, text);
         memcpy(one, at, length);
         one[length] = 0;
         double *const r = &radius[*n];
-        if (!number_read(one, r, &whole) || !(*r >= 0 && *r < 1e6) || (*n > 0 && *r <= r[-1])) return wrong(cx, text);
+        if (!number_read(one, r, &range) || !(*r >= 0 && *r < 1e6) || (*n > 0 && *r <= r[-1])) return wrong(cx, text);
         ++*n;
         at += length;
         if (!*at) return true;

@@ -89,7 +89,8 @@ static void print_shares(const struct attend_choice *c, const float *w) {
     for (int64_t i = 0; i < at->first; i++) printf("%s %.4f, ", at->labels[i], (double)w[i]), all += (double)w[i];
     for (int64_t i = at->first; i < at->n; i++) patches += (double)w[i];
     printf("patches %.4f", patches);
-    if (1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */
+    const bool less = windows || attend_site(c)->queries->has_class; /* others may be no shares at all */
+    if (less && 1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */
         printf(", %s %.4f", windows ? "padding" : "class", 1 - all - patches);
     putchar('\n');
 }

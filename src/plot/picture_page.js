@@ -194,7 +194,8 @@ function drawNumbers() {
     shares.textContent = most.textContent = '';
     for (let i = 0; i < s.first; i++) row(shares, s.names[i], values[i], 1);
     row(shares, 'patches', patches, 1);
-    if (1 - all > 0.002) row(shares, site().learned && site().class ? 'class' : 'padding', 1 - all, 1); // a late class token keeps some of its own
+    const less = site().class || $('c' + site().index + '-' + state.layer); // other weights may be no shares at all
+    if (less && 1 - all > 0.002) row(shares, site().learned && site().class ? 'class' : 'padding', 1 - all, 1); // a late class token keeps some of its own
     $('shares-note').textContent = s.first ? 'Tokens that are no part of the picture, and all patches together.' : 'Of all patches together.';
     const order = Array.from({length: s.patches}, (_, i) => i).sort((a, b) => values[s.first + b] - values[s.first + a] || a - b).slice(0, 8);
     for (const i of order)

@@ -131,7 +131,8 @@ static void print_shares(const struct attend_choice *c, const float *w) {
     if (at->detections > 0) printf("detection tokens %.4f, ", detections);
     for (int64_t i = at->first; i < at->n; i++) patches += (double)w[i];
     printf("patches %.4f", patches);
-    if (1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */
+    const bool less = windows || attend_site(c)->queries->has_class; /* others may be no shares at all */
+    if (less && 1 - all - patches > 5e-4) /* of windows; or what a class token that comes late keeps of its own */
         printf(", %s %.4f", windows ? "padding" : "class", 1 - all - patches);
     putchar('\n');
 }

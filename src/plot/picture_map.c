@@ -143,19 +143,19 @@ static bool add_box(heed_panel *p, const heed_picture_look *o, const heed_pictur
 /* Its number on a dot at the middle of its upper edge, where the picture has room for it. Words begin 3 points beside
  * their place and end 4 above it. */
 static bool add_number(heed_panel *p, const heed_picture_look *o, const heed_picture_object *object, int i) {
-    enum { DOT = 13, SIZE = 8 };
-    const double point = 1 / p->figure->cell; /* in patches */
+    const double cell = p->figure->cell, point = 1 / cell; /* a point in patches */
+    const double dot_size = fmin(13, fmax(7, 0.09 * cell * (double)o->rows)), size = 0.62 * dot_size;
     double at[4];
     char number[16];
     corners(o, object, at);
-    const double x = (at[0] + at[2]) / 2, y = fmax(at[1], DOT * 0.6 * point - 0.5);
+    const double x = (at[0] + at[2]) / 2, y = fmax(at[1], dot_size * 0.6 * point - 0.5);
     const float there[] = {(float)x, (float)y};
     const int digits = snprintf(number, sizeof number, "%d", i + 1);
-    const heed_style dark = {.color = HEED_COLOR_INK, .size = DOT + 1.8, .alpha = 1},
-                     dot = {.color = object_color(i), .size = DOT, .alpha = 1},
-                     words = {.color = HEED_COLOR_INK, .size = SIZE};
+    const heed_style dark = {.color = HEED_COLOR_INK, .size = dot_size + 1.8, .alpha = 1},
+                     dot = {.color = object_color(i), .size = dot_size, .alpha = 1},
+                     words = {.color = HEED_COLOR_INK, .size = size};
     return heed_panel_scatter(p, there, there + 1, 1, &dark) && heed_panel_scatter(p, there, there + 1, 1, &dot) &&
-           heed_panel_text(p, x - (3 + 0.32 * SIZE * digits) * point, y + (4 + 0.4 * SIZE) * point, number, &words);
+           heed_panel_text(p, x - (3 + 0.32 * size * digits) * point, y + (4 + 0.4 * size) * point, number, &words);
 }
 
 static bool draw_object(heed_panel *p, const heed_picture_object *object, int i, const heed_picture_look *look) {

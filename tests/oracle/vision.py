@@ -250,13 +250,13 @@ VOLO = dict(layers=[1, 1], embed_dims=[4, 6], num_heads=[2, 3], img_size=16, pat
 
 @case
 def volo_classify():
-    return timm_model("volo_d1_224", num_classes=3, model_args=VOLO), pictures(2, 16, 16) | dict(labels=torch.tensor([2, 0]))
+    return timm_model("volo_d1_224", num_classes=3, model_args=VOLO | dict(stem_hidden_dim=2)), pictures(2, 16, 16) | dict(labels=torch.tensor([2, 0]))
 
 
 @case
-def volo_bare():  # rows and columns differ and are odd, heads of class attention that do not divide the width, outlook attention on either grid, a mean with the best of the tokens
-    args = VOLO | dict(img_size=[12, 20], in_chans=2, qkv_bias=True, layers=[1, 1, 1], embed_dims=[4, 4, 4], num_heads=[2, 1, 2, 3], downsamples=[False, True, False],
-                       outlook_attention=[True, False, True], global_pool="avg", pooling_scale=1, post_layers=["ca"], mlp_ratio=[1, 2, 1.5])
+def volo_bare():  # rows and columns differ and are odd, outlook attention alone, heads of class attention that do not divide the width, a mean with the best of the tokens
+    args = VOLO | dict(img_size=[12, 20], in_chans=2, qkv_bias=True, embed_dims=[4, 4], num_heads=[2, 1, 3], downsamples=[False, False], outlook_attention=[True, True],
+                       stem_hidden_dim=2, global_pool="avg", pooling_scale=1, post_layers=["ca"], mlp_ratio=[1, 2, 1.5])
     model = timm_model("volo_d5_224", num_classes=0, model_args=args)
     model.config_of_timm["architectures"] = ["TimmWrapperModel"]
     return model, pictures(1, 12, 20, 2)
@@ -293,8 +293,8 @@ def timm_swinv2_classify():  # shifted windows, biases of queries and values, di
 
 
 @case
-def timm_swinv2_bare():  # windows of two sides, a stage narrower than they are, pictures of another size
-    args = SWINV2 | dict(embed_dim=3, img_size=[12, 8], window_size=[2, 3], depths=[1, 1], num_heads=[1, 1], qkv_bias=False, strict_img_size=False, act_layer="silu")
+def timm_swinv2_bare():  # windows of two sides, of which one is wider than the grid, pictures of another size
+    args = SWINV2 | dict(embed_dim=3, img_size=[12, 4], window_size=[2, 3], depths=[1], num_heads=[1], qkv_bias=False, strict_img_size=False, act_layer="silu")
     model = timm_model("swinv2_base_window8_256", num_classes=0, model_args=args)
     model.config_of_timm["architectures"] = ["TimmWrapperModel"]
     return model, pictures(1, 10, 12, 1)

@@ -171,8 +171,8 @@ def resizing():
         f.case("unfold", [normal(*shape)], lambda x: F.unfold(x, kernel, **attr), kernel=kernel, **attr)
         columns = F.unfold(torch.zeros(shape), kernel, **attr).shape
         f.case("fold", [normal(*columns)], lambda x: F.fold(x, shape[2:], kernel, **attr), size=list(shape[2:]), kernel=kernel, **attr)
-    for shape, heads, kernel, attr in [((1, 5, 4, 6), 2, [3, 3], dict(stride=[2, 2], padding=[1, 1])), ((1, 3, 2, 20), 1, [3, 3], dict(padding=[1, 1])),
-                                       ((1, 7, 5, 3), 3, [2, 2], dict(stride=[3, 3])), ((2, 1, 1, 4), 2, [3, 3], dict(stride=[2, 2], padding=[1, 1])),
+    for shape, heads, kernel, attr in [((1, 3, 4, 4), 2, [3, 3], dict(stride=[2, 2], padding=[1, 1])), ((1, 2, 2, 9), 1, [3, 3], dict(padding=[1, 1])),
+                                       ((1, 7, 5, 3), 3, [2, 2], dict(stride=[3, 3])), ((2, 1, 1, 2), 1, [3, 3], dict(stride=[2, 2], padding=[1, 1])),
                                        ((1, 2, 5, 2), 2, [2, 3], dict(stride=[1, 2], padding=[1, 2])), ((0, 3, 3, 4), 2, [3, 3], dict(padding=[1, 1]))]:
         windows, taps = F.unfold(torch.zeros(1, 1, *shape[1:3]), kernel, **attr).shape[2], kernel[0] * kernel[1]
         f.case("outlook", [normal(*shape), normal(shape[0], windows, heads, taps, taps)], lambda x, w: outlook(x, w, kernel, attr), kernel=kernel, **attr)

@@ -133,7 +133,7 @@ bool attend_draw_objects(const struct attend_choice *c, heed_figure *f, char *wh
                                     .column = -1,
                                     .given = given};
     ok = ok &&
-         heed_attended_view(cx, a, c->site, n < 4 ? VIEW : (int64_t)fmax(160, ROOM / sqrt(1.4 * (double)(n + 1)) / 2),
+         heed_attended_view(cx, a, c->site, n < 4 ? VIEW : (int64_t)fmax(280, ROOM / sqrt(1.4 * (double)(n + 1)) / 2),
                             &view) &&
          heed_plot_picture_objects(f, objects, (int)n, &look);
     heed_image_free(cx, &view);

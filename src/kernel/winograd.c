@@ -20,7 +20,7 @@
 #define AT_A_TIME 256                /* parts, or those of one picture: sums of all would take much memory */
 #define MOST_FEW  64                 /* parts that are few */
 #define FEW_ROOM  ((int64_t)1 << 17) /* floats of transformed weights and sums that stay in L2 */
-#define WEIGHTS   700                /* multiply-adds that transforming a kernel costs as much as */
+#define WEIGHTS   400                /* multiply-adds that transforming a kernel costs as much as */
 #define FEWEST    16                 /* channels from which on it pays */
 #define ROOM      ((int64_t)(HEED_SCRATCH / sizeof(float)))
 
@@ -43,14 +43,14 @@ static int64_t parts_of(const struct conv *c, int64_t *down, int64_t *across) {
 }
 
 /* Multiply-adds of a channel by a channel: those of the products, and about as many as transforming the weights costs,
- * against those of the convolution, whose planes are rounded up, too. */
+ * against those of the convolution, whose planes are rounded up, too. The batch does not count: a picture has the same
+ * bits alone and among others. */
 static bool fits(const struct conv *c) {
     int64_t down, across;
     for (int i = 0; i < 2; i++)
         if (c->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1 || c->padding[i] > 2 || c->out[i] < 4)
             return false;
-    const int64_t parts = parts_of(c, &down, &across) * c->batch;
-    const int64_t whole = round_up(c->out[0] * c->out[1], LANES) * c->batch;
+    const int64_t parts = parts_of(c, &down, &across), whole = round_up(c->out[0] * c->out[1], LANES);
     return c->groups == 1 && c->ins >= FEWEST && c->outs >= FEWEST &&
            (down + 1) * across + 2 * LANES <= ROOM / (4 * SIDE) && POINTS * parts + WEIGHTS < 7 * whole;
 }

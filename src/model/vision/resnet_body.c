@@ -71,11 +71,10 @@ static bool make_stem(heed_ctx *cx, const struct maker *k, const char *prefix, s
 }
 
 struct layer_shape {
-    int64_t in, out, inner, first, stride, dilation,
-        first_dilation; /* before: of the convolution that has the stride */
+    int64_t in, out, inner, first, stride, dilation;
+    int64_t first_dilation; /* that of the layer before */
 };
 
-/* Padding before a kernel of 3 behind a stride of 2 is 1 in either layout. */
 static bool make_shortcut(heed_ctx *cx, const struct maker *k, const char *path, const struct layer_shape *s,
                           struct resnet_layer *layer) {
     const struct resnet_plan *const p = k->plan;

@@ -25,6 +25,12 @@ enough=$(needs)
 expect 0 "$@" --steps 6 --out planned --memory "${enough}K"
 cmp one/model.safetensors planned/model.safetensors || fail 'within the budget: the same bits'
 
+# convolutions that are large enough to be filtered: the same bits, too
+set -- "$@" --set image_size=64 --set hidden_sizes=32,48 --set embedding_size=32 --set layer_type=basic --steps 2
+expect 0 "$@" --out large --threads 1
+expect 0 "$@" --out large2 --threads 3 --recompute
+cmp large/model.safetensors large2/model.safetensors || fail 'the same bits of large convolutions'
+
 # it learns, in both layouts; what it needs beside is in the directory
 for model in resnet timm-resnet; do
     expect 0 train classify --model $model --data digits --steps 60 --batch 32 --lr 0.003 --seed "$(seed 1)" --out $model --json

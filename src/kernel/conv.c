@@ -286,3 +286,34 @@ void kernel_conv_weight(struct pool *pool, const struct conv *c, float *dw, bool
                                      .c = {0, f.outs * f.ins}};
     kernel_gemm_batch(pool, &g, &batch);
 }
+
+/* ---- by Winograd's algorithm ---- */
+
+bool kernel_conv_turned(const struct conv *c, struct conv *back, int64_t *weight) {
+    *back = *c;
+    back->ins = c->outs, back->outs = c->ins;
+    for (int i = 0; i < 2; i++) {
+        if (c->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1 || c->padding[i] > 2) return false;
+        back->in[i] = c->out[i], back->out[i] = c->in[i];
+        back->padding[i] = 2 - c->padding[i];
+    }
+    *weight = c->groups == 1 ? c->ins * c->outs * 9 : 0;
+    return *weight > 0 && kernel_winograd_work(back) > 0;
+}
+
+struct round_job {
+    const struct conv *c;
+    const float *w;
+    float *to;
+};
+static void turn_rows(const void *arg, int64_t first, int64_t rows) {
+    const struct round_job *const j = arg;
+    for (int64_t i = first; i < first + rows; i++)
+        for (int64_t o = 0; o < j->c->outs; o++)
+            for (int64_t t = 0; t < 9; t++) j->to[(i * j->c->outs + o) * 9 + t] = j->w[(o * j->c->ins + i) * 9 + 8 - t];
+}
+
+void kernel_turn_weights(struct pool *pool, const struct conv *c, float *to, const float *w) {
+    const struct round_job job = {c, w, to};
+    kernel_rows(pool, c->ins, c->outs * 9, turn_rows, &job);
+}

@@ -42,8 +42,11 @@ struct conv {
 };
 void kernel_conv(struct pool *pool, const struct conv *c, float *y, bool add, const float *x, const float *w,
                  const float *bias);
-/* Large convolutions of 3 x 3 go by Winograd's algorithm, whose rounding is another one. work: kernel_finish_work
- * floats. */
+/* Is the gradient of the input a convolution of its own that pays for Winograd's algorithm? Of dy, with the weights
+ * turned round, which *weight floats take. */
+bool kernel_conv_turned(const struct conv *c, struct conv *back, int64_t *weight);
+void kernel_turn_weights(struct pool *pool, const struct conv *c, float *to, const float *w);
+/* Large convolutions of 3 x 3 go by Winograd's algorithm. work: kernel_finish_work floats. */
 void kernel_conv_finish(struct pool *pool, const struct conv *c, float *y, const float *x, const float *w,
                         const struct conv_finish *finish, float *work);
 int64_t kernel_finish_work(const struct conv *c);

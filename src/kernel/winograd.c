@@ -17,6 +17,7 @@
 #define COLUMNS   32                 /* and those of all pictures to whole strips of products */
 #define ROWS_ONCE 16                 /* rows of weights of a task */
 #define MAX_OUTS  64                 /* channels of a task, of several threads */
+#define AT_A_TIME 256                /* parts, or those of one picture: sums of all would take much memory */
 #define MOST_FEW  64                 /* parts that are few */
 #define FEW_ROOM  ((int64_t)1 << 17) /* floats of transformed weights and sums that stay in L2 */
 #define WEIGHTS   700                /* multiply-adds that transforming a kernel costs as much as */
@@ -30,7 +31,8 @@ struct winograd {
     const struct conv_finish *finish;
     float *y, *u, *v, *sums;              /* u (36, outs, ins), v (36, strips of ins), sums (36, outs, columns) */
     int64_t down, across;                 /* parts of a picture */
-    int64_t parts, columns;               /* of a picture rounded up, and of all */
+    int64_t image, images;                /* at a time */
+    int64_t parts, columns;               /* of a picture rounded up, and of these images */
     int64_t u_apart, v_apart, sums_apart; /* from one of the 36 to the next */
     int64_t k_block, outs;                /* outs: channels of a task */
 };
@@ -58,14 +60,22 @@ static int64_t spread(int64_t n) { return round_up(n, LANES) + LANES; }
 
 /* Channels of a task where there are few parts; 0: there are not. */
 static int64_t few_outs(const struct conv *c, int64_t columns) {
+    int64_t down, across;
     const int64_t outs = FEW_ROOM / (POINTS * (c->ins + columns)) / 12 * 12;
-    return columns > MOST_FEW || outs < 12 ? 0 : min64(outs, round_up(ceil_div(c->outs, 2), 12));
+    return columns > MOST_FEW || outs < 12 || c->batch * parts_of(c, &down, &across) > MOST_FEW
+               ? 0
+               : min64(outs, round_up(ceil_div(c->outs, 2), 12));
+}
+
+static int64_t images_of(const struct conv *c, int64_t parts) { return min64(max64(AT_A_TIME / parts, 1), c->batch); }
+static int64_t columns_of(const struct conv *c, int64_t parts) {
+    return round_up(parts * images_of(c, parts), COLUMNS);
 }
 
 int64_t kernel_winograd_work(const struct conv *c) {
     int64_t down, across;
     if (!fits(c)) return 0;
-    const int64_t columns = round_up(parts_of(c, &down, &across) * c->batch, COLUMNS);
+    const int64_t parts = parts_of(c, &down, &across), columns = columns_of(c, parts);
     if (few_outs(c, columns) > 0) return POINTS * spread(c->ins * columns);
     return POINTS * (spread(c->outs * c->ins) + spread(c->ins * columns) + spread(c->outs * columns));
 }
@@ -94,7 +104,7 @@ static void input_task(void *arg, int64_t task, void *scratch) {
     const int64_t k0 = channel / j->k_block * j->k_block, k = min64(j->k_block, c->ins - k0);
     const int64_t size = (j->down + 1) * j->across + LANES;
     float *const staged = scratch;
-    stage(j, j->x + task * c->in[0] * c->in[1], staged, size);
+    stage(j, j->x + (j->image * c->ins + task) * c->in[0] * c->in[1], staged, size);
     for (int64_t t = 0; t < j->parts; t += min64(strip, LANES)) {
         const int64_t column = image * j->parts + t;
         j->isa->winograd_input(j->v + k0 * j->columns + column / strip * strip * k + (channel - k0) * strip +
@@ -109,7 +119,7 @@ static void multiply(const struct winograd *j, int64_t i, int64_t m, const float
     for (int64_t k0 = 0; k0 < c->ins; k0 += j->k_block) {
         const int64_t k = min64(j->k_block, c->ins - k0);
         float *const strips = j->v + i * j->v_apart + k0 * j->columns;
-        j->isa->gemm_panel(m, c->batch * j->parts, k, 1, u + k0, c->ins, strips, j->isa->conv_strip(), STORED_F32,
+        j->isa->gemm_panel(m, j->images * j->parts, k, 1, u + k0, c->ins, strips, j->isa->conv_strip(), STORED_F32,
                            false, sums, j->columns, k0 > 0, NULL, strips, STRIPS_KEPT);
     }
 }
@@ -126,7 +136,7 @@ static void put_plane(const struct winograd *j, int64_t image, int64_t o, const 
         const float *const from = numbers + row % 4 * 4 * j->parts + row / 4 * j->across;
         for (int64_t t = 0; t < j->across; t++)
             for (int64_t s = 0; s < 4; s++) line[4 * t + s] = from[s * j->parts + t];
-        const int64_t at = ((image * c->outs + o) * c->out[0] + row) * width;
+        const int64_t at = (((j->image + image) * c->outs + o) * c->out[0] + row) * width;
         j->isa->conv_finish(j->y + at, line, width, f->scale[o], f->shift[o], f->more ? f->more + at : NULL, f->act);
     }
 }
@@ -166,7 +176,7 @@ static void few_task(void *arg, int64_t task, void *scratch) {
     j->isa->winograd_weights(u, apart, j->w + m0 * c->ins * 9, m * c->ins);
     for (int64_t i = 0; i < POINTS; i++) multiply(j, i, m, u + i * apart, sums + i * sums_apart);
     for (int64_t o = 0; o < m; o++)
-        for (int64_t image = 0; image < c->batch; image++)
+        for (int64_t image = 0; image < j->images; image++)
             put_plane(j, image, m0 + o, sums + o * j->columns, sums_apart, numbers);
 }
 
@@ -175,7 +185,8 @@ void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const fl
     struct winograd j = {.c = c, .isa = isa_get(), .x = x, .w = w, .finish = finish, .y = y};
     const int threads = pool ? pool_threads(pool) : 1;
     j.parts = parts_of(c, &j.down, &j.across);
-    j.columns = round_up(j.parts * c->batch, COLUMNS);
+    j.images = images_of(c, j.parts);
+    j.columns = columns_of(c, j.parts);
     j.k_block = kernel_gemm_block(c->ins);
     j.u_apart = spread(c->outs * c->ins);
     j.v_apart = spread(c->ins * j.columns);
@@ -183,7 +194,7 @@ void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const fl
     j.outs = few_outs(c, j.columns);
     if (j.outs > 0) {
         j.v = work;
-        pool_run(pool, c->batch * c->ins, input_task, &j);
+        pool_run(pool, j.images * c->ins, input_task, &j);
         pool_run(pool, ceil_div(c->outs, j.outs), few_task, &j);
         return;
     }
@@ -192,7 +203,10 @@ void kernel_winograd(struct pool *pool, const struct conv *c, float *y, const fl
     j.sums = j.v + POINTS * j.v_apart;
     j.outs = threads == 1 ? c->outs : ceil_div(c->outs, ceil_div(c->outs, MAX_OUTS));
     pool_run(pool, ceil_div(c->outs, ROWS_ONCE), weights_task, &j);
-    pool_run(pool, c->batch * c->ins, input_task, &j);
-    pool_run(pool, POINTS * ceil_div(c->outs, j.outs), product_task, &j);
-    pool_run(pool, c->batch * c->outs, output_task, &j);
+    for (const int64_t once = j.images; j.image < c->batch; j.image += once) {
+        j.images = min64(once, c->batch - j.image);
+        pool_run(pool, j.images * c->ins, input_task, &j);
+        pool_run(pool, POINTS * ceil_div(c->outs, j.outs), product_task, &j);
+        pool_run(pool, j.images * c->outs, output_task, &j);
+    }
 }

@@ -305,6 +305,49 @@ static void test_largest(void **state) {
     close_context(cx);
 }
 
+/* Convolutions of 3 x 3 that are large enough to be filtered, and the gradient of their input, against sums in double;
+ * the same bits for any number of threads. */
+static void test_filtered(void **state) {
+    (void)state;
+    enum { BATCH = 5, IN = 18, OUT = 21, ROWS = 18, COLUMNS = 22 };
+    static const int threads[] = {1, 2, 3, 8};
+    static float x[BATCH * IN * ROWS * COLUMNS], w[OUT * IN * 9], b[OUT], dy[BATCH * OUT * ROWS * COLUMNS],
+        dx[4][BATCH * IN * ROWS * COLUMNS], y[4][BATCH * OUT * ROWS * COLUMNS];
+    draw(x, BATCH * IN * ROWS * COLUMNS, 1, -1, 1);
+    draw(w, OUT * IN * 9, 2, -1, 1);
+    draw(b, OUT, 3, -1, 1);
+    draw(dy, BATCH * OUT * ROWS * COLUMNS, 4, -1, 1);
+    for (int t = 0; t < 4; t++) {
+        heed_ctx *cx = open_threads(threads[t]);
+        for (int64_t i = 0; i < BATCH * IN * ROWS * COLUMNS; i++) dx[t][i] = 1;
+        heed_grad slot = {.data = dx[t], .filled = true}; /* something is there, to be added to */
+        heed_tensor *in = heed_borrow(cx, HEED_F32, x, 4, (int64_t[]){BATCH, IN, ROWS, COLUMNS}, &slot);
+        heed_tensor *out = heed_conv2d(cx, in, heed_from_f32(cx, w, 4, (int64_t[]){OUT, IN, 3, 3}),
+                                       heed_from_f32(cx, b, 1, (int64_t[]){OUT}), &(heed_conv_opts){.padding = {1, 1}});
+        assert_true(heed_copy_f32(cx, out, y[t], BATCH * OUT * ROWS * COLUMNS));
+        assert_true(heed_backward_from(cx, out, heed_from_f32(cx, dy, 4, (int64_t[]){BATCH, OUT, ROWS, COLUMNS})));
+        heed_reset(cx);
+        close_context(cx);
+        assert_memory_equal(y[t], y[0], sizeof y[0]);
+        assert_memory_equal(dx[t], dx[0], sizeof dx[0]);
+    }
+    for (int n = 0; n < BATCH; n += 2)
+        for (int r = 0; r < ROWS; r++)
+            for (int c = 0; c < COLUMNS; c++) {
+                double sum = (double)b[7], back = 1;
+                for (int k = 0; k < 9; k++) {
+                    const int from = r + k / 3 - 1, at = c + k % 3 - 1, up = r - k / 3 + 1, left = c - k % 3 + 1;
+                    for (int i = 0; from >= 0 && from < ROWS && at >= 0 && at < COLUMNS && i < IN; i++)
+                        sum += (double)x[((n * IN + i) * ROWS + from) * COLUMNS + at] * (double)w[(7 * IN + i) * 9 + k];
+                    for (int o = 0; up >= 0 && up < ROWS && left >= 0 && left < COLUMNS && o < OUT; o++)
+                        back +=
+                            (double)dy[((n * OUT + o) * ROWS + up) * COLUMNS + left] * (double)w[(o * IN + 5) * 9 + k];
+                }
+                assert_true(fabs((double)y[0][((n * OUT + 7) * ROWS + r) * COLUMNS + c] - sum) <= 5e-5);
+                assert_true(fabs((double)dx[0][((n * IN + 5) * ROWS + r) * COLUMNS + c] - back) <= 5e-5);
+            }
+}
+
 static void test_folded_linear(void **state) {
     (void)state;
     heed_ctx *cx = open_threads(2);
@@ -334,9 +377,9 @@ static void test_folded_linear(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv),          cmocka_unit_test(test_norms),
-                                       cmocka_unit_test(test_recompute),     cmocka_unit_test(test_frozen),
-                                       cmocka_unit_test(test_parts),         cmocka_unit_test(test_folded_conv),
-                                       cmocka_unit_test(test_folded_linear), cmocka_unit_test(test_largest)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conv),          cmocka_unit_test(test_norms),   cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_frozen),        cmocka_unit_test(test_parts),   cmocka_unit_test(test_folded_conv),
+        cmocka_unit_test(test_folded_linear), cmocka_unit_test(test_largest), cmocka_unit_test(test_filtered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

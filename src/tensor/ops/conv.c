@@ -101,11 +101,28 @@ static bool conv_infer(heed_op_call *c) {
     if (!heed_op_out(c, 0, HEED_F32, 4, shape)) return false;
     c->save_in = (c->wants[1] ? 1u : 0) | (c->wants[0] ? 2u : 0);
     const size_t turned = (size_t)w->count * sizeof(float);
-    if (a->transposed)
+    if (a->transposed) {
         c->work_forward = turned;
-    else if (c->wants[0])
-        c->work_backward = turned;
+        return true;
+    }
+    const struct conv v = conv_of(c);
+    const int64_t filtered = kernel_winograd_work(&v);
+    struct conv back;
+    int64_t weight;
+    if (filtered > 0) c->work_forward = (size_t)(filtered + 2 * v.outs) * sizeof(float);
+    if (!c->wants[0]) return true;
+    c->work_backward = turned;
+    if (kernel_conv_turned(&v, &back, &weight))
+        c->work_backward = (size_t)(kernel_winograd_work(&back) + weight + 2 * v.ins) * sizeof(float);
     return true;
+}
+
+/* By Winograd's algorithm: y = conv(x) + bias + more. work: first 2 outs floats. */
+static void filter(struct pool *pool, const struct conv *v, float *y, const float *x, const float *w, const float *bias,
+                   const float *more, float *work) {
+    float *const scale = work, *const shift = work + v->outs;
+    for (int64_t o = 0; o < v->outs; o++) scale[o] = 1, shift[o] = bias ? bias[o] : 0;
+    kernel_winograd(pool, v, y, x, w, &(struct conv_finish){scale, shift, more, ACT_NONE}, shift + v->outs);
 }
 
 static bool conv_forward(heed_op_call *c) {
@@ -114,6 +131,8 @@ static bool conv_forward(heed_op_call *c) {
     const float *const x = f32_of(c->in[0]), *const w = f32_of(c->in[1]), *const b = c->in[2] ? f32_of(c->in[2]) : NULL;
     if (a->transposed)
         kernel_conv_input(pool_of(c), &v, heed_op_f32(c, 0), false, x, w, b, c->work);
+    else if (kernel_winograd_work(&v) > 0)
+        filter(pool_of(c), &v, heed_op_f32(c, 0), x, w, b, NULL, c->work);
     else
         kernel_conv(pool_of(c), &v, heed_op_f32(c, 0), false, x, w, b);
     return true;
@@ -124,7 +143,13 @@ static bool conv_backward(heed_op_call *c) {
     const struct conv v = conv_of(c);
     const heed_tensor *const y = c->out[0];
     const float *const dy = c->dout[0];
-    if (c->din[0] && a->transposed)
+    struct conv back;
+    int64_t weight;
+    if (c->din[0] && !a->transposed && kernel_conv_turned(&v, &back, &weight)) {
+        kernel_turn_weights(pool_of(c), &v, c->work, f32_of(c->in[1]));
+        filter(pool_of(c), &back, c->din[0], dy, c->work, NULL, c->add[0] ? c->din[0] : NULL,
+               (float *)c->work + weight);
+    } else if (c->din[0] && a->transposed)
         kernel_conv(pool_of(c), &v, c->din[0], c->add[0], dy, f32_of(c->in[1]), NULL);
     else if (c->din[0])
         kernel_conv_input(pool_of(c), &v, c->din[0], c->add[0], dy, f32_of(c->in[1]), NULL, c->work);
@@ -212,6 +237,11 @@ static heed_tensor *conv(heed_ctx *cx, const heed_op *op, heed_tensor *x, heed_t
 }
 
 heed_tensor *op_conv_normed(heed_ctx *cx, heed_tensor *x, const struct normed *n) {
+    if (heed_failed(cx)) return NULL;
+    if ((int)n->act < 0 || (int)n->act >= ACT_COUNT) {
+        heed_fail(cx, HEED_ERR_USAGE, "conv2d: %d is not an activation", (int)n->act);
+        return NULL;
+    }
     const struct conv_norm_attr a = {{complete(n->opts), false}, n->eps, (enum activation)n->act};
     return apply1(cx, &op_conv_norm, &a,
                   (heed_tensor *[]){x, n->weight, n->bias, n->gamma, n->beta, n->mean, n->variance, n->more},

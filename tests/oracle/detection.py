@@ -137,7 +137,7 @@ def detr_detect():  # padded pictures, one without objects, one with more than t
 @case
 def detr_bare():  # learned positions, the map of a stage that is not the last, losses of every layer
     below = BELOW | dict(out_features=["stage1"], hidden_sizes=[3, 2], depths=[1, 1], downsample_in_first_stage=True)
-    return looking(detr("DetrModel", **(QUERIES | dict(position_embedding_type="learned", auxiliary_loss=True, encoder_layers=0, backbone_config=below)))), pictures(2, 18, 9, 1)
+    return looking(detr("DetrModel", **(QUERIES | dict(position_embedding_type="learned", auxiliary_loss=True, encoder_layers=0, d_model=4, backbone_config=below)))), pictures(2, 18, 9, 1)
 
 
 @case
@@ -148,7 +148,7 @@ def conditional_detr_detect():  # losses of every layer
 
 @case
 def conditional_detr_bare():  # bottlenecks
-    keys = dict(encoder_layers=0, backbone_config=BELOW | dict(layer_type="bottleneck", downsample_in_bottleneck=True), activation_function="gelu")
+    keys = dict(encoder_layers=0, d_model=4, backbone_config=BELOW | dict(layer_type="bottleneck", downsample_in_bottleneck=True), activation_function="gelu")
     return looking(detr("ConditionalDetrModel", **(QUERIES | keys))), pictures(2, 9, 17, 1)
 
 
@@ -159,7 +159,7 @@ def table_transformer_detect():
 
 @case
 def table_transformer_bare():
-    return looking(detr("TableTransformerModel", **(QUERIES | dict(position_embedding_type="learned", encoder_layers=0)))), pictures(1, 18, 9, 1)
+    return looking(detr("TableTransformerModel", **(QUERIES | dict(position_embedding_type="learned", encoder_layers=0, d_model=4)))), pictures(1, 18, 9, 1)
 
 
 def make(folder):

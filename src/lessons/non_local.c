@@ -247,8 +247,8 @@ static void run(struct lesson_run *r) {
                "y_i = sum_j f(x_i, x_j) g(x_j) / C. With f = exp(theta(x_i)' phi(x_j)), the embedded Gaussian, and "
                "C = sum_j f, dividing by C is a softmax: theta x are queries, phi x keys, g x values and W_z the "
                "output layer. This is self-attention with one head, around which x is added.");
-    lesson_line(r, "A picture of 32 x 32 pixels is 8 x 8 places of 16 numbers. Place %d,%d, worked out both ways:\n",
-                b->query / GRID, b->query % GRID);
+    lesson_say(r, "A picture of 32 x 32 pixels is 8 x 8 places of 16 numbers. Place %d,%d, worked out both ways:",
+               b->query / GRID, b->query % GRID);
     compare(r, b);
     lesson_say(r, "Two things differ from a Transformer's layer, and neither changes the formula: the paper does not "
                   "divide by the root of the number of channels, which is a factor that theta can learn; and W_z is "

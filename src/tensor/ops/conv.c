@@ -237,6 +237,11 @@ static heed_tensor *conv(heed_ctx *cx, const heed_op *op, heed_tensor *x, heed_t
 }
 
 heed_tensor *op_conv_normed(heed_ctx *cx, heed_tensor *x, const struct normed *n) {
+    if (heed_failed(cx)) return NULL;
+    if ((int)n->act < 0 || (int)n->act >= ACT_COUNT) {
+        heed_fail(cx, HEED_ERR_USAGE, "conv2d: %d is not an activation", (int)n->act);
+        return NULL;
+    }
     const struct conv_norm_attr a = {{complete(n->opts), false}, n->eps, (enum activation)n->act};
     return apply1(cx, &op_conv_norm, &a,
                   (heed_tensor *[]){x, n->weight, n->bias, n->gamma, n->beta, n->mean, n->variance, n->more},

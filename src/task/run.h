@@ -102,6 +102,9 @@ struct evaluated_objects {
     const char *const *names; /* (classes) */
     int64_t classes;
     bool given; /* the detections are those of a file: there is no loss */
+    const heed_object_set *set;
+    const heed_detection *found; /* a model's, picture after picture */
+    int64_t n;
 };
 /* What only some tasks find; a member that is NULL was not found. */
 struct heed_evaluated {

@@ -88,6 +88,10 @@ static bool options_fit(const struct options *o) {
             cli_error(EXIT_USAGE, "eval: --%s goes with --%s", pairs[i][0], pairs[i][1]);
             return false;
         }
+    if (option_given(o, "detections") && pictures_asked(o)) {
+        cli_error(EXIT_USAGE, "eval: --detections are measured without the pictures, so they cannot be drawn");
+        return false;
+    }
     if (options_words(o) == 0 && (!option_given(o, "detections") || option_flag(o, "frequencies"))) {
         cli_error(EXIT_USAGE, "eval: expected: DIR");
         return false;
@@ -118,24 +122,19 @@ const struct command eval_command = {
     .about =
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
         "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix; of "
-        "pictures with more than 5 classes the top-5 accuracy too, and with --frequencies how accuracy depends on the "
-        "frequencies that are left in them, of one model or of two. For "
-        "numbers: R^2, the mean squared error, and R^2, mean absolute error (MAE) and root mean squared error (RMSE) "
-        "of each output. For tagged words: as for classes, over words, and F1 over chunks where the tags are those of "
-        "chunks. For questions about a text: F1 and exact match as SQuAD's official script computes them. For multiple "
-        "choice: accuracy. For series over time: MAE and MSE of the forecasts, MASE, and those of repeating the last "
-        "season; of quantiles the pinball loss and how often the band holds. For masked words: their perplexity and "
-        "accuracy, with a fixed masking. For language models: "
-        "perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, ROUGE-L. For "
-        "translation: "
-        "BLEU "
-        "and the cross entropy of a token. For objects in pictures: COCO's twelve figures, as pycocotools has them, "
-        "and "
-        "the average precision of each class; with --detections those of a file, for which no model is needed. --png, "
-        "--svg and --pdf draw the confusion matrix, predicted against true "
-        "numbers or, of series over time, the errors by steps ahead. The columns of a table with a header are found by "
-        "the names of those it was "
-        "trained on.",
+        "pictures with more than 5 classes the top-5 accuracy too, and with --frequencies how accuracy depends on "
+        "the frequencies that are left in them, of one model or of two. For numbers: R^2, the mean squared error, "
+        "and R^2, mean absolute error (MAE) and root mean squared error (RMSE) of each output. For tagged words: as "
+        "for classes, over words, and F1 over chunks where the tags are those of chunks. For questions about a text: "
+        "F1 and exact match as SQuAD's official script computes them. For multiple choice: accuracy. For series over "
+        "time: MAE and MSE of the forecasts, MASE, and those of repeating the last season; of quantiles the pinball "
+        "loss and how often the band holds. For masked words: their perplexity and accuracy, with a fixed masking. "
+        "For language models: perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, "
+        "ROUGE-L. For translation: BLEU and the cross entropy of a token. For objects in pictures: COCO's twelve "
+        "figures, as pycocotools has them, and the average precision of each class; with --detections those of a "
+        "file, for which no model is needed. --png, --svg and --pdf draw the confusion matrix, predicted against "
+        "true numbers, of series over time the errors by steps ahead or, of objects, the first pictures with what "
+        "was found. The columns of a table with a header are found by the names of those it was trained on.",
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
                 "heed eval photos-vit --data photos.tar.gz --part val\n"

@@ -1,13 +1,15 @@
 /* heed eval on objects in pictures: COCO's twelve figures, and the average precision of each class. */
 #include "base/text.h"
+#include "cli/core/figure_options.h"
 #include "cli/eval/eval_report.h"
+#include "heed/detect.h"
 #include "plot/terminal.h"
 #include "task/run.h"
 #include "train/loop.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_WIDEST = 32 };
+enum { NAME_WIDEST = 32, DRAWN = 12 };
 
 /* What a figure is, as pycocotools' summarize says it. */
 static const char *const meanings[HEED_COCO_FIGURES] = {"average precision, IoU 0.50 to 0.95",
@@ -80,8 +82,35 @@ static void print_json(heed_ctx *cx, const heed_evaluation *e, const struct eval
     heed_json_free(result);
 }
 
+/* The first pictures with what was found in them. */
+static bool draw(const struct options *o, heed_ctx *cx, const struct evaluated_objects *f) {
+    heed_image picture[DRAWN];
+    heed_detections_look look[DRAWN];
+    heed_detection *const sure = heed_mem_new(cx, (size_t)(f->n + 1) * sizeof *sure);
+    int64_t at = 0, kept = 0;
+    int n = 0;
+    while (sure && n < DRAWN && n < heed_object_set_count(f->set)) {
+        heed_object *objects;
+        int64_t count;
+        if (!heed_object_set_read(cx, f->set, n, &picture[n], &objects, &count)) break;
+        heed_mem_free(cx, objects);
+        look[n] = (heed_detections_look){.picture = &picture[n], .found = sure + kept, .names = f->names};
+        for (; at < f->n && f->found[at].picture == n; at++)
+            if (f->found[at].score > HEED_DETECT_THRESHOLD) sure[kept++] = f->found[at], look[n].n++;
+        n++;
+    }
+    heed_figure *const figure = heed_failed(cx) ? NULL : heed_figure_new(cx, 0, 0);
+    const bool ok = figure && heed_plot_detections(figure, look, n) &&
+                    pictures_write(o, figure, "the first pictures with the objects that were found");
+    heed_figure_free(figure);
+    for (int i = 0; i < n; i++) heed_image_free(cx, &picture[i]);
+    heed_mem_free(cx, sure);
+    return ok;
+}
+
 void report_objects(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
     const struct evaluated_objects *const f = e->more->objects;
+    if ((pictures_asked(o) && !draw(o, cx, f)) || pictures_take_standard(o)) return;
     if (option_flag(o, "json"))
         print_json(cx, e, f);
     else

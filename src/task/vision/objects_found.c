@@ -56,6 +56,7 @@ char **directory_labels(heed_ctx *cx, const heed_directory *d) {
 struct measured {
     heed_object_set *set;
     char **names; /* of the model's classes */
+    struct detections all;
     struct evaluated_objects found;
     struct heed_evaluated more;
 };
@@ -63,6 +64,7 @@ struct measured {
 static void free_measured(heed_ctx *cx, void *own) {
     struct measured *const m = own;
     heed_coco_score_free(cx, &m->found.coco);
+    heed_mem_free(cx, m->all.at);
     heed_object_set_free(cx, m->set);
     heed_mem_free(cx, m->names);
     heed_mem_free(cx, m);
@@ -72,7 +74,8 @@ static bool open_set(heed_run *r, const char *part, struct measured *m) {
     const heed_object_set_opts opts = {.classes = (const char *const *)m->names,
                                        .pictures = run_text(r, "picture-dir"),
                                        .count = OBJECTS_MEASURED,
-                                       .seed = heed_seed(r->cx)};
+                                       .seed = heed_seed(r->cx),
+                                       .unseen = m->found.given};
     m->set = heed_object_set_open(r->cx, r->path, part, &opts);
     if (m->set) objects_say_notes(r->cx, r->path, m->set, false);
     return m->set;
@@ -122,7 +125,6 @@ static bool same_classes(heed_run *r, const heed_model *model, const struct meas
 static bool run_model(heed_run *r, const heed_model *model, const heed_image_processor *p, struct measured *m,
                       heed_score *score) {
     const int threads = heed_threads(r->cx);
-    struct detections found = {0};
     struct object_measure_opts opts = {
         .set = m->set,
         .n = heed_object_set_count(m->set),
@@ -131,8 +133,9 @@ static bool run_model(heed_run *r, const heed_model *model, const heed_image_pro
         .batch = run_given(r, "batch") && heed_object_set_endless(m->set) ? run_int(r, "batch") : 0,
         .workers = r->budget > 0 || threads < 2 ? 0 : threads - 1};
     const bool ok = object_bounds(r->cx, m->set, p, &opts.height, &opts.width) &&
-                    object_measure(r->cx, model, &opts, score, &m->found.coco, &found) && save(r, m->set, &found);
-    heed_mem_free(r->cx, found.at);
+                    object_measure(r->cx, model, &opts, score, &m->found.coco, &m->all) && save(r, m->set, &m->all);
+    m->found.found = m->all.at;
+    m->found.n = m->all.n;
     return ok;
 }
 
@@ -162,6 +165,7 @@ bool objects_evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     m->found.given = given != NULL;
     if (given ? !measure_given(r, part, given, m) : !measure_model(r, part, m, to)) return false;
     to->n = heed_object_set_count(m->set);
+    m->found.set = m->set;
     m->found.names = heed_object_set_names(m->set);
     m->found.classes = heed_object_set_classes(m->set);
     m->more.objects = &m->found;

@@ -42,9 +42,12 @@ expect 0 train music --data notes.json --quiet --steps 1 --batch 1 --valid 0 --s
 expect 0 train words --data corpus.tsv --width 4 --min-count 1 --epochs 1 --quiet --out vectors
 awk 'BEGIN { print "date,y"; for (i = 1; i < 29; i++) printf "2024-02-%02d,%d\n", i, i % 5 }' >days.csv
 expect 0 train forecast --data days.csv --model linear --context 4 --horizon 2 --epochs 1 --batch 4 --quiet --out days
+expect 0 new yolos finder -s image_size=16,16 -s patch_size=4 -s hidden_size=8 -s num_hidden_layers=1 -s num_attention_heads=2 -s intermediate_size=8 \
+    -s num_detection_tokens=3
 expect 0 new vit vit -s image_size=16 -s patch_size=4 -s hidden_size=8 -s num_hidden_layers=2 -s num_attention_heads=2 -s intermediate_size=8
 cp "$SOURCE/tests/fuzz/corpus/jpeg/jpeg.0" photo.jpg
 echo photo.jpg >photos
+printf 'photo.jpg,0,0,4,4,LABEL_0\nphoto.jpg,1,1,4,4,LABEL_1\n' >boxes.csv
 printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
@@ -65,6 +68,9 @@ predict|rows|predict mlp
 forecast|days.csv|forecast days --png OUT/f.png
 eval||eval days --data days.csv --png OUT/e.png
 classify|lines|classify classes
+detect|photos|detect finder --threshold 0
+detect||detect finder photo.jpg --threshold 0 --png OUT/d.png
+eval||eval finder --data boxes.csv --png OUT/b.png
 embed|lines|embed classes --out OUT/v.npy
 embed|lines|embed classes
 classify|photos|classify vit

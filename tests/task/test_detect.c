@@ -201,6 +201,37 @@ static void test_same_batches(void **state) {
     heed_close(cx);
 }
 
+/* Sizes as transformers' DetrImageProcessor and YolosImageProcessor compute them, also from older files. */
+static void test_sizes(void **state) {
+    (void)state;
+    static const char *const files[] = {
+        "{\"image_processor_type\": \"DetrImageProcessor\"}",
+        "{\"feature_extractor_type\": \"DetrFeatureExtractor\", \"size\": 800, \"max_size\": 1333}",
+        "{\"image_processor_type\": \"ConditionalDetrImageProcessorFast\", \"size\": {\"shortest_edge\": 800, "
+        "\"longest_edge\": 1333}}",
+        "{\"image_processor_type\": \"YolosImageProcessor\"}"};
+    static const int64_t sizes[][6] = {
+        {640, 480, 1066, 800, 1056, 800}, {480, 640, 800, 1066, 800, 1056},  {500, 375, 1066, 800, 1056, 800},
+        {333, 500, 800, 1201, 800, 1200}, {1920, 200, 1333, 139, 1328, 128}, {200, 1920, 139, 1333, 128, 1328},
+        {800, 800, 800, 800, 800, 800},   {801, 799, 802, 800, 800, 800},    {37, 41, 800, 886, 800, 880}};
+    heed_ctx *const cx = open_one(1);
+    for (int f = 0; f < 4; f++) {
+        heed_image_processor p;
+        assert_true(heed_image_processor_parse(cx, "preprocessor_config.json", files[f], strlen(files[f]), &p));
+        assert_true(p.mean[1] == 0.456F && p.std[2] == 0.225F && p.filter == HEED_FILTER_BILINEAR && !p.crop);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const int64_t *const s = sizes[i] + (f == 3 ? 4 : 2);
+            uint8_t none = 0;
+            const heed_image picture = {sizes[i][0], sizes[i][1], 3, &none}; /* nobody looks at its pixels */
+            int64_t channels, height, width;
+            assert_true(heed_image_processor_size(cx, &p, &picture, &channels, &height, &width));
+            assert_int_equal(width, s[0]);
+            assert_int_equal(height, s[1]);
+        }
+    }
+    heed_close(cx);
+}
+
 /* ---- what becomes of logits and boxes ---- */
 
 static struct detections found_in(heed_ctx *cx, const float *logits, int64_t width, int64_t classes, double threshold,
@@ -345,8 +376,8 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_padding),      cmocka_unit_test(test_noise),
-                                       cmocka_unit_test(test_same_batches), cmocka_unit_test(test_softmax),
-                                       cmocka_unit_test(test_sigmoid),      cmocka_unit_test(test_run),
-                                       cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_same_batches), cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_softmax),      cmocka_unit_test(test_sigmoid),
+                                       cmocka_unit_test(test_run),          cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_folder, wipe_folder);
 }

@@ -63,7 +63,7 @@ static const heed_field detect_fields[] = {
     MODEL_FIELD("conditional_detr", "model family, without --init: conditional_detr, detr, yolos; 'heed list' shows them"),
     EPOCHS_FIELD("50", "10", ""),
     BATCH_FIELD("32", "pictures per update"),
-    LR_FIELD("3e-4", "1e-4", "peak learning rate"),
+    LR_FIELD("8e-4", "1e-4", "peak learning rate"),
     {.name = "decay", .letter = 'w', .kind = HEED_FIELD_NUMBER, .standard = "1e-4", .value = "X", .high = 1e3,
      .help = "weight decay, not applied to biases"},
     {.name = "clip", .kind = HEED_FIELD_NUMBER, .standard = "0.1", .value = "X", .high = 1e12,

@@ -145,12 +145,11 @@ static void set_augment(const heed_run *r, heed_object_augment *to) {
 
 static bool check(heed_run *r) {
     static const char *const of_noise[] = {"box-noise", "label-noise"};
-    static const char *const of_fresh[] = {"init-backbone"};
     for (int i = 0; i < 2; i++)
         if (run_given(r, of_noise[i]) && run_int(r, "denoising-groups") == 0)
             return run_misused(r, "--%s needs --denoising-groups", of_noise[i]);
     if (run_given(r, "crop-least") && run_number(r, "crop") == 0) return run_misused(r, "--crop-least needs --crop");
-    if (run_init(r) && run_given(r, of_fresh[0]))
+    if (run_init(r) && run_given(r, "init-backbone"))
         return run_misused(r, "--init and --init-backbone: only one of them makes sense");
     return true;
 }

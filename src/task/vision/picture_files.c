@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/core/config.h"
 #include "model/core/directory.h"
+#include "task/vision/objects_way.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
 
@@ -88,11 +89,14 @@ static bool is_said(heed_ctx *cx, const heed_model *model, const char *dir) {
     return heed_json_kind_of(timm) == HEED_JSON_OBJECT;
 }
 
+static bool detects(const heed_model *model) { return text_among(heed_model_head(model)->tasks, "detect"); }
+
 bool picture_files_processor(heed_ctx *cx, const heed_model *model, const char *dir, const heed_picture_input *input,
                              heed_image_processor *out, bool *assumed) {
     static const float half[] = {0.5f, 0.5f, 0.5f, 0.5f};
     const bool said = is_said(cx, model, dir);
     if (assumed) *assumed = !said;
+    if (detects(model)) return object_processor_of(cx, model, dir, out);
     if (said) return heed_image_processor_open(cx, dir, out);
     *out = heed_picture_processor_for(input, half, half);
     out->filter = HEED_FILTER_BILINEAR; /* as ViT's processor of transformers has it */
@@ -147,12 +151,11 @@ bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model, const c
         return heed_fail(cx, HEED_ERR_USAGE, "picture_processor_write: the model, directory or processor is NULL");
     if (is_timm(model)) return directory_remove(cx, dir, PREPROCESSOR_FILE);
     const char *const type = heed_model_family(model)->processor;
-    const bool detects = text_among(heed_model_head(model)->tasks, "detect");
     const heed_json at = heed_json_new(cx, PREPROCESSOR_FILE);
     heed_json_put_text(cx, at, "image_processor_type",
-                       type      ? type
-                       : detects ? "DetrImageProcessor"
-                                 : "ViTImageProcessor");
+                       type             ? type
+                       : detects(model) ? "DetrImageProcessor"
+                                        : "ViTImageProcessor");
     heed_json_put_bool(cx, at, "do_convert_rgb", p->channels == 3);
     heed_json_put_bool(cx, at, "do_resize", p->resize != HEED_RESIZE_NONE);
     if (p->resize == HEED_RESIZE_SHORTER) {
@@ -163,7 +166,7 @@ bool heed_picture_processor_write(heed_ctx *cx, const heed_model *model, const c
         put_sides(cx, at, "size", p->height, p->width);
     }
     heed_json_put_int(cx, at, "resample", p->filter);
-    if (detects) {
+    if (detects(model)) {
         heed_json_put_text(cx, at, "format", "coco_detection");
         heed_json_put_bool(cx, at, "do_convert_annotations", true);
         heed_json_put_bool(cx, at, "do_pad", true);

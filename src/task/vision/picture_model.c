@@ -13,7 +13,6 @@
 #include "model/core/place.h"
 #include "task/run.h"
 #include "task/task.h"
-#include "task/vision/objects_way.h"
 #include "task/vision/picture_files.h"
 #include "task/vision/vector_pictures.h"
 #include <math.h>
@@ -122,12 +121,6 @@ static int pooling_of(heed_ctx *cx, const char *dir, const heed_model *model) {
     return -1;
 }
 
-static bool processor_of(heed_ctx *cx, const char *dir, const heed_task *task, heed_picture_model *m) {
-    if (task != &task_of_detect) return heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed);
-    m->assumed = !directory_has(dir, PREPROCESSOR_FILE);
-    return object_processor_of(cx, m->model, dir, &m->processor);
-}
-
 heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *name) {
     if (heed_failed(cx)) return NULL;
     const heed_task *const task = heed_task_find(name);
@@ -142,7 +135,7 @@ heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const
     if (!m) return NULL;
     if (m->model && !heed_model_takes(m->model, "pixel_values")) {
         vector_pictures_set(cx, dir, m);
-    } else if (m->model && processor_of(cx, dir, task, m)) {
+    } else if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
         if (task == &task_of_embed)
             m->pooling = pooling_of(cx, dir, m->model);
         else

@@ -254,9 +254,9 @@ static void test_wrong(void **state) {
     EXPECT_SENTENCE(cx, "pytorch_model.bin");
     assert_null(heed_model_load_as(cx, in_folder("odd"), &(heed_load_opts){.task = "translate"}));
     EXPECT_SENTENCE(cx, "bert has no head for translate");
-    write_text(in_folder("odd/config.json"), "{\"architecture\": \"resnet50\"}");
+    write_text(in_folder("odd/config.json"), "{\"architecture\": \"regnetx_002\"}");
     assert_null(heed_model_load(cx, in_folder("odd")));
-    EXPECT_SENTENCE(cx, "architecture: no family of heed's is 'resnet50'");
+    EXPECT_SENTENCE(cx, "architecture: no family of heed's is 'regnetx_002'");
     write_text(in_folder("odd/config.json"), "{\"_class_name\": \"UNet2DConditionModel\"}");
     assert_null(heed_model_load(cx, in_folder("odd")));
     EXPECT_SENTENCE(cx, "_class_name: no family of heed's is 'UNet2DConditionModel'");

@@ -125,7 +125,8 @@ const struct command detect_command = {
     .about =
         "Finds objects with a model that 'heed train detect' made, or with a directory of transformers' (DETR, "
         "Conditional DETR, Table Transformer, YOLOS). A line for each object: path, class, score, and its box, x0 y0 "
-        "x1 y1 in pixels of the picture, with tabs between them; the surest first. Without pictures their paths come from "
+        "x1 y1 in pixels of the picture, with tabs between them; the surest first. Without pictures their paths come "
+        "from "
         "standard input, a line each.\n\n"
         "--json prints an object for each picture. --png, --svg and --pdf draw boxes and labels over the pictures, of "
         "the first 64.",

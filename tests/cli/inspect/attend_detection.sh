@@ -5,6 +5,7 @@ picture=$SOURCE/tests/golden/task/picture-vit/wide.png
 
 expect 0 new yolos model --set hidden_size=12 --set num_attention_heads=3 --set num_hidden_layers=2 --set intermediate_size=10 \
     --set image_size=32,24 --set patch_size=8 --set num_detection_tokens=5 --set num_labels=2 --set initializer_range=0.5
+echo '{"image_processor_type": "ViTImageProcessor", "size": {"height": 32, "width": 24}}' >model/preprocessor_config.json
 sides() { # of image_size, which transformers wants as a list
     tr -d ' \n' <"$1/config.json" | grep -c "\"image_size\":\[$2\]"
 }

@@ -10,6 +10,9 @@ for family in detr conditional_detr table-transformer; do
 done
 expect 0 new yolos yolos --seed 4 --quiet -s image_size=32,48 -s patch_size=8 -s hidden_size=12 -s num_hidden_layers=2 \
     -s num_attention_heads=2 -s intermediate_size=8 -s num_detection_tokens=5 -s num_labels=3
+for family in detr conditional_detr table-transformer yolos; do
+    echo '{"image_processor_type": "ViTImageProcessor", "size": {"height": 32, "width": 48}}' >$family/preprocessor_config.json
+done
 
 # a line for each object, the surest first; a sheet, the page and the numbers
 for family in detr conditional_detr table-transformer yolos; do

@@ -44,6 +44,7 @@ awk 'BEGIN { print "date,y"; for (i = 1; i < 29; i++) printf "2024-02-%02d,%d\n"
 expect 0 train forecast --data days.csv --model linear --context 4 --horizon 2 --epochs 1 --batch 4 --quiet --out days
 expect 0 new yolos finder -s image_size=16,16 -s patch_size=4 -s hidden_size=8 -s num_hidden_layers=1 -s num_attention_heads=2 -s intermediate_size=8 \
     -s num_detection_tokens=3
+echo '{"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "width": 16}}' >finder/preprocessor_config.json
 expect 0 new vit vit -s image_size=16 -s patch_size=4 -s hidden_size=8 -s num_hidden_layers=2 -s num_attention_heads=2 -s intermediate_size=8
 cp "$SOURCE/tests/fuzz/corpus/jpeg/jpeg.0" photo.jpg
 echo photo.jpg >photos

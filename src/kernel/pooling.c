@@ -44,7 +44,7 @@ static void max_taps(const struct window_axis *a, int64_t k, const float *x, int
         VECTORS
         for (int64_t i = from; i < to; i++) {
             const float v = at[i * stride];
-            most[i] = !(v <= most[i]) & (most[i] == most[i]) ? v : most[i]; /* NaN is the largest */
+            most[i] = (!(v <= most[i]) & (most[i] == most[i])) ? v : most[i]; /* NaN is the largest */
         }
         return;
     }

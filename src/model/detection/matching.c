@@ -61,7 +61,7 @@ bool targets_given(heed_ctx *cx, const struct detection *d, const heed_io *in, i
     for (int k = 0; k < in->n; k++) named += strncmp(in->name[k], "labels.", 7) == 0;
     *objects = 0;
     if (!named) return false;
-    if (!d->class_cost && !d->bbox_cost && !d->giou_cost)
+    if (d->class_cost == 0 && d->bbox_cost == 0 && d->giou_cost == 0)
         return heed_fail(cx, HEED_ERR_USAGE,
                          "class_cost, bbox_cost and giou_cost are 0: nothing tells which query "
                          "finds which object");

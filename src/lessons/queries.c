@@ -218,8 +218,9 @@ static void draw_places(struct lesson_run *r, const struct moment *before, const
         heed_panel *const panel = heed_figure_panel(f, 0, k);
         for (int q = 0; q < QUERIES; q++) {
             find_places(k ? after->seen : before->seen, q, k == 0, &p);
-            heed_panel_scatter(panel, p.x, p.y, p.n,
-                               &(heed_style){.color = HEED_COLOR_BLUE + q, .size = 4, .alpha = k ? 0.6 : 1});
+            heed_panel_scatter(
+                panel, p.x, p.y, p.n,
+                &(heed_style){.color = (heed_color)(HEED_COLOR_BLUE + q), .size = 4, .alpha = k ? 0.6 : 1});
         }
         name_places(panel, k ? after->seen : before->seen, k == 0);
         heed_panel_limits_x(panel, 0, 1);

@@ -207,8 +207,8 @@ static void test_sizes(void **state) {
     static const char *const files[] = {
         "{\"image_processor_type\": \"DetrImageProcessor\"}",
         "{\"feature_extractor_type\": \"DetrFeatureExtractor\", \"size\": 800, \"max_size\": 1333}",
-        "{\"image_processor_type\": \"ConditionalDetrImageProcessorFast\", \"size\": {\"shortest_edge\": 800, "
-        "\"longest_edge\": 1333}}",
+        ("{\"image_processor_type\": \"ConditionalDetrImageProcessorFast\", \"size\": {\"shortest_edge\": 800, "
+         "\"longest_edge\": 1333}}"),
         "{\"image_processor_type\": \"YolosImageProcessor\"}"};
     static const int64_t sizes[][6] = {
         {640, 480, 1066, 800, 1056, 800}, {480, 640, 800, 1066, 800, 1056},  {500, 375, 1066, 800, 1056, 800},

@@ -223,9 +223,9 @@ static void test_refused(void **state) {
     heed_hat wrong[5] = {hat, hat, hat, hat, hat};
     wrong[0].iterations = -1;
     wrong[1].step = 0;
-    wrong[2].radius = NAN;
+    wrong[2].radius = (double)NAN;
     wrong[3].kl_weight = -1;
-    wrong[4].ce_weight = INFINITY;
+    wrong[4].ce_weight = (double)INFINITY;
     for (int i = 0; i < 5; i++) {
         assert_null(heed_picture_training_new(
             cx, &(heed_picture_training_opts){.train = set, .input = &in, .batch = 2, .hat = wrong[i]}));

@@ -79,7 +79,7 @@ static void test_drawn(void **state) {
     assert_false(heed_coco_measure(cx, set, NULL, 0, found, n, &score));
     EXPECT_SENTENCE(cx, "detection 0 has a class that the pictures do not have");
     found[0].label = 0;
-    found[0].box[2] = NAN;
+    found[0].box[2] = (double)NAN;
     assert_false(heed_coco_measure(cx, set, NULL, 0, found, n, &score));
     EXPECT_SENTENCE(cx, "detection 0 has a number that is not finite");
     heed_object_set_free(cx, set);

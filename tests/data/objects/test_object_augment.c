@@ -109,7 +109,7 @@ static void test_refused(void **state) {
     heed_ctx *cx = open_context();
     const heed_object_augment wrong[] = {{.flip = 1.5},
                                          {.crop_low = -1},
-                                         {.keep = NAN},
+                                         {.keep = (double)NAN},
                                          {.scale_low = 2, .scale_high = 1},
                                          {.scale_low = 0, .scale_high = 1},
                                          {.hue = 1}};

@@ -6,6 +6,7 @@
  * nothing but the length of the blocks of k touches the order in which an element is summed, so the cut may follow
  * threads and caches freely. */
 #include "kernel/gemm.h"
+#include "base/vectors.h"
 #include "kernel/ints.h"
 #include <pthread.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static void normalise(const struct isa *isa, const struct gemm *g, int64_t m0, i
             isa->conv_finish(c, c, n, scale[i], shift[i], g->more ? g->more + i * g->ldc + n0 : NULL, g->act);
             continue;
         }
-#pragma omp simd
+        VECTORS
         for (int64_t k = 0; k < n; k++) c[k] = c[k] * scale[n0 + k] + shift[n0 + k];
         if (g->act != ACT_NONE) isa->bias_act(c, n, 1, n, NULL, g->act, NULL);
     }

@@ -71,7 +71,7 @@ typedef struct heed_attended {
     int64_t height, width;            /* of a picture, as the model is given it; 0: there is none */
     int n;
     const heed_attended_site *sites; /* in the order in which they were computed */
-    int64_t n_objects;               /* one for each query of a model that finds objects, the surest first */
+    int64_t n_objects;               /* one for each query of a model that finds objects, the highest score first */
     const heed_attended_object *objects;
     struct attended *own;
 } heed_attended;

@@ -17,12 +17,12 @@ extern "C" {
 
 typedef struct heed_detect_opts {
     double threshold; /* scores are above it */
-    int64_t most;     /* of a picture, those of the highest scores; 0: 100 */
+    int64_t top;      /* at most so many of a picture, those of the highest scores; 0: 100 */
 } heed_detect_opts;
 #define HEED_DETECT_THRESHOLD 0.5 /* as transformers' processors have it */
 
-/* The objects in n pictures, picture after picture (`picture` counts them from 0), the surest first; boxes are in
- * pixels of the picture as it is given, and may reach out of it. Scores are those of transformers'
+/* The objects in n pictures, picture after picture (`picture` counts them from 0), the highest score first; boxes are
+ * in pixels of the picture as it is given, and may reach out of it. Scores are those of transformers'
  * post_process_object_detection: of models with a class "no object" each query's largest probability but for that one;
  * of others (Conditional DETR) the sigmoid of each class of each query. opts NULL: above HEED_DETECT_THRESHOLD. As many
  * as *found, to be freed with heed_mem_free; NULL when something failed. */

@@ -311,7 +311,7 @@ HEED_API bool heed_plot_picture_sheet(heed_figure *f, const float *weights, cons
 struct heed_detection;
 typedef struct heed_detections_look {
     const struct heed_image *picture;   /* grey or RGB */
-    const struct heed_detection *found; /* the surest first (heed/objects.h), boxes in pixels of the picture */
+    const struct heed_detection *found; /* the highest score first (heed/objects.h), boxes in pixels of the picture */
     int64_t n;
     const char *const *names; /* of the classes; NULL: numbered */
     const char *title;        /* NULL: none */

@@ -5,7 +5,7 @@
 #include "kernel/rows.h"
 #include <string.h>
 
-#define MOST (MAX_OUTLOOK * MAX_OUTLOOK)
+#define MAX_TAPS (MAX_OUTLOOK * MAX_OUTLOOK)
 
 struct job {
     const struct outlook *o;
@@ -16,7 +16,7 @@ struct job {
 
 /* The places of a window that lie in the picture: their taps, and where they are, in places from the corner. */
 struct window {
-    int64_t n, tap[MOST], at[MOST];
+    int64_t n, tap[MAX_TAPS], at[MAX_TAPS];
 };
 
 static void find_window(const struct outlook *o, int64_t number, struct window *to) {
@@ -33,7 +33,7 @@ static void find_window(const struct outlook *o, int64_t number, struct window *
 }
 
 /* The weights of these places alone, (n,n): w itself where all are in the picture. */
-static const float *weights_of(const struct window *a, int64_t taps, const float *w, float room[MOST * MOST]) {
+static const float *weights_of(const struct window *a, int64_t taps, const float *w, float room[MAX_TAPS * MAX_TAPS]) {
     if (a->n == taps) return w;
     for (int64_t i = 0; i < a->n; i++)
         for (int64_t j = 0; j < a->n; j++) room[i * a->n + j] = w[a->tap[i] * taps + a->tap[j]];
@@ -45,8 +45,8 @@ static void forward_heads(const void *arg, int64_t first, int64_t count) {
     const struct outlook *const o = j->o;
     const int64_t taps = o->kernel[0] * o->kernel[1], places = o->in[0] * o->in[1], windows = o->out[0] * o->out[1];
     const int64_t C = o->heads * o->size;
-    float room[MOST * MOST], *to[MOST];
-    const float *from[MOST];
+    float room[MAX_TAPS * MAX_TAPS], *to[MAX_TAPS];
+    const float *from[MAX_TAPS];
     struct window a;
     for (int64_t head = first; head < first + count; head++) {
         const int64_t b = head / o->heads, h = head % o->heads, offset = b * places * C + h * o->size;
@@ -71,7 +71,7 @@ void kernel_outlook(struct pool *pool, const struct outlook *o, float *y, const 
 /* dw of a window and head; places beyond the borders have none. */
 static void weights_grad(const struct window *a, int64_t taps, const float *const *dy, const float *const *v,
                          int64_t size, float *dw, bool add) {
-    float room[MOST * MOST];
+    float room[MAX_TAPS * MAX_TAPS];
     isa_get()->outlook_dots(room, dy, v, a->n, size);
     if (!add) memset(dw, 0, (size_t)(taps * taps) * sizeof *dw);
     for (int64_t i = 0; i < a->n; i++)
@@ -83,8 +83,8 @@ static void backward_heads(const void *arg, int64_t first, int64_t count) {
     const struct outlook *const o = j->o;
     const int64_t taps = o->kernel[0] * o->kernel[1], places = o->in[0] * o->in[1], windows = o->out[0] * o->out[1];
     const int64_t C = o->heads * o->size;
-    float room[MOST * MOST], turned[MOST * MOST], *to[MOST];
-    const float *dy[MOST], *v[MOST];
+    float room[MAX_TAPS * MAX_TAPS], turned[MAX_TAPS * MAX_TAPS], *to[MAX_TAPS];
+    const float *dy[MAX_TAPS], *v[MAX_TAPS];
     struct window a;
     for (int64_t head = first; head < first + count; head++) {
         const int64_t b = head / o->heads, h = head % o->heads, offset = b * places * C + h * o->size;

@@ -18,7 +18,7 @@
 #define ROWS_ONCE 16                 /* rows of weights of a task */
 #define MAX_OUTS  64                 /* channels of a task, of several threads */
 #define AT_A_TIME 256                /* parts, or those of one picture: sums of all would take much memory */
-#define MOST_FEW  64                 /* parts that are few */
+#define MAX_FEW   64                 /* parts that are few */
 #define FEW_ROOM  ((int64_t)1 << 17) /* floats of transformed weights and sums that stay in L2 */
 #define WEIGHTS   400                /* multiply-adds that transforming a kernel costs as much as */
 #define FEWEST    16                 /* channels from which on it pays */
@@ -62,7 +62,7 @@ static int64_t spread(int64_t n) { return round_up(n, LANES) + LANES; }
 static int64_t few_outs(const struct conv *c, int64_t columns) {
     int64_t down, across;
     const int64_t outs = FEW_ROOM / (POINTS * (c->ins + columns)) / 12 * 12;
-    return columns > MOST_FEW || outs < 12 || c->batch * parts_of(c, &down, &across) > MOST_FEW
+    return columns > MAX_FEW || outs < 12 || c->batch * parts_of(c, &down, &across) > MAX_FEW
                ? 0
                : min64(outs, round_up(ceil_div(c->outs, 2), 12));
 }

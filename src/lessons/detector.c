@@ -30,7 +30,7 @@ static void draw_ground(uint8_t *to, struct draws *d) {
 }
 
 /* One shape, away from those before it. False: there was no room. */
-static bool place(struct scenes *s, int64_t i, struct draws *d, double circle[SCENE_MOST][3]) {
+static bool place(struct scenes *s, int64_t i, struct draws *d, double circle[MAX_SHAPES][3]) {
     const int64_t at = s->objects[i];
     const double radius = between(d, 6, 10);
     const int kind = (int)(between(d, 0, SCENE_CLASSES));
@@ -59,7 +59,7 @@ bool scenes_draw(struct lesson_run *r, uint64_t seed, int64_t n, struct scenes *
                          .objects = lesson_room(r, n, sizeof *s->objects)};
     if (heed_failed(r->cx) || !pictures_make(r, n, SCENE_SIDE, 3, SCENE_CLASSES, &s->p)) return false;
     for (int64_t i = 0; i < n; i++) {
-        double circle[SCENE_MOST][3];
+        double circle[MAX_SHAPES][3];
         struct draws d = {seed, 9000 + (uint64_t)i, 0};
         draw_ground(pictures_at(&s->p, i), &d);
         const int wanted = chance(&d) < 0.5 ? 1 : 2;

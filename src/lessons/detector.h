@@ -5,14 +5,14 @@
 
 #include "lessons/vit.h"
 
-enum { SCENE_SIDE = 48, SCENE_CLASSES = 3, SCENE_MOST = 2, DETECTOR_GRID = 12, DETECTOR_QUERIES = 6 };
+enum { SCENE_SIDE = 48, SCENE_CLASSES = 3, MAX_SHAPES = 2, DETECTOR_GRID = 12, DETECTOR_QUERIES = 6 };
 enum { DETECTOR_CELLS = DETECTOR_GRID * DETECTOR_GRID };
 
 /* Boxes are centre x, y, width, height from 0 to 1. */
 struct scenes {
     struct pictures p;
-    int32_t (*label)[SCENE_MOST];
-    float (*box)[SCENE_MOST][4];
+    int32_t (*label)[MAX_SHAPES];
+    float (*box)[MAX_SHAPES][4];
     int64_t *objects;
 };
 extern const char *const scene_names[SCENE_CLASSES];

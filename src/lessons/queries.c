@@ -78,7 +78,7 @@ static void measure(const struct scenes *s, struct moment *m) {
 
 struct chosen {
     int64_t picture;
-    int query[SCENE_MOST + 1]; /* of its objects, and one that found nothing */
+    int query[MAX_SHAPES + 1]; /* of its objects, and one that found nothing */
 };
 
 static float surest(const struct seen *s, int q) { return s->p[q][lesson_winner(s->p[q], SCENE_CLASSES)]; }
@@ -88,10 +88,10 @@ static struct chosen choose(const struct scenes *s, const struct seen *seen) {
     struct chosen best = {.picture = 0};
     double most = -1;
     for (int64_t i = 0; i < TESTS; i++) {
-        int q[SCENE_MOST + 1] = {0};
+        int q[MAX_SHAPES + 1] = {0};
         double least = 1;
-        if (s->objects[i] < SCENE_MOST || s->label[i][0] == s->label[i][1]) continue;
-        for (int k = 0; k < SCENE_MOST; k++) {
+        if (s->objects[i] < MAX_SHAPES || s->label[i][0] == s->label[i][1]) continue;
+        for (int k = 0; k < MAX_SHAPES; k++) {
             q[k] = query_of(&seen[i], s->box[i][k], s->label[i][k]);
             least = fmin(least, overlap(seen[i].box[q[k]], s->box[i][k]));
         }
@@ -136,9 +136,9 @@ static void draw_look(heed_panel *p, const struct scenes *s, const struct seen *
 
 static void draw_looks(struct lesson_run *r, const struct scenes *s, const struct moment *m, const struct chosen *c) {
     heed_figure *const f = lesson_figure(r, 860, 720);
-    heed_figure_grid(f, SCENE_MOST + 1, MOMENTS);
+    heed_figure_grid(f, MAX_SHAPES + 1, MOMENTS);
     heed_figure_title(f, "What three queries look at, and the boxes that they say");
-    for (int k = 0; k <= SCENE_MOST; k++)
+    for (int k = 0; k <= MAX_SHAPES; k++)
         for (int i = 0; i < MOMENTS; i++) {
             heed_panel *const p = heed_figure_panel(f, k, i);
             char title[64];

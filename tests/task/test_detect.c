@@ -299,7 +299,7 @@ static void test_sigmoid(void **state) {
     "set=d_model=8", "set=backbone_config.hidden_sizes=4,8", "set=backbone_config.embedding_size=4",                   \
         "set=backbone_config.depths=1,1", "set=encoder_layers=1", "set=decoder_layers=1", "set=encoder_ffn_dim=8",     \
         "set=decoder_ffn_dim=8", "set=encoder_attention_heads=2", "set=decoder_attention_heads=2",                     \
-        "set=num_queries=5", "size=32", "steps=2", "batch=2", "force"
+        "set=num_queries=5", "shortest-edge=32", "steps=2", "batch=2", "force"
 
 static heed_loop_end train(heed_ctx *cx, const char *data, const char *out, const char *const *options) {
     heed_run *const run =
@@ -360,9 +360,9 @@ static void test_refused(void **state) {
     const struct {
         const char *const options[4];
         const char *sentence;
-    } cases[] = {{{"box-noise=0.3", NULL}, "--box-noise needs --denoising-groups"},
-                 {{"crop-least=0.3", NULL}, "--crop-least needs --crop"},
-                 {{"size=40", "longest=30", NULL}, "--longest 30 is less than the shorter side, 40"},
+    } cases[] = {{{"box-noise-scale=0.3", NULL}, "--box-noise-scale needs --denoising-groups"},
+                 {{"crop-min-scale=0.3", NULL}, "--crop-min-scale needs --crop"},
+                 {{"shortest-edge=40", "longest-edge=30", NULL}, "--longest-edge 30 is less than the shorter side, 40"},
                  {{"model=vit", NULL}, "vit cannot be trained to detect"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(train(cx, "shapes", in_folder("none"), cases[i].options), HEED_LOOP_FAILED);

@@ -7,14 +7,14 @@
 #include <limits.h>
 #include <string.h>
 
-enum { MOST_DRAWN = 64 };
+enum { MAX_DRAWN = 64 };
 
 /* clang-format off */
 static const heed_field options[] = {
     {.name = "threshold", .letter = 't', .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "X", .high = 1,
      .help = "objects whose score is above X"},
-    {.name = "most", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .low = 1, .high = 1e6,
-     .help = "at most N objects of a picture, the surest first"},
+    {.name = "top", .kind = HEED_FIELD_INT, .standard = "100", .value = "N", .low = 1, .high = 1e6,
+     .help = "at most N objects of a picture, the highest scores first"},
     {.name = "figures", .kind = HEED_FIELD_TABLE, .table = picture_options},
     STRICT_OPTION,
     JSON_OPTION,
@@ -24,10 +24,10 @@ static const heed_field options[] = {
 
 /* What is drawn at the end. */
 struct drawn {
-    heed_image picture[MOST_DRAWN];
-    char *path[MOST_DRAWN];
-    heed_detection *found[MOST_DRAWN];
-    int64_t objects[MOST_DRAWN];
+    heed_image picture[MAX_DRAWN];
+    char *path[MAX_DRAWN];
+    heed_detection *found[MAX_DRAWN];
+    int64_t objects[MAX_DRAWN];
     int n;
 };
 
@@ -57,7 +57,7 @@ static void print_json(const struct each_picture *e, const char *path, const hee
 /* Keeps what is to be drawn. */
 static bool keep(struct each_picture *e, int64_t i, const heed_detection *found, int64_t n) {
     struct drawn *const d = e->own;
-    if (!pictures_asked(e->o) || d->n == MOST_DRAWN) return true;
+    if (!pictures_asked(e->o) || d->n == MAX_DRAWN) return true;
     heed_detection *const copy = heed_mem_new(e->cx, (size_t)(n + 1) * sizeof *copy);
     char *const path = heed_mem_new(e->cx, strlen(e->path[i]) + 1);
     if (copy) memcpy(copy, found, (size_t)n * sizeof *copy);
@@ -69,7 +69,7 @@ static bool keep(struct each_picture *e, int64_t i, const heed_detection *found,
 }
 
 static bool answer(struct each_picture *e, int64_t first, int64_t n) {
-    const heed_detect_opts opts = {option_number(e->o, "threshold"), option_int(e->o, "most")};
+    const heed_detect_opts opts = {option_number(e->o, "threshold"), option_int(e->o, "top")};
     int64_t all = 0, at = 0;
     heed_detection *const found = heed_detect_pictures(e->cx, e->m, e->picture + first, n, &opts, &all);
     const bool json = option_flag(e->o, "json"), text = !pictures_take_standard(e->o);
@@ -85,7 +85,7 @@ static bool answer(struct each_picture *e, int64_t first, int64_t n) {
 }
 
 static bool draw(const struct each_picture *e, const struct drawn *d) {
-    heed_detections_look look[MOST_DRAWN];
+    heed_detections_look look[MAX_DRAWN];
     for (int i = 0; i < d->n; i++)
         look[i] = (heed_detections_look){.picture = &d->picture[i],
                                          .found = d->found[i],
@@ -125,7 +125,8 @@ const struct command detect_command = {
     .about =
         "Finds objects with a model that 'heed train detect' made, or with a directory of transformers' (DETR, "
         "Conditional DETR, Table Transformer, YOLOS). A line for each object: path, class, score, and its box, x0 y0 "
-        "x1 y1 in pixels of the picture, with tabs between them; the surest first. Without pictures their paths come "
+        "x1 y1 in pixels of the picture, with tabs between them; the highest score first. Without pictures their paths "
+        "come "
         "from "
         "standard input, a line each.\n\n"
         "--json prints an object for each picture. --png, --svg and --pdf draw boxes and labels over the pictures, of "

@@ -31,7 +31,7 @@ static bool make_room(struct coco_room *r, int64_t truths) {
     if (truths <= r->truths && r->overlap) return true;
     coco_room_free(r);
     r->truths = 2 * truths + 16;
-    r->overlap = data_room(r->cx, r->truths, COCO_MOST, sizeof *r->overlap);
+    r->overlap = data_room(r->cx, r->truths, MAX_DETECTIONS, sizeof *r->overlap);
     r->order = data_room(r->cx, r->truths, 1, sizeof *r->order);
     r->taken = data_room(r->cx, r->truths, 1, sizeof *r->taken);
     r->ignored = data_room(r->cx, r->truths, 1, sizeof *r->ignored);
@@ -72,7 +72,7 @@ static int64_t best(const struct coco_room *r, const heed_object *const *truth, 
 bool coco_match(struct coco_room *r, const heed_detection *const *found, int64_t n, const heed_object *const *truth,
                 int64_t m, struct coco_mark *marks, int64_t counted[COCO_AREAS]) {
     if (!make_room(r, m)) return false;
-    if (n > COCO_MOST) n = COCO_MOST;
+    if (n > MAX_DETECTIONS) n = MAX_DETECTIONS;
     for (int64_t d = 0; d < n; d++) {
         marks[d] = (struct coco_mark){.score = found[d]->score, .place = d};
         for (int64_t g = 0; g < m; g++) r->overlap[d * m + g] = overlap(found[d]->box, truth[g]->box, truth[g]->crowd);

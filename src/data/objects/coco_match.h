@@ -4,7 +4,7 @@
 
 #include "heed/objects.h"
 
-enum { COCO_AREAS = 4, COCO_OVERLAPS = 10, COCO_RECALLS = 101, COCO_MOST = 100 };
+enum { COCO_AREAS = 4, COCO_OVERLAPS = 10, COCO_RECALLS = 101, MAX_DETECTIONS = 100 };
 
 /* What is known of a detection after matching: bit 10 area + overlap. */
 struct coco_mark {
@@ -23,9 +23,8 @@ struct coco_room {
 };
 void coco_room_free(struct coco_room *r);
 
-/* Of n detections by falling score, of which the first COCO_MOST count, and m truths; counted[area] grows by the truths
- * that are not ignored. Fills the marks of as
- * many detections as count, except for their picture. */
+/* Of n detections by falling score, of which the first MAX_DETECTIONS count, and m truths; counted[area] grows by the
+ * truths that are not ignored. Fills the marks of as many detections as count, except for their picture. */
 bool coco_match(struct coco_room *r, const heed_detection *const *found, int64_t n, const heed_object *const *truth,
                 int64_t m, struct coco_mark *marks, int64_t counted[COCO_AREAS]);
 

@@ -106,7 +106,7 @@ static bool sort_items(heed_ctx *cx, struct items *s) {
 static bool take_truths(struct measure *m) {
     int64_t room = 0, n;
     if (m->set->drawn) {
-        room = m->n_rows * SCENE_MOST;
+        room = m->n_rows * MAX_SHAPES;
         m->drawn = data_room(m->cx, room, 1, sizeof *m->drawn);
         if (!m->drawn) return false;
     } else {
@@ -115,7 +115,7 @@ static bool take_truths(struct measure *m) {
     m->truths.list = data_room(m->cx, room, 1, sizeof *m->truths.list);
     if (!m->truths.list) return false;
     for (int64_t i = 0; i < m->n_rows; i++) {
-        const heed_object *o = object_truths(m->set, m->rows[i], m->set->drawn ? m->drawn + i * SCENE_MOST : NULL, &n);
+        const heed_object *o = object_truths(m->set, m->rows[i], m->set->drawn ? m->drawn + i * MAX_SHAPES : NULL, &n);
         for (int64_t k = 0; k < n; k++)
             m->truths.list[m->truths.n++] =
                 (struct item){.label = o[k].label, .picture = m->rows[i], .place = k, .of = &o[k]};
@@ -161,7 +161,7 @@ static int64_t match_class(struct measure *m, int64_t t, int64_t t_end, int64_t 
         if (!coco_match(&m->room, (const heed_detection *const *)(found->of + d), seen,
                         (const heed_object *const *)(truths->of + t), own, m->marks + n, counted))
             return 0;
-        const int64_t kept = seen < COCO_MOST ? seen : COCO_MOST;
+        const int64_t kept = seen < MAX_DETECTIONS ? seen : MAX_DETECTIONS;
         for (int64_t i = 0; i < kept; i++) m->marks[n + i].picture = picture;
         n += kept;
         t += own;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BYTES ((size_t)4 << 30)
+#define MAX_BYTES ((size_t)4 << 30)
 enum { AT_ONCE = 1 << 14 };
 
 struct category {
@@ -98,7 +98,7 @@ static bool read_image(struct coco *c) {
     }
     const int64_t i = c->list.pictures;
     bool ok = has(c, "images", i, found, names);
-    if (ok && (width < 0 || width > OBJECT_MOST_SIDE || height < 0 || height > OBJECT_MOST_SIDE))
+    if (ok && (width < 0 || width > OBJECT_MAX_SIDE || height < 0 || height > OBJECT_MAX_SIDE))
         ok = heed_fail(c->cx, HEED_ERR_FORMAT, "%s: images[%lld] is said to have %lld x %lld pixels", s->name,
                        (long long)i, (long long)width, (long long)height);
     ok = ok && object_list_add_picture(&c->list, id, path, width, height);
@@ -263,7 +263,7 @@ static bool name_classes(struct coco *c, const char *const *known, heed_object_s
 
 bool coco_read(heed_ctx *cx, const char *path, const heed_object_set_opts *opts, heed_object_set *set) {
     size_t size;
-    unsigned char *text = file_read_regular(cx, path, MOST_BYTES, &size);
+    unsigned char *text = file_read_regular(cx, path, MAX_BYTES, &size);
     if (!text) return false;
     struct coco c = {.cx = cx, .list = {.cx = cx, .file = path}};
     json_scan_begin(cx, &c.scan, path, (const char *)text, size);

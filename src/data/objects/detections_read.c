@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BYTES ((size_t)4 << 30)
+#define MAX_BYTES ((size_t)4 << 30)
 enum { AT_ONCE = 1 << 14 };
 
 /* A number of the file and the place that it stands for. */
@@ -101,7 +101,7 @@ heed_detection *heed_detections_read(heed_ctx *cx, const heed_object_set *set, c
     if (n) *n = 0;
     if (heed_failed(cx)) return NULL;
     if (!set || !path || !n) return heed_fail(cx, HEED_ERR_USAGE, "detections_read: the set, path or n is NULL"), NULL;
-    unsigned char *text = file_read_regular(cx, path, MOST_BYTES, &size);
+    unsigned char *text = file_read_regular(cx, path, MAX_BYTES, &size);
     if (!text) return NULL;
     struct reader r = {.cx = cx, .set = set};
     json_scan_begin(cx, &r.scan, path, (const char *)text, size);

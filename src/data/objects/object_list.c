@@ -123,7 +123,7 @@ static bool take_pictures(struct object_list *l, const heed_object_set_opts *opt
         set->hash = data_hash(set->hash, p->path, strlen(p->path));
         set->hash = data_hash(set->hash, &p->id, sizeof p->id);
         if (unseen && (p->width == 0 || p->height == 0))
-            p->width = p->height = OBJECT_MOST_SIDE; /* nothing is cut off */
+            p->width = p->height = OBJECT_MAX_SIDE; /* nothing is cut off */
         if (!unseen) {
             char *whole = heed_mem_new(l->cx, strlen(path) + 1);
             if (!whole) return false;

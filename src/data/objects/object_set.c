@@ -102,7 +102,7 @@ static bool read_file(heed_ctx *cx, const struct object_picture *p, heed_image *
 
 bool heed_object_set_read(heed_ctx *cx, const heed_object_set *set, int64_t i, heed_image *picture,
                           heed_object **objects, int64_t *n) {
-    heed_object own[SCENE_MOST];
+    heed_object own[MAX_SHAPES];
     int64_t truths;
     if (picture) *picture = (heed_image){0};
     if (objects) *objects = NULL;

@@ -6,7 +6,7 @@
 #include "data/objects/scene.h"
 #include "heed/objects.h"
 
-enum { OBJECT_MOST_SIDE = 1 << 24 }; /* of a picture */
+enum { OBJECT_MAX_SIDE = 1 << 24 }; /* of a picture */
 
 /* Of a file. */
 struct object_picture {
@@ -37,7 +37,7 @@ struct heed_object_set {
 /* Cuts off what lies outside of the picture. false: nothing is left. */
 bool object_clip(double box[4], double width, double height);
 /* The truths of picture i as they are written, also those of no size; of drawn pictures into `own`, which has room for
- * SCENE_MOST. */
+ * MAX_SHAPES. */
 const heed_object *object_truths(const heed_object_set *set, int64_t i, heed_object *own, int64_t *n);
 /* By its name, or another usual one, such as dev; SCENE_PARTS: there is none of that name. */
 enum scene_part object_part(const char *part);

@@ -15,7 +15,7 @@ const char *const scene_size_names[SCENE_SIZES] = {"small", "medium", "large"};
 static const float colours[SCENE_COLOURS][3] = {{24, 24, 24},   {45, 80, 205}, {35, 150, 60},   {238, 128, 25},
                                                 {135, 50, 165}, {205, 35, 40}, {240, 240, 240}, {238, 215, 50}};
 /* The shorter side of the box. Between two sizes is a gap, so that their names mean something. */
-static const float sides[SCENE_SIZES][2] = {{SCENE_LEAST_SIDE, 20}, {23, 30}, {33, 44}};
+static const float sides[SCENE_SIZES][2] = {{SCENE_MIN_SIDE, 20}, {23, 30}, {33, 44}};
 
 static float channel(float v) { return v < 0.0f ? 0.0f : v > 255.0f ? 255.0f : v; }
 
@@ -90,10 +90,10 @@ static void draw_ground(struct draws *d, struct scene *s) {
 
 void scene_make(uint64_t seed, enum scene_part part, int64_t i, struct scene *out) {
     struct draws d = {.seed = seed, .stream = STREAMS + ((uint64_t)part << 56) + 2 * (uint64_t)i};
-    uint8_t cover[SCENE_MOST][SCENE_PIXELS];
+    uint8_t cover[MAX_SHAPES][SCENE_PIXELS];
     *out = (struct scene){.seed = seed, .stream = d.stream + 1};
     draw_ground(&d, out);
-    const int wanted = 1 + draw_index(&d, SCENE_MOST);
+    const int wanted = 1 + draw_index(&d, MAX_SHAPES);
     for (int tries = 0; out->objects < wanted && tries < TRIES; tries++) {
         const int k = out->objects;
         draw_object(&d, &out->object[k]);

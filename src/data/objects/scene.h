@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { SCENE_SIDE = 96, SCENE_PIXELS = SCENE_SIDE * SCENE_SIDE, SCENE_MOST = 4, SCENE_LEAST_SIDE = 14 };
+enum { SCENE_SIDE = 96, SCENE_PIXELS = SCENE_SIDE * SCENE_SIDE, MAX_SHAPES = 4, SCENE_MIN_SIDE = 14 };
 #define SCENE_VISIBLE 0.6f /* of each shape, at least */
 
 /* In the order of the alphabet, which is that of classes. */
@@ -34,7 +34,7 @@ struct scene_object {
 
 struct scene {
     int objects;
-    struct scene_object object[SCENE_MOST]; /* a later one covers those before it */
+    struct scene_object object[MAX_SHAPES]; /* a later one covers those before it */
     /* The ground: from one colour to another in a direction, with clouds and grain. */
     float ground[2][3];
     struct point slope;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 100 /* objects of a picture */
+#define TOP 100 /* objects of a picture */
 
 /* A class of a query. */
 struct candidate {
@@ -16,7 +16,7 @@ struct candidate {
     int32_t query, label;
 };
 
-/* The surest first; of equals the earlier query, and class. */
+/* The highest score first; of equals the earlier query, and class. */
 static int by_score(const void *a, const void *b) {
     const struct candidate *const x = a, *const y = b;
     if (x->score != y->score) return x->score > y->score ? -1 : 1;
@@ -66,7 +66,7 @@ static heed_detection in_pixels(const struct candidate *c, const float *box, con
 
 static bool add(heed_ctx *cx, struct detections *to, const float *logits, const float *boxes, int64_t Q, int64_t width,
                 int64_t classes, const int64_t size[2], int64_t picture, const heed_detect_opts *o) {
-    const int64_t most = o->most > 0 ? o->most : MOST;
+    const int64_t top = o->top > 0 ? o->top : TOP;
     float *const own = heed_mem_new(cx, (size_t)(Q * width) * sizeof *own);
     struct candidate *const c = heed_mem_new(cx, (size_t)(Q * width) * sizeof *c);
     bool ok = own && c;
@@ -75,8 +75,8 @@ static bool add(heed_ctx *cx, struct detections *to, const float *logits, const 
     if (ok) {
         const int64_t n = width == classes ? all_of_each(own, Q, classes, c) : best_of_each(own, Q, classes, c);
         qsort(c, (size_t)n, sizeof *c, by_score);
-        ok = make_room(cx, to, n < most ? n : most);
-        for (int64_t i = 0; ok && i < n && i < most && (double)c[i].score > o->threshold; i++)
+        ok = make_room(cx, to, n < top ? n : top);
+        for (int64_t i = 0; ok && i < n && i < top && (double)c[i].score > o->threshold; i++)
             to->at[to->n++] = in_pixels(&c[i], boxes + 4 * c[i].query, size, picture);
     }
     heed_mem_free(cx, own);

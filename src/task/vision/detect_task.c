@@ -4,11 +4,11 @@
 /* clang-format off */
 const heed_field object_fields[] = {
     {.name = "pictures", .kind = HEED_FIELD_GROUP},
-    {.name = "size", .kind = HEED_FIELD_INT, .value = "N", .low = 8, .high = 8192,
+    {.name = "shortest-edge", .kind = HEED_FIELD_INT, .value = "N", .low = 8, .high = 8192,
      .help = "resize pictures in proportion until their shorter side has N pixels; by default as many as the first "
              "picture's has, at most 800; with --init as DIR says"},
-    {.name = "longest", .kind = HEED_FIELD_INT, .value = "N", .low = 8, .high = 16384,
-     .help = "but the longer side at most N; by default 5/3 of --size"},
+    {.name = "longest-edge", .kind = HEED_FIELD_INT, .value = "N", .low = 8, .high = 16384,
+     .help = "but the longer side at most N; by default 5/3 of the shorter one"},
     {.name = "padded-boxes",
      .help = "in a batch with pictures of several sizes, boxes are relative to the padded picture, as transformers' "
              "processors write them, and not to the picture, as in the paper"},
@@ -17,30 +17,30 @@ const heed_field object_fields[] = {
      .help = "probability of a horizontal flip"},
     {.name = "crop", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "P", .high = 1,
      .help = "probability of a random crop, in which at least one object stays"},
-    {.name = "crop-least", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "X", .low = 0.01, .high = 1,
-     .help = "least side of a crop, as a part of the picture's"},
+    {.name = "crop-min-scale", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "X", .low = 0.01, .high = 1,
+     .help = "minimum side of a crop, as a fraction of the picture's"},
     {.name = "scale", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 0.95,
-     .help = "the picture is drawn larger or smaller within its borders, by a factor within 1 - X and 1 + X"},
+     .help = "scale jitter: the picture is enlarged or shrunk within its borders, by a factor within 1 - X and 1 + X"},
     {.name = "jitter", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 1,
      .help = "colour jitter: brightness, contrast and saturation change by a factor within 1 - X and 1 + X"},
     {.name = "hue", .kind = HEED_FIELD_NUMBER, .standard = "0", .value = "X", .high = 0.5,
-     .help = "colour jitter: hue changes by at most this part of the circle"},
+     .help = "colour jitter: hue changes by at most this fraction of the circle"},
     {.name = "denoising queries", .kind = HEED_FIELD_GROUP},
     {.name = "denoising-groups", .kind = HEED_FIELD_INT, .standard = "0", .value = "N", .high = 100,
-     .help = "denoising queries (DN-DETR): N disturbed copies of each object are restored beside the matching, which "
-             "then settles sooner; only in training; 0: none"},
-    {.name = "box-noise", .kind = HEED_FIELD_NUMBER, .standard = "0.4", .value = "X", .high = 1,
-     .help = "how far boxes are disturbed: centres by at most X of half a side, sides by at most X of themselves"},
-    {.name = "label-noise", .kind = HEED_FIELD_NUMBER, .standard = "0.2", .value = "P", .high = 1,
-     .help = "probability that the class of a copy is drawn anew"},
+     .help = "denoising queries (DN-DETR): N noised copies of each object are reconstructed beside the matching, "
+             "which then converges sooner; only in training; 0: none"},
+    {.name = "box-noise-scale", .kind = HEED_FIELD_NUMBER, .standard = "0.4", .value = "X", .high = 1,
+     .help = "how far boxes of noised copies move: centres by at most X of half a side, sides by at most X of themselves"},
+    {.name = "label-noise-ratio", .kind = HEED_FIELD_NUMBER, .standard = "0.2", .value = "P", .high = 1,
+     .help = "probability that a noised copy gets a random class"},
     {.name = "backbone", .kind = HEED_FIELD_GROUP},
     {.name = "init-backbone", .kind = HEED_FIELD_FILE, .value = "DIR",
      .help = "start from the convolutions of a residual network that classifies pictures, of the same layout and sizes"},
     {.name = "backbone-lr", .kind = HEED_FIELD_NUMBER, .standard = "1", .tuned = "0.1", .value = "X", .high = 100,
-     .help = "learning rate of the backbone, as a part of the others'; 0: it does not learn"},
+     .help = "learning rate of the backbone, as a fraction of the others'; 0: it is not trained"},
     {.name = "batch-norms", .kind = HEED_FIELD_CHOICE, .value = "KIND", .choices = "live frozen",
-     .help = "whether batch norms of the backbone learn and take the statistics of the batch; by default live without "
-             "--init and --init-backbone, since fresh ones normalise nothing, and frozen with them"},
+     .help = "whether batch norms of the backbone are trained and take the statistics of the batch; by default live "
+             "without --init and --init-backbone, since fresh ones normalise nothing, and frozen with them"},
     {.name = NULL},
 };
 
@@ -80,17 +80,17 @@ const heed_task task_of_detect = {
     .name = "detect",
     .summary = "objects in pictures",
     .about =
-        "Trains a model to find objects: a class and a box for each. Queries look at the picture, and each says what "
-        "it "
-        "found, or that it found nothing; training matches them with the objects, whose order does not matter. The "
-        "metric is COCO's average precision, AP.\n\n"
-        "Without --init the model is small and learns on a CPU: a residual network of two stages, 3 layers of encoder "
-        "and decoder with 128 numbers, 20 queries; --set overrides each. conditional_detr, whose queries look where "
-        "they begin, learns much sooner than plain detr. Batch norms learn, and their running statistics are what the "
-        "directory holds. With --init they are frozen, as in transformers, where the backbone of a directory is "
-        "frozen too: --freeze '*backbone*' does that.\n\n"
-        "Boxes of a table are x0 y0 x1 y1 or whatever its header says; boxes are cut at the borders of their picture, "
-        "and crowds of COCO are not learnt from. What was left out is said.",
+        "Trains a model to detect objects: a class and a bounding box for each. Object queries attend to the picture, "
+        "and each predicts an object or \"no object\"; training matches them with the objects by the assignment of "
+        "lowest cost (Hungarian matching), so that their order does not matter. The metric is COCO's average "
+        "precision, AP.\n\n"
+        "Without --init the model is small and trains on a CPU: a residual network of two stages as the backbone, "
+        "encoder and decoder of 3 layers of 128 numbers, 20 object queries; --set overrides each. conditional_detr "
+        "converges much sooner than plain detr. Batch norms are trained, and the directory holds their running "
+        "statistics. With --init they are frozen, as in transformers, which freezes the whole backbone of a directory "
+        "too: --freeze '*backbone*' does that.\n\n"
+        "Boxes of a table without a header are x, y, width, height; a header may name xmin, ymin, xmax, ymax. Boxes "
+        "are clipped at the borders of their picture, and COCO's crowds are left out of training; how many is said.",
     .examples = "heed train detect --data shapes --steps 3000 --out shapes\n"
                 "heed train detect --data shapes --denoising-groups 5 --out shapes\n"
                 "heed train detect --data coco --model detr --flip 0.5 --crop 0.5 --out coco-detr\n"

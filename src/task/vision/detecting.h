@@ -10,8 +10,8 @@ struct detections {
     int64_t n, room;
 };
 
-/* Adds what the outputs say of example b of a batch, which is picture `picture` of this height and width; the surest
- * first. classes: those of the model. */
+/* Adds what the outputs say of example b of a batch, which is picture `picture` of this height and width; the
+ * highest score first. classes: those of the model. */
 bool detections_add(heed_ctx *cx, struct detections *to, const heed_io *out, int64_t b, int64_t classes,
                     const int64_t size[2], int64_t picture, const heed_detect_opts *opts);
 

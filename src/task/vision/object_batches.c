@@ -68,7 +68,7 @@ static void free_example(heed_ctx *cx, struct example *e) {
     *e = (struct example){.n = 0};
 }
 
-/* Crowds are not learnt from. */
+/* Crowds are left out of training. */
 static int64_t without_crowds(heed_object *o, int64_t n) {
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++)

@@ -5,9 +5,9 @@
 
 #include "heed/objects.h"
 
-/* Denoising queries (Li et al. 2022): copies of a picture's objects whose boxes and classes are disturbed, to be
- * restored. The centre moves by at most box_noise of half the sides, the sides change by at most box_noise of
- * themselves; a class is drawn anew with probability label_noise. */
+/* Denoising queries (Li et al. 2022): noised copies of a picture's objects, to be reconstructed. The centre moves by at
+ * most box_noise of half the sides, the sides change by at most box_noise of themselves; a class is drawn anew with
+ * probability label_noise. */
 struct object_noise {
     int64_t groups; /* copies of each object; 0: none */
     double box, label;

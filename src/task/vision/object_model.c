@@ -173,7 +173,7 @@ static bool first_side(heed_ctx *cx, const heed_object_set *set, int64_t *side) 
 }
 
 bool object_processor(const heed_run *r, const heed_object_set *set, heed_image_processor *to) {
-    int64_t side = run_int(r, "size"), longest = run_int(r, "longest");
+    int64_t side = run_int(r, "shortest-edge"), longest = run_int(r, "longest-edge");
     if (run_init(r) && directory_has(run_init(r), PREPROCESSOR_FILE)) {
         if (!heed_image_processor_open(r->cx, run_init(r), to)) return false;
         to->channels = 3;
@@ -186,7 +186,7 @@ bool object_processor(const heed_run *r, const heed_object_set *set, heed_image_
     }
     if (longest == 0) longest = (5 * side + 2) / 3;
     if (longest < side)
-        return heed_fail(r->cx, HEED_ERR_USAGE, "train: --longest %lld is less than the shorter side, %lld",
+        return heed_fail(r->cx, HEED_ERR_USAGE, "train: --longest-edge %lld is less than the shorter side, %lld",
                          (long long)longest, (long long)side);
     return processor_of_class(r->cx, class_of(r->family), side, longest, to);
 }

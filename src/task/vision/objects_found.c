@@ -21,9 +21,9 @@ static void add_note(char *to, size_t room, int64_t n, const char *one, const ch
 void objects_say_notes(heed_ctx *cx, const char *name, const heed_object_set *set, bool crowds) {
     const heed_object_notes n = heed_object_set_notes(set);
     char text[400] = "";
-    add_note(text, sizeof text, n.clipped, "box", "boxes", "cut at the border of a picture");
+    add_note(text, sizeof text, n.clipped, "box", "boxes", "clipped at the border of a picture");
     add_note(text, sizeof text, n.empty, "box", "boxes", "of no size or outside of a picture left out");
-    if (crowds) add_note(text, sizeof text, n.crowds, "crowd", "crowds", "not learnt from");
+    if (crowds) add_note(text, sizeof text, n.crowds, "crowd", "crowds", "left out of training");
     add_note(text, sizeof text, n.pictures, "picture", "pictures", "not found and left out");
     if (*text) heed_note(cx, HEED_LOG_WARN, "%s: %s", name, text);
 }

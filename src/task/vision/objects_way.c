@@ -134,7 +134,7 @@ static void set_augment(const heed_run *r, heed_object_augment *to) {
     const double scale = run_number(r, "scale"), jitter = run_number(r, "jitter");
     *to = (heed_object_augment){.flip = run_number(r, "flip"),
                                 .crop = run_number(r, "crop"),
-                                .crop_low = run_number(r, "crop-least"),
+                                .crop_low = run_number(r, "crop-min-scale"),
                                 .scale_low = scale > 0 ? 1 - scale : 0,
                                 .scale_high = scale > 0 ? 1 + scale : 0,
                                 .brightness = jitter,
@@ -144,11 +144,12 @@ static void set_augment(const heed_run *r, heed_object_augment *to) {
 }
 
 static bool check(heed_run *r) {
-    static const char *const of_noise[] = {"box-noise", "label-noise"};
+    static const char *const of_noise[] = {"box-noise-scale", "label-noise-ratio"};
     for (int i = 0; i < 2; i++)
         if (run_given(r, of_noise[i]) && run_int(r, "denoising-groups") == 0)
             return run_misused(r, "--%s needs --denoising-groups", of_noise[i]);
-    if (run_given(r, "crop-least") && run_number(r, "crop") == 0) return run_misused(r, "--crop-least needs --crop");
+    if (run_given(r, "crop-min-scale") && run_number(r, "crop") == 0)
+        return run_misused(r, "--crop-min-scale needs --crop");
     if (run_init(r) && run_given(r, "init-backbone"))
         return run_misused(r, "--init and --init-backbone: only one of them makes sense");
     return true;
@@ -156,9 +157,18 @@ static bool check(heed_run *r) {
 
 /* What a checkpoint must agree with. */
 static void note_settings(const heed_run *r, struct objects *o) {
-    static const char *const fields[] = {"flip",      "crop",        "scale",       "jitter",
-                                         "hue",       "size",        "longest",     "denoising-groups",
-                                         "box-noise", "label-noise", "backbone-lr", "padded-boxes"};
+    static const char *const fields[] = {"flip",
+                                         "crop",
+                                         "scale",
+                                         "jitter",
+                                         "hue",
+                                         "shortest-edge",
+                                         "longest-edge",
+                                         "denoising-groups",
+                                         "box-noise-scale",
+                                         "label-noise-ratio",
+                                         "backbone-lr",
+                                         "padded-boxes"};
     const bool noise = o->batches.noise.groups > 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const bool flag = strcmp(fields[i], "padded-boxes") == 0;
@@ -167,7 +177,7 @@ static void note_settings(const heed_run *r, struct objects *o) {
         o->noted[o->n_noted++] = (struct object_training_setting){fields[i], value};
     }
     if (run_number(r, "crop") > 0)
-        o->noted[o->n_noted++] = (struct object_training_setting){"crop-least", run_number(r, "crop-least")};
+        o->noted[o->n_noted++] = (struct object_training_setting){"crop-min-scale", run_number(r, "crop-min-scale")};
 }
 
 static void set_batches(const heed_run *r, struct objects *o) {
@@ -179,8 +189,8 @@ static void set_batches(const heed_run *r, struct objects *o) {
     b->n = o->n_train;
     b->processor = &o->processor;
     b->augment = augments ? a : NULL;
-    b->noise =
-        (struct object_noise){run_int(r, "denoising-groups"), run_number(r, "box-noise"), run_number(r, "label-noise")};
+    b->noise = (struct object_noise){run_int(r, "denoising-groups"), run_number(r, "box-noise-scale"),
+                                     run_number(r, "label-noise-ratio")};
     b->padded_boxes = run_flag(r, "padded-boxes");
     b->shuffle = true;
     b->seed = heed_seed(r->cx);

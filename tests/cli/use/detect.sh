@@ -10,7 +10,7 @@ says_error() { # PATTERN
 }
 tiny="--set d_model=16 --set backbone_config.hidden_sizes=4,8 --set backbone_config.embedding_size=4 --set backbone_config.depths=1,1
     --set encoder_layers=1 --set decoder_layers=1 --set encoder_ffn_dim=8 --set decoder_ffn_dim=8 --set encoder_attention_heads=2
-    --set decoder_attention_heads=2 --set num_queries=5 --size 32"
+    --set decoder_attention_heads=2 --set num_queries=5 --shortest-edge 32"
 
 # the losses by name, the figures of validation, and the processor as transformers' class writes it
 expect 0 train detect --data shapes $tiny --steps 4 --batch 4 --count 8 --valid 0.5 --denoising-groups 2 --out model --log log --quiet
@@ -33,7 +33,7 @@ printf 'a.jpg\nb.png\n' | "$HEED" detect model --threshold 0.001 >listed
 cmp all listed || fail "paths of standard input"
 expect 0 detect model a.jpg --threshold 1
 [ ! -s out ] || fail "no score is above 1"
-expect 0 detect model a.jpg --threshold 0 --most 3 --json
+expect 0 detect model a.jpg --threshold 0 --top 3 --json
 box='"box":\[-?[0-9.e-]*,-?[0-9.e-]*,-?[0-9.e-]*,-?[0-9.e-]*\]'
 says "^\{\"picture\":\"a.jpg\",\"objects\":\[\{\"label\":\"[a-z]*\",\"score\":[0-9.e-]*,$box\},.*\]\}\$"
 [ "$(grep -o '"label"' out | wc -l)" = 3 ] || fail "at most three"
@@ -98,4 +98,4 @@ refuse 2 "vit cannot be trained to detect" train detect --data shapes --model vi
 # boxes beyond the picture, of no size, and crowds: counted, once
 sed 's/"bbox": \[0, 0, 4, 4\]/"bbox": [-3, 0, 9, 4]/; s/\]}$/, {"id": 7, "image_id": 4, "category_id": 2, "bbox": [3, 3, 0, 2], "area": 0, "iscrowd": 0}, {"id": 8, "image_id": 4, "category_id": 2, "bbox": [1, 1, 3, 2], "area": 6, "iscrowd": 1}]}/' truth.json >odd.json
 expect 0 train detect --data odd.json $tiny --steps 1 --batch 1 --valid 0 --out odd
-says_error "odd.json: 1 box cut at the border of a picture, 1 box of no size or outside of a picture left out, 1 crowd not learnt from"
+says_error "odd.json: 1 box clipped at the border of a picture, 1 box of no size or outside of a picture left out, 1 crowd left out of training"

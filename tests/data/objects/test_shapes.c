@@ -61,8 +61,8 @@ static void test_same_bytes(void **state) {
 static void test_scenes(void **state) {
     (void)state;
     enum { SCENES = 1000 };
-    int count[SCENE_MOST + 1] = {0}, shapes[SCENE_SHAPES] = {0}, colours[SCENE_COLOURS] = {0}, covered = 0;
-    static uint8_t cover[SCENE_MOST][SCENE_PIXELS];
+    int count[MAX_SHAPES + 1] = {0}, shapes[SCENE_SHAPES] = {0}, colours[SCENE_COLOURS] = {0}, covered = 0;
+    static uint8_t cover[MAX_SHAPES][SCENE_PIXELS];
     for (int i = 0; i < SCENES; i++) {
         struct scene s;
         scene_make(1, SCENE_TRAIN, i, &s);
@@ -93,7 +93,7 @@ static void test_scenes(void **state) {
             covered += seen / all < 0.99;
         }
     }
-    for (int k = 1; k <= SCENE_MOST; k++) assert_in_range(count[k], SCENES / 5, SCENES / 3);
+    for (int k = 1; k <= MAX_SHAPES; k++) assert_in_range(count[k], SCENES / 5, SCENES / 3);
     for (int k = 0; k < SCENE_SHAPES; k++) assert_in_range(shapes[k], 330, 510);
     for (int k = 0; k < SCENE_COLOURS; k++) assert_in_range(colours[k], 230, 400);
     assert_in_range(covered, SCENES / 10, SCENES); /* shapes do overlap */

@@ -60,8 +60,9 @@ static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) {
         if (!m->decoder ||
             !make_layer(cx, b->params, part_numbered(cx, at.s, "layers", i).s, d, i == 0, &m->decoder[i]))
             return false;
-    return detr_make_mlp(cx, b->params, at.s, "query_scale", d->width, d->width, d->gain, m->scale, 2) &&
-           detr_make_mlp(cx, b->params, at.s, "ref_point_head", d->width, 2, d->gain, m->look, 2);
+    const heed_init init = {HEED_INIT_XAVIER_UNIFORM, d->gain, 0};
+    return detection_make_mlp(cx, b->params, at.s, "query_scale", d->width, d->width, init, m->scale, 2) &&
+           detection_make_mlp(cx, b->params, at.s, "ref_point_head", d->width, 2, init, m->look, 2);
 }
 
 static bool build_detect(heed_ctx *cx, const heed_build *b, void *own) {
@@ -124,7 +125,7 @@ static heed_tensor *run_layer(heed_ctx *cx, const struct conditional *m, int i, 
     const struct conditional_layer *const l = &m->decoder[i];
     const struct detr *const d = &m->body;
     heed_scope_begin(cx);
-    if (i > 0) sines = heed_mul(cx, sines, detr_mlp(cx, m->scale, 2, y));
+    if (i > 0) sines = heed_mul(cx, sines, detection_mlp(cx, m->scale, 2, y, HEED_ACT_NONE));
     y = detr_after(cx, d, &l->self_norm, y, self_attention(cx, d, i, l, y, q));
     y = detr_after(cx, d, &l->cross_norm, y, cross_attention(cx, d, i, l, y, sines, q, s));
     return heed_scope_end(cx, detr_feed_forward(cx, d, &l->final_norm, &l->feed_forward, y));
@@ -153,7 +154,7 @@ static heed_tensor *reference_of(heed_ctx *cx, heed_tensor *look) {
 static heed_tensor *decode(heed_ctx *cx, const struct conditional *m, const struct detr_queries *q,
                            const struct detr_scene *s, struct detr_states *to) {
     const struct detr *const d = &m->body;
-    heed_tensor *const look = detr_looks(cx, q, heed_sigmoid(cx, detr_mlp(cx, m->look, 2, q->own)));
+    heed_tensor *const look = detr_looks(cx, q, detection_mlp(cx, m->look, 2, q->own, HEED_ACT_SIGMOID));
     heed_tensor *const sines = sines_of(cx, d, look);
     heed_tensor *y = q->content;
     to->layers = detr_layer_states(cx, d);

@@ -2,6 +2,7 @@
 #include "model/detection/detection.h"
 #include "model/core/families.h"
 #include "model/detection/matching.h"
+#include "model/parts/parts.h"
 #include "tensor/engine.h"
 #include <float.h>
 #include <math.h>
@@ -247,4 +248,27 @@ bool detection_sample(heed_ctx *cx, int64_t batch, int64_t objects, heed_io *in)
         if (!heed_io_put(cx, in, name, heed_full(cx, 0.5f, 2, (int64_t[]){objects, 4}))) return false;
     }
     return true;
+}
+
+/* ---- what the families are made of ---- */
+
+bool detection_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
+                        heed_init init, heed_linear_layer *layer, int n) {
+    for (int i = 0; i < n; i++) {
+        const struct part_name at = part_numbered(cx, name, "layers", i);
+        if (!part_linear(cx, set, prefix, at.s, in, i + 1 < n ? in : out, true, init, &layer[i])) return false;
+    }
+    return true;
+}
+
+heed_tensor *detection_mlp(heed_ctx *cx, const heed_linear_layer *layer, int n, heed_tensor *x, heed_activation last) {
+    for (int i = 0; i < n; i++) x = heed_linear_run(cx, &layer[i], x, i + 1 < n ? HEED_ACT_RELU : last);
+    return x;
+}
+
+heed_tensor **detection_list(heed_ctx *cx, int64_t n) {
+    struct engine *const e = engine_of(cx);
+    heed_tensor **const list = e ? bump_take(cx, &e->lists, (size_t)n * sizeof *list) : NULL;
+    for (int64_t i = 0; list && i < n; i++) list[i] = NULL;
+    return list;
 }

@@ -54,6 +54,13 @@ bool detection_put(heed_ctx *cx, const struct detection *d, const heed_io *in, h
  * query j of each group is to become object j of its picture. The losses are means over these queries. */
 bool detection_put_denoising(heed_ctx *cx, const struct detection *d, const heed_io *in, heed_tensor *const *logits,
                              heed_tensor *const *boxes, int n, heed_io *out);
+/* n linear layers with rectifiers between them, from `in` to `out` numbers: prefix.name.layers.0, …, 1, … */
+enum { DETECTION_BOX_LAYERS = 3 };
+bool detection_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
+                        heed_init init, heed_linear_layer *layer, int n);
+heed_tensor *detection_mlp(heed_ctx *cx, const heed_linear_layer *layer, int n, heed_tensor *x, heed_activation last);
+/* Room for n tensors, each NULL, until the context is reset. */
+heed_tensor **detection_list(heed_ctx *cx, int64_t n);
 /* Targets of `batch` pictures with `objects` each, for plans. */
 bool detection_sample(heed_ctx *cx, int64_t batch, int64_t objects, heed_io *in);
 

@@ -12,7 +12,6 @@
 #include "model/vision/resnet.h"
 
 #define DETR_TURN 6.283185307179586F /* positions in a picture go once around */
-enum { DETR_BOX_LAYERS = 3 };
 
 struct detr_backbone {
     struct resnet resnet;
@@ -47,7 +46,7 @@ struct detr {
     struct detr_layer *encoder; /* memory of the parameter set */
     heed_norm_layer encoder_norm, decoder_norm;
     heed_param *query_positions; /* (Q,C) */
-    heed_linear_layer output, box[DETR_BOX_LAYERS];
+    heed_linear_layer output, box[DETECTION_BOX_LAYERS];
     struct detection detection;
     float gain; /* of fresh weights */
 };
@@ -84,10 +83,6 @@ bool detr_make_feed_forward(heed_ctx *cx, heed_params *set, const char *prefix, 
                             heed_feed_forward *layer);
 heed_tensor *detr_feed_forward(heed_ctx *cx, const struct detr *m, const heed_norm_layer *norm,
                                const heed_feed_forward *layer, heed_tensor *x);
-/* n linear layers with rectifiers between them, from `in` to `out` numbers: prefix.name.layers.0, …, 1, … */
-bool detr_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
-                   float gain, heed_linear_layer *layer, int n);
-heed_tensor *detr_mlp(heed_ctx *cx, const heed_linear_layer *layer, int n, heed_tensor *x);
 /* sin and cos of scale t / 10000^(2 i / width), side by side, for `width` / 2 speeds: (…) -> (…,width) */
 heed_tensor *detr_sines(heed_ctx *cx, heed_tensor *t, float scale, int64_t width);
 

@@ -109,27 +109,16 @@ bool detr_make_body(heed_ctx *cx, const heed_build *b, struct detr *m) {
            part_norm(cx, set, part_under(cx, base, "decoder").s, "layernorm", m->width, 1e-5F, &m->decoder_norm);
 }
 
-bool detr_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
-                   float gain, heed_linear_layer *layer, int n) {
-    for (int i = 0; i < n; i++) {
-        char numbered[64];
-        snprintf(numbered, sizeof numbered, "%s.layers.%d", name, i);
-        if (!part_linear(cx, set, prefix, numbered, in, i + 1 < n ? in : out, true, xavier(gain), &layer[i]))
-            return false;
-    }
-    return true;
-}
-
 bool detr_make_heads(heed_ctx *cx, const heed_build *b, struct detr *m) {
     const struct detr_kind *const kind = b->family->kind;
     if (!detection_read(cx, b->config, kind->sigmoid, &m->detection)) return false;
     const int64_t classes = m->detection.classes + (kind->sigmoid ? 0 : 1);
     if (!part_linear(cx, b->params, "", "class_labels_classifier", m->width, classes, true, xavier(1), &m->output) ||
-        !detr_make_mlp(cx, b->params, "", "bbox_predictor", m->width, 4, 1, m->box, DETR_BOX_LAYERS))
+        !detection_make_mlp(cx, b->params, "", "bbox_predictor", m->width, 4, xavier(1), m->box, DETECTION_BOX_LAYERS))
         return false;
     if (!kind->sigmoid) return true;
     m->output.bias->init = (heed_init){HEED_INIT_CONSTANT, (float)-log((1 - PRIOR) / PRIOR), 0};
-    m->box[DETR_BOX_LAYERS - 1].weight->init = (heed_init){.kind = HEED_INIT_ZEROS}; /* where the query looks */
+    m->box[DETECTION_BOX_LAYERS - 1].weight->init = (heed_init){.kind = HEED_INIT_ZEROS}; /* where the query looks */
     return true;
 }
 
@@ -259,22 +248,10 @@ bool detr_encode(heed_ctx *cx, const struct detr *m, const heed_io *in, struct d
 
 /* ---- heads ---- */
 
-heed_tensor *detr_mlp(heed_ctx *cx, const heed_linear_layer *layer, int n, heed_tensor *x) {
-    for (int i = 0; i < n; i++) x = heed_linear_run(cx, &layer[i], x, i + 1 < n ? HEED_ACT_RELU : HEED_ACT_NONE);
-    return x;
-}
-
-static heed_tensor **list_of(heed_ctx *cx, int64_t n) {
-    struct engine *const e = engine_of(cx);
-    heed_tensor **const list = e ? bump_take(cx, &e->lists, (size_t)n * sizeof *list) : NULL;
-    for (int64_t i = 0; list && i < n; i++) list[i] = NULL;
-    return list;
-}
-
 static bool has_labels(const heed_io *in) { return heed_io_get(in, "labels.0.class_labels") != NULL; }
 
 heed_tensor **detr_layer_states(heed_ctx *cx, const struct detr *m) {
-    return m->auxiliary && m->decoder_layers > 0 ? list_of(cx, m->decoder_layers) : NULL;
+    return m->auxiliary && m->decoder_layers > 0 ? detection_list(cx, m->decoder_layers) : NULL;
 }
 
 /* In transformers, whose auxiliary losses these are, what the next layer reads has gone through the norm too. */
@@ -283,7 +260,7 @@ heed_tensor *detr_layer_state(heed_ctx *cx, const struct detr *m, heed_tensor **
 }
 
 static heed_tensor *boxes_of(heed_ctx *cx, const struct detr *m, heed_tensor *y, heed_tensor *reference) {
-    heed_tensor *const box = detr_mlp(cx, m->box, DETR_BOX_LAYERS, y);
+    heed_tensor *const box = detection_mlp(cx, m->box, DETECTION_BOX_LAYERS, y, HEED_ACT_NONE);
     return heed_sigmoid(cx, reference ? heed_add(cx, box, reference) : box);
 }
 
@@ -297,7 +274,7 @@ bool detr_put_states(heed_ctx *cx, const struct detr *m, const struct detr_state
 bool detr_put_objects(heed_ctx *cx, const struct detr *m, const heed_io *in, const struct detr_queries *q,
                       const struct detr_states *y, heed_io *out) {
     const int n = y->layers && has_labels(in) ? m->decoder_layers : 1;
-    heed_tensor **const logits = list_of(cx, 2 * n), **const boxes = list_of(cx, 2 * n);
+    heed_tensor **const logits = detection_list(cx, 2 * n), **const boxes = detection_list(cx, 2 * n);
     for (int i = 0; boxes && logits && i < n; i++) {
         heed_tensor *const state = i + 1 < n ? y->layers[i] : y->last;
         heed_tensor *const all = heed_linear_run(cx, &m->output, state, HEED_ACT_NONE);

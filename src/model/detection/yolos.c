@@ -6,11 +6,9 @@
  * layer's y = norm(x) of the detection tokens;  class = softmax(mlp(y)),  box = sigmoid(mlp(y)) */
 #include "model/core/families.h"
 #include "model/detection/detection.h"
-#include "model/vision/patches.h"
+#include "model/vision/vit.h"
 #include "tensor/engine.h"
 #include <stdio.h>
-
-enum { MLP_LAYERS = 3 };
 
 struct yolos {
     struct patches patches;
@@ -23,7 +21,7 @@ struct yolos {
     heed_encoder_layer *layer; /* (layers), memory of the parameter set */
     heed_norm_layer norm;
     heed_linear_layer pooler; /* of the bare model */
-    heed_linear_layer classes[MLP_LAYERS], box[MLP_LAYERS];
+    heed_linear_layer classes[DETECTION_BOX_LAYERS], box[DETECTION_BOX_LAYERS];
     struct detection detection;
 };
 
@@ -37,28 +35,8 @@ struct making {
     heed_init init;
 };
 
-static bool make_layer(heed_ctx *cx, const struct making *k, int64_t width, int i, heed_encoder_layer *l) {
-    static const char *const qkv[] = {"attention.attention.query", "attention.attention.key",
-                                      "attention.attention.value"};
-    const struct part_name at = part_numbered(cx, k->base, "encoder.layer", i);
-    heed_multihead *const a = &l->self_attn;
-    heed_feed_forward *const f = &l->feed_forward;
-    l->site = "attention";
-    l->number = i;
-    l->norm_first = true;
-    l->dropout = (float)config_number(cx, k->config, "hidden_dropout_prob", 0, 1);
-    if (!part_heads(cx, k->config, "hidden_size", "num_attention_heads", a)) return false;
-    a->dropout = (float)config_number(cx, k->config, "attention_probs_dropout_prob", 0, 1);
-    f->act = config_activation(cx, k->config, "hidden_act");
-    const int64_t hidden = config_int(cx, k->config, "intermediate_size", 1, MAX_SIZE);
-    return part_slices(cx, k->set, at.s, "attention.attention.qkv", qkv, (int64_t[]){width, width, width}, 3, width,
-                       heed_json_bool(cx, k->config, "qkv_bias"), k->init, &a->in) &&
-           part_linear(cx, k->set, at.s, "attention.output.dense", width, width, true, k->init, &a->out) &&
-           part_linear(cx, k->set, at.s, "intermediate.dense", width, hidden, true, k->init, &f->linear1) &&
-           part_linear(cx, k->set, at.s, "output.dense", hidden, width, true, k->init, &f->linear2) &&
-           part_norm(cx, k->set, at.s, "layernorm_before", width, k->eps, &l->norm1) &&
-           part_norm(cx, k->set, at.s, "layernorm_after", width, k->eps, &l->norm2);
-}
+/* Its layers are ViT's. */
+static const struct vit_kind body = {.layout = &vit_layout};
 
 /* transformers counts them as pixels of a picture / pixels of a patch, and fails where that is another number. */
 static bool make_mid_positions(heed_ctx *cx, const struct making *k, struct yolos *m) {
@@ -112,13 +90,13 @@ static struct making making_of(heed_ctx *cx, const heed_build *b) {
     };
 }
 
-static bool make_body(heed_ctx *cx, const struct making *k, struct yolos *m) {
+static bool make_body(heed_ctx *cx, const heed_build *b, const struct making *k, struct yolos *m) {
     m->width = config_int(cx, k->config, "hidden_size", 1, MAX_SIZE);
     m->layers = (int)config_int(cx, k->config, "num_hidden_layers", 1, MAX_LAYERS);
     m->layer = heed_params_alloc(cx, k->set, (size_t)m->layers, sizeof *m->layer);
     if (heed_failed(cx) || !make_embeddings(cx, k, m)) return false;
     for (int i = 0; i < m->layers; i++)
-        if (!make_layer(cx, k, m->width, i, &m->layer[i])) return false;
+        if (!vit_make_layer(cx, b, &body, k->base, i, &m->layer[i])) return false;
     if (heed_json_bool(cx, k->config, "use_mid_position_embeddings") && !make_mid_positions(cx, k, m)) return false;
     return part_norm(cx, k->set, k->base, "layernorm", m->width, k->eps, &m->norm);
 }
@@ -126,7 +104,7 @@ static bool make_body(heed_ctx *cx, const struct making *k, struct yolos *m) {
 static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) {
     struct yolos *m = own;
     const struct making k = making_of(cx, b);
-    if (!make_body(cx, &k, m) ||
+    if (!make_body(cx, b, &k, m) ||
         !part_linear(cx, b->params, "", "pooler.dense", m->width, m->width, true, k.init, &m->pooler))
         return false;
     m->pooler.weight->head = m->pooler.bias->head = true; /* models that were trained to find objects lack it */
@@ -134,22 +112,13 @@ static bool build_bare(heed_ctx *cx, const heed_build *b, void *own) {
     return true;
 }
 
-static bool make_mlp(heed_ctx *cx, const struct making *k, const char *name, int64_t width, int64_t out,
-                     heed_linear_layer *layer) {
-    for (int i = 0; i < MLP_LAYERS; i++) {
-        const struct part_name at = part_numbered(cx, name, "layers", i);
-        if (!part_linear(cx, k->set, "", at.s, width, i + 1 < MLP_LAYERS ? width : out, true, k->init, &layer[i]))
-            return false;
-    }
-    return true;
-}
-
 static bool build_detect(heed_ctx *cx, const heed_build *b, void *own) {
     struct yolos *m = own;
     const struct making k = making_of(cx, b);
-    return detection_read(cx, b->config, false, &m->detection) && make_body(cx, &k, m) &&
-           make_mlp(cx, &k, "class_labels_classifier", m->width, m->detection.classes + 1, m->classes) &&
-           make_mlp(cx, &k, "bbox_predictor", m->width, 4, m->box);
+    return detection_read(cx, b->config, false, &m->detection) && make_body(cx, b, &k, m) &&
+           detection_make_mlp(cx, b->params, "", "class_labels_classifier", m->width, m->detection.classes + 1, k.init,
+                              m->classes, DETECTION_BOX_LAYERS) &&
+           detection_make_mlp(cx, b->params, "", "bbox_predictor", m->width, 4, k.init, m->box, DETECTION_BOX_LAYERS);
 }
 
 /* ---- forward ---- */
@@ -209,25 +178,18 @@ static bool forward_bare(heed_ctx *cx, const void *own, const heed_io *in, heed_
     return heed_io_put(cx, out, "pooler_output", heed_linear_run(cx, &m->pooler, first, HEED_ACT_TANH));
 }
 
-static heed_tensor *mlp(heed_ctx *cx, const heed_linear_layer *layer, heed_tensor *x, heed_activation last) {
-    for (int i = 0; i < MLP_LAYERS; i++)
-        x = heed_linear_run(cx, &layer[i], x, i + 1 < MLP_LAYERS ? HEED_ACT_RELU : last);
-    return x;
-}
-
 /* What the detection tokens of h (B,T,E) say. */
 static void heads(heed_ctx *cx, const struct yolos *m, heed_tensor *h, heed_tensor **logits, heed_tensor **boxes) {
     h = h ? heed_slice(cx, h, 1, h->shape[1] - m->queries, m->queries) : NULL;
-    *logits = mlp(cx, m->classes, h, HEED_ACT_NONE);
-    *boxes = mlp(cx, m->box, h, HEED_ACT_SIGMOID);
+    *logits = detection_mlp(cx, m->classes, DETECTION_BOX_LAYERS, h, HEED_ACT_NONE);
+    *boxes = detection_mlp(cx, m->box, DETECTION_BOX_LAYERS, h, HEED_ACT_SIGMOID);
 }
 
 /* Losses of every layer are computed only where there are targets. */
 static bool forward_detect(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {
     const struct yolos *m = own;
-    struct engine *const e = engine_of(cx);
     const int n = m->detection.auxiliary && heed_io_get(in, "labels.0.boxes") ? m->layers : 1;
-    heed_tensor **const list = e ? bump_take(cx, &e->lists, 3 * (size_t)n * sizeof *list) : NULL;
+    heed_tensor **const list = detection_list(cx, 3 * n);
     if (!list) return false;
     heed_tensor **const after = list, **const logits = list + n, **const boxes = list + 2 * n;
     after[n - 1] = run(cx, m, in, n > 1 ? after : NULL);

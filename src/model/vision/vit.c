@@ -114,9 +114,7 @@ static bool make_embeddings(heed_ctx *cx, const struct making *k, const char *ba
     return !heed_failed(cx) && resizable_positions(cx, k->set, m->positions, m->placed, p->grid, m->smooth);
 }
 
-static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct vit *m) {
-    const struct vit_kind *const kind = b->family->kind;
-    const char *const base = b->head->bare ? "" : b->family->base;
+static struct making making_of(heed_ctx *cx, const heed_build *b, const struct vit_kind *kind) {
     struct making k = {
         .kind = kind,
         .config = b->config,
@@ -126,15 +124,28 @@ static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct vit
         .init = {HEED_INIT_TRUNCATED, 0, (float)config_number(cx, b->config, "initializer_range", 0, 100)},
     };
     part_layout(kind->layout, &k.names, sizeof k.names);
+    return k;
+}
+
+bool vit_make_layer(heed_ctx *cx, const heed_build *b, const struct vit_kind *kind, const char *base, int i,
+                    heed_encoder_layer *l) {
+    const struct making k = making_of(cx, b, kind);
+    l->number = i;
+    return !heed_failed(cx) && make_layer(cx, &k, part_numbered(cx, base, "encoder.layer", i).s, l);
+}
+
+static bool make_body(heed_ctx *cx, const heed_build *b, bool masked, struct vit *m) {
+    const struct vit_kind *const kind = b->family->kind;
+    const char *const base = b->head->bare ? "" : b->family->base;
+    const struct making k = making_of(cx, b, kind);
     const double drop_path = config_number(cx, b->config, "drop_path_rate", 0, 1);
     heed_encoder *const e = &m->stack;
     if (heed_failed(cx) || !make_embeddings(cx, &k, base, masked, m)) return false;
     e->layers = (int)config_int(cx, b->config, "num_hidden_layers", 0, MAX_LAYERS);
     e->layer = heed_params_alloc(cx, b->params, (size_t)e->layers + 1, sizeof *e->layer);
     for (int i = 0; e->layer && i < e->layers; i++) {
-        e->layer[i].number = i;
         e->layer[i].drop_path = kind->even_drop_path ? (float)drop_path : vit_drop_path(drop_path, i, e->layers);
-        if (!make_layer(cx, &k, part_numbered(cx, base, "encoder.layer", i).s, &e->layer[i])) return false;
+        if (!vit_make_layer(cx, b, kind, base, i, &e->layer[i])) return false;
     }
     return !heed_failed(cx) && part_norm(cx, b->params, base, "layernorm", k.width, k.eps, &e->norm);
 }

@@ -86,6 +86,9 @@ struct vit_kind {
     bool norms_first;    /* are declared before the feed-forward layer */
 };
 
+/* Layer i, whose names begin with base.encoder.layer: for other models made of them, too. */
+bool vit_make_layer(heed_ctx *cx, const heed_build *b, const struct vit_kind *kind, const char *base, int i,
+                    heed_encoder_layer *l);
 bool vit_build_bare(heed_ctx *cx, const heed_build *b, void *own);
 bool vit_build_classify(heed_ctx *cx, const heed_build *b, void *own);
 

@@ -1,24 +1,10 @@
-/* What the queries of a model that finds objects have found: each query's likeliest class and its box. A model with a
- * class more than it has labels says "no object" by the last one (softmax), others by low numbers for all (sigmoid), as
- * transformers' post_process_object_detection takes them. */
+/* What the queries of a model that detects objects have found: each query's class of the highest score, and its box. */
 #include "inspect/attended.h"
 #include "model/core/inputs.h"
+#include "model/detection/detection.h"
 #include "tensor/engine.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The best of `labels` classes, and how likely it is. */
-static double best_of(const float *logits, int64_t classes, int64_t labels, int32_t *label) {
-    double sum = 0, top = -HUGE_VAL;
-    *label = 0;
-    for (int64_t i = 0; i < classes; i++) top = fmax(top, (double)logits[i]);
-    for (int64_t i = 0; i < classes; i++) sum += exp((double)logits[i] - top);
-    for (int64_t i = 1; i < labels; i++)
-        if (logits[i] > logits[*label]) *label = (int32_t)i;
-    const double its = (double)logits[*label];
-    return classes > labels ? exp(its - top) / sum : 1 / (1 + exp(-its));
-}
 
 static const char *label_name(heed_ctx *cx, heed_json config, int32_t label) {
     char key[16];
@@ -39,7 +25,7 @@ static void put_box(const struct attended *a, const float *b, heed_attended_obje
     to->pixels[2] = to->box[2] * wide, to->pixels[3] = to->box[3] * high;
 }
 
-/* The surest first; of equals the first query. */
+/* The highest score first; of equals the first query. */
 static int by_score(const void *x, const void *y) {
     const heed_attended_object *const a = x, *const b = y;
     if (a->score != b->score) return a->score < b->score ? 1 : -1;
@@ -59,7 +45,7 @@ bool attend_take_objects(struct attended *a, const heed_io *out) {
     for (int64_t i = 0; a->objects && i < n; i++) {
         heed_attended_object *const to = &a->objects[i];
         *to = (heed_attended_object){.query = i};
-        to->score = best_of(f32_of(logits) + i * classes, classes, labels, &to->label);
+        to->score = detection_best(f32_of(logits) + i * classes, classes, labels, &to->label);
         to->name = label_name(cx, config, to->label);
         put_box(a, f32_of(boxes) + i * 4, to);
     }

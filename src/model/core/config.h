@@ -20,4 +20,8 @@ heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json co
 bool config_any_size(const heed_family *family);
 void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head);
 
+/* The names of n classes, of id2label or timm's label_names, ended by NULL, in one block (heed_mem_free); NULL without
+ * an error: there are none. */
+char **config_label_names(heed_ctx *cx, heed_json config, int64_t n);
+
 #endif

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "heed/model.h"
 #include "io/text.h"
-
+#include "model/core/config.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -49,9 +49,13 @@ static bool collect_list(heed_ctx *cx, heed_json list, int64_t n, const char **t
 }
 
 char **heed_model_labels(heed_ctx *cx, const heed_model *model, int64_t n) {
-    const heed_json by_id = heed_json_find(cx, heed_model_config(model), "id2label");
+    return config_label_names(cx, heed_model_config(model), n);
+}
+
+char **config_label_names(heed_ctx *cx, heed_json config, int64_t n) {
+    const heed_json by_id = heed_json_find(cx, config, "id2label");
     const bool timm = heed_json_kind_of(by_id) != HEED_JSON_OBJECT || heed_json_count(by_id) == 0;
-    const heed_json list = timm ? heed_json_find(cx, heed_model_config(model), "label_names") : by_id;
+    const heed_json list = timm ? heed_json_find(cx, config, "label_names") : by_id;
     const heed_json_kind kind = heed_json_kind_of(list);
     if (heed_failed(cx) || heed_json_count(list) == 0 || (kind != HEED_JSON_OBJECT && kind != HEED_JSON_ARRAY))
         return NULL;

@@ -250,6 +250,17 @@ bool detection_sample(heed_ctx *cx, int64_t batch, int64_t objects, heed_io *in)
     return true;
 }
 
+double detection_best(const float *logits, int64_t n, int64_t classes, int32_t *label) {
+    double sum = 0, top = -HUGE_VAL;
+    *label = 0;
+    for (int64_t i = 0; i < n; i++) top = fmax(top, (double)logits[i]);
+    for (int64_t i = 0; i < n; i++) sum += exp((double)logits[i] - top);
+    for (int64_t i = 1; i < classes; i++)
+        if (logits[i] > logits[*label]) *label = (int32_t)i;
+    const double its = (double)logits[*label];
+    return n > classes ? exp(its - top) / sum : 1 / (1 + exp(-its));
+}
+
 /* ---- what the families are made of ---- */
 
 bool detection_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,

@@ -54,6 +54,9 @@ bool detection_put(heed_ctx *cx, const struct detection *d, const heed_io *in, h
  * query j of each group is to become object j of its picture. The losses are means over these queries. */
 bool detection_put_denoising(heed_ctx *cx, const struct detection *d, const heed_io *in, heed_tensor *const *logits,
                              heed_tensor *const *boxes, int n, heed_io *out);
+/* A query's class of the highest score, and that score, as transformers' post_process_object_detection has them: of
+ * `classes` + 1 logits a softmax in which "no object" is the last; of `classes` a sigmoid. */
+double detection_best(const float *logits, int64_t n, int64_t classes, int32_t *label);
 /* n linear layers with rectifiers between them, from `in` to `out` numbers: prefix.name.layers.0, …, 1, … */
 enum { DETECTION_BOX_LAYERS = 3 };
 bool detection_make_mlp(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,

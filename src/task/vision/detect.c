@@ -1,5 +1,6 @@
 /* Objects in pictures, from the logits and boxes of queries. */
 #include "heed/detect.h"
+#include "model/detection/detection.h"
 #include "task/task.h"
 #include "task/vision/detecting.h"
 #include "task/vision/picture_model.h"
@@ -23,15 +24,11 @@ static int by_score(const void *a, const void *b) {
     return x->query != y->query ? (x->query > y->query) - (x->query < y->query) : x->label - y->label;
 }
 
-/* The last class is "no object": each query has one class. logits are changed. */
-static int64_t best_of_each(float *logits, int64_t Q, int64_t classes, struct candidate *to) {
+/* The last class is "no object": each query has one class. */
+static int64_t best_of_each(const float *logits, int64_t Q, int64_t classes, struct candidate *to) {
     for (int64_t q = 0; q < Q; q++) {
-        float *const p = logits + q * (classes + 1);
-        int64_t best = 0;
-        task_softmax(p, classes + 1);
-        for (int64_t c = 1; c < classes; c++)
-            if (p[c] > p[best]) best = c;
-        to[q] = (struct candidate){p[best], (int32_t)q, (int32_t)best};
+        to[q].query = (int32_t)q;
+        to[q].score = (float)detection_best(logits + q * (classes + 1), classes + 1, classes, &to[q].label);
     }
     return Q;
 }
@@ -67,28 +64,23 @@ static heed_detection in_pixels(const struct candidate *c, const float *box, con
 static bool add(heed_ctx *cx, struct detections *to, const float *logits, const float *boxes, int64_t Q, int64_t width,
                 int64_t classes, const int64_t size[2], int64_t picture, const heed_detect_opts *o) {
     const int64_t top = o->top > 0 ? o->top : TOP;
-    float *const own = heed_mem_new(cx, (size_t)(Q * width) * sizeof *own);
     struct candidate *const c = heed_mem_new(cx, (size_t)(Q * width) * sizeof *c);
-    bool ok = own && c;
-    if (ok) memcpy(own, logits, (size_t)(Q * width) * sizeof *own);
-    ok = ok && task_all_finite(cx, own, Q * width) && task_all_finite(cx, boxes, Q * 4);
+    bool ok = c && task_all_finite(cx, logits, Q * width) && task_all_finite(cx, boxes, Q * 4);
     if (ok) {
-        const int64_t n = width == classes ? all_of_each(own, Q, classes, c) : best_of_each(own, Q, classes, c);
+        const int64_t n = (width == classes ? all_of_each : best_of_each)(logits, Q, classes, c);
         qsort(c, (size_t)n, sizeof *c, by_score);
         ok = make_room(cx, to, n < top ? n : top);
         for (int64_t i = 0; ok && i < n && i < top && (double)c[i].score > o->threshold; i++)
             to->at[to->n++] = in_pixels(&c[i], boxes + 4 * c[i].query, size, picture);
     }
-    heed_mem_free(cx, own);
     heed_mem_free(cx, c);
     return ok;
 }
 
 bool detections_add(heed_ctx *cx, struct detections *to, const heed_io *out, int64_t b, int64_t classes,
                     const int64_t size[2], int64_t picture, const heed_detect_opts *opts) {
-    const heed_tensor *const logits = heed_contiguous(cx, heed_io_get(out, "logits")), *const boxes = heed_contiguous(
-                                                                                           cx, heed_io_get(
-                                                                                                   out, "pred_boxes"));
+    const heed_tensor *const logits = heed_contiguous(cx, heed_io_get(out, "logits"));
+    const heed_tensor *const boxes = heed_contiguous(cx, heed_io_get(out, "pred_boxes"));
     if (heed_failed(cx)) return false;
     if (!logits || !boxes || logits->rank != 3 || boxes->rank != 3 || logits->shape[1] != boxes->shape[1] ||
         (logits->shape[2] != classes && logits->shape[2] != classes + 1))

@@ -28,29 +28,6 @@ void objects_say_notes(heed_ctx *cx, const char *name, const heed_object_set *se
     if (*text) heed_note(cx, HEED_LOG_WARN, "%s: %s", name, text);
 }
 
-char **directory_labels(heed_ctx *cx, const heed_directory *d) {
-    const heed_json names = heed_json_find(cx, heed_directory_config(d), "id2label");
-    const int64_t n = heed_json_count(names);
-    size_t bytes = ((size_t)n + 1) * sizeof(char *);
-    if (heed_failed(cx) || n == 0 || heed_json_kind_of(names) != HEED_JSON_OBJECT) return NULL;
-    const char **const said = heed_mem_new(cx, (size_t)n * sizeof *said);
-    for (int64_t i = 0; said && i < n; i++) {
-        char number[24];
-        snprintf(number, sizeof number, "%lld", (long long)i);
-        if (!(said[i] = heed_json_text(cx, names, number))) break;
-        bytes += strlen(said[i]) + 1;
-    }
-    char **const out = said && !heed_failed(cx) ? heed_mem_new(cx, bytes) : NULL;
-    char *to = out ? (char *)(out + n + 1) : NULL;
-    for (int64_t i = 0; out && i < n; i++) {
-        out[i] = to;
-        to = stpcpy(to, said[i]) + 1;
-    }
-    if (out) out[n] = NULL;
-    heed_mem_free(cx, said);
-    return out;
-}
-
 /* ---- measuring ---- */
 
 struct measured {
@@ -148,7 +125,8 @@ static bool has_colours(heed_run *r, const heed_image_processor *p) {
 static bool measure_model(heed_run *r, const char *part, struct measured *m, heed_evaluation *to) {
     heed_model *const model = heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true});
     heed_image_processor p;
-    if (model) m->names = directory_labels(r->cx, r->measured);
+    const int64_t classes = model ? config_labels(r->cx, heed_model_config(model)) : 0;
+    if (classes > 0) m->names = heed_model_labels(r->cx, model, classes);
     const bool ok = model && object_processor_of(r->cx, model, r->dir, &p) && has_colours(r, &p) &&
                     open_set(r, part, m) && same_classes(r, model, m) &&
                     heed_metrics_find(r->cx, OBJECT_METRICS, &to->metrics) && run_model(r, model, &p, m, &to->score);

@@ -12,7 +12,4 @@ void objects_say_notes(heed_ctx *cx, const char *name, const heed_object_set *se
 /* The evaluation of task_way: of a model, or of detections that are given. */
 bool objects_evaluate(heed_run *r, const char *part, heed_evaluation *to);
 
-/* The names of a directory's classes by their numbers, ended by NULL, in one block; NULL: it has none. */
-char **directory_labels(heed_ctx *cx, const heed_directory *d);
-
 #endif

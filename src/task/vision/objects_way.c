@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "heed/attend.h"
 #include "heed/picture_training.h"
+#include "model/core/config.h"
+#include "model/core/inputs.h"
 #include "task/answers.h"
 #include "task/vision/object_training.h"
 #include "task/vision/objects_found.h"
@@ -39,7 +41,9 @@ static int workers_of(const heed_run *r) {
  */
 static char **known_classes(const heed_run *r, const heed_object_set *set) {
     const char *const *const own = heed_object_set_names(set);
-    char **const names = r->init ? directory_labels(r->cx, r->init) : NULL;
+    const heed_json config = r->init ? heed_directory_config(r->init) : (heed_json){0};
+    const int64_t classes = r->init ? config_labels(r->cx, config) : 0;
+    char **const names = classes > 0 ? config_label_names(r->cx, config, classes) : NULL;
     for (int64_t i = 0; names && own[i]; i++) {
         bool known = false;
         for (int64_t k = 0; names[k] && !known; k++) known = strcmp(names[k], own[i]) == 0;

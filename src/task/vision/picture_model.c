@@ -79,34 +79,12 @@ int64_t heed_picture_classes(const heed_model *model) {
     return 0;
 }
 
-/* timm's label_names: a list that ends in NULL, in one block. */
-static char **timm_labels(heed_ctx *cx, const heed_model *model, int64_t n) {
-    const heed_json list = heed_json_find(cx, heed_model_config(model), "label_names");
-    if (heed_json_kind_of(list) != HEED_JSON_ARRAY || heed_json_count(list) != n) return NULL;
-    size_t bytes = ((size_t)n + 1) * sizeof(char *);
-    for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
-        const char *const name = heed_json_text(cx, v, NULL);
-        if (!name) return NULL;
-        bytes += strlen(name) + 1;
-    }
-    char **const names = heed_mem_new(cx, bytes), **next = names;
-    char *to = names ? (char *)(names + n + 1) : NULL;
-    for (heed_json v = heed_json_first(list); names && heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v)) {
-        const char *const name = heed_json_text(cx, v, NULL);
-        *next++ = to;
-        to = stpcpy(to, name) + 1;
-    }
-    if (names) *next = NULL;
-    return names;
-}
-
 /* detects: each query has the classes of the config, and "no object" beside them or not. */
 static bool read_labels(heed_ctx *cx, const char *dir, bool detects, heed_picture_model *m) {
     m->labels = detects ? config_labels(cx, heed_model_config(m->model)) : heed_picture_classes(m->model);
     if (m->labels == 0)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: the model has no classes; 'heed embed' gives its features", dir);
     m->label = heed_model_labels(cx, m->model, m->labels);
-    if (!m->label && !heed_failed(cx)) m->label = timm_labels(cx, m->model, m->labels);
     return !heed_failed(cx);
 }
 

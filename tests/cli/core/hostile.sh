@@ -48,6 +48,7 @@ echo '{"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "widt
 expect 0 new vit vit -s image_size=16 -s patch_size=4 -s hidden_size=8 -s num_hidden_layers=2 -s num_attention_heads=2 -s intermediate_size=8
 cp "$SOURCE/tests/fuzz/corpus/jpeg/jpeg.0" photo.jpg
 echo photo.jpg >photos
+echo '[{"image_id": 0, "category_id": 1, "bbox": [0, 0, 4, 4], "score": 0.5}]' >found.json
 printf 'photo.jpg,0,0,4,4,LABEL_0\nphoto.jpg,1,1,4,4,LABEL_1\n' >boxes.csv
 printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
 f1='\000\000\200\077'
@@ -69,6 +70,10 @@ predict|rows|predict mlp
 forecast|days.csv|forecast days --png OUT/f.png
 eval||eval days --data days.csv --png OUT/e.png
 classify|lines|classify classes
+train||train detect --model yolos --data shapes --count 2 --valid 0 --steps 1 --batch 1 --shortest-edge 16 --set hidden_size=8 --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=8 --set num_detection_tokens=4 --quiet --out OUT/finder
+attend||attend finder photo.jpg --threshold 0 --png OUT/o.png --html OUT/o.html
+attend||attend finder photo.jpg --threshold 0
+eval||eval --data boxes.csv --detections found.json
 detect|photos|detect finder --threshold 0
 detect||detect finder photo.jpg --threshold 0 --png OUT/d.png
 eval||eval finder --data boxes.csv --png OUT/b.png

@@ -4,6 +4,7 @@
 #include "base/ctx.h"
 #include "base/profile.h"
 #include "task/vision/ahead.h"
+#include "task/vision/micro_batches.h"
 #include <math.h>
 #include <string.h>
 
@@ -26,21 +27,18 @@ struct slot {
 struct object_batches {
     struct object_batches_opts opts;
     heed_object_augment augment;
-    int64_t per_epoch, jobs; /* batches and parts of an epoch */
-    int64_t parts, slots;
+    struct micro_batches cut;
+    int64_t slots;
     bool dry;
     struct slot *slot;
     struct ahead *ahead;
 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t part_size(const struct object_batches_opts *o) {
-    return o->micro > 0 && o->micro < o->batch ? o->micro : o->batch;
+static struct micro_batches cut_of(const struct object_batches_opts *o) {
+    return micro_batches_of(o->n, o->batch, o->micro);
 }
-int64_t object_batches_per_epoch(const struct object_batches_opts *o) { return ceiling(o->n, o->batch); }
-int64_t object_batches_parts(const struct object_batches_opts *o) { return ceiling(o->batch, part_size(o)); }
+int64_t object_batches_per_epoch(const struct object_batches_opts *o) { return cut_of(o).batches; }
+int64_t object_batches_parts(const struct object_batches_opts *o) { return cut_of(o).parts; }
 
 /* Zeroed room for n things of `size` bytes. */
 static void *take_room(struct slot *s, struct room *r, int64_t n, size_t size) {
@@ -234,20 +232,17 @@ static bool plan_part(const struct object_batches *b, struct slot *s) {
 }
 
 static bool make_in(const struct object_batches *b, struct slot *s, int64_t job) {
-    const struct object_batches_opts *const o = &b->opts;
-    const int64_t within = job % b->jobs, index = smaller(within / b->parts, b->per_epoch - 1), size = part_size(o);
-    const int64_t part = within - index * b->parts, batch_at = index * o->batch,
-                  batch = smaller(o->batch, o->n - batch_at);
-    const int64_t part_at = batch_at + part * size, n = smaller(size, batch - part * size);
-    s->part = (struct object_part){.n = n, .part = part, .parts = ceiling(batch, size), .total = batch};
+    const struct micro_batch at = micro_batches_at(&b->cut, job);
+    const int64_t n = at.n;
+    s->part = (struct object_part){.n = n, .part = at.part, .parts = at.parts, .total = at.total};
     if (b->dry) return plan_part(b, s);
-    order_epoch(b, s, job / b->jobs);
+    order_epoch(b, s, at.epoch);
     struct example *const e = heed_mem_new(s->cx, (size_t)n * sizeof *e);
     int64_t *const row = heed_mem_new(s->cx, (size_t)n * sizeof *row);
     if (e) memset(e, 0, (size_t)n * sizeof *e);
     bool ok = e && row;
     for (int64_t i = 0; ok && i < n; i++)
-        ok = make_example(s->cx, b, row[i] = row_at(b, s, part_at + i), s->epoch, &e[i]);
+        ok = make_example(s->cx, b, row[i] = row_at(b, s, at.at + i), s->epoch, &e[i]);
     ok = ok && fill(b, s, e, row);
     for (int64_t i = 0; e && i < n; i++) free_example(s->cx, &e[i]);
     heed_mem_free(s->cx, e);
@@ -294,17 +289,14 @@ struct object_batches *object_batches_open(heed_ctx *cx, const struct object_bat
     if (!opts_ok(cx, o)) return NULL;
     struct object_batches *const b = heed_mem_new(cx, sizeof *b);
     if (!b) return NULL;
-    *b = (struct object_batches){
-        .opts = *o, .per_epoch = object_batches_per_epoch(o), .parts = object_batches_parts(o), .dry = cx->config.dry};
+    *b = (struct object_batches){.opts = *o, .cut = cut_of(o), .dry = cx->config.dry};
     if (o->augment) b->augment = *o->augment;
-    b->jobs = (b->per_epoch - 1) * b->parts + ceiling(o->n - (b->per_epoch - 1) * o->batch, part_size(o));
     b->slots = ahead_slots(b->dry ? 0 : o->workers);
     if (take_slots(cx, b))
-        b->ahead = ahead_open(
-            cx, &(struct ahead_opts){.make = make_part,
-                                     .own = b,
-                                     .workers = b->dry ? 0 : o->workers,
-                                     .first = o->step / b->per_epoch * b->jobs + o->step % b->per_epoch * b->parts});
+        b->ahead = ahead_open(cx, &(struct ahead_opts){.make = make_part,
+                                                       .own = b,
+                                                       .workers = b->dry ? 0 : o->workers,
+                                                       .first = micro_batches_from(&b->cut, o->step)});
     if (b->ahead && !heed_failed(cx)) return b;
     object_batches_close(cx, b);
     return NULL;

@@ -6,6 +6,7 @@
 #include "base/ctx.h"
 #include "base/profile.h"
 #include "task/vision/ahead.h"
+#include "task/vision/micro_batches.h"
 
 #include <string.h>
 
@@ -31,22 +32,19 @@ struct picture_batches {
     heed_image_processor processor;
     heed_augment augment;
     int64_t classes, numbers; /* of a picture */
-    int64_t per_epoch, jobs;  /* batches and parts of an epoch */
-    int64_t parts, slots;
+    struct micro_batches cut;
+    int64_t slots;
     bool mixes, dry;
     struct slot *slot;
     struct maker maker[1 + AHEAD_WORKERS]; /* the caller, and workers */
     struct ahead *ahead;
 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t part_size(const struct picture_batches_opts *o) {
-    return o->micro > 0 && o->micro < o->batch ? o->micro : o->batch;
+static struct micro_batches cut_of(const struct picture_batches_opts *o) {
+    return micro_batches_of(o->n, o->batch, o->micro);
 }
-int64_t picture_batches_per_epoch(const struct picture_batches_opts *o) { return ceiling(o->n, o->batch); }
-int64_t picture_batches_parts(const struct picture_batches_opts *o) { return ceiling(o->batch, part_size(o)); }
+int64_t picture_batches_per_epoch(const struct picture_batches_opts *o) { return cut_of(o).batches; }
+int64_t picture_batches_parts(const struct picture_batches_opts *o) { return cut_of(o).parts; }
 
 /* ---- a picture ---- */
 
@@ -160,36 +158,32 @@ static bool make_part(heed_ctx *cx, void *own, int maker, int64_t slot, int64_t 
     struct picture_batches *const b = own;
     struct maker *const m = &b->maker[maker];
     struct slot *const s = &b->slot[slot];
-    const struct picture_batches_opts *o = &b->opts;
-    const int64_t within = job % b->jobs, index = smaller(within / b->parts, b->per_epoch - 1), size = part_size(o);
-    const int64_t part = within - index * b->parts, batch_at = index * o->batch,
-                  batch = smaller(o->batch, o->n - batch_at);
-    const int64_t part_at = batch_at + part * size, n = smaller(size, batch - part * size);
-    const int32_t *label = heed_picture_set_data(o->set)->label;
+    const struct micro_batch at = micro_batches_at(&b->cut, job);
+    const int32_t *label = heed_picture_set_data(b->opts.set)->label;
     float *const to = b->mixes ? m->plain : s->pixels;
-    s->part = (struct picture_part){.n = n,
+    s->part = (struct picture_part){.n = at.n,
                                     .row = s->row,
                                     .pixels = s->pixels,
                                     .label = s->label,
                                     .targets = b->mixes ? s->targets : NULL,
-                                    .part = part,
-                                    .parts = ceiling(batch, size),
-                                    .total = batch};
+                                    .part = at.part,
+                                    .parts = at.parts,
+                                    .total = at.total};
     m->cx = cx;
     if (b->dry) return plan_work(m);
-    order_epoch(m, job / b->jobs);
-    for (int64_t i = 0; i < n; i++) {
-        if (!make_floats(m, part_at + i, to + i * b->numbers, &s->row[i])) return false;
+    order_epoch(m, at.epoch);
+    for (int64_t i = 0; i < at.n; i++) {
+        if (!make_floats(m, at.at + i, to + i * b->numbers, &s->row[i])) return false;
         s->label[i] = label[s->row[i]];
     }
-    for (int64_t i = 0; b->mixes && i < n; i++)
-        if (!mix(m, s, i, batch_at, part_at, batch)) return false;
+    for (int64_t i = 0; b->mixes && i < at.n; i++)
+        if (!mix(m, s, i, at.batch_at, at.at, at.total)) return false;
     return true;
 }
 
 /* What a maker has of its own, in the caller's memory. */
 static bool equip(heed_ctx *cx, struct picture_batches *b, struct maker *m) {
-    const int64_t size = part_size(&b->opts);
+    const int64_t size = b->cut.micro;
     *m = (struct maker){.of = b, .epoch = -1};
     m->order = heed_mem_new(cx, (size_t)b->opts.n * sizeof *m->order);
     if (!b->mixes) return m->order;
@@ -201,7 +195,7 @@ static bool equip(heed_ctx *cx, struct picture_batches *b, struct maker *m) {
 /* ---- opening and taking ---- */
 
 static bool take_slots(heed_ctx *cx, struct picture_batches *b) {
-    const int64_t size = part_size(&b->opts);
+    const int64_t size = b->cut.micro;
     b->slot = heed_mem_new(cx, (size_t)b->slots * sizeof *b->slot);
     if (!b->slot) return false;
     memset(b->slot, 0, (size_t)b->slots * sizeof *b->slot);
@@ -232,12 +226,10 @@ struct picture_batches *picture_batches_open(heed_ctx *cx, const struct picture_
                                   .processor = in->processor,
                                   .classes = heed_picture_set_data(o->set)->classes,
                                   .numbers = in->channels * in->height * in->width,
-                                  .per_epoch = picture_batches_per_epoch(o),
-                                  .parts = picture_batches_parts(o),
+                                  .cut = cut_of(o),
                                   .dry = cx->config.dry};
     if (o->augment) b->augment = *o->augment;
     b->mixes = o->augment && o->augment->mix > 0 && (o->augment->mixup > 0 || o->augment->cutmix > 0);
-    b->jobs = (b->per_epoch - 1) * b->parts + ceiling(o->n - (b->per_epoch - 1) * o->batch, part_size(o));
     const int workers = b->dry ? 0 : o->workers;
     b->slots = ahead_slots(o->workers);
     bool ok = take_slots(cx, b);
@@ -245,10 +237,8 @@ struct picture_batches *picture_batches_open(heed_ctx *cx, const struct picture_
         ok = equip(cx, b, &b->maker[i]);
     if (ok)
         b->ahead = ahead_open(
-            cx, &(struct ahead_opts){.make = make_part,
-                                     .own = b,
-                                     .workers = workers,
-                                     .first = o->step / b->per_epoch * b->jobs + o->step % b->per_epoch * b->parts});
+            cx, &(struct ahead_opts){
+                    .make = make_part, .own = b, .workers = workers, .first = micro_batches_from(&b->cut, o->step)});
     if (b->ahead && !heed_failed(cx)) return b;
     picture_batches_close(cx, b);
     return NULL;

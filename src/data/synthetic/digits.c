@@ -3,18 +3,14 @@
  *
  * Picture i draws its random numbers from a stream of its own. Only +, -, *, / and square roots are used, rounded each,
  * so that the bytes are the same on every machine: no sines, no powers. */
-#include "base/ctx.h"
-#include "base/profile.h"
-#include "base/thread_pool.h"
-#include "data/data.h"
+#include "data/synthetic/drawn_pictures.h"
 #include "data/synthetic/hand.h"
 
 #include <math.h>
 
-#define SIDE     28
-#define PIXELS   (SIDE * SIDE)
-#define STREAMS  ((uint64_t)1 << 63) /* the streams of pictures, apart from those of epochs and layers */
-#define PER_TASK 32
+#define SIDE    28
+#define PIXELS  (SIDE * SIDE)
+#define STREAMS ((uint64_t)1 << 63) /* the streams of pictures, apart from those of epochs and layers */
 
 /* ---- the hand, and the paper's part in it ---- */
 
@@ -111,36 +107,7 @@ static int32_t draw_digit(uint64_t seed, int64_t i, uint8_t *out) {
     return digit;
 }
 
-struct job {
-    const heed_data *data;
-    uint64_t seed;
-};
-
-static void draw_some(void *arg, int64_t task, void *scratch) {
-    (void)scratch;
-    const struct job *job = arg;
-    const heed_data *data = job->data;
-    for (int64_t i = task * PER_TASK; i < data->n && i < (task + 1) * PER_TASK; i++)
-        data->label[i] = draw_digit(job->seed, i, data->bytes + i * PIXELS);
-}
-
 heed_data *heed_data_digits(heed_ctx *cx, uint64_t seed, int64_t n) {
-    if (heed_failed(cx)) return NULL;
-    if (n < 1) return heed_fail(cx, HEED_ERR_RANGE, "digits: %lld pictures: must be 1 or more", (long long)n), NULL;
-    heed_data *d = data_new(cx);
-    uint8_t *bytes = data_room(cx, n, PIXELS, 1);
-    int32_t *label = data_room(cx, n, 1, sizeof *label);
-    if (!label) {
-        heed_mem_free(cx, bytes);
-        heed_data_free(cx, d);
-        return NULL;
-    }
-    *d = (heed_data){.n = n, .width = PIXELS, .bytes = bytes, .scale = 1.0f / 255.0f, .label = label, .classes = 10};
-    d->image_height = d->image_width = SIDE;
-    d->image_channels = 1;
-    struct job job = {d, seed};
-    const struct profile_mark mark = profile_begin(cx);
-    pool_run(cx->pool, (n - 1) / PER_TASK + 1, draw_some, &job);
-    profile_end(cx, mark, "draw digits", PROFILE_FORWARD);
-    return d;
+    static const struct drawn_pictures kind = {"digits", "draw digits", SIDE, 10, NULL, draw_digit};
+    return drawn_pictures(cx, &kind, seed, n);
 }

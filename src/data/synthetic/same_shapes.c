@@ -3,18 +3,14 @@
  *
  * Picture i draws its random numbers from a stream of its own. Only +, -, * and / are used, rounded each, so that the
  * bytes are the same on every machine. */
-#include "base/ctx.h"
-#include "base/profile.h"
-#include "base/thread_pool.h"
-#include "data/data.h"
+#include "data/synthetic/drawn_pictures.h"
 #include "data/synthetic/hand.h"
 
-#define SIDE     32
-#define PIXELS   (SIDE * SIDE)
-#define APART    16.0f                  /* pixels between the middles, at least */
-#define FINE     3                      /* places in a pixel along each side, whose mean it is */
-#define STREAMS  ((uint64_t)0x5A << 56) /* the streams of pictures, apart from those of epochs and layers */
-#define PER_TASK 64
+#define SIDE    32
+#define PIXELS  (SIDE * SIDE)
+#define APART   16.0f                  /* pixels between the middles, at least */
+#define FINE    3                      /* places in a pixel along each side, whose mean it is */
+#define STREAMS ((uint64_t)0x5A << 56) /* the streams of pictures, apart from those of epochs and layers */
 
 enum kind { DISC, FRAME, PLUS, CROSS, KINDS };
 
@@ -93,42 +89,8 @@ static int32_t draw_picture(uint64_t seed, int64_t i, uint8_t *out) {
     return same;
 }
 
-struct job {
-    const heed_data *data;
-    uint64_t seed;
-};
-
-static void draw_some(void *arg, int64_t task, void *scratch) {
-    (void)scratch;
-    const struct job *const job = arg;
-    const heed_data *const data = job->data;
-    for (int64_t i = task * PER_TASK; i < data->n && i < (task + 1) * PER_TASK; i++)
-        data->label[i] = draw_picture(job->seed, i, data->bytes + i * PIXELS);
-}
-
 heed_data *heed_data_same_shapes(heed_ctx *cx, uint64_t seed, int64_t n) {
     static const struct word names[] = {{"different", 9}, {"same", 4}};
-    if (heed_failed(cx)) return NULL;
-    if (n < 1)
-        return heed_fail(cx, HEED_ERR_RANGE, "same-shapes: %lld pictures: must be 1 or more", (long long)n), NULL;
-    heed_data *const d = data_new(cx);
-    if (!d) return NULL;
-    d->bytes = data_room(cx, n, PIXELS, 1);
-    d->label = data_room(cx, n, 1, sizeof *d->label);
-    d->class_names = data_names(cx, names, 2);
-    if (heed_failed(cx)) {
-        heed_data_free(cx, d);
-        return NULL;
-    }
-    d->n = n;
-    d->width = PIXELS;
-    d->scale = 1.0f / 255.0f;
-    d->classes = 2;
-    d->image_height = d->image_width = SIDE;
-    d->image_channels = 1;
-    struct job job = {d, seed};
-    const struct profile_mark mark = profile_begin(cx);
-    pool_run(cx->pool, (n - 1) / PER_TASK + 1, draw_some, &job);
-    profile_end(cx, mark, "draw shapes", PROFILE_FORWARD);
-    return d;
+    static const struct drawn_pictures kind = {"same-shapes", "draw shapes", SIDE, 2, names, draw_picture};
+    return drawn_pictures(cx, &kind, seed, n);
 }

@@ -32,6 +32,10 @@ struct ahead {
 };
 
 static int workers_of(int asked) { return asked > AHEAD_WORKERS ? AHEAD_WORKERS : asked; }
+int ahead_workers(const heed_ctx *cx, size_t budget) {
+    const int threads = heed_threads(cx);
+    return budget > 0 || threads < 2 ? 0 : threads - 1;
+}
 int64_t ahead_slots(int workers) { return workers > 0 ? workers_of(workers) + 2 : 1; }
 
 static void *work(void *arg) {

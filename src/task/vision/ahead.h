@@ -17,6 +17,9 @@ struct ahead_opts {
 };
 
 struct ahead;
+/* Threads that prepare pictures for a context: none where memory is to be counted (a budget), or there is one thread.
+ */
+int ahead_workers(const heed_ctx *cx, size_t budget);
 int64_t ahead_slots(int workers); /* how many the caller provides */
 struct ahead *ahead_open(heed_ctx *cx, const struct ahead_opts *o);
 /* The slot that holds the next job, valid until the next call; -1: it failed, or the context had. */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "heed/attend.h"
 #include "model/core/inputs.h"
+#include "task/vision/ahead.h"
 #include "task/vision/object_training.h"
 #include "task/vision/objects_way.h"
 #include <stdio.h>
@@ -101,14 +102,13 @@ static bool same_classes(heed_run *r, const heed_model *model, const struct meas
 
 static bool run_model(heed_run *r, const heed_model *model, const heed_image_processor *p, struct measured *m,
                       heed_score *score) {
-    const int threads = heed_threads(r->cx);
     struct object_measure_opts opts = {
         .set = m->set,
         .n = heed_object_set_count(m->set),
         .processor = p,
         .masks = heed_model_takes(model, "pixel_mask"),
         .batch = run_given(r, "batch") && heed_object_set_endless(m->set) ? run_int(r, "batch") : 0,
-        .workers = r->budget > 0 || threads < 2 ? 0 : threads - 1};
+        .workers = ahead_workers(r->cx, r->budget)};
     const bool ok = object_bounds(r->cx, m->set, p, &opts.height, &opts.width) &&
                     object_measure(r->cx, model, &opts, score, &m->found.coco, &m->all) && save(r, m->set, &m->all);
     m->found.found = m->all.at;

@@ -6,6 +6,7 @@
 #include "model/core/config.h"
 #include "model/core/inputs.h"
 #include "task/answers.h"
+#include "task/vision/ahead.h"
 #include "task/vision/object_training.h"
 #include "task/vision/objects_found.h"
 #include <stdio.h>
@@ -28,12 +29,6 @@ struct objects {
 };
 
 static struct objects *objects_of(const heed_run *r) { return r->user; }
-
-/* Threads that prepare pictures: none where memory is to be counted, or there is one thread for all. */
-static int workers_of(const heed_run *r) {
-    const int threads = heed_threads(r->cx);
-    return r->budget > 0 || threads < 2 ? 0 : threads - 1;
-}
 
 /* ---- the data ---- */
 
@@ -198,7 +193,7 @@ static void set_batches(const heed_run *r, struct objects *o) {
     b->padded_boxes = run_flag(r, "padded-boxes");
     b->shuffle = true;
     b->seed = heed_seed(r->cx);
-    b->workers = workers_of(r);
+    b->workers = ahead_workers(r->cx, r->budget);
 }
 
 /* ---- the run ---- */

@@ -4,6 +4,7 @@
 #include "heed/picture_training.h"
 #include "heed/vision.h"
 #include "task/answers.h"
+#include "task/vision/ahead.h"
 #include "task/vision/picture_data.h"
 #include "task/vision/picture_files.h"
 #include <stdio.h>
@@ -30,12 +31,6 @@ static struct pictures *pictures_of(const heed_run *r) { return r->user; }
 static const heed_data *classes_of(const struct pictures *p) { return heed_picture_set_data(p->set[TRAIN]); }
 
 /* ---- the data ---- */
-
-/* Threads that prepare pictures: none where memory is to be counted, or there is one thread for all. */
-static int workers_of(const heed_run *r) {
-    const int threads = heed_threads(r->cx);
-    return r->budget > 0 || threads < 2 ? 0 : threads - 1;
-}
 
 static bool load_sets(heed_run *r) {
     struct pictures *p = pictures_of(r);
@@ -209,7 +204,7 @@ static bool plan(heed_run *r) {
                                              .batch = b.batch,
                                              .micro_batch = b.micro_batch,
                                              .seed = heed_seed(r->cx),
-                                             .workers = workers_of(r),
+                                             .workers = ahead_workers(r->cx, r->budget),
                                              .teacher = p->teacher,
                                              .teacher_input = &p->teacher_input,
                                              .distillation = soft ? HEED_DISTIL_SOFT : HEED_DISTIL_HARD,
@@ -292,8 +287,9 @@ static void free_measured(heed_ctx *cx, void *own) {
 static bool predict(heed_run *r, const heed_model *model, const heed_picture_input *input, struct measured *m,
                     heed_evaluation *to) {
     const heed_data *const d = heed_picture_set_data(m->set);
-    const heed_picture_measure_opts opts = {
-        .batch = run_given(r, "batch") ? run_int(r, "batch") : 0, .workers = workers_of(r), .predicted = m->label};
+    const heed_picture_measure_opts opts = {.batch = run_given(r, "batch") ? run_int(r, "batch") : 0,
+                                            .workers = ahead_workers(r->cx, r->budget),
+                                            .predicted = m->label};
     to->n = d->n;
     to->truth = d;
     to->label = m->label;
@@ -315,7 +311,7 @@ static bool ready_frequencies(heed_run *r, heed_picture_input *input, struct mea
 static bool find_frequencies(heed_run *r, const heed_model *model, const heed_picture_input *input,
                              struct measured *m) {
     const heed_picture_measure_opts opts = {.batch = run_given(r, "batch") ? run_int(r, "batch") : 0,
-                                            .workers = workers_of(r)};
+                                            .workers = ahead_workers(r->cx, r->budget)};
     return !asks_frequencies(r) || picture_frequencies(r->cx, model, m->set, input, &opts, &m->frequencies);
 }
 

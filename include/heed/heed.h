@@ -11,6 +11,7 @@
 #include "heed/data.h"
 #include "heed/dataset.h"
 #include "heed/detect.h"
+#include "heed/diffusion.h"
 #include "heed/fields.h"
 #include "heed/forecast.h"
 #include "heed/generate.h"

@@ -24,7 +24,7 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "non_local": "model", "resized": "task",
            "detection": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
-           "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task"}
+           "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task", "schedulers": "diffusion"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

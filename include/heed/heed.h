@@ -6,6 +6,7 @@
 #include "heed/attend.h"
 #include "heed/attention.h"
 #include "heed/augment.h"
+#include "heed/autoencode.h"
 #include "heed/base.h"
 #include "heed/chat.h"
 #include "heed/data.h"

@@ -13,7 +13,7 @@ import case
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
 MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
            "attention": "attention", "linear": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
-           "encdec": "model", "handwriting": "model", "forecaster": "model",
+           "encdec": "model", "handwriting": "model", "autoencoders": "model", "forecaster": "model",
            "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
            "generate_options": "model", "generate_lm": "model", "generate_kin": "model", "rope": "model", "moses": "text", "bleu": "text", "chats": "text", "report": "train",

@@ -14,6 +14,7 @@
 #include "heed/fields.h"
 #include "heed/forecast.h"
 #include "heed/generate.h"
+#include "heed/graph_data.h"
 #include "heed/handwriting.h"
 #include "heed/history.h"
 #include "heed/hmm.h"

@@ -14,6 +14,8 @@
 #include "heed/fields.h"
 #include "heed/forecast.h"
 #include "heed/generate.h"
+#include "heed/graph.h"
+#include "heed/graphs.h"
 #include "heed/handwriting.h"
 #include "heed/history.h"
 #include "heed/hmm.h"

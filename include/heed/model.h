@@ -15,6 +15,7 @@ extern "C" {
 typedef struct heed_model heed_model;
 struct heed_capture_map;
 struct picture_place;
+struct heed_graph;
 
 typedef enum heed_key_kind {
     HEED_KEY_INT,
@@ -47,6 +48,9 @@ typedef struct heed_io {
     bool loss_only;    /* of inputs: nothing but the loss is wanted, which may be had without the logits */
     bool states;       /* of inputs: a head whose family has no body alone gives last_hidden_state too */
     bool latents_only; /* of inputs: an autoencoder encodes, and does not decode */
+    /* Of inputs of models of graphs (heed/graphs.h): the edges, in place of edge_index and edge_weight, and the
+     * features of nodes as a sparse matrix, in place of x. Sorted once, they serve many steps. */
+    const struct heed_graph *graph, *features;
     int n, room;
     const char **name;
     heed_tensor **tensor;

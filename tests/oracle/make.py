@@ -11,7 +11,7 @@ from safetensors import safe_open
 import case
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
-MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
+MODULES = {"ops": "ops", "vision_ops": "ops", "graph_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
            "attention": "attention", "linear": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
            "encdec": "model", "handwriting": "model", "autoencoders": "model", "forecaster": "model",
            "models": "model", "seq2seq": "model",
@@ -23,7 +23,7 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "non_local": "model", "resized": "task",
-           "detection": "model", "diffusion": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
+           "detection": "model", "diffusion": "model", "graphs": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
            "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task", "schedulers": "diffusion"}
 
 parser = argparse.ArgumentParser(description=__doc__)

@@ -3,7 +3,7 @@
 #include "task/nodes/graph_training.h"
 #include "base/ctx.h"
 #include "data/graphs/graphs.h"
-#include "task/nodes/graph_predict.h"
+#include "task/nodes/graph_model.h"
 #include "task/vision/micro_batches.h"
 #include "train/loop.h"
 

@@ -5,7 +5,7 @@
 #include "io/text.h"
 #include "task/answers.h"
 #include "task/nodes/graph_fields.h"
-#include "task/nodes/graph_predict.h"
+#include "task/nodes/graph_model.h"
 #include "task/nodes/graph_training.h"
 #include "task/task.h"
 
@@ -38,8 +38,14 @@ static const struct family_defaults *defaults_of(const heed_run *r) {
         /* Kipf & Welling 2017 */
         {"gcn", {"hidden_channels=16", "dropout=0.5", "input_dropout=0.5"}, NULL, "convs.0.*"},
         /* Velickovic et al. 2018: 8 heads of 8 numbers */
-        {"gat", {"hidden_channels=64", "heads=8", "dropout=0.6", "input_dropout=0.6", "act=elu"}, "0.005", NULL},
-        {"gatv2", {"hidden_channels=64", "heads=8", "dropout=0.6", "input_dropout=0.6", "act=elu"}, "0.005", NULL},
+        {"gat",
+         {"hidden_channels=64", "heads=8", "out_heads=1", "dropout=0.6", "input_dropout=0.6", "act=elu"},
+         "0.005",
+         NULL},
+        {"gatv2",
+         {"hidden_channels=64", "heads=8", "out_heads=1", "dropout=0.6", "input_dropout=0.6", "act=elu"},
+         "0.005",
+         NULL},
         {NULL, {"hidden_channels=64", "dropout=0.5"}, NULL, NULL}};
     const struct family_defaults *d = all;
     while (d->family && strcmp(d->family, r->family->name) != 0) d++;

@@ -1,6 +1,6 @@
 /* What models of graphs predict, and how good that is. */
-#ifndef TASK_NODES_GRAPH_PREDICT_H
-#define TASK_NODES_GRAPH_PREDICT_H
+#ifndef TASK_NODES_GRAPH_MODEL_H
+#define TASK_NODES_GRAPH_MODEL_H
 
 #include "heed/graph_model.h"
 #include "heed/loop.h"

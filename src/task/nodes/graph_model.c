@@ -1,5 +1,5 @@
 /* Models of graphs at work: what their configs say, predictions, and measures. */
-#include "task/nodes/graph_predict.h"
+#include "task/nodes/graph_model.h"
 #include "base/ctx.h"
 #include "data/graphs/graphs.h"
 #include "heed/attend.h"
@@ -94,7 +94,10 @@ static const float *logits_of(heed_ctx *cx, const heed_io *out, int64_t *classes
     return heed_f32(logits);
 }
 
-static bool put_probabilities(heed_ctx *cx, const float *logits, int64_t rows, int64_t classes, float *p) {
+/* (rows, classes) */
+static bool put_probabilities(heed_ctx *cx, const heed_io *out, int64_t rows, float *p) {
+    int64_t classes = 0;
+    const float *const logits = logits_of(cx, out, &classes);
     if (!logits || !task_all_finite(cx, logits, rows * classes)) return false;
     memcpy(p, logits, (size_t)(rows * classes) * sizeof *p);
     for (int64_t i = 0; i < rows; i++) task_softmax(p + i * classes, classes);
@@ -104,9 +107,8 @@ static bool put_probabilities(heed_ctx *cx, const float *logits, int64_t rows, i
 static bool predict_nodes(heed_ctx *cx, const heed_model *model, const heed_graph_data *g, float *p) {
     struct one_graph one;
     heed_io in, out;
-    int64_t classes = 0;
-    bool ok = one_graph_make(cx, model, g, &one) && one_graph_put(cx, &one, &in) && graph_run(cx, model, &in, &out);
-    ok = ok && put_probabilities(cx, logits_of(cx, &out, &classes), g->nodes, classes, p);
+    const bool ok = one_graph_make(cx, model, g, &one) && one_graph_put(cx, &one, &in) &&
+                    graph_run(cx, model, &in, &out) && put_probabilities(cx, &out, g->nodes, p);
     heed_reset(cx);
     one_graph_free(cx, &one);
     return ok;
@@ -117,15 +119,15 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static bool predict_graphs(heed_ctx *cx, const heed_model *model, const heed_graph_data *g, float *p) {
     struct graph_batch b;
     heed_io in, out;
-    int64_t rows[AT_ONCE], classes = 0;
+    int64_t rows[AT_ONCE];
     bool ok = graph_batch_make(cx, g, NULL, g->graphs, smaller(AT_ONCE, g->graphs), &b);
     b.labelled = false;
     for (int64_t i = 0; ok && i < g->graphs && !heed_cancelled(cx); i += AT_ONCE) {
         const int64_t n = smaller(AT_ONCE, g->graphs - i);
         for (int64_t k = 0; k < n; k++) rows[k] = i + k;
         graph_batch_fill(&b, rows, n);
-        ok = graph_batch_put(cx, &b, &in) && graph_run(cx, model, &in, &out) &&
-             put_probabilities(cx, logits_of(cx, &out, &classes), n, classes, p + i * classes);
+        ok = graph_batch_put(cx, &b, &in) && graph_run(cx, model, &in, &out) && put_probabilities(cx, &out, n, p);
+        p += n * (ok ? heed_dim(heed_io_get(&out, "logits"), 1) : 0);
         heed_reset(cx);
     }
     graph_batch_free(cx, &b);

@@ -102,7 +102,7 @@ static bool options_fit(const struct options *o) {
 static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 0, 1, "DIR");
     if (!o) return EXIT_USAGE;
-    const char *path = option_need(o, "data");
+    const char *const nodes = option_text(o, "nodes"), *path = nodes ? nodes : option_need(o, "data");
     const char *const dir = options_words(o) > 0 ? options_word(o, 0) : NULL;
     const bool usage = path && table_usage(o) && pictures_fit(o) && options_fit(o);
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
@@ -132,7 +132,8 @@ const struct command eval_command = {
         "For language models: perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, "
         "ROUGE-L. For translation: BLEU and the cross entropy of a token. For objects in pictures: COCO's twelve "
         "figures, as pycocotools has them, and the average precision of each class; with --detections those of a "
-        "file, for which no model is needed. --png, --svg and --pdf draw the confusion matrix, predicted against "
+        "file, for which no model is needed. For graphs: as for classes, of the nodes or graphs of a part. --png, "
+        "--svg and --pdf draw the confusion matrix, predicted against "
         "true numbers, of series over time the errors by steps ahead or, of objects, the first pictures with what "
         "was found. The columns of a table with a header are found by the names of those it was trained on.",
     .options = options,
@@ -142,6 +143,7 @@ const struct command eval_command = {
                 "heed eval en-de --data multi30k --by-length 5 --log lengths.log\n"
                 "heed eval photos-vit --data photos.tar.gz --frequencies --against photos-hat --png curves.png\n"
                 "heed eval encoder --data other.txt\n"
+                "heed eval cora-gcn --data cora\n"
                 "heed eval shapes --data shapes --save-detections found.json\n"
                 "heed eval --data instances_val.json --detections found.json\n",
     .run = run,

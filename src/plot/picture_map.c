@@ -168,15 +168,16 @@ static bool hides_another(const struct dots *d, struct place at, double point) {
 
 /* The first place that is free, within the picture; where none is, the first. */
 static void place_number(struct dots *d, const heed_picture_look *o, const heed_picture_object *object, double point) {
-    const double low = d->size * 0.6 * point - 0.5, right = (double)o->columns - 1 - low,
-                 bottom = (double)o->rows - 1 - low;
+    const double top = d->size * 0.6 * point - 0.5, bottom = (double)o->rows - 1 - top,
+                 left = (3 + 0.4 * d->size) * point - 0.5,
+                 right = (double)o->columns - 1 - left; /* words begin within */
     double box[4];
     corners(o, object, box);
     for (int way = 0; way <= NUMBER_PLACES; way++) {
         struct place *const at = &d->at[d->n];
         *at = on_outline(box, way % NUMBER_PLACES);
-        at->x = fmax(low, fmin(at->x, right));
-        at->y = fmax(low, fmin(at->y, bottom));
+        at->x = fmax(left, fmin(at->x, right));
+        at->y = fmax(top, fmin(at->y, bottom));
         if (!hides_another(d, *at, point)) break;
     }
     d->n++;

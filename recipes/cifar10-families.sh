@@ -55,7 +55,7 @@ for family in ${FAMILIES:-vit cait swinv2 levit volo resnet}; do
     clock
     awk -v family="$family" -v epochs="$epochs" -v clocks="$t1 $t2 $now" '
         BEGIN { split(clocks, c); trained = c[2] - c[1]; run = c[3] - c[2] }
-        / pictures of .* to train on/ { for (i = 1; i <= NF; i++) { if ($i == "pictures") n = $(i - 1); if ($i == "test") tests = $(i - 2); if ($i == "with") p = $(i + 1) } }
+        / pictures of .* to train on/ { for (i = 1; i <= NF; i++) { if ($i == "pictures") n = $(i - 1); if ($i ~ /^test;?$/) tests = $(i - 2); if ($i == "with") p = $(i + 1) } }
         /^test: / { for (i = 1; i <= NF; i++) if ($i == "accuracy" && !a) a = $(i + 1) }
         END { printf "%s\t%d\t%d\t%.1f\t%s\t%.0f\t%.0f\n", family, p, epochs, trained / 60, a, n * epochs / trained, tests / run }' "$out/$family.log" | tee -a "$out/table.tsv"
 done

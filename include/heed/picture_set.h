@@ -19,6 +19,8 @@ typedef struct heed_picture_set_opts {
     const heed_data *like;          /* classes and their names, as these are numbered; NULL: sorted by name */
     const heed_picture_set *beside; /* another part, which must stay: its archive is not read again */
     bool optional;                  /* where there is no such part, NULL without an error */
+    bool loose; /* pictures need no class: those that lie in no folder of one, [PART/]NAME.png, are taken too, as of a
+                 * class whose name is empty */
 } heed_picture_set_opts;
 HEED_API heed_picture_set *heed_picture_set_open(heed_ctx *cx, const char *path, const char *part,
                                                  const heed_picture_set_opts *opts);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/ctx.h"
 #include "base/profile.h"
+#include "base/zlib_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #define BUFFER ((size_t)64 << 10)
 
@@ -98,9 +98,6 @@ static bool refill(struct source *s) {
     return read_some(s, s->bytes, sizeof s->bytes, &s->have);
 }
 
-static void *zlib_alloc(void *cx, unsigned count, unsigned size) { return heed_mem_new(cx, (size_t)count * size); }
-static void zlib_free(void *cx, void *ptr) { heed_mem_free(cx, ptr); }
-
 /* Reads the beginning and sees by it whether the file is gzip. */
 static bool source_start(struct source *s) {
     s->next = s->bytes;
@@ -112,7 +109,7 @@ static bool source_start(struct source *s) {
     s->gzip = s->have >= 2 && s->bytes[0] == 0x1F && s->bytes[1] == 0x8B;
     if (!s->gzip) return true;
     s->in_member = true;
-    s->z = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = s->cx};
+    s->z = zlib_stream(s->cx);
     if (inflateInit2(&s->z, 16 + MAX_WBITS) == Z_OK) return true;
     s->gzip = false;
     return heed_fail(s->cx, HEED_ERR_MEMORY, "%s: no memory to gunzip", s->name);

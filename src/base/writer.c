@@ -6,6 +6,7 @@
  * lock: whoever writes into that directory next removes it. */
 #include "base/ctx.h"
 #include "base/file.h"
+#include "base/zlib_memory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #define BUFFER ((size_t)64 << 10)
 
@@ -52,13 +52,10 @@ static bool refused(struct file_writer *w) {
 
 /* ---- gzip ---- */
 
-static void *zlib_alloc(void *cx, unsigned count, unsigned size) { return heed_mem_new(cx, (size_t)count * size); }
-static void zlib_free(void *cx, void *ptr) { heed_mem_free(cx, ptr); }
-
 static bool gzip_begin(struct file_writer *w, const char *path) {
     const size_t n = strlen(path);
     if (n < 3 || strcmp(path + n - 3, ".gz") != 0) return true;
-    w->z = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = w->cx};
+    w->z = zlib_stream(w->cx);
     const int window = 16 + MAX_WBITS, memory = 8; /* gzip's header; zlib's standard */
     w->gzip = deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, memory, Z_DEFAULT_STRATEGY) == Z_OK;
     return w->gzip || heed_fail(w->cx, HEED_ERR_MEMORY, "%s: no memory to gzip", w->path);

@@ -44,6 +44,7 @@ static bool list_class(struct picture_list *l, const char *folder, size_t at) {
     DIR *d = opendir(folder);
     const int64_t before = l->n;
     char path[LONGEST_PATH];
+    const bool loose = at == strlen(folder); /* the class has no name */
     if (!d) return heed_fail(l->cx, HEED_ERR_FILE, "%s: cannot be opened", folder);
     for (struct dirent *e = readdir(d); e && !heed_failed(l->cx); e = readdir(d))
         if (picture_named(e->d_name)) {
@@ -54,7 +55,8 @@ static bool list_class(struct picture_list *l, const char *folder, size_t at) {
         }
     closedir(d);
     if (heed_failed(l->cx)) return false;
-    return l->n > before || heed_fail(l->cx, HEED_ERR_FORMAT,
+    return loose || l->n > before ||
+           heed_fail(l->cx, HEED_ERR_FORMAT,
                                       "%s: the folder of a class without a picture (.png, .jpg or .jpeg)", folder);
 }
 
@@ -75,7 +77,7 @@ static bool list_folder(struct picture_list *l, const char *part) {
             list_class(l, path, strlen(base) + 1);
     }
     closedir(d);
-    return !heed_failed(l->cx);
+    return !heed_failed(l->cx) && (!l->loose || list_class(l, base, strlen(base)));
 }
 
 /* .../PART/CLASS/NAME; *at: where CLASS begins. part NULL: any, or none. */
@@ -102,8 +104,13 @@ static bool list_archive(struct picture_list *l, const char *part) {
     struct tar *t = heed_mem_new(l->cx, sizeof *t);
     if (!t) return false;
     *t = (struct tar){.cx = l->cx, .name = l->name, .data = l->archive, .size = l->archive_size};
-    while (tar_next(t))
-        if (is_of_part(t->path, part, &at, &length) && !add(l, t->path, at, length, t->file, t->file_size)) break;
+    while (tar_next(t)) {
+        const bool loose = l->loose && !part && !strchr(t->path, '/') && picture_named(t->path);
+        if (loose) at = length = 0;
+        if ((loose || is_of_part(t->path, part, &at, &length)) &&
+            !add(l, t->path, at, length, t->file, t->file_size))
+            break;
+    }
     heed_mem_free(l->cx, t);
     return !heed_failed(l->cx);
 }
@@ -177,11 +184,13 @@ static bool lacks_parts(struct picture_list *l) {
 }
 
 bool picture_list_open(struct picture_list *l, const char *part) {
-    const bool folder = data_is_folder(l->name), whole = folder && data_has_classes(l->name);
+    const bool folder = data_is_folder(l->name),
+               whole = folder && (l->loose ? !data_has_parts(l->name) : data_has_classes(l->name));
     if (!picture_list_find(l, whole ? NULL : part)) return false;
     if (l->n == 0 && !folder && lacks_parts(l) && !picture_list_find(l, NULL)) return false;
     return l->n > 0 ||
-           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s/CLASS/NAME.png or .jpg", l->name, escaped(part).s);
+           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s%sNAME.png or .jpg", l->name, escaped(part).s,
+                     l->loose ? "/" : "/CLASS/");
 }
 
 bool picture_decode(heed_ctx *cx, const struct picture_file *f, heed_image_mode mode, heed_image *out) {

@@ -21,6 +21,7 @@ struct picture_list {
     const unsigned char *archive; /* another list's where it is given, else read when it is needed */
     size_t archive_size;
     unsigned char *own; /* the archive, where this list has read it */
+    bool loose;         /* pictures that are in no folder of a class are taken too, of a class whose name is empty */
 };
 
 bool picture_named(const char *name); /* .png, .jpg or .jpeg, and something before it */

@@ -40,6 +40,7 @@ static bool any_ends(const char *name, const char *const *endings) {
 static bool is_archive(const char *name) { return ends(name, ".tar") || text_ends(name, strlen(name), ".tgz"); }
 static bool is_packed(const char *name) { return ends(name, ".zip") || ends(name, ".7z") || ends(name, ".rar"); }
 static bool is_idx(const char *name) { return ends(name, "-ubyte"); }
+static bool is_label_idx(const char *name) { return is_idx(name) && strstr(name, "idx1"); }
 static bool is_data(const char *name) { return any_ends(name, data_text_endings); }
 static bool is_text(const char *name) { return ends(name, ".txt"); }
 static bool is_positive(const char *name) { return ends(name, ".pos") || ends(name, "pos.txt"); }
@@ -111,6 +112,7 @@ bool data_part_file(const char *folder, const char *part, const char *const *end
 }
 
 bool data_has_idx(const char *folder) { return any(folder, is_idx); }
+bool data_has_labels(const char *folder) { return any(folder, is_label_idx); }
 
 bool data_has_parts(const char *folder) {
     return has(folder, "train", S_IFDIR) || has(folder, "test", S_IFDIR) || has(folder, "val", S_IFDIR);
@@ -121,6 +123,8 @@ bool data_has_classes(const char *folder) {
     return !data_has_parts(folder) && below(folder, picture_named, "", name);
 }
 
+bool data_has_pictures(const char *folder) { return any(folder, picture_named); }
+
 bool data_has_test(const char *folder) {
     char path[FOUND_PATH];
     return data_has_idx(folder) || has(folder, "test", S_IFDIR) ||
@@ -130,9 +134,11 @@ bool data_has_test(const char *folder) {
 /* ---- what cannot ---- */
 
 static bool is_model(const char *folder) {
-    return has(folder, "config.json", S_IFREG) &&
-           (has(folder, "model.safetensors", S_IFREG) || has(folder, "model.safetensors.index.json", S_IFREG) ||
-            has(folder, "pytorch_model.bin", S_IFREG));
+    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
+                                          "diffusion_pytorch_model.safetensors", "pytorch_model.bin"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) found |= has(folder, weights[i], S_IFREG);
+    return found && has(folder, "config.json", S_IFREG);
 }
 
 static bool is_graph(const char *name) { return strncmp(name, "nodes.", 6) == 0; }
@@ -224,7 +230,7 @@ static bool found(const char *folder, char out[FOUND_ROOM]) {
     if (data_has_idx(folder)) return say(out, "files of MNIST's format, pictures; 'heed train classify' reads them");
     if (below(folder, picture_named, "", name) || data_has_parts(folder))
         return say(out, "pictures in folders; 'heed train classify --model vit' reads them");
-    if (any(folder, picture_named))
+    if (data_has_pictures(folder))
         return say(out, "pictures without classes; put those of each class into a folder of its own, CLASS/NAME.png");
     if (found_file(folder, is_archive, "a directory with an archive", out) || found_within(folder, out)) return true;
     if (any(folder, is_packed)) return say(out, "a directory with a packed archive; unpack it first");

@@ -36,6 +36,7 @@ struct additive_block;
 struct attention_strip;
 struct attention_row;
 struct attention_back;
+struct neighbours;
 
 struct conv_run { /* numbers of a row that lie in a row both in a picture and among patches */
     int32_t to, from, length;
@@ -50,6 +51,7 @@ struct isa {
 #include "kernel/isa_conv.def"
 #include "kernel/isa_fft.def"
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_graph.def"
 #include "kernel/isa_image.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

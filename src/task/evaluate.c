@@ -55,6 +55,8 @@ const heed_field evaluate_fields[] = {
     LENGTH_PENALTY_FIELD,
     {.name = "by-length", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e6,
      .help = "for translation: also give BLEU by the length of the source in words, in groups of N lengths"},
+    {.name = "samples", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 1e9,
+     .help = "for variational autoencoders: also estimate log p(x) from N codes of each picture, importance weighted"},
     {.name = "frequencies",
      .help = "for pictures: accuracy where only low frequencies are left in them, and where only high ones are"},
     {.name = "radii", .kind = HEED_FIELD_TEXT, .value = "RADII",

@@ -46,6 +46,10 @@ static const struct {
     {"reformer", NULL, "attn_layers=local,lsh"},
     {"reformer", "mlm", "attn_layers=lsh,lsh num_hashes=2 chunk_size_feed_forward=3"},
     {"reformer", "classify", "attn_layers=lsh axial_pos_embds=false num_buckets=2,4"},
+    {"autoencoder", NULL, "image_size=7,8 conv_channels=3,4 hidden_sizes=6 kernel_size=3 output_act=linear"},
+    {"autoencoder", NULL, "hidden_sizes= likelihood=bernoulli num_channels=3"},
+    {"vae", NULL, "sigma=learnt sigma_value=0.5 half_kl=true beta=4"},
+    {"vae", NULL, "sigma=fixed likelihood=bernoulli conv_channels=3 hidden_sizes="},
     {"gpt2", NULL, "n_positions=7"},
     {"gpt2", "lm", "tie_word_embeddings=false"},
     {"gpt_neox", NULL, "pad_token_id=null rotary_pct=0.5"},
@@ -123,9 +127,9 @@ static void test_families(void **state) {
     assert_null(heed_family_find(NULL));
 }
 
-static bool is_boxes(const char *name) { /* centre, width, height */
+static bool is_from_0_to_1(const char *name) { /* centre, width, height; pixels, which a Bernoulli likelihood wants so */
     const char *const last = strrchr(name, '.');
-    return last && strcmp(last, ".boxes") == 0;
+    return strcmp(name, "pixel_values") == 0 || (last && strcmp(last, ".boxes") == 0);
 }
 
 /* Inputs of the sample's shapes: random numbers, of boxes within the picture; tokens, segments and classes are 0 and 1,
@@ -143,7 +147,7 @@ static void draw_inputs(heed_ctx *cx, heed_io *in) {
             ((int32_t *)numbers)[k] = tokens ? k % length == place : (int32_t)place;
         }
         if (heed_type(t) == HEED_F32) {
-            (is_boxes(in->name[i]) ? heed_random_uniform : heed_random_normal)(9, (uint64_t)i, 0, numbers, n);
+            (is_from_0_to_1(in->name[i]) ? heed_random_uniform : heed_random_normal)(9, (uint64_t)i, 0, numbers, n);
             in->tensor[i] = heed_from_f32(cx, numbers, heed_rank(t), heed_shape(t));
         } else if (heed_type(t) == HEED_I32 && strcmp(in->name[i], "attention_mask") != 0)
             in->tensor[i] = heed_from_i32(cx, numbers, heed_rank(t), heed_shape(t));

@@ -11,9 +11,9 @@ from safetensors import safe_open
 import case
 
 # module: folder below tests/golden. Modules have families() of cases, or make(folder).
-MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
+MODULES = {"ops": "ops", "vision_ops": "ops", "graph_ops": "ops", "nn": "nn", "blocks": "nn", "optim": "train", "positions": "attention", "scores": "attention",
            "attention": "attention", "linear": "attention", "lessons": "lessons", "vectors": "model", "recurrent": "model",
-           "encdec": "model", "handwriting": "model", "forecaster": "model",
+           "encdec": "model", "handwriting": "model", "autoencoders": "model", "forecaster": "model",
            "models": "model", "seq2seq": "model",
            "generate": "model",  # translates with those of seq2seq.py too
            "generate_options": "model", "generate_lm": "model", "generate_kin": "model", "rope": "model", "moses": "text", "bleu": "text", "chats": "text", "report": "train",
@@ -23,8 +23,8 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "non_local": "model", "resized": "task",
-           "detection": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
-           "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task"}
+           "detection": "model", "diffusion": "model", "graphs": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
+           "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task", "schedulers": "diffusion"}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("modules", metavar="MODULE", nargs="*", help=" ".join(MODULES))

@@ -117,6 +117,17 @@ static const heed_interpolate_opts *interpolate_options(struct attrs a, heed_int
     return o;
 }
 
+/* Of edges (2,E) and weights, or NULL, between the nodes of x: those of the case. */
+static const heed_graph *graph(struct attrs a, heed_ctx *cx, const heed_tensor *x, heed_tensor *edges,
+                               heed_tensor *weight) {
+    return heed_graph_step(cx, edges, weight,
+                           &(heed_graph_opts){.sources = heed_dim(x, 0),
+                                              .targets = has(a, "targets") ? whole(a, "targets") : 0,
+                                              .loops = (heed_graph_loops)(has(a, "loops") ? whole(a, "loops") : 0),
+                                              .loop_weight = has(a, "loop_weight") ? real(a, "loop_weight") : 0,
+                                              .normalize = flag(a, "normalize")});
+}
+
 /* Parameter i of a function of one number: its attributes in order, whatever their names. */
 static float parameter(struct attrs a, int i) {
     heed_json value = heed_json_first(a.at);
@@ -143,6 +154,7 @@ static float parameter(struct attrs a, int i) {
 #define SHAPE        shape.n, shape.wide
 #define BEFORE_AFTER before.wide, after.wide
 #define ALL          in, n
+#define GRAPH        graph(at, cx, a, b, d)
 #define SLICE        heed_slice(cx, a, INT(axis), INT(start), INT(length))
 #define PARAMETERS_0
 #define PARAMETERS_1 , parameter(at, 0)

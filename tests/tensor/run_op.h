@@ -2,6 +2,7 @@
 #ifndef TESTS_RUN_OP_H
 #define TESTS_RUN_OP_H
 
+#include "heed/graph.h"
 #include "heed/ops.h"
 
 struct attrs {

@@ -1,8 +1,8 @@
 /* heed forward: tensors from a file through a model and back to a file; with --grad every gradient by name. This is
  * what other systems are compared with. */
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/core/options.h"
+#include "cli/core/tensors_in.h"
 #include "heed/model.h"
 #include "io/text.h"
 #include "nn/params.h"
@@ -21,14 +21,6 @@ static const heed_field options[] = {
 /* clang-format on */
 
 /* ---- inputs ---- */
-
-/* A file, or standard input for "-", whose bytes go to *bytes. */
-static heed_safetensors *open_inputs(heed_ctx *cx, const char *path, unsigned char **bytes) {
-    size_t size;
-    if (strcmp(path, "-") != 0) return heed_safetensors_open(cx, path);
-    *bytes = file_read(cx, path, SIZE_MAX / 2, &size);
-    return *bytes ? heed_safetensors_parse(cx, "standard input", *bytes, size) : NULL;
-}
 
 /* Floats of every width become f32, whole numbers i32, bytes and booleans u8. */
 static heed_tensor *tensor_of(heed_ctx *cx, const heed_array *a) {
@@ -93,8 +85,8 @@ static void gradients_close(heed_ctx *cx, struct gradients *g) {
 }
 
 static heed_tensor *main_output(const heed_io *out) {
-    static const char *const names[] = {"logits", "action_preds", "last_hidden_state", "prediction_logits",
-                                        "start_logits"};
+    static const char *const names[] = {
+        "logits", "action_preds", "sample", "last_hidden_state", "prediction_logits", "start_logits"};
     heed_tensor *t = NULL;
     for (size_t i = 0; !t && i < sizeof names / sizeof *names; i++) t = heed_io_get(out, names[i]);
     return t;
@@ -188,7 +180,7 @@ static void forward(heed_ctx *cx, const struct options *o, const char *out_path)
     heed_model *model = heed_model_load_as(cx, options_word(o, 0), &(heed_load_opts){.map = !grad});
     heed_params *params = heed_model_params(model);
     unsigned char *bytes = NULL;
-    heed_safetensors *st = model ? open_inputs(cx, in_path, &bytes) : NULL;
+    heed_safetensors *st = model ? tensors_open(cx, in_path, &bytes) : NULL;
     struct gradients g = {0};
     heed_io in = {0}, out = {0};
     heed_tensor *dy = NULL;

@@ -44,7 +44,7 @@ heed_picture_set *heed_picture_set_open(heed_ctx *cx, const char *path, const ch
     if (optional && lacks_folder(path, part)) return NULL;
     heed_picture_set *set = heed_mem_new(cx, sizeof *set);
     if (!set) return NULL;
-    *set = (heed_picture_set){.list = {.cx = cx}};
+    *set = (heed_picture_set){.list = {.cx = cx, .loose = opts && opts->loose}};
     set->name = heed_mem_new(cx, strlen(path) + 1);
     if (set->name) set->list.name = strcpy(set->name, path);
     if (beside && beside->name && strcmp(beside->name, path) == 0) {

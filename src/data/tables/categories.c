@@ -18,15 +18,19 @@ static int by_word(const void *x, const void *y) {
     return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
+void vocabulary_sort(struct vocabulary *v, int64_t n) {
+    v->n = 0;
+    qsort(v->list, (size_t)n, sizeof *v->list, by_word);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || by_word(&v->list[i], &v->list[v->n - 1]) != 0) v->list[v->n++] = v->list[i];
+    for (int64_t i = 0; i < v->n; i++) v->list[i].number = i;
+}
+
 bool vocabulary_of(const struct sheet *s, int64_t column, struct vocabulary *v) {
-    struct numbered_word *list = data_room(s->cx, s->rows, 1, sizeof *list);
-    *v = (struct vocabulary){.list = list};
-    if (!list) return false;
-    for (int64_t i = 0; i < s->rows; i++) list[i].word = word_trimmed(sheet_cell(s, i, column));
-    qsort(list, (size_t)s->rows, sizeof *list, by_word);
-    for (int64_t i = 0; i < s->rows; i++)
-        if (i == 0 || by_word(&list[i], &list[v->n - 1]) != 0) list[v->n++] = list[i];
-    for (int64_t i = 0; i < v->n; i++) list[i].number = i;
+    *v = (struct vocabulary){.list = data_room(s->cx, s->rows, 1, sizeof *v->list)};
+    if (!v->list) return false;
+    for (int64_t i = 0; i < s->rows; i++) v->list[i].word = word_trimmed(sheet_cell(s, i, column));
+    vocabulary_sort(v, s->rows);
     return true;
 }
 

@@ -52,6 +52,8 @@ struct vocabulary {
 };
 /* Of a column, numbered in the order of the words; blanks around a word do not count. */
 bool vocabulary_of(const struct sheet *s, int64_t column, struct vocabulary *v);
+/* Makes one of the n words that its list holds, in any order and some more than once. */
+void vocabulary_sort(struct vocabulary *v, int64_t n);
 /* Of at most `most` names, in any order; they keep their places as numbers. */
 bool vocabulary_like(heed_ctx *cx, char **names, int64_t most, struct vocabulary *v);
 /* The number of a word, -1 when it is not there. */

@@ -20,6 +20,7 @@
 #include "kernel/isa_conv.def"
 #include "kernel/isa_fft.def"
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_graph.def"
 #include "kernel/isa_image.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

@@ -14,6 +14,7 @@ const struct isa ISA_NAME(isa) = {
 #include "kernel/isa_conv.def"
 #include "kernel/isa_fft.def"
 #include "kernel/isa_gemm.def"
+#include "kernel/isa_graph.def"
 #include "kernel/isa_image.def"
 #include "kernel/isa_loss.def"
 #include "kernel/isa_math.def"

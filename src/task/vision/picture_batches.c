@@ -15,7 +15,7 @@
 struct slot {
     struct picture_part part;
     int64_t *row;
-    float *pixels, *targets;
+    float *pixels, *altered, *targets; /* altered: the pixels, or others beside them */
     int32_t *label;
 };
 
@@ -164,6 +164,7 @@ static bool make_part(heed_ctx *cx, void *own, int maker, int64_t slot, int64_t 
     s->part = (struct picture_part){.n = at.n,
                                     .row = s->row,
                                     .pixels = s->pixels,
+                                    .altered = b->opts.both ? s->altered : NULL,
                                     .label = s->label,
                                     .targets = b->mixes ? s->targets : NULL,
                                     .part = at.part,
@@ -175,6 +176,8 @@ static bool make_part(heed_ctx *cx, void *own, int maker, int64_t slot, int64_t 
     for (int64_t i = 0; i < at.n; i++) {
         if (!make_floats(m, at.at + i, to + i * b->numbers, &s->row[i])) return false;
         s->label[i] = label[s->row[i]];
+        if (b->opts.alter)
+            b->opts.alter(b->opts.own, at.epoch, s->row[i], to + i * b->numbers, s->altered + i * b->numbers);
     }
     for (int64_t i = 0; b->mixes && i < at.n; i++)
         if (!mix(m, s, i, at.batch_at, at.at, at.total)) return false;
@@ -204,6 +207,7 @@ static bool take_slots(heed_ctx *cx, struct picture_batches *b) {
         s->row = heed_mem_new(cx, (size_t)size * sizeof *s->row);
         s->label = heed_mem_new(cx, (size_t)size * sizeof *s->label);
         s->pixels = heed_mem_new(cx, (size_t)(size * b->numbers) * sizeof *s->pixels);
+        s->altered = b->opts.both ? heed_mem_new(cx, (size_t)(size * b->numbers) * sizeof *s->altered) : s->pixels;
         if (b->mixes) s->targets = heed_mem_new(cx, (size_t)(size * b->classes) * sizeof *s->targets);
     }
     return !heed_failed(cx);
@@ -258,6 +262,7 @@ void picture_batches_close(heed_ctx *cx, struct picture_batches *b) {
         struct slot *s = &b->slot[i];
         heed_mem_free(cx, s->row);
         heed_mem_free(cx, s->label);
+        if (b->opts.both) heed_mem_free(cx, s->altered);
         heed_mem_free(cx, s->pixels);
         heed_mem_free(cx, s->targets);
     }

@@ -14,6 +14,10 @@ struct picture_batches_opts {
     int64_t batch, micro;        /* pictures in a batch, and in a part of it; micro 0: all */
     int64_t repeats;             /* of a picture in a batch, each augmented differently */
     bool shuffle;
+    /* What is drawn for a picture in an epoch: changes its floats, or writes others. NULL: nothing */
+    void (*alter)(const void *own, int64_t epoch, int64_t row, const float *pixels, float *altered);
+    const void *own;
+    bool both; /* floats stay as they are beside altered ones, else they are altered in place */
     uint64_t seed;
     int64_t step; /* the first batch, counted from the beginning of the run */
     int workers;  /* threads that work ahead; 0: none */
@@ -23,7 +27,7 @@ struct picture_batches_opts {
 struct picture_part {
     int64_t n;
     const int64_t *row;
-    const float *pixels;
+    const float *pixels, *altered; /* altered: NULL unless both are asked for */
     const int32_t *label;
     const float *targets; /* (n, classes) where pictures are mixed; NULL: labels say all */
     int64_t part, parts, total;

@@ -106,6 +106,12 @@ bool picture_files_processor(heed_ctx *cx, const heed_model *model, const char *
     return !heed_failed(cx);
 }
 
+bool picture_files_fitted(heed_ctx *cx, const heed_model *model, const char *dir, heed_picture_input *input) {
+    if (!picture_files_processor(cx, model, dir, input, &input->processor, NULL)) return false;
+    heed_picture_processor_fit(&input->processor, input->channels, input->height, input->width);
+    return true;
+}
+
 /* timm resizes to the crop's size / crop_pct, then crops. */
 static void put_timm(heed_ctx *cx, const heed_family *family, heed_json config, const heed_image_processor *p) {
     const heed_json old = heed_json_find(cx, config, "pretrained_cfg");

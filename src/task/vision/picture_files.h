@@ -9,5 +9,7 @@
  * it. */
 bool picture_files_processor(heed_ctx *cx, const heed_model *model, const char *dir, const heed_picture_input *input,
                              heed_image_processor *out, bool *assumed);
+/* The same for the size that the model takes, into input->processor. */
+bool picture_files_fitted(heed_ctx *cx, const heed_model *model, const char *dir, heed_picture_input *input);
 
 #endif

@@ -102,8 +102,12 @@ static int pooling_of(heed_ctx *cx, const char *dir, const heed_model *model) {
 heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *name) {
     if (heed_failed(cx)) return NULL;
     const heed_task *const task = heed_task_find(name);
-    if (!dir || (task != &task_of_classify && task != &task_of_embed && task != &task_of_detect)) {
-        heed_fail(cx, HEED_ERR_USAGE, "picture_model: a directory and a task, classify, embed or detect, are needed");
+    const heed_task *const known[] = {&task_of_classify, &task_of_embed, &task_of_detect, &task_of_autoencode};
+    bool may = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) may |= task == known[i];
+    if (!dir || !may) {
+        heed_fail(cx, HEED_ERR_USAGE,
+                  "picture_model: a directory and a task, classify, embed, detect or autoencode, are needed");
         return NULL;
     }
     heed_directory *const d = heed_directory_open(cx, dir);
@@ -116,7 +120,7 @@ heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const
     } else if (m->model && heed_picture_processor(cx, m->model, dir, &m->processor, &m->assumed)) {
         if (task == &task_of_embed)
             m->pooling = pooling_of(cx, dir, m->model);
-        else
+        else if (task != &task_of_autoencode)
             read_labels(cx, dir, task == &task_of_detect, m);
     }
     if (!heed_failed(cx)) return m;
@@ -300,7 +304,10 @@ static bool make_room(heed_ctx *cx, struct vectors *v, int64_t width) {
 
 static bool take_vectors(heed_ctx *cx, void *own, int64_t first, int64_t n, const int64_t size[2], const heed_io *out) {
     struct vectors *const v = own;
-    heed_tensor *pooled = v->m->pooling < 0 ? heed_io_get(out, "pooler_output") : NULL;
+    static const char *const names[] = {"pooler_output", "mu", "latent"}; /* the last two: codes of autoencoders */
+    heed_tensor *pooled = NULL;
+    for (size_t i = 0; !pooled && v->m->pooling < 0 && i < sizeof names / sizeof *names; i++)
+        pooled = heed_io_get(out, names[i]);
     if (pooled && heed_rank(pooled) == 2) {
         if (!(pooled = heed_contiguous(cx, pooled)) || !make_room(cx, v, heed_dim(pooled, 1))) return false;
         memcpy(v->out + first * v->width, heed_f32(pooled), (size_t)(n * v->width) * sizeof *v->out);

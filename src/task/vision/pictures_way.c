@@ -71,20 +71,13 @@ static heed_model *new_model(const heed_run *r, heed_ctx *cx) {
     return model;
 }
 
-/* What a directory says of its pictures, for the size that the model takes; or what `heed classify` assumes. */
-static bool read_processor(heed_ctx *cx, const heed_model *model, const char *dir, heed_picture_input *input) {
-    if (!picture_files_processor(cx, model, dir, input, &input->processor, NULL)) return false;
-    heed_picture_processor_fit(&input->processor, input->channels, input->height, input->width);
-    return true;
-}
-
 /* What the model takes, found without its weights. */
 static bool find_input(heed_run *r) {
     heed_picture_input *const input = &pictures_of(r)->input;
     heed_model *const model = run_draft(r);
     if (!model) return false;
     if (!heed_picture_input_of(r->dry, model, input)) return run_drafted(r);
-    return !run_init(r) || read_processor(r->cx, model, run_init(r), input);
+    return !run_init(r) || picture_files_fitted(r->cx, model, run_init(r), input);
 }
 
 /* ---- pictures as the model takes them ---- */
@@ -138,7 +131,7 @@ static bool load_teacher(heed_run *r) {
     if (!dir) return true;
     p->teacher = heed_model_load_as(r->cx, dir, &(heed_load_opts){.map = true});
     if (!p->teacher || !heed_picture_input_of(r->cx, p->teacher, &p->teacher_input) ||
-        !read_processor(r->cx, p->teacher, dir, &p->teacher_input))
+        !picture_files_fitted(r->cx, p->teacher, dir, &p->teacher_input))
         return false;
     const int64_t its = heed_picture_classes(p->teacher), ours = classes_of(p)->classes;
     return its == ours || heed_fail(r->cx, HEED_ERR_SHAPE, "%s: a teacher of %lld classes, but the data have %lld", dir,
@@ -331,7 +324,7 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     if (!m) return false;
     heed_model *const model = heed_directory_model(cx, r->measured, &(heed_load_opts){.map = true});
     heed_picture_input input;
-    const bool ok = model && heed_picture_input_of(cx, model, &input) && read_processor(cx, model, r->dir, &input) &&
+    const bool ok = model && heed_picture_input_of(cx, model, &input) && picture_files_fitted(cx, model, r->dir, &input) &&
                     load_measured(r, model, part, m) && ready_frequencies(r, &input, m) &&
                     predict(r, model, &input, m, to) && find_frequencies(r, model, &input, m);
     heed_model_free(cx, model);

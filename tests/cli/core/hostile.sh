@@ -54,6 +54,10 @@ printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
+mkdir flow
+echo '{"_class_name": "FlowMatchEulerDiscreteScheduler"}' >flow/scheduler_config.json
+x='{"sample":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"model_output.0":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}'
+printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1$f1" "$x" >outputs
 
 # NAME|STANDARD INPUT|ARGUMENTS: OUT is a directory for what is written
 cat >commands <<END
@@ -61,6 +65,7 @@ list||list
 new||new mlp OUT/new -s input_size=2 -s output_size=1
 info||info tr
 forward||forward mlp --in xy --out OUT/y --grad --attentions
+schedule||schedule flow --steps 1 --in outputs --out OUT/samples
 train||train regress --data points.csv --model mlp --epochs 2 --out OUT/regress --log OUT/regress.jsonl --keep 1
 train||train translate --data corpus.tsv $(echo $small) --out OUT/translate
 sweep||sweep regress --data points.csv --model linear --epochs 1 --grid lr=0.1,0.01 --out OUT/sweep

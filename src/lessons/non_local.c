@@ -176,7 +176,7 @@ static void compare(struct lesson_run *r, const struct block *b) {
 }
 
 static void draw_forms(struct lesson_run *r, const struct block *b) {
-    static const char *const titles[FORMS] = {"gaussian", "embedded Gaussian", "dot product", "concatenation"};
+    static const char *const titles[FORMS] = {"Gaussian", "embedded Gaussian", "dot product", "concatenation"};
     static const char *const names[FORMS] = {"gaussian", "embedded_gaussian", "dot_product", "concatenation"};
     static const char *const shorter[FORMS] = {"Gauss", "embedded", "product", "concat."};
     lesson_show(r, heed_terminal_images(r->cx, b->weights[0], FORMS, GRID, GRID,

@@ -17,11 +17,17 @@ enum { ACROSS = 4, AROUND = 10, RINGS = 8 };
 
 /* ---- drawing ---- */
 
+struct tag {
+    struct rect at;
+    int64_t of; /* its object */
+    bool away;  /* from its box: there is a line between them */
+};
+
 struct tags {
     struct frame *f;
     const struct layer *l;
-    struct rect *box;   /* (n) of the objects */
-    struct rect *there; /* (placed) labels */
+    struct rect *box;  /* (n) of the objects */
+    struct tag *there; /* (placed) labels */
     int64_t placed;
 };
 
@@ -63,13 +69,13 @@ static struct rect place_at(struct rect b, double w, double h, int way) {
 static double badness(const struct tags *t, int64_t i, struct rect r) {
     double sum = 0;
     for (int64_t k = 0; k < t->placed; k++)
-        if (overlap(r, t->there[k]) > 0) return -1;
+        if (overlap(r, t->there[k].at) > 0) return -1;
     for (int64_t k = 0; k < t->l->n; k++)
         sum += overlap(r, t->box[k]) * (k == i ? 0.25 : 1); /* its own, too, but that is said by it */
     return sum / (r.w * r.h);
 }
 
-static bool best_place(const struct tags *t, int64_t i, double w, double h, struct rect *to, bool *away) {
+static bool best_place(const struct tags *t, int64_t i, double w, double h, struct tag *to) {
     double least = HUGE_VAL;
     for (int way = 0; way < AROUND + 2 * RINGS; way++) {
         if (way == AROUND && least < HUGE_VAL) break;
@@ -77,33 +83,39 @@ static bool best_place(const struct tags *t, int64_t i, double w, double h, stru
         const double bad = badness(t, i, r);
         if (bad < 0 || bad + 0.02 * way >= least) continue;
         least = bad + 0.02 * way;
-        *to = r;
-        *away = way >= AROUND;
+        *to = (struct tag){r, i, way >= AROUND};
     }
     return least < HUGE_VAL;
 }
 
-static void draw_tag(struct tags *t, int64_t i) {
-    cairo_t *const cr = t->f->cr;
-    const struct rgb color = class_color(t->f->theme, t->l->sizes[i]);
+static void place_tag(struct tags *t, int64_t i) {
     const double size = t->f->font, h = size + 2 * LABEL_PAD,
-                 w = fmin(text_width(cr, t->l->names.at[i], size, true) + 2 * LABEL_PAD, t->f->plot.w);
-    const struct rect b = t->box[i];
-    struct rect r;
-    bool away = false;
-    if (h > t->f->plot.h || !best_place(t, i, w, h, &r, &away)) return;
-    t->there[t->placed++] = r;
+                 w = text_width(t->f->cr, t->l->names.at[i], size, true) + 2 * LABEL_PAD;
+    if (h <= t->f->plot.h && best_place(t, i, fmin(w, t->f->plot.w), h, &t->there[t->placed])) t->placed++;
+}
+
+/* From a label to its box. */
+static void draw_leader(const struct tags *t, const struct tag *tag) {
+    cairo_t *const cr = t->f->cr;
+    const struct rect r = tag->at, b = t->box[tag->of];
+    const double x = r.x + fmin(r.w, b.w) / 2;
+    set_color(cr, class_color(t->f->theme, t->l->sizes[tag->of]), 1);
+    cairo_set_line_width(cr, 0.8);
+    cairo_move_to(cr, x, r.y < b.y ? r.y + r.h : r.y);
+    cairo_line_to(cr, x, r.y < b.y ? b.y : b.y + b.h);
+    cairo_stroke(cr);
+}
+
+static void draw_tag(const struct tags *t, const struct tag *tag) {
+    cairo_t *const cr = t->f->cr;
+    const struct rgb color = class_color(t->f->theme, t->l->sizes[tag->of]);
+    const double size = t->f->font;
+    const struct rect r = tag->at;
     set_color(cr, color, 1);
-    if (away) {
-        cairo_set_line_width(cr, 0.8);
-        cairo_move_to(cr, r.x + fmin(r.w, b.w) / 2, r.y < b.y ? r.y + r.h : r.y);
-        cairo_line_to(cr, r.x + fmin(r.w, b.w) / 2, r.y < b.y ? b.y : b.y + b.h);
-        cairo_stroke(cr);
-    }
     rounded(cr, r, 2);
     cairo_fill(cr);
-    text_draw(cr, text_fit(cr, t->l->names.at[i], size, true, w - 2 * LABEL_PAD).text, r.x + LABEL_PAD, r.y + r.h / 2,
-              (struct words){size, true, readable_on(color), 0, 0.5, 0});
+    text_draw(cr, text_fit(cr, t->l->names.at[tag->of], size, true, r.w - 2 * LABEL_PAD).text, r.x + LABEL_PAD,
+              r.y + r.h / 2, (struct words){size, true, readable_on(color), 0, 0.5, 0});
 }
 
 /* A line in the class's colour within a thin one that shows it on any picture. */
@@ -136,7 +148,10 @@ void draw_boxes(struct frame *f, const struct layer *l) {
     if (t.box && t.there) {
         for (int64_t i = 0; i < l->n; i++) t.box[i] = box_of(f, l->x + 4 * i);
         for (int64_t i = l->n; i-- > 0;) draw_box(&t, i);
-        for (int64_t i = 0; i < l->n; i++) draw_tag(&t, i);
+        for (int64_t i = 0; i < l->n; i++) place_tag(&t, i);
+        for (int64_t k = 0; k < t.placed; k++) /* below all labels */
+            if (t.there[k].away) draw_leader(&t, &t.there[k]);
+        for (int64_t k = 0; k < t.placed; k++) draw_tag(&t, &t.there[k]);
     }
     heed_mem_free(cx, t.box);
     heed_mem_free(cx, t.there);

@@ -140,22 +140,70 @@ static bool add_box(heed_panel *p, const heed_picture_look *o, const heed_pictur
            heed_panel_curve(p, xs, ys, 5, &(heed_style){.color = object_color(i), .width = 2});
 }
 
-/* Its number on a dot at the middle of its upper edge, where the picture has room for it. Words begin 3 points beside
- * their place and end 4 above it. */
-static bool add_number(heed_panel *p, const heed_picture_look *o, const heed_picture_object *object, int i) {
-    const double cell = p->figure->cell, point = 1 / cell; /* a point in patches */
-    const double dot_size = fmin(13, fmax(7, 0.09 * cell * (double)o->rows)), size = 0.62 * dot_size;
-    double at[4];
+/* Where the numbers of objects are, in patches. */
+struct place {
+    double x, y;
+};
+struct dots {
+    double size; /* points */
+    int n;
+    struct place at[MAX_OBJECTS];
+};
+
+enum { EDGES = 4, ALONG = 5, NUMBER_PLACES = EDGES * ALONG };
+
+/* Place `way` on the outline of a box, at first the middle of its upper edge. */
+static struct place on_outline(const double box[4], int way) {
+    static const double along[ALONG] = {0.5, 0.25, 0.75, 0, 1};
+    const double by = along[way % ALONG], x = box[0] + by * (box[2] - box[0]), y = box[1] + by * (box[3] - box[1]);
+    const struct place at[EDGES] = {{x, box[1]}, {x, box[3]}, {box[0], y}, {box[2], y}};
+    return at[way / ALONG];
+}
+
+static bool hides_another(const struct dots *d, struct place at, double point) {
+    for (int i = 0; i < d->n; i++)
+        if (hypot(d->at[i].x - at.x, d->at[i].y - at.y) < (d->size + 2) * point) return true;
+    return false;
+}
+
+/* The first place that is free, within the picture; where none is, the first. */
+static void place_number(struct dots *d, const heed_picture_look *o, const heed_picture_object *object, double point) {
+    const double top = d->size * 0.6 * point - 0.5, bottom = (double)o->rows - 1 - top,
+                 left = (3 + 0.4 * d->size) * point - 0.5,
+                 right = (double)o->columns - 1 - left; /* words begin within */
+    double box[4];
+    corners(o, object, box);
+    for (int way = 0; way <= NUMBER_PLACES; way++) {
+        struct place *const at = &d->at[d->n];
+        *at = on_outline(box, way % NUMBER_PLACES);
+        at->x = fmax(left, fmin(at->x, right));
+        at->y = fmax(top, fmin(at->y, bottom));
+        if (!hides_another(d, *at, point)) break;
+    }
+    d->n++;
+}
+
+/* Words begin 3 points beside their place and end 4 above it. */
+static bool draw_number(heed_panel *p, const struct dots *d, int i) {
+    const double point = 1 / p->figure->cell, size = 0.62 * d->size, x = d->at[i].x, y = d->at[i].y;
     char number[16];
-    corners(o, object, at);
-    const double x = (at[0] + at[2]) / 2, y = fmax(at[1], dot_size * 0.6 * point - 0.5);
     const float there[] = {(float)x, (float)y};
     const int digits = snprintf(number, sizeof number, "%d", i + 1);
-    const heed_style dark = {.color = HEED_COLOR_INK, .size = dot_size + 1.8, .alpha = 1},
-                     dot = {.color = object_color(i), .size = dot_size, .alpha = 1},
+    const heed_style dark = {.color = HEED_COLOR_INK, .size = d->size + 1.8, .alpha = 1},
+                     dot = {.color = object_color(i), .size = d->size, .alpha = 1},
                      words = {.color = HEED_COLOR_INK, .size = size};
     return heed_panel_scatter(p, there, there + 1, 1, &dark) && heed_panel_scatter(p, there, there + 1, 1, &dot) &&
            heed_panel_text(p, x - (3 + 0.32 * size * digits) * point, y + (4 + 0.4 * size) * point, number, &words);
+}
+
+/* The number of each object on a dot at its box; the surest choose their places first and lie on top. */
+static bool add_numbers(heed_panel *p, const heed_picture_look *o, const heed_picture_object *objects, int n) {
+    const double cell = p->figure->cell;
+    struct dots d = {.size = fmin(13, fmax(7, 0.09 * cell * (double)o->rows))};
+    bool ok = true;
+    for (int i = 0; i < n; i++) place_number(&d, o, &objects[i], 1 / cell);
+    for (int i = n - 1; ok && i >= 0; i--) ok = draw_number(p, &d, i);
+    return ok;
 }
 
 static bool draw_object(heed_panel *p, const heed_picture_object *object, int i, const heed_picture_look *look) {
@@ -191,7 +239,7 @@ bool heed_plot_picture_objects(heed_figure *f, const heed_picture_object *object
         first && draw(first, NULL, false, look) && heed_panel_title(first, look->given ? look->given : "what is found");
     if (ok) first->small = true;
     for (int i = n - 1; ok && i >= 0; i--) ok = add_box(first, look, &objects[i], i); /* the surest on top */
-    for (int i = n - 1; ok && i >= 0; i--) ok = add_number(first, look, &objects[i], i);
+    ok = ok && add_numbers(first, look, objects, n);
     for (int i = 0; ok && i < n; i++) {
         heed_panel *const p = heed_figure_panel(f, (i + 1) / columns, (i + 1) % columns);
         ok = p && draw_object(p, &objects[i], i, look);

@@ -66,6 +66,8 @@ static bool save(struct loop *l) {
     const struct profile_mark mark = profile_begin(cx);
     const double size = kernel_square_sum(cx->pool, heed_params_block(l->params), heed_params_size(l->params));
     if (heed_failed(cx)) return false;
+    if (!isfinite(size) && l->state->step == 0)
+        return heed_fail(cx, HEED_ERR_RANGE, "train: the weights to start from are not all finite numbers");
     if (!isfinite(size)) return diverged(l, "size of the weights", l->state->step, size);
     char *notes = write_best(l) ? notes_write(l) : NULL;
     const bool saved = notes && heed_checkpoint_save(cx, l->trainer, l->checkpoint, notes);

@@ -415,6 +415,25 @@ static void test_refusals(void **state) {
     close_context(cx);
 }
 
+/* Weights that are no numbers from the start are not called diverged, and nothing is written. */
+static void test_bad_start(void **state) {
+    (void)state;
+    struct scene s;
+    set_scene(&s, false);
+    s.opts.save_every = 1;
+    s.opts.dir = in_folder("bad-start");
+    heed_ctx *cx = open_context();
+    heed_model *m = new_model(cx, &s.data, NULL);
+    heed_params_at(heed_model_params(m), 0)->value[0] = NAN;
+    heed_loop_state end;
+    assert_int_equal(run_on(cx, m, &s.on, &s.opts, &end), HEED_LOOP_FAILED);
+    EXPECT_SENTENCE(cx, "train: the weights to start from are not all finite numbers");
+    assert_int_not_equal(access(file_in(s.opts.dir, "checkpoint.safetensors"), F_OK), 0);
+    heed_model_free(cx, m);
+    remove_model(s.opts.dir);
+    close_context(cx);
+}
+
 /* A learning rate that diverges ends the run at once; what it has in its directory can be resumed and is finite. */
 static void test_divergence(void **state) {
     (void)state;
@@ -542,6 +561,7 @@ int main(void) {
         cmocka_unit_test(test_micro_batches),
         cmocka_unit_test(test_evaluate),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bad_start),
         cmocka_unit_test(test_divergence),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_disk_full),

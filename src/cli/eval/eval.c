@@ -18,8 +18,8 @@ static const heed_field options[] = {
      .help = "of a directory, digits or series over time, one of"},
     {.name = "measuring", .kind = HEED_FIELD_TABLE, .table = evaluate_fields},
     {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields},
-    {.name = "against", .kind = HEED_FIELD_FILE, .value = "DIR",
-     .help = "for --frequencies: a second model, measured on the same pictures, beside the first in tables and curves"},
+    {.name = "against", .kind = HEED_FIELD_LIST, .value = "DIR",
+     .help = "for --frequencies: another model, measured on the same pictures, beside the first in tables and curves"},
     {.name = "log", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "write that as one JSON object per line, for 'heed plot --x words'"},
     {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
@@ -72,14 +72,17 @@ static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, con
 }
 
 static void evaluate_frequencies(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
-    heed_evaluation e[2] = {0};
-    struct measured_model model[2] = {{dir, &e[0]}, {option_text(o, "against"), &e[1]}};
-    const int n = model[1].dir ? 2 : 1;
+    heed_evaluation e[MEASURED_MODELS] = {0};
+    struct measured_model model[MEASURED_MODELS] = {{dir, &e[0]}};
+    const char *const *others;
+    const int n = 1 + option_list(o, "against", &others);
     bool ok = true;
-    for (int i = 0; ok && i < n; i++)
+    for (int i = 0; ok && i < n; i++) {
+        if (i > 0) model[i] = (struct measured_model){others[i - 1], &e[i]};
         ok = run_evaluate(cx, model[i].dir, path, option_text(o, "part"), options_values(o), &e[i]);
+    }
     if (ok) report_frequencies(o, cx, model, n);
-    for (int i = 1; i >= 0; i--) heed_evaluation_free(cx, &e[i]);
+    for (int i = n; i-- > 0;) heed_evaluation_free(cx, &e[i]);
 }
 
 /* Options that make sense beside another one alone. */
@@ -90,6 +93,11 @@ static bool options_fit(const struct options *o) {
             cli_error(EXIT_USAGE, "eval: --%s goes with --%s", pairs[i][0], pairs[i][1]);
             return false;
         }
+    const char *const *others;
+    if (option_list(o, "against", &others) >= MEASURED_MODELS) {
+        cli_error(EXIT_USAGE, "eval: --against: at most %d models are compared", MEASURED_MODELS);
+        return false;
+    }
     if (option_given(o, "detections") && pictures_asked(o)) {
         cli_error(EXIT_USAGE, "eval: --detections are measured without the pictures, so they cannot be drawn");
         return false;
@@ -125,7 +133,7 @@ const struct command eval_command = {
         "Measures a model on a data set. For classes: accuracy and cross entropy, precision, recall and F1 of each "
         "class with their averages, as scikit-learn's classification_report has them, and the confusion matrix; of "
         "pictures with more than 5 classes the top-5 accuracy too, and with --frequencies how accuracy depends on "
-        "the frequencies that are left in them, of one model or of two. For numbers: R^2, the mean squared error, "
+        "the frequencies that are left in them, of one model or of several. For numbers: R^2, the mean squared error, "
         "and R^2, mean absolute error (MAE) and root mean squared error (RMSE) of each output. For tagged words: as "
         "for classes, over words, and F1 over chunks where the tags are those of chunks. For questions about a text: "
         "F1 and exact match as SQuAD's official script computes them. For multiple choice: accuracy. For series over "

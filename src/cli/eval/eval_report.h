@@ -12,7 +12,8 @@ void report_predictions(const struct options *o, heed_ctx *cx, const heed_evalua
 void report_series(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 /* The same of what was found of translations; --log gets BLEU by the length of sentences. */
 void report_translation(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
-/* The same of accuracy against frequencies, of one model or of two on the same pictures. */
+/* The same of accuracy against frequencies, of one model or of several on the same pictures. */
+enum { MEASURED_MODELS = 5 };
 struct measured_model {
     const char *dir;
     const heed_evaluation *e;

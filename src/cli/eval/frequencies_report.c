@@ -1,5 +1,5 @@
-/* heed eval --frequencies: accuracy against the frequencies that are left in the pictures, of one model or of two, as
- * text, JSON and a picture. */
+/* heed eval --frequencies: accuracy against the frequencies that are left in the pictures, of one model or of several,
+ * as text, JSON and a picture. */
 #include "cli/core/figure_options.h"
 #include "cli/eval/eval_report.h"
 #include "heed/plot.h"
@@ -25,7 +25,7 @@ static const struct evaluated_frequencies *found(const struct measured_model *m)
 /* ---- text ---- */
 
 static void print_text(const struct measured_model *m, int n) {
-    char text[512], count[48], name[2][NAME];
+    char text[512], count[48], name[MEASURED_MODELS][NAME];
     const struct evaluated_frequencies *const f = found(m);
     for (int i = 0; i < n; i++) {
         name_model(m[i].dir, name[i]);
@@ -82,7 +82,8 @@ static void put_model(heed_ctx *cx, heed_json at, const struct measured_model *m
 static void print_json(heed_ctx *cx, const struct measured_model *m, int n) {
     const heed_json result = heed_json_new(cx, "result");
     put_model(cx, result, &m[0]);
-    if (n > 1) put_model(cx, heed_json_put_object(cx, result, "against"), &m[1]);
+    const heed_json others = n > 1 ? heed_json_put_array(cx, result, "against") : (heed_json){0};
+    for (int i = 1; i < n; i++) put_model(cx, heed_json_put_object(cx, others, NULL), &m[i]);
     json_answer(cx, stdout, result, 2);
     heed_json_free(result);
 }
@@ -102,7 +103,10 @@ static double highest(const struct measured_model *m, int n) {
 
 /* A panel for what is left within the radius, and one for what is left outside it. */
 static void draw(heed_ctx *cx, heed_panel *p, const struct measured_model *m, int n, bool low) {
-    static const heed_color color[] = {HEED_COLOR_BLUE, HEED_COLOR_ORANGE};
+    static const heed_color color[] = {HEED_COLOR_BLUE, HEED_COLOR_ORANGE, HEED_COLOR_GREEN, HEED_COLOR_PINK,
+                                       HEED_COLOR_SKY};
+    static const heed_marker marker[] = {HEED_MARKER_DISC, HEED_MARKER_SQUARE, HEED_MARKER_TRIANGLE,
+                                         HEED_MARKER_DIAMOND, HEED_MARKER_CROSS};
     const struct evaluated_frequencies *const f = found(m);
     float *x = heed_mem_new(cx, (size_t)f->n * sizeof *x), *y = heed_mem_new(cx, (size_t)f->n * sizeof *y);
     for (int i = 0; y && i < n; i++) {
@@ -117,12 +121,10 @@ static void draw(heed_ctx *cx, heed_panel *p, const struct measured_model *m, in
                                        .color = n > 1 ? color[i] : HEED_COLOR_GREY,
                                        .dash = HEED_DASH_LONG,
                                        .width = 1});
-        heed_panel_curve(p, x, y, f->n,
-                         &(heed_style){.label = n > 1 ? name : NULL,
-                                       .color = color[i],
-                                       .width = 1.8,
-                                       .marker = i ? HEED_MARKER_SQUARE : HEED_MARKER_DISC,
-                                       .size = 4.5});
+        heed_panel_curve(
+            p, x, y, f->n,
+            &(heed_style){
+                .label = n > 1 ? name : NULL, .color = color[i], .width = 1.8, .marker = marker[i], .size = 4.5});
     }
     heed_panel_limits_y(p, 0, 1.06 * highest(m, n));
     heed_panel_title(p, low ? "Low-pass: frequencies up to the radius" : "High-pass: frequencies beyond the radius");
@@ -143,14 +145,17 @@ static bool write_pictures(const struct options *o, heed_ctx *cx, const struct m
 
 /* ---- all of it ---- */
 
+static bool same_radii(const struct evaluated_frequencies *a, const struct evaluated_frequencies *b) {
+    return a->n == b->n && memcmp(a->radius, b->radius, (size_t)a->n * sizeof *a->radius) == 0;
+}
+
 void report_frequencies(const struct options *o, heed_ctx *cx, const struct measured_model *models, int n) {
-    if (n > 1 &&
-        (found(&models[0])->n != found(&models[1])->n || memcmp(found(&models[0])->radius, found(&models[1])->radius,
-                                                                (size_t)found(&models[0])->n * sizeof(double)) != 0)) {
-        heed_fail(cx, HEED_ERR_SHAPE,
-                  "eval: the models take pictures of other sizes; --radii says where to compare them");
-        return;
-    }
+    for (int i = 1; i < n; i++)
+        if (!same_radii(found(&models[0]), found(&models[i]))) {
+            heed_fail(cx, HEED_ERR_SHAPE,
+                      "eval: the models take pictures of other sizes; --radii says where to compare them");
+            return;
+        }
     if (!write_pictures(o, cx, models, n) || pictures_take_standard(o)) return;
     if (option_flag(o, "json"))
         print_json(cx, models, n);

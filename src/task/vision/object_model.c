@@ -1,9 +1,11 @@
 /* The model of a run that finds objects: its sizes, its backbone, and how it gets its pictures. */
 #include "base/text.h"
 #include "heed/picture_training.h"
+#include "kernel/ints.h"
 #include "model/core/directory.h"
 #include "task/vision/objects_way.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 #define USUAL_SIDE   800 /* the shorter side of pictures, as transformers' processors have it */
 #define LOOKED_AT    64  /* pictures whose sizes are found by reading them */
@@ -46,13 +48,16 @@ static void put_detr(const struct fresh *f) {
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) put(f, pairs[i][0], pairs[i][1]);
 }
 
-/* YOLOS: patches of 8 x 8, 6 layers of 192 numbers. */
+/* YOLOS: patches of 8 x 8, 6 layers of 192 numbers. Positions are those of whole patches. */
 static void put_yolos(const struct fresh *f, int64_t side) {
     static const char *const pairs[][2] = {{"patch_size", "8"},          {"hidden_size", "192"},
                                            {"num_hidden_layers", "6"},   {"num_attention_heads", "3"},
                                            {"intermediate_size", "768"}, {"num_detection_tokens", "20"}};
+    const char *const said = run_setting(f->r, "patch_size");
+    const long long patch = said ? strtoll(said, NULL, 10) : 8, unit = patch > 0 && patch < side ? patch : 1,
+                    whole = round_up(side, unit);
     char size[64];
-    snprintf(size, sizeof size, "%lld,%lld", (long long)side, (long long)side);
+    snprintf(size, sizeof size, "%lld,%lld", whole, whole);
     put(f, "image_size", size);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) put(f, pairs[i][0], pairs[i][1]);
 }

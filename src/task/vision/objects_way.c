@@ -5,6 +5,7 @@
 #include "heed/picture_training.h"
 #include "model/core/config.h"
 #include "model/core/inputs.h"
+#include "model/core/opened.h"
 #include "task/answers.h"
 #include "task/vision/ahead.h"
 #include "task/vision/object_training.h"
@@ -37,8 +38,8 @@ static struct objects *objects_of(const heed_run *r) { return r->user; }
 static char **known_classes(const heed_run *r, const heed_object_set *set) {
     const char *const *const own = heed_object_set_names(set);
     const heed_json config = r->init ? heed_directory_config(r->init) : (heed_json){0};
-    const int64_t classes = r->init ? config_labels(r->cx, config) : 0;
-    char **const names = classes > 0 ? config_label_names(r->cx, config, classes) : NULL;
+    const bool named = r->init && heed_json_count(heed_json_find(r->cx, config, "id2label")) > 0;
+    char **const names = named ? config_label_names(r->cx, config, config_labels(r->cx, config)) : NULL;
     for (int64_t i = 0; names && own[i]; i++) {
         bool known = false;
         for (int64_t k = 0; names[k] && !known; k++) known = strcmp(names[k], own[i]) == 0;
@@ -218,7 +219,8 @@ static bool load(heed_run *r) {
     *o = (struct objects){.n_train = 0};
     r->user = o;
     set_augment(r, &o->augment);
-    if (!heed_object_augment_check(r->cx, &o->augment) || !load_sets(r) || !split(r) ||
+    if ((r->init && !directory_head(r->cx, r->init)) || /* such as one that segments pictures */
+        !heed_object_augment_check(r->cx, &o->augment) || !load_sets(r) || !split(r) ||
         !object_processor(r, o->set[TRAIN], &o->processor) ||
         !object_settings(r, o->set[TRAIN], o->processor.shorter, &o->settings))
         return false;

@@ -1,4 +1,5 @@
 /* The sizes of a model of pictures, which follow from the data and from the keys that its family has. */
+#include "kernel/ints.h"
 #include "task/vision/pictures_way.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,6 @@ static void put_int(const struct fresh *f, const char *key, int64_t value) {
     snprintf(text, sizeof text, "%lld", (long long)value);
     put(f, key, text);
 }
-
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Heads of about 64 numbers; of narrow models, four. */
 static int64_t heads_for(int64_t width) {

@@ -53,18 +53,19 @@ expect 0 eval learnt --data data --frequencies --radii 0,2,6.5 --png curves.png
 says '^ *0    100.00 %     50.00 %$'
 says '^ *6.5    100.00 %     50.00 %$'
 [ -s curves.png ] || fail 'curves as a picture'
-expect 0 eval learnt --data data --frequencies --against area --svg both.svg --json --threads 2
-says '"against": \{'
+expect 0 eval learnt --data data --frequencies --against area --against learnt --svg both.svg --json --threads 2
+says '"against": \['
 says '"model": "area"'
 says '"radius": 4.0'
-[ "$(grep -c '"low_pass"' out)" = 10 ] || fail 'five radii of two models'
-grep -q learnt both.svg || grep -q '<svg' both.svg || fail 'both models in a picture'
+[ "$(grep -c '"low_pass"' out)" = 15 ] || fail 'five radii of three models'
+grep -q learnt both.svg || grep -q '<svg' both.svg || fail 'all models in a picture'
 expect 0 train classify --data digits --steps 1 --batch 8 --out digits-mlp
 wrong 1 'digits-mlp: --frequencies is for models that classify pictures' eval digits-mlp --data digits --frequencies
 wrong 1 "eval: --radii: '2,1' is not a list of 1 to 64 rising numbers from 0, such as 2,4,8" eval learnt --data data --frequencies --radii 2,1
 wrong 1 "eval: --radii: '' is not a list.*" eval learnt --data data --frequencies --radii ''
 wrong 2 'eval: --radii goes with --frequencies' eval learnt --data data --radii 2
 wrong 2 'eval: --against goes with --frequencies' eval learnt --data data --against area
+wrong 2 'eval: --against: at most 5 models are compared' eval learnt --data data --frequencies --against a --against b --against c --against d --against e
 
 # a directory that does not say how pictures are prepared: what is assumed is said
 mkdir -p silent

@@ -91,6 +91,7 @@ refuse 1 "is not for classify" classify model a.jpg
 sed 's/ForObjectDetection/ForSegmentation/' model/config.json >config.json
 mkdir segments && cp model/model.safetensors model/preprocessor_config.json segments && mv config.json segments
 refuse 1 "ConditionalDetrForSegmentation" detect segments a.jpg
+refuse 1 "ConditionalDetrForSegmentation" train detect --data shapes --init segments --steps 1 --out none
 refuse 1 "nobody" train detect --data shapes $tiny --init-backbone nobody --steps 1 --out none
 refuse 1 "is no backbone for this model" train detect --data shapes $tiny --init-backbone vit --steps 1 --out none
 refuse 2 "vit cannot be trained to detect" train detect --data shapes --model vit --out none
@@ -99,3 +100,11 @@ refuse 2 "vit cannot be trained to detect" train detect --data shapes --model vi
 sed 's/"bbox": \[0, 0, 4, 4\]/"bbox": [-3, 0, 9, 4]/; s/\]}$/, {"id": 7, "image_id": 4, "category_id": 2, "bbox": [3, 3, 0, 2], "area": 0, "iscrowd": 0}, {"id": 8, "image_id": 4, "category_id": 2, "bbox": [1, 1, 3, 2], "area": 6, "iscrowd": 1}]}/' truth.json >odd.json
 expect 0 train detect --data odd.json $tiny --steps 1 --batch 1 --valid 0 --out odd
 says_error "odd.json: 1 box clipped at the border of a picture, 1 box of no size or outside of a picture left out, 1 crowd left out of training"
+
+# sides that are no whole patches; two classes without names, as transformers writes them
+expect 0 train detect --model yolos --data shapes --shortest-edge 37 --count 2 --valid 0 --steps 1 --batch 2 --set hidden_size=12 --set num_hidden_layers=2 --set intermediate_size=8 --out patches
+grep -A 3 '"image_size"' patches/config.json | grep -q 40 || fail "whole patches of 8 x 8"
+sed '/"id2label"/,/}/d; /"label2id"/,/}/d; /"num_labels"/d' odd/config.json >config.json
+mkdir unnamed && cp odd/model.safetensors odd/preprocessor_config.json unnamed && mv config.json unnamed
+expect 0 train detect --data odd.json --init unnamed --valid 0 --steps 1 --batch 1 --out named
+grep -q '"1": "ring"' named/config.json || fail "classes are named by the data"

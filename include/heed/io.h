@@ -74,7 +74,8 @@ HEED_API uint16_t heed_f32_to_bf16(float value);
 typedef struct heed_safetensors heed_safetensors;
 
 /* Opens, as one handle: a .safetensors file; an index of shards (a path that ends in .json, such as
- * model.safetensors.index.json); or a directory that holds model.safetensors or else model.safetensors.index.json.
+ * model.safetensors.index.json); or a directory that holds model.safetensors or else model.safetensors.index.json, or
+ * one of them by the name that diffusers gives it, diffusion_pytorch_model.safetensors.
  * Files are mapped, not read: whoever shortens one meanwhile takes the process down with SIGBUS, for which the library
  * installs no handler, so replace files by renaming, as heed's own writers do. */
 HEED_API heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path);

@@ -29,7 +29,9 @@ typedef enum heed_key_kind {
     HEED_KEY_INT_OR_LIST, /* a whole number, a list of them, or null */
     HEED_KEY_BOOL_OR_NULL,
     HEED_KEY_NUMBERS, /* a number, or a list of them */
-    HEED_KEY_BOOLS    /* true,false */
+    HEED_KEY_BOOLS,   /* true,false */
+    HEED_KEY_BOOL_OR_LIST,
+    HEED_KEY_NUMBERS_OR_NULL
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;
@@ -42,8 +44,9 @@ typedef struct heed_key { /* of config.json */
  * logits, loss, … Starts as {0} and grows; the list and its names live as long as the step's tensors, until
  * heed_reset. */
 typedef struct heed_io {
-    bool loss_only; /* of inputs: nothing but the loss is wanted, which may be had without the logits */
-    bool states;    /* of inputs: a head whose family has no body alone gives last_hidden_state too */
+    bool loss_only;    /* of inputs: nothing but the loss is wanted, which may be had without the logits */
+    bool states;       /* of inputs: a head whose family has no body alone gives last_hidden_state too */
+    bool latents_only; /* of inputs: an autoencoder encodes, and does not decode */
     int n, room;
     const char **name;
     heed_tensor **tensor;
@@ -111,7 +114,9 @@ typedef struct heed_family {
     const char *const *inner; /* keys whose value is the config of another family, and that one, in pairs:
                                * "backbone_config", "resnet"; set as backbone_config.KEY. NULL at the end, or none */
     const char *processor;    /* transformers' class that prepares its pictures: "DeiTImageProcessor"; NULL: ViT's */
-    size_t size;              /* of the family's own struct */
+    bool diffusers; /* its directories are those of diffusers' components: _class_name instead of model_type and
+                     * architectures, and the weights are in diffusion_pytorch_model.safetensors */
+    size_t size;    /* of the family's own struct */
 } heed_family;
 
 HEED_API int heed_family_count(void);

@@ -373,6 +373,7 @@ typedef struct heed_feed_forward {
     heed_linear_layer linear1, linear2; /* C -> hidden, hidden -> C */
     heed_linear_layer gate;             /* C -> hidden; weight NULL: none */
     bool fused;                         /* linear1 is C -> 2 hidden: first the rows of the gate, then its own */
+    bool gate_last;                     /* or first its own, then those of the gate, as diffusers' GEGLU */
     heed_norm_layer norm;               /* of what enters linear2; weight NULL: none */
     heed_activation act;
     float dropout;

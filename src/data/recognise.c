@@ -130,9 +130,11 @@ bool data_has_test(const char *folder) {
 /* ---- what cannot ---- */
 
 static bool is_model(const char *folder) {
-    return has(folder, "config.json", S_IFREG) &&
-           (has(folder, "model.safetensors", S_IFREG) || has(folder, "model.safetensors.index.json", S_IFREG) ||
-            has(folder, "pytorch_model.bin", S_IFREG));
+    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
+                                          "diffusion_pytorch_model.safetensors", "pytorch_model.bin"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) found |= has(folder, weights[i], S_IFREG);
+    return found && has(folder, "config.json", S_IFREG);
 }
 
 static bool is_graph(const char *name) { return strncmp(name, "nodes.", 6) == 0; }

@@ -4,6 +4,7 @@
 #include "io/safetensors.h"
 #include "io/text.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -77,16 +78,37 @@ heed_safetensors *st_open_index(heed_ctx *cx, const char *path) {
 
 /* A pickle is a program, which heed does not run. */
 static void say_missing(heed_ctx *cx, const char *path) {
-    struct stat info;
-    char *const pickle = join(cx, path, strlen(path), "/pytorch_model.bin");
-    if (pickle && stat(pickle, &info) == 0)
-        heed_fail(cx, HEED_ERR_FILE,
-                  "%s: holds pytorch_model.bin, a Python pickle, and no model.safetensors; convert it in Python: "
-                  "AutoModel.from_pretrained('%s').save_pretrained('%s')",
-                  path, path, path);
-    else if (pickle)
+    static const char *const pickles[][2] = {{"pytorch_model.bin", "AutoModel"},
+                                             {"diffusion_pytorch_model.bin", "diffusers.AutoModel"}};
+    for (int i = 0; i < 2; i++) {
+        struct stat info;
+        char name[64];
+        snprintf(name, sizeof name, "/%s", pickles[i][0]);
+        char *const pickle = join(cx, path, strlen(path), name);
+        if (pickle && stat(pickle, &info) == 0)
+            heed_fail(cx, HEED_ERR_FILE,
+                      "%s: holds %s, a Python pickle, and no model.safetensors; convert it in Python: "
+                      "%s.from_pretrained('%s').save_pretrained('%s')",
+                      path, pickles[i][0], pickles[i][1], path, path);
+        heed_mem_free(cx, pickle);
+    }
+    if (!heed_failed(cx))
         heed_fail(cx, HEED_ERR_FILE, "%s: holds neither model.safetensors nor model.safetensors.index.json", path);
-    heed_mem_free(cx, pickle);
+}
+
+/* The file of a directory: whole, else in shards; by diffusers' name where it has none of the usual name. NULL: none,
+ * or a failed context. */
+static char *file_in(heed_ctx *cx, const char *dir) {
+    static const char *const names[] = {"/model.safetensors", "/diffusion_pytorch_model.safetensors",
+                                        "/model.safetensors.index.json",
+                                        "/diffusion_pytorch_model.safetensors.index.json"};
+    struct stat info;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *const path = join(cx, dir, strlen(dir), names[i]);
+        if (!path || stat(path, &info) == 0) return path;
+        heed_mem_free(cx, path);
+    }
+    return NULL;
 }
 
 heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path) {
@@ -96,16 +118,11 @@ heed_safetensors *heed_safetensors_open(heed_ctx *cx, const char *path) {
     if (text_ends(path, strlen(path), ".json")) return st_open_index(cx, path);
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return st_open_file(cx, path);
 
-    heed_safetensors *st = NULL;
-    char *whole = join(cx, path, strlen(path), "/model.safetensors");
-    char *index = join(cx, path, strlen(path), "/model.safetensors.index.json");
-    if (whole && index && stat(whole, &info) == 0)
-        st = st_open_file(cx, whole);
-    else if (whole && index && stat(index, &info) == 0)
-        st = st_open_index(cx, index);
-    else if (!heed_failed(cx))
-        say_missing(cx, path);
-    heed_mem_free(cx, whole);
-    heed_mem_free(cx, index);
+    char *const file = file_in(cx, path);
+    if (!file && !heed_failed(cx)) say_missing(cx, path);
+    heed_safetensors *const st = !file                                    ? NULL
+                                 : text_ends(file, strlen(file), ".json") ? st_open_index(cx, file)
+                                                                          : st_open_file(cx, file);
+    heed_mem_free(cx, file);
     return st;
 }

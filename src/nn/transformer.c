@@ -57,10 +57,12 @@ static heed_tensor *gated(heed_ctx *cx, const heed_feed_forward *l, heed_tensor 
     const int64_t half = l->linear1.weight->shape[0] / 2, halves[] = {half, half};
     if (!heed_split(cx, params_linear(cx, l->linear1.weight), 0, halves, 2, weight)) return NULL;
     if (l->linear1.bias && !heed_split(cx, heed_param_tensor(cx, l->linear1.bias), 0, halves, 2, bias)) return NULL;
+    const int g = l->gate_last, u = !g; /* the halves of the gate and of what it is for */
     heed_tensor *const up =
-        params_adapted(cx, l->linear1.weight, x, heed_linear(cx, x, weight[1], bias[1]), half, half);
-    if (!l->linear1.weight->adapters) return heed_mul(cx, heed_linear_act(cx, x, weight[0], bias[0], l->act), up);
-    heed_tensor *const gate = params_adapted(cx, l->linear1.weight, x, heed_linear(cx, x, weight[0], bias[0]), 0, half);
+        params_adapted(cx, l->linear1.weight, x, heed_linear(cx, x, weight[u], bias[u]), u * half, half);
+    if (!l->linear1.weight->adapters) return heed_mul(cx, heed_linear_act(cx, x, weight[g], bias[g], l->act), up);
+    heed_tensor *const gate =
+        params_adapted(cx, l->linear1.weight, x, heed_linear(cx, x, weight[g], bias[g]), g * half, half);
     return heed_mul(cx, heed_activate(cx, gate, l->act), up);
 }
 

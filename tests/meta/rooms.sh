@@ -7,8 +7,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 order='base io kernel tensor attention nn text/unicode text/strings text image data
-    model/core model/parts model/encoders model/decoders model/encdec model/vision model/detection model/efficient
-    model/recurrent model/vectors diffusion decode inspect train classical task plot lessons cli/core cli'
+    model/core model/parts model/encoders model/decoders model/encdec model/vision model/detection model/diffusion
+    model/efficient model/recurrent model/vectors diffusion decode inspect train classical task plot lessons cli/core cli'
 
 check() { # ROOT: prints each #include that breaks the rule
     (cd "$1" && {

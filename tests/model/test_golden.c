@@ -131,8 +131,8 @@ static void forward(struct golden *g) {
 }
 
 static void backward(struct golden *g) {
-    static const char *const names[] = {"logits", "action_preds", "last_hidden_state", "prediction_logits",
-                                        "start_logits"};
+    static const char *const names[] = {
+        "logits", "action_preds", "sample", "last_hidden_state", "prediction_logits", "start_logits"};
     heed_tensor *y = heed_io_get(&g->out, "loss"), *dy = g->grad_output;
     for (int i = 0; i < g->out.n; i++) heed_keep(g->cx, g->out.tensor[i]);
     if (y)

@@ -257,9 +257,9 @@ static void test_wrong(void **state) {
     write_text(in_folder("odd/config.json"), "{\"architecture\": \"regnetx_002\"}");
     assert_null(heed_model_load(cx, in_folder("odd")));
     EXPECT_SENTENCE(cx, "architecture: no family of heed's is 'regnetx_002'");
-    write_text(in_folder("odd/config.json"), "{\"_class_name\": \"UNet2DConditionModel\"}");
+    write_text(in_folder("odd/config.json"), "{\"_class_name\": \"UNet3DConditionModel\"}");
     assert_null(heed_model_load(cx, in_folder("odd")));
-    EXPECT_SENTENCE(cx, "_class_name: no family of heed's is 'UNet2DConditionModel'");
+    EXPECT_SENTENCE(cx, "_class_name: no family of heed's is 'UNet3DConditionModel'");
     write_text(in_folder("odd/config.json"), "{\"model_type\": \"bert\", \"is_decoder\": true}");
     assert_null(heed_model_load(cx, in_folder("odd")));
     EXPECT_SENTENCE(cx, "is_decoder");

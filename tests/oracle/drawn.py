@@ -43,7 +43,7 @@ def compare(heed, folder, model, given, names=None):
     """The largest difference as a share of what is allowed, and where; or a sentence. names: of the weights with gradients of their
     own, by default all of the file"""
     if names is None:
-        with safe_open(folder / "model.safetensors", "numpy") as file:
+        with safe_open(golden.weights_of(folder), "numpy") as file:
             names = list(file.keys())
     wide = copy.deepcopy(model).double()
     try:

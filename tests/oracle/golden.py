@@ -26,7 +26,7 @@ from safetensors.torch import load_file, save_file
 from case import demand_finite, wanted, write_tensors
 transformers.logging.disable_progress_bar()
 LARGEST = 50 * 1024
-MAIN = ("logits", "action_preds", "last_hidden_state", "prediction_logits", "start_logits")  # what grad_output multiplies
+MAIN = ("logits", "action_preds", "sample", "last_hidden_state", "prediction_logits", "start_logits")  # what grad_output multiplies
 SKIPPED = ("past_key_values", "hidden_states", "encoder_hidden_states", "decoder_hidden_states",
            "encoder_last_hidden_state", "auxiliary_outputs")
 
@@ -95,6 +95,12 @@ def gradients(model, names):
     return {n: t for n, t in saved.items() if not t.isnan().any()}
 
 
+def weights_of(path):
+    """The file of a directory that transformers or diffusers wrote."""
+    component = path / "diffusion_pytorch_model.safetensors"
+    return component if component.exists() else path / "model.safetensors"
+
+
 def stored(t):
     a = t.detach().numpy()
     return a.astype(np.float32) if a.dtype == np.float64 else a
@@ -123,7 +129,7 @@ def write(path, model, inputs, config):
         path.mkdir(parents=True)
         (path / "config.json").write_text(json.dumps(config, indent=2) + "\n")
         save_file({k: v.contiguous() for k, v in model.state_dict().items()}, path / "model.safetensors")
-    (path / "model.safetensors").chmod(0o644)
+    weights_of(path).chmod(0o644)
     options = {}
     if hasattr(model, "set_attn_implementation"):
         model.set_attn_implementation("eager")
@@ -140,7 +146,7 @@ def write(path, model, inputs, config):
         tensors["in.grad_output"] = stored(upstream)
         main.backward(upstream.double())
     demand_finite(path.name, {f"the gradient of {n}": p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None})
-    with safe_open(path / "model.safetensors", "numpy") as file:
+    with safe_open(weights_of(path), "numpy") as file:
         names = list(file.keys())
     tensors |= {f"grad.{name}": stored(grad) for name, grad in gradients(model, names).items()}
     write_tensors(path / "case.safetensors", tensors)

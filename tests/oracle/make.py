@@ -23,7 +23,7 @@ MODULES = {"ops": "ops", "vision_ops": "ops", "nn": "nn", "blocks": "nn", "optim
            "curves": "task",  # of models that models.py and replaced.py make
            "t5": "model", "rouge": "text", "text2text": "task",
            "score": "model", "lora": "lora", "midi": "io", "images": "image", "vision": "model", "non_local": "model", "resized": "task",
-           "detection": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
+           "detection": "model", "diffusion": "model", "mixing": "model", "performer": "model", "reformer": "model", "perceiver": "model", "sparse": "model",
            "picture_models": "task", "assignment": "kernel", "detections": "data", "hat": "task", "schedulers": "diffusion"}
 
 parser = argparse.ArgumentParser(description=__doc__)

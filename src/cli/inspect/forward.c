@@ -85,8 +85,8 @@ static void gradients_close(heed_ctx *cx, struct gradients *g) {
 }
 
 static heed_tensor *main_output(const heed_io *out) {
-    static const char *const names[] = {"logits", "action_preds", "last_hidden_state", "prediction_logits",
-                                        "start_logits"};
+    static const char *const names[] = {
+        "logits", "action_preds", "sample", "last_hidden_state", "prediction_logits", "start_logits"};
     heed_tensor *t = NULL;
     for (size_t i = 0; !t && i < sizeof names / sizeof *names; i++) t = heed_io_get(out, names[i]);
     return t;

@@ -42,7 +42,10 @@ static const char *kind_name(heed_key_kind kind) {
     case HEED_KEY_NUMBERS:
         return "numbers";
     case HEED_KEY_BOOLS:
+    case HEED_KEY_BOOL_OR_LIST:
         return "bools";
+    case HEED_KEY_NUMBERS_OR_NULL:
+        return "numbers or null";
     }
     return "?";
 }

@@ -23,7 +23,9 @@ static const heed_field options[] = {
 
 /* Whether dir has a file of a model in it. */
 static bool holds_model(const char *dir) {
-    static const char *const files[] = {"config.json", "model.safetensors", "model.safetensors.index.json"};
+    static const char *const files[] = {"config.json", "model.safetensors", "model.safetensors.index.json",
+                                        "diffusion_pytorch_model.safetensors",
+                                        "diffusion_pytorch_model.safetensors.index.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (directory_has(dir, files[i])) return true;
     return false;

@@ -13,6 +13,8 @@
 /* What families call a picture's sides whose timm class has no argument img_size: it stands at the top, since timm
  * would refuse it among the arguments. */
 #define INPUT_SIZE "input_size"
+/* Whose keys and names new components have. It ignores keys of config.json that begin with _, and warns of others. */
+#define DIFFUSERS_VERSION "0.42.1"
 
 /* ---- values as text ---- */
 
@@ -31,7 +33,9 @@ static const char *kind_text(heed_key_kind kind) {
                                         "a whole number, several (1,2), or null",
                                         "true, false or null",
                                         "a number or several (1,2)",
-                                        "true or false, several (true,false)"};
+                                        "true or false, several (true,false)",
+                                        "true or false, or several (true,false)",
+                                        "a number, several (1,2), or null"};
     return names[kind];
 }
 
@@ -70,8 +74,9 @@ static char *unwrapped(char *s, char open, char close) {
 /* One of a list. */
 static bool put_item(heed_ctx *cx, heed_json list, heed_key_kind kind, char *text) {
     if (kind == HEED_KEY_TEXTS) return heed_json_put_text(cx, list, NULL, unwrapped(text, '"', '"'));
-    if (kind == HEED_KEY_BOOLS) return put_bool(cx, list, NULL, text);
-    return kind == HEED_KEY_NUMBERS ? put_number(cx, list, NULL, text) : put_int(cx, list, NULL, text);
+    if (kind == HEED_KEY_BOOLS || kind == HEED_KEY_BOOL_OR_LIST) return put_bool(cx, list, NULL, text);
+    return kind == HEED_KEY_NUMBERS || kind == HEED_KEY_NUMBERS_OR_NULL ? put_number(cx, list, NULL, text)
+                                                                        : put_int(cx, list, NULL, text);
 }
 
 /* "128,64", "[128, 64]", "" */
@@ -108,6 +113,12 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_NUMBERS:
     case HEED_KEY_BOOLS:
         return put_list(cx, config, key->name, s, key->kind);
+    case HEED_KEY_NUMBERS_OR_NULL:
+        return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name)
+                                      : put_list(cx, config, key->name, s, key->kind);
+    case HEED_KEY_BOOL_OR_LIST:
+        if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
+        return put_bool(cx, config, key->name, s);
     case HEED_KEY_INT_OR_LIST:
         if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
@@ -233,7 +244,7 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
 static bool may_be_null(const heed_key *key) {
     return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL ||
            key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_INT_OR_LIST ||
-           key->kind == HEED_KEY_BOOL_OR_NULL;
+           key->kind == HEED_KEY_BOOL_OR_NULL || key->kind == HEED_KEY_NUMBERS_OR_NULL;
 }
 
 /* Null counts as missing where it is no value. */
@@ -247,9 +258,9 @@ static void check_list(heed_ctx *cx, heed_json config, const heed_key *key) {
     for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
         if (key->kind == HEED_KEY_TEXTS)
             heed_json_text(cx, v, NULL);
-        else if (key->kind == HEED_KEY_NUMBERS)
+        else if (key->kind == HEED_KEY_NUMBERS || key->kind == HEED_KEY_NUMBERS_OR_NULL)
             heed_json_number(cx, v, NULL);
-        else if (key->kind == HEED_KEY_BOOLS)
+        else if (key->kind == HEED_KEY_BOOLS || key->kind == HEED_KEY_BOOL_OR_LIST)
             heed_json_bool(cx, v, NULL);
         else
             heed_json_int(cx, v, NULL);
@@ -275,10 +286,14 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
         heed_json_text(cx, config, key->name);
         break;
     case HEED_KEY_NUMBERS:
+    case HEED_KEY_NUMBERS_OR_NULL:
     case HEED_KEY_INT_OR_LIST:
+    case HEED_KEY_BOOL_OR_LIST:
         if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_ARRAY)
             check_list(cx, config, key);
-        else if (key->kind == HEED_KEY_NUMBERS)
+        else if (key->kind == HEED_KEY_BOOL_OR_LIST)
+            heed_json_bool(cx, config, key->name);
+        else if (key->kind != HEED_KEY_INT_OR_LIST)
             heed_json_number(cx, config, key->name);
         else
             heed_json_int(cx, config, key->name);
@@ -324,8 +339,11 @@ bool config_complete(heed_ctx *cx, const heed_family *family, const heed_head *h
     return !heed_failed(cx);
 }
 
-void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head) {
-    heed_json_put_text(cx, heed_json_put_array(cx, config, "architectures"), NULL, head->architecture);
+void config_put_architecture(heed_ctx *cx, const heed_family *family, heed_json config, const heed_head *head) {
+    if (family->diffusers)
+        heed_json_put_text(cx, config, CLASS_NAME, head->architecture);
+    else
+        heed_json_put_text(cx, heed_json_put_array(cx, config, "architectures"), NULL, head->architecture);
 }
 
 heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *head, const char *const *settings,
@@ -335,16 +353,17 @@ heed_json config_new(heed_ctx *cx, const heed_family *family, const heed_head *h
         const heed_key *const name = find_key(family, head, "architecture", strlen("architecture"));
         put_text(cx, config, name, name->standard);
         heed_json_put_object(cx, config, "pretrained_cfg"); /* without it timm does not read the arguments */
-        if (head != family->heads) config_put_architecture(cx, config, head);
+        if (head != family->heads) config_put_architecture(cx, family, config, head);
         heed_json_put_text(cx, config, "heed_version", heed_version());
         for (int i = 0; i < n && !heed_failed(cx); i++) config_set(cx, family, head, config, settings[i]);
         if (!heed_failed(cx)) return config;
         heed_json_free(config);
         return (heed_json){0};
     }
-    heed_json_put_text(cx, config, "model_type", family->type);
-    config_put_architecture(cx, config, head);
-    heed_json_put_text(cx, config, "heed_version", heed_version());
+    if (!family->diffusers) heed_json_put_text(cx, config, "model_type", family->type);
+    config_put_architecture(cx, family, config, head);
+    if (family->diffusers) heed_json_put_text(cx, config, "_diffusers_version", DIFFUSERS_VERSION);
+    heed_json_put_text(cx, config, family->diffusers ? "_heed_version" : "heed_version", heed_version());
     struct keys k = keys_of(family, head);
     for (const heed_key *key; !heed_failed(cx) && (key = next_key(&k));) /* the order of the tables */
         key->standard ? put_text(cx, config, key, key->standard) : heed_json_put_null(cx, config, key->name);

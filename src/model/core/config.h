@@ -18,7 +18,9 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
 heed_json config_arguments(heed_ctx *cx, const heed_family *family, heed_json config, const char *named);
 /* Are pictures of any size taken by timm's class, too? It has no argument img_size then, and the size is input_size. */
 bool config_any_size(const heed_family *family);
-void config_put_architecture(heed_ctx *cx, heed_json config, const heed_head *head);
+/* Where a config says which class it is of: "architectures" or, of diffusers' components, this. */
+#define CLASS_NAME "_class_name"
+void config_put_architecture(heed_ctx *cx, const heed_family *family, heed_json config, const heed_head *head);
 
 /* The names of n classes, of id2label or timm's label_names, ended by NULL, in one block (heed_mem_free); NULL without
  * an error: there are none. */

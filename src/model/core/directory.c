@@ -18,6 +18,7 @@ static const struct {
     {.name = CONFIG_FILE},
     {.name = GENERATION_CONFIG_FILE},
     {.name = WEIGHTS_FILE},
+    {.name = DIFFUSERS_WEIGHTS_FILE},
     {.name = ADAPTER_CONFIG_FILE},
     {.name = ADAPTER_WEIGHTS_FILE},
     {.name = TOKENIZER_FILE, .tokenizer = true},
@@ -45,7 +46,8 @@ bool directory_has(const char *dir, const char *file) {
 }
 
 bool directory_has_model(const char *dir) {
-    return directory_has(dir, WEIGHTS_FILE) || directory_has(dir, ADAPTER_WEIGHTS_FILE);
+    return directory_has(dir, WEIGHTS_FILE) || directory_has(dir, DIFFUSERS_WEIGHTS_FILE) ||
+           directory_has(dir, ADAPTER_WEIGHTS_FILE);
 }
 
 bool directory_has_config(const char *dir) { return directory_has(dir, CONFIG_FILE); }
@@ -70,8 +72,11 @@ const char *directory_type(const char *dir, size_t budget, char type[TYPE_ROOM])
 /* ---- adapters ---- */
 
 bool directory_is_adapter(const char *dir) {
-    return directory_has(dir, ADAPTER_CONFIG_FILE) && !directory_has(dir, WEIGHTS_FILE) &&
-           !directory_has(dir, WEIGHTS_FILE ".index.json");
+    static const char *const own[] = {WEIGHTS_FILE, WEIGHTS_FILE ".index.json", DIFFUSERS_WEIGHTS_FILE,
+                                      DIFFUSERS_WEIGHTS_FILE ".index.json"};
+    bool adapts = directory_has(dir, ADAPTER_CONFIG_FILE);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) adapts = adapts && !directory_has(dir, own[i]);
+    return adapts;
 }
 
 bool directory_base_in(heed_ctx *cx, const char *dir, heed_json adapter, char base[PATH_ROOM]) {

@@ -11,6 +11,7 @@
 #define CONFIG_FILE            "config.json"
 #define GENERATION_CONFIG_FILE "generation_config.json"
 #define WEIGHTS_FILE           "model.safetensors"
+#define DIFFUSERS_WEIGHTS_FILE "diffusion_pytorch_model.safetensors"
 #define TOKENIZER_FILE         "tokenizer.json"
 #define TARGET_TOKENIZER_FILE  "target_tokenizer.json"
 #define TOKENIZER_CONFIG_FILE  "tokenizer_config.json"

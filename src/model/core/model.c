@@ -213,7 +213,7 @@ static const heed_head *set_config(heed_ctx *cx, const heed_directory *d, heed_j
     if (!head || !config_complete(cx, d->family, head, config)) return NULL;
     for (int i = 0; i < o->n_settings; i++)
         config_set(cx, d->family, head, config, o->settings ? o->settings[i] : NULL);
-    if (task) config_put_architecture(cx, config, head);
+    if (task) config_put_architecture(cx, d->family, config, head);
     return heed_failed(cx) ? NULL : head;
 }
 
@@ -322,10 +322,13 @@ bool heed_model_save(heed_ctx *cx, const heed_model *m, const char *dir) {
     if (!has_config(cx, path, m->config) &&
         (!directory_remove(cx, dir, CONFIG_FILE) || !directory_remove(cx, dir, GENERATION_CONFIG_FILE)))
         return false;
-    const bool adapted = heed_model_adapted(m);
-    if (!directory_remove(cx, dir, adapted ? WEIGHTS_FILE : ADAPTER_CONFIG_FILE) ||
-        !directory_path(cx, dir, adapted ? ADAPTER_WEIGHTS_FILE : WEIGHTS_FILE, path) ||
-        !model_write_weights(cx, m, path))
+    const bool adapted = heed_model_adapted(m), diffusers = m->family->diffusers;
+    const char *const weights = diffusers ? DIFFUSERS_WEIGHTS_FILE : WEIGHTS_FILE, *const others =
+                                                                                       diffusers
+                                                                                           ? WEIGHTS_FILE
+                                                                                           : DIFFUSERS_WEIGHTS_FILE;
+    if (!directory_remove(cx, dir, adapted ? weights : ADAPTER_CONFIG_FILE) || !directory_remove(cx, dir, others) ||
+        !directory_path(cx, dir, adapted ? ADAPTER_WEIGHTS_FILE : weights, path) || !model_write_weights(cx, m, path))
         return false;
     if (adapted && (!directory_path(cx, dir, ADAPTER_CONFIG_FILE, path) || !heed_json_write(cx, path, m->adapter)))
         return false;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "io/limits.h"
 #include "io/text.h"
+#include "model/core/config.h"
 #include "model/core/families.h"
 #include "model/core/lora.h"
 #include <fnmatch.h>
@@ -35,7 +36,7 @@ static const heed_family *family_by_timm(const char *architecture) {
 
 static const heed_family *family_by_class(const char *name) {
     for (int i = 0; i < heed_family_count(); i++)
-        if (heed_head_named(heed_family_at(i), name)) return heed_family_at(i);
+        if (heed_family_at(i)->diffusers && heed_head_named(heed_family_at(i), name)) return heed_family_at(i);
     return NULL;
 }
 
@@ -59,7 +60,7 @@ static bool find_type(heed_ctx *cx, heed_directory *d) {
     static const struct {
         const char *key;
         const heed_family *(*find)(const char *name);
-    } said[] = {{"model_type", family_by_type}, {"architecture", family_by_timm}, {"_class_name", family_by_class}};
+    } said[] = {{"model_type", family_by_type}, {"architecture", family_by_timm}, {CLASS_NAME, family_by_class}};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const heed_json at = heed_json_find(cx, d->config, said[i].key);
         if (heed_json_kind_of(at) != HEED_JSON_TEXT) continue;
@@ -85,8 +86,10 @@ static bool no_head(heed_ctx *cx, const heed_family *family, heed_json list) {
                           escaped(heed_json_text(cx, heed_json_first(list), NULL)).s, family->name, known);
 }
 
-/* The first of "architectures" that heed has; where a file names none, the body, or the family's first. */
+/* The first of "architectures" that heed has, or _class_name; where a file names none, the body, or the family's first.
+ */
 static const heed_head *head_named(heed_ctx *cx, const heed_directory *d) {
+    if (d->family->diffusers) return heed_head_named(d->family, heed_json_text(cx, d->config, CLASS_NAME));
     const heed_json list = heed_json_find(cx, d->config, "architectures"), first = heed_json_first(list);
     for (heed_json v = first; heed_json_kind_of(v) == HEED_JSON_TEXT; v = heed_json_next(v)) {
         const heed_head *const head = heed_head_named(d->family, heed_json_text(cx, v, NULL));

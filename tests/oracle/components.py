@@ -1,0 +1,78 @@
+"""Components of diffusers' pipelines as models whose forward takes tensors by name and gives a dict: what golden.py and drawn.py
+expect. The maps of attention, which diffusers does not return, are those of every call of scaled_dot_product_attention."""
+import contextlib
+import types
+from unittest import mock
+
+import torch
+import torch.nn.functional as F
+import torchvision_ops  # noqa: F401, before transformers
+import diffusers
+from diffusers.models.attention_processor import Attention
+from diffusers.models.transformers.transformer_2d import Transformer2DModel
+
+diffusers.utils.logging.set_verbosity_error()
+
+
+@contextlib.contextmanager
+def recorded(maps):
+    """The weights of each attention, (B,H,Tq,Tk), in the order in which they are computed."""
+    def plain(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+        scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+        weights = torch.softmax(scores if attn_mask is None else scores + attn_mask, -1)
+        maps.append(weights)
+        return weights @ v
+    with mock.patch.object(F, "scaled_dot_product_attention", plain):
+        yield
+
+
+def kinds_of(blocks):
+    """Of each attention of these blocks, in order, what its map is called and in which layer it is."""
+    for block in blocks:
+        for attention in getattr(block, "attentions", None) or []:
+            if isinstance(attention, Transformer2DModel):
+                for _ in attention.transformer_blocks:
+                    yield from (("attentions", 0), ("cross_attentions", 1))
+            elif isinstance(attention, Attention):
+                yield "attentions" if attention.added_kv_proj_dim is None else "cross_attentions", 1
+
+
+def with_names(blocks, maps, layer=0):
+    named = {}
+    for (name, step), weights in zip(kinds_of(blocks), maps, strict=True):
+        named[f"{name}.{layer}"] = weights
+        layer += step
+    return named
+
+
+def autoencoder(self, sample=None, noise=None, latents=None, output_attentions=None, return_dict=None):
+    maps = []
+    with recorded(maps):
+        if latents is not None:
+            decoded, (encoder, decoder) = self.decode(latents).sample, halves(self)
+            return dict(sample=decoded) | with_names(decoder, maps, len(list(kinds_of(encoder))))
+        posterior = self.encode(sample).latent_dist
+        z = posterior.mean if noise is None else posterior.mean + posterior.std * noise
+        output = {"latent_dist.mean": posterior.mean, "latent_dist.logvar": posterior.logvar, "sample": self.decode(z).sample}
+    return output | with_names(sum(halves(self), []), maps)
+
+
+def halves(self):
+    return [*self.encoder.down_blocks, self.encoder.mid_block], [self.decoder.mid_block, *self.decoder.up_blocks]
+
+
+FORWARD = {diffusers.AutoencoderKL: autoencoder}
+
+
+def lively(model):
+    """Weights are those of fresh layers; norms and biases are not."""
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(p * 1.5 if p.dim() > 1 else p + 0.2 * torch.randn_like(p))
+    return component(model)
+
+
+def component(model):
+    """The model, whose forward takes and gives tensors by heed's names."""
+    model.forward = types.MethodType(FORWARD[type(model)], model)
+    return model.eval()

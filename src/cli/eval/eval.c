@@ -143,7 +143,8 @@ const struct command eval_command = {
         "ROUGE-L. For translation: BLEU and the cross entropy of a token. For objects in pictures: COCO's twelve "
         "figures, as pycocotools has them, and the average precision of each class; with --detections those of a "
         "file, for which no model is needed. For graphs: as for classes, of the nodes or graphs of a part. For "
-        "autoencoders: the evidence lower bound (ELBO) in nats a picture, reconstruction error and KL divergence, and with --samples an estimate of log p(x). --png, --svg and --pdf "
+        "autoencoders: the evidence lower bound (ELBO) in nats a picture, reconstruction error and KL divergence, and "
+        "with --samples an estimate of log p(x). --png, --svg and --pdf "
         "draw the confusion matrix, predicted against true numbers, of series over time the errors by steps ahead, of "
         "objects the first pictures with what was found or, of autoencoders, the codes of the first 2000 pictures by "
         "class. The columns of a table with a header are found by the names of those it was trained on.",

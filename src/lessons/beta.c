@@ -121,7 +121,9 @@ static void draw_curves(struct lesson_run *r, const struct scene *s, const struc
                      &(heed_style){.label = "the mean picture", .color = HEED_COLOR_GREY, .dash = HEED_DASH_LONG});
     heed_panel_curve(p, kl, error, BETAS,
                      &(heed_style){.label = "by beta", .color = HEED_COLOR_BLUE, .marker = HEED_MARKER_DISC});
-    heed_panel_names(p, kl, error, names, NULL, BETAS, &(heed_style){.color = HEED_COLOR_BLUE});
+    for (int b = 0; b < BETAS; b++)
+        heed_panel_text(p, (double)kl[b] + 1, (double)error[b] + 0.035 * s->mean_error, names[b],
+                        &(heed_style){.color = HEED_COLOR_BLUE});
     p = heed_figure_panel(f, 0, 1);
     heed_panel_title(p, "Pictures that show a digit");
     heed_panel_labels(p, "beta", "legible, %");
@@ -176,16 +178,17 @@ static void conclude(struct lesson_run *r, const struct scene *s, const struct o
             "what "
             "a number of the code would save in error is less than it costs.",
             betas[BETAS - 1], LATENT, high->kl, high->error, s->mean_error);
-    if (low->error < o[best].error && low->sampled.legible < o[best].sampled.legible)
-        lesson_say(r,
-                   "At beta = %g pictures come back best of all from codes of %.0f nats, but these lie far from N(0, "
-                   "1): %.0f %% "
-                   "of what is drawn from there is legible. Best for that is %g here, with %.0f %%.",
-                   betas[0], low->kl, 100 * low->sampled.legible, betas[best], 100 * o[best].sampled.legible);
+    if (low->error < o[best].error && low->sampled.legible < o[best].sampled.legible - 0.05)
+        lesson_say(
+            r,
+            "At beta = %g pictures come back with an error of %.1f from codes of %.0f nats, but these lie far from "
+            "N(0, 1): %.0f %% of what is drawn from there is legible. Best for that is %g here, with %.0f %%, though "
+            "the error is %.1f.",
+            betas[0], low->error, low->kl, 100 * low->sampled.legible, betas[best], 100 * o[best].sampled.legible,
+            o[best].error);
     else
-        lesson_say(r,
-                   "The least beta does not bring pictures back best and sample worse, as it should: they have learnt "
-                   "too little. --steps says how long to go on.");
+        lesson_say(r, "The smallest beta does not bring pictures back better and sample worse, as it should: they have "
+                      "learnt too little. --steps says how long to go on.");
     lesson_say(
         r,
         "What is beta? Divided by 2 beta, the loss is -log p(x|z) of normal pixels of variance beta, but for a "

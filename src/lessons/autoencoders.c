@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH = 128, JUDGE_STEPS = 1500, JUDGE_HIDDEN = 128, ANSWERS = DIGIT_KINDS + 1 };
+enum { BATCH = 128, JUDGE_STEPS = 1500, QUICK = 500, JUDGE_HIDDEN = 128, ANSWERS = DIGIT_KINDS + 1 };
 enum { ROWS = 801, CORRUPTION, JUDGE_ROWS, JUDGE_DICE, JUDGE_NOISE }; /* streams of random numbers */
 
 bool digits_draw(struct lesson_run *r, uint64_t seed, int64_t n, struct digit_set *d) {
@@ -127,12 +127,13 @@ bool judge_open(struct lesson_run *r, const struct digit_set *d, struct judge *j
     float *const x = lesson_room(r, (int64_t)BATCH * DIGIT_PIXELS, sizeof *x);
     int64_t rows[BATCH];
     int32_t labels[BATCH];
+    const int64_t steps = r->steps < QUICK ? r->steps : JUDGE_STEPS;
     *j = (struct judge){.params = heed_params_new(cx)};
     if (!x || !heed_mlp_make(cx, j->params, "layers", sizes, 2, HEED_ACT_RELU, 0, &j->mlp) ||
         !heed_params_allocate(cx, j->params) || !heed_params_init(cx, j->params, r->seed))
         return false;
-    heed_trainer *const t = new_trainer(cx, j->params, 3e-3, JUDGE_STEPS);
-    for (int64_t step = 0; t && step < JUDGE_STEPS && !heed_failed(cx); step++) {
+    heed_trainer *const t = new_trainer(cx, j->params, 3e-3, steps);
+    for (int64_t step = 0; t && step < steps && !heed_failed(cx); step++) {
         draw_rows(r->seed, JUDGE_ROWS, step, d->n, rows);
         for (int64_t i = 0; i < BATCH; i++)
             labels[i] = draw_example(r, d, step * BATCH + i, rows[i], x + i * DIGIT_PIXELS);
@@ -140,7 +141,7 @@ bool judge_open(struct lesson_run *r, const struct digit_set *d, struct judge *j
         heed_tensor *const logits =
             heed_mlp_run(cx, &j->mlp, heed_from_f32(cx, x, 2, (int64_t[]){BATCH, DIGIT_PIXELS}));
         lesson_learn(cx, t, heed_cross_entropy(cx, logits, heed_from_i32(cx, labels, 1, (int64_t[]){BATCH}), NULL));
-        if (step % 16 == 0) lesson_progress(r, "the judge learns", step, JUDGE_STEPS);
+        if (step % 16 == 0) lesson_progress(r, "the judge learns", step, steps);
     }
     lesson_progress(r, "", 1, 1);
     heed_trainer_free(cx, t);

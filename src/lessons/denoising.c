@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { STEPS = 1300, EXAMPLES = 12000, TESTS = 1000, LATENT = 64, SHOWN = 10 };
-enum { CURVE = 1500, TRIED = 500, GRID = 23, AGAIN = 4, STREAM_CURVE = 931, STREAM_TRIED };
+enum { CURVE = 1500, TRIED = 500, GRID = 21, AGAIN = 4, STREAM_CURVE = 931, STREAM_TRIED };
 enum { AS_IS, NOISY, MASKED, MODELS };
 enum { GIVEN, MEAN, RESTORED, WAYS = RESTORED + MODELS };
 #define NEARBY 0.05 /* the noise in the plane */
@@ -21,7 +21,7 @@ static void draw_spiral(uint64_t seed, float *x, int64_t n) {
     for (int64_t i = n; i-- > 0;) {
         const double t = (double)x[i], angle = 2.6 * M_PI * sqrt(t) + 0.5, radius = 0.07 + 0.3 * sqrt(t);
         x[2 * i] = (float)(0.5 + radius * cos(angle));
-        x[2 * i + 1] = (float)(0.5 + radius * sin(angle));
+        x[2 * i + 1] = (float)(0.44 + radius * sin(angle));
     }
 }
 
@@ -62,22 +62,24 @@ static bool restore(struct lesson_run *r, const heed_model *m, int64_t latent, c
     return ok;
 }
 
-/* Arrows (n) from x to y, in one curve with gaps. */
+/* Arrows (n) from x a part of the way to y, in one curve with gaps. */
 static void draw_arrows(struct lesson_run *r, heed_panel *p, const float *x, const float *y, int64_t n) {
     enum { POINTS = 6 };
+    const double part = 0.35, head = 0.012;
     float *const at = lesson_room(r, 2 * POINTS * n, sizeof *at);
     for (int64_t i = 0; at && i < n; i++) {
-        const float dx = y[2 * i] - x[2 * i], dy = y[2 * i + 1] - x[2 * i + 1];
-        const float tip[2] = {y[2 * i], y[2 * i + 1]};
-        const float points[POINTS][2] = {{x[2 * i], x[2 * i + 1]},
-                                         {tip[0], tip[1]},
-                                         {tip[0] - 0.3f * dx - 0.15f * dy, tip[1] - 0.3f * dy + 0.15f * dx},
-                                         {tip[0], tip[1]},
-                                         {tip[0] - 0.3f * dx + 0.15f * dy, tip[1] - 0.3f * dy - 0.15f * dx},
-                                         {NAN, NAN}};
+        const double dx = part * (double)(y[2 * i] - x[2 * i]), dy = part * (double)(y[2 * i + 1] - x[2 * i + 1]);
+        const double length = hypot(dx, dy), back = fmin(head, length / 2) / fmax(length, 1e-9);
+        const double tip[2] = {(double)x[2 * i] + dx, (double)x[2 * i + 1] + dy};
+        const double points[POINTS][2] = {{(double)x[2 * i], (double)x[2 * i + 1]},
+                                          {tip[0], tip[1]},
+                                          {tip[0] - back * (dx + dy / 2), tip[1] - back * (dy - dx / 2)},
+                                          {tip[0], tip[1]},
+                                          {tip[0] - back * (dx - dy / 2), tip[1] - back * (dy + dx / 2)},
+                                          {NAN, NAN}};
         for (int k = 0; k < POINTS; k++) {
-            at[i * POINTS + k] = points[k][0];
-            at[POINTS * n + i * POINTS + k] = points[k][1];
+            at[i * POINTS + k] = (float)points[k][0];
+            at[POINTS * n + i * POINTS + k] = (float)points[k][1];
         }
     }
     if (at) heed_panel_curve(p, at, at + POINTS * n, POINTS * n, &(heed_style){.color = HEED_COLOR_BLUE, .width = 1});

@@ -5,34 +5,25 @@
 
 #define BLOCK ((int64_t)4096) /* numbers summed by one task */
 
+/* The losses that no kernel of an instruction set has. */
 static float of_pair(enum pair_loss loss, float delta, float x, float y) {
     const float d = x - y, size = fabsf(d);
-    switch (loss) {
-    case LOSS_SQUARE:
-        return d * d;
-    case LOSS_ABSOLUTE:
-        return size;
-    case LOSS_HUBER:
-        return size <= delta ? 0.5f * d * d : delta * (size - 0.5f * delta);
-    case LOSS_BCE:
-        return fmaxf(x, 0) - x * y + log1pf(expf(-fabsf(x)));
-    case LOSS_KL:
-        return y > 0 ? y * (logf(y) - x) : y == 0 ? 0 : NAN;
-    }
-    return NAN;
+    if (loss == LOSS_ABSOLUTE) return size;
+    if (loss == LOSS_HUBER) return size <= delta ? 0.5f * d * d : delta * (size - 0.5f * delta);
+    return y > 0 ? y * (logf(y) - x) : y == 0 ? 0 : NAN; /* LOSS_KL */
 }
 
 static float grad_of_pair(enum pair_loss loss, float delta, bool second, float x, float y) {
     const float d = x - y, sign = second ? -1.0f : 1.0f;
     switch (loss) {
-    case LOSS_SQUARE:
+    case LOSS_SQUARE: /* by y alone, as binary cross entropy */
         return sign * 2 * d;
     case LOSS_ABSOLUTE:
         return d > 0 ? sign : d < 0 ? -sign : d == 0 ? 0 : NAN;
     case LOSS_HUBER:
         return sign * (d > delta ? delta : d < -delta ? -delta : d);
     case LOSS_BCE:
-        return second ? -x : 1 / (1 + expf(-x)) - y;
+        return -x;
     case LOSS_KL:
         return second ? (y > 0 ? logf(y) + 1 - x : 0) : -y;
     }
@@ -55,6 +46,12 @@ static void pair_loss_task(void *arg, int64_t task, void *scratch) {
     struct pair_job *j = arg;
     const int64_t from = task * j->part, to = from + j->part < j->n ? from + j->part : j->n;
     (void)scratch;
+    if (j->loss == LOSS_SQUARE || j->loss == LOSS_BCE) {
+        const struct isa *const isa = isa_get();
+        j->sum[task] = (j->loss == LOSS_BCE ? isa->bce_losses : isa->square_losses)(j->out ? j->out + from : NULL,
+                                                                                    j->x + from, j->y + from, to - from);
+        return;
+    }
     double sum = 0;
     for (int64_t i = from; i < to; i++) {
         const float loss = of_pair(j->loss, j->delta, j->x[i], j->y[i]);
@@ -84,6 +81,14 @@ static void pair_grad_task(void *arg, int64_t task, void *scratch) {
     const struct pair_job *j = arg;
     const int64_t from = task * j->part, to = from + j->part < j->n ? from + j->part : j->n;
     (void)scratch;
+    if (!j->second && (j->loss == LOSS_SQUARE || j->loss == LOSS_BCE)) {
+        const struct isa *const isa = isa_get();
+        const float scale = j->each_dy ? j->scale : j->scale * *j->dy;
+        (j->loss == LOSS_BCE ? isa->bce_grads : isa->square_grads)(j->out + from, j->x + from, j->y + from,
+                                                                   j->each_dy ? j->dy + from : NULL, scale, to - from,
+                                                                   j->add);
+        return;
+    }
     for (int64_t i = from; i < to; i++) {
         const float g =
             j->scale * j->dy[j->each_dy ? i : 0] * grad_of_pair(j->loss, j->delta, j->second, j->x[i], j->y[i]);

@@ -65,6 +65,39 @@ static void close_to(const char *what, float got, double want, double rtol, doub
         fail_msg("%s (%s): %.9g, should be %.17g", what, set->name, (double)got, want);
 }
 
+/* ---- Losses of pairs ---- */
+
+static double pair_twin(bool bce, double x, double y) {
+    return bce ? fmax(x, 0) - x * y + log1p(exp(-fabs(x))) : (x - y) * (x - y);
+}
+static double pair_slope(bool bce, double x, double y) { return bce ? 1 / (1 + exp(-x)) - y : 2 * (x - y); }
+
+static void pair_losses(int64_t n) {
+    for (int with = 0; with < 8; with++) {
+        const bool bce = with & 1, add = with & 2, each_dy = with & 4;
+        float *const x = numbers(n, 1), *const y = numbers(n, 2), *const dy = numbers(n, 3), *const dx = numbers(n, 4),
+                     *const was = copy(dx, n), *const each = room(n, sizeof *each);
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++) x[i] *= i % 5 == 0 ? 40 : 3;
+        close_to("the sum of losses", (float)(bce ? set->bce_losses : set->square_losses)(NULL, x, y, n),
+                 (bce ? set->bce_losses : set->square_losses)(each, x, y, n), 1e-7, 0);
+        (bce ? set->bce_grads : set->square_grads)(dx, x, y, each_dy ? dy : NULL, 0.7f, n, add);
+        for (int64_t i = 0; i < n; i++) {
+            const double a = (double)x[i], b = (double)y[i], by = each_dy ? (double)dy[i] : 1;
+            const double slope = (double)0.7f * by * pair_slope(bce, a, b);
+            sum += pair_twin(bce, a, b);
+            close_to("a loss", each[i], pair_twin(bce, a, b), 2e-6, 1e-6);
+            close_to("its gradient", dx[i], slope + (add ? (double)was[i] : 0), 2e-6, 1e-6);
+        }
+        close_to("their sum", (float)(bce ? set->bce_losses : set->square_losses)(NULL, x, y, n), sum, 2e-6, 1e-5);
+        free(x), free(y), free(dy), free(dx), free(was), free(each);
+    }
+}
+static void test_pair_losses(void **state) {
+    (void)state;
+    EACH_SET(EACH(j, COLS) pair_losses(COLS[j]); pair_losses(0); pair_losses(1031));
+}
+
 /* ---- Epilogue ---- */
 
 static void epilogue(int64_t rows, int64_t cols) {
@@ -444,6 +477,7 @@ static void test_norm_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pair_losses),
         cmocka_unit_test(test_epilogue), cmocka_unit_test(test_softmax),   cmocka_unit_test(test_softmax_special),
         cmocka_unit_test(test_norm),     cmocka_unit_test(test_dropout),   cmocka_unit_test(test_flat),
         cmocka_unit_test(test_threads),  cmocka_unit_test(test_norm_sums),

@@ -1,4 +1,4 @@
-/* Rows of cross entropy. See kernel/loss.h. */
+/* Rows of cross entropy, and losses of pairs of numbers. See kernel/loss.h. */
 #include "kernel/isa/vmath.h"
 #include <math.h>
 
@@ -73,4 +73,54 @@ void ISA_NAME(cross_entropy_grad_row)(float *dx, const float *x, float lse, cons
         put_grad(dx + i, x + i, lse, p ? p + i : NULL, scale, mass, keep, rest, add, STEP, VW);
     for (; i < n; i += VW)
         put_grad(dx + i, x + i, lse, p ? p + i : NULL, scale, mass, keep, rest, add, 1, n - i < VW ? n - i : VW);
+}
+
+/* ---- pairs ---- */
+
+INLINE vf pair_loss(const bool bce, vf x, vf y) {
+    const vf d = x - y;
+    return bce ? v_max(v_set(0.0f), x) - x * y + v_log1p_exp(x) : d * d;
+}
+INLINE vf pair_grad(const bool bce, vf x, vf y) { return bce ? v_sigmoid(x) - y : 2.0f * (x - y); }
+
+/* Vectors of partial sums, emptied into doubles as those of row_sums. */
+INLINE double pair_losses(const bool bce, float *each, const float *x, const float *y, int64_t n) {
+    double sum = 0;
+    for (int64_t from = 0; from < n; from += 32 * VW) {
+        const int64_t some = n - from < 32 * VW ? n - from : 32 * VW;
+        const float *const a = x + from, *const b = y + from;
+        vf sums = {0};
+        V_EACH(i, count, some, {
+            vf loss = pair_loss(bce, v_get(a + i, count, 0.0f), v_get(b + i, count, 0.0f));
+            if (each) v_put(each + from + i, loss, count);
+            if (count < VW) loss = v_load_part((const float *)&loss, count, 0.0f);
+            sums += loss;
+        });
+        sum += (double)v_sum(sums);
+    }
+    return sum;
+}
+
+INLINE void pair_grads(const bool bce, float *dx, const float *x, const float *y, const float *dy, float scale,
+                       int64_t n, bool add) {
+    V_EACH(i, count, n, {
+        vf g = scale * pair_grad(bce, v_get(x + i, count, 0.0f), v_get(y + i, count, 0.0f));
+        if (dy) g *= v_get(dy + i, count, 0.0f);
+        v_put(dx + i, add ? v_get(dx + i, count, 0.0f) + g : g, count);
+    });
+}
+
+double ISA_NAME(square_losses)(float *each, const float *x, const float *y, int64_t n) {
+    return pair_losses(false, each, x, y, n);
+}
+double ISA_NAME(bce_losses)(float *each, const float *x, const float *y, int64_t n) {
+    return pair_losses(true, each, x, y, n);
+}
+void ISA_NAME(square_grads)(float *dx, const float *x, const float *y, const float *dy, float scale, int64_t n,
+                            bool add) {
+    pair_grads(false, dx, x, y, dy, scale, n, add);
+}
+void ISA_NAME(bce_grads)(float *dx, const float *x, const float *y, const float *dy, float scale, int64_t n,
+                         bool add) {
+    pair_grads(true, dx, x, y, dy, scale, n, add);
 }

@@ -202,14 +202,17 @@ INLINE vf v_silu_grad(vf x) {
     return v_where(b < 0.0f, low, high) + b * (high * low);
 }
 
-/* log(1 + e^x) = max(x, 0) + log(1 + e^-|x|); above 20 it is x in any case, PyTorch's threshold needs no branch. */
-INLINE vf v_softplus(vf x) {
+/* log(1 + e^-|x|) */
+INLINE vf v_log1p_exp(vf x) {
     const vf e = v_exp(-v_abs(x));
     const vi large = e > 0.41421356f;
     const vf f = v_where(large, (e - 1.0f) * 0.5f, e);
     const vf y = v_log1p_reduced(f, (vf)((vu)v_set(V_LN2_LOW) & (vu)large));
-    return v_max(v_set(0.0f), x) + (y + (vf)((vu)v_set(V_LN2_HIGH) & (vu)large));
+    return y + (vf)((vu)v_set(V_LN2_HIGH) & (vu)large);
 }
+
+/* log(1 + e^x) = max(x, 0) + log(1 + e^-|x|); above 20 it is x in any case, PyTorch's threshold needs no branch. */
+INLINE vf v_softplus(vf x) { return v_max(v_set(0.0f), x) + v_log1p_exp(x); }
 
 /* sqrt(log(1 + e^x)), which is e^(x / 2) where e^x is lost beside 1 */
 INLINE vf v_sqrtsoftplus(vf x) { return v_where(x < -40.0f, v_exp(0.5f * x), v_sqrt(v_softplus(x))); }

@@ -174,28 +174,26 @@ static void conclude(struct lesson_run *r, const struct scene *s, const struct o
         lesson_say(
             r,
             "At beta = %g none of the %d numbers says anything (%.2f nats in all): whatever it is given, it draws "
-            "the same grey mean, with the error %.1f, that of the mean picture being %.1f. This is posterior collapse: "
-            "what "
-            "a number of the code would save in error is less than it costs.",
+            "the same grey mean, with the error %.1f, that of the mean picture being %.1f. This is posterior "
+            "collapse: what a number of the code would save in error is less than it costs.",
             betas[BETAS - 1], LATENT, high->kl, high->error, s->mean_error);
     if (low->error < o[best].error && low->sampled.legible < o[best].sampled.legible - 0.05)
         lesson_say(
             r,
             "At beta = %g pictures come back with an error of %.1f from codes of %.0f nats, but these lie far from "
-            "N(0, 1): %.0f %% of what is drawn from there is legible. Best for that is %g here, with %.0f %%, though "
-            "the error is %.1f.",
+            "N(0, 1): %.0f %% of what is drawn from there is legible. Best for that is %g here, with %.0f %%, "
+            "though the error is %.1f.",
             betas[0], low->error, low->kl, 100 * low->sampled.legible, betas[best], 100 * o[best].sampled.legible,
             o[best].error);
     else
-        lesson_say(r, "The smallest beta does not bring pictures back better and sample worse, as it should: they have "
-                      "learnt too little. --steps says how long to go on.");
+        lesson_say(r, "The smallest beta does not bring pictures back better and sample worse, as it should: they "
+                      "have learnt too little. --steps says how long to go on.");
     lesson_say(
         r,
         "What is beta? Divided by 2 beta, the loss is -log p(x|z) of normal pixels of variance beta, but for a "
         "constant, and the KL divergence: so beta is how far off a pixel may be. The evidence lower bound on log "
         "p(x) of that model, in nats, is largest at beta = %g, where the error of a pixel is %.4f. A beta near the "
-        "error "
-        "that remains is the one that fits (Rybkin et al. 2021).",
+        "error that remains is the one that fits (Rybkin et al. 2021).",
         betas[bound], o[bound].error / DIGIT_PIXELS);
     lesson_result(r, "best_elbo", betas[bound]);
     lesson_result(r, "best_samples", betas[best]);
@@ -210,8 +208,8 @@ static void study(struct lesson_run *r, struct scene *s, struct outcome *o) {
         r,
         "The first wants pictures to come back. The second, twice the KL divergence of N(mu, sigma) from N(0, 1), "
         "wants all pictures to have the same code. With m = 1 and codes of %d numbers, each learns heed's digits in "
-        "%lld steps. The error is a sum over 784 pixels, from z = mu + sigma eps; a number of the code is used "
-        "if it says more than %.2f nats; a judge says what is legible. The mean picture has an error of %.1f.",
+        "%lld steps. The error is a sum over 784 pixels, from z = mu + sigma eps; a number of the code is used if "
+        "it says more than %.2f nats; a judge says what is legible. The mean picture has an error of %.1f.",
         LATENT, (long long)r->steps, USED, s->mean_error);
     for (int b = 0; b < BETAS; b++) {
         if (!learn(r, s, betas[b], &o[b])) return;

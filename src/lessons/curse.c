@@ -99,8 +99,8 @@ static bool show_points(struct lesson_run *r) {
     lesson_say(
         r,
         "To make a new picture one may take the code z of a picture and move it a little. But the more numbers a "
-        "code has, the emptier is the space around it. %d points from N(0, 1) in d numbers; the root mean "
-        "square distance of two is sqrt(2 d):",
+        "code has, the emptier is the space around it. %d points from N(0, 1) in d numbers; the root mean square "
+        "distance of two is sqrt(2 d):",
         POINTS);
     lesson_line(r, "%6s %12s %10s %12s %16s %16s", "d", "mean", "sqrt(2 d)", "nearest", "nearest / mean",
                 "another within 1");
@@ -273,6 +273,8 @@ static void conclude(struct lesson_run *r, struct outcome o[CODES][KINDS]) {
     const struct outcome *const few = o[0], *const many = o[CODES - 1], *const a = &many[PLAIN],
                                 *const b = &many[VARIATIONAL];
     const double fall = few[PLAIN].legible[MIXED] - a->legible[MIXED];
+    lesson_result(r, "length", b->length);
+    lesson_result(r, "shorter", b->shorter);
     if (fall > 0.05 && b->legible[MIXED] > a->legible[MIXED] + 0.05)
         lesson_say(
             r,
@@ -280,20 +282,20 @@ static void conclude(struct lesson_run *r, struct outcome o[CODES][KINDS]) {
             "From such codes the plain one draws fewer digits the longer they are, %.0f %% and then %.0f %%: "
             "garbage lies between its codes. Of the variational one's %.0f %% are legible at %d numbers.",
             100 * few[PLAIN].legible[MIXED], 100 * a->legible[MIXED], 100 * b->legible[MIXED], LONGEST);
-    else
-        lesson_say(r,
-                   "The plain one does not draw fewer digits from mixed codes than the variational one, as it should: "
-                   "they have learnt too little. --steps says how long to go on.");
-    lesson_say(
-        r,
-        "On the straight line between two codes it matters less: halfway %.0f %% of the plain one's pictures are "
-        "legible, and %.0f %% of the variational one's. There the curse shows in another way: halfway between two "
-        "codes of the variational one the length is %.2f of theirs, where sqrt(1/2) = 0.71 is that of independent "
-        "normal numbers; %.0f %% of its codes are as short. On a great circle, which keeps the length, %.0f %% are "
-        "legible.",
-        100 * a->legible[MIDDLE], 100 * b->legible[MIDDLE], b->length, 100 * b->shorter, 100 * b->legible[CIRCLE]);
-    lesson_result(r, "length", b->length);
-    lesson_result(r, "shorter", b->shorter);
+    else {
+        lesson_say(r, "The plain one does not draw fewer digits from mixed codes than the variational one, as it "
+                      "should: they have learnt too little. --steps says how long to go on.");
+        return;
+    }
+    if (a->legible[MIDDLE] > a->legible[MIXED])
+        lesson_say(
+            r,
+            "On the straight line between two codes it matters less: halfway %.0f %% of the plain one's pictures are "
+            "legible, and %.0f %% of the variational one's. There the curse shows in another way: halfway between two "
+            "codes of the variational one the length is %.2f of theirs, where sqrt(1/2) = 0.71 is that of independent "
+            "normal numbers; %.0f %% of its codes are as short. On a great circle, which keeps the length, %.0f %% are "
+            "legible.",
+            100 * a->legible[MIDDLE], 100 * b->legible[MIDDLE], b->length, 100 * b->shorter, 100 * b->legible[CIRCLE]);
 }
 
 static void study(struct lesson_run *r, struct scene *s, struct outcome o[CODES][KINDS]) {
@@ -301,9 +303,9 @@ static void study(struct lesson_run *r, struct scene *s, struct outcome o[CODES]
     if (!judge_ask(r, &s->judge, s->test.x, TESTS, NULL, &v)) return;
     lesson_say(
         r,
-        "What is there between the codes of an autoencoder? A plain and a variational one (beta = %.2f), with "
-        "codes of 4, 16 and %d numbers, learn heed's digits in %lld steps. A judge says what is legible: %.0f %% "
-        "of true digits, %.0f %% of two digits laid over each other. Legible, at four kinds of places:",
+        "What is there between the codes of an autoencoder? A plain and a variational one (beta = %.2f), with codes "
+        "of 4, 16 and %d numbers, learn heed's digits in %lld steps. A judge says what is legible: %.0f %% of true "
+        "digits, %.0f %% of two digits laid over each other. Legible, at four kinds of places:",
         BETA, LONGEST, (long long)r->steps, 100 * v.legible, 100 * judge_blends(r, &s->judge, &s->test));
     while (s->to + 1 < TESTS && s->test.label[s->to] == s->test.label[s->from]) s->to++;
     for (int c = 0; c < CODES; c++)

@@ -156,9 +156,9 @@ static bool study_plane(struct lesson_run *r, const heed_model *m, struct plane 
     }
     lesson_line(r, "%s", "");
     lesson_say(r,
-               "The best answer, in the mean square, is the mean of the data that the noisy point y may have been. For "
-               "normal noise and %d examples that is attention pooling, softmax(-|y - x_i|^2 / (2 sigma^2)) x_i. The "
-               "network, which keeps no example, moves points as this does but for %.0f %% of the way%s",
+               "The best answer, in the mean square, is the mean of the data that the noisy point y may have been. "
+               "For normal noise and %d examples that is attention pooling, softmax(-|y - x_i|^2 / (2 sigma^2)) "
+               "x_i. The network, which keeps no example, moves points as this does but for %.0f %% of the way%s",
                CURVE, 100 * change,
                change < 0.4 ? ": it has learnt where the data lie, and points there, so that what it adds is sigma^2 "
                               "times the slope of log p(y) (Alain & Bengio 2014)."
@@ -328,10 +328,9 @@ static void conclude(struct lesson_run *r, struct result o[MODELS][WAYS]) {
     if (best)
         lesson_say(
             r,
-            "What has learnt with noise takes it away: of an error of %.0f %.0f is left, and %.0f %% of the digits are "
-            "read right instead of %.0f %%; of missing pixels, %.0f of %.0f, and %.0f %% instead of %.0f %%. The same "
-            "network, "
-            "learnt on clean pictures, has seen no noise, and leaves %.0f and %.0f.",
+            "What has learnt with noise takes it away: of an error of %.0f %.0f is left, and %.0f %% of the digits "
+            "are read right instead of %.0f %%; of missing pixels, %.0f of %.0f, and %.0f %% instead of %.0f %%. "
+            "The same network, learnt on clean pictures, has seen no noise, and leaves %.0f and %.0f.",
             noisy[GIVEN].error, noisy[RESTORED + NOISY].error, 100 * noisy[RESTORED + NOISY].right,
             100 * noisy[GIVEN].right, masked[RESTORED + MASKED].error, masked[GIVEN].error,
             100 * masked[RESTORED + MASKED].right, 100 * masked[GIVEN].right, noisy[RESTORED + AS_IS].error,
@@ -341,9 +340,8 @@ static void conclude(struct lesson_run *r, struct result o[MODELS][WAYS]) {
             r, "What has learnt with noise does not restore best yet, as it should: --steps says how long to go on.");
     if (masked[RESTORED + NOISY].error > 1.2 * masked[RESTORED + MASKED].error)
         lesson_say(r,
-                   "It restores the damage that it knows: with missing pixels, what has learnt with noise leaves %.0f "
-                   "instead of "
-                   "%.0f.",
+                   "It restores the damage that it knows: with missing pixels, what has learnt with noise leaves "
+                   "%.0f instead of %.0f.",
                    masked[RESTORED + NOISY].error, masked[RESTORED + MASKED].error);
 }
 
@@ -430,10 +428,10 @@ static bool study_pictures(struct lesson_run *r, struct scene *s, struct result 
 static void show_pictures(struct lesson_run *r, struct scene *s, struct result o[MODELS][WAYS]) {
     lesson_say(
         r,
-        "Now heed's digits, with noise of deviation %.1f, cut off at 0 and 1, or with %.0f %% of the pixels missing. "
-        "Three "
-        "autoencoders, codes of %d numbers, learn in %lld steps: one on pictures as they are, one with noise, one with "
-        "missing pixels. The squared error of a picture, and how many of %d a classifier reads right:",
+        "Now heed's digits, with noise of deviation %.1f, cut off at 0 and 1, or with %.0f %% of the pixels "
+        "missing. Three autoencoders, codes of %d numbers, learn in %lld steps: one on pictures as they are, one "
+        "with noise, one with missing pixels. The squared error of a picture, and how many of %d the judge reads "
+        "right, a classifier that may also say that there is no digit:",
         NOISE, 100 * MASK, LATENT, (long long)r->steps, TESTS);
     if (!study_pictures(r, s, o)) return;
     print_ways(r, o);

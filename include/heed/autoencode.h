@@ -70,8 +70,8 @@ typedef struct heed_coder_score {
                               2016) */
 } heed_coder_score;
 typedef struct heed_coder_measure_opts {
-    const int64_t *rows; /* which pictures; NULL: all */
-    int64_t n, batch;    /* batch 0: a good one */
+    const int64_t *rows;   /* which pictures; NULL: all */
+    int64_t n, batch;      /* batch 0: a good one */
     uint64_t seed, stream; /* of corruption and of z */
     int64_t samples;       /* 0: log p(x) is not estimated */
     int workers;

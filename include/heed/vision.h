@@ -35,8 +35,9 @@ typedef struct heed_picture_model {
                      * last hidden states; -1: pooler_output */
     bool normalise; /* embeddings have length 1 */
 } heed_picture_model;
-/* task: "classify", "detect" (heed/detect.h), "autoencode" (heed/autoencode.h), or "embed", which takes the body of any. A model of vectors that was
- * trained on pictures (mlp, linear) classifies them too: they are resized to its size, grey where it takes one channel.
+/* task: "classify", "detect" (heed/detect.h), "autoencode" (heed/autoencode.h), or "embed", which takes the body of
+ * any. A model of vectors that was trained on pictures (mlp, linear) classifies them too: they are resized to its size,
+ * grey where it takes one channel.
  */
 HEED_API heed_picture_model *heed_picture_model_open(heed_ctx *cx, const char *dir, const char *task);
 HEED_API void heed_picture_model_free(heed_ctx *cx, heed_picture_model *m);

@@ -56,8 +56,8 @@ static bool list_class(struct picture_list *l, const char *folder, size_t at) {
     closedir(d);
     if (heed_failed(l->cx)) return false;
     return loose || l->n > before ||
-           heed_fail(l->cx, HEED_ERR_FORMAT,
-                                      "%s: the folder of a class without a picture (.png, .jpg or .jpeg)", folder);
+           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: the folder of a class without a picture (.png, .jpg or .jpeg)",
+                     folder);
 }
 
 /* part NULL: the classes are folders of the folder itself. */
@@ -107,8 +107,7 @@ static bool list_archive(struct picture_list *l, const char *part) {
     while (tar_next(t)) {
         const bool loose = l->loose && !part && !strchr(t->path, '/') && picture_named(t->path);
         if (loose) at = length = 0;
-        if ((loose || is_of_part(t->path, part, &at, &length)) &&
-            !add(l, t->path, at, length, t->file, t->file_size))
+        if ((loose || is_of_part(t->path, part, &at, &length)) && !add(l, t->path, at, length, t->file, t->file_size))
             break;
     }
     heed_mem_free(l->cx, t);
@@ -188,9 +187,8 @@ bool picture_list_open(struct picture_list *l, const char *part) {
                whole = folder && (l->loose ? !data_has_parts(l->name) : data_has_classes(l->name));
     if (!picture_list_find(l, whole ? NULL : part)) return false;
     if (l->n == 0 && !folder && lacks_parts(l) && !picture_list_find(l, NULL)) return false;
-    return l->n > 0 ||
-           heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s%sNAME.png or .jpg", l->name, escaped(part).s,
-                     l->loose ? "/" : "/CLASS/");
+    return l->n > 0 || heed_fail(l->cx, HEED_ERR_FORMAT, "%s: no pictures %s%sNAME.png or .jpg", l->name,
+                                 escaped(part).s, l->loose ? "/" : "/CLASS/");
 }
 
 bool picture_decode(heed_ctx *cx, const struct picture_file *f, heed_image_mode mode, heed_image *out) {

@@ -13,10 +13,10 @@ bool data_is_file(const char *path);
 bool data_part_file(const char *folder, const char *part, const char *const *endings, char out[FOUND_PATH]);
 extern const char *const data_text_endings[], *const data_table_endings[];
 
-bool data_has_idx(const char *folder);     /* files of MNIST's format */
-bool data_has_labels(const char *folder);  /* the same of classes */
-bool data_has_parts(const char *folder);   /* folders train, val or test */
-bool data_has_classes(const char *folder); /* of pictures, CLASS/NAME.png, without parts */
+bool data_has_idx(const char *folder);      /* files of MNIST's format */
+bool data_has_labels(const char *folder);   /* the same of classes */
+bool data_has_parts(const char *folder);    /* folders train, val or test */
+bool data_has_classes(const char *folder);  /* of pictures, CLASS/NAME.png, without parts */
 bool data_has_pictures(const char *folder); /* that lie in it, in no folder */
 /* Whether a directory has a test part of its own, in any of the layouts. */
 bool data_has_test(const char *folder);

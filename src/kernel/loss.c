@@ -48,8 +48,8 @@ static void pair_loss_task(void *arg, int64_t task, void *scratch) {
     (void)scratch;
     if (j->loss == LOSS_SQUARE || j->loss == LOSS_BCE) {
         const struct isa *const isa = isa_get();
-        j->sum[task] = (j->loss == LOSS_BCE ? isa->bce_losses : isa->square_losses)(j->out ? j->out + from : NULL,
-                                                                                    j->x + from, j->y + from, to - from);
+        j->sum[task] = (j->loss == LOSS_BCE ? isa->bce_losses : isa->square_losses)(
+            j->out ? j->out + from : NULL, j->x + from, j->y + from, to - from);
         return;
     }
     double sum = 0;
@@ -84,9 +84,8 @@ static void pair_grad_task(void *arg, int64_t task, void *scratch) {
     if (!j->second && (j->loss == LOSS_SQUARE || j->loss == LOSS_BCE)) {
         const struct isa *const isa = isa_get();
         const float scale = j->each_dy ? j->scale : j->scale * *j->dy;
-        (j->loss == LOSS_BCE ? isa->bce_grads : isa->square_grads)(j->out + from, j->x + from, j->y + from,
-                                                                   j->each_dy ? j->dy + from : NULL, scale, to - from,
-                                                                   j->add);
+        (j->loss == LOSS_BCE ? isa->bce_grads : isa->square_grads)(
+            j->out + from, j->x + from, j->y + from, j->each_dy ? j->dy + from : NULL, scale, to - from, j->add);
         return;
     }
     for (int64_t i = from; i < to; i++) {

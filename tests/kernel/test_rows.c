@@ -477,10 +477,11 @@ static void test_norm_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pair_losses),
-        cmocka_unit_test(test_epilogue), cmocka_unit_test(test_softmax),   cmocka_unit_test(test_softmax_special),
-        cmocka_unit_test(test_norm),     cmocka_unit_test(test_dropout),   cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_threads),  cmocka_unit_test(test_norm_sums),
+        cmocka_unit_test(test_pair_losses), cmocka_unit_test(test_epilogue),
+        cmocka_unit_test(test_softmax),     cmocka_unit_test(test_softmax_special),
+        cmocka_unit_test(test_norm),        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_flat),        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_norm_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,8 @@ static void test_families(void **state) {
     assert_null(heed_family_find(NULL));
 }
 
-static bool is_from_0_to_1(const char *name) { /* centre, width, height; pixels, which a Bernoulli likelihood wants so */
+static bool
+is_from_0_to_1(const char *name) { /* centre, width, height; pixels, which a Bernoulli likelihood wants so */
     const char *const last = strrchr(name, '.');
     return strcmp(name, "pixel_values") == 0 || (last && strcmp(last, ".boxes") == 0);
 }

@@ -61,7 +61,8 @@ static bool scatter(heed_ctx *cx, heed_panel *panel, const struct evaluated_code
 
 static heed_figure *draw(heed_ctx *cx, const struct evaluated_codes *c, struct points *p) {
     const int panels = c->latent == 3 ? 3 : 1;
-    heed_figure *const f = heed_figure_new(cx, panels == 1 ? 1.35 * PANEL : 2.6 * PANEL, panels == 1 ? 1.1 * PANEL : PANEL);
+    heed_figure *const f =
+        heed_figure_new(cx, panels == 1 ? 1.35 * PANEL : 2.6 * PANEL, panels == 1 ? 1.1 * PANEL : PANEL);
     heed_figure_grid(f, 1, panels);
     for (int i = 0; i < panels && !heed_failed(cx); i++) {
         if (c->latent == 1)

@@ -7,10 +7,19 @@
 #define SMALL 40 /* pixels of a side: smaller pictures are enlarged unless --zoom says otherwise */
 
 const heed_field sheet_options[] = {
-    {.name = "png", .kind = HEED_FIELD_FILE, .value = "FILE.png", .help = "a sheet of the pictures; - is standard output"},
-    {.name = "npy", .kind = HEED_FIELD_FILE, .value = "FILE.npy",
+    {.name = "png",
+     .kind = HEED_FIELD_FILE,
+     .value = "FILE.png",
+     .help = "a sheet of the pictures; - is standard output"},
+    {.name = "npy",
+     .kind = HEED_FIELD_FILE,
+     .value = "FILE.npy",
      .help = "their numbers from 0 to 1, an array (pictures, channels, height, width)"},
-    {.name = "zoom", .kind = HEED_FIELD_INT, .value = "N", .low = 1, .high = 64,
+    {.name = "zoom",
+     .kind = HEED_FIELD_INT,
+     .value = "N",
+     .low = 1,
+     .high = 64,
      .help = "enlarge every pixel of the sheet to N x N; by default 2 of small pictures, else 1"},
     {.name = NULL},
 };
@@ -44,7 +53,7 @@ static bool write_png(heed_ctx *cx, const char *path, const heed_image *sheet) {
 bool sheet_write(const struct options *o, heed_ctx *cx, const heed_coder *coder, const float *pixels, int64_t n,
                  int64_t columns, const char *what) {
     const char *const path = option_text(o, "png");
-    const int64_t zoom = option_given(o, "zoom")                                 ? option_int(o, "zoom")
+    const int64_t zoom = option_given(o, "zoom")                         ? option_int(o, "zoom")
                          : coder->height < SMALL && coder->width < SMALL ? 2
                                                                          : 1;
     heed_image sheet;

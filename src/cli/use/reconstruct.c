@@ -70,8 +70,7 @@ static bool restore(struct each_picture *e, struct restored *r, const float *x, 
     const heed_corruption c = {.noise = option_number(e->o, "noise"), .mask = option_number(e->o, "mask")};
     for (int64_t i = 0; i < n; i++)
         heed_corrupt(&c, heed_seed(e->cx), STREAM, r->n + i, each, x + i * each, seen + i * each);
-    return heed_encode_pixels(e->cx, e->m->model, seen, n, z, NULL) &&
-           heed_decode_codes(e->cx, e->m->model, z, n, y);
+    return heed_encode_pixels(e->cx, e->m->model, seen, n, z, NULL) && heed_decode_codes(e->cx, e->m->model, z, n, y);
 }
 
 static bool answer(struct each_picture *e, int64_t first, int64_t n) {
@@ -141,7 +140,8 @@ const struct command reconstruct_command = {
     .summary = "pictures through an autoencoder and back",
     .words = "DIR [PICTURE...]",
     .about =
-        "Encodes pictures with an autoencoder, a variational one with the mean of its codes, and decodes them. The sheet "
+        "Encodes pictures with an autoencoder, a variational one with the mean of its codes, and decodes them. The "
+        "sheet "
         "shows pictures, as the model takes them, above what came back. A line for each picture has its path, a tab, "
         "and the mean squared error of a pixel; --json has the code too. Pictures of another size are resized. Without "
         "pictures their paths come from standard input, a line each.\n\n"

@@ -45,7 +45,9 @@ static const struct sampler *sampler_of(heed_ctx *cx, const char *dir) {
 
 static bool write(const struct sampling *s) {
     const int64_t n = s->count + s->near, side = (int64_t)ceil(sqrt((double)n));
-    const int64_t columns = option_given(s->o, "columns") ? option_int(s->o, "columns") : s->columns ? s->columns : side;
+    const int64_t columns = option_given(s->o, "columns") ? option_int(s->o, "columns")
+                            : s->columns                  ? s->columns
+                                                          : side;
     const float *const made = s->pixels + s->shape.numbers;
     char what[64], count[48];
     snprintf(what, sizeof what, "%s", text_count(s->count, "new picture", "new pictures", count));
@@ -99,9 +101,11 @@ const struct command sample_command = {
     .summary = "new pictures from a model",
     .words = "DIR",
     .about =
-        "Makes new pictures with an autoencoder that 'heed train autoencode' has made: codes are drawn from N(0, 1), near "
+        "Makes new pictures with an autoencoder that 'heed train autoencode' has made: codes are drawn from N(0, 1), "
+        "near "
         "which training has kept those of a variational autoencoder, and decoded. --near PICTURE draws around the code "
-        "of a picture, z + eps. --grid lays a plane through the codes. A plain autoencoder has no distribution of codes: "
+        "of a picture, z + eps. --grid lays a plane through the codes. A plain autoencoder has no distribution of "
+        "codes: "
         "it needs --near, or --data, whose codes' mean and deviation are then drawn from.\n\n"
         "The same --seed gives the same pictures.",
     .options = options,

@@ -16,9 +16,9 @@ struct sampling {
 };
 
 struct sampler {
-    const char *task;                         /* of heads that it draws from */
-    bool (*fits)(const struct options *o);    /* false after saying which options contradict each other */
-    bool (*draw)(struct sampling *s);         /* fills pixels from the second picture on */
+    const char *task;                      /* of heads that it draws from */
+    bool (*fits)(const struct options *o); /* false after saying which options contradict each other */
+    bool (*draw)(struct sampling *s);      /* fills pixels from the second picture on */
 };
 
 extern const struct sampler code_sampler; /* autoencoders: sample_codes.c */

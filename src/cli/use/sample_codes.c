@@ -70,17 +70,17 @@ static bool find_place(struct sampling *s, struct place *at) {
     for (int64_t k = 0; k < s->shape.latent; k++) at->mean[k] = 0, at->deviation[k] = 1;
     if (option_given(s->o, "near")) return near_picture(s, at);
     if (data) {
-        heed_picture_set *const set =
-            picture_data_load(s->cx, data, "train", &(heed_picture_set_opts){.loose = true});
+        heed_picture_set *const set = picture_data_load(s->cx, data, "train", &(heed_picture_set_opts){.loose = true});
         const bool ok = set && fit(s, set, at);
         heed_picture_set_free(s->cx, set);
         return ok;
     }
     return s->shape.variational ||
-           heed_fail(s->cx, HEED_ERR_USAGE,
-                     "%s: a plain autoencoder has no distribution of codes: --near PICTURE draws around one, --data PATH "
-                     "from the codes of pictures",
-                     options_word(s->o, 0));
+           heed_fail(
+               s->cx, HEED_ERR_USAGE,
+               "%s: a plain autoencoder has no distribution of codes: --near PICTURE draws around one, --data PATH "
+               "from the codes of pictures",
+               options_word(s->o, 0));
 }
 
 /* ---- a plane ---- */
@@ -128,14 +128,15 @@ static bool lay_grid(struct sampling *s, const struct place *at, double scale, f
 static void draw_codes(const struct sampling *s, const struct place *at, double scale, float *z) {
     const int64_t Z = s->shape.latent;
     heed_random_normal(heed_seed(s->cx), STREAM, 0, z, s->count * Z);
-    for (int64_t i = 0; i < s->count * Z; i++)
-        z[i] = at->mean[i % Z] + (float)scale * at->deviation[i % Z] * z[i];
+    for (int64_t i = 0; i < s->count * Z; i++) z[i] = at->mean[i % Z] + (float)scale * at->deviation[i % Z] * z[i];
 }
 
 static bool draw(struct sampling *s) {
     heed_ctx *const cx = s->cx;
     const int64_t Z = s->shape.latent;
-    const double scale = option_given(s->o, "scale") ? option_number(s->o, "scale") : option_given(s->o, "near") ? 0.5 : 1;
+    const double scale = option_given(s->o, "scale")  ? option_number(s->o, "scale")
+                         : option_given(s->o, "near") ? 0.5
+                                                      : 1;
     float *const room = heed_mem_new(cx, (size_t)((2 + s->count) * Z) * sizeof *room);
     if (!room) return false;
     struct place at = {room, room + Z};

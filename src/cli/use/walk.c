@@ -17,8 +17,8 @@ static const heed_field options[] = {
 
 static bool is_grey(const heed_image *picture) { return picture->channels < HEED_IMAGE_RGB; }
 
-/* The pictures as the model takes them, (n, ...). Between grey and coloured ones there is no way: one of them would have
- * to become what it is not. */
+/* The pictures as the model takes them, (n, ...). Between grey and coloured ones there is no way: one of them would
+ * have to become what it is not. */
 static float *read(const struct options *o, heed_ctx *cx, const heed_picture_model *m, const heed_coder *c, int n) {
     float *const to = heed_mem_new(cx, (size_t)(n * c->numbers) * sizeof *to);
     bool grey = false;
@@ -27,7 +27,8 @@ static float *read(const struct options *o, heed_ctx *cx, const heed_picture_mod
         heed_image plain, picture = {0};
         if (!heed_picture_load(cx, path, HEED_IMAGE_ANY, &plain)) break;
         if (i > 0 && grey != is_grey(&plain))
-            heed_fail(cx, HEED_ERR_SHAPE, "walk: %s has %d channel%s and %s has %d: both must be grey, or both in colour",
+            heed_fail(cx, HEED_ERR_SHAPE,
+                      "walk: %s has %d channel%s and %s has %d: both must be grey, or both in colour",
                       options_word(o, i), grey ? 1 : 3, grey ? "" : "s", path, grey ? 3 : 1);
         grey = is_grey(&plain);
         heed_image_free(cx, &plain);
@@ -56,8 +57,8 @@ static bool write(const struct options *o, heed_ctx *cx, const heed_coder *c, co
         memcpy(row + (columns - 1) * c->numbers, ends + (w + 1) * c->numbers, one);
     }
     snprintf(what, sizeof what, "%lld steps from picture to picture", (long long)steps);
-    const bool ok = sheet_write(o, cx, c, sheet, ways * columns, columns, what) &&
-                    sheet_write_npy(o, cx, c, made, ways * steps);
+    const bool ok =
+        sheet_write(o, cx, c, sheet, ways * columns, columns, what) && sheet_write_npy(o, cx, c, made, ways * steps);
     heed_mem_free(cx, sheet);
     return ok;
 }
@@ -101,9 +102,10 @@ const struct command walk_command = {
     .name = "walk",
     .summary = "from picture to picture through the codes between",
     .words = "DIR PICTURE PICTURE...",
-    .about = "Encodes pictures with an autoencoder and decodes codes on the way from each to the next. A row of the sheet "
-             "is such a way, with the two pictures at its ends. Between the codes of a variational autoencoder lie codes "
-             "of pictures; between those of a plain one there may be nothing.",
+    .about =
+        "Encodes pictures with an autoencoder and decodes codes on the way from each to the next. A row of the sheet "
+        "is such a way, with the two pictures at its ends. Between the codes of a variational autoencoder lie codes "
+        "of pictures; between those of a plain one there may be nothing.",
     .options = options,
     .examples = "heed walk mnist-vae three.png eight.png --png way.png\n"
                 "heed walk photos-vae a.png b.png c.png --steps 16 --path spherical --png ways.png --npy ways.npy\n",

@@ -120,7 +120,6 @@ void ISA_NAME(square_grads)(float *dx, const float *x, const float *y, const flo
                             bool add) {
     pair_grads(false, dx, x, y, dy, scale, n, add);
 }
-void ISA_NAME(bce_grads)(float *dx, const float *x, const float *y, const float *dy, float scale, int64_t n,
-                         bool add) {
+void ISA_NAME(bce_grads)(float *dx, const float *x, const float *y, const float *dy, float scale, int64_t n, bool add) {
     pair_grads(true, dx, x, y, dy, scale, n, add);
 }

@@ -26,8 +26,7 @@ static bool forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *o
     if (!coder_read(cx, c, in, &given)) return false;
     heed_tensor *z = given.latents;
     if (given.pixels) {
-        heed_tensor *const code =
-            heed_linear_run(cx, &m->code, coder_encode(cx, c, given.pixels), HEED_ACT_NONE);
+        heed_tensor *const code = heed_linear_run(cx, &m->code, coder_encode(cx, c, given.pixels), HEED_ACT_NONE);
         if (!z) z = code;
         if (!heed_io_put(cx, out, "latent", code)) return false;
     }

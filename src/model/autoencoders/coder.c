@@ -127,8 +127,7 @@ bool coder_read(heed_ctx *cx, const struct coder *c, const heed_io *in, struct c
         return heed_fail(cx, HEED_ERR_SHAPE, "latents: %lld of them for %lld pictures",
                          (long long)to->latents->shape[0], (long long)to->n);
     const int64_t shape[] = {to->n, c->pictures.channels, c->pictures.image[0], c->pictures.image[1]};
-    if (target &&
-        (target->rank != 4 || target->dtype != HEED_F32 || memcmp(target->shape, shape, sizeof shape) != 0))
+    if (target && (target->rank != 4 || target->dtype != HEED_F32 || memcmp(target->shape, shape, sizeof shape) != 0))
         return heed_fail(cx, HEED_ERR_SHAPE, "target: f32 numbers of shape (%lld,%lld,%lld,%lld) are needed, not %s %s",
                          (long long)shape[0], (long long)shape[1], (long long)shape[2], (long long)shape[3],
                          heed_dtype_name(target->dtype), heed_shape_text(target).s);

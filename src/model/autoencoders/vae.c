@@ -17,7 +17,7 @@ struct vae {
     heed_linear_layer mu, log_sigma; /* log_sigma: of each input */
     heed_param *one;                 /* log sigma (Z) of all, learnt */
     enum sigma sigma;
-    float first; /* log sigma that all have at first, or always */
+    float first;       /* log sigma that all have at first, or always */
     double beta, part; /* part of the second sum: 0.5 or 1 */
 };
 
@@ -38,8 +38,7 @@ static bool build(heed_ctx *cx, const heed_build *b, void *own) {
     if (!coder_make_encoder(cx, b, c) || !read_keys(cx, b->config, m) ||
         !heed_linear_make(cx, b->params, "mu", c->width, c->latent, true, &m->mu))
         return false;
-    if (m->sigma == SIGMA_INPUT)
-        heed_linear_make(cx, b->params, "log_sigma", c->width, c->latent, true, &m->log_sigma);
+    if (m->sigma == SIGMA_INPUT) heed_linear_make(cx, b->params, "log_sigma", c->width, c->latent, true, &m->log_sigma);
     if (m->sigma == SIGMA_LEARNT)
         m->one = heed_param_add(cx, b->params, NULL, "log_sigma", 1, &c->latent,
                                 (heed_init){HEED_INIT_CONSTANT, m->first, 0});
@@ -50,8 +49,7 @@ static bool build(heed_ctx *cx, const heed_build *b, void *own) {
 static heed_tensor *draw(heed_ctx *cx, int64_t n, int64_t latent) {
     const uint64_t stream = engine_next_stream(cx);
     heed_tensor *const eps = heed_zeros(cx, HEED_F32, 2, (int64_t[]){n, latent});
-    if (eps && !cx->config.dry)
-        heed_random_normal(heed_seed(cx), stream, 0, (float *)(void *)eps->data, eps->count);
+    if (eps && !cx->config.dry) heed_random_normal(heed_seed(cx), stream, 0, (float *)(void *)eps->data, eps->count);
     return eps;
 }
 
@@ -88,8 +86,7 @@ static heed_tensor *divergence(heed_ctx *cx, const struct encoded *e) {
 }
 
 /* log p(target | z) (n) in nats. Where the likelihood is normal, the loss says its variance. */
-static heed_tensor *log_likelihood(heed_ctx *cx, const struct vae *m, const struct coder_input *given,
-                                   heed_tensor *y) {
+static heed_tensor *log_likelihood(heed_ctx *cx, const struct vae *m, const struct coder_input *given, heed_tensor *y) {
     const struct coder *const c = &m->coder;
     const int64_t *const image = c->pictures.image;
     const double numbers = (double)(c->pictures.channels * image[0] * image[1]), precision = c->weight / m->part;
@@ -102,8 +99,8 @@ static heed_tensor *log_likelihood(heed_ctx *cx, const struct vae *m, const stru
 static bool put_loss(heed_ctx *cx, const struct vae *m, const struct coder_input *given, const struct encoded *e,
                      heed_tensor *y, heed_io *out) {
     heed_tensor *const error = coder_error(cx, &m->coder, given, y);
-    heed_tensor *const kl = heed_affine(cx, heed_sum(cx, divergence(cx, e), NULL, 0, false),
-                                        given->n > 0 ? 1.0f / (float)given->n : 0, 0);
+    heed_tensor *const kl =
+        heed_affine(cx, heed_sum(cx, divergence(cx, e), NULL, 0, false), given->n > 0 ? 1.0f / (float)given->n : 0, 0);
     heed_tensor *const loss = heed_add(cx, heed_affine(cx, error, (float)m->coder.weight, 0),
                                        heed_affine(cx, kl, (float)(2 * m->part * m->beta), 0));
     return heed_io_put(cx, out, "loss", loss) && heed_io_put(cx, out, "loss_dict.reconstruction", error) &&

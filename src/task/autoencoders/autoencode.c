@@ -73,11 +73,11 @@ bool heed_encode_pixels(heed_ctx *cx, const heed_model *model, const float *pixe
     if (!heed_coder_of(cx, model, &c)) return false;
     if (!pixels || !mu || n < 0)
         return heed_fail(cx, HEED_ERR_USAGE, "encode: pixels and a place for the codes are needed");
-    const struct part p = {"pixel_values",
-                           pixels,
-                           c.numbers,
-                           {{c.variational ? "mu" : "latent", mu, c.latent},
-                            {c.variational ? "log_sigma" : NULL, log_sigma, c.latent}}};
+    const struct part p = {
+        "pixel_values",
+        pixels,
+        c.numbers,
+        {{c.variational ? "mu" : "latent", mu, c.latent}, {c.variational ? "log_sigma" : NULL, log_sigma, c.latent}}};
     return run_parts(cx, model, &c, &p, n);
 }
 
@@ -100,9 +100,11 @@ float *heed_coder_pixels(heed_ctx *cx, const heed_picture_model *m, const heed_i
         int64_t channels, height, width;
         float *const x = heed_image_process(cx, &m->processor, &pictures[i], &channels, &height, &width);
         if (x && (channels != c.channels || height != c.height || width != c.width))
-            heed_fail(cx, HEED_ERR_SHAPE, "preprocessor_config.json makes pictures of %lld x %lld x %lld, not %d x %lld "
-                      "x %lld, which the model takes", (long long)channels, (long long)height, (long long)width,
-                      c.channels, (long long)c.height, (long long)c.width);
+            heed_fail(cx, HEED_ERR_SHAPE,
+                      "preprocessor_config.json makes pictures of %lld x %lld x %lld, not %d x %lld "
+                      "x %lld, which the model takes",
+                      (long long)channels, (long long)height, (long long)width, c.channels, (long long)c.height,
+                      (long long)c.width);
         if (x && !heed_failed(cx)) memcpy(to + i * c.numbers, x, (size_t)c.numbers * sizeof *to);
         heed_mem_free(cx, x);
     }
@@ -131,8 +133,7 @@ void heed_codes_between(const float *a, const float *b, int64_t latent, int64_t 
         const double t = steps > 1 ? (double)s / (double)(steps - 1) : 0, length = (1 - t) * from + t * to;
         const double of_a = bends ? length * sin((1 - t) * angle) / sin(angle) / from : 1 - t,
                      of_b = bends ? length * sin(t * angle) / sin(angle) / to : t;
-        for (int64_t i = 0; i < latent; i++)
-            out[s * latent + i] = (float)(of_a * (double)a[i] + of_b * (double)b[i]);
+        for (int64_t i = 0; i < latent; i++) out[s * latent + i] = (float)(of_a * (double)a[i] + of_b * (double)b[i]);
     }
 }
 
@@ -148,8 +149,7 @@ static bool picture_of(heed_ctx *cx, const heed_coder *c, const float *x, int64_
         *out = small;
         return true;
     }
-    const bool ok =
-        heed_image_resize(cx, &small, c->width * zoom, c->height * zoom, HEED_FILTER_NEAREST, NULL, out);
+    const bool ok = heed_image_resize(cx, &small, c->width * zoom, c->height * zoom, HEED_FILTER_NEAREST, NULL, out);
     heed_image_free(cx, &small);
     return ok;
 }

@@ -19,8 +19,8 @@ struct measure {
     const heed_coder_measure_opts *opts;
     heed_coder coder;
     heed_corruption corruption;
-    bool corrupts; /* the model sees other pictures than it is to give */
-    float *noise, *mu, *log_sigma; /* (batch, latent) */
+    bool corrupts;                            /* the model sees other pictures than it is to give */
+    float *noise, *mu, *log_sigma;            /* (batch, latent) */
     float *codes, *eps, *target, *likelihood; /* of the estimate, (AT_ONCE, ...) */
     double *most, *sum;                       /* (batch) the largest weight, and the sum relative to it */
     heed_coder_score total;
@@ -70,7 +70,8 @@ static bool bound(struct measure *m, const struct picture_part *p) {
     m->total.reconstruction += n * item(cx, &out, "loss_dict.reconstruction");
     m->total.kl += n * kl;
     m->total.elbo += sum - n * kl;
-    if (m->opts->samples > 0 && !heed_copy_f32(cx, heed_io_get(&out, "mu"), m->mu, p->n * m->coder.latent)) return false;
+    if (m->opts->samples > 0 && !heed_copy_f32(cx, heed_io_get(&out, "mu"), m->mu, p->n * m->coder.latent))
+        return false;
     return m->opts->samples == 0 ||
            heed_copy_f32(cx, heed_io_get(&out, "log_sigma"), m->log_sigma, p->n * m->coder.latent);
 }
@@ -80,8 +81,8 @@ static bool error(struct measure *m, const struct picture_part *p) {
     heed_ctx *const cx = m->cx;
     heed_io in = {.loss_only = true}, out = {0};
     if (!put_pictures(cx, m, p, &in) || !heed_model_forward(cx, m->model, &in, &out)) return false;
-    const double loss = item(cx, &out, "loss"), weight = heed_json_number(cx, heed_model_config(m->model),
-                                                                          "reconstruction_weight");
+    const double loss = item(cx, &out, "loss"),
+                 weight = heed_json_number(cx, heed_model_config(m->model), "reconstruction_weight");
     m->total.loss += (double)p->n * loss;
     m->total.reconstruction += (double)p->n * loss / weight;
     return !heed_failed(cx);
@@ -108,8 +109,7 @@ static void draw(struct measure *m, const struct picture_part *p, int64_t i, int
     for (int64_t s = 0; s < n; s++) {
         ratio[s] = 0;
         for (int64_t k = 0; k < latent; k++) {
-            const double e = (double)m->eps[s * latent + k], l = (double)log_sigma[k],
-                         z = (double)mu[k] + exp(l) * e;
+            const double e = (double)m->eps[s * latent + k], l = (double)log_sigma[k], z = (double)mu[k] + exp(l) * e;
             m->codes[s * latent + k] = (float)z;
             ratio[s] += 0.5 * (e * e - z * z) + l;
         }
@@ -193,8 +193,7 @@ static bool run(struct measure *m, const struct picture_batches_opts *with) {
 }
 
 bool heed_coder_measure(heed_ctx *cx, const heed_model *model, const heed_picture_set *set,
-                        const heed_picture_input *input, const heed_coder_measure_opts *opts,
-                        heed_coder_score *score) {
+                        const heed_picture_input *input, const heed_coder_measure_opts *opts, heed_coder_score *score) {
     struct measure m = {.cx = cx, .model = model, .opts = opts};
     if (heed_failed(cx)) return false;
     if (!model || !set || !input || !opts || !score)

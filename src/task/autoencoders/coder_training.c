@@ -1,7 +1,7 @@
 /* Pictures as the loop's source, for autoencoders: what goes in is what is to come out, or a noisy copy of it. */
+#include "task/autoencoders/coder_training.h"
 #include "base/ctx.h"
 #include "heed/autoencode.h"
-#include "task/autoencoders/coder_training.h"
 #include "task/vision/picture_batches.h"
 #include "tensor/engine.h"
 #include "train/loop.h"
@@ -94,9 +94,7 @@ void coder_score(const heed_coder_score *from, bool variational, heed_score *to)
 static bool measure_rows(heed_ctx *cx, const heed_coder_training *t, const heed_model *model, bool test,
                          const int64_t *rows, int64_t n, heed_score *score) {
     const heed_coder_training_opts *const o = &t->opts;
-    const uint64_t stream = test                 ? CODER_STREAM_TEST
-                            : o->valid != o->train ? CODER_STREAM_VALID
-                                                   : CODER_STREAM_TRAIN;
+    const uint64_t stream = test ? CODER_STREAM_TEST : o->valid != o->train ? CODER_STREAM_VALID : CODER_STREAM_TRAIN;
     const heed_coder_measure_opts opts = {
         .rows = rows, .n = n, .batch = o->micro_batch, .seed = o->seed, .stream = stream, .workers = o->workers};
     heed_coder_score found;

@@ -49,7 +49,7 @@ static bool check(heed_run *r) {
  * for. */
 static void read_settings(const heed_run *r, struct coding *c) {
     static const char *const options[][2] = {{"latent", "latent_size"}, {"beta", "beta"}};
-    char (*const s)[64] = c->setting;
+    char(*const s)[64] = c->setting;
     if (run_given(r, "latent"))
         snprintf(s[c->n_settings++], sizeof *s, "%s=%lld", options[0][1], (long long)run_int(r, options[0][0]));
     if (run_given(r, "beta"))
@@ -139,8 +139,7 @@ static bool keep(heed_run *r) {
     bool kept;
     c->input.kept_sized = true;
     for (int i = 0; i < PARTS; i++)
-        if (c->set[i] &&
-            !heed_picture_set_keep(r->cx, c->set[i], c->input.channels, &c->input.processor, limit, &kept))
+        if (c->set[i] && !heed_picture_set_keep(r->cx, c->set[i], c->input.channels, &c->input.processor, limit, &kept))
             return false;
     return true;
 }
@@ -335,7 +334,8 @@ const heed_task task_of_autoencode = {
     .name = "autoencode",
     .summary = "pictures through a narrow code and back",
     .about =
-        "Trains an autoencoder: a network that turns a picture into a code of a few numbers, and another that turns the "
+        "Trains an autoencoder: a network that turns a picture into a code of a few numbers, and another that turns "
+        "the "
         "code back into the picture. A plain one (--model autoencoder) learns to compress, with --noise or --mask to "
         "remove noise. A variational one (--model vae, Kingma & Welling 2014) turns a picture into a normal "
         "distribution of codes, which is kept near N(0, 1), so that codes drawn from N(0, 1) become new pictures. "

@@ -324,9 +324,10 @@ static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
     if (!m) return false;
     heed_model *const model = heed_directory_model(cx, r->measured, &(heed_load_opts){.map = true});
     heed_picture_input input;
-    const bool ok = model && heed_picture_input_of(cx, model, &input) && picture_files_fitted(cx, model, r->dir, &input) &&
-                    load_measured(r, model, part, m) && ready_frequencies(r, &input, m) &&
-                    predict(r, model, &input, m, to) && find_frequencies(r, model, &input, m);
+    const bool ok = model && heed_picture_input_of(cx, model, &input) &&
+                    picture_files_fitted(cx, model, r->dir, &input) && load_measured(r, model, part, m) &&
+                    ready_frequencies(r, &input, m) && predict(r, model, &input, m, to) &&
+                    find_frequencies(r, model, &input, m);
     heed_model_free(cx, model);
     return ok;
 }

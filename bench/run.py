@@ -20,6 +20,7 @@ import torch.nn.functional as F
 
 import assignment
 import attention
+import autoencoders
 import decoders
 import detectors
 import encoders
@@ -281,7 +282,7 @@ def main():
 
 LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
          "recurrent": recurrent.lines, "vision": vision.lines, "detectors": detectors.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines,
-         "assignment": assignment.lines}
+         "assignment": assignment.lines, "autoencoders": autoencoders.lines}
 
 
 def wanted(only, attempts):

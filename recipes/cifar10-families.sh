@@ -19,7 +19,7 @@ sizes() {
     vit) echo --model vit --set patch_size=4 --set hidden_size=128 --set num_hidden_layers=6 --set num_attention_heads=4 --set intermediate_size=512 --set initializer_range=0.05 ;;
     cait) echo --model cait --set patch_size=4 --set embed_dim=128 --set num_heads=4 --set depth=6 --set init_values=0.1 ;;
     swinv2) echo --model swinv2 --set patch_size=2 --set embed_dim=64 --set depths=2,2,2 --set num_heads=2,4,8 --set window_size=4 --set initializer_range=0.05 ;;
-    levit) echo --model levit --set hidden_sizes=128,192,256 --set num_attention_heads=4,6,8 --set depths=2,2,2 ;;
+    levit) echo --model levit ;;
     volo) echo --model volo ;;
     resnet) echo --model resnet --set layer_type=basic --set embedding_size=32 --set hidden_sizes=32,64,128,256 --set depths=2,2,2,2 ;;
     *) echo "$0: no family $1" >&2 && exit 2 ;;

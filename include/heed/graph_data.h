@@ -1,8 +1,8 @@
 /* heed/graph_data.h: graphs as data: nodes with features and labels, the edges between them, and graphs with labels of
  * their own; read from tables and npz files, or drawn.
  *
- *     heed_graph_data *g = heed_graph_load(cx, &(heed_graph_opts){.data = "cora"});
- *     heed_graph_data *g = heed_graph_load(cx, &(heed_graph_opts){.nodes = "nodes.tsv", .edges = "edges.tsv"}); */
+ *     heed_graph_data *g = heed_graph_load(cx, &(heed_graph_data_opts){.data = "cora"});
+ *     heed_graph_data *g = heed_graph_load(cx, &(heed_graph_data_opts){.nodes = "nodes.tsv", .edges = "edges.tsv"}); */
 #ifndef HEED_GRAPH_DATA_H
 #define HEED_GRAPH_DATA_H
 
@@ -30,7 +30,7 @@ typedef struct heed_graph_data {
     /* Features: dense, or sparse as rows start[i] up to start[i + 1] of column and value, or none (width 0). */
     int64_t width;
     float *x;           /* (nodes, width); NULL: not dense */
-    int64_t *start;     /* (nodes + 1); NULL: not sparse */
+    int32_t *start;     /* (nodes + 1); NULL: not sparse */
     int32_t *column;    /* (start[nodes]), ascending in each row */
     float *value;       /* (start[nodes]) */
     char **x_names;     /* (columns) of a table's columns of features; NULL: they have no names */
@@ -47,7 +47,7 @@ typedef struct heed_graph_data {
     int64_t repeated;    /* edges that were listed again and left out */
 } heed_graph_data;
 
-typedef struct heed_graph_opts {
+typedef struct heed_graph_data_opts {
     /* A directory with nodes.tsv and edges.tsv (also .csv and .gz) and, where there is one, graphs.tsv; or an .npz
      * file. Or the tables by themselves: */
     const char *data;
@@ -59,7 +59,7 @@ typedef struct heed_graph_opts {
     const char *const *drop; /* columns of nodes that are no features, NULL-terminated; NULL: none */
     /* Features and classes as in this one, whose numbers are not looked at: for measuring and for new graphs. */
     const heed_graph_data *like;
-} heed_graph_opts;
+} heed_graph_data_opts;
 
 /* Reads graphs. A table of nodes has a row for each: its name (the column id, node or name, else the first), and where
  * there are such columns its part (split: train, val, test, none), its class (label, class, y), its graph (graph) and
@@ -71,10 +71,10 @@ typedef struct heed_graph_opts {
  * test_mask, edge_weight and batch. What was recognised is said by heed_note.
  *
  * Names of nodes may be any text; where edges have a graph they need be different only within a graph. */
-HEED_API heed_graph_data *heed_graph_load(heed_ctx *cx, const heed_graph_opts *opts);
+HEED_API heed_graph_data *heed_graph_load(heed_ctx *cx, const heed_graph_data_opts *opts);
 /* The same of tables in memory; graphs may be NULL. */
 HEED_API heed_graph_data *heed_graph_parse(heed_ctx *cx, const char *nodes, const char *edges, const char *graphs,
-                                           const heed_graph_opts *opts);
+                                           const heed_graph_data_opts *opts);
 HEED_API void heed_graph_data_free(heed_ctx *cx, heed_graph_data *g);
 /* What node i is called; out holds its number where it has no name. */
 HEED_API const char *heed_graph_node_name(const heed_graph_data *g, int64_t i, char out[24]);

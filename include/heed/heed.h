@@ -18,6 +18,7 @@
 #include "heed/generate.h"
 #include "heed/graph.h"
 #include "heed/graph_data.h"
+#include "heed/graph_model.h"
 #include "heed/graphs.h"
 #include "heed/handwriting.h"
 #include "heed/history.h"

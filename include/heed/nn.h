@@ -126,6 +126,9 @@ HEED_API int64_t heed_params_size(const heed_params *set); /* of untied paramete
 /* Freezes the parameters whose names fit a pattern of the shell's kind ("bert.encoder.layer.[0-3].*"). How many did;
  * none is an error. */
 HEED_API int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern);
+/* Weight decay applies to those parameters alone whose names fit one of n such patterns, and of these not to biases and
+ * norms. How many it applies to; a pattern that fits none is an error. */
+HEED_API int heed_params_decay_only(heed_ctx *cx, heed_params *set, const char *const *patterns, int n);
 /* Layer-wise learning rates (Howard & Ruder 2018): decay^k for the k-th layer from the top. Layers are known by the
  * number in their names ("layer.3."); what comes before the first is below it, what comes after the last above. */
 HEED_API bool heed_params_layer_decay(heed_ctx *cx, heed_params *set, double decay);

@@ -282,6 +282,25 @@ int heed_params_freeze(heed_ctx *cx, heed_params *set, const char *pattern) {
     return n;
 }
 
+int heed_params_decay_only(heed_ctx *cx, heed_params *set, const char *const *patterns, int n) {
+    int decaying = 0;
+    if (heed_failed(cx)) return 0;
+    if (!set || !patterns) return heed_fail(cx, HEED_ERR_USAGE, "decay_only: a set and patterns are needed"), 0;
+    for (int k = 0; k < n; k++) {
+        bool fits = false;
+        for (int i = 0; i < set->n; i++) fits |= fnmatch(patterns[k], set->list[i]->name, 0) == 0;
+        if (!fits) return heed_fail(cx, HEED_ERR_USAGE, "decay: no parameter fits '%s'", escaped(patterns[k]).s), 0;
+    }
+    for (int i = 0; i < set->n; i++) {
+        heed_param *const p = set->list[i];
+        bool fits = false;
+        for (int k = 0; k < n; k++) fits |= fnmatch(patterns[k], p->name, 0) == 0;
+        p->decays &= fits;
+        decaying += p->decays;
+    }
+    return decaying;
+}
+
 /* The number of a layer in a dotted name, or -1. */
 static int layer_number(const char *name) {
     for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {

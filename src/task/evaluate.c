@@ -2,6 +2,7 @@
 #include "base/ctx.h"
 #include "base/text.h"
 #include "model/core/opened.h"
+#include "task/nodes/graph_fields.h"
 #include "task/run.h"
 #include "task/series/series_fields.h"
 #include "task/tables/table_fields.h"
@@ -48,6 +49,7 @@ const heed_field evaluate_fields[] = {
      .help = "for objects: measure these detections, in COCO's result JSON, and run no model"},
     {.name = "save-detections", .kind = HEED_FIELD_FILE, .value = "FILE.json",
      .help = "for objects: write the model's detections as COCO's result JSON"},
+    GRAPH_TABLE_FIELDS,
     {.name = "batch", .letter = 'b', .kind = HEED_FIELD_INT, .standard = "500", .value = "N", .low = 1, .high = 1e9,
      .help = "examples at a time"},
     {.name = "beam", .kind = HEED_FIELD_INT, .standard = "5", .value = "N", .low = 1, .high = 1024,

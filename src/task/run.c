@@ -209,7 +209,8 @@ static const char *needed(const heed_run *r, const char *name) {
 }
 
 static bool check(heed_run *r) {
-    r->path = needed(r, "data");
+    const char *const files = r->task->files ? run_text(r, r->task->files) : NULL;
+    r->path = files ? files : needed(r, "data");
     r->dir = r->path ? needed(r, "out") : NULL;
     return r->dir && find_way(r) && (!r->way->check || r->way->check(r)) && !heed_failed(r->cx);
 }

@@ -106,6 +106,14 @@ struct evaluated_objects {
     const heed_detection *found; /* a model's, picture after picture */
     int64_t n;
 };
+/* Codes of pictures. */
+struct evaluated_codes {
+    int64_t n, latent;
+    float *code;          /* (n, latent) */
+    const int32_t *label; /* (n) classes, */
+    int64_t classes;      /* so many; 1: they have none */
+    char *const *names;   /* NULL: unknown */
+};
 /* What only some tasks find; a member that is NULL was not found. */
 struct heed_evaluated {
     const struct evaluated_translation *translation;
@@ -114,6 +122,7 @@ struct heed_evaluated {
     const struct hmm_accuracy *hmm;
     const struct evaluated_frequencies *frequencies;
     const struct evaluated_objects *objects;
+    const struct evaluated_codes *codes;
 };
 
 /* Zeroed room for what an evaluation finds, `size` bytes at to->own, which `free` takes back. */

@@ -84,6 +84,8 @@ bool notes_read(struct loop *l, const char *text);
 void schema_put_names(heed_ctx *cx, heed_json at, const char *key, char **names); /* NULL: an empty list */
 /* The texts of a list, ended by NULL, in one block; NULL when there is none. expected -1: as many as there are. */
 char **schema_names(heed_ctx *cx, heed_json list, int64_t expected);
+/* The columns of d->width inputs, with their names and categories; without any, each input is a column. */
+void schema_columns(heed_ctx *cx, heed_json config, heed_data *d);
 
 /* ---- the log ---- */
 

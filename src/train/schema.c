@@ -84,8 +84,7 @@ char **schema_names(heed_ctx *cx, heed_json list, int64_t expected) {
     return names;
 }
 
-/* Columns and categories: without any, each input is a column. */
-static void get_columns(heed_ctx *cx, heed_json config, heed_data *d) {
+void schema_columns(heed_ctx *cx, heed_json config, heed_data *d) {
     const heed_json list = heed_json_find(cx, config, "input_categories");
     const int64_t n = heed_json_count(list);
     int64_t width = 0, i = 0;
@@ -145,7 +144,7 @@ heed_data *heed_model_data(heed_ctx *cx, const heed_model *model) {
         d->outputs = outputs;
     if (classify && !heed_failed(cx)) get_classes(cx, model, d);
     d->y_names = schema_names(cx, heed_json_find(cx, config, "output_names"), classify ? 1 : outputs);
-    if (!heed_failed(cx)) get_columns(cx, config, d);
+    if (!heed_failed(cx)) schema_columns(cx, config, d);
     get_image(cx, config, d);
     if (!heed_failed(cx)) return d;
     heed_data_free(cx, d);

@@ -3,7 +3,7 @@
 #include "data/graphs/graphs.h"
 #include "io/io_test.h"
 
-static heed_graph_data *parse(heed_ctx *cx, const char *nodes, const char *edges, heed_graph_opts opts) {
+static heed_graph_data *parse(heed_ctx *cx, const char *nodes, const char *edges, heed_graph_data_opts opts) {
     return heed_graph_parse(cx, nodes, edges, NULL, &opts);
 }
 
@@ -22,14 +22,14 @@ static void test_bags(void **state) {
     heed_ctx *cx = open_context();
     heed_graph_data *g =
         parse(cx, "7\ttrain\t3\t0 2 5\n3\tval\t10\t4\n5\tnone\t-1\t\n9\ttest\t3\t1 0\n8\ttrain\t10\t3\n",
-              "7\t3\n3\t7\n9\t3\n9\t9\n", (heed_graph_opts){.data = NULL});
+              "7\t3\n3\t7\n9\t3\n9\t9\n", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
     assert_int_equal(g->nodes, 5);
     assert_int_equal(g->graphs, 1);
     assert_string_equal(g->node_names[0], "7");
     assert_int_equal(g->width, 6);
     assert_null(g->x);
-    static const int64_t start[] = {0, 3, 4, 4, 6, 7};
+    static const int32_t start[] = {0, 3, 4, 4, 6, 7};
     assert_memory_equal(g->start, start, sizeof start);
     assert_int_equal(g->column[4], 0); /* sorted */
     assert_true(g->value[4] == 1);
@@ -53,7 +53,7 @@ static void test_names_and_classes(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     heed_graph_data *g =
-        parse(cx, "0\tMr. Hi\n1\tMr. Hi\n2\tOfficer\n", "0\t1\n1\t2\n", (heed_graph_opts){.data = NULL});
+        parse(cx, "0\tMr. Hi\n1\tMr. Hi\n2\tOfficer\n", "0\t1\n1\t2\n", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
     assert_int_equal(g->width, 0);
     assert_int_equal(g->classes, 2);
@@ -65,11 +65,11 @@ static void test_names_and_classes(void **state) {
     assert_memory_equal(g->column, degree, sizeof degree);
     heed_graph_data_free(cx, g);
     /* Words above edges are a header; a name that is a node is not. */
-    g = parse(cx, "ann,a\nbob,b\ncid,a\n", "from,to\nann,bob\n", (heed_graph_opts){.directed = true});
+    g = parse(cx, "ann,a\nbob,b\ncid,a\n", "from,to\nann,bob\n", (heed_graph_data_opts){.directed = true});
     assert_non_null(g);
     expect_edges(g, (const int32_t[][2]){{0, 1}}, 1);
     heed_graph_data_free(cx, g);
-    g = parse(cx, "ann,a\nbob,b\ncid,a\n", "ann,bob\nbob,cid\nann,bob\n", (heed_graph_opts){.directed = true});
+    g = parse(cx, "ann,a\nbob,b\ncid,a\n", "ann,bob\nbob,cid\nann,bob\n", (heed_graph_data_opts){.directed = true});
     assert_non_null(g);
     expect_edges(g, (const int32_t[][2]){{0, 1}, {0, 1}, {1, 2}},
                  3); /* twice counts twice where edges have directions */
@@ -81,7 +81,7 @@ static void test_columns(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
     static const char nodes[] = "age,id,colour,label\n1.5,x,red,yes\n2,y,blue,\n3,z,red,no\n";
-    heed_graph_data *g = parse(cx, nodes, "source,target,weight\nx,y,2\ny,x,2\n", (heed_graph_opts){.data = NULL});
+    heed_graph_data *g = parse(cx, nodes, "source,target,weight\nx,y,2\ny,x,2\n", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
     assert_int_equal(g->width, 3);
     static const float x[] = {1.5F, 0, 1, 2, 1, 0, 3, 0, 1};
@@ -92,7 +92,7 @@ static void test_columns(void **state) {
     assert_true(g->edges == 2 && g->weight[0] == 2);
     /* A new graph: columns by their names, in any order, with what else is there; the class may be missing. */
     heed_graph_data *other = parse(cx, "node,colour,more,age\na,blue,7,9\nb,red,7,8\n", "",
-                                   (heed_graph_opts){.like = g, .unlabelled = true});
+                                   (heed_graph_data_opts){.like = g, .unlabelled = true});
     assert_non_null(other);
     static const float x2[] = {9, 1, 0, 8, 0, 1};
     assert_memory_equal(other->x, x2, sizeof x2);
@@ -100,16 +100,16 @@ static void test_columns(void **state) {
     assert_int_equal(other->isolated, 2);
     assert_null(other->label);
     heed_graph_data_free(cx, other);
-    assert_null(parse(cx, "node,age\na,9\n", "", (heed_graph_opts){.like = g, .unlabelled = true}));
+    assert_null(parse(cx, "node,age\na,9\n", "", (heed_graph_data_opts){.like = g, .unlabelled = true}));
     EXPECT_SENTENCE(cx, "nodes: no column 'colour' among its 2: node, age");
-    assert_null(parse(cx, "node,age,colour,label\na,9,red,maybe\n", "", (heed_graph_opts){.like = g}));
+    assert_null(parse(cx, "node,age,colour,label\na,9,red,maybe\n", "", (heed_graph_data_opts){.like = g}));
     EXPECT_SENTENCE(cx, "nodes: line 2: class 'maybe' is not one of the 2 known");
     heed_graph_data_free(cx, g);
     /* Features in columns without names, as in Cora's first files: the class is the last. */
-    g = parse(cx, "31336\t0\t1\tNN\n1061127\t1\t0\tRL\n", "31336\t1061127\n", (heed_graph_opts){.data = NULL});
+    g = parse(cx, "31336\t0\t1\tNN\n1061127\t1\t0\tRL\n", "31336\t1061127\n", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
     assert_true(g->width == 2 && g->columns == 2 && g->classes == 2);
-    other = parse(cx, "5\t1\t1\n", "", (heed_graph_opts){.like = g});
+    other = parse(cx, "5\t1\t1\n", "", (heed_graph_data_opts){.like = g});
     assert_non_null(other);
     assert_true(other->width == 2 && !other->label);
     heed_graph_data_free(cx, other);
@@ -122,7 +122,7 @@ static void test_graphs(void **state) {
     heed_ctx *cx = open_context();
     static const char nodes[] = "graph,id,c,split\nB,1,0.5,train\nA,1,1,test\nB,2,2,train\n",
                       edges[] = "graph,u,v\nB,1,2\n";
-    const heed_graph_opts whole = {.whole = true};
+    const heed_graph_data_opts whole = {.whole = true};
     heed_graph_data *g = heed_graph_parse(cx, nodes, edges, "graph,label\nB,mutagen\nA,mutagen\n", &whole);
     assert_non_null(g);
     assert_int_equal(g->graphs, 2);
@@ -148,7 +148,7 @@ static void test_split(void **state) {
     char nodes[600] = "";
     for (int i = 0; i < 40; i++)
         snprintf(nodes + strlen(nodes), sizeof nodes - strlen(nodes), "%d\t%s\n", i, i < 30 ? "a" : i < 39 ? "b" : "c");
-    heed_graph_data *g = parse(cx, nodes, "", (heed_graph_opts){.data = NULL});
+    heed_graph_data *g = parse(cx, nodes, "", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
     static const int64_t expected[2][4] = {{0, 36, 4, 0}, {0, 5, 18, 17}};
     for (int k = 0; k < 2; k++) {
@@ -196,7 +196,7 @@ static void test_refusals(void **state) {
     (void)state;
     static const struct {
         const char *nodes, *edges, *sentence;
-        heed_graph_opts opts;
+        heed_graph_data_opts opts;
     } wrong[] = {
         {"", "a\tb\n", "nodes: the graph is empty: it has no nodes", {0}},
         {"id,label\n", "", "nodes: the graph is empty: it has no nodes", {0}},
@@ -244,18 +244,18 @@ static void test_refusals(void **state) {
         assert_null(g);
         EXPECT_SENTENCE(cx, wrong[i].sentence);
     }
-    const heed_graph_opts whole = {.whole = true};
+    const heed_graph_data_opts whole = {.whole = true};
     assert_null(heed_graph_parse(cx, "id,graph\na,1\n", "", "graph,label\n1,x\n2,y\n", &whole));
     EXPECT_SENTENCE(cx, "graphs: line 3, column 'graph': there is no node of graph '2'");
     assert_null(heed_graph_parse(cx, "id,graph\na,1\n", "", "graph,label\n1,x\n1,y\n", &whole));
     EXPECT_SENTENCE(cx, "graphs: line 3, column 'graph': graph '1' is there already");
-    assert_null(heed_graph_load(cx, &(heed_graph_opts){.data = "/nowhere"}));
+    assert_null(heed_graph_load(cx, &(heed_graph_data_opts){.data = "/nowhere"}));
     EXPECT_SENTENCE(cx, "/nowhere: neither a directory with nodes.tsv and edges.tsv nor an .npz file");
-    assert_null(heed_graph_load(cx, &(heed_graph_opts){.nodes = "nodes.tsv"}));
+    assert_null(heed_graph_load(cx, &(heed_graph_data_opts){.nodes = "nodes.tsv"}));
     EXPECT_SENTENCE(cx, "tables of nodes and edges are needed");
-    heed_graph_data *g = parse(cx, "id,features\na,3 1\n", "", (heed_graph_opts){.data = NULL});
+    heed_graph_data *g = parse(cx, "id,features\na,3 1\n", "", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
-    assert_null(parse(cx, "id,features\na,3 4\n", "", (heed_graph_opts){.like = g}));
+    assert_null(parse(cx, "id,features\na,3 4\n", "", (heed_graph_data_opts){.like = g}));
     EXPECT_SENTENCE(cx, "feature 4 of node 'a' is out of range, 0 to 3");
     assert_false(heed_graph_add_features(cx, g, "degree", 0));
     EXPECT_SENTENCE(cx, "graph_add_features: the nodes have features");

@@ -19,7 +19,7 @@ static void add(heed_ctx *cx, struct zip_made *z, const char *name, heed_dtype t
     unlink(path);
 }
 
-static heed_graph_data *parse(heed_ctx *cx, struct zip_made *z, heed_graph_opts opts) {
+static heed_graph_data *parse(heed_ctx *cx, struct zip_made *z, heed_graph_data_opts opts) {
     heed_graph_data *const g = graph_new(cx);
     g->whole = opts.whole;
     g->directed = opts.directed;
@@ -42,7 +42,7 @@ static void test_tensors(void **state) {
     add(cx, &z, "train_mask", HEED_BOOL, 1, 3, 0, (const unsigned char[]){1, 0, 0});
     add(cx, &z, "val_mask", HEED_BOOL, 1, 3, 0, (const unsigned char[]){0, 0, 1});
     add(cx, &z, "whatever", HEED_F32, 1, 1, 0, x);
-    heed_graph_data *const g = parse(cx, &z, (heed_graph_opts){.data = NULL});
+    heed_graph_data *const g = parse(cx, &z, (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
     assert_true(g->nodes == 3 && g->width == 2 && g->x[5] == 6);
     static const int32_t edge[] = {0, 1, 1, 2, 1, 0, 2, 1};
@@ -67,7 +67,7 @@ static void test_sparse(void **state) {
     add(cx, &z, "adj_indptr", HEED_I32, 1, 3, 0, (const int32_t[]){0, 1, 1});
     add(cx, &z, "adj_shape", HEED_I64, 1, 2, 0, (const int64_t[]){2, 2});
     add(cx, &z, "labels", HEED_I64, 1, 2, 0, (const int64_t[]){0, 1});
-    heed_graph_data *const g = parse(cx, &z, (heed_graph_opts){.directed = true});
+    heed_graph_data *const g = parse(cx, &z, (heed_graph_data_opts){.directed = true});
     assert_non_null(g);
     assert_true(g->width == 4 && g->start[1] == 2 && g->start[2] == 2 && g->column[0] == 0 && g->value[1] == 2);
     assert_true(g->edges == 1 && g->weight[0] == 0.5F && g->isolated == 0);
@@ -82,7 +82,7 @@ static void test_graphs(void **state) {
     add(cx, &z, "edge_index", HEED_I64, 2, 2, 1, (const int64_t[]){0, 1});
     add(cx, &z, "batch", HEED_I64, 1, 3, 0, (const int64_t[]){0, 0, 1});
     add(cx, &z, "y", HEED_I64, 1, 2, 0, (const int64_t[]){1, 0});
-    heed_graph_data *const g = parse(cx, &z, (heed_graph_opts){.whole = true});
+    heed_graph_data *const g = parse(cx, &z, (heed_graph_data_opts){.whole = true});
     assert_non_null(g);
     assert_true(g->graphs == 2 && g->node_start[1] == 2 && g->edge_start[1] == 2 && g->label[0] == 1);
     heed_graph_data_free(cx, g);
@@ -118,19 +118,19 @@ static void test_refusals(void **state) {
         add(cx, &z, wrong[i].name, wrong[i].type, wrong[i].rank, wrong[i].rows, wrong[i].cols, wrong[i].data);
         if (strcmp(wrong[i].name, "x") != 0) add(cx, &z, "x", HEED_F32, 2, 3, 2, x);
         if (strcmp(wrong[i].name, "edge_index") != 0) add(cx, &z, "edge_index", HEED_I64, 2, 2, 3, edges);
-        assert_null(parse(cx, &z, (heed_graph_opts){.data = NULL}));
+        assert_null(parse(cx, &z, (heed_graph_data_opts){.data = NULL}));
         EXPECT_SENTENCE(cx, wrong[i].sentence);
     }
     struct zip_made z = {.n = 0};
     add(cx, &z, "arr_0", HEED_F32, 2, 3, 2, x);
-    assert_null(parse(cx, &z, (heed_graph_opts){.data = NULL}));
+    assert_null(parse(cx, &z, (heed_graph_data_opts){.data = NULL}));
     EXPECT_SENTENCE(cx, "t.npz: no graph is in it: edge_index, or adj_indices and adj_indptr, are expected, and it has "
                         "arr_0.npy");
     close_context(cx);
 }
 
 static bool read_npz(heed_ctx *cx, const void *bytes, size_t size) {
-    const heed_graph_opts opts = {.data = NULL};
+    const heed_graph_data_opts opts = {.data = NULL};
     heed_graph_data *const g = graph_new(cx);
     const bool ok = g && graph_parse_npz(cx, "t", bytes, size, &opts, g);
     heed_graph_data_free(cx, g);

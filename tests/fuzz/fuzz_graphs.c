@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(text, data + 1, size - 1);
     text[size - 1] = 0;
     char *const edges = next_table(text), *const graphs = next_table(edges);
-    const heed_graph_opts opts = {
+    const heed_graph_data_opts opts = {
         .whole = data[0] & 1, .directed = data[0] & 2, .unlabelled = data[0] & 4, .target = data[0] & 8 ? "2" : NULL};
     heed_graph_data *const g = heed_graph_parse(cx, text, edges ? edges : "", graphs, &opts);
     if (g) look(g);

@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     heed_ctx *cx = fuzz_context();
     const size_t held = fuzz_held();
-    const heed_graph_opts opts = {.whole = data[0] & 1, .directed = data[0] & 2, .unlabelled = data[0] & 4};
+    const heed_graph_data_opts opts = {.whole = data[0] & 1, .directed = data[0] & 2, .unlabelled = data[0] & 4};
     heed_graph_data *const g = graph_new(cx);
     MUST(g);
     g->whole = opts.whole;

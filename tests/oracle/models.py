@@ -248,6 +248,27 @@ def fnet_matrices():  # of the transform, complex, among the weights
     return hf.FNetModel(fnet(use_tpu_fourier_optimizations=True, tpu_short_seq_length=5)), dict(input_ids=torch.randint(4, 19, (3, 5)))
 
 
+def clip_text(**keys):
+    return hf.CLIPTextConfig(**SIZES, projection_dim=4, **keys)
+
+
+def captions(end):
+    """Tokens of three captions, one of which has the end's token twice."""
+    given = tokens(12)
+    given["input_ids"][:, 4], given["input_ids"][0, 2] = end, end
+    return given
+
+
+@case
+def clip_text_bare():  # 2 stands for the highest token, as in older files
+    return hf.CLIPTextModel(clip_text(eos_token_id=2)), captions(18)
+
+
+@case
+def clip_text_projection():
+    return hf.CLIPTextModelWithProjection(clip_text(eos_token_id=7, hidden_act="gelu")), captions(7)
+
+
 def gpt2(**keys):
     return hf.GPT2Config(vocab_size=21, n_embd=6, n_head=2, n_layer=2, n_positions=10, bos_token_id=20, eos_token_id=20, **keys)
 

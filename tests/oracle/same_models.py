@@ -57,6 +57,8 @@ FAMILIES = {
         mlp_bias=[True, False], decoder_bias=[True, False], classifier_bias=[True, False], classifier_pooling=["cls", "mean"],
         global_attn_every_n_layers=(1, 3), local_attention=[4, 6, 128], tie_word_embeddings=[True, False])),
     "fnet": ("FNet", BERT, NEXT, KEYS | dict(pad_token_id=(0, 3))),
+    "clip_text": ("CLIPText", BERT, ["Model", "ModelWithProjection"], dict(
+        hidden_act=ACTS, layer_norm_eps=[1e-5, 1e-2], projection_dim=(1, 9), eos_token_id=[2, 5])),
     "gpt2": ("GPT2", GPT2, ["Model", "LMHeadModel", "ForSequenceClassification"], dict(
         activation_function=ACTS, layer_norm_epsilon=[1e-5, 1e-2], scale_attn_weights=[True, False],
         scale_attn_by_inverse_layer_idx=[True, False], tie_word_embeddings=[True, False])),
@@ -186,8 +188,10 @@ def padding(r, rows, length, causal):
 def inputs(r, family, head, config):
     rows, length = r.randint(1, 4), r.randint(3, 12)
     shape, words, labels = (rows, length), config.vocab_size, config.num_labels
-    ids, mask = torch.randint(6, words, shape), padding(r, *shape, FAMILIES[family][2][-1] == DECODER[-1])
+    ids, mask = torch.randint(6, words, shape), padding(r, *shape, family == "clip_text" or FAMILIES[family][2][-1] == DECODER[-1])
     ids[mask == 0] = config.pad_token_id
+    if family == "clip_text":  # one text without an end
+        ids[torch.arange(1, rows), torch.randint(0, length, (rows - 1,))] = 5
     given = dict(input_ids=ids)
     if r.random() < 0.8 or (mask == 0).any():
         given["attention_mask"] = mask
@@ -223,7 +227,7 @@ def inputs(r, family, head, config):
     if head == "ForPreTraining":
         sentence = "sentence_order_label" if family == "albert" else "next_sentence_label"
         return given | dict(labels=some(mask, torch.randint(0, words, shape))) | {sentence: torch.randint(0, 2, (rows,))}
-    return given if head in ("Model", "EncoderModel") else given | dict(labels=some(mask, torch.randint(0, words, shape)))
+    return given if head in ("Model", "EncoderModel", "ModelWithProjection") else given | dict(labels=some(mask, torch.randint(0, words, shape)))
 
 
 def spans(rows, length):

@@ -1,14 +1,10 @@
 /* Words in the plane: principal components. */
 #include "base/checked.h"
 #include "classical/words/words.h"
-#include <math.h>
-#include <string.h>
+#include "kernel/principal.h"
 
-#define TURNS 300  /* of the power method, at most */
-#define NEAR  1e-9 /* a change of direction below this ends it */
-
-/* The rows (n, width) of length 1, less their mean. */
-static bool centred(heed_ctx *cx, const heed_words *w, const int64_t *words, int64_t n, double *x) {
+/* The rows (n, width) of length 1. */
+static bool take_rows(heed_ctx *cx, const heed_words *w, const int64_t *words, int64_t n, double *x) {
     const int64_t width = w->width;
     for (int64_t i = 0; i < n; i++) {
         const int64_t word = words ? words[i] : i;
@@ -17,55 +13,7 @@ static bool centred(heed_ctx *cx, const heed_words *w, const int64_t *words, int
         for (int64_t k = 0; k < width; k++)
             x[i * width + k] = (double)w->scale[word] * (double)w->vector[word * width + k];
     }
-    for (int64_t k = 0; k < width; k++) {
-        double mean = 0;
-        for (int64_t i = 0; i < n; i++) mean += x[i * width + k];
-        for (int64_t i = 0; i < n; i++) x[i * width + k] -= mean / (double)n;
-    }
     return true;
-}
-
-static double dot(const double *a, const double *b, int64_t n) {
-    double sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += a[k] * b[k];
-    return sum;
-}
-
-/* axis = X' X axis, of length 1; returns the length that it had. */
-static double turn(const double *x, int64_t n, int64_t width, const double *from, double *axis) {
-    memset(axis, 0, (size_t)width * sizeof *axis);
-    for (int64_t i = 0; i < n; i++) {
-        const double along = dot(x + i * width, from, width);
-        for (int64_t k = 0; k < width; k++) axis[k] += along * x[i * width + k];
-    }
-    const double length = sqrt(dot(axis, axis, width));
-    for (int64_t k = 0; k < width && length > 0; k++) axis[k] /= length;
-    return length;
-}
-
-/* The direction of the largest variance, which is returned, by the power method; x loses it. */
-static double take_axis(double *x, int64_t n, int64_t width, double *axis, double *next, float *place) {
-    double variance = 0, most = -1;
-    int64_t longest = 0;
-    for (int64_t i = 0; i < n; i++) { /* begins at the row furthest out */
-        const double length = dot(x + i * width, x + i * width, width);
-        if (length > most) most = length, longest = i;
-    }
-    memcpy(axis, x + longest * width, (size_t)width * sizeof *axis);
-    for (int t = 0; t < TURNS && most > 0; t++) {
-        variance = turn(x, n, width, axis, next);
-        const double along = dot(axis, next, width) / sqrt(dot(axis, axis, width));
-        memcpy(axis, next, (size_t)width * sizeof *axis);
-        if (1 - along < NEAR) break;
-    }
-    double sign = 0; /* the first word lies to the right */
-    for (int64_t i = 0; i < n; i++) {
-        const double along = most > 0 ? dot(x + i * width, axis, width) : 0;
-        for (int64_t k = 0; k < width; k++) x[i * width + k] -= along * axis[k];
-        if (sign == 0) sign = along < 0 ? -1 : 1;
-        place[i] = (float)(sign * along);
-    }
-    return variance;
 }
 
 bool heed_words_plane(heed_ctx *cx, const heed_words *w, const int64_t *words, int64_t n, float *x, float *y,
@@ -76,16 +24,9 @@ bool heed_words_plane(heed_ctx *cx, const heed_words *w, const int64_t *words, i
     if (!size_mul((size_t)n + 2, (size_t)w->width * sizeof(double), &room))
         return heed_fail(cx, HEED_ERR_MEMORY, "words: %lld words are too many for a plane", (long long)n);
     double *row = heed_mem_new(cx, room);
-    if (row && centred(cx, w, words, n, row)) {
-        double *const axis = row + n * w->width, *const next = axis + w->width;
-        const double all = dot(row, row, n * w->width);
-        const double first = take_axis(row, n, w->width, axis, next, x);
-        const double second = take_axis(row, n, w->width, axis, next, y);
-        if (share) {
-            share[0] = all > 0 ? first / all : 0;
-            share[1] = all > 0 ? second / all : 0;
-        }
-    }
+    double parts[2];
+    if (row && take_rows(cx, w, words, n, row))
+        kernel_principal_plane(row, n, w->width, row + n * w->width, x, y, share ? share : parts);
     heed_mem_free(cx, row);
     return !heed_failed(cx);
 }

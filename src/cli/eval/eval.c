@@ -28,7 +28,7 @@ static const heed_field options[] = {
 };
 /* clang-format on */
 
-static void print_score(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
+void report_score(const struct options *o, heed_ctx *cx, const heed_evaluation *e) {
     char text[512], examples[48];
     if (!option_flag(o, "json")) {
         score_text(text, sizeof text, e->metrics.list, &e->score);
@@ -55,12 +55,14 @@ static void print(const struct options *o, heed_ctx *cx, const heed_evaluation *
         report_translation(o, cx, e);
     else if (more && more->objects)
         report_objects(o, cx, e);
+    else if (more && more->codes)
+        report_codes(o, cx, e);
     else if (more && more->ngram)
         ngram_report(o, cx, more->ngram, more->ngram_order);
     else if (more && more->hmm)
         hmm_report(o, cx, more->hmm);
     else
-        print_score(o, cx, e);
+        report_score(o, cx, e);
 }
 
 static void evaluate(const struct options *o, heed_ctx *cx, const char *dir, const char *path) {
@@ -110,7 +112,7 @@ static bool options_fit(const struct options *o) {
 static int run(int argc, char **argv) {
     struct options *o = options_read("eval", options, argc, argv, 0, 1, "DIR");
     if (!o) return EXIT_USAGE;
-    const char *path = option_need(o, "data");
+    const char *const nodes = option_text(o, "nodes"), *path = nodes ? nodes : option_need(o, "data");
     const char *const dir = options_words(o) > 0 ? options_word(o, 0) : NULL;
     const bool usage = path && table_usage(o) && pictures_fit(o) && options_fit(o);
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
@@ -140,9 +142,12 @@ const struct command eval_command = {
         "For language models: perplexity and bits per byte of the text. For text to text: perplexity and, of pairs, "
         "ROUGE-L. For translation: BLEU and the cross entropy of a token. For objects in pictures: COCO's twelve "
         "figures, as pycocotools has them, and the average precision of each class; with --detections those of a "
-        "file, for which no model is needed. --png, --svg and --pdf draw the confusion matrix, predicted against "
-        "true numbers, of series over time the errors by steps ahead or, of objects, the first pictures with what "
-        "was found. The columns of a table with a header are found by the names of those it was trained on.",
+        "file, for which no model is needed. For graphs: as for classes, of the nodes or graphs of a part. For "
+        "autoencoders: the evidence lower bound (ELBO) in nats a picture, reconstruction error and KL divergence, and "
+        "with --samples an estimate of log p(x). --png, --svg and --pdf "
+        "draw the confusion matrix, predicted against true numbers, of series over time the errors by steps ahead, of "
+        "objects the first pictures with what was found or, of autoencoders, the codes of the first 2000 pictures by "
+        "class. The columns of a table with a header are found by the names of those it was trained on.",
     .options = options,
     .examples = "heed eval out --data test.csv\nheed eval mnist-mlp --data mnist --png confusion.png\n"
                 "heed eval photos-vit --data photos.tar.gz --part val\n"
@@ -150,7 +155,9 @@ const struct command eval_command = {
                 "heed eval en-de --data multi30k --by-length 5 --log lengths.log\n"
                 "heed eval photos-vit --data photos.tar.gz --frequencies --against photos-hat --png curves.png\n"
                 "heed eval encoder --data other.txt\n"
+                "heed eval cora-gcn --data cora\n"
                 "heed eval shapes --data shapes --save-detections found.json\n"
+                "heed eval mnist-vae --data mnist --samples 500 --png codes.png\n"
                 "heed eval --data instances_val.json --detections found.json\n",
     .run = run,
 };

@@ -19,6 +19,10 @@ struct measured_model {
     const heed_evaluation *e;
 };
 void report_frequencies(const struct options *o, heed_ctx *cx, const struct measured_model *models, int n);
+/* Of an autoencoder the metrics, and its codes as points. */
+void report_codes(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
+/* Loss and metrics alone. */
+void report_score(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 /* COCO's figures of objects in pictures, of all classes and of each. */
 void report_objects(const struct options *o, heed_ctx *cx, const heed_evaluation *e);
 

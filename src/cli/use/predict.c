@@ -4,10 +4,12 @@
 #include "cli/core/options.h"
 #include "cli/core/table_out.h"
 #include "cli/core/table_usage.h"
+#include "cli/use/predict_graphs.h"
 #include "data/recognise.h"
 #include "heed/loop.h"
 #include "io/array.h"
 #include "io/text.h"
+#include "task/nodes/graph_fields.h"
 #include "task/tables/table_data.h"
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@ static const heed_field options[] = {
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "read a table, an npy or IDX file or a directory of MNIST's files instead of standard input"},
     {.name = "tables", .kind = HEED_FIELD_TABLE, .table = table_fields},
+    {.name = "graph-tables", .kind = HEED_FIELD_TABLE, .table = graph_fields},
     TABLE_OUT_OPTION,
     STRICT_OPTION,
     JSON_OPTION,
@@ -351,9 +354,7 @@ static bool predict_all(struct predictor *p) {
     return good;
 }
 
-static int run(int argc, char **argv) {
-    struct options *o = options_read("predict", options, argc, argv, 1, 1, "DIR");
-    if (!o) return EXIT_USAGE;
+static int predict_tables(struct options *o) {
     const bool usage = table_usage(o) && options_either(o, "json", "out");
     heed_ctx *cx = usage ? options_open(o) : NULL;
     int status = usage ? EXIT_FAILED : EXIT_USAGE;
@@ -367,13 +368,21 @@ static int run(int argc, char **argv) {
         heed_model_free(cx, model);
         status = options_close(o, cx, good ? EXIT_DONE : EXIT_FAILED);
     }
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    struct options *o = options_read("predict", options, argc, argv, 1, 1, "DIR");
+    if (!o) return EXIT_USAGE;
+    const bool graphs = graphs_are_given(o) || graphs_are_classified(options_word(o, 0));
+    const int status = graphs ? predict_graphs(o) : predict_tables(o);
     options_free(o);
     return status;
 }
 
 const struct command predict_command = {
     .name = "predict",
-    .summary = "what a model predicts for each line of a table",
+    .summary = "what a model predicts for each line of a table, or each node of a graph",
     .words = "DIR",
     .about =
         "Reads lines from standard input and answers each with a line: the class and its probability, or the predicted "
@@ -384,10 +393,17 @@ const struct command predict_command = {
         "end; --strict stops there.\n\n"
         "With --data the rows of a file: a table, an npy or IDX file of inputs, or a directory of MNIST's files.\n\n"
         "With --out FILE.csv the table is written with further columns: prediction and, of classes, probability; of "
-        "several numbers prediction_NAME. Rows that --skip-missing leaves out keep their place, with nothing in them.",
+        "several numbers prediction_NAME. Rows that --skip-missing leaves out keep their place, with nothing in "
+        "them.\n\n"
+        "A model of 'heed train nodes' takes a graph, --nodes FILE --edges FILE or --data PATH, which may be another "
+        "than "
+        "that it was trained on, and prints for each node its name, class and probability, between tabs; one of 'heed "
+        "train graphs' does so for each graph. Columns of features are found by their names.",
     .options = options,
     .examples = "echo 5.1,3.5,1.4,0.2 | heed predict iris\nheed predict houses --data new.csv > prices.txt\n"
                 "heed predict houses --data new.csv --skip-missing --out prices.csv\n"
+                "heed predict cora-gcn --data cora > classes.tsv\n"
+                "heed predict clubs --nodes new.csv --edges friends.csv --json\n"
                 "heed predict mnist --data t10k-images-idx3-ubyte.gz --json\n",
     .run = run,
 };

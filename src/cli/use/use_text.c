@@ -1,8 +1,10 @@
 /* heed classify, embed, fill: what a model of text says of each line. */
 #include "cli/core/each_line.h"
 #include "cli/use/classify_table.h"
+#include "cli/use/predict_graphs.h"
 #include "cli/use/use_pictures.h"
 #include "task/answers.h"
+#include "task/nodes/graph_fields.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -192,6 +194,7 @@ static const heed_field classify_options[] = {
     {.name = "top", .letter = 'k', .kind = HEED_FIELD_INT, .standard = "1", .value = "K", .low = 1, .high = 1000000,
      .help = "number of classes for each, the likeliest first"},
     {.name = "table", .kind = HEED_FIELD_TABLE, .table = classify_table_options},
+    {.name = "graph-tables", .kind = HEED_FIELD_TABLE, .table = graph_fields},
     STRICT_OPTION,
     JSON_OPTION,
     {.name = NULL},
@@ -219,7 +222,9 @@ static int run_either(const struct each_line_command *c, const heed_field *optio
     struct options *o = options_read(argv[0], options, argc, argv, 1, INT_MAX, "DIR [TEXT or PICTURE...]");
     int status = EXIT_USAGE;
     const bool classifies = of_pictures == pictures_classify;
-    if (o && classifies && !classify_table_fits(o))
+    if (o && classifies && (graphs_are_given(o) || graphs_are_classified(options_word(o, 0))))
+        status = predict_graphs(o);
+    else if (o && classifies && !classify_table_fits(o))
         status = EXIT_USAGE;
     else if (o && classifies && option_given(o, "data"))
         status = classify_table(o);
@@ -261,7 +266,8 @@ const struct command classify_command = {
              "preprocessor_config.json says, or timm's pretrained_cfg. A file that is no picture is reported, and the "
              "others are answered. A multilayer perceptron that was trained on pictures (MNIST's files, digits) reads "
              "them too: they are resized to its size, made grey and, where they are dark on light and those it was "
-             "trained on are not, inverted, which is said.",
+             "trained on are not, inverted, which is said.\n\n"
+             "A model of graphs takes --nodes FILE --edges FILE, or --data PATH, and answers as 'heed predict' does.",
     .options = classify_options,
     .examples = "heed train classify --init all-MiniLM-L6-v2 --data sst2 --out sentiment\n"
                 "heed classify sentiment 'a charming and often affecting journey'\n"

@@ -78,7 +78,7 @@ static bool put_ones(heed_ctx *cx, heed_graph_data *g, int64_t width) {
     g->column = data_room(cx, g->nodes, 1, sizeof *g->column);
     g->value = data_room(cx, g->nodes, 1, sizeof *g->value);
     if (!g->start || !g->column || !g->value) return false;
-    for (int64_t i = 0; i <= g->nodes; i++) g->start[i] = i;
+    for (int64_t i = 0; i <= g->nodes; i++) g->start[i] = (int32_t)i;
     for (int64_t i = 0; i < g->nodes; i++) g->column[i] = 0, g->value[i] = 1;
     g->width = width;
     return true;

@@ -36,7 +36,7 @@ static bool find_tables(heed_ctx *cx, const char *folder, struct graph_paths *p,
 
 static bool is_npz(const char *path) { return text_ends(path, strlen(path), ".npz"); }
 
-static bool read_any(heed_ctx *cx, const heed_graph_opts *o, heed_graph_data *g) {
+static bool read_any(heed_ctx *cx, const heed_graph_data_opts *o, heed_graph_data *g) {
     struct graph_files files = {.nodes = o->nodes, .edges = o->edges, .graphs = o->graphs};
     if (o->data && is_npz(o->data)) return graph_read_npz(cx, o->data, o, g);
     struct graph_paths *const p = o->data ? heed_mem_new(cx, sizeof *p) : NULL;
@@ -47,7 +47,7 @@ static bool read_any(heed_ctx *cx, const heed_graph_opts *o, heed_graph_data *g)
 
 /* ---- what is checked of all graphs ---- */
 
-static bool check(heed_ctx *cx, const char *name, const heed_graph_opts *o, const heed_graph_data *g) {
+static bool check(heed_ctx *cx, const char *name, const heed_graph_data_opts *o, const heed_graph_data *g) {
     char count[48], number[24];
     if (g->nodes == 0) return heed_fail(cx, HEED_ERR_FORMAT, "%s: the graph is empty: it has no nodes", name);
     for (int64_t i = 0; i < g->graphs; i++)
@@ -63,20 +63,20 @@ static bool check(heed_ctx *cx, const char *name, const heed_graph_opts *o, cons
     return !heed_failed(cx);
 }
 
-static heed_graph_data *begin(heed_ctx *cx, const heed_graph_opts *o) {
+static heed_graph_data *begin(heed_ctx *cx, const heed_graph_data_opts *o) {
     heed_graph_data *const g = graph_new(cx);
     if (g) g->whole = o->whole, g->directed = o->directed;
     return g;
 }
 
-static heed_graph_data *finish(heed_ctx *cx, const char *name, const heed_graph_opts *o, heed_graph_data *g,
+static heed_graph_data *finish(heed_ctx *cx, const char *name, const heed_graph_data_opts *o, heed_graph_data *g,
                                bool read) {
     if (read && check(cx, name, o, g)) return g;
     heed_graph_data_free(cx, g);
     return NULL;
 }
 
-heed_graph_data *heed_graph_load(heed_ctx *cx, const heed_graph_opts *opts) {
+heed_graph_data *heed_graph_load(heed_ctx *cx, const heed_graph_data_opts *opts) {
     if (heed_failed(cx)) return NULL;
     if (!opts || (!opts->data && !(opts->nodes && opts->edges)))
         return heed_fail(cx, HEED_ERR_USAGE,
@@ -94,12 +94,12 @@ heed_graph_data *heed_graph_load(heed_ctx *cx, const heed_graph_opts *opts) {
 }
 
 heed_graph_data *heed_graph_parse(heed_ctx *cx, const char *nodes, const char *edges, const char *graphs,
-                                  const heed_graph_opts *opts) {
-    static const heed_graph_opts defaults = {.data = NULL};
+                                  const heed_graph_data_opts *opts) {
+    static const heed_graph_data_opts defaults = {.data = NULL};
     if (heed_failed(cx)) return NULL;
     if (!nodes || !edges)
         return heed_fail(cx, HEED_ERR_USAGE, "graph_parse: the %s NULL", nodes ? "edges are" : "nodes are"), NULL;
-    const heed_graph_opts *const o = opts ? opts : &defaults;
+    const heed_graph_data_opts *const o = opts ? opts : &defaults;
     const struct graph_files files = {"nodes", "edges", graphs ? "graphs" : NULL, nodes, edges, graphs};
     heed_graph_data *const g = begin(cx, o);
     return finish(cx, "nodes", o, g, g && graph_read_tables(cx, &files, o, g));

@@ -37,7 +37,7 @@ static const char *const names[MEMBERS] = {"x",           "attr_data", "attr_ind
 struct npz {
     heed_ctx *cx;
     const char *name;
-    const heed_graph_opts *o;
+    const heed_graph_data_opts *o;
     heed_graph_data *g;
     heed_array *a[MEMBERS];
 };
@@ -155,15 +155,13 @@ static bool put_sparse(const struct npz *z) {
     if (ok) {
         g->nodes = c.rows;
         g->width = c.columns;
-        g->start = data_room(z->cx, c.rows + 1, 1, sizeof *g->start);
+        g->start = c.start;
         g->column = c.column;
         g->value = c.value ? c.value : data_room(z->cx, c.n, 1, sizeof *g->value);
-        c.column = NULL;
+        c.start = c.column = NULL;
         for (int64_t k = 0; g->value && !c.value && k < c.n; k++) g->value[k] = 1;
         c.value = NULL;
-        for (int64_t i = 0; g->start && i <= c.rows; i++) g->start[i] = c.start[i];
-        ok = g->start && g->value && all_finite(z, names[ATTR_DATA], g->value, c.n) &&
-             graph_sort_features(z->cx, g, z->name);
+        ok = g->value && all_finite(z, names[ATTR_DATA], g->value, c.n) && graph_sort_features(z->cx, g, z->name);
     }
     free_csr(z->cx, &c);
     return ok;
@@ -325,7 +323,7 @@ static bool put_labels(const struct npz *z) {
 
 /* ---- all of it ---- */
 
-bool graph_parse_npz(heed_ctx *cx, const char *name, const void *bytes, size_t size, const heed_graph_opts *opts,
+bool graph_parse_npz(heed_ctx *cx, const char *name, const void *bytes, size_t size, const heed_graph_data_opts *opts,
                      heed_graph_data *g) {
     struct npz z = {.cx = cx, .name = name, .o = opts, .g = g};
     const bool ok = read_members(&z, bytes, size) && put_features(&z) && count_nodes(&z) &&
@@ -335,7 +333,7 @@ bool graph_parse_npz(heed_ctx *cx, const char *name, const void *bytes, size_t s
     return ok;
 }
 
-bool graph_read_npz(heed_ctx *cx, const char *path, const heed_graph_opts *opts, heed_graph_data *g) {
+bool graph_read_npz(heed_ctx *cx, const char *path, const heed_graph_data_opts *opts, heed_graph_data *g) {
     struct file_map map;
     if (!file_map_open(cx, path, &map)) return false;
     const bool ok = graph_parse_npz(cx, path, map.data ? map.data : (const unsigned char *)"", map.size, opts, g);

@@ -158,10 +158,11 @@ static bool read_indices(struct graph_reading *r) {
     g->start = data_room(r->cx, g->nodes + 1, 1, sizeof *g->start);
     if (!g->start) return false;
     for (int64_t i = 0; i < g->nodes; i++) {
-        g->start[i] = n;
+        g->start[i] = (int32_t)n;
         if (!read_row(r, i, false, &n)) return false;
+        if (n > INT32_MAX) return heed_fail(r->cx, HEED_ERR_RANGE, "%s: too many features", r->nodes.path);
     }
-    g->start[g->nodes] = n;
+    g->start[g->nodes] = (int32_t)n;
     g->column = data_room(r->cx, n, 1, sizeof *g->column);
     g->value = data_room(r->cx, n, 1, sizeof *g->value);
     for (int64_t i = 0; g->value && i < g->nodes; i++) read_row(r, i, true, &stored);
@@ -254,7 +255,8 @@ static bool read_all(struct graph_reading *r) {
            graph_read_edges(r);
 }
 
-bool graph_read_tables(heed_ctx *cx, const struct graph_files *files, const heed_graph_opts *opts, heed_graph_data *g) {
+bool graph_read_tables(heed_ctx *cx, const struct graph_files *files, const heed_graph_data_opts *opts,
+                       heed_graph_data *g) {
     struct graph_reading r = {.cx = cx, .files = files, .o = opts, .g = g};
     r.nodes.cx = r.edges.cx = r.graphs.cx = cx;
     const bool ok = read_all(&r);

@@ -24,7 +24,7 @@ struct node_key {
 struct graph_reading {
     heed_ctx *cx;
     const struct graph_files *files;
-    const heed_graph_opts *o;
+    const heed_graph_data_opts *o;
     heed_graph_data *g;
     struct sheet nodes; /* its rows in the order of g's nodes */
     struct node_columns column;

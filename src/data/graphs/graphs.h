@@ -52,9 +52,10 @@ struct graph_files {
     const char *nodes, *edges, *graphs;                /* paths, or names of */
     const char *nodes_text, *edges_text, *graphs_text; /* the tables themselves; NULL: files */
 };
-bool graph_read_tables(heed_ctx *cx, const struct graph_files *files, const heed_graph_opts *opts, heed_graph_data *g);
-bool graph_read_npz(heed_ctx *cx, const char *path, const heed_graph_opts *opts, heed_graph_data *g);
-bool graph_parse_npz(heed_ctx *cx, const char *name, const void *bytes, size_t size, const heed_graph_opts *opts,
+bool graph_read_tables(heed_ctx *cx, const struct graph_files *files, const heed_graph_data_opts *opts,
+                       heed_graph_data *g);
+bool graph_read_npz(heed_ctx *cx, const char *path, const heed_graph_data_opts *opts, heed_graph_data *g);
+bool graph_parse_npz(heed_ctx *cx, const char *name, const void *bytes, size_t size, const heed_graph_data_opts *opts,
                      heed_graph_data *g);
 
 heed_graph_data *graph_new(heed_ctx *cx);

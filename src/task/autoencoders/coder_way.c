@@ -12,6 +12,7 @@
 #define KEEP     ((size_t)1 << 30) /* bytes of pictures that are kept decoded, without a budget */
 #define LARGEST  64                /* pixels of a side; larger pictures are resized unless image_size is set */
 #define SETTINGS 4
+#define DRAWN    2000 /* pictures whose codes are drawn */
 
 enum part { TRAIN, VALID, TEST, PARTS };
 
@@ -207,7 +208,45 @@ static void free_coding(heed_run *r) {
 
 /* ---- measuring ---- */
 
-static bool measure(heed_run *r, const heed_model *model, const char *part, heed_evaluation *to) {
+struct measured {
+    heed_picture_set *set;
+    struct evaluated_codes codes;
+    struct heed_evaluated more;
+};
+
+static void free_measured(heed_ctx *cx, void *own) {
+    struct measured *const m = own;
+    heed_mem_free(cx, m->codes.code);
+    heed_picture_set_free(cx, m->set);
+    heed_mem_free(cx, m);
+}
+
+/* The codes of the first pictures, to be drawn. */
+static bool find_codes(heed_ctx *cx, const heed_model *model, const heed_coder *coder, const heed_picture_input *input,
+                       struct measured *m) {
+    const heed_data *const d = heed_picture_set_data(m->set);
+    struct evaluated_codes *const c = &m->codes;
+    *c = (struct evaluated_codes){.n = d->n < DRAWN ? d->n : DRAWN,
+                                  .latent = coder->latent,
+                                  .label = d->label,
+                                  .classes = d->classes,
+                                  .names = d->class_names};
+    c->code = heed_mem_new(cx, (size_t)(c->n * c->latent) * sizeof *c->code);
+    const heed_picture_model as = {.model = (heed_model *)(uintptr_t)model, .processor = input->processor};
+    for (int64_t i = 0; c->code && i < c->n && !heed_cancelled(cx); i++) {
+        heed_image picture;
+        if (!heed_picture_set_read(cx, m->set, i, coder->channels, &picture)) break;
+        float *const x = heed_coder_pixels(cx, &as, &picture, 1);
+        heed_image_free(cx, &picture);
+        const bool ok = x && heed_encode_pixels(cx, model, x, 1, c->code + i * c->latent, NULL);
+        heed_mem_free(cx, x);
+        if (!ok) break;
+    }
+    m->more.codes = c;
+    return !heed_failed(cx);
+}
+
+static bool measure(heed_run *r, const heed_model *model, const char *part, struct measured *m, heed_evaluation *to) {
     heed_ctx *const cx = r->cx;
     heed_picture_input input;
     heed_coder coder;
@@ -219,8 +258,8 @@ static bool measure(heed_run *r, const heed_model *model, const char *part, heed
     if (estimates && !coder.variational)
         return heed_fail(cx, HEED_ERR_USAGE, "%s: --samples is for variational autoencoders: a plain one has no p(x)",
                          r->dir);
-    heed_picture_set *const set = picture_data_load(cx, r->path, part, &(heed_picture_set_opts){.loose = true});
-    if (!set) return false;
+    m->set = picture_data_load(cx, r->path, part, &(heed_picture_set_opts){.loose = true});
+    if (!m->set) return false;
     const heed_coder_measure_opts opts = {.batch = run_given(r, "batch") ? run_int(r, "batch") : 0,
                                           .seed = heed_seed(cx),
                                           .stream = strcmp(part, "test") == 0  ? CODER_STREAM_TEST
@@ -228,19 +267,21 @@ static bool measure(heed_run *r, const heed_model *model, const char *part, heed
                                                                                : CODER_STREAM_TRAIN,
                                           .samples = estimates ? run_int(r, "samples") : 0,
                                           .workers = ahead_workers(cx, r->budget)};
-    const bool ok = heed_metrics_find(cx, coder_metrics(coder.variational, estimates), &to->metrics) &&
-                    heed_coder_measure(cx, model, set, &input, &opts, &found);
-    if (ok) coder_score(&found, coder.variational, &to->score);
-    to->n = pictures_in(set);
+    if (!heed_metrics_find(cx, coder_metrics(coder.variational, estimates), &to->metrics) ||
+        !heed_coder_measure(cx, model, m->set, &input, &opts, &found))
+        return false;
+    coder_score(&found, coder.variational, &to->score);
+    to->n = pictures_in(m->set);
     to->one = "picture";
     to->many = "pictures";
-    heed_picture_set_free(cx, set);
-    return ok;
+    to->more = &m->more;
+    return find_codes(cx, model, &coder, &input, m);
 }
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {
-    heed_model *const model = heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true});
-    const bool ok = model && measure(r, model, part, to);
+    struct measured *const m = evaluation_room(r->cx, to, sizeof *m, free_measured);
+    heed_model *const model = m ? heed_directory_model(r->cx, r->measured, &(heed_load_opts){.map = true}) : NULL;
+    const bool ok = model && measure(r, model, part, m, to);
     heed_model_free(r->cx, model);
     return ok;
 }

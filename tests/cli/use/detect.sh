@@ -104,7 +104,7 @@ says_error "odd.json: 1 box clipped at the border of a picture, 1 box of no size
 # sides that are no whole patches; two classes without names, as transformers writes them
 expect 0 train detect --model yolos --data shapes --shortest-edge 37 --count 2 --valid 0 --steps 1 --batch 2 --set hidden_size=12 --set num_hidden_layers=2 --set intermediate_size=8 --out patches
 grep -A 3 '"image_size"' patches/config.json | grep -q 40 || fail "whole patches of 8 x 8"
-sed '/"id2label"/,/}/d; /"label2id"/,/}/d; /"num_labels"/d' odd/config.json >config.json
+sed '/"id2label"/,/}/d; /"label2id"/,/}/d; /"num_labels"/d' odd/config.json | tr -d '\n' | sed 's/, *}/}/g' >config.json
 mkdir unnamed && cp odd/model.safetensors odd/preprocessor_config.json unnamed && mv config.json unnamed
 expect 0 train detect --data odd.json --init unnamed --valid 0 --steps 1 --batch 1 --out named
 grep -q '"1": "ring"' named/config.json || fail "classes are named by the data"

@@ -50,8 +50,7 @@ static const heed_field graphs_fields[] = {
     {.name = "data", .kind = HEED_FIELD_GROUP},
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "a directory with nodes.tsv, edges.tsv and, where there is one, graphs.tsv (also .csv and .gz), an .npz file, or "
-             "the word " GRAPHS_DRAWN ": random graphs of red, blue and grey nodes, whose class is how many red ones have a "
-             "blue neighbour"},
+             "the word " GRAPHS_DRAWN ": one to four copies of a random graph, to be counted"},
     {.name = "tables", .kind = HEED_FIELD_TABLE, .table = graph_fields},
     GRAPH_COLUMN_FIELDS,
     {.name = "features", .kind = HEED_FIELD_CHOICE, .value = "KIND", .choices = HEED_GRAPH_FEATURES,

@@ -66,20 +66,20 @@ grep -q 'two.tsv: 2 nodes, but the model knows the 20 that it was trained on by 
     fail "a model of identities takes its own graph alone"
 
 # ---- whole graphs ----
-expect 0 train graphs --data contacts --out c --epochs 1 --seed 1
-grep -q 'contacts: 2000 graphs to train on, 500 to validate, 500 to test' err || fail "drawn graphs should be counted"
-expect 0 eval c --data contacts --json
+expect 0 train graphs --data copies --out c --epochs 1 --seed 1
+grep -q 'copies: 2000 graphs to train on, 500 to validate, 500 to test' err || fail "drawn graphs should be counted"
+expect 0 eval c --data copies --json
 [ "$(result examples)" = 500 ] || fail "500 graphs are to test"
-printf 'graph,id,grey,blue,red,graph_label\nA,1,0,1,0,1\nA,2,0,0,1,1\nB,3,1,0,0,0\n' >g.csv
+printf 'graph,id,healthy,infected,graph_label\nA,1,0,1,2\nA,2,1,0,2\nB,3,1,0,0\n' >g.csv
 echo '1,2' >g_edges.csv
 expect 0 predict c --nodes g.csv --edges g_edges.csv
 [ "$(cut -f1 out | tr '\n' ' ')" = "A B " ] || fail "a line for each graph"
 expect 0 eval c --nodes g.csv --edges g_edges.csv
 if learns; then
     for pooling in sum mean; do
-        expect 0 train graphs --data contacts --out "$pooling" --epochs 12 --seed "$(seed 1)" --json --set pooling=$pooling
+        expect 0 train graphs --data copies --out "$pooling" --epochs 12 --seed "$(seed 1)" --json --set pooling=$pooling
         [ $pooling = mean ] || at_least "graphs: a sum over nodes counts" "$(result test_accuracy)" 0.9
-        [ $pooling = sum ] || at_most "graphs: a mean over nodes does not" "$(result test_accuracy)" 0.75
+        [ $pooling = sum ] || at_most "graphs: a mean over nodes does not" "$(result test_accuracy)" 0.4
     done
 fi
 

@@ -58,9 +58,9 @@ static const heed_field graphs_fields[] = {
     SPLIT_FIELDS("graphs"),
     {.name = "shared", .kind = HEED_FIELD_TABLE, .table = run_fields},
     MODEL_FIELD("gin", "model family: gin, gcn, gat, gatv2, sage, graphconv; 'heed list' shows them"),
-    EPOCHS_FIELD("50", NULL, ""),
+    EPOCHS_FIELD("20", NULL, ""),
     BATCH_FIELD("32", "graphs per update"),
-    LR_FIELD("0.005", NULL, "learning rate"),
+    LR_FIELD("0.01", NULL, "learning rate"),
     DECAY_FIELDS("0", ""),
     {.name = NULL},
 };

@@ -59,6 +59,35 @@ HEED_API heed_tensor *heed_graph_mean(heed_ctx *cx, heed_tensor *x, const heed_g
 /* Of the graph's own weights; ties share the gradient evenly, as in PyTorch. */
 HEED_API heed_tensor *heed_graph_max(heed_ctx *cx, heed_tensor *x, const heed_graph *g);
 
+/* ---- attention to neighbours ---- of each head; a node that no edge goes to gets 0
+ *
+ *     e_k = leaky_relu(att_src . x_j + att_dst . x_i),   alpha_k = softmax of e_k over the edges k from j to i
+ *     y_i = sum_k dropout(alpha_k) x_j                          static: GAT (Velickovic et al. 2018)
+ *
+ * The dynamic kind (GATv2, Brody et al. 2022): e_k = att . leaky_relu(l_j + r_i),  y_i = sum_k dropout(alpha_k) l_j. */
+typedef struct heed_graph_attention_opts {
+    float negative_slope; /* of leaky_relu */
+    float dropout;        /* of the weights, while training */
+    int layer;            /* as what heed_capture_edges_at gives the weights */
+} heed_graph_attention_opts;
+/* x (N,H,C), att_src and att_dst (H,C) or (1,H,C) -> y (N,H,C). */
+HEED_API heed_tensor *heed_graph_attention(heed_ctx *cx, heed_tensor *x, heed_tensor *att_src, heed_tensor *att_dst,
+                                           const heed_graph *g, const heed_graph_attention_opts *opts);
+HEED_API heed_tensor *heed_graph_attention_v2(heed_ctx *cx, heed_tensor *l, heed_tensor *r, heed_tensor *att,
+                                              const heed_graph *g, const heed_graph_attention_opts *opts);
+
+/* The weights of each edge and head, of every layer that ran while attention was captured (heed_capture_begin),
+ * whatever site, heads or rows were asked for; layers are. They live until heed_capture_end, in PyTorch Geometric's
+ * order: that of the edges given, without the loops that were dropped, then the loops that were added, by node. */
+typedef struct heed_captured_edges {
+    int layer;
+    int64_t edges, heads;
+    const int32_t *from, *to; /* (edges), one behind the other: from is edge_index, (2,edges), too */
+    const float *weights;     /* (edges,heads) */
+} heed_captured_edges;
+HEED_API int heed_capture_edges_count(const heed_ctx *cx);
+HEED_API const heed_captured_edges *heed_capture_edges_at(const heed_ctx *cx, int i); /* NULL: out of range */
+
 #ifdef __cplusplus
 }
 #endif

@@ -94,10 +94,11 @@ HEED_API bool heed_graph_split(heed_ctx *cx, heed_graph_data *g, int64_t per_cla
 /* The nodes (graphs) of a part, ascending, to be freed; *n: how many. */
 HEED_API int64_t *heed_graph_rows(heed_ctx *cx, const heed_graph_data *g, heed_graph_part part, int64_t *n);
 
-/* n random graphs of 8 to 24 nodes, each red, blue or grey (three features), whose class is the number of red nodes
- * with a blue neighbour, 0 to 4: a sum over nodes tells it, their mean and maximum do not (Xu et al. 2019). Graph i
- * depends on (seed, i) alone. */
-HEED_API heed_graph_data *heed_graph_contacts(heed_ctx *cx, uint64_t seed, int64_t n);
+/* n graphs, each of 1 to 4 copies of a random graph of 4 to 10 nodes side by side; the class is the number of copies.
+ * Nodes are infected or healthy (two features), and in every copy three are infected or have an infected neighbour: so
+ * a sum over nodes tells the class, and their mean and maximum cannot (Xu et al. 2019). Graph i depends on (seed, i)
+ * alone. */
+HEED_API heed_graph_data *heed_graph_copies(heed_ctx *cx, uint64_t seed, int64_t n);
 
 #ifdef __cplusplus
 }

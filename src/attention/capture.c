@@ -19,7 +19,8 @@ struct capture {
     heed_capture_opts opts; /* lists and site are copies */
     heed_capture_map *maps;
     int count, room;
-    size_t kept; /* bytes */
+    size_t kept;              /* bytes */
+    struct edges_kept *edges; /* of graphs */
     /* What ran, to say when the choice has met nothing. */
     char ran[128]; /* sites, with spaces between */
     int deepest;   /* layer of the site */
@@ -46,6 +47,7 @@ static void release(heed_ctx *cx, struct capture *c) {
         heed_mem_free(cx, (void *)(uintptr_t)c->maps[i].site);
     }
     for (int i = 0; i < 4; i++) heed_mem_free(cx, (void *)(uintptr_t)lists[i]);
+    capture_edges_free(cx, c->edges);
     heed_mem_free(cx, c->maps);
     heed_mem_free(cx, c->met_layer);
     heed_mem_free(cx, c);
@@ -213,15 +215,27 @@ static bool stream(heed_ctx *cx, const struct capture *c, const struct request *
     return true;
 }
 
-static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
-    const int64_t plane = r->rows * r->keys, count = r->batch * r->heads * plane;
-    const size_t bytes = (size_t)count * sizeof(float);
+bool capture_room(heed_ctx *cx, const char *site, int layer, size_t bytes) {
+    struct capture *const c = capture_of(cx);
     if (c->kept + bytes > c->opts.byte_cap)
         return heed_fail(
             cx, HEED_ERR_BUDGET,
             "capture: %s layer %d would make it %zu bytes, the cap is %zu; ask for fewer heads or rows, or "
             "stream them",
-            r->site, r->layer, c->kept + bytes, c->opts.byte_cap);
+            site, layer, c->kept + bytes, c->opts.byte_cap);
+    c->kept += bytes;
+    return true;
+}
+
+struct edges_kept **capture_edges_list(const heed_ctx *cx) {
+    struct capture *const c = capture_of(cx);
+    return c ? &c->edges : NULL;
+}
+
+static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
+    const int64_t plane = r->rows * r->keys, count = r->batch * r->heads * plane;
+    const size_t bytes = (size_t)count * sizeof(float);
+    if (!capture_room(cx, r->site, r->layer, bytes)) return false;
     if (c->count == c->room) {
         const int room = c->room ? 2 * c->room : 8;
         heed_capture_map *const maps = heed_mem_resize(cx, c->maps, (size_t)room * sizeof *maps);
@@ -247,7 +261,6 @@ static bool keep(heed_ctx *cx, struct capture *c, const struct request *r) {
                                              .keys = r->keys,
                                              .weights = out,
                                              .chunk = c->opts.rows ? 0 : r->chunk};
-    c->kept += bytes;
     return true;
 }
 
@@ -265,9 +278,7 @@ static heed_capture_map *begun(const struct capture *c, const struct request *r)
 static bool keep_on(heed_ctx *cx, struct capture *c, const struct request *r, heed_capture_map *m) {
     const int64_t planes = m->batch * m->heads, old = m->rows * m->keys, more = r->rows * m->keys;
     const size_t bytes = (size_t)(planes * more) * sizeof(float);
-    if (c->kept + bytes > c->opts.byte_cap)
-        return heed_fail(cx, HEED_ERR_BUDGET, "capture: %s layer %d would make it %zu bytes, the cap is %zu", r->site,
-                         r->layer, c->kept + bytes, c->opts.byte_cap);
+    if (!capture_room(cx, r->site, r->layer, bytes)) return false;
     float *const all = heed_mem_new(cx, (size_t)(planes * (old + more)) * sizeof *all);
     if (!all) return false;
     for (int64_t p = 0; p < planes; p++) {
@@ -278,7 +289,6 @@ static bool keep_on(heed_ctx *cx, struct capture *c, const struct request *r, he
     heed_mem_free(cx, (void *)(uintptr_t)m->weights);
     m->weights = all;
     m->rows += r->rows;
-    c->kept += bytes;
     return true;
 }
 

@@ -37,6 +37,7 @@ struct attention_strip;
 struct attention_row;
 struct attention_back;
 struct neighbours;
+struct edge_attention;
 
 struct conv_run { /* numbers of a row that lie in a row both in a picture and among patches */
     int32_t to, from, length;

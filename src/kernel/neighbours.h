@@ -18,6 +18,7 @@ struct neighbours {
     int32_t most;               /* neighbours of the longest row */
     const int32_t *start, *index, *place;
     const float *weight, *scale;
+    int64_t heads; /* parts of a row of x, each with weights of its own, weight (…,heads); 0: one */
 };
 
 /* y_i = sum_k w_k x[index[k]], with `mean` divided by their number; x (others, cols), y (rows, cols). `add` adds to y.

@@ -31,6 +31,11 @@ heed_tensor *graph_values(heed_ctx *cx, const heed_graph *g);
 /* The sum with weights (room) in the order of the targets' rows, with a gradient, in place of the graph's own. */
 heed_tensor *graph_sum_sorted(heed_ctx *cx, heed_tensor *x, const heed_graph *g, heed_tensor *weight);
 
+/* Attention to neighbours, static (x, a_src, a_dst) or dynamic (l, r, a), and its weights alpha (room,H) in the order
+ * of the targets' rows, before dropout. */
+heed_tensor *graph_attend(heed_ctx *cx, bool dynamic, heed_tensor *const nodes[3], const heed_graph *g, float slope,
+                          float dropout, heed_tensor **alpha);
+
 /* The sizes, as attributes of an op; its tensors are inputs `at` and at + 1. */
 struct graph_sizes {
     int64_t sources, targets, room;

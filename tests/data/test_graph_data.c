@@ -165,26 +165,26 @@ static void test_split(void **state) {
     close_context(cx);
 }
 
-static void test_contacts(void **state) {
+static void test_copies(void **state) {
     (void)state;
     heed_ctx *cx = open_context();
-    heed_graph_data *g = heed_graph_contacts(cx, 5, 200), *some = heed_graph_contacts(cx, 5, 20);
+    heed_graph_data *g = heed_graph_copies(cx, 5, 200), *some = heed_graph_copies(cx, 5, 20);
     assert_true(g && some);
     assert_memory_equal(some->label, g->label, 20 * sizeof *g->label);
-    assert_memory_equal(some->x, g->x, (size_t)some->nodes * 3 * sizeof(float));
-    int64_t seen[5] = {0};
+    assert_memory_equal(some->x, g->x, (size_t)some->nodes * 2 * sizeof(float));
+    int64_t seen[4] = {0};
     for (int64_t i = 0; i < 200; i++) {
         int count = 0;
         for (int64_t v = g->node_start[i]; v < g->node_start[i + 1]; v++) {
-            bool touches = false;
+            bool exposed = g->x[v * 2] == 1;
             for (int64_t e = g->edge_start[i]; e < g->edge_start[i + 1]; e++)
-                touches |= g->edge[g->edges + e] == v && g->x[g->edge[e] * 3 + 1] == 1;
-            count += g->x[v * 3] == 1 && touches;
+                exposed |= g->edge[g->edges + e] == v && g->x[g->edge[e] * 2] == 1;
+            count += exposed;
         }
-        assert_int_equal(count, g->label[i]);
-        seen[count]++;
+        assert_int_equal(count, 3 * (g->label[i] + 1));
+        seen[g->label[i]]++;
     }
-    for (int k = 0; k < 5; k++) assert_true(seen[k] > 20);
+    for (int k = 0; k < 4; k++) assert_true(seen[k] > 25);
     heed_graph_data_free(cx, some);
     heed_graph_data_free(cx, g);
     close_context(cx);
@@ -290,7 +290,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bags),     cmocka_unit_test(test_names_and_classes),
         cmocka_unit_test(test_columns),  cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_split),    cmocka_unit_test(test_contacts),
+        cmocka_unit_test(test_split),    cmocka_unit_test(test_copies),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

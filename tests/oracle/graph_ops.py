@@ -3,6 +3,7 @@
 Inputs are nodes, edges (2,E) and, in the last place, the weights that the edges have of their own."""
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from case import Family, distinct, few, given, ids, normal, positive
 
@@ -80,5 +81,33 @@ def sums():
     return f
 
 
+def attention(dynamic):
+    """Of nodes, vectors, and edges that come last; every node has one loop."""
+    def run(a, b, c, edges, slope):
+        x, vector = a, c.view(a.shape[1:])
+        source, target, _ = sorted_edges(edges, None, len(x), len(x), loops=2)
+        if dynamic:
+            e = (F.leaky_relu(x[source] + b[target], slope) * vector).sum(-1)
+        else:
+            e = F.leaky_relu((x * b.view(vector.shape)).sum(-1)[source] + (x * vector).sum(-1)[target], slope)
+        exp = torch.exp(e - e.max(0, keepdim=True).values)
+        alpha = exp / torch.zeros(len(x), x.shape[1], dtype=x.dtype).index_add(0, target, exp)[target]
+        return torch.zeros_like(x).index_add(0, target, alpha[:, :, None] * x[source])
+    return run
+
+
+def attentions():
+    f = Family("graph_attention")
+    for dynamic, op in [(False, "graph_attention"), (True, "graph_attention_v2")]:
+        for nodes, heads, size, count in [(5, 1, 3, 7), (6, 2, 4, 14), (7, 8, 8, 20), (4, 3, 5, 9), (9, 5, 1, 30), (3, 16, 2, 4), (2, 1, 19, 0)]:
+            x, vector = normal(nodes, heads, size), normal(1, heads, size)
+            f.case(op, [x, x if dynamic else vector, vector, ids(nodes, 2, count)],
+                   lambda a, b, c, e: attention(dynamic)(a, b, c, e, 0.25), slope=0.25, loops=2)
+        for shape, edges in [("8 8", "ids 997 2 9000"), ("3 5", "ids 2 2 12000")]:
+            vector, nodes = f"normal 1 {shape}", f"normal 997 {shape}"
+            f.large(op, nodes, nodes if dynamic else vector, vector, edges, slope=0.25, loops=2)
+    return f
+
+
 def families():
-    return [sums()]
+    return [sums(), attentions()]

@@ -29,6 +29,17 @@ def draw_keys(r, family):
     if family == "gcn":
         keys |= dict(improved=r.random() < 0.3, normalize=r.random() < 0.8)
         keys["add_self_loops"] = r.choice([None, keys["normalize"], False])
+    if family in ("sage", "graphconv"):
+        keys["aggr"] = r.choice(["add", "sum", "mean", "max"])
+    if family == "sage":
+        keys |= dict(normalize=r.random() < 0.3, root_weight=r.random() < 0.8, project=r.random() < 0.3)
+    if family == "gin":
+        keys |= dict(train_eps=r.random() < 0.5, eps=r.choice([0.0, 0.3, -0.5]))
+    if family in ("gat", "gatv2"):
+        keys |= dict(heads=r.choice([1, 2, 3, 4, 5, 8]), out_heads=r.choice([None, None, 1, 2, 3, 6]), concat=r.random() < 0.8,
+                     negative_slope=r.choice([0.2, 0.0, 0.5]))
+    if family == "gatv2":
+        keys["share_weights"] = r.random() < 0.4
     return keys
 
 
@@ -36,6 +47,8 @@ def case(family, r, folder):
     head = r.choice(["nodes", "nodes", "graphs", "graphs", None])
     nodes, inputs, hidden, layers, outputs = r.randint(1, 30), r.randint(1, 20), r.randint(1, 24), r.randint(1, 4), r.randint(2, 9)
     keys = draw_keys(r, family)
+    if keys.get("concat"):
+        hidden = keys["heads"] * r.randint(1, 6)
     if head == "graphs":
         keys["pooling"] = r.choice(list(graphs.POOLINGS))
     sizes = inputs, hidden, layers, outputs

@@ -155,7 +155,9 @@ static float parameter(struct attrs a, int i) {
 #define BEFORE_AFTER before.wide, after.wide
 #define ALL          in, n
 #define GRAPH        graph(at, cx, a, b, d)
-#define SLICE        heed_slice(cx, a, INT(axis), INT(start), INT(length))
+#define GRAPH_BEHIND                                                                                                   \
+    graph(at, cx, a, d, NULL), &(heed_graph_attention_opts) { .negative_slope = real(at, "slope") }
+#define SLICE heed_slice(cx, a, INT(axis), INT(start), INT(length))
 #define PARAMETERS_0
 #define PARAMETERS_1 , parameter(at, 0)
 #define PARAMETERS_2 , parameter(at, 0), parameter(at, 1)

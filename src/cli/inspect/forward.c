@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/core/options.h"
 #include "cli/core/tensors_in.h"
+#include "heed/graph.h"
 #include "heed/model.h"
 #include "io/text.h"
 #include "nn/params.h"
@@ -153,13 +154,26 @@ static void add_map(struct outputs *o, const heed_capture_map *map) {
     a->shape[2] = map->rows / map->chunk, a->shape[3] = map->chunk, a->shape[4] = map->keys;
 }
 
+/* Of a graph the weights (edges,heads), and attention_edges.L (2,edges): from, to. */
+static void add_edges(struct outputs *o, const heed_captured_edges *e) {
+    char *const weights = next_name(o), *const edges = next_name(o);
+    snprintf(weights, sizeof *o->names, "attentions.%d", e->layer);
+    snprintf(edges, sizeof *o->names, "attention_edges.%d", e->layer);
+    o->arrays[o->n++] =
+        (heed_array){.name = weights, .dtype = HEED_F32, .rank = 2, .shape = {e->edges, e->heads}, .data = e->weights};
+    o->arrays[o->n++] =
+        (heed_array){.name = edges, .dtype = HEED_I32, .rank = 2, .shape = {2, e->edges}, .data = e->from};
+}
+
 static bool write_outputs(heed_ctx *cx, const char *path, const heed_params *params, const heed_io *out,
                           const struct gradients *g) {
-    const int count = heed_params_count(params), maps = heed_capture_count(cx);
-    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(count + maps + out->n) * sizeof *o.arrays),
-                        .names = heed_mem_new(cx, (size_t)(count + maps) * sizeof *o.names)};
+    const int count = heed_params_count(params), maps = heed_capture_count(cx), graphs = heed_capture_edges_count(cx);
+    const int more = count + maps + 2 * graphs;
+    struct outputs o = {.arrays = heed_mem_new(cx, (size_t)(more + out->n) * sizeof *o.arrays),
+                        .names = heed_mem_new(cx, (size_t)more * sizeof *o.names)};
     for (int i = 0; o.arrays && i < out->n; i++) add_tensor(cx, &o, out->name[i], out->tensor[i]);
     for (int i = 0; o.arrays && o.names && i < maps; i++) add_map(&o, heed_capture_at(cx, i));
+    for (int i = 0; o.arrays && o.names && i < graphs; i++) add_edges(&o, heed_capture_edges_at(cx, i));
     for (int i = 0; o.arrays && o.names && g->slots && i < count; i++) {
         const heed_param *p = heed_params_at(params, i);
         if (p->frozen || !heed_param_stored(p)) continue;

@@ -204,18 +204,21 @@ static bool find_inputs(struct graph_reading *r) {
     return true;
 }
 
+static bool empty(heed_ctx *cx, const char *path) {
+    return heed_fail(cx, HEED_ERR_FORMAT, "%s: the graph is empty: it has no nodes", path);
+}
+
 bool graph_open_nodes(struct graph_reading *r) {
     size_t size = 0;
     const char *const path = r->files->nodes;
     char *const text = read_text(r->cx, path, r->files->nodes_text, &size);
     struct sheet *const s = &r->nodes;
     r->column = (struct node_columns){-1, -1, -1, -1, -1, -1};
-    if (!text)
-        return !heed_failed(r->cx) &&
-               heed_fail(r->cx, HEED_ERR_FORMAT, "%s: the graph is empty: it has no nodes", path);
+    if (!text) return !heed_failed(r->cx) && empty(r->cx, path);
     const bool header = finds_header(r->cx, path, text, size, of_id);
     bool ok = !heed_failed(r->cx) && open_sheet(r->cx, path, text, size, header, s);
     heed_mem_free(r->cx, text);
+    if (ok && s->rows == 0) ok = empty(r->cx, path);
     ok = ok && (!r->o->drop || sheet_claim_each(s, r->o->drop, NULL, NULL)) && find_target(r);
     if (ok) (header ? find_by_titles : find_by_contents)(r);
     ok = ok && !heed_failed(r->cx) && find_inputs(r);

@@ -7,12 +7,13 @@
 enum { VECTORS = 8, AHEAD = 12, PIECE = 256 }; /* of a block; neighbours that are fetched ahead; weights at once */
 
 /* The weights of positions from to end, those as they lie where nothing is to be worked out; NULL: 1. */
-INLINE const float *weights_of(const struct neighbours *n, int32_t from, int32_t end, float *room) {
-    const float *const w = n->weight;
+INLINE const float *weights_of(const struct neighbours *n, int64_t head, int32_t from, int32_t end, float *room) {
+    const float *const w = n->weight ? n->weight + head : NULL;
+    const int64_t step = n->heads ? n->heads : 1;
     if (!w && !n->scale) return NULL;
-    if (w && !n->place && !n->scale) return w + from;
+    if (w && !n->place && !n->scale && step == 1) return w + from;
     for (int32_t k = from; k < end; k++) {
-        float v = !w ? 1 : n->place ? w[n->place[k]] : w[k];
+        float v = !w ? 1 : w[(n->place ? n->place[k] : k) * step];
         if (n->scale) v *= n->scale[n->index[k]];
         room[k - from] = v;
     }
@@ -46,15 +47,15 @@ INLINE void chains(vf *acc, const struct neighbours *n, const float *x, int64_t 
     }
 }
 
-INLINE void block(const struct neighbours *n, float *y, const float *x, int64_t cols, int64_t c, const int vectors,
-                  int64_t count, int32_t from, int32_t end, float times, bool add) {
+INLINE void block(const struct neighbours *n, float *y, const float *x, int64_t cols, int64_t head, int64_t c,
+                  const int vectors, int64_t count, int32_t from, int32_t end, float times, bool add) {
     vf acc[VECTORS];
     float room[PIECE];
     UNROLL
     for (int v = 0; v < vectors; v++) acc[v] = (vf){0};
     for (int32_t at = from; at < end; at += PIECE) {
         const int32_t to = at + PIECE < end ? at + PIECE : end;
-        chains(acc, n, x, cols, c, vectors, count, weights_of(n, at, to, room), at, to);
+        chains(acc, n, x, cols, c, vectors, count, weights_of(n, head, at, to, room), at, to);
     }
     UNROLL
     for (int v = 0; v < vectors; v++) {
@@ -64,23 +65,29 @@ INLINE void block(const struct neighbours *n, float *y, const float *x, int64_t 
     }
 }
 
-/* One row of y: y = or += the chain, divided by `times`. */
-INLINE void row_sum(const struct neighbours *n, float *y, const float *x, int64_t cols, int32_t from, int32_t end,
-                    float times, bool add) {
-    int64_t c = 0;
-    for (; c + VECTORS * VW <= cols; c += VECTORS * VW) block(n, y, x, cols, c, VECTORS, VW, from, end, times, add);
-    if (c + 4 * VW <= cols) {
-        block(n, y, x, cols, c, 4, VW, from, end, times, add);
+/* Columns c to past of one row of y, which have the weights of a head: y = or += the chain, divided by `times`. */
+INLINE void part_sum(const struct neighbours *n, float *y, const float *x, int64_t cols, int64_t head, int64_t c,
+                     int64_t past, int32_t from, int32_t end, float times, bool add) {
+    for (; c + VECTORS * VW <= past; c += VECTORS * VW)
+        block(n, y, x, cols, head, c, VECTORS, VW, from, end, times, add);
+    if (c + 4 * VW <= past) {
+        block(n, y, x, cols, head, c, 4, VW, from, end, times, add);
         c += 4 * VW;
     }
-    if (c + 2 * VW <= cols) {
-        block(n, y, x, cols, c, 2, VW, from, end, times, add);
+    if (c + 2 * VW <= past) {
+        block(n, y, x, cols, head, c, 2, VW, from, end, times, add);
         c += 2 * VW;
     }
-    if (cols - c > VW)
-        block(n, y, x, cols, c, 2, cols - c - VW, from, end, times, add);
-    else if (cols > c)
-        block(n, y, x, cols, c, 1, cols - c, from, end, times, add);
+    if (past - c > VW)
+        block(n, y, x, cols, head, c, 2, past - c - VW, from, end, times, add);
+    else if (past > c)
+        block(n, y, x, cols, head, c, 1, past - c, from, end, times, add);
+}
+
+INLINE void row_sum(const struct neighbours *n, float *y, const float *x, int64_t cols, int32_t from, int32_t end,
+                    float times, bool add) {
+    const int64_t heads = n->heads ? n->heads : 1, width = cols / heads;
+    for (int64_t h = 0; h < heads; h++) part_sum(n, y, x, cols, h, h * width, (h + 1) * width, from, end, times, add);
 }
 
 void ISA_NAME(neighbours_sum)(const struct neighbours *n, float *y, const float *x, int64_t cols, int64_t first,
@@ -107,13 +114,17 @@ void ISA_NAME(neighbours_dots)(const struct neighbours *n, float *dw, const floa
         else
             high = middle;
     }
+    const int64_t heads = n->heads ? n->heads : 1, width = cols / heads;
     for (int32_t k = from; k < end; k++) {
         while (n->start[i + 1] <= k) i++;
-        vf sum = {0};
-        const float *const a = dy + i * cols, *const b = x + (int64_t)n->index[k] * cols;
-        V_EACH(c, count, cols, { sum = v_fma(v_get(a + c, count, 0.0f), v_get(b + c, count, 0.0f), sum); });
-        const float d = v_sum(sum) * (rows_scale ? rows_scale[i] : 1);
-        dw[k] = add ? dw[k] + d : d;
+        for (int64_t h = 0; h < heads; h++) {
+            const float *const a = dy + i * cols + h * width, *const b = x + (int64_t)n->index[k] * cols + h * width;
+            vf sum = {0};
+            V_EACH(c, count, width, { sum = v_fma(v_get(a + c, count, 0.0f), v_get(b + c, count, 0.0f), sum); });
+            const float d = v_sum(sum) * (rows_scale ? rows_scale[i] : 1);
+            float *const to = dw + k * heads + h;
+            *to = add ? *to + d : d;
+        }
     }
 }
 

@@ -18,15 +18,16 @@ const heed_key graphs_graphs_keys[] = {
     END_OF_KEYS,
 };
 
-static bool read_norm(heed_ctx *cx, heed_json config) {
+bool graphs_normed(heed_ctx *cx, heed_json config) {
     const heed_json norm = heed_json_find(cx, config, "norm");
     if (heed_json_kind_of(norm) == HEED_JSON_NULL) return false;
     const char *const name = heed_json_text(cx, norm, NULL);
     return name && (strcmp(name, "batch_norm") == 0 || heed_json_fail(cx, norm, "it is batch_norm or null"));
 }
 
-static bool make_norm(heed_ctx *cx, heed_params *set, int layer, int64_t width, heed_batch_norm_layer *norm) {
-    const struct part_name at = part_numbered(cx, "", "norms", layer);
+bool graphs_norm(heed_ctx *cx, heed_params *set, const char *prefix, int number, int64_t width,
+                 heed_batch_norm_layer *norm) {
+    const struct part_name at = part_numbered(cx, prefix, "norms", number);
     return heed_batch_norm_make(cx, set, part_under(cx, at.s, "module").s, width, 1e-5F, 0.1F, norm);
 }
 
@@ -41,7 +42,7 @@ static bool build(heed_ctx *cx, const heed_build *b, struct graphs *m, int64_t o
     m->input_dropout = (float)config_number(cx, config, "input_dropout", 0, 1);
     m->all_active = all_active;
     const int64_t hidden = config_int(cx, config, "hidden_channels", 1, MAX_SIZE);
-    const bool normed = read_norm(cx, config);
+    const bool normed = graphs_normed(cx, config);
     m->conv = heed_params_alloc(cx, b->params, (size_t)m->layers, m->kind->size);
     m->norm = heed_params_alloc(cx, b->params, (size_t)m->layers, sizeof *m->norm);
     if (heed_failed(cx) || (m->kind->edges && !m->kind->edges(cx, config, &m->edges))) return false;
@@ -52,7 +53,7 @@ static bool build(heed_ctx *cx, const heed_build *b, struct graphs *m, int64_t o
         if (!m->kind->make(cx, b, &at, (char *)m->conv + (size_t)i * m->kind->size)) return false;
     }
     for (int i = 0; normed && i < m->layers - !all_active; i++)
-        if (!make_norm(cx, b->params, i, hidden, &m->norm[i])) return false;
+        if (!graphs_norm(cx, b->params, "", i, hidden, &m->norm[i])) return false;
     return true;
 }
 
@@ -64,12 +65,11 @@ bool graphs_build_nodes(heed_ctx *cx, const heed_build *b, void *own) {
 }
 
 bool graphs_build_graphs(heed_ctx *cx, const heed_build *b, void *own) {
-    static const char *const poolings[] = {"sum", "mean", "max", NULL};
     struct graphs *const m = own;
-    const int pooling = config_choice(cx, b->config, "pooling", poolings);
+    const enum aggregation pooling = graphs_aggregation(cx, b->config, "pooling");
     const int64_t out = config_int(cx, b->config, "out_channels", 1, MAX_SIZE);
     if (heed_failed(cx) || !build(cx, b, own, 0, true)) return false;
-    m->pooling = (enum pooling)pooling;
+    m->pooling = pooling;
     const int64_t hidden = config_int(cx, b->config, "hidden_channels", 1, MAX_SIZE);
     if (!heed_linear_make(cx, b->params, "lin", hidden, out, true, &m->output)) return false;
     m->output.weight->head = m->output.bias->head = true;
@@ -196,6 +196,31 @@ heed_tensor *nodes_linear(heed_ctx *cx, const heed_linear_layer *layer, const st
     return layer->bias ? graphs_add_bias(cx, y, layer->bias) : y;
 }
 
+enum aggregation graphs_aggregation(heed_ctx *cx, heed_json config, const char *key) {
+    static const char *const names[] = {"sum", "mean", "max", "add", NULL};
+    const int kind = config_choice(cx, config, key, names);
+    return kind == 1 ? AGGREGATE_MEAN : kind == 2 ? AGGREGATE_MAX : AGGREGATE_SUM;
+}
+
+heed_tensor *graphs_aggregate(heed_ctx *cx, enum aggregation kind, heed_tensor *x, const heed_graph *g) {
+    if (kind == AGGREGATE_MAX) return heed_graph_max(cx, x, g);
+    return kind == AGGREGATE_MEAN ? heed_graph_mean(cx, x, g, NULL) : heed_graph_sum(cx, x, g, NULL);
+}
+
+heed_tensor *nodes_aggregate_linear(heed_ctx *cx, enum aggregation kind, const heed_linear_layer *layer,
+                                    const struct nodes *nodes, const heed_graph *g) {
+    const int64_t *const shape = layer->weight->shape;
+    if (kind != AGGREGATE_MAX && (nodes->sparse || shape[0] < shape[1])) {
+        heed_tensor *const y = graphs_aggregate(cx, kind, nodes_product(cx, layer, nodes), g);
+        return layer->bias ? graphs_add_bias(cx, y, layer->bias) : y;
+    }
+    if (nodes->sparse) {
+        heed_fail(cx, HEED_ERR_USAGE, "x_indptr: sparse features have no largest; give x, or aggr sum or mean");
+        return NULL;
+    }
+    return heed_linear_run(cx, layer, graphs_aggregate(cx, kind, nodes->x, g), HEED_ACT_NONE);
+}
+
 static heed_tensor *run_layer(heed_ctx *cx, const struct graphs *m, int i, const struct nodes *nodes,
                               const heed_graph *g) {
     heed_scope_begin(cx);
@@ -265,9 +290,7 @@ static heed_tensor *pool(heed_ctx *cx, const struct graphs *m, const heed_io *in
     const int64_t nodes = h->shape[0], graphs = count_graphs(cx, batch, heed_io_get(in, "labels"), nodes);
     if (heed_failed(cx) || graphs < 1) return NULL;
     const heed_graph *const g = membership(cx, batch, nodes, graphs);
-    return m->pooling == POOL_MAX   ? heed_graph_max(cx, h, g)
-           : m->pooling == POOL_SUM ? heed_graph_sum(cx, h, g, NULL)
-                                    : heed_graph_mean(cx, h, g, NULL);
+    return graphs_aggregate(cx, m->pooling, h, g);
 }
 
 bool graphs_forward_graphs(heed_ctx *cx, const void *own, const heed_io *in, heed_io *out) {

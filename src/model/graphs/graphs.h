@@ -18,6 +18,8 @@ struct nodes {
     heed_tensor *values;      /* NULL: those of the matrix */
 };
 
+enum aggregation { AGGREGATE_SUM, AGGREGATE_MEAN, AGGREGATE_MAX };
+
 struct graphs {
     const struct graph_kind *kind;
     int64_t in;
@@ -26,7 +28,7 @@ struct graphs {
     heed_activation act;
     float dropout, input_dropout;
     heed_graph_opts edges; /* how the family treats them; sources is not set */
-    enum pooling { POOL_SUM, POOL_MEAN, POOL_MAX } pooling;
+    enum aggregation pooling;
     void *conv;                  /* (layers) of kind->size bytes, memory of the parameter set */
     heed_batch_norm_layer *norm; /* (layers); weight NULL: none */
     heed_linear_layer output;
@@ -56,9 +58,20 @@ struct graph_kind {
 heed_tensor *nodes_linear(heed_ctx *cx, const heed_linear_layer *layer, const struct nodes *nodes);
 /* The same without the bias. */
 heed_tensor *nodes_product(heed_ctx *cx, const heed_linear_layer *layer, const struct nodes *nodes);
-/* torch_geometric.nn.Linear: the weight drawn by Glorot & Bengio's rule, or as torch.nn.Linear. */
+/* sum, which may be called add, mean or max */
+enum aggregation graphs_aggregation(heed_ctx *cx, heed_json config, const char *key);
+heed_tensor *graphs_aggregate(heed_ctx *cx, enum aggregation kind, heed_tensor *x, const heed_graph *g);
+/* The layer's product with what the neighbours come to, and its bias: of a sum or mean the product comes first where
+ * that makes rows shorter, which is the same but for rounding. */
+heed_tensor *nodes_aggregate_linear(heed_ctx *cx, enum aggregation kind, const heed_linear_layer *layer,
+                                    const struct nodes *nodes, const heed_graph *g);
+/* A linear layer whose weight is drawn by Glorot & Bengio's rule. */
 bool graphs_glorot(heed_ctx *cx, heed_params *set, const char *prefix, const char *name, int64_t in, int64_t out,
                    bool bias, heed_linear_layer *layer);
+/* Does the config ask for batch norm? And such a layer: PREFIX.norms.N.module. */
+bool graphs_normed(heed_ctx *cx, heed_json config);
+bool graphs_norm(heed_ctx *cx, heed_params *set, const char *prefix, int number, int64_t width,
+                 heed_batch_norm_layer *norm);
 heed_param *graphs_bias(heed_ctx *cx, heed_params *set, const char *prefix, int64_t width);
 heed_tensor *graphs_add_bias(heed_ctx *cx, heed_tensor *x, const heed_param *bias);
 

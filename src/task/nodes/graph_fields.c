@@ -23,7 +23,7 @@ bool graph_fields_fit(const struct values *v, char why[FIELD_WHY]) {
 
 static heed_graph_data *draw(heed_ctx *cx) {
     const int64_t n = DRAWN_TRAIN + 2 * DRAWN_OTHERS;
-    heed_graph_data *const g = heed_graph_contacts(cx, heed_seed(cx), n);
+    heed_graph_data *const g = heed_graph_copies(cx, heed_seed(cx), n);
     unsigned char *const part = g ? heed_mem_new(cx, (size_t)n) : NULL;
     for (int64_t i = 0; part && i < n; i++)
         part[i] = i < DRAWN_TRAIN                  ? HEED_GRAPH_TRAIN

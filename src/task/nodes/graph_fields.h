@@ -21,6 +21,6 @@ bool graph_fields_fit(const struct values *v, char why[FIELD_WHY]);
 heed_graph_data *graph_fields_load(heed_ctx *cx, const struct values *v, const char *path,
                                    const heed_graph_data_opts *opts);
 
-#define GRAPHS_DRAWN "contacts"
+#define GRAPHS_DRAWN "copies"
 
 #endif

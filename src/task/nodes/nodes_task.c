@@ -50,8 +50,7 @@ static const heed_field graphs_fields[] = {
     {.name = "data", .kind = HEED_FIELD_GROUP},
     {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
      .help = "a directory with nodes.tsv, edges.tsv and, where there is one, graphs.tsv (also .csv and .gz), an .npz file, or "
-             "the word " GRAPHS_DRAWN ": random graphs of red, blue and grey nodes, whose class is how many red ones have a "
-             "blue neighbour"},
+             "the word " GRAPHS_DRAWN ": one to four copies of a random graph, to be counted"},
     {.name = "tables", .kind = HEED_FIELD_TABLE, .table = graph_fields},
     GRAPH_COLUMN_FIELDS,
     {.name = "features", .kind = HEED_FIELD_CHOICE, .value = "KIND", .choices = HEED_GRAPH_FEATURES,
@@ -59,9 +58,9 @@ static const heed_field graphs_fields[] = {
     SPLIT_FIELDS("graphs"),
     {.name = "shared", .kind = HEED_FIELD_TABLE, .table = run_fields},
     MODEL_FIELD("gin", "model family: gin, gcn, gat, gatv2, sage, graphconv; 'heed list' shows them"),
-    EPOCHS_FIELD("50", NULL, ""),
+    EPOCHS_FIELD("20", NULL, ""),
     BATCH_FIELD("32", "graphs per update"),
-    LR_FIELD("0.005", NULL, "learning rate"),
+    LR_FIELD("0.01", NULL, "learning rate"),
     DECAY_FIELDS("0", ""),
     {.name = NULL},
 };

@@ -44,11 +44,12 @@ struct workload {
 /* Each ends with a NULL name. */
 extern const struct workload attention_workloads[], translate_workloads[], tokens_workloads[], encoders_workloads[],
     recurrent_workloads[], vision_workloads[], decoders_workloads[], language_workloads[], fourier_workloads[],
-    detectors_workloads[], assignment_workloads[], autoencoders_workloads[];
+    detectors_workloads[], assignment_workloads[], autoencoders_workloads[], graphs_workloads[];
 void translate_close(struct bench *b); /* gives back what its setups took */
 void encoders_close(struct bench *b);
 void decoders_close(struct bench *b);
 void language_close(struct bench *b);
+void graphs_close(struct bench *b);
 
 float *numbers(heed_ctx *cx, int64_t n, uint64_t stream); /* normal ones */
 int32_t *class_ids(heed_ctx *cx, int64_t n, int64_t classes);

@@ -25,6 +25,7 @@ import decoders
 import detectors
 import encoders
 import fourier
+import graphs
 import language
 import peers
 import recurrent
@@ -282,7 +283,7 @@ def main():
 
 LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
          "recurrent": recurrent.lines, "vision": vision.lines, "detectors": detectors.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines,
-         "assignment": assignment.lines, "autoencoders": autoencoders.lines}
+         "assignment": assignment.lines, "autoencoders": autoencoders.lines, "graphs": graphs.lines}
 
 
 def wanted(only, attempts):
@@ -299,6 +300,7 @@ def extras(args, folder, worker, behind):
     yield "MiniLM-L6 fine-tuning", lambda: encoders.extras(fresh(), behind)
     yield "LSTM", lambda: recurrent.extras(fresh, behind)
     yield "DeiT-Ti at 224, 8 pictures, training step", lambda: vision.extras(fresh(), behind)
+    yield "GCN layer", lambda: graphs.extras(fresh, behind)
     yield "GPT-2 124M alone", lambda: decoders.extras(fresh, behind, args.turns, args.seconds)
 
 

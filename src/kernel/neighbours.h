@@ -9,7 +9,7 @@
 #include "kernel/isa.h"
 #include <stddef.h>
 
-#define NEIGHBOURS_RUN 4096
+#define NEIGHBOURS_RUN 1024
 
 /* Row i has the neighbours index[k], k from start[i] to start[i + 1]. The weight of k is weight[k], or with `place`
  * weight[place[k]] (weight NULL: 1), times scale[index[k]] where there is a scale. */

@@ -101,8 +101,9 @@ def attentions():
     for dynamic, op in [(False, "graph_attention"), (True, "graph_attention_v2")]:
         for nodes, heads, size, count in [(5, 1, 3, 7), (6, 2, 4, 14), (7, 8, 8, 20), (4, 3, 5, 9), (9, 5, 1, 30), (3, 16, 2, 4), (2, 1, 19, 0)]:
             x, vector = normal(nodes, heads, size), normal(1, heads, size)
-            f.case(op, [x, x if dynamic else vector, vector, ids(nodes, 2, count)],
-                   lambda a, b, c, e: attention(dynamic)(a, b, c, e, 0.25), slope=0.25, loops=2)
+            for slope in [0.25, 1] if nodes in (4, 6) else [0.25]:  # 1 is without the kink
+                f.case(op, [x, x if dynamic else vector, vector, ids(nodes, 2, count)],
+                       lambda a, b, c, e: attention(dynamic)(a, b, c, e, slope), kink=slope != 1, slope=slope, loops=2)
         for shape, edges in [("8 8", "ids 997 2 9000"), ("3 5", "ids 2 2 12000")]:
             vector, nodes = f"normal 1 {shape}", f"normal 997 {shape}"
             f.large(op, nodes, nodes if dynamic else vector, vector, edges, slope=0.25, loops=2)

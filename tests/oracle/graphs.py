@@ -121,7 +121,7 @@ def make(folder):
     batch = [0, 0, 2, 0, 1, 1, 2, 2, 2]
     save("gcn-nodes", "gcn", "nodes", (4, 5, 2, 3), nodes)
     save("gcn-graphs", "gcn", "graphs", (4, 5, 3, 2), graphs, weights=True, batch=batch, improved=True, pooling="sum", act="tanh")
-    save("gat-nodes", "gat", "nodes", (4, 6, 2, 3), nodes, heads=3, out_heads=2, act="elu")
+    save("gat-nodes", "gat", "nodes", (4, 6, 2, 3), nodes, heads=3, out_heads=2, act="tanh")
     save("gat-graphs", "gat", "graphs", (3, 4, 2, 2), graphs, batch=batch, heads=2, concat=False, negative_slope=0.1, pooling="max")
     save("gat-bare", "gat", None, (4, 6, 1, None), None, heads=2)
     save("gatv2-nodes", "gatv2", "nodes", (4, 6, 2, 3), nodes, heads=2, norm="batch_norm", act="leaky_relu")
@@ -134,6 +134,6 @@ def make(folder):
     save("gin-graphs", "gin", "graphs", (3, 4, 2, 2), graphs, batch=batch, norm="batch_norm", pooling="sum")
     save("gin-bare", "gin", None, (4, 5, 2, None), None, eps=0.25)
     save("graphconv-nodes", "graphconv", "nodes", (6, 5, 2, 3), nodes, weights=True)
-    save("graphconv-graphs", "graphconv", "graphs", (3, 4, 2, 2), graphs, batch=batch, weights=True, aggr="max", pooling="max")
+    save("graphconv-graphs", "graphconv", "graphs", (3, 4, 2, 2), graphs, batch=batch, weights=True, aggr="max", pooling="max", act="tanh")
     save("graphconv-bare", "graphconv", None, (3, 5, 2, None), None, weights=True, aggr="mean")
     save("gcn-bare", "gcn", None, (4, 5, 2, None), None, normalize=False, norm="batch_norm")

@@ -1,9 +1,10 @@
 /* heed/attend.h: the attention weights of a model on one input, with a name for every query and key. What becomes of an
- * input follows from what the model's head takes: a picture, a text, a pair of texts, a text and its target, or rows of
- * numbers. */
+ * input follows from what the model's head takes: a picture, a text, a pair of texts, a text and its target, a graph,
+ * or rows of numbers. */
 #ifndef HEED_ATTEND_H
 #define HEED_ATTEND_H
 
+#include "heed/graph_data.h"
 #include "heed/image.h"
 #include "heed/model.h"
 #include "heed/text.h"
@@ -23,11 +24,13 @@ typedef struct heed_attend_input {
     int64_t rows, columns;
     const heed_image *picture;             /* it must stay as long as what is found of it, of which it is part, */
     const heed_image_processor *processor; /* and what becomes of it before the model is given it */
+    const heed_graph_data *graph;          /* it must stay as long as what is found of it */
 } heed_attend_input;
 
 /* The tokens, points or patches along one side of a map. */
 typedef struct heed_axis {
-    const char *what; /* "source", "target", "text", "queries", "points", "patches", "latents", "object queries" */
+    const char
+        *what; /* "source", "target", "text", "queries", "points", "patches", "latents", "object queries", "nodes" */
     int64_t n;
     const char *const *tokens; /* as the vocabulary has them; of a picture "class", "distillation", "register 0" */
     const char *const *labels; /* for people: without the mark that begins a word, control characters as escapes */
@@ -54,6 +57,9 @@ typedef struct heed_attended_site {
      * patch that each token is, -1: padding. There is none outside of the windows, wherever they lie. NULL: the map is
      * whole. */
     const int32_t *const *cells;
+    /* Of a graph a map holds the edges alone, (1, heads, 1, edges), and these say between which nodes each is: it is
+     * the target that attends to the source. NULL: no graph. */
+    const int32_t *sources, *targets;
 } heed_attended_site;
 
 /* What a query of a model that finds objects says: its class and box. */
@@ -66,6 +72,14 @@ typedef struct heed_attended_object {
     double pixels[4]; /* and in pixels of the picture */
 } heed_attended_object;
 
+/* What a model says of the nodes of a graph. Arrays are (nodes), class -1: none. */
+typedef struct heed_attended_nodes {
+    int64_t n;
+    const int32_t *predicted, *label; /* NULL: it tells graphs, not nodes; there are no labels */
+    int64_t classes;
+    const char *const *class_names; /* NULL: numbered */
+} heed_attended_nodes;
+
 typedef struct heed_attended {
     const char *text, *pair, *target; /* as they were given, or as the model wrote it; NULL: none */
     int64_t height, width;            /* of a picture, as the model is given it; 0: there is none */
@@ -73,6 +87,7 @@ typedef struct heed_attended {
     const heed_attended_site *sites; /* in the order in which they were computed */
     int64_t n_objects;               /* one for each query of a model that finds objects, the highest score first */
     const heed_attended_object *objects;
+    heed_attended_nodes nodes; /* of a graph; n 0: there is none */
     struct attended *own;
 } heed_attended;
 
@@ -106,7 +121,24 @@ HEED_API bool heed_attended_rollout(heed_ctx *cx, const heed_attended *a, int si
  * pixels or fewer, the view shows those. */
 HEED_API bool heed_attended_view(heed_ctx *cx, const heed_attended *a, int site, int64_t longer, heed_image *out);
 
-/* Is this among the inputs of the model's head: "pixel_values", "input_ids", "decoder_input_ids", "x"? */
+/* ---- over a graph ---- */
+
+/* A part of it: nodes by their numbers, and the edges between them by their numbers in the maps of a site; from and to
+ * are those edges' ends, as places in `node`. */
+typedef struct heed_attended_part {
+    int64_t nodes, edges;
+    int64_t *node, *edge;
+    int32_t *from, *to;
+} heed_attended_part;
+/* What lies within so many edges of a node, whichever way they point, the node first; node -1: all of the graph, in
+ * order. Freed by heed_attended_part_free. */
+HEED_API bool heed_attended_near(heed_ctx *cx, const heed_attended *a, const heed_attended_site *site, int64_t node,
+                                 int64_t hops, heed_attended_part *out);
+HEED_API void heed_attended_part_free(heed_ctx *cx, heed_attended_part *part);
+/* The weights of all edges, out (edges); head -1: the mean of all heads. */
+HEED_API bool heed_attended_edges(heed_ctx *cx, const heed_attended_site *site, int layer, int64_t head, float *out);
+
+/* Is this among the inputs of the model's head: "pixel_values", "input_ids", "decoder_input_ids", "edge_index", "x"? */
 HEED_API bool heed_model_takes(const heed_model *model, const char *input);
 
 #ifdef __cplusplus

@@ -188,6 +188,36 @@ typedef struct heed_writing_line {
 /* Lines of handwriting below each other, all on one scale. Fills the panel, which has no axes. */
 HEED_API bool heed_panel_writing(heed_panel *p, const heed_writing_line *lines, int n);
 
+/* ---- graphs ---- */
+
+/* Places for the nodes of a graph whose edges go from from[e] to to[e]: x and y (nodes), by springs (Kamada and Kawai
+ * 1989), so that two nodes are as far apart as the shortest path between them is long, as nearly as a plane allows.
+ * What is not connected is packed side by side; at most 4,096 nodes may be connected. The same graph and seed give the
+ * same bits everywhere. */
+HEED_API bool heed_graph_layout(heed_ctx *cx, int64_t nodes, const int32_t *from, const int32_t *to, int64_t edges,
+                                uint64_t seed, float *x, float *y);
+
+typedef struct heed_graph_look {
+    int64_t nodes, edges;
+    const int32_t *from, *to; /* (edges) */
+    const float *x, *y;       /* (nodes) their places, y upwards; NULL: those of heed_graph_layout */
+    uint64_t seed;            /* ... from this seed */
+    const float *weights;     /* (edges) from 0 on, shown by width and opacity; NULL: all alike */
+    double high;              /* the weight of the widest line; 0: the largest */
+    bool directed;            /* with arrows */
+    const int32_t *classes;   /* (nodes) colours; -1: grey; NULL: all of one */
+    const int32_t *truth;     /* (nodes) a ring shows the true class where it is another; -1: unknown; NULL: no rings */
+    const bool *marked;       /* (nodes) with a dark edge; NULL: none */
+    const char *mark_label;   /* of these in the legend; NULL: none */
+    const char *const *class_names; /* (n_classes) in the legend; NULL: there is none */
+    int64_t n_classes;
+    const char *const *names; /* (nodes) in the nodes, or beside those where there is room; NULL: none */
+} heed_graph_look;
+
+/* An edge from a node to itself is a small loop, and one that has another the other way is a bow where there are
+ * arrows. Fills the panel, which has no axes. */
+HEED_API bool heed_panel_graph(heed_panel *p, const heed_graph_look *look);
+
 /* ---- in the terminal ---- each returns UTF-8 text whose lines all end in a new line, to be freed by heed_mem_free.
  * Nothing is printed. Lines are at most `width` columns wide, counted as a terminal shows them. */
 
@@ -368,6 +398,20 @@ typedef struct heed_picture_page_opts {
 } heed_picture_page_opts;
 HEED_API bool heed_picture_page(heed_ctx *cx, const char *path, const struct heed_attended *a,
                                 const heed_picture_page_opts *opts);
+
+/* The same for attention over a graph, of which the page draws what lies within so many edges of a node: a node under
+ * the pointer shows what it attends to, in every layer and head. */
+typedef struct heed_graph_page_opts {
+    const char *title;
+    const char *line; /* below it; NULL: none */
+    int site, layer;  /* open at first */
+    int64_t head;     /* -1: the mean of all */
+    int64_t node;     /* chosen at first; -1: none, and all of the graph is drawn */
+    int64_t hops;
+    uint64_t seed; /* of the layout */
+} heed_graph_page_opts;
+HEED_API bool heed_graph_page(heed_ctx *cx, const char *path, const struct heed_attended *a,
+                              const heed_graph_page_opts *opts);
 
 /* ---- the data beside a picture ---- */
 

@@ -59,13 +59,15 @@ static void make_site(struct attended *a, int i, heed_capture_map *to) {
                                  .queries = of->queries,
                                  .keys = of->keys,
                                  .maps = to,
-                                 .cells = a->cells + (to - a->maps)};
+                                 .cells = a->cells + (to - a->maps),
+                                 .sources = a->sources,
+                                 .targets = a->targets};
     for (int k = i; k < a->n; k++) {
         if (!same_site(a, i, k)) continue;
         a->of[k].sorted = true;
         a->cells[to - a->maps] = a->of[k].cells;
         *to = a->captured[k];
-        if (a->picture) to->layer = site->n_maps;
+        if (a->picture || a->input->graph) to->layer = site->n_maps;
         to++, site->n_maps++;
     }
 }
@@ -95,10 +97,11 @@ static bool capture(struct attended *a, const heed_io *in) {
     if (!heed_capture_begin(cx, &(heed_capture_opts){.byte_cap = SIZE_MAX})) return false;
     const bool was = heed_set_grad(cx, false);
     heed_scope_begin(cx);
-    const bool ok = heed_model_forward(cx, a->model, in, &out) && attend_take_objects(a, &out);
+    bool ok = heed_model_forward(cx, a->model, in, &out) && attend_take_objects(a, &out) && attend_take_nodes(a, &out);
     heed_scope_end(cx, NULL);
     heed_set_grad(cx, was);
     a->captured = capture_take(cx, &a->n);
+    ok = ok && attend_take_edges(a);
     heed_capture_end(cx);
     if (!ok) return false;
     if (a->n == 0)
@@ -116,6 +119,7 @@ static bool attend(struct attended *a) {
         bool (*place)(struct attended *a);
     } kinds[] = {{"pixel_values", attend_read_picture, attend_place_picture},
                  {"input_ids", attend_read_text, attend_place_text},
+                 {"edge_index", attend_read_graph, attend_place_graph},
                  {"x", attend_read_numbers, attend_place_numbers}};
     heed_io in = {0};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -173,5 +177,8 @@ void heed_attended_free(heed_ctx *cx, heed_attended *attended) {
     heed_mem_free(cx, a->sites);
     heed_mem_free(cx, a->names);
     heed_mem_free(cx, a->objects);
+    heed_mem_free(cx, a->predicted);
+    heed_mem_free(cx, a->sources);
+    heed_mem_free(cx, a->targets);
     heed_mem_free(cx, a);
 }

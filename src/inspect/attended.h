@@ -1,5 +1,5 @@
 /* What is behind a heed_attended, and what a kind of input says of the maps that were captured: texts and numbers
- * (attend_text.c), pictures (attend_picture.c). */
+ * (attend_text.c), pictures (attend_picture.c), graphs (attend_graph.c). */
 #ifndef INSPECT_ATTENDED_H
 #define INSPECT_ATTENDED_H
 
@@ -49,6 +49,8 @@ struct attended {
     char (*names)[NAME_ROOM]; /* of sites */
     struct side *sides;       /* the last */
     heed_attended_object *objects;
+    int32_t *predicted;         /* of a graph's nodes */
+    int32_t *sources, *targets; /* of its edges, as the maps have them */
 
     const heed_attend_input *input; /* while it is read, */
     heed_tokenizer *const *tokenizers;
@@ -76,6 +78,13 @@ bool attend_read_numbers(struct attended *a, heed_io *in);
 bool attend_place_numbers(struct attended *a);
 bool attend_read_picture(struct attended *a, heed_io *in);
 bool attend_place_picture(struct attended *a);
+bool attend_read_graph(struct attended *a, heed_io *in);
+bool attend_place_graph(struct attended *a);
+/* What a model says of the nodes of a graph, and the maps of its edges; nothing of other inputs. */
+bool attend_take_nodes(struct attended *a, const heed_io *out);
+bool attend_take_edges(struct attended *a);
+/* Whether the site has such a layer and head (-1: the mean). */
+bool attended_check_layer(heed_ctx *cx, const heed_attended_site *s, int layer, int64_t head);
 /* What the queries of a model that finds objects have found; nothing of other models. */
 bool attend_take_objects(struct attended *a, const heed_io *out);
 

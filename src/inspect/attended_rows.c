@@ -18,9 +18,22 @@ static void add_window_row(const heed_attended_site *s, int layer, int64_t head,
     }
 }
 
+/* Of a graph: what the edges to a node bring. */
+static void add_edges(const heed_attended_site *s, int layer, int64_t head, int64_t node, double times, double *out) {
+    const heed_capture_map *const m = &s->maps[layer];
+    const int64_t low = head < 0 ? 0 : head, high = head < 0 ? m->heads : head + 1;
+    for (int64_t e = 0; e < m->keys; e++)
+        for (int64_t h = low; s->targets[e] == node && h < high; h++)
+            out[s->sources[e]] += times / (double)(high - low) * (double)m->weights[h * m->keys + e];
+}
+
 /* The row of a query: where windows overlap, the mean of those that it is in. */
 static void add_row(const heed_attended_site *s, int layer, int64_t head, int64_t query, double times, double *out) {
     const heed_capture_map *const m = &s->maps[layer];
+    if (s->targets) {
+        add_edges(s, layer, head, query, times, out);
+        return;
+    }
     const int32_t *const cells = s->cells[layer];
     int64_t in = 0;
     if (!cells) {
@@ -40,13 +53,17 @@ static void add_query(const heed_attended_site *s, int layer, int64_t head, int6
     for (int64_t q = low; q < high; q++) add_row(s, layer, head, q, 1 / (double)(high - low), out);
 }
 
+bool attended_check_layer(heed_ctx *cx, const heed_attended_site *s, int layer, int64_t head) {
+    const int64_t heads = s->n_maps > 0 ? s->maps[0].heads : 0;
+    return (layer >= 0 && layer < s->n_maps && head >= -1 && head < heads) ||
+           heed_fail(cx, HEED_ERR_RANGE, "attended: layer %d, head %lld of %d layers of %lld heads", layer,
+                     (long long)head, s->n_maps, (long long)heads);
+}
+
 static bool check(heed_ctx *cx, const heed_attended_site *s, int layer, int64_t head, int64_t query, const void *out) {
     if (heed_failed(cx)) return false;
     if (!s || !out) return heed_fail(cx, HEED_ERR_USAGE, "attended: a site and a place for numbers are needed");
-    const int64_t heads = s->n_maps > 0 ? s->maps[0].heads : 0;
-    if (layer < 0 || layer >= s->n_maps || head < -1 || head >= heads)
-        return heed_fail(cx, HEED_ERR_RANGE, "attended: layer %d, head %lld of %d layers of %lld heads", layer,
-                         (long long)head, s->n_maps, (long long)heads);
+    if (!attended_check_layer(cx, s, layer, head)) return false;
     return (query >= HEED_QUERY_DEFAULT && query < s->queries->n) ||
            heed_fail(cx, HEED_ERR_RANGE, "attended: query %lld of %lld", (long long)query, (long long)s->queries->n);
 }

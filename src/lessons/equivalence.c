@@ -12,12 +12,6 @@ struct pair {
     double apart, mended_apart;     /* largest difference from those by distance */
 };
 
-static double apart(const float *a, const float *b, int64_t n) {
-    double most = 0;
-    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs((double)a[i] - (double)b[i]));
-    return most;
-}
-
 /* The dot product with what is missing given as a mask that adds. */
 static bool mended_weights(struct lesson_run *r, const struct store *s, float *weights) {
     heed_ctx *cx = r->cx;
@@ -46,8 +40,8 @@ static bool compare(struct lesson_run *r, const struct store *s, struct pair *p)
         !store_weights(r, s, &(heed_score_opts){.kind = HEED_SCORE_DISTANCE}, HEED_NORMALISE_SOFTMAX, p->distance) ||
         !mended_weights(r, s, p->mended))
         return false;
-    p->apart = apart(p->dot, p->distance, s->n);
-    p->mended_apart = apart(p->mended, p->distance, s->n);
+    p->apart = numbers_apart(p->dot, p->distance, s->n);
+    p->mended_apart = numbers_apart(p->mended, p->distance, s->n);
     return true;
 }
 

@@ -88,6 +88,12 @@ float *numbers_of(struct lesson_run *r, heed_tensor *t) {
     return out && heed_copy_f32(r->cx, t, out, n) ? out : NULL;
 }
 
+double numbers_apart(const float *a, const float *b, int64_t n) {
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    return most;
+}
+
 bool store_weights(struct lesson_run *r, const struct store *s, const heed_score_opts *score, heed_normaliser how,
                    float *weights) {
     heed_ctx *cx = r->cx;

@@ -24,6 +24,8 @@ bool store_weights(struct lesson_run *r, const struct store *s, const heed_score
                    float *weights);
 /* The numbers of a tensor, in memory of the lesson; NULL when the context has failed. */
 float *numbers_of(struct lesson_run *r, heed_tensor *t);
+/* The largest difference between two lists of n numbers. */
+double numbers_apart(const float *a, const float *b, int64_t n);
 /* Writes a map as a table of query, key, and what it holds. */
 void map_table(struct lesson_run *r, const char *file, const char *const *queries, const char *const *keys,
                const char *what, const float *values, int64_t rows, int64_t cols);

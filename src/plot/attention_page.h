@@ -1,4 +1,5 @@
-/* attention_page.html, picture_page.html and their scripts, as embedded at build time (cmake/embed.cmake). */
+/* attention_page.html, picture_page.html, graph_page.html and their scripts, as embedded at build time
+ * (cmake/embed.cmake). */
 #ifndef PLOT_ATTENTION_PAGE_H
 #define PLOT_ATTENTION_PAGE_H
 
@@ -12,5 +13,9 @@ extern const unsigned char picture_page_html[];
 extern const size_t picture_page_html_size;
 extern const unsigned char picture_page_js[];
 extern const size_t picture_page_js_size;
+extern const unsigned char graph_page_html[];
+extern const size_t graph_page_html_size;
+extern const unsigned char graph_page_js[];
+extern const size_t graph_page_js_size;
 
 #endif

@@ -54,6 +54,13 @@ struct rgb mix(struct rgb a, struct rgb b, double t) {
     return (struct rgb){a.r + t * (b.r - a.r), a.g + t * (b.g - a.g), a.b + t * (b.b - a.b)};
 }
 
+struct rgb class_color(const struct theme *t, int class) {
+    static const struct rgb white = {1, 1, 1}, black = {0, 0, 0};
+    const struct rgb c = t->palette[class % PALETTE];
+    const int round = class / PALETTE % 3;
+    return round == 0 ? c : mix(c, round == 1 ? white : black, 0.4);
+}
+
 /* Violet, blue, teal, green, yellow. The chroma stays within what sRGB can show along the way: teal has least. */
 static struct rgb sequential(double t) {
     static const double chroma[] = {0.110, 0.138, 0.138, 0.102, 0.092, 0.098, 0.116, 0.148, 0.178, 0.184, 0.180};

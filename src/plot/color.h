@@ -22,6 +22,8 @@ struct rgb theme_color(const struct theme *t, heed_color color);         /* colo
 struct rgb map_color(heed_map map, const struct theme *theme, double t); /* t in [0, 1]; beyond is cut */
 struct rgb missing_color(const struct theme *theme);                     /* of cells that hold no number */
 struct rgb mix(struct rgb a, struct rgb b, double t);
+/* Of a class, counted from 0: the palette, then lighter and darker kin of it. */
+struct rgb class_color(const struct theme *t, int class);
 struct rgb readable_on(struct rgb background); /* black or white */
 
 /* The ends of a map's colours: as given, or (both 0) from the values; 0 in the middle of a diverging one. */

@@ -31,14 +31,6 @@ struct tags {
     int64_t placed;
 };
 
-/* The palette, then lighter and darker kin of it. */
-static struct rgb class_color(const struct theme *t, int class) {
-    static const struct rgb white = {1, 1, 1}, black = {0, 0, 0};
-    const struct rgb c = t->palette[class % PALETTE];
-    const int round = class / PALETTE % 3;
-    return round == 0 ? c : mix(c, round == 1 ? white : black, 0.4);
-}
-
 static double overlap(struct rect a, struct rect b) {
     const double w = fmin(a.x + a.w, b.x + b.w) - fmax(a.x, b.x), h = fmin(a.y + a.h, b.y + b.h) - fmax(a.y, b.y);
     return w > 0 && h > 0 ? w * h : 0;

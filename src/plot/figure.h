@@ -18,6 +18,7 @@ enum layer_kind {
     LAYER_HEATMAP,
     LAYER_IMAGES,
     LAYER_NETWORK,
+    LAYER_GRAPH,
     LAYER_WRITING,
 };
 
@@ -32,23 +33,23 @@ struct layer {
     heed_style style; /* label is `text`, colour is settled, alpha is settled */
     char *text;       /* label, words, or the colour bar's label */
     float *x, *y, *z; /* points; bands: y to z; boxes: corners x, four to each; maps and images: y; networks: weights y,
-                       * node values z; writing: points y */
-    int64_t n;        /* points, bars or images */
+                       * node values z; graphs: places x and y, weights z; writing: points y */
+    int64_t n;        /* points, bars, images or nodes */
     double at_x, at_y;  /* of lines and words */
-    int64_t rows, cols; /* of a map, of an image */
+    int64_t rows, cols; /* of a map, of an image; edges and classes of a graph */
     heed_map map;       /* ... and their colours */
-    double low, high;   /* ... and scale, both 0: from the data */
-    bool numbers, no_bar, stretch, weights, own_scales, rgb;
+    double low, high;   /* ... and scale, both 0: from the data; the strongest edge of a graph */
+    bool numbers, no_bar, stretch, weights, own_scales, rgb, directed;
     uint8_t *under; /* RGB, (under_rows, under_cols), below a map; NULL: none */
     int64_t under_rows, under_cols;
     bool smooth;
     int columns;          /* of a grid of images */
     int *sizes, sizes_n;  /* of a network; colours of names; classes of boxes; of writing: points, and how many of them
-                             are given */
+                             are given; of a graph: from and to (rows), then class, true class and mark (n) */
     int most;             /* nodes drawn of one layer */
-    struct names names;   /* bars; points; boxes; rows of a map; titles of images; layers of a network; lines of
-                           * writing */
-    struct names names_2; /* columns of a map; inputs of a network */
+    struct names names;   /* bars; points; boxes; nodes; rows of a map; titles of images; layers of a network; lines
+                           * of writing */
+    struct names names_2; /* columns of a map; inputs of a network; classes of a graph */
     struct names names_3; /* cells of a map; outputs of a network */
 };
 

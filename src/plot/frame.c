@@ -64,6 +64,7 @@ static void add_layer(struct extent *e, const heed_panel *p, const struct layer 
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:
+    case LAYER_GRAPH:
     case LAYER_WRITING:
         break;
     }
@@ -141,9 +142,9 @@ bool frame_begin(struct frame *f, cairo_t *cr, const heed_panel *p, const struct
         f->empty = f->map->n == 0;
     } else if (f->map) {
         f->axes = false;
-        f->empty = f->map->kind == LAYER_IMAGES && f->map->n == 0;
+        f->empty = (f->map->kind == LAYER_IMAGES || f->map->kind == LAYER_GRAPH) && f->map->n == 0;
     }
-    if (f->map && f->map->kind != LAYER_NETWORK && f->map->kind != LAYER_WRITING)
+    if (f->map && f->map->kind <= LAYER_IMAGES)
         f->scale = map_scale(f->map->map, f->map->low, f->map->high, f->map->y,
                              f->map->kind == LAYER_IMAGES ? f->map->n * f->map->rows * f->map->cols : f->map->n);
     f->has_bar = f->map && f->map->kind == LAYER_HEATMAP && !f->map->no_bar && !p->figure->bar;
@@ -329,6 +330,7 @@ void frame_draw(struct frame *f) {
     if (f->map && f->map->kind == LAYER_HEATMAP) draw_heatmap(f);
     if (f->map && f->map->kind == LAYER_IMAGES) draw_images(f);
     if (f->map && f->map->kind == LAYER_NETWORK) draw_network(f);
+    if (f->map && f->map->kind == LAYER_GRAPH) draw_graph(f);
     if (f->map && f->map->kind == LAYER_WRITING) draw_writing(f);
     if (f->axes)
         for (int i = 0; i < f->panel->n; i++) draw_layer(f, &f->panel->layers[i]);

@@ -29,7 +29,7 @@ struct frame {
     cairo_t *cr;
     const heed_panel *panel;
     const struct theme *theme;
-    const struct layer *map; /* the heat map, images, network or writing, if any */
+    const struct layer *map; /* the heat map, images, network, graph or writing, if any */
     struct range scale;      /* of the map's colours */
     struct bar bar;
     bool has_bar;
@@ -59,10 +59,26 @@ void draw_axes_below(struct frame *f);
 void draw_axes_above(struct frame *f);
 void draw_layer(struct frame *f, const struct layer *l); /* all but maps */
 void draw_names(struct frame *f, const struct layer *l);
+/* Names of points (x, y) of the picture, (n), one after the other, each where it hides no point and no name before it;
+ * those for which there is no room are left out. */
+struct naming {
+    struct frame *f;
+    const struct names *names;
+    const int *colors; /* (n) heed_color of each; NULL: all `color` */
+    heed_color color;
+    const double *x, *y;
+    int64_t n;
+    double radius; /* of the points */
+    double size;   /* of the text */
+    int rings;     /* of places to try, from next to the point to further away with a line to it */
+    bool backed;   /* in front of a patch of the background */
+};
+void place_names(const struct naming *of);
 void draw_boxes(struct frame *f, const struct layer *l);
 void draw_heatmap(struct frame *f);
 void draw_images(struct frame *f);
 void draw_network(struct frame *f);
+void draw_graph(struct frame *f);
 void draw_writing(struct frame *f);
 void draw_legend(struct frame *f);
 double legend_beside(struct frame *f); /* the room it needs at the right of a plot of this size; 0: none */

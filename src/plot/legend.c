@@ -89,6 +89,7 @@ static void cover_layer(struct cover *c, const struct layer *l) {
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:
+    case LAYER_GRAPH:
     case LAYER_WRITING:
         break;
     }

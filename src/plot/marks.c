@@ -235,6 +235,7 @@ void draw_layer(struct frame *f, const struct layer *l) {
     case LAYER_HEATMAP:
     case LAYER_IMAGES:
     case LAYER_NETWORK:
+    case LAYER_GRAPH:
     case LAYER_WRITING:
         break;
     }

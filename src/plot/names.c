@@ -4,14 +4,11 @@
 
 #include <math.h>
 
-#define NEAR 4.0 /* points from a point to its name */
 #define STEP 7.0 /* from ring to ring of places further away */
-enum { RINGS = 4, WAYS = 16 };
+#define WAYS 16
 
 struct placing {
-    struct frame *f;
-    const struct layer *l;
-    double *x, *y;      /* (n) where the points are */
+    const struct naming *of;
     struct rect *there; /* (placed) */
     int64_t placed;
 };
@@ -21,13 +18,15 @@ static bool overlap(struct rect a, struct rect b) {
 }
 
 static bool is_free(const struct placing *p, struct rect box) {
-    const struct rect r = p->f->plot;
+    const struct naming *const of = p->of;
+    const struct rect r = of->f->plot;
     if (box.x < r.x + 1 || box.y < r.y + 1 || box.x + box.w > r.x + r.w - 1 || box.y + box.h > r.y + r.h - 1)
         return false;
     for (int64_t i = 0; i < p->placed; i++)
         if (overlap(box, p->there[i])) return false;
-    for (int64_t i = 0; i < p->l->n; i++)
-        if (overlap(box, (struct rect){p->x[i] - 2, p->y[i] - 2, 4, 4})) return false;
+    for (int64_t i = 0; i < of->n; i++)
+        if (overlap(box, (struct rect){of->x[i] - of->radius, of->y[i] - of->radius, 2 * of->radius, 2 * of->radius}))
+            return false;
     return true;
 }
 
@@ -50,35 +49,51 @@ static void draw_leader(struct frame *f, double x, double y, struct rect box, st
 }
 
 static void place(struct placing *p, int64_t i) {
-    const struct layer *l = p->l;
-    const char *name = l->names.at[i];
-    const double size = l->style.size, w = text_width(p->f->cr, name, size, false) + 2, h = size + 1;
-    const struct rgb color = theme_color(p->f->theme, l->sizes ? (heed_color)l->sizes[i] : l->style.color);
-    if (!*name || isnan(p->x[i]) || isnan(p->y[i])) return;
-    for (int ring = 0; ring < RINGS; ring++)
+    const struct naming *const of = p->of;
+    const char *const name = of->names->at[i];
+    const double size = of->size, w = text_width(of->f->cr, name, size, false) + 2, h = size + 1;
+    const struct rgb color = theme_color(of->f->theme, of->colors ? (heed_color)of->colors[i] : of->color);
+    if (!*name || isnan(of->x[i]) || isnan(of->y[i])) return;
+    for (int ring = 0; ring < of->rings; ring++)
         for (int way = 0; way < WAYS; way++) {
-            const struct rect box = box_at(p->x[i], p->y[i], w, h, way, NEAR + ring * STEP);
+            const struct rect box = box_at(of->x[i], of->y[i], w, h, way, of->radius + 2 + ring * STEP);
             if (!is_free(p, box)) continue;
-            if (ring > 0) draw_leader(p->f, p->x[i], p->y[i], box, color);
+            if (ring > 0) draw_leader(of->f, of->x[i], of->y[i], box, color);
             p->there[p->placed++] = box;
-            text_draw(p->f->cr, name, box.x + w / 2, box.y + h / 2, (struct words){size, false, color, 0.5, 0.5, 0});
+            if (of->backed) {
+                set_color(of->f->cr, of->f->theme->background, 0.72);
+                rounded(of->f->cr, box, 2);
+                cairo_fill(of->f->cr);
+            }
+            text_draw(of->f->cr, name, box.x + w / 2, box.y + h / 2, (struct words){size, false, color, 0.5, 0.5, 0});
             return;
         }
 }
 
+void place_names(const struct naming *of) {
+    heed_ctx *const cx = of->f->panel->figure->cx;
+    struct placing p = {.of = of, .there = heed_mem_new(cx, (size_t)of->n * sizeof *p.there + 1)};
+    for (int64_t i = 0; p.there && i < of->n; i++) place(&p, i);
+    heed_mem_free(cx, p.there);
+}
+
 void draw_names(struct frame *f, const struct layer *l) {
     heed_ctx *cx = f->panel->figure->cx;
-    struct placing p = {.f = f, .l = l};
-    p.there = heed_mem_new(cx, (size_t)l->n * sizeof *p.there + 1);
-    p.x = heed_mem_new(cx, (size_t)l->n * 2 * sizeof *p.x + 1);
-    if (p.there && p.x) {
-        p.y = p.x + l->n;
-        for (int64_t i = 0; i < l->n; i++) {
-            p.x[i] = frame_x(f, (double)l->x[i]);
-            p.y[i] = frame_y(f, (double)l->y[i]);
-        }
-        for (int64_t i = 0; i < l->n; i++) place(&p, i);
+    double *const x = heed_mem_new(cx, (size_t)l->n * 2 * sizeof *x + 1), *const y = x + l->n;
+    for (int64_t i = 0; x && i < l->n; i++) {
+        x[i] = frame_x(f, (double)l->x[i]);
+        y[i] = frame_y(f, (double)l->y[i]);
     }
-    heed_mem_free(cx, p.there);
-    heed_mem_free(cx, p.x);
+    if (x)
+        place_names(&(struct naming){.f = f,
+                                     .names = &l->names,
+                                     .colors = l->sizes,
+                                     .color = l->style.color,
+                                     .x = x,
+                                     .y = y,
+                                     .n = l->n,
+                                     .radius = 2,
+                                     .size = l->style.size,
+                                     .rings = 4});
+    heed_mem_free(cx, x);
 }

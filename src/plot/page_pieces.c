@@ -1,7 +1,10 @@
 /* Pieces of pages: see the header. */
+#define _GNU_SOURCE /* memmem */
 #include "plot/page_pieces.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 void page_text(struct buffer *b, const char *text) {
     buffer_put(b, "\"", 1);
@@ -57,4 +60,47 @@ bool page_weights(struct file_writer *file, const float *w, int64_t n, unsigned 
         if (!page_base64(file, bytes, (size_t)count * wide)) return false;
     }
     return true;
+}
+
+void page_member(struct buffer *b, const char *name, const char *text) {
+    if (!text) return;
+    buffer_format(b, "\"%s\":", name);
+    page_text(b, text);
+    buffer_text(b, ",");
+}
+
+bool page_tag(struct file_writer *file, const char *id, int site, int layer) {
+    char text[80];
+    const int n = snprintf(text, sizeof text, "<script type=\"text/plain\" id=\"%s%d-%d\">", id, site, layer);
+    return file_write(file, text, (size_t)n);
+}
+bool page_tag_end(struct file_writer *file) { return file_write(file, "</script>\n", 10); }
+
+static bool write_title(heed_ctx *cx, struct file_writer *file, const struct page_source *page) {
+    struct buffer b = {.cx = cx};
+    buffer_text(&b, "<title>");
+    page_escaped(&b, page->title ? page->title : "Attention");
+    if (page->line) buffer_text(&b, ": "), page_escaped(&b, page->line);
+    const bool ok = buffer_text(&b, "</title>") && file_write(file, b.data, b.size);
+    buffer_free(&b);
+    return ok;
+}
+
+bool page_write(heed_ctx *cx, const char *path, const struct page_source *page) {
+    static const char title_mark[] = "<title>Attention</title>", data_mark[] = "<!-- data -->\n";
+    const unsigned char *const html = page->html, *const end = html + page->html_size;
+    const unsigned char *const title = memmem(html, page->html_size, title_mark, strlen(title_mark));
+    const unsigned char *const data = memmem(html, page->html_size, data_mark, strlen(data_mark));
+    if (!title || !data || title > data)
+        return heed_fail(cx, HEED_ERR_FORMAT, "%s: the page has no place for its data", page->op);
+    const unsigned char *const rest = title + strlen(title_mark), *const foot = data + strlen(data_mark);
+    struct file_writer *const file = file_write_open(cx, path);
+    if (!file) return false;
+    const bool ok = file_write(file, html, (size_t)(title - html)) && write_title(cx, file, page) &&
+                    file_write(file, rest, (size_t)(data - rest)) && page->data(file, page->arg) &&
+                    file_write(file, "<script>\n", 9) && file_write(file, page->script, page->script_size) &&
+                    page_tag_end(file) && file_write(file, foot, (size_t)(end - foot));
+    if (ok && !heed_failed(cx)) return file_write_commit(file);
+    file_write_abort(file);
+    return false;
 }

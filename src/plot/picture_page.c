@@ -1,7 +1,6 @@
 /* Attention over a picture as one HTML file that loads nothing: picture_page.html, with the picture, its weights and
  * the script picture_page.js in it. Maps within windows are written as they were captured, and beside them which patch
  * each of their tokens is. */
-#define _GNU_SOURCE /* memmem */
 #include "heed/attend.h"
 #include "heed/plot.h"
 #include "plot/attention_page.h"
@@ -53,20 +52,13 @@ static bool check(struct page *p) {
 
 /* ---- words ---- */
 
-static void put_member(struct buffer *b, const char *name, const char *text) {
-    if (!text) return;
-    buffer_format(b, "\"%s\":", name);
-    page_text(b, text);
-    buffer_text(b, ",");
-}
-
 /* Sizes of patches are fractions of the picture shown, which is what the first site's patches cover. */
 static void put_site(struct buffer *b, const heed_attended_site *s, const heed_axis *whole) {
     const heed_axis *const at = s->keys;
     const double height = (double)(whole->rows * whole->patch_height),
                  width = (double)(whole->columns * whole->patch_width);
     buffer_text(b, "{");
-    put_member(b, "name", s->name);
+    page_member(b, "name", s->name);
     buffer_format(b, "\"rows\":%lld,\"columns\":%lld,\"high\":%.9g,\"wide\":%.9g,\"first\":%lld,\"names\":[",
                   (long long)at->rows, (long long)at->columns, (double)at->patch_height / height,
                   (double)at->patch_width / width, (long long)at->first);
@@ -98,7 +90,7 @@ static void put_objects(struct buffer *b, const struct page *p) {
         const heed_attended_object *const o = &a->objects[i];
         buffer_format(b, "%s{\"query\":%lld,\"label\":%d,\"score\":%.4f,", i ? ",\n" : "", (long long)o->query,
                       o->label, o->score);
-        put_member(b, "name", o->name);
+        page_member(b, "name", o->name);
         buffer_format(b, "\"box\":[%.6g,%.6g,%.6g,%.6g]}", o->box[0] * wide, o->box[1] * high, o->box[2] * wide,
                       o->box[3] * high);
     }
@@ -108,8 +100,8 @@ static bool write_words(const struct page *p, int64_t height, int64_t width) {
     struct buffer b = {.cx = p->cx};
     const heed_picture_page_opts *const o = &p->opts;
     buffer_text(&b, "<script type=\"application/json\" id=\"data\">\n{");
-    put_member(&b, "title", o->title);
-    put_member(&b, "line", o->line);
+    page_member(&b, "title", o->title);
+    page_member(&b, "line", o->line);
     buffer_format(
         &b,
         "\"width\":%lld,\"height\":%lld,\"scale\":%u,\"most\":%.9g,\"start\":{\"site\":%d,\"layer\":%d,\"head\":%lld,"
@@ -128,21 +120,14 @@ static bool write_words(const struct page *p, int64_t height, int64_t width) {
 
 /* ---- the picture and the weights ---- */
 
-static bool tag(const struct page *p, const char *id, int site, int layer) {
-    char text[80];
-    const int n = snprintf(text, sizeof text, "<script type=\"text/plain\" id=\"%s%d-%d\">", id, site, layer);
-    return file_write(p->file, text, (size_t)n);
-}
-static bool end_tag(const struct page *p) { return file_write(p->file, "</script>\n", 10); }
-
 static bool write_picture(const struct page *p) {
     heed_image view = {0};
     size_t size = 0;
     unsigned char *jpeg = NULL;
     if (heed_attended_view(p->cx, p->a, 0, VIEW, &view))
         jpeg = heed_image_encode(p->cx, &view, HEED_IMAGE_JPEG, QUALITY, &size);
-    const bool ok = jpeg && write_words(p, view.height, view.width) && tag(p, "picture", 0, 0) &&
-                    page_base64(p->file, jpeg, size) && end_tag(p);
+    const bool ok = jpeg && write_words(p, view.height, view.width) && page_tag(p->file, "picture", 0, 0) &&
+                    page_base64(p->file, jpeg, size) && page_tag_end(p->file);
     heed_mem_free(p->cx, jpeg);
     heed_image_free(p->cx, &view);
     return ok;
@@ -163,11 +148,12 @@ static bool write_weights(const struct page *p) {
         for (int l = 0; l < p->a->sites[i].n_maps; l++) {
             const int32_t *const cells = p->a->sites[i].cells[l];
             const heed_capture_map *const m = &p->a->sites[i].maps[l];
-            if (!tag(p, "w", i, l) ||
+            if (!page_tag(p->file, "w", i, l) ||
                 !page_weights(p->file, m->weights, m->batch * m->heads * m->rows * m->keys, p->scale, p->most) ||
-                !end_tag(p))
+                !page_tag_end(p->file))
                 return false;
-            if (cells && (!tag(p, "c", i, l) || !write_cells(p, cells, m->batch * m->rows) || !end_tag(p)))
+            if (cells &&
+                (!page_tag(p->file, "c", i, l) || !write_cells(p, cells, m->batch * m->rows) || !page_tag_end(p->file)))
                 return false;
         }
     return true;
@@ -175,40 +161,24 @@ static bool write_weights(const struct page *p) {
 
 /* ---- the page ---- */
 
-static const char title_mark[] = "<title>Attention</title>", data_mark[] = "<!-- data -->\n";
-
-static bool write_title(const struct page *p) {
-    struct buffer b = {.cx = p->cx};
-    buffer_text(&b, "<title>");
-    page_escaped(&b, p->opts.title ? p->opts.title : "Attention");
-    if (p->opts.line) buffer_text(&b, ": "), page_escaped(&b, p->opts.line);
-    const bool ok = buffer_text(&b, "</title>") && file_write(p->file, b.data, b.size);
-    buffer_free(&b);
-    return ok;
-}
-
-static bool write_script(const struct page *p) {
-    return file_write(p->file, "<script>\n", 9) && file_write(p->file, picture_page_js, picture_page_js_size) &&
-           end_tag(p);
+static bool write_data(struct file_writer *file, void *arg) {
+    struct page *const p = arg;
+    p->file = file;
+    return write_picture(p) && write_weights(p);
 }
 
 bool heed_picture_page(heed_ctx *cx, const char *path, const heed_attended *a, const heed_picture_page_opts *opts) {
     if (heed_failed(cx)) return false;
     struct page p = {.cx = cx, .a = a, .opts = {.head = -1, .query = -1}};
     if (opts) p.opts = *opts;
-    if (!check(&p)) return false;
-    const unsigned char *const html = picture_page_html, *const end = html + picture_page_html_size;
-    const unsigned char *const title = memmem(html, picture_page_html_size, title_mark, strlen(title_mark));
-    const unsigned char *const data = memmem(html, picture_page_html_size, data_mark, strlen(data_mark));
-    if (!title || !data || title > data)
-        return heed_fail(cx, HEED_ERR_FORMAT, "%s: the page has no place for its data", op);
-    const unsigned char *const rest = title + strlen(title_mark), *const foot = data + strlen(data_mark);
-    p.file = file_write_open(cx, path);
-    if (!p.file) return false;
-    const bool ok = file_write(p.file, html, (size_t)(title - html)) && write_title(&p) &&
-                    file_write(p.file, rest, (size_t)(data - rest)) && write_picture(&p) && write_weights(&p) &&
-                    write_script(&p) && file_write(p.file, foot, (size_t)(end - foot));
-    if (ok && !heed_failed(cx)) return file_write_commit(p.file);
-    file_write_abort(p.file);
-    return false;
+    return check(&p) && page_write(cx, path,
+                                   &(struct page_source){.html = picture_page_html,
+                                                         .html_size = picture_page_html_size,
+                                                         .script = picture_page_js,
+                                                         .script_size = picture_page_js_size,
+                                                         .op = op,
+                                                         .title = p.opts.title,
+                                                         .line = p.opts.line,
+                                                         .data = write_data,
+                                                         .arg = &p});
 }

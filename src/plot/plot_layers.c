@@ -18,14 +18,15 @@ void layer_free(heed_ctx *cx, struct layer *l) {
 
 static bool is_map(enum layer_kind kind) { return kind >= LAYER_HEATMAP; }
 
-/* Maps, images, networks and writing each rule their panel, so there is one of them at most. */
+/* Maps, images, networks, graphs and writing each rule their panel, so there is one of them at most. */
 static bool may_stand(const heed_panel *p, const struct layer *l) {
     heed_ctx *cx = p->figure->cx;
     if (p->n >= MAX_LAYERS) return heed_fail(cx, HEED_ERR_RANGE, "panel: more than %d layers", MAX_LAYERS);
     for (int i = 0; i < p->n; i++) {
         const enum layer_kind there = p->layers[i].kind;
         if (is_map(there) && is_map(l->kind))
-            return heed_fail(cx, HEED_ERR_USAGE, "panel: a heat map, images, a network or writing is there already");
+            return heed_fail(cx, HEED_ERR_USAGE,
+                             "panel: a heat map, images, a network, a graph or writing is there already");
         if ((there == LAYER_BARS && l->kind == LAYER_HBARS) || (there == LAYER_HBARS && l->kind == LAYER_BARS))
             return heed_fail(cx, HEED_ERR_USAGE, "panel: bars cannot both stand and lie");
     }

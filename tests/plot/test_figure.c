@@ -363,7 +363,7 @@ static void bad_input(void **state) {
     p = one(&f);
     heed_panel_heatmap(p, v, 2, 2, NULL);
     heed_panel_images(p, v, 1, 2, 2, NULL);
-    refuses(f, "panel: a heat map, images, a network or writing is there already");
+    refuses(f, "panel: a heat map, images, a network, a graph or writing is there already");
     p = one(&f);
     heed_panel_bars(p, NULL, v, 4, NULL);
     heed_panel_hbars(p, NULL, v, 4, NULL);

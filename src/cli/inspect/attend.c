@@ -1,11 +1,12 @@
-/* heed attend: a model's attention weights on a text or a picture, in the terminal, as figures, as numbers, as a page.
- */
+/* heed attend: a model's attention weights on a text, a picture or a graph, in the terminal, as figures, as numbers, as
+ * a page. */
 #include "cli/inspect/attend.h"
 #include "cli/core/figure_options.h"
 #include "cli/use/handwriting.h"
 #include "cli/use/use_pictures.h"
 #include "io/text.h"
 #include "kernel/reduce.h"
+#include "task/nodes/graph_fields.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,15 @@ static const heed_field options[] = {
     {.name = "threshold", .kind = HEED_FIELD_NUMBER, .standard = "0.5", .value = "P", .high = 1,
      .help = "of a model that finds objects: those with a higher score are shown, each with what its query looks at"},
     {.name = "smooth", .help = "of a picture: weights between patches are interpolated"},
+    {.name = "data", .letter = 'd', .kind = HEED_FIELD_FILE, .value = "PATH",
+     .help = "of a model of graphs: the graph, a directory with nodes.tsv and edges.tsv, or an .npz file"},
+    {.name = "graph-tables", .kind = HEED_FIELD_TABLE, .table = graph_fields},
+    {.name = "node", .letter = 'n', .kind = HEED_FIELD_TEXT, .value = "NAME",
+     .help = "of a graph: what this node attends to, and in pictures what lies around it"},
+    {.name = "hops", .kind = HEED_FIELD_INT, .value = "N", .high = 1e6,
+     .help = "so many edges around it; without it as many as the model has layers"},
+    {.name = "top", .kind = HEED_FIELD_INT, .standard = "20", .value = "N", .low = 1, .high = 1e9,
+     .help = "of a graph without --node: so many edges, the largest weights first"},
     {.name = "png", .kind = HEED_FIELD_FILE, .value = "FILE",
      .help = "a picture: one head with --layer and --head, else all of the site"},
     {.name = "pictures", .kind = HEED_FIELD_TABLE, .table = picture_options},
@@ -129,6 +139,7 @@ static bool choose(struct attend_choice *c) {
     if (c->head >= heads)
         return heed_fail(cx, HEED_ERR_USAGE, "attend: --head %lld: %s%s has %lld head%s, counted from 0",
                          (long long)c->head, s->name, behind(c), (long long)heads, heads == 1 ? "" : "s");
+    if (attend_over_graph(c)) return attend_choose_node(c);
     return !attend_over_picture(c) || attend_choose_query(c);
 }
 
@@ -142,7 +153,7 @@ static heed_attention_look look_of(const struct attend_choice *c) {
                                  .first_head = c->head < 0 ? 0 : c->head};
 }
 
-static int columns_of(const char *text) {
+int attend_columns(const char *text) {
     int n = 0;
     for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
     return n;
@@ -151,14 +162,14 @@ static int columns_of(const char *text) {
 /* For each query the key of largest weight; lines are broken between queries. */
 static void print_most(const heed_axis *queries, const heed_axis *keys, const float *weights, int width) {
     static const char lead[] = "Largest weights: ";
-    int at = columns_of(lead);
+    int at = attend_columns(lead);
     fputs(lead, stdout);
     for (int64_t i = 0; i < queries->n; i++) {
         const float *w = weights + i * keys->n;
         const char *next = queries->next_labels ? queries->next_labels[i] : "", *arrow = *next ? " \u2192 " : "";
         const int64_t best = kernel_best(w, keys->n);
-        const int wide =
-            columns_of(queries->labels[i]) + columns_of(arrow) + columns_of(next) + columns_of(keys->labels[best]) + 9;
+        const int wide = attend_columns(queries->labels[i]) + attend_columns(arrow) + attend_columns(next) +
+                         attend_columns(keys->labels[best]) + 9;
         const bool full = i > 0 && at + wide > width;
         printf("%s%s%s%s: %s %.2f",
                full ? ",\n  "
@@ -262,14 +273,19 @@ static void print_json(const struct attend_choice *c) {
     heed_picture_sheet of = range_of(c);
     if (objects) of.layers = 1, of.first_layer = attend_layer(c);
     const heed_json doc = heed_json_new(cx, "attention");
-    (attend_over_picture(c) ? attend_put_query : put_texts)(c, doc);
+    if (attend_over_graph(c))
+        heed_json_put_text(cx, doc, "site", attend_site(c)->name);
+    else
+        (attend_over_picture(c) ? attend_put_query : put_texts)(c, doc);
     const heed_json layers = heed_json_put_array(cx, doc, "layers"), heads = heed_json_put_array(cx, doc, "heads");
     for (int l = 0; l < of.layers; l++)
         heed_json_put_int(cx, layers, NULL, attend_site(c)->maps[of.first_layer + l].layer);
     for (int64_t h = 0; h < of.heads && !c->rollout; h++) heed_json_put_int(cx, heads, NULL, of.first_head + h);
-    if (!attend_over_picture(c))
+    if (!attend_over_picture(c) && !attend_over_graph(c))
         print_with_maps(c, doc, &of);
-    else if (objects ? attend_put_objects(c, doc) : attend_put_maps(c, doc, &of))
+    else if (attend_over_graph(c) ? attend_put_graph(c, doc, &of)
+             : objects            ? attend_put_objects(c, doc)
+                                  : attend_put_maps(c, doc, &of))
         json_answer(cx, stdout, doc, 0);
     heed_json_free(doc);
 }
@@ -308,8 +324,17 @@ static bool draw(const struct attend_choice *c, heed_figure *f, const heed_pictu
     return ok;
 }
 
+static bool write_graph(const struct attend_choice *c) {
+    char what[256];
+    heed_figure *const f = attend_draw_graph(c, what, sizeof what);
+    const bool ok = f && pictures_write(c->o, f, what);
+    heed_figure_free(f);
+    return ok;
+}
+
 static bool write_figures(const struct attend_choice *c) {
     if (!pictures_asked(c->o)) return true;
+    if (attend_over_graph(c)) return write_graph(c);
     heed_picture_sheet sheet = range_of(c);
     sheet.mean = attend_over_picture(c) && c->layer >= 0 && sheet.heads > 1; /* of one layer over a picture */
     sheet.heads += sheet.mean;
@@ -382,11 +407,14 @@ static bool write_page(const struct attend_choice *c) {
     char title[128], what[96];
     snprintf(title, sizeof title, "Attention of %s", escaped(c->a->dir).s);
     snprintf(what, sizeof what, "all %s; open it in a browser",
-             !attend_over_picture(c)                      ? "sites, layers and heads"
+             attend_over_graph(c)                         ? "layers, heads and nodes"
+             : !attend_over_picture(c)                    ? "sites, layers and heads"
              : c->a->found->n_objects > 0                 ? "layers, heads and queries"
              : s->queries != s->keys && s->queries->n > 1 ? "heads and latents"
                                                           : "layers, heads and patches");
-    return (attend_over_picture(c) ? attend_write_picture_page : write_text_page)(c, path, title) &&
+    return (attend_over_graph(c)     ? attend_write_graph_page
+            : attend_over_picture(c) ? attend_write_picture_page
+                                     : write_text_page)(c, path, title) &&
            pictures_report(c->o, path, what);
 }
 
@@ -394,27 +422,13 @@ static void print(const struct attend_choice *c) {
     if (option_flag(c->o, "json"))
         print_json(c);
     else if (!option_flag(c->o, "quiet") && !pictures_take_standard(c->o))
-        (!attend_over_picture(c)   ? print_map
+        (attend_over_graph(c)      ? attend_print_graph
+         : !attend_over_picture(c) ? print_map
          : attend_shows_objects(c) ? attend_print_objects
                                    : attend_print_picture)(c);
 }
 
 /* ---- the command ---- */
-
-/* Whether the options, and TEXT, are for what the model takes; false after saying which is not. */
-static bool suits(const struct options *o, const heed_model *model) {
-    static const char *const wrong_for[2][6] = {{"rollout", "patch", "latent", "smooth", "threshold", NULL},
-                                                {"target", "pair", "words", NULL}};
-    const bool picture = heed_model_takes(model, "pixel_values");
-    for (int i = 0; wrong_for[picture][i]; i++) {
-        const char *const wrong = wrong_for[picture][i];
-        if (!option_given(o, wrong)) continue;
-        cli_error(EXIT_USAGE, "attend: --%s is for models of %s, which %s is not", wrong, picture ? "text" : "pictures",
-                  escaped(options_word(o, 0)).s);
-        return false;
-    }
-    return picture || !pictures_given(o);
-}
 
 static int attend(const struct options *o) {
     heed_ctx *const cx = options_open(o);
@@ -423,10 +437,13 @@ static int attend(const struct options *o) {
     struct attend_choice c = {.a = &a, .o = o};
     int status = EXIT_DONE;
     bool writes = false; /* what it has not learnt to write is no wrong use */
-    const struct attend_given given = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target"),
-                                       option_flag(o, "words")};
+    const struct attend_given given = {.options = o,
+                                       .text = options_word(o, 1),
+                                       .pair = option_text(o, "pair"),
+                                       .target = option_text(o, "target"),
+                                       .words = option_flag(o, "words")};
     if (attend_load(cx, options_word(o, 0), &a)) {
-        if (!suits(o, a.model))
+        if (!attend_suits(o, a.model))
             status = EXIT_USAGE;
         else if ((writes = heed_model_takes(a.model, "strokes")))
             status = handwriting_attend(o, cx, a.model);
@@ -439,27 +456,18 @@ static int attend(const struct options *o) {
     return wrong ? EXIT_USAGE : status;
 }
 
-/* Whether standard input is one of the texts at most; false after saying that it is not. */
-static bool reads_once(const struct options *o) {
-    const char *const read[] = {options_word(o, 1), option_text(o, "pair"), option_text(o, "target")};
-    int standard = 0;
-    for (int i = 0; i < 3; i++) standard += read[i] && strcmp(read[i], "-") == 0;
-    if (standard > 1) cli_error(EXIT_USAGE, "attend: standard input can be the text or the target, not both");
-    return standard <= 1;
-}
-
 static int run(int argc, char **argv) {
-    struct options *o = options_read("attend", options, argc, argv, 2, 2, "DIR TEXT or PICTURE");
+    struct options *o = options_read("attend", options, argc, argv, 1, 2, ATTEND_WORDS);
     if (!o) return EXIT_USAGE;
-    const int status = pictures_fit(o) && reads_once(o) ? attend(o) : EXIT_USAGE;
+    const int status = pictures_fit(o) && attend_one_input(o) && attend_reads_once(o) ? attend(o) : EXIT_USAGE;
     options_free(o);
     return status;
 }
 
 const struct command attend_command = {
     .name = "attend",
-    .summary = "the attention weights of a model on a text or a picture",
-    .words = "DIR TEXT|PICTURE",
+    .summary = "the attention weights of a model on a text, a picture or a graph",
+    .words = "DIR [TEXT|PICTURE]",
     .about =
         "Reads TEXT (- is a line of standard input) with the model of DIR and shows which token attends to which: in "
         "the terminal one head, or the mean of a layer's heads; with --png, --svg or --pdf a picture; with --html a "
@@ -480,7 +488,13 @@ const struct command attend_command = {
         "in numbers. Swin's windows lie where they are in the picture; its sites are its stages, as 'stage 2'. "
         "A model that finds objects (DETR, Conditional DETR, Table Transformer, YOLOS) is shown with what the query of "
         "each object looks at: a sheet, and a page where a click on a box shows its query's map; --latent shows one "
-        "query in every layer and head.",
+        "query in every layer and head.\n\n"
+        "A model of graphs (GAT, GATv2) is given one by --edges and --nodes or by --data, as in training, and is shown "
+        "with the weight of every edge: a table of the largest, or with --node of all that lead to one node; a picture "
+        "laid out by forces, nodes in the colours of the classes that the model predicts, a ring where the label is "
+        "another, edges by weight; a page where a node under the pointer shows what it attends to. Weights of an "
+        "edge go from its source to its target, which attends to it; those that come to a node sum to 1. --npy is "
+        "(layers, heads, targets, sources).",
     .options = options,
     .examples =
         "heed attend en-de \"the animal didn't cross the street because it was too tired\"\n"
@@ -493,6 +507,8 @@ const struct command attend_command = {
         "heed attend vit photo.jpg --png heads.png --html photo.html\n"
         "heed attend vit photo.jpg --rollout --smooth --png rollout.png\n"
         "heed attend vit photo.jpg --layer 5 --head 0 --patch 3,7 --png patch.png\n"
-        "heed attend detr street.jpg --png queries.png --html queries.html\n",
+        "heed attend detr street.jpg --png queries.png --html queries.html\n"
+        "heed attend gat --nodes nodes.tsv --edges edges.tsv --png graph.png --html graph.html\n"
+        "heed attend gat --data cora --node 35 --hops 2 --layer 0 --png around.png\n",
     .run = run,
 };

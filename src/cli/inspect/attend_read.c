@@ -1,8 +1,10 @@
 /* From the command line to the attention of a model. */
 #include "cli/inspect/attend.h"
+#include "heed/graph_model.h"
 #include "heed/vision.h"
 #include "io/text.h"
 #include "model/core/directory.h"
+#include "task/nodes/graph_fields.h"
 #include <string.h>
 
 /* A sentence, or rows as they are. */
@@ -65,8 +67,26 @@ static bool read_picture(struct attend *a, const char *path) {
     return a->found || heed_fail_in(a->cx, "%s", escaped(path).s);
 }
 
+/* With the labels that it may have, where the model's classes have names. */
+static bool read_graph(struct attend *a, const struct options *o) {
+    heed_ctx *const cx = a->cx;
+    const char *const nodes = option_text(o, "nodes"), *const path = nodes ? nodes : option_text(o, "data");
+    heed_graph_data *const like = heed_graph_model_data(cx, a->model);
+    if (like) {
+        const heed_graph_data_opts opts = {
+            .whole = like->whole, .directed = like->directed, .like = like, .unlabelled = !like->class_names};
+        a->graph = graph_fields_load(cx, options_values(o), path, &opts);
+    }
+    heed_graph_data_free(cx, like);
+    if (!a->graph || (!heed_graph_model_prepare(cx, a->model, a->graph) && !heed_fail_in(cx, "%s", escaped(path).s)))
+        return false;
+    a->found = heed_attend(cx, a->model, NULL, &(heed_attend_input){.graph = a->graph});
+    return a->found != NULL;
+}
+
 bool attend_read(struct attend *a, const struct attend_given *given) {
     heed_ctx *const cx = a->cx;
+    if (heed_model_takes(a->model, "edge_index")) return read_graph(a, given->options);
     if (heed_model_takes(a->model, "pixel_values")) return read_picture(a, given->text);
     const bool reads_text = heed_model_takes(a->model, "input_ids");
     if (reads_text && !directory_load_tokenizers(cx, a->dir, a->tokenizers)) return false;
@@ -90,6 +110,7 @@ bool attend_read(struct attend *a, const struct attend_given *given) {
 void attend_close(struct attend *a) {
     heed_attended_free(a->cx, a->found);
     heed_image_free(a->cx, &a->picture);
+    heed_graph_data_free(a->cx, a->graph);
     for (int i = 0; i < 3; i++) heed_string_free(a->cx, &a->text[i]);
     directory_free_tokenizers(a->cx, a->tokenizers);
     heed_model_free(a->cx, a->model);

@@ -50,8 +50,8 @@ bool autoencoder_learn(struct lesson_run *r, heed_model *model, const struct aut
     const heed_corruption *const how = &c->corruption;
     const bool denoises = how->noise > 0 || how->mask > 0;
     const int64_t shape[] = {BATCH, of.channels, of.height, of.width};
-    float *const clean = lesson_room(r, 2 * BATCH * of.numbers, sizeof *clean), *const given =
-                                                                                    clean + BATCH * of.numbers;
+    float *const clean = lesson_room(r, BATCH * of.numbers, sizeof *clean);
+    float *const given = lesson_room(r, BATCH * of.numbers, sizeof *given);
     heed_trainer *const t = new_trainer(cx, heed_model_params(model), c->lr > 0 ? c->lr : 3e-3, c->steps);
     int64_t rows[BATCH];
     heed_set_training(cx, true);

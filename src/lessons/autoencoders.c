@@ -7,7 +7,7 @@
 enum { BATCH = 128, JUDGE_STEPS = 1500, QUICK = 500, JUDGE_HIDDEN = 128, ANSWERS = DIGIT_KINDS + 1 };
 enum { ROWS = 801, CORRUPTION, JUDGE_ROWS, JUDGE_DICE, JUDGE_NOISE }; /* streams of random numbers */
 
-bool digits_draw(struct lesson_run *r, uint64_t seed, int64_t n, struct digit_set *d) {
+static bool digits_draw(struct lesson_run *r, uint64_t seed, int64_t n, struct digit_set *d) {
     heed_data *const data = heed_data_digits(r->cx, seed, n);
     *d = (struct digit_set){n, lesson_room(r, n * DIGIT_PIXELS, sizeof *d->x), lesson_room(r, n, sizeof *d->label)};
     if (data && d->x && d->label) {
@@ -50,12 +50,12 @@ bool autoencoder_learn(struct lesson_run *r, heed_model *model, const struct aut
     const heed_corruption *const how = &c->corruption;
     const bool denoises = how->noise > 0 || how->mask > 0;
     const int64_t shape[] = {BATCH, of.channels, of.height, of.width};
-    float *const clean = lesson_room(r, 2 * BATCH * of.numbers, sizeof *clean), *const given =
-                                                                                    clean + BATCH * of.numbers;
+    float *const clean = lesson_room(r, BATCH * of.numbers, sizeof *clean);
+    float *const given = lesson_room(r, BATCH * of.numbers, sizeof *given);
     heed_trainer *const t = new_trainer(cx, heed_model_params(model), c->lr > 0 ? c->lr : 3e-3, c->steps);
     int64_t rows[BATCH];
     heed_set_training(cx, true);
-    for (int64_t step = 0; t && clean && step < c->steps && !heed_failed(cx); step++) {
+    for (int64_t step = 0; t && clean && given && step < c->steps && !heed_failed(cx); step++) {
         heed_io in = {.loss_only = true}, out = {0};
         draw_rows(r->seed, ROWS, step, c->n, rows);
         for (int64_t i = 0; i < BATCH; i++) {
@@ -121,7 +121,7 @@ static int32_t draw_example(struct lesson_run *r, const struct digit_set *d, int
     return label;
 }
 
-bool judge_open(struct lesson_run *r, const struct digit_set *d, struct judge *j) {
+static bool judge_learn(struct lesson_run *r, const struct digit_set *d, struct judge *j) {
     heed_ctx *const cx = r->cx;
     const int64_t sizes[] = {DIGIT_PIXELS, JUDGE_HIDDEN, ANSWERS};
     float *const x = lesson_room(r, (int64_t)BATCH * DIGIT_PIXELS, sizeof *x);
@@ -146,6 +146,11 @@ bool judge_open(struct lesson_run *r, const struct digit_set *d, struct judge *j
     lesson_progress(r, "", 1, 1);
     heed_trainer_free(cx, t);
     return !heed_failed(cx);
+}
+
+bool digits_open(struct lesson_run *r, struct digit_set *train, struct digit_set *test, struct judge *j) {
+    return digits_draw(r, r->seed, DIGIT_EXAMPLES, train) && digits_draw(r, r->seed + 1000003, DIGIT_TESTS, test) &&
+           judge_learn(r, train, j);
 }
 
 void judge_close(struct lesson_run *r, struct judge *j) {

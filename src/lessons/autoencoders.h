@@ -6,6 +6,7 @@
 #include "heed/autoencode.h"
 #include "lessons/lesson.h"
 
+enum { DIGIT_EXAMPLES = 12000, DIGIT_TESTS = 1000 };
 enum { DIGIT_SIDE = 28, DIGIT_PIXELS = DIGIT_SIDE * DIGIT_SIDE, DIGIT_KINDS = 10, NO_DIGIT = DIGIT_KINDS };
 
 /* Digits that heed draws: x (n, DIGIT_PIXELS) from 0 to 1. */
@@ -14,7 +15,6 @@ struct digit_set {
     float *x;
     int32_t *label;
 };
-bool digits_draw(struct lesson_run *r, uint64_t seed, int64_t n, struct digit_set *d);
 
 /* ---- autoencoders ---- dense, of digits */
 
@@ -43,9 +43,10 @@ struct judge {
     heed_params *params;
     heed_mlp mlp;
 };
-/* Always make it, and close it whether it was made or not. */
-bool judge_open(struct lesson_run *r, const struct digit_set *d, struct judge *j);
 void judge_close(struct lesson_run *r, struct judge *j);
+
+/* Draws DIGIT_EXAMPLES to learn from and DIGIT_TESTS others; the judge learns. It is to be closed in any case. */
+bool digits_open(struct lesson_run *r, struct digit_set *train, struct digit_set *test, struct judge *j);
 
 struct verdict {
     double legible; /* the share of pictures that show a digit */

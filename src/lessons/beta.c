@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 1400, EXAMPLES = 12000, TESTS = 1000, LATENT = 8, BETAS = 6, SHOWN = 12, STREAM_SAMPLES = 921 };
+enum { STEPS = 1400, TESTS = DIGIT_TESTS, LATENT = 8, BETAS = 6, SHOWN = 12, STREAM_SAMPLES = 921 };
 static const double betas[BETAS] = {0.0001, 0.003, 0.03, 0.1, 0.3, 3};
 #define USED 0.05 /* nats that a number of the code says at least, to count as used */
 
@@ -229,9 +229,7 @@ static void run(struct lesson_run *r) {
     s->log_sigma = lesson_room(r, (int64_t)TESTS * LATENT, sizeof *s->log_sigma);
     s->z = lesson_room(r, (int64_t)TESTS * LATENT, sizeof *s->z);
     s->x = lesson_room(r, (int64_t)TESTS * DIGIT_PIXELS, sizeof *s->x);
-    if (!heed_failed(r->cx) && digits_draw(r, r->seed, EXAMPLES, &s->train) &&
-        digits_draw(r, r->seed + 1000003, TESTS, &s->test) && judge_open(r, &s->train, &s->judge))
-        study(r, s, o);
+    if (!heed_failed(r->cx) && digits_open(r, &s->train, &s->test, &s->judge)) study(r, s, o);
     judge_close(r, &s->judge);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { POINTS = 400, SIZES = 10, STREAM_POINTS = 911 };
-enum { STEPS = 1300, EXAMPLES = 12000, TESTS = 1000, CODES = 3, LONGEST = 64, WALK = 8 };
+enum { STEPS = 1300, TESTS = DIGIT_TESTS, CODES = 3, LONGEST = 64, WALK = 8 };
 enum { PLAIN, VARIATIONAL, KINDS };
 enum { REBUILT, MIXED, MIDDLE, CIRCLE, PLACES };
 #define BETA 0.03
@@ -324,9 +324,7 @@ static void run(struct lesson_run *r) {
     s->codes = lesson_room(r, (int64_t)TESTS * LONGEST, sizeof *s->codes);
     s->z = lesson_room(r, (int64_t)TESTS * LONGEST, sizeof *s->z);
     s->x = lesson_room(r, (int64_t)TESTS * DIGIT_PIXELS, sizeof *s->x);
-    if (!heed_failed(r->cx) && digits_draw(r, r->seed, EXAMPLES, &s->train) &&
-        digits_draw(r, r->seed + 1000003, TESTS, &s->test) && judge_open(r, &s->train, &s->judge))
-        study(r, s, o);
+    if (!heed_failed(r->cx) && digits_open(r, &s->train, &s->test, &s->judge)) study(r, s, o);
     judge_close(r, &s->judge);
 }
 

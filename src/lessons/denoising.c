@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 1300, EXAMPLES = 12000, TESTS = 1000, LATENT = 64, SHOWN = 10 };
+enum { STEPS = 1300, TESTS = DIGIT_TESTS, LATENT = 64, SHOWN = 10 };
 enum { CURVE = 1500, TRIED = 500, GRID = 21, AGAIN = 4, STREAM_CURVE = 931, STREAM_TRIED };
 enum { AS_IS, NOISY, MASKED, MODELS };
 enum { GIVEN, MEAN, RESTORED, WAYS = RESTORED + MODELS };
@@ -448,9 +448,7 @@ static void run(struct lesson_run *r) {
     for (int k = 0; k < MODELS; k++) s->given[k] = lesson_room(r, (int64_t)TESTS * DIGIT_PIXELS, sizeof *s->y);
     s->y = lesson_room(r, (int64_t)TESTS * DIGIT_PIXELS, sizeof *s->y);
     s->answers = lesson_room(r, TESTS, sizeof *s->answers);
-    if (!heed_failed(r->cx) && digits_draw(r, r->seed, EXAMPLES, &s->train) &&
-        digits_draw(r, r->seed + 1000003, TESTS, &s->test) && judge_open(r, &s->train, &s->judge))
-        show_pictures(r, s, o);
+    if (!heed_failed(r->cx) && digits_open(r, &s->train, &s->test, &s->judge)) show_pictures(r, s, o);
     for (int k = 0; k < MODELS; k++) heed_model_free(r->cx, s->model[k]);
     judge_close(r, &s->judge);
 }

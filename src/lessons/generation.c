@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEPS = 2500, PLANE_STEPS = 900, EXAMPLES = 12000, TESTS = 1000, LATENT = 8, SHOWN = 32, NOISES = 4, GRID = 13 };
+enum { STEPS = 2500, PLANE_STEPS = 900, TESTS = DIGIT_TESTS, LATENT = 8, SHOWN = 32, NOISES = 4, GRID = 13 };
 enum { PLAIN, VARIATIONAL, KINDS };
 enum { STREAM_SAMPLES = 901, STREAM_NOISE };
 #define BETA   0.03
@@ -328,8 +328,7 @@ static void run(struct lesson_run *r) {
     s->x = lesson_room(r, (int64_t)TESTS * DIGIT_PIXELS, sizeof *s->x);
     s->answers = lesson_room(r, TESTS, sizeof *s->answers);
     s->first = lesson_room(r, TESTS, sizeof *s->first);
-    if (!heed_failed(r->cx) && digits_draw(r, r->seed, EXAMPLES, &s->train) &&
-        digits_draw(r, r->seed + 1000003, TESTS, &s->test) && judge_open(r, &s->train, &s->judge) &&
+    if (!heed_failed(r->cx) && digits_open(r, &s->train, &s->test, &s->judge) &&
         judge_ask(r, &s->judge, s->test.x, TESTS, NULL, &s->baseline))
         study(r, s, o);
     judge_close(r, &s->judge);

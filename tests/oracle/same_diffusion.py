@@ -53,9 +53,10 @@ def steps(r, rows):
 
 def body(r, downs, ups, groups, stages):
     """Keys that both U-Nets have."""
+    channels = [groups * r.randint(2, 4) for _ in range(stages)]
     return dict(down_block_types=[r.choice(downs) for _ in range(stages)], up_block_types=[r.choice(ups) for _ in range(stages)],
-                block_out_channels=[groups * r.randint(2, 4) for _ in range(stages)], norm_num_groups=groups) | some(
-        r, in_channels=[1, 3, 5], out_channels=[1, 2, 6], center_input_sample=[True], freq_shift=[0, 1], flip_sin_to_cos=[False], act_fn=ACTS, dropout=[0.1],
+                block_out_channels=channels, norm_num_groups=groups) | some(
+        r, in_channels=[1, 3, 5], out_channels=[1, 2, 6], center_input_sample=[True], freq_shift=[0, int(channels[0] >= 4)], flip_sin_to_cos=[False], act_fn=ACTS, dropout=[0.1],
         downsample_padding=[0, 1], mid_block_scale_factor=[1.5, 0.7], norm_eps=[1e-5, 1e-3], resnet_time_scale_shift=["default", "scale_shift"],
         time_embedding_dim=[12, 20], sample_size=[8, [8, 4]])
 

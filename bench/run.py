@@ -22,6 +22,7 @@ import assignment
 import attention
 import decoders
 import detectors
+import diffusion
 import encoders
 import fourier
 import language
@@ -281,7 +282,7 @@ def main():
 
 LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
          "recurrent": recurrent.lines, "vision": vision.lines, "detectors": detectors.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines,
-         "assignment": assignment.lines}
+         "assignment": assignment.lines, "diffusion": diffusion.lines}
 
 
 def wanted(only, attempts):
@@ -298,6 +299,7 @@ def extras(args, folder, worker, behind):
     yield "MiniLM-L6 fine-tuning", lambda: encoders.extras(fresh(), behind)
     yield "LSTM", lambda: recurrent.extras(fresh, behind)
     yield "DeiT-Ti at 224, 8 pictures, training step", lambda: vision.extras(fresh(), behind)
+    yield "U-Net 32/64/128", lambda: diffusion.extras(fresh(), behind)
     yield "GPT-2 124M alone", lambda: decoders.extras(fresh, behind, args.turns, args.seconds)
 
 

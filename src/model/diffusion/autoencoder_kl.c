@@ -142,8 +142,9 @@ static bool encode(heed_ctx *cx, const struct autoencoder *m, heed_tensor *x, he
     x = end_run(cx, h, mid_stage_run(cx, &h->mid, x, &nothing));
     if (m->quant.weight) x = heed_conv_run(cx, &m->quant, x);
     if (!x || !heed_split(cx, x, 1, (int64_t[]){m->latent_channels, m->latent_channels}, 2, moments)) return false;
+    moments[0] = heed_contiguous(cx, moments[0]);
     moments[1] = heed_clamp(cx, moments[1], -30, 20);
-    return moments[1] != NULL;
+    return moments[0] && moments[1];
 }
 
 static heed_tensor *decode(heed_ctx *cx, const struct autoencoder *m, heed_tensor *z) {
@@ -171,7 +172,10 @@ static bool forward(heed_ctx *cx, const void *own, const heed_io *in, heed_io *o
         return !heed_failed(cx);
     z = moments[0];
     if (noise) {
-        if (!map_input(cx, in, "noise", m->latent_channels)) return false;
+        for (int i = 0; i < 4; i++)
+            if (noise->rank != 4 || noise->shape[i] != z->shape[i])
+                return heed_fail(cx, HEED_ERR_SHAPE, "noise of shape %s does not fit latents of shape %s",
+                                 heed_shape_text(noise).s, heed_shape_text(z).s);
         z = heed_add(cx, z, heed_mul(cx, heed_exp(cx, heed_affine(cx, moments[1], 0.5F, 0)), noise));
     }
     return heed_io_put(cx, out, "sample", decode(cx, m, z));

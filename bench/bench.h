@@ -44,7 +44,7 @@ struct workload {
 /* Each ends with a NULL name. */
 extern const struct workload attention_workloads[], translate_workloads[], tokens_workloads[], encoders_workloads[],
     recurrent_workloads[], vision_workloads[], decoders_workloads[], language_workloads[], fourier_workloads[],
-    detectors_workloads[], assignment_workloads[], autoencoders_workloads[], graphs_workloads[];
+    detectors_workloads[], assignment_workloads[], autoencoders_workloads[], diffusion_workloads[], graphs_workloads[];
 void translate_close(struct bench *b); /* gives back what its setups took */
 void encoders_close(struct bench *b);
 void decoders_close(struct bench *b);

@@ -23,6 +23,7 @@ import attention
 import autoencoders
 import decoders
 import detectors
+import diffusion
 import encoders
 import fourier
 import graphs
@@ -283,7 +284,7 @@ def main():
 
 LINES = {"tensors": lines, "attention": attention.lines, "translation": translate.lines, "tokens": tokens.lines, "encoders": encoders.lines,
          "recurrent": recurrent.lines, "vision": vision.lines, "detectors": detectors.lines, "decoders": decoders.lines, "language": language.lines, "fourier": fourier.lines,
-         "assignment": assignment.lines, "autoencoders": autoencoders.lines, "graphs": graphs.lines}
+         "assignment": assignment.lines, "autoencoders": autoencoders.lines, "diffusion": diffusion.lines, "graphs": graphs.lines}
 
 
 def wanted(only, attempts):
@@ -301,6 +302,7 @@ def extras(args, folder, worker, behind):
     yield "LSTM", lambda: recurrent.extras(fresh, behind)
     yield "DeiT-Ti at 224, 8 pictures, training step", lambda: vision.extras(fresh(), behind)
     yield "GCN layer", lambda: graphs.extras(fresh, behind)
+    yield "U-Net 32/64/128", lambda: diffusion.extras(fresh(), behind)
     yield "GPT-2 124M alone", lambda: decoders.extras(fresh, behind, args.turns, args.seconds)
 
 

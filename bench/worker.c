@@ -226,9 +226,9 @@ static const struct workload workloads[] = {
 
 static const struct workload *find(const char *name) {
     const struct workload *const tables[] = {
-        workloads,           attention_workloads,  translate_workloads,    tokens_workloads,   encoders_workloads,
-        recurrent_workloads, vision_workloads,     decoders_workloads,     language_workloads, fourier_workloads,
-        detectors_workloads, assignment_workloads, autoencoders_workloads, graphs_workloads};
+        workloads,           attention_workloads,  translate_workloads,    tokens_workloads,    encoders_workloads,
+        recurrent_workloads, vision_workloads,     decoders_workloads,     language_workloads,  fourier_workloads,
+        detectors_workloads, assignment_workloads, autoencoders_workloads, diffusion_workloads, graphs_workloads};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct workload *w = tables[t]; w->name; w++)
             if (strcmp(w->name, name) == 0) return w;

@@ -65,7 +65,8 @@ struct facts {
 
 static bool is_weights(const char *name) {
     const size_t n = strlen(name);
-    return strncmp(name, "model", 5) == 0 && n > 12 && strcmp(name + n - 12, ".safetensors") == 0;
+    return (strncmp(name, "model", 5) == 0 || strncmp(name, "diffusion_pytorch_model", 23) == 0) && n > 12 &&
+           strcmp(name + n - 12, ".safetensors") == 0;
 }
 
 static int64_t bytes_on_disk(const char *dir) {

@@ -31,7 +31,8 @@ typedef enum heed_key_kind {
     HEED_KEY_NUMBERS, /* a number, or a list of them */
     HEED_KEY_BOOLS,   /* true,false */
     HEED_KEY_BOOL_OR_LIST,
-    HEED_KEY_NUMBERS_OR_NULL
+    HEED_KEY_NUMBERS_OR_NULL,
+    HEED_KEY_INT_OR_LISTS /* a whole number, a list of them or of lists of them, or null */
 } heed_key_kind;
 typedef struct heed_key { /* of config.json */
     const char *name;

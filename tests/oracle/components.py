@@ -61,7 +61,36 @@ def halves(self):
     return [*self.encoder.down_blocks, self.encoder.mid_block], [self.decoder.mid_block, *self.decoder.up_blocks]
 
 
-FORWARD = {diffusers.AutoencoderKL: autoencoder}
+def unet(self, sample, timestep, class_labels=None, output_attentions=None, return_dict=None):
+    maps = []
+    with recorded(maps):
+        output = type(self).forward(self, sample, timestep, class_labels).sample
+    return dict(sample=output) | with_names(blocks_of(self), maps)
+
+
+def text_unet(self, sample, timestep, encoder_hidden_states=None, output_attentions=None, return_dict=None, added_cond_kwargs=None, **given):
+    """Attention that pools the text is not made of scaled_dot_product_attention; its map is made here."""
+    maps = []
+    with recorded(maps):
+        output = type(self).forward(self, sample, timestep, encoder_hidden_states, added_cond_kwargs=added_cond_kwargs, **given).sample
+    named = with_names(blocks_of(self), maps)
+    if self.config.addition_embed_type == "text":
+        named["text_attentions.0"] = pooling(self.add_embedding, encoder_hidden_states)
+    return dict(sample=output) | named
+
+
+def blocks_of(self):
+    return [*self.down_blocks, self.mid_block, *self.up_blocks]
+
+
+def pooling(embedding, text):
+    pool, x = embedding.pool, embedding.norm1(text)
+    mean = x.mean(1, keepdim=True) + pool.positional_embedding
+    q, k = (t.unflatten(-1, (pool.num_heads, -1)).transpose(1, 2) for t in (pool.q_proj(mean), pool.k_proj(torch.cat([mean, x], 1))))
+    return torch.softmax(q @ k.transpose(-1, -2) / pool.dim_per_head ** 0.5, -1)
+
+
+FORWARD = {diffusers.AutoencoderKL: autoencoder, diffusers.UNet2DModel: unet, diffusers.UNet2DConditionModel: text_unet}
 
 
 def lively(model):
@@ -72,7 +101,13 @@ def lively(model):
     return component(model)
 
 
+def as_weights(module, given):
+    return (given[0].to(module.linear_1.weight.dtype), *given[1:])
+
+
 def component(model):
     """The model, whose forward takes and gives tensors by heed's names."""
+    if getattr(getattr(model, "config", None), "class_embed_type", None) == "timestep":
+        model.class_embedding.register_forward_pre_hook(as_weights)  # UNet2DModel gives it float32 whatever its own type
     model.forward = types.MethodType(FORWARD[type(model)], model)
     return model.eval()

@@ -35,6 +35,54 @@ def autoencoder_kl_latents():
     return model, dict(latents=torch.randn(2, 1, 3, 2))
 
 
+@case
+def unet2d():  # two stages, one with attention; classes
+    model = diffusers.UNet2DModel(down_block_types=["DownBlock2D", "AttnDownBlock2D"], up_block_types=["AttnUpBlock2D", "UpBlock2D"], block_out_channels=[2, 4],
+                                  layers_per_block=1, norm_num_groups=2, attention_head_dim=2, in_channels=1, out_channels=1, num_class_embeds=3, mid_block_type=None,
+                                  downsample_padding=0, flip_sin_to_cos=False, freq_shift=0.5, time_embedding_dim=4)
+    return model, dict(sample=torch.randn(2, 1, 4, 6), timestep=torch.tensor([999, 20]), class_labels=torch.tensor([2, 0]))
+
+
+@case
+def unet2d_scale_shift():  # steps as scale and shift; the size changed by residual blocks; one step for all
+    model = diffusers.UNet2DModel(down_block_types=["ResnetDownsampleBlock2D", "DownBlock2D"], up_block_types=["UpBlock2D", "ResnetUpsampleBlock2D"], block_out_channels=[2, 2],
+                                  layers_per_block=1, norm_num_groups=1, in_channels=2, out_channels=1, resnet_time_scale_shift="scale_shift", center_input_sample=True,
+                                  attention_head_dim=None, mid_block_scale_factor=1.4, act_fn="mish", class_embed_type="timestep", time_embedding_dim=3)
+    return model, dict(sample=torch.rand(1, 2, 4, 4), timestep=torch.tensor(7.5), class_labels=torch.tensor([300]))
+
+
+@case
+def unet2d_condition_sd():  # Transformers; sides that are not halved evenly, a text with padding
+    model = diffusers.UNet2DConditionModel(down_block_types=["DownBlock2D", "DownBlock2D"], up_block_types=["CrossAttnUpBlock2D", "UpBlock2D"], block_out_channels=[2, 2],
+                                           layers_per_block=1, norm_num_groups=1, cross_attention_dim=3, attention_head_dim=[1, 2], in_channels=1, out_channels=1,
+                                           mid_block_type=None, time_embedding_dim=3)
+    return model, dict(sample=torch.randn(2, 1, 4, 3), timestep=torch.tensor([3, 600]), encoder_hidden_states=torch.randn(2, 3, 3),
+                       encoder_attention_mask=torch.tensor([[1, 1, 0], [1, 1, 1]]))
+
+
+@case
+def unet2d_condition_linear():  # linear projections, to the text alone, text and sizes added to the step as in SDXL
+    model = diffusers.UNet2DConditionModel(down_block_types=["CrossAttnDownBlock2D"], up_block_types=["UpBlock2D"], mid_block_type="UNetMidBlock2D", block_out_channels=[4],
+                                           layers_per_block=1, norm_num_groups=2, cross_attention_dim=4, attention_head_dim=2, transformer_layers_per_block=[2], use_linear_projection=True,
+                                           only_cross_attention=True, in_channels=1, out_channels=2, addition_embed_type="text_time", addition_time_embed_dim=2,
+                                           projection_class_embeddings_input_dim=7, class_embed_type="identity", class_embeddings_concat=False, time_embedding_dim=4, time_cond_proj_dim=3)
+    added = dict(text_embeds=torch.randn(1, 3), time_ids=torch.tensor([[32.0, 0.0]]))
+    return model, dict(sample=torch.randn(1, 1, 3, 2), timestep=torch.tensor([41]), encoder_hidden_states=torch.randn(1, 2, 4), class_labels=torch.randn(1, 4),
+                       timestep_cond=torch.randn(1, 3), added_cond_kwargs=added)
+
+
+@case
+def unet2d_condition_if():  # DeepFloyd IF's: places and text in one softmax, the text pooled, a level of noise as class
+    model = diffusers.UNet2DConditionModel(down_block_types=["SimpleCrossAttnDownBlock2D"], up_block_types=["SimpleCrossAttnUpBlock2D"],
+                                           mid_block_type="UNetMidBlock2DSimpleCrossAttn", block_out_channels=[2], layers_per_block=1, norm_num_groups=1, cross_attention_dim=32,
+                                           cross_attention_norm="group_norm", encoder_hid_dim=4, encoder_hid_dim_type="text_proj", addition_embed_type="text",
+                                           addition_embed_type_num_heads=2, class_embed_type="timestep", resnet_time_scale_shift="scale_shift", attention_head_dim=1,
+                                           act_fn="gelu", resnet_skip_time_act=True, resnet_out_scale_factor=1.41, mid_block_scale_factor=1.41, time_embedding_act_fn="gelu",
+                                           timestep_post_act="gelu", in_channels=1, out_channels=2, time_embedding_dim=4)
+    return model, dict(sample=torch.randn(2, 1, 2, 3), timestep=torch.tensor(250), encoder_hidden_states=torch.randn(2, 3, 4),
+                       encoder_attention_mask=torch.tensor([[1, 0, 0], [1, 1, 0]]), class_labels=torch.tensor([5, 700]))
+
+
 def make(folder):
     for name, make_case in CASES.items():
         golden.seed(name)

@@ -49,10 +49,10 @@ def enliven(model):
     return model
 
 
-def flat(output):
+def flat(output, skipped=SKIPPED):
     """NAME: tensor; tuples of tensors, one for each layer, become NAME.LAYER, and dicts NAME.KEY; a list of dicts NAME.I.KEY."""
     for name, value in output.items():
-        if name in SKIPPED or value is None:
+        if name in skipped or value is None:
             continue
         if isinstance(value, torch.Tensor):
             yield name, value
@@ -136,7 +136,7 @@ def write(path, model, inputs, config):
         options = dict(output_attentions=True, return_dict=True)
     wide = as_type(inputs, torch.float64)
     output = dict(flat(model.double()(**wide, **options)))
-    tensors = {f"in.{k}": stored(v) for k, v in flat(inputs)} | {f"out.{k}": stored(v) for k, v in output.items()}
+    tensors = {f"in.{k}": stored(v) for k, v in flat(inputs, skipped=())} | {f"out.{k}": stored(v) for k, v in output.items()}
     if "loss" in output:
         if output["loss"].requires_grad:
             output["loss"].backward()

@@ -36,6 +36,7 @@ static const char *kind_name(heed_key_kind kind) {
     case HEED_KEY_TEXT_OR_NULL:
         return "text or null";
     case HEED_KEY_INT_OR_LIST:
+    case HEED_KEY_INT_OR_LISTS:
         return "ints or null";
     case HEED_KEY_BOOL_OR_NULL:
         return "bool or null";

@@ -35,7 +35,8 @@ static const char *kind_text(heed_key_kind kind) {
                                         "a number or several (1,2)",
                                         "true or false, several (true,false)",
                                         "true or false, or several (true,false)",
-                                        "a number, several (1,2), or null"};
+                                        "a number, several (1,2), or null",
+                                        "a whole number, several (1,2), lists of them ([[1,2],3]), or null"};
     return names[kind];
 }
 
@@ -94,6 +95,16 @@ static bool put_list(heed_ctx *cx, heed_json at, const char *key, char *text, he
     return !heed_failed(cx);
 }
 
+static bool put_copy(heed_ctx *cx, heed_json to, const char *key, heed_json from);
+
+/* "[[1,2],3]", which is JSON */
+static bool put_lists(heed_ctx *cx, heed_json at, const char *key, const char *text) {
+    const heed_json value = heed_json_parse(cx, key, text, strlen(text));
+    const bool put = put_copy(cx, at, key, value);
+    heed_json_free(value);
+    return put;
+}
+
 static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const char *text) {
     char value[MAX_VALUE];
     if (strlen(text) >= sizeof value) return false;
@@ -119,6 +130,9 @@ static bool put_text(heed_ctx *cx, heed_json config, const heed_key *key, const 
     case HEED_KEY_BOOL_OR_LIST:
         if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
         return put_bool(cx, config, key->name, s);
+    case HEED_KEY_INT_OR_LISTS:
+        if (*s == '[' && strchr(s + 1, '[')) return put_lists(cx, config, key->name, s);
+        /* fallthrough */
     case HEED_KEY_INT_OR_LIST:
         if (*s == '[' || strchr(s, ',')) return put_list(cx, config, key->name, s, key->kind);
         return strcmp(s, "null") == 0 ? heed_json_put_null(cx, config, key->name) : put_int(cx, config, key->name, s);
@@ -244,7 +258,8 @@ bool config_set(heed_ctx *cx, const heed_family *family, const heed_head *head, 
 static bool may_be_null(const heed_key *key) {
     return key->kind == HEED_KEY_INT_OR_NULL || key->kind == HEED_KEY_NUMBER_OR_NULL ||
            key->kind == HEED_KEY_TEXT_OR_NULL || key->kind == HEED_KEY_INT_OR_LIST ||
-           key->kind == HEED_KEY_BOOL_OR_NULL || key->kind == HEED_KEY_NUMBERS_OR_NULL;
+           key->kind == HEED_KEY_BOOL_OR_NULL || key->kind == HEED_KEY_NUMBERS_OR_NULL ||
+           key->kind == HEED_KEY_INT_OR_LISTS;
 }
 
 /* Null counts as missing where it is no value. */
@@ -256,7 +271,10 @@ static bool is_missing(heed_ctx *cx, heed_json config, const heed_key *key) {
 static void check_list(heed_ctx *cx, heed_json config, const heed_key *key) {
     const heed_json list = heed_json_array(cx, config, key->name);
     for (heed_json v = heed_json_first(list); heed_json_kind_of(v) != HEED_JSON_NONE; v = heed_json_next(v))
-        if (key->kind == HEED_KEY_TEXTS)
+        if (key->kind == HEED_KEY_INT_OR_LISTS && heed_json_kind_of(v) == HEED_JSON_ARRAY)
+            for (heed_json w = heed_json_first(v); heed_json_kind_of(w) != HEED_JSON_NONE; w = heed_json_next(w))
+                heed_json_int(cx, w, NULL);
+        else if (key->kind == HEED_KEY_TEXTS)
             heed_json_text(cx, v, NULL);
         else if (key->kind == HEED_KEY_NUMBERS || key->kind == HEED_KEY_NUMBERS_OR_NULL)
             heed_json_number(cx, v, NULL);
@@ -288,12 +306,13 @@ static bool check_kind(heed_ctx *cx, heed_json config, const heed_key *key) {
     case HEED_KEY_NUMBERS:
     case HEED_KEY_NUMBERS_OR_NULL:
     case HEED_KEY_INT_OR_LIST:
+    case HEED_KEY_INT_OR_LISTS:
     case HEED_KEY_BOOL_OR_LIST:
         if (heed_json_kind_of(heed_json_find(cx, config, key->name)) == HEED_JSON_ARRAY)
             check_list(cx, config, key);
         else if (key->kind == HEED_KEY_BOOL_OR_LIST)
             heed_json_bool(cx, config, key->name);
-        else if (key->kind != HEED_KEY_INT_OR_LIST)
+        else if (key->kind == HEED_KEY_NUMBERS || key->kind == HEED_KEY_NUMBERS_OR_NULL)
             heed_json_number(cx, config, key->name);
         else
             heed_json_int(cx, config, key->name);

@@ -32,15 +32,6 @@ struct shape {
     bool attends; /* the mid stages do */
 };
 
-/* A list of block types, one for each size of the map. */
-static heed_json types_of(heed_ctx *cx, heed_json config, const char *key, int stages) {
-    const heed_json list = heed_json_array(cx, config, key);
-    if (!heed_failed(cx) && heed_json_count(list) != stages)
-        heed_json_fail(cx, list, "%lld types for %d numbers of block_out_channels", (long long)heed_json_count(list),
-                       stages);
-    return list;
-}
-
 static bool shape_read(heed_ctx *cx, heed_json config, struct shape *s, int *count) {
     s->stages = config_ints(cx, config, "block_out_channels", 1, MAX_SIZE, s->channels, MAX_STAGES);
     if (!heed_failed(cx) && s->stages < 1)
@@ -85,7 +76,7 @@ static bool encoder_make(heed_ctx *cx, const heed_build *b, const struct shape *
     static const char prefix[] = "encoder";
     struct half *const h = &m->encoder;
     const int n = h->stages = s->stages;
-    const heed_json types = types_of(cx, b->config, "down_block_types", n);
+    const heed_json types = stage_types(cx, b->config, "down_block_types", n);
     if (!block_conv(cx, b->params, "encoder.conv_in", m->in_channels, s->channels[0], 3, &h->in)) return false;
     for (int i = 0; i < n; i++) {
         const struct stage_plan p = plan_of(s, s->channels[i ? i - 1 : 0], s->channels[i], s->plan.layers,
@@ -103,7 +94,7 @@ static bool decoder_make(heed_ctx *cx, const heed_build *b, const struct shape *
     static const char prefix[] = "decoder";
     struct half *const h = &m->decoder;
     const int n = h->stages = s->stages;
-    const heed_json types = types_of(cx, b->config, "up_block_types", n);
+    const heed_json types = stage_types(cx, b->config, "up_block_types", n);
     const int64_t out = config_int(cx, b->config, "out_channels", 1, MAX_SIZE);
     if (!block_conv(cx, b->params, "decoder.conv_in", m->latent_channels, s->channels[n - 1], 3, &h->in) ||
         !mid_make(cx, b->params, prefix, s, h))
@@ -160,7 +151,7 @@ static heed_tensor *decode(heed_ctx *cx, const struct autoencoder *m, heed_tenso
     const struct half *const h = &m->decoder;
     if (m->post_quant.weight) z = heed_conv_run(cx, &m->post_quant, z);
     heed_tensor *x = mid_stage_run(cx, &h->mid, heed_conv_run(cx, &h->in, z), &nothing);
-    for (int i = 0; i < h->stages; i++) x = up_stage_run(cx, &h->stage[i], x, &nothing, NULL, NULL);
+    for (int i = 0; i < h->stages; i++) x = up_stage_run(cx, &h->stage[i], x, &nothing, NULL);
     return end_run(cx, h, x);
 }
 

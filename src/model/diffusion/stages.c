@@ -50,6 +50,14 @@ const struct stage_kind *stage_kind_of(heed_ctx *cx, heed_json name, const struc
     return NULL;
 }
 
+heed_json stage_types(heed_ctx *cx, heed_json config, const char *key, int stages) {
+    const heed_json list = heed_json_array(cx, config, key);
+    if (!heed_failed(cx) && heed_json_count(list) != stages)
+        heed_json_fail(cx, list, "%lld types for %d numbers of block_out_channels", (long long)heed_json_count(list),
+                       stages);
+    return list;
+}
+
 /* ---- parameters ---- */
 
 static bool mixer_make(heed_ctx *cx, heed_params *set, const char *prefix, enum mixing mixing,
@@ -104,7 +112,7 @@ bool down_stage_make(heed_ctx *cx, heed_params *set, const char *prefix, const s
     const struct part_name sampler = part_under(cx, prefix, "downsamplers.0");
     if (!layers_make(cx, set, prefix, kind, p, s)) return false;
     if (p->resampling == RESAMPLE_NOT) return true;
-    return kind->residual_sampler
+    return p->residual_sampler
                ? residual_make(cx, set, sampler.s, &p->residual, p->out, p->out, RESAMPLE_DOWN, &s->sampler)
                : downsample_make(cx, set, sampler.s, p->out, p->padding, &s->convolution);
 }
@@ -114,7 +122,7 @@ bool up_stage_make(heed_ctx *cx, heed_params *set, const char *prefix, const str
     const struct part_name sampler = part_under(cx, prefix, "upsamplers.0");
     if (!layers_make(cx, set, prefix, kind, p, s)) return false;
     if (p->resampling == RESAMPLE_NOT) return true;
-    return kind->residual_sampler
+    return p->residual_sampler
                ? residual_make(cx, set, sampler.s, &p->residual, p->out, p->out, RESAMPLE_UP, &s->sampler)
                : upsample_make(cx, set, sampler.s, p->out, &s->convolution);
 }
@@ -187,11 +195,13 @@ static heed_tensor *with_kept(heed_ctx *cx, heed_tensor *x, struct skips *skips)
 }
 
 heed_tensor *up_stage_run(heed_ctx *cx, const struct stage *s, heed_tensor *x, const struct condition *given,
-                          struct skips *skips, const int64_t *size) {
+                          struct skips *skips) {
     for (int i = 0; i < s->layers; i++) {
         heed_tensor *const wide = skips ? with_kept(cx, x, skips) : x;
         x = mixer_run(cx, &s->mixer[i], residual_run(cx, &s->block[i], wide, given), given);
     }
     if (s->resampling == RESAMPLE_NOT) return x;
+    const heed_tensor *const next = skips && skips->n > 0 ? skips->map[skips->n - 1] : NULL;
+    const int64_t *const size = next ? next->shape + 2 : NULL; /* not twice that of x where it was odd */
     return s->convolution.weight ? upsample_run(cx, &s->convolution, x, size) : residual_run(cx, &s->sampler, x, given);
 }

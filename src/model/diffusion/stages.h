@@ -38,8 +38,9 @@ struct stage_plan {
     struct transformer_plan transformer;
     int64_t transformer_layers[MAX_STAGE_LAYERS];
     enum resampling resampling;
-    int64_t padding; /* of the convolution that makes maps smaller */
-    int *count;      /* of attention layers so far */
+    bool residual_sampler; /* as of the kind, unless the network says otherwise */
+    int64_t padding;       /* of the convolution that makes maps smaller */
+    int *count;            /* of attention layers so far */
 };
 
 struct mixer {
@@ -66,6 +67,8 @@ struct skips {
 /* The kind of this name, which may begin with UNetRes as in old files; NULL with a sentence that lists those there are.
  */
 const struct stage_kind *stage_kind_of(heed_ctx *cx, heed_json name, const struct stage_kind *kinds);
+/* A list of block types, one for each of block_out_channels. */
+heed_json stage_types(heed_ctx *cx, heed_json config, const char *key, int stages);
 
 bool down_stage_make(heed_ctx *cx, heed_params *set, const char *prefix, const struct stage_kind *kind,
                      const struct stage_plan *plan, struct stage *s);
@@ -75,11 +78,11 @@ bool up_stage_make(heed_ctx *cx, heed_params *set, const char *prefix, const str
 bool mid_stage_make(heed_ctx *cx, heed_params *set, const char *prefix, enum mixing mixing,
                     const struct stage_plan *plan, struct stage *s);
 
-/* skips NULL: nothing is kept, and nothing added on the way up. size: that of the larger map; NULL: twice as large. */
+/* skips NULL: nothing is kept, and nothing added on the way up. */
 heed_tensor *down_stage_run(heed_ctx *cx, const struct stage *s, heed_tensor *x, const struct condition *given,
                             struct skips *skips);
 heed_tensor *mid_stage_run(heed_ctx *cx, const struct stage *s, heed_tensor *x, const struct condition *given);
 heed_tensor *up_stage_run(heed_ctx *cx, const struct stage *s, heed_tensor *x, const struct condition *given,
-                          struct skips *skips, const int64_t *size);
+                          struct skips *skips);
 
 #endif

@@ -83,6 +83,34 @@ def unet2d_condition_if():  # DeepFloyd IF's: places and text in one softmax, th
                        encoder_attention_mask=torch.tensor([[1, 0, 0], [1, 1, 0]]), class_labels=torch.tensor([5, 700]))
 
 
+@case
+def dit():  # with the variance; a map of another size than that of the positions
+    model = diffusers.DiTTransformer2DModel(num_attention_heads=2, attention_head_dim=2, in_channels=2, out_channels=3, num_layers=2, sample_size=4, num_embeds_ada_norm=5)
+    return model, dict(sample=torch.randn(2, 2, 6, 6), timestep=torch.tensor([3, 600]), class_labels=torch.tensor([4, 5]))
+
+
+@case
+def dit_affine():
+    model = diffusers.DiTTransformer2DModel(num_attention_heads=1, attention_head_dim=4, in_channels=1, num_layers=1, sample_size=3, patch_size=1, num_embeds_ada_norm=2,
+                                            norm_elementwise_affine=True, attention_bias=False, activation_fn="geglu", norm_eps=1e-3)
+    return model, dict(sample=torch.randn(2, 1, 3, 3), timestep=torch.tensor(17), class_labels=torch.tensor([0, 1]))
+
+
+@case
+def pixart():  # captions with padding; sides that are no whole number of patches
+    model = diffusers.PixArtTransformer2DModel(num_attention_heads=2, attention_head_dim=2, in_channels=2, out_channels=4, num_layers=2, sample_size=6, cross_attention_dim=4,
+                                               caption_channels=3)
+    return model, dict(sample=torch.randn(2, 2, 5, 8), timestep=torch.tensor([3, 600]), encoder_hidden_states=torch.randn(2, 3, 3),
+                       encoder_attention_mask=torch.tensor([[1, 1, 0], [1, 1, 1]]))
+
+
+@case
+def pixart_plain():  # a text that is not projected, norms with weights
+    model = diffusers.PixArtTransformer2DModel(num_attention_heads=1, attention_head_dim=4, in_channels=1, out_channels=None, num_layers=1, sample_size=4, cross_attention_dim=5,
+                                               interpolation_scale=2, norm_elementwise_affine=True, activation_fn="swiglu", attention_bias=False)
+    return model, dict(sample=torch.randn(2, 1, 4, 4), timestep=torch.tensor([900]), encoder_hidden_states=torch.randn(2, 2, 5))
+
+
 def make(folder):
     for name, make_case in CASES.items():
         golden.seed(name)

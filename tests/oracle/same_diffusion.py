@@ -148,7 +148,43 @@ def text_unet(r):
     return model, given
 
 
-FAMILIES = {"autoencoder-kl": autoencoder, "unet2d": unet, "unet2d-condition": text_unet}
+def transformer_keys(r):
+    heads = r.randint(1, 3)
+    keys = dict(num_attention_heads=heads, attention_head_dim=4 if heads % 2 else r.choice([2, 4, 6]), num_layers=r.randint(1, 3), in_channels=r.choice([1, 3, 4]),
+                sample_size=r.randint(4, 9), patch_size=r.choice([1, 2, 2, 3]))
+    return keys | some(r, attention_bias=[False], norm_elementwise_affine=[True], norm_eps=[1e-3], dropout=[0.1], num_embeds_ada_norm=[3, 10],
+                       activation_fn=["gelu", "gelu-approximate", "geglu", "geglu-approximate", "swiglu", "linear-silu"])
+
+
+def dit(r):
+    model, rows = diffusers.DiTTransformer2DModel(**transformer_keys(r) | some(r, out_channels=[2, 8])), r.randint(1, 3)
+    config = model.config
+    side = r.choice([config.sample_size, r.randint(config.patch_size, 10)])
+    return model, dict(sample=torch.randn(rows, config.in_channels, side, side), timestep=steps(r, rows), class_labels=torch.randint(0, config.num_embeds_ada_norm + 1, (rows,)))
+
+
+def pixart(r):
+    keys = transformer_keys(r) | some(r, out_channels=[None, 2], interpolation_scale=[1, 2, 0.5], sample_size=[128, 6])
+    width = keys["num_attention_heads"] * keys["attention_head_dim"]
+    if width % 3:
+        keys["use_additional_conditions"] = False
+    else:
+        keys |= some(r, use_additional_conditions=[True, False])
+    keys["cross_attention_dim"] = r.choice([width, width, 5, None])
+    if keys["cross_attention_dim"] == width:
+        keys |= some(r, caption_channels=[3, 7])
+    model, rows, length = diffusers.PixArtTransformer2DModel(**keys), r.randint(1, 3), r.randint(1, 6)
+    given = dict(sample=torch.randn(rows, keys["in_channels"], *(r.randint(keys["patch_size"], 9) for _ in range(2))), timestep=steps(r, rows))
+    if keys["cross_attention_dim"] and (keys["cross_attention_dim"] != width or "caption_channels" in keys or r.random() < 0.8):
+        given["encoder_hidden_states"] = torch.randn(rows, length, keys.get("caption_channels") or keys["cross_attention_dim"])
+        if r.random() < 0.5:
+            given["encoder_attention_mask"] = (torch.rand(rows, length) < 0.6).long()
+    if model.use_additional_conditions:
+        given["added_cond_kwargs"] = dict(resolution=100 * torch.rand(rows, 2), aspect_ratio=torch.rand(rows, 1))
+    return model, given
+
+
+FAMILIES = {"dit": dit, "pixart": pixart, "autoencoder-kl": autoencoder, "unet2d": unet, "unet2d-condition": text_unet}
 HEED = sys.argv[1] if len(sys.argv) > 1 else None
 
 

@@ -225,7 +225,7 @@ static bool found(const char *folder, char out[FOUND_ROOM]) {
     char name[NAME_ROOM];
     if (is_model(folder)) return say(out, "a model directory, not data; --init starts from its weights");
     if (any(folder, is_graph) && any(folder, are_edges))
-        return say(out, "a graph of nodes and edges, which no task of heed reads");
+        return say(out, "a graph of nodes and edges; 'heed train nodes' reads it");
     if (found_text_files(folder, out) || found_polarity(folder, out) || found_languages(folder, out)) return true;
     if (data_has_idx(folder)) return say(out, "files of MNIST's format, pictures; 'heed train classify' reads them");
     if (below(folder, picture_named, "", name) || data_has_parts(folder))

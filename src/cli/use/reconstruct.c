@@ -119,8 +119,9 @@ static bool write(const struct each_picture *e, const struct restored *r) {
 
 static bool finish(struct each_picture *e, bool good) {
     struct restored *const r = e->own;
-    if (good && r && r->n == 0) good = heed_fail(e->cx, HEED_ERR_USAGE, "reconstruct: there are no pictures");
-    if (good && r) good = write(e, r);
+    if (good && r && r->n == 0 && e->bad == 0) /* bad ones have had their sentences */
+        good = heed_fail(e->cx, HEED_ERR_USAGE, "reconstruct: there are no pictures");
+    if (good && r && r->n > 0) good = write(e, r);
     for (int i = 0; r && i < 3; i++) heed_string_free(e->cx, &r->pixels[i]);
     heed_mem_free(e->cx, r);
     return good;

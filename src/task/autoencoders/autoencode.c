@@ -2,6 +2,7 @@
 #include "heed/autoencode.h"
 #include "base/text.h"
 #include "model/core/families.h"
+#include "task/task.h"
 #include "tensor/engine.h"
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,8 @@ static bool run_part(heed_ctx *cx, const heed_model *model, const heed_coder *c,
         const heed_tensor *const y = heed_io_get(&out, p->out[i].name);
         const int64_t width = p->out[i].width;
         if (!y) return heed_fail(cx, HEED_ERR_USAGE, "the model gives no %s", p->out[i].name);
-        if (p->out[i].to && !heed_copy_f32(cx, y, p->out[i].to + at * width, n * width)) return false;
+        float *const to = p->out[i].to ? p->out[i].to + at * width : NULL;
+        if (to && (!heed_copy_f32(cx, y, to, n * width) || !task_all_finite(cx, to, n * width))) return false;
     }
     return true;
 }

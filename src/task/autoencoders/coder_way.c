@@ -6,6 +6,7 @@
 #include "task/vision/ahead.h"
 #include "task/vision/picture_data.h"
 #include "task/vision/picture_files.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -276,6 +277,8 @@ static bool measure(heed_run *r, const heed_model *model, const char *part, stru
     if (!heed_metrics_find(cx, coder_metrics(coder.variational, estimates), &to->metrics) ||
         !heed_coder_measure(cx, model, m->set, &input, &opts, &found))
         return false;
+    if (!isfinite(found.loss + found.elbo + found.log_likelihood))
+        return heed_fail(cx, HEED_ERR_RANGE, "%s: the loss is not a finite number", r->dir);
     coder_score(&found, coder.variational, &to->score);
     to->n = pictures_in(m->set);
     to->one = "picture";

@@ -82,6 +82,6 @@ wrong 1 'languages: --from and --to, the languages, are needed to find its files
     train translate --data languages --out none --quiet
 printf '1\t2\n' >graph/edges.tsv
 cp graph/edges.tsv graph/nodes.tsv
-refused 'graph: a graph of nodes and edges, which no task of heed reads' --data graph
+refused "graph: a graph of nodes and edges; 'heed train nodes' reads it" --data graph
 refused 'made: a model directory, not data; --init starts from its weights' --data made
 refused 'nothing: a directory without data that heed knows' --data nothing

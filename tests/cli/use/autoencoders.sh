@@ -105,6 +105,17 @@ echo text >text.png
 wrong 1 '.*neither PNG nor JPEG' walk one loose/a0.png text.png --png x.png
 cp "$SOURCE"/tests/fuzz/corpus/png/png.0.16 grey.png
 wrong 1 '.*both must be grey, or both in colour' walk one loose/a0.png grey.png --png x.png
+# weights that are no numbers: the second half of the file is NaN
+cp -r one broken
+size=$(wc -c <broken/model.safetensors)
+head -c $((size / 2)) one/model.safetensors >broken/model.safetensors
+head -c $((size - size / 2)) /dev/zero | tr '\000' '\377' >>broken/model.safetensors
+for use in 'sample broken' 'reconstruct broken loose/a0.png' 'walk broken loose/a0.png loose/b0.png'; do
+    # shellcheck disable=SC2086
+    wrong 1 '.*not a finite number' $use --png broken.png
+done
+[ ! -e broken.png ] || fail "no picture of what is no number"
+wrong 1 'broken: the loss is not a finite number' eval broken --data loose
 expect 0 new mlp vectors --set input_size=3 --set output_size=2 --quiet
 wrong 1 '.*makes no pictures' sample vectors --png x.png
 

@@ -20,7 +20,7 @@ set_num_threads = manual_seed = lambda n: None
 P
 : >torch/nn/__init__.py
 : >torch/nn/functional.py
-for name in assignment attention decoders detectors encoders fourier language recurrent tokens training translate vision; do
+for name in assignment attention decoders detectors encoders fourier graphs language recurrent tokens training translate vision; do
     printf 'lines = lambda: []\nshare = extras = lambda *a: None\n' >$name.py
 done
 cat >>attention.py <<'P'

@@ -1,6 +1,6 @@
-/* What is to be seen in a picture of shapes, read off its pixels: the ground, connected regions, and of each the colour,
- * middle, area, and the outline that it fills best. Nothing here is learnt, and nothing is taken from the scene that was
- * drawn, so that a drawing, a photograph of it or the output of a model are judged alike. */
+/* What is to be seen in a picture of shapes, read off its pixels: the ground, connected regions, and of each the
+ * colour, middle, area, and the outline that it fills best. Nothing here is learnt, and nothing is taken from the scene
+ * that was drawn, so that a drawing, a photograph of it or the output of a model are judged alike. */
 #include "data/captions/caption.h"
 
 #include <math.h>
@@ -8,19 +8,19 @@
 #include <string.h>
 
 enum { LEAST_SIDE = 16, REACH = 2, SOFTENINGS = 2 };
-#define STRANGE      60.0f   /* how far a colour is from another one that it is not: half of the least distance of two */
-#define FAINT        80.0f   /* a colour of the palette closer to the ground could not be told from it */
-#define LEAST_AREA   0.0088f /* of a thing, as a share of the picture: smaller ones are specks */
-#define LEAST_FIT    0.75f
-#define CORE         0.9f    /* pixels that are covered so much of the most covered one show the thing's colour */
-#define FULL         0.85f   /* where the core is covered less, the picture is so soft that its colour is never full */
-#define PURE         0.7f    /* of a thing at least, in its colour */
+#define STRANGE    60.0f   /* how far a colour is from another one that it is not: half of the least distance of two */
+#define FAINT      80.0f   /* a colour of the palette closer to the ground could not be told from it */
+#define LEAST_AREA 0.0088f /* of a thing, as a share of the picture: smaller ones are specks */
+#define LEAST_FIT  0.75f
+#define CORE       0.9f  /* pixels that are covered so much of the most covered one show the thing's colour */
+#define FULL       0.85f /* where the core is covered less, the picture is so soft that its colour is never full */
+#define PURE       0.7f  /* of a thing at least, in its colour */
 
 struct view {
     const uint8_t *rgb;
     int side, pixels;
     float ground[3];
-    float cover[SCENE_PIXELS];   /* of the palette's colours over the ground, that which explains the pixel best */
+    float cover[SCENE_PIXELS];    /* of the palette's colours over the ground, that which explains the pixel best */
     uint8_t colour[SCENE_PIXELS]; /* and that colour */
     uint8_t marked[SCENE_PIXELS]; /* it belongs to a thing, or a speck */
     int16_t region[SCENE_PIXELS]; /* from 1; 0: the ground */
@@ -242,7 +242,9 @@ static void find_shape(const struct view *v, int region, const float *share, flo
 }
 
 static int third(double at) {
-    return at < (double)CAPTION_BORDER ? CAPTION_LOW : at > 1.0 - (double)CAPTION_BORDER ? CAPTION_HIGH : CAPTION_MIDDLE;
+    return at < (double)CAPTION_BORDER         ? CAPTION_LOW
+           : at > 1.0 - (double)CAPTION_BORDER ? CAPTION_HIGH
+                                               : CAPTION_MIDDLE;
 }
 
 static void describe(const struct view *v, int region, heed_seen_thing *t) {
@@ -275,11 +277,11 @@ bool heed_caption_see(heed_ctx *cx, const heed_image *picture, heed_seen *out) {
         return heed_fail(cx, HEED_ERR_USAGE, "caption: the picture or the place for what is seen is NULL");
     if (picture->width != picture->height || picture->width < LEAST_SIDE || picture->width > SCENE_SIDE ||
         picture->channels != 3)
-        return heed_fail(cx, HEED_ERR_SHAPE,
-                         "caption: a picture of %lld x %lld pixels and %d channels: squares with %d to %d pixels a side "
-                         "in RGB can be judged",
-                         (long long)picture->width, (long long)picture->height, picture->channels, LEAST_SIDE,
-                         SCENE_SIDE);
+        return heed_fail(
+            cx, HEED_ERR_SHAPE,
+            "caption: a picture of %lld x %lld pixels and %d channels: squares with %d to %d pixels a side "
+            "in RGB can be judged",
+            (long long)picture->width, (long long)picture->height, picture->channels, LEAST_SIDE, SCENE_SIDE);
     struct view *v = heed_mem_new(cx, sizeof *v);
     int stray;
     if (!v) return false;

@@ -78,7 +78,7 @@ static void judge_things(const heed_caption *asked, const heed_seen *seen, const
     const int relation = relation_of(&seen->thing[which[0]], &seen->thing[which[1]]);
     if (relation != asked->relation)
         j->v.relation = wrong(j, "relation: the first thing is %s the second, asked %s",
-                              name_or(HEED_CAPTION_RELATION, relation, "at"),
+                              name_or(HEED_CAPTION_RELATION, relation, "too close to"),
                               heed_caption_name(HEED_CAPTION_RELATION, asked->relation));
 }
 

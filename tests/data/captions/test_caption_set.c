@@ -129,7 +129,7 @@ static void test_refused(void **state) {
          "bad/captions.tsv: no picture with a caption: the files of 1 captions are not there, 1 captions are empty"},
         {"bad/captions.tsv", "", "bad/captions.tsv"},
         {"bad/metadata.jsonl", "{\"file_name\": \"a.png\", \"text\": 3}\n", "line 1: text: expected a string, found"},
-        {"bad/metadata.jsonl", "{\"text\": \"a\"}\n", "bad/metadata.jsonl: line 1: no member 'file_name'"},
+        {"bad/metadata.jsonl", "{\"text\": \"a\"}\n", "bad/metadata.jsonl: line 1: file_name: missing"},
         {"bad/metadata.jsonl", "\n{\"text\"\n", "bad/metadata.jsonl: line 2: "},
         {"bad/metadata.jsonl", "[]\n", "bad/metadata.jsonl: line 1: "},
         {"bad/metadata.jsonl", "\n",

@@ -48,7 +48,8 @@ HEED_API bool heed_caption_parse(heed_ctx *cx, const char *text, heed_caption *o
 HEED_API char *heed_caption_say(heed_ctx *cx, const heed_caption *caption, uint64_t way);
 
 /* Combinations that no picture of the training part shows: one of the 24 of shape and colour, and 3 of the 72 of
- * the colour above (left of) and the colour below (right of). Those of the test part show them in a fifth of all cases. */
+ * the colour above (left of) and the colour below (right of). Those of the test part show them in a fifth of all cases.
+ */
 typedef enum heed_caption_kind {
     HEED_CAPTION_SEEN,
     HEED_CAPTION_UNSEEN_THING,    /* of such a shape and colour */
@@ -61,11 +62,11 @@ HEED_API heed_caption_kind heed_caption_kind_of(const heed_caption *caption);
  * area and middle which overlaps most, its size what that outline then measures. */
 
 typedef struct heed_seen_thing {
-    int shape, colour, size;  /* as in a caption; HEED_CAPTION_UNSAID: none that is known */
-    int column, row;          /* as in a caption */
-    double x, y, side;        /* middle and longer side, as shares of the picture's side */
-    double fit;               /* what it shares with the outline of its shape: intersection over union */
-    double red, green, blue;  /* 0 to 255 */
+    int shape, colour, size; /* as in a caption; HEED_CAPTION_UNSAID: none that is known */
+    int column, row;         /* as in a caption */
+    double x, y, side;       /* middle and longer side, as shares of the picture's side */
+    double fit;              /* what it shares with the outline of its shape: intersection over union */
+    double red, green, blue; /* 0 to 255 */
 } heed_seen_thing;
 enum { HEED_SEEN_THINGS = 8 };
 typedef struct heed_seen {
@@ -106,9 +107,9 @@ typedef struct heed_caption_notes {
  *
  * - a folder with captions.tsv (file, tab, caption; a line with titles first is allowed), captions.csv, metadata.csv
  *   (columns file_name and text, or their kin) or metadata.jsonl ({"file_name": ..., "text": ...}), as the imagefolder
- *   of Hugging Face's datasets has it; file names are relative to it. Or with such a folder for each part, called so (val
- *   may be valid, validation or dev). Without parts all pictures are of the training part, and of any other that is not
- *   optional.
+ *   of Hugging Face's datasets has it; file names are relative to it. Or with such a folder for each part, called so
+ * (val may be valid, validation or dev). Without parts all pictures are of the training part, and of any other that is
+ * not optional.
  * - such a file itself.
  * - "captions": pictures of 32 x 32 pixels that heed draws, on a plain ground, with one thing or, in every second
  *   picture, two. Picture i depends on (seed, part, i) alone; no picture is in two parts. */

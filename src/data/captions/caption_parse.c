@@ -47,15 +47,38 @@ static const struct {
     enum word_kind kind;
     int value;
 } others[] = {
-    {"a", ARTICLE, 0},       {"an", ARTICLE, 0},      {"the", ARTICLE, 0},   {"one", ARTICLE, 0},
-    {"shape", SHAPE, UNSAID}, {"thing", SHAPE, UNSAID}, {"object", SHAPE, UNSAID},
-    {"left", COLUMN, CAPTION_LOW}, {"right", COLUMN, CAPTION_HIGH},
-    {"top", ROW, CAPTION_LOW}, {"upper", ROW, CAPTION_LOW}, {"bottom", ROW, CAPTION_HIGH}, {"lower", ROW, CAPTION_HIGH},
-    {"middle", CENTRE, 0},   {"center", CENTRE, 0},   {"centre", CENTRE, 0},
-    {"in", PREPOSITION, 0},  {"at", PREPOSITION, 0},  {"on", PREPOSITION, 0}, {"to", PREPOSITION, 0},
-    {"of", OF, 0},           {"corner", CORNER, 0},   {"side", CORNER, 0},   {"half", CORNER, 0},
-    {"edge", CORNER, 0},     {"and", AND, 0},         {"is", IS, 0},         {"are", IS, 0},
-    {"there", THERE, 0},     {"picture", PICTURE, 0}, {"image", PICTURE, 0}, {"drawing", PICTURE, 0},
+    {"a", ARTICLE, 0},
+    {"an", ARTICLE, 0},
+    {"the", ARTICLE, 0},
+    {"one", ARTICLE, 0},
+    {"shape", SHAPE, UNSAID},
+    {"thing", SHAPE, UNSAID},
+    {"object", SHAPE, UNSAID},
+    {"left", COLUMN, CAPTION_LOW},
+    {"right", COLUMN, CAPTION_HIGH},
+    {"top", ROW, CAPTION_LOW},
+    {"upper", ROW, CAPTION_LOW},
+    {"bottom", ROW, CAPTION_HIGH},
+    {"lower", ROW, CAPTION_HIGH},
+    {"middle", CENTRE, 0},
+    {"center", CENTRE, 0},
+    {"centre", CENTRE, 0},
+    {"in", PREPOSITION, 0},
+    {"at", PREPOSITION, 0},
+    {"on", PREPOSITION, 0},
+    {"to", PREPOSITION, 0},
+    {"of", OF, 0},
+    {"corner", CORNER, 0},
+    {"side", CORNER, 0},
+    {"half", CORNER, 0},
+    {"edge", CORNER, 0},
+    {"and", AND, 0},
+    {"is", IS, 0},
+    {"are", IS, 0},
+    {"there", THERE, 0},
+    {"picture", PICTURE, 0},
+    {"image", PICTURE, 0},
+    {"drawing", PICTURE, 0},
     {"photo", PICTURE, 0},
 };
 
@@ -84,8 +107,7 @@ static bool cut(struct caption_reader *r, const char *text) {
     static const char between[] = " \t\r\n.,;:!?\"'()";
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
         const size_t length = strcspn(text, between);
-        if (r->n == MOST_WORDS)
-            return heed_fail(r->cx, HEED_ERR_FORMAT, "caption: more than %d words", MOST_WORDS);
+        if (r->n == MOST_WORDS) return heed_fail(r->cx, HEED_ERR_FORMAT, "caption: more than %d words", MOST_WORDS);
         struct caption_word *w = &r->word[r->n++];
         snprintf(w->text, sizeof w->text, "%.*s", length < LONGEST_WORD ? (int)length : LONGEST_WORD - 1, text);
         for (char *c = w->text; *c; c++)
@@ -110,14 +132,17 @@ static bool check_words(const struct caption_reader *r) {
         unknown++;
     }
     return unknown == 0 ||
-           heed_fail(r->cx, HEED_ERR_FORMAT,
-                     "caption: unknown word%s %s: captions name a circle, cross, square or triangle that is black, blue, "
-                     "green, purple, red or yellow, small or large, and where it is",
-                     unknown > 1 ? "s" : "", list);
+           heed_fail(
+               r->cx, HEED_ERR_FORMAT,
+               "caption: unknown word%s %s: captions name a circle, cross, square or triangle that is black, blue, "
+               "green, purple, red or yellow, small or large, and where it is",
+               unknown > 1 ? "s" : "", list);
 }
 
 static const struct caption_word *now(const struct caption_reader *r) { return &r->word[r->at]; }
-static bool is_next(const struct caption_reader *r, enum word_kind kind) { return r->at < r->n && now(r)->kind == kind; }
+static bool is_next(const struct caption_reader *r, enum word_kind kind) {
+    return r->at < r->n && now(r)->kind == kind;
+}
 static bool take(struct caption_reader *r, enum word_kind kind) { return is_next(r, kind) && ++r->at; }
 
 static bool unfit(const struct caption_reader *r) {

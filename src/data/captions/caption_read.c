@@ -55,7 +55,8 @@ static int64_t find_title(heed_ctx *cx, const heed_table *t, const char *const *
 
 /* The first row has titles unless its first cell is the name of a picture. */
 static bool read_rows(struct caption_list *l, const heed_table *t) {
-    static const char *const files[] = {"file_name", "file", "filename", "path", "image", "image_path", "picture", NULL},
+    static const char *const files[] = {"file_name", "file",       "filename", "path",
+                                        "image",     "image_path", "picture",  NULL},
                              *const texts[] = {"text", "caption", "captions", "description", "prompt", NULL};
     const int64_t rows = heed_table_rows(t), columns = heed_table_columns(t);
     const bool titles = rows > 0 && columns > 0 && !picture_named(heed_table_cell(l->cx, t, 0, 0));
@@ -63,7 +64,10 @@ static bool read_rows(struct caption_list *l, const heed_table *t) {
     if (rows > 0 && (file < 0 || text < 0 || text >= columns))
         return heed_fail(l->cx, HEED_ERR_FORMAT,
                          "%s: no %s: a table of captions has the columns file_name and text, or two without titles",
-                         l->file, columns < 2 ? "second column" : file < 0 ? "column file_name" : "column text");
+                         l->file,
+                         columns < 2 ? "second column"
+                         : file < 0  ? "column file_name"
+                                     : "column text");
     for (int64_t i = titles; i < rows; i++)
         if (!add(l, heed_table_line(t, i), heed_table_cell(l->cx, t, i, file), heed_table_cell(l->cx, t, i, text)))
             return false;
@@ -72,8 +76,7 @@ static bool read_rows(struct caption_list *l, const heed_table *t) {
 
 static bool read_table(struct caption_list *l) {
     const bool tabs = !text_ends(l->file, strlen(l->file), ".csv");
-    const heed_table_options options = {
-        .delimiter = tabs ? '\t' : ',', .plain_quotes = tabs, .header = HEED_HEADER_NO};
+    const heed_table_options options = {.delimiter = tabs ? '\t' : ',', .plain_quotes = tabs, .header = HEED_HEADER_NO};
     heed_table *const t = heed_table_open(l->cx, l->file, &options);
     const bool ok = t && read_rows(l, t);
     heed_table_close(t);

@@ -125,11 +125,10 @@ uint64_t caption_scene(uint64_t seed, enum scene_part part, int64_t i, struct sc
                        heed_caption *said) {
     struct draws d = {.seed = seed, .stream = STREAMS + ((uint64_t)part << 56) + (uint64_t)i};
     const bool unseen = part == SCENE_TEST && i % 10 >= 8;
-    const heed_caption_kind kind = !unseen                     ? HEED_CAPTION_SEEN
+    const heed_caption_kind kind = !unseen                    ? HEED_CAPTION_SEEN
                                    : i % 2 == 1 && i / 10 % 2 ? HEED_CAPTION_UNSEEN_RELATION
-                                                               : HEED_CAPTION_UNSEEN_THING;
-    do
-        draw_content(&d, 1 + (int)(i % 2), shown);
+                                                              : HEED_CAPTION_UNSEEN_THING;
+    do draw_content(&d, 1 + (int)(i % 2), shown);
     while (!is_clear(shown) || heed_caption_kind_of(shown) != kind);
     make_scene(&d, shown, part, scene);
     draw_said(&d, shown, kind, said);

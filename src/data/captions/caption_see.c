@@ -1,26 +1,26 @@
-/* What is to be seen in a picture of shapes, read off its pixels: the ground, connected regions, and of each the colour,
- * middle, area, and the outline that it fills best. Nothing here is learnt, and nothing is taken from the scene that was
- * drawn, so that a drawing, a photograph of it or the output of a model are judged alike. */
+/* What is to be seen in a picture of shapes, read off its pixels: the ground, connected regions, and of each the
+ * colour, middle, area, and the outline that it fills best. Nothing here is learnt, and nothing is taken from the scene
+ * that was drawn, so that a drawing, a photograph of it or the output of a model are judged alike. */
 #include "data/captions/caption.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_SIDE = 16, REACH = 2, SOFTENINGS = 2 };
-#define STRANGE      60.0f   /* how far a colour is from another one that it is not: half of the least distance of two */
-#define FAINT        80.0f   /* a colour of the palette closer to the ground could not be told from it */
-#define LEAST_AREA   0.0088f /* of a thing, as a share of the picture: smaller ones are specks */
-#define LEAST_FIT    0.75f
-#define CORE         0.9f    /* pixels that are covered so much of the most covered one show the thing's colour */
-#define FULL         0.85f   /* where the core is covered less, the picture is so soft that its colour is never full */
-#define PURE         0.7f    /* of a thing at least, in its colour */
+enum { LEAST_SIDE = 16, REACH = 2, SOFTENINGS = 2, NO_COLOUR = SCENE_COLOURS };
+#define STRANGE    60.0f   /* how far a colour is from another one that it is not: half of the least distance of two */
+#define FAINT      80.0f   /* a colour of the palette closer to the ground could not be told from it */
+#define LEAST_AREA 0.0088f /* of a thing, as a share of the picture: smaller ones are specks */
+#define LEAST_FIT  0.75f
+#define CORE       0.9f  /* pixels that are covered so much of the most covered one show the thing's colour */
+#define FULL       0.85f /* where the core is covered less, the picture is so soft that its colour is never full */
+#define PURE       0.7f  /* of a thing at least, in its colour */
 
 struct view {
     const uint8_t *rgb;
     int side, pixels;
     float ground[3];
-    float cover[SCENE_PIXELS];   /* of the palette's colours over the ground, that which explains the pixel best */
+    float cover[SCENE_PIXELS];    /* of the palette's colours over the ground, that which explains the pixel best */
     uint8_t colour[SCENE_PIXELS]; /* and that colour */
     uint8_t marked[SCENE_PIXELS]; /* it belongs to a thing, or a speck */
     int16_t region[SCENE_PIXELS]; /* from 1; 0: the ground */
@@ -76,6 +76,7 @@ static void mark(struct view *v) {
         pixel(v, p, seen);
         float best = sqrtf(seen[0] * seen[0] + seen[1] * seen[1] + seen[2] * seen[2]);
         v->cover[p] = 0.0f;
+        v->colour[p] = NO_COLOUR;
         for (int k = 0; k < SCENE_COLOURS; k++) {
             float away[3], rest;
             if (!away_from_ground(v, k, away)) continue;
@@ -141,24 +142,26 @@ static int find_regions(struct view *v, int *stray) {
 
 /* ---- one thing ---- */
 
-/* The colour that explains most of it. *core: how far the pixels that it covers most are from the ground. */
-static void find_core(const struct view *v, int region, int *colour, float core[3]) {
-    float of[SCENE_COLOURS] = {0}, all = 0.0f, most = 0.0f, seen[3];
+/* Which colour explains most pixels of a region, NO_COLOUR included; *pure: whether it explains most of them. */
+static int main_colour(const struct view *v, int region, bool *pure) {
+    int of[NO_COLOUR + 1] = {0}, n = 0, best = 0;
+    for (int p = 0; p < v->pixels; p++)
+        if (v->region[p] == region && v->marked[p]) n++, of[v->colour[p]]++;
+    for (int k = 1; k <= NO_COLOUR; k++)
+        if (of[k] > of[best]) best = k;
+    *pure = (float)of[best] >= PURE * (float)n;
+    return best;
+}
+
+/* How far those pixels of a colour are from the ground, on average, that it covers most. */
+static void find_core(const struct view *v, int region, int colour, float core[3]) {
+    float most = 0.0f, seen[3];
     int n = 0;
-    for (int p = 0; p < v->pixels; p++) {
-        if (v->region[p] != region || !v->marked[p]) continue;
-        const float cover = clamped(v->cover[p]);
-        all += cover;
-        of[v->colour[p]] += cover;
-        most = fmaxf(most, cover);
-    }
-    *colour = 0;
-    for (int k = 1; k < SCENE_COLOURS; k++)
-        if (of[k] > of[*colour]) *colour = k;
-    if (of[*colour] < PURE * all) *colour = UNSAID;
+    for (int p = 0; p < v->pixels; p++)
+        if (v->region[p] == region && v->marked[p] && v->colour[p] == colour) most = fmaxf(most, clamped(v->cover[p]));
     core[0] = core[1] = core[2] = 0.0f;
     for (int p = 0; p < v->pixels; p++) {
-        if (v->region[p] != region || !v->marked[p] || v->cover[p] < CORE * most) continue;
+        if (v->region[p] != region || !v->marked[p] || v->colour[p] != colour || v->cover[p] < CORE * most) continue;
         n++;
         pixel(v, p, seen);
         for (int c = 0; c < 3; c++) core[c] += seen[c];
@@ -166,20 +169,23 @@ static void find_core(const struct view *v, int region, int *colour, float core[
     for (int c = 0; c < 3; c++) core[c] /= (float)n;
 }
 
-/* away: from the ground to the colour of the thing. */
+/* away: from the ground to the colour of the thing, where it has one. */
 static void find_colour(const struct view *v, int region, heed_seen_thing *t, float away[3]) {
     float core[3], rest = 0.0f;
-    find_core(v, region, &t->colour, core);
-    bool full = true;
-    if (t->colour != UNSAID) {
-        away_from_ground(v, t->colour, away);
-        full = covered_by(core, away, &rest) >= FULL;
-        if (rest > STRANGE) t->colour = UNSAID;
+    bool pure;
+    const int colour = main_colour(v, region, &pure);
+    find_core(v, region, colour, core);
+    memcpy(away, core, sizeof core);
+    t->colour = UNSAID;
+    if (pure && colour != NO_COLOUR) {
+        float named[3];
+        away_from_ground(v, colour, named);
+        if (covered_by(core, named, &rest) < FULL) memcpy(away, named, sizeof named);
+        if (rest <= STRANGE) t->colour = colour;
     }
-    if (full || t->colour == UNSAID) memcpy(away, core, sizeof core);
-    t->red = (double)(away[0] + v->ground[0]);
-    t->green = (double)(away[1] + v->ground[1]);
-    t->blue = (double)(away[2] + v->ground[2]);
+    t->red = (double)(core[0] + v->ground[0]);
+    t->green = (double)(core[1] + v->ground[1]);
+    t->blue = (double)(core[2] + v->ground[2]);
 }
 
 /* ---- its shape ---- */
@@ -242,23 +248,35 @@ static void find_shape(const struct view *v, int region, const float *share, flo
 }
 
 static int third(double at) {
-    return at < (double)CAPTION_BORDER ? CAPTION_LOW : at > 1.0 - (double)CAPTION_BORDER ? CAPTION_HIGH : CAPTION_MIDDLE;
+    return at < (double)CAPTION_BORDER         ? CAPTION_LOW
+           : at > 1.0 - (double)CAPTION_BORDER ? CAPTION_HIGH
+                                               : CAPTION_MIDDLE;
 }
 
-static void describe(const struct view *v, int region, heed_seen_thing *t) {
-    float share[SCENE_PIXELS], seen[3], away[3], area = 0.0f, x = 0.0f, y = 0.0f, rest;
-    *t = (heed_seen_thing){.shape = UNSAID};
-    find_colour(v, region, t, away);
+/* How far a thing covers each pixel, as far as its colour says, or else (away NULL) as it is marked; and its middle.
+ * Returns its area. */
+static float measure(const struct view *v, int region, const float *away, float *share, heed_seen_thing *t) {
+    float area = 0.0f, x = 0.0f, y = 0.0f, seen[3], rest;
     for (int p = 0; p < v->pixels; p++) {
         if (v->region[p] != region) continue;
         pixel(v, p, seen);
-        share[p] = covered_by(seen, away, &rest);
+        share[p] = away ? covered_by(seen, away, &rest) : v->marked[p];
         area += share[p];
         x += share[p] * ((float)(p % v->side) + 0.5f);
         y += share[p] * ((float)(p / v->side) + 0.5f);
     }
+    if (area < 1.0f) return 0.0f;
     t->x = (double)(x / area);
     t->y = (double)(y / area);
+    return area;
+}
+
+static void describe(const struct view *v, int region, heed_seen_thing *t) {
+    float share[SCENE_PIXELS], away[3];
+    *t = (heed_seen_thing){.shape = UNSAID};
+    find_colour(v, region, t, away);
+    float area = t->colour == UNSAID ? 0.0f : measure(v, region, away, share, t);
+    if (area == 0.0f) area = measure(v, region, NULL, share, t);
     find_shape(v, region, share, area, t);
     t->x /= v->side;
     t->y /= v->side;
@@ -275,11 +293,11 @@ bool heed_caption_see(heed_ctx *cx, const heed_image *picture, heed_seen *out) {
         return heed_fail(cx, HEED_ERR_USAGE, "caption: the picture or the place for what is seen is NULL");
     if (picture->width != picture->height || picture->width < LEAST_SIDE || picture->width > SCENE_SIDE ||
         picture->channels != 3)
-        return heed_fail(cx, HEED_ERR_SHAPE,
-                         "caption: a picture of %lld x %lld pixels and %d channels: squares with %d to %d pixels a side "
-                         "in RGB can be judged",
-                         (long long)picture->width, (long long)picture->height, picture->channels, LEAST_SIDE,
-                         SCENE_SIDE);
+        return heed_fail(
+            cx, HEED_ERR_SHAPE,
+            "caption: a picture of %lld x %lld pixels and %d channels: squares with %d to %d pixels a side "
+            "in RGB can be judged",
+            (long long)picture->width, (long long)picture->height, picture->channels, LEAST_SIDE, SCENE_SIDE);
     struct view *v = heed_mem_new(cx, sizeof *v);
     int stray;
     if (!v) return false;

@@ -139,7 +139,8 @@ bool heed_caption_set_shown(heed_ctx *cx, const heed_caption_set *set, int64_t i
     if (!check(cx, set, i)) return false;
     if (!out || !set->drawn)
         return heed_fail(cx, HEED_ERR_USAGE, "captions: %s",
-                         out ? "what a picture shows is known of drawn ones only" : "the place for what is shown is NULL");
+                         out ? "what a picture shows is known of drawn ones only"
+                             : "the place for what is shown is NULL");
     caption_scene(set->seed, set->part, i, &scene, out, &said);
     return true;
 }

@@ -24,11 +24,16 @@ const char *heed_caption_name(heed_caption_property property, int value) {
     static const int values[] = {SCENE_SHAPES, SCENE_COLOURS, 2, 3, 3, CAPTION_RELATIONS};
     if ((unsigned)property >= HEED_CAPTION_PROPERTIES || value < 0 || value >= values[property]) return NULL;
     switch (property) {
-    case HEED_CAPTION_SHAPE: return scene_shape_names[value];
-    case HEED_CAPTION_COLOUR: return scene_colour_names[value];
-    case HEED_CAPTION_SIZE: return caption_size_words[value].word[0];
-    case HEED_CAPTION_RELATION: return caption_relation_words[value].word[0];
-    default: return thirds[property == HEED_CAPTION_ROW][value];
+    case HEED_CAPTION_SHAPE:
+        return scene_shape_names[value];
+    case HEED_CAPTION_COLOUR:
+        return scene_colour_names[value];
+    case HEED_CAPTION_SIZE:
+        return caption_size_words[value].word[0];
+    case HEED_CAPTION_RELATION:
+        return caption_relation_words[value].word[0];
+    default:
+        return thirds[property == HEED_CAPTION_ROW][value];
     }
 }
 
@@ -59,7 +64,7 @@ bool caption_check(heed_ctx *cx, const char *op, const heed_caption *c) {
 
 enum { WITHHELD = 3 };
 static const struct {
-    int first, vertical, second; /* colours: above and below, or left and right */
+    int first, vertical, second;                          /* colours: above and below, or left and right */
 } withheld[WITHHELD] = {{5, 1, 1}, {2, 0, 7}, {0, 1, 4}}; /* red above blue, green left of yellow, black above purple */
 
 static bool is_withheld_thing(const heed_caption_thing *t) { return t->shape == SCENE_TRIANGLE && t->colour == 4; }
@@ -108,8 +113,9 @@ static void put_thing(struct saying *s, const heed_caption_thing *t) {
 }
 
 static void put_place(struct saying *s, const heed_caption_thing *t) {
-    static const char *const middles[] = {"in the middle", "in the center"},
-                             *const corners[] = {"in the %s %s corner", "at the %s %s", "on the %s %s"};
+    static const char *const middles[] = {"in the middle", "in the center"}, *const corners[] = {"in the %s %s corner",
+                                                                                                 "at the %s %s",
+                                                                                                 "on the %s %s"};
     const bool middle[2] = {t->column == CAPTION_MIDDLE, t->row == CAPTION_MIDDLE};
     char place[64];
     if (t->column == UNSAID && t->row == UNSAID) return;
@@ -123,6 +129,16 @@ static void put_place(struct saying *s, const heed_caption_thing *t) {
         snprintf(place, sizeof place, corners[middle[0] || middle[1] ? 1 : choose(s, 3)], thirds[1][t->row],
                  thirds[0][t->column]);
     put(s, place);
+}
+
+/* After a place "left of" would be read on: "on the left left of". */
+static void put_relation(struct saying *s, const heed_caption *c) {
+    if (c->relation == UNSAID)
+        put(s, "and");
+    else if (c->relation >= CAPTION_LEFT && (c->thing[0].column != UNSAID || c->thing[0].row != UNSAID))
+        put(s, caption_relation_words[c->relation].word[1]);
+    else
+        put_one(s, &caption_relation_words[c->relation]);
 }
 
 /* "In the middle" is of both directions, so that there are no words for the middle of one of them alone. */
@@ -152,10 +168,7 @@ char *heed_caption_say(heed_ctx *cx, const heed_caption *c, uint64_t way) {
     put_thing(&s, &c->thing[0]);
     put_place(&s, &c->thing[0]);
     if (c->things == 2) {
-        if (c->relation == UNSAID)
-            put(&s, "and");
-        else
-            put_one(&s, &caption_relation_words[c->relation]);
+        put_relation(&s, c);
         put_thing(&s, &c->thing[1]);
         put_place(&s, &c->thing[1]);
     }

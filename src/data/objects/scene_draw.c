@@ -60,7 +60,8 @@ void scene_place(struct scene_object *o, float x, float y) {
 float scene_area(enum scene_shape shape) {
     const struct outline *o = &outlines[shape];
     float sum = o->corners == 0 ? 6.2831853f * (1.0f - o->hole * o->hole) : 0.0f;
-    for (int i = 0, j = o->corners - 1; i < o->corners; j = i++) sum += o->at[j].x * o->at[i].y - o->at[i].x * o->at[j].y;
+    for (int i = 0, j = o->corners - 1; i < o->corners; j = i++)
+        sum += o->at[j].x * o->at[i].y - o->at[i].x * o->at[j].y;
     return 0.5f * sum;
 }
 

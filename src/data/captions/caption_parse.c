@@ -90,7 +90,8 @@ static bool is_among(const struct caption_words *w, const char *text) {
 
 static void look_up(struct caption_word *w) {
     for (int k = 0; k < CAPTION_SHAPES; k++)
-        if (is_among(&caption_shape_words[caption_shapes[k]], w->text)) w->kind = SHAPE, w->value = caption_shapes[k];
+        if (is_among(&caption_shape_words[caption_shapes[k]], w->text))
+            w->kind = SHAPE, w->value = (int)caption_shapes[k];
     for (int k = 0; k < CAPTION_COLOURS; k++)
         if (strcmp(scene_colour_names[caption_colours[k]], w->text) == 0)
             w->kind = COLOUR, w->value = caption_colours[k];

@@ -1,6 +1,7 @@
 /* From noise to pictures: the network is asked at every timestep of a run what noise there is, and the scheduler takes
  * some of it away. */
 #include "heed/pipeline.h"
+#include "diffusion/scheduler.h"
 #include "tensor/engine.h"
 #include <string.h>
 
@@ -127,12 +128,6 @@ static bool run(struct diffusing *d, float *pixels) {
     return true;
 }
 
-/* Does the scheduler use the variance that the network may have learnt? */
-static bool learns_variance(heed_ctx *cx, const heed_scheduler *s) {
-    const char *const type = heed_json_text_or(cx, heed_scheduler_config(s), "variance_type", "");
-    return type && strncmp(type, "learned", 7) == 0 && strcmp(heed_scheduler_class(s), "DDPMScheduler") == 0;
-}
-
 static bool opts_ok(heed_ctx *cx, const heed_pipeline *p, const heed_diffuse_opts *o, const float *pixels) {
     if (!p || !o || !pixels)
         return heed_fail(cx, HEED_ERR_USAGE, "diffuse: a pipeline, options and a place for the pixels are needed");
@@ -159,7 +154,7 @@ bool heed_diffuse(heed_ctx *cx, const heed_pipeline *p, const heed_diffuse_opts 
     const heed_denoiser *const s = &p->denoiser;
     const int64_t most = opts->batch > 0 ? opts->batch : AT_ONCE, n = opts->count < most ? opts->count : most;
     const int64_t trained = heed_scheduler_train_steps(p->scheduler);
-    const bool both = learns_variance(cx, p->scheduler) && s->output_channels > s->channels;
+    const bool both = scheduler_learns_variance(p->scheduler) && s->output_channels > s->channels;
     struct diffusing d = {.cx = cx,
                           .p = p,
                           .o = opts,

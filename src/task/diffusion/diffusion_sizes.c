@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE      48 /* pixels of a side: from there on there is one stage more */
-#define SMALL      16 /* up to there patches are of 2 x 2 pixels, else of 4 x 4 */
-#define MOST       8  /* stages */
-#define MOST_GROUP 8  /* groups of a norm */
+#define LARGE   48 /* pixels of a side: from there on there is one stage more */
+#define SMALL   16 /* up to there patches are of 2 x 2 pixels, else of 4 x 4 */
+#define DIVISOR 8
+#define MOST    8 /* stages */
 
 static bool is_unet(const heed_run *r) { return run_takes_key(r, "block_out_channels"); }
 bool diffusion_sizes_square(const heed_run *r) { return !is_unet(r); }
@@ -54,9 +54,9 @@ int64_t diffusion_sizes_multiple(const heed_run *r, int64_t side) {
     return said > 0 ? said : 1;
 }
 
-/* The largest number of groups up to MOST_GROUP that divides all channels. */
-static int64_t groups_of(const int64_t *channels, int n) {
-    for (int64_t g = MOST_GROUP; g > 1; g--) {
+/* The largest number up to DIVISOR that divides all channels: groups of a norm, and the width of an attention head. */
+static int64_t divisor_of(const int64_t *channels, int n) {
+    for (int64_t g = DIVISOR; g > 1; g--) {
         bool divides = true;
         for (int i = 0; i < n; i++) divides &= channels[i] % g == 0;
         if (divides) return g;
@@ -75,10 +75,10 @@ static bool put_unet(const heed_run *r, int64_t side, struct diffusion_sizes *to
                               i >= n - 2 && n > 1 ? "Attn" : "");
         b += (size_t)snprintf(up + b, sizeof up - b, "%s%sUpBlock2D", i ? "," : "", i < 2 && n > 1 ? "Attn" : "");
     }
-    if (run_setting(r, "down_block_types") || run_setting(r, "up_block_types")) /* which say the rest */
-        return put(to, "block_out_channels", list) && put_int(to, "norm_num_groups", groups_of(channels, n));
-    return put(to, "block_out_channels", list) && put(to, "down_block_types", down) && put(to, "up_block_types", up) &&
-           put_int(to, "norm_num_groups", groups_of(channels, n));
+    const bool said = run_setting(r, "down_block_types") || run_setting(r, "up_block_types"); /* which say the rest */
+    return put(to, "block_out_channels", list) && put_int(to, "norm_num_groups", divisor_of(channels, n)) &&
+           put_int(to, "attention_head_dim", divisor_of(channels, n)) &&
+           (said || (put(to, "down_block_types", down) && put(to, "up_block_types", up)));
 }
 
 static bool put_transformer(int64_t side, int64_t classes, struct diffusion_sizes *to) {

@@ -231,7 +231,7 @@ static bool clear(heed_run *r) {
     if (!directory_path(r->cx, r->dir, is_unet(r) ? TRANSFORMER_PART : UNET_PART, other) ||
         !directory_clear(r->cx, r->dir))
         return false;
-    if (directory_has(other, "")) directory_drop(other);
+    if (directory_has(other, "") && directory_clear(r->cx, other)) directory_drop(other);
     return run_flag(r, "resume") || directory_clear(r->cx, diffusing_of(r)->network);
 }
 

@@ -41,7 +41,7 @@ typedef struct heed_graph_data {
     bool whole;
     int32_t *label;      /* (nodes or graphs) HEED_UNLABELLED: none; NULL: there are no labels */
     int64_t classes;     /* 0: no labels */
-    char **class_names;  /* (classes) */
+    char **class_names;  /* (classes); NULL: the model has no names for them, they are numbers */
     unsigned char *part; /* (nodes or graphs) a heed_graph_part; NULL: the file does not say */
     int64_t isolated;    /* nodes without an edge to another node */
     int64_t repeated;    /* edges that were listed again and left out */

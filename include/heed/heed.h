@@ -8,6 +8,7 @@
 #include "heed/augment.h"
 #include "heed/autoencode.h"
 #include "heed/base.h"
+#include "heed/captions.h"
 #include "heed/chat.h"
 #include "heed/data.h"
 #include "heed/dataset.h"

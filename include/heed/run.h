@@ -34,6 +34,7 @@ typedef struct heed_task {
     const char *family;   /* the only family, of which the field `model` names a kind; NULL: `model` names a family */
     const char *head;     /* the task of the head to make; NULL: its own name */
     const char *files;    /* a field that names the data in place of `data`; NULL: none */
+    bool whole_data;      /* an update takes all of the data, so that no smaller batch takes less memory */
     const char *measures; /* the tasks of further heads that it can measure, separated by spaces; NULL: none */
 } heed_task;
 

@@ -288,6 +288,7 @@ int heed_params_decay_only(heed_ctx *cx, heed_params *set, const char *const *pa
     if (!set || !patterns) return heed_fail(cx, HEED_ERR_USAGE, "decay_only: a set and patterns are needed"), 0;
     for (int k = 0; k < n; k++) {
         bool fits = false;
+        if (!patterns[k]) return heed_fail(cx, HEED_ERR_USAGE, "decay_only: pattern %d is NULL", k), 0;
         for (int i = 0; i < set->n; i++) fits |= fnmatch(patterns[k], set->list[i]->name, 0) == 0;
         if (!fits) return heed_fail(cx, HEED_ERR_USAGE, "decay: no parameter fits '%s'", escaped(patterns[k]).s), 0;
     }

@@ -105,6 +105,14 @@ static void test_columns(void **state) {
     assert_null(parse(cx, "node,age,colour,label\na,9,red,maybe\n", "", (heed_graph_data_opts){.like = g}));
     EXPECT_SENTENCE(cx, "nodes: line 2: class 'maybe' is not one of the 2 known");
     heed_graph_data_free(cx, g);
+    /* Classes without names are numbers. */
+    const heed_graph_data nameless = {.width = 1, .classes = 3};
+    g = parse(cx, "node,age,label\na,9,2\nb,8,0\n", "", (heed_graph_data_opts){.like = &nameless});
+    assert_non_null(g);
+    assert_true(g->label[0] == 2 && g->label[1] == 0 && g->classes == 3 && !g->class_names);
+    heed_graph_data_free(cx, g);
+    assert_null(parse(cx, "node,age,label\na,9,3\n", "", (heed_graph_data_opts){.like = &nameless}));
+    EXPECT_SENTENCE(cx, "nodes: line 2: class '3' is not one of the 3 known");
     /* Features in columns without names, as in Cora's first files: the class is the last. */
     g = parse(cx, "31336\t0\t1\tNN\n1061127\t1\t0\tRL\n", "31336\t1061127\n", (heed_graph_data_opts){.data = NULL});
     assert_non_null(g);
@@ -250,7 +258,7 @@ static void test_refusals(void **state) {
     assert_null(heed_graph_parse(cx, "id,graph\na,1\n", "", "graph,label\n1,x\n1,y\n", &whole));
     EXPECT_SENTENCE(cx, "graphs: line 3, column 'graph': graph '1' is there already");
     assert_null(heed_graph_load(cx, &(heed_graph_data_opts){.data = "/nowhere"}));
-    EXPECT_SENTENCE(cx, "/nowhere: neither a directory with nodes.tsv and edges.tsv nor an .npz file");
+    EXPECT_SENTENCE(cx, "/nowhere: No such file or directory");
     assert_null(heed_graph_load(cx, &(heed_graph_data_opts){.nodes = "nodes.tsv"}));
     EXPECT_SENTENCE(cx, "tables of nodes and edges are needed");
     heed_graph_data *g = parse(cx, "id,features\na,3 1\n", "", (heed_graph_data_opts){.data = NULL});

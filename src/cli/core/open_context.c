@@ -77,6 +77,9 @@ size_t options_dry_needed(void) { return dry.needed; }
 
 /* What takes less memory, of what the command has and was not asked for. */
 static const char *remedy_of(const struct options *o) {
+    const char *const command = options_command(o);
+    const heed_task *const task = strncmp(command, "train ", 6) == 0 ? heed_task_find(command + 6) : NULL;
+    if (task && task->whole_data) return "";
     const bool parts = option_known(o, "micro-batch") && !option_given(o, "micro-batch");
     const bool recompute = option_known(o, "recompute") && !option_given(o, "recompute");
     if (parts && recompute) return "; --micro-batch N, --recompute or a smaller --batch takes less";

@@ -24,6 +24,7 @@ struct report {
     /* numbers */
     const float *predicted; /* (examples, outputs) */
     bool words;             /* examples are words */
+    const char *one, *many; /* what they are called */
     heed_output_score *output;
 };
 
@@ -125,8 +126,7 @@ static void print_outputs(const struct report *r) {
 static void print_text(const struct report *r) {
     char text[512], examples[48];
     score_text(text, sizeof text, r->metrics.list, &r->score);
-    printf("%s (%s)\n\n", text,
-           text_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
+    printf("%s (%s)\n\n", text, text_count(r->data->n, r->one, r->many, examples));
     (r->all ? print_classes : print_outputs)(r);
 }
 
@@ -205,7 +205,7 @@ static heed_figure *draw_confusion(const struct report *r) {
     const char **names = heed_mem_new(r->cx, (size_t)r->n * sizeof *names);
     char title[96], examples[48];
     snprintf(title, sizeof title, "Accuracy %.2f %% (%s)", 100 * c->accuracy,
-             text_count(r->data->n, r->words ? "word" : "example", r->words ? "words" : "examples", examples));
+             text_count(r->data->n, r->one, r->many, examples));
     for (int64_t i = 0; names && i < r->n; i++) {
         names[i] = r->name[i];
         for (int64_t j = 0; j < r->n; j++)
@@ -306,6 +306,8 @@ void report_predictions(const struct options *o, heed_ctx *cx, const heed_evalua
                        .metrics = e->metrics,
                        .score = e->score,
                        .predicted = e->y,
-                       .words = e->words};
+                       .words = e->words,
+                       .one = e->words ? "word" : e->one,
+                       .many = e->words ? "words" : e->many};
     publish(&r, e->label ? report_on_classes(&r, e->label) : report_on_numbers(&r));
 }

@@ -46,7 +46,7 @@ static bool outside(const heed_graph_data *g, int64_t i) { return g->part && g->
 
 static bool find_classes(heed_ctx *cx, const heed_graph_data *g, const struct labelled *l, const heed_graph_data *like,
                          struct vocabulary *v) {
-    if (like) return vocabulary_like(cx, like->class_names, like->classes, v);
+    if (like) return !like->class_names || vocabulary_like(cx, like->class_names, like->classes, v);
     *v = (struct vocabulary){.list = data_room(cx, l->n, 1, sizeof *v->list)};
     int64_t n = 0;
     for (int64_t i = 0; v->list && i < l->n; i++)
@@ -55,26 +55,33 @@ static bool find_classes(heed_ctx *cx, const heed_graph_data *g, const struct la
     return v->list && order_by_value(cx, v);
 }
 
+/* -1: it is none of them. Classes that the model has no names for are numbers from 0. */
+static int64_t class_number(const struct vocabulary *v, const heed_graph_data *like, const char *text) {
+    double value;
+    if (!like || like->class_names) return vocabulary_find(v, text);
+    return whole_number(text, &value) && value >= 0 && value < (double)like->classes ? (int64_t)value : -1;
+}
+
 bool graph_put_labels(heed_ctx *cx, heed_graph_data *g, const struct labelled *l, const heed_graph_data *like) {
     struct vocabulary v = {.n = 0};
     const char *const unit = graph_unit(g);
     bool ok = find_classes(cx, g, l, like, &v);
     g->label = data_room(cx, l->n, 1, sizeof *g->label);
-    if (ok && v.n * 2 > l->n && v.n > 40)
+    g->classes = like ? like->classes : v.n;
+    if (ok && !like && v.n * 2 > l->n && v.n > 40)
         ok = heed_fail(cx, HEED_ERR_RANGE,
                        "%s: %lld different labels of %lld %ss are no classes; --target names the column of the classes",
                        l->name, (long long)v.n, (long long)l->n, unit);
     for (int64_t i = 0; ok && g->label && i < l->n; i++) {
-        const int64_t number = l->word[i] ? vocabulary_find(&v, l->word[i]) : HEED_UNLABELLED;
+        const int64_t number = l->word[i] ? class_number(&v, like, l->word[i]) : HEED_UNLABELLED;
         g->label[i] = number < 0 ? HEED_UNLABELLED : (int32_t)number;
         if (number == -1 && !outside(g, i))
             ok = heed_fail(cx, HEED_ERR_RANGE, "%s: %s %lld: class '%s' is not one of the %lld known", l->name, l->unit,
-                           (long long)l->place[i], escaped(l->word[i]).s, (long long)v.n);
+                           (long long)l->place[i], escaped(l->word[i]).s, (long long)g->classes);
     }
-    g->classes = v.n;
-    if (ok && g->label) g->class_names = vocabulary_names(cx, &v);
+    if (ok && v.list) g->class_names = vocabulary_names(cx, &v);
     heed_mem_free(cx, v.list);
-    return ok && g->class_names;
+    return ok && !heed_failed(cx);
 }
 
 /* ---- parts ---- */

@@ -5,8 +5,10 @@
 #include "data/recognise.h"
 #include "io/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct graph_paths {
     char nodes[FOUND_PATH], edges[FOUND_PATH], graphs[FOUND_PATH];
@@ -22,6 +24,7 @@ static bool find_file(const char *folder, const char *name, char out[FOUND_PATH]
 
 static bool find_tables(heed_ctx *cx, const char *folder, struct graph_paths *p, struct graph_files *f) {
     static const char lacks[] = "%s: there is no table of %s: nodes.tsv and edges.tsv (also .csv, .gz) are expected";
+    if (access(folder, F_OK) != 0) return heed_fail(cx, HEED_ERR_FILE, "%s: %s", folder, strerror(errno));
     if (!data_is_folder(folder))
         return heed_fail(cx, HEED_ERR_FILE,
                          "%s: neither a directory with nodes.tsv and edges.tsv nor an .npz file; --nodes and --edges "

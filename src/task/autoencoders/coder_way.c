@@ -220,6 +220,13 @@ static void free_measured(heed_ctx *cx, void *own) {
     heed_mem_free(cx, m);
 }
 
+static bool are_drawn(const heed_run *r) {
+    static const char *const pictures[] = {"png", "svg", "pdf"};
+    bool drawn = false;
+    for (int i = 0; i < 3; i++) drawn |= run_knows(r, pictures[i]) && run_given(r, pictures[i]);
+    return drawn;
+}
+
 /* The codes of the first pictures, to be drawn. */
 static bool find_codes(heed_ctx *cx, const heed_model *model, const heed_coder *coder, const heed_picture_input *input,
                        struct measured *m) {
@@ -274,7 +281,7 @@ static bool measure(heed_run *r, const heed_model *model, const char *part, stru
     to->one = "picture";
     to->many = "pictures";
     to->more = &m->more;
-    return find_codes(cx, model, &coder, &input, m);
+    return !are_drawn(r) || find_codes(cx, model, &coder, &input, m);
 }
 
 static bool evaluate(heed_run *r, const char *part, heed_evaluation *to) {

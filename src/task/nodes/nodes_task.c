@@ -95,6 +95,7 @@ const heed_task task_of_nodes = {
     .next_how = " --nodes FILE --edges FILE   (or --data PATH)",
     .ways = ways,
     .files = "nodes",
+    .whole_data = true,
 };
 
 const heed_task task_of_graphs = {

@@ -51,6 +51,10 @@ echo photo.jpg >photos
 echo '[{"image_id": 0, "category_id": 1, "bbox": [0, 0, 4, 4], "score": 0.5}]' >found.json
 printf 'photo.jpg,0,0,4,4,LABEL_0\nphoto.jpg,1,1,4,4,LABEL_1\n' >boxes.csv
 printf 'x\ty\none one\ttwo\ntwo one\tthree\nthree one\tfour\n' >shots.tsv
+expect 0 new vae coder -s image_size=8 -s hidden_sizes=4 -s latent_size=2
+expect 0 new gat graph --task nodes -s in_channels=2 -s out_channels=2 -s hidden_channels=4 -s heads=2
+printf 'id,x,y,label\na,1,0,0\nb,0,1,1\nc,1,1,0\nd,0,2,1\n' >nodes.csv
+printf 'a,b\nb,c\nd,d\n' >edges.csv
 f1='\000\000\200\077'
 x='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
 printf "\\$(printf %03o ${#x})\\000\\000\\000\\000\\000\\000\\000%s$f1$f1$f1" "$x" >xy
@@ -95,6 +99,18 @@ embed|photos|embed vit --out OUT/v.npy
 embed||embed vit photo.jpg
 attend||attend vit photo.jpg --rollout --html OUT/p.html --svg OUT/p.svg --png OUT/p.png --npy OUT/p.npy
 attend||attend vit photo.jpg --patch 1,1 --png OUT/q.png
+sample||sample coder --count 2 --png OUT/n.png --npy OUT/n.npy
+reconstruct||reconstruct coder photo.jpg --png OUT/r.png --npy OUT/r.npy
+reconstruct|photos|reconstruct coder --noise 0.1 --png OUT/r.png
+walk||walk coder photo.jpg photo.jpg --steps 3 --png OUT/w.png --npy OUT/w.npy
+embed||embed coder photo.jpg
+train||train autoencode --data same-shapes --set hidden_sizes=4 --set image_size=8 --steps 1 --batch 8 --valid 0 --quiet --out OUT/coder
+train||train nodes --nodes nodes.csv --edges edges.csv --epochs 2 --valid 0 --quiet --out OUT/graph
+train||train graphs --data copies --steps 1 --set hidden_channels=4 --quiet --out OUT/graphs
+eval||eval graph --nodes nodes.csv --edges edges.csv --png OUT/g.png
+predict||predict graph --nodes nodes.csv --edges edges.csv
+attend||attend graph --nodes nodes.csv --edges edges.csv --png OUT/h.png --html OUT/h.html --npy OUT/h.npy
+attend||attend graph --nodes nodes.csv --edges edges.csv
 fill|lines|fill words one_[MASK]
 tag|lines|tag tags
 answer|questions|answer qa

@@ -94,6 +94,7 @@ refused 2 'train nodes: --data PATH is needed' train nodes --out no
 refused 2 'train nodes: --nodes needs --edges FILE' train nodes --nodes nodes.csv --out no
 refused 2 'train nodes: --data and --nodes: only one of them' train nodes --data club --nodes nodes.csv --edges edges.csv --out no
 refused 2 'train nodes: --batch: an update takes the whole graph' train nodes --data club --batch 3 --out no
+refused 1 'nowhere: No such file or directory' train nodes --data nowhere --out no
 refused 1 'edges.csv: neither a directory with nodes.tsv and edges.tsv nor an .npz file' train nodes --data edges.csv --out no
 printf 'id,age\na,1\nb,2\n' >bare.csv
 refused 1 'bare.csv: there are no labels to learn' train nodes --nodes bare.csv --edges new_edges.tsv --out no
@@ -108,6 +109,15 @@ refused 1 "twice.csv: line 3: node 'a' is there already, on line 2" train nodes 
 printf 'id,age\na,1\n' >width.csv
 refused 1 "width.csv: no column 'town' among its 2" predict m --nodes width.csv --edges new_edges.tsv
 refused 1 'a model of graphs takes --nodes FILE --edges FILE, or --data PATH' predict m
+expect 1 train nodes --data club --out no --quiet --memory 600K # a smaller batch would be no help
+error_is 'train nodes: needs [0-9]*K of memory, --memory allows 600K$'
+# a model that does not know what its classes are called counts them from 0
+expect 0 new gcn fresh --task nodes -s in_channels=1 -s out_channels=3 -s hidden_channels=4
+printf 'id,age,label\na,1,0\nb,2,2\n' >numbers.csv
+expect 0 eval fresh --nodes numbers.csv --edges new_edges.tsv
+says '^accuracy [0-9.]* %, loss [0-9.]* \(2 nodes\)$'
+printf 'id,age,label\na,1,0\nb,2,3\n' >beyond.csv
+refused 1 "beyond.csv: line 3: class '3' is not one of the 3 known" eval fresh --nodes beyond.csv --edges new_edges.tsv
 head -c 100 nodes.csv >not.npz
 refused 1 'not.npz: not a sound zip archive: it has no directory: it is cut short' train nodes --data not.npz --out no
 [ ! -e no ] || fail "nothing should have been written"

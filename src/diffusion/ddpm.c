@@ -61,7 +61,8 @@ static bool ddpm_needs_noise(const heed_scheduler *s, int64_t i, double eta) {
 }
 
 static bool ddpm_step(heed_ctx *cx, heed_scheduler *s, int64_t i, const heed_denoising *d, float *original) {
-    const bool split = scheduler_learns_variance(s) && d->output_channels == 2 * d->channels, noisy = ddpm_needs_noise(s, i, 0);
+    const bool split = scheduler_learns_variance(s) && d->output_channels == 2 * d->channels,
+               noisy = ddpm_needs_noise(s, i, 0);
     if (scheduler_learns_variance(s) && noisy && !split)
         return heed_fail(cx, HEED_ERR_SHAPE,
                          "%s: the model's output has %lld channels, and a learned variance needs %lld", s->kind->name,

@@ -1,7 +1,7 @@
 /* From noise to pictures: the network is asked at every timestep of a run what noise there is, and the scheduler takes
  * some of it away. */
-#include "heed/pipeline.h"
 #include "diffusion/scheduler.h"
+#include "heed/pipeline.h"
 #include "tensor/engine.h"
 #include <string.h>
 

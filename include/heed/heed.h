@@ -35,6 +35,7 @@
 #include "heed/ops.h"
 #include "heed/picture_set.h"
 #include "heed/picture_training.h"
+#include "heed/pipeline.h"
 #include "heed/plot.h"
 #include "heed/run.h"
 #include "heed/similar.h"
